@@ -1,0 +1,48 @@
+# make doctor   build and run the main job on this machine
+# make test     the tests
+# make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
+# make golden   write the tests' expected output anew; read the difference before you commit it
+# make bench    the budgets, side by side in one run
+
+# go-nvml resolves the driver library's symbols when they are called; a linker that binds them at start-up
+# (-z now, the default of hardened toolchains) would end the program before main.
+export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
+LAZY := -ldflags=-extldflags=-Wl,-z,lazy
+RELEASE := -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+.PHONY: doctor test lint golden bench build static clean
+
+build: bin/cudacompat
+
+bin/cudacompat: FORCE
+	go build $(RELEASE) -o $@ ./cmd/cudacompat
+
+# Without NVML and without libc: for scratch images, Alpine, --root scans.
+static:
+	CGO_ENABLED=0 go build -trimpath '-ldflags=-s -w' -o bin/cudacompat-static ./cmd/cudacompat
+
+# The outcome is the exit code; make would call anything but 0 a failure of its own.
+doctor: build
+	@bin/cudacompat doctor $(ARGS); code=$$?; [ $$code -le 3 ] || exit $$code
+
+test:
+	go test $(LAZY) ./...
+
+lint:
+	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	go mod tidy -diff
+
+golden:
+	go test $(LAZY) ./report ./matrix ./cmd/... -update
+
+bench: build
+	./examples/bench.sh
+
+clean:
+	rm -rf bin
+
+FORCE:

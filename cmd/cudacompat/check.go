@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+
+	"github.com/spf13/cobra"
+)
+
+func checkCommand(s streams) *cobra.Command {
+	var judge judgeFlags
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Judge facts taken elsewhere: facts or report JSON, a pasted collect_env report; - is stdin",
+		Args:  oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			judge.tables = matrix.Embedded()
+			return judge.run(s, func() (probe.Facts, error) { return given(args[0], s.in) })
+		},
+	}
+	judge.add(cmd)
+	return cmd
+}
+
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return &usageError{message: fmt.Sprintf("cudacompat %s takes one file, not %d", cmd.Name(), len(args)),
+		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
+}
+
+// givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
+const givenCap = 64 << 20
+
+func given(name string, stdin io.Reader) (probe.Facts, error) {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return probe.Facts{}, &usageError{message: err.Error(), hint: "give a file with facts or a report, or - for standard input"}
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, givenCap))
+	if err != nil {
+		return probe.Facts{}, &usageError{message: fmt.Sprintf("%s: %v", name, err)}
+	}
+	facts, err := probe.Given(data)
+	if err != nil {
+		return facts, &usageError{message: fmt.Sprintf("%s: %v", name, err), hint: "give the JSON that `cudacompat probe` or `doctor -o json` writes, or a collect_env report"}
+	}
+	return facts, nil
+}

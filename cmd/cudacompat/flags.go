@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+
+	"github.com/spf13/cobra"
+)
+
+// lookFlags say what to look at.
+type lookFlags struct {
+	root    string
+	offline bool
+	envs    []string
+	timeout time.Duration
+}
+
+func (f *lookFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.root, "root", "", "look at the tree under `DIR`: a mounted AMI, an unpacked image, a node's /host")
+	cmd.Flags().BoolVar(&f.offline, "offline", false, "files only, of the running system: judge what will be true after boot")
+	cmd.Flags().StringArrayVar(&f.envs, "env", nil, "this Python environment (repeat for more); else the active one and all that are found")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything; default 10s for files, and NVML's own by the number of GPUs")
+}
+
+// host is the machine that the flags name.
+func (f *lookFlags) host() (*probe.Host, error) {
+	var h *probe.Host
+	switch {
+	case f.root != "" && f.offline:
+		return nil, &usageError{"--root and --offline are two ways to look at files at rest", "give one of them"}
+	case f.root != "" || f.offline:
+		var err error
+		if h, err = probe.Tree(cmpOr(f.root, "/")); err != nil {
+			return nil, &usageError{message: fmt.Sprintf("--root %s: %v", f.root, err), hint: "give the directory under which the tree's /usr and /etc stand"}
+		}
+	default:
+		h = probe.This()
+	}
+	for _, env := range f.envs {
+		if !h.IsEnvironment(env) {
+			return nil, &usageError{message: "no Python environment at " + env, hint: "give the directory that holds pyvenv.cfg or lib/python3.*"}
+		}
+	}
+	return h, nil
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func (f *lookFlags) options() probe.Options { return probe.Options{Timeout: f.timeout, Envs: f.envs} }
+
+// judgeFlags say what to judge for, and how strictly.
+type judgeFlags struct {
+	driver, python  string
+	gpus, instances []string
+	require, ignore []string
+	failOn          string
+	formats         []string
+	colour          string
+	all             bool
+	tables          *matrix.Tables
+}
+
+func (f *judgeFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.driver, "driver", "", "judge for this driver `VERSION` instead of the one that is here")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "judge for these GPUs, by name or compute capability (`L4,9.0`)")
+	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "judge for these EC2 instance types (`g5.xlarge,p5.48xlarge`)")
+	cmd.Flags().StringVar(&f.python, "python", "", "judge for this Python `VERSION`")
+	cmd.Flags().StringSliceVar(&f.require, "require", nil, "what must be here: `driver,gpu,build`; absent is an error, could not look is 3")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
+	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "waive a `RULE`; what it finds stays in the report")
+	addOutput(cmd, &f.formats, &f.colour, &f.all)
+}
+
+func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {
+	cmd.Flags().StringArrayVarP(formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(formatNames(), ", ")+" (repeat for several)")
+	cmd.Flags().StringVar(colour, "color", "auto", "auto, always or never; NO_COLOR holds")
+	cmd.Flags().BoolVar(all, "all", false, "show what passed and every detail, too")
+}
+
+// policy checks the words and makes what matrix asks for.
+func (f *judgeFlags) policy() (matrix.Policy, error) {
+	var p matrix.Policy
+	if !slices.Contains([]string{"error", "warning", "never"}, f.failOn) {
+		return p, misspelt("severity for --fail-on", f.failOn, []string{"error", "warning", "never"})
+	}
+	for _, want := range f.require {
+		if !slices.Contains(matrix.Requirements(), want) {
+			return p, misspelt("requirement", want, matrix.Requirements())
+		}
+	}
+	p.Require = f.require
+	for _, rule := range f.ignore {
+		if !slices.Contains(ruleIDs(), rule) {
+			return p, misspelt("rule", rule, ruleIDs())
+		}
+		p.Waivers = append(p.Waivers, matrix.Waiver{Rule: rule, Reason: "--ignore"})
+	}
+	return p, nil
+}
+
+func ruleIDs() []string {
+	var ids []string
+	for _, r := range matrix.Rules {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// targets are the machines to judge for: one for each instance type, with what the other flags say of all of them.
+func (f *judgeFlags) targets() ([]matrix.Target, error) {
+	base := matrix.Target{Driver: f.driver, GPUs: f.gpus, Python: f.python}
+	if err := f.tables.CheckTarget(base); err != nil {
+		return nil, &usageError{message: err.Error()}
+	}
+	if len(f.instances) == 0 {
+		return []matrix.Target{base}, nil
+	}
+	var list []matrix.Target
+	for _, name := range f.instances {
+		if !slices.Contains(f.tables.InstanceNames(), name) {
+			return nil, misspelt("EC2 GPU instance type in the tables", name, f.tables.InstanceNames())
+		}
+		target := base
+		target.Instance = name
+		list = append(list, target)
+	}
+	return list, nil
+}

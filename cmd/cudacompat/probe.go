@@ -1,0 +1,28 @@
+package main
+
+import (
+	"encoding/json"
+
+	"cudacompat/probe"
+
+	"github.com/spf13/cobra"
+)
+
+func probeCommand(s streams) *cobra.Command {
+	var look lookFlags
+	cmd := &cobra.Command{
+		Use: "probe", Short: "The facts alone, as JSON", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			h, err := look.host()
+			if err != nil {
+				return err
+			}
+			e := json.NewEncoder(s.out)
+			e.SetEscapeHTML(false)
+			e.SetIndent("", "  ")
+			return e.Encode(probe.Run(cmd.Context(), h, look.options()))
+		},
+	}
+	look.add(cmd)
+	return cmd
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"cudacompat/matrix"
+
+	"github.com/spf13/cobra"
+)
+
+// streams is where a run reads and writes; findings go to out, everything else to err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// The exit codes, decided here and nowhere else. 2, 126 to 128 and 194 are never used: Go's panic, Docker's reserved
+// code, the shells' and the AMI builder's reboot.
+const (
+	exitOK           = 0  // nothing wrong
+	exitIncompatible = 1  // a finding at or above --fail-on
+	exitInconclusive = 3  // nothing proven wrong, a fact that matters is missing
+	exitUsage        = 64 // flags, configuration, or a named file that cannot be read (EX_USAGE of sysexits.h)
+	exitInternal     = 70 // a bug in cudacompat (EX_SOFTWARE)
+)
+
+// exitError carries an outcome through cobra to the exit code.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// usageError is a mistake of the caller: one sentence and, when there is one, a hint.
+type usageError struct{ message, hint string }
+
+func (e *usageError) Error() string { return e.message }
+
+// run is the whole program but for the process: it never exits and never panics.
+func run(args []string, s streams) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(s.err, "cudacompat: a bug in cudacompat: %v\n%s", r, debug.Stack())
+			code = exitInternal
+		}
+	}()
+	root := newRoot(s)
+	root.SetArgs(args)
+	return exitCode(root.Execute(), s)
+}
+
+func exitCode(err error, s streams) int {
+	var exit exitError
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		return int(exit)
+	case errors.As(err, &usage):
+		complain(s.err, usage.message, usage.hint)
+	default:
+		complain(s.err, err.Error(), hintFor(err))
+	}
+	return exitUsage
+}
+
+func complain(w io.Writer, message, hint string) {
+	fmt.Fprintf(w, "cudacompat: %s\n", message)
+	if hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", hint)
+	}
+}
+
+// hintFor finds the nearest flag or command for cobra's own complaints.
+func hintFor(err error) string {
+	if strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "unknown") {
+		return "cudacompat --help lists commands and flags"
+	}
+	return ""
+}
+
+// newRoot is the command tree, one file a command.
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cudacompat",
+		Short: "Tells whether the CUDA stack of this machine will work, and what to install if not",
+		Long: "cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work,\n" +
+			"layer by layer, and if not, what to install instead. It only reads.",
+		SilenceErrors: true, SilenceUsage: true, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return misspelt("command", args[0], commandNames(cmd))
+		},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), versionCommand(s))
+	return root
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
+}
+
+// flagError turns cobra's complaint about a flag into ours, with the nearest flag.
+func flagError(cmd *cobra.Command, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return &usageError{message: err.Error(), hint: "cudacompat " + cmd.Name() + " --help"}
+	}
+	return misspelt("flag", "--"+name, flagNames(cmd))
+}
+
+// exitFor is the code of an outcome under --fail-on, which moves the code and never the outcome.
+func exitFor(v matrix.Verdict, failOn string) error {
+	wrong := v.Outcome == matrix.Incompatible && failOn != "never" || failOn == "warning" && v.Count(matrix.Warning) > 0
+	switch {
+	case wrong:
+		return exitError(exitIncompatible)
+	case v.Outcome == matrix.Inconclusive:
+		return exitError(exitInconclusive)
+	}
+	return nil
+}
+
+// atomically writes a file so that nobody ever sees half of it.
+func atomically(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(dirOf(name), ".cudacompat-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+func dirOf(name string) string {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		return name[:i+1]
+	}
+	return "."
+}

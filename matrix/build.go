@@ -1,0 +1,217 @@
+package matrix
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// build is one framework and what is known of it: what was read goes before what the tables say.
+type build struct {
+	*probe.Build
+	env         environment
+	subject     string // "torch 2.9.0+cu130 in /opt/venv"
+	counts      bool
+	release     Release
+	accelerator string
+	cuda        Version
+	rows        []row // the table's rows that may be this build; all must agree
+	python      string
+}
+
+// environment is a Python environment with what the rules ask of it.
+type environment struct{ *probe.Environment }
+
+// row is what the rules read of any framework's table.
+type row struct {
+	release, variant string
+	cuda, cudnn      Version
+	nccl             Version
+	sass, ptx        []string
+	python           []string
+	glibc            Version
+	packages         []string // "nvidia-cudnn-cu12>=9.8,<10.0"
+	source           []string
+}
+
+func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *build {
+	v := &build{Build: b, env: environment{env}, counts: counts, python: cmpOr(m.target.Python, env.Python)}
+	v.subject = Subject(b, env)
+	v.release, _ = ParseRelease(b.Version)
+	v.accelerator = acceleratorOf(b, v.release)
+	v.cuda = version(b.CUDA)
+	if local, ok := v.release.localCUDA(); ok && !v.cuda.Known() {
+		v.cuda = local
+	}
+	if v.accelerator != "cuda" && v.accelerator != "" {
+		return v
+	}
+	v.rows = m.rowsFor(v)
+	if !v.cuda.Known() {
+		v.cuda = commonCUDA(v.rows)
+	}
+	if v.cuda.Known() {
+		v.accelerator = "cuda"
+	}
+	return v
+}
+
+// Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
+func Subject(b *probe.Build, env *probe.Environment) string {
+	subject := b.Name + " " + cmpOr(b.Version, "of unknown version")
+	if env.Path != "" {
+		subject += " in " + env.Path
+	}
+	return subject
+}
+
+// acceleratorOf is what the build was made for, empty when nothing tells.
+func acceleratorOf(b *probe.Build, r Release) string {
+	if b.Accelerator != "" {
+		return b.Accelerator
+	}
+	switch {
+	case b.CUDA != "" || cudaLocal.MatchString(r.Local):
+		return "cuda"
+	case r.Local == "cpu" || r.Local == "xpu":
+		return r.Local
+	case strings.HasPrefix(r.Local, "rocm"):
+		return "rocm"
+	}
+	return ""
+}
+
+// commonCUDA is the CUDA that all rows share, or, where they differ, nothing.
+func commonCUDA(rows []row) Version {
+	if len(rows) == 0 {
+		return Version{}
+	}
+	for _, r := range rows[1:] {
+		if r.cuda.short() != rows[0].cuda.short() {
+			return Version{}
+		}
+	}
+	return rows[0].cuda
+}
+
+// official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.
+func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
+
+// rowsFor finds the table's rows that may be this build. A plain "2.9.0" can be any of the release's variants.
+func (m *machine) rowsFor(b *build) []row {
+	if !b.official() || !b.release.Final() || !b.release.Number.Known() {
+		return nil
+	}
+	switch b.Name {
+	case "torch":
+		return m.torchRows(b)
+	case "tensorflow":
+		if r := m.t.tensorflowRow(b.release.Number); r != nil && m.platform == r.Platform {
+			return []row{{r.Release, r.Variant, r.CUDA, r.CuDNN, r.NCCL, r.SASS, r.PTX, r.Python, r.Glibc, r.Packages, r.Source}}
+		}
+	case "jax":
+		if r := m.t.jaxRow(b.release.Number, b.cuda, m.platform); b.cuda.Known() && r != nil {
+			return []row{{r.Release, r.Variant, r.CUDA, r.CuDNN, r.NCCL, r.SASS, r.PTX, r.Python, r.Glibc, r.Packages, r.Source}}
+		}
+	}
+	return nil
+}
+
+func (m *machine) torchRows(b *build) []row {
+	var rows []row
+	for _, w := range m.t.wheels(b.release.Number.String(), m.platform) {
+		if b.cuda.Known() && w.CUDA.short() != b.cuda.short() && (b.cuda.count > 1 || w.CUDA.Major() != b.cuda.Major()) {
+			continue
+		}
+		rows = append(rows, row{w.Release, w.Variant, w.CUDA, w.CuDNN, w.NCCL, w.SASS, w.PTX, w.Python, w.Glibc, nil, w.Source})
+	}
+	return rows
+}
+
+// source is where the build's rows come from, each address once.
+func (b *build) source() []string {
+	var list []string
+	for _, r := range b.rows {
+		for _, s := range r.source {
+			if !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// evidence is the build's version and CUDA as evidence.
+func (b *build) evidence() []Evidence {
+	list := []Evidence{{Fact: b.Name, Value: b.Version, From: cmpOr(b.From, b.Path)}}
+	if b.cuda.Known() {
+		list = append(list, Evidence{Fact: b.Name + " CUDA", Value: b.cuda.String(), From: cmpOr(b.From, b.Path)})
+	}
+	return list
+}
+
+// code judges the build's code for one GPU; why says what is missing when it is unsure, or what proves it.
+func (m *machine) code(b *build, g gpu) (coverage, string) {
+	switch {
+	case !g.capability.Known():
+		return unsure, "the compute capability of " + g.label
+	case len(b.SASS)+len(b.PTX) > 0:
+		return cover(b.sassRead(), b.PTX, g.capability), "read from the build"
+	}
+	return m.codeByTable(b, g)
+}
+
+// sassRead adds what TensorFlow's notation means: compute_90 in its list stands for machine code too.
+func (b *build) sassRead() []string {
+	list := slices.Clone(b.SASS)
+	if b.Name == "tensorflow" {
+		for _, ptx := range b.PTX {
+			list = append(list, "sm_"+strings.TrimPrefix(ptx, "compute_"))
+		}
+	}
+	return list
+}
+
+// codeByTable asks every row that may be this build; they must agree. Without a row the toolkit's age alone can prove
+// that there is no code.
+func (m *machine) codeByTable(b *build, g gpu) (coverage, string) {
+	rows := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return len(r.sass) == 0 })
+	if len(rows) == 0 || len(rows) < len(b.rows) {
+		return m.codeByToolkit(b, g)
+	}
+	best := cover(rows[0].sass, rows[0].ptx, g.capability)
+	for _, r := range rows[1:] {
+		if cover(r.sass, r.ptx, g.capability) != best {
+			return unsure, "which CUDA variant of " + b.Name + " " + b.Version + " this is"
+		}
+	}
+	if best == uncovered && len(rows[0].ptx) == 0 {
+		if c, _ := m.codeByToolkit(b, g); c != uncovered {
+			return unsure, "whether the wheel carries PTX"
+		}
+	}
+	return best, "of the release's table row"
+}
+
+// codeByToolkit is for builds that no table knows: a toolkit compiles for no GPU that is newer than itself, and for
+// none that it has dropped.
+func (m *machine) codeByToolkit(b *build, g gpu) (coverage, string) {
+	missing := "the machine code in " + b.subject
+	if !b.cuda.Known() || b.cuda.count < 2 || !b.official() || slices.Contains(tegra, g.capability) {
+		return unsure, missing
+	}
+	for _, c := range must(m.t.gpus()) {
+		compiles := !b.cuda.lessShort(c.FirstCUDA) && (!c.LastCUDA.Known() || !c.LastCUDA.lessShort(b.cuda))
+		if compiles && c.Capability.Major == g.capability.Major && c.Capability.Minor <= g.capability.Minor {
+			return unsure, missing
+		}
+	}
+	if g.chip == nil {
+		return unsure, missing
+	}
+	return uncovered, "CUDA " + b.cuda.short() + " compiles for no such GPU"
+}
+
+// lessShort compares the first two parts alone: 12.8.1 is not newer than 12.8.
+func (v Version) lessShort(w Version) bool { return version(v.short()).Less(version(w.short())) }

@@ -1,0 +1,213 @@
+package matrix
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// Check judges facts for every target, or for the machine itself when there is none.
+func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
+	f.Complete()
+	if len(targets) == 0 {
+		targets = []Target{{}}
+	}
+	v := Verdict{Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{}, Suppressed: []Suppressed{}}
+	inconclusive := false
+	for _, target := range targets {
+		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v, failed: map[string]bool{}}
+		j.rules()
+		inconclusive = j.answers() || inconclusive
+	}
+	v.waive(policy.Waivers)
+	v.sort()
+	v.Outcome = v.outcome(inconclusive)
+	return v
+}
+
+// judgement is one target on its way through the rules.
+type judgement struct {
+	*machine
+	verdict *Verdict
+	failed  map[string]bool // rule and subject with an error
+}
+
+func (j *judgement) rules() {
+	for _, rule := range Rules {
+		if rule.Machine != nil && !j.silenced(rule, "") {
+			j.record(rule, rule.Machine(j.machine), true)
+		}
+		if rule.Build == nil {
+			continue
+		}
+		for _, b := range j.builds {
+			if !j.silenced(rule, b.subject) {
+				j.record(rule, rule.Build(j.machine, b), b.counts)
+			}
+		}
+	}
+}
+
+// silenced says that a cause of this rule has been found already, for the machine or for this subject.
+func (j *judgement) silenced(rule Rule, subject string) bool {
+	return slices.ContainsFunc(rule.After, func(cause string) bool {
+		return j.failed[cause] || j.failed[cause+" "+subject]
+	})
+}
+
+// record writes a rule's results down. What is found in an environment that does not count is a note.
+func (j *judgement) record(rule Rule, results []*result, counts bool) {
+	for _, r := range results {
+		switch {
+		case r.finding != nil:
+			f := *r.finding
+			f.Rule, f.Target = rule.ID, j.name
+			if f.Severity == Error {
+				j.fail(rule, r.subject)
+			}
+			if !counts || r.noted {
+				f.Severity = Note
+			}
+			f.complete()
+			j.verdict.Findings = append(j.verdict.Findings, f)
+		case r.missing != "":
+			j.verdict.Unknown = append(j.verdict.Unknown, Missing{rule.ID, r.subject, j.name, r.missing})
+		default:
+			j.verdict.Passed = append(j.verdict.Passed, Passed{rule.ID, r.subject, j.name})
+		}
+	}
+}
+
+func (j *judgement) fail(rule Rule, subject string) {
+	if rule.Machine != nil {
+		j.failed[rule.ID] = true
+	}
+	j.failed[rule.ID+" "+subject] = true
+}
+
+func (f *Finding) complete() {
+	f.Evidence = slices.DeleteFunc(orEmpty(f.Evidence), func(e Evidence) bool { return e.Value == "" })
+	f.Pins, f.Do, f.Source = orEmpty(f.Pins), orEmpty(f.Do), orEmpty(f.Source)
+	for i := range f.Pins {
+		if f.Pins[i].Commands == nil {
+			f.Pins[i].Commands = map[string]string{}
+		}
+	}
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// breaking are the machine's own errors under which no CUDA program runs.
+var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "driver-too-old-for-gpu"}
+
+// deciding are the rules whose missing fact leaves a build's answer unknown.
+var deciding = []string{"driver-too-old", "gpu-arch-missing"}
+
+// answers works out each build's answer; true says that the whole is inconclusive unless an error stands.
+func (j *judgement) answers() (inconclusive bool) {
+	for _, b := range j.builds {
+		a := j.answer(b)
+		j.verdict.Answers = append(j.verdict.Answers, a)
+		if a.Answer == Unknown && a.Counts {
+			inconclusive = true
+		}
+	}
+	return inconclusive || !j.compared() || j.requiredUnknown()
+}
+
+func (j *judgement) answer(b *build) BuildAnswer {
+	a := BuildAnswer{Subject: b.subject, Target: j.name, Answer: Works, Because: []string{}, Counts: b.counts}
+	for _, id := range breaking {
+		if j.failed[id] && b.accelerator != "cpu" {
+			a.Answer, a.Because = Broken, append(a.Because, id)
+		}
+	}
+	for _, rule := range Rules {
+		if rule.Build != nil && j.failed[rule.ID+" "+b.subject] {
+			a.Answer, a.Because = Broken, append(a.Because, rule.ID)
+		}
+	}
+	if a.Answer == Broken {
+		return a
+	}
+	for _, u := range j.verdict.Unknown {
+		if u.Subject == b.subject && u.Target == j.name && slices.Contains(deciding, u.Rule) {
+			a.Answer, a.Because = Unknown, append(a.Because, u.Rule)
+		}
+	}
+	if a.Answer == Works && slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool {
+		return f.Rule == "minor-compat" && f.Subject == b.subject && f.Target == j.name
+	}) {
+		a.Answer, a.Because = WorksMinorVersion, []string{"minor-compat"}
+	}
+	return a
+}
+
+// compared says that something was there to compare: a build that the driver or a GPU was judged for, or the driver
+// with a GPU.
+func (j *judgement) compared() bool {
+	if len(j.gpus) == 0 {
+		return false
+	}
+	judged := func(rule string) bool {
+		return slices.Contains([]string{"driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "gpu-arch-missing", "cpu-only-build"}, rule)
+	}
+	return slices.ContainsFunc(j.verdict.Passed, func(p Passed) bool { return p.Target == j.name && judged(p.Rule) }) ||
+		slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool { return f.Target == j.name && f.Severity != Note })
+}
+
+// requiredUnknown says that a required fact could not be looked at.
+func (j *judgement) requiredUnknown() bool {
+	return slices.ContainsFunc(j.verdict.Unknown, func(u Missing) bool { return u.Rule == "required-missing" && u.Target == j.name })
+}
+
+func (v *Verdict) outcome(inconclusive bool) Outcome {
+	switch {
+	case v.Count(Error) > 0:
+		return Incompatible
+	case inconclusive:
+		return Inconclusive
+	}
+	return Compatible
+}
+
+// Count is the number of findings of one severity.
+func (v *Verdict) Count(s Severity) int {
+	n := 0
+	for _, f := range v.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// waive moves waived findings aside; they stay in the verdict.
+func (v *Verdict) waive(waivers []Waiver) {
+	for _, w := range waivers {
+		v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
+			if f.Rule == w.Rule {
+				v.Suppressed = append(v.Suppressed, Suppressed{f, w.Reason, w.Until})
+			}
+			return f.Rule == w.Rule
+		})
+	}
+}
+
+var rank = map[Severity]int{Error: 0, Warning: 1, Note: 2}
+
+// sort puts the worst first and keeps the order of the rules within one severity.
+func (v *Verdict) sort() {
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
+		if c := rank[a.Severity] - rank[b.Severity]; c != 0 {
+			return c
+		}
+		return strings.Compare(a.Target, b.Target)
+	})
+}

@@ -1,0 +1,67 @@
+package matrix
+
+import "fmt"
+
+// floorState is how a driver stands to what a build's CUDA needs.
+type floorState int
+
+const (
+	floorUnknown floorState = iota
+	floorFull               // the driver speaks this CUDA itself
+	floorMinor              // by minor-version compatibility
+	floorBelow
+)
+
+// floor compares the driver with what a CUDA version needs; need is the requirement in words. The user-mode driver's
+// CUDA decides where it is known, since a cuda-compat library can lift it above the module; else the module's version.
+func (m *machine) floor(cuda Version) (state floorState, need string, source []string) {
+	d := m.driver
+	need, least, source := m.floorOf(cuda)
+	if d.cuda.Known() && !d.cuda.lessShort(cuda) {
+		return floorFull, need, source
+	}
+	family := m.t.family(cuda)
+	switch {
+	case family == nil && d.cuda.Known(): // no minor-version compatibility before 11, none known for what is newer
+		return floorBelow, need, source
+	case d.version.Known() && least.Known() && d.version.Less(least):
+		return floorBelow, need, source
+	case d.version.Known() && least.Known():
+		return floorMinor, need, source
+	case d.cuda.Known() && d.cuda.Major() < cuda.Major():
+		return floorBelow, need, source
+	case d.cuda.Known() && d.cuda.Major() == cuda.Major():
+		return floorMinor, need, source
+	}
+	return floorUnknown, need, source
+}
+
+// floorOf is the least driver for a CUDA version, from the table of its family or, for families without minor-version
+// compatibility, of the toolkit.
+func (m *machine) floorOf(cuda Version) (need string, least Version, source []string) {
+	if family := m.t.family(cuda); family != nil {
+		least = family.DriverLinux
+		if m.windowsNumbers() {
+			least = family.DriverWindows
+		}
+		return "driver >= " + printed(least), least, family.Source
+	}
+	if toolkit := m.t.toolkit(cuda); toolkit != nil {
+		least = toolkit.DriverLinux
+		if m.windowsNumbers() {
+			least = toolkit.DriverWindows
+		}
+		if least.Known() {
+			return "driver >= " + least.String(), least, toolkit.Source
+		}
+	}
+	return fmt.Sprintf("a driver that speaks CUDA %s", cuda.short()), Version{}, nil
+}
+
+// printed is a floor as it is written: CUDA 13 needs the branch 580, whose first release is 580.65.06.
+func printed(least Version) string {
+	if least.String() == "580" {
+		return "580.65.06"
+	}
+	return least.String()
+}

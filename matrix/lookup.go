@@ -1,0 +1,199 @@
+package matrix
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// normalGPU is a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
+func normalGPU(name string) string {
+	name = strings.ToLower(strings.Join(strings.Fields(name), " "))
+	return strings.TrimPrefix(name, "nvidia ")
+}
+
+// ambiguous stands in the index for a name that GPUs of several capabilities share.
+var ambiguous = &Chip{}
+
+func (t *Tables) indexNames() map[string]*Chip {
+	index := map[string]*Chip{}
+	chips := must(t.gpus())
+	for i := range chips {
+		for _, name := range chips[i].Names {
+			key := normalGPU(name)
+			if other := index[key]; other != nil && other.Capability != chips[i].Capability {
+				index[key] = ambiguous
+			} else if other == nil {
+				index[key] = &chips[i]
+			}
+		}
+	}
+	return index
+}
+
+func (t *Tables) indexIDs() map[string]*Chip {
+	index := map[string]*Chip{}
+	chips := must(t.gpus())
+	for i := range chips {
+		for _, id := range chips[i].PCIIDs {
+			index["10de:"+id] = &chips[i]
+		}
+	}
+	return index
+}
+
+// decoration is what vendors and NVML put after a model's name without changing its chip's capability.
+var decoration = regexp.MustCompile(` (mig .*|(\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|with max-q design|max-q|pcie|sxm\d?|nvl))$`)
+
+// chipNamed finds the chip of a GPU's name, nil when the table does not know it or when chips of several
+// capabilities share it.
+func (t *Tables) chipNamed(name string) *Chip {
+	index := t.chipsByName()
+	for key := normalGPU(name); key != ""; {
+		for _, try := range []string{key, "tesla " + key, "geforce " + key, strings.TrimPrefix(key, "tesla "), strings.TrimPrefix(key, "geforce ")} {
+			if chip := index[try]; chip != nil {
+				return known(chip)
+			}
+		}
+		short := decoration.ReplaceAllString(key, "")
+		if short == key {
+			break
+		}
+		key = short
+	}
+	return nil
+}
+
+func known(chip *Chip) *Chip {
+	if chip == ambiguous {
+		return nil
+	}
+	return chip
+}
+
+// chipOf finds a chip of that capability, for what all of them share: toolkits and driver branches.
+func (t *Tables) chipOf(c Capability) *Chip {
+	chips := must(t.gpus())
+	var found *Chip
+	for i := range chips {
+		if chips[i].Capability == c && (found == nil || chips[i].FirstBranch.Less(found.FirstBranch)) {
+			found = &chips[i]
+		}
+	}
+	return found
+}
+
+// branchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
+// nearest lower one's. A driver older or newer than the table's gives the zero Version.
+func (t *Tables) branchCUDA(driver Version) Version {
+	branches := must(t.branches())
+	if !driver.Known() || len(branches) == 0 || driver.Major() > atoi(branches[len(branches)-1].Branch) {
+		return Version{}
+	}
+	var cuda Version
+	for _, b := range branches {
+		if atoi(b.Branch) <= driver.Major() && b.CUDA.Known() {
+			cuda = b.CUDA
+		}
+	}
+	return cuda
+}
+
+// family is the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
+func (t *Tables) family(cuda Version) *Minor {
+	rows := must(t.minor())
+	for i := range rows {
+		if rows[i].Family.Major() == cuda.Major() {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// toolkit is the first release of CUDA's minor version, nil when the table does not have it.
+func (t *Tables) toolkit(cuda Version) *CUDA {
+	rows := must(t.cuda())
+	for i := range rows {
+		if rows[i].Release.short() == cuda.short() {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// instance is the row of an EC2 instance type, nil when the table does not have it.
+func (t *Tables) instance(name string) *Instance {
+	rows := must(t.instances())
+	for i := range rows {
+		if rows[i].Instance == name {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// wheels are the rows of one PyTorch release on a platform, in any variant.
+func (t *Tables) wheels(release, platform string) []Wheel {
+	var found []Wheel
+	for _, w := range must(t.torch()) {
+		if w.Release == release && w.Platform == platform {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// tensorflowRow is the row of a TensorFlow release: its own, else that of its minor version.
+func (t *Tables) tensorflowRow(release Version) *TensorFlow {
+	rows := must(t.tensorflow())
+	var found *TensorFlow
+	for i := range rows {
+		r := version(rows[i].Release)
+		if r.short() == release.short() && (r.Compare(release) == 0 || found == nil) {
+			found = &rows[i]
+		}
+	}
+	return found
+}
+
+// jaxRow is the row of a JAX release for one CUDA family.
+func (t *Tables) jaxRow(release Version, cuda Version, platform string) *JAX {
+	rows := must(t.jax())
+	for i := range rows {
+		r := &rows[i]
+		if version(r.Release).Compare(release) == 0 && strings.HasPrefix(r.Variant, "cuda"+numberOf(cuda.short())[:2]) && r.Platform == platform {
+			return r
+		}
+	}
+	return nil
+}
+
+// InstanceNames are the EC2 instance types of the table.
+func (t *Tables) InstanceNames() []string {
+	var list []string
+	for _, i := range must(t.instances()) {
+		list = append(list, i.Instance)
+	}
+	return list
+}
+
+// CheckTarget says what is wrong with a target's words: a driver that is no version, a GPU that nobody knows.
+func (t *Tables) CheckTarget(target Target) error {
+	if target.Driver != "" && !driverText.MatchString(target.Driver) {
+		return fmt.Errorf("--driver %s is not a driver version such as 550.90.07", target.Driver)
+	}
+	if target.Python != "" && !pythonText.MatchString(target.Python) {
+		return fmt.Errorf("--python %s is not a Python version such as 3.12", target.Python)
+	}
+	for _, name := range target.GPUs {
+		if _, err := ParseCapability(name); err != nil && t.chipNamed(name) == nil {
+			return fmt.Errorf("--gpu %s is neither a GPU of the tables nor a compute capability such as 8.9", name)
+		}
+	}
+	return nil
+}
+
+var (
+	driverText = regexp.MustCompile(`^\d{3,4}(\.\d+){0,2}$`)
+	pythonText = regexp.MustCompile(`^3\.\d+(\.\d+)?t?$`)
+)

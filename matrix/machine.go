@@ -1,0 +1,246 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// machine is what is judged: the facts with what a target says over them, and what the tables know of both.
+type machine struct {
+	t        *Tables
+	f        *probe.Facts
+	target   Target
+	policy   Policy
+	name     string // the target's, empty for this machine
+	platform string // "linux_x86_64", "linux_aarch64", "win_amd64"
+	instance *Instance
+	driver   driver
+	gpus     []gpu // those that a program would see
+	builds   []*build
+}
+
+// driver is the driver that builds will meet.
+type driver struct {
+	version Version // the kernel module's, else that of the user space at rest
+	from    string
+	cuda    Version // what its user space speaks
+	cudaSaw bool    // somebody asked the user space; else cuda is the branch's
+	loaded  bool    // version is of a loaded module, or of a target
+}
+
+// gpu is one GPU that a program would see.
+type gpu struct {
+	label      string // for people: "NVIDIA L4 (8.9)"
+	capability Capability
+	chip       *Chip // nil when the table does not know it
+	from       string
+}
+
+// newMachine lays the target over the facts.
+func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
+	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance}
+	if name := cmpOr(target.Instance, f.System.Instance); name != "" {
+		m.instance = t.instance(name)
+	}
+	m.platform = m.platformOf()
+	m.driver = m.driverOf()
+	m.gpus = m.gpusOf()
+	counts := counting(f.Environments)
+	for i := range f.Environments {
+		for j := range f.Environments[i].Builds {
+			m.builds = append(m.builds, newBuild(m, &f.Environments[i], &f.Environments[i].Builds[j], counts(&f.Environments[i])))
+		}
+	}
+	return m
+}
+
+func cmpOr(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// counting says which environments can make an error: those named, else the active one, else all.
+func counting(environments []probe.Environment) func(*probe.Environment) bool {
+	switch {
+	case slices.ContainsFunc(environments, func(e probe.Environment) bool { return e.Named }):
+		return func(e *probe.Environment) bool { return e.Named }
+	case slices.ContainsFunc(environments, func(e probe.Environment) bool { return e.Active }):
+		return func(e *probe.Environment) bool { return e.Active }
+	}
+	return func(*probe.Environment) bool { return true }
+}
+
+func (m *machine) platformOf() string {
+	switch {
+	case strings.Contains(m.f.System.OS, "Windows"):
+		return "win_amd64"
+	case m.f.System.Arch != "":
+		return "linux_" + m.f.System.Arch
+	case m.instance != nil:
+		return m.instance.Platform
+	}
+	return "linux_x86_64"
+}
+
+// windowsNumbers says that the driver's version is of Windows' series, in Windows and in WSL2.
+func (m *machine) windowsNumbers() bool { return m.f.System.WSL || m.platform == "win_amd64" }
+
+func (m *machine) driverOf() driver {
+	f := &m.f.Driver
+	if m.target.Driver != "" {
+		v := version(m.target.Driver)
+		return driver{version: v, from: "--driver", cuda: m.t.branchCUDA(v), loaded: true}
+	}
+	d := driver{version: version(f.Version), from: f.From, loaded: f.Version != ""}
+	if !d.version.Known() {
+		d.version, d.from = m.installed()
+	}
+	d.cuda = version(f.CUDA)
+	d.cudaSaw = d.cuda.Known()
+	if !d.cudaSaw && !m.windowsNumbers() && !m.f.System.Jetson {
+		d.cuda = m.t.branchCUDA(d.version)
+	}
+	return d
+}
+
+// installed is the driver that will be there once it is loaded: the module on disk, else the user space.
+func (m *machine) installed() (Version, string) {
+	if module := m.bootModule(); module != nil && module.Version != "" {
+		return version(module.Version), module.Path
+	}
+	for _, lib := range m.f.Driver.Libraries {
+		if v := version(lib.Version); v.Known() {
+			return v, lib.Path
+		}
+	}
+	return Version{}, ""
+}
+
+// bootModule is the module of the kernel that runs, else of the newest kernel that has one.
+func (m *machine) bootModule() *probe.Module {
+	var newest *probe.Module
+	for i := range m.f.Driver.Modules {
+		module := &m.f.Driver.Modules[i]
+		if module.Kernel == m.f.System.Kernel {
+			return module
+		}
+		if newest == nil || naturally(newest.Kernel, module.Kernel) < 0 {
+			newest = module
+		}
+	}
+	if m.f.System.Kernel != "" && !m.f.System.Rest {
+		return nil
+	}
+	return newest
+}
+
+// gpusOf lists the GPUs that a program would see: the target's, else those that were found.
+func (m *machine) gpusOf() []gpu {
+	var gpus []gpu
+	switch {
+	case len(m.target.GPUs) > 0:
+		for _, name := range m.target.GPUs {
+			gpus = append(gpus, m.gpuNamed(name, "--gpu"))
+		}
+	case m.target.Instance != "" && m.instance != nil:
+		for range max(m.instance.Count, 1) {
+			gpus = append(gpus, m.gpuNamed(m.instance.GPU, "--instance "+m.target.Instance))
+		}
+	default:
+		for _, g := range visible(m.f) {
+			gpus = append(gpus, m.gpuFound(g))
+		}
+	}
+	return gpus
+}
+
+// visible picks the GPUs that a program on this machine would see. NVML speaks for containers, which see a part of
+// the host's PCI bus; on a host, a GPU that only PCI shows may be one that the driver dropped. GPUs bound to vfio-pci
+// are a virtual machine's.
+func visible(f *probe.Facts) []probe.GPU {
+	byDriver := func(g probe.GPU) bool {
+		return slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
+	}
+	var list []probe.GPU
+	for _, g := range f.GPUs {
+		pciOnly := slices.Contains(g.From, "/sys/bus/pci") && !byDriver(g)
+		if g.Bound != "vfio-pci" && !(pciOnly && f.System.Container != "") {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// gpuNamed resolves a name or a compute capability.
+func (m *machine) gpuNamed(name, from string) gpu {
+	if c, err := ParseCapability(name); err == nil {
+		return gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
+	}
+	chip := m.t.chipNamed(name)
+	g := gpu{label: name, chip: chip, from: from}
+	if chip != nil {
+		g.capability = chip.Capability
+		g.label = fmt.Sprintf("%s (%s)", name, chip.Capability)
+	}
+	return g
+}
+
+// gpuFound resolves what was probed: the capability that the driver says goes before the tables.
+func (m *machine) gpuFound(g probe.GPU) gpu {
+	from := strings.Join(g.From, ", ")
+	chip := m.t.chipsByID()[g.PCIID]
+	if chip == nil && g.Name != "" {
+		chip = m.t.chipNamed(g.Name)
+	}
+	seen := gpu{label: g.Name, chip: chip, from: from}
+	if c, err := ParseCapability(g.Capability); err == nil {
+		seen.capability = c
+		if chip == nil || chip.Capability != c {
+			seen.chip = m.t.chipOf(c)
+		}
+	} else if chip != nil {
+		seen.capability = chip.Capability
+	}
+	if seen.label == "" {
+		seen.label = pciLabel(g, chip)
+	}
+	if seen.capability.Known() {
+		seen.label += fmt.Sprintf(" (%s)", seen.capability)
+	}
+	return seen
+}
+
+func pciLabel(g probe.GPU, chip *Chip) string {
+	if chip == nil {
+		return "GPU " + cmpOr(g.PCIID, g.Bus, "of unknown kind")
+	}
+	if len(chip.Names) == 1 {
+		return chip.Names[0]
+	}
+	return fmt.Sprintf("%s GPU (%s)", chip.Chip, g.PCIID)
+}
+
+// host says that this is no container and no special platform: the machine's own driver can be judged.
+func (m *machine) host() bool {
+	return m.f.System.Container == "" && !m.f.System.WSL && !m.f.System.Jetson && m.platform != "win_amd64"
+}
+
+// evidenceDriver is the driver as evidence.
+func (m *machine) evidenceDriver() Evidence {
+	return Evidence{Fact: "driver", Value: m.driver.version.String(), From: m.driver.from}
+}
+
+// driverWords is the driver for a sentence.
+func (m *machine) driverWords() string {
+	if m.driver.version.Known() {
+		return "driver " + m.driver.version.String()
+	}
+	return "a driver that speaks CUDA " + m.driver.cuda.String()
+}

@@ -1,0 +1,78 @@
+package matrix
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Release is a Python version by PEP 440, of which semver can say too little: "2.10.0a0+git1" and
+// "2.7.0.dev20250101+cu128" are not semver, and semver takes "+cu124" and "+cu126" for the same.
+type Release struct {
+	Number Version // "2.7.0"
+	Pre    string  // "a0", "rc1", ".dev20250101"; empty for a final release
+	Local  string  // "cu128", "cpu", "rocm6.4"
+	text   string
+}
+
+var pep440 = regexp.MustCompile(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)((?:[-_.]?post\d*)?)((?:\.?dev\d*)?)(?:\+([A-Za-z0-9._-]+))?$`)
+
+// ParseRelease reads a PEP 440 version; ok is false for anything else.
+func ParseRelease(text string) (r Release, ok bool) {
+	m := pep440.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return Release{}, false
+	}
+	number, err := ParseVersion(m[1])
+	if err != nil {
+		return Release{}, false
+	}
+	return Release{Number: number, Pre: m[2] + m[4], Local: strings.TrimSuffix(m[5], ".with.pypi.cudnn"), text: text}, true
+}
+
+func (r Release) String() string { return r.text }
+
+// Final says whether it is a release that the tables can know, not a nightly, an alpha or a candidate.
+func (r Release) Final() bool { return r.Pre == "" }
+
+// Compare orders releases by their numbers; a pre-release comes before its release. Local versions do not count.
+func (r Release) Compare(s Release) int {
+	if c := r.Number.Compare(s.Number); c != 0 {
+		return c
+	}
+	return cmp.Compare(boolInt(r.Final()), boolInt(s.Final()))
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+var cudaLocal = regexp.MustCompile(`^cu(\d{2,3})$`)
+
+// localCUDA is the CUDA that a wheel's local version names: cu118 is 11.8, cu130 is 13.0. False when it names none.
+func (r Release) localCUDA() (Version, bool) {
+	m := cudaLocal.FindStringSubmatch(r.Local)
+	if m == nil {
+		return Version{}, false
+	}
+	digits := m[1]
+	return version(digits[:len(digits)-1] + "." + digits[len(digits)-1:]), true
+}
+
+// shortPython is "3.12" of "3.12.3", and "3.13t" of itself.
+func shortPython(full string) string {
+	parts := strings.SplitN(full, ".", 3)
+	if len(parts) < 2 {
+		return full
+	}
+	return parts[0] + "." + parts[1]
+}
+
+func atoi(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
+}

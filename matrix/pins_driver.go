@@ -1,0 +1,127 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+)
+
+// driverPins is the smallest driver change that would do: the newest release of the lowest branch that is still
+// maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
+// or when a driver cannot be chosen here.
+func (m *machine) driverPins(cuda Version) []Pin {
+	if m.windowsNumbers() || m.f.System.Jetson {
+		return nil
+	}
+	branch := m.driverBranch(cuda)
+	if branch == nil {
+		return nil
+	}
+	why := "needs a reboot"
+	if m.f.System.Container != "" {
+		why = "on the host; needs a reboot of it"
+	}
+	if _, least, _ := m.floorOf(cuda); cuda.Known() && least.Known() {
+		why = fmt.Sprintf("any driver >= %s does; %s", printed(least), why)
+	}
+	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
+}
+
+// driverBranch chooses the branch: among those that fit, the lowest that is not past its end of life at the date of
+// the tables, else the highest.
+func (m *machine) driverBranch(cuda Version) *Branch {
+	branches := must(m.t.branches())
+	var last *Branch
+	for i := range branches {
+		b := &branches[i]
+		if !b.Newest.Known() || !m.branchFits(b, cuda) {
+			continue
+		}
+		last = b
+		if b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.t.date() {
+			return b
+		}
+	}
+	return last
+}
+
+func (m *machine) branchFits(b *Branch, cuda Version) bool {
+	for _, g := range m.gpus {
+		if g.chip == nil {
+			continue
+		}
+		if g.chip.LastBranch.Known() && b.Newest.Major() > g.chip.LastBranch.Major() || b.Newest.Less(g.chip.FirstBranch) {
+			return false
+		}
+		if g.chip.OpenModule == "unsupported" && b.Module == "open" || g.chip.OpenModule == "required" && b.Module == "proprietary" {
+			return false
+		}
+	}
+	if !cuda.Known() {
+		return true
+	}
+	_, least, _ := m.floorOf(cuda)
+	if least.Known() {
+		return !b.Newest.Less(least)
+	}
+	return b.CUDA.Known() && !b.CUDA.lessShort(cuda)
+}
+
+// date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
+func (t *Tables) date() string {
+	newest := ""
+	for _, b := range must(t.branches()) {
+		newest = max(newest, b.Checked)
+	}
+	return newest
+}
+
+// driverCommands writes the installation in the words of the system's package manager: Ubuntu's own packages, and
+// NVIDIA's repositories for the rest. The module's flavour follows the GPUs: Blackwell needs the open one, what is
+// older than Turing cannot use it.
+func (m *machine) driverCommands(b Branch) map[string]string {
+	open := m.openModule(b)
+	commands := map[string]string{}
+	if s := m.f.System; s.ID == "" || s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian") {
+		commands["apt"] = aptDriver(b.Branch, s.ID, open)
+	}
+	if s := m.f.System; s.ID != "ubuntu" && s.ID != "debian" && !strings.Contains(s.IDLike, "debian") {
+		commands["dnf"] = dnfDriver(b.Branch, open)
+	}
+	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or newer of branch %s (the AWS Deep Learning AMI release notes name each AMI's driver)", b.Newest, b.Branch)
+	return commands
+}
+
+// openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary
+// where a GPU cannot use it; both fit in between, and then open is NVIDIA's default since branch 560.
+func (m *machine) openModule(b Branch) bool {
+	for _, g := range m.gpus {
+		if g.chip != nil && g.chip.OpenModule == "required" {
+			return true
+		}
+		if g.chip != nil && g.chip.OpenModule == "unsupported" {
+			return false
+		}
+	}
+	return b.Module == "open" || b.Module == "both" && atoi(b.Branch) >= 560
+}
+
+func aptDriver(branch, id string, open bool) string {
+	if id == "debian" {
+		if open {
+			return "sudo apt-get install -V nvidia-driver-pinning-" + branch + " nvidia-open"
+		}
+		return "sudo apt-get install -V nvidia-driver-pinning-" + branch + " cuda-drivers"
+	}
+	suffix := "-server"
+	if open {
+		suffix = "-server-open"
+	}
+	return "sudo apt-get install nvidia-driver-" + branch + suffix
+}
+
+func dnfDriver(branch string, open bool) string {
+	if open {
+		return "sudo dnf module install nvidia-driver:" + branch + "-open"
+	}
+	return "sudo dnf module install nvidia-driver:" + branch + "-dkms"
+}

@@ -1,0 +1,52 @@
+package matrix
+
+// Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
+// key of a waiver, as the name of its page and of its cases. Ids are never used again.
+type Rule struct {
+	ID    string
+	Title string
+	// After names the rules whose error makes this one a mere consequence: it stays silent then.
+	After []string
+	// Machine judges the machine, Build one build on it; a rule has one of them. A result that is nil means that
+	// the question does not arise.
+	Machine func(*machine) []*result
+	Build   func(*machine, *build) []*result
+}
+
+// result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.
+type result struct {
+	subject string
+	finding *Finding
+	missing string
+	noted   bool // in an environment that does not count
+}
+
+func holds(subject string) []*result { return []*result{{subject: subject}} }
+
+func unknown(subject, missing string) []*result {
+	return []*result{{subject: subject, missing: missing}}
+}
+
+func found(f Finding) []*result { return []*result{{subject: f.Subject, finding: &f}} }
+
+// Rules is every rule, causes before their consequences.
+var Rules = []Rule{
+	{ID: "driver-missing", Title: "no NVIDIA driver is loaded", Machine: driverMissing},
+	{ID: "driver-mismatch", Title: "user space and kernel module are of different drivers", After: []string{"driver-missing"}, Machine: driverMismatch},
+	{ID: "driver-unresponsive", Title: "the driver does not answer", After: []string{"driver-missing"}, Machine: driverUnresponsive},
+	{ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU", After: []string{"driver-missing"}, Machine: driverDropsGPU},
+	{ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU", After: []string{"driver-missing"}, Machine: driverTooOldForGPU},
+	{ID: "driver-too-old", Title: "the driver is too old for the build's CUDA", After: []string{"driver-missing"}, Build: driverTooOld},
+	{ID: "minor-compat", Title: "runs by minor-version compatibility", After: []string{"driver-missing", "driver-too-old"}, Build: minorCompat},
+	{ID: "cpu-only-build", Title: "the build has no CUDA in it", After: []string{"driver-missing"}, Build: cpuOnlyBuild},
+	{ID: "gpu-arch-missing", Title: "the build has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old"}, Build: gpuArchMissing},
+	{ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old"}, Build: gpuArchPTXOnly},
+	{ID: "python-unsupported", Title: "the release has no build for this Python", Build: pythonUnsupported},
+	{ID: "glibc-too-old", Title: "the C library is older than the wheel needs", Build: glibcTooOld},
+	{ID: "cudnn-mismatch", Title: "cuDNN is not one that the build can use", After: []string{"driver-missing"}, Build: cudnnMismatch},
+	{ID: "nccl-mismatch", Title: "NCCL is not one that the build can use", After: []string{"driver-missing"}, Build: ncclMismatch},
+	{ID: "companion-mismatch", Title: "a companion package is of another release", After: []string{"driver-missing"}, Build: companionMismatch},
+	{ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries", After: []string{"driver-missing"}, Build: tensorflowLibs},
+	{ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files", Machine: packagesMixed},
+	{ID: "required-missing", Title: "something that was asked for is not there", Machine: requiredMissing},
+}

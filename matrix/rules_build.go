@@ -1,0 +1,235 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it.
+func driverTooOld(m *machine, b *build) []*result {
+	if b.accelerator != "cuda" && b.accelerator != "" || m.f.System.Jetson {
+		return nil
+	}
+	switch {
+	case !m.driver.version.Known() && !m.driver.cuda.Known():
+		return unknown(b.subject, "the driver's version")
+	case len(m.f.Driver.Compat) > 0 && m.target.Driver == "":
+		return unknown(b.subject, "whether the cuda-compat library "+m.f.Driver.Compat[0].Path+" may be used here (forward compatibility is not judged)")
+	case !b.cuda.Known():
+		return m.tooOldForEvery(b)
+	}
+	state, need, source := m.floor(b.cuda)
+	switch state {
+	case floorUnknown:
+		return unknown(b.subject, "the driver that CUDA "+b.cuda.short()+" needs")
+	case floorBelow:
+		if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
+			return unknown(b.subject, "why the report says that CUDA is available though "+m.driverWords()+" is below "+need)
+		}
+		return found(m.tooOld(b, b.cuda, need, source))
+	}
+	return holds(b.subject)
+}
+
+// tooOldForEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
+// is this one; when every one fits, this one does.
+func (m *machine) tooOldForEvery(b *build) []*result {
+	missing := "the CUDA that " + b.subject + " was built with"
+	if len(b.rows) == 0 {
+		return unknown(b.subject, missing)
+	}
+	lowest := slices.MinFunc(b.rows, func(x, y row) int { return x.cuda.Compare(y.cuda) }).cuda
+	highest := slices.MaxFunc(b.rows, func(x, y row) int { return x.cuda.Compare(y.cuda) }).cuda
+	if state, need, source := m.floor(lowest); state == floorBelow {
+		return found(m.tooOld(b, lowest, need, source))
+	}
+	if state, _, _ := m.floor(highest); state == floorFull || state == floorMinor {
+		return holds(b.subject)
+	}
+	return unknown(b.subject, missing)
+}
+
+func (m *machine) tooOld(b *build, cuda Version, need string, source []string) Finding {
+	f := Finding{Severity: Error, Subject: b.subject, Need: need, Source: source,
+		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.short(), strings.TrimPrefix(need, "a "), m.driverWords()),
+		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)}
+	if m.driver.cudaSaw {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(), From: cmpOr(m.f.Driver.CUDAFrom, m.driver.from)})
+	}
+	f.Pins, f.Do = m.pins(b, cuda)
+	return f
+}
+
+// minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing.
+func minorCompat(m *machine, b *build) []*result {
+	if b.accelerator != "cuda" || !b.cuda.Known() || m.f.System.Jetson || len(m.f.Driver.Compat) > 0 {
+		return nil
+	}
+	state, need, source := m.floor(b.cuda)
+	if state != floorMinor || !m.driver.cuda.Known() {
+		return nil
+	}
+	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
+		Message: fmt.Sprintf("CUDA %s on a driver of CUDA %s runs by minor-version compatibility: machine code runs, PTX made by CUDA %s does not, "+
+			"and calls that are newer than the driver fail with error 36", b.cuda.short(), m.driver.cuda.short(), b.cuda.short()),
+		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
+}
+
+// cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework
+// of the environment can, the CPU build is taken for a choice.
+func cpuOnlyBuild(m *machine, b *build) []*result {
+	if len(m.gpus) == 0 {
+		return nil
+	}
+	if b.accelerator != "cpu" {
+		if b.accelerator == "cuda" {
+			return holds(b.subject)
+		}
+		return nil
+	}
+	f := Finding{Severity: Error, Subject: b.subject, Message: fmt.Sprintf("%s %s is built for CPUs and will not use %s", b.Name, b.Version, m.gpus[0].label),
+		Need: "a CUDA build of " + b.Name, Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from})}
+	f.Pins, f.Do = m.pins(b, Version{})
+	f.Source = []string{"https://pytorch.org/get-started/locally/"}
+	if m.platform == "linux_aarch64" && b.Name == "torch" {
+		f.Message += "; on aarch64 PyPI's wheel was for CPUs up to 2.10, the CUDA wheels are on PyTorch's own index"
+	}
+	if m.otherCUDA(b) {
+		f.Severity = Note
+	}
+	return found(f)
+}
+
+func (m *machine) otherCUDA(b *build) bool {
+	return slices.ContainsFunc(m.builds, func(o *build) bool { return o.env == b.env && o != b && o.accelerator == "cuda" })
+}
+
+// gpuArchMissing: no code in the build for any visible GPU.
+func gpuArchMissing(m *machine, b *build) []*result {
+	if b.accelerator != "cuda" && b.accelerator != "" {
+		return nil
+	}
+	if len(m.gpus) == 0 {
+		return unknown(b.subject, "a GPU to compare with")
+	}
+	var without []gpu
+	var missing, proof string
+	for _, g := range m.gpus {
+		switch c, why := m.code(b, g); c {
+		case uncovered:
+			without, proof = append(without, g), why
+		case unsure:
+			missing = why
+		}
+	}
+	switch {
+	case len(without) == 0 && missing != "":
+		return unknown(b.subject, missing)
+	case len(without) == 0:
+		return holds(b.subject)
+	case len(without) < len(m.gpus) && missing != "":
+		return unknown(b.subject, missing)
+	}
+	return found(m.archMissing(b, without, proof))
+}
+
+func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
+	f := Finding{Severity: Error, Subject: b.subject, Need: "code for " + without[0].capability.sm() + ", or PTX for it",
+		Message:  fmt.Sprintf("%s %s has no code for %s", b.Name, b.Version, without[0].label),
+		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, m.evidenceCode(b, proof)), Source: b.source()}
+	if len(without) < len(m.gpus) {
+		f.Severity = Warning
+		f.Do = []string{"hide the GPUs without code from the program: CUDA_VISIBLE_DEVICES with the indices of the others (nvidia-smi -L lists them)"}
+		return f
+	}
+	f.Pins, f.Do = m.pins(b, b.cuda)
+	if len(f.Source) == 0 && without[0].chip != nil {
+		f.Source = without[0].chip.Source
+	}
+	return f
+}
+
+// evidenceCode is the machine code that is there.
+func (m *machine) evidenceCode(b *build, proof string) Evidence {
+	list := slices.Concat(b.SASS, b.PTX)
+	from := cmpOr(b.Path, b.From)
+	if len(list) == 0 && len(b.rows) > 0 {
+		list, from = b.rows[0].sass, "table row "+b.rows[0].release+" "+b.rows[0].variant
+	}
+	if len(list) == 0 {
+		return Evidence{Fact: "machine code", Value: proof, From: from}
+	}
+	return Evidence{Fact: "machine code", Value: strings.Join(list, " "), From: from}
+}
+
+// gpuArchPTXOnly: the driver must compile the build's PTX before the first start.
+func gpuArchPTXOnly(m *machine, b *build) []*result {
+	if b.accelerator != "cuda" {
+		return nil
+	}
+	for _, g := range m.gpus {
+		if c, _ := m.code(b, g); c == byPTX {
+			return found(Finding{Severity: Warning, Subject: b.subject, Need: "machine code for " + g.capability.sm(),
+				Message:  fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, and the first start is slow", b.Name, b.Version, g.label),
+				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")), Source: b.source(),
+				Do: []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296"}})
+		}
+	}
+	return nil
+}
+
+// pythonUnsupported: no wheel of this release was made for this Python.
+func pythonUnsupported(m *machine, b *build) []*result {
+	python := shortPython(b.python)
+	if python == "" || len(b.rows) == 0 {
+		return nil
+	}
+	if b.Python != "" {
+		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
+			return holds(b.subject)
+		}
+		return found(m.noPython(b, python, fmt.Sprintf("its extension modules are for Python %s", b.Python)))
+	}
+	for _, r := range b.rows {
+		if len(r.python) == 0 || slices.Contains(r.python, python) {
+			return holds(b.subject)
+		}
+	}
+	return found(m.noPython(b, python, "its wheels are for Python "+strings.Join(b.rows[0].python, ", ")))
+}
+
+func (m *machine) noPython(b *build, python, why string) Finding {
+	f := Finding{Severity: Error, Subject: b.subject, Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
+		Need: "a Python that the release was built for", Source: b.source(),
+		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmpOr(b.env.Path, "--python")})}
+	f.Pins, _ = m.pins(b, b.cuda)
+	if len(b.rows) > 0 && len(b.rows[0].python) > 0 {
+		newest := b.rows[0].python[len(b.rows[0].python)-1]
+		f.Do = []string{"or keep the release and make an environment with another Python: uv venv --python " + strings.TrimSuffix(newest, "t")}
+	}
+	return f
+}
+
+// glibcTooOld: the wheel's tag asks for a newer C library than the system has.
+func glibcTooOld(m *machine, b *build) []*result {
+	have, need := version(m.f.System.Libc), version(b.Glibc)
+	if !need.Known() && len(b.rows) > 0 {
+		need = b.rows[0].glibc
+	}
+	if !need.Known() || !strings.HasPrefix(m.platform, "linux") || m.target.Instance != "" && m.f.System.Libc == "" {
+		return nil
+	}
+	if m.f.System.Libc != "musl" && !have.Known() {
+		return nil
+	}
+	if !have.Less(need) {
+		return holds(b.subject)
+	}
+	f := Finding{Severity: Error, Subject: b.subject, Need: "glibc >= " + need.String(), Source: []string{"https://peps.python.org/pep-0600/"},
+		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.f.System.Libc),
+		Evidence: append(b.evidence(), Evidence{Fact: "libc", Value: m.f.System.Libc, From: m.f.System.LibcFrom})}
+	f.Pins, f.Do = m.pins(b, b.cuda)
+	f.Do = append(f.Do, "or run it in a container or on a release of the distribution with glibc >= "+need.String())
+	return found(f)
+}

@@ -1,0 +1,249 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver.
+func driverMissing(m *machine) []*result {
+	if !m.host() || len(m.gpus) == 0 || m.target.Driver != "" || !m.wantsGPU() {
+		return nil
+	}
+	rest := m.f.System.Rest
+	if rest && len(m.f.Driver.Modules)+len(m.f.Driver.Libraries) > 0 || m.driver.loaded || m.f.Driver.NVML.Status == "ok" {
+		return holds("driver")
+	}
+	if failed := m.probeFailure("proc-driver"); failed != "" {
+		return unknown("driver", failed)
+	}
+	if !rest && !m.onPCI() {
+		return nil
+	}
+	f := Finding{Severity: Error, Subject: "driver", Message: "there is " + m.gpus[0].label + " and no NVIDIA driver is loaded",
+		Need:     "the NVIDIA kernel module loaded",
+		Evidence: []Evidence{{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
+		Pins:     m.driverPins(Version{}), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	if module := m.bootModule(); module != nil {
+		f.Message += fmt.Sprintf(", though %s is installed for this kernel", cmpOr(module.Version, "a module"))
+		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: cmpOr(module.Version, "of unknown version"), From: module.Path})
+		f.Pins, f.Do = nil, []string{"sudo modprobe nvidia; if that fails, dmesg says why (Secure Boot, a GPU that the module does not support)"}
+	}
+	return found(f)
+}
+
+// wantsGPU says that something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
+func (m *machine) wantsGPU() bool {
+	return m.instance != nil || len(m.f.Toolkits)+len(m.f.Driver.Libraries)+len(m.f.Driver.Modules) > 0 ||
+		len(m.policy.Require) > 0 || slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" })
+}
+
+func (m *machine) onPCI() bool {
+	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
+}
+
+// probeFailure is why a probe could not look, empty when it could.
+func (m *machine) probeFailure(name string) string {
+	for _, p := range m.f.Probes {
+		if p.Name == name && p.Status == "failed" {
+			return p.Error
+		}
+	}
+	return ""
+}
+
+// driverMismatch: the user space that programs load is not of the driver that runs. What is on disk decides whether a
+// reboot mends it.
+func driverMismatch(m *machine) []*result {
+	loaded := version(m.f.Driver.Version)
+	if m.f.System.WSL || m.f.System.Jetson || m.target.Driver != "" || (!loaded.Known() && m.f.Driver.NVML.Code != nvmlMismatch) {
+		return nil
+	}
+	disk := m.bootModule()
+	for _, lib := range m.f.Driver.Libraries {
+		if v := version(lib.Version); v.Known() && loaded.Known() && v.Compare(loaded) != 0 {
+			return found(m.mismatch(loaded, &lib, disk))
+		}
+	}
+	switch {
+	case m.f.Driver.NVML.Code == nvmlMismatch:
+		return found(m.mismatch(loaded, nil, disk))
+	case disk != nil && version(disk.Version).Known() && version(disk.Version).Compare(loaded) != 0:
+		return found(m.pendingModule(loaded, disk))
+	case len(m.f.Driver.Libraries) == 0:
+		return nil
+	}
+	return holds("driver")
+}
+
+// nvmlMismatch is NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h).
+const nvmlMismatch = 18
+
+var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
+
+func (m *machine) mismatch(loaded Version, lib *probe.Library, disk *probe.Module) Finding {
+	f := Finding{Severity: Error, Subject: "driver", Message: "the driver's libraries are of another release than the loaded kernel module",
+		Need: "one release for both", Source: mismatchSource, Evidence: []Evidence{
+			{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}}
+	user := Version{}
+	if lib != nil {
+		user = version(lib.Version)
+		f.Message = fmt.Sprintf("%s is of driver %s, the loaded kernel module of %s", lib.Name, user, loaded)
+		f.Need = "driver " + user.String() + " for both"
+		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
+	}
+	if disk != nil {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: disk.Version, From: disk.Path})
+	}
+	f.Do = m.mismatchSteps(loaded, user, disk)
+	return f
+}
+
+// mismatchSteps is what mends a mismatch.
+func (m *machine) mismatchSteps(loaded, user Version, disk *probe.Module) []string {
+	switch {
+	case m.f.System.Container != "":
+		return []string{"restart the container: it holds libraries of the driver that the host had before"}
+	case disk != nil && user.Known() && version(disk.Version).Compare(user) == 0:
+		return []string{"reboot: the module on disk is " + disk.Version + " already",
+			"or, when no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
+	case disk != nil && disk.Version != "" && version(disk.Version).Compare(loaded) == 0 || disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
+		return []string{"rebuild the module for " + user.String() + ": sudo dkms autoinstall, then reboot; a reboot alone loads " + loaded.String() + " again",
+			"if the build fails, /var/lib/dkms/nvidia/" + user.String() + "/build/make.log says why",
+			"or reinstall the driver's packages, so that library and module are of one release"}
+	case disk == nil:
+		return []string{"reboot; if the mismatch stays, reinstall the driver's packages so that library and module are of one release"}
+	}
+	return []string{"reinstall the driver's packages so that library and module are of one release, then reboot"}
+}
+
+// pendingModule: an update waits for the next boot; until then all is well.
+func (m *machine) pendingModule(loaded Version, disk *probe.Module) Finding {
+	return Finding{Severity: Warning, Subject: "driver", Source: mismatchSource, Need: "driver " + loaded.String() + " for both after the next boot",
+		Message: fmt.Sprintf("the module on disk is %s, the loaded one %s: the next boot changes the driver", disk.Version, loaded),
+		Evidence: []Evidence{{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
+			{Fact: "module on disk", Value: disk.Version, From: disk.Path}},
+		Do: []string{"finish the update of the driver's user space, then reboot"}}
+}
+
+// driverUnresponsive: proof that the driver hangs. A mere time-out is no proof.
+func driverUnresponsive(m *machine) []*result {
+	if m.target.Driver != "" {
+		return nil
+	}
+	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
+		Do:     []string{"save what runs and reboot the machine; if it comes back, the GPU or its slot is failing"},
+		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/"}}
+	if len(m.f.Driver.Kernel) > 0 {
+		f.Message = "the kernel log says that the driver lost a GPU or could not start it"
+		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}
+		return found(f)
+	}
+	switch m.f.Driver.NVML.Status {
+	case "stuck":
+		f.Evidence = []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}
+		return found(f)
+	case "timeout", "crashed":
+		return unknown("driver", m.f.Driver.NVML.Message)
+	case "ok":
+		return holds("driver")
+	}
+	return nil
+}
+
+// driverDropsGPU: NVIDIA's newer branches no longer drive older chips.
+func driverDropsGPU(m *machine) []*result {
+	dropped := func(g gpu) bool {
+		return g.chip != nil && g.chip.LastBranch.Known() && m.driver.version.Major() > g.chip.LastBranch.Major()
+	}
+	return m.driverAgainstGPUs(dropped, func(g gpu) Finding {
+		return Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s", m.driver.version, g.label, g.chip.LastBranch),
+			Need: fmt.Sprintf("driver branch <= %s", g.chip.LastBranch), Pins: m.driverPins(Version{}), Source: g.chip.Source}
+	})
+}
+
+// driverTooOldForGPU: the branch was made before the chip.
+func driverTooOldForGPU(m *machine) []*result {
+	tooNew := func(g gpu) bool {
+		return g.chip != nil && g.chip.FirstBranch.Known() && m.driver.version.Less(g.chip.FirstBranch)
+	}
+	return m.driverAgainstGPUs(tooNew, func(g gpu) Finding {
+		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is of branch %s", m.driver.version, g.label, g.chip.FirstBranch),
+			Need: "driver >= " + g.chip.FirstBranch.String(), Pins: m.driverPins(Version{}), Source: g.chip.Source}
+	})
+}
+
+// driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
+func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) []*result {
+	if !m.driver.version.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.f.System.Jetson {
+		return nil
+	}
+	first := slices.IndexFunc(m.gpus, bad)
+	if first < 0 {
+		if i := slices.IndexFunc(m.gpus, func(g gpu) bool { return g.chip == nil }); i >= 0 {
+			return unknown("driver", "what kind of GPU "+m.gpus[i].label+" is")
+		}
+		return holds("driver")
+	}
+	f := say(m.gpus[first])
+	f.Severity, f.Subject = Error, "driver"
+	f.Evidence = []Evidence{m.evidenceDriver(), {Fact: "GPU", Value: m.gpus[first].label, From: m.gpus[first].from}}
+	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
+		f.Severity = Warning
+		f.Message += "; it serves " + m.gpus[served].label
+		f.Do = append(f.Do, "leave the unsupported GPU out with CUDA_VISIBLE_DEVICES, or move it to another machine")
+	}
+	if f.Severity == Error && len(f.Pins) == 0 {
+		f.Do = append(f.Do, "no driver branch serves all of these GPUs: move the build or the GPU to another machine")
+	}
+	return found(f)
+}
+
+// requiredMissing: what the caller asked for with --require.
+func requiredMissing(m *machine) []*result {
+	var results []*result
+	for _, want := range m.policy.Require {
+		present, couldNot := m.has(want)
+		switch {
+		case present:
+			results = append(results, holds(want)...)
+		case couldNot != "":
+			results = append(results, unknown(want, couldNot)...)
+		default:
+			results = append(results, found(Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required",
+				Need: want, Do: []string{requiredSteps[want]}})...)
+		}
+	}
+	return results
+}
+
+var requiredSteps = map[string]string{
+	"driver": "install the NVIDIA driver and reboot, or start the container with its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
+	"gpu":    "start this on a GPU instance, or give the container its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
+	"build":  "install a CUDA build of PyTorch, TensorFlow or JAX, or name its environment with --env",
+}
+
+// has says whether a required thing is there, or why that could not be found out.
+func (m *machine) has(want string) (present bool, couldNot string) {
+	slow := ""
+	if s := m.f.Driver.NVML.Status; s == "timeout" || s == "crashed" {
+		slow = m.f.Driver.NVML.Message
+	}
+	switch want {
+	case "driver":
+		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmpOr(m.probeFailure("proc-driver"), slow)
+	case "gpu":
+		return len(m.gpus) > 0, slow
+	case "build":
+		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" }), m.probeFailure("python")
+	}
+	return false, "how to look for " + want
+}
+
+// Requirements are the things that can be required, in the order in which they are listed for people.
+func Requirements() []string { return []string{"driver", "gpu", "build"} }
+
+func joinAnd(list []string) string { return strings.Join(list, " and ") }

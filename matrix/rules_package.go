@@ -1,0 +1,305 @@
+package matrix
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// installed returns the wheel of a CUDA library beside a build, such as nvidia-cudnn-cu12: the one that the build's
+// own run path takes.
+func (b *build) installed(library string) *probe.Package {
+	return b.env.Package(fmt.Sprintf("nvidia-%s-cu%d", library, b.cuda.Major()))
+}
+
+// cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
+func cudnnMismatch(m *machine, b *build) []*result {
+	want, source := version(b.CuDNN), b.source()
+	if !want.Known() && len(b.rows) > 0 {
+		want = b.rows[0].cudnn
+	}
+	wheel := b.installed("cudnn")
+	if b.accelerator != "cuda" || !b.official() || !want.Known() || wheel == nil || len(b.env.twins("cudnn")) > 1 {
+		return nil
+	}
+	have := version(wheel.Version)
+	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
+		Message:  fmt.Sprintf("cuDNN %s is installed; %s %s was built with %s", have, b.Name, b.Version, want),
+		Evidence: append(b.evidence(), Evidence{Fact: "cuDNN", Value: have.String(), From: wheel.Path})}
+	if asked := b.asks(wheel.Name); asked != "" {
+		if ok, err := allows(asked, have); ok && err == nil {
+			return holds(b.subject)
+		}
+		f.Need = "cuDNN " + asked
+	}
+	switch {
+	case !have.Known():
+		return unknown(b.subject, "the version of "+wheel.Path)
+	case have.Major() != want.Major():
+		f.Severity = Error
+	case have.lessShort(want) && b.Name == "torch":
+		f.Severity = Warning
+	case have.lessShort(want):
+		f.Severity = Error
+	default:
+		return holds(b.subject)
+	}
+	f.Pins = packagePin(wheel.Name, b.wanted(wheel.Name, want))
+	return found(f)
+}
+
+// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0"; empty when it names none.
+func (b *build) asks(name string) string {
+	for _, r := range b.rows {
+		for _, p := range r.packages {
+			if asked, ok := strings.CutPrefix(p, name); ok && strings.ContainsAny(asked[:1], "<>=") {
+				return strings.ReplaceAll(asked, "==", "=")
+			}
+		}
+	}
+	return ""
+}
+
+// wanted is the exact version that the build's metadata pins; else every patch of the one it was built with.
+func (b *build) wanted(name string, built Version) string {
+	return cmpOr(b.Requires[name], built.String()+".*")
+}
+
+// packagePin is the pin of one wheel that nothing else depends on.
+func packagePin(name, version string) []Pin {
+	spec := fmt.Sprintf("%q", name+"=="+version)
+	return []Pin{{Package: name, Version: version, Why: "what the build was made with; keeps the driver",
+		Commands: map[string]string{"pip": "pip install --no-deps " + spec, "uv": "uv pip install --no-deps " + spec}}}
+}
+
+// ncclMismatch: the NCCL that the build will take lacks a function that it calls, or is of a CUDA that the driver
+// does not speak. Merely another version is worth a note.
+func ncclMismatch(m *machine, b *build) []*result {
+	want := version(b.NCCL)
+	if !want.Known() && len(b.rows) > 0 {
+		want = b.rows[0].nccl
+	}
+	wheel := b.installed("nccl")
+	if b.accelerator != "cuda" || !b.official() || !want.Known() || wheel == nil || len(b.env.twins("nccl")) > 1 {
+		return nil
+	}
+	have := version(wheel.Version)
+	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + want.String(), Source: b.source(),
+		Message:  fmt.Sprintf("NCCL %s is installed; %s %s was built with %s", have, b.Name, b.Version, want),
+		Evidence: append(b.evidence(), Evidence{Fact: "NCCL", Value: have.String(), From: wheel.Path})}
+	if missing := symbolsOf(b.Missing, "nccl"); len(missing) > 0 {
+		f.Severity = Error
+		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", have, some(missing), b.Name, b.Version)
+		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: wheel.Path})
+		f.Pins = packagePin(wheel.Name, b.wanted(wheel.Name, want))
+		return found(f)
+	}
+	if have.Compare(want) == 0 {
+		return holds(b.subject)
+	}
+	return found(f)
+}
+
+func symbolsOf(missing []string, prefix string) []string {
+	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !strings.HasPrefix(s, prefix) })
+}
+
+// some shows the first of a list and how many more there are.
+func some(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
+}
+
+// companionMismatch: torchvision, torchaudio and Triton are made for one torch.
+func companionMismatch(m *machine, b *build) []*result {
+	if b.Name != "torch" || !b.official() || len(b.rows) == 0 {
+		return nil
+	}
+	table := m.t.wheels(b.rows[0].release, m.platform)[0]
+	var results []*result
+	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio}, {"triton", table.Triton}} {
+		have := b.env.Package(c.name)
+		if have == nil || c.want == "" {
+			continue
+		}
+		if f, bad := m.companion(b, have, c.want); bad {
+			results = append(results, found(f)...)
+		} else {
+			results = append(results, holds(b.subject)...)
+		}
+	}
+	return results
+}
+
+// companion compares one of them: torchvision's compiled operators fail to load beside another torch, the others are
+// more forgiving.
+func (m *machine) companion(b *build, have *probe.Package, want string) (Finding, bool) {
+	r, ok := ParseRelease(have.Version)
+	f := Finding{Severity: Warning, Subject: b.subject, Need: have.Name + " " + want, Source: []string{"https://github.com/pytorch/vision#installation"},
+		Message:  fmt.Sprintf("%s %s is for another torch; %s goes with %s", have.Name, have.Version, b.Version, want),
+		Evidence: append(b.evidence(), Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
+	switch {
+	case !ok || !r.Final():
+		return f, false
+	case have.Name == "torchaudio" && !r.Number.Less(stableAudio) && !version(want).Less(stableAudio):
+		return f, false
+	case r.Number.short() != version(want).short():
+		if have.Name == "torchvision" {
+			f.Severity = Error
+		}
+	case have.Name == "torchvision" && differentCUDA(r, b):
+		f.Severity = Error
+		f.Message = fmt.Sprintf("torchvision %s is for another CUDA than torch %s", have.Version, b.Version)
+	default:
+		return f, false
+	}
+	f.Pins = companionPin(have.Name, want, b)
+	return f, true
+}
+
+// stableAudio is the first torchaudio on torch's stable ABI; since then it works beside later torches.
+var stableAudio = version("2.9")
+
+// differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since.
+func differentCUDA(vision Release, b *build) bool {
+	cuda, ok := vision.localCUDA()
+	if !ok || !b.cuda.Known() {
+		return false
+	}
+	if vision.Number.Less(version("0.16")) {
+		return cuda.short() != b.cuda.short()
+	}
+	return cuda.Major() != b.cuda.Major()
+}
+
+func companionPin(name, want string, b *build) []Pin {
+	spec := name + "==" + want
+	index := ""
+	if variant := b.rows[0].variant; name != "triton" && len(b.rows) == 1 {
+		spec += "+" + variant
+		index = " --index-url " + torchIndex(variant)
+	}
+	return []Pin{{Package: name, Version: strings.TrimPrefix(spec, name+"=="), Why: "keeps torch and the driver",
+		Commands: map[string]string{"pip": "pip install " + spec + index, "uv": "uv pip install " + spec + index}}}
+}
+
+// tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere.
+func tensorflowLibs(m *machine, b *build) []*result {
+	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || !b.Looked {
+		return nil
+	}
+	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") })
+	if len(missing) == 0 {
+		return holds(b.subject)
+	}
+	spec := fmt.Sprintf("%q", "tensorflow[and-cuda]=="+b.release.Number.String())
+	return found(Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://www.tensorflow.org/install/pip"},
+		Message:  fmt.Sprintf("%s is nowhere on the loader's path: TensorFlow will run on the CPU", some(missing)),
+		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path}),
+		Pins: []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(), Why: "adds the CUDA libraries as wheels; keeps the driver",
+			Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}})
+}
+
+// sharedPaths are the libraries whose wheels of different CUDA families own the same files.
+var sharedPaths = []string{"nccl", "cudnn", "nvshmem", "cusparselt"}
+
+var familySuffix = regexp.MustCompile(`-cu(\d+)$`)
+
+// twins are the installed wheels of one library, one for each CUDA family.
+func (e environment) twins(library string) []probe.Package {
+	var list []probe.Package
+	for _, p := range e.Packages {
+		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library && name != library {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// packagesMixed: two wheels own one path, and only one of them can have its file there.
+func packagesMixed(m *machine) []*result {
+	var results []*result
+	counts := counting(m.f.Environments)
+	for i := range m.f.Environments {
+		env := environment{&m.f.Environments[i]}
+		for _, library := range sharedPaths {
+			twins := env.twins(library)
+			if len(twins) < 2 || library == "cudnn" && version(twins[0].Version).Major() != version(twins[1].Version).Major() {
+				continue
+			}
+			r := found(m.mixed(env, library, twins))
+			r[0].noted = !counts(env.Environment)
+			results = append(results, r...)
+		}
+	}
+	return results
+}
+
+func (m *machine) mixed(env environment, library string, twins []probe.Package) Finding {
+	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path), Need: "one of them",
+		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one that was installed last has overwritten the other", library),
+		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}
+	for _, p := range twins {
+		state := ""
+		if p.Overwritten {
+			state = ", its files are overwritten"
+		}
+		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
+	}
+	if why := m.survivorFails(env, library, twins); why != "" {
+		f.Severity, f.Message = Error, f.Message+"; "+why
+	}
+	f.Pins, f.Do = unmix(env, library, twins)
+	return f
+}
+
+// survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
+// or lacks a function that the environment's torch calls.
+func (m *machine) survivorFails(env environment, library string, twins []probe.Package) string {
+	left := slices.DeleteFunc(slices.Clone(twins), func(p probe.Package) bool { return p.Overwritten })
+	if len(left) != 1 {
+		return ""
+	}
+	family := version(familySuffix.FindStringSubmatch(left[0].Name)[1])
+	if m.driver.version.Known() || m.driver.cuda.Known() {
+		if state, need, _ := m.floor(family); state == floorBelow {
+			return fmt.Sprintf("%s is left, which needs %s", left[0].Name, need)
+		}
+	}
+	for _, b := range env.Builds {
+		if missing := symbolsOf(b.Missing, library); len(missing) > 0 {
+			return fmt.Sprintf("%s is left, which lacks %s", left[0].Name, some(missing))
+		}
+	}
+	return ""
+}
+
+// unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
+// deletes the shared files, so the other must be installed again.
+func unmix(env environment, library string, twins []probe.Package) ([]Pin, []string) {
+	keep := twins[len(twins)-1]
+	for _, b := range env.Builds {
+		for _, p := range twins {
+			if b.Requires[p.Name] != "" || familySuffix.FindStringSubmatch(p.Name)[1] == fmt.Sprint(version(b.CUDA).Major()) {
+				keep = p
+				keep.Version = cmpOr(b.Requires[p.Name], p.Version)
+			}
+		}
+	}
+	var drop []string
+	for _, p := range twins {
+		if p.Name != keep.Name {
+			drop = append(drop, p.Name)
+		}
+	}
+	spec := keep.Name + "==" + keep.Version
+	remove := strings.Join(drop, " ")
+	return []Pin{{Package: keep.Name, Version: keep.Version, Why: "keeps torch and the driver", Commands: map[string]string{
+		"pip": "pip uninstall -y " + remove + " && pip install --no-deps --force-reinstall " + spec,
+		"uv":  "uv pip uninstall " + remove + " && uv pip install --no-deps --reinstall " + spec}}}, nil
+}

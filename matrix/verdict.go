@@ -1,0 +1,129 @@
+// Package matrix knows what goes with what: it judges facts by published tables and says what would mend them.
+//
+// Check is the whole of it: tables, facts and targets in, a Verdict out. It never reads the machine; package probe
+// does that, and package report says the verdict in the format that is asked for.
+package matrix
+
+// Severity is how much a finding matters.
+type Severity string
+
+// The severities: an error means that something will not work, a warning that it may hurt, a note that it is worth
+// knowing.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Answer is what is known of one build on one machine.
+type Answer string
+
+// The answers. Unknown is neither fine nor broken: a fact is missing.
+const (
+	Works             Answer = "works"
+	WorksMinorVersion Answer = "works-minor-version"
+	WorksForward      Answer = "works-forward-compat"
+	Broken            Answer = "broken"
+	Unknown           Answer = "unknown"
+)
+
+// Outcome is what is known of the whole.
+type Outcome string
+
+// The outcomes, worked out once, here, and never by a format.
+const (
+	Compatible   Outcome = "compatible"
+	Incompatible Outcome = "incompatible"
+	Inconclusive Outcome = "inconclusive"
+)
+
+// Evidence is one fact that a finding rests on.
+type Evidence struct {
+	Fact  string `json:"fact"`
+	Value string `json:"value"`
+	From  string `json:"from"` // where it was read, as the target sees it
+}
+
+// Pin is a version to install that mends a finding.
+type Pin struct {
+	Package  string            `json:"package"` // "torch"; "driver" for the driver
+	Version  string            `json:"version"`
+	Why      string            `json:"why"`      // what it costs: "keeps the driver", "needs a reboot"
+	Commands map[string]string `json:"commands"` // by tool: pip, uv, apt, dnf, ami
+}
+
+// Finding is a rule that a machine breaks.
+type Finding struct {
+	Rule     string     `json:"rule"`
+	Severity Severity   `json:"severity"`
+	Subject  string     `json:"subject"` // "torch 2.9.0+cu130 in /opt/venv", "driver"
+	Target   string     `json:"target"`  // instance type it is for; empty for this machine
+	Message  string     `json:"message"` // one sentence: what is wrong
+	Need     string     `json:"need"`    // "driver >= 580.65.06"
+	Evidence []Evidence `json:"evidence"`
+	Pins     []Pin      `json:"pins"`
+	Do       []string   `json:"do"` // steps that are no package to install
+	Source   []string   `json:"source"`
+}
+
+// BuildAnswer is the answer for one build on one target.
+type BuildAnswer struct {
+	Subject string   `json:"subject"`
+	Target  string   `json:"target"`
+	Answer  Answer   `json:"answer"`
+	Because []string `json:"because"` // the rules that decided
+	Counts  bool     `json:"counts"`  // whether it can make the outcome; other environments are only noted
+}
+
+// Passed is a rule that was compared and holds.
+type Passed struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject"`
+	Target  string `json:"target"`
+}
+
+// Missing is a rule that could not be judged, and the fact that it lacks.
+type Missing struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject"`
+	Target  string `json:"target"`
+	Missing string `json:"missing"`
+}
+
+// Suppressed is a finding that a waiver hides; it stays in every report.
+type Suppressed struct {
+	Finding
+	Reason string `json:"reason"`
+	Until  string `json:"until"` // ISO date; empty: no end
+}
+
+// Verdict is everything that Check has to say.
+type Verdict struct {
+	Outcome    Outcome       `json:"outcome"`
+	Answers    []BuildAnswer `json:"answers"`
+	Findings   []Finding     `json:"findings"`
+	Passed     []Passed      `json:"passed"`
+	Unknown    []Missing     `json:"unknown"`
+	Suppressed []Suppressed  `json:"suppressed"`
+}
+
+// Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
+type Target struct {
+	Instance string   // EC2 instance type
+	Driver   string   // driver version
+	GPUs     []string // names or compute capabilities
+	Python   string   // "3.12"
+}
+
+// Policy is what the caller asks beyond the facts.
+type Policy struct {
+	Require []string // "driver", "gpu", "build": absent is an error
+	Waivers []Waiver
+}
+
+// Waiver hides the findings of one rule.
+type Waiver struct {
+	Rule   string
+	Reason string
+	Until  string // ISO date, as it is shown; whether it has run out is the caller's to say
+}

@@ -1,0 +1,153 @@
+package probe
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// frameworks reads each framework from an environment's site directories; nil means that it is not installed.
+var frameworks = []func(*Host, *site) (*Build, error){torchBuild, tensorflowBuild, jaxBuild}
+
+// site is one package directory and the distributions that stand in it.
+type site struct {
+	dir   string
+	conda string // the conda prefix it belongs to, else empty
+	dists []Package
+}
+
+// readEnvironment reads the packages and frameworks of one prefix.
+func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
+	env := Environment{Path: p.path, Python: p.python, Kind: p.kind}
+	for _, dir := range p.sites {
+		s := &site{dir: dir, dists: distributions(h, dir, failed)}
+		if p.kind == "conda" {
+			s.conda = p.path
+		}
+		for _, read := range frameworks {
+			build, err := read(h, s)
+			failed.add(err)
+			if build != nil && !slices.ContainsFunc(env.Builds, func(b Build) bool { return b.Name == build.Name }) {
+				env.Builds = append(env.Builds, *build)
+			}
+		}
+		env.Packages = append(env.Packages, s.dists...)
+	}
+	if p.kind == "conda" {
+		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
+	}
+	return env
+}
+
+// companions are the distributions worth knowing beside a framework; everything else in an environment is private.
+var companions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|torch|torchvision|torchaudio|triton|pytorch-triton|numpy|` +
+	`tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-(plugin|pjrt)|flash-attn|xformers|bitsandbytes|vllm|deepspeed|` +
+	`onnxruntime-gpu|cupy-cuda.*|transformer-engine.*)$`)
+
+// distributions lists the companions installed in dir by the names of their dist-info directories, such as
+// nvidia_nccl_cu12-2.27.5.dist-info and torch-2.9.0+cu126.dist-info.
+func distributions(h *Host, dir string, failed *errorList) []Package {
+	entries, err := h.ReadDir(dir)
+	if err != nil {
+		failed.add(err)
+		return nil
+	}
+	var dists []Package
+	for _, e := range entries {
+		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
+		if !ok {
+			continue
+		}
+		name, version, ok := strings.Cut(stem, "-")
+		if name = normalName(name); ok && companions.MatchString(name) {
+			dists = append(dists, Package{Name: name, Version: version, Path: path.Join(dir, e.Name())})
+		}
+	}
+	return dists
+}
+
+var nameSeparators = regexp.MustCompile(`[-_.]+`)
+
+// normalName is PEP 503's form of a distribution's name.
+func normalName(name string) string {
+	return nameSeparators.ReplaceAllString(strings.ToLower(name), "-")
+}
+
+// dist returns the site's distribution of that name, or nil.
+func (s *site) dist(name string) *Package {
+	i := slices.IndexFunc(s.dists, func(p Package) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.dists[i]
+}
+
+// metadata is what a dist-info directory says of a wheel.
+type metadata struct {
+	version  string
+	requires map[string]string // exact pins that hold on Linux without an extra, name to version
+	glibc    string            // least glibc by the wheel's tags
+	pip      bool              // installed by pip or uv, not by conda
+}
+
+// requirement matches the exact pins of METADATA in both of setuptools' forms:
+//
+//	Requires-Dist: nvidia-nccl-cu12==2.27.5; platform_system == "Linux" and platform_machine == "x86_64"
+//	Requires-Dist: nvidia-cudnn-cu12 (==8.9.2.26) ; platform_system == "Linux"
+//	Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"
+var requirement = regexp.MustCompile(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?==([^);,\s]+)\)?(.*)$`)
+
+var metadataVersion = regexp.MustCompile(`(?m)^Version: (\S+)\s*$`)
+
+// readMetadata reads METADATA, WHEEL and INSTALLER of one dist-info directory.
+func readMetadata(h *Host, dist *Package) (metadata, error) {
+	m := metadata{version: dist.Version, requires: map[string]string{}}
+	data, err := h.ReadFile(dist.Path + "/METADATA")
+	if err != nil {
+		return m, err
+	}
+	if v := metadataVersion.FindSubmatch(data); v != nil {
+		m.version = string(v[1])
+	} else {
+		err = damaged(dist.Path+"/METADATA", "no Version in it")
+	}
+	for _, r := range requirement.FindAllSubmatch(data, -1) {
+		if marker := r[3]; !bytes.Contains(marker, []byte("extra ==")) && !bytes.Contains(marker, []byte(`"Windows"`)) {
+			m.requires[normalName(string(r[1]))] = string(r[2])
+		}
+	}
+	wheel, _ := h.ReadFile(dist.Path + "/WHEEL")
+	m.glibc = parseWheelGlibc(wheel)
+	installer, _ := h.ReadLine(dist.Path + "/INSTALLER")
+	m.pip = installer == "pip" || installer == "uv"
+	return m, err
+}
+
+var wheelTag = regexp.MustCompile(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
+
+// parseWheelGlibc reads the least glibc out of WHEEL's tags, "Tag: cp312-cp312-manylinux_2_28_x86_64" (PEP 600;
+// manylinux1, 2010 and 2014 are 2.5, 2.12 and 2.17). A plain linux_x86_64 tag says nothing.
+func parseWheelGlibc(data []byte) string {
+	m := wheelTag.FindSubmatch(data)
+	if m == nil {
+		return ""
+	}
+	if m[2] != nil {
+		return string(m[2]) + "." + string(m[3])
+	}
+	return map[string]string{"1": "2.5", "2010": "2.12", "2014": "2.17"}[string(m[1])]
+}
+
+var extensionTag = regexp.MustCompile(`\.cpython-(\d)(\d+)(t?)-`)
+
+// extensionPython finds the CPython ABI of an extension module named like "_C.cpython-312-x86_64-linux-gnu.so".
+func extensionPython(h *Host, pattern string) string {
+	for _, name := range h.Glob(pattern) {
+		if m := extensionTag.FindStringSubmatch(path.Base(name)); m != nil {
+			return m[1] + "." + m[2] + m[3]
+		}
+	}
+	return ""
+}

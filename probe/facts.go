@@ -1,0 +1,202 @@
+// Package probe finds out what CUDA software and hardware a machine, a container or a tree of files holds.
+//
+// It gathers and never judges: Run returns Facts, each with the place it was read, and package matrix says what
+// they mean. Everything is read from files under one root; nothing found there is imported or executed. The only
+// library asked is NVML, in a child process with a deadline.
+package probe
+
+import "slices"
+
+// FactsSchema names the form of Facts in JSON. Fields may be added under the same name, never renamed.
+const FactsSchema = "cudacompat/facts/v1"
+
+// Facts is everything found, in a form that survives a JSON round trip. An empty string or list means that the
+// thing was not found; Probes tells whether that is because it is absent or because it could not be looked at.
+type Facts struct {
+	Schema       string            `json:"schema"`
+	System       System            `json:"system"`
+	Driver       Driver            `json:"driver"`
+	GPUs         []GPU             `json:"gpus"`
+	Toolkits     []Toolkit         `json:"toolkits"`
+	Environments []Environment     `json:"environments"`
+	Libraries    []Library         `json:"libraries"` // NCCL and cuDNN outside Python environments
+	Variables    map[string]string `json:"variables"` // the process environment's names that matter to CUDA
+	Observed     Observed          `json:"observed"`
+	Probes       []Status          `json:"probes"`
+}
+
+// System is the operating system and what kind of place it is.
+type System struct {
+	OS        string `json:"os"`        // PRETTY_NAME of os-release, "Ubuntu 22.04.5 LTS"
+	ID        string `json:"id"`        // ID of os-release, "ubuntu"
+	IDLike    string `json:"id_like"`   // ID_LIKE of os-release, "rhel fedora"
+	Kernel    string `json:"kernel"`    // running kernel, "6.8.0-1021-aws"; empty for a tree at rest
+	Arch      string `json:"arch"`      // "x86_64" or "aarch64"
+	Libc      string `json:"libc"`      // glibc's version, "2.35", or "musl"
+	LibcFrom  string `json:"libc_from"` // the file it was read from
+	Container string `json:"container"` // "docker", "podman", "kubernetes", …; empty on a host
+	Instance  string `json:"instance"`  // EC2 instance type, "g5.xlarge"
+	WSL       bool   `json:"wsl"`       // Windows Subsystem for Linux: the driver is Windows' own
+	Jetson    bool   `json:"jetson"`    // Tegra: the driver comes with the board's image
+	Rest      bool   `json:"rest"`      // a tree at rest (--root, --offline): nothing in it runs
+}
+
+// Driver is the kernel-mode driver and the user space that belongs to it.
+type Driver struct {
+	Version   string    `json:"version"`   // the loaded kernel module's, "535.183.01"
+	From      string    `json:"from"`      // where Version was read
+	Module    string    `json:"module"`    // "proprietary" or "open"
+	CUDA      string    `json:"cuda"`      // the user-mode driver's CUDA, "12.2"
+	CUDAFrom  string    `json:"cuda_from"` // where CUDA was read
+	NVML      NVML      `json:"nvml"`      // how NVML answered
+	Libraries []Library `json:"libraries"` // what libcuda.so.1 and libnvidia-ml.so.1 point to
+	Compat    []Library `json:"compat"`    // libcuda of cuda-compat packages that stand in the loader's way
+	Modules   []Module  `json:"modules"`   // nvidia.ko on disk, per installed kernel
+	Kernel    []string  `json:"kernel"`    // kernel messages since boot that tell of a driver in trouble
+}
+
+// NVML is how the driver's management library answered.
+type NVML struct {
+	// Status is "ok", "absent" (no library), "error" (Code says which), "timeout", "stuck" (the child hangs in the
+	// kernel, state D), "crashed", "left out" (a tree at rest) or "not built in"; empty when it was not asked.
+	Status  string `json:"status"`
+	Code    int    `json:"code"`    // nvmlReturn_t of nvmlInit, 18 is a driver/library mismatch
+	Message string `json:"message"` // one clause for people
+}
+
+// Library is one shared library and the version that its name or bytes tell.
+type Library struct {
+	Name    string `json:"name"`    // "libcuda", "libnvidia-ml", "nccl", "cudnn"
+	Version string `json:"version"` // "535.183.01", "2.27.5", "9.10.2"
+	Path    string `json:"path"`    // as the target sees it
+}
+
+// Module is the NVIDIA kernel module on disk for one kernel.
+type Module struct {
+	Kernel  string `json:"kernel"`  // "6.8.0-1021-aws"
+	Version string `json:"version"` // from .modinfo, empty when it could not be read
+	Path    string `json:"path"`
+}
+
+// GPU is one NVIDIA GPU.
+type GPU struct {
+	Name       string   `json:"name"`               // as NVML says it; empty when only PCI knows the device
+	PCIID      string   `json:"pci_id"`             // vendor and device, "10de:27b8"
+	Capability string   `json:"compute_capability"` // "8.9"; empty when only PCI knows the device
+	Bus        string   `json:"bus"`                // PCI address, "0000:00:1e.0"
+	Bound      string   `json:"bound"`              // kernel driver that holds it: "nvidia", "nouveau", "vfio-pci"
+	From       []string `json:"from"`               // who sees it: "NVML", "/proc/driver/nvidia", "/sys/bus/pci"
+}
+
+// Toolkit is one CUDA toolkit on disk.
+type Toolkit struct {
+	Version string `json:"version"` // "12.4.1", or "12.4" where no file tells more
+	Path    string `json:"path"`
+	From    string `json:"from"`
+}
+
+// Environment is one Python environment.
+type Environment struct {
+	Path     string    `json:"path"`     // its prefix, "/opt/venv"
+	Python   string    `json:"python"`   // "3.12.3" or "3.12"
+	Kind     string    `json:"kind"`     // "venv", "conda", "system", "user"
+	Active   bool      `json:"active"`   // the one that `python3` starts here
+	Named    bool      `json:"named"`    // asked for with --env
+	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
+	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
+}
+
+// Package is one installed distribution.
+type Package struct {
+	Name    string `json:"name"`    // normalised as pip does, "nvidia-nccl-cu12"
+	Version string `json:"version"` // as METADATA has it
+	Path    string `json:"path"`    // its dist-info directory
+	// Overwritten says that the library it owns does not have the size that its RECORD names: another package,
+	// which owns the same path, was installed over it.
+	Overwritten bool `json:"overwritten"`
+}
+
+// Build is one installed framework.
+type Build struct {
+	Name        string            `json:"name"`        // "torch", "tensorflow", "jax"
+	Version     string            `json:"version"`     // with its local version, "2.9.0+cu130"
+	Accelerator string            `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
+	CUDA        string            `json:"cuda"`        // what it was built with, "13.0"
+	CuDNN       string            `json:"cudnn"`       // what it was built with or pins, "9.13.0.50"
+	NCCL        string            `json:"nccl"`        // likewise, "2.27.7"
+	SASS        []string          `json:"sass"`        // "sm_90a"; read from the build itself, else empty
+	PTX         []string          `json:"ptx"`         // "compute_90"; likewise
+	Python      string            `json:"python"`      // CPython ABI of its extension module, "3.12" or "3.13t"
+	Glibc       string            `json:"glibc"`       // least glibc by its wheel tag, "2.28"
+	Origin      string            `json:"origin"`      // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
+	Requires    map[string]string `json:"requires"`    // exact pins among its requirements, name to version
+	Missing     []string          `json:"missing"`     // symbols and libraries that it needs and that are nowhere
+	Looked      bool              `json:"looked"`      // whether Missing was looked for
+	Path        string            `json:"path"`        // "/opt/venv/lib/python3.12/site-packages/torch"
+	From        string            `json:"from"`        // the file that told Version and CUDA
+}
+
+// Observed is what a report says a program saw; it is stronger evidence than any table.
+type Observed struct {
+	CUDAAvailable *bool `json:"cuda_available"` // torch.cuda.is_available(), nil when nobody said
+}
+
+// Status says how one probe went.
+type Status struct {
+	Name    string  `json:"name"`
+	Status  string  `json:"status"`  // "ok", "absent", "failed", "skipped"
+	Error   string  `json:"error"`   // why, for "failed" and "skipped"
+	Seconds float64 `json:"seconds"` // wall time
+}
+
+// Package returns the environment's distribution of that name, or nil.
+func (e *Environment) Package(name string) *Package {
+	i := slices.IndexFunc(e.Packages, func(p Package) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &e.Packages[i]
+}
+
+// Complete replaces nil lists by empty ones, so that JSON never says null.
+func (f *Facts) Complete() {
+	f.Schema = FactsSchema
+	fill(&f.GPUs)
+	fill(&f.Toolkits)
+	fill(&f.Environments)
+	fill(&f.Libraries)
+	fill(&f.Probes)
+	fill(&f.Driver.Libraries)
+	fill(&f.Driver.Compat)
+	fill(&f.Driver.Modules)
+	fill(&f.Driver.Kernel)
+	if f.Variables == nil {
+		f.Variables = map[string]string{}
+	}
+	for i := range f.GPUs {
+		fill(&f.GPUs[i].From)
+	}
+	for i := range f.Environments {
+		f.Environments[i].complete()
+	}
+}
+
+func (e *Environment) complete() {
+	fill(&e.Builds)
+	fill(&e.Packages)
+	for i := range e.Builds {
+		b := &e.Builds[i]
+		fill(&b.SASS)
+		fill(&b.PTX)
+		fill(&b.Missing)
+		if b.Requires == nil {
+			b.Requires = map[string]string{}
+		}
+	}
+}
+
+func fill[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}

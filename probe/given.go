@@ -1,0 +1,41 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Given reads facts that were taken elsewhere: facts or a report as JSON, or a collect_env report as text. Text in
+// which nothing is found gives empty Facts.
+func Given(data []byte) (Facts, error) {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	if !bytes.HasPrefix(data, []byte("{")) {
+		return parseCollectEnv(string(data)), nil
+	}
+	var document struct {
+		Facts
+		Inner *Facts `json:"facts"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return Facts{}, jsonError(err)
+	}
+	facts := document.Facts
+	if document.Inner != nil {
+		facts = *document.Inner
+	}
+	facts.Complete()
+	return facts, nil
+}
+
+// jsonError says in one clause what is wrong with a JSON document.
+func jsonError(err error) error {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return fmt.Errorf("%s should not be a %s", kind.Field, kind.Value)
+	}
+	return fmt.Errorf("not valid JSON: %w", err)
+}
+
+func parseCollectEnv(string) Facts { var f Facts; f.Complete(); return f }

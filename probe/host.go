@@ -1,0 +1,224 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Host is what is examined: this machine, or a tree of files that stands for another one. Every path given to its
+// methods is absolute as the target sees it; symbolic links, absolute ones too, resolve inside the root as chroot
+// would. It is for one goroutine.
+type Host struct {
+	Root string            // "/" for this machine
+	Env  map[string]string // the process environment; nil for a tree at rest
+	Rest bool              // a tree at rest: no NVML, no devices, no process environment
+
+	dirs map[string]string // directory as written → with its links resolved; "" when it does not exist
+}
+
+// This is the running machine with this process's environment.
+func This() *Host {
+	env := map[string]string{}
+	for _, kv := range os.Environ() {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			env[k] = v
+		}
+	}
+	return &Host{Root: "/", Env: env}
+}
+
+// Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host.
+func Tree(root string) (*Host, error) {
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("root %q is not a directory", root)
+	}
+	return &Host{Root: abs, Rest: true}, nil
+}
+
+// maxLinks is Linux's own limit on symbolic links in one look-up (path_resolution(7)).
+const maxLinks = 40
+
+// Resolve returns name with every symbolic link followed inside the root.
+func (h *Host) Resolve(name string) (string, error) {
+	return h.resolve(path.Clean("/"+name), new(int))
+}
+
+func (h *Host) resolve(name string, links *int) (string, error) {
+	if name == "/" {
+		return "/", nil
+	}
+	dir, err := h.resolveDir(path.Dir(name), links)
+	if err != nil {
+		return "", err
+	}
+	full := path.Join(dir, path.Base(name))
+	target, err := os.Readlink(h.real(full))
+	if errors.Is(err, syscall.EINVAL) { // not a link
+		return full, nil
+	}
+	if err != nil {
+		return "", &fs.PathError{Op: "resolve", Path: name, Err: plain(err)}
+	}
+	if *links++; *links > maxLinks {
+		return "", &fs.PathError{Op: "resolve", Path: name, Err: syscall.ELOOP}
+	}
+	if !path.IsAbs(target) {
+		target = path.Join(dir, target)
+	}
+	return h.resolve(path.Clean(target), links)
+}
+
+// resolveDir is resolve with a memory: most files of one run share a handful of directories.
+func (h *Host) resolveDir(dir string, links *int) (string, error) {
+	if known, ok := h.dirs[dir]; ok {
+		if known == "" {
+			return "", &fs.PathError{Op: "resolve", Path: dir, Err: fs.ErrNotExist}
+		}
+		return known, nil
+	}
+	resolved, err := h.resolve(dir, links)
+	if h.dirs == nil {
+		h.dirs = map[string]string{}
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		h.dirs[dir] = resolved
+	}
+	return resolved, err
+}
+
+// real is where a resolved path lies on this machine.
+func (h *Host) real(resolved string) string { return filepath.Join(h.Root, resolved) }
+
+// plain takes the cause out of a PathError, whose path would be this machine's and not the target's.
+func plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// Open opens a regular file for positioned reads. Devices, pipes and directories are refused: opening them can
+// block or have effects.
+func (h *Host) Open(name string) (*os.File, error) {
+	resolved, err := h.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(h.real(resolved))
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: plain(err)}
+	}
+	f, err := os.OpenFile(h.real(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: plain(err)}
+	}
+	return f, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// textCap bounds what is read of one text file; the largest that matters, dpkg's status, stays far below it.
+const textCap = 32 << 20
+
+// ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0.
+func (h *Host) ReadFile(name string) ([]byte, error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, textCap+1))
+	if err == nil && len(data) > textCap {
+		err = fmt.Errorf("larger than %d MiB", textCap>>20)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: plain(err)}
+	}
+	return data, nil
+}
+
+// ReadLine reads a file of one line, such as those of /sys, without the line's end.
+func (h *Host) ReadLine(name string) (string, error) {
+	data, err := h.ReadFile(name)
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSpace(line), err
+}
+
+// ReadDir lists a directory by name, sorted.
+func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
+	resolved, err := h.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(h.real(resolved))
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: name, Err: plain(err)}
+	}
+	return entries, nil
+}
+
+// Exists says whether name can be reached.
+func (h *Host) Exists(name string) bool {
+	_, err := h.Resolve(name)
+	return err == nil
+}
+
+// Glob lists the existing paths that match pattern, sorted. Only names are matched: `*` never crosses a slash.
+func (h *Host) Glob(pattern string) []string {
+	return h.glob("/", strings.Split(strings.Trim(pattern, "/"), "/"))
+}
+
+func (h *Host) glob(dir string, rest []string) []string {
+	if len(rest) == 0 {
+		return []string{dir}
+	}
+	if !strings.ContainsAny(rest[0], "*?[") {
+		next := path.Join(dir, rest[0])
+		if !h.Exists(next) {
+			return nil
+		}
+		return h.glob(next, rest[1:])
+	}
+	entries, err := h.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		if ok, _ := path.Match(rest[0], e.Name()); ok && !unwantedHidden(rest[0], e.Name()) {
+			found = append(found, h.glob(path.Join(dir, e.Name()), rest[1:])...)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func unwantedHidden(pattern, name string) bool { return name[0] == '.' && pattern[0] != '.' }
+
+// Var is a variable of the process environment, empty for a tree at rest.
+func (h *Host) Var(name string) string { return h.Env[name] }
+
+// absent says whether err means that the thing simply is not there.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}

@@ -1,0 +1,24 @@
+package probe
+
+import "regexp"
+
+// instanceType matches EC2's names: "g5.xlarge", "p5.48xlarge", "p6-b200.48xlarge", "u-6tb1.metal".
+var instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+
+// readInstance reads the EC2 instance type from DMI, which needs neither the network nor the metadata service. Xen
+// instances (p2, p3, g3) do not have it there.
+func readInstance(h *Host, _ Options) (found, error) {
+	const dir = "/sys/devices/virtual/dmi/id/"
+	vendor, err := h.ReadLine(dir + "sys_vendor")
+	if err != nil {
+		return nil, err
+	}
+	product, err := h.ReadLine(dir + "product_name")
+	if err != nil {
+		return nil, err
+	}
+	if vendor != "Amazon EC2" || !instanceType.MatchString(product) {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.System.Instance = product }, nil
+}

@@ -1,0 +1,35 @@
+package probe
+
+import "regexp"
+
+var jaxPlugin = regexp.MustCompile(`^jax-cuda(\d+)-plugin$`)
+
+// jaxLocal matches the old wheels that carried CUDA themselves: jaxlib 0.4.23+cuda12.cudnn89.
+var jaxLocal = regexp.MustCompile(`\+cuda(\d+)\.cudnn(\d)(\d+)$`)
+
+// jaxBuild reads a JAX from its distributions: the CUDA plugin's, else a jaxlib with CUDA inside, else JAX is for CPUs.
+func jaxBuild(h *Host, s *site) (*Build, error) {
+	jaxlib := s.dist("jaxlib")
+	if jaxlib == nil {
+		return nil, nil
+	}
+	b := &Build{Name: "jax", Version: jaxlib.Version, Accelerator: "cpu", Path: s.dir + "/jaxlib", From: jaxlib.Path}
+	m, err := readMetadata(h, jaxlib)
+	b.Requires, b.Glibc = m.requires, m.glibc
+	if m.pip {
+		b.Origin = "wheel"
+	}
+	b.Python = extensionPython(h, s.dir+"/jaxlib/*.cpython-*.so")
+	if local := jaxLocal.FindStringSubmatch(jaxlib.Version); local != nil {
+		b.Accelerator, b.CUDA, b.CuDNN = "cuda", local[1], local[2]+"."+local[3]
+	}
+	for _, d := range s.dists { // sorted: where both are there cuda13's comes last, and JAX takes it
+		if p := jaxPlugin.FindStringSubmatch(d.Name); p != nil {
+			b.Accelerator, b.CUDA, b.From = "cuda", p[1], d.Path
+		}
+	}
+	if s.conda != "" && condaFind(h, s.conda, "jaxlib") != nil {
+		b.Origin, b.Accelerator = "conda-forge", ""
+	}
+	return b, err
+}

@@ -1,0 +1,175 @@
+package probe
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+)
+
+// libraryDirs is where NCCL and cuDNN stand outside Python: packages, toolkits, AWS's images.
+var libraryDirs = []string{
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/lib", "/usr/local/cuda/lib64",
+	"/opt/nccl/build/lib",
+}
+
+// systemLibraries is what is looked for there.
+var systemLibraries = []struct{ name, pattern string }{
+	{"nccl", "libnccl.so.2"},
+	{"cudnn", "libcudnn.so.[789]"},
+}
+
+// readLibraries reads the versions of NCCL and cuDNN outside Python environments: libraries, headers, packages.
+func readLibraries(h *Host, _ Options) (found, error) {
+	var libraries []Library
+	seen := map[string]bool{}
+	for _, dir := range append(splitPath(h.Var("LD_LIBRARY_PATH")), libraryDirs...) {
+		for _, s := range systemLibraries {
+			for _, name := range h.Glob(path.Join(dir, s.pattern)) {
+				real, err := h.Resolve(name)
+				if err != nil || seen[real] {
+					continue
+				}
+				seen[real] = true
+				libraries = append(libraries, Library{Name: s.name, Version: libraryVersion(h, s.name, real), Path: name})
+			}
+		}
+	}
+	libraries = append(libraries, headers(h)...)
+	libraries = append(libraries, debianPackages(h)...)
+	if len(libraries) == 0 {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Libraries = libraries }, nil
+}
+
+// libraryVersion takes the version from the real file's name, else, for NCCL, from its bytes.
+func libraryVersion(h *Host, name, real string) string {
+	if version := sonameVersion(real); version != "" {
+		return version
+	}
+	if name != "nccl" {
+		return ""
+	}
+	f, err := h.Open(real)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	version, _, _ := ncclBanner(f)
+	return version
+}
+
+var ncclVersion = regexp.MustCompile(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(\d+\.\d+)`)
+
+// ncclBanner finds "NCCL version 2.21.5+cuda12.4" among a library's constants; NCCL puts it there to be found. It
+// reads .rodata alone: the machine code around it is a hundred times larger.
+func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
+	file, err := elf.NewFile(r)
+	if err != nil {
+		return "", "", fmt.Errorf("not an ELF file: %w", err)
+	}
+	section := file.Section(".rodata")
+	if section == nil {
+		return "", "", nil
+	}
+	data, err := io.ReadAll(io.LimitReader(section.Open(), rodataCap))
+	if err != nil {
+		return "", "", err
+	}
+	for at := 0; ; {
+		i := bytes.Index(data[at:], []byte("NCCL version "))
+		if i < 0 {
+			return "", "", nil
+		}
+		at += i
+		if m := ncclVersion.FindSubmatch(data[at:min(at+64, len(data))]); m != nil {
+			return string(m[1]), string(m[2]), nil
+		}
+		at++
+	}
+}
+
+// rodataCap bounds what is read of a library's constants; libtorch_cuda.so's .rodata is some 30 MB.
+const rodataCap = 64 << 20
+
+var (
+	ncclDefines  = regexp.MustCompile(`(?m)^#define NCCL_(?:MAJOR|MINOR|PATCH) (\d+)`)
+	cudnnDefines = regexp.MustCompile(`(?m)^#define CUDNN_(?:MAJOR|MINOR|PATCHLEVEL) (\d+)`)
+)
+
+// headers reads the versions of the development files, which can come from another package than the library.
+func headers(h *Host) []Library {
+	var libraries []Library
+	for _, s := range []struct {
+		name, pattern string
+		defines       *regexp.Regexp
+	}{
+		{"nccl-header", "/usr/include/nccl.h", ncclDefines},
+		{"cudnn-header", "/usr/include/cudnn_version.h", cudnnDefines},
+		{"cudnn-header", "/usr/include/*-linux-gnu/cudnn_version_v[89].h", cudnnDefines},
+		{"cudnn-header", "/usr/local/cuda/include/cudnn_version.h", cudnnDefines},
+	} {
+		for _, name := range h.Glob(s.pattern) {
+			if data, err := h.ReadFile(name); err == nil {
+				if version := parseDefines(data, s.defines); version != "" {
+					libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
+				}
+			}
+		}
+	}
+	return libraries
+}
+
+// parseDefines joins three lines such as "#define NCCL_MAJOR 2" into "2.21.5".
+func parseDefines(data []byte, pattern *regexp.Regexp) string {
+	m := pattern.FindAllSubmatch(data, 3)
+	if len(m) != 3 {
+		return ""
+	}
+	return string(m[0][1]) + "." + string(m[1][1]) + "." + string(m[2][1])
+}
+
+// debianPackage matches the packages of interest in dpkg's status file.
+var debianPackage = regexp.MustCompile(`(?m)^Package: (libnccl2|libcudnn[789]\S*)$`)
+
+var (
+	debianVersion = regexp.MustCompile(`(?m)^Version: (\d+(?:\.\d+)+)`)
+	debianStatus  = regexp.MustCompile(`(?m)^Status: .* installed$`)
+)
+
+// debianPackages reads NVIDIA's packages from /var/lib/dpkg/status: stanzas of lines such as "Package: libnccl2",
+// "Status: install ok installed", "Version: 2.21.5-1+cuda12.4". Removed packages leave stanzas that do not count.
+func debianPackages(h *Host) []Library {
+	const status = "/var/lib/dpkg/status"
+	data, err := h.ReadFile(status)
+	if err != nil {
+		return nil
+	}
+	var libraries []Library
+	for _, prefix := range []string{"libnccl2", "libcudnn"} {
+		for at := 0; ; {
+			i := bytes.Index(data[at:], []byte("\nPackage: "+prefix))
+			if i < 0 {
+				break
+			}
+			at += i + 1
+			if lib, ok := parseStanza(data[at:]); ok {
+				libraries = append(libraries, Library{Name: lib.Name, Version: lib.Version, Path: status})
+			}
+		}
+	}
+	return libraries
+}
+
+// parseStanza reads the dpkg stanza that data begins with.
+func parseStanza(data []byte) (Library, bool) {
+	stanza, _, _ := bytes.Cut(data, []byte("\n\n"))
+	name, version := debianPackage.FindSubmatch(stanza), debianVersion.FindSubmatch(stanza)
+	if name == nil || version == nil || !debianStatus.Match(stanza) {
+		return Library{}, false
+	}
+	return Library{Name: string(name[1]), Version: string(version[1])}, true
+}

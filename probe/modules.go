@@ -1,0 +1,126 @@
+package probe
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, Ubuntu's prebuilt ones, Red Hat's links.
+var moduleDirs = []string{
+	"updates", "updates/dkms", "extra", "extra/*", "kernel/nvidia*", "kernel/drivers/video", "kernel/drivers/video/nvidia",
+	"kernel/drivers/nvidia", "weak-updates", "weak-updates/*",
+}
+
+// readDriverModules reads the version of nvidia.ko for every installed kernel.
+func readDriverModules(h *Host, _ Options) (found, error) {
+	kernels, err := h.ReadDir("/lib/modules")
+	if err != nil {
+		return nil, err
+	}
+	var modules []Module
+	var failed error
+	for _, k := range kernels {
+		m, err := kernelModule(h, k.Name())
+		if err != nil {
+			failed = err
+		}
+		if m != nil {
+			modules = append(modules, *m)
+		}
+	}
+	if len(modules) == 0 && failed == nil {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Driver.Modules = modules }, failed
+}
+
+// kernelModule finds one kernel's module, or nil.
+func kernelModule(h *Host, kernel string) (*Module, error) {
+	for _, dir := range moduleDirs {
+		for _, name := range []string{"nvidia.ko*", "nvidia-current.ko*"} {
+			for _, file := range h.Glob(path.Join("/lib/modules", kernel, dir, name)) {
+				version, err := moduleVersion(h, file)
+				return &Module{Kernel: kernel, Version: version, Path: file}, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+var moduleVersionField = regexp.MustCompile(`(?:^|\x00)version=(\d+\.\d+(?:\.\d+)?)\x00`)
+
+// moduleVersion reads "version=550.90.07" from the .modinfo section of a plain, gzip, xz or zstd compressed module.
+func moduleVersion(h *Host, name string) (string, error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	r, done, err := decompress(f, name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	defer done()
+	version, err := searchStream(r, "version=", moduleVersionField, moduleCap)
+	if err == nil && version == "" {
+		err = fmt.Errorf("no version in it; is it NVIDIA's module?")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return version, nil
+}
+
+// moduleCap bounds how much of a module is unpacked; the proprietary nvidia.ko is about 100 MB.
+const moduleCap = 512 << 20
+
+// decompress chooses by the name's end, as modprobe does.
+func decompress(r io.Reader, name string) (io.Reader, func(), error) {
+	none := func() {}
+	switch path.Ext(name) {
+	case ".zst":
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(moduleCap))
+		if err != nil {
+			return nil, none, err
+		}
+		return z, z.Close, nil
+	case ".xz":
+		z, err := xz.NewReader(r)
+		return z, none, err
+	case ".gz":
+		z, err := gzip.NewReader(r)
+		return z, none, err
+	}
+	return r, none, nil
+}
+
+// searchStream returns the first match's first group in at most limit bytes of r, in flat memory. The pattern is
+// tried only where its literal occurs, which is far cheaper; a match longer than overlap bytes can be missed.
+func searchStream(r io.Reader, literal string, pattern *regexp.Regexp, limit int64) (string, error) {
+	const chunk, overlap = 1 << 20, 256
+	buf := make([]byte, 0, chunk+overlap)
+	r = io.LimitReader(r, limit)
+	for {
+		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if bytes.Contains(buf, []byte(literal)) {
+			if m := pattern.FindSubmatch(buf); m != nil {
+				return string(m[1]), nil
+			}
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		buf = append(buf[:0], buf[len(buf)-overlap:]...)
+	}
+}

@@ -1,0 +1,107 @@
+//go:build linux && cgo
+
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+const (
+	builtIn = true
+	noNVML  = ""
+)
+
+// askNVML asks the driver's management library. After a failed Init no other call is safe: go-nvml's symbols are
+// resolved lazily, and an undefined one ends the process with status 127.
+func askNVML() answer {
+	lib := nvml.New()
+	if ret := lib.Init(); ret != nvml.SUCCESS {
+		return answer{NVML: initFailure(ret)}
+	}
+	// No Shutdown: the process ends, and a driver in trouble can hang in it.
+	has := func(symbol string) bool { return lib.Extensions().LookupSymbol(symbol) == nil }
+	a := answer{NVML: NVML{Status: "ok"}}
+	if version, ret := lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
+		a.Driver = version
+	}
+	a.CUDA = cudaOf(lib, has)
+	a.GPUs = gpusOf(lib, has)
+	return a
+}
+
+// initText says in plain words what the codes of nvmlInit mean that people meet (nvml.h, nvmlReturn_t).
+var initText = map[nvml.Return]string{
+	nvml.ERROR_LIBRARY_NOT_FOUND:       "libnvidia-ml.so.1 is not on the loader's path",
+	nvml.ERROR_DRIVER_NOT_LOADED:       "driver not loaded (NVML 9)",
+	nvml.ERROR_NO_PERMISSION:           "no permission to talk to the driver (NVML 4)",
+	nvml.ERROR_LIB_RM_VERSION_MISMATCH: "driver/library version mismatch (NVML 18)",
+	nvml.ERROR_UNKNOWN:                 "unknown error (NVML 999)",
+	nvml.ERROR_GPU_IS_LOST:             "a GPU has fallen off the bus (NVML 15)",
+}
+
+func initFailure(ret nvml.Return) NVML {
+	text := initText[ret]
+	if text == "" {
+		text = fmt.Sprintf("nvmlInit failed with code %d", int(ret))
+	}
+	if ret == nvml.ERROR_LIBRARY_NOT_FOUND {
+		return NVML{Status: "absent", Code: int(ret), Message: text}
+	}
+	return NVML{Status: "error", Code: int(ret), Message: text}
+}
+
+// cudaOf asks the user-mode driver for its CUDA version. The _v2 call asks the libcuda that is taken; the older one
+// answers a constant of NVML's.
+func cudaOf(lib nvml.Interface, has func(string) bool) string {
+	if has("nvmlSystemGetCudaDriverVersion_v2") {
+		if v, ret := lib.SystemGetCudaDriverVersion_v2(); ret == nvml.SUCCESS {
+			return cudaNumber(v)
+		}
+	}
+	if has("nvmlSystemGetCudaDriverVersion") {
+		if v, ret := lib.SystemGetCudaDriverVersion(); ret == nvml.SUCCESS {
+			return cudaNumber(v)
+		}
+	}
+	return ""
+}
+
+func gpusOf(lib nvml.Interface, has func(string) bool) []GPU {
+	if !has("nvmlDeviceGetCount_v2") || !has("nvmlDeviceGetHandleByIndex_v2") {
+		return nil
+	}
+	count, ret := lib.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	var gpus []GPU
+	for i := range count {
+		if device, ret := lib.DeviceGetHandleByIndex(i); ret == nvml.SUCCESS {
+			gpus = append(gpus, gpuOf(device, has))
+		}
+	}
+	return gpus
+}
+
+// gpuOf asks for what identifies a model, and for nothing that identifies the board: no serial number, no UUID.
+func gpuOf(device nvml.Device, has func(string) bool) GPU {
+	gpu := GPU{From: []string{"NVML"}}
+	if name, ret := device.GetName(); ret == nvml.SUCCESS {
+		gpu.Name = name
+	}
+	if has("nvmlDeviceGetCudaComputeCapability") {
+		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS {
+			gpu.Capability = fmt.Sprintf("%d.%d", major, minor)
+		}
+	}
+	if has("nvmlDeviceGetPciInfo_v3") {
+		if pci, ret := device.GetPciInfo(); ret == nvml.SUCCESS {
+			gpu.Bus = fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device)
+			gpu.PCIID = strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
+		}
+	}
+	return gpu
+}

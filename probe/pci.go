@@ -1,0 +1,50 @@
+package probe
+
+import (
+	"path"
+	"strings"
+)
+
+// readPCI lists NVIDIA's display devices from /sys/bus/pci, where they show whether or not a driver has them, and
+// marks those that the loaded driver lists in /proc/driver/nvidia/gpus.
+func readPCI(h *Host, _ Options) (found, error) {
+	const devices = "/sys/bus/pci/devices"
+	entries, err := h.ReadDir(devices)
+	if err != nil {
+		return nil, err
+	}
+	var gpus []GPU
+	for _, e := range entries {
+		if gpu, ok := pciGPU(h, path.Join(devices, e.Name())); ok {
+			gpus = append(gpus, gpu)
+		}
+	}
+	if len(gpus) == 0 {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.GPUs = gpus }, nil
+}
+
+// pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
+func pciGPU(h *Host, dir string) (GPU, bool) {
+	vendor, err := h.ReadLine(path.Join(dir, "vendor"))
+	if err != nil || vendor != "0x10de" {
+		return GPU{}, false
+	}
+	class, err := h.ReadLine(path.Join(dir, "class"))
+	if err != nil || !strings.HasPrefix(class, "0x03") {
+		return GPU{}, false
+	}
+	device, err := h.ReadLine(path.Join(dir, "device"))
+	if err != nil {
+		return GPU{}, false
+	}
+	gpu := GPU{PCIID: "10de:" + strings.TrimPrefix(device, "0x"), Bus: path.Base(dir), From: []string{"/sys/bus/pci"}}
+	if driver, err := h.Resolve(path.Join(dir, "driver")); err == nil {
+		gpu.Bound = path.Base(driver)
+	}
+	if h.Exists("/proc/driver/nvidia/gpus/" + gpu.Bus) {
+		gpu.From = append(gpu.From, "/proc/driver/nvidia")
+	}
+	return gpu, true
+}

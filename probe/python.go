@@ -1,0 +1,305 @@
+package probe
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// prefix is a Python installation before its packages are read. One directory can hold several: /usr has one for
+// each version.
+type prefix struct {
+	path   string
+	python string   // "3.12" or "3.13t"; for venvs and conda the full "3.12.3"
+	kind   string   // as Environment.Kind
+	sites  []string // its site-packages and dist-packages, in the order of sys.path
+}
+
+// candidate is a place where an environment may be.
+type candidate struct {
+	root          string
+	python        string // only this version, when not empty
+	active, named bool
+}
+
+// readEnvironments reads every Python environment: those named, the active one, those in known places. An
+// environment that cannot be read costs itself alone.
+func readEnvironments(h *Host, opt Options) (found, error) {
+	var environments []Environment
+	var failed errorList
+	seen := map[string]int{} // a prefix's first site directory → its index in environments, -1 when it holds nothing
+	for _, c := range candidates(h, opt) {
+		for _, p := range prefixesAt(h, c.root) {
+			if c.python != "" && !strings.HasPrefix(p.python+".", c.python+".") {
+				continue
+			}
+			p.sites = withUserSite(h, p, c)
+			i, known := seen[p.key(h)]
+			if !known {
+				env := readEnvironment(h, p, &failed)
+				i = -1
+				if c.active || c.named || len(env.Builds)+len(env.Packages) > 0 {
+					i = len(environments)
+					environments = append(environments, env)
+				}
+				seen[p.key(h)] = i
+			}
+			if i >= 0 {
+				environments[i].Active = environments[i].Active || c.active
+				environments[i].Named = environments[i].Named || c.named
+			}
+		}
+	}
+	if len(environments) == 0 && len(failed) == 0 {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Environments = environments }, failed.err()
+}
+
+// errorList collects what could not be read while the rest goes on.
+type errorList []string
+
+func (l *errorList) add(err error) {
+	if err != nil && !absent(err) {
+		*l = append(*l, err.Error())
+	}
+}
+
+func (l errorList) err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s", strings.Join(l, "; "))
+}
+
+// key tells two ways to the same prefix apart from two prefixes.
+func (p prefix) key(h *Host) string {
+	if len(p.sites) == 0 {
+		return p.path
+	}
+	last := p.sites[len(p.sites)-1]
+	if real, err := h.Resolve(last); err == nil {
+		last = real
+	}
+	return last + " " + p.python
+}
+
+// candidates lists where to look, best first: a place listed twice keeps the marks of both.
+func candidates(h *Host, opt Options) []candidate {
+	var list []candidate
+	for _, root := range opt.Envs {
+		list = append(list, candidate{root: strings.TrimSuffix(path.Clean(root), "/bin/python"), named: true})
+	}
+	if c, ok := activePython(h); ok {
+		list = append(list, c)
+	}
+	for _, root := range knownRoots(h) {
+		list = append(list, candidate{root: root})
+	}
+	return list
+}
+
+// activePython finds the environment that `python3` starts in this process's environment.
+func activePython(h *Host) (candidate, bool) {
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if root := h.Var(name); path.IsAbs(root) && h.Exists(root) {
+			return candidate{root: root, active: true}, true
+		}
+	}
+	for _, dir := range splitPath(h.Var("PATH")) {
+		if h.Exists(path.Join(dir, "python3")) {
+			return pythonPrefix(h, dir)
+		}
+	}
+	return candidate{}, false
+}
+
+var pythonBinary = regexp.MustCompile(`^python(\d+\.\d+t?)$`)
+
+// pythonPrefix finds the prefix of dir/python3 as CPython does: pyvenv.cfg beside the name as it was called, else
+// where its links end. A pyenv shim is a script; its version stands in a file.
+func pythonPrefix(h *Host, dir string) (candidate, bool) {
+	if path.Base(dir) == "shims" {
+		version, err := h.ReadLine(path.Join(path.Dir(dir), "version"))
+		return candidate{root: path.Join(path.Dir(dir), "versions", version), active: true}, err == nil
+	}
+	if h.Exists(path.Join(dir, "../pyvenv.cfg")) {
+		return candidate{root: path.Dir(dir), active: true}, true
+	}
+	real, err := h.Resolve(path.Join(dir, "python3"))
+	if err != nil {
+		return candidate{}, false
+	}
+	c := candidate{root: path.Dir(path.Dir(real)), active: true}
+	if m := pythonBinary.FindStringSubmatch(path.Base(real)); m != nil {
+		c.python = m[1]
+	}
+	return c, true
+}
+
+// bases are the directories under which people put environments.
+var bases = []string{"/opt/*", "/usr/local", "/srv", "/app", "/workspace", "/root", "/home/*"}
+
+// maxRoots bounds the places looked at; a home directory can hold thousands of projects.
+const maxRoots = 4000
+
+// knownRoots lists the places where environments are usually found and where something is.
+func knownRoots(h *Host) []string {
+	roots := []string{"/usr"}
+	for _, pattern := range bases {
+		for _, base := range h.Glob(pattern) {
+			roots = append(roots, withInner(base)...)
+			roots = append(roots, h.Glob(base+"/.pyenv/versions/*")...)
+			roots = append(roots, base+"/.local")
+			for _, child := range subdirs(h, base) {
+				roots = append(roots, withInner(child)...)
+				roots = append(roots, subdirs(h, child+"/envs")...)
+			}
+			roots = append(roots, subdirs(h, base+"/envs")...)
+		}
+	}
+	return slices.DeleteFunc(roots[:min(len(roots), maxRoots)], func(root string) bool { return !isPrefix(h, root) })
+}
+
+func withInner(dir string) []string { return []string{dir, dir + "/venv", dir + "/.venv"} }
+
+func subdirs(h *Host, dir string) []string {
+	entries, err := h.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.Name()[0] != '.' && !e.Type().IsRegular() {
+			dirs = append(dirs, path.Join(dir, e.Name()))
+		}
+	}
+	return dirs
+}
+
+func isPrefix(h *Host, root string) bool {
+	return h.Exists(root+"/pyvenv.cfg") || len(h.Glob(root+"/lib/python3.*")) > 0 || len(h.Glob(root+"/lib64/python3.*")) > 0
+}
+
+// IsEnvironment says whether a Python environment stands at root.
+func (h *Host) IsEnvironment(root string) bool {
+	return isPrefix(h, strings.TrimSuffix(path.Clean(root), "/bin/python"))
+}
+
+// prefixesAt finds the Python installations in root, one for each version.
+func prefixesAt(h *Host, root string) []prefix {
+	var list []prefix
+	for _, version := range pythonVersions(h, root) {
+		if p := (prefix{path: root, python: version, kind: "system"}); p.fill(h) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// pythonVersions lists the X.Y of root's lib/pythonX.Y directories.
+func pythonVersions(h *Host, root string) []string {
+	var versions []string
+	for _, lib := range []string{"/lib/", "/lib64/"} {
+		for _, dir := range h.Glob(root + lib + "python3.*") {
+			if m := pythonBinary.FindStringSubmatch(path.Base(dir)); m != nil && !slices.Contains(versions, m[1]) {
+				versions = append(versions, m[1])
+			}
+		}
+	}
+	return versions
+}
+
+// fill finds out the prefix's kind, full version and site directories; false says that it belongs to another one.
+func (p *prefix) fill(h *Host) bool {
+	if p.path == "/usr/local" && h.Exists("/usr/bin/python"+p.python) && !h.Exists("/usr/local/bin/python"+p.python) {
+		return false // the distribution's Python, which installs there
+	}
+	p.sites = siteDirs(h, p.path, p.python)
+	switch {
+	case h.Exists(p.path + "/pyvenv.cfg"):
+		p.kind = "venv"
+		p.venv(h)
+	case h.Exists(p.path + "/conda-meta"):
+		p.kind = "conda"
+		if full := condaVersion(h, p.path, "python"); full != "" {
+			p.python = full
+		}
+	case path.Base(p.path) == ".local":
+		p.kind = "user"
+	case p.path == "/usr":
+		p.sites = append(siteDirs(h, "/usr/local", p.python), p.sites...)
+		if h.Exists("/usr/local/bin/python" + p.python) {
+			p.sites = slices.DeleteFunc(p.sites, func(s string) bool {
+				return strings.HasPrefix(s, "/usr/local/") && path.Base(s) == "site-packages"
+			})
+		}
+	}
+	return true
+}
+
+// siteDirs lists the package directories under root for one Python version, each once: lib64 is a link in venvs and
+// a directory of its own on Red Hat.
+func siteDirs(h *Host, root, python string) []string {
+	var dirs []string
+	seen := map[string]bool{}
+	for _, tail := range []string{
+		"/lib64/python" + python + "/site-packages", "/lib/python" + python + "/site-packages",
+		"/lib/python" + python + "/dist-packages", "/lib/python3/dist-packages",
+	} {
+		real, err := h.Resolve(root + tail)
+		if err == nil && !seen[real] {
+			seen[real] = true
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
+}
+
+var pyvenvField = regexp.MustCompile(`(?m)^\s*([\w-]+)\s*=\s*(.*?)\s*$`)
+
+// venv reads pyvenv.cfg: lines such as "home = /usr/bin", "version = 3.12.3" (uv: "version_info = 3.12.3") and
+// "include-system-site-packages = false".
+func (p *prefix) venv(h *Host) {
+	data, err := h.ReadFile(p.path + "/pyvenv.cfg")
+	if err != nil {
+		return
+	}
+	fields := map[string]string{}
+	for _, m := range pyvenvField.FindAllStringSubmatch(string(data), -1) {
+		fields[m[1]] = m[2]
+	}
+	for _, full := range []string{fields["version"], fields["version_info"]} {
+		if m := threeParts.FindString(full); m != "" && !strings.HasSuffix(p.python, "t") {
+			p.python = m
+		}
+	}
+	if fields["include-system-site-packages"] == "true" {
+		short := shortPython(p.python)
+		p.sites = append(p.sites, siteDirs(h, path.Dir(fields["home"]), short)...)
+		p.sites = append(p.sites, siteDirs(h, "/usr/local", short)...)
+	}
+}
+
+// shortPython is "3.12" of "3.12.3".
+func shortPython(full string) string {
+	if parts := strings.SplitN(full, ".", 3); len(parts) == 3 {
+		return parts[0] + "." + parts[1]
+	}
+	return full
+}
+
+// withUserSite puts the user's own packages before the system's, as the running user's `python3` does.
+func withUserSite(h *Host, p prefix, c candidate) []string {
+	home := h.Var("HOME")
+	if !c.active || p.kind != "system" || home == "" {
+		return p.sites
+	}
+	user := home + "/.local/lib/python" + p.python + "/site-packages"
+	if !h.Exists(user) {
+		return p.sites
+	}
+	return append([]string{user}, p.sites...)
+}

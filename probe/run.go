@@ -1,0 +1,132 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Options bounds a run and says which environments to look at.
+type Options struct {
+	Timeout time.Duration // of everything; 0 means 10 s for files and NVML's own by the number of GPUs
+	Envs    []string      // Python environments asked for by name
+}
+
+// filesTimeout bounds the reading of files: a dead network mount must not hang the doctor.
+const filesTimeout = 10 * time.Second
+
+// A source is one place facts come from. Its read returns what to write into Facts, so that a source which never
+// comes back leaves no half-written facts behind.
+type source struct {
+	name string
+	live bool // only on the running machine
+	read func(*Host, Options) (found, error)
+}
+
+type found func(*Facts)
+
+// sources is every source of facts, in the order in which they are read and listed.
+var sources = []source{
+	{name: "system", read: readSystem},
+	{name: "instance", read: readInstance},
+	{name: "proc-driver", read: readProcDriver},
+	{name: "driver-libraries", read: readDriverLibraries},
+	{name: "driver-modules", read: readDriverModules},
+	{name: "kernel-log", live: true, read: readKernelLog},
+	{name: "pci", read: readPCI},
+	{name: "toolkits", read: readToolkits},
+	{name: "libraries", read: readLibraries},
+	{name: "variables", live: true, read: readVariables},
+	{name: "python", read: readEnvironments},
+}
+
+// errAbsent says that a source looked and the thing is not there.
+var errAbsent = errors.New("not there")
+
+// Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
+// read is named in Facts.Probes, and what the others found stands.
+func Run(ctx context.Context, h *Host, opt Options) Facts {
+	started := time.Now()
+	answer := startNVML(ctx, h, opt)
+	facts := runSources(ctx, h, opt)
+	status := Status{Name: "nvml", Seconds: 0}
+	if result := answer(); result != nil {
+		result.apply(&facts)
+		status = result.status(time.Since(started))
+	}
+	facts.Probes = append(facts.Probes, status)
+	facts.Complete()
+	return facts
+}
+
+// runSources reads the files in a goroutine that is left behind if a file system never answers.
+func runSources(ctx context.Context, h *Host, opt Options) Facts {
+	limit := filesTimeout
+	if opt.Timeout > 0 {
+		limit = opt.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	type result struct {
+		apply  found
+		status Status
+	}
+	results := make(chan result, len(sources))
+	go func() {
+		for _, s := range sources {
+			apply, status := s.run(h, opt)
+			results <- result{apply, status}
+		}
+	}()
+	var facts Facts
+	for i := range sources {
+		select {
+		case r := <-results:
+			r.apply(&facts)
+			facts.Probes = append(facts.Probes, r.status)
+		case <-ctx.Done():
+			return unread(facts, sources[i:], limit)
+		}
+	}
+	return facts
+}
+
+// unread marks the sources that did not come back in time.
+func unread(facts Facts, late []source, limit time.Duration) Facts {
+	for _, s := range late {
+		facts.Probes = append(facts.Probes, Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(),
+			Error: fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files", limit)})
+	}
+	return facts
+}
+
+// run reads one source; a panic on a file nobody foresaw costs that source and nothing else.
+func (s source) run(h *Host, opt Options) (apply found, status Status) {
+	status = Status{Name: s.name, Status: "ok"}
+	started := time.Now()
+	defer func() {
+		if r := recover(); r != nil {
+			apply, status.Status, status.Error = nothing, "failed", fmt.Sprintf("bug in this probe: %v", r)
+		}
+		status.Seconds = time.Since(started).Seconds()
+	}()
+	if s.live && h.Rest {
+		status.Status, status.Error = "skipped", "a tree at rest"
+		return nothing, status
+	}
+	apply, err := s.read(h, opt)
+	if apply == nil {
+		apply = nothing
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, errAbsent) || absent(err):
+		status.Status = "absent"
+	default:
+		status.Status, status.Error = "failed", err.Error()
+	}
+	return apply, status
+}
+
+func nothing(*Facts) {}

@@ -1,0 +1,163 @@
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// readSystem finds out what kind of place this is: distribution, kernel, libc, container, WSL, Jetson.
+func readSystem(h *Host, _ Options) (found, error) {
+	s := System{Rest: h.Rest}
+	release := firstFile(h, "/etc/os-release", "/usr/lib/os-release")
+	s.OS, s.ID, s.IDLike = parseOSRelease(release)
+	s.Kernel, _ = h.ReadLine("/proc/sys/kernel/osrelease")
+	var libcErr error
+	s.Libc, s.LibcFrom, s.Arch, libcErr = readLibc(h)
+	if s.Arch == "" && !h.Rest {
+		s.Arch = machineName[runtime.GOARCH]
+	}
+	s.Container = containerKind(h)
+	s.WSL = strings.Contains(strings.ToLower(s.Kernel), "microsoft") || h.Exists("/usr/lib/wsl/lib/libcuda.so.1")
+	s.Jetson = h.Exists("/etc/nv_tegra_release")
+	return func(f *Facts) { f.System = s }, libcErr
+}
+
+var machineName = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+
+func firstFile(h *Host, names ...string) []byte {
+	for _, name := range names {
+		if data, err := h.ReadFile(name); err == nil {
+			return data
+		}
+	}
+	return nil
+}
+
+// parseOSRelease reads os-release(5): lines such as PRETTY_NAME="Ubuntu 22.04.5 LTS", ID=ubuntu, ID_LIKE="rhel fedora".
+func parseOSRelease(data []byte) (pretty, id, like string) {
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		key, value, _ := strings.Cut(lines.Text(), "=")
+		value = strings.Trim(strings.TrimSpace(value), `"'`)
+		switch key {
+		case "PRETTY_NAME":
+			pretty = value
+		case "ID":
+			id = value
+		case "ID_LIKE":
+			like = value
+		}
+	}
+	return pretty, id, like
+}
+
+// libcNames are where glibc stands: Debian's multiarch directories, Red Hat's lib64, and a few that link there.
+var libcNames = []string{
+	"/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6",
+	"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/aarch64-linux-gnu/libc.so.6",
+	"/lib64/libc.so.6", "/usr/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6",
+}
+
+// readLibc finds glibc's version in the banner that it prints when it is started as a program.
+func readLibc(h *Host) (version, from, arch string, err error) {
+	for _, name := range libcNames {
+		f, err := h.Open(name)
+		if absent(err) {
+			continue
+		}
+		if err != nil {
+			return "", "", "", err
+		}
+		defer f.Close()
+		arch := elfArch(f)
+		if version := parseLibcBanner(f); version != "" {
+			return version, name, arch, nil
+		}
+		return "", "", arch, fmt.Errorf("%s: no glibc banner in it", name)
+	}
+	if musl := h.Glob("/lib/ld-musl-*.so.1"); len(musl) > 0 {
+		arch, _, _ := strings.Cut(strings.TrimPrefix(path.Base(musl[0]), "ld-musl-"), ".")
+		return "musl", musl[0], arch, nil
+	}
+	return "", "", "", nil
+}
+
+func elfArch(r io.ReaderAt) string {
+	var head [20]byte
+	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:4]) != elf.ELFMAG {
+		return ""
+	}
+	switch elf.Machine(uint16(head[18]) | uint16(head[19])<<8) {
+	case elf.EM_X86_64:
+		return "x86_64"
+	case elf.EM_AARCH64:
+		return "aarch64"
+	}
+	return ""
+}
+
+var libcBanner = regexp.MustCompile(`GNU C Library [^\n]*stable release version (\d+\.\d+)`)
+
+// libcCap is above every glibc: Debian 12's is 1.9 MB.
+const libcCap = 16 << 20
+
+// parseLibcBanner finds "GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36." in libc.so.6.
+func parseLibcBanner(r io.ReaderAt) string {
+	data, err := io.ReadAll(io.NewSectionReader(r, 0, libcCap))
+	if err != nil {
+		return ""
+	}
+	at := bytes.Index(data, []byte("GNU C Library "))
+	if at < 0 {
+		return ""
+	}
+	m := libcBanner.FindSubmatch(data[at:min(at+256, len(data))])
+	if m == nil {
+		return ""
+	}
+	return string(m[1])
+}
+
+// containerKind names the container runtime by the marks that each leaves, or says "" for a host.
+func containerKind(h *Host) string {
+	switch {
+	case h.Var("KUBERNETES_SERVICE_HOST") != "" || h.Exists("/var/run/secrets/kubernetes.io/serviceaccount"):
+		return "kubernetes"
+	case h.Exists("/.dockerenv"):
+		return "docker"
+	case h.Exists("/run/.containerenv"):
+		return "podman"
+	case h.Exists("/.singularity.d"):
+		return "apptainer"
+	case h.Var("container") != "":
+		return h.Var("container")
+	}
+	return containerByCgroup(h)
+}
+
+// containerByCgroup reads the first process's control groups, where Docker and containerd write their names:
+//
+//	12:devices:/docker/3f0c…    0::/kubepods.slice/kubepods-burstable.slice/cri-containerd-9c….scope
+func containerByCgroup(h *Host) string {
+	data, err := h.ReadFile("/proc/1/cgroup")
+	if err != nil {
+		return ""
+	}
+	for _, c := range cgroupMarks {
+		if bytes.Contains(data, []byte("/"+c.mark)) {
+			return c.kind
+		}
+	}
+	return ""
+}
+
+var cgroupMarks = []struct{ mark, kind string }{
+	{"kubepods", "kubernetes"}, {"docker", "docker"}, {"libpod", "podman"}, {"containerd", "containerd"}, {"lxc", "lxc"},
+}

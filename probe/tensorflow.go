@@ -1,0 +1,90 @@
+package probe
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// tensorflowDists are the distributions that bring a tensorflow/ directory; the last one written wins.
+var tensorflowDists = []string{"tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tensorflow-intel", "tensorflow-cpu-aws"}
+
+// tensorflowBuild reads a TensorFlow from its build_info.py.
+func tensorflowBuild(h *Host, s *site) (*Build, error) {
+	dir := s.dir + "/tensorflow"
+	name := dir + "/python/platform/build_info.py"
+	data, err := h.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := parseBuildInfo(data)
+	if err != nil {
+		return nil, damaged(name, err.Error())
+	}
+	b.Path, b.From = dir, name
+	b.Python = extensionPython(h, dir+"/python/_pywrap_tensorflow_common.cpython-*.so")
+	if s.conda != "" && condaFind(h, s.conda, "tensorflow") != nil {
+		b.Origin = "conda-forge"
+	}
+	for _, candidate := range tensorflowDists {
+		dist := s.dist(candidate)
+		if dist == nil {
+			continue
+		}
+		b.Version = dist.Version
+		m, failed := readMetadata(h, dist)
+		b.Requires, b.Glibc = m.requires, m.glibc
+		if b.Origin == "" && m.pip {
+			b.Origin = "wheel"
+		}
+		return b, failed
+	}
+	return b, nil
+}
+
+var (
+	infoText  = regexp.MustCompile(`['"](cuda_version|cudnn_version)['"]\s*[,:]\s*['"]([^'"]*)['"]`)
+	infoCUDA  = regexp.MustCompile(`['"]is_cuda_build['"]\s*[,:]\s*(True|False)`)
+	infoROCm  = regexp.MustCompile(`['"]is_rocm_build['"]\s*[,:]\s*True`)
+	infoCodes = regexp.MustCompile(`['"]cuda_compute_capabilities['"]\s*[,:]\s*\[([^\]]*)\]`)
+	infoCode  = regexp.MustCompile(`(sm|compute)_\d+[af]?`)
+)
+
+var errNoCUDALine = errors.New("no is_cuda_build in it")
+
+// parseBuildInfo reads TensorFlow's generated build_info.py, one long line:
+//
+//	build_info = collections.OrderedDict([('cuda_compute_capabilities', ['sm_60', …, 'compute_90']),
+//	    ('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True), …])
+func parseBuildInfo(data []byte) (*Build, error) {
+	b := &Build{Name: "tensorflow"}
+	cuda := infoCUDA.FindSubmatch(data)
+	switch {
+	case cuda == nil:
+		return nil, errNoCUDALine
+	case string(cuda[1]) == "True":
+		b.Accelerator = "cuda"
+	case infoROCm.Match(data):
+		b.Accelerator = "rocm"
+	default:
+		b.Accelerator = "cpu"
+	}
+	for _, m := range infoText.FindAllSubmatch(data, -1) {
+		if string(m[1]) == "cuda_version" {
+			b.CUDA = string(m[2])
+		} else {
+			b.CuDNN = string(m[2])
+		}
+	}
+	if codes := infoCodes.FindSubmatch(data); codes != nil {
+		for _, code := range infoCode.FindAllString(string(codes[1]), -1) {
+			if strings.HasPrefix(code, "sm_") {
+				b.SASS = append(b.SASS, code)
+			} else { // XLA's notation: compute_90 stands for machine code and PTX both
+				b.SASS = append(b.SASS, "sm_"+strings.TrimPrefix(code, "compute_"))
+				b.PTX = append(b.PTX, code)
+			}
+		}
+	}
+	return b, nil
+}

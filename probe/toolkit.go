@@ -1,0 +1,125 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// toolkitRoots is where toolkits are put: NVIDIA's packages, Arch, Debian, the HPC SDK.
+var toolkitRoots = []string{
+	"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit",
+	"/opt/nvidia/hpc_sdk/*/*/cuda/*.*",
+}
+
+// readToolkits finds the CUDA toolkits on disk and reads their versions.
+func readToolkits(h *Host, _ Options) (found, error) {
+	patterns := toolkitRoots
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if dir := h.Var(name); path.IsAbs(dir) {
+			patterns = append(patterns[:len(patterns):len(patterns)], dir)
+		}
+	}
+	var toolkits []Toolkit
+	seen := map[string]bool{}
+	for _, pattern := range patterns {
+		for _, root := range h.Glob(pattern) {
+			real, err := h.Resolve(root)
+			if err != nil || seen[real] {
+				continue
+			}
+			seen[real] = true
+			if t, ok := toolkitAt(h, root); ok {
+				toolkits = append(toolkits, t)
+			}
+		}
+	}
+	if len(toolkits) == 0 {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Toolkits = toolkits }, nil
+}
+
+// toolkitAt asks the files that can tell, the most exact first.
+func toolkitAt(h *Host, root string) (Toolkit, bool) {
+	for _, s := range []struct {
+		pattern string
+		parse   func(name string, data []byte) string
+	}{
+		{"version.json", func(_ string, data []byte) string { return parseVersionJSON(data) }},
+		{"version.txt", func(_ string, data []byte) string { return parseVersionTxt(data) }},
+		{"include/cuda.h", func(_ string, data []byte) string { return parseCUDAHeader(data) }},
+		{"targets/*/include/cuda.h", func(_ string, data []byte) string { return parseCUDAHeader(data) }},
+	} {
+		for _, name := range h.Glob(path.Join(root, s.pattern)) {
+			if data, err := h.ReadFile(name); err == nil {
+				if version := s.parse(name, data); version != "" {
+					return Toolkit{Version: version, Path: root, From: name}, true
+				}
+			}
+		}
+	}
+	return toolkitByCudart(h, root)
+}
+
+// toolkitByCudart is for runtime-only images: libcudart.so.12.4.127 is of CUDA 12.4 (the third part is the
+// component's build, not the toolkit's release).
+func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
+	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*", "targets/*/lib/libcudart.so.*.*.*"} {
+		for _, name := range h.Glob(path.Join(root, pattern)) {
+			if parts := strings.SplitN(sonameVersion(name), ".", 3); len(parts) == 3 {
+				return Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}, true
+			}
+		}
+	}
+	return Toolkit{}, false
+}
+
+var threeParts = regexp.MustCompile(`^(\d+\.\d+)\.(\d+)`)
+
+// parseVersionJSON reads {"cuda":{"name":"CUDA SDK","version":"12.4.1"}, …}. Some releases wrote a date as the third
+// part (11.8.20220929): then only the first two count.
+func parseVersionJSON(data []byte) string {
+	var v struct{ CUDA struct{ Version string } }
+	if json.Unmarshal(data, &v) != nil {
+		return ""
+	}
+	m := threeParts.FindStringSubmatch(v.CUDA.Version)
+	if m == nil {
+		return ""
+	}
+	if patch, _ := strconv.Atoi(m[2]); patch >= 1000 {
+		return m[1]
+	}
+	return m[0]
+}
+
+// parseVersionTxt reads "CUDA Version 10.2.89", the form up to CUDA 11.0.
+func parseVersionTxt(data []byte) string {
+	rest, ok := strings.CutPrefix(string(data), "CUDA Version ")
+	if !ok {
+		return ""
+	}
+	return threeParts.FindString(rest)
+}
+
+var cudaVersionDefine = regexp.MustCompile(`(?m)^#define CUDA_VERSION (\d+)\s*$`)
+
+// parseCUDAHeader reads "#define CUDA_VERSION 12040" of cuda.h.
+func parseCUDAHeader(data []byte) string {
+	m := cudaVersionDefine.FindSubmatch(data)
+	if m == nil {
+		return ""
+	}
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		return ""
+	}
+	return cudaNumber(n)
+}
+
+// cudaNumber writes CUDA's integer, 1000*major + 10*minor (cuda.h), as people do: 12040 is "12.4".
+func cudaNumber(n int) string { return fmt.Sprintf("%d.%d", n/1000, n%1000/10) }

@@ -1,0 +1,122 @@
+package probe
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// torchBuild reads a PyTorch from its version.py, which knows more than the wheel's metadata: PyPI's wheels carry
+// their CUDA there alone.
+func torchBuild(h *Host, s *site) (*Build, error) {
+	dir := s.dir + "/torch"
+	name := dir + "/version.py"
+	data, err := h.ReadFile(name)
+	dist := s.dist("torch")
+	if err != nil {
+		if dist == nil {
+			return nil, err
+		}
+		b := &Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
+		return b, fmt.Errorf("%s: %w: the installation is editable or damaged", name, plain(err))
+	}
+	b := parseTorchVersion(data)
+	b.Path, b.From = dir, name
+	if b.Version == "" {
+		err = damaged(name, "no __version__ in it")
+		if dist == nil {
+			return nil, err
+		}
+		b.Version = dist.Version
+	}
+	b.Python = extensionPython(h, dir+"/_C.cpython-*.so")
+	if b.Accelerator == "cpu" && h.Exists(dir+"/lib/libtorch_cuda.so") {
+		b.Accelerator = "cuda" // an old source build without a line for CUDA
+	}
+	b.Origin = torchOrigin(h, s, b.Version)
+	if dist != nil {
+		m, failed := readMetadata(h, dist)
+		b.takeMetadata(m)
+		if err == nil {
+			err = failed
+		}
+	}
+	return b, err
+}
+
+// damaged is an error that names a file and what is wrong with it.
+func damaged(name, why string) error {
+	return fmt.Errorf("%s: %s; is the file damaged?", name, why)
+}
+
+// takeMetadata adds what METADATA pins: cuDNN and NCCL come as wheels of their own.
+func (b *Build) takeMetadata(m metadata) {
+	b.Requires, b.Glibc = m.requires, m.glibc
+	for _, major := range []string{"11", "12", "13"} {
+		if v := m.requires["nvidia-cudnn-cu"+major]; v != "" {
+			b.CuDNN = v
+		}
+		if v := m.requires["nvidia-nccl-cu"+major]; v != "" {
+			b.NCCL = v
+		}
+	}
+	if b.Origin == "" && m.pip {
+		b.Origin = "wheel"
+	}
+}
+
+var pythonAssignment = regexp.MustCompile(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]+)['"]|None)\s*$`)
+
+// parseTorchVersion reads torch/version.py, whose lines are annotated since 2.x:
+//
+//	__version__ = '2.4.0+cu121'
+//	cuda: Optional[str] = '12.1'
+//	hip: Optional[str] = None
+func parseTorchVersion(data []byte) *Build {
+	fields := map[string]string{}
+	for _, m := range pythonAssignment.FindAllSubmatch(data, -1) {
+		fields[string(m[1])] = string(m[2])
+	}
+	b := &Build{Name: "torch", Version: fields["__version__"], CUDA: fields["cuda"]}
+	_, said := fields["cuda"]
+	switch {
+	case b.CUDA != "":
+		b.Accelerator = "cuda"
+	case fields["hip"] != "":
+		b.Accelerator = "rocm"
+	case fields["xpu"] != "":
+		b.Accelerator = "xpu"
+	case said:
+		b.Accelerator = "cpu"
+	}
+	return b
+}
+
+var (
+	wheelLocal  = regexp.MustCompile(`\+(cu\d+|cpu|rocm[\d.]+|xpu)(\.with\.pypi\.cudnn)?$`)
+	ngcLocal    = regexp.MustCompile(`\+.*\.?nv\d+\.\d+`)
+	sourceLocal = regexp.MustCompile(`\d(a0|\.post\d+)?\+(git)?[0-9a-f]{6,}`)
+)
+
+// torchOrigin tells who built a PyTorch; the tables speak of PyTorch's own wheels alone.
+func torchOrigin(h *Host, s *site, version string) string {
+	switch {
+	case ngcLocal.MatchString(version):
+		return "ngc"
+	case wheelLocal.MatchString(version):
+		return "wheel"
+	case sourceLocal.MatchString(version):
+		return "source"
+	}
+	if s.conda == "" {
+		return ""
+	}
+	record := condaFind(h, s.conda, "pytorch")
+	if record == nil {
+		return ""
+	}
+	if strings.HasPrefix(record.build, "py3") { // the pytorch channel's form: py3.10_cuda12.4_cudnn9.1.0_0
+		return "conda"
+	}
+	return "conda-forge"
+}

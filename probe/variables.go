@@ -1,0 +1,37 @@
+package probe
+
+import (
+	"regexp"
+	"strings"
+)
+
+// variableNames are the names read of a process environment. Reports are pasted into public threads: nothing else
+// is looked at.
+var variableNames = regexp.MustCompile(`^(CUDA_\w+|NVIDIA_\w+|NCCL_\w+|LD_LIBRARY_PATH|LD_PRELOAD|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE)$`)
+
+// secretNames are names among those that hold secrets by habit.
+var secretNames = regexp.MustCompile(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)
+
+var urlCredentials = regexp.MustCompile(`://[^/@\s]*@`)
+
+// readVariables reads the names of this process's environment that change what CUDA does.
+func readVariables(h *Host, _ Options) (found, error) {
+	variables := map[string]string{}
+	for name, value := range h.Env {
+		if variableNames.MatchString(name) && !secretNames.MatchString(name) {
+			variables[name] = withoutCredentials(value)
+		}
+	}
+	if len(variables) == 0 {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Variables = variables }, nil
+}
+
+// withoutCredentials cuts the user and password out of every URL.
+func withoutCredentials(s string) string {
+	if !strings.Contains(s, "@") {
+		return s
+	}
+	return urlCredentials.ReplaceAllString(s, "://")
+}
