@@ -161,7 +161,7 @@ func (t *Tables) jaxRow(release Version, cuda Version, platform string) *JAX {
 	rows := must(t.jax())
 	for i := range rows {
 		r := &rows[i]
-		if version(r.Release).Compare(release) == 0 && strings.HasPrefix(r.Variant, "cuda"+numberOf(cuda.short())[:2]) && r.Platform == platform {
+		if version(r.Release).Compare(release) == 0 && r.Variant == fmt.Sprintf("cuda%d", cuda.Major()) && r.Platform == platform {
 			return r
 		}
 	}

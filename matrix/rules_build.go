@@ -182,7 +182,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 // pythonUnsupported: no wheel of this release was made for this Python.
 func pythonUnsupported(m *machine, b *build) []*result {
 	python := shortPython(b.python)
-	if python == "" || len(b.rows) == 0 {
+	if python == "" || len(b.rows) == 0 || m.f.Observed.Imported && m.target.Python == "" {
 		return nil
 	}
 	if b.Python != "" {
@@ -217,7 +217,7 @@ func glibcTooOld(m *machine, b *build) []*result {
 	if !need.Known() && len(b.rows) > 0 {
 		need = b.rows[0].glibc
 	}
-	if !need.Known() || !strings.HasPrefix(m.platform, "linux") || m.target.Instance != "" && m.f.System.Libc == "" {
+	if !need.Known() || m.f.Observed.Imported || !strings.HasPrefix(m.platform, "linux") || m.target.Instance != "" && m.f.System.Libc == "" {
 		return nil
 	}
 	if m.f.System.Libc != "musl" && !have.Known() {

@@ -64,7 +64,7 @@ func (v Version) Minor() int { return int(v.parts[1]) }
 // short is the first two parts, "12.6" of 12.6.3: what names a CUDA release.
 func (v Version) short() string {
 	if v.count < 2 {
-		return numberOf(v.text)
+		return fmt.Sprint(v.parts[0])
 	}
 	return fmt.Sprintf("%d.%d", v.parts[0], v.parts[1])
 }

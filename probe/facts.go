@@ -139,6 +139,7 @@ type Build struct {
 // Observed is what a report says a program saw; it is stronger evidence than any table.
 type Observed struct {
 	CUDAAvailable *bool `json:"cuda_available"` // torch.cuda.is_available(), nil when nobody said
+	Imported      bool  `json:"imported"`       // the report was written by the framework itself: it does start
 }
 
 // Status says how one probe went.

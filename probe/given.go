@@ -37,5 +37,3 @@ func jsonError(err error) error {
 	}
 	return fmt.Errorf("not valid JSON: %w", err)
 }
-
-func parseCollectEnv(string) Facts { var f Facts; f.Complete(); return f }

@@ -44,6 +44,11 @@ var sources = []source{
 // errAbsent says that a source looked and the thing is not there.
 var errAbsent = errors.New("not there")
 
+// skipped says why a source did not look; nothing that it would have found is needed.
+type skipped string
+
+func (s skipped) Error() string { return string(s) }
+
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
 // read is named in Facts.Probes, and what the others found stands.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
@@ -123,6 +128,8 @@ func (s source) run(h *Host, opt Options) (apply found, status Status) {
 	case err == nil:
 	case errors.Is(err, errAbsent) || absent(err):
 		status.Status = "absent"
+	case errors.As(err, new(skipped)):
+		status.Status, status.Error = "skipped", err.Error()
 	default:
 		status.Status, status.Error = "failed", err.Error()
 	}

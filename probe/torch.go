@@ -95,11 +95,12 @@ func parseTorchVersion(data []byte) *Build {
 var (
 	wheelLocal  = regexp.MustCompile(`\+(cu\d+|cpu|rocm[\d.]+|xpu)(\.with\.pypi\.cudnn)?$`)
 	ngcLocal    = regexp.MustCompile(`\+.*\.?nv\d+\.\d+`)
-	sourceLocal = regexp.MustCompile(`\d(a0|\.post\d+)?\+(git)?[0-9a-f]{6,}`)
+	sourceLocal = regexp.MustCompile(`\+(git)?[0-9a-f]{6,}`)
+	plainNew    = regexp.MustCompile(`^([2-9]|1\.13)\.[0-9.]+$`)
 )
 
-// torchOrigin tells who built a PyTorch; the tables speak of PyTorch's own wheels alone.
-func torchOrigin(h *Host, s *site, version string) string {
+// localOrigin tells who built a PyTorch by its local version, empty when that says nothing.
+func localOrigin(version string) string {
 	switch {
 	case ngcLocal.MatchString(version):
 		return "ngc"
@@ -108,15 +109,34 @@ func torchOrigin(h *Host, s *site, version string) string {
 	case sourceLocal.MatchString(version):
 		return "source"
 	}
-	if s.conda == "" {
-		return ""
+	return ""
+}
+
+// torchOrigin tells who built an installed PyTorch; the tables speak of PyTorch's own wheels alone.
+func torchOrigin(h *Host, s *site, version string) string {
+	if origin := localOrigin(version); origin != "" {
+		return origin
 	}
-	record := condaFind(h, s.conda, "pytorch")
-	if record == nil {
-		return ""
+	if s.conda != "" {
+		if record := condaFind(h, s.conda, "pytorch"); record != nil {
+			return condaOrigin(record.build)
+		}
 	}
-	if strings.HasPrefix(record.build, "py3") { // the pytorch channel's form: py3.10_cuda12.4_cudnn9.1.0_0
+	return plainOrigin(version)
+}
+
+// condaOrigin tells the pytorch channel's builds, py3.10_cuda12.4_cudnn9.1.0_0, from conda-forge's.
+func condaOrigin(build string) string {
+	if strings.HasPrefix(build, "py3") {
 		return "conda"
 	}
 	return "conda-forge"
+}
+
+// plainOrigin judges a version without a local part: PyTorch's own wheels have carried one since 1.13.
+func plainOrigin(version string) string {
+	if plainNew.MatchString(version) {
+		return "source"
+	}
+	return ""
 }

@@ -1,0 +1,195 @@
+package probe
+
+import (
+	"regexp"
+	"strings"
+)
+
+// fromReport is where the facts of a pasted report come from.
+const fromReport = "collect_env report"
+
+// reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
+// them when they paste: quote marks before it, full-width colons, a lost colon.
+var reportLine = regexp.MustCompile(`(?i)^[\s>*` + "`" + `-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
+	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|Nvidia driver version)\s*(?:[:：]|\s)\s*(.*?)\s*$`)
+
+var (
+	reportGPU     = regexp.MustCompile(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
+	reportPackage = regexp.MustCompile(`^[\s>]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
+	reportConda   = regexp.MustCompile(`^[\s>]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
+	reportArch    = regexp.MustCompile(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
+	reportNotFor  = regexp.MustCompile(`^\s*(\S.*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
+	leadVersion   = regexp.MustCompile(`^\d+(?:\.\d+)+`)
+	platformArch  = regexp.MustCompile(`(x86_64|aarch64|arm64)`)
+)
+
+// parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
+// or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.
+func parseCollectEnv(text string) Facts {
+	r := &pasted{torch: Build{Name: "torch", From: fromReport}}
+	for line := range strings.Lines(text) {
+		r.read(strings.TrimRight(line, "\r\n"))
+	}
+	return r.facts()
+}
+
+// pasted is a report on its way into Facts.
+type pasted struct {
+	Facts
+	torch    Build
+	python   string
+	packages []Package
+	listing  bool // inside the list of GPUs
+}
+
+func (r *pasted) read(line string) {
+	if m := reportPackage.FindStringSubmatch(line); m != nil {
+		if name := normalName(m[1]); companions.MatchString(name) {
+			r.packages = append(r.packages, Package{Name: name, Version: m[2], Path: fromReport})
+		}
+		return
+	}
+	if m := reportConda.FindStringSubmatch(line); m != nil && m[3] != "pypi" {
+		r.torch.Origin = condaOrigin(m[2])
+		return
+	}
+	if r.readWarning(line) {
+		return
+	}
+	if m := reportLine.FindStringSubmatch(line); m != nil {
+		r.listing = false
+		r.field(strings.ToLower(m[1]), m[2])
+		return
+	}
+	if r.listing {
+		r.gpu(line)
+	}
+}
+
+// field reads one line of the report. "Could not collect" and "N/A" are how it says that it does not know.
+func (r *pasted) field(key, value string) {
+	said := value != "" && value != "Could not collect" && value != "N/A"
+	switch key {
+	case "pytorch version":
+		if said && r.torch.Version == "" {
+			r.torch.Version = strings.Fields(value)[0]
+			r.Observed.Imported = true
+		}
+	case "cuda used to build pytorch":
+		r.builtWith(value, said)
+	case "rocm used to build pytorch":
+		if said {
+			r.torch.Accelerator = "rocm"
+		}
+	case "os":
+		if said {
+			r.System.OS = value
+			r.arch(value)
+		}
+	case "libc version":
+		r.System.Libc = strings.TrimPrefix(value, "glibc-")
+		r.System.LibcFrom = fromReport
+	case "python version":
+		r.python = leadVersion.FindString(value)
+	case "python platform":
+		r.System.WSL = r.System.WSL || strings.Contains(value, "microsoft")
+		r.arch(value)
+	case "is cuda available":
+		r.available(value)
+	case "cuda runtime version":
+		if v := leadVersion.FindString(value); v != "" {
+			r.Toolkits = append(r.Toolkits, Toolkit{Version: twoParts(v), From: fromReport})
+		}
+	case "gpu models and configuration":
+		r.listing = true
+		r.gpu(value)
+	case "nvidia driver version":
+		if v := leadVersion.FindString(value); v != "" && r.Driver.Version == "" {
+			r.Driver.Version, r.Driver.From = v, fromReport
+		}
+	}
+}
+
+// builtWith reads "12.6", "10.1.243", or "None" of a build for CPUs.
+func (r *pasted) builtWith(value string, said bool) {
+	switch {
+	case value == "None":
+		if r.torch.Accelerator == "" {
+			r.torch.Accelerator = "cpu"
+		}
+	case said && leadVersion.MatchString(value):
+		r.torch.CUDA, r.torch.Accelerator = twoParts(leadVersion.FindString(value)), "cuda"
+	}
+}
+
+func (r *pasted) available(value string) {
+	switch strings.ToLower(value) {
+	case "true", "yes":
+		yes := true
+		r.Observed.CUDAAvailable = &yes
+	case "false", "no":
+		no := false
+		r.Observed.CUDAAvailable = &no
+	}
+}
+
+func (r *pasted) arch(text string) {
+	if m := platformArch.FindString(text); m != "" {
+		r.System.Arch = strings.Replace(m, "arm64", "aarch64", 1)
+	}
+}
+
+func (r *pasted) gpu(line string) {
+	if m := reportGPU.FindStringSubmatch(line); m != nil {
+		r.GPUs = append(r.GPUs, GPU{Name: m[1], From: []string{fromReport}})
+	}
+}
+
+// readWarning reads what PyTorch prints where it has no code for a GPU: the code that it has, and the GPU.
+func (r *pasted) readWarning(line string) bool {
+	if m := reportArch.FindStringSubmatch(line); m != nil {
+		r.torch.SASS, r.torch.PTX = nil, nil
+		for _, code := range strings.Fields(m[1]) {
+			if strings.HasPrefix(code, "sm_") {
+				r.torch.SASS = append(r.torch.SASS, code)
+			} else {
+				r.torch.PTX = append(r.torch.PTX, code)
+			}
+		}
+		return true
+	}
+	m := reportNotFor.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	for i := range r.GPUs {
+		if r.GPUs[i].Name == m[1] {
+			r.GPUs[i].Capability = m[2] + "." + m[3]
+			return true
+		}
+	}
+	r.GPUs = append(r.GPUs, GPU{Name: m[1], Capability: m[2] + "." + m[3], From: []string{fromReport}})
+	return true
+}
+
+// facts closes the report. What is not in it stays empty: a report that was cut off is no proof of absence.
+func (r *pasted) facts() Facts {
+	f := r.Facts
+	if r.torch.Version != "" || len(r.torch.SASS) > 0 {
+		if r.torch.Origin == "" {
+			r.torch.Origin = localOrigin(r.torch.Version)
+		}
+		if r.torch.Origin == "" && r.torch.Accelerator == "cuda" {
+			r.torch.Origin = plainOrigin(r.torch.Version)
+		}
+		f.Environments = []Environment{{Python: r.python, Builds: []Build{r.torch}, Packages: r.packages}}
+	}
+	f.Complete()
+	return f
+}
+
+// twoParts is "12.4" of "12.4.131": nvcc's and cudart's third part is the component's build.
+func twoParts(v string) string {
+	parts := strings.SplitN(v, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
