@@ -209,7 +209,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 		seen.capability = chip.Capability
 	}
 	if seen.label == "" {
-		seen.label = pciLabel(g, chip)
+		seen.label = m.pciLabel(g, chip)
 	}
 	if seen.capability.Known() {
 		seen.label += fmt.Sprintf(" (%s)", seen.capability)
@@ -217,14 +217,17 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	return seen
 }
 
-func pciLabel(g probe.GPU, chip *Chip) string {
-	if chip == nil {
+// pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.
+func (m *machine) pciLabel(g probe.GPU, chip *Chip) string {
+	switch {
+	case chip == nil:
 		return "GPU " + cmpOr(g.PCIID, g.Bus, "of unknown kind")
-	}
-	if len(chip.Names) == 1 {
+	case m.instance != nil && m.t.chipNamed(m.instance.GPU) == chip:
+		return m.instance.GPU
+	case len(chip.Names) == 1:
 		return chip.Names[0]
 	}
-	return fmt.Sprintf("%s GPU (%s)", chip.Chip, g.PCIID)
+	return fmt.Sprintf("%s GPU %s", chip.Chip, g.PCIID)
 }
 
 // host says that this is no container and no special platform: the machine's own driver can be judged.

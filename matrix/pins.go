@@ -9,21 +9,14 @@ import (
 // torchIndex is PyTorch's own package index of one variant.
 func torchIndex(variant string) string { return "https://download.pytorch.org/whl/" + variant }
 
-// pins says what mends a build that does not run here, best first: the same framework in a variant that runs on this
-// driver, these GPUs and this Python; else the nearest release; else the smallest driver that would do. do says why
-// there is no torch to pin, or what else is to be done. cuda is what the build was made with, if anything.
-func (m *machine) pins(b *build, cuda Version) (pins []Pin, do []string) {
-	if b.Name == "torch" {
-		pins = m.torchPins(b)
-		if len(pins) == 0 {
-			do = append(do, m.whyNoTorch(b))
-		}
+// pins says what to install instead of a build that does not run here: the same framework in a variant that runs on
+// this driver, these GPUs and this Python, else the nearest release. do says why there is none, or what else helps.
+func (m *machine) pins(b *build) (pins []Pin, do []string) {
+	if b.Name != "torch" {
+		return nil, []string{frameworkSteps(b)}
 	}
-	if cuda.Known() {
-		pins = append(pins, m.driverPins(cuda)...)
-	}
-	if len(pins) == 0 && b.Name != "torch" {
-		do = append(do, frameworkSteps(b))
+	if pins = m.torchPins(b); len(pins) == 0 {
+		do = []string{m.whyNoTorch(b)}
 	}
 	return pins, do
 }
@@ -94,6 +87,9 @@ func (m *machine) hasCode(w Wheel) bool {
 func (m *machine) rankWheels(b *build, list []Wheel) {
 	releases := m.torchReleases()
 	wanted, exact := slices.BinarySearchFunc(releases, b.release.Number, Version.Compare)
+	if !b.release.Number.Known() { // nothing to stay near to: the newest
+		wanted, exact = len(releases), true
+	}
 	distance := func(w Wheel) int {
 		at, _ := slices.BinarySearchFunc(releases, version(w.Release), Version.Compare)
 		d := at - wanted

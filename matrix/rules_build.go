@@ -57,7 +57,8 @@ func (m *machine) tooOld(b *build, cuda Version, need string, source []string) F
 	if m.driver.cudaSaw {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(), From: cmpOr(m.f.Driver.CUDAFrom, m.driver.from)})
 	}
-	f.Pins, f.Do = m.pins(b, cuda)
+	f.Pins, f.Do = m.pins(b)
+	f.Pins = append(f.Pins, m.driverPins(cuda)...)
 	return f
 }
 
@@ -71,8 +72,8 @@ func minorCompat(m *machine, b *build) []*result {
 		return nil
 	}
 	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
-		Message: fmt.Sprintf("CUDA %s on a driver of CUDA %s runs by minor-version compatibility: machine code runs, PTX made by CUDA %s does not, "+
-			"and calls that are newer than the driver fail with error 36", b.cuda.short(), m.driver.cuda.short(), b.cuda.short()),
+		Message: fmt.Sprintf("built with CUDA %s, the driver speaks %s: it runs by minor-version compatibility; only code that is compiled from "+
+			"PTX at run time, and calls newer than the driver (error 36), can fail", b.cuda.short(), m.driver.cuda.short()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }
 
@@ -90,7 +91,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Message: fmt.Sprintf("%s %s is built for CPUs and will not use %s", b.Name, b.Version, m.gpus[0].label),
 		Need: "a CUDA build of " + b.Name, Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from})}
-	f.Pins, f.Do = m.pins(b, Version{})
+	f.Pins, f.Do = m.pins(b)
 	f.Source = []string{"https://pytorch.org/get-started/locally/"}
 	if m.platform == "linux_aarch64" && b.Name == "torch" {
 		f.Message += "; on aarch64 PyPI's wheel was for CPUs up to 2.10, the CUDA wheels are on PyTorch's own index"
@@ -143,7 +144,7 @@ func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
 		f.Do = []string{"hide the GPUs without code from the program: CUDA_VISIBLE_DEVICES with the indices of the others (nvidia-smi -L lists them)"}
 		return f
 	}
-	f.Pins, f.Do = m.pins(b, b.cuda)
+	f.Pins, f.Do = m.pins(b)
 	if len(f.Source) == 0 && without[0].chip != nil {
 		f.Source = without[0].chip.Source
 	}
@@ -203,10 +204,10 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
 		Need: "a Python that the release was built for", Source: b.source(),
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmpOr(b.env.Path, "--python")})}
-	f.Pins, _ = m.pins(b, b.cuda)
+	f.Pins, f.Do = m.pins(b)
 	if len(b.rows) > 0 && len(b.rows[0].python) > 0 {
 		newest := b.rows[0].python[len(b.rows[0].python)-1]
-		f.Do = []string{"or keep the release and make an environment with another Python: uv venv --python " + strings.TrimSuffix(newest, "t")}
+		f.Do = append(f.Do, "or keep the release and make an environment with another Python: uv venv --python "+strings.TrimSuffix(newest, "t"))
 	}
 	return f
 }
@@ -229,7 +230,7 @@ func glibcTooOld(m *machine, b *build) []*result {
 	f := Finding{Severity: Error, Subject: b.subject, Need: "glibc >= " + need.String(), Source: []string{"https://peps.python.org/pep-0600/"},
 		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.f.System.Libc),
 		Evidence: append(b.evidence(), Evidence{Fact: "libc", Value: m.f.System.Libc, From: m.f.System.LibcFrom})}
-	f.Pins, f.Do = m.pins(b, b.cuda)
+	f.Pins, f.Do = m.pins(b)
 	f.Do = append(f.Do, "or run it in a container or on a release of the distribution with glibc >= "+need.String())
 	return found(f)
 }

@@ -92,7 +92,7 @@ func (m *machine) mismatch(loaded Version, lib *probe.Library, disk *probe.Modul
 	if lib != nil {
 		user = version(lib.Version)
 		f.Message = fmt.Sprintf("%s is of driver %s, the loaded kernel module of %s", lib.Name, user, loaded)
-		f.Need = "driver " + user.String() + " for both"
+		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + " for both"
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if disk != nil {
@@ -100,6 +100,14 @@ func (m *machine) mismatch(loaded Version, lib *probe.Library, disk *probe.Modul
 	}
 	f.Do = m.mismatchSteps(loaded, user, disk)
 	return f
+}
+
+// mismatchGoal is the release that both should have: the user space's, but in a container the host's module's.
+func (m *machine) mismatchGoal(loaded, user Version) Version {
+	if m.f.System.Container != "" {
+		return loaded
+	}
+	return user
 }
 
 // mismatchSteps is what mends a mismatch.

@@ -18,8 +18,8 @@ func (b *build) installed(library string) *probe.Package {
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
 func cudnnMismatch(m *machine, b *build) []*result {
 	want, source := version(b.CuDNN), b.source()
-	if !want.Known() && len(b.rows) > 0 {
-		want = b.rows[0].cudnn
+	if want.count < 2 && len(b.rows) > 0 && b.rows[0].cudnn.Known() {
+		want = b.rows[0].cudnn // TensorFlow's own file tells the major alone
 	}
 	wheel := b.installed("cudnn")
 	if b.accelerator != "cuda" || !b.official() || !want.Known() || wheel == nil || len(b.env.twins("cudnn")) > 1 {

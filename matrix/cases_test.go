@@ -1,0 +1,149 @@
+package matrix
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "write the expected verdicts anew; read the difference before you commit it")
+
+// TestCases judges every machine under testdata and compares what is said, word for word. A case is a txtar with
+// facts.json, perhaps target.json and require, and want.
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases found")
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := summary(judge(t, archive))
+			if *update {
+				setFile(archive, "want", got)
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(getFile(archive, "want")), got); diff != "" {
+				t.Errorf("verdict differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEveryRuleHasCases wants, for each rule, a machine where it fires and one where it stays silent.
+func TestEveryRuleHasCases(t *testing.T) {
+	for _, rule := range Rules {
+		files, _ := filepath.Glob("testdata/" + rule.ID + "/*.txtar")
+		fires, silent := 0, 0
+		for _, file := range files {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(getFile(archive, "want")), " "+rule.ID+":") {
+				fires++
+			} else {
+				silent++
+			}
+		}
+		if fires == 0 || silent == 0 {
+			t.Errorf("%s: %d cases in which it fires and %d in which it is silent; it needs one of each", rule.ID, fires, silent)
+		}
+	}
+}
+
+// TestHealthyMachinesStaySilent is RULES' list: no error and no warning on any of them.
+func TestHealthyMachinesStaySilent(t *testing.T) {
+	files, _ := filepath.Glob("testdata/healthy/*.txtar")
+	if len(files) < 12 {
+		t.Fatalf("only %d healthy machines", len(files))
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := judge(t, archive)
+		if n := v.Count(Error) + v.Count(Warning); n > 0 {
+			t.Errorf("%s: %d errors and warnings on a healthy machine:\n%s", file, n, summary(v))
+		}
+	}
+}
+
+func judge(t *testing.T, archive *txtar.Archive) Verdict {
+	t.Helper()
+	facts, err := probe.Given(getFile(archive, "facts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var targets []Target
+	if data := getFile(archive, "target.json"); data != nil {
+		if err := json.Unmarshal(data, &targets); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Check(Embedded(), facts, targets, Policy{Require: strings.Fields(string(getFile(archive, "require")))})
+}
+
+func getFile(archive *txtar.Archive, name string) []byte {
+	for _, f := range archive.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	return nil
+}
+
+func setFile(archive *txtar.Archive, name, text string) {
+	for i := range archive.Files {
+		if archive.Files[i].Name == name {
+			archive.Files[i].Data = []byte(text)
+			return
+		}
+	}
+	archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(text)})
+}
+
+// summary is a verdict in lines that a reviewer can read.
+func summary(v Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", v.Outcome)
+	for _, a := range v.Answers {
+		fmt.Fprintf(&b, "answer %s: %s%s %s\n", a.Answer, a.Subject, on(a.Target), strings.Join(a.Because, " "))
+	}
+	for _, f := range v.Findings {
+		fmt.Fprintf(&b, "%s %s: %s%s: %s\n", f.Severity, f.Rule, f.Subject, on(f.Target), f.Message)
+		fmt.Fprintf(&b, "  needs %s\n", f.Need)
+		for _, p := range f.Pins {
+			fmt.Fprintf(&b, "  pin %s %s: %s\n", p.Package, p.Version, p.Why)
+		}
+		for _, d := range f.Do {
+			fmt.Fprintf(&b, "  do %s\n", d)
+		}
+	}
+	for _, u := range v.Unknown {
+		fmt.Fprintf(&b, "unknown %s, %s%s: %s\n", u.Rule, u.Subject, on(u.Target), u.Missing)
+	}
+	return strings.ReplaceAll(b.String(), " \n", "\n")
+}
+
+func on(target string) string {
+	if target == "" {
+		return ""
+	}
+	return " on " + target
+}

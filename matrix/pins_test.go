@@ -1,0 +1,225 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+)
+
+// broken are builds that one half or the other of all machines cannot run.
+var broken = []string{"2.14.1+cu130", "2.7.1+cu128", "1.13.1+cu117", "2.9.0+cpu"}
+
+// pairsWithoutTorch is how many machines of the grid have no torch to pin; the test fails when it grows.
+const pairsWithoutTorch = 3137
+
+// TestEveryPinPasses takes every driver branch × GPU × Python, breaks it with a build that cannot run there, installs
+// what is pinned, and asks the checker again: a pin must run. It prints how many machines have no torch at all.
+func TestEveryPinPasses(t *testing.T) {
+	tables := Embedded()
+	grid, without := 0, map[string]int{}
+	for _, driver := range driversOf(tables) {
+		for _, gpu := range capabilitiesOf(tables) {
+			for _, python := range []string{"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"} {
+				for _, build := range broken {
+					facts := machineWith(driver, gpu, python, build)
+					if why := checkPins(t, tables, facts, python); why != "" {
+						without[why]++
+					}
+					grid++
+				}
+			}
+		}
+	}
+	total := 0
+	for _, n := range without {
+		total += n
+	}
+	t.Logf("%d machines, %d of them have an error and no torch to pin:", grid, total)
+	for _, why := range sortedKeys(without) {
+		t.Logf("  %5d  %s", without[why], why)
+	}
+	if total > pairsWithoutTorch {
+		t.Errorf("%d machines have no torch to pin, %d had none before: a row is lost or a rule is stricter", total, pairsWithoutTorch)
+	}
+}
+
+func sortedKeys(m map[string]int) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// driversOf is the newest release of every branch since 418.
+func driversOf(tables *Tables) []string {
+	var list []string
+	for _, b := range must(tables.branches()) {
+		if b.Newest.Known() && b.Newest.Major() >= 418 {
+			list = append(list, b.Newest.String())
+		}
+	}
+	return list
+}
+
+// capabilitiesOf is every compute capability that is not of a Tegra module.
+func capabilitiesOf(tables *Tables) []Capability {
+	var list []Capability
+	for _, chip := range must(tables.gpus()) {
+		if !slices.Contains(tegra, chip.Capability) && !slices.Contains(list, chip.Capability) {
+			list = append(list, chip.Capability)
+		}
+	}
+	return list
+}
+
+// machineWith is a Linux host with one GPU, one driver and one environment with one torch.
+func machineWith(driver string, gpu Capability, python, torch string) probe.Facts {
+	return probe.Facts{
+		System:       probe.System{Arch: "x86_64", ID: "ubuntu", Libc: "2.35"},
+		Driver:       probe.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
+		GPUs:         []probe.GPU{{Name: "GPU", Capability: gpu.String(), From: []string{"NVML"}}},
+		Environments: []probe.Environment{{Path: "/opt/venv", Python: python, Active: true, Builds: []probe.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}},
+	}
+}
+
+// checkPins installs each pin of each error and judges again. It returns why an error of a build has no torch pin.
+func checkPins(t *testing.T, tables *Tables, facts probe.Facts, python string) (without string) {
+	t.Helper()
+	for _, f := range Check(tables, facts, nil, Policy{}).Findings {
+		if f.Severity != Error {
+			continue
+		}
+		if len(f.Pins)+len(f.Do) == 0 {
+			t.Errorf("%s on %s: an error without a pin and without anything to do", f.Rule, describe(facts))
+		}
+		torch := false
+		for _, p := range f.Pins {
+			mended := install(facts, p)
+			torch = torch || p.Package == "torch"
+			for _, again := range Check(tables, mended, nil, Policy{}).Findings {
+				if again.Severity == Error && (p.Package == "torch" && again.Subject != "driver" || again.Rule == f.Rule) {
+					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(facts), p.Package, p.Version, again.Rule, again.Message)
+				}
+			}
+		}
+		if !torch && strings.HasPrefix(f.Subject, "torch") {
+			without = strings.Join(f.Do, "; ")
+			if without == "" {
+				t.Errorf("%s on %s: neither a torch pin nor a reason why there is none", f.Rule, describe(facts))
+			}
+			without = reasonKind(without)
+		}
+	}
+	return without
+}
+
+// reasonKind groups the reasons: which of the machine's parts has no wheel.
+func reasonKind(why string) string {
+	for _, kind := range []string{"GPU", "driver", "Python", "glibc"} {
+		if strings.Contains(why, "runs on "+kind) {
+			return "no wheel for its " + kind
+		}
+	}
+	return why
+}
+
+func install(facts probe.Facts, p Pin) probe.Facts {
+	mended := facts
+	if p.Package == "driver" {
+		mended.Driver.Version = p.Version
+		return mended
+	}
+	env := facts.Environments[0]
+	env.Builds = []probe.Build{{Name: p.Package, Version: p.Version, Origin: "wheel"}}
+	mended.Environments = []probe.Environment{env}
+	return mended
+}
+
+func describe(f probe.Facts) string {
+	return fmt.Sprintf("driver %s, GPU %s, Python %s, torch %s", f.Driver.Version, f.GPUs[0].Capability, f.Environments[0].Python, f.Environments[0].Builds[0].Version)
+}
+
+// TestPinsByHand holds the first torch pin of machines that people have worked out: from PyTorch's release matrix,
+// NVIDIA's driver table and the wheels' own architecture lists. The checker cannot judge itself.
+func TestPinsByHand(t *testing.T) {
+	for _, c := range []struct{ driver, gpu, python, libc, build, want string }{
+		// 418, 440: exactly their own CUDA, no minor-version compatibility.
+		{"440.118.02", "7.0", "3.8", "2.31", "1.12.1+cu116", "1.12.1+cu102"},
+		{"440.118.02", "6.1", "3.10", "2.31", "1.12.1+cu113", "1.12.1+cu102"},
+		{"440.118.02", "7.5", "3.9", "2.31", "1.11.0+cu113", "1.11.0+cu102"},
+		// 450 to 520: CUDA 11 alone; 2.7.1+cu118 is the last for glibc 2.28, 2.6.0+cu118 before it.
+		{"450.248.02", "8.0", "3.10", "2.31", "2.8.0+cu128", "2.7.1+cu118"},
+		{"450.248.02", "8.0", "3.10", "2.27", "2.8.0+cu128", "2.6.0+cu118"},
+		{"460.106.00", "7.5", "3.11", "2.35", "2.9.0+cu126", "2.7.1+cu118"},
+		{"470.239.06", "7.5", "3.12", "2.35", "2.8.0+cu128", "2.7.1+cu118"},
+		{"470.239.06", "7.5", "3.13", "2.35", "2.14.1+cu130", "2.7.1+cu118"},
+		{"470.239.06", "7.5", "3.9", "2.17", "2.8.0+cu128", "2.6.0+cu118"},
+		{"470.256.02", "7.0", "3.10", "2.35", "2.5.1+cu124", "2.5.1+cu118"},
+		{"470.256.02", "8.6", "3.11", "2.35", "2.4.1+cu121", "2.4.1+cu118"},
+		{"510.108.03", "8.0", "3.10", "2.31", "2.1.2+cu121", "2.1.2+cu118"},
+		{"515.105.01", "8.6", "3.10", "2.31", "2.7.0+cu126", "2.7.0+cu118"},
+		{"520.61.05", "8.9", "3.11", "2.35", "2.6.0+cu124", "2.6.0+cu118"},
+		{"520.61.05", "9.0", "3.10", "2.35", "2.6.0+cu126", "2.6.0+cu118"},
+		// 525 to 575: every CUDA 12 wheel, none of CUDA 13; the nearest to the driver's own CUDA first.
+		{"525.147.05", "8.0", "3.12", "2.35", "2.14.1+cu130", "2.14.1+cu126"},
+		{"525.147.05", "7.5", "3.11", "2.35", "2.9.0+cu130", "2.9.0+cu126"},
+		{"535.183.01", "8.9", "3.12", "2.35", "2.9.0+cu130", "2.9.0+cu126"},
+		{"535.183.01", "7.0", "3.12", "2.35", "2.10.0+cu130", "2.10.0+cu126"},
+		{"535.183.01", "9.0", "3.13", "2.35", "2.14.0+cu132", "2.14.0+cu126"},
+		{"535.309.01", "6.1", "3.11", "2.35", "2.13.0+cu130", "2.13.0+cu126"},
+		{"535.183.01", "8.6", "3.10", "2.27", "2.9.0+cu130", "2.6.0+cu124"},
+		{"550.163.01", "9.0", "3.12", "2.35", "2.12.0+cu130", "2.12.0+cu126"},
+		{"550.54.15", "8.0", "3.14", "2.35", "2.9.0+cu130", "2.9.0+cu126"},
+		{"560.35.03", "5.2", "3.10", "2.35", "2.14.1+cu130", "2.14.1+cu126"},
+		{"570.133.20", "9.0", "3.12", "2.35", "2.11.0+cu130", "2.11.0+cu128"},
+		{"570.133.20", "10.0", "3.12", "2.35", "2.9.1+cu130", "2.9.1+cu128"},
+		{"570.211.01", "12.0", "3.12", "2.35", "2.11.0+cu130", "2.11.0+cu128"},
+		{"570.124.06", "12.0", "3.11", "2.35", "2.6.0+cu126", "2.7.0+cu128"},
+		{"570.124.04", "12.0", "3.12", "2.35", "2.7.1+cu126", "2.7.1+cu128"},
+		{"575.57.08", "10.0", "3.12", "2.39", "2.10.0+cu130", "2.10.0+cu129"},
+		{"575.57.08", "7.5", "3.12", "2.35", "2.14.1+cu130", "2.14.1+cu126"},
+		// 580 and newer: everything by the floor; what a GPU lacks in a wheel decides.
+		{"580.95.05", "6.0", "3.12", "2.35", "2.9.0+cu130", "2.9.0+cu126"},
+		{"580.95.05", "7.0", "3.12", "2.35", "2.9.0+cu130", "2.9.0+cu129"}, // 2.8 to 2.10 keep sm_70 in cu128 and cu129
+		{"580.95.05", "7.0", "3.12", "2.35", "2.14.1+cu130", "2.14.1+cu126"},
+		{"580.95.05", "6.1", "3.12", "2.35", "2.8.0+cu128", "2.8.0+cu126"},
+		{"580.95.05", "5.2", "3.13", "2.35", "2.10.0+cu130", "2.10.0+cu126"},
+		{"580.126.18", "12.0", "3.14", "2.39", "2.14.1+cu126", "2.14.1+cu130"},
+		{"590.48.01", "10.0", "3.12", "2.39", "2.9.0+cu126", "2.9.0+cu130"},
+		{"595.91.07", "9.0", "3.12", "2.35", "2.14.1+cpu", "2.14.1+cu132"},
+		{"610.57.04", "8.0", "3.11", "2.35", "2.14.1+cpu", "2.14.1+cu132"},
+		{"580.95.05", "8.9", "3.12", "2.35", "2.14.1+cpu", "2.14.1+cu130"},
+		{"535.183.01", "8.6", "3.12", "2.35", "1.13.1+cu117", "2.2.0+cu121"},
+	} {
+		facts := machineWith(c.driver, capability(t, c.gpu), c.python, c.build)
+		facts.System.Libc = c.libc
+		if got := firstTorchPin(Check(Embedded(), facts, nil, Policy{})); got != c.want {
+			t.Errorf("%s, glibc %s: the first torch pin is %q, want %q", describe(facts), c.libc, got, c.want)
+		}
+	}
+}
+
+func capability(t *testing.T, text string) Capability {
+	t.Helper()
+	c, err := ParseCapability(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func firstTorchPin(v Verdict) string {
+	for _, f := range v.Findings {
+		for _, p := range f.Pins {
+			if p.Package == "torch" {
+				return p.Version
+			}
+		}
+	}
+	return ""
+}

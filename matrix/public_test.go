@@ -1,0 +1,194 @@
+package matrix
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+)
+
+// publicCase is one real case from a public thread, whose cause is known.
+type publicCase struct {
+	ID    string
+	Kind  string // environment, program, hardware, healthy
+	Facts struct {
+		Driver       string
+		DriverCUDA   string `json:"driver_cuda_max"`
+		DriverKernel string `json:"driver_kernel"`
+		DriverLib    string `json:"driver_lib"`
+		GPUs         []string
+		Capability   []string `json:"compute_capability"`
+		Torch        string
+		TorchCUDA    string `json:"torch_cuda"`
+		TensorFlow   string
+		JAX          string
+		Python       string
+		OS           string
+		Glibc        string
+		ArchList     string `json:"arch_list"`
+		Pip, Env     map[string]string
+	}
+	CollectEnv string `json:"collect_env"`
+	Verdict    struct{ Blame, Rule string }
+}
+
+// ruleOf translates a case's word for its cause to our rule.
+var ruleOf = map[string]string{
+	"driver-too-old-for-runtime": "driver-too-old", "gpu-arch-not-in-wheel": "gpu-arch-missing", "cpu-only-wheel": "cpu-only-build",
+	"driver-library-mismatch": "driver-mismatch", "cudnn-missing-or-wrong-major": "cudnn-mismatch", "cudnn-older-than-build": "cudnn-mismatch",
+	"nvidia-cu11-cu12-packages-mixed": "cuda-packages-mixed", "kernel-module-not-loaded": "driver-missing", "no-wheel-for-python": "python-unsupported",
+	"glibc-too-old-for-wheel": "glibc-too-old", "nccl-built-for-other-cuda": "nccl-mismatch", "tensorflow-pip-cuda-libs-not-found": "tensorflow-cuda-libs",
+}
+
+// lacking names, for each case that its rule cannot judge from what the thread says, the fact that is missing.
+var lacking = map[string]string{
+	"env-driver-435.21-torch1.7.1":        "the CUDA of a torch that the table does not have",
+	"env-driver-9010-torch1.3":            "the CUDA of a torch that the table does not have",
+	"env-arch-k40m-44253":                 "the build",
+	"env-arch-titan-black-minimum-3.7":    "the build",
+	"env-arch-gtx960m-torch0.3.1":         "a release in the tables",
+	"env-nvml-mismatch-rhel-symlinks":     "both versions",
+	"env-cpuonly-mineru":                  "that the wheel came from PyPI: its version carries no +cpu",
+	"env-cpuonly-cobra":                   "the build",
+	"env-cudnn9-only-need8":               "the build",
+	"env-arch-h100-p5-old-torch":          "the build",
+	"env-nccl-cu11-cu12-mix-returnn":      "which of the two wheels' files is left",
+	"env-arch-cu102-default-31285":        "the GPU",
+	"env-module-dkms-cachyos":             "the GPU",
+	"env-glibc-2.31-cosmos":               "the build",
+	"env-glibc-flashdepth":                "the build",
+	"env-cpuonly-aarch64-168065":          "the build",
+	"env-cpuonly-aarch64-160162":          "the local version: 2.8 alone may be a CUDA wheel",
+	"env-tf-cudnn-8.1.1-8.6.0":            "the build",
+	"env-jax-cudnn-16078":                 "the build",
+	"env-nccl-cuda-mismatch-nccl-tests-6": "the driver",
+	"env-tf-linux-2.18-85311":             "what the loader finds",
+}
+
+// TestPublicCases judges every public case: none that is healthy or a program's fault may come out incompatible, and
+// the environment's faults must be found by the rule that the case names.
+func TestPublicCases(t *testing.T) {
+	decided, found := 0, 0
+	for _, c := range readPublic(t) {
+		want := ruleOf[c.Verdict.Rule]
+		if c.Kind == "environment" && want == "" {
+			continue // of a rule that does not exist yet
+		}
+		hit := false
+		for _, f := range c.inputs(t) {
+			v := Check(Embedded(), f, nil, Policy{})
+			if c.Kind != "environment" && c.Kind != "hardware" && v.Outcome == Incompatible {
+				t.Errorf("%s: %s, but comes out incompatible:\n%s", c.ID, c.Kind, summary(v))
+			}
+			hit = hit || slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Severity == Error && f.Rule == want })
+		}
+		if c.Kind != "environment" {
+			continue
+		}
+		if lacking[c.ID] != "" {
+			if hit {
+				t.Errorf("%s is found now: take it out of the list of those that lack a fact", c.ID)
+			}
+			continue
+		}
+		decided++
+		if hit {
+			found++
+		} else {
+			t.Logf("%s: %s does not fire", c.ID, want)
+		}
+	}
+	t.Logf("%d of %d environment cases are found by their rule; %d more lack a fact", found, decided, len(lacking))
+	if found*100 < decided*95 {
+		t.Errorf("only %d of %d environment cases are found", found, decided)
+	}
+}
+
+func readPublic(t *testing.T) []publicCase {
+	t.Helper()
+	f, err := os.Open("testdata/public/cases.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var cases []publicCase
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c publicCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// inputs are the case as facts and, where the thread has one, as a pasted report.
+func (c *publicCase) inputs(t *testing.T) []probe.Facts {
+	t.Helper()
+	inputs := []probe.Facts{c.facts()}
+	if c.CollectEnv != "" {
+		f, err := probe.Given([]byte(c.CollectEnv))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, f)
+	}
+	return inputs
+}
+
+var firstWord = regexp.MustCompile(`^\S*`)
+
+func (c *publicCase) facts() probe.Facts {
+	f := probe.Facts{Variables: c.Facts.Env}
+	f.Driver.Version = firstWord.FindString(c.Facts.Driver)
+	f.Driver.CUDA = c.Facts.DriverCUDA
+	if c.Facts.DriverKernel != "" {
+		f.Driver.Version = c.Facts.DriverKernel
+		f.Driver.Libraries = []probe.Library{{Name: "libnvidia-ml", Version: c.Facts.DriverLib}}
+	}
+	f.System.OS, f.System.Libc = c.Facts.OS, c.Facts.Glibc
+	if strings.Contains(c.Facts.OS, "aarch64") {
+		f.System.Arch = "aarch64"
+	}
+	for i, name := range c.Facts.GPUs {
+		gpu := probe.GPU{Name: name}
+		if i < len(c.Facts.Capability) {
+			gpu.Capability = c.Facts.Capability[i]
+		}
+		f.GPUs = append(f.GPUs, gpu)
+	}
+	f.Environments = c.environments()
+	return f
+}
+
+func (c *publicCase) environments() []probe.Environment {
+	env := probe.Environment{Python: c.Facts.Python}
+	for _, b := range []probe.Build{
+		{Name: "torch", Version: firstWord.FindString(c.Facts.Torch), CUDA: c.Facts.TorchCUDA},
+		{Name: "tensorflow", Version: c.Facts.TensorFlow}, {Name: "jax", Version: c.Facts.JAX},
+	} {
+		if b.Name == "torch" {
+			for _, code := range strings.Fields(c.Facts.ArchList) {
+				if strings.HasPrefix(code, "sm_") {
+					b.SASS = append(b.SASS, code)
+				} else {
+					b.PTX = append(b.PTX, code)
+				}
+			}
+		}
+		if b.Version != "" || b.CUDA != "" || len(b.SASS) > 0 {
+			env.Builds = append(env.Builds, b)
+		}
+	}
+	for name, version := range c.Facts.Pip {
+		env.Packages = append(env.Packages, probe.Package{Name: name, Version: version})
+	}
+	return []probe.Environment{env}
+}
