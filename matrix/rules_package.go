@@ -9,10 +9,38 @@ import (
 	"cudacompat/probe"
 )
 
-// installed returns the wheel of a CUDA library beside a build, such as nvidia-cudnn-cu12: the one that the build's
-// own run path takes.
-func (b *build) installed(library string) *probe.Package {
-	return b.env.Package(fmt.Sprintf("nvidia-%s-cu%d", library, b.cuda.Major()))
+// library is the CUDA library that a build will take: its version, the CUDA that it is for, and where it lies.
+type library struct {
+	version, cuda Version
+	wheel         string // the wheel to pin instead, "nvidia-cudnn-cu12"
+	from, reason  string
+}
+
+// takes finds the cuDNN or NCCL that the build will take: what the loader maps, where the facts say, else the wheel
+// beside the build, which its own run path leads to. False when neither is known.
+func (b *build) takes(name string) (library, bool) {
+	l := library{wheel: fmt.Sprintf("nvidia-%s-cu%d", name, b.cuda.Major())}
+	for _, taken := range b.Taken {
+		if strings.HasPrefix(taken.Name, "lib"+name+".so") {
+			l.version, l.cuda, l.from, l.reason = version(taken.Version), version(taken.CUDA), taken.Path, taken.Reason
+			return l, l.version.Known()
+		}
+	}
+	wheel := b.env.Package(l.wheel)
+	if wheel == nil || len(b.env.twins(name)) > 1 {
+		return l, false
+	}
+	l.version, l.cuda, l.from = version(wheel.Version), b.cuda, wheel.Path
+	return l, l.version.Known()
+}
+
+// evidence is the library as evidence, with the reason why the loader takes it.
+func (l library) evidence(fact string) Evidence {
+	e := Evidence{Fact: fact, Value: l.version.String(), From: l.from}
+	if l.reason != "" {
+		e.From += ", taken by " + l.reason
+	}
+	return e
 }
 
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
@@ -21,23 +49,21 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	if want.count < 2 && len(b.rows) > 0 && b.rows[0].cudnn.Known() {
 		want = b.rows[0].cudnn // TensorFlow's own file tells the major alone
 	}
-	wheel := b.installed("cudnn")
-	if b.accelerator != "cuda" || !b.official() || !want.Known() || wheel == nil || len(b.env.twins("cudnn")) > 1 {
+	lib, known := b.takes("cudnn")
+	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known {
 		return nil
 	}
-	have := version(wheel.Version)
+	have := lib.version
 	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
-		Message:  fmt.Sprintf("cuDNN %s is installed; %s %s was built with %s", have, b.Name, b.Version, want),
-		Evidence: append(b.evidence(), Evidence{Fact: "cuDNN", Value: have.String(), From: wheel.Path})}
-	if asked := b.asks(wheel.Name); asked != "" {
+		Message:  fmt.Sprintf("cuDNN %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
+		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
+	if asked := b.asks(lib.wheel); asked != "" {
 		if ok, err := allows(asked, have); ok && err == nil {
 			return holds(b.subject)
 		}
 		f.Need = "cuDNN " + asked
 	}
 	switch {
-	case !have.Known():
-		return unknown(b.subject, "the version of "+wheel.Path)
 	case have.Major() != want.Major():
 		f.Severity = Error
 	case have.lessShort(want) && b.Name == "torch":
@@ -47,8 +73,17 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	default:
 		return holds(b.subject)
 	}
-	f.Pins = packagePin(wheel.Name, b.wanted(wheel.Name, want))
+	f.Pins, f.Do = lib.mend(b, want)
 	return found(f)
+}
+
+// mend is the wheel to install; where the loader takes another file than the wheel's, that has to go out of its way.
+func (l library) mend(b *build, want Version) ([]Pin, []string) {
+	pins := packagePin(l.wheel, b.wanted(l.wheel, want))
+	if l.reason != "" && !strings.Contains(l.from, "/nvidia/") {
+		return pins, []string{"take " + l.from + " out of the loader's way: it is taken by " + l.reason}
+	}
+	return pins, nil
 }
 
 // asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0"; empty when it names none.
@@ -82,19 +117,25 @@ func ncclMismatch(m *machine, b *build) []*result {
 	if !want.Known() && len(b.rows) > 0 {
 		want = b.rows[0].nccl
 	}
-	wheel := b.installed("nccl")
-	if b.accelerator != "cuda" || !b.official() || !want.Known() || wheel == nil || len(b.env.twins("nccl")) > 1 {
+	lib, known := b.takes("nccl")
+	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known {
 		return nil
 	}
-	have := version(wheel.Version)
+	have := lib.version
 	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + want.String(), Source: b.source(),
-		Message:  fmt.Sprintf("NCCL %s is installed; %s %s was built with %s", have, b.Name, b.Version, want),
-		Evidence: append(b.evidence(), Evidence{Fact: "NCCL", Value: have.String(), From: wheel.Path})}
+		Message:  fmt.Sprintf("NCCL %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
+		Evidence: append(b.evidence(), lib.evidence("NCCL"))}
 	if missing := symbolsOf(b.Missing, "nccl"); len(missing) > 0 {
 		f.Severity = Error
 		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", have, some(missing), b.Name, b.Version)
-		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: wheel.Path})
-		f.Pins = packagePin(wheel.Name, b.wanted(wheel.Name, want))
+		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.from})
+		f.Pins, f.Do = lib.mend(b, want)
+		return found(f)
+	}
+	if m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() {
+		f.Severity = Error
+		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda, m.driverWords(), m.driver.cuda)
+		f.Pins, f.Do = lib.mend(b, want)
 		return found(f)
 	}
 	if have.Compare(want) == 0 {
@@ -240,9 +281,9 @@ func packagesMixed(m *machine) []*result {
 	return results
 }
 
-func (m *machine) mixed(env environment, library string, twins []probe.Package) Finding {
+func (m *machine) mixed(env environment, name string, twins []probe.Package) Finding {
 	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path), Need: "one of them",
-		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one that was installed last has overwritten the other", library),
+		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one that was installed last has overwritten the other", name),
 		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}
 	for _, p := range twins {
 		state := ""
@@ -251,16 +292,16 @@ func (m *machine) mixed(env environment, library string, twins []probe.Package) 
 		}
 		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
 	}
-	if why := m.survivorFails(env, library, twins); why != "" {
+	if why := m.survivorFails(env, name, twins); why != "" {
 		f.Severity, f.Message = Error, f.Message+"; "+why
 	}
-	f.Pins, f.Do = unmix(env, library, twins)
+	f.Pins, f.Do = unmix(env, twins)
 	return f
 }
 
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
 // or lacks a function that the environment's torch calls.
-func (m *machine) survivorFails(env environment, library string, twins []probe.Package) string {
+func (m *machine) survivorFails(env environment, name string, twins []probe.Package) string {
 	left := slices.DeleteFunc(slices.Clone(twins), func(p probe.Package) bool { return p.Overwritten })
 	if len(left) != 1 {
 		return ""
@@ -272,7 +313,7 @@ func (m *machine) survivorFails(env environment, library string, twins []probe.P
 		}
 	}
 	for _, b := range env.Builds {
-		if missing := symbolsOf(b.Missing, library); len(missing) > 0 {
+		if missing := symbolsOf(b.Missing, name); len(missing) > 0 {
 			return fmt.Sprintf("%s is left, which lacks %s", left[0].Name, some(missing))
 		}
 	}
@@ -281,7 +322,7 @@ func (m *machine) survivorFails(env environment, library string, twins []probe.P
 
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
 // deletes the shared files, so the other must be installed again.
-func unmix(env environment, library string, twins []probe.Package) ([]Pin, []string) {
+func unmix(env environment, twins []probe.Package) ([]Pin, []string) {
 	keep := twins[len(twins)-1]
 	for _, b := range env.Builds {
 		for _, p := range twins {

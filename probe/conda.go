@@ -39,7 +39,7 @@ func parseCondaName(file string) (condaRecord, bool) {
 		return condaRecord{}, false
 	}
 	v := strings.LastIndexByte(stem[:b], '-')
-	if v < 0 {
+	if v <= 0 {
 		return condaRecord{}, false
 	}
 	return condaRecord{name: stem[:v], version: stem[v+1 : b], build: stem[b+1:]}, true

@@ -23,6 +23,7 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 	env := Environment{Path: p.path, Python: p.python, Kind: p.kind}
 	for _, dir := range p.sites {
 		s := &site{dir: dir, dists: distributions(h, dir, failed)}
+		s.markOverwritten(h)
 		if p.kind == "conda" {
 			s.conda = p.path
 		}

@@ -130,10 +130,20 @@ type Build struct {
 	Glibc       string            `json:"glibc"`       // least glibc by its wheel tag, "2.28"
 	Origin      string            `json:"origin"`      // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
 	Requires    map[string]string `json:"requires"`    // exact pins among its requirements, name to version
+	Taken       []Taken           `json:"taken"`       // CUDA libraries that the loader maps for it
 	Missing     []string          `json:"missing"`     // symbols and libraries that it needs and that are nowhere
 	Looked      bool              `json:"looked"`      // whether Missing was looked for
 	Path        string            `json:"path"`        // "/opt/venv/lib/python3.12/site-packages/torch"
 	From        string            `json:"from"`        // the file that told Version and CUDA
+}
+
+// Taken is one library that the loader would map for a build.
+type Taken struct {
+	Name    string `json:"name"`    // "libnccl.so.2"
+	Version string `json:"version"` // "2.27.5", where its wheel, name or bytes tell
+	CUDA    string `json:"cuda"`    // what it was built for, "12" or "12.9", where its wheel or bytes tell
+	Path    string `json:"path"`
+	Reason  string `json:"reason"` // why this file: "DT_RPATH of …", "LD_LIBRARY_PATH", "ld.so.cache"
 }
 
 // Observed is what a report says a program saw; it is stronger evidence than any table.
@@ -189,6 +199,7 @@ func (e *Environment) complete() {
 		b := &e.Builds[i]
 		fill(&b.SASS)
 		fill(&b.PTX)
+		fill(&b.Taken)
 		fill(&b.Missing)
 		if b.Requires == nil {
 			b.Requires = map[string]string{}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"cudacompat/internal/ldso"
 )
 
 // Host is what is examined: this machine, or a tree of files that stands for another one. Every path given to its
@@ -21,7 +23,8 @@ type Host struct {
 	Env  map[string]string // the process environment; nil for a tree at rest
 	Rest bool              // a tree at rest: no NVML, no devices, no process environment
 
-	dirs map[string]string // directory as written → with its links resolved; "" when it does not exist
+	loader *ldso.Resolver    // made when first asked for
+	links  map[string]string // what readlink said of a path: the target, "" for what is no link
 }
 
 // This is the running machine with this process's environment.
@@ -54,52 +57,58 @@ func Tree(root string) (*Host, error) {
 // maxLinks is Linux's own limit on symbolic links in one look-up (path_resolution(7)).
 const maxLinks = 40
 
-// Resolve returns name with every symbolic link followed inside the root.
+// Resolve returns name with every symbolic link followed inside the root. ".." is the parent of what stands before it
+// once links are followed, as for the kernel, and the root's parent is the root.
 func (h *Host) Resolve(name string) (string, error) {
-	return h.resolve(path.Clean("/"+name), new(int))
+	at, rest := "/", strings.Split(name, "/")
+	for links := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, part)
+		target, err := h.readlink(next)
+		if err != nil {
+			return "", &fs.PathError{Op: "resolve", Path: name, Err: plain(err)}
+		}
+		if target == "" {
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: "resolve", Path: name, Err: syscall.ELOOP}
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+		if path.IsAbs(target) {
+			at = "/"
+		}
+	}
+	return at, nil
 }
 
-func (h *Host) resolve(name string, links *int) (string, error) {
-	if name == "/" {
-		return "/", nil
+// readlink is where a link at a resolved directory's entry points, empty for what is no link. Most look-ups of one run
+// share a handful of directories, so answers are kept.
+func (h *Host) readlink(name string) (string, error) {
+	if target, ok := h.links[name]; ok {
+		return target, nil
 	}
-	dir, err := h.resolveDir(path.Dir(name), links)
+	target, err := os.Readlink(h.real(name))
+	if errors.Is(err, syscall.EINVAL) { // there, and not a link
+		target, err = "", nil
+	}
 	if err != nil {
 		return "", err
 	}
-	full := path.Join(dir, path.Base(name))
-	target, err := os.Readlink(h.real(full))
-	if errors.Is(err, syscall.EINVAL) { // not a link
-		return full, nil
+	if h.links == nil {
+		h.links = map[string]string{}
 	}
-	if err != nil {
-		return "", &fs.PathError{Op: "resolve", Path: name, Err: plain(err)}
-	}
-	if *links++; *links > maxLinks {
-		return "", &fs.PathError{Op: "resolve", Path: name, Err: syscall.ELOOP}
-	}
-	if !path.IsAbs(target) {
-		target = path.Join(dir, target)
-	}
-	return h.resolve(path.Clean(target), links)
-}
-
-// resolveDir is resolve with a memory: most files of one run share a handful of directories.
-func (h *Host) resolveDir(dir string, links *int) (string, error) {
-	if known, ok := h.dirs[dir]; ok {
-		if known == "" {
-			return "", &fs.PathError{Op: "resolve", Path: dir, Err: fs.ErrNotExist}
-		}
-		return known, nil
-	}
-	resolved, err := h.resolve(dir, links)
-	if h.dirs == nil {
-		h.dirs = map[string]string{}
-	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		h.dirs[dir] = resolved
-	}
-	return resolved, err
+	h.links[name] = target
+	return target, nil
 }
 
 // real is where a resolved path lies on this machine.

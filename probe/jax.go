@@ -31,5 +31,11 @@ func jaxBuild(h *Host, s *site) (*Build, error) {
 	if s.conda != "" && condaFind(h, s.conda, "jaxlib") != nil {
 		b.Origin, b.Accelerator = "conda-forge", ""
 	}
-	return b, err
+	failed := errorList{}
+	failed.add(err)
+	if b.Accelerator == "cuda" {
+		plugin := s.dir + "/jax_cuda" + b.CUDA + "_plugin"
+		failed.add(b.readCode(h, plugin+"/*.so", s.dir+"/jax_plugins/xla_cuda"+b.CUDA+"/*.so"))
+	}
+	return b, failed.err()
 }

@@ -19,7 +19,7 @@ const maxKernelLines = 20
 //
 //	4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.
 func readKernelLog(h *Host, _ Options) (found, error) {
-	fd, err := syscall.Open("/dev/kmsg", syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(h.real("/dev/kmsg"), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, skipped("/dev/kmsg is for root alone")
 	}

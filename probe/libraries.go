@@ -24,6 +24,7 @@ var systemLibraries = []struct{ name, pattern string }{
 // readLibraries reads the versions of NCCL and cuDNN outside Python environments: libraries, headers, packages.
 func readLibraries(h *Host, _ Options) (found, error) {
 	var libraries []Library
+	var failed errorList
 	seen := map[string]bool{}
 	for _, dir := range append(splitPath(h.Var("LD_LIBRARY_PATH")), libraryDirs...) {
 		for _, s := range systemLibraries {
@@ -33,33 +34,42 @@ func readLibraries(h *Host, _ Options) (found, error) {
 					continue
 				}
 				seen[real] = true
-				libraries = append(libraries, Library{Name: s.name, Version: libraryVersion(h, s.name, real), Path: name})
+				version, err := readLibraryVersion(h, s.name, real)
+				failed.add(err)
+				libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
 			}
 		}
 	}
-	libraries = append(libraries, headers(h)...)
-	libraries = append(libraries, debianPackages(h)...)
-	if len(libraries) == 0 {
+	libraries = append(libraries, headers(h, &failed)...)
+	libraries = append(libraries, debianPackages(h, &failed)...)
+	if len(libraries)+len(failed) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Libraries = libraries }, nil
+	return func(f *Facts) { f.Libraries = libraries }, failed.err()
 }
 
-// libraryVersion takes the version from the real file's name, else, for NCCL, from its bytes.
-func libraryVersion(h *Host, name, real string) string {
-	if version := sonameVersion(real); version != "" {
-		return version
+// readLibraryVersion takes the version from the real file's name, else, for NCCL, from its bytes.
+func readLibraryVersion(h *Host, name, real string) (string, error) {
+	if version := sonameVersion(real); version != "" || name != "nccl" {
+		return version, nil
 	}
-	if name != "nccl" {
-		return ""
-	}
-	f, err := h.Open(real)
+	version, _, err := readNCCL(h, real)
+	return version, err
+}
+
+// readNCCL reads the version of an NCCL library and the CUDA that it was built for; both are empty when it carries no
+// banner.
+func readNCCL(h *Host, name string) (version, cuda string, err error) {
+	f, err := h.Open(name)
 	if err != nil {
-		return ""
+		return "", "", err
 	}
 	defer f.Close()
-	version, _, _ := ncclBanner(f)
-	return version
+	version, cuda, err = ncclBanner(f)
+	if err != nil {
+		return "", "", damaged(name, err.Error())
+	}
+	return version, cuda, nil
 }
 
 var ncclVersion = regexp.MustCompile(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(\d+\.\d+)`)
@@ -101,7 +111,7 @@ var (
 )
 
 // headers reads the versions of the development files, which can come from another package than the library.
-func headers(h *Host) []Library {
+func headers(h *Host, failed *errorList) []Library {
 	var libraries []Library
 	for _, s := range []struct {
 		name, pattern string
@@ -113,10 +123,10 @@ func headers(h *Host) []Library {
 		{"cudnn-header", "/usr/local/cuda/include/cudnn_version.h", cudnnDefines},
 	} {
 		for _, name := range h.Glob(s.pattern) {
-			if data, err := h.ReadFile(name); err == nil {
-				if version := parseDefines(data, s.defines); version != "" {
-					libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
-				}
+			data, err := h.ReadFile(name)
+			failed.add(err)
+			if version := parseDefines(data, s.defines); version != "" {
+				libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
 			}
 		}
 	}
@@ -142,21 +152,19 @@ var (
 
 // debianPackages reads NVIDIA's packages from /var/lib/dpkg/status: stanzas of lines such as "Package: libnccl2",
 // "Status: install ok installed", "Version: 2.21.5-1+cuda12.4". Removed packages leave stanzas that do not count.
-func debianPackages(h *Host) []Library {
+func debianPackages(h *Host, failed *errorList) []Library {
 	const status = "/var/lib/dpkg/status"
 	data, err := h.ReadFile(status)
-	if err != nil {
-		return nil
-	}
+	failed.add(err)
 	var libraries []Library
 	for _, prefix := range []string{"libnccl2", "libcudnn"} {
-		for at := 0; ; {
-			i := bytes.Index(data[at:], []byte("\nPackage: "+prefix))
+		for at := 0; ; at++ {
+			i := bytes.Index(data[at:], []byte("Package: "+prefix))
 			if i < 0 {
 				break
 			}
-			at += i + 1
-			if lib, ok := parseStanza(data[at:]); ok {
+			at += i
+			if lib, ok := parseStanza(data[at:]); ok && (at == 0 || data[at-1] == '\n') {
 				libraries = append(libraries, Library{Name: lib.Name, Version: lib.Version, Path: status})
 			}
 		}

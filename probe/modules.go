@@ -25,20 +25,18 @@ func readDriverModules(h *Host, _ Options) (found, error) {
 		return nil, err
 	}
 	var modules []Module
-	var failed error
+	var failed errorList
 	for _, k := range kernels {
 		m, err := kernelModule(h, k.Name())
-		if err != nil {
-			failed = err
-		}
+		failed.add(err)
 		if m != nil {
 			modules = append(modules, *m)
 		}
 	}
-	if len(modules) == 0 && failed == nil {
+	if len(modules)+len(failed) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Driver.Modules = modules }, failed
+	return func(f *Facts) { f.Driver.Modules = modules }, failed.err()
 }
 
 // kernelModule finds one kernel's module, or nil.
@@ -54,7 +52,8 @@ func kernelModule(h *Host, kernel string) (*Module, error) {
 	return nil, nil
 }
 
-var moduleVersionField = regexp.MustCompile(`(?:^|\x00)version=(\d+\.\d+(?:\.\d+)?)\x00`)
+// moduleVersionField must not take "srcversion=" or "rhelversion=9.4" for it.
+var moduleVersionField = regexp.MustCompile(`(?:^|[^a-z])version=(\d{3,4}\.\d+(?:\.\d+)?)\x00`)
 
 // moduleVersion reads "version=550.90.07" from the .modinfo section of a plain, gzip, xz or zstd compressed module.
 func moduleVersion(h *Host, name string) (string, error) {

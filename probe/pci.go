@@ -14,37 +14,41 @@ func readPCI(h *Host, _ Options) (found, error) {
 		return nil, err
 	}
 	var gpus []GPU
+	var failed errorList
 	for _, e := range entries {
-		if gpu, ok := pciGPU(h, path.Join(devices, e.Name())); ok {
-			gpus = append(gpus, gpu)
+		gpu, err := pciGPU(h, path.Join(devices, e.Name()))
+		failed.add(err)
+		if gpu != nil {
+			gpus = append(gpus, *gpu)
 		}
 	}
-	if len(gpus) == 0 {
+	if len(gpus)+len(failed) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.GPUs = gpus }, nil
+	return func(f *Facts) { f.GPUs = gpus }, failed.err()
 }
 
 // pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
-func pciGPU(h *Host, dir string) (GPU, bool) {
+// Everything else is nil.
+func pciGPU(h *Host, dir string) (*GPU, error) {
 	vendor, err := h.ReadLine(path.Join(dir, "vendor"))
 	if err != nil || vendor != "0x10de" {
-		return GPU{}, false
+		return nil, err
 	}
 	class, err := h.ReadLine(path.Join(dir, "class"))
 	if err != nil || !strings.HasPrefix(class, "0x03") {
-		return GPU{}, false
+		return nil, err
 	}
 	device, err := h.ReadLine(path.Join(dir, "device"))
 	if err != nil {
-		return GPU{}, false
+		return nil, err
 	}
-	gpu := GPU{PCIID: "10de:" + strings.TrimPrefix(device, "0x"), Bus: path.Base(dir), From: []string{"/sys/bus/pci"}}
+	gpu := &GPU{PCIID: "10de:" + strings.TrimPrefix(device, "0x"), Bus: path.Base(dir), From: []string{"/sys/bus/pci"}}
 	if driver, err := h.Resolve(path.Join(dir, "driver")); err == nil {
 		gpu.Bound = path.Base(driver)
 	}
 	if h.Exists("/proc/driver/nvidia/gpus/" + gpu.Bus) {
 		gpu.From = append(gpu.From, "/proc/driver/nvidia")
 	}
-	return gpu, true
+	return gpu, nil
 }

@@ -15,27 +15,32 @@ import (
 // readSystem finds out what kind of place this is: distribution, kernel, libc, container, WSL, Jetson.
 func readSystem(h *Host, _ Options) (found, error) {
 	s := System{Rest: h.Rest}
-	release := firstFile(h, "/etc/os-release", "/usr/lib/os-release")
+	var failed errorList
+	release := firstFile(h, &failed, "/etc/os-release", "/usr/lib/os-release")
 	s.OS, s.ID, s.IDLike = parseOSRelease(release)
-	s.Kernel, _ = h.ReadLine("/proc/sys/kernel/osrelease")
-	var libcErr error
-	s.Libc, s.LibcFrom, s.Arch, libcErr = readLibc(h)
+	var err error
+	s.Kernel, err = h.ReadLine("/proc/sys/kernel/osrelease")
+	failed.add(err)
+	s.Libc, s.LibcFrom, s.Arch, err = readLibc(h)
+	failed.add(err)
 	if s.Arch == "" && !h.Rest {
 		s.Arch = machineName[runtime.GOARCH]
 	}
 	s.Container = containerKind(h)
 	s.WSL = strings.Contains(strings.ToLower(s.Kernel), "microsoft") || h.Exists("/usr/lib/wsl/lib/libcuda.so.1")
 	s.Jetson = h.Exists("/etc/nv_tegra_release")
-	return func(f *Facts) { f.System = s }, libcErr
+	return func(f *Facts) { f.System = s }, failed.err()
 }
 
 var machineName = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
-func firstFile(h *Host, names ...string) []byte {
+func firstFile(h *Host, failed *errorList, names ...string) []byte {
 	for _, name := range names {
-		if data, err := h.ReadFile(name); err == nil {
+		data, err := h.ReadFile(name)
+		if err == nil {
 			return data
 		}
+		failed.add(err)
 	}
 	return nil
 }

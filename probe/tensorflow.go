@@ -26,20 +26,30 @@ func tensorflowBuild(h *Host, s *site) (*Build, error) {
 	if s.conda != "" && condaFind(h, s.conda, "tensorflow") != nil {
 		b.Origin = "conda-forge"
 	}
-	for _, candidate := range tensorflowDists {
-		dist := s.dist(candidate)
+	failed := errorList{}
+	failed.add(b.tensorflowDist(h, s))
+	if b.Accelerator == "cuda" {
+		failed.add(b.tensorflowLoads(h, s))
+	}
+	return b, failed.err()
+}
+
+// tensorflowDist takes the version from the distribution that brought the directory.
+func (b *Build) tensorflowDist(h *Host, s *site) error {
+	for _, name := range tensorflowDists {
+		dist := s.dist(name)
 		if dist == nil {
 			continue
 		}
 		b.Version = dist.Version
-		m, failed := readMetadata(h, dist)
+		m, err := readMetadata(h, dist)
 		b.Requires, b.Glibc = m.requires, m.glibc
 		if b.Origin == "" && m.pip {
 			b.Origin = "wheel"
 		}
-		return b, failed
+		return err
 	}
-	return b, nil
+	return nil
 }
 
 var (

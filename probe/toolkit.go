@@ -18,12 +18,13 @@ var toolkitRoots = []string{
 // readToolkits finds the CUDA toolkits on disk and reads their versions.
 func readToolkits(h *Host, _ Options) (found, error) {
 	patterns := toolkitRoots
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"} {
 		if dir := h.Var(name); path.IsAbs(dir) {
 			patterns = append(patterns[:len(patterns):len(patterns)], dir)
 		}
 	}
 	var toolkits []Toolkit
+	var failed errorList
 	seen := map[string]bool{}
 	for _, pattern := range patterns {
 		for _, root := range h.Glob(pattern) {
@@ -32,34 +33,38 @@ func readToolkits(h *Host, _ Options) (found, error) {
 				continue
 			}
 			seen[real] = true
-			if t, ok := toolkitAt(h, root); ok {
+			if t, ok := toolkitAt(h, root, &failed); ok {
 				toolkits = append(toolkits, t)
 			}
 		}
 	}
-	if len(toolkits) == 0 {
+	if len(toolkits)+len(failed) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Toolkits = toolkits }, nil
+	return func(f *Facts) { f.Toolkits = toolkits }, failed.err()
 }
 
 // toolkitAt asks the files that can tell, the most exact first.
-func toolkitAt(h *Host, root string) (Toolkit, bool) {
+func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
 	for _, s := range []struct {
 		pattern string
-		parse   func(name string, data []byte) string
+		parse   func([]byte) string
 	}{
-		{"version.json", func(_ string, data []byte) string { return parseVersionJSON(data) }},
-		{"version.txt", func(_ string, data []byte) string { return parseVersionTxt(data) }},
-		{"include/cuda.h", func(_ string, data []byte) string { return parseCUDAHeader(data) }},
-		{"targets/*/include/cuda.h", func(_ string, data []byte) string { return parseCUDAHeader(data) }},
+		{"version.json", parseVersionJSON},
+		{"version.txt", parseVersionTxt},
+		{"include/cuda.h", parseCUDAHeader},
+		{"targets/*/include/cuda.h", parseCUDAHeader},
 	} {
 		for _, name := range h.Glob(path.Join(root, s.pattern)) {
-			if data, err := h.ReadFile(name); err == nil {
-				if version := s.parse(name, data); version != "" {
-					return Toolkit{Version: version, Path: root, From: name}, true
-				}
+			data, err := h.ReadFile(name)
+			version := s.parse(data)
+			if version != "" {
+				return Toolkit{Version: version, Path: root, From: name}, true
 			}
+			if err == nil {
+				err = damaged(name, "no CUDA version in it")
+			}
+			failed.add(err)
 		}
 	}
 	return toolkitByCudart(h, root)
@@ -121,5 +126,11 @@ func parseCUDAHeader(data []byte) string {
 	return cudaNumber(n)
 }
 
-// cudaNumber writes CUDA's integer, 1000*major + 10*minor (cuda.h), as people do: 12040 is "12.4".
-func cudaNumber(n int) string { return fmt.Sprintf("%d.%d", n/1000, n%1000/10) }
+// cudaNumber writes CUDA's integer, 1000*major + 10*minor (cuda.h), as people do: 12040 is "12.4". What cannot be
+// such a number is empty.
+func cudaNumber(n int) string {
+	if n < 1000 || n > 99990 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", n/1000, n%1000/10)
+}

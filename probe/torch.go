@@ -34,14 +34,18 @@ func torchBuild(h *Host, s *site) (*Build, error) {
 		b.Accelerator = "cuda" // an old source build without a line for CUDA
 	}
 	b.Origin = torchOrigin(h, s, b.Version)
+	failed := errorList{}
+	failed.add(err)
 	if dist != nil {
-		m, failed := readMetadata(h, dist)
+		m, err := readMetadata(h, dist)
 		b.takeMetadata(m)
-		if err == nil {
-			err = failed
-		}
+		failed.add(err)
 	}
-	return b, err
+	if b.Accelerator == "cuda" {
+		failed.add(b.readCode(h, dir+"/lib/libtorch_cuda.so", dir+"/lib/libtorch_cuda_c*.so"))
+		failed.add(b.torchLoads(h, s))
+	}
+	return b, failed.err()
 }
 
 // damaged is an error that names a file and what is wrong with it.

@@ -12,7 +12,8 @@ var variableNames = regexp.MustCompile(`^(CUDA_\w+|NVIDIA_\w+|NCCL_\w+|LD_LIBRAR
 // secretNames are names among those that hold secrets by habit.
 var secretNames = regexp.MustCompile(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)
 
-var urlCredentials = regexp.MustCompile(`://[^/@\s]*@`)
+// urlCredentials goes up to the last @ before the path: a password may have one, too.
+var urlCredentials = regexp.MustCompile(`://[^/\s]*@`)
 
 // readVariables reads the names of this process's environment that change what CUDA does.
 func readVariables(h *Host, _ Options) (found, error) {

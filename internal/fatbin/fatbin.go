@@ -1,0 +1,108 @@
+// Package fatbin lists the GPU machine code in an ELF file from its fat-binary headers. The file is not
+// loaded and no payload is read, let alone decompressed: a megabyte or two of a gigabyte are enough.
+//
+// A fat-binary section is a row of containers, one for each translation unit or device link. A container is
+// a header and its entries; an entry is a header, which is never compressed, and a payload for one target:
+// SASS (a cubin) or PTX. The sections are .nv_fatbin and, for relocatable device code, __nv_relfatbin; PTX
+// that stands only there still counts, because it is linked when the library is loaded on a GPU that no
+// SASS serves (cuobjdump leaves it out).
+//
+// # Suffixes
+//
+// An entry's arch field has no suffix; its flags do: bit 20 is "a", bit 21 is "f". Evidence:
+//
+//   - What fatbinary 12.4.131 (Debian nvidia-cuda-toolkit 12.4.131~12.4.1-2) wrote for sm_90 and sm_90a, and
+//     13.0.88 (wheel nvidia_cuda_nvcc-13.0.88
+//     sha256:56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03) for sm_90, 100, 103 and 120
+//     with and without each suffix, differs there in these bits, for SASS and PTX, compressed and not.
+//   - A cubin says "a" in e_flags too: 0x800 in ELF ABI 7, 0x8 in ABI 8 as ptxas 12.8 and 12.9 write it.
+//     In 15386 cubins of sm_90 and later these bits and bit 20 agree, 1552 times set, never against each
+//     other. Among them: wheel torch-2.8.0 sha256:c12fa219f51a933d5f80eeb3a7a5d0cbe9168c0a14bbb4055f1979431660879b
+//     and what it requires, wheel xformers-0.0.32.post1
+//     sha256:5f245b5555188da112070d8fefb6b7ae1ae47422856521d66c837e9d2352fbe4, and wheel vllm-0.5.0
+//     sha256:72f35a3b5f9f303783ba38832de00ba9832af136b36d6b510f09d8a10375cf2d, built with CUDA 12.1.
+//   - cuobjdump 13.5.37 (wheel nvidia_cuda_cuobjdump-13.5.37
+//     sha256:38780fee50863252a0b8926357faa91615ca1c8346490563f33a06100cd73f58) takes the suffix of PTX from
+//     these bits and that of SASS from the cubin, where it leaves "f" out. It names the same targets.
+//
+// cuBLASLt 12.0 and 12.1 have neither bit anywhere: NVIDIA built their sm_90 code without a suffix.
+//
+// # What is not seen
+//
+// cuFFT keeps its containers in .ldata (23531 in 11.3.3.83, CUDA 12.8) and shows one sm_52 entry here. Code
+// that is embedded in another way, or generated when the program runs, is in no fat binary at all. So an empty
+// or surprising list does not prove that one of NVIDIA's own libraries lacks a GPU.
+package fatbin
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Code is the GPU machine code of one file.
+type Code struct {
+	SASS       []Target // by capability, then suffix
+	PTX        []Target // likewise
+	Containers int      // in the whole file
+}
+
+// Target is one architecture that a file holds code for.
+type Target struct {
+	Arch       int    // 90 is compute capability 9.0, 120 is 12.0
+	Suffix     string // "a": exactly this capability; "f": its family; "": none
+	PTXVersion string // newest PTX ISA among the target's entries, e.g. "8.7"; empty for SASS
+	Zstd       bool   // some entry is compressed with zstd, which drivers before CUDA 12.4 cannot read
+	Containers int    // how many of the file's containers have an entry for it
+}
+
+// String gives the target as nvcc's -code option spells it: "sm_90a", or "compute_90" for PTX.
+func (t Target) String() string {
+	if t.PTXVersion != "" {
+		return fmt.Sprintf("compute_%d%s", t.Arch, t.Suffix)
+	}
+	return fmt.Sprintf("sm_%d%s", t.Arch, t.Suffix)
+}
+
+// Read lists the targets of all fat-binary entries in the ELF file of the given size in bytes behind r. A
+// file without a fat-binary section gives an empty Code and no error. With an error, which names offsets but
+// not the file, Code holds what could be listed before the damage: true, but maybe not all.
+func Read(r io.ReaderAt, size int64) (Code, error) {
+	w := &walker{window: window{r: r, size: size}, tallies: make(map[target]*tally)}
+	sections, err := w.sections()
+	if err != nil {
+		return Code{}, err
+	}
+	for _, s := range sections {
+		if e := w.section(s); err == nil {
+			err = e
+		}
+	}
+	return w.code(), err
+}
+
+// Shares for [Code.Common], from real libraries; TestCommon has their numbers.
+const (
+	// BuildList gives what a framework was built for as a whole: the flags that torch 1.13.1, 2.8.0 and 2.14.1
+	// name in get_arch_list(), and torch_cuda_arch_list of vLLM 0.11.0's docker/Dockerfile. The others are
+	// special kernels' (sm_90a in both) or accidents (compute_52, nvcc's default, on one kernel of vLLM).
+	BuildList = 0.5
+
+	// Served leaves out only what a handful of kernels have. cuBLASLt 12.8 and cuDNN 9.10 have most kernels for
+	// newer GPUs, and there a target that is fully supported falls below BuildList: sm_61 is 17 times rarer in
+	// cuBLASLt than sm_120. What is missing here has no general code in the file.
+	Served = 0.05
+)
+
+// Common leaves out the targets in fewer containers than this share of the most frequent target's. A target
+// that stays was meant for the library as a whole.
+func (c Code) Common(share float64) Code {
+	most := 0
+	for _, t := range slices.Concat(c.SASS, c.PTX) {
+		most = max(most, t.Containers)
+	}
+	rare := func(t Target) bool { return float64(t.Containers) < share*float64(most) }
+	c.SASS = slices.DeleteFunc(slices.Clone(c.SASS), rare)
+	c.PTX = slices.DeleteFunc(slices.Clone(c.PTX), rare)
+	return c
+}

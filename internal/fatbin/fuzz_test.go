@@ -1,0 +1,56 @@
+package fatbin
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func FuzzRead(f *testing.F) {
+	good := container(
+		entry{kind: kindCubin, arch: 80, flags: 0x2011, payload: 8},
+		entry{kind: kindCubin, arch: 100, flags: 0x1108011, header: 112},
+		entry{kind: kindPTX, arch: 120, flags: 0x8011, major: 8, minor: 7, header: 80, payload: 16},
+	)
+	f.Add([]byte("\x7fELF"))
+	f.Add(elfFile())
+	f.Add(fatbinFile(good, good))
+	f.Add(fatbinFile(good, make([]byte, 24), good))
+	f.Add(fatbinFile(containerHeader(1<<63), good))
+	f.Add(cutFile(good))
+	f.Add(elfFile(elfSection{"__nv_relfatbin", 1, good, 0}, elfSection{".nv_fatbin", 1, good, 1 << 50}))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r := &counter{ReaderAt: bytes.NewReader(file)}
+		got, err := Read(r, int64(len(file)))
+		if again, err2 := Read(r, int64(len(file))); !cmp.Equal(got, again) || (err == nil) != (err2 == nil) {
+			t.Errorf("read twice: %v, %v; %v, %v", got, err, again, err2)
+		}
+		if r.bytes > 2*maxRead {
+			t.Errorf("read %d bytes", r.bytes)
+		}
+		checkCode(t, got)
+		checkCode(t, got.Common(Served))
+	})
+}
+
+// checkCode checks what holds for the code of any file.
+func checkCode(t *testing.T, c Code) {
+	for _, targets := range [][]Target{c.SASS, c.PTX} {
+		for i := range targets {
+			if i > 0 && byTarget(targets[i-1], targets[i]) >= 0 {
+				t.Errorf("not sorted, or twice the same: %v", targets)
+			}
+		}
+		for _, target := range targets {
+			if n := target.Containers; n < 1 || n > c.Containers {
+				t.Errorf("%v is in %d of %d containers", target, n, c.Containers)
+			}
+		}
+	}
+	isPTX := func(t Target) bool { return t.PTXVersion != "" }
+	if slices.ContainsFunc(c.SASS, isPTX) || slices.ContainsFunc(c.PTX, func(t Target) bool { return !isPTX(t) }) {
+		t.Errorf("SASS %v, PTX %v", c.SASS, c.PTX)
+	}
+}

@@ -1,0 +1,124 @@
+package fatbin
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// BenchmarkRead reads the library that FATBIN_LIB names, and reports how much of it.
+//
+//	FATBIN_LIB=torch/lib/libtorch_cuda.so go test -bench Read -run '^$' ./internal/fatbin
+func BenchmarkRead(b *testing.B) {
+	path := os.Getenv("FATBIN_LIB")
+	if path == "" {
+		b.Skip("FATBIN_LIB names no library")
+	}
+	var r counter
+	var size int64
+	for b.Loop() {
+		f, err := os.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, size = counter{ReaderAt: f}, info.Size()
+		if _, err := Read(&r, size); err != nil {
+			b.Fatal(err)
+		}
+		f.Close()
+	}
+	b.ReportMetric(float64(r.bytes), "bytes-read")
+	b.ReportMetric(float64(r.bytes)*100/float64(size), "%-read")
+	b.ReportMetric(float64(r.calls), "reads")
+}
+
+// TestAgainstCuobjdump compares with NVIDIA's own tool, on the libraries (separated by colons) and with the tool
+// that the environment names. -v prints what each library holds. cuobjdump's known differences, all its own:
+// 13.x passes over what is older than sm_75; it says sm_50a of an old sm_50 cubin with another use of the bit
+// (cuBLAS 12.1); it does not list relocatable code, the only place of bitsandbytes's PTX.
+//
+//	FATBIN_LIBS=a.so:b.so CUOBJDUMP=cuobjdump go test -v -run Cuobjdump ./internal/fatbin
+func TestAgainstCuobjdump(t *testing.T) {
+	libs, tool := os.Getenv("FATBIN_LIBS"), os.Getenv("CUOBJDUMP")
+	if libs == "" || tool == "" {
+		t.Skip("FATBIN_LIBS and CUOBJDUMP name no libraries and no tool")
+	}
+	for _, lib := range filepath.SplitList(libs) {
+		t.Run(filepath.Base(lib), func(t *testing.T) {
+			f, err := os.Open(lib)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			info, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, err := Read(f, info.Size())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d containers: %s\n\tserved %s\n\tbuild list %s",
+				code.Containers, counts(code), names(code.Common(Served)), names(code.Common(BuildList)))
+			if diff := cmp.Diff(cuobjdump(t, tool, lib), forCuobjdump(code)); diff != "" {
+				t.Errorf("-cuobjdump +fatbin:\n%s", diff)
+			}
+		})
+	}
+}
+
+func counts(c Code) string {
+	var all []string
+	for _, t := range slices.Concat(c.SASS, c.PTX) {
+		zstd := ""
+		if t.Zstd {
+			zstd = ",zstd"
+		}
+		all = append(all, strings.TrimSuffix(fmt.Sprintf("%v(%d%s,%s", t, t.Containers, zstd, t.PTXVersion), ",")+")")
+	}
+	return strings.Join(all, " ")
+}
+
+// forCuobjdump names the targets as cuobjdump 13 does: SASS without "f".
+func forCuobjdump(c Code) []string {
+	set := make(map[string]bool)
+	for _, t := range c.SASS {
+		set[strings.TrimSuffix(t.String(), "f")] = true
+	}
+	for _, t := range c.PTX {
+		set[t.String()] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// ELF file   11: libtorch_cuda.11.sm_90a.cubin
+var cuobjdumpLine = regexp.MustCompile(`(?m)^(?:ELF|PTX) file.*\.sm_(\d+[af]?)\.(cubin|ptx)$`)
+
+func cuobjdump(t *testing.T, tool, lib string) []string {
+	var out bytes.Buffer
+	for _, list := range []string{"--list-elf", "--list-ptx"} {
+		cmd := exec.Command(tool, list, lib)
+		cmd.Stdout = &out
+		if err := cmd.Run(); err != nil {
+			t.Logf("%s %s: %v", tool, list, err) // it fails where there is nothing to list
+		}
+	}
+	set := make(map[string]bool)
+	for _, m := range cuobjdumpLine.FindAllStringSubmatch(out.String(), -1) {
+		set[map[string]string{"cubin": "sm_", "ptx": "compute_"}[m[2]]+m[1]] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}

@@ -1,0 +1,108 @@
+package fatbin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Kinds of entries, and the bits of their flags that matter.
+const (
+	kindPTX     = 1
+	kindCubin   = 2
+	kindCubin16 = 0x10 // not in any library seen; cuobjdump 12.8 and 13.5 list it as a cubin, and no kind besides
+
+	flagZstd   = 1 << 15
+	flagArch   = 1 << 20 // "a"
+	flagFamily = 1 << 21 // "f"
+)
+
+// maxArch bounds the number of different targets. The newest is 121.
+const maxArch = 999
+
+// target is what makes an entry's code different from another's.
+type target struct {
+	ptx    bool
+	arch   uint32
+	suffix string
+}
+
+// tally is what was seen of a target.
+type tally struct {
+	containers int
+	last       int // number of the container that it was last seen in
+	zstd       bool
+	version    ptxVersion // newest
+}
+
+type ptxVersion struct{ major, minor uint16 }
+
+// count adds the entry with header b to the tally of its target.
+func (w *walker) count(b []byte) error {
+	kind, arch, flags := le.Uint16(b), le.Uint32(b[28:]), le.Uint64(b[40:])
+	if kind != kindPTX && kind != kindCubin && kind != kindCubin16 {
+		return nil
+	}
+	if arch > maxArch {
+		return fmt.Errorf("no such architecture: %d", arch)
+	}
+	t := w.tally(target{kind == kindPTX, arch, suffix(flags)})
+	t.zstd = t.zstd || flags&flagZstd != 0
+	if v := (ptxVersion{le.Uint16(b[26:]), le.Uint16(b[24:])}); t.version.before(v) {
+		t.version = v
+	}
+	return nil
+}
+
+// tally gives a target's tally, with the present container counted in.
+func (w *walker) tally(of target) *tally {
+	t := w.tallies[of]
+	if t == nil {
+		t = new(tally)
+		w.tallies[of] = t
+	}
+	if t.last != w.containers {
+		t.last = w.containers
+		t.containers++
+	}
+	return t
+}
+
+// suffix reads a target's suffix from its entry's flags. Both bits together were never seen; cuobjdump 13.5
+// says "a", the narrower.
+func suffix(flags uint64) string {
+	switch {
+	case flags&flagArch != 0:
+		return "a"
+	case flags&flagFamily != 0:
+		return "f"
+	}
+	return ""
+}
+
+func (v ptxVersion) before(o ptxVersion) bool {
+	return v.major < o.major || v.major == o.major && v.minor < o.minor
+}
+
+func (v ptxVersion) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
+
+// code gives what was counted, in order.
+func (w *walker) code() Code {
+	c := Code{Containers: w.containers}
+	for of, seen := range w.tallies {
+		t := Target{Arch: int(of.arch), Suffix: of.suffix, Zstd: seen.zstd, Containers: seen.containers}
+		if of.ptx {
+			t.PTXVersion = seen.version.String()
+			c.PTX = append(c.PTX, t)
+		} else {
+			c.SASS = append(c.SASS, t)
+		}
+	}
+	slices.SortFunc(c.SASS, byTarget)
+	slices.SortFunc(c.PTX, byTarget)
+	return c
+}
+
+func byTarget(a, b Target) int {
+	return cmp.Or(cmp.Compare(a.Arch, b.Arch), cmp.Compare(a.Suffix, b.Suffix))
+}

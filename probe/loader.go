@@ -1,0 +1,192 @@
+package probe
+
+import (
+	"debug/elf"
+	"errors"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+)
+
+// tree lets the loader's search read a host.
+type tree struct{ *Host }
+
+// Open opens a library by its path in the tree.
+func (t tree) Open(name string) (ldso.File, error) {
+	f, err := t.Host.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return sized{f, info.Size()}, nil
+}
+
+type sized struct {
+	*os.File
+	size int64
+}
+
+func (s sized) Size() int64 { return s.size }
+
+// resolver is the loader of this host; it is made once.
+func (h *Host) resolver() *ldso.Resolver {
+	if h.loader != nil {
+		return h.loader
+	}
+	r := &ldso.Resolver{FS: tree{h}, Machine: elf.EM_X86_64,
+		LibraryPath: ldso.SplitLibraryPath(h.Var("LD_LIBRARY_PATH")), Preload: ldso.SplitPreload(h.Var("LD_PRELOAD"))}
+	interpreter := "/lib64/ld-linux-x86-64.so.2"
+	if !h.Exists(interpreter) && h.Exists("/lib/ld-linux-aarch64.so.1") {
+		r.Machine, interpreter = elf.EM_AARCH64, "/lib/ld-linux-aarch64.so.1"
+	}
+	r.PreloadFile, _ = ldso.ReadPreload(r.FS)
+	r.Cache, _ = ldso.ReadCache(r.FS) // none in many images: then the directories alone count
+	r.SystemDirs, _ = ldso.SystemDirs(r.FS, interpreter)
+	if len(r.SystemDirs) == 0 {
+		r.SystemDirs = ldso.DefaultSystemDirs(r.FS, r.Machine)
+	}
+	h.loader = r
+	return r
+}
+
+// torchLoads maps torch as Python does: the global dependencies first, for all, then the CUDA half; and notes which
+// CUDA libraries that takes, which are nowhere, and which functions of NCCL are.
+func (b *Build) torchLoads(h *Host, s *site) error {
+	p, err := h.resolver().Host()
+	if err != nil {
+		return err
+	}
+	lib := b.Path + "/lib/"
+	if _, err := p.Open(lib+"libtorch_global_deps.so", nil, ldso.Global); err != nil {
+		return err
+	}
+	main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global)
+	if main == nil || err != nil {
+		return err
+	}
+	b.take(h, p, s)
+	b.Missing = b.absent(h, p, s)
+	if b.unpinned(s, "nccl") {
+		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
+		for _, sym := range missing {
+			b.Missing = append(b.Missing, sym.Name)
+		}
+		return err
+	}
+	return nil
+}
+
+// cudaLibrary matches the libraries whose origin decides whether a build works.
+var cudaLibrary = regexp.MustCompile(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|cuda)\.so`)
+
+// take notes the CUDA libraries that the process has mapped, and why these.
+func (b *Build) take(h *Host, p *ldso.Process, s *site) {
+	for _, o := range p.Objects {
+		name := path.Base(o.Path)
+		if m := cudaLibrary.FindStringSubmatch(name); m != nil {
+			taken := Taken{Name: name, Path: o.Real, Reason: o.Reason.String()}
+			taken.Version, taken.CUDA = takenVersion(h, m[1], o.Real, s)
+			b.Taken = append(b.Taken, taken)
+		}
+	}
+}
+
+// takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
+// name or bytes.
+func takenVersion(h *Host, library, real string, s *site) (version, cuda string) {
+	if strings.HasPrefix(real, s.dir+"/nvidia/"+library+"/") {
+		if twins := s.twins(library); len(twins) == 1 && !twins[0].Overwritten {
+			return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
+		}
+	}
+	if library == "nccl" {
+		version, cuda, _ = readNCCL(h, real) // not known: its symbols still tell
+		return version, cuda
+	}
+	return sonameVersion(real), ""
+}
+
+// twins are the site's wheels of one CUDA library, one for each CUDA family.
+func (s *site) twins(library string) []Package {
+	var list []Package
+	for _, d := range s.dists {
+		if strings.HasPrefix(d.Name, "nvidia-"+library+"-cu") {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// unpinned says that the installed wheel of a library is not the one that the build pins, so that its functions must
+// be looked at.
+func (b *Build) unpinned(s *site, library string) bool {
+	twins := s.twins(library)
+	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
+}
+
+// absent are the CUDA libraries that nothing finds. Where the loader finds one nowhere, torch and TensorFlow look in
+// the nvidia wheels themselves. libcuda is the driver's: a machine image has none.
+func (b *Build) absent(h *Host, p *ldso.Process, s *site) []string {
+	b.Looked = true
+	var list []string
+	for _, m := range p.Missing {
+		name := path.Base(m.Name)
+		if !cudaLibrary.MatchString(name) || strings.HasPrefix(name, "libcuda.so") || !errors.Is(m.Err, ldso.ErrNotFound) {
+			continue
+		}
+		if len(h.Glob(s.dir+"/nvidia/*/lib/"+name)) == 0 && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// tensorflowSonames are the libraries that TensorFlow opens by name for each CUDA family (tsl's dso_loader.cc).
+var tensorflowSonames = map[string][]string{
+	"11": {"libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11", "libcusparse.so.11"},
+	"12": {"libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11", "libcusparse.so.12"},
+}
+
+// tensorflowLoads maps TensorFlow's libraries and opens what it opens by itself.
+func (b *Build) tensorflowLoads(h *Host, s *site) error {
+	family, _, _ := strings.Cut(b.CUDA, ".")
+	sonames := tensorflowSonames[family]
+	if sonames == nil {
+		return nil
+	}
+	if major, _, _ := strings.Cut(b.CuDNN, "."); major != "" {
+		sonames = append(slices.Clone(sonames), "libcudnn.so."+major)
+	}
+	p, err := h.resolver().Host()
+	if err != nil {
+		return err
+	}
+	var caller *ldso.Object
+	for _, lib := range []string{"libtensorflow_framework.so.2", "libtensorflow_cc.so.2", "python/_pywrap_tensorflow_internal.so"} {
+		if o, err := p.Open(b.Path+"/"+lib, nil, ldso.Global); err != nil {
+			return err
+		} else if o != nil {
+			caller = o
+		}
+	}
+	if caller == nil {
+		return nil
+	}
+	p.Missing = nil
+	for _, name := range sonames {
+		if _, err := p.Open(name, caller, ldso.Local); err != nil {
+			return err
+		}
+	}
+	b.take(h, p, s)
+	b.Missing = b.absent(h, p, s)
+	return nil
+}
