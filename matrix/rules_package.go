@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/probe"
@@ -98,14 +99,25 @@ func (b *build) asks(name string) string {
 	return ""
 }
 
-// wanted is the exact version that the build's metadata pins; else every patch of the one it was built with.
+// wanted is what to install: the exact version that the build's metadata pins, else the range that its release asks
+// for, else every patch of the one it was built with.
 func (b *build) wanted(name string, built Version) string {
-	return cmpOr(b.Requires[name], built.String()+".*")
+	if exact := b.Requires[name]; exact != "" {
+		return exact
+	}
+	if asked := b.asks(name); asked != "" {
+		return asked
+	}
+	return built.String() + ".*"
 }
 
 // packagePin is the pin of one wheel that nothing else depends on.
 func packagePin(name, version string) []Pin {
-	spec := fmt.Sprintf("%q", name+"=="+version)
+	spec := name + version
+	if !strings.ContainsAny(version[:1], "<>=") {
+		spec = name + "==" + version
+	}
+	spec = strconv.Quote(spec)
 	return []Pin{{Package: name, Version: version, Why: "what the build was made with; keeps the driver",
 		Commands: map[string]string{"pip": "pip install --no-deps " + spec, "uv": "uv pip install --no-deps " + spec}}}
 }
