@@ -39,8 +39,8 @@ lint:
 golden:
 	go test $(LAZY) ./report ./matrix ./cmd/... -update
 
-bench: build
-	./examples/bench.sh
+bench:
+	go test $(LAZY) -run none -bench . -benchtime 40x ./cmd/cudacompat
 
 clean:
 	rm -rf bin

@@ -11,7 +11,11 @@ const fromReport = "collect_env report"
 // reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
 // them when they paste: quote marks before it, full-width colons, a lost colon.
 var reportLine = regexp.MustCompile(`(?i)^[\s>*` + "`" + `-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
-	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|Nvidia driver version)\s*(?:[:：]|\s)\s*(.*?)\s*$`)
+	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|Nvidia driver version)\s*([:：]|\s)\s*(.*?)\s*$`)
+
+// closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
+// read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
+var closedLine = regexp.MustCompile(`(?:[:：\s](?:True|False|None|N/A|Could not collect|1\d\.\d)|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\))\s*$`)
 
 var (
 	reportGPU     = regexp.MustCompile(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
@@ -26,8 +30,12 @@ var (
 // parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
 // or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.
 func parseCollectEnv(text string) Facts {
-	r := &pasted{torch: Build{Name: "torch", From: fromReport}}
+	r := &pasted{torch: Build{Name: "torch", From: fromReport}, seen: map[string]bool{}}
 	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(line, "\n") && !closedLine.MatchString(line) {
+			r.cut = r.matters(line)
+			break
+		}
 		r.read(strings.TrimRight(line, "\r\n"))
 	}
 	return r.facts()
@@ -39,7 +47,15 @@ type pasted struct {
 	torch    Build
 	python   string
 	packages []Package
-	listing  bool // inside the list of GPUs
+	listing  bool            // inside the list of GPUs
+	seen     map[string]bool // the keys of its lines, in lower case
+	cut      bool            // its last line may lack its end, and was not read
+}
+
+// matters says whether a line would be read.
+func (r *pasted) matters(line string) bool {
+	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
+		reportNotFor.MatchString(line) || r.listing && reportGPU.MatchString(line)
 }
 
 func (r *pasted) read(line string) {
@@ -57,8 +73,13 @@ func (r *pasted) read(line string) {
 		return
 	}
 	if m := reportLine.FindStringSubmatch(line); m != nil {
+		key := strings.ToLower(m[1])
+		if key == "os" && strings.TrimSpace(m[2]) == "" {
+			return // a sentence that begins so
+		}
 		r.listing = false
-		r.field(strings.ToLower(m[1]), m[2])
+		r.seen[key] = true
+		r.field(key, m[3])
 		return
 	}
 	if r.listing {
@@ -71,7 +92,7 @@ func (r *pasted) field(key, value string) {
 	said := value != "" && value != "Could not collect" && value != "N/A"
 	switch key {
 	case "pytorch version":
-		if said && r.torch.Version == "" {
+		if said && r.torch.Version == "" && leadVersion.MatchString(value) {
 			r.torch.Version = strings.Fields(value)[0]
 			r.Observed.Imported = true
 		}
@@ -87,8 +108,9 @@ func (r *pasted) field(key, value string) {
 			r.arch(value)
 		}
 	case "libc version":
-		r.System.Libc = strings.TrimPrefix(value, "glibc-")
-		r.System.LibcFrom = fromReport
+		if v := leadVersion.FindString(strings.TrimPrefix(value, "glibc-")); v != "" {
+			r.System.Libc, r.System.LibcFrom = v, fromReport
+		}
 	case "python version":
 		r.python = leadVersion.FindString(value)
 	case "python platform":
@@ -184,8 +206,23 @@ func (r *pasted) facts() Facts {
 		}
 		f.Environments = []Environment{{Python: r.python, Builds: []Build{r.torch}, Packages: r.packages}}
 	}
+	if len(r.seen) > 0 {
+		f.Probes = []Status{r.status()}
+	}
 	f.Complete()
 	return f
+}
+
+// status says whether the report is whole, as far as can be seen.
+func (r *pasted) status() Status {
+	s := Status{Name: "collect-env", Status: "ok"}
+	switch {
+	case r.cut:
+		s.Status, s.Error = "failed", fromReport+": the last line may be cut off and was not read"
+	case r.seen["pytorch version"] && !r.seen["nvidia driver version"]:
+		s.Status, s.Error = "failed", fromReport+`: no line "Nvidia driver version" in it; is it cut off?`
+	}
+	return s
 }
 
 // twoParts is "12.4" of "12.4.131": nvcc's and cudart's third part is the component's build.

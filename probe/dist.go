@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -47,8 +48,9 @@ var companions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|torch|torchvision|torch
 	`tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-(plugin|pjrt)|flash-attn|xformers|bitsandbytes|vllm|deepspeed|` +
 	`onnxruntime-gpu|cupy-cuda.*|transformer-engine.*)$`)
 
-// distributions lists the companions installed in dir by the names of their dist-info directories, such as
-// nvidia_nccl_cu12-2.27.5.dist-info and torch-2.9.0+cu126.dist-info.
+// distributions lists the companions installed in dir by the names of their metadata directories, such as
+// nvidia_nccl_cu12-2.27.5.dist-info, torch-2.9.0+cu126.dist-info and, from distributions' packages,
+// numpy-1.24.2.egg-info or PyYAML-6.0-py3.11.egg-info.
 func distributions(h *Host, dir string, failed *errorList) []Package {
 	entries, err := h.ReadDir(dir)
 	if err != nil {
@@ -57,11 +59,13 @@ func distributions(h *Host, dir string, failed *errorList) []Package {
 	}
 	var dists []Package
 	for _, e := range entries {
-		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
-		if !ok {
+		stem, isDist := strings.CutSuffix(e.Name(), ".dist-info")
+		stem, isEgg := strings.CutSuffix(stem, ".egg-info")
+		if !isDist && !isEgg {
 			continue
 		}
 		name, version, ok := strings.Cut(stem, "-")
+		version, _, _ = strings.Cut(version, "-py")
 		if name = normalName(name); ok && companions.MatchString(name) {
 			dists = append(dists, Package{Name: name, Version: version, Path: path.Join(dir, e.Name())})
 		}
@@ -89,6 +93,7 @@ func (s *site) dist(name string) *Package {
 type metadata struct {
 	version  string
 	requires map[string]string // exact pins that hold on Linux without an extra, name to version
+	python   string            // CPython ABI by the wheel's tag, as Build.Python
 	glibc    string            // least glibc by the wheel's tags
 	pip      bool              // installed by pip or uv, not by conda
 }
@@ -100,45 +105,71 @@ type metadata struct {
 //	Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"
 var requirement = regexp.MustCompile(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?==([^);,\s]+)\)?(.*)$`)
 
+// elsewhere matches markers of requirements that do not hold for a plain installation on Linux.
+var elsewhere = regexp.MustCompile(`\bextra\s*==|==\s*['"](?i:windows|win32|darwin|cygwin)['"]`)
+
 var metadataVersion = regexp.MustCompile(`(?m)^Version: (\S+)\s*$`)
 
 // readMetadata reads METADATA, WHEEL and INSTALLER of one dist-info directory.
 func readMetadata(h *Host, dist *Package) (metadata, error) {
-	m := metadata{version: dist.Version, requires: map[string]string{}}
+	var failed errorList
 	data, err := h.ReadFile(dist.Path + "/METADATA")
-	if err != nil {
-		return m, err
-	}
-	if v := metadataVersion.FindSubmatch(data); v != nil {
-		m.version = string(v[1])
-	} else {
+	version, requires := parseMetadata(data)
+	switch {
+	case err == nil && version == "":
 		err = damaged(dist.Path+"/METADATA", "no Version in it")
+	case absent(err) && strings.HasSuffix(dist.Path, ".dist-info"):
+		err = damaged(dist.Path, "no METADATA in it")
 	}
-	for _, r := range requirement.FindAllSubmatch(data, -1) {
-		if marker := r[3]; !bytes.Contains(marker, []byte("extra ==")) && !bytes.Contains(marker, []byte(`"Windows"`)) {
-			m.requires[normalName(string(r[1]))] = string(r[2])
-		}
-	}
-	wheel, _ := h.ReadFile(dist.Path + "/WHEEL")
-	m.glibc = parseWheelGlibc(wheel)
-	installer, _ := h.ReadLine(dist.Path + "/INSTALLER")
+	failed.add(err)
+	m := metadata{version: cmp.Or(version, dist.Version), requires: requires}
+	wheel, err := h.ReadFile(dist.Path + "/WHEEL")
+	failed.add(err)
+	m.python, m.glibc = parseWheel(wheel)
+	installer, err := h.ReadLine(dist.Path + "/INSTALLER")
+	failed.add(err)
 	m.pip = installer == "pip" || installer == "uv"
-	return m, err
+	return m, failed.err()
 }
 
-var wheelTag = regexp.MustCompile(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
+// parseMetadata reads a wheel's version and exact pins out of METADATA's header, which an empty line ends: the
+// description below it may hold anything.
+func parseMetadata(data []byte) (version string, requires map[string]string) {
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	header, _, _ := bytes.Cut(data, []byte("\n\n"))
+	if m := metadataVersion.FindSubmatch(header); m != nil {
+		version = string(m[1])
+	}
+	requires = map[string]string{}
+	for _, m := range requirement.FindAllSubmatch(header, -1) {
+		if !elsewhere.Match(m[3]) {
+			requires[normalName(string(m[1]))] = string(m[2])
+		}
+	}
+	return version, requires
+}
 
-// parseWheelGlibc reads the least glibc out of WHEEL's tags, "Tag: cp312-cp312-manylinux_2_28_x86_64" (PEP 600;
-// manylinux1, 2010 and 2014 are 2.5, 2.12 and 2.17). A plain linux_x86_64 tag says nothing.
-func parseWheelGlibc(data []byte) string {
-	m := wheelTag.FindSubmatch(data)
-	if m == nil {
-		return ""
+var (
+	wheelPython   = regexp.MustCompile(`(?m)^Tag: cp(\d)(\d+)-cp\d+(t?)-`)
+	wheelPlatform = regexp.MustCompile(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
+)
+
+// parseWheel reads the CPython ABI and the least glibc out of WHEEL's tags, "Tag: cp312-cp312-manylinux_2_28_x86_64"
+// (PEP 600; manylinux1, 2010 and 2014 are 2.5, 2.12 and 2.17). Several tags are alternatives, the one of the oldest
+// glibc written first. A plain linux_x86_64 tag says nothing of glibc, abi3 and none nothing of Python's.
+func parseWheel(data []byte) (python, glibc string) {
+	if m := wheelPython.FindSubmatch(data); m != nil {
+		python = string(m[1]) + "." + string(m[2]) + string(m[3])
 	}
-	if m[2] != nil {
-		return string(m[2]) + "." + string(m[3])
+	m := wheelPlatform.FindSubmatch(data)
+	switch {
+	case m == nil:
+	case m[2] != nil:
+		glibc = string(m[2]) + "." + string(m[3])
+	default:
+		glibc = map[string]string{"1": "2.5", "2010": "2.12", "2014": "2.17"}[string(m[1])]
 	}
-	return map[string]string{"1": "2.5", "2010": "2.12", "2014": "2.17"}[string(m[1])]
+	return python, glibc
 }
 
 var extensionTag = regexp.MustCompile(`\.cpython-(\d)(\d+)(t?)-`)

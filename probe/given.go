@@ -10,7 +10,7 @@ import (
 // Given reads facts that were taken elsewhere: facts or a report as JSON, or a collect_env report as text. Text in
 // which nothing is found gives empty Facts.
 func Given(data []byte) (Facts, error) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\uFEFF")), " \t\r\n")
 	if !bytes.HasPrefix(data, []byte("{")) {
 		return parseCollectEnv(string(data)), nil
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -156,7 +157,7 @@ func (h *Host) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, textCap+1))
+	data, err := readAll(f, textCap+1)
 	if err == nil && len(data) > textCap {
 		err = fmt.Errorf("larger than %d MiB", textCap>>20)
 	}
@@ -164,6 +165,17 @@ func (h *Host) ReadFile(name string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: plain(err)}
 	}
 	return data, nil
+}
+
+// readAll reads at most limit bytes of a file; the size that it claims spares growing, and is not trusted.
+func readAll(f *os.File, limit int64) ([]byte, error) {
+	var claimed int64
+	if info, err := f.Stat(); err == nil {
+		claimed = info.Size()
+	}
+	data := bytes.NewBuffer(make([]byte, 0, min(claimed, limit)+bytes.MinRead))
+	_, err := data.ReadFrom(io.LimitReader(f, limit))
+	return data.Bytes(), err
 }
 
 // ReadLine reads a file of one line, such as those of /sys, without the line's end.

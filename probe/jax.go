@@ -1,6 +1,9 @@
 package probe
 
-import "regexp"
+import (
+	"cmp"
+	"regexp"
+)
 
 var jaxPlugin = regexp.MustCompile(`^jax-cuda(\d+)-plugin$`)
 
@@ -19,7 +22,7 @@ func jaxBuild(h *Host, s *site) (*Build, error) {
 	if m.pip {
 		b.Origin = "wheel"
 	}
-	b.Python = extensionPython(h, s.dir+"/jaxlib/*.cpython-*.so")
+	b.Python = cmp.Or(extensionPython(h, s.dir+"/jaxlib/*.cpython-*.so"), m.python)
 	if local := jaxLocal.FindStringSubmatch(jaxlib.Version); local != nil {
 		b.Accelerator, b.CUDA, b.CuDNN = "cuda", local[1], local[2]+"."+local[3]
 	}

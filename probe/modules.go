@@ -103,7 +103,7 @@ func decompress(r io.Reader, name string) (io.Reader, func(), error) {
 // searchStream returns the first match's first group in at most limit bytes of r, in flat memory. The pattern is
 // tried only where its literal occurs, which is far cheaper; a match longer than overlap bytes can be missed.
 func searchStream(r io.Reader, literal string, pattern *regexp.Regexp, limit int64) (string, error) {
-	const chunk, overlap = 1 << 20, 256
+	const chunk, overlap = 256 << 10, 256
 	buf := make([]byte, 0, chunk+overlap)
 	r = io.LimitReader(r, limit)
 	for {

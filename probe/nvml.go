@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -55,23 +57,49 @@ func startNVML(ctx context.Context, h *Host, opt Options) func() *answer {
 	if limit == 0 {
 		limit = nvmlTimeout(h)
 	}
-	done := make(chan *answer, 1)
-	go func() {
-		if served {
-			done <- askChild(ctx, limit)
-		} else {
-			a := askNVML()
-			done <- &a
-		}
-	}()
-	return func() *answer {
-		select {
-		case a := <-done:
-			return a
-		case <-time.After(limit + time.Second): // in-process, or a child that cannot even be waited for
-			return late(limit)
-		}
+	ask, patience := askHere, limit
+	if served {
+		child := ctx
+		ask = func() *answer { return askChild(child, h.Env, limit) }
+		ctx, patience = context.WithoutCancel(ctx), limit+time.Second // a child that is late is ended first
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	done := make(chan *answer, 1)
+	go func() { done <- ask() }()
+	return func() *answer {
+		defer cancel()
+		return await(ctx, done, limit)
+	}
+}
+
+// await waits for the answer; one that is there counts even where the files took longer than NVML was given.
+func await(ctx context.Context, done <-chan *answer, limit time.Duration) *answer {
+	select {
+	case a := <-done:
+		return a
+	default:
+	}
+	select {
+	case a := <-done:
+		return a
+	case <-ctx.Done():
+		return late(limit)
+	}
+}
+
+// askHere asks NVML in this process, for programs that do not call ServeNVML.
+func askHere() *answer {
+	a := askNVML()
+	a.note("asked in this program's own process, which a fault in the driver's library would end")
+	return &a
+}
+
+// note adds a clause to the message.
+func (a *answer) note(clause string) {
+	if a.NVML.Message != "" {
+		a.NVML.Message += "; "
+	}
+	a.NVML.Message += clause
 }
 
 // nvmlTimeout is 10 s and 4 s more for each NVIDIA device: without persistence mode every GPU is initialised anew,
@@ -87,8 +115,9 @@ func late(limit time.Duration) *answer {
 }
 
 // askChild asks NVML in a child process, so that a crash, a missing symbol or a hang in the driver's library is a
-// fact and not this program's end. A child that cannot be killed is left behind.
-func askChild(ctx context.Context, limit time.Duration) *answer {
+// fact and not this program's end. A child that cannot be killed is left behind. The child gets env, where
+// LD_LIBRARY_PATH says which library is asked; nil is this process's own.
+func askChild(ctx context.Context, env map[string]string, limit time.Duration) *answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	self, err := os.Executable()
@@ -98,6 +127,9 @@ func askChild(ctx context.Context, limit time.Duration) *answer {
 	var out, errs bytes.Buffer
 	cmd := exec.Command(self, nvmlArg)
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		return &answer{NVML: NVML{Status: "crashed", Message: "cannot start the child process: " + err.Error()}}
@@ -115,13 +147,13 @@ func askChild(ctx context.Context, limit time.Duration) *answer {
 // abandon ends a child that is late. State D after that is proof that the driver hangs: nothing can end such a
 // process, so it is left behind.
 func abandon(child *os.Process, exited <-chan error, limit time.Duration) *answer {
-	stuck := processState(child.Pid) == "D"
+	stuck := hangsInKernel(child.Pid)
 	_ = child.Kill()
 	select {
 	case <-exited:
 		stuck = false
 	case <-time.After(500 * time.Millisecond):
-		stuck = stuck && processState(child.Pid) == "D"
+		stuck = stuck && hangsInKernel(child.Pid)
 	}
 	if stuck {
 		return &answer{NVML: NVML{Status: "stuck", Message: fmt.Sprintf("NVML hangs in the kernel (process %d, state D, for %s)", child.Pid, limit)}}
@@ -129,13 +161,19 @@ func abandon(child *os.Process, exited <-chan error, limit time.Duration) *answe
 	return late(limit)
 }
 
-// processState reads the one-letter state of /proc/PID/stat: "4711 (cudacompat) D 1 …".
-func processState(pid int) string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(data), ") ")
+// hangsInKernel says whether a thread of the process is in state D. The thread that asks NVML need not be the first,
+// whose state /proc/PID/stat shows.
+func hangsInKernel(pid int) bool {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return slices.ContainsFunc(stats, func(name string) bool {
+		data, err := os.ReadFile(name)
+		return err == nil && threadState(string(data)) == "D"
+	})
+}
+
+// threadState is the one-letter state in a stat file of /proc: "4711 (cudacompat) D 1 …". A name may hold anything.
+func threadState(stat string) string {
+	_, rest, _ := strings.Cut(stat[strings.LastIndexByte(stat, ')')+1:], " ")
 	state, _, _ := strings.Cut(rest, " ")
 	return state
 }
@@ -157,8 +195,8 @@ func childAnswer(out []byte, errs string, exit error) *answer {
 	return &answer{NVML: NVML{Status: "crashed", Message: "the child that asked NVML died: " + why}}
 }
 
-// lastLine is the loader's complaint, "…: symbol lookup error: …: undefined symbol: nvmlInit_v2"; a Go traceback's
-// first line says more than its last.
+// lastLine is the loader's complaint, "undefined symbol: nvmlInit_v2" of "PROGRAM: symbol lookup error: PROGRAM:
+// undefined symbol: nvmlInit_v2", without this program's path; a Go traceback's first line says more than its last.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines {
@@ -166,11 +204,16 @@ func lastLine(text string) string {
 			return line
 		}
 	}
-	return lines[len(lines)-1]
+	last := lines[len(lines)-1]
+	return last[max(strings.LastIndex(last, "undefined symbol:"), 0):]
 }
 
 // apply writes NVML's answer over what the files said: it speaks for the running driver.
 func (a *answer) apply(f *Facts) {
+	if a.Driver != "" && !driverVersion.MatchString(a.Driver) {
+		a.note(fmt.Sprintf("%q is not a driver version", a.Driver))
+		a.Driver = ""
+	}
 	f.Driver.NVML = a.NVML
 	if a.Driver != "" && f.Driver.Version == "" {
 		f.Driver.Version, f.Driver.From = a.Driver, "NVML"

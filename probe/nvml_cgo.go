@@ -28,7 +28,10 @@ func askNVML() answer {
 		a.Driver = version
 	}
 	a.CUDA = cudaOf(lib, has)
-	a.GPUs = gpusOf(lib, has)
+	var trouble string
+	if a.GPUs, trouble = gpusOf(lib, has); trouble != "" {
+		a.note(trouble)
+	}
 	return a
 }
 
@@ -69,21 +72,30 @@ func cudaOf(lib nvml.Interface, has func(string) bool) string {
 	return ""
 }
 
-func gpusOf(lib nvml.Interface, has func(string) bool) []GPU {
+// maxGPUs is far above any machine; a library that counts more is broken.
+const maxGPUs = 1024
+
+// gpusOf lists the GPUs that this process may see, and says what kept it from seeing one.
+func gpusOf(lib nvml.Interface, has func(string) bool) (gpus []GPU, trouble string) {
 	if !has("nvmlDeviceGetCount_v2") || !has("nvmlDeviceGetHandleByIndex_v2") {
-		return nil
+		return nil, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"
 	}
 	count, ret := lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return nil
+		return nil, fmt.Sprintf("GPUs could not be counted (NVML %d)", int(ret))
 	}
-	var gpus []GPU
+	if count < 0 || count > maxGPUs {
+		return nil, fmt.Sprintf("NVML counts %d GPUs", count)
+	}
 	for i := range count {
-		if device, ret := lib.DeviceGetHandleByIndex(i); ret == nvml.SUCCESS {
-			gpus = append(gpus, gpuOf(device, has))
+		device, ret := lib.DeviceGetHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			trouble = fmt.Sprintf("GPU %d cannot be asked (NVML %d)", i, int(ret))
+			continue
 		}
+		gpus = append(gpus, gpuOf(device, has))
 	}
-	return gpus
+	return gpus, trouble
 }
 
 // gpuOf asks for what identifies a model, and for nothing that identifies the board: no serial number, no UUID.
@@ -93,12 +105,12 @@ func gpuOf(device nvml.Device, has func(string) bool) GPU {
 		gpu.Name = name
 	}
 	if has("nvmlDeviceGetCudaComputeCapability") {
-		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS {
+		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS && 0 < major && major < 100 && 0 <= minor && minor < 10 {
 			gpu.Capability = fmt.Sprintf("%d.%d", major, minor)
 		}
 	}
 	if has("nvmlDeviceGetPciInfo_v3") {
-		if pci, ret := device.GetPciInfo(); ret == nvml.SUCCESS {
+		if pci, ret := device.GetPciInfo(); ret == nvml.SUCCESS && pci.Bus <= 0xff && pci.Device <= 0x1f {
 			gpu.Bus = fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device)
 			gpu.PCIID = strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
 		}

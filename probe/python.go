@@ -1,8 +1,10 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,7 +33,7 @@ func readEnvironments(h *Host, opt Options) (found, error) {
 	var failed errorList
 	seen := map[string]int{} // a prefix's first site directory → its index in environments, -1 when it holds nothing
 	for _, c := range candidates(h, opt) {
-		for _, p := range prefixesAt(h, c.root) {
+		for _, p := range prefixesAt(h, c.root, &failed) {
 			if c.python != "" && !strings.HasPrefix(p.python+".", c.python+".") {
 				continue
 			}
@@ -74,25 +76,25 @@ func (l errorList) err() error {
 	return fmt.Errorf("%s", strings.Join(l, "; "))
 }
 
-// key tells two ways to the same prefix apart from two prefixes.
+// key is one for all ways to the same prefix. Sites would not do: environments can share the system's.
 func (p prefix) key(h *Host) string {
-	if len(p.sites) == 0 {
-		return p.path
+	real, err := h.Resolve(p.path)
+	if err != nil {
+		real = p.path
 	}
-	last := p.sites[len(p.sites)-1]
-	if real, err := h.Resolve(last); err == nil {
-		last = real
-	}
-	return last + " " + p.python
+	return real + " " + p.python
 }
 
 // candidates lists where to look, best first: a place listed twice keeps the marks of both.
 func candidates(h *Host, opt Options) []candidate {
 	var list []candidate
-	for _, root := range opt.Envs {
-		list = append(list, candidate{root: strings.TrimSuffix(path.Clean(root), "/bin/python"), named: true})
+	for _, name := range opt.Envs {
+		c := namedPython(h, name)
+		c.named = true
+		list = append(list, c)
 	}
 	if c, ok := activePython(h); ok {
+		c.active = true
 		list = append(list, c)
 	}
 	for _, root := range knownRoots(h) {
@@ -101,16 +103,32 @@ func candidates(h *Host, opt Options) []candidate {
 	return list
 }
 
+// namedPython is what --env names: a prefix, or the interpreter in its bin directory. On this machine a relative path
+// counts from the working directory.
+func namedPython(h *Host, name string) candidate {
+	if abs, err := filepath.Abs(name); err == nil && h.Root == "/" {
+		name = abs
+	}
+	name = path.Clean("/" + name)
+	if path.Base(path.Dir(name)) == "bin" && strings.HasPrefix(path.Base(name), "python") {
+		if c, ok := pythonPrefix(h, name); ok {
+			return c
+		}
+		name = path.Dir(path.Dir(name)) // its links may lead out of the tree
+	}
+	return candidate{root: name}
+}
+
 // activePython finds the environment that `python3` starts in this process's environment.
 func activePython(h *Host) (candidate, bool) {
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
-		if root := h.Var(name); path.IsAbs(root) && h.Exists(root) {
-			return candidate{root: root, active: true}, true
+		if root := h.Var(name); path.IsAbs(root) && isPrefix(h, root) {
+			return candidate{root: root}, true
 		}
 	}
 	for _, dir := range splitPath(h.Var("PATH")) {
-		if h.Exists(path.Join(dir, "python3")) {
-			return pythonPrefix(h, dir)
+		if c, ok := pythonPrefix(h, path.Join(dir, "python3")); ok {
+			return c, true
 		}
 	}
 	return candidate{}, false
@@ -118,25 +136,39 @@ func activePython(h *Host) (candidate, bool) {
 
 var pythonBinary = regexp.MustCompile(`^python(\d+\.\d+t?)$`)
 
-// pythonPrefix finds the prefix of dir/python3 as CPython does: pyvenv.cfg beside the name as it was called, else
-// where its links end. A pyenv shim is a script; its version stands in a file.
-func pythonPrefix(h *Host, dir string) (candidate, bool) {
-	if path.Base(dir) == "shims" {
-		version, err := h.ReadLine(path.Join(path.Dir(dir), "version"))
-		return candidate{root: path.Join(path.Dir(dir), "versions", version), active: true}, err == nil
+// pythonPrefix finds the prefix of an interpreter as CPython does: pyvenv.cfg beside the name as it was called, else
+// where its links end.
+func pythonPrefix(h *Host, binary string) (candidate, bool) {
+	if path.Base(path.Dir(binary)) == "shims" {
+		return pyenvPrefix(h, path.Dir(path.Dir(binary)))
 	}
-	if h.Exists(path.Join(dir, "../pyvenv.cfg")) {
-		return candidate{root: path.Dir(dir), active: true}, true
-	}
-	real, err := h.Resolve(path.Join(dir, "python3"))
+	real, err := h.Resolve(binary)
 	if err != nil {
 		return candidate{}, false
 	}
-	c := candidate{root: path.Dir(path.Dir(real)), active: true}
+	if root := path.Dir(path.Dir(binary)); h.Exists(path.Join(root, "pyvenv.cfg")) {
+		return candidate{root: root}, true
+	}
+	c := candidate{root: path.Dir(path.Dir(real))}
 	if m := pythonBinary.FindStringSubmatch(path.Base(real)); m != nil {
 		c.python = m[1]
 	}
 	return c, true
+}
+
+// pyenvPrefix is what pyenv's shims start, which are scripts: the version named in a file, "3.11.7", "3.11" for the
+// newest of its releases, or "system" for the next python3 on PATH.
+func pyenvPrefix(h *Host, root string) (candidate, bool) {
+	version, err := h.ReadLine(path.Join(root, "version"))
+	if err != nil {
+		return candidate{}, false
+	}
+	dir := path.Join(root, "versions", version)
+	if newest := h.Glob(dir + ".*"); !h.Exists(dir) && len(newest) > 0 {
+		slices.SortFunc(newest, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+		dir = newest[len(newest)-1]
+	}
+	return candidate{root: dir}, isPrefix(h, dir)
 }
 
 // bases are the directories under which people put environments.
@@ -152,6 +184,7 @@ func knownRoots(h *Host) []string {
 		for _, base := range h.Glob(pattern) {
 			roots = append(roots, withInner(base)...)
 			roots = append(roots, h.Glob(base+"/.pyenv/versions/*")...)
+			roots = append(roots, h.Glob(base+"/.conda/envs/*")...)
 			roots = append(roots, base+"/.local")
 			for _, child := range subdirs(h, base) {
 				roots = append(roots, withInner(child)...)
@@ -185,14 +218,14 @@ func isPrefix(h *Host, root string) bool {
 
 // IsEnvironment says whether a Python environment stands at root.
 func (h *Host) IsEnvironment(root string) bool {
-	return isPrefix(h, strings.TrimSuffix(path.Clean(root), "/bin/python"))
+	return isPrefix(h, namedPython(h, root).root)
 }
 
 // prefixesAt finds the Python installations in root, one for each version.
-func prefixesAt(h *Host, root string) []prefix {
+func prefixesAt(h *Host, root string, failed *errorList) []prefix {
 	var list []prefix
 	for _, version := range pythonVersions(h, root) {
-		if p := (prefix{path: root, python: version, kind: "system"}); p.fill(h) {
+		if p := (prefix{path: root, python: version, kind: "system"}); p.fill(h, failed) {
 			list = append(list, p)
 		}
 	}
@@ -213,7 +246,7 @@ func pythonVersions(h *Host, root string) []string {
 }
 
 // fill finds out the prefix's kind, full version and site directories; false says that it belongs to another one.
-func (p *prefix) fill(h *Host) bool {
+func (p *prefix) fill(h *Host, failed *errorList) bool {
 	if p.path == "/usr/local" && h.Exists("/usr/bin/python"+p.python) && !h.Exists("/usr/local/bin/python"+p.python) {
 		return false // the distribution's Python, which installs there
 	}
@@ -221,23 +254,34 @@ func (p *prefix) fill(h *Host) bool {
 	switch {
 	case h.Exists(p.path + "/pyvenv.cfg"):
 		p.kind = "venv"
-		p.venv(h)
+		failed.add(p.venv(h))
 	case h.Exists(p.path + "/conda-meta"):
 		p.kind = "conda"
-		if full := condaVersion(h, p.path, "python"); full != "" {
+		if full := condaVersion(h, p.path, "python"); shortPython(full) == p.python {
 			p.python = full
 		}
 	case path.Base(p.path) == ".local":
 		p.kind = "user"
 	case p.path == "/usr":
-		p.sites = append(siteDirs(h, "/usr/local", p.python), p.sites...)
-		if h.Exists("/usr/local/bin/python" + p.python) {
-			p.sites = slices.DeleteFunc(p.sites, func(s string) bool {
-				return strings.HasPrefix(s, "/usr/local/") && path.Base(s) == "site-packages"
-			})
-		}
+		p.sites = systemSites(h, p.path, p.python)
 	}
 	return true
+}
+
+// systemSites are the package directories of an installation; the distribution's Python, in /usr, looks in /usr/local
+// first, where another Python may stand that owns site-packages there.
+func systemSites(h *Host, root, python string) []string {
+	sites := siteDirs(h, root, python)
+	if root != "/usr" {
+		return sites
+	}
+	sites = append(siteDirs(h, "/usr/local", python), sites...)
+	if h.Exists("/usr/local/bin/python" + python) {
+		sites = slices.DeleteFunc(sites, func(s string) bool {
+			return strings.HasPrefix(s, "/usr/local/") && path.Base(s) == "site-packages"
+		})
+	}
+	return sites
 }
 
 // siteDirs lists the package directories under root for one Python version, each once: lib64 is a link in venvs and
@@ -262,25 +306,26 @@ var pyvenvField = regexp.MustCompile(`(?m)^\s*([\w-]+)\s*=\s*(.*?)\s*$`)
 
 // venv reads pyvenv.cfg: lines such as "home = /usr/bin", "version = 3.12.3" (uv: "version_info = 3.12.3") and
 // "include-system-site-packages = false".
-func (p *prefix) venv(h *Host) {
+//
+// Of a Python that was replaced a lib directory may be left, which the file does not speak of.
+func (p *prefix) venv(h *Host) error {
 	data, err := h.ReadFile(p.path + "/pyvenv.cfg")
 	if err != nil {
-		return
+		return err
 	}
 	fields := map[string]string{}
 	for _, m := range pyvenvField.FindAllStringSubmatch(string(data), -1) {
-		fields[m[1]] = m[2]
+		fields[strings.ToLower(m[1])] = m[2]
+	}
+	if strings.EqualFold(fields["include-system-site-packages"], "true") {
+		p.sites = append(p.sites, systemSites(h, path.Dir(path.Clean(fields["home"])), p.python)...)
 	}
 	for _, full := range []string{fields["version"], fields["version_info"]} {
-		if m := threeParts.FindString(full); m != "" && !strings.HasSuffix(p.python, "t") {
+		if m := threeParts.FindString(full); m != "" && shortPython(m) == p.python {
 			p.python = m
 		}
 	}
-	if fields["include-system-site-packages"] == "true" {
-		short := shortPython(p.python)
-		p.sites = append(p.sites, siteDirs(h, path.Dir(fields["home"]), short)...)
-		p.sites = append(p.sites, siteDirs(h, "/usr/local", short)...)
-	}
+	return nil
 }
 
 // shortPython is "3.12" of "3.12.3".
@@ -294,10 +339,10 @@ func shortPython(full string) string {
 // withUserSite puts the user's own packages before the system's, as the running user's `python3` does.
 func withUserSite(h *Host, p prefix, c candidate) []string {
 	home := h.Var("HOME")
-	if !c.active || p.kind != "system" || home == "" {
+	if !c.active || p.kind == "venv" || home == "" {
 		return p.sites
 	}
-	user := home + "/.local/lib/python" + p.python + "/site-packages"
+	user := home + "/.local/lib/python" + shortPython(p.python) + "/site-packages"
 	if !h.Exists(user) {
 		return p.sites
 	}

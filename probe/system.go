@@ -115,19 +115,11 @@ const libcCap = 16 << 20
 
 // parseLibcBanner finds "GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36." in libc.so.6.
 func parseLibcBanner(r io.ReaderAt) string {
-	data, err := io.ReadAll(io.NewSectionReader(r, 0, libcCap))
+	version, err := searchStream(io.NewSectionReader(r, 0, libcCap), "GNU C Library ", libcBanner, libcCap)
 	if err != nil {
 		return ""
 	}
-	at := bytes.Index(data, []byte("GNU C Library "))
-	if at < 0 {
-		return ""
-	}
-	m := libcBanner.FindSubmatch(data[at:min(at+256, len(data))])
-	if m == nil {
-		return ""
-	}
-	return string(m[1])
+	return version
 }
 
 // containerKind names the container runtime by the marks that each leaves, or says "" for a host.

@@ -22,7 +22,6 @@ func tensorflowBuild(h *Host, s *site) (*Build, error) {
 		return nil, damaged(name, err.Error())
 	}
 	b.Path, b.From = dir, name
-	b.Python = extensionPython(h, dir+"/python/_pywrap_tensorflow_common.cpython-*.so")
 	if s.conda != "" && condaFind(h, s.conda, "tensorflow") != nil {
 		b.Origin = "conda-forge"
 	}
@@ -43,7 +42,7 @@ func (b *Build) tensorflowDist(h *Host, s *site) error {
 		}
 		b.Version = dist.Version
 		m, err := readMetadata(h, dist)
-		b.Requires, b.Glibc = m.requires, m.glibc
+		b.Requires, b.Python, b.Glibc = m.requires, m.python, m.glibc
 		if b.Origin == "" && m.pip {
 			b.Origin = "wheel"
 		}

@@ -4,11 +4,16 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"cudacompat/probe"
 )
 
 func main() {
-	probe.ServeNVML() // first: in the child that asks NVML it does not return
+	// A run allocates a few megabytes and ends: collecting them costs more than they do. The limit holds where a run
+	// is larger than that.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(24 << 20)
+	probe.ServeNVML() // first of all work: in the child that asks NVML it does not return
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
