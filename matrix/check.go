@@ -13,10 +13,11 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	if len(targets) == 0 {
 		targets = []Target{{}}
 	}
-	v := Verdict{Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{}, Suppressed: []Suppressed{}}
+	v := Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{}, Suppressed: []Suppressed{}}
 	inconclusive := false
 	for _, target := range targets {
 		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v, failed: map[string]bool{}}
+		v.Judged = append(v.Judged, j.judged())
 		j.rules()
 		inconclusive = j.answers() || inconclusive
 	}
@@ -47,6 +48,15 @@ func (j *judgement) rules() {
 			}
 		}
 	}
+}
+
+// judged is the machine in a few words.
+func (m *machine) judged() Judged {
+	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from, GPUs: []string{}}
+	for _, g := range m.gpus {
+		list.GPUs = append(list.GPUs, g.label)
+	}
+	return list
 }
 
 // silenced says that a cause of this rule has been found already, for the machine or for this subject.
@@ -186,6 +196,11 @@ func (v *Verdict) Count(s Severity) int {
 		}
 	}
 	return n
+}
+
+// Fires says whether a rule has an unwaived finding.
+func (v *Verdict) Fires(rule string) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
 }
 
 // waive moves waived findings aside; they stay in the verdict.

@@ -17,7 +17,7 @@ func (m *machine) driverPins(cuda Version) []Pin {
 		return nil
 	}
 	why := "needs a reboot"
-	if m.f.System.Container != "" {
+	if m.f.System.Container != "" && m.target.Instance == "" {
 		why = "on the host; needs a reboot of it"
 	}
 	if _, least, _ := m.floorOf(cuda); cuda.Known() && least.Known() {
@@ -84,7 +84,7 @@ func (m *machine) driverCommands(b Branch) map[string]string {
 	if s := m.f.System; s.ID == "" || s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian") {
 		commands["apt"] = aptDriver(b.Branch, s.ID, open)
 	}
-	if s := m.f.System; s.ID != "ubuntu" && s.ID != "debian" && !strings.Contains(s.IDLike, "debian") {
+	if s := m.f.System; s.ID == "" || strings.Contains(s.ID+" "+s.IDLike, "rhel") && s.ID != "amzn" { // Amazon Linux has no module streams
 		commands["dnf"] = dnfDriver(b.Branch, open)
 	}
 	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or newer of branch %s (the AWS Deep Learning AMI release notes name each AMI's driver)", b.Newest, b.Branch)

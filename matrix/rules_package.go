@@ -144,7 +144,7 @@ func ncclMismatch(m *machine, b *build) []*result {
 		f.Pins, f.Do = lib.mend(b, want)
 		return found(f)
 	}
-	if m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() {
+	if m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major() {
 		f.Severity = Error
 		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda, m.driverWords(), m.driver.cuda)
 		f.Pins, f.Do = lib.mend(b, want)

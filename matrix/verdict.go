@@ -97,8 +97,18 @@ type Suppressed struct {
 	Until  string `json:"until"` // ISO date; empty: no end
 }
 
+// Judged is one machine that was judged for: what the target says over what was found.
+type Judged struct {
+	Target string   `json:"target"` // instance type; empty for this machine
+	Driver string   `json:"driver"` // version, empty when not known
+	CUDA   string   `json:"cuda"`   // what the driver speaks, seen or by its branch's row
+	From   string   `json:"from"`   // where the driver was read
+	GPUs   []string `json:"gpus"`   // those that a program would see, "Tesla T4 (7.5)"
+}
+
 // Verdict is everything that Check has to say.
 type Verdict struct {
+	Judged     []Judged      `json:"judged"`
 	Outcome    Outcome       `json:"outcome"`
 	Answers    []BuildAnswer `json:"answers"`
 	Findings   []Finding     `json:"findings"`

@@ -19,7 +19,18 @@ func checkCommand(s streams) *cobra.Command {
 		Args:  oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			judge.tables = matrix.Embedded()
-			return judge.run(s, func() (probe.Facts, error) { return given(args[0], s.in) })
+			job, err := judge.prepare(s)
+			if err != nil {
+				return err
+			}
+			r, err := job.judge(func() (probe.Facts, error) { return given(args[0], s.in) })
+			if err != nil {
+				return err
+			}
+			if err := job.outputs.write(r); err != nil {
+				return err
+			}
+			return exitFor(r.Verdict, judge.failOn)
 		},
 	}
 	judge.add(cmd)

@@ -2,58 +2,122 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/report"
+	"cudacompat/triage"
 
 	"github.com/spf13/cobra"
 )
 
+// doctorFlags are doctor's own, beside those of looking and judging.
+type doctorFlags struct {
+	lookFlags
+	judgeFlags
+	wait        time.Duration
+	healthcheck bool
+	log         string
+}
+
 func doctorCommand(s streams) *cobra.Command {
-	var look lookFlags
-	var judge judgeFlags
+	var f doctorFlags
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Probe this machine, check what was found, report: the main job", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			judge.tables = matrix.Embedded()
-			h, err := look.host()
-			if err != nil {
-				return err
-			}
-			return judge.run(s, func() (probe.Facts, error) { return probe.Run(cmd.Context(), h, look.options()), nil })
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.doctor(cmd.Context(), s) },
 	}
 	cmd.SetContext(context.Background())
-	look.add(cmd)
-	judge.add(cmd)
+	f.lookFlags.add(cmd)
+	f.judgeFlags.add(cmd)
+	cmd.Flags().DurationVar(&f.wait, "wait", 0, "try again until what is required is there and nothing is inconclusive (first boot)")
+	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false, "one line, exit 0 or 1 only; inconclusive is 0 unless --require")
+	cmd.Flags().StringVar(&f.log, "log", "", "judge a log (`FILE`, - for stdin) together with the machine")
 	return cmd
 }
 
-// run is doctor and check alike: facts, judgement, report, exit code. Every word of the command line is checked
-// before the machine is looked at.
-func (f *judgeFlags) run(s streams, facts func() (probe.Facts, error)) error {
-	policy, err := f.policy()
+func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
+	f.tables = matrix.Embedded()
+	h, err := f.host()
 	if err != nil {
 		return err
 	}
-	targets, err := f.targets()
+	if f.healthcheck {
+		if len(f.formats) > 0 {
+			return &usageError{"--healthcheck writes its one line and no other format", "leave -o out"}
+		}
+		f.formats = []string{"line"}
+	}
+	job, err := f.prepare(s)
 	if err != nil {
 		return err
 	}
-	outputs, err := parseOutputs(f.formats, f.colour, f.all, s)
+	if f.log != "" {
+		d, err := diagnose(ctx, f.log, s.in)
+		if err != nil {
+			return err
+		}
+		job.log = &d
+	}
+	r, err := f.waitFor(job, func() (probe.Facts, error) { return probe.Run(ctx, h, f.options()), nil })
 	if err != nil {
 		return err
 	}
-	found, err := facts()
-	if err != nil {
+	if err := job.outputs.write(r); err != nil {
 		return err
 	}
-	r := report.Report{Schema: report.Schema, Tool: tool(f.tables), Facts: found, Verdict: matrix.Check(f.tables, found, targets, policy)}
-	if err := outputs.write(r); err != nil {
-		return err
+	if f.healthcheck {
+		return exitForHealth(r.Verdict, len(f.require) > 0)
 	}
 	return exitFor(r.Verdict, f.failOn)
+}
+
+// waitStep is how long --wait pauses between two looks: drivers and daemons take seconds to start.
+const waitStep = 2 * time.Second
+
+// waitFor looks again until the time is up, while something that is required is missing or nothing is conclusive.
+func (f *doctorFlags) waitFor(job job, facts func() (probe.Facts, error)) (report.Report, error) {
+	end := time.Now().Add(f.wait)
+	for {
+		r, err := job.judge(facts)
+		missing := r.Outcome == matrix.Inconclusive || r.Fires("required-missing")
+		if err != nil || !missing || time.Now().Add(waitStep).After(end) {
+			return r, err
+		}
+		time.Sleep(waitStep)
+	}
+}
+
+// job is a judgement whose every word has been checked, before the machine is looked at.
+type job struct {
+	tables  *matrix.Tables
+	policy  matrix.Policy
+	targets []matrix.Target
+	outputs outputs
+	log     *triage.Diagnosis
+}
+
+func (f *judgeFlags) prepare(s streams) (job, error) {
+	j := job{tables: f.tables}
+	var err error
+	if j.policy, err = f.policy(); err != nil {
+		return j, err
+	}
+	if j.targets, err = f.targets(); err != nil {
+		return j, err
+	}
+	j.outputs, err = parseOutputs(f.formats, f.colour, f.all, s)
+	return j, err
+}
+
+func (j job) judge(facts func() (probe.Facts, error)) (report.Report, error) {
+	found, err := facts()
+	if err != nil {
+		return report.Report{}, err
+	}
+	r := report.New(tool(j.tables), found, j.targets, matrix.Check(j.tables, found, j.targets, j.policy))
+	r.Log = j.log
+	return r, nil
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -9,9 +9,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// maxListed is how many words a hint lists; more would bury the message.
+const maxListed = 12
+
 // misspelt is the complaint about a word that is none of those known, with the nearest as a hint.
 func misspelt(kind, word string, known []string) error {
 	hint := "one of " + strings.Join(known, ", ")
+	if len(known) > maxListed {
+		hint = fmt.Sprintf("%d are known, such as %s", len(known), strings.Join(known[:3], ", "))
+	}
 	if best := nearest(word, known); best != "" {
 		hint = "did you mean " + best + "?"
 	}

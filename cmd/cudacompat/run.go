@@ -136,6 +136,14 @@ func exitFor(v matrix.Verdict, failOn string) error {
 	return nil
 }
 
+// exitForHealth is Docker's: only a proven error is unhealthy, unless something was required that could not be seen.
+func exitForHealth(v matrix.Verdict, required bool) error {
+	if v.Outcome == matrix.Incompatible || v.Outcome == matrix.Inconclusive && required {
+		return exitError(exitIncompatible)
+	}
+	return nil
+}
+
 // atomically writes a file so that nobody ever sees half of it.
 func atomically(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(dirOf(name), ".cudacompat-*")
