@@ -10,53 +10,67 @@ import (
 // lineLimit is what node-problem-detector keeps of a plugin's output (max_output_length, its default).
 const lineLimit = 80
 
-// Line writes the verdict in one line of at most 80 bytes.
+// Line writes the verdict in one line of at most 80 bytes that begins with FAIL, OK or UNKNOWN.
 func Line(w io.Writer, r Report, _ Style) error {
-	_, err := fmt.Fprintln(w, cut(lineText(r), lineLimit))
+	text, tail := lineText(r)
+	_, err := fmt.Fprintln(w, cut(clean(text), lineLimit-len(tail))+tail)
 	return err
 }
 
-func lineText(r Report) string {
-	worst, more := firstOf(r.Findings, matrix.Error), r.Count(matrix.Error)-1
+// lineText is the verdict and what must stay of it when it is cut.
+func lineText(r Report) (text, tail string) {
 	switch r.Outcome {
 	case matrix.Incompatible:
-		text := fmt.Sprintf("FAIL %s: %s", worst.Rule, short(worst))
-		if more > 0 {
-			tail := fmt.Sprintf(" (+%d more)", more)
-			return cut(text, lineLimit-len(tail)) + tail
+		if n := r.Count(matrix.Error) - 1; n > 0 {
+			tail = fmt.Sprintf(" (+%d more)", n)
 		}
-		return text
+		return "FAIL " + failure(first(r.Findings, matrix.Error)), tail
 	case matrix.Inconclusive:
-		return "UNKNOWN " + missingText(r)
+		return "UNKNOWN " + missing(r), ""
 	}
+	return "OK compatible" + besides(r), ""
+}
+
+// failure is a finding in few words: its rule, what it needs and what there is.
+func failure(f matrix.Finding) string {
+	target := ""
+	if f.Target != "" {
+		target = f.Target + ": "
+	}
+	if e := needed(f); e != nil {
+		return fmt.Sprintf("%s: %s%s; this is %s (%s)", f.Rule, target, f.Need, e.Value, bare(f.Subject))
+	}
+	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
+}
+
+// missing is the fact without which nothing can be said.
+func missing(r Report) string {
+	if u := undecided(r); u != nil {
+		return fmt.Sprintf("%s: %s: not known: %s", u.Rule, bare(u.Subject), u.Missing)
+	}
+	return nothing(r)
+}
+
+// besides is what a compatible verdict must not hide.
+func besides(r Report) string {
+	text := ""
 	if n := r.Count(matrix.Warning); n > 0 {
-		return "OK compatible, " + plural(n, "warning")
+		text += ", " + plural(n, "warning") + ": " + first(r.Findings, matrix.Warning).Rule
 	}
-	return "OK compatible"
+	if n := len(r.Suppressed); n > 0 {
+		text += fmt.Sprintf(", %d waived", n)
+	}
+	return text
 }
 
-// short is a finding in few words: what it needs and what there is.
-func short(f *matrix.Finding) string {
-	if f.Rule == "driver-too-old" && len(f.Evidence) > 1 {
-		return fmt.Sprintf("%s; this is %s (%s %s)", f.Need, f.Evidence[0].Value, f.Evidence[1].Fact, f.Evidence[1].Value)
-	}
-	return clean(f.Message)
-}
-
-func missingText(r Report) string {
-	if len(r.Unknown) > 0 {
-		return "not known: " + clean(r.Unknown[0].Missing)
-	}
-	return "nothing to compare: no GPU and no target"
-}
-
-func firstOf(findings []matrix.Finding, s matrix.Severity) *matrix.Finding {
-	for i := range findings {
-		if findings[i].Severity == s {
-			return &findings[i]
+// first is the first finding of a severity, the zero Finding where there is none.
+func first(findings []matrix.Finding, s matrix.Severity) matrix.Finding {
+	for _, f := range findings {
+		if f.Severity == s {
+			return f
 		}
 	}
-	return nil
+	return matrix.Finding{}
 }
 
 // cut shortens text to at most limit bytes without splitting a character.

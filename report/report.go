@@ -3,15 +3,15 @@
 package report
 
 import (
-	"fmt"
 	"io"
-	"strings"
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
+	"cudacompat/triage"
 )
 
-// Schema names the form of Report in JSON. Fields may be added under the same name, never renamed.
+// Schema names the form of Report in JSON; report/schema/report-v1.json describes every field of it. Fields may be
+// added under the same name, never renamed.
 const Schema = "cudacompat/report/v1"
 
 // Report is everything that a run has to say.
@@ -19,7 +19,10 @@ type Report struct {
 	Schema string `json:"schema"`
 	Tool   Tool   `json:"tool"`
 	matrix.Verdict
-	Facts probe.Facts `json:"facts"`
+	Targets []Target    `json:"targets"` // what it was judged for; empty: the machine as it was found
+	Facts   probe.Facts `json:"facts"`
+	// Log is what a log given beside the machine shows; null when none was given.
+	Log *triage.Diagnosis `json:"log"`
 }
 
 // Tool is the program that made the report.
@@ -28,39 +31,58 @@ type Tool struct {
 	Matrix  string `json:"matrix"` // ISO date of the newest row that was checked
 }
 
-// Style is how the screen wants it.
-type Style struct {
-	Colour bool
-	Width  int  // columns; 0: do not wrap
-	All    bool // passed and unknown rules, too
-	ASCII  bool // no marks outside ASCII
+// Target is what the caller said of the machine that the builds are meant for, over what was found.
+type Target struct {
+	Instance string   `json:"instance"` // EC2 instance type; empty: none was named
+	Driver   string   `json:"driver"`   // driver version; empty: the one that was found
+	GPUs     []string `json:"gpus"`     // names or compute capabilities; empty: the instance type's, or those found
+	Python   string   `json:"python"`   // "3.12"; empty: each environment's own
 }
 
-// Formats is every format, by name.
-var Formats = []struct {
-	Name  string
+// New puts a report together. Targets that say nothing are left out.
+func New(tool Tool, facts probe.Facts, targets []matrix.Target, verdict matrix.Verdict) Report {
+	r := Report{Schema: Schema, Tool: tool, Verdict: verdict, Targets: []Target{}, Facts: facts}
+	r.Facts.Complete()
+	for _, t := range targets {
+		if t.Instance+t.Driver+t.Python == "" && len(t.GPUs) == 0 {
+			continue
+		}
+		target := Target(t)
+		if target.GPUs == nil {
+			target.GPUs = []string{}
+		}
+		r.Targets = append(r.Targets, target)
+	}
+	return r
+}
+
+// said is what the caller said of the target, the same for all instances.
+func (r Report) said(what func(Target) string) string {
+	for _, t := range r.Targets {
+		if text := what(t); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// Style is how the reader wants it; the formats for programs ignore it.
+type Style struct {
+	Colour bool
+	Width  int  // columns; 0: never break a line
+	All    bool // what passed, too, and every detail
+	ASCII  bool // no character outside ASCII
+}
+
+// Format is one way to say a report.
+type Format struct {
+	Name  string // as -o has it
 	Write func(io.Writer, Report, Style) error
-}{
+}
+
+// Formats is every format, in the order in which they are listed for people.
+var Formats = []Format{
 	{"text", Text},
 	{"json", JSON},
 	{"line", Line},
-}
-
-// clean makes a string from the machine fit for a terminal: control bytes, of which escape sequences are made, become
-// U+FFFD.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
-
-// plural writes a number with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

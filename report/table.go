@@ -3,141 +3,94 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
-
-	"cudacompat/matrix"
-	"cudacompat/probe"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// table writes the facts that matter: driver, GPUs, builds with their answers; a row each, no borders.
+// row is one line of the table: what it is, its version, where it was read, and a build's answer with the targets or
+// the condition that it is for.
+type row struct {
+	name, details, from string
+	answer              painted
+	where               string
+}
+
+// table writes the facts that matter, a row each, without borders: driver, GPUs, toolkits, builds with their answers.
 func (p *page) table(r Report) error {
 	rows := p.rows(r)
 	if len(rows) == 0 {
 		return nil
 	}
+	lines, err := p.align(rows)
+	if err != nil {
+		return err
+	}
+	p.line()
+	if p.style.Width > 0 && slices.ContainsFunc(lines, func(l string) bool { return 2+columns(l) > p.style.Width }) {
+		p.stack(rows)
+		return nil
+	}
+	for i, line := range lines {
+		answer, where := rows[i].answer, rows[i].where
+		p.line("  ", strings.TrimSuffix(line, answer.text+where), answer, where)
+	}
+	return nil
+}
+
+// The limits keep one endless name from pushing all other rows' cells aside; a path is rarely as long.
+const (
+	nameLimit    = 20
+	detailsLimit = 60
+	pathLimit    = 100
+)
+
+// align sets the rows under each other.
+func (p *page) align(rows []row) ([]string, error) {
 	var out bytes.Buffer
 	t := tablewriter.NewTable(&out,
 		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Symbols: tw.NewSymbols(tw.StyleNone),
 			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone}}),
 		tablewriter.WithRowAutoWrap(tw.WrapNone), tablewriter.WithRowAlignment(tw.AlignLeft),
 		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}), tablewriter.WithTrimSpace(tw.Off))
-	if err := t.Bulk(rows); err != nil {
-		return err
+	for i := range rows {
+		row := &rows[i]
+		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit), p.cell(row.from, pathLimit)
+		if err := t.Append([]string{row.name, row.details, row.from, row.answer.text + row.where}); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.Render(); err != nil {
-		return err
+		return nil, err
 	}
-	p.line("")
+	var lines []string
 	for line := range strings.Lines(out.String()) {
-		p.line("  %s", strings.TrimRight(line, " \n"))
+		lines = append(lines, strings.TrimRight(line, " \n"))
 	}
-	return nil
+	return lines, nil
 }
 
-func (p *page) rows(r Report) [][]string {
-	f := &r.Facts
-	var rows [][]string
-	if d := f.Driver; d.Version != "" || d.CUDA != "" {
-		rows = append(rows, []string{"driver", join(", ", d.Version, prefixed("CUDA ", d.CUDA)), d.From, ""})
-	} else if len(d.Libraries) > 0 {
-		rows = append(rows, []string{"driver", join(" ", d.Libraries[0].Version, "(installed, not loaded)"), d.Libraries[0].Path, ""})
-	}
-	rows = append(rows, gpuRows(f.GPUs)...)
-	for _, t := range f.Toolkits {
-		rows = append(rows, []string{"toolkit", "CUDA " + t.Version, t.Path, ""})
-	}
-	rows = append(rows, p.buildRows(r)...)
-	for i := range rows {
-		for j := range rows[i] {
-			rows[i][j] = clean(rows[i][j])
-		}
-	}
-	return rows
-}
+func (p *page) cell(text string, limit int) string { return p.safe(short(text, limit)) }
 
-// gpuRows writes equal GPUs in one row, "8 × NVIDIA H100 80GB HBM3 (9.0)".
-func gpuRows(gpus []probe.GPU) [][]string {
-	var rows [][]string
-	count := map[string]int{}
-	for _, g := range gpus {
-		label := gpuLabel(g)
-		if count[label]++; count[label] == 1 {
-			rows = append(rows, []string{"GPU", label, strings.Join(g.From, ", "), ""})
-		}
+// stack writes the rows for a screen that is too narrow for columns: the place under the version.
+func (p *page) stack(rows []row) {
+	wide := 0
+	for _, row := range rows {
+		wide = max(wide, columns(row.name))
 	}
 	for _, row := range rows {
-		if n := count[row[1]]; n > 1 {
-			row[1] = fmt.Sprintf("%d × %s", n, row[1])
-		}
-	}
-	return rows
-}
-
-func gpuLabel(g probe.GPU) string {
-	name := g.Name
-	if name == "" {
-		name = "NVIDIA device " + g.PCIID
-	}
-	if g.Capability != "" {
-		name += " (" + g.Capability + ")"
-	}
-	return name
-}
-
-func (p *page) buildRows(r Report) [][]string {
-	var rows [][]string
-	for _, e := range r.Facts.Environments {
-		for _, b := range e.Builds {
-			details := b.Version
-			if !strings.Contains(b.Version, "+") {
-				details = join(", ", b.Version, prefixed("CUDA ", b.CUDA))
+		lead := fmt.Sprintf("  %-*s  ", wide, row.name)
+		hang := columns(lead)
+		for _, text := range []string{row.details, row.from} {
+			if text != "" {
+				p.wrap(hang, text, lead)
+				lead = strings.Repeat(" ", hang)
 			}
-			rows = append(rows, []string{b.Name, details, e.Path, p.answers(r, b, e)})
+		}
+		if row.answer.text != "" {
+			p.wrap(hang, row.where, lead, row.answer)
 		}
 	}
-	return rows
-}
-
-// answers is a build's answer, for several targets one each.
-func (p *page) answers(r Report, b probe.Build, e probe.Environment) string {
-	var list []string
-	for _, a := range r.Answers {
-		if a.Subject != matrix.Subject(&b, &e) {
-			continue
-		}
-		text := answerText[a.Answer]
-		if a.Target != "" {
-			text = a.Target + ": " + text
-		}
-		if !a.Counts {
-			text += " (not active)"
-		}
-		list = append(list, text)
-	}
-	return strings.Join(list, ", ")
-}
-
-var answerText = map[matrix.Answer]string{
-	matrix.Works: "works", matrix.WorksMinorVersion: "works (minor version)", matrix.WorksForward: "works (forward compatibility)",
-	matrix.Broken: "broken", matrix.Unknown: "unknown",
-}
-
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
-}
-
-func join(separator string, parts ...string) string {
-	var list []string
-	for _, p := range parts {
-		if p != "" {
-			list = append(list, p)
-		}
-	}
-	return strings.Join(list, separator)
 }

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"cudacompat/matrix"
@@ -12,208 +12,132 @@ import (
 // Text writes the report for people: the verdict first, one line a build, findings as short paragraphs, the count
 // last.
 func Text(w io.Writer, r Report, s Style) error {
-	p := &page{style: s}
-	p.line("%s", p.headline(r))
+	p := &page{style: s, ec2: onEC2(r)}
+	findings := together(r.Findings, p.brief)
+	p.headline(r, findings)
 	if err := p.table(r); err != nil {
 		return err
 	}
-	for _, f := range r.Findings {
-		p.finding(f)
+	for i, f := range findings {
+		p.finding(f, i == 0 && f.Severity == matrix.Error)
 	}
-	p.nothing(r)
+	p.looked(r)
 	p.unknowns(r)
-	p.rest(r)
-	p.line("")
-	p.line("%s", counts(r))
+	p.failures(r)
+	p.log(r)
+	p.waived(r)
+	p.try(r)
+	p.passed(r)
+	p.line()
+	p.wrap(0, p.counts(r))
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// page is a screen in the making.
-type page struct {
-	bytes.Buffer
-	style Style
+func onEC2(r Report) bool {
+	return r.Facts.System.Instance != "" || r.said(func(t Target) string { return t.Instance }) != ""
 }
-
-func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 // headline is the verdict in one sentence.
-func (p *page) headline(r Report) string {
+func (p *page) headline(r Report, findings []said) {
 	switch r.Outcome {
 	case matrix.Incompatible:
-		return p.paint("31;1", "incompatible") + ": " + clean(firstOf(r.Findings, matrix.Error).Message)
-	case matrix.Inconclusive:
-		return p.paint("33;1", "inconclusive") + ": " + inconclusive(r)
-	}
-	return p.paint("32;1", "compatible") + ": " + compatible(r)
-}
-
-func inconclusive(r Report) string {
-	if len(r.Facts.GPUs) == 0 && len(r.Unknown) == 0 {
-		return "there is nothing to compare"
-	}
-	if len(r.Unknown) > 0 {
-		return clean(fmt.Sprintf("%s cannot be judged without %s", r.Unknown[0].Subject, r.Unknown[0].Missing))
-	}
-	return "no CUDA build was found, and no driver and GPU to compare"
-}
-
-func compatible(r Report) string {
-	n := 0
-	for _, a := range r.Answers {
-		if a.Answer == matrix.Works || a.Answer == matrix.WorksMinorVersion || a.Answer == matrix.WorksForward {
-			n++
-		}
-	}
-	if n == 0 {
-		return "driver and GPU go together"
-	}
-	return plural(n, "build") + " will run here"
-}
-
-var marks = map[matrix.Severity][3]string{ // mark, its ASCII twin, colour
-	matrix.Error:   {"×", "x", "31;1"},
-	matrix.Warning: {"‼", "!", "33;1"},
-	matrix.Note:    {"·", "-", "36"},
-}
-
-// finding writes one paragraph: cause, need, evidence, pins, steps, where to read on. Notes stay short without --all.
-func (p *page) finding(f matrix.Finding) {
-	mark := marks[f.Severity]
-	p.line("")
-	subject := f.Subject
-	if f.Target != "" {
-		subject += " on " + f.Target
-	}
-	p.line("%s", p.paint(mark[2], p.mark(mark)+" "+f.Rule)+": "+clean(subject))
-	p.wrap("    ", "    ", f.Message)
-	if f.Severity == matrix.Note && !p.style.All {
-		return
-	}
-	if f.Need != "" {
-		p.field("needs", f.Need)
-	}
-	for _, e := range f.Evidence {
-		p.field("seen", fmt.Sprintf("%s %s (%s)", e.Fact, e.Value, e.From))
-	}
-	word := "pin"
-	for _, pin := range f.Pins {
-		p.pin(word, pin)
-		word = "or"
-	}
-	for _, step := range f.Do {
-		p.field("do", step)
-	}
-	p.field("more", "cudacompat explain "+f.Rule)
-}
-
-func (p *page) mark(m [3]string) string {
-	if p.style.ASCII {
-		return m[1]
-	}
-	return m[0]
-}
-
-// field writes "    name  text", wrapped under the text.
-func (p *page) field(name, text string) {
-	p.wrap(fmt.Sprintf("    %-5s ", name), "          ", text)
-}
-
-// pin writes a version and how to get it; commands stay on one line, to be copied.
-func (p *page) pin(word string, pin matrix.Pin) {
-	p.field(word, fmt.Sprintf("%s %s: %s", pin.Package, pin.Version, pin.Why))
-	for _, tool := range []string{"pip", "uv", "apt", "dnf", "ami"} {
-		if command := pin.Commands[tool]; command != "" && (tool != "uv" || p.style.All) {
-			if tool == "ami" {
-				p.field("", clean(command))
-			} else {
-				p.line("          %s", p.paint("1", clean(command)))
+		others := 0
+		for _, f := range findings[1:] {
+			if f.Severity == matrix.Error {
+				others++
 			}
 		}
-	}
-}
-
-// wrap writes text between a first and a hanging indent, at the style's width.
-func (p *page) wrap(first, hang, text string) {
-	line, width := first, p.style.Width
-	empty := true
-	for _, word := range strings.Fields(clean(text)) {
-		if !empty && width > 0 && columns(line)+1+columns(word) > width {
-			p.line("%s", line)
-			line, empty = hang, true
+		text := sentence(findings[0].Finding)
+		if others > 0 {
+			text += " (and " + plural(others, "more error") + ")"
 		}
-		if !empty {
-			line += " "
-		}
-		line += word
-		empty = false
-	}
-	p.line("%s", line)
-}
-
-func columns(s string) int { return len([]rune(s)) }
-
-// paint colours text when the style wants it.
-func (p *page) paint(code, text string) string {
-	if !p.style.Colour {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-// nothing says what was looked for where there was nothing to compare, and what to try.
-func (p *page) nothing(r Report) {
-	if r.Outcome != matrix.Inconclusive || len(r.Unknown) > 0 {
-		return
-	}
-	p.line("")
-	p.wrap("  ", "  ", "Looked for: a driver (NVML, /proc/driver/nvidia, libcuda.so.1), NVIDIA GPUs (NVML, /sys/bus/pci), "+
-		"CUDA toolkits (/usr/local/cuda*), PyTorch, TensorFlow and JAX (the active Python environment, /opt, /usr/local, /home and others).")
-	p.line("")
-	p.line("  try   cudacompat doctor --instance g5.xlarge --driver 550.90.07")
-	p.line("        cudacompat doctor --env PATH")
-	p.line("        cudacompat check examples/collect_env/broken.txt")
-}
-
-// unknowns lists what could not be judged where that decides the outcome, and always with --all.
-func (p *page) unknowns(r Report) {
-	if len(r.Unknown) == 0 || r.Outcome != matrix.Inconclusive && !p.style.All {
-		return
-	}
-	p.line("")
-	for _, u := range r.Unknown {
-		p.wrap("  ? ", "    ", fmt.Sprintf("%s: %s: not known: %s", u.Rule, u.Subject, u.Missing))
+		p.wrap(2, on(findings[0].targets)+": "+text, painted{red, "incompatible"})
+	case matrix.Inconclusive:
+		p.wrap(2, ": "+inconclusive(r), painted{yellow, "inconclusive"})
+	default:
+		p.wrap(2, ": "+compatible(r), painted{green, "compatible"})
 	}
 }
 
-// rest lists what failed to be read, what is suppressed and, with --all, what passed.
-func (p *page) rest(r Report) {
-	for _, s := range r.Facts.Probes {
-		if s.Status == "failed" {
-			p.line("")
-			p.wrap("  ! ", "    ", fmt.Sprintf("%s could not be read: %s", s.Name, s.Error))
+// compatible says what works, and where.
+func compatible(r Report) string {
+	text := worksText(r)
+	if len(r.Suppressed) > 0 {
+		text = "what is wrong is waived: " + r.Suppressed[0].Rule
+	}
+	if n := r.Count(matrix.Warning); n > 0 {
+		text += ", with " + plural(n, "warning")
+	}
+	return text
+}
+
+func worksText(r Report) string {
+	var works, instances []string
+	for _, a := range r.Answers {
+		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown && !slices.Contains(works, bare(a.Subject)) {
+			works = append(works, bare(a.Subject))
 		}
 	}
+	for _, t := range r.Targets {
+		instances = add(instances, t.Instance)
+	}
+	switch len(works) {
+	case 0:
+		return "driver and GPU go together" + on(instances) + "; there is no build to judge"
+	case 1:
+		return works[0] + " works" + on(instances)
+	}
+	return few(works, 3) + " work" + on(instances)
+}
+
+// waived lists the findings that a waiver hides.
+func (p *page) waived(r Report) {
 	for _, s := range r.Suppressed {
-		p.line("")
-		p.wrap("  ~ ", "    ", fmt.Sprintf("%s: %s: waived: %s", s.Rule, s.Subject, s.Reason))
+		why := s.Reason
+		if s.Until != "" {
+			why += ", until " + s.Until
+		}
+		p.line()
+		p.wrap(4, s.Subject+on(add(nil, s.Target)), painted{cyan, "~ waived " + s.Rule}, ": ")
+		p.field("by", why)
 	}
-	if !p.style.All || len(r.Passed) == 0 {
+}
+
+// passed lists the rules that hold, each subject once.
+func (p *page) passed(r Report) {
+	if !p.style.All {
 		return
 	}
-	p.line("")
+	var subjects []string
+	rules := map[string][]string{}
 	for _, passed := range r.Passed {
-		p.wrap("  = ", "    ", passed.Rule+": "+passed.Subject)
+		subject := passed.Subject + on(add(nil, passed.Target))
+		if len(rules[subject]) == 0 {
+			subjects = append(subjects, subject)
+		}
+		rules[subject] = add(rules[subject], passed.Rule)
+	}
+	for _, subject := range subjects {
+		p.line()
+		p.wrap(4, subject, painted{green, "= passed"}, ": ")
+		p.wrap(4, strings.Join(rules[subject], ", "), "    ")
 	}
 }
 
 // counts is the last line.
-func counts(r Report) string {
-	text := fmt.Sprintf("%s, %s, %d unknown, %d passed", plural(r.Count(matrix.Error), "error"), plural(r.Count(matrix.Warning), "warning"), len(r.Unknown), len(r.Passed))
-	if n := len(r.Suppressed); n > 0 {
-		text += fmt.Sprintf(", %d waived", n)
+func (p *page) counts(r Report) string {
+	list := []string{plural(r.Count(matrix.Error), "error"), plural(r.Count(matrix.Warning), "warning")}
+	notes := r.Count(matrix.Note)
+	if notes > 0 {
+		list = append(list, plural(notes, "note"))
 	}
-	if len(r.Passed)+len(r.Unknown)+r.Count(matrix.Note) > 0 {
+	list = append(list, fmt.Sprintf("%d unknown", len(r.Unknown)), fmt.Sprintf("%d passed", len(r.Passed)))
+	if n := len(r.Suppressed); n > 0 {
+		list = append(list, fmt.Sprintf("%d waived", n))
+	}
+	text := strings.Join(list, ", ")
+	if hidden := len(r.Passed) + len(r.Unknown) + notes; hidden > 0 && !p.style.All {
 		text += " (--all shows them)"
 	}
 	return text

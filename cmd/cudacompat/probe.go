@@ -1,9 +1,8 @@
 package main
 
 import (
-	"encoding/json"
-
 	"cudacompat/probe"
+	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )
@@ -17,10 +16,7 @@ func probeCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e := json.NewEncoder(s.out)
-			e.SetEscapeHTML(false)
-			e.SetIndent("", "  ")
-			return e.Encode(probe.Run(cmd.Context(), h, look.options()))
+			return report.Facts(s.out, probe.Run(cmd.Context(), h, look.options()))
 		},
 	}
 	look.add(cmd)

@@ -1,0 +1,105 @@
+package ldso
+
+import (
+	"bytes"
+	"debug/elf"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxLoader bounds the size of a loader that is searched for its directories; glibc's has some 200 kB.
+const maxLoader = 4 << 20
+
+// SystemDirs returns the directories compiled into the loader at path ("/lib64/ld-linux-x86-64.so.2",
+// a program's PT_INTERP), in their order: on Debian and Ubuntu the multiarch ones, /lib and /usr/lib; on
+// Red Hat's systems /lib64 and /usr/lib64; on NixOS one in the store. It is empty for a file that has no
+// such list, as another C library's loader.
+//
+// They stand in the file as glibc's elf/gen-trusted-dirs.awk writes them: "/lib64/\0/usr/lib64/\0".
+func SystemDirs(fsys FS, path string) ([]string, error) {
+	b, err := readAll(fsys, path, maxLoader)
+	if err != nil {
+		return nil, err
+	}
+	return findSystemDirs(b), nil
+}
+
+// findSystemDirs returns the longest run of consecutive strings that look like library directories.
+func findSystemDirs(b []byte) []string {
+	var longest, run []string
+	for len(b) > 0 {
+		text, rest, ended := bytes.Cut(b, []byte{0})
+		if ended && isSystemDir(text) {
+			run = append(run, strings.TrimRight(string(text), "/"))
+		} else {
+			run = nil
+		}
+		if len(run) > len(longest) {
+			longest = run
+		}
+		b = rest
+	}
+	return longest
+}
+
+func isSystemDir(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("/")) && bytes.HasSuffix(text, []byte("/")) && bytes.Contains(text, []byte("/lib"))
+}
+
+// DefaultSystemDirs returns the directories of a loader that could not be read: those of Debian and
+// its kin where the tree has a C library in a multiarch directory, else those of Red Hat's.
+func DefaultSystemDirs(fsys FS, m elf.Machine) []string {
+	dir := "/lib/" + machineName(m) + "-linux-gnu"
+	if _, err := fsys.Resolve(dir + "/libc.so.6"); err == nil {
+		return []string{dir, "/usr" + dir, "/lib", "/usr/lib"}
+	}
+	return []string{"/lib64", "/usr/lib64"}
+}
+
+// libToken returns the value of $LIB of a loader with these system directories: the last part of the
+// first, which Debian extends by the one before: "lib64", "lib/x86_64-linux-gnu".
+func libToken(systemDirs []string, m elf.Machine) string {
+	if len(systemDirs) == 0 {
+		return ""
+	}
+	first := path.Base(systemDirs[0])
+	if first == machineName(m)+"-linux-gnu" {
+		return "lib/" + first
+	}
+	return first
+}
+
+// machineName is the machine's name in multiarch directories, and what the kernel passes for $PLATFORM.
+func machineName(m elf.Machine) string {
+	switch m {
+	case elf.EM_X86_64:
+		return "x86_64"
+	case elf.EM_AARCH64:
+		return "aarch64"
+	}
+	return ""
+}
+
+// X86Hwcaps returns the glibc-hwcaps subdirectories that a loader uses on an x86-64 CPU with these
+// flags ("flags" of /proc/cpuinfo), best first. The levels are those of glibc's
+// sysdeps/x86/get-isa-level.h. On AArch64 glibc has no such subdirectories.
+func X86Hwcaps(flags []string) []string {
+	var dirs []string
+	for _, level := range x86Levels {
+		if slices.ContainsFunc(level.flags, func(f string) bool { return !slices.Contains(flags, f) }) {
+			break
+		}
+		dirs = append([]string{level.name}, dirs...)
+	}
+	return dirs
+}
+
+var x86Levels = []struct {
+	name  string
+	flags []string // by the kernel's names: lahf_lm is LAHF64_SAHF64, pni SSE3, abm LZCNT
+}{
+	{"x86-64-v2", []string{"cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2"}},
+	{"x86-64-v3", []string{"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}},
+	{"x86-64-v4", []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/triage"
+)
+
+// Explained is what a log shows and, where a machine was asked, what it says of the same rule.
+type Explained struct {
+	triage.Diagnosis
+	Findings []matrix.Finding `json:"findings"` // of Diagnosis.Rule, on the machine that was asked; empty when none was
+}
+
+// ExplainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
+func ExplainedJSON(w io.Writer, e Explained) error {
+	if e.Findings == nil {
+		e.Findings = []matrix.Finding{}
+	}
+	return writeJSON(w, e)
+}
+
+var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardware: red, triage.Program: yellow, triage.Unknown: cyan}
+
+// ExplainedText writes whose fault it is, the lines that say so, and what to do in order.
+func ExplainedText(w io.Writer, e Explained, s Style) error {
+	p := &page{style: s}
+	d := e.Diagnosis
+	p.wrap(4, firstOr(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame], string(d.Blame)}, ": ")
+	if len(d.Lines) > 0 {
+		p.line()
+	}
+	for i, l := range d.Lines {
+		if i < 3 || s.All {
+			p.logLine(l)
+		}
+	}
+	p.steps(d.Do)
+	for _, f := range e.Findings {
+		p.finding(said{Finding: f, subjects: []string{f.Subject}}, false)
+	}
+	p.more(d)
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// log holds a log against the machine: what was predicted and seen, or a program's fault where the environment is fine.
+func (p *page) log(r Report) {
+	if r.Log == nil {
+		return
+	}
+	d := *r.Log
+	text := string(d.Blame) + ": " + d.Because
+	switch {
+	case d.Rule != "" && r.Fires(d.Rule):
+		text = "predicted and seen: the log shows " + d.Rule + ", as the machine does"
+	case d.Blame == triage.Program && r.Outcome == matrix.Compatible:
+		text = "your environment is fine; the program is to blame: " + d.Because
+	}
+	p.line()
+	p.wrap(6, text, painted{bold, "log"}, "   ")
+	for i, l := range d.Lines {
+		if i == 0 || p.style.All {
+			p.logLine(l)
+		}
+	}
+	if d.Rule == "" || !r.Fires(d.Rule) {
+		p.steps(d.Do)
+	}
+}
+
+// logLine writes a line of the log with its place; it is evidence, and never broken.
+func (p *page) logLine(l triage.Line) {
+	place := fmt.Sprintf("line %d", l.Number)
+	if l.File != "" {
+		place = fmt.Sprintf("%s:%d", l.File, l.Number)
+	}
+	text := l.Text
+	if !p.style.All && p.style.Width > 0 {
+		text = short(text, max(p.style.Width-len(place)-4, 40))
+	}
+	p.line("  ", painted{bold, place}, "  ", text)
+}
+
+func (p *page) steps(steps []string) {
+	if len(steps) > 0 {
+		p.line()
+	}
+	for i, step := range steps {
+		p.wrap(5, step, fmt.Sprintf("  %d. ", i+1))
+	}
+}
+
+// more points to the page of the rule, or of the cause, and says what the machine itself could add.
+func (p *page) more(d triage.Diagnosis) {
+	p.line()
+	switch {
+	case d.Cause == triage.NothingFound:
+		p.line("  cudacompat explain lists what it knows; cudacompat doctor judges the machine")
+	case d.Rule != "":
+		p.line("  more  cudacompat explain ", d.Rule, "; cudacompat doctor shows whether it holds here, and the pins")
+	default:
+		p.line("  more  cudacompat explain ", d.Cause)
+	}
+}
+
+func firstOr(text, other string) string {
+	if text != "" {
+		return text
+	}
+	return other
+}
+
+// Cause writes the page of a cause from its signatures: what it means, how it looks, what to do, where it was seen.
+func Cause(w io.Writer, own []triage.Signature, s Style) error {
+	p := &page{style: s}
+	p.line("# ", own[0].Cause)
+	p.line()
+	p.wrap(0, "Whose fault: "+string(own[0].Blame))
+	p.line()
+	p.line("## What it means")
+	for i, sig := range own {
+		if i == 0 || sig.Because != own[i-1].Because {
+			p.line()
+			p.wrap(0, sig.Because)
+		}
+	}
+	p.line()
+	p.line("## What you see")
+	p.line()
+	for _, sig := range own {
+		p.line("    ", short(sig.Positive, 200))
+	}
+	p.line()
+	p.line("## What to do")
+	p.steps(own[0].Do)
+	p.line()
+	p.line("## Sources")
+	p.line()
+	for _, sig := range own {
+		p.line("- ", strings.TrimSpace(sig.Source))
+	}
+	_, err := w.Write(p.Bytes())
+	return err
+}

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// undecided is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
+// there was nothing to compare.
+func undecided(r Report) *matrix.Missing {
+	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) })
+	if i < 0 {
+		return nil
+	}
+	return &r.Unknown[i]
+}
+
+func decides(r Report, u matrix.Missing) bool {
+	if u.Rule == "required-missing" {
+		return true
+	}
+	return slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool {
+		return a.Answer == matrix.Unknown && a.Counts && a.Subject == u.Subject && a.Target == u.Target && slices.Contains(a.Because, u.Rule)
+	})
+}
+
+// inconclusive says in one sentence what could not be judged, or that there was nothing to judge.
+func inconclusive(r Report) string {
+	u := undecided(r)
+	switch {
+	case u == nil:
+		return nothing(r)
+	case u.Rule == "required-missing":
+		return fmt.Sprintf("whether there is a %s, which is required, could not be found out: %s", u.Subject, u.Missing)
+	}
+	return fmt.Sprintf("%s cannot be judged; not known: %s", bare(u.Subject), u.Missing)
+}
+
+// parts are the three things of which two must be there to compare them.
+type parts struct{ driver, gpu, build bool }
+
+func partsOf(r Report) parts {
+	there := parts{build: len(r.Answers) > 0}
+	for _, j := range r.Judged {
+		there.driver = there.driver || j.Driver != "" || j.CUDA != ""
+		there.gpu = there.gpu || len(j.GPUs) > 0
+	}
+	return there
+}
+
+// nothing says what is there and what is not, so that there was nothing to compare.
+func nothing(r Report) string {
+	var has, lacks []string
+	there := partsOf(r)
+	for _, part := range []struct {
+		name  string
+		there bool
+	}{{"driver", there.driver}, {"GPU", there.gpu}, {"build", there.build}} {
+		if part.there {
+			has = append(has, "the "+part.name)
+		} else {
+			lacks = append(lacks, "no "+part.name)
+		}
+	}
+	switch {
+	case len(has) == 0:
+		return "nothing to compare: no driver, no GPU and no build was found"
+	case len(lacks) == 0:
+		return "nothing could be compared"
+	}
+	return fmt.Sprintf("nothing to compare %s with: %s was found", strings.Join(has, " and "), strings.Join(lacks, " and "))
+}
+
+// gap is a missing fact, and all that waits for it under one rule.
+type gap struct {
+	rule, missing string
+	subjects      []string
+}
+
+func gaps(unknown []matrix.Missing) []gap {
+	var list []gap
+	for _, u := range unknown {
+		subject := u.Subject + on(add(nil, u.Target))
+		i := slices.IndexFunc(list, func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing })
+		if i < 0 {
+			list = append(list, gap{u.Rule, u.Missing, []string{subject}})
+		} else if !slices.Contains(list[i].subjects, subject) {
+			list[i].subjects = append(list[i].subjects, subject)
+		}
+	}
+	return list
+}
+
+// unknowns lists what could not be judged where that decides the outcome, and always with --all. What is missing is
+// left out where the headline has just said it.
+func (p *page) unknowns(r Report) {
+	open := r.Outcome == matrix.Inconclusive
+	if !open && !p.style.All {
+		return
+	}
+	decisive := undecided(r)
+	for _, g := range gaps(r.Unknown) {
+		p.line()
+		p.wrap(4, few(g.subjects, 3), painted{yellow, "? " + g.rule}, ": ")
+		if !open || decisive == nil || g.missing != decisive.Missing {
+			p.wrap(4, "not known: "+g.missing, "    ")
+		}
+		p.command("more", "cudacompat explain "+g.rule)
+	}
+}
+
+// failures lists what could not be looked at, and why, where nothing else on the page has said it.
+func (p *page) failures(r Report) {
+	told := func(why string) bool {
+		return r.Outcome == matrix.Inconclusive && slices.ContainsFunc(r.Unknown, func(u matrix.Missing) bool { return u.Missing == why }) ||
+			slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+				return slices.ContainsFunc(f.Evidence, func(e matrix.Evidence) bool { return e.Value == why })
+			})
+	}
+	for _, s := range r.Facts.Probes {
+		if s.Status == "failed" && !told(s.Error) {
+			p.line()
+			p.wrap(4, s.Error, painted{yellow, "! not read"}, ": ", s.Name, ": ")
+		}
+	}
+}
+
+// looked says where the parts were looked for of which there are too few to compare.
+func (p *page) looked(r Report) {
+	there := partsOf(r)
+	switch {
+	case r.Outcome != matrix.Inconclusive || undecided(r) != nil:
+	case len(r.Facts.Probes) > 0:
+		p.line()
+		p.line("  looked for")
+		for _, place := range places(r, there) {
+			p.wrap(12, place[1], fmt.Sprintf("    %-6s  ", place[0]))
+		}
+	case there == parts{}:
+		p.line()
+		p.wrap(2, "What was read should be the JSON of `cudacompat probe` or `cudacompat doctor -o json`, "+
+			"or what `python3 -m torch.utils.collect_env` prints.", "  ")
+	}
+}
+
+// places are the things that are not there and where they were looked for; a tree at rest has no NVML to ask.
+func places(r Report, there parts) [][2]string {
+	nvml, why := "NVML, ", ""
+	switch state := r.Facts.Driver.NVML; {
+	case state.Status == "left out":
+		nvml = ""
+	case state.Message != "":
+		why = "NVML (" + state.Message + "), "
+	}
+	var list [][2]string
+	if !there.driver {
+		list = append(list, [2]string{"driver", source(why, nvml) + "/proc/driver/nvidia/version, libcuda.so.1, the kernel modules on disk"})
+	}
+	if !there.gpu {
+		list = append(list, [2]string{"GPU", nvml + "/sys/bus/pci"})
+	}
+	if !there.build {
+		list = append(list, [2]string{"build", "PyTorch, TensorFlow and JAX in " + environments(r)})
+	}
+	return list
+}
+
+func environments(r Report) string {
+	if len(r.Facts.Environments) == 0 {
+		return "Python environments under /opt, /usr/local, /srv, /app, /workspace, /root and /home: there is none"
+	}
+	var paths []string
+	for _, e := range r.Facts.Environments {
+		paths = append(paths, e.Path)
+	}
+	return few(paths, 3)
+}
+
+// try says what to do where driver or GPU are missing.
+func (p *page) try(r Report) {
+	there := partsOf(r)
+	if r.Outcome != matrix.Inconclusive || there.driver && there.gpu {
+		return
+	}
+	command := "cudacompat doctor"
+	if len(r.Facts.Probes) == 0 {
+		command = "cudacompat check FILE"
+	}
+	switch {
+	case !there.gpu && !there.driver:
+		command += " --instance g5.xlarge --driver 550.90.07"
+	case !there.gpu:
+		command += " --gpu L4"
+	default:
+		command += " --driver 550.90.07"
+	}
+	p.line()
+	p.suggest("try", command)
+	if len(r.Facts.Probes) > 0 && !there.build {
+		p.suggest("", "cudacompat doctor --env PATH")
+	}
+	if there == (parts{}) {
+		p.suggest("", "cudacompat check examples/collect_env/broken.txt")
+	}
+}
+
+func (p *page) suggest(label, command string) {
+	p.line(fmt.Sprintf("  %-3s  ", label), painted{bold, command})
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// page is a screen in the making. Whatever is written to it is made harmless on the way; only paint brings escape
+// sequences.
+type page struct {
+	bytes.Buffer
+	style Style
+	ec2   bool // for EC2, where a driver comes with the machine image
+}
+
+// painted is text in a colour, "31;1" (SGR parameters of ECMA-48).
+type painted struct{ code, text string }
+
+func (p painted) String() string { return p.text }
+
+var (
+	red    = "31;1"
+	yellow = "33;1"
+	green  = "32;1"
+	cyan   = "36"
+	bold   = "1"
+)
+
+// line writes its parts one after the other.
+func (p *page) line(parts ...any) {
+	for _, part := range parts {
+		text := p.safe(fmt.Sprint(part))
+		if paint, ok := part.(painted); ok && p.style.Colour && text != "" {
+			text = "\x1b[" + paint.code + "m" + text + "\x1b[0m"
+		}
+		p.WriteString(text)
+	}
+	p.WriteByte('\n')
+}
+
+// safe is text fit for the reader's terminal.
+func (p *page) safe(text string) string {
+	text = clean(text)
+	if p.style.ASCII {
+		text = asciiOnly(text)
+	}
+	return text
+}
+
+// clean makes a string from the machine harmless: what does not show (control bytes, of which escape sequences are
+// made, marks that turn the direction of writing, bytes that are no UTF-8) becomes U+FFFD.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsGraphic(r):
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// twins are the characters of this package's own for which ASCII has a likeness.
+var twins = strings.NewReplacer("×", "x", "‼", "!", "·", "-", "…", "...")
+
+func asciiOnly(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, twins.Replace(s))
+}
+
+// wrap writes text after its lead, broken between words at the style's width; further lines are indented by hang. Of
+// several spaces one is left. A command between backquotes is never broken: it is there to be copied.
+func (p *page) wrap(hang int, text string, lead ...any) {
+	if strings.HasPrefix(text, " ") {
+		lead = append(lead, " ")
+	}
+	room := p.style.Width
+	for _, part := range lead {
+		room -= columns(p.safe(fmt.Sprint(part)))
+	}
+	for i, line := range fold(p.safe(text), room, p.style.Width-hang, p.style.Width > 0) {
+		if i == 0 {
+			p.line(append(lead, line)...)
+		} else {
+			p.line(strings.Repeat(" ", hang), line)
+		}
+	}
+}
+
+// fold breaks text into lines: the first as wide as first, the others as wide as rest.
+func fold(text string, first, rest int, limited bool) []string {
+	if !limited {
+		return []string{strings.Join(words(text), " ")}
+	}
+	var lines, line []string
+	room := first
+	for _, word := range words(text) {
+		if len(line) > 0 && columns(word)+1 > room {
+			lines = append(lines, strings.Join(line, " "))
+			line, room = nil, rest
+		}
+		line = append(line, word)
+		room -= columns(word) + min(len(line)-1, 1)
+	}
+	return append(lines, strings.Join(line, " "))
+}
+
+// words splits text at spaces outside backquotes.
+func words(text string) []string {
+	quoted := false
+	return strings.FieldsFunc(text, func(r rune) bool {
+		if r == '`' {
+			quoted = !quoted
+		}
+		return r == ' ' && !quoted
+	})
+}
+
+// columns counts characters. Wide and combining ones, which only names from the machine can hold, count as one.
+func columns(s string) int { return utf8.RuneCountInString(s) }
+
+// short cuts text to at most limit characters, its end marked.
+func short(text string, limit int) string {
+	if columns(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-1]) + "…"
+}

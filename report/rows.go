@@ -1,0 +1,237 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+)
+
+func (p *page) rows(r Report) []row {
+	rows := slices.Concat(driverRow(r), gpuRows(r), p.toolkitRows(r.Facts.Toolkits))
+	if python := r.said(func(t Target) string { return t.Python }); python != "" {
+		rows = append(rows, row{name: "python", details: python, from: "--python"})
+	}
+	return append(rows, p.buildRows(r)...)
+}
+
+// driverRow is the driver that the builds were judged with; all targets have the same.
+func driverRow(r Report) []row {
+	if len(r.Judged) == 0 {
+		return nil
+	}
+	d := r.Judged[0]
+	details := join(", ", d.Driver, prefixed("CUDA ", d.CUDA))
+	if details == "" {
+		return nil
+	}
+	switch {
+	case d.From == "--driver" || r.Facts.Driver.Version != "" || r.Facts.Driver.NVML.Status == "ok" || d.Driver == "":
+	case r.Facts.System.Rest:
+		details += " (on disk)"
+	default:
+		details += " (installed, not loaded)"
+	}
+	return []row{{name: "driver", details: details, from: source(d.From, r.Facts.Driver.CUDAFrom)}}
+}
+
+// gpuRows are the GPUs that the builds were judged for: the target's, else those that were found.
+func gpuRows(r Report) []row {
+	var rows []row
+	named := slices.ContainsFunc(r.Targets, func(t Target) bool { return len(t.GPUs) > 0 })
+	for _, judged := range r.Judged {
+		if judged.Target == "" && !named {
+			return counted(foundGPUs(r, judged.GPUs))
+		}
+		from := "--gpu"
+		if !named {
+			from = "--instance " + judged.Target
+		}
+		for _, label := range judged.GPUs {
+			rows = append(rows, row{name: "GPU", details: strings.TrimPrefix(label, "GPU "), from: from})
+		}
+		if named {
+			break // the same for every instance
+		}
+	}
+	return counted(rows)
+}
+
+// foundGPUs are all that were found: those that a program would see with their labels, the others with the reason
+// why it would not.
+func foundGPUs(r Report, visible []string) []row {
+	var rows []row
+	for _, g := range r.Facts.GPUs {
+		place := source(g.From...)
+		hidden := hiddenBy(g, r.Facts.System)
+		label := gpuLabel(g)
+		if hidden == "" && len(visible) > 0 {
+			label, visible = visible[0], visible[1:]
+		}
+		rows = append(rows, row{name: "GPU", details: label, from: place + hidden})
+	}
+	return rows
+}
+
+// hiddenBy says why no program here will see a GPU, empty when it will.
+func hiddenBy(g probe.GPU, s probe.System) string {
+	driven := slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
+	switch {
+	case g.Bound == "vfio-pci":
+		return ", held by vfio-pci"
+	case s.Container != "" && !driven && slices.Contains(g.From, "/sys/bus/pci"):
+		return ", not given to this container"
+	}
+	return ""
+}
+
+// counted writes equal rows in one, "8 × NVIDIA H100 80GB HBM3 (9.0)".
+func counted(rows []row) []row {
+	var list []row
+	count := map[row]int{}
+	for _, row := range rows {
+		if count[row]++; count[row] == 1 {
+			list = append(list, row)
+		}
+	}
+	for i, row := range list {
+		if n := count[row]; n > 1 {
+			list[i].details = fmt.Sprintf("%d × %s", n, row.details)
+		}
+	}
+	return list
+}
+
+func gpuLabel(g probe.GPU) string {
+	label := g.Name
+	if label == "" {
+		label = "NVIDIA device " + g.PCIID
+	}
+	if g.Capability != "" {
+		label += " (" + g.Capability + ")"
+	}
+	return label
+}
+
+// source is the first place that is named.
+func source(places ...string) string {
+	for _, place := range places {
+		if place != "" {
+			return place
+		}
+	}
+	return ""
+}
+
+// toolkitRows writes a row for each toolkit with --all, else one for all of them: they matter only for building.
+func (p *page) toolkitRows(toolkits []probe.Toolkit) []row {
+	var rows []row
+	for _, t := range toolkits {
+		rows = append(rows, row{name: "toolkit", details: "CUDA " + t.Version, from: source(t.Path, t.From)})
+	}
+	if p.style.All || len(rows) < 2 {
+		return rows
+	}
+	var versions []string
+	for _, t := range toolkits {
+		versions = append(versions, t.Version)
+	}
+	return []row{{name: "toolkit", details: "CUDA " + few(versions, 4), from: rows[0].from + " and others"}}
+}
+
+// others is how many builds that do not count are shown without --all.
+const others = 5
+
+func (p *page) buildRows(r Report) []row {
+	var rows []row
+	noted, hidden := 0, 0
+	for _, e := range r.Facts.Environments {
+		for _, b := range e.Builds {
+			answers := answered(r, matrix.Subject(&b, &e))
+			if len(answers) > 0 && !answers[0].Counts {
+				if noted++; noted > others && !p.style.All {
+					hidden++
+					continue
+				}
+			}
+			rows = append(rows, rowsOf(b, e, answers, r)...)
+		}
+	}
+	if hidden > 0 {
+		rows = append(rows, row{name: "...", details: plural(hidden, "more build"), from: "other environments (--all)"})
+	}
+	return rows
+}
+
+func answered(r Report, subject string) []matrix.BuildAnswer {
+	return slices.DeleteFunc(slices.Clone(r.Answers), func(a matrix.BuildAnswer) bool { return a.Subject != subject })
+}
+
+// rowsOf is a build's row, and one more for each further answer that it has on other targets.
+func rowsOf(b probe.Build, e probe.Environment, given []matrix.BuildAnswer, r Report) []row {
+	targets := map[matrix.Answer][]string{}
+	var kinds []matrix.Answer
+	for _, a := range given {
+		if !slices.Contains(kinds, a.Answer) {
+			kinds = append(kinds, a.Answer)
+		}
+		targets[a.Answer] = add(targets[a.Answer], a.Target)
+	}
+	rows := []row{{name: b.Name, details: buildDetails(b), from: source(e.Path, b.From)}}
+	for i, kind := range kinds {
+		if i > 0 {
+			rows = append(rows, row{})
+		}
+		rows[i].answer, rows[i].where = answers[kind], on(targets[kind])
+		if n := len(r.Judged); n > 1 && len(targets[kind]) == n {
+			rows[i].where = fmt.Sprintf(" on all %d", n)
+		}
+		if !given[0].Counts {
+			rows[i].where += aside(r)
+		}
+	}
+	return rows
+}
+
+// aside says why a build does not count.
+func aside(r Report) string {
+	if slices.ContainsFunc(r.Facts.Environments, func(e probe.Environment) bool { return e.Named }) {
+		return " (not named)"
+	}
+	return " (not active)"
+}
+
+// buildDetails is "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
+func buildDetails(b probe.Build) string {
+	version := source(b.Version, "of unknown version")
+	switch {
+	case strings.Contains(version, "+"):
+		return version
+	case b.CUDA != "":
+		return version + ", CUDA " + b.CUDA
+	case b.Accelerator != "" && b.Accelerator != "cuda":
+		return version + ", for " + accelerators[b.Accelerator]
+	}
+	return version
+}
+
+var accelerators = map[string]string{"cpu": "CPUs", "rocm": "ROCm", "xpu": "XPUs"}
+
+var answers = map[matrix.Answer]painted{
+	matrix.Works: {green, "works"}, matrix.WorksMinorVersion: {green, "works (minor version)"},
+	matrix.WorksForward: {green, "works (forward compatibility)"},
+	matrix.Broken:       {red, "broken"}, matrix.Unknown: {yellow, "unknown"},
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+func join(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
+}

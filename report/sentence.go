@@ -1,0 +1,105 @@
+package report
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// said is a finding with every subject and every target of which the same is said.
+type said struct {
+	matrix.Finding
+	subjects, targets []string
+}
+
+// together joins findings that differ in nothing but their target and, where they are said in brief, their subject;
+// each stands where the first of its kind stood.
+func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said {
+	var list []said
+	for _, f := range findings {
+		i := slices.IndexFunc(list, func(s said) bool { return alike(s.Finding, f, brief(f)) })
+		if i < 0 {
+			i = len(list)
+			list = append(list, said{Finding: f})
+		}
+		list[i].subjects = add(list[i].subjects, f.Subject)
+		list[i].targets = add(list[i].targets, f.Target)
+	}
+	return list
+}
+
+func alike(a, b matrix.Finding, brief bool) bool {
+	if brief {
+		return a.Rule == b.Rule && a.Severity == b.Severity && a.Message == b.Message
+	}
+	a.Target = b.Target
+	return reflect.DeepEqual(a, b)
+}
+
+// add puts a name at the end of a list that does not have it yet.
+func add(list []string, name string) []string {
+	if name == "" || slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
+}
+
+// on names the targets, " on g5.xlarge, p5.48xlarge"; empty for this machine.
+func on(targets []string) string {
+	if len(targets) == 0 {
+		return ""
+	}
+	return " on " + few(targets, 3)
+}
+
+// few lists the first of many and counts the others.
+func few(list []string, limit int) string {
+	if len(list) <= limit {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:limit], ", "), len(list)-limit)
+}
+
+// sentence is a finding that stands alone: what is wrong with what.
+func sentence(f matrix.Finding) string {
+	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
+		return fmt.Sprintf("%s cannot run on driver %s", bare(f.Subject), driver.Value)
+	}
+	name, _, _ := strings.Cut(f.Subject, " ")
+	if strings.Contains(strings.ToLower(f.Message), strings.ToLower(name)) {
+		return f.Message
+	}
+	return bare(f.Subject) + ": " + f.Message
+}
+
+// bare is a subject without the place where it is: "torch 2.9.0+cu130" of "torch 2.9.0+cu130 in /opt/venv".
+func bare(subject string) string {
+	name, _, _ := strings.Cut(subject, " in ")
+	return name
+}
+
+// evidence is the fact of that name among a finding's evidence, or nil.
+func evidence(f matrix.Finding, fact string) *matrix.Evidence {
+	i := slices.IndexFunc(f.Evidence, func(e matrix.Evidence) bool { return strings.EqualFold(e.Fact, fact) })
+	if i < 0 {
+		return nil
+	}
+	return &f.Evidence[i]
+}
+
+// needed is the fact that a finding's need is about, by its first word: the driver for "driver >= 580.65.06".
+func needed(f matrix.Finding) *matrix.Evidence {
+	word, _, _ := strings.Cut(f.Need, " ")
+	return evidence(f, word)
+}
+
+// plural writes a number with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

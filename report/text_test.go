@@ -1,0 +1,137 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/matrix"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCommandsAreNeverBroken looks for every command of every case, whole, on the narrowest page.
+func TestCommandsAreNeverBroken(t *testing.T) {
+	found := 0
+	for name, r := range cases(t) {
+		page := show(t, r, "text", Style{Width: 40, All: true})
+		for _, f := range r.Findings {
+			for _, pin := range f.Pins {
+				for tool, command := range pin.Commands {
+					if tool == "ami" {
+						continue
+					}
+					found++
+					if !strings.Contains(page, clean(command)+"\n") {
+						t.Errorf("%s: not whole on one line: %s", name, command)
+					}
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no case has a command")
+	}
+}
+
+// TestPagesFitTheScreen allows a line to be longer than the screen only when nothing in it may be broken.
+func TestPagesFitTheScreen(t *testing.T) {
+	for name, r := range cases(t) {
+		if name == "hostile" {
+			continue // odd backquotes keep its words together
+		}
+		for _, width := range []int{40, 60, 80, 120} {
+			for line := range strings.Lines(show(t, r, "text", Style{Width: width})) {
+				line = strings.TrimSuffix(line, "\n")
+				text := strings.TrimSpace(line)
+				_, afterLabel, _ := strings.Cut(text, "  ")
+				if columns(line) > width && strings.Contains(text, " ") && !command(text) && !command(strings.TrimSpace(afterLabel)) {
+					t.Errorf("%s: wider than %d columns: %q", name, width, line)
+				}
+			}
+		}
+	}
+}
+
+func command(text string) bool {
+	return slices.ContainsFunc([]string{"pip ", "uv ", "sudo ", "cudacompat "}, func(program string) bool {
+		return strings.HasPrefix(text, program) || strings.Contains(text, ": "+program)
+	})
+}
+
+func TestFold(t *testing.T) {
+	for _, test := range []struct {
+		name, text  string
+		first, rest int
+		want        []string
+	}{
+		{"short", "one two", 20, 20, []string{"one two"}},
+		{"breaks-between-words", "one two three", 8, 8, []string{"one two", "three"}},
+		{"first-line-is-shorter", "one two three", 3, 9, []string{"one", "two three"}},
+		{"long-word-stays-whole", "a /very/long/path b", 5, 5, []string{"a", "/very/long/path", "b"}},
+		{"command-stays-whole", "run `sudo modprobe nvidia` now", 10, 10, []string{"run", "`sudo modprobe nvidia`", "now"}},
+		{"counts-characters-not-bytes", "äää ööö", 7, 7, []string{"äää ööö"}},
+		{"empty", "", 10, 10, []string{""}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, fold(test.text, test.first, test.rest, true)); diff != "" {
+				t.Errorf("fold (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSentence(t *testing.T) {
+	driver := []matrix.Evidence{{Fact: "driver", Value: "535.183.01"}}
+	for _, test := range []struct {
+		name    string
+		finding matrix.Finding
+		want    string
+	}{
+		{"driver-too-old", matrix.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Evidence: driver},
+			"torch 2.9.0+cu130 cannot run on driver 535.183.01"},
+		{"names-its-subject", matrix.Finding{Rule: "gpu-arch-missing", Subject: "torch 2.9.0 in /opt/venv", Message: "torch 2.9.0 has no code for L4"},
+			"torch 2.9.0 has no code for L4"},
+		{"needs-its-subject", matrix.Finding{Rule: "cuda-packages-mixed", Subject: "nvidia-nccl-cu12 and nvidia-nccl-cu13 in /opt/venv", Message: "both own nvidia/nccl/lib"},
+			"nvidia-nccl-cu12 and nvidia-nccl-cu13: both own nvidia/nccl/lib"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := sentence(test.finding); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTogether(t *testing.T) {
+	on := func(target, message string) matrix.Finding {
+		return matrix.Finding{Rule: "r", Severity: matrix.Error, Subject: "s", Target: target, Message: message}
+	}
+	whole := func(matrix.Finding) bool { return false }
+	got := together([]matrix.Finding{on("a", "x"), on("b", "x"), on("c", "y"), on("d", "x")}, whole)
+	var targets [][]string
+	for _, s := range got {
+		targets = append(targets, s.targets)
+	}
+	if diff := cmp.Diff([][]string{{"a", "b", "d"}, {"c"}}, targets); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		limit      int
+		want       string
+	}{
+		{"fits", "abc", 3, "abc"},
+		{"cut", "abcdefgh", 6, "abc..."},
+		{"never-inside-a-character", "ääääää", 8, "ää..."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := cut(test.text, test.limit); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package triage
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// logCase is a log from a public thread whose cause is known.
+type logCase struct {
+	ID    string `json:"id"`
+	URL   string `json:"url"`
+	Log   string `json:"log"`
+	Blame Blame  `json:"blame"` // environment, program, hardware; none when nothing was wrong
+	Score bool   `json:"score"` // false: the cause was inferred, or the lines alone cannot tell
+}
+
+func readCases(t testing.TB, name string) []logCase {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []logCase
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var c logCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	if err := lines.Err(); err != nil || len(all) == 0 {
+		t.Fatalf("%d cases in %q: %v", len(all), name, err)
+	}
+	return all
+}
+
+func explain(t testing.TB, log string) Diagnosis {
+	t.Helper()
+	d, err := Read(context.Background(), table(t), []Source{{Name: "log", Reader: strings.NewReader(log)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestPublicCases holds the accuracy on real logs: right in at least 90 %, wrong in at most 5 %, and
+// the environment never blamed for a program's fault, nor the program for the environment's.
+func TestPublicCases(t *testing.T) {
+	confusion := map[[2]Blame]int{}
+	scored, right, wrong := 0, 0, 0
+	for _, c := range readCases(t, "testdata/cases.jsonl") {
+		got := explain(t, c.Log)
+		if !c.Score {
+			continue
+		}
+		scored++
+		confusion[[2]Blame{c.Blame, got.Blame}]++
+		switch {
+		case got.Blame == c.Blame, c.Blame == "none" && got.Cause == NothingFound:
+			right++
+		case got.Blame == Unknown:
+			t.Logf("%s: %s, blamed on nobody (%s)", c.ID, c.Blame, got.Cause)
+		default:
+			wrong++
+			t.Errorf("%s: %s, blamed on %s (%s)", c.ID, c.Blame, got.Blame, got.Cause)
+		}
+	}
+	for _, is := range []Blame{Environment, Program, Hardware, "none"} {
+		t.Logf("%-11s → environment %2d, program %2d, hardware %2d, unknown %2d", is, confusion[[2]Blame{is, Environment}],
+			confusion[[2]Blame{is, Program}], confusion[[2]Blame{is, Hardware}], confusion[[2]Blame{is, Unknown}])
+	}
+	t.Logf("%d of %d right, %d wrong", right, scored, wrong)
+	if right*10 < scored*9 || wrong*20 > scored {
+		t.Errorf("%d of %d right, %d wrong: fewer than 90 %% right or more than 5 %% wrong", right, scored, wrong)
+	}
+}

@@ -1,0 +1,85 @@
+package triage
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// escape is a terminal's control sequence: colours, cursor movements, titles, links.
+var escape = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+
+// clean makes a piece of a log fit to match and to print: no escapes, no control bytes, no marks
+// that turn the direction of writing, nothing that is not UTF-8.
+func clean(b []byte) string {
+	if plain(b) {
+		return string(b)
+	}
+	if bytes.IndexByte(b, 0x1b) >= 0 {
+		b = escape.ReplaceAll(b, nil)
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
+}
+
+// plain tells whether a line is printable ASCII, as nearly all are.
+func plain(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// maxShown is how much of a line is kept for people, in bytes.
+const maxShown = 400
+
+// shown cuts a line to the part around a match.
+func shown(text string, match []int) string {
+	if len(text) <= maxShown {
+		return strings.TrimSpace(text)
+	}
+	from := min(match[0], len(text)-maxShown)
+	if match[0] < maxShown/4 {
+		from = 0
+	}
+	part := strings.TrimSpace(strings.ToValidUTF8(text[from:from+maxShown], ""))
+	if from > 0 {
+		part = "…" + part
+	}
+	if from+maxShown < len(text) {
+		part += "…"
+	}
+	return part
+}
+
+// hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
+var hypothetical = regexp.MustCompile(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
+
+// match applies the signature to a cleaned line. An error that the line only quotes, in a comment,
+// in code marks or after words of advice, is none.
+func (s *Signature) match(text string) []int {
+	m := s.pattern.FindStringSubmatchIndex(text)
+	if m == nil {
+		return nil
+	}
+	head := strings.TrimLeft(text, " ")
+	if strings.HasPrefix(head, "# ") || strings.HasPrefix(head, "//") {
+		return nil
+	}
+	lead := text[:m[0]]
+	if strings.Count(lead, "`")%2 == 1 || hypothetical.MatchString(lead) {
+		return nil
+	}
+	return m
+}

@@ -1,0 +1,48 @@
+package triage
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// decode tells from its first bytes how a log is written: gzip (1f 8b), UTF-16 with its mark, as
+// PowerShell's ">" writes it (ff fe), or plainly.
+func decode(r io.Reader) (io.Reader, error) {
+	plain := bufio.NewReaderSize(r, chunk)
+	switch magic, _ := plain.Peek(2); {
+	case bytes.Equal(magic, []byte{0x1f, 0x8b}):
+		return gzip.NewReader(plain)
+	case bytes.Equal(magic, []byte{0xff, 0xfe}):
+		return &wide{plain, binary.LittleEndian}, nil
+	case bytes.Equal(magic, []byte{0xfe, 0xff}):
+		return &wide{plain, binary.BigEndian}, nil
+	}
+	return plain, nil
+}
+
+// wide turns UTF-16 into UTF-8.
+type wide struct {
+	from  io.Reader
+	order binary.ByteOrder
+}
+
+// Read decodes half of what fits, as a unit of two bytes grows to three at most. A pair of
+// surrogates becomes two marks of replacement: no error message needs one.
+func (w *wide) Read(p []byte) (int, error) {
+	raw := make([]byte, max(2, len(p)/2&^1))
+	n, err := io.ReadFull(w.from, raw[:min(len(raw), len(p)/3*2)])
+	out := p[:0]
+	for i := 0; i+1 < n; i += 2 {
+		unit := rune(w.order.Uint16(raw[i:]))
+		if utf16.IsSurrogate(unit) {
+			unit = utf8.RuneError
+		}
+		out = utf8.AppendRune(out, unit)
+	}
+	return len(out), err
+}

@@ -1,0 +1,87 @@
+package triage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// lint says what is wrong with the table, one error a fault.
+func lint(all []Signature) []error {
+	var faults []error
+	ids, blames := map[string]bool{}, map[string]Blame{}
+	for _, s := range all {
+		if ids[s.ID] {
+			faults = append(faults, fmt.Errorf("signature %q: id is not unique", s.ID))
+		}
+		ids[s.ID] = true
+		if b, seen := blames[s.Cause]; seen && b != s.Blame {
+			faults = append(faults, fmt.Errorf("signature %q: cause %q is blamed on both %s and %s", s.ID, s.Cause, b, s.Blame))
+		}
+		blames[s.Cause] = s.Blame
+	}
+	for _, s := range all {
+		if err := s.lint(); err != nil {
+			faults = append(faults, fmt.Errorf("signature %q: %w", s.ID, err))
+		}
+		if s.Needs != "" && !ids[s.Needs] {
+			faults = append(faults, fmt.Errorf("signature %q: needs unknown signature %q", s.ID, s.Needs))
+		}
+	}
+	return faults
+}
+
+func (s *Signature) lint() error {
+	switch {
+	case !slug.MatchString(s.ID) || !slug.MatchString(s.Cause):
+		return errors.New("id and cause must be lower-case words joined by hyphens")
+	case !slices.Contains([]Blame{Environment, Program, Hardware, Unknown}, s.Blame):
+		return fmt.Errorf("blame %q is not one of environment, program, hardware, unknown", s.Blame)
+	case s.Rule != "" && !slug.MatchString(s.Rule):
+		return fmt.Errorf("rule %q is not a rule id", s.Rule)
+	case s.Weight < fact || s.Weight > cause:
+		return fmt.Errorf("weight %d is not between %d and %d", s.Weight, fact, cause)
+	case s.Reads != "" && readers[s.Reads] == nil:
+		return fmt.Errorf("reads %q, which no reader is called", s.Reads)
+	case !origin.MatchString(s.Source):
+		return fmt.Errorf("source %q is neither an https address nor a wheel with its sha256", s.Source)
+	case !day.MatchString(s.Checked):
+		return fmt.Errorf("checked %q is not a day", s.Checked)
+	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0):
+		return errors.New("neither it nor another row of its cause says because and do")
+	}
+	return errors.Join(s.lintPattern(), s.lintWords())
+}
+
+func (s *Signature) lintPattern() error {
+	if s.pattern == nil {
+		return nil // reported when it was parsed
+	}
+	for _, lit := range s.Literal {
+		if len(lit) < minLiteral {
+			return fmt.Errorf("literal %q is shorter than %d bytes", lit, minLiteral)
+		}
+	}
+	if !mustContain(s.Pattern, s.Literal) {
+		return fmt.Errorf("not every match of %q holds one of the literals %q", s.Pattern, s.Literal)
+	}
+	text := clean([]byte(s.Positive))
+	if !slices.ContainsFunc(s.Literal, func(lit string) bool { return strings.Contains(s.Positive, lit) }) || s.match(text) == nil {
+		return fmt.Errorf("does not match its own positive line %q", s.Positive)
+	}
+	return nil
+}
+
+func (s *Signature) lintWords() error {
+	if s.pattern == nil {
+		return nil
+	}
+	words := strings.Join(append([]string{s.Because}, s.Do...), " ")
+	for _, m := range placeholder.FindAllStringSubmatch(words, -1) {
+		if s.pattern.SubexpIndex(m[1]) < 0 {
+			return fmt.Errorf("%s has no group in the pattern", m[0])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package triage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// finding is an event with what it means in this log: the words of its signature, unless a reader
+// of its numbers knew better.
+type finding struct {
+	event
+	cause   string
+	blame   Blame
+	rule    string
+	because string
+	do      []string
+	with    []event // lines that the meaning rests on besides its own
+}
+
+// diagnose finds the first cause in what the signatures found, one list of events a log.
+func diagnose(logs [][]event, sources []Source) Diagnosis {
+	seen := slices.Concat(logs...)
+	var best []finding
+	for _, log := range logs {
+		if f := heaviest(findings(log, seen)); f != nil {
+			best = append(best, *f)
+		}
+	}
+	if len(best) == 0 {
+		return nothing()
+	}
+	first := slices.MinFunc(best, firstToFail)
+	return first.diagnosis(logs[first.source], sources)
+}
+
+// findings gives the events of one log their meaning and drops those that mean nothing here.
+func findings(log, seen []event) []finding {
+	var all []finding
+	for _, e := range log {
+		s := e.signature
+		needed := find(seen, s.Needs)
+		if s.Weight == fact || s.Needs != "" && needed == nil {
+			continue
+		}
+		f := finding{event: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}
+		f.because, f.do = e.fill(s.Because), slices.Clone(s.Do)
+		if needed != nil {
+			f.with = append(f.with, *needed)
+		}
+		if read := readers[s.Reads]; read == nil || read(&f) {
+			all = append(all, f)
+		}
+	}
+	return withoutNotices(all, seen)
+}
+
+func find(events []event, id string) *event {
+	for i := range events {
+		if events[i].signature.ID == id {
+			return &events[i]
+		}
+	}
+	return nil
+}
+
+// withoutNotices drops what healthy programs print too ("could not find cuda drivers") when
+// something failed: the failure has another reason, even if no signature knows it.
+func withoutNotices(all []finding, seen []event) []finding {
+	failed := find(seen, traceback) != nil || slices.ContainsFunc(all, func(f finding) bool {
+		return f.signature.Weight == consequence && f.blame == Unknown
+	})
+	if !failed {
+		return all
+	}
+	return slices.DeleteFunc(all, func(f finding) bool {
+		return f.signature.Weight == consequence && f.blame != Unknown
+	})
+}
+
+// traceback is the signature of the line above every Python exception's.
+const traceback = "python-traceback"
+
+// heaviest chooses within one log: the most decisive line, the first of equals. An error with
+// several possible causes yields to a warning that names one.
+func heaviest(all []finding) *finding {
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(b.signature.Weight, a.signature.Weight), cmp.Compare(a.line, b.line), cmp.Compare(a.order, b.order))
+	})
+	best := &all[0]
+	if best.blame != Unknown || best.signature.Weight > symptom {
+		return best
+	}
+	for i, f := range all {
+		if f.signature.Weight == warning && f.blame != Unknown {
+			all[i].with = append(all[i].with, best.event)
+			return &all[i]
+		}
+	}
+	return best
+}
+
+// firstToFail orders the causes found in several logs: a failure before what follows from one, the
+// earlier where the clocks say, else the more decisive.
+func firstToFail(a, b finding) int {
+	failedA, failedB := a.signature.Weight >= symptom, b.signature.Weight >= symptom
+	switch {
+	case failedA != failedB:
+		if failedA {
+			return -1
+		}
+		return 1
+	case a.when.before(b.when):
+		return -1
+	case b.when.before(a.when):
+		return 1
+	}
+	return cmp.Compare(b.signature.Weight, a.signature.Weight)
+}
+
+// maxLines is how many lines a diagnosis quotes.
+const maxLines = 5
+
+func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
+	d := Diagnosis{Schema: Schema, Blame: f.blame, Cause: f.cause, Because: f.because, Do: f.do, Rule: f.rule}
+	if d.Do == nil {
+		d.Do = []string{}
+	}
+	if f.signature.Async {
+		d.reportedLate(find(log, launchBlocking))
+	}
+	name := func(source int) string {
+		if len(sources) < 2 {
+			return ""
+		}
+		return clean([]byte(sources[source].Name))
+	}
+	for _, e := range f.quoted(log) {
+		d.Lines = append(d.Lines, Line{Number: e.line, Text: shown(e.text, e.match), File: name(e.source)})
+	}
+	return d
+}
+
+// launchBlocking is the signature of a line that shows the program was run synchronously.
+const launchBlocking = "launch-blocking"
+
+// reportedLate says whether the traceback of an error that CUDA reports asynchronously can be
+// trusted.
+func (d *Diagnosis) reportedLate(blocking *event) {
+	if blocking != nil {
+		d.Because += " It was run with CUDA_LAUNCH_BLOCKING=1, so the traceback names the call that failed."
+		return
+	}
+	d.Because += " CUDA reports such an error at a later call, so the place in the traceback cannot be trusted."
+	d.Do = append(d.Do, "run once with CUDA_LAUNCH_BLOCKING=1: then the traceback names the call that failed")
+}
+
+// quoted lists the deciding line, those it rests on, and then the other faults of the same log in
+// the order they were printed.
+func (f *finding) quoted(log []event) []event {
+	lines := append([]event{f.event}, f.with...)
+	rest := slices.Clone(log)
+	slices.SortStableFunc(rest, func(a, b event) int { return cmp.Compare(a.line, b.line) })
+	for _, e := range rest {
+		double := slices.ContainsFunc(lines, func(l event) bool { return l.source == e.source && l.line == e.line })
+		if e.signature.Weight != fact && !double && len(lines) < maxLines {
+			lines = append(lines, e)
+		}
+	}
+	return lines
+}
+
+// fill puts what the pattern's named groups matched into the words of the signature.
+func (e *event) fill(words string) string {
+	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
+		return strings.TrimSpace(e.group(strings.Trim(name, "{}")))
+	})
+}
+
+func nothing() Diagnosis {
+	return Diagnosis{Schema: Schema, Blame: Unknown, Cause: NothingFound, Lines: []Line{},
+		Because: "Nothing found: no line of the log is an error of CUDA, its driver, its libraries or the frameworks on them that is known here.",
+		Do: []string{
+			"give the whole log, from the first line on, of the process that failed first: standard error too",
+			"for a hang, add py-spy dump of the process and the kernel log (dmesg)",
+			"judge the machine itself: cudacompat doctor",
+		}}
+}
