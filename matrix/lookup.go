@@ -42,28 +42,66 @@ func (t *Tables) indexIDs() map[string]*Chip {
 	return index
 }
 
-// decoration is what vendors and NVML put after a model's name without changing its chip's capability.
-var decoration = regexp.MustCompile(` (mig .*|(\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|with max-q design|max-q|pcie|sxm\d?|nvl))$`)
+// decoration is what vendors, NVML and people put after a model's name without changing its chip's capability; the
+// last two are MIG and vGPU profiles, "MIG 3g.20gb" and "-24Q".
+var decoration = regexp.MustCompile(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mig .*)|d?-\d+[abcq])$`)
+
+// brands are the words that people leave out before a model's name, or NVML puts there.
+var brands = []string{"", "tesla ", "geforce ", "geforce gtx ", "geforce rtx ", "quadro ", "rtx "}
+
+// gluedSuffix is "2080ti", as people write it.
+var gluedSuffix = regexp.MustCompile(`(\d)(ti|super)\b`)
 
 // chipNamed finds the chip of a GPU's name, nil when the table does not know it or when chips of several
 // capabilities share it.
 func (t *Tables) chipNamed(name string) *Chip {
-	index := t.chipsByName()
-	for key := normalGPU(name); key != ""; {
-		for _, try := range []string{key, "tesla " + key, "geforce " + key, strings.TrimPrefix(key, "tesla "), strings.TrimPrefix(key, "geforce ")} {
-			if chip := index[try]; chip != nil {
-				return known(chip)
-			}
+	key := gluedSuffix.ReplaceAllString(strings.TrimPrefix(normalGPU(name), "grid "), "$1 $2")
+	for {
+		if chip := t.chipBranded(key); chip != nil {
+			return known(chip)
 		}
 		short := decoration.ReplaceAllString(key, "")
 		if short == key {
-			break
+			return known(t.chipLonger(key))
 		}
 		key = short
+	}
+}
+
+// chipBranded looks a name up with and without its brand.
+func (t *Tables) chipBranded(key string) *Chip {
+	index := t.chipsByName()
+	for _, brand := range brands {
+		if chip := index[brand+key]; chip != nil {
+			return chip
+		}
+		if bare, ok := strings.CutPrefix(key, brand); ok && brand != "" && index[bare] != nil {
+			return index[bare]
+		}
 	}
 	return nil
 }
 
+// chipLonger is for names that were cut, "RTX PRO 6000" of "RTX PRO 6000 Blackwell Server Edition": every name that
+// goes on from three words or more must be of one capability.
+func (t *Tables) chipLonger(key string) *Chip {
+	if len(strings.Fields(key)) < 3 {
+		return nil
+	}
+	var found *Chip
+	for name, chip := range t.chipsByName() {
+		if !strings.HasPrefix(name, key+" ") {
+			continue
+		}
+		if found != nil && found.Capability != chip.Capability {
+			return nil
+		}
+		found = chip
+	}
+	return found
+}
+
+// known leaves out what several chips share.
 func known(chip *Chip) *Chip {
 	if chip == ambiguous {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Given reads facts that were taken elsewhere: facts or a report as JSON, or a collect_env report as text. Text in
@@ -33,7 +34,7 @@ func Given(data []byte) (Facts, error) {
 func jsonError(err error) error {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {
-		return fmt.Errorf("%s should not be a %s", kind.Field, kind.Value)
+		return fmt.Errorf("%s should not be a %s", strings.TrimPrefix(kind.Field, "Facts."), kind.Value)
 	}
 	return fmt.Errorf("not valid JSON: %w", err)
 }
