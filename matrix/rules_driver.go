@@ -20,7 +20,7 @@ func driverMissing(m *machine) []*result {
 	if failed := m.probeFailure("proc-driver"); failed != "" {
 		return unknown("driver", failed)
 	}
-	if !rest && !m.onPCI() {
+	if !rest && !m.onPCI() || rest && !m.f.System.Bootable { // a container image gets its driver from the host
 		return nil
 	}
 	f := Finding{Severity: Error, Subject: "driver", Message: "there is " + m.gpus[0].label + " and no NVIDIA driver is loaded",

@@ -38,6 +38,7 @@ type System struct {
 	Instance  string `json:"instance"`  // EC2 instance type, "g5.xlarge"
 	WSL       bool   `json:"wsl"`       // Windows Subsystem for Linux: the driver is Windows' own
 	Jetson    bool   `json:"jetson"`    // Tegra: the driver comes with the board's image
+	Bootable  bool   `json:"bootable"`  // a kernel is installed: a machine's tree, not a container image's
 	Rest      bool   `json:"rest"`      // a tree at rest (--root, --offline): nothing in it runs
 }
 

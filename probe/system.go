@@ -27,6 +27,7 @@ func readSystem(h *Host, _ Options) (found, error) {
 		s.Arch = machineName[runtime.GOARCH]
 	}
 	s.Container = containerKind(h)
+	s.Bootable = len(h.Glob("/lib/modules/*/kernel")) > 0 || len(h.Glob("/boot/vmlinuz-*")) > 0
 	s.WSL = strings.Contains(strings.ToLower(s.Kernel), "microsoft") || h.Exists("/usr/lib/wsl/lib/libcuda.so.1")
 	s.Jetson = h.Exists("/etc/nv_tegra_release")
 	return func(f *Facts) { f.System = s }, failed.err()
@@ -108,7 +109,7 @@ func elfArch(r io.ReaderAt) string {
 	return ""
 }
 
-var libcBanner = regexp.MustCompile(`GNU C Library [^\n]*stable release version (\d+\.\d+)`)
+var libcBanner = regexp.MustCompile(`GNU C Library [^\n\x00]*(?:stable|development) release version (\d+\.\d+)`)
 
 // libcCap is above every glibc: Debian 12's is 1.9 MB.
 const libcCap = 16 << 20
