@@ -23,8 +23,9 @@ func driverMissing(m *machine) []*result {
 	if !rest && !m.onPCI() || rest && !m.f.System.Bootable { // a container image gets its driver from the host
 		return nil
 	}
-	f := Finding{Severity: Error, Subject: "driver", Message: "there is " + m.gpus[0].label + " and no NVIDIA driver is loaded",
-		Need:     "the NVIDIA kernel module loaded",
+	state := map[bool]string{false: "loaded", true: "installed"}[rest]
+	f := Finding{Severity: Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.gpus[0].label,
+		Need:     "the NVIDIA kernel module " + state,
 		Evidence: []Evidence{{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
 		Pins:     m.driverPins(Version{}), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if module := m.bootModule(); module != nil {
