@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -29,7 +30,7 @@ var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardwa
 func ExplainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
-	p.wrap(4, firstOr(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame], string(d.Blame)}, ": ")
+	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame], string(d.Blame)}, ": ")
 	if len(d.Lines) > 0 {
 		p.line()
 	}
@@ -105,13 +106,6 @@ func (p *page) more(d triage.Diagnosis) {
 	default:
 		p.line("  more  cudacompat explain ", d.Cause)
 	}
-}
-
-func firstOr(text, other string) string {
-	if text != "" {
-		return text
-	}
-	return other
 }
 
 // Cause writes the page of a cause from its signatures: what it means, how it looks, what to do, where it was seen.

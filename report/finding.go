@@ -17,7 +17,7 @@ var marks = map[matrix.Severity]painted{
 }
 
 // finding writes one paragraph: cause, need, evidence, pins, steps, where to read on. Its message is left out where
-// the headline has just said it, or where need and evidence say the same. Notes stay short without --all.
+// the need, with the fact that misses it, says the same. Notes stay short without --all.
 func (p *page) finding(f said, headline bool) {
 	mark := marks[f.Severity]
 	p.line()
@@ -26,7 +26,7 @@ func (p *page) finding(f said, headline bool) {
 		p.wrap(4, f.Message, "    ")
 		return
 	}
-	if !headline && !strings.Contains(f.Message, "needs "+f.Need) {
+	if told := headline && needed(f.Finding) != nil; !told && !strings.Contains(f.Message, "needs "+f.Need) {
 		p.wrap(4, f.Message, "    ")
 	}
 	p.evidence(f.Finding)
@@ -57,23 +57,27 @@ func (p *page) evidence(f matrix.Finding) {
 	}
 	var seen []matrix.Evidence
 	for i, e := range f.Evidence {
-		if held == &f.Evidence[i] {
-			continue
-		}
-		e.Value = e.Fact + " " + p.short(e.Value)
-		if e.From == e.Fact { // NVML itself speaks
-			e.Value, e.From = e.Fact+": "+strings.TrimPrefix(e.Value, e.Fact+" "), ""
-		}
-		if n := len(seen) - 1; n >= 0 && seen[n].From == e.From && e.From != "" {
-			seen[n].Value += ", " + strings.TrimPrefix(e.Value, seen[n].Fact+" ")
-		} else {
+		e.Value = p.short(e.Value)
+		last := len(seen) - 1
+		switch {
+		case held == &f.Evidence[i]:
+		case last >= 0 && seen[last].From == e.From && !speaks(e) && !speaks(seen[last]):
+			seen[last].Value += ", " + strings.TrimPrefix(e.Fact, seen[last].Fact+" ") + " " + e.Value
+		default:
 			seen = append(seen, e)
 		}
 	}
 	for _, e := range seen {
-		p.field("seen", e.Value+read(e))
+		between := " "
+		if speaks(e) {
+			between = ": "
+		}
+		p.field("seen", e.Fact+between+e.Value+read(e))
 	}
 }
+
+// speaks says that a fact is what its source said of itself: NVML's own complaint.
+func speaks(e matrix.Evidence) bool { return e.Fact == e.From }
 
 // valueLimit keeps a list of symbols or machine code to about two lines; --all shows the whole.
 const valueLimit = 160
@@ -87,7 +91,7 @@ func (p *page) short(value string) string {
 
 // read is where a fact was read, " (/proc/driver/nvidia/version)".
 func read(e matrix.Evidence) string {
-	if e.From == "" {
+	if e.From == "" || speaks(e) {
 		return ""
 	}
 	return " (" + e.From + ")"

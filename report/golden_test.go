@@ -158,3 +158,10 @@ func TestEveryFormatHasGoldens(t *testing.T) {
 		}
 	}
 }
+
+// TestLines holds every case's line to the limits of those who read it.
+func TestLines(t *testing.T) {
+	for _, r := range cases(t) {
+		oneLine(t, show(t, r, "line", Style{}))
+	}
+}

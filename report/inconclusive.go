@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func places(r Report, there parts) [][2]string {
 	}
 	var list [][2]string
 	if !there.driver {
-		list = append(list, [2]string{"driver", source(why, nvml) + "/proc/driver/nvidia/version, libcuda.so.1, the kernel modules on disk"})
+		list = append(list, [2]string{"driver", cmp.Or(why, nvml) + "/proc/driver/nvidia/version, libcuda.so.1, the kernel modules on disk"})
 	}
 	if !there.gpu {
 		list = append(list, [2]string{"GPU", nvml + "/sys/bus/pci"})
@@ -182,31 +183,29 @@ func environments(r Report) string {
 // try says what to do where driver or GPU are missing.
 func (p *page) try(r Report) {
 	there := partsOf(r)
-	if r.Outcome != matrix.Inconclusive || there.driver && there.gpu {
-		return
-	}
-	command := "cudacompat doctor"
-	if len(r.Facts.Probes) == 0 {
-		command = "cudacompat check FILE"
-	}
+	var lines []string
 	switch {
+	case r.Outcome != matrix.Inconclusive || there.driver && there.gpu:
+		return
+	case there == parts{} && len(r.Facts.Probes) > 0:
+		lines = []string{"cudacompat doctor --instance g5.xlarge --driver 550.90.07", "cudacompat doctor --env PATH"}
+		fallthrough
+	case there == parts{}:
+		lines = append(lines, "cudacompat check examples/collect_env/broken.txt")
 	case !there.gpu && !there.driver:
-		command += " --instance g5.xlarge --driver 550.90.07"
+		lines = []string{"the same with --instance g5.xlarge --driver 550.90.07"}
 	case !there.gpu:
-		command += " --gpu L4"
+		lines = []string{"the same with --gpu L4, or --instance g5.xlarge"}
 	default:
-		command += " --driver 550.90.07"
+		lines = []string{"the same with --driver 550.90.07"}
 	}
 	p.line()
-	p.suggest("try", command)
-	if len(r.Facts.Probes) > 0 && !there.build {
-		p.suggest("", "cudacompat doctor --env PATH")
+	for i, line := range lines {
+		lead := []string{"  try  ", "       "}[min(i, 1)]
+		if strings.HasPrefix(line, "cudacompat ") { // to be copied
+			p.line(lead, painted{bold, line})
+		} else {
+			p.wrap(len(lead), line, lead)
+		}
 	}
-	if there == (parts{}) {
-		p.suggest("", "cudacompat check examples/collect_env/broken.txt")
-	}
-}
-
-func (p *page) suggest(label, command string) {
-	p.line(fmt.Sprintf("  %-3s  ", label), painted{bold, command})
 }

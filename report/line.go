@@ -13,6 +13,7 @@ const lineLimit = 80
 // Line writes the verdict in one line of at most 80 bytes that begins with FAIL, OK or UNKNOWN.
 func Line(w io.Writer, r Report, _ Style) error {
 	text, tail := lineText(r)
+	tail = cut(clean(tail), lineLimit/2)
 	_, err := fmt.Fprintln(w, cut(clean(text), lineLimit-len(tail))+tail)
 	return err
 }
@@ -28,7 +29,10 @@ func lineText(r Report) (text, tail string) {
 	case matrix.Inconclusive:
 		return "UNKNOWN " + missing(r), ""
 	}
-	return "OK compatible" + besides(r), ""
+	if len(r.Suppressed) > 0 { // what works is not what the waivers let through
+		return "OK compatible", besides(r)
+	}
+	return "OK " + worksText(r), besides(r)
 }
 
 // failure is a finding in few words: its rule, what it needs and what there is.
@@ -37,7 +41,7 @@ func failure(f matrix.Finding) string {
 	if f.Target != "" {
 		target = f.Target + ": "
 	}
-	if e := needed(f); e != nil {
+	if e := needed(f); e != nil && e.Fact != f.Subject {
 		return fmt.Sprintf("%s: %s%s; this is %s (%s)", f.Rule, target, f.Need, e.Value, bare(f.Subject))
 	}
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))

@@ -56,8 +56,8 @@ func New(tool Tool, facts probe.Facts, targets []matrix.Target, verdict matrix.V
 	return r
 }
 
-// said is what the caller said of the target, the same for all instances.
-func (r Report) said(what func(Target) string) string {
+// asked is what the caller said of the target, the same for all instances.
+func (r Report) asked(what func(Target) string) string {
 	for _, t := range r.Targets {
 		if text := what(t); text != "" {
 			return text

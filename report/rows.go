@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 
 func (p *page) rows(r Report) []row {
 	rows := slices.Concat(driverRow(r), gpuRows(r), p.toolkitRows(r.Facts.Toolkits))
-	if python := r.said(func(t Target) string { return t.Python }); python != "" {
+	if python := r.asked(func(t Target) string { return t.Python }); python != "" {
 		rows = append(rows, row{name: "python", details: python, from: "--python"})
 	}
 	return append(rows, p.buildRows(r)...)
@@ -34,7 +35,7 @@ func driverRow(r Report) []row {
 	default:
 		details += " (installed, not loaded)"
 	}
-	return []row{{name: "driver", details: details, from: source(d.From, r.Facts.Driver.CUDAFrom)}}
+	return []row{{name: "driver", details: details, from: cmp.Or(d.From, r.Facts.Driver.CUDAFrom)}}
 }
 
 // gpuRows are the GPUs that the builds were judged for: the target's, else those that were found.
@@ -64,7 +65,7 @@ func gpuRows(r Report) []row {
 func foundGPUs(r Report, visible []string) []row {
 	var rows []row
 	for _, g := range r.Facts.GPUs {
-		place := source(g.From...)
+		place := cmp.Or(g.From...)
 		hidden := hiddenBy(g, r.Facts.System)
 		label := gpuLabel(g)
 		if hidden == "" && len(visible) > 0 {
@@ -115,21 +116,11 @@ func gpuLabel(g probe.GPU) string {
 	return label
 }
 
-// source is the first place that is named.
-func source(places ...string) string {
-	for _, place := range places {
-		if place != "" {
-			return place
-		}
-	}
-	return ""
-}
-
 // toolkitRows writes a row for each toolkit with --all, else one for all of them: they matter only for building.
 func (p *page) toolkitRows(toolkits []probe.Toolkit) []row {
 	var rows []row
 	for _, t := range toolkits {
-		rows = append(rows, row{name: "toolkit", details: "CUDA " + t.Version, from: source(t.Path, t.From)})
+		rows = append(rows, row{name: "toolkit", details: "CUDA " + t.Version, from: cmp.Or(t.Path, t.From)})
 	}
 	if p.style.All || len(rows) < 2 {
 		return rows
@@ -179,7 +170,7 @@ func rowsOf(b probe.Build, e probe.Environment, given []matrix.BuildAnswer, r Re
 		}
 		targets[a.Answer] = add(targets[a.Answer], a.Target)
 	}
-	rows := []row{{name: b.Name, details: buildDetails(b), from: source(e.Path, b.From)}}
+	rows := []row{{name: b.Name, details: buildDetails(b), from: cmp.Or(e.Path, b.From)}}
 	for i, kind := range kinds {
 		if i > 0 {
 			rows = append(rows, row{})
@@ -205,7 +196,7 @@ func aside(r Report) string {
 
 // buildDetails is "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
 func buildDetails(b probe.Build) string {
-	version := source(b.Version, "of unknown version")
+	version := cmp.Or(b.Version, "of unknown version")
 	switch {
 	case strings.Contains(version, "+"):
 		return version

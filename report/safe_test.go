@@ -47,6 +47,9 @@ func fill(v reflect.Value, s string) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(s)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), s)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), s)
@@ -74,20 +77,26 @@ func harmless(t *testing.T, r Report) {
 		if view.style.Colour {
 			plain = ours.ReplaceAllString(text, "")
 		}
-		if !utf8.ValidString(plain) {
-			t.Errorf("%s is not UTF-8: %q", view.name, text)
-		}
-		if i := strings.IndexFunc(plain, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {
-			t.Errorf("%s: a character that does not show: %q", view.name, plain[max(0, i-20):min(len(plain), i+20)])
-		}
+		wantVisible(t, plain)
 		switch {
 		case view.style.ASCII && strings.IndexFunc(plain, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
-			t.Errorf("%s is not ASCII: %q", view.name, plain)
+			t.Errorf("%s is not ASCII: %.200q", view.name, plain)
 		case view.format == "json" && !json.Valid([]byte(text)):
-			t.Errorf("not JSON: %q", text)
+			t.Errorf("not JSON: %.200q", text)
 		case view.format == "line":
 			oneLine(t, text)
 		}
+	}
+}
+
+// wantVisible finds what does not show, or is no UTF-8.
+func wantVisible(t *testing.T, text string) {
+	t.Helper()
+	if !utf8.ValidString(text) {
+		t.Errorf("not UTF-8: %.200q", text)
+	}
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {
+		t.Errorf("a character that does not show: %q", text[max(0, i-20):min(len(text), i+20)])
 	}
 }
 
@@ -96,7 +105,7 @@ var lineForm = regexp.MustCompile(`^(FAIL|OK|UNKNOWN) [^\n]+\n$`)
 func oneLine(t *testing.T, text string) {
 	t.Helper()
 	if !lineForm.MatchString(text) || len(text) > lineLimit+1 {
-		t.Errorf("not a line of at most %d bytes that begins with the verdict: %q", lineLimit, text)
+		t.Errorf("not a line of at most %d bytes that begins with the verdict: %.200q", lineLimit, text)
 	}
 }
 

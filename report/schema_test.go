@@ -136,7 +136,7 @@ func follow(t *testing.T, n node) node {
 	}
 	ref, _ := n.words["$ref"].(string)
 	file, name, _ := strings.Cut(ref, "#/$defs/")
-	target := node{}
+	var target node
 	switch {
 	case ref == "":
 		return n

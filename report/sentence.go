@@ -55,12 +55,16 @@ func on(targets []string) string {
 	return " on " + few(targets, 3)
 }
 
-// few lists the first of many and counts the others.
+// few lists the first of many and counts the others: "a and b", "a, b and 3 more".
 func few(list []string, limit int) string {
-	if len(list) <= limit {
-		return strings.Join(list, ", ")
+	if len(list) < 2 {
+		return strings.Join(list, "")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:limit], ", "), len(list)-limit)
+	last, shown := list[len(list)-1], list[:len(list)-1]
+	if len(list) > limit {
+		last, shown = fmt.Sprintf("%d more", len(list)-limit), list[:limit]
+	}
+	return strings.Join(shown, ", ") + " and " + last
 }
 
 // sentence is a finding that stands alone: what is wrong with what.

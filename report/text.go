@@ -35,29 +35,32 @@ func Text(w io.Writer, r Report, s Style) error {
 }
 
 func onEC2(r Report) bool {
-	return r.Facts.System.Instance != "" || r.said(func(t Target) string { return t.Instance }) != ""
+	return r.Facts.System.Instance != "" || r.asked(func(t Target) string { return t.Instance }) != ""
 }
 
 // headline is the verdict in one sentence.
 func (p *page) headline(r Report, findings []said) {
 	switch r.Outcome {
 	case matrix.Incompatible:
-		others := 0
-		for _, f := range findings[1:] {
-			if f.Severity == matrix.Error {
-				others++
-			}
-		}
-		text := sentence(findings[0].Finding)
-		if others > 0 {
-			text += " (and " + plural(others, "more error") + ")"
-		}
-		p.wrap(2, on(findings[0].targets)+": "+text, painted{red, "incompatible"})
+		p.wrap(2, incompatible(findings), painted{red, "incompatible"})
 	case matrix.Inconclusive:
 		p.wrap(2, ": "+inconclusive(r), painted{yellow, "inconclusive"})
 	default:
 		p.wrap(2, ": "+compatible(r), painted{green, "compatible"})
 	}
+}
+
+// incompatible says the first error, the target that has it, and how many others there are.
+func incompatible(findings []said) string {
+	errors := slices.DeleteFunc(slices.Clone(findings), func(f said) bool { return f.Severity != matrix.Error })
+	if len(errors) == 0 {
+		return ""
+	}
+	text := on(errors[0].targets) + ": " + sentence(errors[0].Finding)
+	if n := len(errors) - 1; n > 0 {
+		text += " (and " + plural(n, "more error") + ")"
+	}
+	return text
 }
 
 // compatible says what works, and where.
@@ -75,17 +78,19 @@ func compatible(r Report) string {
 func worksText(r Report) string {
 	var works, instances []string
 	for _, a := range r.Answers {
-		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown && !slices.Contains(works, bare(a.Subject)) {
-			works = append(works, bare(a.Subject))
+		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown {
+			works = add(works, bare(a.Subject))
 		}
 	}
 	for _, t := range r.Targets {
 		instances = add(instances, t.Instance)
 	}
-	switch len(works) {
-	case 0:
+	switch {
+	case len(r.Answers) == 0:
 		return "driver and GPU go together" + on(instances) + "; there is no build to judge"
-	case 1:
+	case len(works) == 0:
+		return "driver and GPU go together" + on(instances)
+	case len(works) == 1:
 		return works[0] + " works" + on(instances)
 	}
 	return few(works, 3) + " work" + on(instances)

@@ -41,7 +41,7 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return &usageError{message: fmt.Sprintf("cudacompat %s takes one file, not %d", cmd.Name(), len(args)),
+	return &usageError{message: fmt.Sprintf("%s takes one file, not %d", cmd.Name(), len(args)),
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
 }
 
@@ -49,22 +49,23 @@ func oneFile(cmd *cobra.Command, args []string) error {
 const givenCap = 64 << 20
 
 func given(name string, stdin io.Reader) (probe.Facts, error) {
+	const hint = "give a file with facts, a report or a pasted collect_env report, or - for standard input"
 	in := stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return probe.Facts{}, &usageError{message: err.Error(), hint: "give a file with facts or a report, or - for standard input"}
+			return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), hint}
 		}
 		defer f.Close()
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, givenCap))
 	if err != nil {
-		return probe.Facts{}, &usageError{message: fmt.Sprintf("%s: %v", name, err)}
+		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), hint}
 	}
 	facts, err := probe.Given(data)
 	if err != nil {
-		return facts, &usageError{message: fmt.Sprintf("%s: %v", name, err), hint: "give the JSON that `cudacompat probe` or `doctor -o json` writes, or a collect_env report"}
+		return facts, &usageError{message: fmt.Sprintf("%q: %v", name, err), hint: "give the JSON that `cudacompat probe` or `doctor -o json` writes, or a collect_env report"}
 	}
 	return facts, nil
 }

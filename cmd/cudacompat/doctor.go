@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"cudacompat/matrix"
@@ -122,7 +123,7 @@ func (j job) judge(facts func() (probe.Facts, error)) (report.Report, error) {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{message: "cudacompat " + cmd.Name() + " takes no argument, not " + args[0], hint: "cudacompat " + cmd.Name() + " --help"}
+		return &usageError{message: fmt.Sprintf("%s takes no argument, not %q", cmd.Name(), args[0]), hint: "cudacompat " + cmd.Name() + " --help"}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [RULE | CAUSE | LOG]",
 		Short: "A rule's page; or a log (file, directory of rank logs, -): environment, program or hardware?",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listPages(s)

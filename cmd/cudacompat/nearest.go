@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,26 +10,42 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// maxListed is how many words a hint lists; more would bury the message.
-const maxListed = 12
-
 // misspelt is the complaint about a word that is none of those known, with the nearest as a hint.
 func misspelt(kind, word string, known []string) error {
-	hint := "one of " + strings.Join(known, ", ")
-	if len(known) > maxListed {
-		hint = fmt.Sprintf("%d are known, such as %s", len(known), strings.Join(known[:3], ", "))
+	return &usageError{message: fmt.Sprintf("there is no %s %q", kind, word), hint: suggest(word, known)}
+}
+
+// suggest is a hint: the known words that begin with this one, else the nearest, else all of them.
+func suggest(word string, known []string) string {
+	longer := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
+	best := nearest(word, known)
+	switch {
+	case len(longer) == 1:
+		best = longer[0]
+	case len(longer) > 1:
+		return "one of " + listed(longer)
+	case best == "":
+		return "one of " + listed(known)
 	}
-	if best := nearest(word, known); best != "" {
-		hint = "did you mean " + best + "?"
+	return "did you mean " + best + "?"
+}
+
+// listLimit keeps a hint to about two lines.
+const listLimit = 12
+
+func listed(words []string) string {
+	words = slices.Compact(slices.Sorted(slices.Values(words)))
+	if more := len(words) - listLimit; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:listLimit], ", "), more)
 	}
-	return &usageError{message: fmt.Sprintf("there is no %s %q", kind, word), hint: hint}
+	return strings.Join(words, ", ")
 }
 
 // nearest is the known word that needs the fewest edits, empty when even that needs more than a third of it.
 func nearest(word string, known []string) string {
 	best, least := "", len(word)/3+2
 	for _, k := range known {
-		if d := edits(word, k); d < least {
+		if d := edits(strings.ToLower(word), strings.ToLower(k)); d < least {
 			best, least = k, d
 		}
 	}
@@ -56,9 +73,91 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
+// flagError turns pflag's complaints into ours.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var lacking *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown)
+	case errors.As(err, &lacking):
+		return &usageError{message: dashed(lacking.GetSpecifiedName()) + " needs a value", hint: usageOf(lacking.GetFlag())}
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		return &usageError{message: fmt.Sprintf("--%s %q is no %s", f.Name, invalid.GetValue(), kindOf(f)), hint: usageOf(f)}
+	}
+	return &usageError{message: err.Error(), hint: cmd.CommandPath() + " --help"}
+}
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// usageOf is a flag's line of help: "--driver VERSION: judge for this driver VERSION …".
+func usageOf(f *pflag.Flag) string {
+	value, text := pflag.UnquoteUsage(f)
+	return strings.TrimSpace("--"+f.Name+" "+value) + ": " + strings.TrimPrefix(text, value+": ")
+}
+
+// kindOf is what pflag expects of a flag's value, in words.
+func kindOf(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "duration":
+		return "length of time such as 30s or 2m"
+	case "bool":
+		return "truth value (true or false)"
+	case "stringSlice":
+		return "list with commas between its words"
+	}
+	return f.Value.Type()
+}
+
+// unknownFlag refuses a flag that the command does not have: it is misspelt, or another command's.
+func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
+	flag := dashed(err.GetSpecifiedName())
+	e := &usageError{message: fmt.Sprintf("%s has no flag %q", cmd.Name(), flag)}
+	if !cmd.HasParent() {
+		e.message = fmt.Sprintf("there is no flag %q before the command", flag)
+	}
+	switch owners := ownersOf(cmd.Root(), err.GetSpecifiedName()); {
+	case slices.Contains(commandNames(cmd.Root()), err.GetSpecifiedName()):
+		e.hint = "did you mean cudacompat " + err.GetSpecifiedName() + "?"
+	case len(owners) > 0:
+		e.hint = flag + " goes with " + strings.Join(owners, ", ")
+	case nearest(flag, flagNames(cmd)) != "":
+		e.hint = "did you mean " + nearest(flag, flagNames(cmd)) + "?"
+	default:
+		e.hint = cmd.CommandPath() + " --help"
+	}
+	return e
+}
+
+// ownersOf are the commands that have a flag.
+func ownersOf(root *cobra.Command, name string) []string {
+	var list []string
+	for _, c := range root.Commands() {
+		if c.Flags().Lookup(name) != nil || len(name) == 1 && c.Flags().ShorthandLookup(name) != nil {
+			list = append(list, c.Name())
+		}
+	}
+	return list
+}
+
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	slices.Sort(names)
 	return names
+}
+
+// atMostOne takes one argument or none.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return &usageError{message: fmt.Sprintf("%s takes one argument, not %d", cmd.Name(), len(args)), hint: "cudacompat " + cmd.Use}
+	}
+	return nil
 }

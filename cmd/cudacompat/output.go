@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,38 +42,45 @@ func parseOutputs(specs []string, colour string, all bool, s streams) (outputs, 
 	if err != nil {
 		return outputs{}, err
 	}
+	screen.All = all
 	result := outputs{out: s.out}
 	for _, spec := range specs {
-		name, file, _ := strings.Cut(spec, "=")
-		o := output{file: file, style: report.Style{All: all}}
-		if file == "" {
-			o.style = screen
-			o.style.All = all
+		o, err := parseOutput(spec, screen)
+		if err != nil {
+			return outputs{}, err
 		}
-		for _, f := range report.Formats {
-			if f.Name == name {
-				o.write = f.Write
-			}
-		}
-		if o.write == nil {
-			return outputs{}, misspelt("format", name, formatNames())
+		if o.file != "" && slices.ContainsFunc(result.list, func(other output) bool { return other.file == o.file }) {
+			return outputs{}, &usageError{message: fmt.Sprintf("two formats would be written to %q", o.file), hint: "give each its own file"}
 		}
 		result.list = append(result.list, o)
 	}
 	return result, nil
 }
 
+// parseOutput reads one -o; a file is no screen, so it has neither colour nor width.
+func parseOutput(spec string, screen report.Style) (output, error) {
+	name, file, toFile := strings.Cut(spec, "=")
+	i := slices.IndexFunc(report.Formats, func(f report.Format) bool { return f.Name == name })
+	switch {
+	case i < 0:
+		return output{}, misspelt("format", name, formatNames())
+	case toFile && file == "":
+		return output{}, &usageError{message: "-o " + spec + " names no file", hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
+	case toFile:
+		screen = report.Style{All: screen.All}
+	}
+	return output{write: report.Formats[i].Write, file: file, style: screen}, nil
+}
+
 func (o outputs) write(r report.Report) error {
 	for _, one := range o.list {
 		write := func(w io.Writer) error { return one.write(w, r, one.style) }
-		var err error
-		if one.file == "" {
-			err = write(o.out)
-		} else {
-			err = atomically(one.file, write)
-		}
-		if err != nil {
-			return &usageError{message: "cannot write the report: " + err.Error()}
+		if one.file != "" {
+			if err := save(one.file, write); err != nil {
+				return err
+			}
+		} else if err := write(o.out); err != nil {
+			return fmt.Errorf("cannot write the report: %w", err)
 		}
 	}
 	return nil
@@ -114,12 +123,13 @@ func screenWidth(f *os.File) int {
 	return 80
 }
 
-// unicodeLocale says that the terminal takes UTF-8; without a locale at all it is assumed, as in containers.
+// unicodeLocale says that the reader's locale takes UTF-8. Without a locale at all it is assumed: containers and
+// services have none, and their output is read elsewhere.
 func unicodeLocale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {
 			upper := strings.ToUpper(value)
-			return strings.Contains(upper, "UTF-8") || strings.Contains(upper, "UTF8") || value == "C" || value == "POSIX"
+			return strings.Contains(upper, "UTF-8") || strings.Contains(upper, "UTF8")
 		}
 	}
 	return true

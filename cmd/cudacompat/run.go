@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
-	"strings"
 
 	"cudacompat/matrix"
 
@@ -63,7 +61,7 @@ func exitCode(err error, s streams) int {
 	case errors.As(err, &usage):
 		complain(s.err, usage.message, usage.hint)
 	default:
-		complain(s.err, err.Error(), hintFor(err))
+		complain(s.err, err.Error(), "")
 	}
 	return exitUsage
 }
@@ -73,14 +71,6 @@ func complain(w io.Writer, message, hint string) {
 	if hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
-}
-
-// hintFor finds the nearest flag or command for cobra's own complaints.
-func hintFor(err error) string {
-	if strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "unknown") {
-		return "cudacompat --help lists commands and flags"
-	}
-	return ""
 }
 
 // newRoot is the command tree, one file a command.
@@ -97,13 +87,14 @@ func newRoot(s streams) *cobra.Command {
 			}
 			return misspelt("command", args[0], commandNames(cmd))
 		},
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), versionCommand(s))
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), versionCommand(s), completionCommand(s))
 	return root
 }
 
@@ -113,15 +104,6 @@ func commandNames(cmd *cobra.Command) []string {
 		names = append(names, c.Name())
 	}
 	return names
-}
-
-// flagError turns cobra's complaint about a flag into ours, with the nearest flag.
-func flagError(cmd *cobra.Command, err error) error {
-	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !ok {
-		return &usageError{message: err.Error(), hint: "cudacompat " + cmd.Name() + " --help"}
-	}
-	return misspelt("flag", "--"+name, flagNames(cmd))
 }
 
 // exitFor is the code of an outcome under --fail-on, which moves the code and never the outcome.
@@ -142,32 +124,4 @@ func exitForHealth(v matrix.Verdict, required bool) error {
 		return exitError(exitIncompatible)
 	}
 	return nil
-}
-
-// atomically writes a file so that nobody ever sees half of it.
-func atomically(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(dirOf(name), ".cudacompat-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if err := write(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
-}
-
-func dirOf(name string) string {
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		return name[:i+1]
-	}
-	return "."
 }

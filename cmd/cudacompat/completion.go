@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+var shells = []string{"bash", "fish", "powershell", "zsh"}
+
+func completionCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "completion SHELL", Short: "A script that completes commands and flags: bash, fish, powershell or zsh", ValidArgs: shells,
+		Example: "  source <(cudacompat completion bash)",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) != 1:
+				return &usageError{message: fmt.Sprintf("completion takes one shell, not %d", len(args)), hint: "one of " + listed(shells)}
+			case !slices.Contains(shells, args[0]):
+				return misspelt("completion for the shell", args[0], shells)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch root := cmd.Root(); args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(s.out, true)
+			case "fish":
+				return root.GenFishCompletion(s.out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(s.out)
+			default:
+				return root.GenZshCompletion(s.out)
+			}
+		},
+	}
+}
+
+// helpCommand is cobra's, but for a word that is no command: that is an error, not the help of everything.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "What a command does, and its flags", Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			topic := cmd.Root()
+			if len(args) == 1 {
+				i := slices.IndexFunc(topic.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] })
+				if i < 0 {
+					return misspelt("command", args[0], commandNames(cmd.Root()))
+				}
+				topic = topic.Commands()[i]
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		},
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cudacompat/docs"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+// TestEveryRuleHasItsPage finds a rule without docs/rules/<id>.md, a page without a rule, and a page that begins with
+// another rule's name.
+func TestEveryRuleHasItsPage(t *testing.T) {
+	files, err := fs.Glob(docs.Rules, "rules/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages []string
+	for _, file := range files {
+		id := strings.TrimSuffix(strings.TrimPrefix(file, "rules/"), ".md")
+		pages = append(pages, id)
+		page, err := docs.Rules.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(page), "# "+id+": ") {
+			t.Errorf("%s does not begin with %q", file, "# "+id+": ")
+		}
+	}
+	slices.Sort(pages)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(ruleIDs())), pages); diff != "" {
+		t.Errorf("rules and their pages (-rules +pages):\n%s", diff)
+	}
+}
+
+// exitRow is a row of the README's table of exit codes: "| 64 | usage, … |".
+var exitRow = regexp.MustCompile("(?m)^\\|\\s*`?(\\d+)`?\\s*\\|")
+
+// TestReadmeExitCodes compares the README's table with the constants.
+func TestReadmeExitCodes(t *testing.T) {
+	_, section, found := strings.Cut(readme(t), "\n## Exit codes\n")
+	if !found {
+		t.Fatal(`the README has no section "## Exit codes"`)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	var codes []int
+	for _, m := range exitRow.FindAllStringSubmatch(section, -1) {
+		code, _ := strconv.Atoi(m[1])
+		codes = append(codes, code)
+	}
+	if diff := cmp.Diff([]int{exitOK, exitIncompatible, exitInconclusive, exitUsage, exitInternal}, codes); diff != "" {
+		t.Errorf("exit codes (-program +README):\n%s", diff)
+	}
+}
+
+// TestExitCodesKeepOffOthers: 2 is Go's panic and reserved by Docker, 126 and up are the shells', 194 makes SSM and
+// Image Builder reboot the machine.
+func TestExitCodesKeepOffOthers(t *testing.T) {
+	for _, code := range []int{exitOK, exitIncompatible, exitInconclusive, exitUsage, exitInternal} {
+		if code == 2 || code >= 126 {
+			t.Errorf("%d means something else to somebody", code)
+		}
+	}
+}
+
+var flagInProse = regexp.MustCompile("(?:^|[`\\s(])--([a-z][a-z-]+)")
+
+// TestReadmeNamesWhatThereIs finds a flag in the README's prose that no command has, and a command that the README
+// does not name.
+func TestReadmeNamesWhatThereIs(t *testing.T) {
+	text := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(readme(t), "")
+	root := newRoot(streams{})
+	flags := map[string]bool{}
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		if c.Name() != "help" && !strings.Contains(text, "cudacompat "+c.Name()) && !strings.Contains(text, "`"+c.Name()+"`") {
+			t.Errorf("the README does not name the command %s", c.Name())
+		}
+	}
+	for _, m := range flagInProse.FindAllStringSubmatch(text, -1) {
+		if !flags[m[1]] {
+			t.Errorf("the README names --%s, which no command has", m[1])
+		}
+	}
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

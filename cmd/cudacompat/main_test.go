@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cudacompat": main})
+}
+
+// TestScripts runs the real program as testdata/script/*.txtar have it and compares the exact screen; -update writes
+// the screens anew. What a script does not set is the same on every machine: no Python, no terminal, no locale.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: *updateReadme, Setup: setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitsWith},
+	})
+}
+
+func setUp(env *testscript.Env) error {
+	bin, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
+	env.Setenv("PATH", bin)
+	env.Setenv("LC_ALL", "C.UTF-8")
+	env.Setenv("TERM", "dumb")
+	env.Setenv("LD_LIBRARY_PATH", "")
+	for _, dir := range []string{"collect_env", "facts"} {
+		if err := os.CopyFS(filepath.Join(env.WorkDir, "examples", dir), os.DirFS("../../examples/"+dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exitsWith is the script command "exit N program args…": the program must end with exactly that code.
+func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exit CODE program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var ended *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &ended) {
+		got = ended.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// bursting panics when it is written to, as a bug would.
+type bursting struct{}
+
+func (bursting) Write([]byte) (int, error) { panic("a bug for the test") }
+
+func TestBugExitsWithItsOwnCode(t *testing.T) {
+	var errs strings.Builder
+	if code := run([]string{"version"}, streams{strings.NewReader(""), bursting{}, &errs}); code != exitInternal {
+		t.Errorf("exit code %d, want %d", code, exitInternal)
+	}
+	if text := errs.String(); !strings.HasPrefix(text, "cudacompat: a bug in cudacompat: a bug for the test\n") {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestUnwritableScreenIsSaid(t *testing.T) {
+	var errs strings.Builder
+	code := run([]string{"check", "../../examples/collect_env/broken.txt"}, streams{strings.NewReader(""), full{}, &errs})
+	if code != exitUsage || !strings.Contains(errs.String(), "no space left on device") {
+		t.Errorf("exit code %d, it says %q", code, errs.String())
+	}
+}
