@@ -15,7 +15,7 @@ var reportLine = regexp.MustCompile(`(?i)^[\s>*` + "`" + `-]*(PyTorch version|CU
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
-var closedLine = regexp.MustCompile(`(?:[:：\s](?:True|False|None|N/A|Could not collect|1\d\.\d)|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\))\s*$`)
+var closedLine = regexp.MustCompile(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\))\s*$`)
 
 var (
 	reportGPU     = regexp.MustCompile(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)

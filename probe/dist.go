@@ -150,7 +150,7 @@ func parseMetadata(data []byte) (version string, requires map[string]string) {
 }
 
 var (
-	wheelPython   = regexp.MustCompile(`(?m)^Tag: cp(\d)(\d+)-cp\d+(t?)-`)
+	wheelPython   = regexp.MustCompile(`(?m)^Tag: cp(\d)(\d+)-cp\d+m?(t?)-`)
 	wheelPlatform = regexp.MustCompile(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
 )
 
@@ -176,7 +176,8 @@ var extensionTag = regexp.MustCompile(`\.cpython-(\d)(\d+)(t?)-`)
 
 // extensionPython finds the CPython ABI of an extension module named like "_C.cpython-312-x86_64-linux-gnu.so".
 func extensionPython(h *Host, pattern string) string {
-	for _, name := range h.Glob(pattern) {
+	dir, base := path.Split(pattern)
+	for _, name := range h.GlobIn(path.Clean(dir), base) {
 		if m := extensionTag.FindStringSubmatch(path.Base(name)); m != nil {
 			return m[1] + "." + m[2] + m[3]
 		}

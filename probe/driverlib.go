@@ -1,8 +1,7 @@
 package probe
 
 import (
-	"bufio"
-	"bytes"
+	"debug/elf"
 	"path"
 	"regexp"
 	"slices"
@@ -13,43 +12,69 @@ import (
 var driverDirs = []string{
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib64/nvidia",
 	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
+	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
 	"/usr/lib/wsl/lib", "/usr/lib64-nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
 	"/.singularity.d/libs", "/run/opengl-driver/lib", "/home/kubernetes/bin/nvidia/lib64",
 	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/run/nvidia/driver/usr/lib/aarch64-linux-gnu", "/run/nvidia/driver/usr/lib64",
 }
 
-// readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in.
+// readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in. What
+// the loader is told comes before the usual places.
 func readDriverLibraries(h *Host, _ Options) (found, error) {
-	preferred := splitPath(h.Var("LD_LIBRARY_PATH"))
-	configured := append(slices.Clone(preferred), loaderDirs(h)...)
+	var failed errorList
+	configured := append(splitPath(h.Var("LD_LIBRARY_PATH")), loaderDirs(h, &failed)...)
+	all := slices.Concat(configured, driverDirs)
 	var libraries, compat []Library
-	for _, name := range []string{"libcuda", "libnvidia-ml"} {
-		if lib := driverLibrary(h, name, driverDirs); lib != nil {
+	ml := driverLibrary(h, "libnvidia-ml", all, &failed)
+	for _, dir := range all {
+		lib := driverLibrary(h, "libcuda", []string{dir}, &failed)
+		switch {
+		case lib == nil:
+		case isCompat(h, *lib, ml):
+			if slices.Contains(configured, dir) && !slices.Contains(compat, *lib) {
+				compat = append(compat, *lib)
+			}
+		case len(libraries) == 0:
 			libraries = append(libraries, *lib)
 		}
 	}
-	for _, dir := range configured {
-		if lib := driverLibrary(h, "libcuda", []string{dir}); lib != nil && isCompat(*lib, libraries) {
-			compat = append(compat, *lib)
-		}
+	if ml != nil {
+		libraries = append(libraries, *ml)
 	}
-	if len(libraries)+len(compat) == 0 {
+	if len(libraries)+len(compat)+len(failed) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Driver.Libraries, f.Driver.Compat = libraries, compat }, nil
+	return func(f *Facts) { f.Driver.Libraries, f.Driver.Compat = libraries, compat }, failed.err()
 }
 
-// driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only.
-func driverLibrary(h *Host, name string, dirs []string) *Library {
+// driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only, and
+// 32-bit libraries are for other programs. Jetson's libcuda.so.1.1 and WSL's files have no driver's version.
+func driverLibrary(h *Host, name string, dirs []string, failed *errorList) *Library {
 	for _, dir := range dirs {
 		link := path.Join(dir, name+".so.1")
 		resolved, err := h.Resolve(link)
-		if err != nil || path.Base(path.Dir(resolved)) == "stubs" {
+		failed.add(err)
+		if err != nil || path.Base(path.Dir(resolved)) == "stubs" || is32Bit(h, resolved) {
 			continue
 		}
-		return &Library{Name: name, Version: sonameVersion(resolved), Path: link}
+		lib := &Library{Name: name, Path: link}
+		if version := sonameVersion(resolved); driverVersion.MatchString(version) {
+			lib.Version = version
+		}
+		return lib
 	}
 	return nil
+}
+
+func is32Bit(h *Host, name string) bool {
+	f, err := h.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var ident [elf.EI_CLASS + 1]byte
+	_, err = f.ReadAt(ident[:], 0)
+	return err == nil && string(ident[:4]) == elf.ELFMAG && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
 }
 
 var sonameSuffix = regexp.MustCompile(`\.so\.(\d+(?:\.\d+)+)$`)
@@ -62,32 +87,28 @@ func sonameVersion(name string) string {
 	return ""
 }
 
-// isCompat tells a cuda-compat libcuda from the driver's own: it stands in a directory of that name, or it carries
-// another version than the driver's libraries do.
-func isCompat(lib Library, own []Library) bool {
-	if strings.Contains(path.Dir(lib.Path), "compat") {
+// isCompat tells a cuda-compat libcuda from the driver's own: it stands in a directory of that name, or outside the
+// driver's directories with another version than libnvidia-ml, which no compat package has.
+func isCompat(h *Host, lib Library, ml *Library) bool {
+	dir := path.Dir(lib.Path)
+	if strings.Contains(dir, "compat") {
 		return true
 	}
-	for _, o := range own {
-		if o.Name == "libnvidia-ml" && o.Version != "" && lib.Version != "" {
-			return o.Version != lib.Version
-		}
+	if real, err := h.Resolve(dir); err == nil {
+		dir = real
 	}
-	return false
+	return ml != nil && ml.Version != "" && lib.Version != "" && ml.Version != lib.Version && !slices.Contains(driverDirs, dir)
 }
 
 // loaderDirs lists the directories of /etc/ld.so.conf and the files that it includes.
-func loaderDirs(h *Host) []string {
+func loaderDirs(h *Host, failed *errorList) []string {
 	names := append([]string{"/etc/ld.so.conf"}, h.Glob("/etc/ld.so.conf.d/*.conf")...)
 	var dirs []string
 	for _, name := range names {
 		data, err := h.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		lines := bufio.NewScanner(bytes.NewReader(data))
-		for lines.Scan() {
-			line, _, _ := strings.Cut(lines.Text(), "#")
+		failed.add(err)
+		for line := range strings.Lines(string(data)) {
+			line, _, _ = strings.Cut(line, "#")
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") {
 				dirs = append(dirs, line)
 			}

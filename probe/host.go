@@ -204,10 +204,14 @@ func (h *Host) Exists(name string) bool {
 	return err == nil
 }
 
-// Glob lists the existing paths that match pattern, sorted. Only names are matched: `*` never crosses a slash.
+// Glob lists the paths that match pattern, sorted: those that exist, and those of which that cannot be said, such as
+// a link that leads in a circle. Only names are matched: `*` never crosses a slash.
 func (h *Host) Glob(pattern string) []string {
 	return h.glob("/", strings.Split(strings.Trim(pattern, "/"), "/"))
 }
+
+// GlobIn is Glob below dir, whose own name may have any characters.
+func (h *Host) GlobIn(dir, pattern string) []string { return h.glob(dir, strings.Split(pattern, "/")) }
 
 func (h *Host) glob(dir string, rest []string) []string {
 	if len(rest) == 0 {
@@ -215,7 +219,7 @@ func (h *Host) glob(dir string, rest []string) []string {
 	}
 	if !strings.ContainsAny(rest[0], "*?[") {
 		next := path.Join(dir, rest[0])
-		if !h.Exists(next) {
+		if _, err := h.Resolve(next); absent(err) {
 			return nil
 		}
 		return h.glob(next, rest[1:])

@@ -30,6 +30,7 @@ func readLibraries(h *Host, _ Options) (found, error) {
 		for _, s := range systemLibraries {
 			for _, name := range h.Glob(path.Join(dir, s.pattern)) {
 				real, err := h.Resolve(name)
+				failed.add(err)
 				if err != nil || seen[real] {
 					continue
 				}

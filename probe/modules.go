@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
@@ -64,15 +65,15 @@ func moduleVersion(h *Host, name string) (string, error) {
 	defer f.Close()
 	r, done, err := decompress(f, name)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
+		return "", damaged(name, err.Error())
 	}
 	defer done()
 	version, err := searchStream(r, "version=", moduleVersionField, moduleCap)
-	if err == nil && version == "" {
-		err = fmt.Errorf("no version in it; is it NVIDIA's module?")
-	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
+		return "", damaged(name, err.Error())
+	}
+	if version == "" {
+		return "", fmt.Errorf("%s: no version in it; is it NVIDIA's module?", name)
 	}
 	return version, nil
 }
@@ -80,9 +81,10 @@ func moduleVersion(h *Host, name string) (string, error) {
 // moduleCap bounds how much of a module is unpacked; the proprietary nvidia.ko is about 100 MB.
 const moduleCap = 512 << 20
 
-// decompress chooses by the name's end, as modprobe does.
-func decompress(r io.Reader, name string) (io.Reader, func(), error) {
+// decompress chooses by the name's end, as modprobe does. The buffer is for xz, which asks for one byte at a time.
+func decompress(f io.Reader, name string) (io.Reader, func(), error) {
 	none := func() {}
+	r := bufio.NewReaderSize(f, 1<<16)
 	switch path.Ext(name) {
 	case ".zst":
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(moduleCap))

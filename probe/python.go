@@ -63,8 +63,9 @@ func readEnvironments(h *Host, opt Options) (found, error) {
 // errorList collects what could not be read while the rest goes on.
 type errorList []string
 
+// add keeps what went wrong, once; that a thing is not there is no failure.
 func (l *errorList) add(err error) {
-	if err != nil && !absent(err) {
+	if err != nil && !absent(err) && !slices.Contains(*l, err.Error()) {
 		*l = append(*l, err.Error())
 	}
 }
@@ -164,7 +165,7 @@ func pyenvPrefix(h *Host, root string) (candidate, bool) {
 		return candidate{}, false
 	}
 	dir := path.Join(root, "versions", version)
-	if newest := h.Glob(dir + ".*"); !h.Exists(dir) && len(newest) > 0 {
+	if newest := h.GlobIn(root, "versions/"+version+".*"); !h.Exists(dir) && len(newest) > 0 {
 		slices.SortFunc(newest, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 		dir = newest[len(newest)-1]
 	}
@@ -183,8 +184,8 @@ func knownRoots(h *Host) []string {
 	for _, pattern := range bases {
 		for _, base := range h.Glob(pattern) {
 			roots = append(roots, withInner(base)...)
-			roots = append(roots, h.Glob(base+"/.pyenv/versions/*")...)
-			roots = append(roots, h.Glob(base+"/.conda/envs/*")...)
+			roots = append(roots, h.GlobIn(base, ".pyenv/versions/*")...)
+			roots = append(roots, h.GlobIn(base, ".conda/envs/*")...)
 			roots = append(roots, base+"/.local")
 			for _, child := range subdirs(h, base) {
 				roots = append(roots, withInner(child)...)
@@ -213,7 +214,7 @@ func subdirs(h *Host, dir string) []string {
 }
 
 func isPrefix(h *Host, root string) bool {
-	return h.Exists(root+"/pyvenv.cfg") || len(h.Glob(root+"/lib/python3.*")) > 0 || len(h.Glob(root+"/lib64/python3.*")) > 0
+	return h.Exists(root+"/pyvenv.cfg") || len(h.GlobIn(root, "lib/python3.*")) > 0 || len(h.GlobIn(root, "lib64/python3.*")) > 0
 }
 
 // IsEnvironment says whether a Python environment stands at root.
@@ -235,8 +236,8 @@ func prefixesAt(h *Host, root string, failed *errorList) []prefix {
 // pythonVersions lists the X.Y of root's lib/pythonX.Y directories.
 func pythonVersions(h *Host, root string) []string {
 	var versions []string
-	for _, lib := range []string{"/lib/", "/lib64/"} {
-		for _, dir := range h.Glob(root + lib + "python3.*") {
+	for _, pattern := range []string{"lib/python3.*", "lib64/python3.*"} {
+		for _, dir := range h.GlobIn(root, pattern) {
 			if m := pythonBinary.FindStringSubmatch(path.Base(dir)); m != nil && !slices.Contains(versions, m[1]) {
 				versions = append(versions, m[1])
 			}
@@ -252,11 +253,13 @@ func (p *prefix) fill(h *Host, failed *errorList) bool {
 	}
 	p.sites = siteDirs(h, p.path, p.python)
 	switch {
-	case h.Exists(p.path + "/pyvenv.cfg"):
+	case len(h.GlobIn(p.path, "pyvenv.cfg")) > 0:
 		p.kind = "venv"
-		failed.add(p.venv(h))
+		return p.venv(h, failed)
 	case h.Exists(p.path + "/conda-meta"):
 		p.kind = "conda"
+		_, err := h.ReadDir(p.path + "/conda-meta")
+		failed.add(err)
 		if full := condaVersion(h, p.path, "python"); shortPython(full) == p.python {
 			p.python = full
 		}
@@ -264,6 +267,7 @@ func (p *prefix) fill(h *Host, failed *errorList) bool {
 		p.kind = "user"
 	case p.path == "/usr":
 		p.sites = systemSites(h, p.path, p.python)
+		return h.Exists("/usr/bin/python"+p.python) || h.Exists("/usr/libexec/platform-python"+p.python) // not its library alone
 	}
 	return true
 }
@@ -306,13 +310,10 @@ var pyvenvField = regexp.MustCompile(`(?m)^\s*([\w-]+)\s*=\s*(.*?)\s*$`)
 
 // venv reads pyvenv.cfg: lines such as "home = /usr/bin", "version = 3.12.3" (uv: "version_info = 3.12.3") and
 // "include-system-site-packages = false".
-//
-// Of a Python that was replaced a lib directory may be left, which the file does not speak of.
-func (p *prefix) venv(h *Host) error {
+// It is false for the lib directory that another version has left behind.
+func (p *prefix) venv(h *Host, failed *errorList) bool {
 	data, err := h.ReadFile(p.path + "/pyvenv.cfg")
-	if err != nil {
-		return err
-	}
+	failed.add(err)
 	fields := map[string]string{}
 	for _, m := range pyvenvField.FindAllStringSubmatch(string(data), -1) {
 		fields[strings.ToLower(m[1])] = m[2]
@@ -320,12 +321,15 @@ func (p *prefix) venv(h *Host) error {
 	if strings.EqualFold(fields["include-system-site-packages"], "true") {
 		p.sites = append(p.sites, systemSites(h, path.Dir(path.Clean(fields["home"])), p.python)...)
 	}
-	for _, full := range []string{fields["version"], fields["version_info"]} {
-		if m := threeParts.FindString(full); m != "" && shortPython(m) == p.python {
-			p.python = m
-		}
+	full := cmp.Or(threeParts.FindString(fields["version"]), threeParts.FindString(fields["version_info"]))
+	switch short := shortPython(full); {
+	case full == "":
+	case short == p.python:
+		p.python = full
+	case h.Exists(p.path + "/lib/python" + short):
+		return false
 	}
-	return nil
+	return true
 }
 
 // shortPython is "3.12" of "3.12.3".

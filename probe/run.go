@@ -32,13 +32,13 @@ var sources = []source{
 	{name: "instance", read: readInstance},
 	{name: "proc-driver", read: readProcDriver},
 	{name: "driver-libraries", read: readDriverLibraries},
-	{name: "driver-modules", read: readDriverModules},
 	{name: "kernel-log", live: true, read: readKernelLog},
 	{name: "pci", read: readPCI},
 	{name: "toolkits", read: readToolkits},
 	{name: "libraries", read: readLibraries},
 	{name: "variables", live: true, read: readVariables},
 	{name: "python", read: readEnvironments},
+	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
 }
 
 // errAbsent says that a source looked and the thing is not there.

@@ -29,6 +29,7 @@ func readToolkits(h *Host, _ Options) (found, error) {
 	for _, pattern := range patterns {
 		for _, root := range h.Glob(pattern) {
 			real, err := h.Resolve(root)
+			failed.add(err)
 			if err != nil || seen[real] {
 				continue
 			}
@@ -55,7 +56,7 @@ func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
 		{"include/cuda.h", parseCUDAHeader},
 		{"targets/*/include/cuda.h", parseCUDAHeader},
 	} {
-		for _, name := range h.Glob(path.Join(root, s.pattern)) {
+		for _, name := range h.GlobIn(root, s.pattern) {
 			data, err := h.ReadFile(name)
 			version := s.parse(data)
 			if version != "" {
@@ -74,7 +75,7 @@ func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
 // component's build, not the toolkit's release).
 func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
 	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*", "targets/*/lib/libcudart.so.*.*.*"} {
-		for _, name := range h.Glob(path.Join(root, pattern)) {
+		for _, name := range h.GlobIn(root, pattern) {
 			if parts := strings.SplitN(sonameVersion(name), ".", 3); len(parts) == 3 {
 				return Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}, true
 			}
@@ -82,6 +83,8 @@ func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
 	}
 	return Toolkit{}, false
 }
+
+var toolkitVersion = regexp.MustCompile(`^(\d+\.\d+)(?:\.(\d+))?`)
 
 var threeParts = regexp.MustCompile(`^(\d+\.\d+)\.(\d+)`)
 
@@ -92,11 +95,11 @@ func parseVersionJSON(data []byte) string {
 	if json.Unmarshal(data, &v) != nil {
 		return ""
 	}
-	m := threeParts.FindStringSubmatch(v.CUDA.Version)
+	m := toolkitVersion.FindStringSubmatch(v.CUDA.Version)
 	if m == nil {
 		return ""
 	}
-	if patch, _ := strconv.Atoi(m[2]); patch >= 1000 {
+	if len(m[2]) > 3 {
 		return m[1]
 	}
 	return m[0]
@@ -111,7 +114,7 @@ func parseVersionTxt(data []byte) string {
 	return threeParts.FindString(rest)
 }
 
-var cudaVersionDefine = regexp.MustCompile(`(?m)^#define CUDA_VERSION (\d+)\s*$`)
+var cudaVersionDefine = regexp.MustCompile(`(?m)^#define[ \t]+CUDA_VERSION[ \t]+(\d+)\b`)
 
 // parseCUDAHeader reads "#define CUDA_VERSION 12040" of cuda.h.
 func parseCUDAHeader(data []byte) string {

@@ -1,0 +1,237 @@
+package probe
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// damage is one file of testdata/sound.txtar in a state that it should not be in.
+type damage struct {
+	name   string
+	remove string // every file whose name begins so
+	add    string // what stands there instead, as entries of an archive
+	source string // what must say so
+	want   string // in these words
+}
+
+const (
+	siteA = "opt/a/lib/python3.12/site-packages/"
+	siteB = "opt/b/lib/python3.12/site-packages/"
+)
+
+var damages = []damage{
+	{"os-release-fifo", "etc/os-release", "-- etc/os-release = fifo --", "system", "open /etc/os-release: not a regular file"},
+	{"os-release-huge", "etc/os-release", "-- etc/os-release = sparse 40000000 --", "system", "read /etc/os-release: larger than 32 MiB"},
+	{"os-release-loop", "etc/os-release", "-- etc/os-release -> os-release --", "system", "resolve /etc/os-release: too many levels of symbolic links"},
+	{"libc-garbage", "lib/x86_64-linux-gnu/", "-- lib/x86_64-linux-gnu/libc.so.6 --\ncut off", "system", "/lib/x86_64-linux-gnu/libc.so.6: no glibc banner in it"},
+	{"dmi-directory", "sys/devices/virtual/dmi/id/product_name", "-- sys/devices/virtual/dmi/id/product_name/ --", "instance",
+		"open /sys/devices/virtual/dmi/id/product_name: not a regular file"},
+	{"proc-driver-directory", "proc/driver/nvidia/version", "-- proc/driver/nvidia/version/ --", "proc-driver", "open /proc/driver/nvidia/version: not a regular file"},
+	{"proc-driver-garbage", "proc/driver/nvidia/version", "-- proc/driver/nvidia/version --\nNVRM version: soon\n", "proc-driver",
+		`/proc/driver/nvidia/version: no line "NVRM version: … <version>"`},
+	{"libcuda-loop", "usr/lib/x86_64-linux-gnu/libcuda.so.1", "-- usr/lib/x86_64-linux-gnu/libcuda.so.1 -> libcuda.so.1 --", "driver-libraries",
+		"resolve /usr/lib/x86_64-linux-gnu/libcuda.so.1: too many levels of symbolic links"},
+	{"ld-conf-directory", "etc/ld.so.conf.d/", "-- etc/ld.so.conf.d/cuda.conf/ --", "driver-libraries", "open /etc/ld.so.conf.d/cuda.conf: not a regular file"},
+	{"module-garbage", "lib/modules/6.8.0-1021-aws/", "-- lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz --\nthis was never packed by xz\n", "driver-modules",
+		"/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz: xz: invalid header magic bytes; is the file damaged?"},
+	{"modules-two", "lib/modules/", "-- lib/modules/1/extra/nvidia.ko = fifo --\n-- lib/modules/2/extra/nvidia.ko/ --", "driver-modules",
+		"open /lib/modules/1/extra/nvidia.ko: not a regular file; open /lib/modules/2/extra/nvidia.ko: not a regular file"},
+	{"pci-directory", "sys/bus/pci/devices/0000:32:00.0/device", "-- sys/bus/pci/devices/0000:32:00.0/device/ --", "pci",
+		"open /sys/bus/pci/devices/0000:32:00.0/device: not a regular file"},
+	{"toolkit-cut", "usr/local/cuda-12.6/", `-- usr/local/cuda-12.6/version.json --
+{"cuda":{"name":"CUDA SDK","version":"12.`, "toolkits", "/usr/local/cuda-12.6/version.json: no CUDA version in it; is the file damaged?"},
+	{"toolkit-loop", "usr/local/cuda-12.6/", "-- usr/local/cuda-12.6 -> cuda-12.6 --", "toolkits",
+		"resolve /usr/local/cuda-12.6: too many levels of symbolic links"},
+	{"nccl-garbage", "usr/local/lib/libnccl.so.2", "-- usr/local/lib/libnccl.so.2 --\nnot a library, not even sixteen\n", "libraries",
+		"/usr/local/lib/libnccl.so.2: not an ELF file: bad magic number '[110 111 116 32]' in record at byte 0x0; is the file damaged?"},
+	{"dpkg-fifo", "var/lib/dpkg/status", "-- var/lib/dpkg/status = fifo --", "libraries", "open /var/lib/dpkg/status: not a regular file"},
+	{"header-directory", "usr/include/nccl.h", "-- usr/include/nccl.h/ --", "libraries", "open /usr/include/nccl.h: not a regular file"},
+	{"pyvenv-loop", "opt/a/pyvenv.cfg", "-- opt/a/pyvenv.cfg -> pyvenv.cfg --", "python", "resolve /opt/a/pyvenv.cfg: too many levels of symbolic links"},
+	{"torch-cut", siteA + "torch/version.py", "-- " + siteA + "torch/version.py --\n__version__ = '2.6", "python",
+		"/" + siteA + "torch/version.py: no __version__ in it; is the file damaged?"},
+	{"torch-directory", siteA + "torch/version.py", "-- " + siteA + "torch/version.py/ --", "python",
+		"/" + siteA + "torch/version.py: not a regular file: the installation is editable or damaged"},
+	{"metadata-cut", siteA + "torch-2.6.0.dist-info/METADATA", "-- " + siteA + "torch-2.6.0.dist-info/METADATA --\nMetadata-Version: 2.1\nName: tor", "python",
+		"/" + siteA + "torch-2.6.0.dist-info/METADATA: no Version in it; is the file damaged?"},
+	{"metadata-gone", siteA + "torch-2.6.0.dist-info/METADATA", "", "python", "/" + siteA + "torch-2.6.0.dist-info: no METADATA in it; is the file damaged?"},
+	{"wheel-fifo", siteA + "torch-2.6.0.dist-info/WHEEL", "-- " + siteA + "torch-2.6.0.dist-info/WHEEL = fifo --", "python",
+		"open /" + siteA + "torch-2.6.0.dist-info/WHEEL: not a regular file"},
+	{"build-info-cut", siteB + "tensorflow/", "-- " + siteB + "tensorflow/python/platform/build_info.py --\nbuild_info = collections.OrderedDict([('cuda_version', '12.", "python",
+		"/" + siteB + "tensorflow/python/platform/build_info.py: no is_cuda_build in it; is the file damaged?"},
+	{"jaxlib-cut", siteA + "jaxlib-0.7.2.dist-info/METADATA", "-- " + siteA + "jaxlib-0.7.2.dist-info/METADATA --\n", "python",
+		"/" + siteA + "jaxlib-0.7.2.dist-info/METADATA: no Version in it; is the file damaged?"},
+}
+
+// TestDamage breaks one file at a time: its source says so in one sentence that names the file as the target sees it,
+// and all other sources, and what this one reads elsewhere, stay as they were.
+func TestDamage(t *testing.T) {
+	sound, err := txtar.ParseFile("testdata/sound.txtar")
+	must(t, err)
+	before := filesOf(t, sound)
+	if i := slices.IndexFunc(before.Probes, func(s Status) bool { return s.Status != "ok" }); i >= 0 {
+		t.Fatalf("the sound machine is none: %+v", before.Probes[i])
+	}
+	for _, d := range damages {
+		t.Run(d.name, func(t *testing.T) {
+			after := filesOf(t, d.do(t, sound))
+			for i, s := range after.Probes {
+				want := Status{Name: before.Probes[i].Name, Status: "ok"}
+				if want.Name == d.source {
+					want.Status, want.Error = "failed", d.want
+				}
+				s.Seconds = 0
+				if diff := cmp.Diff(want, s); diff != "" {
+					t.Errorf("probe (-want +got):\n%s", diff)
+				}
+			}
+			if diff := cmp.Diff(without(before, d.source), without(after, d.source)); diff != "" {
+				t.Errorf("what other sources found (-before +after):\n%s", diff)
+			}
+			if lost := count(before, d.source) - count(after, d.source); lost > 1+strings.Count(d.want, ";")-strings.Count(d.want, "; is the") {
+				t.Errorf("%d things are lost with it", lost)
+			}
+			roundTrip(t, after)
+		})
+	}
+}
+
+// do returns the archive with the damage done to it.
+func (d damage) do(t *testing.T, sound *txtar.Archive) *txtar.Archive {
+	t.Helper()
+	files := slices.Clone(sound.Files)
+	files = slices.DeleteFunc(files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, d.remove) })
+	if len(files) == len(sound.Files) {
+		t.Fatalf("nothing begins with %q", d.remove)
+	}
+	return &txtar.Archive{Files: append(files, txtar.Parse([]byte(d.add)).Files...)}
+}
+
+// without is what all sources but one found.
+func without(f Facts, source string) Facts {
+	f.Probes = nil
+	f.Driver.NVML = NVML{}
+	switch source {
+	case "system":
+		f.System = System{Instance: f.System.Instance}
+	case "instance":
+		f.System.Instance = ""
+	case "proc-driver":
+		f.Driver.Version, f.Driver.Module, f.Driver.From = "", "", ""
+	case "driver-libraries":
+		f.Driver.Libraries, f.Driver.Compat = nil, nil
+	case "driver-modules":
+		f.Driver.Modules = nil
+	case "pci":
+		f.GPUs = nil
+	case "toolkits":
+		f.Toolkits = nil
+	case "libraries":
+		f.Libraries = nil
+	case "python":
+		f.Environments = nil
+	}
+	return f
+}
+
+// count is how many things one source found.
+func count(f Facts, source string) int {
+	things := map[string]int{"driver-libraries": len(f.Driver.Libraries), "driver-modules": len(f.Driver.Modules), "pci": len(f.GPUs),
+		"toolkits": len(f.Toolkits), "libraries": len(f.Libraries)}
+	for _, e := range f.Environments {
+		things["python"] += len(e.Builds) + len(e.Packages)
+	}
+	return things[source]
+}
+
+// TestUnreadable takes the right to read away from one file at a time and from a directory. To root everything is
+// readable: then a copy of this program runs the test as nobody.
+func TestUnreadable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	sound, err := txtar.ParseFile("testdata/sound.txtar")
+	must(t, err)
+	for _, tt := range []struct{ source, name, want string }{
+		{"system", "/etc/os-release", "open /etc/os-release: permission denied"},
+		{"instance", "/sys/devices/virtual/dmi/id/sys_vendor", "open /sys/devices/virtual/dmi/id/sys_vendor: permission denied"},
+		{"proc-driver", "/proc/driver/nvidia/version", "open /proc/driver/nvidia/version: permission denied"},
+		{"driver-modules", "/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz", "open /lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz: permission denied"},
+		{"pci", "/sys/bus/pci/devices/0000:31:00.0/class", "open /sys/bus/pci/devices/0000:31:00.0/class: permission denied"},
+		{"toolkits", "/usr/local/cuda-12.6/version.json", "open /usr/local/cuda-12.6/version.json: permission denied"},
+		{"libraries", "/usr/local/lib/libnccl.so.2", "open /usr/local/lib/libnccl.so.2: permission denied"},
+		{"python", "/" + siteA + "torch-2.6.0.dist-info/METADATA", "open /" + siteA + "torch-2.6.0.dist-info/METADATA: permission denied"},
+		{"python", "/" + siteA, "list /" + strings.TrimSuffix(siteA, "/") + ": permission denied"},
+		{"python", "/opt/conda/conda-meta", "list /opt/conda/conda-meta: permission denied"},
+	} {
+		t.Run(tt.source, func(t *testing.T) {
+			h := hostOf(t, sound)
+			must(t, os.Chmod(filepath.Join(h.Root, tt.name), 0))
+			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, tt.name), 0o755) })
+			i := slices.IndexFunc(sources, func(s source) bool { return s.name == tt.source })
+			_, status := sources[i].run(h, Options{})
+			if status.Status != "failed" || !strings.Contains(status.Error, tt.want) || strings.Contains(status.Error, h.Root) {
+				t.Errorf("status is %+v, want %q", status, tt.want)
+			}
+		})
+	}
+}
+
+// asNobody runs the calling test in a copy of this program that nobody may execute, as nobody.
+func asNobody(t *testing.T) {
+	t.Helper()
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "probe-nobody")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	self, err := os.Executable()
+	must(t, err)
+	program, err := os.ReadFile(self)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "probe.test"), program, 0o755))
+	must(t, os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")))
+	must(t, os.Chmod(dir, 0o755))
+	cmd := exec.Command(filepath.Join(dir, "probe.test"), "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir = dir
+	cmd.Env = []string{"TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + dir}
+	must(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
+	must(t, os.Chown(filepath.Join(dir, "tmp"), nobody, nobody))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), fmt.Sprintf("--- PASS: %s/", t.Name())) {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
+}
+
+// TestCutModules gives every prefix of a packed module: none panics, none is read as another version.
+func TestCutModules(t *testing.T) {
+	for _, end := range []string{"", ".gz", ".xz", ".zst"} {
+		t.Run("ko"+end, func(t *testing.T) {
+			h := &Host{Root: t.TempDir()}
+			name := "/nvidia.ko" + end
+			whole := compressed(t, name, elfWith(t, "x86_64", ".modinfo", []byte("license=NVIDIA\nversion=550.107.02\n")))
+			for size := 0; size <= len(whole); size++ {
+				must(t, os.WriteFile(h.real(name), whole[:size], 0o644))
+				version, err := moduleVersion(h, name)
+				if version != "" && version != "550.107.02" {
+					t.Fatalf("%d of %d bytes: version %q", size, len(whole), version)
+				}
+				if (version == "") == (err == nil) || err != nil && !strings.HasPrefix(err.Error(), name+": ") {
+					t.Fatalf("%d of %d bytes: version %q, error %v", size, len(whole), version, err)
+				}
+			}
+			if version, err := moduleVersion(h, name); version != "550.107.02" {
+				t.Errorf("the whole: %q, %v", version, err)
+			}
+		})
+	}
+}

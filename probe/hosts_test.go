@@ -1,0 +1,147 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "write the expected facts anew; read the difference before you commit it")
+
+// TestMain lets this program serve as the child that asks NVML, as a main function would. A program that does not
+// must never be started so.
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(unservedMark) == "":
+		ServeNVML()
+	case slices.Contains(os.Args, nvmlArg):
+		os.Exit(99)
+	}
+	os.Exit(m.Run())
+}
+
+// TestHosts reads every machine under testdata and compares what is found. An archive holds a machine's files, @env
+// where it runs, @envs for --env, and @want.
+func TestHosts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	must(t, err)
+	if len(files) < 10 {
+		t.Fatalf("%d hosts in testdata", len(files))
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			must(t, err)
+			facts := filesOf(t, archive)
+			got := readable(t, facts)
+			if *update {
+				rewrite(t, file, archive, got)
+			}
+			want, _ := own(archive, "@want")
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+			roundTrip(t, facts)
+		})
+	}
+}
+
+// filesOf is what the files of a host tell. NVML would tell of the machine that runs the test.
+func filesOf(t *testing.T, archive *txtar.Archive) Facts {
+	t.Helper()
+	envs, _ := own(archive, "@envs")
+	facts := runSources(context.Background(), hostOf(t, archive), Options{Envs: strings.Fields(envs)})
+	facts.Complete()
+	return facts
+}
+
+func rewrite(t *testing.T, file string, archive *txtar.Archive, want string) {
+	t.Helper()
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "@want" })
+	archive.Files = append(archive.Files, txtar.File{Name: "@want", Data: []byte(want)})
+	must(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+}
+
+// readable is Facts as JSON without what is empty, and the probes by how they went.
+func readable(t *testing.T, f Facts) string {
+	t.Helper()
+	probes := map[string][]string{}
+	for _, s := range f.Probes {
+		line := s.Name
+		if s.Error != "" {
+			line += ": " + s.Error
+		}
+		probes[s.Status] = append(probes[s.Status], line)
+	}
+	data, err := json.Marshal(f)
+	must(t, err)
+	var all map[string]any
+	must(t, json.Unmarshal(data, &all))
+	all["probes"] = probes
+	delete(all, "schema")
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	must(t, e.Encode(withoutEmpty(all)))
+	return out.String()
+}
+
+// withoutEmpty drops the keys that say nothing.
+func withoutEmpty(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			if v[key] = withoutEmpty(value); v[key] == nil {
+				delete(v, key)
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutEmpty(v[i])
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case string:
+		if v == "" {
+			return nil
+		}
+	case bool:
+		if !v {
+			return nil
+		}
+	case float64:
+		if v == 0 {
+			return nil
+		}
+	}
+	return v
+}
+
+// roundTrip checks the contract of Facts as JSON: nothing is lost, and an array is never null.
+func roundTrip(t *testing.T, facts Facts) {
+	t.Helper()
+	data, err := json.Marshal(facts)
+	must(t, err)
+	var back Facts
+	must(t, json.Unmarshal(data, &back))
+	if diff := cmp.Diff(facts, back); diff != "" {
+		t.Errorf("after a JSON round trip (-before +after):\n%s", diff)
+	}
+	if rest := bytes.ReplaceAll(data, []byte(`"cuda_available":null`), nil); bytes.Contains(rest, []byte("null")) {
+		t.Errorf("null in %s", data)
+	}
+}

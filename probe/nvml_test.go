@@ -1,0 +1,251 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// unservedMark in the environment makes this test program one that does not call ServeNVML.
+const unservedMark = "CUDACOMPAT_TEST_UNSERVED"
+
+// fakeNVML compiles testdata/nvml/fake.c and returns the directory that holds libnvidia-ml.so.1.
+func fakeNVML(t *testing.T, defines ...string) string {
+	t.Helper()
+	if !builtIn {
+		t.Skip("built without cgo: NVML is not asked")
+	}
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler: no NVML to ask")
+	}
+	dir := t.TempDir()
+	args := append([]string{"-shared", "-fPIC", "-w", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "testdata/nvml/fake.c"}, defines...)
+	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// l4 is a GPU as the fake library tells of it.
+func l4(bus string) GPU {
+	return GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Capability: "8.9", Bus: bus, From: []string{"NVML"}}
+}
+
+// TestNVML loads a library that is well and libraries that are not, in a child process as the doctor does.
+func TestNVML(t *testing.T) {
+	const patient, hasty = 30 * time.Second, 300 * time.Millisecond
+	both := []GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
+	unnamed := l4("")
+	unnamed.PCIID, unnamed.Capability = "", ""
+	tests := []struct {
+		name    string
+		defines []string
+		limit   time.Duration
+		driver  Driver
+		gpus    []GPU
+		probe   string
+	}{
+		{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, both, "ok"},
+		{"mismatch", []string{"-DINIT=return 18"}, patient,
+			Driver{NVML: NVML{"error", 18, "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
+		{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{"error", 9, "driver not loaded (NVML 9)"}}, nil, "failed"},
+		{"unheard-of", []string{"-DINIT=return 4242"}, patient, Driver{NVML: NVML{"error", 4242, "nvmlInit failed with code 4242"}}, nil, "failed"},
+		{"no-init", []string{"-DNO_INIT"}, patient,
+			Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 127: undefined symbol: nvmlInit"}}, nil, "failed"},
+		{"no-count", []string{"-DNO_COUNT"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+			NVML: NVML{"ok", 0, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}}, nil, "ok"},
+		{"old", []string{"-DOLD", "-DCOUNT=1"}, patient,
+			Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, []GPU{unnamed}, "ok"},
+		{"gpu-lost", []string{"-DLOST=0"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+			NVML: NVML{"ok", 0, "GPU 0 cannot be asked (NVML 15)"}}, both[1:], "ok"},
+		{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
+			Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
+		{"exit", []string{"-DINIT=_exit(0); return 0"}, patient,
+			Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: it wrote no answer"}}, nil, "failed"},
+		{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
+		{"hang-deaf", []string{"-DINIT=for (int i = 1; i < 32; i++) signal(i, SIG_IGN); for (;;) sleep(60)"}, hasty,
+			Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
+		{"garbage", []string{`-DDRIVER="\033[31mred"`, "-DCUDA=-7", "-DCOUNT=4000000000"}, patient,
+			Driver{NVML: NVML{"ok", 0, `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
+		{"garbage-gpu", []string{"-DNAME='x'", "-DMAJOR=-3", "-DBUS=0x12345678", "-DCOUNT=1"}, patient,
+			Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
+			[]GPU{{Name: strings.Repeat("x", 96), From: []string{"NVML"}}}, "ok"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := &Host{Root: t.TempDir(), Env: map[string]string{"LD_LIBRARY_PATH": fakeNVML(t, tt.defines...)}}
+			started := time.Now()
+			got := Run(context.Background(), h, Options{Timeout: tt.limit})
+			if took := time.Since(started); took > tt.limit+time.Second {
+				t.Errorf("took %s, the deadline was %s", took, tt.limit)
+			}
+			want := Facts{Driver: tt.driver, GPUs: tt.gpus}
+			want.Complete()
+			got.Driver.Libraries = []Library{} // the fake's own
+			if diff := cmp.Diff(want.Driver, got.Driver); diff != "" {
+				t.Errorf("driver (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(want.GPUs, got.GPUs); diff != "" {
+				t.Errorf("GPUs (-want +got):\n%s", diff)
+			}
+			if status := got.Probes[len(got.Probes)-1]; status.Name != "nvml" || status.Status != tt.probe {
+				t.Errorf("last probe is %+v, want nvml %s", status, tt.probe)
+			}
+			if left := nvmlChildren(t); len(left) > 0 {
+				t.Errorf("left running: %q", left)
+			}
+		})
+	}
+}
+
+// nvmlChildren lists the command lines of this process's children that ask NVML.
+func nvmlChildren(t *testing.T) []string {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	must(t, err)
+	var left []string
+	for _, name := range stats {
+		stat, err := os.ReadFile(name)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		command, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+		if after[1] == strconv.Itoa(os.Getpid()) && bytes.Contains(command, []byte(nvmlArg)) {
+			left = append(left, fmt.Sprintf("%s %q", after[0], command))
+		}
+	}
+	return left
+}
+
+// TestNVMLWithFiles joins what NVML and the files say: the loaded module's version is the files', CUDA and the GPUs'
+// names are NVML's, and a GPU that NVML does not show stays.
+func TestNVMLWithFiles(t *testing.T) {
+	h := plantTree(t, `
+-- @env --
+-- proc/driver/nvidia/version --
+NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Build  (dvs-builder@U16-I3-D08-1-2)
+-- sys/bus/pci/devices/0000:1e:00.0/vendor --
+0x10de
+-- sys/bus/pci/devices/0000:1e:00.0/class --
+0x030200
+-- sys/bus/pci/devices/0000:1e:00.0/device --
+0x27b8
+-- sys/bus/pci/devices/0000:2f:00.0/vendor --
+0x10de
+-- sys/bus/pci/devices/0000:2f:00.0/class --
+0x030200
+-- sys/bus/pci/devices/0000:2f:00.0/device --
+0x1db6
+`)
+	h.Env["LD_LIBRARY_PATH"] = fakeNVML(t, "-DCOUNT=1")
+	got := Run(context.Background(), h, Options{})
+	seen := l4("0000:1e:00.0")
+	seen.From = []string{"NVML", "/sys/bus/pci"}
+	want := []GPU{seen, {PCIID: "10de:1db6", Bus: "0000:2f:00.0", From: []string{"/sys/bus/pci"}}}
+	if diff := cmp.Diff(want, got.GPUs); diff != "" {
+		t.Errorf("GPUs (-want +got):\n%s", diff)
+	}
+	if d := got.Driver; d.Version != "550.90.07" || d.From != "/proc/driver/nvidia/version" || d.Module != "open" || d.CUDA != "12.4" {
+		t.Errorf("driver is %+v", d)
+	}
+}
+
+// TestNVMLGivenUp ends the child when the caller loses patience before the deadline.
+func TestNVMLGivenUp(t *testing.T) {
+	h := &Host{Root: t.TempDir(), Env: map[string]string{"LD_LIBRARY_PATH": fakeNVML(t, "-DINIT=sleep(60); return 0")}}
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	started := time.Now()
+	got := Run(ctx, h, Options{Timeout: time.Minute})
+	if took := time.Since(started); took > 2*time.Second || got.Driver.NVML.Status != "timeout" {
+		t.Errorf("after %s: %+v", took, got.Driver.NVML)
+	}
+	if left := nvmlChildren(t); len(left) > 0 {
+		t.Errorf("left running: %q", left)
+	}
+}
+
+// TestNVMLLeftOut asks nothing for a tree at rest, and says so where NVML is not built in.
+func TestNVMLLeftOut(t *testing.T) {
+	rest, err := Tree(t.TempDir())
+	must(t, err)
+	if got := Run(context.Background(), rest, Options{}); got.Driver.NVML.Status != "left out" {
+		t.Errorf("tree at rest: %+v", got.Driver.NVML)
+	}
+	if builtIn {
+		return
+	}
+	got := Run(context.Background(), &Host{Root: t.TempDir()}, Options{})
+	if status := got.Probes[len(got.Probes)-1]; got.Driver.NVML.Status != "not built in" || status.Status != "skipped" || status.Error == "" {
+		t.Errorf("without cgo: %+v, %+v", got.Driver.NVML, status)
+	}
+}
+
+// TestUnservedProgram runs this program again as one that does not call ServeNVML: it must not start itself for NVML,
+// and asks in its own process instead.
+func TestUnservedProgram(t *testing.T) {
+	if os.Getenv(unservedMark) != "" {
+		must(t, json.NewEncoder(os.Stdout).Encode(Run(context.Background(), This(), Options{}).Driver.NVML))
+		return
+	}
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(self, "-test.run=^TestUnservedProgram$")
+	cmd.Env = append(os.Environ(), unservedMark+"=1", "LD_LIBRARY_PATH="+fakeNVML(t))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var got NVML
+	must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
+	if got.Status != "ok" || !strings.Contains(got.Message, "own process") {
+		t.Errorf("NVML is %+v", got)
+	}
+}
+
+// TestHangsInKernel waits on a vfork, which the kernel shows as state D, in a thread of a child.
+func TestHangsInKernel(t *testing.T) {
+	dir := fakeNVML(t, "-DINIT=if (vfork() == 0) { prctl(PR_SET_PDEATHSIG, SIGKILL); sleep(30); _exit(0); } return 0")
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(self, nvmlArg)
+	cmd.Env = []string{"LD_LIBRARY_PATH=" + dir}
+	must(t, cmd.Start())
+	stuck := false
+	for end := time.Now().Add(10 * time.Second); !stuck && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		stuck = hangsInKernel(cmd.Process.Pid)
+	}
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	if !stuck {
+		t.Error("a child that waits in the kernel does not count as one")
+	}
+	if hangsInKernel(cmd.Process.Pid) {
+		t.Error("a child that has ended counts as one that hangs")
+	}
+}
+
+func TestThreadState(t *testing.T) {
+	for stat, want := range map[string]string{
+		"4711 (cudacompat) D 1 4711 4711 0 -1": "D",
+		"4711 (a) b (c) S 1 4711":              "S",
+		"4711 (cudacompat)":                    "",
+		"":                                     "",
+	} {
+		if got := threadState(stat); got != want {
+			t.Errorf("threadState(%q) = %q, want %q", stat, got, want)
+		}
+	}
+}

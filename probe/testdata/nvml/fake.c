@@ -1,0 +1,90 @@
+// A libnvidia-ml.so.1 for tests: just the functions that are asked for. Macros choose what is wrong with it.
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+typedef int nvmlReturn_t;
+typedef void *nvmlDevice_t;
+typedef struct {
+	char busIdLegacy[16];
+	unsigned domain, bus, device, pciDeviceId, pciSubSystemId;
+	char busId[32];
+} nvmlPciInfo_t;
+
+#ifndef INIT
+#define INIT return 0
+#endif
+#ifndef DRIVER
+#define DRIVER "550.54.15"
+#endif
+#ifndef CUDA
+#define CUDA 12040
+#endif
+#ifndef COUNT
+#define COUNT 2
+#endif
+#ifndef MAJOR
+#define MAJOR 8
+#endif
+#ifndef BUS
+#define BUS 0x1d + (int)(long)device
+#endif
+
+#ifndef NO_INIT
+nvmlReturn_t nvmlInit_v2(void) { INIT; }
+#endif
+
+nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned length) {
+	strncpy(version, DRIVER, length);
+	return 0;
+}
+
+#ifdef OLD
+nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version) {
+#else
+nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version) {
+#endif
+	*version = CUDA;
+	return 0;
+}
+
+#ifndef NO_COUNT
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *count) {
+	*count = COUNT;
+	return 0;
+}
+#endif
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device) {
+#ifdef LOST
+	if (index == LOST) return 15;
+#endif
+	*device = (nvmlDevice_t)(long)(index + 1);
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length) {
+#ifdef NAME
+	memset(name, NAME, length); // never ended
+#else
+	strncpy(name, "NVIDIA L4", length);
+#endif
+	return 0;
+}
+
+#ifndef OLD
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor) {
+	*major = MAJOR;
+	*minor = 9;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci) {
+	memset(pci, 0, sizeof *pci);
+	pci->bus = BUS;
+	pci->pciDeviceId = 0x27b810de;
+	return 0;
+}
+#endif

@@ -1,0 +1,158 @@
+package probe
+
+import (
+	"bytes"
+	"compress/gzip"
+	"debug/elf"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+	"golang.org/x/tools/txtar"
+)
+
+// plant unpacks the files of an archive under a fresh directory and returns it. Entries whose names begin with @ are
+// the test's own. The name of an entry can say more than a path:
+//
+//	usr/lib/libcuda.so.1 -> libcuda.so.550.90.07         a symbolic link
+//	sys/bus/pci/drivers/nvidia/                          an empty directory
+//	lib/x86_64-linux-gnu/libc.so.6 = elf x86_64 .rodata  an ELF file with one section, which holds the lines, each
+//	                                                     ended by NUL; compressed when it ends in .gz, .xz or .zst
+//	usr/lib/i386-linux-gnu/libcuda.so.1 = elf32          the beginning of a 32-bit ELF file
+//	run/pipe = fifo
+//	etc/ld.so.conf = sparse 40000000                     that many NUL bytes
+func plant(t *testing.T, archive *txtar.Archive) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, f := range archive.Files {
+		if !strings.HasPrefix(f.Name, "@") {
+			plantOne(t, root, f)
+		}
+	}
+	return root
+}
+
+func plantOne(t *testing.T, root string, f txtar.File) {
+	t.Helper()
+	name, how, _ := strings.Cut(f.Name, " = ")
+	name, target, isLink := strings.Cut(name, " -> ")
+	file := filepath.Join(root, name)
+	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	kind := strings.Fields(how)
+	switch {
+	case isLink:
+		must(t, os.Symlink(target, file))
+	case strings.HasSuffix(name, "/"):
+		must(t, os.MkdirAll(file, 0o755))
+	case len(kind) == 0:
+		must(t, os.WriteFile(file, f.Data, 0o644))
+	case kind[0] == "elf":
+		must(t, os.WriteFile(file, compressed(t, name, elfWith(t, kind[1], kind[2], f.Data)), 0o644))
+	case kind[0] == "elf32":
+		must(t, os.WriteFile(file, []byte(elf.ELFMAG+"\x01\x01\x01"), 0o644))
+	case kind[0] == "fifo":
+		must(t, syscall.Mkfifo(file, 0o644))
+	case kind[0] == "sparse":
+		size, err := strconv.ParseInt(kind[1], 10, 64)
+		must(t, err)
+		must(t, os.WriteFile(file, nil, 0o644))
+		must(t, os.Truncate(file, size))
+	default:
+		t.Fatalf("entry %q: no such kind", f.Name)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// own returns the body of one of the test's own entries, such as "@env".
+func own(archive *txtar.Archive, name string) (string, bool) {
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return string(archive.Files[i].Data), true
+}
+
+// hostOf is the host that an archive stands for: a tree at rest, or with an @env of NAME=VALUE lines a machine that
+// runs.
+func hostOf(t *testing.T, archive *txtar.Archive) *Host {
+	t.Helper()
+	root := plant(t, archive)
+	env, live := own(archive, "@env")
+	if !live {
+		h, err := Tree(root)
+		must(t, err)
+		return h
+	}
+	h := &Host{Root: root, Env: map[string]string{}}
+	for line := range strings.Lines(env) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		h.Env[name] = value
+	}
+	return h
+}
+
+// plantTree is hostOf for archives that stand in a test.
+func plantTree(t *testing.T, text string) *Host {
+	t.Helper()
+	return hostOf(t, txtar.Parse([]byte(text)))
+}
+
+var elfMachines = map[string]elf.Machine{"x86_64": elf.EM_X86_64, "aarch64": elf.EM_AARCH64}
+
+// elfWith writes a 64-bit little-endian ELF file with one section and its name table: lines become NUL-ended strings.
+func elfWith(t testing.TB, machine, section string, lines []byte) []byte {
+	t.Helper()
+	const headerSize, entrySize = 64, 64
+	data := bytes.ReplaceAll(lines, []byte("\n"), []byte{0})
+	names := "\x00" + section + "\x00.shstrtab\x00"
+	at := uint64(headerSize)
+	var out bytes.Buffer
+	write := func(v any) { must(t, binary.Write(&out, binary.LittleEndian, v)) }
+	header := elf.Header64{Type: uint16(elf.ET_REL), Machine: uint16(elfMachines[machine]), Version: 1, Ehsize: headerSize,
+		Shoff: at + uint64(len(data)+len(names)), Shentsize: entrySize, Shnum: 3, Shstrndx: 2}
+	copy(header.Ident[:], elf.ELFMAG+"\x02\x01\x01")
+	write(header)
+	out.Write(data)
+	out.WriteString(names)
+	write(elf.Section64{})
+	write(elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: at, Size: uint64(len(data)), Addralign: 1})
+	write(elf.Section64{Name: uint32(len(section)) + 2, Type: uint32(elf.SHT_STRTAB), Off: at + uint64(len(data)), Size: uint64(len(names)), Addralign: 1})
+	return out.Bytes()
+}
+
+// compressed packs data as the end of the name says.
+func compressed(t testing.TB, name string, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	var w io.WriteCloser
+	var err error
+	switch filepath.Ext(name) {
+	case ".gz":
+		w = gzip.NewWriter(&out)
+	case ".xz":
+		w, err = xz.NewWriter(&out)
+	case ".zst":
+		w, err = zstd.NewWriter(&out)
+	default:
+		return data
+	}
+	must(t, err)
+	_, err = w.Write(data)
+	must(t, err)
+	must(t, w.Close())
+	return out.Bytes()
+}
