@@ -1,8 +1,6 @@
 package probe
 
 import (
-	"bufio"
-	"bytes"
 	"path"
 	"regexp"
 	"slices"
@@ -18,25 +16,25 @@ var driverDirs = []string{
 	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/run/nvidia/driver/usr/lib/aarch64-linux-gnu", "/run/nvidia/driver/usr/lib64",
 }
 
-// readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in.
+// readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in, and
+// which cuda-compat libraries there are. A compat libcuda that a container runtime has mounted over the driver's own
+// says nothing of the driver.
 func readDriverLibraries(h *Host, _ Options) (found, error) {
-	preferred := splitPath(h.Var("LD_LIBRARY_PATH"))
-	configured := append(slices.Clone(preferred), loaderDirs(h)...)
-	var libraries, compat []Library
-	for _, name := range []string{"libcuda", "libnvidia-ml"} {
-		if lib := driverLibrary(h, name, driverDirs); lib != nil {
-			libraries = append(libraries, *lib)
-		}
+	var libraries []Library
+	var failed errorList
+	if ml := driverLibrary(h, "libnvidia-ml", driverDirs); ml != nil {
+		libraries = append(libraries, *ml)
 	}
-	for _, dir := range configured {
-		if lib := driverLibrary(h, "libcuda", []string{dir}); lib != nil && isCompat(*lib, libraries) {
-			compat = append(compat, *lib)
-		}
+	if own := driverLibrary(h, "libcuda", driverDirs); own != nil && !isCompat(*own, own.Path, libraries) {
+		libraries = append([]Library{*own}, libraries...)
 	}
-	if len(libraries)+len(compat) == 0 {
+	taken, ok, err := takenDriver(h)
+	failed.add(err)
+	compat := readCompat(h, taken, ok, libraries, &failed)
+	if len(libraries)+len(compat)+len(failed) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Driver.Libraries, f.Driver.Compat = libraries, compat }, nil
+	return func(f *Facts) { f.Driver.Libraries, f.Driver.Compat = libraries, compat }, failed.err()
 }
 
 // driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only.
@@ -60,40 +58,6 @@ func sonameVersion(name string) string {
 		return m[1]
 	}
 	return ""
-}
-
-// isCompat tells a cuda-compat libcuda from the driver's own: it stands in a directory of that name, or it carries
-// another version than the driver's libraries do.
-func isCompat(lib Library, own []Library) bool {
-	if strings.Contains(path.Dir(lib.Path), "compat") {
-		return true
-	}
-	for _, o := range own {
-		if o.Name == "libnvidia-ml" && o.Version != "" && lib.Version != "" {
-			return o.Version != lib.Version
-		}
-	}
-	return false
-}
-
-// loaderDirs lists the directories of /etc/ld.so.conf and the files that it includes.
-func loaderDirs(h *Host) []string {
-	names := append([]string{"/etc/ld.so.conf"}, h.Glob("/etc/ld.so.conf.d/*.conf")...)
-	var dirs []string
-	for _, name := range names {
-		data, err := h.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		lines := bufio.NewScanner(bytes.NewReader(data))
-		for lines.Scan() {
-			line, _, _ := strings.Cut(lines.Text(), "#")
-			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") {
-				dirs = append(dirs, line)
-			}
-		}
-	}
-	return dirs
 }
 
 func splitPath(list string) []string {

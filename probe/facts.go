@@ -50,7 +50,7 @@ type Driver struct {
 	CUDAFrom  string    `json:"cuda_from"` // where CUDA was read
 	NVML      NVML      `json:"nvml"`      // how NVML answered
 	Libraries []Library `json:"libraries"` // what libcuda.so.1 and libnvidia-ml.so.1 point to
-	Compat    []Library `json:"compat"`    // libcuda of cuda-compat packages that stand in the loader's way
+	Compat    []Compat  `json:"compat"`    // libcuda of cuda-compat packages, the one that the loader takes first
 	Modules   []Module  `json:"modules"`   // nvidia.ko on disk, per installed kernel
 	Kernel    []string  `json:"kernel"`    // kernel messages since boot that tell of a driver in trouble
 }
@@ -183,6 +183,10 @@ func (f *Facts) Complete() {
 	fill(&f.Driver.Kernel)
 	if f.Variables == nil {
 		f.Variables = map[string]string{}
+	}
+	for i := range f.Driver.Compat {
+		fill(&f.Driver.Compat[i].Branches)
+		fill(&f.Driver.Compat[i].Devices)
 	}
 	for i := range f.GPUs {
 		fill(&f.GPUs[i].From)
