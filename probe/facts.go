@@ -126,6 +126,8 @@ type Build struct {
 	NCCL        string            `json:"nccl"`        // likewise, "2.27.7"
 	SASS        []string          `json:"sass"`        // "sm_90a"; read from the build itself, else empty
 	PTX         []string          `json:"ptx"`         // "compute_90"; likewise
+	PTXISA      map[string]string `json:"ptx_isa"`     // newest PTX version of each target in PTX, "8.5"; read from fat-binary headers alone
+	Zstd        []string          `json:"zstd"`        // targets, rare ones too, with code that is compressed with zstd; likewise
 	Python      string            `json:"python"`      // CPython ABI of its extension module, "3.12" or "3.13t"
 	Glibc       string            `json:"glibc"`       // least glibc by its wheel tag, "2.28"
 	Origin      string            `json:"origin"`      // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
@@ -203,6 +205,10 @@ func (e *Environment) complete() {
 		b := &e.Builds[i]
 		fill(&b.SASS)
 		fill(&b.PTX)
+		fill(&b.Zstd)
+		if b.PTXISA == nil {
+			b.PTXISA = map[string]string{}
+		}
 		fill(&b.Taken)
 		fill(&b.Missing)
 		if b.Requires == nil {
