@@ -160,7 +160,7 @@ func fatbinZstd(m *machine, b *build) []*result {
 	}
 	m.addSpeaking(&f, zstdCUDA)
 	if len(f.Pins)+len(f.Do) == 0 {
-		f.Do = []string{"install a driver of 550.54.14 or newer, or a build that was made without -compress-mode=size"}
+		f.Do = []string{"install a driver of 550.54.14 or newer, or a build that was made without zstd (nvcc --compress-mode=speed)"}
 	}
 	return found(f)
 }
