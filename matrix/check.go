@@ -114,7 +114,8 @@ func orEmpty[T any](list []T) []T {
 }
 
 // breaking are the machine's own errors under which no CUDA program runs.
-var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "driver-too-old-for-gpu"}
+var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "driver-too-old-for-gpu",
+	"forward-compat-unsupported", "forward-compat-not-applicable"}
 
 // deciding are the rules whose missing fact leaves a build's answer unknown.
 var deciding = []string{"driver-too-old", "gpu-arch-missing"}
@@ -151,12 +152,20 @@ func (j *judgement) answer(b *build) BuildAnswer {
 			a.Answer, a.Because = Unknown, append(a.Because, u.Rule)
 		}
 	}
-	if a.Answer == Works && slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool {
-		return f.Rule == "minor-compat" && f.Subject == b.subject && f.Target == j.name
-	}) {
+	switch {
+	case a.Answer == Works && j.said("forward-compat-in-use", b):
+		a.Answer, a.Because = WorksForward, []string{"forward-compat-in-use"}
+	case a.Answer == Works && j.said("minor-compat", b):
 		a.Answer, a.Because = WorksMinorVersion, []string{"minor-compat"}
 	}
 	return a
+}
+
+// said tells whether a rule has a finding for a build.
+func (j *judgement) said(rule string, b *build) bool {
+	return slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool {
+		return f.Rule == rule && f.Subject == b.subject && f.Target == j.name
+	})
 }
 
 // compared says that something was there to compare: a build that the driver or a GPU was judged for, or the driver

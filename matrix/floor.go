@@ -15,7 +15,14 @@ const (
 // floor compares the driver with what a CUDA version needs; need is the requirement in words. The user-mode driver's
 // CUDA decides where it is known, since a cuda-compat library can lift it above the module; else the module's version.
 func (m *machine) floor(cuda Version) (state floorState, need string, source []string) {
-	d := m.driver
+	return m.floorOn(m.driver, cuda)
+}
+
+// floorOn is floor for another driver than the machine's.
+func (m *machine) floorOn(d driver, cuda Version) (state floorState, need string, source []string) {
+	if d.user.Known() {
+		d.version = d.user
+	}
 	need, least, source := m.floorOf(cuda)
 	if d.cuda.Known() && !d.cuda.lessShort(cuda) {
 		return floorFull, need, source

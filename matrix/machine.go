@@ -20,12 +20,14 @@ type machine struct {
 	driver   driver
 	gpus     []gpu // those that a program would see
 	builds   []*build
+	forward  forward // the cuda-compat library that stands in for the driver's user space
 }
 
 // driver is the driver that builds will meet.
 type driver struct {
 	version Version // the kernel module's, else that of the user space at rest
 	from    string
+	user    Version // a cuda-compat library's, where one stands in for the user space
 	cuda    Version // what its user space speaks
 	cudaSaw bool    // somebody asked the user space; else cuda is the branch's
 	loaded  bool    // version is of a loaded module, or of a target
@@ -34,6 +36,7 @@ type driver struct {
 // gpu is one GPU that a program would see.
 type gpu struct {
 	label      string // for people: "NVIDIA L4 (8.9)"
+	name       string // "NVIDIA L4"; empty when only its chip or its capability is known
 	capability Capability
 	chip       *Chip // nil when the table does not know it
 	from       string
@@ -48,6 +51,7 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 	m.platform = m.platformOf()
 	m.driver = m.driverOf()
 	m.gpus = m.gpusOf()
+	m.layCompat()
 	counts := counting(f.Environments)
 	for i := range f.Environments {
 		for j := range f.Environments[i].Builds {
@@ -184,7 +188,7 @@ func (m *machine) gpuNamed(name, from string) gpu {
 		return gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
 	}
 	chip := m.t.chipNamed(name)
-	g := gpu{label: name, chip: chip, from: from}
+	g := gpu{label: name, name: name, chip: chip, from: from}
 	if chip != nil {
 		g.capability = chip.Capability
 		g.label = fmt.Sprintf("%s (%s)", name, chip.Capability)
@@ -199,7 +203,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	if chip == nil && g.Name != "" {
 		chip = m.t.chipNamed(g.Name)
 	}
-	seen := gpu{label: g.Name, chip: chip, from: from}
+	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from}
 	if c, err := ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {
@@ -210,6 +214,9 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	}
 	if seen.label == "" {
 		seen.label = m.pciLabel(g, chip)
+		if m.instance != nil && seen.label == m.instance.GPU {
+			seen.name = seen.label
+		}
 	}
 	if seen.capability.Known() {
 		seen.label += fmt.Sprintf(" (%s)", seen.capability)

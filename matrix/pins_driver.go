@@ -12,28 +12,33 @@ func (m *machine) driverPins(cuda Version) []Pin {
 	if m.windowsNumbers() || m.f.System.Jetson {
 		return nil
 	}
-	branch := m.driverBranch(cuda)
+	branch := m.driverBranch(func(b *Branch) bool { return m.reaches(b, cuda) })
 	if branch == nil {
 		return nil
 	}
-	why := "needs a reboot"
-	if m.f.System.Container != "" && m.target.Instance == "" {
-		why = "on the host; needs a reboot of it"
-	}
+	why := m.reboot()
 	if _, least, _ := m.floorOf(cuda); cuda.Known() && least.Known() {
 		why = fmt.Sprintf("any driver >= %s does; %s", printed(least), why)
 	}
 	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
 }
 
-// driverBranch chooses the branch: among those that fit, the lowest that is not past its end of life at the date of
-// the tables, else the highest.
-func (m *machine) driverBranch(cuda Version) *Branch {
+// reboot is what a driver change costs here.
+func (m *machine) reboot() string {
+	if m.f.System.Container != "" && m.target.Instance == "" {
+		return "on the host; needs a reboot of it"
+	}
+	return "needs a reboot"
+}
+
+// driverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
+// is not past its end of life at the date of the tables, else the highest.
+func (m *machine) driverBranch(reaches func(*Branch) bool) *Branch {
 	branches := must(m.t.branches())
 	var last *Branch
 	for i := range branches {
 		b := &branches[i]
-		if !b.Newest.Known() || !m.branchFits(b, cuda) {
+		if !b.Newest.Known() || !m.branchFits(b) || !reaches(b) {
 			continue
 		}
 		last = b
@@ -44,7 +49,8 @@ func (m *machine) driverBranch(cuda Version) *Branch {
 	return last
 }
 
-func (m *machine) branchFits(b *Branch, cuda Version) bool {
+// branchFits says that a branch drives every GPU here.
+func (m *machine) branchFits(b *Branch) bool {
 	for _, g := range m.gpus {
 		if g.chip == nil {
 			continue
@@ -56,6 +62,11 @@ func (m *machine) branchFits(b *Branch, cuda Version) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// reaches says that a branch reaches the floor of a CUDA, where one is asked for.
+func (m *machine) reaches(b *Branch, cuda Version) bool {
 	if !cuda.Known() {
 		return true
 	}

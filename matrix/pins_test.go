@@ -134,10 +134,20 @@ func install(facts probe.Facts, p Pin) probe.Facts {
 		mended.Driver.Version = p.Version
 		return mended
 	}
+	if strings.HasPrefix(p.Package, "cuda-compat-") {
+		row := Embedded().forwardPackage(p.Package)
+		mended.Driver.Compat = []probe.Compat{{Version: row.Branch + ".99", Path: "/usr/local/cuda/compat/libcuda.so.1", Taken: true, Reason: "LD_LIBRARY_PATH"}}
+		return mended
+	}
 	env := facts.Environments[0]
 	env.Builds = []probe.Build{{Name: p.Package, Version: p.Version, Origin: "wheel"}}
 	mended.Environments = []probe.Environment{env}
 	return mended
+}
+
+func (t *Tables) forwardPackage(name string) *Forward {
+	rows := must(t.forward())
+	return &rows[slices.IndexFunc(rows, func(r Forward) bool { return r.Package == name })]
 }
 
 func describe(f probe.Facts) string {

@@ -14,8 +14,8 @@ func driverTooOld(m *machine, b *build) []*result {
 	switch {
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
 		return unknown(b.subject, "the driver's version")
-	case len(m.f.Driver.Compat) > 0 && m.target.Driver == "":
-		return unknown(b.subject, "whether the cuda-compat library "+m.f.Driver.Compat[0].Path+" may be used here (forward compatibility is not judged)")
+	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
+		return unknown(b.subject, m.forward.why)
 	case !b.cuda.Known():
 		return m.tooOldForEvery(b)
 	}
@@ -58,13 +58,18 @@ func (m *machine) tooOld(b *build, cuda Version, need string, source []string) F
 		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(), From: cmpOr(m.f.Driver.CUDAFrom, m.driver.from)})
 	}
 	f.Pins, f.Do = m.pins(b)
+	if m.forward.state == forwardWorks {
+		f.Evidence = append(f.Evidence, m.evidenceCompat())
+	}
 	f.Pins = append(f.Pins, m.driverPins(cuda)...)
+	pins, do := m.compatPins(cuda)
+	f.Pins, f.Do = append(f.Pins, pins...), append(f.Do, do...)
 	return f
 }
 
 // minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing.
 func minorCompat(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" || !b.cuda.Known() || m.f.System.Jetson || len(m.f.Driver.Compat) > 0 {
+	if b.accelerator != "cuda" || !b.cuda.Known() || m.f.System.Jetson || m.forward.state != forwardNone {
 		return nil
 	}
 	state, need, source := m.floor(b.cuda)

@@ -3,6 +3,8 @@ package probe
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"cudacompat/internal/fatbin"
 )
@@ -33,10 +35,42 @@ func (b *Build) addCode(h *Host, name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	code = code.Common(fatbin.BuildList)
+	b.takeCode(code)
+	return nil
+}
+
+// takeCode adds one library's code.
+func (b *Build) takeCode(all fatbin.Code) {
+	code := all.Common(fatbin.BuildList)
 	b.SASS = union(b.SASS, code.SASS)
 	b.PTX = union(b.PTX, code.PTX)
-	return nil
+	b.Zstd = union(b.Zstd, zstdTargets(all.SASS))
+	b.Zstd = union(b.Zstd, zstdTargets(all.PTX))
+	for _, t := range code.PTX {
+		if b.PTXISA == nil {
+			b.PTXISA = map[string]string{}
+		}
+		if have := b.PTXISA[t.String()]; versionLess(have, t.PTXVersion) {
+			b.PTXISA[t.String()] = t.PTXVersion
+		}
+	}
+}
+
+func zstdTargets(list []fatbin.Target) []fatbin.Target {
+	return slices.DeleteFunc(slices.Clone(list), func(t fatbin.Target) bool { return !t.Zstd })
+}
+
+// versionLess compares "8.10" and "9.0"; nothing comes before everything.
+func versionLess(a, b string) bool {
+	parse := func(s string) (major, minor int) {
+		x, y, _ := strings.Cut(s, ".")
+		major, _ = strconv.Atoi(x)
+		minor, _ = strconv.Atoi(y)
+		return major, minor
+	}
+	majorA, minorA := parse(a)
+	majorB, minorB := parse(b)
+	return majorA < majorB || majorA == majorB && minorA < minorB
 }
 
 func union(list []string, more []fatbin.Target) []string {

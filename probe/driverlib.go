@@ -18,33 +18,42 @@ var driverDirs = []string{
 	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/run/nvidia/driver/usr/lib/aarch64-linux-gnu", "/run/nvidia/driver/usr/lib64",
 }
 
-// readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in. What
-// the loader is told comes before the usual places.
+// readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in, and
+// which cuda-compat libraries there are. What the loader is told comes before the usual places. A compat libcuda says
+// nothing of the driver.
 func readDriverLibraries(h *Host, _ Options) (found, error) {
 	var failed errorList
-	configured := append(splitPath(h.Var("LD_LIBRARY_PATH")), loaderDirs(h, &failed)...)
-	all := slices.Concat(configured, driverDirs)
-	var libraries, compat []Library
-	ml := driverLibrary(h, "libnvidia-ml", all, &failed)
-	for _, dir := range all {
-		lib := driverLibrary(h, "libcuda", []string{dir}, &failed)
-		switch {
-		case lib == nil:
-		case isCompat(h, *lib, ml):
-			if slices.Contains(configured, dir) && !slices.Contains(compat, *lib) {
-				compat = append(compat, *lib)
-			}
-		case len(libraries) == 0:
-			libraries = append(libraries, *lib)
-		}
+	dirs := slices.Concat(splitPath(h.Var("LD_LIBRARY_PATH")), loaderDirs(h, &failed), driverDirs)
+	ml := driverLibrary(h, "libnvidia-ml", dirs, &failed)
+	var libraries []Library
+	if own := ownCUDA(h, dirs, ml, &failed); own != nil {
+		libraries = append(libraries, *own)
 	}
 	if ml != nil {
 		libraries = append(libraries, *ml)
 	}
+	taken, ok, err := takenDriver(h)
+	failed.add(err)
+	compat := readCompat(h, taken, ok, ml, &failed)
 	if len(libraries)+len(compat)+len(failed) == 0 {
 		return nil, errAbsent
 	}
 	return func(f *Facts) { f.Driver.Libraries, f.Driver.Compat = libraries, compat }, failed.err()
+}
+
+// ownCUDA finds the driver's own libcuda, in the first of dirs that has one which is no cuda-compat library.
+func ownCUDA(h *Host, dirs []string, ml *Library, failed *errorList) *Library {
+	for _, dir := range dirs {
+		lib := driverLibrary(h, "libcuda", []string{dir}, failed)
+		if lib == nil {
+			continue
+		}
+		real, err := h.Resolve(lib.Path)
+		if err == nil && !isCompat(h, *lib, real, ml) {
+			return lib
+		}
+	}
+	return nil
 }
 
 // driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only, and
@@ -85,19 +94,6 @@ func sonameVersion(name string) string {
 		return m[1]
 	}
 	return ""
-}
-
-// isCompat tells a cuda-compat libcuda from the driver's own: it stands in a directory of that name, or outside the
-// driver's directories with another version than libnvidia-ml, which no compat package has.
-func isCompat(h *Host, lib Library, ml *Library) bool {
-	dir := path.Dir(lib.Path)
-	if strings.Contains(dir, "compat") {
-		return true
-	}
-	if real, err := h.Resolve(dir); err == nil {
-		dir = real
-	}
-	return ml != nil && ml.Version != "" && lib.Version != "" && ml.Version != lib.Version && !slices.Contains(driverDirs, dir)
 }
 
 // loaderDirs lists the directories of /etc/ld.so.conf and the files that it includes.

@@ -51,7 +51,7 @@ type Driver struct {
 	CUDAFrom  string    `json:"cuda_from"` // where CUDA was read
 	NVML      NVML      `json:"nvml"`      // how NVML answered
 	Libraries []Library `json:"libraries"` // what libcuda.so.1 and libnvidia-ml.so.1 point to
-	Compat    []Library `json:"compat"`    // libcuda of cuda-compat packages that stand in the loader's way
+	Compat    []Compat  `json:"compat"`    // libcuda of cuda-compat packages, the one that the loader takes first
 	Modules   []Module  `json:"modules"`   // nvidia.ko on disk, per installed kernel
 	Kernel    []string  `json:"kernel"`    // kernel messages since boot that tell of a driver in trouble
 }
@@ -127,6 +127,8 @@ type Build struct {
 	NCCL        string            `json:"nccl"`        // likewise, "2.27.7"
 	SASS        []string          `json:"sass"`        // "sm_90a"; read from the build itself, else empty
 	PTX         []string          `json:"ptx"`         // "compute_90"; likewise
+	PTXISA      map[string]string `json:"ptx_isa"`     // newest PTX version of each target in PTX, "8.5"; read from fat-binary headers alone
+	Zstd        []string          `json:"zstd"`        // targets, rare ones too, with code that is compressed with zstd; likewise
 	Python      string            `json:"python"`      // CPython ABI of its extension module, "3.12" or "3.13t"
 	Glibc       string            `json:"glibc"`       // least glibc by its wheel tag, "2.28"
 	Origin      string            `json:"origin"`      // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
@@ -185,6 +187,10 @@ func (f *Facts) Complete() {
 	if f.Variables == nil {
 		f.Variables = map[string]string{}
 	}
+	for i := range f.Driver.Compat {
+		fill(&f.Driver.Compat[i].Branches)
+		fill(&f.Driver.Compat[i].Devices)
+	}
 	for i := range f.GPUs {
 		fill(&f.GPUs[i].From)
 	}
@@ -200,6 +206,10 @@ func (e *Environment) complete() {
 		b := &e.Builds[i]
 		fill(&b.SASS)
 		fill(&b.PTX)
+		fill(&b.Zstd)
+		if b.PTXISA == nil {
+			b.PTXISA = map[string]string{}
+		}
 		fill(&b.Taken)
 		fill(&b.Missing)
 		if b.Requires == nil {

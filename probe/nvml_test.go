@@ -92,7 +92,6 @@ func TestNVML(t *testing.T) {
 			}
 			want := Facts{Driver: tt.driver, GPUs: tt.gpus}
 			want.Complete()
-			got.Driver.Libraries = []Library{} // the fake's own
 			if diff := cmp.Diff(want.Driver, got.Driver); diff != "" {
 				t.Errorf("driver (-want +got):\n%s", diff)
 			}
@@ -194,24 +193,36 @@ func TestNVMLLeftOut(t *testing.T) {
 }
 
 // TestUnservedProgram runs this program again as one that does not call ServeNVML: it must not start itself for NVML,
-// and asks in its own process instead.
+// and asks in its own process instead, for no longer than it is told to.
 func TestUnservedProgram(t *testing.T) {
+	const limit = 300 * time.Millisecond
 	if os.Getenv(unservedMark) != "" {
-		must(t, json.NewEncoder(os.Stdout).Encode(Run(context.Background(), This(), Options{}).Driver.NVML))
+		started := time.Now()
+		got := Run(context.Background(), This(), Options{Timeout: limit}).Driver.NVML
+		got.Code = int(time.Since(started).Milliseconds())
+		must(t, json.NewEncoder(os.Stdout).Encode(got))
 		return
 	}
 	self, err := os.Executable()
 	must(t, err)
-	cmd := exec.Command(self, "-test.run=^TestUnservedProgram$")
-	cmd.Env = append(os.Environ(), unservedMark+"=1", "LD_LIBRARY_PATH="+fakeNVML(t))
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var got NVML
-	must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
-	if got.Status != "ok" || !strings.Contains(got.Message, "own process") {
-		t.Errorf("NVML is %+v", got)
+	for _, tt := range []struct{ name, init, status, message string }{
+		{"healthy", "return 0", "ok", "asked in this program's own process"},
+		{"mismatch", "return 18", "error", "(NVML 18); asked in this program's own process"},
+		{"hang", "sleep(60); return 0", "timeout", "no answer within 300ms"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd := exec.Command(self, "-test.run=^TestUnservedProgram$")
+			cmd.Env = append(os.Environ(), unservedMark+"=1", "LD_LIBRARY_PATH="+fakeNVML(t, "-DINIT="+tt.init))
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var got NVML
+			must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
+			if got.Status != tt.status || !strings.Contains(got.Message, tt.message) || time.Duration(got.Code)*time.Millisecond > limit+time.Second {
+				t.Errorf("NVML is %+v (the code is milliseconds)", got)
+			}
+		})
 	}
 }
 

@@ -52,6 +52,8 @@ func plantOne(t *testing.T, root string, f txtar.File) {
 		must(t, os.Symlink(target, file))
 	case strings.HasSuffix(name, "/"):
 		must(t, os.MkdirAll(file, 0o755))
+	case len(kind) == 0 && len(f.Data) == 0 && strings.Contains(name, ".so."):
+		must(t, os.WriteFile(file, emptyLibrary(t), 0o644))
 	case len(kind) == 0:
 		must(t, os.WriteFile(file, f.Data, 0o644))
 	case kind[0] == "elf":
@@ -68,6 +70,16 @@ func plantOne(t *testing.T, root string, f txtar.File) {
 	default:
 		t.Fatalf("entry %q: no such kind", f.Name)
 	}
+}
+
+// emptyLibrary is a shared library without anything in it, which the loader takes.
+func emptyLibrary(t testing.TB) []byte {
+	t.Helper()
+	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: 64, Phentsize: 56}
+	copy(header.Ident[:], elf.ELFMAG+"\x02\x01\x01")
+	var out bytes.Buffer
+	must(t, binary.Write(&out, binary.LittleEndian, header))
+	return out.Bytes()
 }
 
 func must(t testing.TB, err error) {
@@ -122,7 +134,7 @@ func elfWith(t testing.TB, machine, section string, lines []byte) []byte {
 	at := uint64(headerSize)
 	var out bytes.Buffer
 	write := func(v any) { must(t, binary.Write(&out, binary.LittleEndian, v)) }
-	header := elf.Header64{Type: uint16(elf.ET_REL), Machine: uint16(elfMachines[machine]), Version: 1, Ehsize: headerSize,
+	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elfMachines[machine]), Version: 1, Ehsize: headerSize, Phentsize: 56,
 		Shoff: at + uint64(len(data)+len(names)), Shentsize: entrySize, Shnum: 3, Shstrndx: 2}
 	copy(header.Ident[:], elf.ELFMAG+"\x02\x01\x01")
 	write(header)

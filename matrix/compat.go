@@ -1,0 +1,203 @@
+package matrix
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// Forward is one cuda-compat package: a newer user-mode driver for an older kernel-mode one.
+type Forward struct {
+	Package string   `csv:"package"`        // "cuda-compat-13-0"
+	CUDA    Version  `csv:"cuda"`           // "13.0"
+	Branch  string   `csv:"branch"`         // of the driver that it is taken from, "580"
+	Base    []string `csv:"base_branches"`  // branches of the kernel-mode driver that it supports; "none"
+	Other   []string `csv:"other_branches"` // those that it is known not to support; "none"
+	Image   []string `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
+	origin
+}
+
+// forwardSource is NVIDIA's page of the rules of forward compatibility.
+const forwardSource = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
+
+// forwardState is how a cuda-compat library that the loader takes stands to this machine.
+type forwardState int
+
+const (
+	forwardNone         forwardState = iota // none is taken, or it is the driver's own release
+	forwardWorks                            // it lifts the driver
+	forwardStale                            // error 803: not newer than the driver, or not for its branch
+	forwardWrongGPU                         // error 804: not for one of the GPUs
+	forwardUndecided                        // whether it is for this driver is not known
+	forwardUndecidedGPU                     // whether it is for these GPUs is not known
+)
+
+// forward is the cuda-compat library that programs here get for their libcuda.
+type forward struct {
+	*probe.Compat
+	state   forwardState
+	why     string // for a sentence: what is wrong with it, or the fact that is missing
+	version Version
+	cuda    Version
+	base    driver // without it
+	wrong   []gpu  // GPUs that it is not for
+	source  []string
+}
+
+// layCompat judges the cuda-compat library that is taken and, where it works, lets its user space stand for the
+// driver's. NVML asks the libcuda that the loader takes, so what it says of CUDA is not the driver's own then.
+func (m *machine) layCompat() {
+	i := slices.IndexFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
+	if i < 0 || m.f.System.Jetson || m.windowsNumbers() {
+		return
+	}
+	c := &m.f.Driver.Compat[i]
+	f := forward{Compat: c, version: version(c.Version), source: []string{forwardSource}}
+	if m.driver.version.Known() && f.version.Compare(m.driver.version) == 0 {
+		return
+	}
+	if v := m.driver.version; v.Known() {
+		m.driver.cuda, m.driver.cudaSaw = m.t.branchCUDA(v), false
+	}
+	f.base, f.cuda = m.driver, version(c.CUDA)
+	if !f.cuda.Known() {
+		f.cuda = m.t.branchCUDA(f.version)
+	}
+	m.forward = f
+	m.forward.state = m.forwardState()
+	if m.forward.state == forwardWorks {
+		m.driver.user, m.driver.cuda, m.driver.cudaSaw = f.version, f.cuda, c.CUDA != ""
+	}
+}
+
+func (m *machine) forwardState() forwardState {
+	f := &m.forward
+	if !f.base.version.Known() {
+		f.why = "the version of the kernel-mode driver under " + f.Path
+		return forwardUndecided
+	}
+	if !f.version.Known() {
+		f.why = "the version of " + f.Path
+		return forwardUndecided
+	}
+	if f.version.Less(f.base.version) {
+		f.why = fmt.Sprintf("it is older than driver %s", f.base.version)
+		return forwardStale
+	}
+	if f.wrong = m.notDataCentre(); len(f.wrong) > 0 {
+		f.why = f.wrong[0].label + " is none of the GPUs that forward compatibility is for"
+		return forwardWrongGPU
+	}
+	if state := m.baseBranch(); state != forwardWorks {
+		return state
+	}
+	return m.forwardGPUs()
+}
+
+// forwardGPUs looks for a GPU that is not known to be served.
+func (m *machine) forwardGPUs() forwardState {
+	f := &m.forward
+	for _, g := range m.gpus {
+		switch {
+		case g.dataCentre() != yes:
+			f.why = "whether " + g.label + " is a GPU that forward compatibility is for"
+			return forwardUndecidedGPU
+		case g.dropped(f.version.Major()):
+			f.why = fmt.Sprintf("whether libcuda %s still drives %s, as drivers of its branch do not", f.version, g.label)
+			return forwardUndecidedGPU
+		}
+	}
+	return forwardWorks
+}
+
+// dropped says that drivers of a branch no longer drive the GPU.
+func (g gpu) dropped(branch int) bool {
+	return g.chip != nil && g.chip.LastBranch.Known() && g.chip.LastBranch.Major() < branch
+}
+
+// baseBranch asks the library's note, else the table, whether it may run on this branch of the kernel-mode driver. A
+// branch that the table does not list proves nothing: NVIDIA strikes those past their end of life.
+func (m *machine) baseBranch() forwardState {
+	f := &m.forward
+	branch := fmt.Sprint(f.base.version.Major())
+	allowed, listed := f.Branches, len(f.Branches) > 0
+	if listed && slices.Contains(allowed, f.base.version.Major()) {
+		return forwardWorks
+	}
+	if listed {
+		f.why = fmt.Sprintf("its note lists the driver branches %s, not %s", joinInts(allowed), branch)
+		return forwardStale
+	}
+	row := m.t.forwardOf(f.version)
+	if row != nil && slices.Contains(row.Base, branch) {
+		f.source = append(f.source, row.Source...)
+		return forwardWorks
+	}
+	f.why = fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the tables do not know", f.version, branch)
+	return forwardUndecided
+}
+
+func joinInts(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+}
+
+// forwardOf is the package that a compat library is of, by its branch; nil when the table has none.
+func (t *Tables) forwardOf(v Version) *Forward {
+	rows := must(t.forward())
+	for i := range rows {
+		if rows[i].Branch == fmt.Sprint(v.Major()) {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// notDataCentre are the visible GPUs that forward compatibility is certainly not for.
+func (m *machine) notDataCentre() []gpu {
+	var list []gpu
+	for _, g := range m.gpus {
+		if g.dataCentre() == no {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// trilean is an answer that can be missing.
+type trilean int
+
+const (
+	maybe trilean = iota
+	yes
+	no
+)
+
+var (
+	consumerName   = regexp.MustCompile(`^(geforce|titan|gtx|mx\d)\b`)
+	dataCentreName = regexp.MustCompile(`^(tesla .+|(gh|gb|gr|[abhlv])\d+\S*( .*)?|t4g?|p(100|40|4)\b.*)$`)
+	workstation    = regexp.MustCompile(`\b(rtx|quadro|nvs|active|laptop)\b`)
+)
+
+// dataCentre tells whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name decides
+// where there is one. Of RTX boards only some are allowed, and no list of them is published: maybe.
+func (g gpu) dataCentre() trilean {
+	name := normalGPU(g.name)
+	kind := []string{}
+	if g.chip != nil {
+		kind = g.chip.Kind
+	}
+	switch {
+	case consumerName.MatchString(name), slices.Equal(kind, []string{"geforce"}):
+		return no
+	case strings.Contains(name, "server edition"):
+		return yes
+	case slices.Contains(kind, "integrated"), workstation.MatchString(name):
+		return maybe
+	case dataCentreName.MatchString(name), slices.Equal(kind, []string{"data-centre"}):
+		return yes
+	}
+	return maybe
+}

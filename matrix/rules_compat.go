@@ -1,0 +1,138 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804.
+func forwardUnsupported(m *machine) []*result {
+	f := &m.forward
+	switch f.state {
+	case forwardNone, forwardStale, forwardUndecided:
+		return nil
+	case forwardUndecidedGPU:
+		return unknown("libcuda "+f.Version, f.why)
+	case forwardWorks:
+		return holds("libcuda " + f.Version)
+	}
+	finding := m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA will not start (error 804)", f.Version, f.why),
+		"the driver's own libcuda, or data-centre GPUs alone")
+	finding.Evidence = append(finding.Evidence, Evidence{Fact: "GPU", Value: f.wrong[0].label, From: f.wrong[0].from})
+	if len(f.wrong) < len(m.gpus) {
+		finding.Do = append(finding.Do, "or hide these GPUs from the program: CUDA_VISIBLE_DEVICES with the indices of the others (nvidia-smi -L lists them)")
+	}
+	return found(finding)
+}
+
+// forwardNotApplicable: the cuda-compat library that is taken does not go with this driver, with error 803.
+func forwardNotApplicable(m *machine) []*result {
+	f := &m.forward
+	switch f.state {
+	case forwardNone, forwardWrongGPU:
+		return nil
+	case forwardUndecided:
+		return unknown("libcuda "+f.Version, f.why)
+	case forwardWorks, forwardUndecidedGPU:
+		return holds("libcuda " + f.Version)
+	}
+	return found(m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA will not start (error 803)", f.Version, f.why),
+		"the driver's own libcuda, or a cuda-compat package that supports driver branch "+fmt.Sprint(f.base.version.Major())))
+}
+
+func (m *machine) forwardFinding(message, need string) Finding {
+	f := &m.forward
+	return Finding{Severity: Error, Subject: "libcuda " + f.Version, Message: message, Need: need, Source: f.source,
+		Evidence: []Evidence{m.evidenceDriver(), m.evidenceCompat()}, Do: []string{m.leaveCompat()}}
+}
+
+// evidenceCompat is the taken library, with the reason why it is.
+func (m *machine) evidenceCompat() Evidence {
+	return Evidence{Fact: "libcuda", Value: m.forward.Version, From: m.forward.Path + ", taken by " + m.forward.Reason}
+}
+
+// leaveCompat is how the loader comes to take the driver's own libcuda again.
+func (m *machine) leaveCompat() string {
+	dir := path.Dir(m.forward.Path)
+	switch {
+	case !strings.Contains(dir, "compat"):
+		return "take the cuda-compat package out of the image, or update nvidia-container-toolkit to 1.17.5 or newer: an older one mounts it over the driver's libcuda"
+	case m.forward.Reason == "LD_LIBRARY_PATH":
+		return "take " + dir + " out of LD_LIBRARY_PATH"
+	}
+	return "take " + dir + " out of /etc/ld.so.conf.d and run ldconfig"
+}
+
+// forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space.
+func forwardInUse(m *machine, b *build) []*result {
+	if m.forward.state != forwardWorks || b.accelerator != "cuda" || !b.cuda.Known() {
+		return nil
+	}
+	if state, _, _ := m.floorOn(m.forward.base, b.cuda); state == floorFull {
+		return nil
+	}
+	if state, _, _ := m.floor(b.cuda); state != floorFull && state != floorMinor {
+		return nil
+	}
+	f := &m.forward
+	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source, Need: fmt.Sprintf("libcuda %s to go on being taken", f.Version),
+		Message: fmt.Sprintf("built with CUDA %s, which driver %s does not speak: it runs by forward compatibility, with libcuda %s for CUDA %s in the driver's place; "+
+			"OpenGL and Vulkan interoperation do not work so", b.cuda.short(), f.base.version, f.Version, f.cuda),
+		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
+}
+
+// compatPins is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
+// data-centre one and NVIDIA lists the driver's branch. Where it is installed, do says how the loader comes to take it.
+func (m *machine) compatPins(cuda Version) (pins []Pin, do []string) {
+	row := m.compatPackage(cuda)
+	if row == nil {
+		return nil, nil
+	}
+	for _, c := range m.f.Driver.Compat {
+		if version(c.Version).Major() == atoi(row.Branch) && !c.Taken {
+			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver (forward compatibility, for data-centre GPUs alone)", row.Package, first(path.Dir(c.Path)))}
+		}
+	}
+	commands := map[string]string{}
+	export := " && export LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.short()+"/compat")
+	if m.debian() != no {
+		commands["apt"] = "sudo apt-get install " + row.Package + export
+	}
+	if m.debian() != yes {
+		commands["dnf"] = "sudo dnf install " + row.Package + export
+	}
+	return []Pin{{Package: row.Package, Version: row.CUDA.String(), Why: "keeps the driver; forward compatibility, for data-centre GPUs alone", Commands: commands}}, nil
+}
+
+// first puts a directory before what LD_LIBRARY_PATH holds.
+func first(dir string) string { return dir + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" }
+
+// debian tells whether packages are Debian's; maybe, where the system is not known.
+func (m *machine) debian() trilean {
+	switch s := m.f.System; {
+	case s.ID == "":
+		return maybe
+	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
+		return yes
+	}
+	return no
+}
+
+func (m *machine) compatPackage(cuda Version) *Forward {
+	base := m.driver.version
+	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.f.System.Jetson ||
+		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
+		return nil
+	}
+	rows := must(m.t.forward())
+	i := slices.IndexFunc(rows, func(r Forward) bool {
+		dropped := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dropped(atoi(r.Branch)) })
+		return !dropped && !r.CUDA.lessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}

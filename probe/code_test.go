@@ -1,0 +1,51 @@
+package probe
+
+import (
+	"os"
+	"testing"
+
+	"cudacompat/internal/fatbin"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTakeCode joins the code of two libraries of one build: rare targets are left out of the lists, their
+// compression is not, and of a target's PTX the newest version stands.
+func TestTakeCode(t *testing.T) {
+	b := &Build{}
+	b.takeCode(fatbin.Code{
+		SASS: []fatbin.Target{{Arch: 80, Containers: 20, Zstd: true}, {Arch: 90, Suffix: "a", Containers: 2, Zstd: true}, {Arch: 90, Containers: 20}},
+		PTX:  []fatbin.Target{{Arch: 90, PTXVersion: "8.7", Containers: 20}, {Arch: 52, PTXVersion: "9.9", Containers: 1}},
+	})
+	b.takeCode(fatbin.Code{
+		SASS: []fatbin.Target{{Arch: 80, Containers: 3}},
+		PTX:  []fatbin.Target{{Arch: 90, PTXVersion: "8.10", Containers: 3}, {Arch: 120, PTXVersion: "9.0", Containers: 3}},
+	})
+	want := &Build{SASS: []string{"sm_80", "sm_90"}, PTX: []string{"compute_90", "compute_120"}, Zstd: []string{"sm_80", "sm_90a"},
+		PTXISA: map[string]string{"compute_90": "8.10", "compute_120": "9.0"}}
+	if diff := cmp.Diff(want, b); diff != "" {
+		t.Errorf("build differs (-want +got):\n%s", diff)
+	}
+}
+
+// TestRealBuild probes the environment that CUDACOMPAT_ENV names and prints its builds' code and libraries, by hand:
+//
+//	CUDACOMPAT_ENV=/opt/venv go test -v -run RealBuild ./probe
+func TestRealBuild(t *testing.T) {
+	root := os.Getenv("CUDACOMPAT_ENV")
+	if root == "" {
+		t.Skip("CUDACOMPAT_ENV names no environment")
+	}
+	apply, err := readEnvironments(This(), Options{Envs: []string{root}})
+	if err != nil {
+		t.Error(err)
+	}
+	var f Facts
+	apply(&f)
+	for _, b := range f.Environments[0].Builds {
+		t.Logf("%s %s\n\tSASS %v\n\tPTX %v %v\n\tzstd %v\n\tmissing %v", b.Name, b.Version, b.SASS, b.PTX, b.PTXISA, b.Zstd, b.Missing)
+		for _, taken := range b.Taken {
+			t.Logf("\t%s %s: %s", taken.Name, taken.Path, taken.Reason)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package probe
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+)
+
+// Compat is the libcuda of a cuda-compat package: a user-mode driver that is newer than the kernel's.
+type Compat struct {
+	Name     string `json:"name"`     // "libcuda"
+	Version  string `json:"version"`  // "580.65.06"
+	Path     string `json:"path"`     // as the target sees it
+	Taken    bool   `json:"taken"`    // the loader maps this one for "libcuda.so.1"
+	Reason   string `json:"reason"`   // why, when it is taken: "LD_LIBRARY_PATH", "ld.so.cache"
+	Note     bool   `json:"note"`     // it carries NVIDIA's forward-compatibility note
+	CUDA     string `json:"cuda"`     // by the note: the CUDA that it speaks, "13.0"
+	Branches []int  `json:"branches"` // by the note: branches of the kernel-mode driver that it may be used on
+	Devices  []int  `json:"devices"`  // by the note: kinds of devices, in numbers of NVIDIA's own
+}
+
+// userDriver is which libcuda.so.1 the loader maps for a program that opens it, as every CUDA runtime does.
+type userDriver struct {
+	path, real string
+	reason     string
+}
+
+// takenDriver searches as the loader does for a caller without a run path; false says that it finds none.
+func takenDriver(h *Host) (userDriver, bool, error) {
+	p, err := h.resolver().Host()
+	if err != nil {
+		return userDriver{}, false, err
+	}
+	found, err := p.Find("libcuda.so.1", nil)
+	if errors.Is(err, ldso.ErrNotFound) {
+		return userDriver{}, false, nil
+	}
+	return userDriver{found.Path, found.Real, found.Reason.String()}, err == nil, err
+}
+
+// library is the taken file as a library.
+func (u userDriver) library() Library {
+	return Library{Name: "libcuda", Version: sonameVersion(u.real), Path: u.path}
+}
+
+// readCompat lists the cuda-compat libraries, the one taken first: the loader's choice, and those that stand in
+// toolkits, where images have them without using them.
+func readCompat(h *Host, taken userDriver, found bool, ml *Library, failed *errorList) []Compat {
+	var list []Compat
+	seen := map[string]bool{}
+	if lib := taken.library(); found && isCompat(h, lib, taken.real, ml) {
+		seen[taken.real] = true
+		c := Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path, Taken: true, Reason: taken.reason}
+		failed.add(c.readNote(h))
+		list = append(list, c)
+	}
+	for _, dir := range h.Glob("/usr/local/cuda*/compat") {
+		lib := driverLibrary(h, "libcuda", []string{dir}, new(errorList)) // a broken toolkit is the toolkits' to tell
+		if lib == nil {
+			continue
+		}
+		if real, err := h.Resolve(lib.Path); err != nil || seen[real] {
+			continue
+		} else {
+			seen[real] = true
+		}
+		c := Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path}
+		failed.add(c.readNote(h))
+		list = append(list, c)
+	}
+	return list
+}
+
+// isCompat tells a cuda-compat libcuda from the driver's own: it stands in a directory of that name, or it carries
+// another version than the driver's libnvidia-ml, which no compat package has, and stands outside the driver's
+// directories or where a container runtime has mounted it over the driver's. On a host, two versions in the driver's
+// directories are an update that went half through.
+func isCompat(h *Host, lib Library, real string, ml *Library) bool {
+	dir := path.Dir(real)
+	if inCompat(path.Dir(lib.Path)) || inCompat(dir) {
+		return true
+	}
+	differs := ml != nil && ml.Version != "" && lib.Version != "" && ml.Version != lib.Version
+	mounted := containerKind(h) != "" || len(h.Glob("/usr/local/cuda*/compat/libcuda.so."+lib.Version)) > 0
+	return differs && (!slices.Contains(driverDirs, dir) || mounted)
+}
+
+func inCompat(dir string) bool {
+	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return strings.HasPrefix(part, "compat") || part == "cuda-compat" })
+}
+
+// readNote adds what the library says of itself.
+func (c *Compat) readNote(h *Host) error {
+	f, err := h.Open(c.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	note, err := forwardNote(f)
+	if err != nil {
+		return damaged(c.Path, err.Error())
+	}
+	if note != nil {
+		c.Note, c.CUDA, c.Branches, c.Devices = true, note.CUDA, note.Driver, note.Device
+	}
+	return nil
+}
+
+// compatNote is what NVIDIA writes into a libcuda that may run on an older kernel-mode driver. 575.57.08 is the oldest
+// release known to carry it; Debian's 535.261.03, 550.163.01 and 555.58.02 do not.
+type compatNote struct {
+	Format int    `json:"format"`
+	CUDA   string `json:"CUDA version"`
+	Driver []int  `json:"driver"` // none for Tegra's
+	Device []int  `json:"device"`
+}
+
+const (
+	noteSection = ".note.cuda.fwd_compatibility"
+	noteOwner   = "NVIDIA Corporation"
+	noteFormat  = 1       // the only one known
+	noteCap     = 1 << 16 // of the section; those known have 140 bytes
+)
+
+// forwardNote reads the note of a libcuda, nil when it has none.
+func forwardNote(r io.ReaderAt) (*compatNote, error) {
+	file, err := elf.NewFile(r)
+	if err != nil {
+		return nil, fmt.Errorf("not an ELF file: %w", err)
+	}
+	s := file.Section(noteSection)
+	if s == nil || s.Type != elf.SHT_NOTE {
+		return nil, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(s.Open(), noteCap))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", noteSection, err)
+	}
+	return parseCompatNote(data, file.ByteOrder)
+}
+
+// parseCompatNote reads one ELF note: u32 length of the owner's name, u32 length of what follows, u32 type, the name
+// and the rest, each padded to 4 bytes. Of libcuda.so.575.57.08 (nvidia-container-toolkit's testdata, d34b3046) the rest is
+//
+//	{"format":1,"CUDA version":"12.9","driver":[535,550,560,565,570,575],"device":[1,2,7,8,9,10,11,12,13,14]}
+//
+// Another owner's note gives nil and no error.
+func parseCompatNote(data []byte, order binary.ByteOrder) (*compatNote, error) {
+	const header = 12
+	if len(data) < header {
+		return nil, fmt.Errorf("%s is cut short", noteSection)
+	}
+	name, rest := uint64(order.Uint32(data)), uint64(order.Uint32(data[4:]))
+	start := header + (name+3)&^3
+	if start > uint64(len(data)) {
+		return nil, fmt.Errorf("%s is cut short", noteSection)
+	}
+	end := min(start+rest, uint64(len(data))) // Orin's is cut by its padding, which NVIDIA's own reader forgives
+	if string(bytes.TrimRight(data[header:header+name], "\x00")) != noteOwner {
+		return nil, nil
+	}
+	var note compatNote
+	if err := json.Unmarshal(bytes.TrimRight(data[start:end], "\x00"), &note); err != nil {
+		return nil, fmt.Errorf("%s is not the JSON that it should be: %w", noteSection, err)
+	}
+	if note.Format != noteFormat {
+		return nil, fmt.Errorf("%s has the unknown format %d", noteSection, note.Format)
+	}
+	return &note, nil
+}

@@ -1,0 +1,121 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// withSources runs a test with other sources of facts than the real ones.
+func withSources(t *testing.T, other ...source) {
+	t.Helper()
+	real := sources
+	sources = other
+	t.Cleanup(func() { sources = real })
+}
+
+// TestStatuses tells absent, failed and not looked at apart, and a bug from all three.
+func TestStatuses(t *testing.T) {
+	never := func(err error) func(*Host, Options) (found, error) {
+		return func(*Host, Options) (found, error) { return nil, err }
+	}
+	half := func(*Host, Options) (found, error) {
+		return func(f *Facts) { f.System.ID = "half" }, errors.New("the other half")
+	}
+	withSources(t,
+		source{name: "sound", read: func(*Host, Options) (found, error) { return func(f *Facts) { f.System.OS = "sound" }, nil }},
+		source{name: "not-there", read: never(errAbsent)},
+		source{name: "no-file", read: never(&fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist})},
+		source{name: "broken", read: never(errors.New("broken"))},
+		source{name: "half", read: half},
+		source{name: "needless", read: never(skipped("for root alone"))},
+		source{name: "bug", read: func(*Host, Options) (found, error) { var none []int; return nil, errors.New(string(rune(none[0]))) }},
+		source{name: "live", live: true, read: never(errors.New("looked at all the same"))},
+	)
+	got := runSources(context.Background(), &Host{Root: t.TempDir(), Rest: true}, Options{})
+	for i := range got.Probes {
+		got.Probes[i].Seconds = 0
+	}
+	want := []Status{
+		{Name: "sound", Status: "ok"},
+		{Name: "not-there", Status: "absent"},
+		{Name: "no-file", Status: "absent"},
+		{Name: "broken", Status: "failed", Error: "broken"},
+		{Name: "half", Status: "failed", Error: "the other half"},
+		{Name: "needless", Status: "skipped", Error: "for root alone"},
+		{Name: "bug", Status: "failed", Error: "bug in this probe: runtime error: index out of range [0] with length 0"},
+		{Name: "live", Status: "skipped", Error: "a tree at rest"},
+	}
+	if diff := cmp.Diff(want, got.Probes); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got.System.OS != "sound" || got.System.ID != "half" {
+		t.Errorf("system is %+v", got.System)
+	}
+}
+
+// TestSourceThatNeverComesBack keeps what came before it, names it and what would have come after, and leaves no
+// half-written facts behind.
+func TestSourceThatNeverComesBack(t *testing.T) {
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	write := func(id string) func(*Host, Options) (found, error) {
+		return func(*Host, Options) (found, error) { return func(f *Facts) { f.System.ID += id }, nil }
+	}
+	withSources(t,
+		source{name: "before", read: write("before")},
+		source{name: "stuck", read: func(*Host, Options) (found, error) { <-forever; return nil, nil }},
+		source{name: "after", read: write("after")},
+	)
+	started := time.Now()
+	got := Run(context.Background(), &Host{Root: t.TempDir(), Rest: true}, Options{Timeout: 50 * time.Millisecond})
+	if took := time.Since(started); took > time.Second {
+		t.Errorf("took %s", took)
+	}
+	if got.System.ID != "before" {
+		t.Errorf("system is %+v", got.System)
+	}
+	var statuses []string
+	for _, p := range got.Probes {
+		statuses = append(statuses, p.Name+" "+p.Status)
+	}
+	if diff := cmp.Diff([]string{"before ok", "stuck failed", "after failed", "nvml skipped"}, statuses); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	roundTrip(t, got)
+}
+
+// TestEmptyHost finds nothing in an empty tree, and every source says so.
+func TestEmptyHost(t *testing.T) {
+	h, err := Tree(t.TempDir())
+	must(t, err)
+	got := Run(context.Background(), h, Options{})
+	for _, p := range got.Probes {
+		if p.Status != "absent" && p.Status != "skipped" && p.Name != "system" {
+			t.Errorf("%+v", p)
+		}
+	}
+	var want Facts
+	want.System.Rest = true
+	want.Driver.NVML = NVML{Status: "left out", Message: "a tree at rest"}
+	want.Probes = got.Probes
+	want.Complete()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	roundTrip(t, got)
+}
+
+func TestPackageByName(t *testing.T) {
+	e := Environment{Packages: []Package{{Name: "torch", Version: "2.8.0"}, {Name: "numpy"}, {Name: "torch", Version: "2.7.0"}}}
+	if p := e.Package("torch"); p == nil || p.Version != "2.8.0" {
+		t.Errorf("torch is %+v", p)
+	}
+	if p := e.Package("jax"); p != nil {
+		t.Errorf("jax is %+v", p)
+	}
+}
