@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -28,7 +29,7 @@ func gridJSON(w io.Writer, g matrix.Grid, _ Style) error {
 	for _, row := range g.Rows {
 		rows = append(rows, object{g.Columns, row})
 	}
-	return encodeJSON(w, rows)
+	return writeJSON(w, rows)
 }
 
 // object is a JSON object whose fields keep their order.
@@ -38,11 +39,12 @@ type object struct{ names, values []string }
 func (o object) MarshalJSON() ([]byte, error) {
 	var b strings.Builder
 	for i, name := range o.names {
-		value, err := marshalCell(o.values[i])
-		if err != nil {
+		fmt.Fprintf(&b, "%s%q:", separator(i), name)
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false) // ">=" stays as the table has it
+		if err := e.Encode(o.values[i]); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&b, "%s%q:%s", separator(i), name, value)
 	}
 	return []byte("{" + b.String() + "}"), nil
 }
@@ -97,14 +99,14 @@ func gridText(w io.Writer, g matrix.Grid, s Style) error {
 		fmt.Fprintf(&b, ", checked %s", date)
 	}
 	if fmt.Fprintln(&b); len(left) > 0 {
-		fmt.Fprintln(&b, filled("--all shows too: "+strings.Join(left, ", "), screen(s)))
+		fmt.Fprintln(&b, paragraph("--all shows too: "+strings.Join(left, ", "), screen(s)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// filled breaks text between words at the screen's width; further lines are indented.
-func filled(text string, width int) string {
+// paragraph breaks text between words at the screen's width; further lines are indented.
+func paragraph(text string, width int) string {
 	var b strings.Builder
 	used := 0
 	for i, word := range strings.Fields(text) {

@@ -14,7 +14,7 @@ var WhyFormats = []struct {
 	Write func(io.Writer, []matrix.Why, Style) error
 }{
 	{"text", whyText},
-	{"json", func(w io.Writer, list []matrix.Why, _ Style) error { return encodeJSON(w, list) }},
+	{"json", func(w io.Writer, list []matrix.Why, _ Style) error { return writeJSON(w, list) }},
 }
 
 func whyText(w io.Writer, list []matrix.Why, s Style) error {
@@ -34,7 +34,7 @@ func whyText(w io.Writer, list []matrix.Why, s Style) error {
 		}
 		for _, d := range details {
 			if d.text != "" {
-				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(filled(clean(d.text), screen(s)-9), "\n  ", "\n         "))
+				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(paragraph(clean(d.text), screen(s)-9), "\n  ", "\n         "))
 			}
 		}
 	}

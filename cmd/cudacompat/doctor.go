@@ -37,7 +37,10 @@ func doctorCommand(s streams) *cobra.Command {
 }
 
 func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
-	f.tables = matrix.Embedded()
+	var err error
+	if f.tables, err = f.load(); err != nil {
+		return err
+	}
 	h, err := f.host()
 	if err != nil {
 		return err
