@@ -22,6 +22,7 @@ type Tables struct {
 	chipsByName func() map[string]*Chip
 	chipsByID   func() map[string]*Chip
 	nccls       func() ([]NCCL, error)
+	cudnns      func() ([]CuDNN, error)
 	extensions  func() ([]Extension, error)
 	defaults    func() ([]Default, error)
 	fsys        fs.FS
@@ -180,6 +181,7 @@ func open(fsys fs.FS) *Tables {
 		tensorflow: once[TensorFlow](fsys, "tensorflow"),
 		jax:        once[JAX](fsys, "jax"),
 		nccls:      once[NCCL](fsys, "nccl"),
+		cudnns:     once[CuDNN](fsys, "cudnn"),
 		instances:  once[Instance](fsys, "ec2"),
 		extensions: once[Extension](fsys, "extension"),
 	}

@@ -103,7 +103,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), versionCommand(s), matrixCommand(s))
+	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), versionCommand(s), matrixCommand(s), pinsCommand(s))
 	return root
 }
 
