@@ -27,6 +27,9 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *
 	v := &build{Build: b, env: environment{env}, counts: counts, python: cmpOr(m.target.Python, env.Python)}
 	v.subject = Subject(b, env)
 	v.release, _ = ParseRelease(b.Version)
+	if v.release.Local == "" && b.Index == "default" {
+		v.release.Local = m.defaultVariant(b.Name, v.release)
+	}
 	v.accelerator = acceleratorOf(b, v.release)
 	v.cuda = version(b.CUDA)
 	if local, ok := v.release.localCUDA(); ok && !v.cuda.Known() {
@@ -47,7 +50,7 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
 func Subject(b *probe.Build, env *probe.Environment) string {
-	subject := b.Name + " " + cmpOr(b.Version, "of unknown version")
+	subject := b.Name + " " + cmpOr(b.Version, b.Specifier, "of unknown version")
 	if env.Path != "" {
 		subject += " in " + env.Path
 	}

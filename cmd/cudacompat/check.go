@@ -14,7 +14,7 @@ func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Judge facts taken elsewhere: facts or report JSON, a pasted collect_env report; - is stdin",
+		Short: "Judge facts taken elsewhere: facts or report JSON, a collect_env report, a requirements file, a lock; - is stdin",
 		Args:  oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var err error
