@@ -23,22 +23,13 @@ type build struct {
 // environment is a Python environment with what the rules ask of it.
 type environment struct{ *probe.Environment }
 
-// row is what the rules read of any framework's table.
-type row struct {
-	release, variant string
-	cuda, cudnn      Version
-	nccl             Version
-	sass, ptx        []string
-	python           []string
-	glibc            Version
-	packages         []string // "nvidia-cudnn-cu12>=9.8,<10.0"
-	source           []string
-}
-
 func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *build {
 	v := &build{Build: b, env: environment{env}, counts: counts, python: cmpOr(m.target.Python, env.Python)}
 	v.subject = Subject(b, env)
 	v.release, _ = ParseRelease(b.Version)
+	if v.release.Local == "" && b.Index == "default" {
+		v.release.Local = m.defaultVariant(b.Name, v.release)
+	}
 	v.accelerator = acceleratorOf(b, v.release)
 	v.cuda = version(b.CUDA)
 	if local, ok := v.release.localCUDA(); ok && !v.cuda.Known() {
@@ -59,7 +50,7 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
 func Subject(b *probe.Build, env *probe.Environment) string {
-	subject := b.Name + " " + cmpOr(b.Version, "of unknown version")
+	subject := b.Name + " " + cmpOr(b.Version, b.Specifier, "of unknown version")
 	if env.Path != "" {
 		subject += " in " + env.Path
 	}
@@ -108,11 +99,11 @@ func (m *machine) rowsFor(b *build) []row {
 		return m.torchRows(b)
 	case "tensorflow":
 		if r := m.t.tensorflowRow(b.release.Number); r != nil && m.platform == r.Platform {
-			return []row{{r.Release, r.Variant, r.CUDA, r.CuDNN, r.NCCL, r.SASS, r.PTX, r.Python, r.Glibc, r.Packages, r.Source}}
+			return []row{tensorflowRow(r)}
 		}
 	case "jax":
 		if r := m.t.jaxRow(b.release.Number, b.cuda, m.platform); b.cuda.Known() && r != nil {
-			return []row{{r.Release, r.Variant, r.CUDA, r.CuDNN, r.NCCL, r.SASS, r.PTX, r.Python, r.Glibc, r.Packages, r.Source}}
+			return []row{jaxRow(r)}
 		}
 	}
 	return nil
@@ -124,7 +115,7 @@ func (m *machine) torchRows(b *build) []row {
 		if b.cuda.Known() && w.CUDA.short() != b.cuda.short() && (b.cuda.count > 1 || w.CUDA.Major() != b.cuda.Major()) {
 			continue
 		}
-		rows = append(rows, row{w.Release, w.Variant, w.CUDA, w.CuDNN, w.NCCL, w.SASS, w.PTX, w.Python, w.Glibc, nil, w.Source})
+		rows = append(rows, wheelRow(&w))
 	}
 	return rows
 }

@@ -181,6 +181,19 @@ func (t *Tables) wheels(release, platform string) []Wheel {
 	return found
 }
 
+// defaultVariant is the variant of a PyTorch release that the installer's own index has; empty when that is not known.
+func (m *machine) defaultVariant(name string, release Release) string {
+	if name != "torch" || !release.Number.Known() {
+		return ""
+	}
+	for _, d := range must(m.t.defaults()) {
+		if d.Release == release.Number.short() && d.Platform == m.platform {
+			return d.Variant
+		}
+	}
+	return ""
+}
+
 // tensorflowRow is the row of a TensorFlow release: its own, else that of its minor version.
 func (t *Tables) tensorflowRow(release Version) *TensorFlow {
 	rows := must(t.tensorflow())

@@ -12,100 +12,91 @@ func torchIndex(variant string) string { return "https://download.pytorch.org/wh
 // pins says what to install instead of a build that does not run here: the same framework in a variant that runs on
 // this driver, these GPUs and this Python, else the nearest release. do says why there is none, or what else helps.
 func (m *machine) pins(b *build) (pins []Pin, do []string) {
-	if b.Name != "torch" {
-		return nil, []string{frameworkSteps(b)}
+	if !slices.Contains(Frameworks(), b.Name) {
+		return nil, []string{"install a build of " + b.Name + " for this driver and these GPUs"}
 	}
-	if pins = m.torchPins(b); len(pins) == 0 {
-		do = []string{m.whyNoTorch(b)}
+	if pins = m.frameworkPins(b); len(pins) == 0 {
+		do = []string{m.whyNone(b)}
 	}
 	return pins, do
 }
 
-func frameworkSteps(b *build) string {
-	switch b.Name {
-	case "tensorflow":
-		return `install the CUDA build: pip install "tensorflow[and-cuda]"`
-	case "jax":
-		return `install the CUDA plugin: pip install "jax[cuda12]", or "jax[cuda13]" on driver 580 and newer`
-	}
-	return "install a build of " + b.Name + " for this driver and these GPUs"
-}
-
-// torchPins picks the torch to install instead: of the same release the variants that run here, those nearest to the
+// frameworkPins picks what to install instead: of the same release the variants that run here, those nearest to the
 // driver's own CUDA first; else the one of the nearest release.
-func (m *machine) torchPins(b *build) []Pin {
+func (m *machine) frameworkPins(b *build) []Pin {
 	candidates := m.runnable(b)
 	if len(candidates) == 0 {
 		return nil
 	}
-	m.rankWheels(b, candidates)
+	m.rankRows(b, candidates)
 	best := candidates[0]
-	pins := []Pin{m.torchPin(b, best)}
-	if len(candidates) > 1 && candidates[1].Release == best.Release {
-		pins = append(pins, m.torchPin(b, candidates[1]))
+	pins := []Pin{m.frameworkPin(b, best)}
+	if len(candidates) > 1 && candidates[1].release == best.release {
+		pins = append(pins, m.frameworkPin(b, candidates[1]))
 	}
 	return pins
 }
 
-// runnable are the wheels of this platform that this machine can run.
-func (m *machine) runnable(b *build) []Wheel {
-	var list []Wheel
-	for _, w := range must(m.t.torch()) {
-		if w.Platform == m.platform && m.runs(b, w) {
-			list = append(list, w)
-		}
-	}
-	return list
+// runnable are the rows of the build's framework that this machine can run.
+func (m *machine) runnable(b *build) []row {
+	return slices.DeleteFunc(m.frameworkRows(b.Name), func(r row) bool { return !m.runs(b, r) })
 }
 
-// runs asks of a wheel what Check would ask of it once it is installed.
-func (m *machine) runs(b *build, w Wheel) bool {
+// runs asks of a row what Check would ask of it once it is installed.
+func (m *machine) runs(b *build, r row) bool {
+	return m.fits(b, r) && m.reached(r.cuda) && m.hasCode(r)
+}
+
+// fits says that the environment takes the row's wheels: its Python, its C library.
+func (m *machine) fits(b *build, r row) bool {
 	python := shortPython(b.python)
-	if python != "" && !slices.Contains(w.Python, python) {
-		return false
-	}
-	if libc := version(m.f.System.Libc); libc.Known() && libc.Less(w.Glibc) || m.f.System.Libc == "musl" {
-		return false
-	}
-	if state, _, _ := m.floor(w.CUDA); state != floorFull && state != floorMinor {
-		return false
-	}
-	return m.hasCode(w)
+	return (python == "" || slices.Contains(r.python, python)) && m.hasGlibc(r)
 }
 
-// hasCode says that the wheel has machine code for every GPU that is known here, and that there is one.
-func (m *machine) hasCode(w Wheel) bool {
+func (m *machine) hasGlibc(r row) bool {
+	libc := version(m.f.System.Libc)
+	return m.f.System.Libc != "musl" && !(libc.Known() && libc.Less(r.glibc))
+}
+
+// reached says that the driver is at or above a CUDA's floor.
+func (m *machine) reached(cuda Version) bool {
+	state, _, _ := m.floor(cuda)
+	return state == floorFull || state == floorMinor
+}
+
+// hasCode says that the row has machine code for every GPU that is known here, and that there is one.
+func (m *machine) hasCode(r row) bool {
 	for _, g := range m.gpus {
-		if !g.capability.Known() || cover(w.SASS, nil, g.capability) != bySASS {
+		if !g.capability.Known() || cover(r.sass, nil, g.capability) != bySASS {
 			return false
 		}
 	}
 	return true
 }
 
-// rankWheels sorts by nearness: first of the release, then of the CUDA to the driver's own.
-func (m *machine) rankWheels(b *build, list []Wheel) {
-	releases := m.torchReleases()
+// rankRows sorts by nearness: first of the release, then of the CUDA to the driver's own.
+func (m *machine) rankRows(b *build, list []row) {
+	releases := m.releases(b.Name)
 	wanted, exact := slices.BinarySearchFunc(releases, b.release.Number, Version.Compare)
 	if !b.release.Number.Known() { // nothing to stay near to: the newest
 		wanted, exact = len(releases), true
 	}
-	distance := func(w Wheel) int {
-		at, _ := slices.BinarySearchFunc(releases, version(w.Release), Version.Compare)
+	distance := func(r row) int {
+		at, _ := slices.BinarySearchFunc(releases, version(r.release), Version.Compare)
 		d := at - wanted
 		if d >= 0 && !exact {
 			d++ // a release that the table does not know stands before the next one
 		}
 		return max(d, -d)
 	}
-	slices.SortStableFunc(list, func(x, y Wheel) int {
+	slices.SortStableFunc(list, func(x, y row) int {
 		if c := distance(x) - distance(y); c != 0 {
 			return c
 		}
-		if c := version(y.Release).Compare(version(x.Release)); c != 0 {
+		if c := version(y.release).Compare(version(x.release)); c != 0 {
 			return c // of two as near, the newer
 		}
-		return m.cudaDistance(x.CUDA) - m.cudaDistance(y.CUDA)
+		return m.cudaDistance(x.cuda) - m.cudaDistance(y.cuda)
 	})
 }
 
@@ -115,34 +106,45 @@ func (m *machine) cudaDistance(cuda Version) int {
 	return max(d, -d)
 }
 
-// torchReleases is every release of the table once, oldest first.
-func (m *machine) torchReleases() []Version {
+// releases is every release of a framework's table once, oldest first.
+func (m *machine) releases(framework string) []Version {
 	var list []Version
-	for _, w := range must(m.t.torch()) {
-		if v := version(w.Release); len(list) == 0 || list[len(list)-1].Compare(v) != 0 {
+	for _, r := range m.frameworkRows(framework) {
+		if v := version(r.release); len(list) == 0 || list[len(list)-1].Compare(v) != 0 {
 			list = append(list, v)
 		}
 	}
 	return list
 }
 
-// torchPin writes the commands. The local version is named on purpose: pip and uv take an installed 2.9.0+cu130 for
-// torch==2.9.0 and would change nothing. Companions that are installed come along, or they would break.
-func (m *machine) torchPin(b *build, w Wheel) Pin {
-	local := w.Release + "+" + w.Variant
-	specs := []string{"torch==" + local}
-	for _, c := range []struct{ name, version string }{{"torchvision", w.Torchvision}, {"torchaudio", w.Torchaudio}} {
-		if b.env.Package(c.name) != nil && c.version != "" {
-			specs = append(specs, c.name+"=="+c.version+"+"+w.Variant)
+// frameworkPin writes the commands. Companions that are installed come along, or they would break.
+func (m *machine) frameworkPin(b *build, r row) Pin {
+	list := []PinnedPackage{r.requirement()}
+	for _, c := range r.companions {
+		if local, ok := m.companionFor(c, r); ok && c.Package != "triton" && b.env.Package(c.Package) != nil {
+			list = append(list, local)
 		}
 	}
-	install := strings.Join(specs, " ") + " --index-url " + torchIndex(w.Variant)
+	list = append(list, m.chosenLibraries(r)...)
+	return Pin{Package: r.framework, Version: list[0].Version, Why: "keeps the driver", Commands: installCommands(b, r, list)}
+}
+
+// installCommands are pip's and uv's words for a list of packages of one row's variant.
+func installCommands(b *build, r row, list []PinnedPackage) map[string]string {
+	var specs []string
+	for _, p := range list {
+		specs = append(specs, p.spec())
+	}
+	install := strings.Join(specs, " ")
+	if r.framework == "torch" {
+		install += " --index-url " + torchIndex(r.variant)
+	}
 	pip, uv := "pip install "+install, "uv pip install "+install
-	if stale := b.otherFamily(w.CUDA); len(stale) > 0 {
+	if stale := b.otherFamily(r.cuda); len(stale) > 0 {
 		pip = "pip uninstall -y " + strings.Join(stale, " ") + " && " + pip
 		uv = "uv pip uninstall " + strings.Join(stale, " ") + " && " + uv
 	}
-	return Pin{Package: "torch", Version: local, Why: "keeps the driver", Commands: map[string]string{"pip": pip, "uv": uv}}
+	return map[string]string{"pip": pip, "uv": uv}
 }
 
 // otherFamily are the installed wheels that own the same files as those of the new CUDA family: left in place, they
@@ -159,33 +161,29 @@ func (b *build) otherFamily(cuda Version) []string {
 	return list
 }
 
-// whyNoTorch names the first condition that no wheel of the table meets.
-func (m *machine) whyNoTorch(b *build) string {
-	var left []Wheel
-	for _, w := range must(m.t.torch()) {
-		if w.Platform == m.platform {
-			left = append(left, w)
-		}
-	}
+// spoken are the frameworks' own names.
+var spoken = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+
+// whyNone names the first condition that no row of the build's framework meets.
+func (m *machine) whyNone(b *build) string {
+	left := m.frameworkRows(b.Name)
 	python := shortPython(b.python)
 	for _, c := range []struct {
 		words string
-		meets func(Wheel) bool
+		meets func(row) bool
 	}{
-		{"Python " + python, func(w Wheel) bool { return python == "" || slices.Contains(w.Python, python) }},
-		{"glibc " + m.f.System.Libc, func(w Wheel) bool {
-			return !version(m.f.System.Libc).Known() && m.f.System.Libc != "musl" || m.f.System.Libc != "musl" && !version(m.f.System.Libc).Less(w.Glibc)
-		}},
+		{"Python " + python, func(r row) bool { return python == "" || slices.Contains(r.python, python) }},
+		{"glibc " + m.f.System.Libc, m.hasGlibc},
 		{m.gpuWords(), m.hasCode},
-		{m.driverWords(), func(w Wheel) bool { state, _, _ := m.floor(w.CUDA); return state == floorFull || state == floorMinor }},
+		{m.driverWords(), func(r row) bool { return m.reached(r.cuda) }},
 	} {
 		before := len(left)
-		left = slices.DeleteFunc(left, func(w Wheel) bool { return !c.meets(w) })
+		left = slices.DeleteFunc(left, func(r row) bool { return !c.meets(r) })
 		if len(left) == 0 && before > 0 {
-			return "no PyTorch wheel in the tables runs on " + c.words + " together with the rest of this machine"
+			return "no " + spoken[b.Name] + " wheel in the tables runs on " + c.words + " together with the rest of this machine"
 		}
 	}
-	return "the tables have no PyTorch wheel for " + m.platform
+	return "the tables have no " + spoken[b.Name] + " wheel for " + m.platform
 }
 
 func (m *machine) gpuWords() string {

@@ -90,10 +90,8 @@ func (l library) mend(b *build, want Version) ([]Pin, []string) {
 // asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0"; empty when it names none.
 func (b *build) asks(name string) string {
 	for _, r := range b.rows {
-		for _, p := range r.packages {
-			if asked, ok := strings.CutPrefix(p, name); ok && strings.ContainsAny(asked[:1], "<>=") {
-				return strings.ReplaceAll(asked, "==", "=")
-			}
+		if asked := r.asks(name); asked != "" {
+			return asked
 		}
 	}
 	return ""

@@ -52,79 +52,137 @@ func (n names) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ";"
 // sorted, every row has a source and a date. keys is how many leading columns make the key. An error names file,
 // line and column.
 func readTable[T any](fsys fs.FS, file string, keys int) ([]T, error) {
-	f, err := fsys.Open(file)
+	columns := columnsOf(reflect.TypeFor[T]())
+	var rows []T
+	err := eachRecord(fsys, file, columns, keys, func(r record) error {
+		row, err := readRow[T](r, columns)
+		rows = append(rows, row)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	return rows, nil
+}
+
+// record is one line of a table as text.
+type record struct {
+	cells []string
+	place func(column int) place
+}
+
+// place is where a cell stands in its file; both count from 1, columns in bytes.
+type place struct{ line, column int }
+
+func (p place) in(file string, err error) error {
+	return fmt.Errorf("%s:%d:%d: %w", file, p.line, p.column, err)
+}
+
+// cellError is an error of one cell of a record.
+type cellError struct {
+	column int
+	err    error
+}
+
+func (e *cellError) Error() string { return e.err.Error() }
+func (e *cellError) Unwrap() error { return e.err }
+
+// eachRecord calls visit for every line of a table, in order, and checks the header, the number of cells and the keys.
+func eachRecord(fsys fs.FS, file string, columns []column, keys int, visit func(record) error) error {
+	f, err := fsys.Open(file)
+	if err != nil {
+		return err
+	}
 	defer f.Close()
 	r := csv.NewReader(f)
-	columns := columnsOf(reflect.TypeFor[T]())
 	header, err := r.Read()
 	if err != nil {
-		return nil, fmt.Errorf("%s: no header: %w", file, err)
+		return parseError(file, err)
 	}
-	if err := checkHeader(header, columns); err != nil {
-		return nil, fmt.Errorf("%s:1: %w", file, err)
+	at := func(i int) place { line, column := r.FieldPos(i); return place{line, column} }
+	if i, err := checkHeader(header, columns); err != nil {
+		return at(min(i, len(header)-1)).in(file, err)
 	}
-	var rows []T
 	var last []string
 	for {
 		cells, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return rows, nil
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return parseError(file, err)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		if err := checkKey(last, cells[:keys]); err != nil {
+			return at(0).in(file, err)
 		}
-		line, _ := r.FieldPos(0)
-		row, err := readRow[T](cells, columns)
-		if err == nil {
-			err = checkKey(last, cells[:keys])
+		if err := visit(record{cells, at}); err != nil {
+			return located(file, at, err)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
-		}
-		rows, last = append(rows, row), cells[:keys]
+		last = cells[:keys]
 	}
+}
+
+// located puts the place of the cell that is wrong before the error.
+func located(file string, at func(int) place, err error) error {
+	column := 0
+	if cell := (*cellError)(nil); errors.As(err, &cell) {
+		column = cell.column
+	}
+	return at(column).in(file, err)
+}
+
+// parseError is what encoding/csv says of a file that is no table.
+func parseError(file string, err error) error {
+	var parse *csv.ParseError
+	switch {
+	case errors.As(err, &parse):
+		return place{parse.Line, parse.Column}.in(file, parse.Err)
+	case errors.Is(err, io.EOF):
+		return place{1, 1}.in(file, errors.New("there is no header"))
+	}
+	return fmt.Errorf("%s: %w", file, err)
 }
 
 // column is one column and the field of a row that it fills.
 type column struct {
 	name  string
 	index []int
+	kind  reflect.Type
 }
 
 func columnsOf(t reflect.Type) []column {
 	var columns []column
 	for _, f := range reflect.VisibleFields(t) {
 		if name := f.Tag.Get("csv"); name != "" {
-			columns = append(columns, column{name, f.Index})
+			columns = append(columns, column{name, f.Index, f.Type})
 		}
 	}
 	return columns
 }
 
-func checkHeader(header []string, columns []column) error {
+// checkHeader compares the header with the table's columns; at is the first that is wrong.
+func checkHeader(header []string, columns []column) (at int, err error) {
 	for i, c := range columns {
 		if i >= len(header) || header[i] != c.name {
-			return fmt.Errorf("column %d of the header must be %q", i+1, c.name)
+			return i, fmt.Errorf("column %d of the header must be %q", i+1, c.name)
 		}
 	}
 	if len(header) > len(columns) {
-		return fmt.Errorf("column %d of the header is %q, which this table does not have", len(columns)+1, header[len(columns)])
+		return len(columns), fmt.Errorf("column %d of the header is %q, which this table does not have", len(columns)+1, header[len(columns)])
 	}
-	return nil
+	return 0, nil
 }
 
-func readRow[T any](cells []string, columns []column) (T, error) {
+func readRow[T any](r record, columns []column) (T, error) {
 	var row T
 	v := reflect.ValueOf(&row).Elem()
 	for i, c := range columns {
-		if err := setCell(v.FieldByIndex(c.index), cells[i]); err != nil {
-			return row, fmt.Errorf("column %d (%s): %w", i+1, c.name, err)
+		err := setCell(v.FieldByIndex(c.index), r.cells[i])
+		if err == nil {
+			err = checkCell(c.name, r.cells[i])
 		}
-		if err := checkCell(c.name, cells[i]); err != nil {
-			return row, fmt.Errorf("column %d (%s): %w", i+1, c.name, err)
+		if err != nil {
+			return row, &cellError{i, fmt.Errorf("%s: %w", c.name, err)}
 		}
 	}
 	return row, nil

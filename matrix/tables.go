@@ -3,7 +3,6 @@ package matrix
 import (
 	"fmt"
 	"io/fs"
-	"slices"
 	"sync"
 
 	"cudacompat/data"
@@ -23,6 +22,11 @@ type Tables struct {
 	forward     func() ([]Forward, error)
 	chipsByName func() map[string]*Chip
 	chipsByID   func() map[string]*Chip
+	nccls       func() ([]NCCL, error)
+	cudnns      func() ([]CuDNN, error)
+	extensions  func() ([]Extension, error)
+	defaults    func() ([]Default, error)
+	fsys        fs.FS
 }
 
 // CUDA is one release of the toolkit.
@@ -155,40 +159,44 @@ func Embedded() *Tables { return open(data.FS) }
 // column; nothing half-loaded is returned.
 func Load(fsys fs.FS) (*Tables, error) {
 	t := open(fsys)
-	for _, read := range []func() error{
-		lint(t.cuda), lint(t.branches), lint(t.gpus), lint(t.minor), lint(t.torch), lint(t.tensorflow), lint(t.jax), lint(t.instances), lint(t.forward),
-		t.references,
-	} {
-		if err := read(); err != nil {
+	for _, s := range sheets {
+		if err := s.lint(fsys, s.file(), s.keys); err != nil {
 			return nil, err
 		}
+	}
+	if err := t.references(); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
 
-func lint[T any](read func() ([]T, error)) func() error {
-	return func() error { _, err := read(); return err }
-}
-
 func open(fsys fs.FS) *Tables {
 	t := &Tables{
-		cuda:       once[CUDA](fsys, "cuda.csv", 1),
-		branches:   once[Branch](fsys, "driver_branch.csv", 1),
-		gpus:       once[Chip](fsys, "gpu.csv", 1),
-		minor:      once[Minor](fsys, "minor_compat.csv", 1),
-		torch:      once[Wheel](fsys, "torch.csv", 3),
-		tensorflow: once[TensorFlow](fsys, "tensorflow.csv", 3),
-		jax:        once[JAX](fsys, "jax.csv", 3),
-		instances:  once[Instance](fsys, "ec2.csv", 1),
-		forward:    once[Forward](fsys, "forward_compat.csv", 1),
+		fsys:       fsys,
+		cuda:       once[CUDA](fsys, "cuda"),
+		branches:   once[Branch](fsys, "driver_branch"),
+		gpus:       once[Chip](fsys, "gpu"),
+		minor:      once[Minor](fsys, "minor_compat"),
+		torch:      once[Wheel](fsys, "torch"),
+		defaults:   once[Default](fsys, "pypi_default"),
+		tensorflow: once[TensorFlow](fsys, "tensorflow"),
+		jax:        once[JAX](fsys, "jax"),
+		nccls:      once[NCCL](fsys, "nccl"),
+		cudnns:     once[CuDNN](fsys, "cudnn"),
+		instances:  once[Instance](fsys, "ec2"),
+		extensions: once[Extension](fsys, "extension"),
+		forward:    once[Forward](fsys, "forward_compat"),
 	}
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)
 	return t
 }
 
-func once[T any](fsys fs.FS, file string, keys int) func() ([]T, error) {
-	return sync.OnceValues(func() ([]T, error) { return readTable[T](fsys, file, keys) })
+func once[T any](fsys fs.FS, table string) func() ([]T, error) {
+	return sync.OnceValues(func() ([]T, error) {
+		s, _ := sheetNamed(table)
+		return readTable[T](fsys, s.file(), s.keys)
+	})
 }
 
 // Date is the newest date on which a row was checked, as an ISO date.
@@ -200,29 +208,4 @@ func must[T any](rows []T, err error) []T {
 		panic(fmt.Sprintf("embedded table: %v", err))
 	}
 	return rows
-}
-
-// references checks that rows name only things that other tables know.
-func (t *Tables) references() error {
-	known := map[string]bool{}
-	for _, c := range must(t.cuda()) {
-		known[c.Release.short()] = true
-	}
-	for _, w := range must(t.torch()) {
-		if !known[w.CUDA.short()] {
-			return fmt.Errorf("torch.csv: %s %s: CUDA %s is not in cuda.csv", w.Release, w.Variant, w.CUDA)
-		}
-	}
-	for _, i := range must(t.instances()) {
-		if t.chipsByName()[normalGPU(i.GPU)] == nil {
-			return fmt.Errorf("ec2.csv: %s: GPU %q is not in gpu.csv", i.Instance, i.GPU)
-		}
-	}
-	branches := must(t.branches())
-	for _, c := range must(t.cuda()) {
-		if c.Branch != "" && !slices.ContainsFunc(branches, func(b Branch) bool { return b.Branch == c.Branch }) {
-			return fmt.Errorf("cuda.csv: %s: branch %q is not in driver_branch.csv", c.Release, c.Branch)
-		}
-	}
-	return nil
 }

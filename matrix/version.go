@@ -96,9 +96,12 @@ func (v Version) MarshalText() ([]byte, error) { return []byte(v.text), nil }
 // fourthPart is what semver cannot take of cuDNN's versions in a range.
 var fourthPart = regexp.MustCompile(`(\d+\.\d+\.\d+)\.\d+`)
 
+// leadingZero is what semver does not take either, and drivers have: 525.60.02.
+var leadingZero = regexp.MustCompile(`\b0+(\d)`)
+
 // allows says whether a version fits a semver range, such as ">=9.8,<10.0"; three parts count.
 func allows(constraint string, v Version) (bool, error) {
-	c, err := semver.NewConstraint(fourthPart.ReplaceAllString(constraint, "$1"))
+	c, err := semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(constraint, "$1"), "$1"))
 	if err != nil {
 		return false, fmt.Errorf("range %q: %w", constraint, err)
 	}

@@ -138,6 +138,10 @@ type Build struct {
 	Looked      bool              `json:"looked"`      // whether Missing was looked for
 	Path        string            `json:"path"`        // "/opt/venv/lib/python3.12/site-packages/torch"
 	From        string            `json:"from"`        // the file that told Version and CUDA
+	// Index is where a build that a file names would come from: "default" for the installer's own package index, else
+	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
+	Index     string `json:"index"`
+	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5"
 }
 
 // Taken is one library that the loader would map for a build.

@@ -8,11 +8,14 @@ import (
 	"strings"
 )
 
-// Given reads facts that were taken elsewhere: facts or a report as JSON, or a collect_env report as text. Text in
-// which nothing is found gives empty Facts.
+// Given reads facts that were taken elsewhere: facts or a report as JSON, a requirements file, a uv.lock, a pylock.toml,
+// or a collect_env report as text. Text in which nothing is found gives empty Facts.
 func Given(data []byte) (Facts, error) {
 	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\uFEFF")), " \t\r\n")
 	if !bytes.HasPrefix(data, []byte("{")) {
+		if facts, ok, err := lockedFile(data); ok {
+			return facts, err
+		}
 		return parseCollectEnv(string(data)), nil
 	}
 	var document struct {

@@ -16,8 +16,14 @@ type Explained struct {
 	Findings []matrix.Finding `json:"findings"` // of Diagnosis.Rule, on the machine that was asked; empty when none was
 }
 
-// ExplainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
-func ExplainedJSON(w io.Writer, e Explained) error {
+// ExplainFormats is every format of an explained log.
+var ExplainFormats = []Format[Explained]{
+	{"text", explainedText},
+	{"json", explainedJSON},
+}
+
+// explainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
+func explainedJSON(w io.Writer, e Explained, _ Style) error {
 	if e.Findings == nil {
 		e.Findings = []matrix.Finding{}
 	}
@@ -26,8 +32,8 @@ func ExplainedJSON(w io.Writer, e Explained) error {
 
 var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardware: red, triage.Program: yellow, triage.Unknown: cyan}
 
-// ExplainedText writes whose fault it is, the lines that say so, and what to do in order.
-func ExplainedText(w io.Writer, e Explained, s Style) error {
+// explainedText writes whose fault it is, the lines that say so, and what to do in order.
+func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
 	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame], string(d.Blame)}, ": ")

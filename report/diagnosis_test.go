@@ -63,9 +63,9 @@ func diagnose(t *testing.T, file string) triage.Diagnosis {
 func explain(t *testing.T, e Explained, format string, style Style) string {
 	t.Helper()
 	var b bytes.Buffer
-	write := func() error { return ExplainedText(&b, e, style) }
+	write := func() error { return explainedText(&b, e, style) }
 	if format == "json" {
-		write = func() error { return ExplainedJSON(&b, e) }
+		write = func() error { return explainedJSON(&b, e, style) }
 	}
 	if err := write(); err != nil {
 		t.Fatal(err)

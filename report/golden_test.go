@@ -135,7 +135,7 @@ func arguments(t testing.TB, name string) ([]matrix.Target, matrix.Policy) {
 
 func show(t testing.TB, r Report, format string, style Style) string {
 	t.Helper()
-	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == format })
+	i := slices.IndexFunc(Formats, func(f Format[Report]) bool { return f.Name == format })
 	if i < 0 {
 		t.Fatalf("there is no format %q", format)
 	}

@@ -74,14 +74,14 @@ type Style struct {
 	ASCII  bool // no character outside ASCII
 }
 
-// Format is one way to say a report.
-type Format struct {
+// Format is one way to say a value.
+type Format[T any] struct {
 	Name  string // as -o has it
-	Write func(io.Writer, Report, Style) error
+	Write func(io.Writer, T, Style) error
 }
 
 // Formats is every format, in the order in which they are listed for people.
-var Formats = []Format{
+var Formats = []Format[Report]{
 	{"text", Text},
 	{"json", JSON},
 	{"line", Line},

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 
-	"cudacompat/matrix"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"
@@ -15,10 +14,13 @@ func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Judge facts taken elsewhere: facts or report JSON, a pasted collect_env report; - is stdin",
+		Short: "Judge facts taken elsewhere: facts or report JSON, a collect_env report, a requirements file, a lock; - is stdin",
 		Args:  oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			judge.tables = matrix.Embedded()
+			var err error
+			if judge.tables, err = judge.load(); err != nil {
+				return err
+			}
 			job, err := judge.prepare(s)
 			if err != nil {
 				return err

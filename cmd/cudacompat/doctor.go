@@ -38,7 +38,10 @@ func doctorCommand(s streams) *cobra.Command {
 }
 
 func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
-	f.tables = matrix.Embedded()
+	var err error
+	if f.tables, err = f.load(); err != nil {
+		return err
+	}
 	h, err := f.host()
 	if err != nil {
 		return err
@@ -94,7 +97,7 @@ type job struct {
 	tables  *matrix.Tables
 	policy  matrix.Policy
 	targets []matrix.Target
-	outputs outputs
+	outputs outputs[report.Report]
 	log     *triage.Diagnosis
 }
 
@@ -107,7 +110,7 @@ func (f *judgeFlags) prepare(s streams) (job, error) {
 	if j.targets, err = f.targets(); err != nil {
 		return j, err
 	}
-	j.outputs, err = parseOutputs(f.formats, f.colour, f.all, s)
+	j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s)
 	return j, err
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -121,7 +120,7 @@ func (f *explainFlags) log(cmd *cobra.Command, name string, s streams) error {
 	if f.here && f.facts != "" {
 		return &usageError{"--here and --facts are two machines", "give one of them"}
 	}
-	outputs, err := parseDiagnosisOutputs(f.formats, f.colour, f.all, s)
+	outputs, err := parseOutputs(report.ExplainFormats, f.formats, f.colour, f.all, s)
 	if err != nil {
 		return err
 	}
@@ -166,34 +165,4 @@ func exitForBlame(b triage.Blame) error {
 		return exitError(exitIncompatible)
 	}
 	return exitError(exitInconclusive)
-}
-
-type diagnosisOutputs struct {
-	json  bool
-	out   io.Writer
-	style report.Style
-}
-
-// parseDiagnosisOutputs reads -o of explain: text or json, on the screen.
-func parseDiagnosisOutputs(specs []string, colour string, all bool, s streams) (diagnosisOutputs, error) {
-	style, err := styleFor(colour, s.out)
-	o := diagnosisOutputs{out: s.out, style: style}
-	o.style.All = all
-	for _, spec := range specs {
-		switch spec {
-		case "text":
-		case "json":
-			o.json = true
-		default:
-			return o, misspelt("format for explain", spec, []string{"text", "json"})
-		}
-	}
-	return o, err
-}
-
-func (o diagnosisOutputs) write(e report.Explained) error {
-	if o.json {
-		return report.ExplainedJSON(o.out, e)
-	}
-	return report.ExplainedText(o.out, e, o.style)
 }

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
+	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )
@@ -60,6 +61,7 @@ func (f *lookFlags) options() probe.Options { return probe.Options{Timeout: f.ti
 
 // judgeFlags say what to judge for, and how strictly.
 type judgeFlags struct {
+	tablesFlag
 	driver, python  string
 	gpus, instances []string
 	require, ignore []string
@@ -78,11 +80,12 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.require, "require", nil, "what must be here: `driver,gpu,build`; absent is an error, could not look is 3")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "waive a `RULE`; what it finds stays in the report")
+	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
 }
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {
-	cmd.Flags().StringArrayVarP(formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(formatNames(), ", ")+" (repeat for several)")
+	cmd.Flags().StringArrayVarP(formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(namesOf(report.Formats), ", ")+" (repeat for several)")
 	cmd.Flags().StringVar(colour, "color", "auto", "auto, always or never; NO_COLOR holds")
 	cmd.Flags().BoolVar(all, "all", false, "show what passed and every detail, too")
 }

@@ -14,43 +14,45 @@ import (
 )
 
 // output is one -o: a format and where it goes.
-type output struct {
-	write func(io.Writer, report.Report, report.Style) error
+type output[T any] struct {
+	write func(io.Writer, T, report.Style) error
 	file  string // empty: standard output
 	style report.Style
 }
 
-type outputs struct {
-	list []output
+// outputs is every -o of a command.
+type outputs[T any] struct {
+	list []output[T]
 	out  io.Writer
 }
 
-func formatNames() []string {
+// namesOf lists formats for people.
+func namesOf[T any](formats []report.Format[T]) []string {
 	var names []string
-	for _, f := range report.Formats {
+	for _, f := range formats {
 		names = append(names, f.Name)
 	}
 	return names
 }
 
-// parseOutputs reads every -o FORMAT[=FILE]; none is text on the screen.
-func parseOutputs(specs []string, colour string, all bool, s streams) (outputs, error) {
+// parseOutputs reads every -o FORMAT[=FILE]; none is the first format on the screen.
+func parseOutputs[T any](formats []report.Format[T], specs []string, colour string, all bool, s streams) (outputs[T], error) {
 	if len(specs) == 0 {
-		specs = []string{"text"}
+		specs = []string{formats[0].Name}
 	}
+	result := outputs[T]{out: s.out}
 	screen, err := styleFor(colour, s.out)
 	if err != nil {
-		return outputs{}, err
+		return result, err
 	}
 	screen.All = all
-	result := outputs{out: s.out}
 	for _, spec := range specs {
-		o, err := parseOutput(spec, screen)
+		o, err := parseOutput(formats, spec, screen)
 		if err != nil {
-			return outputs{}, err
+			return result, err
 		}
-		if o.file != "" && slices.ContainsFunc(result.list, func(other output) bool { return other.file == o.file }) {
-			return outputs{}, &usageError{message: fmt.Sprintf("two formats would be written to %q", o.file), hint: "give each its own file"}
+		if o.file != "" && slices.ContainsFunc(result.list, func(other output[T]) bool { return other.file == o.file }) {
+			return result, &usageError{message: fmt.Sprintf("two formats would be written to %q", o.file), hint: "give each its own file"}
 		}
 		result.list = append(result.list, o)
 	}
@@ -58,23 +60,33 @@ func parseOutputs(specs []string, colour string, all bool, s streams) (outputs, 
 }
 
 // parseOutput reads one -o; a file is no screen, so it has neither colour nor width.
-func parseOutput(spec string, screen report.Style) (output, error) {
+func parseOutput[T any](formats []report.Format[T], spec string, screen report.Style) (output[T], error) {
 	name, file, toFile := strings.Cut(spec, "=")
-	i := slices.IndexFunc(report.Formats, func(f report.Format) bool { return f.Name == name })
+	i := slices.IndexFunc(formats, func(f report.Format[T]) bool { return f.Name == name })
 	switch {
 	case i < 0:
-		return output{}, misspelt("format", name, formatNames())
+		return output[T]{}, misspelt("format", name, namesOf(formats))
 	case toFile && file == "":
-		return output{}, &usageError{message: "-o " + spec + " names no file", hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
+		return output[T]{}, &usageError{message: "-o " + spec + " names no file", hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
 	case toFile:
 		screen = report.Style{All: screen.All}
 	}
-	return output{write: report.Formats[i].Write, file: file, style: screen}, nil
+	return output[T]{write: formats[i].Write, file: file, style: screen}, nil
 }
 
-func (o outputs) write(r report.Report) error {
+// emit is parseOutputs and write for commands that have nothing to lose between them.
+func emit[T any](s streams, formats []report.Format[T], specs []string, colour string, all bool, value T) error {
+	o, err := parseOutputs(formats, specs, colour, all, s)
+	if err != nil {
+		return err
+	}
+	return o.write(value)
+}
+
+// write says a value in every format that was asked for.
+func (o outputs[T]) write(value T) error {
 	for _, one := range o.list {
-		write := func(w io.Writer) error { return one.write(w, r, one.style) }
+		write := func(w io.Writer) error { return one.write(w, value, one.style) }
 		if one.file != "" {
 			if err := save(one.file, write); err != nil {
 				return err

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/report"
+
+	"github.com/spf13/cobra"
+)
+
+// matrixFlags say what of the tables is shown, and how.
+type matrixFlags struct {
+	tablesFlag
+	formats []string
+	colour  string
+	all     bool
+}
+
+func matrixCommand(s streams) *cobra.Command {
+	var f matrixFlags
+	cmd := &cobra.Command{
+		Use:   "matrix [TABLE [FILTER...] | why TABLE KEY... COLUMN]",
+		Short: "Show the tables, filtered, with sources",
+		Long: "Lists the tables, or the rows of one. A FILTER is COLUMN=VALUE (a list has it, 12.6.3 is 12.6), a range of\n" +
+			"versions or dates such as 'release>=2.6,<2.9', or a word of the row's key. `why` shows one value with its source.",
+		Example: "  cudacompat matrix torch cuda=12.6 python=3.12\n  cudacompat matrix why torch 2.6.0+cu124 driver",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			tables, err := f.load()
+			switch {
+			case err != nil:
+				return err
+			case len(args) == 0:
+				return f.list(s, tables)
+			case args[0] == "why":
+				return f.why(s, tables, args[1:])
+			}
+			return f.rows(s, tables, args[0], args[1:])
+		},
+	}
+	f.tablesFlag.add(cmd)
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: text, json, csv, markdown (repeat for several)")
+	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show every column, however wide")
+	return cmd
+}
+
+// list shows the tables themselves.
+func (f *matrixFlags) list(s streams, tables *matrix.Tables) error {
+	g := matrix.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "checked", "columns"}}
+	for _, name := range matrix.TableNames() {
+		table, err := tables.Grid(name)
+		if err != nil {
+			return err
+		}
+		g.Rows = append(g.Rows, []string{name, strconv.Itoa(len(table.Rows)), table.Date(), strings.Join(table.Columns, " ")})
+	}
+	return emit(s, report.GridFormats, f.formats, f.colour, f.all, g)
+}
+
+// rows shows those rows of a table that every filter keeps.
+func (f *matrixFlags) rows(s streams, tables *matrix.Tables, table string, words []string) error {
+	g, err := filtered(tables, table, words)
+	if err != nil {
+		return err
+	}
+	return emit(s, report.GridFormats, f.formats, f.colour, f.all, g)
+}
+
+func filtered(tables *matrix.Tables, table string, words []string) (matrix.Grid, error) {
+	if !slices.Contains(matrix.TableNames(), table) {
+		return matrix.Grid{}, misspelt("table", table, matrix.TableNames())
+	}
+	g, err := tables.Grid(table)
+	if err != nil {
+		return g, err
+	}
+	for _, word := range words {
+		filter := matrix.ParseFilter(word)
+		if filter.Column != "" && g.Column(filter.Column) < 0 {
+			return g, misspelt("column in "+table, filter.Column, g.Columns)
+		}
+		kept, err := g.Where(filter)
+		if err != nil {
+			return g, &usageError{message: err.Error(), hint: "cudacompat matrix " + table + " shows the rows"}
+		}
+		if filter.Column == "" && len(kept.Rows) == 0 {
+			return g, misspelt("key in "+table, word, keysOf(g))
+		}
+		g = kept
+	}
+	return g, nil
+}
+
+// keysOf is every word that names rows of a table.
+func keysOf(g matrix.Grid) []string {
+	var words []string
+	for _, row := range g.Rows {
+		words = append(words, row[:g.Keys]...)
+		if g.Keys > 1 {
+			words = append(words, row[0]+"+"+row[1])
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// why shows one value of the rows that the words name, with what stands behind it.
+func (f *matrixFlags) why(s streams, tables *matrix.Tables, args []string) error {
+	if len(args) < 3 {
+		return &usageError{message: "matrix why takes a table, a key and a column", hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
+	}
+	table, words, column := args[0], args[1:len(args)-1], args[len(args)-1]
+	g, err := filtered(tables, table, words)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(g.WhyColumns(), column) {
+		return misspelt("column in "+table, column, g.WhyColumns())
+	}
+	if len(g.Rows) == 0 {
+		return &usageError{message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")), hint: "cudacompat matrix " + table + " shows the rows"}
+	}
+	return emit(s, report.WhyFormats, f.formats, f.colour, f.all, tables.Why(g, column))
+}

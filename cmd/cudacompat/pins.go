@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/report"
+
+	"github.com/spf13/cobra"
+)
+
+// pinsFlags say for which machine, which framework, and which of the answers.
+type pinsFlags struct {
+	tablesFlag
+	lookFlags
+	driver, instance, python string
+	gpus                     []string
+	framework, choice        string
+	formats                  []string
+	colour                   string
+	all                      bool
+}
+
+func pinsCommand(s streams) *cobra.Command {
+	var f pinsFlags
+	cmd := &cobra.Command{
+		Use: "pins", Short: "What to install on this machine, or on --driver, --gpu, --instance", Args: noArgs,
+		Long: "Answers in three sets: what runs on the driver that is there, the smallest change of the driver for what is\n" +
+			"wanted, and the newest of all. Each is full: framework, companions, the driver's packages. Exit code 1: no set.",
+		Example: "  cudacompat pins --instance p5.48xlarge --driver 535.183.01 --python 3.12 --framework torch==2.9\n" +
+			"  cudacompat pins -o requirements=requirements.txt",
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
+	}
+	cmd.SetContext(context.Background())
+	f.tablesFlag.add(cmd)
+	f.lookFlags.add(cmd)
+	cmd.Flags().StringVar(&f.driver, "driver", "", "for this driver `VERSION` instead of the one that is here")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "for these GPUs, by name or compute capability (`L4,9.0`)")
+	cmd.Flags().StringVar(&f.instance, "instance", "", "for this EC2 instance `TYPE`")
+	cmd.Flags().StringVar(&f.python, "python", "", "for this Python `VERSION`")
+	cmd.Flags().StringVar(&f.framework, "framework", "torch", "`NAME[==RELEASE]`: torch, tensorflow or jax")
+	cmd.Flags().StringVar(&f.choice, "choice", "", "only this `SET`: keep-driver, smallest-driver or newest")
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: text, json, requirements, constraints; the last two write one set")
+	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show every detail, too")
+	return cmd
+}
+
+func (f *pinsFlags) run(ctx context.Context, s streams) error {
+	tables, err := f.load()
+	if err != nil {
+		return err
+	}
+	want, err := f.wanted()
+	if err != nil {
+		return err
+	}
+	target, err := f.target(tables)
+	if err != nil {
+		return err
+	}
+	h, err := f.host()
+	if err != nil {
+		return err
+	}
+	pins := matrix.Pins(tables, f.facts(ctx, h), target, want)
+	if len(pins.Target.GPUs) == 0 {
+		complain(s.err, "no GPU is here and none is named", "cudacompat pins --instance g5.xlarge --driver 550.90.07, or --gpu L4")
+		return exitError(exitInconclusive)
+	}
+	if f.choice != "" {
+		pins = pins.Only(matrix.Choice(f.choice))
+	}
+	if len(pins.Sets) == 0 && !slices.ContainsFunc(f.formats, isJSON) {
+		f.formats = []string{"text"} // a requirements file of nothing would install nothing, silently
+	}
+	if err := emit(s, report.PinFormats, f.formats, f.colour, f.all, pins); err != nil {
+		return err
+	}
+	if len(pins.Sets) == 0 {
+		return exitError(exitIncompatible)
+	}
+	return nil
+}
+
+func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return name == "json" }
+
+// facts are this machine's. For a target that is another machine its own C library and packages say nothing, so
+// nothing is looked at there.
+func (f *pinsFlags) facts(ctx context.Context, h *probe.Host) probe.Facts {
+	elsewhere := (f.instance != "" || len(f.gpus) > 0) && f.driver != ""
+	if elsewhere && f.root == "" && len(f.envs) == 0 {
+		return probe.Facts{}
+	}
+	return probe.Run(ctx, h, f.options())
+}
+
+var frameworkText = regexp.MustCompile(`^([A-Za-z-]+)(?:==(\d+(?:\.\d+){1,3}))?$`)
+
+// wanted reads --framework.
+func (f *pinsFlags) wanted() (matrix.Wanted, error) {
+	name, _, _ := strings.Cut(f.framework, "==")
+	if !slices.Contains(matrix.Frameworks(), name) {
+		return matrix.Wanted{}, misspelt("framework", name, matrix.Frameworks())
+	}
+	m := frameworkText.FindStringSubmatch(f.framework)
+	if m == nil {
+		return matrix.Wanted{}, &usageError{message: fmt.Sprintf("--framework %s names no release", f.framework), hint: "--framework torch==2.6"}
+	}
+	if f.choice != "" && !slices.Contains(matrix.Choices(), matrix.Choice(f.choice)) {
+		return matrix.Wanted{}, misspelt("set for --choice", f.choice, choiceNames())
+	}
+	return matrix.Wanted{Framework: m[1], Release: m[2]}, nil
+}
+
+func choiceNames() []string {
+	var names []string
+	for _, c := range matrix.Choices() {
+		names = append(names, string(c))
+	}
+	return names
+}
+
+func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
+	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
+	if f.instance != "" && !slices.Contains(tables.InstanceNames(), f.instance) {
+		return t, misspelt("EC2 GPU instance type in the tables", f.instance, tables.InstanceNames())
+	}
+	if err := tables.CheckTarget(t); err != nil {
+		return t, &usageError{message: err.Error()}
+	}
+	return t, nil
+}

@@ -1,0 +1,89 @@
+package matrix
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFilters(t *testing.T) {
+	tables := Embedded()
+	for _, c := range []struct {
+		name, table string
+		filters     []string
+		want        []string // the keys that are left
+	}{
+		{"version-and-list", "torch", []string{"cuda=12.6", "python=3.12", "platform=linux_x86_64", "release<2.8"}, []string{"2.6.0 cu126 linux_x86_64", "2.7.0 cu126 linux_x86_64", "2.7.1 cu126 linux_x86_64"}},
+		{"range", "minor_compat", []string{"driver_linux>=525,<580"}, []string{"12"}},
+		{"leading-zero", "cuda", []string{"driver_linux>=525.60.02,<525.85"}, []string{"12.0.0"}},
+		{"build", "torch", []string{"2.6.0+cu124", "linux_x86_64"}, []string{"2.6.0 cu124 linux_x86_64"}},
+		{"name", "gpu", []string{"l40s"}, []string{"AD102"}},
+		{"date", "driver_branch", []string{"end_of_life<2022-02"}, []string{"440", "460"}},
+		{"unequal", "minor_compat", []string{"family!=12"}, []string{"11", "13"}},
+		{"not-12.60", "cuda", []string{"release=12.6.3"}, []string{"12.6.3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g, err := tables.Grid(c.table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range c.filters {
+				if g, err = g.Where(ParseFilter(text)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var keys []string
+			for _, w := range tables.Why(g, "checked") {
+				keys = append(keys, w.Key)
+			}
+			if diff := cmp.Diff(c.want, keys); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFiltersThatCannotBeAsked(t *testing.T) {
+	g, err := Embedded().Grid("torch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"driver=5", "python>=3.10", "cuda>=new", "cuda>=12.x.y"} {
+		if _, err := g.Where(ParseFilter(text)); err == nil {
+			t.Errorf("%s was answered", text)
+		}
+	}
+}
+
+// TestWhy holds values with their sources, worked out by hand.
+func TestWhy(t *testing.T) {
+	for _, c := range []struct{ key, column, value, rule string }{
+		{"2.6.0+cu124", "driver", ">= 525.60.13", "driver-too-old"},
+		{"2.9.0+cu130", "driver", ">= 580.65.06", "driver-too-old"},
+		{"1.12.1+cu102", "driver", ">= 440.33", "driver-too-old"},
+		{"2.6.0+cu124", "cuda", "12.4.1", "minor-compat"},
+	} {
+		tables := Embedded()
+		g, _ := tables.Grid("torch")
+		g, err := g.Where(ParseFilter(c.key), ParseFilter("linux_x86_64"))
+		if err != nil || len(g.Rows) != 1 {
+			t.Fatalf("%s: %d rows, %v", c.key, len(g.Rows), err)
+		}
+		w := tables.Why(g, c.column)[0]
+		if w.Value != c.value || !slices.Contains(w.Rules, c.rule) || len(w.Source) == 0 || w.Checked == "" {
+			t.Errorf("%s of %s is %+v, want %s, a rule %s, a source and a date", c.column, c.key, w, c.value, c.rule)
+		}
+	}
+}
+
+// TestReadersAreRules holds that `matrix why` names rules that exist.
+func TestReadersAreRules(t *testing.T) {
+	for column, ids := range readers {
+		for _, id := range ids {
+			if !slices.ContainsFunc(Rules, func(r Rule) bool { return r.ID == id }) {
+				t.Errorf("%s: there is no rule %q", column, id)
+			}
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package matrix
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"cudacompat/data"
+)
+
+// copyOf is the embedded tables with one of them changed.
+func copyOf(t *testing.T, file string, change func(lines []string) []string) fs.FS {
+	t.Helper()
+	copied := fstest.MapFS{}
+	for _, name := range TableNames() {
+		text, err := fs.ReadFile(data.FS, name+".csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name+".csv" == file {
+			text = []byte(strings.Join(change(strings.SplitAfter(string(text), "\n")), ""))
+		}
+		copied[name+".csv"] = &fstest.MapFile{Data: text}
+	}
+	return copied
+}
+
+// edit replaces text in one line, counted from 1.
+func edit(line int, old, replacement string) func([]string) []string {
+	return func(lines []string) []string {
+		lines[line-1] = strings.Replace(lines[line-1], old, replacement, 1)
+		return lines
+	}
+}
+
+func swap(lines []string) []string {
+	lines[2], lines[3] = lines[3], lines[2]
+	return lines
+}
+
+func repeat(lines []string) []string {
+	return append(lines[:3:3], append([]string{lines[2]}, lines[3:]...)...)
+}
+
+var (
+	sourceCell = regexp.MustCompile(`,https?[^,]*,(\d{4}-\d\d-\d\d)`)
+	dateCell   = regexp.MustCompile(`,\d{4}-\d\d-\d\d\n`)
+)
+
+func replaceIn(line int, pattern *regexp.Regexp, text string) func([]string) []string {
+	return func(lines []string) []string {
+		lines[line-1] = pattern.ReplaceAllString(lines[line-1], text)
+		return lines
+	}
+}
+
+// TestLinterFindsTheCell breaks a copy of the tables in every way that the linter promises to see, and wants file,
+// line and column.
+func TestLinterFindsTheCell(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		change     func([]string) []string
+		want       string // a pattern
+	}{
+		{"unsorted", "cuda.csv", swap, `^cuda\.csv:4:1: .* the table is sorted$`},
+		{"duplicate", "cuda.csv", repeat, `^cuda\.csv:4:1: the key 10\.1\.105 stands twice$`},
+		{"unsourced", "cuda.csv", replaceIn(3, sourceCell, ",,$1"), `^cuda\.csv:3:\d\d: source: "" is neither`},
+		{"source-not-https", "cuda.csv", edit(3, "https://", "http://"), `^cuda\.csv:3:\d\d: source: "http://.*" is neither`},
+		{"undated", "cuda.csv", replaceIn(3, dateCell, ",\n"), `^cuda\.csv:3:\d+: checked: "" is not a date`},
+		{"dangling-cuda", "torch.csv", edit(3, ",10.2", ",10.7"), `^torch\.csv:3:23: cuda: 10\.7 is not in cuda\.csv$`},
+		{"dangling-branch", "cuda.csv", edit(3, ",418,", ",419,"), `^cuda\.csv:3:\d+: branch: 419 is not in driver_branch\.csv$`},
+		{"dangling-gpu", "ec2.csv", edit(2, "Tesla M60", "Tesla M61"), `^ec2\.csv:2:12: gpu: Tesla M61 is not in gpu\.csv$`},
+		{"dangling-capability", "ec2.csv", edit(2, ",5.2,", ",5.4,"), `^ec2\.csv:2:\d+: capability: 5\.4 is not in gpu\.csv$`},
+		{"dangling-variant", "pypi_default.csv", edit(2, "cu102", "cu199"), `^pypi_default\.csv:2:18: variant: cu199 is not in torch\.csv$`},
+		{"dangling-in-list", "nccl.csv", edit(2, ",10.1 10.2,", ",10.1 10.9,"), `^nccl\.csv:2:10: built: 10\.9 is not in cuda\.csv$`},
+		{"no-version", "cuda.csv", edit(3, "418.39", "soon"), `^cuda\.csv:3:10: driver_linux: "soon" is not a version$`},
+		{"no-capability", "gpu.csv", edit(2, ",8.9,", ",89,"), `^gpu\.csv:2:7: capability: "89" is not a compute capability$`},
+		{"no-number", "ec2.csv", edit(2, ",5.2,1,", ",5.2,one,"), `^ec2\.csv:2:\d+: count: "one" is not a number$`},
+		{"spaces", "gpu.csv", edit(2, ",8.9,", ",8.9 ,"), `^gpu\.csv:2:7: `},
+		{"header", "gpu.csv", edit(1, "capability", "capabilities"), `^gpu\.csv:1:6: column 2 of the header must be "capability"$`},
+		{"header-short", "minor_compat.csv", edit(1, ",checked", ""), `^minor_compat\.csv:1:\d+: column 5 of the header must be "checked"$`},
+		{"header-long", "minor_compat.csv", edit(1, ",checked", ",checked,more"), `^minor_compat\.csv:1:\d+: column 6 of the header is "more"`},
+		{"cell-missing", "minor_compat.csv", edit(2, ",452.39", ""), `^minor_compat\.csv:2:1: wrong number of fields$`},
+		{"bare-quote", "minor_compat.csv", edit(2, "452.39", `452"39`), `^minor_compat\.csv:2:\d+: `},
+		{"empty", "minor_compat.csv", func([]string) []string { return nil }, `^minor_compat\.csv:1:1: there is no header$`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tables, err := Load(copyOf(t, c.file, c.change))
+			if err == nil || tables != nil {
+				t.Fatal("the broken copy was loaded")
+			}
+			if !regexp.MustCompile(c.want).MatchString(err.Error()) {
+				t.Errorf("the error is %q, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestLoadOver takes one table from a site's own directory, and refuses a file that is no table's.
+func TestLoadOver(t *testing.T) {
+	minor := "family,driver_linux,driver_windows,source,checked\n12,530.30.02,528.33,https://example.com/policy,2026-11-21\n"
+	tables, err := LoadOver(fstest.MapFS{"minor_compat.csv": {Data: []byte(minor)}, "README": {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := must(tables.minor()); len(rows) != 1 || rows[0].DriverLinux.String() != "530.30.02" {
+		t.Errorf("minor_compat has the rows %v, want the site's own", rows)
+	}
+	if len(must(tables.torch())) == 0 {
+		t.Error("the embedded torch table is gone")
+	}
+	if _, err := LoadOver(fstest.MapFS{"minor_compta.csv": {}}); err == nil || !strings.Contains(err.Error(), "there is no such table") {
+		t.Errorf("a misspelt table gives %v", err)
+	}
+	if _, err := LoadOver(fstest.MapFS{"torch.csv/x": {}}); err == nil {
+		t.Error("a directory in a table's place was loaded")
+	}
+}
+
+// FuzzLoadOver gives a site's table any bytes: an error or a table, and never a panic.
+func FuzzLoadOver(f *testing.F) {
+	text, err := fs.ReadFile(data.FS, "minor_compat.csv")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte("family\n\"\n"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, table []byte) {
+		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, "minor_compat.csv", 1); err != nil && !strings.HasPrefix(err.Error(), "minor_compat.csv") {
+			t.Errorf("the error %q does not name the file", err)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// PinnedPackage is one package at one version.
+type PinnedPackage struct {
+	Package string `json:"package"` // with the extra that it needs, "jax[cuda12]"
+	Version string `json:"version"` // with its local version, "2.9.0+cu126"
+}
+
+// spec is the package as pip takes it; what a shell would read for itself is quoted.
+func (p PinnedPackage) spec() string {
+	spec := p.Package + "==" + p.Version
+	if strings.ContainsAny(spec, "[<>*") {
+		return fmt.Sprintf("%q", spec)
+	}
+	return spec
+}
+
+// local adds the row's variant to a companion's version, as PyTorch's index has it; Triton serves every variant.
+func (p PinnedPackage) local(r row) PinnedPackage {
+	if p.Package == "triton" {
+		return p
+	}
+	return PinnedPackage{p.Package, p.Version + "+" + r.variant}
+}
+
+// chosenLibraries are the libraries that a row leaves to the installer, which takes the newest, where the newest has
+// no code for a GPU here: cuDNN 9.11 dropped what is older than Turing.
+func (m *machine) chosenLibraries(r row) []PinnedPackage {
+	var list []PinnedPackage
+	name := fmt.Sprintf("nvidia-cudnn-cu%d", r.cuda.Major())
+	if asked := r.asks(name); asked != "" && !strings.HasPrefix(asked, "=") {
+		if v := m.newestCuDNN(r, asked); v != "" {
+			list = append(list, PinnedPackage{name, v})
+		}
+	}
+	return list
+}
+
+// newestCuDNN is the newest build in a range that has code for every GPU here; empty when that is the newest of all,
+// which nobody need name, or when none is known to have it.
+func (m *machine) newestCuDNN(r row, asked string) string {
+	newest := true
+	for _, c := range slices.Backward(must(m.t.cudnns())) {
+		ok, err := allows(asked, c.Release)
+		if err != nil || !ok || c.CUDA.Major() != r.cuda.Major() || len(c.SASS) == 0 || !c.Build.Known() {
+			continue
+		}
+		if !slices.ContainsFunc(m.gpus, func(g gpu) bool { return cover(c.SASS, nil, g.capability) != bySASS }) {
+			if newest {
+				return ""
+			}
+			return c.Build.String()
+		}
+		newest = false
+	}
+	return ""
+}

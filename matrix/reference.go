@@ -1,0 +1,97 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// reference is a column whose cells name things that another table must know. An empty cell names nothing.
+type reference struct {
+	table, column string
+	known         func(*Tables, string) bool
+	in            string // the table that must know it
+}
+
+var references = []reference{
+	{"torch", "cuda", knowsCUDA, "cuda"},
+	{"tensorflow", "cuda", knowsCUDA, "cuda"},
+	{"jax", "cuda", knowsCUDA, "cuda"},
+	{"host_compiler", "cuda", knowsCUDA, "cuda"},
+	{"container", "cuda", knowsOldCUDA, "cuda"},
+	{"forward_compat", "cuda", knowsCUDA, "cuda"},
+	{"nccl", "built", knowsCUDA, "cuda"},
+	{"extension", "cuda", knowsCUDA, "cuda"},
+	{"cuda", "branch", knowsBranch, "driver_branch"},
+	{"forward_compat", "branch", knowsBranch, "driver_branch"},
+	{"forward_compat", "base_branches", knowsBranch, "driver_branch"},
+	{"ec2", "gpu", func(t *Tables, name string) bool { return t.chipsByName()[normalGPU(name)] != nil }, "gpu"},
+	{"ec2", "capability", knowsCapability, "gpu"},
+	{"pypi_default", "variant", knowsVariant, "torch"},
+}
+
+// knowsCUDA compares the release's first two parts; a family alone ("12") is known by any of its releases.
+func knowsCUDA(t *Tables, text string) bool {
+	v := version(text)
+	return slices.ContainsFunc(must(t.cuda()), func(c CUDA) bool {
+		return c.Release.short() == v.short() || v.count == 1 && c.Release.Major() == v.Major()
+	})
+}
+
+// knowsOldCUDA lets images be of CUDA releases before the first of the table.
+func knowsOldCUDA(t *Tables, text string) bool {
+	rows := must(t.cuda())
+	return knowsCUDA(t, text) || len(rows) > 0 && version(text).Less(rows[0].Release)
+}
+
+func knowsBranch(t *Tables, text string) bool {
+	return text == "none" || slices.ContainsFunc(must(t.branches()), func(b Branch) bool { return b.Branch == text })
+}
+
+func knowsCapability(t *Tables, text string) bool {
+	c, err := ParseCapability(text)
+	return err == nil && t.chipOf(c) != nil
+}
+
+func knowsVariant(t *Tables, text string) bool {
+	return text == "cpu" || slices.ContainsFunc(must(t.torch()), func(w Wheel) bool { return w.Variant == text })
+}
+
+// references checks that rows name only things that other tables know. Every table has been linted before.
+func (t *Tables) references() error {
+	grids := map[string]Grid{}
+	for _, r := range references {
+		g, ok := grids[r.table]
+		if !ok {
+			s, _ := sheetNamed(r.table)
+			var err error
+			if g, err = s.grid(t.fsys); err != nil {
+				return err
+			}
+			grids[r.table] = g
+		}
+		if err := r.check(t, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r reference) check(t *Tables, g Grid) error {
+	column := g.Column(r.column)
+	if column < 0 {
+		return fmt.Errorf("%s.csv has no column %q to refer from", r.table, r.column)
+	}
+	for i, row := range g.Rows {
+		items, isList := g.list(column, row[column])
+		if !isList && row[column] != "" {
+			items = []string{row[column]}
+		}
+		for _, item := range items {
+			if !r.known(t, item) {
+				return g.places[i][column].in(r.table+".csv", errors.New(r.column+": "+item+" is not in "+r.in+".csv"))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package matrix
+
+import "strings"
+
+// row is one release of a framework in one variant: what rules and pins read of any framework's table.
+type row struct {
+	framework        string // "torch", "tensorflow" or "jax"
+	release, variant string
+	platform         string
+	cuda, cudnn      Version
+	nccl             Version
+	sass, ptx        []string
+	python           []string
+	glibc            Version
+	packages         []string // "nvidia-cudnn-cu12>=9.8,<10.0"
+	source           []string
+	companions       []PinnedPackage // packages that are made for this release, with the versions that go with it
+}
+
+func wheelRow(w *Wheel) row {
+	return row{framework: "torch", release: w.Release, variant: w.Variant, platform: w.Platform, cuda: w.CUDA, cudnn: w.CuDNN, nccl: w.NCCL,
+		sass: w.SASS, ptx: w.PTX, python: w.Python, glibc: w.Glibc, source: w.Source,
+		companions: []PinnedPackage{{"torchvision", w.Torchvision}, {"torchaudio", w.Torchaudio}, {"triton", w.Triton}}}
+}
+
+func tensorflowRow(r *TensorFlow) row {
+	return row{framework: "tensorflow", release: r.Release, variant: r.Variant, platform: r.Platform, cuda: r.CUDA, cudnn: r.CuDNN, nccl: r.NCCL,
+		sass: r.SASS, ptx: r.PTX, python: r.Python, glibc: r.Glibc, packages: r.Packages, source: r.Source}
+}
+
+func jaxRow(r *JAX) row {
+	return row{framework: "jax", release: r.Release, variant: r.Variant, platform: r.Platform, cuda: r.CUDA, cudnn: r.CuDNN, nccl: r.NCCL,
+		sass: r.SASS, ptx: r.PTX, python: r.Python, glibc: r.Glibc, packages: r.Packages, source: r.Source}
+}
+
+// Frameworks are the frameworks whose releases the tables have.
+func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
+
+// frameworkRows are all rows of one framework for this platform that can be installed by name alone: TensorFlow
+// brings its libraries with it from 2.14 (the and-cuda extra), JAX from 0.4.22 (the cuda12 extra).
+func (m *machine) frameworkRows(framework string) []row {
+	var list []row
+	add := func(r row) {
+		if r.platform == m.platform {
+			list = append(list, r)
+		}
+	}
+	switch framework {
+	case "torch":
+		rows := must(m.t.torch())
+		for i := range rows {
+			add(wheelRow(&rows[i]))
+		}
+	case "tensorflow":
+		rows := must(m.t.tensorflow())
+		for i := range rows {
+			if len(rows[i].Packages) > 0 {
+				add(tensorflowRow(&rows[i]))
+			}
+		}
+	case "jax":
+		rows := must(m.t.jax())
+		for i := range rows {
+			if len(rows[i].Packages) > 0 && len(rows[i].Python) > 0 {
+				add(jaxRow(&rows[i]))
+			}
+		}
+	}
+	return list
+}
+
+// requirement is the row as pip takes it. The local version is named on purpose: pip and uv take an installed
+// 2.9.0+cu130 for torch==2.9.0 and would change nothing.
+func (r row) requirement() PinnedPackage {
+	switch r.framework {
+	case "tensorflow":
+		return PinnedPackage{"tensorflow[and-cuda]", r.release}
+	case "jax":
+		return PinnedPackage{"jax[" + r.variant + "]", r.release}
+	}
+	return PinnedPackage{r.framework, r.release + "+" + r.variant}
+}
+
+// asks is the range of a package's versions that the release asks for, ">=9.8,<10.0"; empty when it names none.
+func (r row) asks(name string) string {
+	for _, p := range r.packages {
+		if asked, ok := strings.CutPrefix(p, name); ok && asked != "" && strings.ContainsAny(asked[:1], "<>=") {
+			return strings.ReplaceAll(asked, "==", "=")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,304 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"cudacompat/probe"
+)
+
+// PinsSchema names the form of PinSets in JSON. Fields may be added under the same name, never renamed.
+const PinsSchema = "cudacompat/pins/v1"
+
+// Choice is what a set of pins gives up and what it keeps.
+type Choice string
+
+// The choices, the cheapest first.
+const (
+	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there
+	SmallestDriver Choice = "smallest-driver" // what was asked for, on the lowest driver that runs it
+	Newest         Choice = "newest"          // the newest release on the newest driver branch
+)
+
+// Choices are all choices.
+func Choices() []Choice { return []Choice{KeepDriver, SmallestDriver, Newest} }
+
+// PinSets are the answers to "what shall I install here".
+type PinSets struct {
+	Schema  string    `json:"schema"`
+	Target  PinTarget `json:"target"`
+	Sets    []PinSet  `json:"sets"`
+	Missing []NoSet   `json:"missing"`
+}
+
+// PinTarget is the machine that the sets are for.
+type PinTarget struct {
+	Instance  string   `json:"instance"`  // EC2 instance type; empty: none was named
+	Driver    string   `json:"driver"`    // empty: not known
+	GPUs      []string `json:"gpus"`      // "NVIDIA L4 (8.9)"
+	Python    string   `json:"python"`    // "3.12"; empty: not known
+	Platform  string   `json:"platform"`  // "linux_x86_64"
+	Libc      string   `json:"libc"`      // glibc's version, or "musl"; empty: not known
+	Framework string   `json:"framework"` // "torch"
+	Release   string   `json:"release"`   // the release that was asked for; empty: the newest that runs
+}
+
+// PinSet is a full set: a framework with what is made for it, and the driver that it needs.
+type PinSet struct {
+	Choice   Choice            `json:"choice"`
+	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
+	Packages []PinnedPackage   `json:"packages"`
+	Index    string            `json:"index"`    // package index of the packages; empty: the installer's own
+	Commands map[string]string `json:"commands"` // by tool: pip, uv; for the driver apt, dnf, runfile, ami
+	Why      string            `json:"why"`
+	Source   []string          `json:"source"`
+}
+
+// NoSet is a choice without an answer.
+type NoSet struct {
+	Choice Choice `json:"choice"`
+	Why    string `json:"why"`
+}
+
+// Wanted is the framework to pin, and the release to stay near to; none is the newest.
+type Wanted struct {
+	Framework string // "torch", "tensorflow", "jax"
+	Release   string // "2.6.0"
+}
+
+// Pins works out the sets for the machine of the facts with a target laid over it. Every set passes Check.
+func Pins(t *Tables, f probe.Facts, target Target, want Wanted) PinSets {
+	f.Complete()
+	m := newMachine(t, &f, target, Policy{})
+	b := m.wantedBuild(want)
+	sets := PinSets{Schema: PinsSchema, Target: m.pinTarget(b, want), Sets: []PinSet{}, Missing: []NoSet{}}
+	for _, c := range []struct {
+		choice Choice
+		work   func(*build) (PinSet, string)
+	}{{KeepDriver, m.keepDriver}, {SmallestDriver, m.smallestDriver}, {Newest, m.newest}} {
+		set, why := c.work(b)
+		if why != "" {
+			sets.Missing = append(sets.Missing, NoSet{c.choice, why})
+			continue
+		}
+		set.Choice = c.choice
+		sets.Sets = append(sets.Sets, set)
+	}
+	return sets
+}
+
+// wantedBuild stands for what is to be installed, in the environment that counts.
+func (m *machine) wantedBuild(want Wanted) *build {
+	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release}, env: environment{&probe.Environment{}}}
+	counts := counting(m.f.Environments)
+	for i := range m.f.Environments {
+		if e := &m.f.Environments[i]; counts(e) && b.env.Path == "" {
+			b.env = environment{e}
+		}
+	}
+	b.python = cmpOr(m.target.Python, b.env.Python)
+	b.release, _ = ParseRelease(want.Release)
+	return b
+}
+
+func (m *machine) pinTarget(b *build, want Wanted) PinTarget {
+	t := PinTarget{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{}, Python: shortPython(b.python),
+		Platform: m.platform, Libc: m.f.System.Libc, Framework: want.Framework, Release: want.Release}
+	for _, g := range m.gpus {
+		t.GPUs = append(t.GPUs, g.label)
+	}
+	return t
+}
+
+// keepDriver is what runs on the driver that is there, nearest to what was asked for.
+func (m *machine) keepDriver(b *build) (PinSet, string) {
+	switch {
+	case !m.driver.version.Known() && !m.driver.cuda.Known():
+		return PinSet{}, "no driver is known here: name one with --driver"
+	case !m.drives(m.driver.version):
+		return PinSet{}, fmt.Sprintf("%s does not drive %s", m.driverWords(), m.gpuWords())
+	}
+	candidates := m.runnable(b)
+	if len(candidates) == 0 {
+		return PinSet{}, m.whyNone(b)
+	}
+	m.rankRows(b, candidates)
+	return m.set(b, candidates[0], nil, m.withRelease(b, candidates[0], "runs on "+m.driverWords())), ""
+}
+
+// smallestDriver is the release nearest to what was asked for, in the variant that needs the lowest driver.
+func (m *machine) smallestDriver(b *build) (PinSet, string) {
+	candidates, why := m.onSomeDriver(b)
+	if why != "" {
+		return PinSet{}, why
+	}
+	m.rankRows(b, candidates)
+	for _, r := range candidates {
+		variants := slices.DeleteFunc(slices.Clone(candidates), func(v row) bool { return v.release != r.release })
+		if set, ok := m.onLowestDriver(b, variants); ok {
+			return set, ""
+		}
+	}
+	return PinSet{}, "no driver branch of the tables drives " + m.gpuWords() + " and runs " + spoken[b.Name]
+}
+
+// onLowestDriver is the variant of one release that needs the least: no other driver at all, else the lowest branch
+// that is still maintained; of variants that need the same the one of the newest CUDA.
+func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
+	if kept := slices.DeleteFunc(slices.Clone(variants), func(r row) bool { return !m.driverServes(r) }); len(kept) > 0 {
+		m.rankRows(b, kept)
+		return m.set(b, kept[0], nil, m.withRelease(b, kept[0], "the driver can stay")), true
+	}
+	var best *Branch
+	var chosen row
+	for _, r := range variants {
+		branch := m.branchFor(r.cuda)
+		if branch == nil {
+			continue
+		}
+		if c := 0; best != nil {
+			if c = cmp.Compare(atoi(branch.Branch), atoi(best.Branch)); c > 0 || c == 0 && !chosen.cuda.Less(r.cuda) {
+				continue
+			}
+		}
+		best, chosen = branch, r
+	}
+	if best == nil {
+		return PinSet{}, false
+	}
+	return m.set(b, chosen, best, m.withRelease(b, chosen, "branch "+best.Branch+" is the lowest maintained one that runs it")), true
+}
+
+// newest is the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
+func (m *machine) newest(b *build) (PinSet, string) {
+	candidates, why := m.onSomeDriver(b)
+	if why != "" {
+		return PinSet{}, why
+	}
+	slices.SortStableFunc(candidates, func(x, y row) int {
+		if c := version(y.release).Compare(version(x.release)); c != 0 {
+			return c
+		}
+		return y.cuda.Compare(x.cuda)
+	})
+	for _, r := range candidates {
+		branch := m.newestBranch(r.cuda)
+		switch {
+		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= atoi(branch.Branch)):
+			return m.set(b, r, nil, "the newest release; the driver can stay"), ""
+		case branch != nil:
+			return m.set(b, r, branch, "the newest release, on the newest maintained driver branch that drives the GPU"), ""
+		}
+	}
+	return PinSet{}, "no driver branch of the tables drives " + m.gpuWords() + " and runs " + spoken[b.Name]
+}
+
+// onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.
+func (m *machine) onSomeDriver(b *build) (list []row, why string) {
+	list = slices.DeleteFunc(m.frameworkRows(b.Name), func(r row) bool { return !m.fits(b, r) || !m.hasCode(r) })
+	if len(list) == 0 {
+		return nil, m.whyNone(b)
+	}
+	return list, ""
+}
+
+// driverServes says that the driver that is there runs a row and drives the GPUs.
+func (m *machine) driverServes(r row) bool {
+	return m.driver.version.Known() && m.drives(m.driver.version) && m.reached(r.cuda)
+}
+
+// drives says that a driver knows every GPU here, and still does.
+func (m *machine) drives(driver Version) bool {
+	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
+		return g.chip != nil && driver.Known() && (driver.Less(g.chip.FirstBranch) || g.chip.LastBranch.Known() && driver.Major() > g.chip.LastBranch.Major())
+	})
+}
+
+// branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
+func (m *machine) branchFor(cuda Version) *Branch {
+	if m.windowsNumbers() || m.f.System.Jetson {
+		return nil
+	}
+	return m.driverBranch(func(b *Branch) bool { return m.reaches(b, cuda) })
+}
+
+// newestBranch is the newest production or long-term branch for a CUDA, else the newest of all.
+func (m *machine) newestBranch(cuda Version) *Branch {
+	if m.windowsNumbers() || m.f.System.Jetson {
+		return nil
+	}
+	var found *Branch
+	branches := must(m.t.branches())
+	for i := range branches {
+		b := &branches[i]
+		if b.Newest.Known() && m.branchFits(b) && m.reaches(b, cuda) && (b.Type != "NFB" || found == nil || found.Type == "NFB") {
+			found = b
+		}
+	}
+	return found
+}
+
+// set writes one set down.
+func (m *machine) set(b *build, r row, branch *Branch, why string) PinSet {
+	s := PinSet{Packages: []PinnedPackage{r.requirement()}, Why: why, Source: slices.Clone(r.source)}
+	for _, c := range r.companions {
+		if local, ok := m.companionFor(c, r); ok {
+			s.Packages = append(s.Packages, local)
+		}
+	}
+	s.Packages = append(s.Packages, m.chosenLibraries(r)...)
+	if r.framework == "torch" {
+		s.Index = torchIndex(r.variant)
+	}
+	s.Commands = installCommands(b, r, s.Packages)
+	if branch != nil {
+		s.Driver = branch.Newest.String()
+		for tool, command := range m.driverCommands(*branch) {
+			s.Commands[tool] = command
+		}
+		s.Commands["runfile"] = m.runfile(*branch)
+		s.Source = append(s.Source, branch.Source...)
+	}
+	return s
+}
+
+// withRelease says where the set's release is another one than was asked for.
+func (m *machine) withRelease(b *build, r row, why string) string {
+	if b.release.Number.Known() && version(r.release).Compare(b.release.Number) != 0 {
+		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.release.Number, r.release)
+	}
+	return why
+}
+
+// companionFor is a companion in the row's variant; false where there is none: torchaudio 2.11.0 was not built for
+// variants that came after it.
+func (m *machine) companionFor(c PinnedPackage, r row) (PinnedPackage, bool) {
+	if c.Package == "torchaudio" && c.Version != "" {
+		built := m.t.wheels(c.Version, r.platform)
+		if len(built) > 0 && !slices.ContainsFunc(built, func(w Wheel) bool { return w.Variant == r.variant }) {
+			return c, false
+		}
+	}
+	return c.local(r), c.Version != ""
+}
+
+// runfile is the driver's own installer, for systems without packages of it. It has both kernel modules from 515 on.
+func (m *machine) runfile(b Branch) string {
+	arch := "x86_64"
+	if m.platform == "linux_aarch64" {
+		arch = "aarch64"
+	}
+	command := fmt.Sprintf("sudo sh ./NVIDIA-Linux-%s-%s.run", arch, b.Newest)
+	if m.openModule(b) && b.Module == "both" {
+		command += " -m=kernel-open"
+	}
+	return command
+}
+
+// Only keeps one choice.
+func (p PinSets) Only(c Choice) PinSets {
+	p.Sets = slices.DeleteFunc(slices.Clone(p.Sets), func(s PinSet) bool { return s.Choice != c })
+	p.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(n NoSet) bool { return n.Choice != c })
+	return p
+}

@@ -1,0 +1,136 @@
+package matrix
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+)
+
+// machinesWithoutSet is how many sets of the grid have no answer; the test fails when one grows.
+var machinesWithoutSet = map[string]int{"torch": 1929, "tensorflow": 4340, "jax": 2781}
+
+// TestEverySetPasses takes every driver branch × GPU × Python, installs each set that is proposed, driver and all,
+// and asks the checker: there must be no error. It prints how many machines have no set, and why.
+func TestEverySetPasses(t *testing.T) {
+	tables := Embedded()
+	for _, framework := range Frameworks() {
+		t.Run(framework, func(t *testing.T) {
+			asked, without, reasons := 0, 0, map[string]int{}
+			for _, driver := range driversOf(tables) {
+				for _, gpu := range capabilitiesOf(tables) {
+					for _, python := range []string{"3.9", "3.10", "3.11", "3.12", "3.13", "3.14"} {
+						facts := machineWith(driver, gpu, python, "")
+						facts.Environments[0].Builds = nil
+						pins := Pins(tables, facts, Target{}, Wanted{Framework: framework})
+						checkSets(t, tables, facts, pins)
+						asked += len(Choices())
+						without += len(pins.Missing)
+						for _, none := range pins.Missing {
+							reasons[string(none.Choice)+": "+setReason(none.Why)]++
+						}
+					}
+				}
+			}
+			t.Logf("%d sets asked for, %d without an answer:", asked, without)
+			for _, why := range sortedKeys(reasons) {
+				t.Logf("  %5d  %s", reasons[why], why)
+			}
+			if without > machinesWithoutSet[framework] {
+				t.Errorf("%d sets without an answer, %d had none before: a row is lost or a rule is stricter", without, machinesWithoutSet[framework])
+			}
+		})
+	}
+}
+
+func setReason(why string) string {
+	if strings.Contains(why, " does not drive ") {
+		return "the driver does not drive the GPU"
+	}
+	return reasonKind(why)
+}
+
+// checkSets installs each set and judges again.
+func checkSets(t *testing.T, tables *Tables, facts probe.Facts, pins PinSets) {
+	t.Helper()
+	for _, s := range pins.Sets {
+		for _, f := range Check(tables, installSet(facts, s, pins.Target.Framework), nil, Policy{}).Findings {
+			if f.Severity == Error {
+				t.Errorf("driver %s, GPU %s, Python %s: the set %s (driver %q, %v) does not pass: %s: %s", facts.Driver.Version, facts.GPUs[0].Capability,
+					facts.Environments[0].Python, s.Choice, s.Driver, s.Packages, f.Rule, f.Message)
+			}
+		}
+		if s.Choice == KeepDriver && s.Driver != "" {
+			t.Errorf("driver %s: keep-driver changes it to %s", facts.Driver.Version, s.Driver)
+		}
+		if s.Why == "" || len(s.Source) == 0 || s.Commands["pip"] == "" || s.Commands["uv"] == "" || s.Driver != "" && s.Commands["ami"] == "" {
+			t.Errorf("the set %s of %v lacks a reason, a source or a command: %+v", s.Choice, pins.Target, s)
+		}
+	}
+}
+
+// installSet is the machine once a set is installed there.
+func installSet(facts probe.Facts, s PinSet, framework string) probe.Facts {
+	if s.Driver != "" {
+		facts.Driver.Version = s.Driver
+	}
+	env := facts.Environments[0]
+	build := probe.Build{Name: framework, Version: s.Packages[0].Version, Origin: "wheel"}
+	if cuda, ok := strings.CutPrefix(s.Packages[0].Package, "jax[cuda"); ok {
+		build.CUDA = strings.TrimSuffix(cuda, "]")
+	}
+	env.Builds = []probe.Build{build}
+	env.Packages = nil
+	for _, p := range s.Packages[1:] {
+		env.Packages = append(env.Packages, probe.Package{Name: p.Package, Version: p.Version})
+	}
+	facts.Environments = []probe.Environment{env}
+	return facts
+}
+
+// TestSetsByHand holds sets that people have worked out from the release matrices and NVIDIA's driver table.
+func TestSetsByHand(t *testing.T) {
+	for _, c := range []struct {
+		name, driver, gpu, python string
+		want                      Wanted
+		sets                      []string // choice, driver, packages
+	}{
+		{"535-wants-2.9", "535.183.01", "9.0", "3.12", Wanted{"torch", "2.9.0"}, []string{
+			"keep-driver  torch==2.9.0+cu126 torchvision==0.24.0+cu126 torchaudio==2.9.0+cu126 triton==3.5.0",
+			"smallest-driver  torch==2.9.0+cu126 torchvision==0.24.0+cu126 torchaudio==2.9.0+cu126 triton==3.5.0",
+			"newest 595.91.07 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
+		{"470-wants-2.9", "470.239.06", "7.5", "3.12", Wanted{"torch", "2.9.0"}, []string{
+			"keep-driver  torch==2.7.1+cu118 torchvision==0.22.1+cu118 torchaudio==2.7.1+cu118 triton==3.3.1",
+			"smallest-driver 580.178.04 torch==2.9.0+cu130 torchvision==0.24.0+cu130 torchaudio==2.9.0+cu130 triton==3.5.0",
+			"newest 595.91.07 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
+		{"v100-drops-after-580", "535.183.01", "7.0", "3.12", Wanted{"torch", ""}, []string{
+			"keep-driver  torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0",
+			"smallest-driver  torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0",
+			"newest 580.178.04 torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0"}},
+		{"jax-pascal-needs-older-cudnn", "535.183.01", "6.1", "3.12", Wanted{"jax", "0.6.2"}, []string{
+			"keep-driver  jax[cuda12]==0.6.2 nvidia-cudnn-cu12==9.10.2.21",
+			"smallest-driver  jax[cuda12]==0.6.2 nvidia-cudnn-cu12==9.10.2.21",
+			"newest 580.178.04 jax[cuda12]==0.12.0.1 nvidia-cudnn-cu12==9.10.2.21"}},
+		{"tensorflow-470", "470.239.06", "8.0", "3.11", Wanted{"tensorflow", "2.18.0"}, []string{
+			"keep-driver  tensorflow[and-cuda]==2.14.1",
+			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
+			"newest 595.91.07 tensorflow[and-cuda]==2.21.0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			facts := machineWith(c.driver, capability(t, c.gpu), c.python, "")
+			facts.Environments[0].Builds = nil
+			var got []string
+			for _, s := range Pins(Embedded(), facts, Target{}, c.want).Sets {
+				line := string(s.Choice) + " " + s.Driver
+				for _, p := range s.Packages {
+					line += " " + p.Package + "==" + p.Version
+				}
+				got = append(got, line)
+			}
+			if !slices.Equal(got, c.sets) {
+				t.Errorf("sets are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.sets, "\n"))
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// Why is one value of one row with what stands behind it.
+type Why struct {
+	Table    string   `json:"table"`
+	Key      string   `json:"key"` // "2.6.0 cu124 linux_x86_64"
+	Column   string   `json:"column"`
+	Value    string   `json:"value"`   // empty: not known
+	Because  string   `json:"because"` // how a value that is in no cell was worked out
+	Rules    []string `json:"rules"`   // the rules that read it
+	Verified string   `json:"verified"`
+	Source   []string `json:"source"`
+	Checked  string   `json:"checked"`
+}
+
+// readers are the rules that read a column, in any table.
+var readers = map[string][]string{
+	"cuda":        {"driver-too-old", "minor-compat"},
+	"driver":      {"driver-too-old"},
+	"sass":        {"gpu-arch-missing", "gpu-arch-ptx-only"},
+	"ptx":         {"gpu-arch-missing", "gpu-arch-ptx-only"},
+	"python":      {"python-unsupported"},
+	"glibc":       {"glibc-too-old"},
+	"cudnn":       {"cudnn-mismatch"},
+	"nccl":        {"nccl-mismatch"},
+	"torchvision": {"companion-mismatch"},
+	"torchaudio":  {"companion-mismatch"},
+	"triton":      {"companion-mismatch"},
+	"last_branch": {"driver-drops-gpu"}, "first_branch": {"driver-too-old-for-gpu"},
+}
+
+// WhyColumns are the columns that Why can be asked for in a table: its own, and those that are worked out from them.
+func (g Grid) WhyColumns() []string {
+	if g.Column("cuda") >= 0 && g.Column("sass") >= 0 && g.Column("driver") < 0 {
+		return append(slices.Clone(g.Columns), "driver")
+	}
+	return g.Columns
+}
+
+// Why explains one column of each of the grid's rows.
+func (t *Tables) Why(g Grid, column string) []Why {
+	var list []Why
+	for i, row := range g.Rows {
+		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
+			Rules: orEmpty(readers[column]), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: sourcesOf(g.Cell(i, "source"))}
+		if g.Column(column) < 0 {
+			t.workOut(&w, g.Cell(i, "cuda"))
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// workOut is the driver floor of a row's CUDA, with its own source.
+func (t *Tables) workOut(w *Why, cuda string) {
+	m := &machine{t: t, f: &probe.Facts{}, platform: "linux_x86_64"}
+	v := version(cuda)
+	if !v.Known() {
+		return
+	}
+	need, least, source := m.floorOf(v)
+	w.Value, w.Source, w.Verified = strings.TrimPrefix(need, "driver "), source, ""
+	switch {
+	case t.family(v) != nil:
+		w.Because = fmt.Sprintf("built with CUDA %s; every driver from the floor of CUDA %d.x on runs it (minor-version compatibility)", cuda, v.Major())
+		w.Checked = t.family(v).Checked
+	case least.Known():
+		w.Because = fmt.Sprintf("built with CUDA %s, whose family has no minor-version compatibility: it needs the toolkit's own driver", cuda)
+		w.Checked = t.toolkit(v).Checked
+	}
+}
+
+func sourcesOf(cell string) []string { return orEmpty(oneSource.FindAllString(cell, -1)) }

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cudacompat/matrix"
+)
+
+// GridFormats is every format of a table, by name.
+var GridFormats = []Format[matrix.Grid]{
+	{"text", gridText},
+	{"json", gridJSON},
+	{"csv", gridCSV},
+	{"markdown", gridMarkdown},
+}
+
+// gridJSON writes an array of objects named by the table's header, in its order; every value is text.
+func gridJSON(w io.Writer, g matrix.Grid, _ Style) error {
+	rows := make([]object, 0, len(g.Rows))
+	for _, row := range g.Rows {
+		rows = append(rows, object{g.Columns, row})
+	}
+	return writeJSON(w, rows)
+}
+
+// object is a JSON object whose fields keep their order.
+type object struct{ names, values []string }
+
+// MarshalJSON writes the fields one after another.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	for i, name := range o.names {
+		fmt.Fprintf(&b, "%s%q:", separator(i), name)
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false) // ">=" stays as the table has it
+		if err := e.Encode(o.values[i]); err != nil {
+			return nil, err
+		}
+	}
+	return []byte("{" + b.String() + "}"), nil
+}
+
+func separator(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ","
+}
+
+// gridCSV writes the rows as their file has them.
+func gridCSV(w io.Writer, g matrix.Grid, _ Style) error {
+	c := csv.NewWriter(w)
+	if err := c.Write(g.Columns); err != nil {
+		return err
+	}
+	return c.WriteAll(g.Rows)
+}
+
+// gridMarkdown writes a pipe table of every column.
+func gridMarkdown(w io.Writer, g matrix.Grid, _ Style) error {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(g.Columns)
+	line(slices.Repeat([]string{"---"}, len(g.Columns)))
+	for _, row := range g.Rows {
+		escaped := make([]string, len(row))
+		for i, cell := range row {
+			escaped[i] = strings.ReplaceAll(clean(cell), "|", `\|`)
+		}
+		line(escaped)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// gridText writes the columns that fit the screen, the key's first; --all shows every one of them.
+func gridText(w io.Writer, g matrix.Grid, s Style) error {
+	widths := columnWidths(g)
+	shown, left := chooseColumns(g, widths, s)
+	var b strings.Builder
+	for _, row := range append([][]string{g.Columns}, g.Rows...) {
+		var line strings.Builder
+		for _, i := range shown {
+			fmt.Fprintf(&line, "%-*s  ", widths[i], clean(row[i]))
+		}
+		fmt.Fprintln(&b, strings.TrimRight(line.String(), " "))
+	}
+	fmt.Fprintf(&b, "\n%s", plural(len(g.Rows), "row"))
+	if date := g.Date(); date != "" {
+		fmt.Fprintf(&b, ", checked %s", date)
+	}
+	if fmt.Fprintln(&b); len(left) > 0 {
+		fmt.Fprintln(&b, paragraph("--all shows too: "+strings.Join(left, ", "), screen(s)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// paragraph breaks text between words at the screen's width; further lines are indented.
+func paragraph(text string, width int) string {
+	var b strings.Builder
+	used := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case used+1+utf8.RuneCountInString(word) > width:
+			b.WriteString("\n  ")
+			used = 2
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += utf8.RuneCountInString(word)
+	}
+	return b.String()
+}
+
+// screen is the width to write for: a terminal of unknown width is taken for one of 80 columns.
+func screen(s Style) int {
+	if s.Width > 0 {
+		return s.Width
+	}
+	return 80
+}
+
+func columnWidths(g matrix.Grid) []int {
+	widths := make([]int, len(g.Columns))
+	for i, name := range g.Columns {
+		widths[i] = utf8.RuneCountInString(name)
+		for _, row := range g.Rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return widths
+}
+
+// chooseColumns takes the key, and of the others in their order those that still fit; columns in which nothing stands
+// are left out.
+func chooseColumns(g matrix.Grid, widths []int, s Style) (shown []int, left []string) {
+	used := 0
+	for i, name := range g.Columns {
+		empty := len(g.Rows) > 0 && !slices.ContainsFunc(g.Rows, func(row []string) bool { return row[i] != "" })
+		switch fits := used+widths[i] <= screen(s); {
+		case s.All || i < g.Keys || fits && !empty:
+			shown, used = append(shown, i), used+widths[i]+2
+		case !empty:
+			left = append(left, name)
+		}
+	}
+	return shown, left
+}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// PinFormats is every format of sets of pins, by name.
+var PinFormats = []Format[matrix.PinSets]{
+	{"text", pinsText},
+	{"json", func(w io.Writer, p matrix.PinSets, _ Style) error { return writeJSON(w, p) }},
+	{"requirements", pinsRequirements},
+	{"constraints", pinsConstraints},
+}
+
+// pinTools are the tools of a set's commands, in the order in which they are shown.
+var pinTools = []string{"apt", "dnf", "runfile", "ami", "pip", "uv"}
+
+// pinsText writes one paragraph a set; a set that changes nothing more than the one before says so.
+func pinsText(w io.Writer, pins matrix.PinSets, s Style) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), screen(s)))
+	for i, set := range pins.Sets {
+		fmt.Fprintln(&b)
+		if i > 0 && sameSet(set, pins.Sets[i-1]) {
+			fmt.Fprintf(&b, "%s: as %s\n", set.Choice, pins.Sets[i-1].Choice)
+			continue
+		}
+		fmt.Fprintln(&b, paragraph(fmt.Sprintf("%s: %s: %s", set.Choice, setWords(set), clean(set.Why)), screen(s)))
+		for _, tool := range pinTools {
+			if command := set.Commands[tool]; command != "" {
+				fmt.Fprintf(&b, "  %-7s  %s\n", tool, command)
+			}
+		}
+	}
+	for _, none := range pins.Missing {
+		fmt.Fprintf(&b, "\n%s\n", paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), screen(s)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func targetWords(t matrix.PinTarget) string {
+	parts := []string{}
+	for _, p := range []struct{ lead, text string }{{"", t.Instance}, {"driver ", t.Driver}, {"", gpuList(t.GPUs)},
+		{"Python ", t.Python}, {"", t.Platform}, {"glibc ", t.Libc}} {
+		if p.text != "" {
+			parts = append(parts, p.lead+clean(p.text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gpuList names equal GPUs once, "8 x NVIDIA H100 (9.0)".
+func gpuList(gpus []string) string {
+	var list []string
+	for _, g := range slices.Compact(slices.Sorted(slices.Values(gpus))) {
+		n := 0
+		for _, other := range gpus {
+			if other == g {
+				n++
+			}
+		}
+		if n > 1 {
+			g = fmt.Sprintf("%d x %s", n, g)
+		}
+		list = append(list, g)
+	}
+	return strings.Join(list, ", ")
+}
+
+func setWords(s matrix.PinSet) string {
+	text := s.Packages[0].Package + " " + s.Packages[0].Version
+	if s.Driver != "" {
+		text += " on driver " + s.Driver
+	}
+	return text
+}
+
+func sameSet(a, b matrix.PinSet) bool {
+	return a.Driver == b.Driver && slices.Equal(a.Packages, b.Packages)
+}
+
+// pinsRequirements writes the first set as the file that pip and uv take with -r.
+func pinsRequirements(w io.Writer, pins matrix.PinSets, _ Style) error {
+	return pinFile(w, pins, func(p matrix.PinnedPackage) string { return p.Package }, "--index-url ")
+}
+
+// pinsConstraints writes the first set as the file that pip takes with -c: no extras and no options, which it does
+// not know there.
+func pinsConstraints(w io.Writer, pins matrix.PinSets, _ Style) error {
+	bare := func(p matrix.PinnedPackage) string { name, _, _ := strings.Cut(p.Package, "["); return name }
+	return pinFile(w, pins, bare, "# with --index-url ")
+}
+
+func pinFile(w io.Writer, pins matrix.PinSets, name func(matrix.PinnedPackage) string, index string) error {
+	if len(pins.Sets) == 0 {
+		return fmt.Errorf("there is no set to write: %s", pins.Missing[0].Why)
+	}
+	s := pins.Sets[0]
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s\n# for %s\n", s.Choice, clean(s.Why), targetWords(pins.Target))
+	if s.Driver != "" {
+		fmt.Fprintf(&b, "# needs driver %s\n", s.Driver)
+	}
+	if s.Index != "" {
+		fmt.Fprintf(&b, "%s%s\n", index, s.Index)
+	}
+	for _, p := range s.Packages {
+		fmt.Fprintf(&b, "%s==%s\n", name(p), p.Version)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,40 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// WhyFormats is every format of an explained value, by name.
+var WhyFormats = []Format[[]matrix.Why]{
+	{"text", whyText},
+	{"json", func(w io.Writer, list []matrix.Why, _ Style) error { return writeJSON(w, list) }},
+}
+
+func whyText(w io.Writer, list []matrix.Why, s Style) error {
+	var b strings.Builder
+	for i, why := range list {
+		if i > 0 {
+			fmt.Fprintln(&b)
+		}
+		value := clean(why.Value)
+		if value == "" {
+			value = "not known"
+		}
+		fmt.Fprintf(&b, "%s %s: %s is %s\n", why.Table, why.Key, why.Column, value)
+		details := []struct{ name, text string }{{"why", why.Because}, {"read", why.Verified}, {"date", why.Checked}, {"rules", strings.Join(why.Rules, ", ")}}
+		for _, source := range why.Source {
+			details = append(details, struct{ name, text string }{"from", source})
+		}
+		for _, d := range details {
+			if d.text != "" {
+				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(paragraph(clean(d.text), screen(s)-9), "\n  ", "\n         "))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
