@@ -117,7 +117,9 @@ func FuzzParseCondaName(f *testing.F) {
 		if r, ok := parseCondaName(file); ok && (r.name == "" || r.name+"-"+r.version+"-"+r.build+".json" != file) {
 			t.Errorf("%+v", r)
 		}
-		condaOrigin(file)
+		if origin := condaOrigin(file); origin != "conda" && origin != "conda-forge" {
+			t.Errorf("origin %q", origin)
+		}
 	})
 }
 

@@ -21,6 +21,8 @@ type answer struct {
 	Driver string `json:"driver"`
 	CUDA   string `json:"cuda"`
 	GPUs   []GPU  `json:"gpus"`
+
+	took time.Duration // measured by the one who asks
 }
 
 // nvmlArg starts this program as the child that asks NVML.
@@ -44,8 +46,7 @@ func ServeNVML() {
 	os.Exit(0)
 }
 
-// startNVML asks NVML while the files are read; the function that it returns waits for the answer, nil when this
-// host has none to ask.
+// startNVML asks NVML while the files are read; the function that it returns waits for the answer.
 func startNVML(ctx context.Context, h *Host, opt Options) func() *answer {
 	if h.Rest {
 		return func() *answer { return &answer{NVML: NVML{Status: "left out", Message: "a tree at rest"}} }
@@ -65,7 +66,12 @@ func startNVML(ctx context.Context, h *Host, opt Options) func() *answer {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	done := make(chan *answer, 1)
-	go func() { done <- ask() }()
+	go func() {
+		started := time.Now()
+		a := ask()
+		a.took = time.Since(started)
+		done <- a
+	}()
 	return func() *answer {
 		defer cancel()
 		return await(ctx, done, limit)
@@ -110,7 +116,7 @@ func nvmlTimeout(h *Host) time.Duration {
 }
 
 func late(limit time.Duration) *answer {
-	return &answer{NVML: NVML{Status: "timeout", Message: fmt.Sprintf("no answer within %s; "+
+	return &answer{took: limit, NVML: NVML{Status: "timeout", Message: fmt.Sprintf("no answer within %s; "+
 		"without persistence mode every start initialises all GPUs (nvidia-smi -pm 1), or give --timeout", limit)}}
 }
 
@@ -238,8 +244,8 @@ func mergeGPU(gpus []GPU, gpu GPU) []GPU {
 	return append(gpus, gpu)
 }
 
-func (a *answer) status(took time.Duration) Status {
-	s := Status{Name: "nvml", Status: "failed", Error: a.NVML.Message, Seconds: took.Seconds()}
+func (a *answer) status() Status {
+	s := Status{Name: "nvml", Status: "failed", Error: a.NVML.Message, Seconds: a.took.Seconds()}
 	switch a.NVML.Status {
 	case "ok":
 		s.Status, s.Error = "ok", ""

@@ -42,47 +42,49 @@ func l4(bus string) GPU {
 	return GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Capability: "8.9", Bus: bus, From: []string{"NVML"}}
 }
 
-// TestNVML loads a library that is well and libraries that are not, in a child process as the doctor does.
+const patient, hasty = 30 * time.Second, 300 * time.Millisecond
+
+var bothL4 = []GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
+
+// nvmls are libraries that are well and libraries that are not.
+var nvmls = []struct {
+	name    string
+	defines []string
+	limit   time.Duration
+	driver  Driver
+	gpus    []GPU
+	probe   string
+}{
+	{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, bothL4, "ok"},
+	{"mismatch", []string{"-DINIT=return 18"}, patient,
+		Driver{NVML: NVML{"error", 18, "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
+	{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{"error", 9, "driver not loaded (NVML 9)"}}, nil, "failed"},
+	{"unheard-of", []string{"-DINIT=return 4242"}, patient, Driver{NVML: NVML{"error", 4242, "nvmlInit failed with code 4242"}}, nil, "failed"},
+	{"no-init", []string{"-DNO_INIT"}, patient,
+		Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 127: undefined symbol: nvmlInit"}}, nil, "failed"},
+	{"no-count", []string{"-DNO_COUNT"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+		NVML: NVML{"ok", 0, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}}, nil, "ok"},
+	{"old", []string{"-DOLD", "-DCOUNT=1"}, patient,
+		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, []GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
+	{"gpu-lost", []string{"-DLOST=0"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+		NVML: NVML{"ok", 0, "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
+	{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
+		Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
+	{"exit", []string{"-DINIT=_exit(0); return 0"}, patient,
+		Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: it wrote no answer"}}, nil, "failed"},
+	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
+	{"hang-deaf", []string{"-DINIT=for (int i = 1; i < 32; i++) signal(i, SIG_IGN); for (;;) sleep(60)"}, hasty,
+		Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
+	{"garbage", []string{`-DDRIVER="\033[31mred"`, "-DCUDA=-7", "-DCOUNT=4000000000"}, patient,
+		Driver{NVML: NVML{"ok", 0, `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
+	{"garbage-gpu", []string{"-DNAME='x'", "-DMAJOR=-3", "-DBUS=0x12345678", "-DCOUNT=1"}, patient,
+		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
+		[]GPU{{Name: strings.Repeat("x", 96), From: []string{"NVML"}}}, "ok"},
+}
+
+// TestNVML asks each library in a child process, as the doctor does.
 func TestNVML(t *testing.T) {
-	const patient, hasty = 30 * time.Second, 300 * time.Millisecond
-	both := []GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
-	unnamed := l4("")
-	unnamed.PCIID, unnamed.Capability = "", ""
-	tests := []struct {
-		name    string
-		defines []string
-		limit   time.Duration
-		driver  Driver
-		gpus    []GPU
-		probe   string
-	}{
-		{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, both, "ok"},
-		{"mismatch", []string{"-DINIT=return 18"}, patient,
-			Driver{NVML: NVML{"error", 18, "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
-		{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{"error", 9, "driver not loaded (NVML 9)"}}, nil, "failed"},
-		{"unheard-of", []string{"-DINIT=return 4242"}, patient, Driver{NVML: NVML{"error", 4242, "nvmlInit failed with code 4242"}}, nil, "failed"},
-		{"no-init", []string{"-DNO_INIT"}, patient,
-			Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 127: undefined symbol: nvmlInit"}}, nil, "failed"},
-		{"no-count", []string{"-DNO_COUNT"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-			NVML: NVML{"ok", 0, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}}, nil, "ok"},
-		{"old", []string{"-DOLD", "-DCOUNT=1"}, patient,
-			Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, []GPU{unnamed}, "ok"},
-		{"gpu-lost", []string{"-DLOST=0"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-			NVML: NVML{"ok", 0, "GPU 0 cannot be asked (NVML 15)"}}, both[1:], "ok"},
-		{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
-			Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
-		{"exit", []string{"-DINIT=_exit(0); return 0"}, patient,
-			Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: it wrote no answer"}}, nil, "failed"},
-		{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
-		{"hang-deaf", []string{"-DINIT=for (int i = 1; i < 32; i++) signal(i, SIG_IGN); for (;;) sleep(60)"}, hasty,
-			Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
-		{"garbage", []string{`-DDRIVER="\033[31mred"`, "-DCUDA=-7", "-DCOUNT=4000000000"}, patient,
-			Driver{NVML: NVML{"ok", 0, `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
-		{"garbage-gpu", []string{"-DNAME='x'", "-DMAJOR=-3", "-DBUS=0x12345678", "-DCOUNT=1"}, patient,
-			Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
-			[]GPU{{Name: strings.Repeat("x", 96), From: []string{"NVML"}}}, "ok"},
-	}
-	for _, tt := range tests {
+	for _, tt := range nvmls {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{Root: t.TempDir(), Env: map[string]string{"LD_LIBRARY_PATH": fakeNVML(t, tt.defines...)}}
 			started := time.Now()

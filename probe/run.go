@@ -52,15 +52,11 @@ func (s skipped) Error() string { return string(s) }
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
 // read is named in Facts.Probes, and what the others found stands.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
-	started := time.Now()
-	answer := startNVML(ctx, h, opt)
+	wait := startNVML(ctx, h, opt)
 	facts := runSources(ctx, h, opt)
-	status := Status{Name: "nvml", Seconds: 0}
-	if result := answer(); result != nil {
-		result.apply(&facts)
-		status = result.status(time.Since(started))
-	}
-	facts.Probes = append(facts.Probes, status)
+	nvml := wait()
+	nvml.apply(&facts)
+	facts.Probes = append(facts.Probes, nvml.status())
 	facts.Complete()
 	return facts
 }
