@@ -144,6 +144,9 @@ func (j *judgement) answer(b *build) BuildAnswer {
 			a.Answer, a.Because = Broken, append(a.Because, rule.ID)
 		}
 	}
+	if b.optional() && j.said("gpu-arch-missing", b) {
+		a.Answer, a.Because = Broken, append(a.Because, "gpu-arch-missing")
+	}
 	if a.Answer == Broken {
 		return a
 	}

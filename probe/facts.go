@@ -121,7 +121,8 @@ type Package struct {
 
 // Build is one installed framework.
 type Build struct {
-	Name        string            `json:"name"`        // "torch", "tensorflow", "jax"
+	Name        string            `json:"name"`        // "torch", "tensorflow", "jax", or an extension's distribution
+	Extension   bool              `json:"extension"`   // a distribution with CUDA code beside a framework
 	Version     string            `json:"version"`     // with its local version, "2.9.0+cu130"
 	Accelerator string            `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
 	CUDA        string            `json:"cuda"`        // what it was built with, "13.0"
