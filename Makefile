@@ -2,6 +2,7 @@
 # make test     the tests
 # make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
 # make golden   write the tests' expected output anew; read the difference before you commit it
+# make fuzz     every parser on broken input, FUZZTIME=3s each
 # make bench    the budgets, side by side in one run
 
 # go-nvml resolves the driver library's symbols when they are called; a linker that binds them at start-up
@@ -12,7 +13,7 @@ RELEASE := -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test lint golden bench build static clean
+.PHONY: doctor test lint golden fuzz bench build static clean
 
 build: bin/cudacompat
 
@@ -38,6 +39,15 @@ lint:
 
 golden:
 	go test $(LAZY) ./report ./matrix ./cmd/... -update
+
+FUZZTIME ?= 3s
+
+fuzz:
+	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do \
+		grep -ho '^func Fuzz[A-Za-z]*' $$package/*_test.go | cut -d ' ' -f 2 | while read -r target; do \
+			go test $(LAZY) -run none -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+		done || exit 1; \
+	done
 
 bench:
 	go test $(LAZY) -run none -bench . -benchtime 40x ./cmd/cudacompat

@@ -86,6 +86,11 @@ func commonCUDA(rows []row) Version {
 	return rows[0].cuda
 }
 
+// optional says that others install this extension and do without it where it has no code for the GPU.
+func (b *build) optional() bool {
+	return b.Extension && slices.Contains([]string{"xformers", "flash-attn-3", "vllm-flash-attn"}, b.Name)
+}
+
 // official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.
 func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 

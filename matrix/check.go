@@ -115,7 +115,7 @@ func orEmpty[T any](list []T) []T {
 
 // breaking are the machine's own errors under which no CUDA program runs.
 var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "driver-too-old-for-gpu",
-	"forward-compat-unsupported", "forward-compat-not-applicable"}
+	"stub-library", "forward-compat-unsupported", "forward-compat-not-applicable"}
 
 // deciding are the rules whose missing fact leaves a build's answer unknown.
 var deciding = []string{"driver-too-old", "gpu-arch-missing"}
@@ -143,6 +143,9 @@ func (j *judgement) answer(b *build) BuildAnswer {
 		if rule.Build != nil && j.failed[rule.ID+" "+b.subject] {
 			a.Answer, a.Because = Broken, append(a.Because, rule.ID)
 		}
+	}
+	if b.optional() && j.said("gpu-arch-missing", b) {
+		a.Answer, a.Because = Broken, append(a.Because, "gpu-arch-missing")
 	}
 	if a.Answer == Broken {
 		return a

@@ -16,6 +16,8 @@ func driverTooOld(m *machine, b *build) []*result {
 		return unknown(b.subject, "the driver's version")
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
 		return unknown(b.subject, m.forward.why)
+	case !b.cuda.Known() && b.Extension:
+		return nil // its framework is judged
 	case !b.cuda.Known():
 		return m.tooOldForEvery(b)
 	}
@@ -69,7 +71,7 @@ func (m *machine) tooOld(b *build, cuda Version, need string, source []string) F
 
 // minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing.
 func minorCompat(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" || !b.cuda.Known() || m.f.System.Jetson || m.forward.state != forwardNone {
+	if b.accelerator != "cuda" || b.Extension || !b.cuda.Known() || m.f.System.Jetson || m.forward.state != forwardNone {
 		return nil
 	}
 	state, need, source := m.floor(b.cuda)
@@ -108,7 +110,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 }
 
 func (m *machine) otherCUDA(b *build) bool {
-	return slices.ContainsFunc(m.builds, func(o *build) bool { return o.env == b.env && o != b && o.accelerator == "cuda" })
+	return slices.ContainsFunc(m.builds, func(o *build) bool { return o.env == b.env && o != b && o.accelerator == "cuda" && !o.Extension })
 }
 
 // gpuArchMissing: no code in the build for any visible GPU.
@@ -136,6 +138,8 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return holds(b.subject)
 	case len(without) < len(m.gpus) && missing != "":
 		return unknown(b.subject, missing)
+	case len(without) < len(m.gpus) && b.optional():
+		return holds(b.subject)
 	}
 	return found(m.archMissing(b, without, proof))
 }
@@ -148,6 +152,9 @@ func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
 		f.Severity = Warning
 		f.Do = []string{"hide the GPUs without code from the program: CUDA_VISIBLE_DEVICES with the indices of the others (nvidia-smi -L lists them)"}
 		return f
+	}
+	if b.optional() {
+		f.Severity = Note
 	}
 	f.Pins, f.Do = m.pins(b)
 	if len(f.Source) == 0 && without[0].chip != nil {
@@ -176,7 +183,11 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 	}
 	for _, g := range m.gpus {
 		if c, _ := m.code(b, g); c == byPTX {
-			return found(Finding{Severity: Warning, Subject: b.subject, Need: "machine code for " + g.capability.sm(),
+			severity := Warning
+			if b.Extension {
+				severity = Note
+			}
+			return found(Finding{Severity: severity, Subject: b.subject, Need: "machine code for " + g.capability.sm(),
 				Message:  fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, and the first start is slow", b.Name, b.Version, g.label),
 				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")), Source: b.source(),
 				Do: []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296"}})

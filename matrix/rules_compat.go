@@ -67,7 +67,7 @@ func (m *machine) leaveCompat() string {
 
 // forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space.
 func forwardInUse(m *machine, b *build) []*result {
-	if m.forward.state != forwardWorks || b.accelerator != "cuda" || !b.cuda.Known() {
+	if m.forward.state != forwardWorks || b.accelerator != "cuda" || b.Extension || !b.cuda.Known() {
 		return nil
 	}
 	if state, _, _ := m.floorOn(m.forward.base, b.cuda); state == floorFull {

@@ -58,13 +58,15 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
 		Message:  fmt.Sprintf("cuDNN %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
-	if asked := b.asks(lib.wheel); asked != "" {
+	if asked := b.asks(lib.wheel); asked != "" && !b.mixedCuDNN(have, &f) {
 		if ok, err := allows(asked, have); ok && err == nil {
 			return holds(b.subject)
 		}
 		f.Need = "cuDNN " + asked
 	}
 	switch {
+	case b.mixedCuDNN(have, &f):
+		return found(f)
 	case have.Major() != want.Major():
 		f.Severity = Error
 	case have.lessShort(want) && b.Name == "torch":
@@ -120,38 +122,56 @@ func packagePin(name, version string) []Pin {
 		Commands: map[string]string{"pip": "pip install --no-deps " + spec, "uv": "uv pip install --no-deps " + spec}}}
 }
 
-// ncclMismatch: the NCCL that the build will take lacks a function that it calls, or is of a CUDA that the driver
-// does not speak. Merely another version is worth a note.
+// ncclMismatch: the build's own NCCL lacks a function that it calls, or is of a CUDA that the driver does not speak.
+// Merely another version is worth a note.
 func ncclMismatch(m *machine, b *build) []*result {
+	lib, known := b.takes("nccl")
+	if !known || b.shadowed(lib) {
+		return nil
+	}
+	return m.judgeNCCL(b, lib)
+}
+
+func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	want := version(b.NCCL)
 	if !want.Known() && len(b.rows) > 0 {
 		want = b.rows[0].nccl
 	}
-	lib, known := b.takes("nccl")
-	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known {
+	if b.accelerator != "cuda" || !b.official() || !want.Known() {
 		return nil
 	}
 	have := lib.version
 	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + want.String(), Source: b.source(),
 		Message:  fmt.Sprintf("NCCL %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("NCCL"))}
-	if missing := symbolsOf(b.Missing, "nccl"); len(missing) > 0 {
+	switch missing := b.missingNCCL(); {
+	case len(missing) > 0:
 		f.Severity = Error
-		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", have, some(missing), b.Name, b.Version)
+		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmpOr(have.String(), lib.from), some(missing), b.Name, b.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.from})
-		f.Pins, f.Do = lib.mend(b, want)
-		return found(f)
-	}
-	if m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major() {
+	case m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major():
 		f.Severity = Error
 		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda, m.driverWords(), m.driver.cuda)
-		f.Pins, f.Do = lib.mend(b, want)
+	case !have.Known():
+		return nil
+	case have.Compare(want) == 0:
+		return holds(b.subject)
+	default:
 		return found(f)
 	}
-	if have.Compare(want) == 0 {
-		return holds(b.subject)
-	}
+	f.Pins, f.Do = lib.mend(b, want)
 	return found(f)
+}
+
+// missingNCCL are the functions that are missing in the NCCL taken.
+func (b *build) missingNCCL() []string {
+	list := symbolsOf(b.Missing, "nccl")
+	for _, u := range b.Unresolved {
+		if strings.HasPrefix(u.Library, "libnccl.") && !slices.Contains(list, u.Symbol) {
+			list = append(list, u.Symbol)
+		}
+	}
+	return list
 }
 
 func symbolsOf(missing []string, prefix string) []string {

@@ -43,7 +43,10 @@ func TestRealBuild(t *testing.T) {
 	var f Facts
 	apply(&f)
 	for _, b := range f.Environments[0].Builds {
-		t.Logf("%s %s\n\tSASS %v\n\tPTX %v %v\n\tzstd %v\n\tmissing %v", b.Name, b.Version, b.SASS, b.PTX, b.PTXISA, b.Zstd, b.Missing)
+		t.Logf("%s %s\n\tSASS %v\n\tPTX %v %v\n\tzstd %v\n\tmissing %v", b.Name, b.Version+" CUDA "+b.CUDA, b.SASS, b.PTX, b.PTXISA, b.Zstd, b.Missing)
+		for _, u := range b.Unresolved {
+			t.Logf("\t%+v", u)
+		}
 		for _, taken := range b.Taken {
 			t.Logf("\t%s %s: %s", taken.Name, taken.Path, taken.Reason)
 		}

@@ -47,6 +47,27 @@ func takenDriver(h *Host) (userDriver, bool, error) {
 	return userDriver{found.Path, found.Real, found.Reason.String()}, err == nil, err
 }
 
+// fact is the taken file, empty when there is none.
+func (u userDriver) fact() Taken {
+	if u.path == "" {
+		return Taken{}
+	}
+	return Taken{Name: "libcuda.so.1", Version: sonameVersion(u.real), Path: u.path, Reason: u.reason}
+}
+
+// stubSize is what no driver's libcuda stays below: 535.261.03's has 29 MB. A toolkit's stub holds names alone.
+const stubSize = 1 << 20
+
+// stub says that the file is a toolkit's, made to link against. A driver's carries the driver's version in its name, but
+// for WSL2's, which hands everything on to Windows.
+func (u userDriver) stub(h *Host) bool {
+	if path.Base(path.Dir(u.real)) == "stubs" {
+		return true
+	}
+	size, err := h.size(u.real)
+	return err == nil && size < stubSize && sonameVersion(u.real) == "" && !strings.Contains(u.real, "/wsl/")
+}
+
 // library is the taken file as a library.
 func (u userDriver) library() Library {
 	return Library{Name: "libcuda", Version: sonameVersion(u.real), Path: u.path}

@@ -127,7 +127,7 @@ func without(f Facts, source string) Facts {
 	case "proc-driver":
 		f.Driver.Version, f.Driver.Module, f.Driver.From = "", "", ""
 	case "driver-libraries":
-		f.Driver.Libraries, f.Driver.Compat = nil, nil
+		f.Driver.Libraries, f.Driver.Compat, f.Driver.Taken, f.Driver.Stub = nil, nil, Taken{}, false
 	case "driver-modules":
 		f.Driver.Modules = nil
 	case "pci":

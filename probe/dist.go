@@ -37,6 +37,11 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 		}
 		env.Packages = append(env.Packages, s.dists...)
 	}
+	if cuda, ok := env.frameworkCUDA(); ok {
+		for _, dir := range p.sites {
+			env.Builds = append(env.Builds, extensions(h, &site{dir: dir}, cuda, failed)...)
+		}
+	}
 	if p.kind == "conda" {
 		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
 	}

@@ -35,10 +35,14 @@ func readDriverLibraries(h *Host, _ Options) (found, error) {
 	taken, ok, err := takenDriver(h)
 	failed.add(err)
 	compat := readCompat(h, taken, ok, ml, &failed)
-	if len(libraries)+len(compat)+len(failed) == 0 {
+	stub := ok && taken.stub(h)
+	if len(libraries)+len(compat)+len(failed) == 0 && !ok {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Driver.Libraries, f.Driver.Compat = libraries, compat }, failed.err()
+	return func(f *Facts) {
+		f.Driver.Libraries, f.Driver.Compat, f.Driver.Stub = libraries, compat, stub
+		f.Driver.Taken = taken.fact()
+	}, failed.err()
 }
 
 // ownCUDA finds the driver's own libcuda, in the first of dirs that has one which is no cuda-compat library.

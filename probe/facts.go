@@ -51,6 +51,8 @@ type Driver struct {
 	CUDAFrom  string    `json:"cuda_from"` // where CUDA was read
 	NVML      NVML      `json:"nvml"`      // how NVML answered
 	Libraries []Library `json:"libraries"` // what libcuda.so.1 and libnvidia-ml.so.1 point to
+	Taken     Taken     `json:"taken"`     // the file that the loader maps for libcuda.so.1, with the reason
+	Stub      bool      `json:"stub"`      // Taken is a link-time stub, which drives nothing
 	Compat    []Compat  `json:"compat"`    // libcuda of cuda-compat packages, the one that the loader takes first
 	Modules   []Module  `json:"modules"`   // nvidia.ko on disk, per installed kernel
 	Kernel    []string  `json:"kernel"`    // kernel messages since boot that tell of a driver in trouble
@@ -119,7 +121,8 @@ type Package struct {
 
 // Build is one installed framework.
 type Build struct {
-	Name        string            `json:"name"`        // "torch", "tensorflow", "jax"
+	Name        string            `json:"name"`        // "torch", "tensorflow", "jax", or an extension's distribution
+	Extension   bool              `json:"extension"`   // a distribution with CUDA code beside a framework
 	Version     string            `json:"version"`     // with its local version, "2.9.0+cu130"
 	Accelerator string            `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
 	CUDA        string            `json:"cuda"`        // what it was built with, "13.0"
@@ -136,6 +139,8 @@ type Build struct {
 	Taken       []Taken           `json:"taken"`       // CUDA libraries that the loader maps for it
 	Missing     []string          `json:"missing"`     // symbols and libraries that it needs and that are nowhere
 	Looked      bool              `json:"looked"`      // whether Missing was looked for
+	Unresolved  []Unresolved      `json:"unresolved"`  // symbols that CUDA libraries which are not its own lack
+	Compared    bool              `json:"compared"`    // some CUDA library is not its own, so Unresolved was looked for
 	Path        string            `json:"path"`        // "/opt/venv/lib/python3.12/site-packages/torch"
 	From        string            `json:"from"`        // the file that told Version and CUDA
 	// Index is where a build that a file names would come from: "default" for the installer's own package index, else
@@ -216,6 +221,7 @@ func (e *Environment) complete() {
 		}
 		fill(&b.Taken)
 		fill(&b.Missing)
+		fill(&b.Unresolved)
 		if b.Requires == nil {
 			b.Requires = map[string]string{}
 		}

@@ -68,12 +68,18 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 	if _, err := p.Open(lib+"libtorch_global_deps.so", nil, ldso.Global); err != nil {
 		return err
 	}
+	if err := b.torchPreloads(h, p, s); err != nil {
+		return err
+	}
 	main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global)
 	if main == nil || err != nil {
 		return err
 	}
-	b.take(h, p, s)
 	b.Missing = b.absent(h, p, s)
+	if err := b.shadows(p, s); err != nil {
+		return err
+	}
+	b.take(h, p, s)
 	if b.unpinned(s, "nccl") {
 		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
 		for _, sym := range missing {
@@ -87,10 +93,23 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 // cudaLibrary matches the libraries whose origin decides whether a build works.
 var cudaLibrary = regexp.MustCompile(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|cuda)\.so`)
 
-// take notes the CUDA libraries that the process has mapped, and why these.
+// cudnnPart matches the libraries that cuDNN opens.
+var cudnnPart = regexp.MustCompile(`^libcudnn_\w+\.so\.`)
+
+// take notes the CUDA libraries that the process has mapped, and why these; of cuDNN's parts those that do not lie
+// beside it.
 func (b *Build) take(h *Host, p *ldso.Process, s *site) {
+	cudnn := ""
 	for _, o := range p.Objects {
 		name := path.Base(o.Path)
+		if strings.HasPrefix(name, "libcudnn.so.") {
+			cudnn = path.Dir(o.Real)
+		}
+		if m := cudnnPart.FindStringSubmatch(name); m != nil && path.Dir(o.Real) != cudnn {
+			taken := Taken{Name: name, Path: o.Real, Reason: o.Reason.String()}
+			taken.Version, taken.CUDA = takenVersion(h, "cudnn", o.Real, s)
+			b.Taken = append(b.Taken, taken)
+		}
 		if m := cudaLibrary.FindStringSubmatch(name); m != nil {
 			taken := Taken{Name: name, Path: o.Real, Reason: o.Reason.String()}
 			taken.Version, taken.CUDA = takenVersion(h, m[1], o.Real, s)
@@ -186,7 +205,8 @@ func (b *Build) tensorflowLoads(h *Host, s *site) error {
 			return err
 		}
 	}
-	b.take(h, p, s)
 	b.Missing = b.absent(h, p, s)
-	return nil
+	err = b.shadows(p, s)
+	b.take(h, p, s)
+	return err
 }

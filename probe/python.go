@@ -98,6 +98,7 @@ func candidates(h *Host, opt Options) []candidate {
 		c.active = true
 		list = append(list, c)
 	}
+	list = append(list, runningPythons(h)...)
 	for _, root := range knownRoots(h) {
 		list = append(list, candidate{root: root})
 	}
@@ -184,8 +185,7 @@ func knownRoots(h *Host) []string {
 	for _, pattern := range bases {
 		for _, base := range h.Glob(pattern) {
 			roots = append(roots, withInner(base)...)
-			roots = append(roots, h.GlobIn(base, ".pyenv/versions/*")...)
-			roots = append(roots, h.GlobIn(base, ".conda/envs/*")...)
+			roots = append(roots, storedIn(h, base)...)
 			roots = append(roots, base+"/.local")
 			for _, child := range subdirs(h, base) {
 				roots = append(roots, withInner(child)...)

@@ -1,0 +1,125 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// stubLibrary: the loader takes a toolkit's link-time stub for the driver's libcuda.
+func stubLibrary(m *machine) []*result {
+	taken := m.f.Driver.Taken
+	if taken.Path == "" {
+		return nil
+	}
+	if !m.f.Driver.Stub {
+		return holds("libcuda.so.1")
+	}
+	return found(Finding{Severity: Error, Subject: "libcuda.so.1", Need: "the driver's own libcuda.so.1",
+		Message:  fmt.Sprintf("%s is a stub, made to link against and not to run: CUDA will not start (error 34)", taken.Path),
+		Evidence: []Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
+		Do:       []string{"remove " + taken.Path + " or take its directory out of the loader's way (it is taken by " + taken.Reason + "), then run ldconfig; a stub belongs into LIBRARY_PATH, for the linker"},
+		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
+}
+
+// libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it. NCCL's
+// functions are nccl-shadowed's.
+func libraryShadowed(m *machine, b *build) []*result {
+	if b.accelerator != "cuda" || !b.Compared {
+		return nil
+	}
+	lacks := slices.DeleteFunc(slices.Clone(b.Unresolved), func(u probe.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })
+	if len(lacks) == 0 {
+		return holds(b.subject)
+	}
+	u := lacks[0]
+	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
+		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason, lacked(u), path.Base(u.By)),
+		Source:  []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"}}
+	f.Evidence = b.evidence()
+	for _, u := range lacks {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "missing in " + u.Library, Value: lacked(u), From: u.Path + ", needed by " + u.By})
+	}
+	f.Pins, f.Do = b.unshadow(u)
+	return found(f)
+}
+
+// lacked names what is missing: a symbol with its version, or a version as a whole.
+func lacked(u probe.Unresolved) string {
+	switch {
+	case u.Symbol == "":
+		return "the version " + u.Version
+	case u.Version == "":
+		return u.Symbol
+	}
+	return u.Symbol + " of version " + u.Version
+}
+
+// unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's absence.
+func (b *build) unshadow(u probe.Unresolved) ([]Pin, []string) {
+	site := path.Dir(b.Path)
+	if rest, inside := strings.CutPrefix(u.Path, site+"/nvidia/"); inside {
+		component, _, _ := strings.Cut(rest, "/")
+		wheel := fmt.Sprintf("nvidia-%s-cu%d", strings.ReplaceAll(component, "_", "-"), b.cuda.Major())
+		if pin := b.Requires[wheel]; pin != "" {
+			return packagePin(wheel, pin), nil
+		}
+	}
+	return nil, []string{"take " + u.Path + " out of " + outOf(u.Reason)}
+}
+
+// outOf is what a file has to be taken out of, by the reason why it is taken.
+func outOf(reason string) string {
+	if reason == "LD_LIBRARY_PATH" || reason == "LD_PRELOAD" {
+		return reason + ", where the program is started"
+	}
+	return "the loader's way: it is taken by " + reason
+}
+
+// ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put
+// there on purpose, is not worth a note.
+func ncclShadowed(m *machine, b *build) []*result {
+	lib, _ := b.takes("nccl")
+	if !b.shadowed(lib) {
+		return nil
+	}
+	results := m.judgeNCCL(b, lib)
+	if len(results) == 1 && results[0].finding != nil && results[0].finding.Severity == Note && onPurpose(lib.from) {
+		return holds(b.subject)
+	}
+	return results
+}
+
+// mixedCuDNN finds a part of cuDNN that is taken from another release than cuDNN itself, which refuses it.
+func (b *build) mixedCuDNN(have Version, f *Finding) bool {
+	for _, part := range b.Taken {
+		v := version(part.Version)
+		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() || v.sameShort(have) {
+			continue
+		}
+		f.Severity, f.Need = Error, "all parts of one cuDNN"
+		f.Message = fmt.Sprintf("cuDNN %s is taken, and %s of %s: cuDNN refuses parts of another release", have, part.Name, v)
+		f.Evidence = append(f.Evidence, Evidence{Fact: part.Name, Value: part.Version, From: part.Path + ", taken by " + part.Reason})
+		f.Do = []string{"take " + path.Dir(part.Path) + " out of " + outOf(part.Reason)}
+		return true
+	}
+	return false
+}
+
+// sameShort compares the first two parts, and the third where both have one.
+func (v Version) sameShort(w Version) bool {
+	return v.short() == w.short() && (v.count < 3 || w.count < 3 || v.parts[2] == w.parts[2])
+}
+
+// shadowed says that a library lies outside the directory where the build is installed.
+func (b *build) shadowed(l library) bool {
+	return l.reason != "" && !strings.HasPrefix(l.from, path.Dir(b.Path)+"/")
+}
+
+// onPurpose tells the places where AWS and NGC images keep an NCCL that is meant to stand before the wheels'.
+func onPurpose(file string) bool {
+	return slices.ContainsFunc([]string{"/opt/amazon/", "/opt/nccl", "/opt/aws-ofi-nccl", "/usr/local/nccl"}, func(dir string) bool { return strings.HasPrefix(file, dir) })
+}

@@ -1,0 +1,199 @@
+package probe
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+)
+
+// Unresolved is a symbol that a mapped library needs of a CUDA library, and that the file taken for that one lacks.
+type Unresolved struct {
+	Symbol  string `json:"symbol"`  // "__nvJitLinkComplete_12_4"; empty where a whole version is missing
+	Version string `json:"version"` // symbol version, "libnvJitLink.so.12"; empty where there are none
+	By      string `json:"by"`      // the library that needs it
+	Library string `json:"library"` // name that it is needed by, "libnvJitLink.so.12"
+	Path    string `json:"path"`    // the file taken
+	Reason  string `json:"reason"`  // why that file
+}
+
+// maxUnresolved is how many are kept; one is enough for the loader to give up.
+const maxUnresolved = 16
+
+// cudaPrefixes are the CUDA libraries that other libraries take functions of, and how the names of these begin.
+var cudaPrefixes = map[string]*regexp.Regexp{
+	"libcudart": regexp.MustCompile(`^(cuda[A-Z]|__cuda)`), "libcudnn": regexp.MustCompile(`^cudnn`), "libnccl": regexp.MustCompile(`^nccl`),
+	"libcublas": regexp.MustCompile(`^cublas`), "libcublasLt": regexp.MustCompile(`^cublasLt`), "libcufft": regexp.MustCompile(`^cufft`),
+	"libcurand": regexp.MustCompile(`^curand`), "libcusolver": regexp.MustCompile(`^cusolver`), "libcusparse": regexp.MustCompile(`^cusparse`),
+	"libnvrtc": regexp.MustCompile(`^nvrtc`), "libnvJitLink": regexp.MustCompile(`^(__)?nvJitLink`), "libcusparseLt": regexp.MustCompile(`^cusparseLt`),
+	"libcupti": regexp.MustCompile(`^cupti`), "libcufile": regexp.MustCompile(`^cuFile`), "libnvshmem_host": regexp.MustCompile(`^nvshmem`),
+}
+
+// cudaStem is "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.
+func cudaStem(name string) string {
+	stem, _, _ := strings.Cut(path.Base(name), ".so")
+	if strings.HasPrefix(stem, "libcudnn_") {
+		stem = "libcudnn"
+	}
+	if cudaPrefixes[stem] == nil {
+		return ""
+	}
+	return stem
+}
+
+// knownDlopens are the libraries that CUDA libraries open by name, with the major of their own.
+var knownDlopens = map[string][]string{
+	"libcudnn.so.9": {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9", "libcudnn_adv.so.9", "libcudnn_heuristic.so.9",
+		"libcudnn_engines_precompiled.so.9", "libcudnn_engines_runtime_compiled.so.9"},
+	"libcudnn.so.8": {"libcudnn_ops_infer.so.8", "libcudnn_ops_train.so.8", "libcudnn_cnn_infer.so.8", "libcudnn_cnn_train.so.8",
+		"libcudnn_adv_infer.so.8", "libcudnn_adv_train.so.8"},
+	"libcufft.so.11": {"libnvJitLink.so.12"},
+	"libcufft.so.12": {"libnvJitLink.so.13"},
+	"libnccl.so.2":   {"libnccl-net.so"},
+}
+
+func dlopens(o *ldso.Object) []string { return knownDlopens[path.Base(o.Path)] }
+
+// torch/__init__.py opens some of the wheels' libraries by their paths, before the rest could take others (its issues
+// 138460 and 145580): that of 2.8.0 in calls, that of 2.14.1 all that a list names.
+//
+//	_preload_cuda_deps("nvjitlink", "libnvJitLink.so.*[0-9]")
+//	("cublas", "libcublasLt.so.*[0-9]"),
+var (
+	preloadCall = regexp.MustCompile(`_preload_cuda_\w+\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
+	preloadItem = regexp.MustCompile(`\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
+	preloadAll  = regexp.MustCompile(`_preload_cuda_deps\((required=False)?\)`)
+)
+
+// parsePreloads reads the directories and names out of torch/__init__.py.
+func parsePreloads(data []byte) [][2]string {
+	pattern := preloadCall
+	if preloadAll.Match(data) {
+		pattern = preloadItem
+	}
+	var list [][2]string
+	for _, m := range pattern.FindAllSubmatch(data, -1) {
+		list = append(list, [2]string{string(m[1]), string(m[2])})
+	}
+	return list
+}
+
+// torchPreloads opens what torch itself opens from the wheels once its cudart is one of them.
+func (b *Build) torchPreloads(h *Host, p *ldso.Process, s *site) error {
+	ofWheel := func(o *ldso.Object) bool {
+		return cudaStem(o.Path) == "libcudart" && strings.HasPrefix(o.Real, s.dir+"/nvidia/")
+	}
+	if !slices.ContainsFunc(p.Objects, ofWheel) {
+		return nil
+	}
+	data, err := h.ReadFile(b.Path + "/__init__.py")
+	if err != nil {
+		return err
+	}
+	major, _, _ := strings.Cut(b.CUDA, ".")
+	for _, lib := range parsePreloads(data) {
+		names := h.Glob(s.dir + "/nvidia/" + lib[0] + "/lib/" + lib[1] + "*[0-9]")
+		names = append(names, h.Glob(s.dir+"/nvidia/cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
+		if len(names) == 0 {
+			continue
+		}
+		if _, err := p.Open(names[0], nil, ldso.Local); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shadows looks whether CUDA libraries that are not the build's own serve those that need them. It costs nothing where
+// every one is of the wheels that the build pins.
+func (b *Build) shadows(p *ldso.Process, s *site) error {
+	if err := p.OpenKnown(dlopens); err != nil {
+		return err
+	}
+	foreign := b.foreign(p, s)
+	if len(foreign) == 0 {
+		return nil
+	}
+	b.Compared = true
+	for _, o := range p.Objects {
+		if !slices.ContainsFunc(o.ELF.Needed, func(name string) bool { return foreign[name] != nil }) {
+			continue
+		}
+		if err := b.unresolved(p, o, foreign); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreign are the CUDA libraries, by soname, that lie outside the build's packages, or in a wheel of another version
+// than the build pins. Where the build has no wheels of CUDA there is nothing that they could stand before.
+func (b *Build) foreign(p *ldso.Process, s *site) map[string]*ldso.Object {
+	wheels := slices.ContainsFunc(s.dists, func(d Package) bool { return strings.HasPrefix(d.Name, "nvidia-") })
+	if !wheels || s.conda != "" {
+		return nil
+	}
+	list := map[string]*ldso.Object{}
+	for _, o := range p.Objects {
+		if cudaStem(o.Path) != "" && (!strings.HasPrefix(o.Real, s.dir+"/") || b.otherThanPinned(o.Real, s)) {
+			list[o.ELF.Soname] = o
+		}
+	}
+	return list
+}
+
+// otherThanPinned says that a library is of a wheel whose version is not the one that the build's metadata pins.
+func (b *Build) otherThanPinned(real string, s *site) bool {
+	rest, ok := strings.CutPrefix(real, s.dir+"/nvidia/")
+	if !ok {
+		return false
+	}
+	component, _, _ := strings.Cut(rest, "/")
+	for _, wheel := range s.twins(strings.ReplaceAll(component, "_", "-")) {
+		if pin := b.Requires[wheel.Name]; pin != "" && (pin != wheel.Version || wheel.Overwritten) {
+			return true
+		}
+	}
+	return false
+}
+
+// unresolved notes what one library misses of the foreign ones.
+func (b *Build) unresolved(p *ldso.Process, o *ldso.Object, foreign map[string]*ldso.Object) error {
+	versions, err := p.MissingVersions(o)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions {
+		if foreign[v.Library.ELF.Soname] == v.Library {
+			b.addUnresolved(ldso.Symbol{Version: v.Version}, o, v.Library)
+		}
+	}
+	symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return provider(sym, o, foreign) != nil })
+	for _, sym := range symbols {
+		b.addUnresolved(sym, o, provider(sym, o, foreign))
+	}
+	return err
+}
+
+// provider is the foreign library that an object takes a symbol of: the one that it names, else, without symbol
+// versions, the one whose functions begin so.
+func provider(sym ldso.Symbol, o *ldso.Object, foreign map[string]*ldso.Object) *ldso.Object {
+	if sym.Library != "" {
+		return foreign[sym.Library]
+	}
+	for _, name := range o.ELF.Needed {
+		if lib := foreign[name]; lib != nil && cudaPrefixes[cudaStem(lib.Path)].MatchString(sym.Name) {
+			return lib
+		}
+	}
+	return nil
+}
+
+func (b *Build) addUnresolved(sym ldso.Symbol, by, lib *ldso.Object) {
+	if len(b.Unresolved) < maxUnresolved {
+		b.Unresolved = append(b.Unresolved, Unresolved{Symbol: sym.Name, Version: sym.Version, By: by.Path,
+			Library: lib.ELF.Soname, Path: lib.Real, Reason: lib.Reason.String()})
+	}
+}

@@ -1,0 +1,174 @@
+package probe
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sharedLibrary is one library to compile into a tree.
+type testLibrary struct {
+	name, source string
+	needs        []string // names in the tree to link with
+	flags        []string
+}
+
+func compile(t *testing.T, root string, libs ...testLibrary) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc")
+	}
+	for _, lib := range libs {
+		file := filepath.Join(root, lib.name)
+		source := filepath.Join(t.TempDir(), "lib.c")
+		write(t, source, lib.source)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{"-shared", "-fPIC", "-nostdlib", "-Wl,-soname," + filepath.Base(file), "-o", file, source}, lib.flags...)
+		for _, name := range lib.needs {
+			args = append(args, filepath.Join(root, name))
+		}
+		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+			t.Fatalf("gcc: %v\n%s", err, out)
+		}
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	testSite = "opt/venv/lib/python3.12/site-packages/"
+	oldJit   = "usr/local/cuda-12.1/lib64/libnvJitLink.so.12"
+	goodJit  = "usr/local/cuda-12.9/lib64/libnvJitLink.so.12"
+	preload  = `        _preload_cuda_deps("nvjitlink", "libnvJitLink.so.*[0-9]")` + "\n"
+)
+
+// torchTree is a site with a torch as its wheels are laid out: torch's own libraries have a DT_RPATH to the wheels of
+// CUDA, and these a DT_RUNPATH to one another, which LD_LIBRARY_PATH comes before.
+func torchTree(t *testing.T) string {
+	root := t.TempDir()
+	versions := filepath.Join(t.TempDir(), "versions")
+	write(t, versions, "libnvJitLink.so.12 { global: *; };\n")
+	versioned := []string{"-Wl,--version-script=" + versions}
+	rpath := []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../../nvidia/cusparse/lib", "-Wl,--allow-shlib-undefined"}
+	const create = "int __nvJitLinkCreate_12_8(void) { return 1; }\n"
+	compile(t, root,
+		testLibrary{testSite + "nvidia/nvjitlink/lib/libnvJitLink.so.12", create, nil, versioned},
+		testLibrary{oldJit, "int __nvJitLinkCreate_12_1(void) { return 1; }\n", nil, versioned},
+		testLibrary{goodJit, create, nil, versioned},
+		testLibrary{testSite + "nvidia/cuda_runtime/lib/libcudart.so.12", "int cudaMalloc(void) { return 0; }\n", nil, nil},
+		testLibrary{testSite + "nvidia/cusparse/lib/libcusparse.so.12", "int __nvJitLinkCreate_12_8(void); int cusparseCreate(void) { return __nvJitLinkCreate_12_8(); }\n",
+			[]string{testSite + "nvidia/nvjitlink/lib/libnvJitLink.so.12"}, []string{"-Wl,--enable-new-dtags,-rpath,$ORIGIN/../../nvjitlink/lib"}},
+		testLibrary{testSite + "torch/lib/libtorch_global_deps.so", "int cudaMalloc(void); int deps(void) { return cudaMalloc(); }\n",
+			[]string{testSite + "nvidia/cuda_runtime/lib/libcudart.so.12"}, rpath},
+		testLibrary{testSite + "torch/lib/libtorch_cuda.so", "int cusparseCreate(void); int torch(void) { return cusparseCreate(); }\n",
+			[]string{testSite + "nvidia/cusparse/lib/libcusparse.so.12"}, rpath})
+	write(t, filepath.Join(root, testSite+"torch/__init__.py"), preload)
+	write(t, filepath.Join(root, testSite+"torch/version.py"), "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n")
+	write(t, filepath.Join(root, testSite+"torch-2.8.0+cu128.dist-info/METADATA"), "Name: torch\nVersion: 2.8.0+cu128\nRequires-Dist: nvidia-nvjitlink-cu12==12.8.93\n")
+	write(t, filepath.Join(root, testSite+"nvidia_nvjitlink_cu12-12.8.93.dist-info/METADATA"), "Name: nvidia-nvjitlink-cu12\nVersion: 12.8.93\n")
+	write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	return root
+}
+
+// TestShadows takes nvJitLink from elsewhere than torch's own wheels: by LD_LIBRARY_PATH, which torch's own preloading
+// comes before, and by LD_PRELOAD, which it does not. The real loader was asked the same of torch 2.8.0 and nvJitLink
+// 12.1: it fails with "undefined symbol: __nvJitLinkCreate_12_8" when that one is preloaded, and not by LD_LIBRARY_PATH.
+func TestShadows(t *testing.T) {
+	root := torchTree(t)
+	missing := func(reason string) []Unresolved {
+		return []Unresolved{{Symbol: "__nvJitLinkCreate_12_8", Version: "libnvJitLink.so.12", By: "/" + testSite + "torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12",
+			Library: "libnvJitLink.so.12", Path: "/" + oldJit, Reason: reason}}
+	}
+	old, good := "/"+filepath.Dir(oldJit), "/"+filepath.Dir(goodJit)
+	for _, c := range []struct {
+		name, libraryPath, preload, init string
+		compared                         bool
+		unresolved                       []Unresolved
+	}{
+		{"own", "", "", "", false, nil},
+		{"library-path", old, "", "", true, missing("LD_LIBRARY_PATH")},
+		{"library-path-serves", good, "", "", true, nil},
+		{"library-path-after-torch", old, "", preload, false, nil},
+		{"preload", "", "/" + oldJit, preload, true, missing("LD_PRELOAD")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			write(t, filepath.Join(root, testSite+"torch/__init__.py"), c.init)
+			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": c.libraryPath, "LD_PRELOAD": c.preload}}
+			apply, err := readEnvironments(h, Options{Envs: []string{"/opt/venv"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f Facts
+			apply(&f)
+			b := f.Environments[0].Builds[0]
+			if b.Compared != c.compared {
+				t.Errorf("compared is %v, want %v", b.Compared, c.compared)
+			}
+			if diff := cmp.Diff(c.unresolved, b.Unresolved); diff != "" {
+				t.Errorf("unresolved symbols (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParsePreloads(t *testing.T) {
+	const list = `    cuda_libs: list[tuple[str, str]] = [
+        ("cublas", "libcublasLt.so.*[0-9]"),
+        ("cuda_nvrtc", "libnvrtc-builtins.so.*[0-9]"),
+    ]
+`
+	for _, c := range []struct {
+		name, text string
+		want       [][2]string
+	}{
+		{"none", `import os`, nil},
+		{"calls", preload, [][2]string{{"nvjitlink", "libnvJitLink.so."}}},
+		{"list-after-an-error-alone", list + "_preload_cuda_deps(err)\n", nil},
+		{"list", list + "_preload_cuda_deps(required=False)\n", [][2]string{{"cublas", "libcublasLt.so."}, {"cuda_nvrtc", "libnvrtc-builtins.so."}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, parsePreloads([]byte(c.text))); diff != "" {
+				t.Errorf("preloads (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestStub tells a toolkit's stub from a driver's library, by its directory, its size and its name.
+func TestStub(t *testing.T) {
+	root := t.TempDir()
+	compiled(t, root, "usr/local/cuda/lib64/stubs/libcuda.so", "libcuda.so.1", "")
+	link(t, root, "libcuda.so", "usr/local/cuda/lib64/stubs/libcuda.so.1")
+	compiled(t, root, "usr/lib64/libcuda.so.1", "libcuda.so.1", "")
+	compiled(t, root, "opt/driver/libcuda.so.550.90.07", "libcuda.so.1", "")
+	link(t, root, "libcuda.so.550.90.07", "opt/driver/libcuda.so.1")
+	compiled(t, root, "usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", "")
+	for dir, stub := range map[string]bool{"/usr/local/cuda/lib64/stubs": true, "": true, "/opt/driver": false, "/usr/lib/wsl/lib": false} {
+		t.Run(strings.ReplaceAll(dir, "/", "_"), func(t *testing.T) {
+			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": dir}}
+			apply, err := readDriverLibraries(h, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f Facts
+			apply(&f)
+			if f.Driver.Stub != stub || f.Driver.Taken.Path == "" {
+				t.Errorf("stub is %v of %+v, want %v", f.Driver.Stub, f.Driver.Taken, stub)
+			}
+		})
+	}
+}
