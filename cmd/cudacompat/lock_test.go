@@ -17,7 +17,7 @@ func TestCheckFiles(t *testing.T) {
 	}{
 		{"from-cu130", cu130 + "torch==2.9.0\n", 1, "FAIL driver-too-old"},
 		{"from-cu126", cu126 + "torch==2.9.0\n", 0, "OK "},
-		{"from-the-installers-index", "torch==2.9.0\n", 0, "OK "},              // cu128
+		{"from-the-installers-index", "torch==2.9.0\n", 0, "OK "},                        // cu128
 		{"newer-from-the-installers-index", "torch==2.11.0\n", 1, "FAIL driver-too-old"}, // cu130
 		{"unpinned", "torch>=2.5\n", 3, "UNKNOWN"},
 		{"unpinned-from-cu130", cu130 + "torch>=2.5\n", 1, "FAIL driver-too-old"},
