@@ -11,16 +11,19 @@ import (
 // Advisory is one combination that is known to be bad.
 type Advisory struct {
 	ID       string    `csv:"id"`
-	Severity Severity  `csv:"severity"`
+	Severity level     `csv:"severity"`
 	When     condition `csv:"when"`
 	Message  string    `csv:"message"` // one sentence: what goes wrong
 	Fix      string    `csv:"fix"`     // what to do
 	origin
 }
 
-// UnmarshalText reads a table's cell.
-func (s *Severity) UnmarshalText(text []byte) error {
-	if *s = Severity(text); !slices.Contains([]Severity{Error, Warning, Note}, *s) {
+// level is a severity as a table's cell.
+type level Severity
+
+// UnmarshalText reads the cell.
+func (l *level) UnmarshalText(text []byte) error {
+	if *l = level(text); !slices.Contains([]Severity{Error, Warning, Note}, Severity(*l)) {
 		return fmt.Errorf("%q is no severity: error, warning or note", text)
 	}
 	return nil
@@ -169,7 +172,7 @@ func knownBad(m *machine, b *build) []*result {
 	for _, a := range must(m.t.advisories()) {
 		switch t, what := a.When.holds(m, b); t {
 		case yes:
-			f := Finding{Severity: a.Severity, Subject: b.subject, Message: a.Message, Need: "not: " + a.When.text, Do: []string{a.Fix}, Source: a.Source,
+			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.text, Do: []string{a.Fix}, Source: a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
 			for _, c := range a.When.clauses {
 				if values, ok := c.values(m, b); ok && len(values) > 0 && !slices.Contains(Frameworks(), c.name) {
