@@ -38,7 +38,7 @@ lint:
 	go mod tidy -diff
 
 golden:
-	go test $(LAZY) ./report ./matrix ./cmd/... -update
+	go test $(LAZY) ./probe ./report ./matrix ./cmd/... -update
 
 FUZZTIME ?= 3s
 

@@ -115,7 +115,7 @@ func orEmpty[T any](list []T) []T {
 
 // breaking are the machine's own errors under which no CUDA program runs.
 var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "driver-too-old-for-gpu",
-	"stub-library", "forward-compat-unsupported", "forward-compat-not-applicable"}
+	"stub-library", "open-module-required", "open-module-unsupported", "forward-compat-unsupported", "forward-compat-not-applicable"}
 
 // deciding are the rules whose missing fact leaves a build's answer unknown.
 var deciding = []string{"driver-too-old", "gpu-arch-missing"}

@@ -18,7 +18,9 @@ func ExampleCheck() {
 	verdict := matrix.Check(matrix.Embedded(), facts, nil, matrix.Policy{})
 	fmt.Println(verdict.Outcome)
 	for _, f := range verdict.Findings {
-		fmt.Println(f.Rule, "needs", f.Need, "or", f.Pins[0].Package, f.Pins[0].Version)
+		if f.Severity == matrix.Error {
+			fmt.Println(f.Rule, "needs", f.Need, "or", f.Pins[0].Package, f.Pins[0].Version)
+		}
 	}
 	// Output:
 	// incompatible

@@ -76,13 +76,13 @@ func inRange(f Filter) (func(cell string) bool, error) {
 			return isoDate.MatchString(cell) && ordered(strings.Compare(cell, f.Value), f.Op)
 		}, nil
 	}
-	if _, err := allows(f.Op+f.Value, Version{}); err != nil {
+	allowed, err := parseRange(f.Op + f.Value)
+	if err != nil {
 		return nil, fmt.Errorf("%s%s is no range of versions such as >=12.4,<13", f.Op, f.Value)
 	}
 	return func(cell string) bool {
 		v, err := ParseVersion(cell)
-		ok, _ := allows(f.Op+f.Value, v)
-		return err == nil && ok && !isoDate.MatchString(cell)
+		return err == nil && !isoDate.MatchString(cell) && allowed.has(v)
 	}, nil
 }
 

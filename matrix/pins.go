@@ -23,8 +23,10 @@ func (m *machine) pins(b *build) (pins []Pin, do []string) {
 
 // frameworkPins picks what to install instead: of the same release the variants that run here, those nearest to the
 // driver's own CUDA first; else the one of the nearest release.
-func (m *machine) frameworkPins(b *build) []Pin {
-	candidates := m.runnable(b)
+func (m *machine) frameworkPins(b *build) []Pin { return m.pinsAmong(b, m.runnable(b)) }
+
+// pinsAmong picks from some rows.
+func (m *machine) pinsAmong(b *build, candidates []row) []Pin {
 	if len(candidates) == 0 {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (m *machine) reboot() string {
 }
 
 // driverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
-// is not past its end of life at the date of the tables, else the highest.
+// is not past its end of life, else the highest.
 func (m *machine) driverBranch(reaches func(*Branch) bool) *Branch {
 	branches := must(m.t.branches())
 	var last *Branch
@@ -42,7 +42,7 @@ func (m *machine) driverBranch(reaches func(*Branch) bool) *Branch {
 			continue
 		}
 		last = b
-		if b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.t.date() {
+		if b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.today() {
 			return b
 		}
 	}

@@ -205,7 +205,7 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 		f.Message += "; it serves " + m.gpus[served].label
 		f.Do = append(f.Do, "leave the unsupported GPU out with CUDA_VISIBLE_DEVICES, or move it to another machine")
 	}
-	if f.Severity == Error && len(f.Pins) == 0 {
+	if f.Severity == Error && len(f.Pins)+len(f.Do) == 0 {
 		f.Do = append(f.Do, "no driver branch serves all of these GPUs: move the build or the GPU to another machine")
 	}
 	return found(f)

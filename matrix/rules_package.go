@@ -28,6 +28,9 @@ func (b *build) takes(name string) (library, bool) {
 		}
 	}
 	wheel := b.env.Package(l.wheel)
+	if wheel == nil && b.cuda.Major() >= 13 {
+		wheel = b.env.Package("nvidia-" + name) // from CUDA 13 on most of NVIDIA's wheels have no suffix
+	}
 	if wheel == nil || len(b.env.twins(name)) > 1 {
 		return l, false
 	}

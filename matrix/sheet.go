@@ -40,6 +40,7 @@ var sheets = []sheet{
 	sheetOf[Container]("container", 2),
 	sheetOf[Xid]("xid", 1),
 	sheetOf[Extension]("extension", 3),
+	sheetOf[Advisory]("advisory", 1),
 }
 
 func sheetNamed(name string) (sheet, bool) {

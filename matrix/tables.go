@@ -26,6 +26,7 @@ type Tables struct {
 	cudnns      func() ([]CuDNN, error)
 	extensions  func() ([]Extension, error)
 	defaults    func() ([]Default, error)
+	advisories  func() ([]Advisory, error)
 	fsys        fs.FS
 }
 
@@ -186,6 +187,7 @@ func open(fsys fs.FS) *Tables {
 		instances:  once[Instance](fsys, "ec2"),
 		extensions: once[Extension](fsys, "extension"),
 		forward:    once[Forward](fsys, "forward_compat"),
+		advisories: once[Advisory](fsys, "advisory"),
 	}
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)

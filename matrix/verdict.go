@@ -129,6 +129,7 @@ type Target struct {
 type Policy struct {
 	Require []string // "driver", "gpu", "build": absent is an error
 	Waivers []Waiver
+	Today   string // ISO date for which ends of life are judged; empty: the tables' own
 }
 
 // Waiver hides the findings of one rule.

@@ -99,11 +99,23 @@ var fourthPart = regexp.MustCompile(`(\d+\.\d+\.\d+)\.\d+`)
 // leadingZero is what semver does not take either, and drivers have: 525.60.02.
 var leadingZero = regexp.MustCompile(`\b0+(\d)`)
 
-// allows says whether a version fits a semver range, such as ">=9.8,<10.0"; three parts count.
-func allows(constraint string, v Version) (bool, error) {
-	c, err := semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(constraint, "$1"), "$1"))
+// versionRange is a semver range, such as ">=9.8,<10.0"; three parts count.
+type versionRange struct{ constraints *semver.Constraints }
+
+func parseRange(text string) (versionRange, error) {
+	c, err := semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1"))
 	if err != nil {
-		return false, fmt.Errorf("range %q: %w", constraint, err)
+		return versionRange{}, fmt.Errorf("range %q: %w", text, err)
 	}
-	return c.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", "")), nil
+	return versionRange{c}, nil
+}
+
+func (r versionRange) has(v Version) bool {
+	return r.constraints.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
+}
+
+// allows says whether a version fits a range.
+func allows(constraint string, v Version) (bool, error) {
+	r, err := parseRange(constraint)
+	return err == nil && r.has(v), err
 }

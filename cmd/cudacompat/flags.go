@@ -92,7 +92,7 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 
 // policy checks the words and makes what matrix asks for.
 func (f *judgeFlags) policy() (matrix.Policy, error) {
-	var p matrix.Policy
+	p := matrix.Policy{Today: time.Now().Format(time.DateOnly)}
 	if !slices.Contains([]string{"error", "warning", "never"}, f.failOn) {
 		return p, misspelt("severity for --fail-on", f.failOn, []string{"error", "warning", "never"})
 	}

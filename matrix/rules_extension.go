@@ -1,0 +1,174 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// ncclTooOldForGPU: the NCCL that the build takes has neither machine code nor PTX for a GPU. With one GPU it is
+// seldom called.
+func ncclTooOldForGPU(m *machine, b *build) []*result {
+	lib, known := b.takes("nccl")
+	if b.accelerator != "cuda" || !known || len(m.gpus) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(must(m.t.nccls()), func(n NCCL) bool {
+		return n.Release.Compare(lib.version) == 0 && n.CUDA.Major() == b.cuda.Major() && len(n.SASS) > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	n := must(m.t.nccls())[i]
+	for _, g := range m.gpus {
+		if !g.capability.Known() || cover(n.SASS, n.PTX, g.capability) != uncovered {
+			continue
+		}
+		f := Finding{Severity: Error, Subject: b.subject, Need: "an NCCL with code for " + g.capability.sm(), Source: n.Source,
+			Message:  fmt.Sprintf("NCCL %s has no code for %s", n.Release, g.label),
+			Evidence: append(b.evidence(), lib.evidence("NCCL"), Evidence{Fact: "GPU", Value: g.label, From: g.from}, Evidence{Fact: "machine code", Value: strings.Join(n.SASS, " "), From: "nccl.csv"})}
+		if len(m.gpus) == 1 {
+			f.Severity = Note
+		}
+		if other := m.ncclFor(b.cuda); other.Known() {
+			f.Pins = packagePin(lib.wheel, other.String())
+			f.Pins[0].Why = "has code for every GPU here; keeps the driver"
+		} else {
+			f.Pins, f.Do = m.pins(b)
+		}
+		return found(f)
+	}
+	return holds(b.subject)
+}
+
+// ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none.
+func (m *machine) ncclFor(cuda Version) Version {
+	for _, n := range slices.Backward(must(m.t.nccls())) {
+		bad := func(g gpu) bool { return cover(n.SASS, nil, g.capability) != bySASS }
+		if n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0 && !slices.ContainsFunc(m.gpus, bad) {
+			return n.Release
+		}
+	}
+	return Version{}
+}
+
+// extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA.
+func extensionMismatch(m *machine, b *build) []*result {
+	if b.Name != "torch" || !b.official() || !b.release.Final() || !b.release.Number.Known() {
+		return nil
+	}
+	var results []*result
+	for i := range b.env.Packages {
+		p := &b.env.Packages[i]
+		rows := m.extensionRows(p)
+		if len(rows) == 0 {
+			continue
+		}
+		subject := p.Name + " " + p.Version
+		if b.env.Path != "" {
+			subject += " in " + b.env.Path
+		}
+		if f, bad := m.extension(b, p, rows); bad {
+			f.Subject = subject
+			results = append(results, found(f)...)
+		} else {
+			results = append(results, holds(subject)...)
+		}
+	}
+	return results
+}
+
+// extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
+// from source, of which no table can tell.
+func (m *machine) extensionRows(p *probe.Package) []Extension {
+	r, ok := ParseRelease(p.Version)
+	public, _, _ := strings.Cut(p.Version, "+")
+	if !ok || !r.Final() || p.Name == "flash-attn" || p.Name == "onnxruntime-gpu" {
+		return nil // flash-attn is compiled on the spot, for the torch that is there; onnxruntime goes without torch
+	}
+	var rows []Extension
+	for _, e := range must(m.t.extensions()) {
+		if e.Package == p.Name && e.Release == public && (r.Local == "" || e.Variant == r.Local) {
+			rows = append(rows, e)
+		}
+	}
+	return rows
+}
+
+// extension compares what a package was built for with what is there; all rows that may be it must disagree.
+func (m *machine) extension(b *build, p *probe.Package, rows []Extension) (Finding, bool) {
+	f := Finding{Severity: Error, Source: rows[0].Source,
+		Evidence: append(b.evidence(), Evidence{Fact: p.Name, Value: p.Version, From: p.Path})}
+	every := func(bad func(Extension) bool) bool {
+		return !slices.ContainsFunc(rows, func(e Extension) bool { return !bad(e) })
+	}
+	switch {
+	case every(func(e Extension) bool { return otherTorch(e.Torch, b.release.Number) }):
+		want := strings.Join(rows[0].Torch, " or ")
+		f.Need = "torch " + want
+		f.Message = fmt.Sprintf("%s %s is compiled for torch %s; this is %s", p.Name, p.Version, want, b.Version)
+	case b.cuda.Known() && every(func(e Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
+		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
+		f.Message = fmt.Sprintf("%s %s is compiled for CUDA %s; torch %s is of CUDA %s", p.Name, p.Version, strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.short())
+	case p.Name == "bitsandbytes" && version(p.Version).Less(version("0.50")) && b.cuda.count > 1 && every(func(e Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.short()) }):
+		f.Severity = Warning
+		f.Need = "a library for CUDA " + b.cuda.short()
+		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; it falls back within the major from 0.50 on", p.Name, p.Version, b.cuda.short())
+		f.Do = []string{"pip install --upgrade bitsandbytes, or name a library that it has, such as BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")}
+		return f, true
+	default:
+		return f, false
+	}
+	f.Do = m.extensionSteps(p, b)
+	return f, true
+}
+
+// otherTorch says that a list of exact releases has none of the torch's minor version. A list with a range in it, or
+// an empty one, says nothing.
+func otherTorch(list []string, torch Version) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
+		v := version(strings.TrimPrefix(text, "=="))
+		return !v.Known() || v.short() == torch.short()
+	})
+}
+
+// otherFamily says that none of a list of CUDA releases is of the family.
+func otherFamily(list []string, cuda Version) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return version(text).Major() == cuda.Major() })
+}
+
+// extensionSteps names the newest release of the package that goes with this torch, and what else helps.
+func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
+	for _, e := range slices.Backward(must(m.t.extensions())) {
+		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
+			return version(strings.TrimPrefix(text, "==")).short() == b.release.Number.short()
+		})
+		if e.Package == p.Name && exact && !otherFamily(e.CUDA, b.cuda) {
+			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which goes with torch " + b.release.Number.short()}
+		}
+	}
+	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.short() + ", or the torch that it was made for"}
+}
+
+// numpyABI: compiled code of before NumPy 2 does not load with it.
+func numpyABI(_ *machine, b *build) []*result {
+	p := b.env.Package("numpy")
+	last := map[string]string{"tensorflow": "2.17", "torch": "2.2"}[b.Name]
+	if p == nil || last == "" || !b.release.Number.Known() || !b.official() {
+		return nil
+	}
+	if version(p.Version).Major() < 2 || version(last).lessShort(b.release.Number) {
+		return holds(b.subject)
+	}
+	f := Finding{Severity: Warning, Subject: b.subject, Need: "numpy < 2", Source: []string{"https://numpy.org/devdocs/numpy_2_0_migration_guide.html"},
+		Message:  fmt.Sprintf("%s %s was compiled before NumPy 2; numpy %s is installed", b.Name, b.Version, p.Version),
+		Evidence: append(b.evidence(), Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
+		Pins: []Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",
+			Commands: map[string]string{"pip": `pip install "numpy<2"`, "uv": `uv pip install "numpy<2"`}}}}
+	if b.Name == "tensorflow" {
+		f.Severity = Error
+	}
+	return found(f)
+}

@@ -1,0 +1,94 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// today is the day for which the machine is judged: the caller's, else that of the tables.
+func (m *machine) today() string { return cmpOr(m.policy.Today, m.t.date()) }
+
+// driverEOL: the driver's branch gets no more updates. On a tree at rest, from which machines will be started, that is
+// worth a warning, but not where the distribution keeps the branch alive, or for vGPU's own drivers.
+func driverEOL(m *machine) []*result {
+	if !m.driver.version.Known() || m.windowsNumbers() || m.f.System.Jetson {
+		return nil
+	}
+	branch := m.branchRow(m.driver.version)
+	switch {
+	case branch == nil || branch.EndOfLife == "":
+		return unknown("driver", fmt.Sprintf("when driver branch %d ends", m.driver.version.Major()))
+	case m.today()[:min(len(branch.EndOfLife), len(m.today()))] <= branch.EndOfLife:
+		return holds("driver")
+	}
+	f := Finding{Severity: Note, Subject: "driver", Need: "a driver branch that is maintained", Source: branch.Source,
+		Message:  fmt.Sprintf("driver branch %s ended in %s: it gets no more fixes", branch.Branch, branch.EndOfLife),
+		Evidence: []Evidence{m.evidenceDriver(), {Fact: "end of life", Value: branch.EndOfLife, From: "driver_branch.csv"}}}
+	switch s := m.f.System; {
+	case m.instance != nil && m.instance.GRID == "yes":
+		f.Message += "; a vGPU driver has its own dates"
+	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
+		f.Message += ", unless the distribution keeps its package alive"
+	case s.Rest:
+		f.Severity = Warning
+	}
+	f.Pins = m.laterBranch(branch)
+	return found(f)
+}
+
+// laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
+func (m *machine) laterBranch(old *Branch) []Pin {
+	for _, b := range must(m.t.branches()) {
+		if atoi(b.Branch) > atoi(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() && m.branchFits(&b) {
+			return []Pin{{Package: "driver", Version: b.Newest.String(), Why: "maintained until " + b.EndOfLife + "; needs a reboot", Commands: m.driverCommands(b)}}
+		}
+	}
+	return nil
+}
+
+func (m *machine) branchRow(driver Version) *Branch {
+	branches := must(m.t.branches())
+	i := slices.IndexFunc(branches, func(b Branch) bool { return atoi(b.Branch) == driver.Major() })
+	if i < 0 {
+		return nil
+	}
+	return &branches[i]
+}
+
+// staleAfter is how old the tables may be before releases that they lack are put down to their age.
+const staleAfter = 6 // months
+
+// matrixOutdated: the tables are old, and the machine shows releases that are newer than theirs.
+func matrixOutdated(m *machine) []*result {
+	checked, err := time.Parse(time.DateOnly, m.t.date())
+	now, err2 := time.Parse(time.DateOnly, m.today())
+	if err != nil || err2 != nil || !now.After(checked.AddDate(0, staleAfter, 0)) {
+		return nil
+	}
+	newer := m.newerThanTables()
+	if len(newer) == 0 {
+		return holds("matrix")
+	}
+	return found(Finding{Severity: Warning, Subject: "matrix", Need: "tables that know " + joinAnd(newer), Source: []string{},
+		Message:  fmt.Sprintf("the tables are of %s and do not know %s: what is said of it may be incomplete", m.t.date(), joinAnd(newer)),
+		Evidence: []Evidence{{Fact: "tables", Value: m.t.date(), From: "driver_branch.csv"}, {Fact: "today", Value: m.today(), From: "clock"}},
+		Do:       []string{"take a newer cudacompat, or give newer tables with --matrix"}})
+}
+
+// newerThanTables are the releases on this machine that come after the newest of their table.
+func (m *machine) newerThanTables() []string {
+	var list []string
+	branches := must(m.t.branches())
+	if last := branches[len(branches)-1]; m.driver.version.Major() > atoi(last.Branch) {
+		list = append(list, m.driverWords())
+	}
+	for _, b := range m.builds {
+		releases := m.releases(b.Name)
+		if len(releases) > 0 && b.official() && b.release.Final() && releases[len(releases)-1].Less(b.release.Number) {
+			list = append(list, b.Name+" "+b.Version)
+		}
+	}
+	return list
+}

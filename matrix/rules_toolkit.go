@@ -1,0 +1,132 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+var toolkitName = regexp.MustCompile(`^cuda-(\d+\.\d+)$`)
+
+// toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, else /usr/local/cuda. asked
+// says that a variable names it. Nil when none would be found.
+func (m *machine) toolkit() (picked *probe.Toolkit, asked bool) {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if dir := strings.TrimRight(m.f.Variables[name], "/"); dir != "" {
+			return m.toolkitAt(dir, name), true
+		}
+	}
+	return m.toolkitAt("/usr/local/cuda", ""), false
+}
+
+// toolkitAt is the toolkit of a directory, by its name where the probe has it under another one.
+func (m *machine) toolkitAt(dir, from string) *probe.Toolkit {
+	for i := range m.f.Toolkits {
+		if m.f.Toolkits[i].Path == dir {
+			return &m.f.Toolkits[i]
+		}
+	}
+	if v := toolkitName.FindStringSubmatch(path.Base(dir)); v != nil && from != "" {
+		return &probe.Toolkit{Version: v[1], Path: dir, From: from}
+	}
+	return nil
+}
+
+// otherToolkit says that another installed toolkit would do.
+func (m *machine) otherToolkit(does func(Version) bool) bool {
+	return slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return does(version(t.Version)) })
+}
+
+// building says that extensions are to be built here.
+func (m *machine) building() bool { return slices.Contains(m.policy.Require, "build") }
+
+// toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA.
+func toolkitFramework(m *machine, b *build) []*result {
+	picked, asked := m.toolkit()
+	if b.Name != "torch" || b.accelerator != "cuda" || !b.cuda.Known() || picked == nil {
+		return nil
+	}
+	have := version(picked.Version)
+	switch {
+	case have.Major() == b.cuda.Major():
+		return holds(b.subject)
+	case m.otherToolkit(func(v Version) bool { return v.Major() == b.cuda.Major() }) && !asked:
+		return nil
+	}
+	f := Finding{Severity: Note, Subject: b.subject, Need: fmt.Sprintf("a CUDA %d toolkit", b.cuda.Major()),
+		Message:  fmt.Sprintf("extensions would be built with the CUDA %s toolkit, torch is of CUDA %s: running is not affected, building fails", have, b.cuda.short()),
+		Evidence: append(b.evidence(), Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
+		Source:   []string{"https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py"},
+		Do:       []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.cuda.short())}}
+	if asked || m.building() {
+		f.Severity = Warning
+	}
+	return found(f)
+}
+
+// toolkitTooOldForGPU: the toolkit knows no such GPU, so nothing built with it has machine code for it.
+func toolkitTooOldForGPU(m *machine) []*result {
+	picked, _ := m.toolkit()
+	if picked == nil || len(m.gpus) == 0 {
+		return nil
+	}
+	have := version(picked.Version)
+	old := func(g gpu, v Version) bool {
+		return g.chip != nil && g.chip.FirstCUDA.Known() && v.lessShort(g.chip.FirstCUDA)
+	}
+	i := slices.IndexFunc(m.gpus, func(g gpu) bool { return old(g, have) })
+	switch {
+	case i < 0:
+		return holds("toolkit")
+	case m.otherToolkit(func(v Version) bool { return !old(m.gpus[i], v) }):
+		return nil
+	}
+	g := m.gpus[i]
+	f := Finding{Severity: Note, Subject: "toolkit", Need: "CUDA >= " + g.chip.FirstCUDA.short() + " to build", Source: g.chip.Source,
+		Message:  fmt.Sprintf("the CUDA %s toolkit compiles no code for %s: running is not affected", have, g.label),
+		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path}, {Fact: "GPU", Value: g.label, From: g.from}},
+		Do:       []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.short() + " toolkit or a newer one beside this one"}}
+	if m.building() {
+		f.Severity = Warning
+	}
+	return found(f)
+}
+
+// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know.
+func jitTooOldForGPU(m *machine, b *build) []*result {
+	have, from, known := b.compiler()
+	if b.accelerator != "cuda" || len(m.gpus) == 0 || !known {
+		return nil
+	}
+	for _, g := range m.gpus {
+		if g.chip == nil || !g.chip.FirstCUDA.Known() || !have.lessShort(g.chip.FirstCUDA) || slices.Contains(tegra, g.capability) {
+			continue
+		}
+		f := Finding{Severity: Warning, Subject: b.subject, Need: "a build with CUDA >= " + g.chip.FirstCUDA.short(), Source: g.chip.Source,
+			Message:  fmt.Sprintf("%s %s compiles at run time with CUDA %s, which does not know %s: ready-made kernels run, compiled ones fail", b.Name, b.Version, have.short(), g.label),
+			Evidence: append(b.evidence(), Evidence{Fact: "run-time compiler", Value: have.String(), From: from}, Evidence{Fact: "GPU", Value: g.label, From: g.from})}
+		f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool { return r.cuda.lessShort(g.chip.FirstCUDA) }))
+		f.Do = []string{"until then: leave torch.compile, Triton and other code that is compiled at run time out"}
+		return found(f)
+	}
+	return holds(b.subject)
+}
+
+// compiler is the run-time compiler that a build takes: the wheel's of NVRTC for torch, of ptxas for the others, which
+// is often newer than the build; else the one of the build's own CUDA, for torch alone.
+func (b *build) compiler() (v Version, from string, known bool) {
+	name := "nvidia-cuda-nvcc"
+	if b.Name == "torch" {
+		name = "nvidia-cuda-nvrtc"
+	}
+	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.cuda.Major()), name} {
+		if p := b.env.Package(wheel); p != nil {
+			return version(p.Version), p.Path, true
+		}
+	}
+	return b.cuda, cmpOr(b.From, b.Path), b.Name == "torch" && b.cuda.count > 1 && b.official()
+}
