@@ -9,12 +9,12 @@ import (
 	"cudacompat/internal/fatbin"
 )
 
-// readCode lists the machine code of a build's own libraries. A library's targets are those that most of its
+// readCode lists the machine code of a build's own libraries in one directory. A library's targets are those that most of its
 // containers have: a kernel that is written for one GPU alone says nothing of the rest.
-func (b *Build) readCode(h *Host, patterns ...string) error {
+func (b *Build) readCode(h *Host, dir string, patterns ...string) error {
 	var failed errorList
 	for _, pattern := range patterns {
-		for _, name := range h.Glob(pattern) {
+		for _, name := range h.GlobIn(dir, pattern) {
 			failed.add(b.addCode(h, name))
 		}
 	}

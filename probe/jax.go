@@ -37,8 +37,7 @@ func jaxBuild(h *Host, s *site) (*Build, error) {
 	failed := errorList{}
 	failed.add(err)
 	if b.Accelerator == "cuda" {
-		plugin := s.dir + "/jax_cuda" + b.CUDA + "_plugin"
-		failed.add(b.readCode(h, plugin+"/*.so", s.dir+"/jax_plugins/xla_cuda"+b.CUDA+"/*.so"))
+		failed.add(b.readCode(h, s.dir, "jax_cuda"+b.CUDA+"_plugin/*.so", "jax_plugins/xla_cuda"+b.CUDA+"/*.so"))
 	}
 	return b, failed.err()
 }

@@ -118,11 +118,23 @@ func (b *Build) take(h *Host, p *ldso.Process, s *site) {
 	}
 }
 
+// wheelOf is the directory of a library's wheel under nvidia/; nvidia-cuda-runtime-cu12 has libcudart's.
+func wheelOf(library string) string {
+	switch library {
+	case "cudart":
+		return "cuda_runtime"
+	case "cublasLt":
+		return "cublas"
+	}
+	return library
+}
+
 // takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
 // name or bytes.
 func takenVersion(h *Host, library, real string, s *site) (version, cuda string) {
-	if strings.HasPrefix(real, s.dir+"/nvidia/"+library+"/") {
-		if twins := s.twins(library); len(twins) == 1 && !twins[0].Overwritten {
+	wheel := wheelOf(library)
+	if strings.HasPrefix(real, s.dir+"/nvidia/"+wheel+"/") {
+		if twins := s.twins(strings.ReplaceAll(wheel, "_", "-")); len(twins) == 1 && !twins[0].Overwritten {
 			return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
 		}
 	}
@@ -161,7 +173,7 @@ func (b *Build) absent(h *Host, p *ldso.Process, s *site) []string {
 		if !cudaLibrary.MatchString(name) || strings.HasPrefix(name, "libcuda.so") || !errors.Is(m.Err, ldso.ErrNotFound) {
 			continue
 		}
-		if len(h.Glob(s.dir+"/nvidia/*/lib/"+name)) == 0 && !slices.Contains(list, name) {
+		if len(h.GlobIn(s.dir, "nvidia/*/lib/"+name)) == 0 && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

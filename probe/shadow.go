@@ -94,8 +94,8 @@ func (b *Build) torchPreloads(h *Host, p *ldso.Process, s *site) error {
 	}
 	major, _, _ := strings.Cut(b.CUDA, ".")
 	for _, lib := range parsePreloads(data) {
-		names := h.Glob(s.dir + "/nvidia/" + lib[0] + "/lib/" + lib[1] + "*[0-9]")
-		names = append(names, h.Glob(s.dir+"/nvidia/cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
+		names := h.GlobIn(s.dir, "nvidia/"+lib[0]+"/lib/"+lib[1]+"*[0-9]")
+		names = append(names, h.GlobIn(s.dir, "nvidia/cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
 		if len(names) == 0 {
 			continue
 		}

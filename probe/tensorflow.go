@@ -28,7 +28,7 @@ func tensorflowBuild(h *Host, s *site) (*Build, error) {
 	failed := errorList{}
 	failed.add(b.tensorflowDist(h, s))
 	if b.Accelerator == "cuda" {
-		failed.add(b.readCode(h, dir+"/libtensorflow_cc.so.2"))
+		failed.add(b.readCode(h, dir, "libtensorflow_cc.so.2"))
 		failed.add(b.tensorflowLoads(h, s))
 	}
 	return b, failed.err()

@@ -18,7 +18,7 @@ func torchBuild(h *Host, s *site) (*Build, error) {
 			return nil, err
 		}
 		b := &Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
-		return b, fmt.Errorf("%s: %w: the installation is editable or damaged", name, plain(err))
+		return b, fmt.Errorf("%s: %v: the installation is editable or damaged", name, plain(err)) // no %w: absent is a failure here
 	}
 	b := parseTorchVersion(data)
 	b.Path, b.From = dir, name
@@ -42,7 +42,7 @@ func torchBuild(h *Host, s *site) (*Build, error) {
 		failed.add(err)
 	}
 	if b.Accelerator == "cuda" {
-		failed.add(b.readCode(h, dir+"/lib/libtorch_cuda.so", dir+"/lib/libtorch_cuda_c*.so"))
+		failed.add(b.readCode(h, dir+"/lib", "libtorch_cuda.so", "libtorch_cuda_c*.so"))
 		failed.add(b.torchLoads(h, s))
 	}
 	return b, failed.err()
