@@ -66,14 +66,27 @@ func (m *machine) reached(cuda Version) bool {
 	return state == floorFull || state == floorMinor
 }
 
-// hasCode says that the row has machine code for every GPU that is known here, and that there is one.
+// hasCode says that the row has machine code for every GPU that is known here, and that its cuDNN has: torch 2.4 and
+// newer still carry code for a K80, and the cuDNN 9 that they bring does not.
 func (m *machine) hasCode(r row) bool {
+	least := m.t.cudnnLeast(r.cudnn)
 	for _, g := range m.gpus {
-		if !g.capability.Known() || cover(r.sass, nil, g.capability) != bySASS {
+		if !g.capability.Known() || cover(r.sass, nil, g.capability) != bySASS || !g.capability.atLeast(least) {
 			return false
 		}
 	}
 	return true
+}
+
+// cudnnLeast is the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known for;
+// the zero Capability when it is not known.
+func (t *Tables) cudnnLeast(release Version) Capability {
+	for _, c := range must(t.cudnns()) {
+		if c.CapabilityMin.Known() && release.Known() && [3]uint64(c.Release.parts[:3]) == [3]uint64(release.parts[:3]) {
+			return c.CapabilityMin
+		}
+	}
+	return Capability{}
 }
 
 // rankRows sorts by nearness: first of the release, then of the CUDA to the driver's own.

@@ -205,6 +205,8 @@ func TestPinsByHand(t *testing.T) {
 		{"610.57.04", "8.0", "3.11", "2.35", "2.14.1+cpu", "2.14.1+cu132"},
 		{"580.95.05", "8.9", "3.12", "2.35", "2.14.1+cpu", "2.14.1+cu130"},
 		{"535.183.01", "8.6", "3.12", "2.35", "1.13.1+cu117", "2.2.0+cu121"},
+		// A K80: wheels keep sm_37 up to 2.7.1, but cuDNN 9, in them since 2.4, begins at 5.0.
+		{"470.239.06", "3.7", "3.10", "2.31", "2.6.0+cu124", "2.3.1+cu118"},
 	} {
 		facts := machineWith(c.driver, capability(t, c.gpu), c.python, c.build)
 		facts.System.Libc = c.libc
