@@ -39,12 +39,20 @@ func libraryShadowed(m *machine, b *build) []*result {
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
 		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason, lacked(u), path.Base(u.By)),
 		Source:  []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"}}
-	f.Evidence = b.evidence()
-	for _, u := range lacks {
-		f.Evidence = append(f.Evidence, Evidence{Fact: "missing in " + u.Library, Value: lacked(u), From: u.Path + ", needed by " + u.By})
-	}
+	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)), From: u.Path + ", needed by " + u.By})
 	f.Pins, f.Do = b.unshadow(u)
 	return found(f)
+}
+
+// lackedOf names what is missing in the same file for the same library.
+func lackedOf(list []probe.Unresolved, u probe.Unresolved) []string {
+	var names []string
+	for _, other := range list {
+		if other.Path == u.Path && other.By == u.By {
+			names = append(names, lacked(other))
+		}
+	}
+	return names
 }
 
 // lacked names what is missing: a symbol with its version, or a version as a whole.
@@ -52,7 +60,7 @@ func lacked(u probe.Unresolved) string {
 	switch {
 	case u.Symbol == "":
 		return "the version " + u.Version
-	case u.Version == "":
+	case u.Version == "" || u.Version == u.Library:
 		return u.Symbol
 	}
 	return u.Symbol + " of version " + u.Version

@@ -20,7 +20,8 @@ const (
 
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
 // generate much of theirs when they run.
-var notExtensions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
+var notExtensions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
+	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
 
 // extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
 // bitsandbytes, or one that nobody else knows. Their RECORDs say which have large libraries at all.
