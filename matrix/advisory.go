@@ -164,7 +164,7 @@ func (m *machine) capabilities() (list []Version, known bool) {
 
 // knownBad: a combination of which an advisory says that it does not work.
 func knownBad(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" {
+	if b.accelerator != "cuda" || !b.framework() {
 		return nil
 	}
 	var results []*result

@@ -1,6 +1,9 @@
 package matrix
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // row is one release of a framework in one variant: what rules and pins read of any framework's table.
 type row struct {
@@ -35,6 +38,9 @@ func jaxRow(r *JAX) row {
 
 // Frameworks are the frameworks whose releases the tables have.
 func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
+
+// framework says that a build is one of them, not an extension beside one.
+func (b *build) framework() bool { return slices.Contains(Frameworks(), b.Name) }
 
 // frameworkRows are all rows of one framework for this platform that can be installed by name alone: TensorFlow
 // brings its libraries with it from 2.14 (the and-cuda extra), JAX from 0.4.22 (the cuda12 extra).

@@ -59,7 +59,7 @@ var Rules = []Rule{
 	{ID: "open-module-required", Title: "the GPU needs the open kernel module", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu"}, Machine: openModuleRequired},
 	{ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu"}, Machine: openModuleUnsupported},
 	{ID: "driver-eol", Title: "the driver's branch is past its end of life", After: []string{"driver-missing"}, Machine: driverEOL},
-	{ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU", After: []string{"driver-missing", "nccl-mismatch"}, Build: ncclTooOldForGPU},
+	{ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"}, Build: ncclTooOldForGPU},
 	{ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "gpu-arch-missing"}, Build: jitTooOldForGPU},
 	{ID: "toolkit-framework", Title: "the toolkit is of another CUDA than torch", Build: toolkitFramework},
 	{ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU", Machine: toolkitTooOldForGPU},

@@ -12,7 +12,7 @@ import (
 // seldom called.
 func ncclTooOldForGPU(m *machine, b *build) []*result {
 	lib, known := b.takes("nccl")
-	if b.accelerator != "cuda" || !known || len(m.gpus) == 0 {
+	if b.accelerator != "cuda" || !b.framework() || !known || len(m.gpus) == 0 {
 		return nil
 	}
 	i := slices.IndexFunc(must(m.t.nccls()), func(n NCCL) bool {
@@ -80,13 +80,17 @@ func extensionMismatch(m *machine, b *build) []*result {
 	return results
 }
 
+// compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
+// compiled on the spot for the torch that is there, nor onnxruntime, which goes without torch.
+var compiled = []string{"bitsandbytes", "deepspeed", "transformer-engine", "vllm", "xformers"}
+
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
 func (m *machine) extensionRows(p *probe.Package) []Extension {
 	r, ok := ParseRelease(p.Version)
 	public, _, _ := strings.Cut(p.Version, "+")
-	if !ok || !r.Final() || p.Name == "flash-attn" || p.Name == "onnxruntime-gpu" {
-		return nil // flash-attn is compiled on the spot, for the torch that is there; onnxruntime goes without torch
+	if !ok || !r.Final() || !slices.Contains(compiled, p.Name) {
+		return nil
 	}
 	var rows []Extension
 	for _, e := range must(m.t.extensions()) {

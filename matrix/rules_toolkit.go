@@ -99,7 +99,7 @@ func toolkitTooOldForGPU(m *machine) []*result {
 // jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know.
 func jitTooOldForGPU(m *machine, b *build) []*result {
 	have, from, known := b.compiler()
-	if b.accelerator != "cuda" || len(m.gpus) == 0 || !known {
+	if b.accelerator != "cuda" || !b.framework() || len(m.gpus) == 0 || !known {
 		return nil
 	}
 	for _, g := range m.gpus {
