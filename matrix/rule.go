@@ -31,11 +31,23 @@ func found(f Finding) []*result { return []*result{{subject: f.Subject, finding:
 
 // Rules is every rule, causes before their consequences.
 var Rules = []Rule{
+	{ID: "nouveau-loaded", Title: "the GPU belongs to nouveau", Machine: nouveauLoaded},
+	{ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module", After: []string{"nouveau-loaded"}, Machine: moduleMissing},
 	{ID: "driver-missing", Title: "no NVIDIA driver is loaded", Machine: driverMissing},
 	{ID: "driver-mismatch", Title: "user space and kernel module are of different drivers", After: []string{"driver-missing"}, Machine: driverMismatch},
 	{ID: "driver-unresponsive", Title: "the driver does not answer", After: []string{"driver-missing"}, Machine: driverUnresponsive},
 	{ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU", After: []string{"driver-missing"}, Machine: driverDropsGPU},
 	{ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU", After: []string{"driver-missing"}, Machine: driverTooOldForGPU},
+	{ID: "open-module-required", Title: "the GPU needs the open kernel module", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu"}, Machine: openRequired},
+	{ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu"}, Machine: openUnsupported},
+	{ID: "gsp-firmware", Title: "the open kernel module has no firmware", After: []string{"driver-missing"}, Machine: gspFirmware},
+	{ID: "vgpu-driver", Title: "a part of a GPU needs the GRID driver", After: []string{"driver-missing"}, Machine: vgpuDriver},
+	{ID: "fabric-manager", Title: "NVSwitch is not programmed", After: []string{"driver-missing", "driver-mismatch", "driver-unresponsive"}, Machine: fabricManager},
+	{ID: "gpu-count", Title: "GPUs are missing", After: []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "nouveau-loaded", "open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver"}, Machine: gpuCount},
+	{ID: "gpu-health", Title: "a GPU reports trouble of its hardware", After: []string{"driver-unresponsive"}, Machine: gpuHealth},
+	{ID: "driver-packages-mixed", Title: "two installations of the driver are mixed", Machine: driverPackagesMixed},
+	{ID: "driver-auto-update", Title: "the driver can be upgraded without asking", Machine: driverAutoUpdate},
+	{ID: "persistence-off", Title: "the GPU is started anew for every program", After: []string{"driver-missing"}, Machine: persistenceOff},
 	{ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU", After: []string{"driver-missing"}, Machine: forwardUnsupported},
 	{ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not go with this driver", After: []string{"driver-missing"}, Machine: forwardNotApplicable},
 	{ID: "driver-too-old", Title: "the driver is too old for the build's CUDA", After: []string{"driver-missing"}, Build: driverTooOld},

@@ -20,6 +20,7 @@ type Tables struct {
 	tensorflow  func() ([]TensorFlow, error)
 	jax         func() ([]JAX, error)
 	instances   func() ([]Instance, error)
+	xids        func() ([]Xid, error)
 	forward     func() ([]Forward, error)
 	chipsByName func() map[string]*Chip
 	chipsByID   func() map[string]*Chip
@@ -156,7 +157,7 @@ func Embedded() *Tables { return open(data.FS) }
 func Load(fsys fs.FS) (*Tables, error) {
 	t := open(fsys)
 	for _, read := range []func() error{
-		lint(t.cuda), lint(t.branches), lint(t.gpus), lint(t.minor), lint(t.torch), lint(t.tensorflow), lint(t.jax), lint(t.instances), lint(t.forward),
+		lint(t.cuda), lint(t.branches), lint(t.gpus), lint(t.minor), lint(t.torch), lint(t.tensorflow), lint(t.jax), lint(t.instances), lint(t.xids), lint(t.forward),
 		t.references,
 	} {
 		if err := read(); err != nil {
@@ -180,6 +181,7 @@ func open(fsys fs.FS) *Tables {
 		tensorflow: once[TensorFlow](fsys, "tensorflow.csv", 3),
 		jax:        once[JAX](fsys, "jax.csv", 3),
 		instances:  once[Instance](fsys, "ec2.csv", 1),
+		xids:       once[Xid](fsys, "xid.csv", 1),
 		forward:    once[Forward](fsys, "forward_compat.csv", 1),
 	}
 	t.chipsByName = sync.OnceValue(t.indexNames)
