@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"path"
 	"regexp"
 	"slices"
@@ -49,10 +50,22 @@ func umad(h *Host) string {
 			}
 		}
 	}
-	if len(h.Glob("/lib/modules/*/kernel/drivers/infiniband/core/ib_umad.ko*")) > 0 {
+	if umadOnDisk(h) {
 		return "on disk"
 	}
 	return ""
+}
+
+// umadOnDisk looks in the kernels' lists of modules, which name those of vendors' packages too, and for the file.
+func umadOnDisk(h *Host) bool {
+	for _, list := range []string{"modules.dep", "modules.builtin"} {
+		for _, file := range h.Glob("/lib/modules/*/" + list) {
+			if bytes.Contains(readQuietly(h, file), []byte("/ib_umad.ko")) {
+				return true
+			}
+		}
+	}
+	return len(h.Glob("/lib/modules/*/kernel/drivers/infiniband/core/ib_umad.ko*")) > 0
 }
 
 // nvSwitches counts NVIDIA's devices of class 0x0680 ("bridge, other"): NVSwitches of A100, H100 and H200 boards.
