@@ -115,7 +115,8 @@ func orEmpty[T any](list []T) []T {
 
 // breaking are the machine's own errors under which no CUDA program runs.
 var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "driver-too-old-for-gpu",
-	"stub-library", "open-module-required", "open-module-unsupported", "forward-compat-unsupported", "forward-compat-not-applicable"}
+	"stub-library", "forward-compat-unsupported", "forward-compat-not-applicable",
+	"nouveau-loaded", "module-missing-for-kernel", "open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver", "fabric-manager"}
 
 // deciding are the rules whose missing fact leaves a build's answer unknown.
 var deciding = []string{"driver-too-old", "gpu-arch-missing"}

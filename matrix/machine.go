@@ -127,12 +127,13 @@ func (m *machine) installed() (Version, string) {
 	return Version{}, ""
 }
 
-// bootModule is the module of the kernel that runs, else of the newest kernel that has one.
+// bootModule is the module of the kernel that runs or, at rest, will boot; else of the newest kernel that has one.
 func (m *machine) bootModule() *probe.Module {
 	var newest *probe.Module
+	boot, _ := m.bootKernel()
 	for i := range m.f.Driver.Modules {
 		module := &m.f.Driver.Modules[i]
-		if module.Kernel == m.f.System.Kernel {
+		if module.Kernel == cmpOr(boot, m.f.System.Kernel) {
 			return module
 		}
 		if newest == nil || naturally(newest.Kernel, module.Kernel) < 0 {

@@ -55,17 +55,6 @@ type Container struct {
 	origin
 }
 
-// Xid is one of the driver's numbered errors.
-type Xid struct {
-	Xid     int    `csv:"xid"`
-	Name    string `csv:"name"`
-	Meaning string `csv:"meaning"`
-	Blame   string `csv:"blame"`
-	Action  string `csv:"action"`
-	Alone   string `csv:"alone"` // whether it proves a fault by itself
-	origin
-}
-
 // Extension is one release of a package that is built against a framework or a CUDA.
 type Extension struct {
 	Package  string   `csv:"package"` // "flash-attn"

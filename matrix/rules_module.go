@@ -2,61 +2,240 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"cudacompat/probe"
 )
 
-// openModuleRequired: Blackwell, GH200 and GB10 are driven by the open kernel module alone.
-func openModuleRequired(m *machine) []*result {
-	if m.target.Driver != "" || m.f.Driver.Module == "" {
+// bootKernel is the kernel that runs; at rest the boot loader's default, else the newest. Empty when none is known.
+func (m *machine) bootKernel() (kernel, from string) {
+	switch {
+	case !m.f.System.Rest:
+		return m.f.System.Kernel, "/proc/sys/kernel/osrelease"
+	case m.f.Machine.Boot != "":
+		return m.f.Machine.Boot, m.f.Machine.BootFrom
+	case len(m.f.Machine.Kernels) > 0:
+		return slices.MaxFunc(m.f.Machine.Kernels, naturally), "the newest of /lib/modules"
+	}
+	return "", ""
+}
+
+// moduleOf is the module on disk of one kernel, or nil.
+func (m *machine) moduleOf(kernel string) *probe.Module {
+	i := slices.IndexFunc(m.f.Driver.Modules, func(d probe.Module) bool { return d.Kernel == kernel })
+	if i < 0 {
 		return nil
 	}
-	bad := func(g gpu) bool { return m.f.Driver.Module == "proprietary" && g.needsModule("required") }
-	return m.driverAgainstGPUs(bad, func(g gpu) Finding {
-		return Finding{Message: fmt.Sprintf("%s needs the open kernel module; the proprietary one is loaded", g.label),
-			Need: "the open kernel module of driver " + m.driver.version.String(), Source: g.chip.Source, Do: m.moduleSteps(true)}
-	})
+	return &m.f.Driver.Modules[i]
 }
 
-// needsModule says what the tables say of the open module and a GPU, unless NVML lists the GPU: then the module that is
-// loaded does drive it.
-func (g gpu) needsModule(open string) bool {
-	return g.chip != nil && g.chip.OpenModule == open && !strings.Contains(g.from, "NVML")
+// moduleMissing: the driver is installed, but not for the kernel that boots. A driver that runs came from somewhere.
+func moduleMissing(m *machine) []*result {
+	kernel, from := m.bootKernel()
+	running := m.f.Driver.Version != "" || m.f.Driver.NVML.Status == "ok"
+	if !m.host() || m.target.Driver != "" || kernel == "" || running || !m.installedForGPU() {
+		return nil
+	}
+	if failed := m.probeFailure("driver-modules"); failed != "" && m.moduleOf(kernel) == nil {
+		return unknown("driver", failed)
+	}
+	if m.moduleOf(kernel) != nil || len(m.f.Machine.Installers) > 0 {
+		return append(holds("driver"), m.otherKernels(kernel)...)
+	}
+	what := "the running kernel"
+	if m.f.System.Rest {
+		what = "the kernel that will boot"
+	}
+	return found(Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s, %s, has no nvidia module", what, kernel),
+		Need:     "nvidia.ko under /lib/modules/" + kernel,
+		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from}}, m.moduleEvidence()...),
+		Do:       m.moduleSteps(kernel), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
 }
 
-// openModuleUnsupported: the open kernel module needs a GPU with a GSP, which Turing is the first to have.
-func openModuleUnsupported(m *machine) []*result {
-	module, from := m.f.Driver.Module, m.f.Driver.From
-	if branch := m.branchRow(m.driver.version); m.target.Driver != "" || module == "" {
-		if branch == nil || branch.Module != "open" {
-			return nil
-		}
-		module, from = "open", "driver_branch.csv: branch "+branch.Branch+" has no other"
+// installedForGPU says that a driver is installed here for a GPU that is here or asked for. At rest a module for some
+// kernel says so too; user space alone may be there for building.
+func (m *machine) installedForGPU() bool {
+	if len(m.f.Driver.Modules) > 0 {
+		return len(m.gpus) > 0 || m.f.System.Rest
 	}
-	bad := func(g gpu) bool { return module == "open" && g.needsModule("unsupported") }
-	results := m.driverAgainstGPUs(bad, func(g gpu) Finding {
-		return Finding{Message: fmt.Sprintf("the open kernel module does not drive %s, which is older than Turing", g.label),
-			Need: "the proprietary kernel module", Source: g.chip.Source, Do: m.moduleSteps(false)}
-	})
-	for _, r := range results {
-		if r.finding != nil {
-			r.finding.Evidence = append(r.finding.Evidence, Evidence{Fact: "kernel module", Value: module, From: from})
-		}
-	}
-	return results
+	return len(m.gpus) > 0 && len(m.f.Driver.Libraries) > 0
 }
 
-// moduleSteps changes the kernel module and keeps the driver's release.
-func (m *machine) moduleSteps(open bool) []string {
-	branch := fmt.Sprint(m.driver.version.Major())
-	pick := func(a, b string) string {
-		if open {
-			return a
+func (m *machine) moduleEvidence() []Evidence {
+	var list []Evidence
+	for _, d := range m.f.Driver.Modules {
+		list = append(list, Evidence{Fact: "module for " + d.Kernel, Value: cmpOr(d.Version, "of unknown version"), From: d.Path})
+	}
+	for _, lib := range m.f.Driver.Libraries {
+		list = append(list, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
+	}
+	return list
+}
+
+// moduleSteps builds the module, or boots what has one.
+func (m *machine) moduleSteps(kernel string) []string {
+	headers := "linux-headers-" + kernel
+	if s := m.f.System; !strings.Contains(s.ID+" "+s.IDLike, "debian") && s.ID != "ubuntu" {
+		headers = "kernel-devel-" + kernel
+	}
+	steps := []string{"install " + headers + ", then: sudo dkms autoinstall -k " + kernel,
+		"or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: linux-modules-nvidia-BRANCH-" + kernel + ")"}
+	if i := slices.IndexFunc(m.f.Driver.Modules, func(d probe.Module) bool { return slices.Contains(m.f.Machine.Kernels, d.Kernel) }); i >= 0 {
+		steps = append(steps, "or make the boot loader start "+m.f.Driver.Modules[i].Kernel+", which has one")
+	}
+	return steps
+}
+
+// otherKernels notes installed kernels that could be booted one day and have no module.
+func (m *machine) otherKernels(boot string) []*result {
+	if len(m.f.Machine.Installers) > 0 {
+		return nil
+	}
+	var without []string
+	for _, k := range m.f.Machine.Kernels {
+		if k != boot && m.moduleOf(k) == nil {
+			without = append(without, k)
 		}
-		return b
 	}
-	return []string{
-		"Ubuntu: " + aptDriver(branch, "ubuntu", open) + "; elsewhere: " + dnfDriver(branch, open),
-		"the runfile: sudo sh ./NVIDIA-Linux-*-" + m.driver.version.String() + ".run " + pick("-m=kernel-open", "-m=kernel"),
-		"then reboot",
+	if len(without) == 0 {
+		return nil
 	}
+	return found(Finding{Severity: Note, Subject: "driver", Message: "installed kernels that do not boot by default have no nvidia module: " + joinAnd(without),
+		Need: "nvidia.ko for a kernel before it is booted", Evidence: []Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
+		Do: []string{"build it before such a kernel is booted: sudo dkms autoinstall -k " + without[0]}})
+}
+
+// nouveauLoaded: the open drivers nouveau and nova hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds
+// another, nouveau's may be for the screen.
+func nouveauLoaded(m *machine) []*result {
+	if !m.host() || m.target.Driver != "" || m.f.System.Rest || m.target.Instance != "" || !m.wantsGPU() {
+		return nil
+	}
+	var held []probe.GPU
+	nvidia := false
+	for _, g := range m.f.GPUs {
+		nvidia = nvidia || g.Bound == "nvidia"
+		if g.Bound == "nouveau" || strings.HasPrefix(strings.ToLower(g.Bound), "nova") {
+			held = append(held, g)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	f := Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s is bound to %s, which has no CUDA", m.gpuFound(held[0]).label, held[0].Bound),
+		Need: "the GPU bound to nvidia", Evidence: []Evidence{{Fact: held[0].Bus, Value: "bound to " + held[0].Bound, From: "/sys/bus/pci"}},
+		Do: []string{fmt.Sprintf("echo 'blacklist %s' | sudo tee /etc/modprobe.d/blacklist-%s.conf", held[0].Bound, held[0].Bound),
+			"sudo update-initramfs -u (Debian, Ubuntu) or sudo dracut --force, then reboot"},
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	if nvidia {
+		f.Severity = Note
+	}
+	return found(f)
+}
+
+// flavour is the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at boot.
+func (m *machine) flavour() (flavour, from string) {
+	if m.target.Driver != "" {
+		return "", ""
+	}
+	if m.f.Driver.Module != "" && m.target.Instance == "" {
+		return m.f.Driver.Module, m.f.Driver.From
+	}
+	if !m.f.System.Rest || len(m.f.Machine.Installers) > 0 {
+		return "", ""
+	}
+	if module := m.bootModule(); module != nil {
+		return module.Flavour, module.Path
+	}
+	return "", ""
+}
+
+// openRequired: Blackwell and Grace Hopper have no proprietary module.
+func openRequired(m *machine) []*result {
+	return m.flavourAgainstGPUs("proprietary", "required", "open")
+}
+
+// openUnsupported: GPUs before Turing have no GSP, which the open module needs.
+func openUnsupported(m *machine) []*result {
+	return m.flavourAgainstGPUs("open", "unsupported", "proprietary")
+}
+
+// flavourAgainstGPUs: the module is of one flavour and the GPU's row asks for the other.
+func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
+	have, from := m.flavour()
+	if !m.host() || have == "" || len(m.gpus) == 0 {
+		return nil
+	}
+	bad := func(g gpu) bool { // one that NVML shows is driven
+		return have == flavour && g.chip != nil && m.serves(g.chip) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
+	}
+	first := slices.IndexFunc(m.gpus, bad)
+	if first < 0 {
+		return holds("driver")
+	}
+	g := m.gpus[first]
+	f := Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s needs the %s kernel module, this is the %s one", g.label, need, have),
+		Need:     "the " + need + " kernel module",
+		Evidence: []Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.label, From: g.from}},
+		Pins:     m.driverPins(Version{}), Source: g.chip.Source}
+	if slices.ContainsFunc(m.gpus, func(g gpu) bool { return !bad(g) }) {
+		f.Severity = Warning
+	}
+	if len(f.Pins) == 0 {
+		f.Do = []string{"install the " + need + " flavour of the same driver, then reboot"}
+	}
+	return found(f)
+}
+
+// gspFirmware: the open module runs on the GPU's system processor, whose firmware it loads from disk. A driver that
+// answers has it.
+func gspFirmware(m *machine) []*result {
+	flavour, from := m.flavour()
+	answers := m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
+	if !m.host() || m.target.Driver != "" || flavour != "open" || answers || len(m.gpus) == 0 && !m.f.System.Rest {
+		return nil
+	}
+	if !m.looked("firmware") {
+		return unknown("driver", "which GSP firmware is on disk")
+	}
+	f := Finding{Severity: Error, Subject: "driver", Evidence: []Evidence{{Fact: "open module", Value: m.driver.version.String(), From: from}},
+		Source: []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/gsp.html"}}
+	want := m.driver.version.String()
+	switch {
+	case m.f.Machine.GSPOff != "":
+		f.Message, f.Need = "the open kernel module is told to do without the GSP, and it cannot", "NVreg_EnableGpuFirmware not 0"
+		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0", From: m.f.Machine.GSPOff})
+		f.Do = []string{"remove NVreg_EnableGpuFirmware=0, then reboot"}
+	case want != "" && !slices.Contains(m.f.Machine.Firmware, want):
+		f.Message = "the GSP firmware of driver " + want + " is not on disk, and the open kernel module needs it"
+		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
+		f.Evidence = append(f.Evidence, Evidence{Fact: "firmware on disk", Value: strings.Join(m.f.Machine.Firmware, " "), From: "/lib/firmware/nvidia"})
+		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: nvidia-firmware-" + fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
+	default:
+		return holds("driver")
+	}
+	return found(f)
+}
+
+// looked says that a source was read, whether or not it found anything: facts of an older form do not have it.
+func (m *machine) looked(name string) bool {
+	return slices.ContainsFunc(m.f.Probes, func(p probe.Status) bool { return p.Name == name && (p.Status == "ok" || p.Status == "absent") })
+}
+
+// vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone.
+func vgpuDriver(m *machine) []*result {
+	if !m.host() || m.instance == nil || m.instance.GRID != "yes" || m.target.Driver != "" {
+		return nil
+	}
+	if m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0 || m.f.Machine.GRID != "" {
+		return holds("driver")
+	}
+	if len(m.f.Machine.Installers) > 0 || !m.driver.version.Known() || !m.looked("grid") {
+		return unknown("driver", "whether the driver is NVIDIA's vGPU guest driver (GRID)")
+	}
+	return found(Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a part of a GPU, and the driver is not the GRID driver",
+		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes", Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance, From: "the table of EC2 instances"}},
+		Do:     []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers in place of this driver, then reboot"},
+		Source: []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"}})
 }

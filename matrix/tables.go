@@ -19,6 +19,7 @@ type Tables struct {
 	tensorflow  func() ([]TensorFlow, error)
 	jax         func() ([]JAX, error)
 	instances   func() ([]Instance, error)
+	xids        func() ([]Xid, error)
 	forward     func() ([]Forward, error)
 	chipsByName func() map[string]*Chip
 	chipsByID   func() map[string]*Chip
@@ -188,6 +189,7 @@ func open(fsys fs.FS) *Tables {
 		extensions: once[Extension](fsys, "extension"),
 		forward:    once[Forward](fsys, "forward_compat"),
 		advisories: once[Advisory](fsys, "advisory"),
+		xids:       once[Xid](fsys, "xid"),
 	}
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)

@@ -77,15 +77,15 @@ func TestDamage(t *testing.T) {
 	sound, err := txtar.ParseFile("testdata/sound.txtar")
 	must(t, err)
 	before := filesOf(t, sound)
-	if i := slices.IndexFunc(before.Probes, func(s Status) bool { return s.Status != "ok" }); i >= 0 {
+	if i := slices.IndexFunc(before.Probes, func(s Status) bool { return s.Status == "failed" }); i >= 0 {
 		t.Fatalf("the sound machine is none: %+v", before.Probes[i])
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
 			after := filesOf(t, d.do(t, sound))
 			for i, s := range after.Probes {
-				want := Status{Name: before.Probes[i].Name, Status: "ok"}
-				if want.Name == d.source {
+				want := Status{Name: before.Probes[i].Name, Status: before.Probes[i].Status}
+				if want.Name == d.source || d.remove == "var/lib/dpkg/status" && want.Name == "driver-packages" { // both read it
 					want.Status, want.Error = "failed", d.want
 				}
 				s.Seconds = 0
@@ -221,7 +221,7 @@ func TestCutModules(t *testing.T) {
 			whole := compressed(t, name, elfWith(t, "x86_64", ".modinfo", []byte("license=NVIDIA\nversion=550.107.02\n")))
 			for size := 0; size <= len(whole); size++ {
 				must(t, os.WriteFile(h.real(name), whole[:size], 0o644))
-				version, err := moduleVersion(h, name)
+				version, _, err := moduleInfo(h, name)
 				if version != "" && version != "550.107.02" {
 					t.Fatalf("%d of %d bytes: version %q", size, len(whole), version)
 				}
@@ -229,7 +229,7 @@ func TestCutModules(t *testing.T) {
 					t.Fatalf("%d of %d bytes: version %q, error %v", size, len(whole), version, err)
 				}
 			}
-			if version, err := moduleVersion(h, name); version != "550.107.02" {
+			if version, _, err := moduleInfo(h, name); version != "550.107.02" {
 				t.Errorf("the whole: %q, %v", version, err)
 			}
 		})

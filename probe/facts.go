@@ -23,6 +23,7 @@ type Facts struct {
 	Variables    map[string]string `json:"variables"` // the process environment's names that matter to CUDA
 	Observed     Observed          `json:"observed"`
 	Probes       []Status          `json:"probes"`
+	Machine      Machine           `json:"machine"` // what the host's driver depends on, beside its version
 }
 
 // System is the operating system and what kind of place it is.
@@ -79,6 +80,7 @@ type Module struct {
 	Kernel  string `json:"kernel"`  // "6.8.0-1021-aws"
 	Version string `json:"version"` // from .modinfo, empty when it could not be read
 	Path    string `json:"path"`
+	Flavour string `json:"flavour"` // "proprietary" or "open", by its licence; empty when that could not be read
 }
 
 // GPU is one NVIDIA GPU.
@@ -89,6 +91,7 @@ type GPU struct {
 	Bus        string   `json:"bus"`                // PCI address, "0000:00:1e.0"
 	Bound      string   `json:"bound"`              // kernel driver that holds it: "nvidia", "nouveau", "vfio-pci"
 	From       []string `json:"from"`               // who sees it: "NVML", "/proc/driver/nvidia", "/sys/bus/pci"
+	Health     *Health  `json:"health,omitempty"`   // nil when NVML was not asked
 }
 
 // Toolkit is one CUDA toolkit on disk.
@@ -193,6 +196,7 @@ func (f *Facts) Complete() {
 	fill(&f.Driver.Compat)
 	fill(&f.Driver.Modules)
 	fill(&f.Driver.Kernel)
+	f.completeMachine()
 	if f.Variables == nil {
 		f.Variables = map[string]string{}
 	}

@@ -174,7 +174,7 @@ func FuzzModuleVersion(f *testing.F) {
 		h := &Host{Root: dir}
 		name := "/nvidia.ko" + []string{"", ".gz", ".xz", ".zst"}[uint(packing)%4]
 		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
-		version, err := moduleVersion(h, name)
+		version, _, err := moduleInfo(h, name)
 		if (version == "") == (err == nil) || version != "" && !driverVersion.MatchString(version) {
 			t.Errorf("%q, %v", version, err)
 		}

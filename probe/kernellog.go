@@ -12,6 +12,14 @@ import (
 // 120 (GSP RPC timeout, GSP error), 154 (recovery action needed), and an adapter that failed to initialise.
 var driverTrouble = regexp.MustCompile(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitAdapter failed`)
 
+// xidLine is any Xid; driverLoaded is what the module says when it is loaded, after which older Xids are history:
+//
+//	NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3-AM02-12-3)
+var (
+	xidLine      = regexp.MustCompile(`NVRM: Xid \(.*?\): \d+`)
+	driverLoaded = regexp.MustCompile(`NVRM: loading NVIDIA UNIX`)
+)
+
 // maxKernelLines bounds how many such lines are kept; one broken GPU can write thousands.
 const maxKernelLines = 20
 
@@ -27,9 +35,9 @@ func readKernelLog(h *Host, _ Options) (found, error) {
 		return nil, &fs.PathError{Op: "open", Path: "/dev/kmsg", Err: err}
 	}
 	defer syscall.Close(fd)
-	var lines []string
+	var log kernelLines
 	record := make([]byte, 8192) // a record never exceeds this: CONSOLE_EXT_LOG_MAX
-	for len(lines) < maxKernelLines {
+	for {
 		n, err := syscall.Read(fd, record)
 		if errors.Is(err, syscall.EPIPE) { // overwritten while we read: go on with the next
 			continue
@@ -37,14 +45,27 @@ func readKernelLog(h *Host, _ Options) (found, error) {
 		if err != nil || n <= 0 {
 			break
 		}
-		if text := kernelText(string(record[:n])); driverTrouble.MatchString(text) {
-			lines = append(lines, text)
-		}
+		log.add(kernelText(string(record[:n])))
 	}
-	if len(lines) == 0 {
+	if len(log.trouble)+len(log.xids) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Driver.Kernel = lines }, nil
+	return func(f *Facts) { f.Driver.Kernel, f.Machine.Xids = log.trouble, log.xids }, nil
+}
+
+// kernelLines keeps the messages that matter, the first of each kind.
+type kernelLines struct{ trouble, xids []string }
+
+func (k *kernelLines) add(text string) {
+	switch {
+	case driverLoaded.MatchString(text):
+		k.xids = nil
+	case xidLine.MatchString(text) && len(k.xids) < maxKernelLines:
+		k.xids = append(k.xids, text)
+	}
+	if driverTrouble.MatchString(text) && len(k.trouble) < maxKernelLines {
+		k.trouble = append(k.trouble, text)
+	}
 }
 
 // kernelText is the message without its prefix and without the key=value lines that may follow.

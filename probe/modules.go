@@ -45,8 +45,8 @@ func kernelModule(h *Host, kernel string) (*Module, error) {
 	for _, dir := range moduleDirs {
 		for _, name := range []string{"nvidia.ko*", "nvidia-current.ko*"} {
 			for _, file := range h.Glob(path.Join("/lib/modules", kernel, dir, name)) {
-				version, err := moduleVersion(h, file)
-				return &Module{Kernel: kernel, Version: version, Path: file}, err
+				version, flavour, err := moduleInfo(h, file)
+				return &Module{Kernel: kernel, Version: version, Path: file, Flavour: flavour}, err
 			}
 		}
 	}
@@ -56,26 +56,28 @@ func kernelModule(h *Host, kernel string) (*Module, error) {
 // moduleVersionField must not take "srcversion=" or "rhelversion=9.4" for it.
 var moduleVersionField = regexp.MustCompile(`(?:^|[^a-z])version=(\d{3,4}\.\d+(?:\.\d+)?)\x00`)
 
-// moduleVersion reads "version=550.90.07" from the .modinfo section of a plain, gzip, xz or zstd compressed module.
-func moduleVersion(h *Host, name string) (string, error) {
+// moduleInfo reads "version=550.90.07" and "license=NVIDIA" from the .modinfo section of a plain, gzip, xz or zstd
+// compressed module.
+func moduleInfo(h *Host, name string) (version, flavour string, err error) {
 	f, err := h.Open(name)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer f.Close()
 	r, done, err := decompress(f, name)
 	if err != nil {
-		return "", damaged(name, err.Error())
+		return "", "", damaged(name, err.Error())
 	}
 	defer done()
-	version, err := searchStream(r, "version=", moduleVersionField, moduleCap)
+	var licence licenceWatch
+	version, err = searchStream(io.TeeReader(r, &licence), "version=", moduleVersionField, moduleCap)
 	if err != nil {
-		return "", damaged(name, err.Error())
+		return "", licence.flavour, damaged(name, err.Error())
 	}
 	if version == "" {
-		return "", fmt.Errorf("%s: no version in it; is it NVIDIA's module?", name)
+		return "", licence.flavour, fmt.Errorf("%s: no version in it; is it NVIDIA's module?", name)
 	}
-	return version, nil
+	return version, licence.flavour, nil
 }
 
 // moduleCap bounds how much of a module is unpacked; the proprietary nvidia.ko is about 100 MB.

@@ -236,7 +236,7 @@ func (a *answer) apply(f *Facts) {
 func mergeGPU(gpus []GPU, gpu GPU) []GPU {
 	for i := range gpus {
 		if gpu.Bus != "" && gpus[i].Bus == gpu.Bus {
-			gpus[i].Name, gpus[i].Capability = gpu.Name, gpu.Capability
+			gpus[i].Name, gpus[i].Capability, gpus[i].Health = gpu.Name, gpu.Capability, gpu.Health
 			gpus[i].From = append([]string{"NVML"}, gpus[i].From...)
 			return gpus
 		}

@@ -115,5 +115,6 @@ func gpuOf(device nvml.Device, has func(string) bool) GPU {
 			gpu.PCIID = strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
 		}
 	}
+	gpu.Health = healthOf(device, has)
 	return gpu
 }

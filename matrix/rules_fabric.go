@@ -1,0 +1,172 @@
+package matrix
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// registerSeconds is how long after boot a fabric may be in the making.
+const registerSeconds = 300
+
+var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/"}
+
+// fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed. What NVML says of it goes
+// before everything; a row that needs none, and racks whose fabric is managed elsewhere, are never judged.
+func fabricManager(m *machine) []*result {
+	if m.target.Driver != "" || m.fabricElsewhere() || m.f.System.WSL || m.f.System.Jetson {
+		return nil
+	}
+	if m.target.Instance == "" && !m.f.System.Rest {
+		return m.fabricLive()
+	}
+	if m.instance == nil || m.instance.FabricManager != "yes" {
+		return nil
+	}
+	return m.fabricAtRest()
+}
+
+// fabricElsewhere says that no fabric manager belongs on this machine: one GPU of a board, PCIe cards, GB200 and GB300.
+func (m *machine) fabricElsewhere() bool {
+	if m.instance != nil && (m.instance.FabricManager == "no" || m.instance.IMEX == "yes") {
+		return true
+	}
+	return slices.ContainsFunc(m.gpus, func(g gpu) bool { return strings.Contains(g.label, "GB200") || strings.Contains(g.label, "GB300") })
+}
+
+// fabricLive judges a running machine.
+func (m *machine) fabricLive() []*result {
+	switch state := m.fabricState(); {
+	case state == "completed":
+		return holds("fabric")
+	case state == "not started" || state == "in progress":
+		return m.fabricPending(state)
+	case m.f.System.Container != "":
+		if m.f.Machine.Fabric.Switches > 0 {
+			return unknown("fabric", "whether the host's fabric manager runs")
+		}
+		return nil
+	case !m.needsDaemon() || len(m.gpus) == 0:
+		return nil
+	}
+	fabric := m.f.Machine.Fabric
+	switch {
+	case fabric.Running == "no":
+		return found(m.fabricFinding("NVSwitch is here and the fabric manager does not run", "nvidia-fabricmanager running",
+			Evidence{Fact: "fabric manager", Value: cmpOr(fabric.Manager, "not installed"), From: "/proc"}, m.fabricInstall()))
+	case fabric.Running == "" || !m.looked("fabric"):
+		return unknown("fabric", "whether the fabric manager runs: other users' processes are hidden")
+	}
+	if missing := m.fourthGeneration(true); missing != nil {
+		return found(*missing)
+	}
+	return m.fabricVersion()
+}
+
+// fabricState is the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "".
+func (m *machine) fabricState() string {
+	worst := ""
+	for _, g := range m.f.GPUs {
+		if g.Health == nil {
+			continue
+		}
+		switch g.Health.Fabric {
+		case "not started", "in progress":
+			return g.Health.Fabric
+		case "completed":
+			worst = "completed"
+		}
+	}
+	return worst
+}
+
+// needsDaemon says that the machine has switches of its own, on its bus or by its instance's row.
+func (m *machine) needsDaemon() bool {
+	return m.f.Machine.Fabric.Switches > 0 || m.instance != nil && m.instance.FabricManager == "yes"
+}
+
+// fabricPending: registration takes a while after boot; then it has failed. A version that does not fit is the usual
+// cause, so it is said first.
+func (m *machine) fabricPending(state string) []*result {
+	if m.f.Machine.Uptime < registerSeconds {
+		return unknown("fabric", "the fabric's state five minutes after boot; now it is "+state)
+	}
+	if m.f.System.Container == "" {
+		if results := m.fabricVersion(); len(results) > 0 && results[0].finding != nil {
+			return results
+		}
+	}
+	return found(m.fabricFinding("the GPUs have not joined the NVLink fabric: "+state, "fabric state completed",
+		Evidence{Fact: "fabric state", Value: state, From: "NVML"},
+		[]string{"sudo systemctl restart nvidia-fabricmanager, on the host; /var/log/fabricmanager.log says why it failed"}))
+}
+
+func (m *machine) fabricFinding(message, need string, seen Evidence, do []string) Finding {
+	return Finding{Severity: Error, Subject: "fabric", Message: message, Need: need, Evidence: []Evidence{seen, m.evidenceDriver()}, Do: do, Source: fabricSource}
+}
+
+// fabricAtRest judges files for an instance whose row needs the daemon.
+func (m *machine) fabricAtRest() []*result {
+	fabric := m.f.Machine.Fabric
+	switch {
+	case !m.f.System.Rest || !m.looked("fabric") || slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "driver-container" }):
+		return unknown("fabric", "whether the fabric manager is installed")
+	case !m.driver.version.Known() || len(m.f.Machine.Kernels) == 0: // an image for containers, or one without a driver
+		return nil
+	case fabric.Manager == "":
+		return found(m.fabricFinding(m.instance.Instance+" has NVSwitch and the fabric manager is not installed", "nvidia-fabricmanager "+m.driver.version.String(),
+			Evidence{Fact: "fabric manager", Value: "not installed", From: "/usr/bin/nv-fabricmanager"}, m.fabricInstall()))
+	}
+	if missing := m.fourthGeneration(false); missing != nil {
+		return found(*missing)
+	}
+	return m.fabricVersion()
+}
+
+func (m *machine) fabricInstall() []string {
+	return []string{fmt.Sprintf("install nvidia-fabricmanager (before branch 580: nvidia-fabricmanager-%d) of exactly driver %s", m.driver.version.Major(), m.driver.version),
+		"sudo systemctl enable --now nvidia-fabricmanager"}
+}
+
+// fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own.
+// At rest ib_umad need only be there: the daemon's start script loads it.
+func (m *machine) fourthGeneration(live bool) *Finding {
+	if m.instance == nil || m.instance.NVLSM != "yes" {
+		return nil
+	}
+	fabric := m.f.Machine.Fabric
+	lack := ""
+	switch {
+	case fabric.NVLSM == "":
+		lack = "nvlsm"
+	case live && fabric.UMAD != "loaded" || fabric.UMAD == "":
+		lack = "ib_umad"
+	default:
+		return nil
+	}
+	f := m.fabricFinding(m.instance.Instance+" has NVSwitch of the fourth generation, and "+lack+" is missing", "nvidia-fabricmanager, nvlsm and the kernel module ib_umad",
+		Evidence{Fact: lack, Value: "missing", From: "/opt/nvidia/nvlsm, /lib/modules"},
+		[]string{"install nvlsm; echo ib_umad | sudo tee /etc/modules-load.d/ib_umad.conf; sudo modprobe ib_umad", "sudo systemctl restart nvidia-fabricmanager"})
+	return &f
+}
+
+// packageRelease is the driver's release in a package's version, "580.95.05" of "580.95.05-0ubuntu0.22.04.1" and of
+// "1:580.95.05-1".
+var packageRelease = regexp.MustCompile(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
+
+// fabricVersion: the daemon refuses a driver of any other release.
+func (m *machine) fabricVersion() []*result {
+	fabric := m.f.Machine.Fabric
+	release := packageRelease.FindStringSubmatch(fabric.Version)
+	if release == nil || !m.driver.version.Known() {
+		return unknown("fabric", "the fabric manager's version")
+	}
+	if version(release[1]).Compare(m.driver.version) == 0 {
+		return holds("fabric")
+	}
+	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s and the driver %s", release[1], m.driver.version), "one release for both",
+		Evidence{Fact: "fabric manager", Value: fabric.Version, From: fabric.From}, m.fabricInstall()))
+}

@@ -1,0 +1,155 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus.
+func gpuCount(m *machine) []*result {
+	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 || m.f.Machine.Job != "" {
+		return nil
+	}
+	if failed := m.probeFailure("pci"); failed != "" {
+		return unknown("GPUs", failed)
+	}
+	bus := m.onBus()
+	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
+	if m.instance != nil && m.looked("pci") && len(bus) < m.instance.Count {
+		return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("%s has %d GPUs and the PCI bus shows %d", m.instance.Instance, m.instance.Count, len(bus)),
+			Need: fmt.Sprintf("%d GPUs", m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)), From: "/sys/bus/pci"}},
+			Do: []string{"stop and start the instance, which moves it to another host; report the old one to AWS"}, Source: source})
+	}
+	if m.f.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	shown := len(slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") }))
+	should := len(slices.DeleteFunc(slices.Clone(bus), func(g probe.GPU) bool { return !m.driven(g) }))
+	lost := slices.DeleteFunc(bus, func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") || !m.driven(g) })
+	if shown >= should || len(lost) == 0 { // an old NVML does not tell addresses
+		return holds("GPUs")
+	}
+	return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("the driver shows %d of the %d GPUs on the PCI bus; it lacks %s at %s", shown, should, m.gpuFound(lost[0]).label, lost[0].Bus),
+		Need: "every GPU on the bus answering NVML", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML", From: "/sys/bus/pci"}},
+		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays, replace the machine"}, Source: source})
+}
+
+// onBus are the GPUs that PCI shows.
+func (m *machine) onBus() []probe.GPU {
+	return slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
+}
+
+// driven says that the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
+func (m *machine) driven(g probe.GPU) bool {
+	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.serves(m.gpuFound(g).chip)
+}
+
+// serves says that the driver's branch is one of those that drive a chip; of a chip that nobody knows it says so too.
+func (m *machine) serves(chip *Chip) bool {
+	dropped := chip != nil && chip.LastBranch.Known() && m.driver.version.Major() > chip.LastBranch.Major()
+	young := chip != nil && chip.FirstBranch.Known() && m.driver.version.Less(chip.FirstBranch)
+	return !dropped && !young
+}
+
+var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/"}
+
+// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind.
+func gpuHealth(m *machine) []*result {
+	if m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 {
+		return nil
+	}
+	var results []*result
+	asked := false
+	for _, g := range m.f.GPUs {
+		if g.Health != nil {
+			asked = true
+			results = append(results, m.healthOf(g)...)
+		}
+	}
+	results = append(results, m.xidFindings()...)
+	if len(results) == 0 && asked {
+		return holds("GPUs")
+	}
+	return results
+}
+
+// healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
+// control are everyday life.
+func (m *machine) healthOf(g probe.GPU) []*result {
+	label := m.gpuFound(g).label + " at " + cmpOr(g.Bus, "an unknown address")
+	var results []*result
+	say := func(severity Severity, message, need, value, do string) {
+		results = append(results, found(Finding{Severity: severity, Subject: label, Message: label + ": " + message, Need: need,
+			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Do: []string{do}, Source: healthSource})...)
+	}
+	h := g.Health
+	if h.RemapFailure {
+		say(Error, "a broken row of its memory could not be replaced", "no row-remap failure", "row-remap failure", "replace the GPU or the machine (on EC2: stop and start the instance)")
+	}
+	if h.Uncorrectable > 0 {
+		say(Error, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable), "no uncorrectable memory errors",
+			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable), "end what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if they come back, replace it")
+	}
+	if h.RemapPending && !h.RemapFailure {
+		say(Warning, "a row of its memory will be replaced at the next reset", "no pending row remap", "row remap pending", "drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
+	}
+	hard := slices.DeleteFunc(slices.Clone(h.Slowdown), func(s string) bool { return !slices.Contains(hardSlowdowns, s) })
+	if len(hard) > 0 {
+		say(Error, "its hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown", "slowdown: "+strings.Join(hard, ", "),
+			"check cooling and power; nvidia-smi -q -d PERFORMANCE,TEMPERATURE shows more")
+	}
+	return results
+}
+
+// hardSlowdowns are the reasons that only too little cooling or power gives.
+var hardSlowdowns = []string{"hardware", "hardware thermal", "power brake"}
+
+// xidFindings: Xids after which a GPU needs a reset, a reboot or a replacement; each number once. Those that a program
+// can cause, or that say nothing by themselves, are left out.
+func (m *machine) xidFindings() []*result {
+	var results []*result
+	var said []int
+	for _, line := range m.f.Machine.Xids {
+		x := m.t.xidOf(line)
+		if x == nil || !slices.Contains(repairs, x.Action) || x.Alone == "no" || slices.Contains(said, x.Xid) {
+			continue
+		}
+		said = append(said, x.Xid)
+		results = append(results, found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
+			Need: "no such Xid since the driver was loaded", Evidence: []Evidence{{Fact: "kernel log", Value: line, From: "/dev/kmsg"}},
+			Do: []string{repairSteps[x.Action]}, Source: x.Source})...)
+	}
+	return results
+}
+
+var repairSteps = map[string]string{
+	"reset-gpu":       "end what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it comes back, replace the GPU or the machine",
+	"restart-machine": "reboot the machine; if it comes back, replace the GPU or the machine",
+	"contact-support": "replace the GPU or the machine (on EC2: stop and start the instance), and tell its vendor",
+}
+
+// persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time.
+func persistenceOff(m *machine) []*result {
+	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || m.f.Driver.NVML.Status != "ok" || m.f.Machine.Persistenced {
+		return nil
+	}
+	asked := false
+	for _, g := range m.f.GPUs {
+		if g.Health == nil || g.Health.Persistence == "" {
+			continue
+		}
+		asked = true
+		if g.Health.Persistence == "off" {
+			return found(Finding{Severity: Note, Subject: "GPUs", Message: "persistence mode is off: the driver starts the GPUs anew for every program", Need: "nvidia-persistenced",
+				Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}}, Do: []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
+				Source: []string{"https://docs.nvidia.com/deploy/driver-persistence/"}})
+		}
+	}
+	if !asked {
+		return nil
+	}
+	return holds("GPUs")
+}

@@ -1,0 +1,152 @@
+package matrix
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// coreNames are the packages that hold a driver's user space or module: of them two branches must not be installed.
+// Modules built for other kernels, tools and empty transitional names are none.
+var coreNames = regexp.MustCompile(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-(open-)?dkms|nvidia-utils-\d.*)$`)
+
+// core are the installed packages of the driver itself, with the branch that their version names.
+func (m *machine) core() (packages []probe.DriverPackage, branches []int) {
+	for _, p := range m.f.Machine.Packages {
+		release := packageRelease.FindStringSubmatch(p.Version)
+		if release == nil || !coreNames.MatchString(p.Name) {
+			continue
+		}
+		packages = append(packages, p)
+		if branch := version(release[1]).Major(); !slices.Contains(branches, branch) {
+			branches = append(branches, branch)
+		}
+	}
+	return packages, branches
+}
+
+// driverPackagesMixed: a runfile over packages, or packages of two branches.
+func driverPackagesMixed(m *machine) []*result {
+	if !m.host() || m.target.Driver != "" {
+		return nil
+	}
+	packages, branches := m.core()
+	f := Finding{Severity: Warning, Subject: "driver", Need: "one installation of one driver", Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	for _, p := range packages {
+		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version, From: "/var/lib/dpkg/status"})
+	}
+	switch runfile := m.f.Machine.Runfile; {
+	case len(packages) == 0 && runfile == "":
+		return nil
+	case runfile != "" && len(packages) > 0:
+		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
+		f.Evidence = append(f.Evidence, Evidence{Fact: ".run installer", Value: "installed", From: runfile})
+		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run installer's driver"}
+	case len(branches) > 1:
+		slices.Sort(branches)
+		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0], branches[len(branches)-1])
+		f.Do = []string{fmt.Sprintf("remove those of branch %d (sudo apt-get purge), or finish the upgrade to one branch", branches[0])}
+	default:
+		return holds("driver")
+	}
+	return found(f)
+}
+
+// driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module.
+func driverAutoUpdate(m *machine) []*result {
+	u := m.f.Machine.Updates
+	image := m.f.System.Rest && len(m.f.Machine.Kernels) == 0 // of a container
+	if !m.host() || image || m.target.Driver != "" || u.Tool == "" || m.f.Machine.Runfile != "" {
+		return nil
+	}
+	what, unknowable := m.updatable(u)
+	switch {
+	case unknowable != "":
+		return unknown("driver", unknowable)
+	case what == nil:
+		return holds("driver")
+	}
+	f := Finding{Severity: Note, Subject: "driver", Need: "the driver's packages held", Message: u.Tool + " may upgrade the driver while it runs; until the next reboot nothing on the GPU starts then",
+		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...), Source: []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
+	f.Do = []string{"sudo apt-mark hold " + strings.Join(m.holdNames(), " ")}
+	if u.Tool == "dnf-automatic" {
+		f.Do = []string{"sudo dnf versionlock add 'nvidia*' 'kmod-nvidia*' 'libnvidia*'"}
+		f.Source = []string{"https://dnf.readthedocs.io/en/latest/automatic.html"}
+	}
+	if m.f.System.Rest {
+		f.Severity = Warning
+	}
+	return found(f)
+}
+
+// updatable is what of the driver may be upgraded: evidence, nil for nothing, or why that cannot be known.
+func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string) {
+	if u.Tool == "dnf-automatic" {
+		locked := slices.ContainsFunc(u.Blacklist, func(name string) bool { return strings.Contains(name, "nvidia") })
+		if locked || len(u.Repos) == 0 || len(m.f.Driver.Libraries) == 0 {
+			return nil, ""
+		}
+		return []Evidence{{Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}, ""
+	}
+	packages, _ := m.core()
+	held := slices.ContainsFunc(m.f.Machine.Packages, func(p probe.DriverPackage) bool { return p.Held && strings.Contains(p.Name, "nvidia") })
+	if len(packages) == 0 || held || u.Pinned != "" { // the packages of a release ask for each other's exact version: one hold holds all
+		return nil, ""
+	}
+	for _, p := range packages {
+		if blacklisted(u.Blacklist, p.Name) {
+			return nil, ""
+		}
+		if p.Vendor == "" {
+			return nil, "which archive " + p.Name + " comes from"
+		}
+		if originAllowed(u.Origins, p.Vendor) {
+			return []Evidence{{Fact: p.Name, Value: p.Version, From: "/var/lib/dpkg/status"}}, ""
+		}
+	}
+	return nil, ""
+}
+
+// holdNames are the packages to hold: the driver's meta-packages where there are some.
+func (m *machine) holdNames() []string {
+	var names []string
+	for _, p := range m.f.Machine.Packages {
+		if strings.HasPrefix(p.Name, "nvidia-driver") || strings.HasPrefix(p.Name, "nvidia-headless") || coreNames.MatchString(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// blacklisted matches as unattended-upgrades does: patterns hold from the beginning of the name.
+func blacklisted(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		re, err := regexp.Compile("^(?:" + pattern + ")")
+		return err == nil && re.MatchString(name)
+	})
+}
+
+// originAllowed says whether an allowed origin is the archive of this vendor. Ubuntu publishes new driver releases in
+// -security and -updates both; Debian's in its stable archive.
+func originAllowed(origins []string, vendor string) bool {
+	return slices.ContainsFunc(origins, func(o string) bool {
+		o = strings.ToLower(o)
+		if o == "origin=*" || o == "*:*" {
+			return true
+		}
+		switch vendor {
+		case "ubuntu", "debian":
+			archive := strings.HasSuffix(o, "-security") || strings.HasSuffix(o, "-updates") || strings.Contains(o, "label=debian") || strings.Contains(o, "codename=")
+			own := strings.HasPrefix(o, "${distro_id}:") || strings.HasPrefix(o, vendor+":") || strings.Contains(o, "origin="+vendor) || strings.Contains(o, "origin=${distro_id}")
+			return archive && own
+		case "nvidia":
+			return strings.Contains(o, "nvidia")
+		case "ppa":
+			return strings.Contains(o, "lp-ppa-graphics-drivers")
+		}
+		return false
+	})
+}

@@ -1,0 +1,37 @@
+package matrix
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Xid is one of the driver's numbered errors.
+type Xid struct {
+	Xid     int    `csv:"xid"`
+	Name    string `csv:"name"`
+	Meaning string `csv:"meaning"`
+	Blame   string `csv:"blame"`
+	Action  string `csv:"action"`
+	Alone   string `csv:"alone"` // whether it proves a fault by itself
+	origin
+}
+
+// xidNumber is the number in "NVRM: Xid (PCI:0000:31:00): 79, pid=…".
+var xidNumber = regexp.MustCompile(`NVRM: Xid \(.*?\): (\d+)`)
+
+// repairs are the actions after which a GPU is of use again; restarting a program is none of them.
+var repairs = []string{"reset-gpu", "restart-machine", "contact-support"}
+
+// xidOf is the row of a kernel message, nil when the table does not have its number.
+func (t *Tables) xidOf(line string) *Xid {
+	m := xidNumber.FindStringSubmatch(line)
+	if m == nil {
+		return nil
+	}
+	rows := must(t.xids())
+	i := slices.IndexFunc(rows, func(x Xid) bool { return x.Xid == atoi(m[1]) })
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}

@@ -1,0 +1,214 @@
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// readBoot lists the installed kernels and finds the one that the boot loader starts by default: of GRUB's menu, of
+// boot loader entries, else of /boot/vmlinuz.
+func readBoot(h *Host, _ Options) (found, error) {
+	kernels := installedKernels(h)
+	if len(kernels) == 0 {
+		return nil, errAbsent
+	}
+	kernel, from := defaultKernel(h)
+	if !slices.Contains(kernels, kernel) { // a rescue image, or a name that this cannot follow
+		kernel, from = "", ""
+	}
+	return func(f *Facts) { f.Machine.Kernels, f.Machine.Boot, f.Machine.BootFrom = kernels, kernel, from }, nil
+}
+
+// installedKernels are the kernels whose image is there. A directory under /lib/modules alone is no kernel: DKMS and
+// header packages leave theirs behind. Where no kernel has an image in /boot (a container host's tree), the modules
+// that come with a kernel count.
+func installedKernels(h *Host) []string {
+	entries, _ := h.ReadDir("/lib/modules")
+	var images, modules []string
+	for _, e := range entries {
+		dir := path.Join("/lib/modules", e.Name())
+		if h.Exists("/boot/vmlinuz-"+e.Name()) || h.Exists(path.Join(dir, "vmlinuz")) {
+			images = append(images, e.Name())
+		} else if h.Exists(path.Join(dir, "modules.builtin")) || h.Exists(path.Join(dir, "kernel")) {
+			modules = append(modules, e.Name())
+		}
+	}
+	if len(images) > 0 {
+		return images
+	}
+	return modules
+}
+
+// defaultKernel asks the boot loaders that it knows.
+func defaultKernel(h *Host) (kernel, from string) {
+	for _, dir := range []string{"/boot/grub", "/boot/grub2"} {
+		env := parseGrubEnv(readQuietly(h, dir+"/grubenv"))
+		if data := readQuietly(h, dir+"/grub.cfg"); data != nil {
+			if kernel := parseGrubMenu(data).boots(env); kernel != "" {
+				return kernel, dir + "/grub.cfg"
+			}
+		}
+		if entry := cmp.Or(env["next_entry"], env["saved_entry"]); entry != "" {
+			file := "/boot/loader/entries/" + path.Base(entry) + ".conf"
+			if kernel := parseLoaderEntry(readQuietly(h, file)); kernel != "" {
+				return kernel, file
+			}
+		}
+	}
+	return "", ""
+}
+
+// readQuietly is a file's bytes, nil when it cannot be read: for hints of which another source takes the place.
+func readQuietly(h *Host, name string) []byte {
+	data, err := h.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// parseGrubEnv reads GRUB's block of NAME=VALUE lines:
+//
+//	# GRUB Environment Block
+//	saved_entry=ec2a7d6e2b1f4c0d9d0c2b5a8e1f7a31-6.1.141-155.222.amzn2023.x86_64
+//	####…
+func parseGrubEnv(data []byte) map[string]string {
+	env := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if ok && !strings.HasPrefix(line, "#") {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// parseLoaderEntry reads the kernel of a boot loader entry: "linux /boot/vmlinuz-6.1.141-155.222.amzn2023.x86_64".
+func parseLoaderEntry(data []byte) string {
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		if fields := strings.Fields(lines.Text()); len(fields) > 1 && fields[0] == "linux" {
+			return kernelOfImage(fields[1])
+		}
+	}
+	return ""
+}
+
+// kernelOfImage is "6.8.0-1021-aws" of "/boot/vmlinuz-6.8.0-1021-aws".
+func kernelOfImage(image string) string {
+	kernel, ok := strings.CutPrefix(path.Base(image), "vmlinuz-")
+	if !ok {
+		return ""
+	}
+	return kernel
+}
+
+// grubMenu is what a grub.cfg offers and which entry it starts.
+type grubMenu struct {
+	entries []*grubEntry
+	chosen  string // the value of the last `set default=`, "0" or "${saved_entry}"
+}
+
+// grubEntry is a menu entry, or a submenu with entries of its own.
+type grubEntry struct {
+	title, id, kernel string
+	entries           []*grubEntry
+}
+
+var (
+	grubEntryLine = regexp.MustCompile(`^(menuentry|submenu)\s+(?:'([^']*)'|"([^"]*)"|(\S+))(.*)\{$`)
+	grubID        = regexp.MustCompile(`\$menuentry_id_option\s+'([^']*)'|--id[ =]'?([^' ]+)`)
+	grubDefault   = regexp.MustCompile(`^set default="?([^"]*)"?$`)
+)
+
+// parseGrubMenu reads the menu that grub-mkconfig writes:
+//
+//	   set default="0"
+//	menuentry 'Ubuntu' --class ubuntu … $menuentry_id_option 'gnulinux-simple-5f3c' {
+//		linux	/boot/vmlinuz-6.8.0-1021-aws root=PARTUUID=… ro console=tty1
+//	}
+//	submenu 'Advanced options for Ubuntu' $menuentry_id_option 'gnulinux-advanced-5f3c' {
+func parseGrubMenu(data []byte) grubMenu {
+	var menu grubMenu
+	root := &grubEntry{}
+	open := []*grubEntry{root} // entries and other blocks that are open, the innermost last
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		last := open[len(open)-1]
+		switch m := grubEntryLine.FindStringSubmatch(line); {
+		case m != nil:
+			entry := &grubEntry{title: m[2] + m[3] + m[4]}
+			if id := grubID.FindStringSubmatch(m[5]); id != nil {
+				entry.id = id[1] + id[2]
+			}
+			last.entries = append(last.entries, entry)
+			open = append(open, entry)
+		case line == "}" && len(open) > 1:
+			open = open[:len(open)-1]
+		case strings.HasSuffix(line, "{"):
+			open = append(open, &grubEntry{})
+		default:
+			menu.line(line, last)
+		}
+	}
+	menu.entries = root.entries
+	return menu
+}
+
+// line takes what matters of one line inside an entry or outside of any.
+func (m *grubMenu) line(line string, in *grubEntry) {
+	if d := grubDefault.FindStringSubmatch(line); d != nil && d[1] != "${next_entry}" {
+		m.chosen = d[1]
+	}
+	fields := strings.Fields(line)
+	if len(fields) > 1 && in.kernel == "" && (fields[0] == "linux" || fields[0] == "linuxefi" || fields[0] == "linux16") {
+		in.kernel = kernelOfImage(fields[1])
+	}
+}
+
+// boots is the kernel that starts next under this environment block, empty when the choice cannot be followed.
+func (m grubMenu) boots(env map[string]string) string {
+	chosen := m.chosen
+	if chosen == "${saved_entry}" {
+		chosen = env["saved_entry"]
+	}
+	chosen = cmp.Or(env["next_entry"], chosen, "0")
+	entries := m.entries
+	for {
+		step, rest, deeper := strings.Cut(chosen, ">")
+		entry := pickEntry(entries, step)
+		switch {
+		case entry == nil:
+			return ""
+		case deeper:
+			entries, chosen = entry.entries, rest
+		case entry.kernel == "" && len(entry.entries) > 0: // a submenu starts its first entry
+			entries, chosen = entry.entries, "0"
+		default:
+			return entry.kernel
+		}
+	}
+}
+
+// pickEntry finds an entry by number, id or title, as GRUB does.
+func pickEntry(entries []*grubEntry, name string) *grubEntry {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n < 0 || n >= len(entries) {
+			return nil
+		}
+		return entries[n]
+	}
+	i := slices.IndexFunc(entries, func(e *grubEntry) bool { return e.id == name || e.title == name })
+	if i < 0 {
+		return nil
+	}
+	return entries[i]
+}

@@ -1,0 +1,87 @@
+package probe
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// readFabric looks for what NVSwitch needs: the switches on the bus, NVIDIA's fabric manager, and for the fourth
+// generation (HGX B200, B300) the NVLink subnet manager and ib_umad.
+func readFabric(h *Host, _ Options) (found, error) {
+	f := Fabric{Manager: firstThere(h, "/usr/bin/nv-fabricmanager"), NVLSM: firstThere(h, "/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
+		UMAD: umad(h), Switches: nvSwitches(h)}
+	for _, p := range parseDpkgStatus(readQuietly(h, "/var/lib/dpkg/status")) {
+		if fabricPackage.MatchString(p.Name) && f.Manager != "" {
+			f.Version, f.From = p.Version, "package "+p.Name
+		}
+	}
+	if !h.Rest {
+		f.Running = running(h, "nv-fabricmanager")
+	}
+	if f == (Fabric{}) {
+		return nil, errAbsent
+	}
+	return func(facts *Facts) { facts.Machine.Fabric = f }, nil
+}
+
+// fabricPackage owns the daemon; cuda-drivers-fabricmanager only asks for it.
+var fabricPackage = regexp.MustCompile(`^nvidia-fabric-?manager(-\d+)?$`)
+
+func firstThere(h *Host, names ...string) string {
+	i := slices.IndexFunc(names, h.Exists)
+	if i < 0 {
+		return ""
+	}
+	return names[i]
+}
+
+// umad says whether the InfiniBand user module is loaded, will be at boot, or is only on disk.
+func umad(h *Host) string {
+	if h.Exists("/sys/module/ib_umad") {
+		return "loaded"
+	}
+	for _, dir := range []string{"/etc/modules-load.d", "/usr/lib/modules-load.d", "/lib/modules-load.d"} {
+		for _, file := range h.Glob(dir + "/*.conf") {
+			if slices.Contains(strings.Fields(string(readQuietly(h, file))), "ib_umad") {
+				return "at boot"
+			}
+		}
+	}
+	if umadOnDisk(h) {
+		return "on disk"
+	}
+	return ""
+}
+
+// umadOnDisk looks in the kernels' lists of modules, which name those of vendors' packages too, and for the file.
+func umadOnDisk(h *Host) bool {
+	for _, list := range []string{"modules.dep", "modules.builtin"} {
+		for _, file := range h.Glob("/lib/modules/*/" + list) {
+			if bytes.Contains(readQuietly(h, file), []byte("/ib_umad.ko")) {
+				return true
+			}
+		}
+	}
+	return len(h.Glob("/lib/modules/*/kernel/drivers/infiniband/core/ib_umad.ko*")) > 0
+}
+
+// nvSwitches counts NVIDIA's devices of class 0x0680 ("bridge, other"): NVSwitches of A100, H100 and H200 boards.
+// Those given to a virtual machine (vfio-pci) are its to manage.
+func nvSwitches(h *Host) int {
+	const devices = "/sys/bus/pci/devices"
+	entries, _ := h.ReadDir(devices)
+	n := 0
+	for _, e := range entries {
+		dir := path.Join(devices, e.Name())
+		vendor, _ := h.ReadLine(dir + "/vendor")
+		class, _ := h.ReadLine(dir + "/class")
+		driver, _ := h.Resolve(dir + "/driver")
+		if vendor == "0x10de" && strings.HasPrefix(class, "0x0680") && path.Base(driver) != "vfio-pci" {
+			n++
+		}
+	}
+	return n
+}

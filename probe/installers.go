@@ -1,0 +1,26 @@
+package probe
+
+// installerMarks are what puts NVIDIA's kernel module in place at boot, so that a tree at rest need not have it: the
+// EKS AMIs' archive of built modules and the unit that unpacks one, Fedora's akmods, a driver in a container.
+var installerMarks = []struct{ kind, pattern string }{
+	{"dkms-archive", "/var/lib/dkms-archive/nvidia*"},
+	{"kmod-load", "/etc/systemd/system/*nvidia*kmod-load*.service"},
+	{"kmod-load", "/usr/lib/systemd/system/*nvidia*kmod-load*.service"},
+	{"kmod-load", "/lib/systemd/system/*nvidia*kmod-load*.service"},
+	{"akmods", "/usr/src/akmods/nvidia*"},
+	{"driver-container", "/run/nvidia/driver/usr"},
+}
+
+// readInstallers looks for what installs the driver's kernel module at boot.
+func readInstallers(h *Host, _ Options) (found, error) {
+	var list []Installer
+	for _, mark := range installerMarks {
+		for _, file := range h.Glob(mark.pattern) {
+			list = append(list, Installer{Kind: mark.kind, Path: file})
+		}
+	}
+	if len(list) == 0 {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Machine.Installers = list }, nil
+}

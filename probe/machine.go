@@ -1,0 +1,86 @@
+package probe
+
+// Machine is what a host's driver depends on beside its own version. Most of it says what will be true after the next
+// boot, and can be read of a tree at rest.
+type Machine struct {
+	Uptime       float64         `json:"uptime"`       // seconds since boot; 0 for a tree at rest
+	Job          string          `json:"job"`          // scheduler whose job this process belongs to, "slurm"
+	Kernels      []string        `json:"kernels"`      // installed kernels, "6.8.0-1021-aws"
+	Boot         string          `json:"boot"`         // the one that the boot loader starts by default
+	BootFrom     string          `json:"boot_from"`    // the file that tells it
+	Installers   []Installer     `json:"installers"`   // what installs or loads the kernel module at boot
+	Firmware     []string        `json:"firmware"`     // driver versions whose GSP firmware is on disk, "580.95.05"
+	GSPOff       string          `json:"gsp_off"`      // the file that sets NVreg_EnableGpuFirmware=0
+	Packages     []DriverPackage `json:"packages"`     // dpkg's packages of the driver and its daemons
+	Runfile      string          `json:"runfile"`      // what NVIDIA's .run installer leaves, "/usr/bin/nvidia-uninstall"
+	Fabric       Fabric          `json:"fabric"`       // what programs NVSwitch
+	Persistenced bool            `json:"persistenced"` // nvidia-persistenced runs
+	GRID         string          `json:"grid"`         // the vGPU guest driver's licence daemon, "/usr/bin/nvidia-gridd"
+	Updates      Updates         `json:"updates"`      // what upgrades packages unattended
+	Xids         []string        `json:"xids"`         // Xid lines of the kernel log since the driver was loaded last
+}
+
+// Installer is a thing that puts the kernel module in place at boot.
+type Installer struct {
+	Kind string `json:"kind"` // "dkms-archive", "kmod-load", "akmods", "driver-container"
+	Path string `json:"path"`
+}
+
+// DriverPackage is one package that dpkg has installed.
+type DriverPackage struct {
+	Name    string `json:"name"`    // "libnvidia-compute-535-server"
+	Version string `json:"version"` // "535.183.01-0ubuntu0.22.04.1"
+	Held    bool   `json:"held"`    // apt-mark hold
+	Vendor  string `json:"vendor"`  // who made it: "ubuntu", "debian", "nvidia", "ppa"; empty when not known
+}
+
+// Fabric is the software that NVSwitch needs.
+type Fabric struct {
+	Manager  string `json:"manager"`  // the daemon's program, "/usr/bin/nv-fabricmanager"
+	Version  string `json:"version"`  // its package's version; empty when not known
+	From     string `json:"from"`     // where Version was read
+	Running  string `json:"running"`  // "yes", "no"; empty when processes cannot be seen
+	NVLSM    string `json:"nvlsm"`    // the NVLink subnet manager's directory or program
+	UMAD     string `json:"ib_umad"`  // "loaded", "at boot" (modules-load.d), "on disk"; empty: nowhere
+	Switches int    `json:"switches"` // NVSwitch devices on PCI that are not given to a virtual machine
+}
+
+// Updates is what upgrades packages without asking.
+type Updates struct {
+	Tool      string   `json:"tool"`      // "unattended-upgrades" or "dnf-automatic"; empty: none is switched on
+	From      string   `json:"from"`      // the file that switches it on
+	Origins   []string `json:"origins"`   // apt's allowed origins and patterns, "${distro_id}:${distro_codename}-security"
+	Blacklist []string `json:"blacklist"` // apt's patterns of packages left alone; dnf's excludes and version locks
+	Pinned    string   `json:"pinned"`    // an apt preference that names NVIDIA packages
+	Repos     []string `json:"repos"`     // enabled dnf repositories that carry the driver
+}
+
+// Health is what NVML says of a GPU's state; what it could not be asked stays empty.
+type Health struct {
+	RemapPending  bool     `json:"remap_pending"` // a memory row waits for a reset to be replaced
+	RemapFailure  bool     `json:"remap_failure"` // a row could not be replaced
+	Uncorrectable uint64   `json:"uncorrectable"` // volatile uncorrectable ECC errors: since the driver was loaded
+	Slowdown      []string `json:"slowdown"`      // "hardware", "hardware thermal", "power brake", "software thermal", "power cap", "idle"
+	Fabric        string   `json:"fabric"`        // "not supported", "not started", "in progress", "completed"
+	Persistence   string   `json:"persistence"`   // "on", "off"
+}
+
+func (f *Facts) completeMachine() {
+	f.Machine.complete()
+	for i := range f.GPUs {
+		if h := f.GPUs[i].Health; h != nil {
+			fill(&h.Slowdown)
+		}
+	}
+}
+
+func (m *Machine) complete() {
+	fill(&m.Kernels)
+	fill(&m.Installers)
+	fill(&m.Firmware)
+	fill(&m.Packages)
+	fill(&m.Updates.Origins)
+	fill(&m.Updates.Blacklist)
+	fill(&m.Updates.Repos)
+	fill(&m.Xids)
+}

@@ -1,0 +1,234 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+func TestParseDpkgStatus(t *testing.T) {
+	const status = `Package: libnvidia-compute-535-server
+Status: hold ok installed
+Maintainer: Ubuntu Core Developers <ubuntu-devel-discuss@lists.ubuntu.com>
+Version: 535.183.01-0ubuntu0.22.04.1
+Description: NVIDIA libcompute package
+ Version: 1.0
+
+Package: nvidia-utils-550
+Status: deinstall ok config-files
+Version: 550.90.07-0ubuntu0.22.04.1
+
+Package: nvidia-driver-local-repo-ubuntu2204-550.90.07
+Status: install ok installed
+Version: 1.0-1
+
+Package: nvidia-driver-570
+Status: install ok installed
+Maintainer: Ubuntu Core Developers <ubuntu-devel-discuss@lists.ubuntu.com>
+Version: 570.86.16-0ubuntu0~gpu22.04.1
+
+Package: nvidia-settings
+Status: install ok installed
+Version: 580.95.05-1ubuntu1
+
+Package: nvidia-fabricmanager-535
+Status: install ok installed
+Maintainer: cudatools <cudatools@nvidia.com>
+Version: 535.183.01-1`
+	want := []DriverPackage{
+		{Name: "libnvidia-compute-535-server", Version: "535.183.01-0ubuntu0.22.04.1", Held: true, Vendor: "ubuntu"},
+		{Name: "nvidia-driver-570", Version: "570.86.16-0ubuntu0~gpu22.04.1", Vendor: "ppa"},
+		{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", Vendor: "nvidia"},
+	}
+	if diff := cmp.Diff(want, parseDpkgStatus([]byte(status))); diff != "" {
+		t.Errorf("packages (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseAptConf(t *testing.T) {
+	const conf = `// Automatically upgrade packages
+APT::Periodic::Unattended-Upgrade "1";
+Unattended-Upgrade::Allowed-Origins {
+	"${distro_id}:${distro_codename}-security"; # yes
+//	"${distro_id}:${distro_codename}-updates";
+};
+/* "not:this"; */
+Unattended-Upgrade {
+	Package-Blacklist { "nvidia-"; "libcuda1$"; };
+	Mail "root//localhost";
+};
+Acquire::http::Proxy "http://proxy:3128";
+`
+	want := map[string][]string{
+		"APT::Periodic::Unattended-Upgrade":     {"1"},
+		"Unattended-Upgrade::Allowed-Origins":   {"${distro_id}:${distro_codename}-security"},
+		"Unattended-Upgrade::Package-Blacklist": {"nvidia-", "libcuda1$"},
+		"Unattended-Upgrade::Mail":              {"root//localhost"},
+		"Acquire::http::Proxy":                  {"http://proxy:3128"},
+	}
+	if diff := cmp.Diff(want, parseAptConf([]byte(conf))); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+// apt is what Ubuntu ships; the tests change one thing of it.
+const apt = `
+-- usr/bin/unattended-upgrade --
+-- etc/apt/apt.conf.d/20auto-upgrades --
+APT::Periodic::Unattended-Upgrade "1";
+-- etc/apt/apt.conf.d/50unattended-upgrades --
+Unattended-Upgrade::Allowed-Origins { "${distro_id}:${distro_codename}-security"; };
+`
+
+func TestReadUpdates(t *testing.T) {
+	ubuntu := Updates{Tool: "unattended-upgrades", From: "/etc/apt/apt.conf.d/20auto-upgrades", Origins: []string{"${distro_id}:${distro_codename}-security"}}
+	pinned := ubuntu
+	pinned.Pinned = "/etc/apt/preferences.d/nvidia"
+	const dnf = "-- etc/dnf/automatic.conf --\n[commands]\n# apply_updates = no\napply_updates = yes\n[emitters]\nemit_via = stdio\n"
+	const timer = "-- etc/systemd/system/timers.target.wants/dnf-automatic.timer -> /usr/lib/systemd/system/dnf-automatic.timer --\n"
+	const repo = "-- etc/yum.repos.d/cuda-rhel9.repo --\n[cuda-rhel9-x86_64]\nbaseurl=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64\nenabled=1\n" +
+		"-- etc/yum.repos.d/off.repo --\n[nvidia-off]\nbaseurl=https://example.com/nvidia\nenabled=0\n"
+	for _, tt := range []struct {
+		name, tree string
+		want       Updates
+	}{
+		{"ubuntu", apt, ubuntu},
+		{"off", apt + "-- etc/apt/apt.conf.d/99off --\nAPT::Periodic::Unattended-Upgrade \"0\";\n", Updates{}},
+		{"masked", apt + "-- etc/systemd/system/apt-daily-upgrade.timer -> /dev/null --\n", Updates{}},
+		{"not-installed", "-- etc/apt/apt.conf.d/20auto-upgrades --\nAPT::Periodic::Unattended-Upgrade \"1\";\n", Updates{}},
+		{"pinned", apt + "-- etc/apt/preferences.d/nvidia --\nPackage: *nvidia*\nPin: version 580.*\nPin-Priority: 1001\n", pinned},
+		{"cuda-repository-pin", apt + "-- etc/apt/preferences.d/cuda-repository-pin-600 --\nPackage: nsight-compute\nPin: origin *ubuntu.com*\nPin-Priority: -1\n\nPackage: *\nPin: release l=NVIDIA CUDA\nPin-Priority: 600\n", ubuntu},
+		{"dnf", dnf + timer + repo, Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Repos: []string{"cuda-rhel9.repo [cuda-rhel9-x86_64]"}}},
+		{"dnf-no-timer", dnf + repo, Updates{}},
+		{"dnf-locked", dnf + timer + "-- etc/dnf/plugins/versionlock.list --\n# added\nnvidia-driver-3:580.95.05-1.*\n-- etc/dnf/dnf.conf --\n[main]\nexclude=kernel* kmod-nvidia*\n",
+			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Blacklist: []string{"nvidia-driver-3:580.95.05-1.*", "kernel*", "kmod-nvidia*"}}},
+		{"dnf-install-timer", "-- etc/systemd/system/timers.target.wants/dnf-automatic-install.timer -> x --\n", Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var f Facts
+			if apply, _ := readUpdates(plantTree(t, tt.tree), Options{}); apply != nil {
+				apply(&f)
+			}
+			if diff := cmp.Diff(tt.want, f.Machine.Updates); diff != "" {
+				t.Errorf("updates (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadFirmware(t *testing.T) {
+	const there = "-- usr/lib/firmware/nvidia/580.95.05/gsp_ga10x.bin.xz --\n-- usr/lib/firmware/nvidia/tu102/gsp/gsp.bin --\n"
+	for _, tt := range []struct {
+		name, tree string
+		want       Machine
+	}{
+		{"there", there, Machine{Firmware: []string{"580.95.05"}}},
+		{"nouveau-s-own", "-- lib/firmware/nvidia/ga102/gsp/bootloader-535.113.01.bin --\n", Machine{}},
+		{"off", there + "-- etc/modprobe.d/nvidia.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n", Machine{Firmware: []string{"580.95.05"}, GSPOff: "/etc/modprobe.d/nvidia.conf"}},
+		{"commented", there + "-- etc/modprobe.d/nvidia.conf --\n# options nvidia NVreg_EnableGpuFirmware=0\n", Machine{Firmware: []string{"580.95.05"}}},
+		{"hidden-by-etc", there + "-- usr/lib/modprobe.d/nvidia.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n-- etc/modprobe.d/nvidia.conf --\n", Machine{Firmware: []string{"580.95.05"}}},
+		{"last-holds", there + "-- etc/modprobe.d/a.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n-- etc/modprobe.d/b.conf --\noptions nvidia NVreg_EnableGpuFirmware=1\n", Machine{Firmware: []string{"580.95.05"}}},
+		{"loaded-says", there + "-- proc/driver/nvidia/params --\nEnableGpuFirmware: 18\n-- etc/modprobe.d/a.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n", Machine{Firmware: []string{"580.95.05"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var f Facts
+			if apply, _ := readFirmware(plantTree(t, tt.tree), Options{}); apply != nil {
+				apply(&f)
+			}
+			if diff := cmp.Diff(tt.want, f.Machine); diff != "" {
+				t.Errorf("firmware (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReadMachineLive reads a machine that runs: an A100 host in a Slurm job.
+func TestReadMachineLive(t *testing.T) {
+	archive := txtar.Parse([]byte(`
+-- @env --
+SLURM_JOB_ID=4711
+-- proc/uptime --
+350735.47 234388.90
+-- proc/1/comm --
+systemd
+-- proc/4711/comm --
+nv-fabricmanage
+-- proc/4712/comm --
+nvidia-persiste
+-- proc/bus/comm --
+nvidia-gridd
+-- sys/bus/pci/devices/0000:c4:00.0/vendor --
+0x10de
+-- sys/bus/pci/devices/0000:c4:00.0/class --
+0x068000
+-- sys/bus/pci/devices/0000:c5:00.0/vendor --
+0x10de
+-- sys/bus/pci/devices/0000:c5:00.0/class --
+0x068000
+-- sys/bus/pci/devices/0000:c5:00.0/driver -> /sys/bus/pci/drivers/vfio-pci --
+-- sys/bus/pci/drivers/vfio-pci/ --
+-- sys/module/ib_umad/ --
+-- usr/bin/nv-fabricmanager --
+-- var/lib/dpkg/status --
+Package: nvidia-fabricmanager-535
+Status: install ok installed
+Version: 535.183.01-1
+-- run/nvidia/driver/usr/ --
+`))
+	f := runSources(context.Background(), hostOf(t, archive), Options{})
+	want := Machine{Uptime: 350735.47, Job: "slurm", Persistenced: true,
+		Installers: []Installer{{Kind: "driver-container", Path: "/run/nvidia/driver/usr"}},
+		Packages:   []DriverPackage{{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1"}},
+		Fabric:     Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: "535.183.01-1", From: "package nvidia-fabricmanager-535", Running: "yes", UMAD: "loaded", Switches: 1}}
+	if diff := cmp.Diff(want, f.Machine); diff != "" {
+		t.Errorf("machine (-want +got):\n%s", diff)
+	}
+}
+
+func TestKernelLinesForgetXidsWhenTheDriverIsLoadedAgain(t *testing.T) {
+	var log kernelLines
+	for _, line := range []string{
+		"NVRM: Xid (PCI:0000:31:00): 95, pid=1, name=a, Uncontained",
+		"NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3-AM02-12-3)",
+		"NVRM: Xid (PCI:0000:31:00): 13, pid=2, name=b, Graphics Exception",
+	} {
+		log.add(line)
+	}
+	if len(log.xids) != 1 || !bytes.Contains([]byte(log.xids[0]), []byte("): 13,")) {
+		t.Errorf("Xids are %q", log.xids)
+	}
+}
+
+// TestLicenceWatch cuts a module at every byte: where a read ends must not matter.
+func TestLicenceWatch(t *testing.T) {
+	for want, licence := range map[string]string{"proprietary": "NVIDIA", "open": "Dual MIT/GPL", "": "GPL"} {
+		data := []byte("alias=x\x00license=" + licence + "\x00version=580.95.05\x00")
+		for cut := range data {
+			var w licenceWatch
+			_, _ = w.Write(data[:cut])
+			if _, err := w.Write(data[cut:]); err != nil || w.flavour != want {
+				t.Errorf("%s cut at %d: %q, %v", licence, cut, w.flavour, err)
+			}
+		}
+	}
+}
+
+func FuzzParseAptConf(f *testing.F) {
+	f.Add([]byte("A::B { \"c\"; };"))
+	f.Add([]byte("}}};\"x\";/*"))
+	f.Fuzz(func(t *testing.T, data []byte) { parseAptConf(data) })
+}
+
+func FuzzParseDpkgStatus(f *testing.F) {
+	f.Add([]byte("Package: libcuda1\nStatus: install ok installed\nVersion: 1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, p := range parseDpkgStatus(data) {
+			if !driverPackageName.MatchString(p.Name) {
+				t.Errorf("package %q", p.Name)
+			}
+		}
+	})
+}

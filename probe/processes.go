@@ -1,0 +1,51 @@
+package probe
+
+import (
+	"strconv"
+	"strings"
+)
+
+// readProcesses reads how long the machine runs, whether this process belongs to a scheduler's job, and whether the
+// driver's daemons run.
+func readProcesses(h *Host, _ Options) (found, error) {
+	line, err := h.ReadLine("/proc/uptime") // "350735.47 234388.90"
+	if err != nil {
+		return nil, err
+	}
+	first, _, _ := strings.Cut(line, " ")
+	uptime, _ := strconv.ParseFloat(first, 64)
+	job := jobOf(h)
+	persistenced := running(h, "nvidia-persistenced") == "yes"
+	return func(f *Facts) {
+		f.Machine.Uptime, f.Machine.Job, f.Machine.Persistenced = uptime, job, persistenced
+	}, nil
+}
+
+// jobVariables are what schedulers set for the processes of a job; only that they are there is kept.
+var jobVariables = []struct{ variable, scheduler string }{
+	{"SLURM_JOB_ID", "slurm"}, {"SLURM_JOBID", "slurm"}, {"PBS_JOBID", "pbs"}, {"LSB_JOBID", "lsf"}, {"JOB_ID", "grid-engine"}, {"RAY_JOB_ID", "ray"},
+}
+
+func jobOf(h *Host) string {
+	for _, v := range jobVariables {
+		if h.Var(v.variable) != "" {
+			return v.scheduler
+		}
+	}
+	return ""
+}
+
+// running says "yes" or "no" for a process of that name, or "" when other users' processes are hidden (hidepid).
+// The kernel keeps 15 bytes of a name.
+func running(h *Host, name string) string {
+	if _, err := h.ReadLine("/proc/1/comm"); err != nil {
+		return ""
+	}
+	name = name[:min(len(name), 15)]
+	for _, file := range h.Glob("/proc/[0-9]*/comm") {
+		if comm, err := h.ReadLine(file); err == nil && comm == name {
+			return "yes"
+		}
+	}
+	return "no"
+}

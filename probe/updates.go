@@ -1,0 +1,187 @@
+package probe
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// readUpdates finds what upgrades packages without asking, and what it may not touch.
+func readUpdates(h *Host, _ Options) (found, error) {
+	u, ok := unattendedUpgrades(h)
+	if !ok {
+		u, ok = dnfAutomatic(h)
+	}
+	if !ok {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Machine.Updates = u }, nil
+}
+
+// unattendedUpgrades reads apt's configuration where the package is there and its timer is not masked.
+func unattendedUpgrades(h *Host) (Updates, bool) {
+	if !h.Exists("/usr/bin/unattended-upgrade") || masked(h, "apt-daily-upgrade.timer") || masked(h, "apt-daily-upgrade.service") {
+		return Updates{}, false
+	}
+	u := Updates{Tool: "unattended-upgrades"}
+	on := ""
+	for _, file := range append(h.Glob("/etc/apt/apt.conf.d/*"), "/etc/apt/apt.conf") {
+		c := parseAptConf(readQuietly(h, file))
+		if v := c["APT::Periodic::Unattended-Upgrade"]; len(v) > 0 {
+			on, u.From = v[len(v)-1], file
+		}
+		u.Origins = append(u.Origins, c["Unattended-Upgrade::Allowed-Origins"]...)
+		u.Origins = append(u.Origins, c["Unattended-Upgrade::Origins-Pattern"]...)
+		u.Blacklist = append(u.Blacklist, c["Unattended-Upgrade::Package-Blacklist"]...)
+	}
+	u.Pinned = pinnedIn(h)
+	return u, on != "" && on != "0"
+}
+
+// masked says that a unit is linked to /dev/null.
+func masked(h *Host, unit string) bool {
+	target, err := h.readlink("/etc/systemd/system/" + unit)
+	return err == nil && target == "/dev/null"
+}
+
+// pinnedIn is the first apt preference that names NVIDIA's packages.
+func pinnedIn(h *Host) string {
+	for _, file := range append(h.Glob("/etc/apt/preferences.d/*"), "/etc/apt/preferences") {
+		if aptPin.Match(readQuietly(h, file)) {
+			return file
+		}
+	}
+	return ""
+}
+
+// aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*".
+var aptPin = regexp.MustCompile(`(?m)^Package:.*\b(\*?nvidia|libcuda1|cuda-drivers)`)
+
+// aptToken is a word, a quoted string, a brace or a semicolon of apt.conf(5); comments are none of them.
+var aptToken = regexp.MustCompile(`//[^\n]*|#[^\n]*|(?s:/\*.*?\*/)|"[^"\n]*"|[{};]|[^\s{};"]+`)
+
+// parseAptConf reads the values of each option by its full name:
+//
+//	APT::Periodic::Unattended-Upgrade "1";
+//	Unattended-Upgrade::Allowed-Origins {
+//		"${distro_id}:${distro_codename}-security";
+//	//	"${distro_id}:${distro_codename}-updates";
+//	};
+func parseAptConf(data []byte) map[string][]string {
+	values := map[string][]string{}
+	var scope []string
+	var words []string
+	name := func() string { return strings.Join(append(slices.Clone(scope), words...), "::") }
+	for _, token := range aptToken.FindAllString(string(data), -1) {
+		switch {
+		case strings.HasPrefix(token, "//"), strings.HasPrefix(token, "#"), strings.HasPrefix(token, "/*"):
+		case token == "{":
+			scope, words = append(scope, strings.Join(words, "::")), nil
+		case token == "}":
+			if len(scope) > 0 {
+				scope = scope[:len(scope)-1]
+			}
+			words = nil
+		case token == ";":
+			words = nil
+		case token[0] == '"':
+			key := name()
+			values[key] = append(values[key], strings.Trim(token, `"`))
+		default:
+			words = append(words, strings.Trim(token, ":"))
+		}
+	}
+	return values
+}
+
+// dnfTimers are the units that start dnf-automatic; the second applies whatever the configuration says.
+var dnfTimers = []struct {
+	unit    string
+	applies bool
+}{{"dnf-automatic.timer", false}, {"dnf-automatic-install.timer", true}, {"dnf5-automatic.timer", false}}
+
+// dnfAutomatic reads dnf's configuration where a timer of it is enabled.
+func dnfAutomatic(h *Host) (Updates, bool) {
+	const conf = "/etc/dnf/automatic.conf"
+	u := Updates{Tool: "dnf-automatic", From: conf}
+	enabled, applies := false, yes(parseINI(readQuietly(h, conf))["commands.apply_updates"])
+	for _, timer := range dnfTimers {
+		if there(h, "/etc/systemd/system/timers.target.wants/"+timer.unit) && !masked(h, timer.unit) {
+			enabled, applies = true, applies || timer.applies
+		}
+	}
+	if !enabled || !applies {
+		return u, false
+	}
+	for _, file := range []string{"/etc/dnf/plugins/versionlock.list", "/etc/dnf/versionlock.toml"} {
+		u.Blacklist = append(u.Blacklist, strings.Fields(withoutComments(readQuietly(h, file)))...)
+	}
+	main := parseINI(readQuietly(h, "/etc/dnf/dnf.conf"))
+	u.Blacklist = append(u.Blacklist, listOf(main["main.exclude"])...)
+	u.Blacklist = append(u.Blacklist, listOf(main["main.excludepkgs"])...)
+	u.Repos = driverRepos(h)
+	return u, true
+}
+
+// there says whether a name is there, a link that leads nowhere included.
+func there(h *Host, name string) bool {
+	_, err := h.readlink(name)
+	return err == nil
+}
+
+// driverRepos are the enabled repositories that carry NVIDIA's driver, by their files' and sections' names.
+func driverRepos(h *Host) []string {
+	var repos []string
+	for _, file := range h.Glob("/etc/yum.repos.d/*.repo") {
+		values := parseINI(readQuietly(h, file))
+		for key, url := range values {
+			section, isURL := strings.CutSuffix(key, ".baseurl")
+			if !isURL {
+				section, isURL = strings.CutSuffix(key, ".mirrorlist")
+			}
+			on := values[section+".enabled"]
+			if isURL && strings.Contains(strings.ToLower(section+url), "nvidia") && (on == "" || yes(on)) && !strings.Contains(url, "libnvidia-container") {
+				repos = append(repos, path.Base(file)+" ["+section+"]")
+			}
+		}
+	}
+	slices.Sort(repos)
+	return repos
+}
+
+// parseINI reads "[section]" and "key = value" lines; keys are "section.key".
+func parseINI(data []byte) map[string]string {
+	values := map[string]string{}
+	section := ""
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
+			section = line[1 : len(line)-1]
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if ok && line[0] != '#' && line[0] != ';' {
+			values[section+"."+strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	return values
+}
+
+func yes(value string) bool {
+	return slices.Contains([]string{"1", "yes", "true", "on"}, strings.ToLower(value))
+}
+
+func listOf(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+}
+
+// withoutComments drops what follows a # in each line.
+func withoutComments(data []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(data)) {
+		text, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "#")
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
