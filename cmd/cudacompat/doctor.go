@@ -73,7 +73,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if f.healthcheck {
 		return exitForHealth(r.Verdict, len(f.require) > 0)
 	}
-	return exitFor(r.Verdict, f.failOn)
+	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
 // waitStep is how long --wait pauses between two looks: drivers and daemons take seconds to start.
@@ -110,7 +110,9 @@ func (f *judgeFlags) prepare(s streams) (job, error) {
 	if j.targets, err = f.targets(); err != nil {
 		return j, err
 	}
-	j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s)
+	if j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s); err == nil && j.outputs.monitored() && f.given("fail-on") {
+		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3", "leave one of them out, or give the format a file: -o nagios=FILE"}
+	}
 	return j, err
 }
 

@@ -70,9 +70,11 @@ type judgeFlags struct {
 	colour          string
 	all             bool
 	tables          *matrix.Tables
+	given           func(flag string) bool // whether the caller gave it
 }
 
 func (f *judgeFlags) add(cmd *cobra.Command) {
+	f.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.driver, "driver", "", "judge for this driver `VERSION` instead of the one that is here")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "judge for these GPUs, by name or compute capability (`L4,9.0`)")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "judge for these EC2 instance types (`g5.xlarge,p5.48xlarge`)")
