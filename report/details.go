@@ -16,7 +16,31 @@ func details(r Report, f matrix.Finding) string {
 	for i := range lines {
 		lines[i] = strings.TrimRight(strings.TrimPrefix(lines[i], "    "), " ")
 	}
+	if over := expired(r, f); over != "" {
+		lines = append(lines, over)
+	}
 	return strings.Join(lines, "\n")
+}
+
+// lapsed is how many findings are back because a waiver has run out.
+func lapsed(r Report, w matrix.WaiverUse) int {
+	n := 0
+	for _, f := range r.Findings {
+		if w.Expired && w.Covers(f) {
+			n++
+		}
+	}
+	return n
+}
+
+// expired says of a finding that it was waived once; empty when it was not.
+func expired(r Report, f matrix.Finding) string {
+	for _, w := range r.Waivers {
+		if w.Expired && w.Covers(f) {
+			return clean("waived until " + w.Until + ", which has passed: " + w.Reason)
+		}
+	}
+	return ""
 }
 
 // summary is a finding in one sentence, as headlines have it.

@@ -126,6 +126,7 @@ func arguments(t testing.TB, name string) ([]matrix.Target, matrix.Policy) {
 	flags.StringSliceVar(&policy.Require, "require", nil, "")
 	instances := flags.StringSlice("instance", nil, "")
 	ignored := flags.StringSlice("ignore", nil, "")
+	flags.StringVar(&policy.Today, "today", "", "")
 	if err := flags.Parse(strings.Fields(string(data))); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func Nagios(w io.Writer, r Report, _ Style) error {
 		if f.Severity == matrix.Note {
 			continue // nothing that anybody is woken for
 		}
-		lines = append(lines, unpiped(clean(fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)))))
+		lines = append(lines, unpiped(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)), expired(r, f)))))
 	}
 	for _, s := range r.Suppressed {
 		lines = append(lines, unpiped(clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))

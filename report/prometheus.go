@@ -41,6 +41,7 @@ var gauges = []gauge{
 	{"outcome", "Outcome of the last run; 1 for the one that holds.", outcomeSamples},
 	{"findings", "Findings of the last run that no waiver hides.", findingSamples},
 	{"suppressed_findings", "Findings of the last run that a waiver hides.", suppressedSamples},
+	{"expired_waivers", "Findings of the last run that were waived until a day that has passed.", expiredSamples},
 	{"rule_results", "Subjects of the last run for which a rule holds (passed) or could not be judged (unknown).", ruleSamples},
 	{"build_answers", "Builds that count, by what is known of them on this machine or the instance type.", answerSamples},
 	{"component_info", "A component found on this machine; always 1.", componentSamples},
@@ -105,6 +106,16 @@ func suppressedSamples(r Report) []sample {
 	var list []sample
 	for _, s := range r.Suppressed {
 		list = append(list, labelled("rule", s.Rule, "severity", string(s.Severity), "target", s.Target, "reason", s.Reason, "until", s.Until))
+	}
+	return list
+}
+
+func expiredSamples(r Report) []sample {
+	var list []sample
+	for _, w := range r.Waivers {
+		if n := lapsed(r, w); n > 0 {
+			list = append(list, valued(float64(n), "rule", w.Rule, "reason", w.Reason, "until", w.Until))
+		}
 	}
 	return list
 }

@@ -32,6 +32,7 @@ func checkCommand(s streams) *cobra.Command {
 			if err := job.outputs.write(r); err != nil {
 				return err
 			}
+			job.config.remark(s.err, r.Verdict)
 			return exitFor(r.Verdict, judge.failOn, job.outputs)
 		},
 	}

@@ -73,6 +73,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if f.healthcheck {
 		return exitForHealth(r.Verdict, len(f.require) > 0)
 	}
+	job.config.remark(s.err, r.Verdict)
 	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
@@ -99,14 +100,19 @@ type job struct {
 	targets []matrix.Target
 	outputs outputs[report.Report]
 	log     *triage.Diagnosis
+	config  config
 }
 
 func (f *judgeFlags) prepare(s streams) (job, error) {
 	j := job{tables: f.tables}
 	var err error
+	if j.config, err = f.configure(); err != nil {
+		return j, err
+	}
 	if j.policy, err = f.policy(); err != nil {
 		return j, err
 	}
+	j.policy.Waivers = append(j.policy.Waivers, j.config.waivers...)
 	if j.targets, err = f.targets(); err != nil {
 		return j, err
 	}

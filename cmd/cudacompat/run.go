@@ -18,8 +18,8 @@ type streams struct {
 	out, err io.Writer
 }
 
-// The exit codes, decided here and nowhere else; -o nagios alone has its protocol's (report.NagiosState). 2, 126 to 128 and 194 are never used: Go's panic, Docker's reserved
-// code, the shells' and the AMI builder's reboot.
+// The exit codes, decided here and nowhere else; -o nagios alone has its protocol's (report.NagiosState). 2, 126 to
+// 128 and 194 are never used: Go's panic, Docker's reserved code, the shells' and the AMI builder's reboot.
 const (
 	exitOK           = 0  // nothing wrong
 	exitIncompatible = 1  // a finding at or above --fail-on
