@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"cudacompat/matrix"
 
@@ -57,13 +58,27 @@ func TestGitHubIsRead(t *testing.T) {
 // property ends early.
 func TestGitHubCannotBeInjected(t *testing.T) {
 	for _, hostile := range []string{"\n::stop-commands::x", "\r\n::set-env name=PATH::/tmp", "##[error]x", "::error::x", "x,file=/etc/passwd", "%0A::error::x", "a%250Ab"} {
-		got := readGitHub(t, show(t, filled(hostile, matrix.Incompatible), "github", Style{}))
-		plain := readGitHub(t, show(t, filled("x", matrix.Incompatible), "github", Style{}))
+		got, plain := readGitHub(t, show(t, undecidedAll(hostile), "github", Style{})), readGitHub(t, show(t, undecidedAll("x"), "github", Style{}))
 		if len(got) != len(plain) {
 			t.Errorf("%q makes %d commands of %d", hostile, len(got), len(plain))
 		}
 		if !strings.Contains(got[1].Title, clean(hostile)) {
 			t.Errorf("%q was read back as %q", hostile, got[1].Title)
 		}
+		for _, a := range got {
+			if i := strings.IndexFunc(a.Message, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {
+				t.Errorf("%q leaves a character that does not show in %q", hostile, a.Message)
+			}
+			if strings.Contains(a.Message, "\n::") {
+				t.Errorf("%q begins a line of %q", hostile, a.Message)
+			}
+		}
 	}
+}
+
+// undecidedAll is a report of hostile strings that says everything it can, what decides and is not known included.
+func undecidedAll(s string) Report {
+	r := filled(s, matrix.Inconclusive)
+	r.Answers[0].Counts = true
+	return r
 }

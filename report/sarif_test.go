@@ -117,6 +117,13 @@ func TestFingerprints(t *testing.T) {
 			}
 		})
 	}
+	marks := map[string]bool{}
+	for _, result := range sarifResults(filled("alike in all", matrix.Incompatible)) {
+		marks[result.Fingerprints["primaryLocationLineHash"]] = true
+	}
+	if len(marks) != 4 {
+		t.Errorf("three findings and a waived one that are alike have %d fingerprints", len(marks))
+	}
 	if mark := fingerprint(base); !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(mark) {
 		t.Errorf("fingerprint %q", mark)
 	}
