@@ -13,7 +13,7 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	if len(targets) == 0 {
 		targets = []Target{{}}
 	}
-	v := Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{}, Suppressed: []Suppressed{}}
+	v := Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{}, Suppressed: []Suppressed{}, Waivers: []WaiverUse{}}
 	inconclusive := false
 	for _, target := range targets {
 		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v, failed: map[string]bool{}}
@@ -21,7 +21,7 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 		j.rules()
 		inconclusive = j.answers() || inconclusive
 	}
-	v.waive(policy.Waivers)
+	v.waive(policy.Waivers, cmpOr(policy.Today, t.date()))
 	v.sort()
 	v.Outcome = v.outcome(inconclusive)
 	return v
@@ -214,18 +214,6 @@ func (v *Verdict) Count(s Severity) int {
 // Fires says whether a rule has an unwaived finding.
 func (v *Verdict) Fires(rule string) bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
-}
-
-// waive moves waived findings aside; they stay in the verdict.
-func (v *Verdict) waive(waivers []Waiver) {
-	for _, w := range waivers {
-		v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
-			if f.Rule == w.Rule {
-				v.Suppressed = append(v.Suppressed, Suppressed{f, w.Reason, w.Until})
-			}
-			return f.Rule == w.Rule
-		})
-	}
 }
 
 var rank = map[Severity]int{Error: 0, Warning: 1, Note: 2}

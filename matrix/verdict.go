@@ -115,6 +115,7 @@ type Verdict struct {
 	Passed     []Passed      `json:"passed"`
 	Unknown    []Missing     `json:"unknown"`
 	Suppressed []Suppressed  `json:"suppressed"`
+	Waivers    []WaiverUse   `json:"waivers"` // every waiver that was given, in order
 }
 
 // Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
@@ -129,12 +130,5 @@ type Target struct {
 type Policy struct {
 	Require []string // "driver", "gpu", "build": absent is an error
 	Waivers []Waiver
-	Today   string // ISO date for which ends of life are judged; empty: the tables' own
-}
-
-// Waiver hides the findings of one rule.
-type Waiver struct {
-	Rule   string
-	Reason string
-	Until  string // ISO date, as it is shown; whether it has run out is the caller's to say
+	Today   string // ISO date for which ends of life and of waivers are judged; empty: the tables' own
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,11 @@ var views = []struct {
 	{"narrow", "text", Style{Width: 40, ASCII: true}},
 	{"json", "json", Style{}},
 	{"line", "line", Style{}},
+	{"junit", "junit", Style{}},
+	{"sarif", "sarif", Style{}},
+	{"github", "github", Style{}},
+	{"nagios", "nagios", Style{}},
+	{"prometheus", "prometheus", Style{}},
 }
 
 // TestGoldens prints testdata/<case>.facts.json, judged with the flags in <case>.args, in every view, and compares it
@@ -40,7 +46,9 @@ func TestGoldens(t *testing.T) {
 		for _, view := range views {
 			golden := fmt.Sprintf("testdata/%s.%d.%s", name, exitCodes[r.Outcome], view.name)
 			wanted[golden] = true
-			t.Run(name+"/"+view.name, func(t *testing.T) { compare(t, golden, show(t, r, view.format, view.style)) })
+			t.Run(name+"/"+view.name, func(t *testing.T) {
+				compare(t, golden, sarifRuleList.ReplaceAllString(show(t, r, view.format, view.style), "$1]"))
+			})
 		}
 	}
 	files, _ := filepath.Glob("testdata/*.[0-9].*")
@@ -52,6 +60,9 @@ func TestGoldens(t *testing.T) {
 		}
 	}
 }
+
+// sarifRuleList is what every SARIF file says of all rules; it would change every golden with every page.
+var sarifRuleList = regexp.MustCompile(`(?s)("rules": \[)\n.*?\n {10}\]`)
 
 // exitCodes are those of cmd/cudacompat without --fail-on.
 var exitCodes = map[matrix.Outcome]int{matrix.Compatible: 0, matrix.Incompatible: 1, matrix.Inconclusive: 3}
@@ -115,6 +126,7 @@ func arguments(t testing.TB, name string) ([]matrix.Target, matrix.Policy) {
 	flags.StringSliceVar(&policy.Require, "require", nil, "")
 	instances := flags.StringSlice("instance", nil, "")
 	ignored := flags.StringSlice("ignore", nil, "")
+	flags.StringVar(&policy.Today, "today", "", "")
 	if err := flags.Parse(strings.Fields(string(data))); err != nil {
 		t.Fatal(err)
 	}

@@ -85,4 +85,9 @@ var Formats = []Format[Report]{
 	{"text", Text},
 	{"json", JSON},
 	{"line", Line},
+	{"junit", JUnit},
+	{"sarif", SARIF},
+	{"github", GitHub},
+	{"nagios", Nagios},
+	{"prometheus", Prometheus},
 }

@@ -81,7 +81,7 @@ func harmless(t *testing.T, r Report) {
 		switch {
 		case view.style.ASCII && strings.IndexFunc(plain, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
 			t.Errorf("%s is not ASCII: %.200q", view.name, plain)
-		case view.format == "json" && !json.Valid([]byte(text)):
+		case (view.format == "json" || view.format == "sarif") && !json.Valid([]byte(text)):
 			t.Errorf("not JSON: %.200q", text)
 		case view.format == "line":
 			oneLine(t, text)

@@ -26,6 +26,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.failures(r)
 	p.log(r)
 	p.waived(r)
+	p.expired(r)
 	p.try(r)
 	p.passed(r)
 	p.line()
@@ -106,6 +107,17 @@ func (p *page) waived(r Report) {
 		p.line()
 		p.wrap(4, s.Subject+on(add(nil, s.Target)), painted{cyan, "~ waived " + s.Rule}, ": ")
 		p.field("by", why)
+	}
+}
+
+// expired lists the waivers whose day has passed while what they hid is still there.
+func (p *page) expired(r Report) {
+	for _, w := range r.Waivers {
+		if n := lapsed(r, w); n > 0 {
+			p.line()
+			p.wrap(4, plural(n, "finding")+" waived until "+w.Until+", which has passed", painted{yellow, "~ expired " + w.Rule}, ": ")
+			p.field("by", w.Reason)
+		}
 	}
 }
 

@@ -32,7 +32,8 @@ func checkCommand(s streams) *cobra.Command {
 			if err := job.outputs.write(r); err != nil {
 				return err
 			}
-			return exitFor(r.Verdict, judge.failOn)
+			job.config.remark(s.err, r.Verdict)
+			return exitFor(r.Verdict, judge.failOn, job.outputs)
 		},
 	}
 	judge.add(cmd)

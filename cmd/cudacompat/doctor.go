@@ -73,7 +73,8 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if f.healthcheck {
 		return exitForHealth(r.Verdict, len(f.require) > 0)
 	}
-	return exitFor(r.Verdict, f.failOn)
+	job.config.remark(s.err, r.Verdict)
+	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
 // waitStep is how long --wait pauses between two looks: drivers and daemons take seconds to start.
@@ -99,18 +100,25 @@ type job struct {
 	targets []matrix.Target
 	outputs outputs[report.Report]
 	log     *triage.Diagnosis
+	config  config
 }
 
 func (f *judgeFlags) prepare(s streams) (job, error) {
 	j := job{tables: f.tables}
 	var err error
+	if j.config, err = f.configure(); err != nil {
+		return j, err
+	}
 	if j.policy, err = f.policy(); err != nil {
 		return j, err
 	}
+	j.policy.Waivers = append(j.policy.Waivers, j.config.waivers...)
 	if j.targets, err = f.targets(); err != nil {
 		return j, err
 	}
-	j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s)
+	if j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s); err == nil && j.outputs.monitored() && f.given("fail-on") {
+		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3", "leave one of them out, or give the format a file: -o nagios=FILE"}
+	}
 	return j, err
 }
 

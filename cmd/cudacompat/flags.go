@@ -70,15 +70,19 @@ type judgeFlags struct {
 	colour          string
 	all             bool
 	tables          *matrix.Tables
+	given           func(flag string) bool // whether the caller gave it
+	config          string
 }
 
 func (f *judgeFlags) add(cmd *cobra.Command) {
+	f.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.driver, "driver", "", "judge for this driver `VERSION` instead of the one that is here")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "judge for these GPUs, by name or compute capability (`L4,9.0`)")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "judge for these EC2 instance types (`g5.xlarge,p5.48xlarge`)")
 	cmd.Flags().StringVar(&f.python, "python", "", "judge for this Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil, "what must be here: `driver,gpu,build`; absent is an error, could not look is 3")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
+	cmd.Flags().StringVar(&f.config, "config", "", "read requirements and waivers from this `FILE`; else $CUDACOMPAT_CONFIG, ./ or /etc/cudacompat/"+configName)
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "waive a `RULE`; what it finds stays in the report")
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
@@ -93,8 +97,8 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 // policy checks the words and makes what matrix asks for.
 func (f *judgeFlags) policy() (matrix.Policy, error) {
 	p := matrix.Policy{Today: time.Now().Format(time.DateOnly)}
-	if !slices.Contains([]string{"error", "warning", "never"}, f.failOn) {
-		return p, misspelt("severity for --fail-on", f.failOn, []string{"error", "warning", "never"})
+	if !slices.Contains(failOnWords, f.failOn) {
+		return p, misspelt("severity for --fail-on", f.failOn, failOnWords)
 	}
 	for _, want := range f.require {
 		if !slices.Contains(matrix.Requirements(), want) {
@@ -110,6 +114,8 @@ func (f *judgeFlags) policy() (matrix.Policy, error) {
 	}
 	return p, nil
 }
+
+var failOnWords = []string{"error", "warning", "never"}
 
 func ruleIDs() []string {
 	var ids []string

@@ -15,7 +15,7 @@ import (
 
 // output is one -o: a format and where it goes.
 type output[T any] struct {
-	write func(io.Writer, T, report.Style) error
+	report.Format[T]
 	file  string // empty: standard output
 	style report.Style
 }
@@ -71,7 +71,7 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen report.S
 	case toFile:
 		screen = report.Style{All: screen.All}
 	}
-	return output[T]{write: formats[i].Write, file: file, style: screen}, nil
+	return output[T]{Format: formats[i], file: file, style: screen}, nil
 }
 
 // emit is parseOutputs and write for commands that have nothing to lose between them.
@@ -86,7 +86,7 @@ func emit[T any](s streams, formats []report.Format[T], specs []string, colour s
 // write says a value in every format that was asked for.
 func (o outputs[T]) write(value T) error {
 	for _, one := range o.list {
-		write := func(w io.Writer) error { return one.write(w, value, one.style) }
+		write := func(w io.Writer) error { return one.Write(w, value, one.style) }
 		if one.file != "" {
 			if err := save(one.file, write); err != nil {
 				return err
@@ -96,6 +96,11 @@ func (o outputs[T]) write(value T) error {
 		}
 	}
 	return nil
+}
+
+// monitored says that a monitor of Nagios' kind reads standard output, and the exit code with it.
+func (o outputs[T]) monitored() bool {
+	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "nagios" && one.file == "" })
 }
 
 // styleFor decides colour, width and marks, in this order: --color, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR, a dumb

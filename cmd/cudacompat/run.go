@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"cudacompat/matrix"
+	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )
@@ -17,8 +18,8 @@ type streams struct {
 	out, err io.Writer
 }
 
-// The exit codes, decided here and nowhere else. 2, 126 to 128 and 194 are never used: Go's panic, Docker's reserved
-// code, the shells' and the AMI builder's reboot.
+// The exit codes, decided here and nowhere else; -o nagios alone has its protocol's (report.NagiosState). 2, 126 to
+// 128 and 194 are never used: Go's panic, Docker's reserved code, the shells' and the AMI builder's reboot.
 const (
 	exitOK           = 0  // nothing wrong
 	exitIncompatible = 1  // a finding at or above --fail-on
@@ -106,8 +107,12 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// exitFor is the code of an outcome under --fail-on, which moves the code and never the outcome.
-func exitFor(v matrix.Verdict, failOn string) error {
+// exitFor is the code of an outcome under --fail-on, which moves the code and never the outcome. On a monitor's
+// standard output the codes are those of its protocol.
+func exitFor(v matrix.Verdict, failOn string, o outputs[report.Report]) error {
+	if o.monitored() {
+		return exitError(report.NagiosStateOf(v))
+	}
 	wrong := v.Outcome == matrix.Incompatible && failOn != "never" || failOn == "warning" && v.Count(matrix.Warning) > 0
 	switch {
 	case wrong:

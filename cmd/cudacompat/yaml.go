@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// document reads a YAML file node by node, so that every complaint has its line and nothing is passed over: no
+// unknown key, no key twice, no second document. Anchors and aliases are not needed and not read.
+type document struct{ name string }
+
+func (d document) wrong(n *yaml.Node, message, hint string) error {
+	return &usageError{fmt.Sprintf("%q, line %d: %s", d.name, n.Line, message), hint}
+}
+
+// root is the only document's node, nil for an empty file.
+func (d document) root(data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	err := decoder.Decode(&first)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("%q is no YAML: %s", d.name, oneLine(err)), "examples/cudacompat.yaml is one that can be read"}
+	}
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, d.wrong(&first, "the file holds more than one document", "keep the first, and no line --- after it")
+	}
+	if first.Kind != yaml.DocumentNode || len(first.Content) != 1 {
+		return nil, nil
+	}
+	return first.Content[0], nil
+}
+
+// oneLine is an error of the YAML reader without line breaks; what it quotes of the file reaches no terminal raw.
+func oneLine(err error) string {
+	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// mapping reads a node of known keys.
+func (d document) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
+	return d.pairs(n, func(key, value *yaml.Node) error {
+		read := fields[key.Value]
+		if read == nil {
+			known := slices.Sorted(maps.Keys(fields))
+			return d.wrong(key, fmt.Sprintf("there is no key %q", key.Value), suggest(key.Value, known))
+		}
+		return read(value)
+	})
+}
+
+// pairs reads a node of keys and values, each key once.
+func (d document) pairs(n *yaml.Node, read func(key, value *yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return d.wrong(n, "keys with their values are wanted here, not "+kindName(n), `write "key: value"`)
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			return d.wrong(key, "a key is one word, not "+kindName(key), "")
+		}
+		if seen[key.Value] {
+			return d.wrong(key, fmt.Sprintf("the key %q is here twice", key.Value), "keep one of them")
+		}
+		seen[key.Value] = true
+		if err := read(key, n.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d document) list(n *yaml.Node, read func(*yaml.Node) error) error {
+	if n.Kind != yaml.SequenceNode {
+		return d.wrong(n, "a list is wanted here, not "+kindName(n), `write "[a, b]", or a line "- a" for each`)
+	}
+	for _, item := range n.Content {
+		if err := read(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is a scalar as it is written, whatever YAML takes it for.
+func (d document) text(n *yaml.Node, text *string) error {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return d.wrong(n, "a text is wanted here, not "+kindName(n), `write it between quotes: "text"`)
+	}
+	*text = n.Value
+	return nil
+}
+
+// word is one of those known.
+func (d document) word(n *yaml.Node, word *string, kind string, known []string) error {
+	if err := d.text(n, word); err != nil {
+		return err
+	}
+	if !slices.Contains(known, *word) {
+		return d.wrong(n, fmt.Sprintf("there is no %s %q", kind, *word), suggest(*word, known))
+	}
+	return nil
+}
+
+func kindName(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "keys with values"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.AliasNode:
+		return "an alias"
+	case n.Tag == "!!null":
+		return "nothing"
+	}
+	return fmt.Sprintf("%q", n.Value)
+}

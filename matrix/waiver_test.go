@@ -1,0 +1,82 @@
+package matrix
+
+import (
+	"testing"
+
+	"cudacompat/probe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWaiverCovers(t *testing.T) {
+	finding := Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "p5.48xlarge", Evidence: []Evidence{
+		{"driver", "535.183.01", "/proc/driver/nvidia/version"}, {"GPU", "NVIDIA L4 (8.9)", "NVML"}, {"GPU", "NVIDIA H100 (9.0)", "NVML"}}}
+	for name, tt := range map[string]struct {
+		rule  string
+		match map[string]string
+		want  bool
+	}{
+		"rule-alone":         {"driver-too-old", nil, true},
+		"other-rule":         {"driver-missing", nil, false},
+		"subject":            {"driver-too-old", map[string]string{"subject": "torch 2.9.*"}, true},
+		"subject-not-whole":  {"driver-too-old", map[string]string{"subject": "torch"}, false},
+		"star-crosses-slash": {"driver-too-old", map[string]string{"subject": "* in /opt/*"}, true},
+		"dot-is-a-dot":       {"driver-too-old", map[string]string{"driver": "535x183*"}, false},
+		"one-character":      {"driver-too-old", map[string]string{"driver": "53?.183.01"}, true},
+		"target":             {"driver-too-old", map[string]string{"target": "p5.*"}, true},
+		"other-target":       {"driver-too-old", map[string]string{"target": "g5.*"}, false},
+		"fact-in-any-case":   {"driver-too-old", map[string]string{"gpu": "*H100*"}, true},
+		"all-must-hold":      {"driver-too-old", map[string]string{"driver": "535.*", "gpu": "*B200*"}, false},
+		"fact-not-there":     {"driver-too-old", map[string]string{"glibc": "*"}, false},
+		"not-utf-8":          {"driver-too-old", map[string]string{"driver": "\xff[(*"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Waiver{Rule: tt.rule, Match: tt.match}).Covers(finding); got != tt.want {
+				t.Errorf("covers: %v", got)
+			}
+		})
+	}
+}
+
+// TestWaivers waives an error: on its last day it is hidden, the day after it is back, and it is said what each
+// waiver did.
+func TestWaivers(t *testing.T) {
+	facts, err := probe.Given([]byte(`{"schema": "cudacompat/facts/v1", "driver": {"version": "535.183.01", "from": "NVML"},
+		"gpus": [{"name": "NVIDIA L4", "compute_capability": "8.9", "from": ["NVML"]}],
+		"environments": [{"path": "/opt/venv", "active": true, "builds": [{"name": "torch", "version": "2.9.0+cu130", "cuda": "13.0", "accelerator": "cuda"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	week := Waiver{Rule: "driver-too-old", Match: map[string]string{"driver": "535.*"}, Reason: "this week", Until: "2026-12-01"}
+	for name, tt := range map[string]struct {
+		today   string
+		waivers []Waiver
+		outcome Outcome
+		reasons []string
+		used    []int
+		expired []bool
+	}{
+		"last-day":     {"2026-12-01", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
+		"day-after":    {"2026-12-02", []Waiver{week}, Incompatible, nil, []int{1}, []bool{true}},
+		"tables-date":  {"", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
+		"other-driver": {"2026-12-01", []Waiver{{Rule: "driver-too-old", Match: map[string]string{"driver": "550.*"}}}, Incompatible, nil, []int{0}, []bool{false}},
+		"one-after-another": {"2026-12-02", []Waiver{week, {Rule: "driver-too-old", Reason: "for good"}, {Rule: "driver-too-old", Reason: "again"}},
+			Compatible, []string{"for good"}, []int{1, 1, 1}, []bool{true, false, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := Check(Embedded(), facts, nil, Policy{Waivers: tt.waivers, Today: tt.today})
+			var reasons []string
+			for _, s := range v.Suppressed {
+				reasons = append(reasons, s.Reason)
+			}
+			var used []int
+			var expired []bool
+			for _, w := range v.Waivers {
+				used, expired = append(used, w.Matched), append(expired, w.Expired)
+			}
+			if diff := cmp.Diff([]any{tt.outcome, tt.reasons, tt.used, tt.expired}, []any{v.Outcome, reasons, used, expired}); diff != "" {
+				t.Errorf("outcome, reasons, matched, expired (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// details are all that is said of a finding as plain lines, the same words as on the screen: for formats that hold
+// free text. It has no control byte, and every line begins with a word of this program.
+func details(r Report, f matrix.Finding) string {
+	p := &page{style: Style{All: true}, ec2: onEC2(r)}
+	p.finding(said{Finding: f, subjects: add(nil, f.Subject), targets: add(nil, f.Target)}, false)
+	_, text, _ := strings.Cut(strings.Trim(p.String(), "\n"), "\n") // the first line names rule and subject
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(strings.TrimPrefix(lines[i], "    "), " ")
+	}
+	if over := expired(r, f); over != "" {
+		lines = append(lines, over)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lapsed is how many findings are back because a waiver has run out.
+func lapsed(r Report, w matrix.WaiverUse) int {
+	n := 0
+	for _, f := range r.Findings {
+		if w.Expired && w.Covers(f) {
+			n++
+		}
+	}
+	return n
+}
+
+// expired says of a finding that it was waived once; empty when it was not.
+func expired(r Report, f matrix.Finding) string {
+	for _, w := range r.Waivers {
+		if w.Expired && w.Covers(f) {
+			return clean("waived until " + w.Until + ", which has passed: " + w.Reason)
+		}
+	}
+	return ""
+}
+
+// summary is a finding in one sentence, as headlines have it.
+func summary(f matrix.Finding) string { return clean(sentence(f)) + clean(on(add(nil, f.Target))) }
+
+// verdict is the outcome in one sentence, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
+func verdict(r Report) string {
+	p := &page{}
+	p.headline(r, together(r.Findings, p.brief))
+	return strings.TrimSuffix(p.String(), "\n")
+}
+
+// waiver says why a finding is let through and until when.
+func waiver(s matrix.Suppressed) string {
+	text := "waived: " + s.Reason
+	if s.Until != "" {
+		text += ", until " + s.Until
+	}
+	return clean(text)
+}

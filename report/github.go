@@ -1,0 +1,51 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// GitHub writes workflow commands, which GitHub Actions shows as annotations: the worst first, since it keeps ten of
+// each kind a step. No line is anything else: the runner also takes "##[…]" in the middle of a line for a command,
+// unless the line begins with a command already.
+func GitHub(w io.Writer, r Report, _ Style) error {
+	var b bytes.Buffer
+	annotate(&b, verdictKind[r.Outcome], "cudacompat", verdict(r))
+	for _, f := range r.Findings {
+		title := f.Rule + ": " + f.Subject + on(add(nil, f.Target))
+		annotate(&b, commands[f.Severity], title, details(r, f))
+	}
+	for _, u := range r.Unknown {
+		if decides(r, u) {
+			annotate(&b, "warning", u.Rule+": "+u.Subject+on(add(nil, u.Target)), "not known: "+u.Missing)
+		}
+	}
+	for _, s := range r.Suppressed {
+		annotate(&b, "notice", s.Rule+": "+s.Subject+on(add(nil, s.Target)), waiver(s)+"\n"+details(r, s.Finding))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+var commands = map[matrix.Severity]string{matrix.Error: "error", matrix.Warning: "warning", matrix.Note: "notice"}
+
+var verdictKind = map[matrix.Outcome]string{matrix.Incompatible: "error", matrix.Inconclusive: "warning", matrix.Compatible: "notice"}
+
+// The runner takes back these escapes and no others; a property also ends at a colon or a comma.
+var (
+	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// annotate writes one command. Only the line breaks between lines of a message are ours and stay.
+func annotate(b *bytes.Buffer, command, title, message string) {
+	lines := strings.Split(message, "\n")
+	for i := range lines {
+		lines[i] = clean(lines[i])
+	}
+	fmt.Fprintf(b, "::%s title=%s::%s\n", command, githubProperty.Replace(clean(title)), githubData.Replace(strings.Join(lines, "\n")))
+}

@@ -1,0 +1,169 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// The types are what Jenkins and GitLab both read of JUnit's XML, which has no standard. No time is written: a rule
+// costs none that could be measured.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		junitCounts
+		Suite junitSuite `xml:"testsuite"`
+	}
+	junitCounts struct {
+		Name     string `xml:"name,attr"`
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+	}
+	junitSuite struct {
+		junitCounts
+		Properties []junitProperty `xml:"properties>property"`
+		Cases      []junitCase     `xml:"testcase"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Skipped *junitMessage `xml:"skipped"`
+		Error   *junitMessage `xml:"error"`
+		Failure *junitMessage `xml:"failure"`
+		Out     *junitText    `xml:"system-out"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		junitText
+	}
+	junitText struct {
+		Text string `xml:",cdata"`
+	}
+)
+
+// JUnit writes a test case for each rule and subject: an error is a failure, what is not known an error, what is
+// waived or does not arise skipped. A warning or a note passes and is in the case's output, as it makes no outcome.
+func JUnit(w io.Writer, r Report, _ Style) error {
+	cases := junitCases(r)
+	counts := count(cases)
+	suite := junitSuite{junitCounts: counts, Cases: cases, Properties: []junitProperty{
+		{"outcome", string(r.Outcome)}, {"version", clean(r.Tool.Version)}, {"matrix", clean(r.Tool.Matrix)}}}
+	text, err := xml.MarshalIndent(junitSuites{junitCounts: counts, Suite: suite}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}
+
+func count(cases []junitCase) junitCounts {
+	n := junitCounts{Name: "cudacompat", Tests: len(cases)}
+	for _, c := range cases {
+		switch {
+		case c.Failure != nil:
+			n.Failures++
+		case c.Error != nil:
+			n.Errors++
+		case c.Skipped != nil:
+			n.Skipped++
+		}
+	}
+	return n
+}
+
+// junitCases are in the order of the rules.
+func junitCases(r Report) []junitCase {
+	cases := []junitCase{comparison(r)}
+	for _, rule := range matrix.Rules {
+		own := casesOf(rule.ID, r)
+		if len(own) == 0 {
+			own = append(own, newCase(rule.ID, rule.Title, ""))
+			own[0].Skipped = &junitMessage{Message: idle(rule, r)}
+		}
+		cases = append(cases, own...)
+	}
+	return cases
+}
+
+// comparison fails where there was nothing to compare, which is no rule's finding and must not look like success.
+func comparison(r Report) junitCase {
+	c := newCase("outcome", "there is something to compare", "")
+	if r.Outcome == matrix.Inconclusive && undecided(r) == nil {
+		c.Error = &junitMessage{Message: clean(nothing(r)), Type: "inconclusive"}
+	}
+	return c
+}
+
+// newCase is a case that passes. Jenkins makes a package of what stands before the last dot, GitLab shows all of it.
+func newCase(rule, subject, target string) junitCase {
+	return junitCase{Class: "cudacompat." + rule, Name: clean(subject + on(add(nil, target)))}
+}
+
+// casesOf are the cases of one rule.
+func casesOf(rule string, r Report) []junitCase {
+	var cases []junitCase
+	for _, f := range r.Findings {
+		if f.Rule == rule {
+			cases = append(cases, foundCase(f, r))
+		}
+	}
+	for _, s := range r.Suppressed {
+		if s.Rule == rule {
+			c := newCase(rule, s.Subject, s.Target)
+			c.Skipped = &junitMessage{Message: waiver(s)}
+			c.Out = &junitText{details(r, s.Finding)}
+			cases = append(cases, c)
+		}
+	}
+	for _, u := range r.Unknown {
+		if u.Rule == rule {
+			c := newCase(rule, u.Subject, u.Target)
+			c.Error = &junitMessage{Message: clean("not known: " + u.Missing), Type: "unknown"}
+			cases = append(cases, c)
+		}
+	}
+	for _, p := range r.Passed {
+		if p.Rule == rule {
+			cases = append(cases, newCase(rule, p.Subject, p.Target))
+		}
+	}
+	return cases
+}
+
+func foundCase(f matrix.Finding, r Report) junitCase {
+	c := newCase(f.Rule, f.Subject, f.Target)
+	text := details(r, f)
+	if f.Severity == matrix.Error {
+		c.Failure = &junitMessage{summary(f), string(f.Severity), junitText{text}}
+	} else {
+		c.Out = &junitText{string(f.Severity) + ": " + text}
+	}
+	return c
+}
+
+// idle says why a rule says nothing: a cause of it has been found, or its question does not arise.
+func idle(rule matrix.Rule, r Report) string {
+	var causes []string
+	for _, cause := range rule.After {
+		wrong := func(f matrix.Finding) bool { return f.Rule == cause && f.Severity == matrix.Error }
+		waived := func(s matrix.Suppressed) bool { return wrong(s.Finding) }
+		if slices.ContainsFunc(r.Findings, wrong) || slices.ContainsFunc(r.Suppressed, waived) {
+			causes = append(causes, cause)
+		}
+	}
+	if len(causes) > 0 {
+		return "not judged because of " + strings.Join(causes, ", ")
+	}
+	return "does not apply here"
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/matrix"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// junitForm is what Jenkins' and GitLab's readers know: each element's parents and attributes.
+var junitForm = map[string]struct{ parents, attributes []string }{
+	"testsuites": {[]string{""}, []string{"name", "tests", "failures", "errors", "skipped"}},
+	"testsuite":  {[]string{"testsuites"}, []string{"name", "tests", "failures", "errors", "skipped"}},
+	"properties": {[]string{"testsuite"}, nil},
+	"property":   {[]string{"properties"}, []string{"name", "value"}},
+	"testcase":   {[]string{"testsuite"}, []string{"classname", "name"}},
+	"skipped":    {[]string{"testcase"}, []string{"message"}},
+	"error":      {[]string{"testcase"}, []string{"message", "type"}},
+	"failure":    {[]string{"testcase"}, []string{"message", "type"}},
+	"system-out": {[]string{"testcase"}, nil},
+}
+
+// TestJUnitIsRead walks every case's document with a strict reader and counts what it says against the verdict.
+func TestJUnitIsRead(t *testing.T) {
+	for name, r := range cases(t) {
+		t.Run(name, func(t *testing.T) {
+			text := show(t, r, "junit", Style{})
+			walkJUnit(t, text)
+			var back junitSuites
+			if err := xml.Unmarshal([]byte(text), &back); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(wantedCounts(r, back.Suite.Cases), back.Suite.junitCounts); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(back.junitCounts, back.Suite.junitCounts); diff != "" {
+				t.Errorf("the suites and the only suite differ:\n%s", diff)
+			}
+		})
+	}
+}
+
+// wantedCounts works the counts out from the verdict; only the cases that are skipped as idle are taken from the
+// document.
+func wantedCounts(r Report, read []junitCase) junitCounts {
+	idle := 0
+	for _, c := range read {
+		if c.Skipped != nil && !strings.HasPrefix(c.Skipped.Message, "waived: ") {
+			idle++
+		}
+	}
+	want := junitCounts{Name: "cudacompat", Failures: r.Count(matrix.Error), Errors: len(r.Unknown), Skipped: idle + len(r.Suppressed)}
+	want.Tests = 1 + len(r.Findings) + len(r.Suppressed) + len(r.Unknown) + len(r.Passed) + idle
+	if r.Outcome == matrix.Inconclusive && undecided(r) == nil {
+		want.Errors++
+	}
+	return want
+}
+
+func walkJUnit(t *testing.T, text string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(text))
+	open := []string{""}
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			form, known := junitForm[token.Name.Local]
+			if !known || !slices.Contains(form.parents, open[len(open)-1]) {
+				t.Errorf("<%s> in <%s>", token.Name.Local, open[len(open)-1])
+			}
+			for _, a := range token.Attr {
+				if !slices.Contains(form.attributes, a.Name.Local) {
+					t.Errorf("<%s> has an attribute %s", token.Name.Local, a.Name.Local)
+				}
+			}
+			open = append(open, token.Name.Local)
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+// TestJUnitCannotBeBrokenOut puts what ends CDATA and attributes into every string.
+func TestJUnitCannotBeBrokenOut(t *testing.T) {
+	const hostile = `]]></system-out><failure message="x"/> "'<&>`
+	text := show(t, filled(hostile, matrix.Compatible), "junit", Style{})
+	walkJUnit(t, text)
+	var back junitSuites
+	if err := xml.Unmarshal([]byte(text), &back); err != nil {
+		t.Fatal(err)
+	}
+	found := slices.ContainsFunc(back.Suite.Cases, func(c junitCase) bool { return c.Skipped != nil && c.Skipped.Message == "does not apply here" })
+	if back.Suite.Failures != 0 || !found {
+		t.Errorf("%d failures, idle rules found: %v", back.Suite.Failures, found)
+	}
+}
+
+// TestEveryRuleIsAJUnitCase finds a rule that a document leaves out.
+func TestEveryRuleIsAJUnitCase(t *testing.T) {
+	for name, r := range cases(t) {
+		written := junitCases(r)
+		for _, rule := range matrix.Rules {
+			if !slices.ContainsFunc(written, func(c junitCase) bool { return c.Class == "cudacompat."+rule.ID }) {
+				t.Errorf("%s: no test case of %s", name, rule.ID)
+			}
+		}
+	}
+}

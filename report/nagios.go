@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// NagiosState is what a monitoring plugin says, and its exit code, by the protocol of Nagios, Icinga and Sensu.
+type NagiosState int
+
+// The states; their numbers are the protocol's exit codes.
+const (
+	NagiosOK NagiosState = iota
+	NagiosWarning
+	NagiosCritical
+	NagiosUnknown
+)
+
+func (s NagiosState) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
+
+// NagiosStateOf is the state of a verdict. What could not be judged goes before a warning: it may hide worse.
+func NagiosStateOf(v matrix.Verdict) NagiosState {
+	switch {
+	case v.Outcome == matrix.Incompatible:
+		return NagiosCritical
+	case v.Outcome == matrix.Inconclusive:
+		return NagiosUnknown
+	case v.Count(matrix.Warning) > 0:
+		return NagiosWarning
+	}
+	return NagiosOK
+}
+
+// nagiosLimit is what the oldest readers, NRPE 2 among them, keep of a plugin's output: 1,024 bytes with the final NUL.
+const nagiosLimit = 1023
+
+// Nagios writes the state in one line with its counts as performance data, then a line for each finding that is more than a note.
+func Nagios(w io.Writer, r Report, _ Style) error {
+	text, tail := lineText(r)
+	_, text, _ = strings.Cut(text, " ") // the state replaces the verdict's own word
+	first := fmt.Sprintf("CUDACOMPAT %s - %s | %s", NagiosStateOf(r.Verdict), unpiped(cut(clean(text), 200)+cut(clean(tail), 100)), perfdata(r))
+	lines := []string{first}
+	for _, f := range r.Findings {
+		if f.Severity == matrix.Note {
+			continue // nothing that anybody is woken for
+		}
+		lines = append(lines, unpiped(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)), expired(r, f)))))
+	}
+	for _, s := range r.Suppressed {
+		lines = append(lines, unpiped(clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))
+	}
+	_, err := io.WriteString(w, whole(lines, nagiosLimit))
+	return err
+}
+
+// unpiped keeps "|" out of text: performance data begins there.
+func unpiped(text string) string { return strings.ReplaceAll(text, "|", "/") }
+
+// perfdata is label=value;warn;crit: one error is critical, one warning a warning.
+func perfdata(r Report) string {
+	return fmt.Sprintf("errors=%d;;0 warnings=%d;0 unknown=%d passed=%d waived=%d",
+		r.Count(matrix.Error), r.Count(matrix.Warning), len(r.Unknown), len(r.Passed), len(r.Suppressed))
+}
+
+// whole is as many whole lines as there is room for, with the number of those left out.
+func whole(lines []string, limit int) string {
+	text := ""
+	for i, line := range lines {
+		more := fmt.Sprintf("%d more\n", len(lines)-i)
+		if i > 0 && len(text)+len(line)+1+len(more) > limit {
+			return text + more
+		}
+		text += line + "\n"
+	}
+	return text
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"cudacompat/matrix"
+)
+
+// nagiosForm is a plugin's first line by the monitoring plugins' guidelines: the state, text, performance data.
+var nagiosForm = regexp.MustCompile(`^CUDACOMPAT (OK|WARNING|CRITICAL|UNKNOWN) - ([^|]+) \| (.+)$`)
+
+var perfdatum = regexp.MustCompile(`^[a-z]+=\d+(;\d*){0,2}$`)
+
+// TestNagiosIsRead holds every case, and one of hostile strings, to the form: one line with one bar, data that parse,
+// nothing beyond the readers' buffer.
+func TestNagiosIsRead(t *testing.T) {
+	all := cases(t)
+	all["hostile-strings"] = filled("a|b\n|c=1;2;3", matrix.Incompatible)
+	all["huge"] = filled(strings.Repeat("x|", 3000), matrix.Incompatible)
+	for name, r := range all {
+		t.Run(name, func(t *testing.T) {
+			text := show(t, r, "nagios", Style{})
+			first, rest, _ := strings.Cut(text, "\n")
+			m := nagiosForm.FindStringSubmatch(first)
+			if m == nil || strings.Contains(rest, "|") || len(text) > nagiosLimit {
+				t.Fatalf("%d bytes: %q", len(text), text)
+			}
+			if m[1] != NagiosStateOf(r.Verdict).String() {
+				t.Errorf("it says %s, and exits with %d", m[1], NagiosStateOf(r.Verdict))
+			}
+			for _, datum := range strings.Fields(m[3]) {
+				if !perfdatum.MatchString(datum) {
+					t.Errorf("performance data %q", datum)
+				}
+			}
+		})
+	}
+}
+
+// TestNagiosStates is the protocol's table.
+func TestNagiosStates(t *testing.T) {
+	warned := []matrix.Finding{{Severity: matrix.Warning}}
+	for _, tt := range []struct {
+		name    string
+		verdict matrix.Verdict
+		want    NagiosState
+		word    string
+		code    int
+	}{
+		{"fine", matrix.Verdict{Outcome: matrix.Compatible}, NagiosOK, "OK", 0},
+		{"noted", matrix.Verdict{Outcome: matrix.Compatible, Findings: []matrix.Finding{{Severity: matrix.Note}}}, NagiosOK, "OK", 0},
+		{"warned", matrix.Verdict{Outcome: matrix.Compatible, Findings: warned}, NagiosWarning, "WARNING", 1},
+		{"broken", matrix.Verdict{Outcome: matrix.Incompatible, Findings: warned}, NagiosCritical, "CRITICAL", 2},
+		{"open", matrix.Verdict{Outcome: matrix.Inconclusive, Findings: warned}, NagiosUnknown, "UNKNOWN", 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := NagiosStateOf(tt.verdict); got != tt.want || got.String() != tt.word || int(got) != tt.code {
+				t.Errorf("%s, exit code %d", got, got)
+			}
+		})
+	}
+}

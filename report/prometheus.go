@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// Prometheus writes gauges in the classic text format, as node_exporter's textfile collector takes them: it knows no
+// metric types of OpenMetrics and rejects a file with timestamps. Every metric is always there, with its help. What
+// names one machine only (paths, UUIDs) is in no label: each value of a label is a series that is kept for weeks.
+func Prometheus(w io.Writer, r Report, _ Style) error {
+	var b bytes.Buffer
+	for _, g := range gauges {
+		fmt.Fprintf(&b, "# HELP cudacompat_%s %s\n# TYPE cudacompat_%s gauge\n", g.name, g.help, g.name)
+		for _, s := range merged(g.samples(r)) {
+			fmt.Fprintf(&b, "cudacompat_%s%s %s\n", g.name, s.labels, strconv.FormatFloat(s.value, 'f', -1, 64))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+type gauge struct {
+	name, help string
+	samples    func(Report) []sample
+}
+
+type sample struct {
+	labels string // `{rule="driver-missing"}`, or empty
+	value  float64
+}
+
+var gauges = []gauge{
+	{"outcome", "Outcome of the last run; 1 for the one that holds.", outcomeSamples},
+	{"findings", "Findings of the last run that no waiver hides.", findingSamples},
+	{"suppressed_findings", "Findings of the last run that a waiver hides.", suppressedSamples},
+	{"expired_waivers", "Findings of the last run that were waived until a day that has passed.", expiredSamples},
+	{"rule_results", "Subjects of the last run for which a rule holds (passed) or could not be judged (unknown).", ruleSamples},
+	{"build_answers", "Builds that count, by what is known of them on this machine or the instance type.", answerSamples},
+	{"component_info", "A component found on this machine; always 1.", componentSamples},
+	{"gpus", "GPUs found on this machine.", gpuSamples},
+	{"probe_success", "Whether a part of the machine could be looked at; 1 also where there is nothing.", probeSuccessSamples},
+	{"probe_duration_seconds", "Wall time that looking at a part of the machine took.", probeDurationSamples},
+	{"tool_info", "The program and the date of its tables; always 1.", toolSamples},
+}
+
+// labelled is a sample of value 1 with label names and values in turn.
+func labelled(pairs ...string) sample { return valued(1, pairs...) }
+
+func valued(value float64, pairs ...string) sample {
+	var list []string
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, fmt.Sprintf(`%s="%s"`, pairs[i], prometheusValue.Replace(clean(pairs[i+1]))))
+	}
+	return sample{"{" + strings.Join(list, ",") + "}", value}
+}
+
+// prometheusValue makes the three escapes of the text format.
+var prometheusValue = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// merged adds up samples of the same labels, which a reader would refuse as duplicates, and sorts them.
+func merged(samples []sample) []sample {
+	var list []sample
+	for _, s := range samples {
+		if i := slices.IndexFunc(list, func(other sample) bool { return other.labels == s.labels }); i >= 0 {
+			list[i].value += s.value
+		} else {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.labels, b.labels) })
+	return list
+}
+
+func outcomeSamples(r Report) []sample {
+	var list []sample
+	for _, o := range []matrix.Outcome{matrix.Compatible, matrix.Incompatible, matrix.Inconclusive} {
+		list = append(list, valued(oneIf(o == r.Outcome), "outcome", string(o)))
+	}
+	return list
+}
+
+func oneIf(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+func findingSamples(r Report) []sample {
+	var list []sample
+	for _, f := range r.Findings {
+		list = append(list, labelled("rule", f.Rule, "severity", string(f.Severity), "target", f.Target))
+	}
+	return list
+}
+
+func suppressedSamples(r Report) []sample {
+	var list []sample
+	for _, s := range r.Suppressed {
+		list = append(list, labelled("rule", s.Rule, "severity", string(s.Severity), "target", s.Target, "reason", s.Reason, "until", s.Until))
+	}
+	return list
+}
+
+func expiredSamples(r Report) []sample {
+	var list []sample
+	for _, w := range r.Waivers {
+		if n := lapsed(r, w); n > 0 {
+			list = append(list, valued(float64(n), "rule", w.Rule, "reason", w.Reason, "until", w.Until))
+		}
+	}
+	return list
+}
+
+func ruleSamples(r Report) []sample {
+	var list []sample
+	for _, p := range r.Passed {
+		list = append(list, labelled("rule", p.Rule, "result", "passed"))
+	}
+	for _, u := range r.Unknown {
+		list = append(list, labelled("rule", u.Rule, "result", "unknown"))
+	}
+	return list
+}
+
+func answerSamples(r Report) []sample {
+	var list []sample
+	for _, a := range r.Answers {
+		if a.Counts {
+			list = append(list, labelled("build", bare(a.Subject), "target", a.Target, "answer", string(a.Answer)))
+		}
+	}
+	return list
+}
+
+// componentSamples are each version of each component once, however many places have it.
+func componentSamples(r Report) []sample {
+	list := []sample{}
+	component := func(name, version string) {
+		s := labelled("component", name, "version", version)
+		if version != "" && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	component("driver", r.Facts.Driver.Version)
+	component("driver-cuda", r.Facts.Driver.CUDA)
+	for _, t := range r.Facts.Toolkits {
+		component("toolkit", t.Version)
+	}
+	for _, e := range r.Facts.Environments {
+		for _, b := range e.Builds {
+			component(b.Name, b.Version)
+		}
+	}
+	return list
+}
+
+func gpuSamples(r Report) []sample {
+	var list []sample
+	for _, g := range r.Facts.GPUs {
+		list = append(list, labelled("name", g.Name, "compute_capability", g.Capability))
+	}
+	return list
+}
+
+func probeSuccessSamples(r Report) []sample {
+	var list []sample
+	for _, p := range r.Facts.Probes {
+		list = append(list, valued(oneIf(p.Status != "failed"), "probe", p.Name))
+	}
+	return list
+}
+
+func probeDurationSamples(r Report) []sample {
+	var list []sample
+	for _, p := range r.Facts.Probes {
+		list = append(list, valued(p.Seconds, "probe", p.Name))
+	}
+	return list
+}
+
+func toolSamples(r Report) []sample {
+	return []sample{labelled("version", r.Tool.Version, "matrix", r.Tool.Matrix)}
+}

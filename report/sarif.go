@@ -1,0 +1,218 @@
+package report
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/docs"
+	"cudacompat/matrix"
+)
+
+// The types are the part of SARIF 2.1.0 (OASIS) that is used. Every result has a physical location: GitHub refuses a
+// whole file for one that has none. None has a line: what a finding rests on is often no text.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool        sarifTool            `json:"tool"`
+		Invocations []sarifInvocation    `json:"invocations"`
+		Bases       map[string]sarifBase `json:"originalUriBaseIds"`
+		Results     []sarifResult        `json:"results"`
+		Properties  map[string]string    `json:"properties"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name    string      `json:"name"`
+		Version string      `json:"version"`
+		Rules   []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID    string    `json:"id"`
+		Short sarifText `json:"shortDescription"`
+		Help  sarifHelp `json:"help"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifHelp struct {
+		Text     string `json:"text"`
+		Markdown string `json:"markdown,omitempty"`
+	}
+	sarifInvocation struct {
+		Successful    bool                `json:"executionSuccessful"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications"`
+	}
+	sarifNotification struct {
+		Rule    *sarifReference `json:"associatedRule,omitempty"`
+		Level   string          `json:"level"`
+		Message sarifText       `json:"message"`
+	}
+	sarifReference struct {
+		ID string `json:"id"`
+	}
+	sarifBase struct {
+		Description sarifText `json:"description"`
+	}
+	sarifResult struct {
+		Rule         string             `json:"ruleId"`
+		Level        matrix.Severity    `json:"level"` // the three severities are SARIF's own words
+		Message      sarifText          `json:"message"`
+		Locations    []sarifLocation    `json:"locations"`
+		Fingerprints map[string]string  `json:"partialFingerprints"`
+		Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical  `json:"physicalLocation"`
+		Logical  []sarifLogical `json:"logicalLocations"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+	}
+	sarifArtifact struct {
+		URI  string `json:"uri"`
+		Base string `json:"uriBaseId"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
+	}
+	sarifSuppression struct {
+		Kind          string            `json:"kind"`
+		Justification string            `json:"justification"`
+		Properties    map[string]string `json:"properties,omitempty"`
+	}
+)
+
+// sarifRoot names the tree whose files the locations are: "/", or what --root gave.
+const sarifRoot = "ROOT"
+
+// SARIF writes findings as results, waived ones with their suppression; what could not be judged is a notification,
+// since it is no result of any machine.
+func SARIF(w io.Writer, r Report, _ Style) error {
+	results := sarifResults(r)
+	return writeJSON(w, sarifLog{
+		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		Version: "2.1.0",
+		Runs: []sarifRun{{
+			Tool:        sarifTool{sarifDriver{"cudacompat", r.Tool.Version, sarifRules(results)}},
+			Invocations: []sarifInvocation{{true, notifications(r)}},
+			Bases:       map[string]sarifBase{sarifRoot: {sarifText{"the root of the system that was looked at"}}},
+			Results:     results,
+			Properties:  map[string]string{"outcome": string(r.Outcome), "matrix": r.Tool.Matrix},
+		}},
+	})
+}
+
+// sarifRules is every rule; those with results have their page, which GitHub shows beside an alert.
+func sarifRules(results []sarifResult) []sarifRule {
+	var list []sarifRule
+	for _, rule := range matrix.Rules {
+		help := sarifHelp{Text: "cudacompat explain " + rule.ID}
+		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {
+			page, _ := docs.Rules.ReadFile("rules/" + rule.ID + ".md") // that each has one, a test says
+			help.Markdown = string(page)
+		}
+		list = append(list, sarifRule{rule.ID, sarifText{rule.Title}, help})
+	}
+	return list
+}
+
+// sarifResults are the findings, the waived ones last.
+func sarifResults(r Report) []sarifResult {
+	list := []sarifResult{}
+	seen := map[string]int{}
+	for _, f := range r.Findings {
+		list = append(list, sarifOf(f, r, seen))
+	}
+	for _, s := range r.Suppressed {
+		result := sarifOf(s.Finding, r, seen)
+		suppression := sarifSuppression{Kind: "external", Justification: s.Reason}
+		if s.Until != "" {
+			suppression.Properties = map[string]string{"until": s.Until}
+		}
+		result.Suppressions = []sarifSuppression{suppression}
+		list = append(list, result)
+	}
+	return list
+}
+
+func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
+	mark := fingerprint(f)
+	seen[mark]++
+	return sarifResult{
+		Rule: f.Rule, Level: f.Severity, Message: sarifText{summary(f) + "\n" + details(r, f)},
+		Locations: []sarifLocation{{
+			Physical: sarifPhysical{sarifArtifact{relativeURI(placeOf(f, r)), sarifRoot}},
+			Logical:  []sarifLogical{{f.Subject + on(add(nil, f.Target))}},
+		}},
+		Fingerprints: map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", mark, seen[mark])},
+	}
+}
+
+// placeOf is the file that a finding rests on: of its evidence, else the environment of its subject, else the
+// driver's; "/" where nothing was read from any.
+func placeOf(f matrix.Finding, r Report) string {
+	var places []string
+	for _, e := range f.Evidence {
+		places = append(places, e.From)
+	}
+	_, environment, _ := strings.Cut(f.Subject, " in ")
+	places = append(places, environment, r.Facts.Driver.From)
+	for _, place := range places {
+		if strings.HasPrefix(place, "/") {
+			return place
+		}
+	}
+	return "/"
+}
+
+// relativeURI is a path as a reference below the root, percent-encoded.
+func relativeURI(path string) string {
+	path = strings.TrimLeft(path, "/")
+	if path == "" {
+		return "."
+	}
+	return (&url.URL{Path: path}).String()
+}
+
+var subjectVersion = regexp.MustCompile(`^(\S+) (?:[0-9]\S*|of unknown version)`)
+
+// fingerprint tells a finding from others by rule, subject and target without versions, so that an upgrade updates
+// an alert and does not open a second one.
+func fingerprint(f matrix.Finding) string {
+	subject := subjectVersion.ReplaceAllString(f.Subject, "$1")
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, subject, f.Target}, "\x00")))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
+// notifications are the rules that could not be judged, a warning where that decides the outcome, and what could not
+// be looked at.
+func notifications(r Report) []sarifNotification {
+	list := []sarifNotification{}
+	if r.Outcome == matrix.Inconclusive && undecided(r) == nil {
+		list = append(list, sarifNotification{nil, "warning", sarifText{nothing(r)}})
+	}
+	for _, u := range r.Unknown {
+		level := "note"
+		if decides(r, u) {
+			level = "warning"
+		}
+		text := u.Subject + on(add(nil, u.Target)) + ": not known: " + u.Missing
+		list = append(list, sarifNotification{&sarifReference{u.Rule}, level, sarifText{text}})
+	}
+	for _, p := range r.Facts.Probes {
+		if p.Status == "failed" {
+			list = append(list, sarifNotification{nil, "warning", sarifText{"not read: " + p.Name + ": " + p.Error}})
+		}
+	}
+	return list
+}
