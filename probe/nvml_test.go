@@ -48,6 +48,11 @@ func TestNVML(t *testing.T) {
 	both := []GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
 	unnamed := l4("")
 	unnamed.PCIID, unnamed.Capability = "", ""
+	ill := l4("0000:1e:00.0")
+	ill.Health = &Health{RemapPending: true, Uncorrectable: 3, Slowdown: []string{"hardware", "power brake", "idle"}, Fabric: "in progress", Persistence: "off"}
+	odd := l4("0000:1e:00.0")
+	odd.Health = &Health{RemapPending: true, Uncorrectable: 3}
+	well := Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}
 	tests := []struct {
 		name    string
 		defines []string
@@ -57,6 +62,8 @@ func TestNVML(t *testing.T) {
 		probe   string
 	}{
 		{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, both, "ok"},
+		{"ill", []string{"-DHEALTH=0", "-DREASONS=0x89", "-DFABRIC=2", "-DCOUNT=1"}, patient, well, []GPU{ill}, "ok"},
+		{"odd", []string{"-DHEALTH=3", "-DREASONS=0x4000", "-DFABRIC=99", "-DCOUNT=1"}, patient, well, []GPU{odd}, "ok"}, // values that nobody knows
 		{"mismatch", []string{"-DINIT=return 18"}, patient,
 			Driver{NVML: NVML{"error", 18, "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
 		{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{"error", 9, "driver not loaded (NVML 9)"}}, nil, "failed"},
