@@ -46,6 +46,15 @@ const patient, hasty = 30 * time.Second, 300 * time.Millisecond
 
 var bothL4 = []GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
 
+var wellL4 = Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}
+
+// withHealth is the first GPU with what the library says of its health.
+func withHealth(h Health) GPU {
+	gpu := l4("0000:1e:00.0")
+	gpu.Health = &h
+	return gpu
+}
+
 // nvmls are libraries that are well and libraries that are not.
 var nvmls = []struct {
 	name    string
@@ -56,6 +65,10 @@ var nvmls = []struct {
 	probe   string
 }{
 	{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, bothL4, "ok"},
+	{"ill", []string{"-DHEALTH=0", "-DREASONS=0x89", "-DFABRIC=2", "-DCOUNT=1"}, patient, wellL4,
+		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3, Slowdown: []string{"hardware", "power brake", "idle"}, Fabric: "in progress", Persistence: "off"})}, "ok"},
+	{"odd", []string{"-DHEALTH=3", "-DREASONS=0x4000", "-DFABRIC=99", "-DCOUNT=1"}, patient, wellL4, // values that nobody knows
+		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3})}, "ok"},
 	{"mismatch", []string{"-DINIT=return 18"}, patient,
 		Driver{NVML: NVML{"error", 18, "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
 	{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{"error", 9, "driver not loaded (NVML 9)"}}, nil, "failed"},

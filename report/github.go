@@ -21,7 +21,7 @@ func GitHub(w io.Writer, r Report, _ Style) error {
 	}
 	for _, u := range r.Unknown {
 		if decides(r, u) {
-			annotate(&b, "warning", u.Rule+": "+u.Subject+on(add(nil, u.Target)), "not known: "+u.Missing)
+			annotate(&b, "warning", u.Rule+": "+u.Subject+on(add(nil, u.Target)), "not known: "+clean(u.Missing))
 		}
 	}
 	for _, s := range r.Suppressed {
@@ -45,7 +45,9 @@ var (
 func annotate(b *bytes.Buffer, command, title, message string) {
 	lines := strings.Split(message, "\n")
 	for i := range lines {
-		lines[i] = clean(lines[i])
+		if lines[i] = clean(lines[i]); strings.HasPrefix(lines[i], "::") {
+			lines[i] = " " + lines[i] // no line of a message looks like a command, should one ever be printed by itself
+		}
 	}
 	fmt.Fprintf(b, "::%s title=%s::%s\n", command, githubProperty.Replace(clean(title)), githubData.Replace(strings.Join(lines, "\n")))
 }

@@ -88,3 +88,40 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci) {
 	return 0;
 }
 #endif
+
+#ifdef HEALTH // a GPU in trouble; REASONS and FABRIC say which
+typedef struct {
+	unsigned char clusterUuid[16];
+	nvmlReturn_t status;
+	unsigned cliqueId;
+	unsigned char state;
+} nvmlGpuFabricInfo_t;
+
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failed) {
+	*corrected = 1;
+	*uncorrected = 2;
+	*pending = 1;
+	*failed = 0;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int counter, unsigned long long *count) {
+	*count = type == 1 && counter == 0 ? 3 : 1000; // uncorrected, volatile
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons) {
+	*reasons = REASONS;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *info) {
+	info->state = FABRIC;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int *mode) {
+	*mode = 0;
+	return HEALTH;
+}
+#endif

@@ -1,0 +1,61 @@
+# Builds an AMI and judges it before it is made: on a builder without a GPU, for every instance type that it is meant
+# for. The build fails (exit 1) when one of them could not run it, and when nothing could be judged (exit 3).
+#
+#   packer init . && packer build -var binary=bin/cudacompat -var source_ami=ami-0123456789abcdef0 .
+
+packer {
+  required_plugins {
+    amazon = {
+      source  = "github.com/hashicorp/amazon"
+      version = "~> 1.3"
+    }
+  }
+}
+
+variable "binary" {
+  type        = string
+  description = "The cudacompat binary for the builder's architecture."
+  default     = "bin/cudacompat"
+}
+
+variable "source_ami" {
+  type = string
+}
+
+variable "instances" {
+  type        = list(string)
+  description = "Instance types that the AMI is meant for."
+  default     = ["g6e.xlarge", "p5.48xlarge", "g4dn.xlarge"]
+}
+
+source "amazon-ebs" "gpu" {
+  ami_name      = "gpu-${formatdate("YYYYMMDDhhmmss", timestamp())}"
+  instance_type = "c7i.2xlarge" # no GPU is needed
+  source_ami    = var.source_ami
+  ssh_username  = "ubuntu"
+}
+
+build {
+  sources = ["source.amazon-ebs.gpu"]
+
+  # Here stand the provisioners that install the driver, the fabric manager and the environment.
+
+  provisioner "file" {
+    source      = var.binary
+    destination = "/tmp/cudacompat"
+  }
+
+  provisioner "shell" {
+    environment_vars = ["NO_COLOR=1"]
+    inline = [
+      "sudo install -m 0755 /tmp/cudacompat /usr/local/bin/cudacompat",
+      "sudo -E /usr/local/bin/cudacompat doctor --offline --instance ${join(",", var.instances)} -o text -o json=/tmp/cudacompat.json",
+    ]
+  }
+
+  provisioner "file" {
+    direction   = "download"
+    source      = "/tmp/cudacompat.json"
+    destination = "cudacompat.json"
+  }
+}
