@@ -23,6 +23,9 @@ type Facts struct {
 	Variables    map[string]string `json:"variables"` // the process environment's names that matter to CUDA
 	Observed     Observed          `json:"observed"`
 	Probes       []Status          `json:"probes"`
+	Devices      Devices           `json:"devices"`
+	Container    Container         `json:"container"`
+	Runtimes     Runtimes          `json:"runtimes"`
 }
 
 // System is the operating system and what kind of place it is.
@@ -87,6 +90,10 @@ type GPU struct {
 	Bus        string   `json:"bus"`                // PCI address, "0000:00:1e.0"
 	Bound      string   `json:"bound"`              // kernel driver that holds it: "nvidia", "nouveau", "vfio-pci"
 	From       []string `json:"from"`               // who sees it: "NVML", "/proc/driver/nvidia", "/sys/bus/pci"
+	Brand      string   `json:"brand"`              // as NVIDIA_REQUIRE_* says it, "tesla", "geforcertx"; empty when NVML was not asked
+	Mode       string   `json:"compute_mode"`       // "default", "exclusive", "prohibited"; empty when NVML was not asked
+	MIG        string   `json:"mig"`                // "on" or "off"; empty when the GPU has no MIG or does not say
+	Instances  int      `json:"mig_devices"`        // MIG devices that this process may see; -1 when that could not be read
 }
 
 // Toolkit is one CUDA toolkit on disk.
@@ -184,6 +191,7 @@ func (f *Facts) Complete() {
 	fill(&f.Driver.Compat)
 	fill(&f.Driver.Modules)
 	fill(&f.Driver.Kernel)
+	f.completePlace()
 	if f.Variables == nil {
 		f.Variables = map[string]string{}
 	}
