@@ -40,7 +40,7 @@ var engines = []struct {
 }
 
 // hooks are the programs with which engines start GPU containers where no runtime is configured.
-var hooks = []string{"nvidia-container-runtime-hook", "nvidia-container-toolkit", "nvidia-container-runtime", "nvidia-ctk"}
+var hooks = []string{"nvidia-container-runtime-hook", "nvidia-container-runtime"}
 
 // readRuntimes reads the configuration of Docker, containerd and CDI.
 func readRuntimes(h *Host, _ Options) (found, error) {
