@@ -74,7 +74,7 @@ func deviceAccessLost(m *machine) []*result {
 	}
 	return found(Finding{Severity: Error, Subject: "driver", Source: toolkitSource,
 		Message:  "access to the GPU was lost (systemd daemon-reload) or never granted: " + controlNode + " is there, and opening it is refused (EPERM)",
-		Need:     controlNode + " that this process may open",
+		Need:     "access to " + controlNode,
 		Evidence: []Evidence{evidenceNode(*control), {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
 		Do: []string{"restart the container; that gives the access back",
 			"so that it stays: give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device for each node), " +
@@ -146,7 +146,8 @@ func (m *machine) missingNodes() []string {
 		return m.missingOnHost()
 	}
 	given, asked := m.given()
-	if !asked || len(m.f.Driver.Libraries) == 0 {
+	elsewhere := m.driverAnswers() && m.f.Devices.Node(controlNode) == nil // NVML opened nodes that are not in this /dev
+	if !asked || elsewhere || len(m.f.Driver.Libraries) == 0 {
 		return nil
 	}
 	missing := []string{}

@@ -36,7 +36,7 @@ func visibleDevices(m *machine) []*result {
 	if !m.here() || !set || m.f.Driver.NVML.Status != "ok" || len(m.seen()) == 0 {
 		return nil
 	}
-	f := Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "GPUs that are there",
+	f := Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that are there",
 		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"}, {Fact: "GPUs", Value: fmt.Sprint(len(m.seen())), From: "NVML"}}}
 	if slices.Contains(hiding, strings.TrimSpace(list)) {
 		if m.bound() || !m.judgesCUDA() {
