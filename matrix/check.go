@@ -114,7 +114,8 @@ func orEmpty[T any](list []T) []T {
 }
 
 // breaking are the machine's own errors under which no CUDA program runs.
-var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "driver-too-old-for-gpu",
+var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "device-access-lost", "device-permission",
+	"device-nodes-missing", "container-driver-libs", "driver-drops-gpu", "driver-too-old-for-gpu",
 	"stub-library", "forward-compat-unsupported", "forward-compat-not-applicable",
 	"nouveau-loaded", "module-missing-for-kernel", "open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver", "fabric-manager"}
 

@@ -55,6 +55,11 @@ var damages = []damage{
 		"/usr/local/lib/libnccl.so.2: not an ELF file: bad magic number '[110 111 116 32]' in record at byte 0x0; is the file damaged?"},
 	{"dpkg-fifo", "var/lib/dpkg/status", "-- var/lib/dpkg/status = fifo --", "libraries", "open /var/lib/dpkg/status: not a regular file"},
 	{"header-directory", "usr/include/nccl.h", "-- usr/include/nccl.h/ --", "libraries", "open /usr/include/nccl.h: not a regular file"},
+	{"limits-directory", "proc/self/limits", "-- proc/self/limits/ --", "devices", "open /proc/self/limits: not a regular file"},
+	{"mountinfo-fifo", "proc/self/mountinfo", "-- proc/self/mountinfo = fifo --", "container", "open /proc/self/mountinfo: not a regular file"},
+	{"daemon-json-directory", "etc/docker/daemon.json", "-- etc/docker/daemon.json/ --", "container-runtimes", "open /etc/docker/daemon.json: not a regular file"},
+	{"cdi-loop", "var/run/cdi/nvidia.yaml", "-- var/run/cdi/nvidia.yaml -> nvidia.yaml --", "container-runtimes",
+		"resolve /var/run/cdi/nvidia.yaml: too many levels of symbolic links"},
 	{"pyvenv-loop", "opt/a/pyvenv.cfg", "-- opt/a/pyvenv.cfg -> pyvenv.cfg --", "python", "resolve /opt/a/pyvenv.cfg: too many levels of symbolic links"},
 	{"torch-cut", siteA + "torch/version.py", "-- " + siteA + "torch/version.py --\n__version__ = '2.6", "python",
 		"/" + siteA + "torch/version.py: no __version__ in it; is the file damaged?"},
@@ -126,6 +131,12 @@ func without(f Facts, source string) Facts {
 		f.System.Instance = ""
 	case "proc-driver":
 		f.Driver.Version, f.Driver.Module, f.Driver.From = "", "", ""
+	case "devices":
+		f.Devices = Devices{}
+	case "container":
+		f.Container = Container{}
+	case "container-runtimes":
+		f.Runtimes = Runtimes{}
 	case "driver-libraries":
 		f.Driver.Libraries, f.Driver.Compat, f.Driver.Taken, f.Driver.Stub = nil, nil, Taken{}, false
 	case "driver-modules":

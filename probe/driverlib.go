@@ -26,11 +26,14 @@ func readDriverLibraries(h *Host, _ Options) (found, error) {
 	dirs := slices.Concat(splitPath(h.Var("LD_LIBRARY_PATH")), loaderDirs(h, &failed), driverDirs)
 	ml := driverLibrary(h, "libnvidia-ml", dirs, &failed)
 	var libraries []Library
-	if own := ownCUDA(h, dirs, ml, &failed); own != nil {
+	if own := ownLibrary(h, "libcuda", dirs, ml, &failed); own != nil {
 		libraries = append(libraries, *own)
 	}
 	if ml != nil {
 		libraries = append(libraries, *ml)
+	}
+	if jit := ownLibrary(h, "libnvidia-ptxjitcompiler", dirs, ml, &failed); jit != nil {
+		libraries = append(libraries, *jit)
 	}
 	taken, ok, err := takenDriver(h)
 	failed.add(err)
@@ -45,10 +48,10 @@ func readDriverLibraries(h *Host, _ Options) (found, error) {
 	}, failed.err()
 }
 
-// ownCUDA finds the driver's own libcuda, in the first of dirs that has one which is no cuda-compat library.
-func ownCUDA(h *Host, dirs []string, ml *Library, failed *errorList) *Library {
+// ownLibrary finds the driver's own library, in the first of dirs that has one which is not of a cuda-compat package.
+func ownLibrary(h *Host, name string, dirs []string, ml *Library, failed *errorList) *Library {
 	for _, dir := range dirs {
-		lib := driverLibrary(h, "libcuda", []string{dir}, failed)
+		lib := driverLibrary(h, name, []string{dir}, failed)
 		if lib == nil {
 			continue
 		}

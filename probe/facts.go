@@ -24,6 +24,9 @@ type Facts struct {
 	Observed     Observed          `json:"observed"`
 	Probes       []Status          `json:"probes"`
 	Machine      Machine           `json:"machine"` // what the host's driver depends on, beside its version
+	Devices      Devices           `json:"devices"`
+	Container    Container         `json:"container"`
+	Runtimes     Runtimes          `json:"runtimes"`
 }
 
 // System is the operating system and what kind of place it is.
@@ -92,6 +95,10 @@ type GPU struct {
 	Bound      string   `json:"bound"`              // kernel driver that holds it: "nvidia", "nouveau", "vfio-pci"
 	From       []string `json:"from"`               // who sees it: "NVML", "/proc/driver/nvidia", "/sys/bus/pci"
 	Health     *Health  `json:"health,omitempty"`   // nil when NVML was not asked
+	Brand      string   `json:"brand"`              // as NVIDIA_REQUIRE_* says it, "tesla", "geforcertx"; empty when NVML was not asked
+	Mode       string   `json:"compute_mode"`       // "default", "exclusive", "prohibited"; empty when NVML was not asked
+	MIG        string   `json:"mig"`                // "on" or "off"; empty when the GPU has no MIG or does not say
+	Instances  int      `json:"mig_devices"`        // MIG devices that this process may see; -1 when that could not be read
 }
 
 // Toolkit is one CUDA toolkit on disk.
@@ -197,6 +204,7 @@ func (f *Facts) Complete() {
 	fill(&f.Driver.Modules)
 	fill(&f.Driver.Kernel)
 	f.completeMachine()
+	f.completePlace()
 	if f.Variables == nil {
 		f.Variables = map[string]string{}
 	}

@@ -17,10 +17,11 @@ import (
 
 // answer is what NVML said: the driver, what CUDA its user space speaks, the GPUs that this process may see.
 type answer struct {
-	NVML   NVML   `json:"nvml"`
-	Driver string `json:"driver"`
-	CUDA   string `json:"cuda"`
-	GPUs   []GPU  `json:"gpus"`
+	NVML   NVML          `json:"nvml"`
+	Driver string        `json:"driver"`
+	CUDA   string        `json:"cuda"`
+	GPUs   []GPU         `json:"gpus"`
+	Named  []NamedDevice `json:"named"`
 
 	took time.Duration // measured by the one who asks
 }
@@ -227,6 +228,7 @@ func (a *answer) apply(f *Facts) {
 	if a.CUDA != "" {
 		f.Driver.CUDA, f.Driver.CUDAFrom = a.CUDA, "NVML"
 	}
+	f.Devices.Named = a.Named
 	for _, gpu := range a.GPUs {
 		f.GPUs = mergeGPU(f.GPUs, gpu)
 	}
@@ -237,6 +239,7 @@ func mergeGPU(gpus []GPU, gpu GPU) []GPU {
 	for i := range gpus {
 		if gpu.Bus != "" && gpus[i].Bus == gpu.Bus {
 			gpus[i].Name, gpus[i].Capability, gpus[i].Health = gpu.Name, gpu.Capability, gpu.Health
+			gpus[i].Brand, gpus[i].Mode, gpus[i].MIG, gpus[i].Instances = gpu.Brand, gpu.Mode, gpu.MIG, gpu.Instances
 			gpus[i].From = append([]string{"NVML"}, gpus[i].From...)
 			return gpus
 		}

@@ -4,6 +4,7 @@ package probe
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -31,6 +32,8 @@ func askNVML() answer {
 	var trouble string
 	if a.GPUs, trouble = gpusOf(lib, has); trouble != "" {
 		a.note(trouble)
+	} else {
+		a.Named = namedDevices(lib, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
 	}
 	return a
 }
@@ -116,5 +119,6 @@ func gpuOf(device nvml.Device, has func(string) bool) GPU {
 		}
 	}
 	gpu.Health = healthOf(device, has)
+	readState(device, has, &gpu)
 	return gpu
 }

@@ -45,6 +45,9 @@ var sources = []source{
 	{name: "toolkits", read: readToolkits},
 	{name: "libraries", read: readLibraries},
 	{name: "variables", live: true, read: readVariables},
+	{name: "devices", live: true, read: readDevices},
+	{name: "container", live: true, read: readContainer},
+	{name: "container-runtimes", read: readRuntimes},
 	{name: "python", read: readEnvironments},
 	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
 }

@@ -3,6 +3,7 @@ package probe
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"fmt"
 	"io"
@@ -137,7 +138,7 @@ func containerKind(h *Host) string {
 	case h.Var("container") != "":
 		return h.Var("container")
 	}
-	return containerByCgroup(h)
+	return cmp.Or(containerByCgroup(h), containerByRoot(h))
 }
 
 // containerByCgroup reads the first process's control groups, where Docker and containerd write their names:

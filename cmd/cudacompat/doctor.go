@@ -37,6 +37,9 @@ func doctorCommand(s streams) *cobra.Command {
 	return cmd
 }
 
+// healthTimeout is half of what Docker gives a health check before it kills it (30 s), so that there is a line to read.
+const healthTimeout = 15 * time.Second
+
 func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	var err error
 	if f.tables, err = f.load(); err != nil {
@@ -51,6 +54,9 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 			return &usageError{"--healthcheck writes its one line and no other format", "leave -o out"}
 		}
 		f.formats = []string{"line"}
+		if f.timeout == 0 {
+			f.timeout = healthTimeout
+		}
 	}
 	job, err := f.prepare(s)
 	if err != nil {

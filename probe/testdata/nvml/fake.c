@@ -125,3 +125,35 @@ nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int *mode) {
 	return HEALTH;
 }
 #endif
+
+#ifdef STATE
+nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, int *brand) {
+	*brand = BRAND;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, int *mode) {
+	*mode = MODE;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsigned *pending) {
+	*current = *pending = 1;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *count) {
+	*count = 7;
+	return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t *mig) {
+	*mig = device;
+	return index < 2 ? 0 : MIG_REST;
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length) {
+	snprintf(uuid, length, "GPU-%ld0000000", (long)device);
+	return 0;
+}
+#endif

@@ -1,0 +1,293 @@
+package matrix
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+var capabilitySource = []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html"}
+
+// containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
+func containerDriverLibs(m *machine) []*result {
+	_, asked := m.given()
+	if m.f.System.Container == "" || !m.here() || m.f.System.Jetson || !asked || !m.judgesCUDA() {
+		return nil
+	}
+	if failed := m.probeFailure("driver-libraries"); failed != "" {
+		return unknown("driver", failed)
+	}
+	if !m.looked("driver-libraries") {
+		return nil
+	}
+	var missing []string
+	for _, name := range m.neededLibraries() {
+		if m.library(name) == nil && !m.compatTaken() {
+			missing = append(missing, name+".so.1")
+		}
+	}
+	switch {
+	case len(missing) > 0 && m.library("libcuda") != nil:
+		return found(m.withoutCompiler())
+	case len(missing) > 0:
+		return found(m.withoutLibraries(missing))
+	case m.library("libnvidia-ml") == nil:
+		return found(m.withoutNVML())
+	}
+	return holds("driver")
+}
+
+// neededLibraries are those without which CUDA programs fail. WSL's loader finds its compiler by itself.
+func (m *machine) neededLibraries() []string {
+	if m.f.System.WSL || m.f.Container.Path == "wsl" {
+		return []string{"libcuda"}
+	}
+	return []string{"libcuda", "libnvidia-ptxjitcompiler"}
+}
+
+// judgesCUDA says that a build for CUDA counts here, or that the caller requires what CUDA needs.
+func (m *machine) judgesCUDA() bool {
+	return len(m.policy.Require) > 0 || slices.ContainsFunc(m.builds, func(b *build) bool { return b.counts && b.accelerator == "cuda" })
+}
+
+func (m *machine) withoutLibraries(missing []string) Finding {
+	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + " did not come into this container", Need: "the driver capability compute",
+		Evidence: m.evidenceGiven(), Source: capabilitySource}
+	if list, lacks := m.lacksCapability("compute"); lacks {
+		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
+		f.Do = []string{"start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"}
+		return f
+	}
+	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
+	f.Do = []string{"start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in Kubernetes the limit nvidia.com/gpu",
+		"a container that needs no GPU says so with NVIDIA_VISIBLE_DEVICES=void"}
+	return f
+}
+
+// withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
+// loads it; one that has only PTX for the GPU fails.
+func (m *machine) withoutCompiler() Finding {
+	f := Finding{Severity: m.compilerMatters(), Subject: "driver", Need: "the driver capability compute", Evidence: m.evidenceGiven(), Source: capabilitySource,
+		Message: "libnvidia-ptxjitcompiler.so.1 did not come into this container beside libcuda: what is compiled from PTX at run time fails (error 221)",
+		Do:      []string{"let NVIDIA's runtime bring the driver in, or mount all of its libraries; `docker run --gpus all` does"}}
+	if list, lacks := m.lacksCapability("compute"); lacks {
+		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
+	}
+	return f
+}
+
+// compilerMatters is an error when a build here has only PTX for a GPU, a note when all have machine code.
+func (m *machine) compilerMatters() Severity {
+	severity := Note
+	for _, b := range m.builds {
+		for _, g := range m.gpus {
+			if !b.counts || b.accelerator != "cuda" {
+				continue
+			}
+			switch covered, _ := m.code(b, g); covered {
+			case byPTX:
+				return Error
+			case unsure:
+				severity = Warning
+			}
+		}
+	}
+	return severity
+}
+
+// withoutNVML: CUDA works without NVML, NCCL does not.
+func (m *machine) withoutNVML() Finding {
+	f := Finding{Severity: Note, Subject: "driver", Message: "libnvidia-ml.so.1 did not come into this container: nvidia-smi and monitoring see nothing; CUDA works",
+		Need: "the driver capability utility", Evidence: m.evidenceGiven(), Source: capabilitySource,
+		Do: []string{"start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"}}
+	if m.usesNCCL() {
+		f.Severity = Warning
+		f.Message = "libnvidia-ml.so.1 did not come into this container, and NCCL asks it for the topology"
+	}
+	return f
+}
+
+// usesNCCL says that the process is one of several ranks, or that NCCL was configured for it.
+func (m *machine) usesNCCL() bool {
+	for name, value := range m.f.Variables {
+		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" || (name == "WORLD_SIZE" || name == "LOCAL_WORLD_SIZE") && atoi(value) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// lacksCapability says whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
+func (m *machine) lacksCapability(want string) (list string, lacks bool) {
+	list, set := m.f.Variables["NVIDIA_DRIVER_CAPABILITIES"]
+	names := strings.Split(list, ",")
+	return list, set && list != "" && !slices.Contains(names, "all") && !slices.Contains(names, want)
+}
+
+func (m *machine) evidenceGiven() []Evidence {
+	var list []Evidence
+	for _, name := range []string{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"} {
+		list = append(list, Evidence{Fact: name, Value: m.f.Variables[name], From: "environment"})
+	}
+	for _, n := range m.gpuNodes() {
+		return append(list, Evidence{Fact: "device node", Value: n.Path, From: "/dev"})
+	}
+	return list
+}
+
+// containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at.
+func containerRequirements(m *machine) []*result {
+	if m.f.System.Container == "" || !m.here() || isTrue(m.f.Variables["NVIDIA_DISABLE_REQUIRE"]) {
+		return nil
+	}
+	var results []*result
+	for _, name := range slices.Sorted(maps.Keys(m.f.Variables)) {
+		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") && !strings.HasPrefix(name, "NVIDIA_REQUIRE_JETPACK") {
+			results = append(results, m.requires(name, m.f.Variables[name])...)
+		}
+	}
+	return results
+}
+
+// isTrue reads a switch as NVIDIA's runtime does.
+func isTrue(text string) bool {
+	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
+}
+
+// requires judges one variable for every GPU of the container.
+func (m *machine) requires(name, text string) []*result {
+	expression, err := parseRequirement(text)
+	if err != nil {
+		return unknown(name, "an expression that can be read: "+err.Error())
+	}
+	worst, but := met, properties{}
+	for _, p := range m.requirable() {
+		if got := expression.on(p); got < worst {
+			worst, but = got, p
+		}
+	}
+	switch worst {
+	case met:
+		return holds(name)
+	case unsaid:
+		return unknown(name, m.unsureWhy(but))
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	f := Finding{Severity: Warning, Subject: name, Need: first, Source: []string{
+		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
+		Message: fmt.Sprintf("the image requires %s, and this is %s: a runtime in legacy mode would refuse this", first, m.hostWords()),
+		Evidence: []Evidence{{Fact: name, Value: text, From: "environment"}, {Fact: "driver", Value: m.f.Driver.Version, From: m.f.Driver.From},
+			{Fact: "brand", Value: but.brand, From: "NVML"}},
+		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 skips the check"}}
+	but.anyBrand = true
+	if expression.on(but) == met {
+		f.Severity = Note
+		f.Message += "; for other brands the same driver is let in, and what is in the image is judged on its own"
+	}
+	return found(f)
+}
+
+// requirable is what the constraints are about, a GPU each; without a GPU the driver alone.
+func (m *machine) requirable() []properties {
+	base := properties{cuda: m.hostCUDA(), driver: version(m.f.Driver.Version), noGPU: true}
+	var list []properties
+	for _, g := range visible(m.f) {
+		p := base
+		p.noGPU, p.brand, p.arch = false, g.Brand, version(m.gpuFound(g).capability.String())
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		list = append(list, base)
+	}
+	return list
+}
+
+// hostWords is what an image meets here, for a sentence.
+func (m *machine) hostWords() string {
+	words := "driver " + cmpOr(m.f.Driver.Version, "of unknown version")
+	if cuda := m.hostCUDA(); cuda.Known() {
+		words += " (CUDA " + cuda.short() + ")"
+	}
+	if gpus := visible(m.f); len(gpus) > 0 {
+		words += " with " + m.gpuFound(gpus[0]).label
+	}
+	return words
+}
+
+// hostCUDA is the CUDA of the host's driver: a cuda-compat library in the image does not count.
+func (m *machine) hostCUDA() Version {
+	if seen := version(m.f.Driver.CUDA); seen.Known() && len(m.f.Driver.Compat) == 0 {
+		return seen
+	}
+	if m.windowsNumbers() {
+		return Version{}
+	}
+	return m.t.branchCUDA(version(m.f.Driver.Version))
+}
+
+// unsureWhy names the property that is not known.
+func (m *machine) unsureWhy(p properties) string {
+	switch {
+	case !p.driver.Known():
+		return "the driver's version"
+	case !p.cuda.Known():
+		return "the driver's CUDA"
+	case !p.noGPU && p.brand == "":
+		return "the GPU's brand, which NVML tells"
+	}
+	return "a property that the requirement names"
+}
+
+// containerToolkit: an engine on a GPU host that cannot give a GPU to a container.
+func containerToolkit(m *machine) []*result {
+	if !m.host() || len(m.gpus) == 0 || len(m.f.Runtimes.Found) == 0 {
+		return nil
+	}
+	var results []*result
+	for _, r := range m.f.Runtimes.Found {
+		results = append(results, m.engine(r)...)
+	}
+	return results
+}
+
+func (m *machine) engine(r probe.Runtime) []*result {
+	f := Finding{Severity: Error, Subject: r.Name, Evidence: []Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
+		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
+		Do:     []string{"install the package nvidia-container-toolkit, then `sudo nvidia-ctk runtime configure --runtime=" + r.Name + "` and `sudo systemctl restart " + r.Name + "`"}}
+	f.Need = "NVIDIA's container runtime, configured for " + r.Name
+	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s probe.CDISpec) bool { return len(s.Missing) == 0 })
+	switch {
+	case len(r.Missing) > 0:
+		f.Message = fmt.Sprintf("%s names the runtime %s, which is not there", r.Config, r.Missing[0])
+		f.Evidence = append(f.Evidence, Evidence{Fact: "runtime", Value: r.Missing[0], From: r.Config})
+	case r.Config != "" || sound:
+		return holds(r.Name)
+	case r.Name == "containerd" && (m.f.Runtimes.Hook != "" || m.f.System.Rest || len(m.f.Runtimes.Found) > 1):
+		return nil // configured at boot by the cluster, or Docker's own
+	case m.f.Runtimes.Hook != "":
+		f.Severity, f.Message = Note, "NVIDIA's runtime is not configured for docker: --gpus works, --runtime nvidia does not"
+		f.Evidence = append(f.Evidence, Evidence{Fact: "hook", Value: "installed", From: m.f.Runtimes.Hook})
+	default:
+		f.Message = r.Name + " has no NVIDIA runtime: no container gets a GPU"
+	}
+	return found(f)
+}
+
+// cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone.
+func cdiSpecStale(m *machine) []*result {
+	if !m.host() || len(m.f.Runtimes.CDI) == 0 || !m.driver.version.Known() || m.target.Driver != "" {
+		return nil
+	}
+	last := m.f.Runtimes.CDI[len(m.f.Runtimes.CDI)-1] // it hides the devices of those before it
+	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.driver.version.String()) {
+		return holds("CDI")
+	}
+	return found(Finding{Severity: Error, Subject: "CDI", Need: "a specification of driver " + m.driver.version.String(),
+		Message:  fmt.Sprintf("%s mounts libraries of driver %s, which is gone; this is %s: no container that asks for nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver.version),
+		Evidence: []Evidence{m.evidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
+		Do:       []string{"sudo nvidia-ctk cdi generate --output=" + last.Path, "after every change of the driver again (nvidia-cdi-refresh.service does it)"},
+		Source:   []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
+}

@@ -1,0 +1,207 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// controlNode is the node that every CUDA program and NVML open first.
+const controlNode = "/dev/nvidiactl"
+
+const memoryNode = "/dev/nvidia-uvm"
+
+var toolkitSource = []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"}
+
+// here says that this very machine is judged, while it runs: a target's nodes and limits cannot be seen.
+func (m *machine) here() bool {
+	return !m.f.System.Rest && m.target.Driver == "" && m.target.Instance == "" && len(m.target.GPUs) == 0
+}
+
+// nodesJudged says that the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
+func (m *machine) nodesJudged() bool {
+	return m.here() && m.looked("devices") && !m.f.System.WSL && !m.f.System.Jetson && m.f.Devices.Node("/dev/dxg") == nil
+}
+
+// library is the driver's own library of that name, or nil.
+func (m *machine) library(name string) *probe.Library {
+	i := slices.IndexFunc(m.f.Driver.Libraries, func(l probe.Library) bool { return l.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.f.Driver.Libraries[i]
+}
+
+// compatTaken says that a cuda-compat library stands in for the driver's user space.
+func (m *machine) compatTaken() bool {
+	return slices.ContainsFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
+}
+
+// driverAnswers says that the driver lets a program here see a GPU: stronger than any mode.
+func (m *machine) driverAnswers() bool {
+	return m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
+}
+
+// gpuNodes are the nodes of GPUs, /dev/nvidia0 and on.
+func (m *machine) gpuNodes() []probe.Node {
+	return slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
+		number := strings.TrimPrefix(n.Path, "/dev/nvidia")
+		return number == "" || strings.Trim(number, "0123456789") != ""
+	})
+}
+
+func evidenceNode(n probe.Node) Evidence {
+	return Evidence{Fact: n.Path, Value: n.Access + ", mode " + n.Mode, From: n.Path}
+}
+
+// deviceAccessLost: the nodes are there and the device control group refuses them.
+func deviceAccessLost(m *machine) []*result {
+	control := m.f.Devices.Node(controlNode)
+	if !m.nodesJudged() || control == nil || len(m.f.Driver.Libraries) == 0 && !m.compatTaken() {
+		return nil
+	}
+	if control.Access != "EPERM" || m.driverAnswers() {
+		return holds("driver")
+	}
+	return found(Finding{Severity: Error, Subject: "driver", Source: toolkitSource,
+		Message:  "access to the GPU was lost (systemd daemon-reload) or never granted: " + controlNode + " is there, and opening it is refused (EPERM)",
+		Need:     "access to " + controlNode,
+		Evidence: []Evidence{evidenceNode(*control), {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
+		Do: []string{"restart the container; that gives the access back",
+			"so that it stays: give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device for each node), " +
+				"or set the cgroup driver of Docker's daemon.json to cgroupfs"}})
+}
+
+// devicePermission: the nodes' modes shut this user out.
+func devicePermission(m *machine) []*result {
+	if !m.nodesJudged() || len(m.f.Devices.Nodes) == 0 {
+		return nil
+	}
+	gpus := m.gpuNodes()
+	shut := slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
+		return n.Access != "EACCES" || n.Path != memoryNode && (n.Path != controlNode || m.driverAnswers())
+	})
+	if refused := slices.DeleteFunc(slices.Clone(gpus), func(n probe.Node) bool { return n.Access != "EACCES" }); len(refused) == len(gpus) {
+		shut = append(shut, refused...) // some of the GPUs: a scheduler's choice
+	}
+	if len(shut) == 0 {
+		return holds("driver")
+	}
+	return found(Finding{Severity: Error, Subject: "driver", Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"},
+		Message: "this user may not open " + shut[0].Path + " (EACCES)", Need: "read and write permission on the nodes /dev/nvidia*",
+		Evidence: []Evidence{evidenceNode(shut[0])},
+		Do: []string{"run as a user of the group that owns the nodes (ls -l /dev/nvidia*), or give them mode 0666: NVreg_DeviceFileMode=0666 in /etc/modprobe.d, then reboot",
+			"in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"}})
+}
+
+// deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there.
+func deviceNodesMissing(m *machine) []*result {
+	if !m.nodesJudged() || !m.driver.loaded {
+		return nil
+	}
+	missing := m.missingNodes()
+	switch {
+	case missing == nil:
+		return nil
+	case len(missing) == 0:
+		return holds("driver")
+	}
+	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + " " + plural(len(missing), "is", "are") + " not there, though the driver runs",
+		Need: joinAnd(missing), Evidence: []Evidence{m.evidenceDriver(), {Fact: "nvidia-modprobe", Value: m.f.Devices.Modprobe, From: "/usr/bin"}},
+		Source: toolkitSource}
+	if m.ownNodes() {
+		f.Message += fmt.Sprintf(", and nvidia-modprobe, which makes them for programs, is %s", m.f.Devices.Modprobe)
+		f.Do = []string{"install the package nvidia-modprobe (it must be setuid root), or run `sudo nvidia-modprobe -c 0 -u` at every boot"}
+		return found(f)
+	}
+	f.Evidence = append(f.Evidence[:1], Evidence{Fact: "NVIDIA_VISIBLE_DEVICES", Value: m.f.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
+	f.Do = []string{"on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container anew with its GPU (`docker run --gpus all`)"}
+	return found(f)
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// ownNodes says that /dev is the machine's own: a host's, and Apptainer's, which shares it.
+func (m *machine) ownNodes() bool {
+	return m.f.System.Container == "" || m.f.System.Container == "apptainer"
+}
+
+// missingNodes lists what should be under /dev; nil when the question does not arise.
+func (m *machine) missingNodes() []string {
+	if m.ownNodes() {
+		return m.missingOnHost()
+	}
+	given, asked := m.given()
+	elsewhere := m.driverAnswers() && m.f.Devices.Node(controlNode) == nil // NVML opened nodes that are not in this /dev
+	if !asked || elsewhere || len(m.f.Driver.Libraries) == 0 {
+		return nil
+	}
+	missing := []string{}
+	if !m.driverAnswers() && m.f.Devices.Node(controlNode) == nil {
+		missing = append(missing, controlNode)
+	}
+	if nodes := len(m.gpuNodes()); !m.driverAnswers() && nodes < max(given, 1) {
+		missing = append(missing, gpuNodesMissing(nodes, given))
+	}
+	if m.library("libcuda") != nil && m.f.Devices.Node(memoryNode) == nil {
+		missing = append(missing, memoryNode)
+	}
+	return missing
+}
+
+// gpuNodesMissing says how many nodes of GPUs there should be.
+func gpuNodesMissing(nodes, given int) string {
+	if given < 2 {
+		return "/dev/nvidia0 (or of another number)"
+	}
+	return fmt.Sprintf("/dev/nvidia0 and on (%d of %d)", nodes, given)
+}
+
+// missingOnHost is about hosts, where nvidia-modprobe makes what is not there when a program first needs it, and
+// nvidia-uvm is made then in any case.
+func (m *machine) missingOnHost() []string {
+	if m.f.Devices.Modprobe == "setuid" || m.f.Devices.Modprobe == "" || !m.wantsGPU() || len(m.gpus) == 0 {
+		return nil
+	}
+	missing := []string{}
+	if m.driverAnswers() {
+		return missing
+	}
+	if m.f.Devices.Node(controlNode) == nil {
+		missing = append(missing, controlNode)
+	}
+	if len(m.gpuNodes()) == 0 {
+		missing = append(missing, "/dev/nvidia0")
+	}
+	return missing
+}
+
+// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said.
+// NVIDIA_VISIBLE_DEVICES is "void" where a CDI specification gave the GPU: its nodes and libraries tell then.
+func (m *machine) given() (count int, asked bool) {
+	list, set := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
+	switch {
+	case set && list == "none":
+		return 0, slices.Contains(m.policy.Require, "gpu")
+	case !set || list == "" || list == "void":
+		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
+	case list == "all" || strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
+		return 0, true
+	}
+	names := strings.Split(list, ",")
+	slices.Sort(names)
+	return len(slices.Compact(names)), true
+}
+
+// injected says that a runtime brought the driver's libraries in: they are mounts, or of the very driver that runs.
+func (m *machine) injected() bool {
+	cuda := m.library("libcuda")
+	return m.f.Container.Injected || cuda != nil && cuda.Version != "" && cuda.Version == m.f.Driver.Version
+}

@@ -1,0 +1,207 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+var visibleSource = []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables"}
+
+// hiding are the values of CUDA_VISIBLE_DEVICES that hide every GPU; Slurm writes the last.
+var hiding = []string{"", "-1", "none", "void", "NoDevFiles"}
+
+// seen are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
+func (m *machine) seen() []probe.GPU {
+	return slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") })
+}
+
+// cut says that a GPU is divided into MIG devices, which have numbers of their own.
+func (m *machine) cut() bool {
+	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return g.MIG == "on" })
+}
+
+// bound says that something other than a person may hide GPUs from this process on purpose.
+func (m *machine) bound() bool {
+	_, rank := m.f.Variables["LOCAL_RANK"]
+	_, other := m.f.Variables["RANK"]
+	return len(m.f.Container.Schedulers) > 0 || rank || other
+}
+
+// visibleDevices: CUDA_VISIBLE_DEVICES names what is not there, or hides everything.
+func visibleDevices(m *machine) []*result {
+	list, set := m.f.Variables["CUDA_VISIBLE_DEVICES"]
+	if !m.here() || !set || m.f.Driver.NVML.Status != "ok" || len(m.seen()) == 0 {
+		return nil
+	}
+	f := Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that are there",
+		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"}, {Fact: "GPUs", Value: fmt.Sprint(len(m.seen())), From: "NVML"}}}
+	if slices.Contains(hiding, strings.TrimSpace(list)) {
+		if m.bound() || !m.judgesCUDA() {
+			return nil
+		}
+		f.Severity, f.Message = Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
+		f.Do = []string{"unset CUDA_VISIBLE_DEVICES where the GPUs are wanted"}
+		return found(f)
+	}
+	absent, missing := m.absentDevice(list)
+	switch {
+	case missing != "":
+		return unknown(f.Subject, missing)
+	case absent == "":
+		return holds(f.Subject)
+	}
+	f.Severity = Error
+	f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which is not there: CUDA hides it and every GPU after it in the list", list, absent)
+	f.Do = []string{fmt.Sprintf("name GPUs from 0 to %d, or unset CUDA_VISIBLE_DEVICES", len(m.seen())-1)}
+	return found(f)
+}
+
+// absentDevice is the first device of the list that is not there, or the fact that is missing to tell.
+func (m *machine) absentDevice(list string) (absent, missing string) {
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		switch {
+		case strings.HasPrefix(name, "MIG-") || m.cut():
+			return "", "which MIG devices there are"
+		case strings.HasPrefix(name, "GPU-"):
+			i := slices.IndexFunc(m.f.Devices.Named, func(d probe.NamedDevice) bool { return d.Device == name })
+			if i < 0 {
+				return "", "the UUIDs of the GPUs"
+			}
+			if !m.f.Devices.Named[i].Found {
+				return name, ""
+			}
+		case name == "" || strings.Trim(name, "0123456789") != "":
+			return "", fmt.Sprintf("what %q means", name)
+		case len(name) > 4 || atoi(name) >= len(m.seen()):
+			return name, ""
+		}
+	}
+	return "", ""
+}
+
+// usable is how many GPUs a program here sees, after CUDA_VISIBLE_DEVICES.
+func (m *machine) usable() int {
+	n := len(m.seen())
+	list, set := m.f.Variables["CUDA_VISIBLE_DEVICES"]
+	switch {
+	case !set:
+		return n
+	case slices.Contains(hiding, strings.TrimSpace(list)):
+		return 0
+	}
+	return min(n, strings.Count(list, ",")+1)
+}
+
+// worldSize: more ranks on this node than GPUs.
+func worldSize(m *machine) []*result {
+	ranks := atoi(m.f.Variables["LOCAL_WORLD_SIZE"])
+	usable := m.usable()
+	if !m.here() || ranks < 1 || usable == 0 || m.f.Driver.NVML.Status != "ok" || m.cut() || !m.judgesCUDA() {
+		return nil
+	}
+	oneEach := usable == 1 && (len(m.f.Container.Schedulers) > 0 || len(m.seen()) >= ranks) // every task was given its own
+	if ranks <= usable || oneEach {
+		return holds("job")
+	}
+	return found(Finding{Severity: Error, Subject: "job", Need: fmt.Sprintf("%d GPUs", ranks),
+		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), and %d GPU%s can be seen: ranks that find none of their own fail (error 101)",
+			ranks, usable, plural(usable, "", "s")),
+		Evidence: []Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"}, {Fact: "GPUs", Value: fmt.Sprint(usable), From: "NVML"}},
+		Do:       []string{fmt.Sprintf("start %d rank%s on this node (torchrun --nproc-per-node=%d), or give it more GPUs", usable, plural(usable, "", "s"), usable)},
+		Source:   []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})
+}
+
+// shmEnough is a gibibyte, below which NCCL and data loaders of several GPUs run out; Docker's default is 64 MiB.
+const shmEnough = 1 << 30
+
+// shmTooSmall: several GPUs, and little shared memory between their processes.
+func shmTooSmall(m *machine) []*result {
+	usable := len(m.gpus)
+	if m.f.Driver.NVML.Status == "ok" {
+		usable = m.usable()
+	}
+	if !m.here() || m.f.Devices.Shared == 0 || usable == 0 || m.f.System.WSL {
+		return nil
+	}
+	if m.f.Devices.Shared >= shmEnough {
+		return holds("/dev/shm")
+	}
+	size := fmt.Sprintf("%d MiB", m.f.Devices.Shared>>20)
+	f := Finding{Severity: Note, Subject: "/dev/shm", Need: "1 GiB or more", Message: "/dev/shm holds " + size + ": data loaders with several workers can fill it",
+		Evidence: []Evidence{{Fact: "/dev/shm", Value: size, From: "/dev/shm"}},
+		Do:       []string{"`docker run --shm-size=8g` (or --ipc=host); in Kubernetes an emptyDir of medium Memory at /dev/shm"},
+		Source:   []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
+	if usable > 1 {
+		f.Severity = Warning
+		f.Message = fmt.Sprintf("/dev/shm holds %s, for %d GPUs: NCCL and data loaders share memory there, and fail when it is full (bus error)", size, usable)
+	}
+	return found(f)
+}
+
+// launchBlocking: a debugging aid was left on.
+func launchBlocking(m *machine) []*result {
+	value := m.f.Variables["CUDA_LAUNCH_BLOCKING"]
+	if value == "" || value == "0" {
+		return nil
+	}
+	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "unset, but for debugging", Source: visibleSource,
+		Message:  "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait for its end: good for finding errors, slow for work",
+		Evidence: []Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}}, Do: []string{"unset CUDA_LAUNCH_BLOCKING"}})
+}
+
+var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
+
+// migDevices: a GPU that is cut and has no part to run on, or more parts than one process can use.
+func migDevices(m *machine) []*result {
+	if !m.here() {
+		return nil
+	}
+	if n := strings.Count(m.f.Variables["CUDA_VISIBLE_DEVICES"], "MIG-"); n > 1 {
+		return found(Finding{Severity: Warning, Subject: "MIG", Need: "one MIG device for each process", Source: migSource,
+			Message:  fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses the first of them alone", n),
+			Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.f.Variables["CUDA_VISIBLE_DEVICES"], From: "environment"}},
+			Do:       []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}})
+	}
+	for _, g := range m.f.GPUs {
+		if g.MIG == "on" && g.Instances == 0 {
+			return found(Finding{Severity: Warning, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
+				Message:  cmpOr(g.Name, "a GPU") + " is in MIG mode and has no compute instance: no program can run on it",
+				Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"}, {Fact: "GPU", Value: g.Bus, From: "NVML"}},
+				Do:       []string{"make one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or turn MIG off: `sudo nvidia-smi -mig 0`"}})
+		}
+	}
+	if m.cut() {
+		return holds("MIG")
+	}
+	return nil
+}
+
+// computeMode: a GPU that lets no program in, or only through a daemon that has died.
+func computeMode(m *machine) []*result {
+	if !m.here() || m.f.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	source := []string{"https://docs.nvidia.com/deploy/mps/"}
+	for _, g := range m.seen() {
+		f := Finding{Severity: Warning, Subject: "compute mode", Source: source, Evidence: []Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
+			Need: "compute mode default", Do: []string{"sudo nvidia-smi -c DEFAULT"}}
+		switch {
+		case g.Mode == "prohibited":
+			f.Message = cmpOr(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
+			return found(f)
+		case g.Mode == "exclusive" && m.f.Devices.MPS == "dead":
+			f.Message = cmpOr(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
+			f.Evidence = append(f.Evidence, Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
+			f.Do = []string{"start it again: `sudo nvidia-cuda-mps-control -d`; or `sudo nvidia-smi -c DEFAULT`"}
+			return found(f)
+		}
+	}
+	if !slices.ContainsFunc(m.seen(), func(g probe.GPU) bool { return g.Mode != "" }) {
+		return nil
+	}
+	return holds("compute mode")
+}

@@ -1,0 +1,110 @@
+package probe
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Container is how a container got its GPU, and who started the process.
+type Container struct {
+	// Path is the way by which the driver came in: "legacy" (nvidia-container-cli's hook), "cdi", "wsl", "mounted"
+	// (by other means); empty on a host and where none came in.
+	Path       string   `json:"path"`
+	Injected   bool     `json:"injected"`   // driver libraries are mounted one by one into this place
+	Schedulers []string `json:"schedulers"` // who may hide GPUs on purpose: "slurm", "ray", …
+}
+
+// schedulerMarks are variables by which schedulers show themselves. Only their being there is read.
+var schedulerMarks = []struct{ variable, name string }{
+	{"SLURM_JOB_ID", "slurm"}, {"SLURM_PROCID", "slurm"}, {"RAY_JOB_ID", "ray"}, {"RAY_RAYLET_PID", "ray"},
+	{"LSB_JOBID", "lsf"}, {"PBS_JOBID", "pbs"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "mpi"}, {"PMI_LOCAL_RANK", "mpi"},
+}
+
+// readContainer reads which mounts carry the driver, and which scheduler started this process.
+func readContainer(h *Host, _ Options) (found, error) {
+	var c Container
+	mounts, err := h.ReadFile("/proc/self/mountinfo")
+	if err == nil || absent(err) {
+		c.Path, c.Injected = gpuPath(h, mountPoints(string(mounts)))
+		err = nil
+	}
+	for _, mark := range schedulerMarks {
+		if h.Var(mark.variable) != "" && (len(c.Schedulers) == 0 || c.Schedulers[len(c.Schedulers)-1] != mark.name) {
+			c.Schedulers = append(c.Schedulers, mark.name)
+		}
+	}
+	return func(f *Facts) { f.Container = c }, err
+}
+
+// mountPoints is the fifth column of mountinfo(5), here /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01:
+//
+//	812 790 259:1 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01 ro,nosuid,nodev - ext4 /dev/root rw
+func mountPoints(mountinfo string) []string {
+	var points []string
+	for line := range strings.Lines(mountinfo) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			points = append(points, fields[4])
+		}
+	}
+	return points
+}
+
+var driverMount = regexp.MustCompile(`^(libcuda|libnvidia-ml|libnvidia-ptxjitcompiler)\.so\.`)
+
+// gpuPath tells the ways apart by what each leaves: the hook covers /proc/driver/nvidia with a mount of its own; a CDI
+// specification sets NVIDIA_VISIBLE_DEVICES to void, so that the hook stays out.
+func gpuPath(h *Host, mounts []string) (way string, injected bool) {
+	covered := false
+	for _, point := range mounts {
+		covered = covered || point == "/proc/driver/nvidia"
+		injected = injected || driverMount.MatchString(path.Base(point))
+	}
+	switch {
+	case containerKind(h) == "":
+		return "", injected
+	case h.Exists("/dev/dxg"):
+		return "wsl", injected
+	case covered:
+		return "legacy", injected
+	case h.Var("NVIDIA_CTK_LIBCUDA_DIR") != "", injected && h.Var("NVIDIA_VISIBLE_DEVICES") == "void":
+		return "cdi", injected
+	case injected:
+		return "mounted", true
+	}
+	return "", false
+}
+
+// rootMarks are directories of the engines in the options of a root file system that is an overlay.
+var rootMarks = []struct{ mark, kind string }{
+	{"io.containerd.snapshotter", "containerd"}, {"/docker/", "docker"}, {"/containers/storage/", "podman"}, {"/crio/", "cri-o"},
+}
+
+// containerByRoot reads the mounts where a control group namespace hides the engine's name: an engine's overlay at the
+// root, or the cover that NVIDIA's hook puts over /proc/driver/nvidia.
+//
+//	612 431 0:87 / / rw,relatime - overlay overlay rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/12/fs
+func containerByRoot(h *Host) string {
+	if h.Rest {
+		return ""
+	}
+	mounts, err := h.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(mounts)) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 || fields[4] != "/" && fields[4] != "/proc/driver/nvidia" {
+			continue
+		}
+		if fields[4] != "/" {
+			return "container"
+		}
+		for _, c := range rootMarks {
+			if strings.Contains(line, " - overlay ") && strings.Contains(line, c.mark) {
+				return c.kind
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+package probe
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Devices is what a process here can reach of the driver under /dev, and what the process was given beside it.
+type Devices struct {
+	Nodes    []Node        `json:"nodes"`    // /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm, /dev/dxg, …
+	Modprobe string        `json:"modprobe"` // nvidia-modprobe: "setuid", "not setuid", "absent"; empty when not looked for
+	Shared   int64         `json:"shm"`      // bytes that /dev/shm can hold; 0 when it is not there
+	Memlock  int64         `json:"memlock"`  // bytes that this process may lock; -1: no limit; 0 when not known
+	MPS      string        `json:"mps"`      // "running" or "dead": whether the process that the MPS control file names is there
+	Named    []NamedDevice `json:"named"`    // the UUIDs of CUDA_VISIBLE_DEVICES, as far as NVML can tell
+}
+
+// Node is one device node. It is never opened: opening /dev/nvidia0 powers the GPU up.
+type Node struct {
+	Path   string `json:"path"`   // "/dev/nvidiactl"
+	Mode   string `json:"mode"`   // "Dcrw-rw-rw-", as fs.FileMode prints it
+	Access string `json:"access"` // "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
+}
+
+// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it.
+type NamedDevice struct {
+	Device string `json:"device"`
+	Found  bool   `json:"found"`
+}
+
+func (f *Facts) completePlace() {
+	fill(&f.Devices.Nodes)
+	fill(&f.Devices.Named)
+	fill(&f.Container.Schedulers)
+	fill(&f.Runtimes.Found)
+	fill(&f.Runtimes.CDI)
+	for i := range f.Runtimes.Found {
+		fill(&f.Runtimes.Found[i].Missing)
+	}
+	for i := range f.Runtimes.CDI {
+		fill(&f.Runtimes.CDI[i].Versions)
+		fill(&f.Runtimes.CDI[i].Missing)
+	}
+}
+
+// nodePatterns is every place of a node that a CUDA program opens. DirectX's is WSL's whole driver.
+var nodePatterns = []string{"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-caps/*",
+	"/dev/nvidia-caps-imex-channels/*", "/dev/dxg"}
+
+// readDevices reads names, modes and limits; nothing under /dev is opened.
+func readDevices(h *Host, _ Options) (found, error) {
+	var d Devices
+	var failed errorList
+	for _, pattern := range nodePatterns {
+		for _, name := range h.Glob(pattern) {
+			node, err := h.node(name)
+			failed.add(err)
+			if err == nil {
+				d.Nodes = append(d.Nodes, node)
+			}
+		}
+	}
+	d.Modprobe = modprobe(h)
+	d.Shared = sharedMemory(h)
+	limits, err := h.ReadFile("/proc/self/limits")
+	failed.add(err)
+	d.Memlock = parseMemlock(string(limits))
+	d.MPS = mpsDaemon(h)
+	return func(f *Facts) { f.Devices = d }, failed.err()
+}
+
+const (
+	readWrite = 6 // R_OK|W_OK of access(2): what CUDA asks of every node
+	noDevices = 4 // ST_NODEV of statfs(2)
+)
+
+// node asks the kernel whether open would be allowed. access(2) asks the file's mode and the device control group as
+// open does, with the same answers, and has no effect on the driver; only a mount without devices must be asked for
+// apart.
+func (h *Host) node(name string) (Node, error) {
+	resolved, err := h.Resolve(name)
+	if err != nil {
+		return Node{}, err
+	}
+	var st syscall.Stat_t
+	if err := syscall.Lstat(h.real(resolved), &st); err != nil {
+		return Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return Node{Path: name, Mode: fileMode(st.Mode).String(), Access: access(h.real(resolved), st.Mode)}, nil
+}
+
+func access(real string, mode uint32) string {
+	var mount syscall.Statfs_t
+	err := syscall.Access(real, readWrite)
+	if err == nil && mode&syscall.S_IFMT == syscall.S_IFCHR && syscall.Statfs(real, &mount) == nil && mount.Flags&noDevices != 0 {
+		err = syscall.EACCES
+	}
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, syscall.EPERM):
+		return "EPERM"
+	case errors.Is(err, syscall.EACCES):
+		return "EACCES"
+	}
+	return err.Error()
+}
+
+// fileMode is the kernel's mode in Go's bits, as far as device nodes have them.
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	if mode&syscall.S_IFMT == syscall.S_IFCHR {
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	}
+	if mode&syscall.S_ISUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	return m
+}
+
+// modprobe says whether nvidia-modprobe, which makes the nodes when a program without rights starts CUDA, can do so.
+func modprobe(h *Host) string {
+	for _, name := range []string{"/usr/bin/nvidia-modprobe", "/usr/local/bin/nvidia-modprobe", "/run/current-system/sw/bin/nvidia-modprobe"} {
+		resolved, err := h.Resolve(name)
+		if err != nil {
+			continue
+		}
+		var st syscall.Stat_t
+		if syscall.Lstat(h.real(resolved), &st) == nil && st.Mode&syscall.S_ISUID != 0 {
+			return "setuid"
+		}
+		return "not setuid"
+	}
+	return "absent"
+}
+
+// sharedMemory is the size of the file system at /dev/shm, in bytes.
+func sharedMemory(h *Host) int64 {
+	resolved, err := h.Resolve("/dev/shm")
+	var st syscall.Statfs_t
+	if err != nil || syscall.Statfs(h.real(resolved), &st) != nil {
+		return 0
+	}
+	return int64(st.Blocks) * int64(st.Bsize)
+}
+
+// parseMemlock reads the soft limit in /proc/self/limits, in bytes:
+//
+//	Max locked memory         8388608              8388608              bytes
+func parseMemlock(limits string) int64 {
+	for line := range strings.Lines(limits) {
+		rest, ok := strings.CutPrefix(line, "Max locked memory")
+		fields := strings.Fields(rest)
+		if !ok || len(fields) == 0 {
+			continue
+		}
+		if fields[0] == "unlimited" {
+			return -1
+		}
+		n, err := strconv.ParseInt(fields[0], 10, 64)
+		if err == nil && n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// mpsDaemon says whether the process that MPS's control file names still runs. In a container the number is of
+// another process space, so nothing is said there.
+func mpsDaemon(h *Host) string {
+	dir := h.Var("CUDA_MPS_PIPE_DIRECTORY")
+	if !path.IsAbs(dir) {
+		dir = "/tmp/nvidia-mps"
+	}
+	pid, err := h.ReadLine(path.Join(dir, "nvidia-cuda-mps-control.pid"))
+	if err != nil || containerKind(h) != "" || strings.Trim(pid, "0123456789") != "" || pid == "" {
+		return ""
+	}
+	if h.Exists("/proc/" + pid) {
+		return "running"
+	}
+	return "dead"
+}
+
+// Node returns the node at that path, or nil.
+func (d *Devices) Node(name string) *Node {
+	i := slices.IndexFunc(d.Nodes, func(n Node) bool { return n.Path == name })
+	if i < 0 {
+		return nil
+	}
+	return &d.Nodes[i]
+}

@@ -1,0 +1,65 @@
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNodeAccess asks of real nodes what open would answer; the driver's major number has no driver behind it here,
+// which shows that nothing is opened.
+func TestNodeAccess(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("making device nodes is for root alone")
+	}
+	root := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(root, "dev"), 0o755))
+	if err := syscall.Mknod(filepath.Join(root, "dev/nvidiactl"), syscall.S_IFCHR|0o666, 195<<8|255); err != nil {
+		t.Skip("device nodes cannot be made here:", err)
+	}
+	h := &Host{Root: root}
+	node, err := h.node("/dev/nvidiactl")
+	must(t, err)
+	if node.Access != "ok" {
+		t.Skip("the device control group refuses this node:", node.Access)
+	}
+	if node.Mode[0] != 'D' {
+		t.Errorf("mode %q is not a device's", node.Mode)
+	}
+	if err := syscall.Mount("tmpfs", filepath.Join(root, "dev"), "tmpfs", syscall.MS_NODEV, ""); err != nil {
+		t.Skip("nothing can be mounted here:", err)
+	}
+	defer syscall.Unmount(filepath.Join(root, "dev"), 0)
+	must(t, syscall.Mknod(filepath.Join(root, "dev/nvidiactl"), syscall.S_IFCHR|0o666, 195<<8|255))
+	node, err = (&Host{Root: root}).node("/dev/nvidiactl")
+	must(t, err)
+	if node.Access != "EACCES" {
+		t.Errorf("a mount without devices: %q, want EACCES", node.Access)
+	}
+}
+
+func TestModprobe(t *testing.T) {
+	root := t.TempDir()
+	h := func() *Host { return &Host{Root: root} }
+	name := filepath.Join(root, "usr/bin/nvidia-modprobe")
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	got := []string{modprobe(h())}
+	must(t, os.WriteFile(name, nil, 0o755))
+	got = append(got, modprobe(h()))
+	must(t, os.Chmod(name, 0o755|os.ModeSetuid))
+	got = append(got, modprobe(h()))
+	if diff := cmp.Diff([]string{"absent", "not setuid", "setuid"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMatchNamed(t *testing.T) {
+	got := matchNamed("GPU-8932f937,0, GPU-nothing,MIG-4b0e", []string{"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"})
+	want := []NamedDevice{{"GPU-8932f937", true}, {"GPU-nothing", false}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,155 @@
+package probe
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Runtimes is what a host has to start GPU containers with.
+type Runtimes struct {
+	Found []Runtime `json:"found"` // Docker and containerd
+	Hook  string    `json:"hook"`  // NVIDIA's hook or runtime on the PATH of daemons, "/usr/bin/nvidia-container-runtime-hook"
+	CDI   []CDISpec `json:"cdi"`   // specifications of nvidia.com/gpu, the least important first
+}
+
+// Runtime is one container engine and what its configuration says of NVIDIA.
+type Runtime struct {
+	Name    string   `json:"name"`    // "docker", "containerd"
+	Path    string   `json:"path"`    // its program
+	Config  string   `json:"config"`  // the file that names NVIDIA's runtime; empty when none does
+	Missing []string `json:"missing"` // runtimes that are configured and not there
+}
+
+// CDISpec is one file of the Container Device Interface for NVIDIA's GPUs.
+type CDISpec struct {
+	Path     string   `json:"path"`     // "/etc/cdi/nvidia.yaml"
+	Versions []string `json:"versions"` // driver versions that the names of its libraries end in
+	Missing  []string `json:"missing"`  // libraries that it mounts and that are not there, at most eight
+}
+
+var engines = []struct {
+	name     string
+	programs []string
+	configs  []string
+}{
+	{"docker", []string{"/usr/bin/dockerd", "/usr/local/bin/dockerd", "/usr/sbin/dockerd"}, []string{"/etc/docker/daemon.json"}},
+	{"containerd", []string{"/usr/bin/containerd", "/usr/local/bin/containerd"},
+		[]string{"/etc/containerd/config.toml", "/etc/containerd/conf.d/*.toml", "/etc/containerd/config.d/*.toml"}},
+}
+
+// hooks are the programs with which engines start GPU containers where no runtime is configured.
+var hooks = []string{"nvidia-container-runtime-hook", "nvidia-container-runtime"}
+
+// readRuntimes reads the configuration of Docker, containerd and CDI.
+func readRuntimes(h *Host, _ Options) (found, error) {
+	var r Runtimes
+	var failed errorList
+	for _, engine := range engines {
+		program := firstOf(h, engine.programs)
+		if program == "" {
+			continue
+		}
+		found := Runtime{Name: engine.name, Path: program}
+		for _, pattern := range engine.configs {
+			for _, name := range h.Glob(pattern) {
+				failed.add(found.configured(h, name))
+			}
+		}
+		r.Found = append(r.Found, found)
+	}
+	for _, dir := range []string{"/usr/bin", "/usr/local/bin", "/usr/local/nvidia/toolkit"} {
+		for _, hook := range hooks {
+			if name := path.Join(dir, hook); r.Hook == "" && h.Exists(name) {
+				r.Hook = name
+			}
+		}
+	}
+	r.CDI = cdiSpecs(h, &failed)
+	if r.Hook == "" && len(r.Found)+len(r.CDI)+len(failed) == 0 {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Runtimes = r }, failed.err()
+}
+
+func firstOf(h *Host, names []string) string {
+	i := slices.IndexFunc(names, h.Exists)
+	if i < 0 {
+		return ""
+	}
+	return names[i]
+}
+
+// runtimeProgram matches the program of a configured runtime, in daemon.json and in config.toml alike:
+//
+//	"path": "/usr/bin/nvidia-container-runtime"
+//	BinaryName = "/usr/local/nvidia/toolkit/nvidia-container-runtime"
+var runtimeProgram = regexp.MustCompile(`(?m)^[^#\n]*?(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
+
+// configured notes a file that names NVIDIA's runtime, and a program of it that is not there.
+func (r *Runtime) configured(h *Host, name string) error {
+	data, err := h.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	for _, m := range runtimeProgram.FindAllStringSubmatch(string(data), -1) {
+		program := m[1]
+		if r.Config == "" {
+			r.Config = name
+		}
+		if path.IsAbs(program) && !h.Exists(program) && !slices.Contains(r.Missing, program) {
+			r.Missing = append(r.Missing, program)
+		}
+	}
+	return nil
+}
+
+// maxMissing bounds how many names are kept; a stale file misses some fifty.
+const maxMissing = 8
+
+// cdiSpecs reads the files in the order of their weight: a device in /var/run/cdi hides its namesake in /etc/cdi.
+func cdiSpecs(h *Host, failed *errorList) []CDISpec {
+	var specs []CDISpec
+	for _, pattern := range []string{"/etc/cdi/*.yaml", "/etc/cdi/*.yml", "/etc/cdi/*.json", "/var/run/cdi/*.yaml", "/var/run/cdi/*.yml", "/var/run/cdi/*.json"} {
+		for _, name := range h.Glob(pattern) {
+			data, err := h.ReadFile(name)
+			failed.add(err)
+			if spec := parseCDI(name, string(data)); spec != nil {
+				spec.check(h, string(data))
+				specs = append(specs, *spec)
+			}
+		}
+	}
+	return specs
+}
+
+var (
+	cdiKind = regexp.MustCompile(`(?m)^\s*"?kind"?\s*:\s*"?nvidia\.com/gpu"?`)
+	// cdiLibrary matches `- hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01`, in YAML and in JSON.
+	cdiLibrary    = regexp.MustCompile(`"?hostPath"?\s*:\s*"?(/[^"\s,}]*/lib[^"\s,}/]*\.so\.(\d{3,4}\.\d+(?:\.\d+)?))"?`)
+	cdiKindInLine = regexp.MustCompile(`"kind"\s*:\s*"nvidia\.com/gpu"`)
+)
+
+// parseCDI recognises a specification of nvidia.com/gpu and lists the driver versions in it; other kinds are nil.
+func parseCDI(name, text string) *CDISpec {
+	if !cdiKind.MatchString(text) && !cdiKindInLine.MatchString(text) {
+		return nil
+	}
+	spec := &CDISpec{Path: name}
+	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(spec.Versions, m[2]) {
+			spec.Versions = append(spec.Versions, m[2])
+		}
+	}
+	return spec
+}
+
+// check looks for the libraries that the specification mounts.
+func (s *CDISpec) check(h *Host, text string) {
+	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
+		if len(s.Missing) < maxMissing && !slices.Contains(s.Missing, m[1]) && !h.Exists(strings.TrimSpace(m[1])) {
+			s.Missing = append(s.Missing, m[1])
+		}
+	}
+}
