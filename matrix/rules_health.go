@@ -19,8 +19,8 @@ func gpuCount(m *machine) []*result {
 	bus := m.onBus()
 	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
 	if m.instance != nil && m.looked("pci") && len(bus) < m.instance.Count {
-		return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("%s has %d GPUs and the PCI bus shows %d", m.instance.Instance, m.instance.Count, len(bus)),
-			Need: fmt.Sprintf("%d GPUs", m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)), From: "/sys/bus/pci"}},
+		return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("%s has %s and the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
+			Need: gpus(m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)), From: "/sys/bus/pci"}},
 			Do: []string{"stop and start the instance, which moves it to another host; report the old one to AWS"}, Source: source})
 	}
 	if m.f.Driver.NVML.Status != "ok" {
@@ -32,9 +32,16 @@ func gpuCount(m *machine) []*result {
 	if shown >= should || len(lost) == 0 { // an old NVML does not tell addresses
 		return holds("GPUs")
 	}
-	return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("the driver shows %d of the %d GPUs on the PCI bus; it lacks %s at %s", shown, should, m.gpuFound(lost[0]).label, lost[0].Bus),
+	return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it lacks %s at %s", shown, gpus(should), m.gpuFound(lost[0]).label, lost[0].Bus),
 		Need: "every GPU on the bus answering NVML", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML", From: "/sys/bus/pci"}},
 		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays, replace the machine"}, Source: source})
+}
+
+func gpus(n int) string {
+	if n == 1 {
+		return "1 GPU"
+	}
+	return fmt.Sprintf("%d GPUs", n)
 }
 
 // onBus are the GPUs that PCI shows.

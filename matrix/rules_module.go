@@ -34,7 +34,7 @@ func (m *machine) moduleOf(kernel string) *probe.Module {
 func moduleMissing(m *machine) []*result {
 	kernel, from := m.bootKernel()
 	running := m.f.Driver.Version != "" || m.f.Driver.NVML.Status == "ok"
-	if !m.host() || m.target.Driver != "" || kernel == "" || running || !m.installedForGPU() {
+	if !m.host() || m.target.Driver != "" || kernel == "" || !m.installedForGPU() || running && m.moduleOf(kernel) == nil {
 		return nil
 	}
 	if failed := m.probeFailure("driver-modules"); failed != "" && m.moduleOf(kernel) == nil {

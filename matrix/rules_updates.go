@@ -129,24 +129,24 @@ func blacklisted(patterns []string, name string) bool {
 	})
 }
 
-// originAllowed says whether an allowed origin is the archive of this vendor. Ubuntu publishes new driver releases in
-// -security and -updates both; Debian's in its stable archive.
+// originAllowed says whether an allowed origin is the archive that a vendor's driver packages come from: Ubuntu
+// publishes new releases in -security and -updates both, Debian in its stable archive and not in the security one.
 func originAllowed(origins []string, vendor string) bool {
 	return slices.ContainsFunc(origins, func(o string) bool {
 		o = strings.ToLower(o)
-		if o == "origin=*" || o == "*:*" {
-			return true
-		}
+		ofDistribution := strings.HasPrefix(o, "${distro_id}:") || strings.HasPrefix(o, vendor+":") || strings.Contains(o, "origin="+vendor) || strings.Contains(o, "origin=${distro_id}")
 		switch vendor {
-		case "ubuntu", "debian":
-			archive := strings.HasSuffix(o, "-security") || strings.HasSuffix(o, "-updates") || strings.Contains(o, "label=debian") || strings.Contains(o, "codename=")
-			own := strings.HasPrefix(o, "${distro_id}:") || strings.HasPrefix(o, vendor+":") || strings.Contains(o, "origin="+vendor) || strings.Contains(o, "origin=${distro_id}")
-			return archive && own
+		case "ubuntu":
+			return everyOrigin(o) || ofDistribution && (strings.Contains(o, "-security") || strings.Contains(o, "-updates"))
+		case "debian":
+			return everyOrigin(o) || ofDistribution && !strings.Contains(o, "security")
 		case "nvidia":
-			return strings.Contains(o, "nvidia")
+			return everyOrigin(o) || strings.Contains(o, "nvidia")
 		case "ppa":
-			return strings.Contains(o, "lp-ppa-graphics-drivers")
+			return everyOrigin(o) || strings.Contains(o, "lp-ppa-graphics-drivers")
 		}
 		return false
 	})
 }
+
+func everyOrigin(o string) bool { return o == "origin=*" || o == "*:*" }

@@ -3,7 +3,6 @@ package probe
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,22 +12,17 @@ import (
 func readFabric(h *Host, _ Options) (found, error) {
 	f := Fabric{Manager: firstThere(h, "/usr/bin/nv-fabricmanager"), NVLSM: firstThere(h, "/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
 		UMAD: umad(h), Switches: nvSwitches(h)}
-	for _, p := range parseDpkgStatus(readQuietly(h, "/var/lib/dpkg/status")) {
-		if fabricPackage.MatchString(p.Name) && f.Manager != "" {
-			f.Version, f.From = p.Version, "package "+p.Name
-		}
-	}
 	if !h.Rest {
 		f.Running = running(h, "nv-fabricmanager")
 	}
 	if f == (Fabric{}) {
 		return nil, errAbsent
 	}
-	return func(facts *Facts) { facts.Machine.Fabric = f }, nil
+	return func(facts *Facts) { // the packages have told the version
+		f.Version, f.From = facts.Machine.Fabric.Version, facts.Machine.Fabric.From
+		facts.Machine.Fabric = f
+	}, nil
 }
-
-// fabricPackage owns the daemon; cuda-drivers-fabricmanager only asks for it.
-var fabricPackage = regexp.MustCompile(`^nvidia-fabric-?manager(-\d+)?$`)
 
 func firstThere(h *Host, names ...string) string {
 	i := slices.IndexFunc(names, h.Exists)
