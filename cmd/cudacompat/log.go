@@ -80,11 +80,15 @@ func signatures() ([]triage.Signature, error) {
 
 // lazyFile opens its file at the first read: a directory can hold more logs than a process may have open.
 type lazyFile struct {
-	name string
-	file *os.File
+	name  string
+	file  *os.File
+	ended error // what the last read said; the file is closed then
 }
 
 func (l *lazyFile) Read(p []byte) (int, error) {
+	if l.ended != nil {
+		return 0, l.ended
+	}
 	if l.file == nil {
 		f, err := os.Open(l.name)
 		if err != nil {
@@ -94,6 +98,7 @@ func (l *lazyFile) Read(p []byte) (int, error) {
 	}
 	n, err := l.file.Read(p)
 	if err != nil {
+		l.ended = err
 		l.file.Close()
 	}
 	return n, err
