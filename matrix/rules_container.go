@@ -272,8 +272,17 @@ func (m *machine) engine(r probe.Runtime) []*result {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "hook", Value: "installed", From: m.f.Runtimes.Hook})
 	default:
 		f.Message = r.Name + " has no NVIDIA runtime: no container gets a GPU"
+		if !m.forContainers() {
+			f.Severity = Note
+		}
 	}
 	return found(f)
+}
+
+// forContainers says that the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a CUDA
+// build of its own. A workstation may have Docker for other things.
+func (m *machine) forContainers() bool {
+	return m.instance != nil && !slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" })
 }
 
 // cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone.

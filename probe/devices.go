@@ -91,7 +91,7 @@ func (h *Host) node(name string) (Node, error) {
 	if err := syscall.Lstat(h.real(resolved), &st); err != nil {
 		return Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	return Node{Path: name, Mode: fileMode(st.Mode).String(), Access: access(h.real(resolved), st.Mode)}, nil
+	return Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.real(resolved), uint32(st.Mode))}, nil
 }
 
 func access(real string, mode uint32) string {
