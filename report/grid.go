@@ -109,7 +109,7 @@ func paragraph(text string, width int) string {
 	for i, word := range strings.Fields(text) {
 		switch {
 		case i == 0:
-		case used+1+utf8.RuneCountInString(word) > width:
+		case width > 0 && used+1+utf8.RuneCountInString(word) > width:
 			b.WriteString("\n  ")
 			used = 2
 		default:

@@ -23,14 +23,14 @@ var pinTools = []string{"apt", "dnf", "runfile", "ami", "pip", "uv"}
 // pinsText writes one paragraph a set; a set that changes nothing more than the one before says so.
 func pinsText(w io.Writer, pins matrix.PinSets, s Style) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), screen(s)))
+	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)
 		if i > 0 && sameSet(set, pins.Sets[i-1]) {
 			fmt.Fprintf(&b, "%s: as %s\n", set.Choice, pins.Sets[i-1].Choice)
 			continue
 		}
-		fmt.Fprintln(&b, paragraph(fmt.Sprintf("%s: %s: %s", set.Choice, setWords(set), clean(set.Why)), screen(s)))
+		fmt.Fprintln(&b, paragraph(fmt.Sprintf("%s: %s: %s", set.Choice, setWords(set), clean(set.Why)), s.Width))
 		for _, tool := range pinTools {
 			if command := set.Commands[tool]; command != "" {
 				fmt.Fprintf(&b, "  %-7s  %s\n", tool, command)
@@ -38,7 +38,7 @@ func pinsText(w io.Writer, pins matrix.PinSets, s Style) error {
 		}
 	}
 	for _, none := range pins.Missing {
-		fmt.Fprintf(&b, "\n%s\n", paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), screen(s)))
+		fmt.Fprintf(&b, "\n%s\n", paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), s.Width))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

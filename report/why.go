@@ -31,7 +31,7 @@ func whyText(w io.Writer, list []matrix.Why, s Style) error {
 		}
 		for _, d := range details {
 			if d.text != "" {
-				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(paragraph(clean(d.text), screen(s)-9), "\n  ", "\n         "))
+				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(paragraph(clean(d.text), s.Width-9), "\n  ", "\n         "))
 			}
 		}
 	}
