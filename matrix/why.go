@@ -52,16 +52,16 @@ func (t *Tables) Why(g Grid, column string) []Why {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
 			Rules: orEmpty(readers[column]), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: sourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
-			t.workOut(&w, g.Cell(i, "cuda"))
+			t.workOut(&w, g.Cell(i, "cuda"), g.Cell(i, "platform"))
 		}
 		list = append(list, w)
 	}
 	return list
 }
 
-// workOut is the driver floor of a row's CUDA, with its own source.
-func (t *Tables) workOut(w *Why, cuda string) {
-	m := &machine{t: t, f: &probe.Facts{}, platform: "linux_x86_64"}
+// workOut is the driver floor of a row's CUDA on its platform, with its own source.
+func (t *Tables) workOut(w *Why, cuda, platform string) {
+	m := &machine{t: t, f: &probe.Facts{}, platform: platform}
 	v := version(cuda)
 	if !v.Known() {
 		return
