@@ -2,7 +2,7 @@
 # make test     the tests
 # make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
 # make golden   write the tests' expected output anew; read the difference before you commit it
-# make fuzz     every parser on broken input, FUZZTIME=3s each
+# make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
 # make bench    the budgets, side by side in one run
 
 # go-nvml resolves the driver library's symbols when they are called; a linker that binds them at start-up
@@ -40,7 +40,7 @@ lint:
 golden:
 	go test $(LAZY) ./probe ./report ./matrix ./cmd/... -update
 
-FUZZTIME ?= 3s
+FUZZTIME ?= 300x
 
 fuzz:
 	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do \
