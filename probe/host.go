@@ -18,15 +18,32 @@ import (
 
 // Host is what is examined: this machine, or a tree of files that stands for another one. Every path given to its
 // methods is absolute as the target sees it; symbolic links, absolute ones too, resolve inside the root as chroot
-// would. It is for one goroutine.
+// would. It is for one goroutine, and keeps what it saw: each Run looks anew.
 type Host struct {
 	Root string            // "/" for this machine
 	Env  map[string]string // the process environment; nil for a tree at rest
 	Rest bool              // a tree at rest: no NVML, no devices, no process environment
 
-	loader *ldso.Resolver    // made when first asked for
-	links  map[string]string // what readlink said of a path: the target, "" for what is no link
+	seen seen
 }
+
+// seen is what was asked once in a run and is asked again: most look-ups share a handful of directories.
+type seen struct {
+	loader    *ldso.Resolver
+	links     map[string]linkTarget
+	dirs      map[string][]fs.DirEntry
+	processes map[string]bool
+}
+
+// linkTarget is what readlink said of a path: the target, empty for what is no link.
+type linkTarget struct {
+	target string
+	err    error
+}
+
+// anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
+// that was left behind on a dead mount still writes into its own.
+func (h *Host) anew() *Host { return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest} }
 
 // This is the running machine with this process's environment.
 func This() *Host {
@@ -92,24 +109,20 @@ func (h *Host) Resolve(name string) (string, error) {
 	return at, nil
 }
 
-// readlink is where a link at a resolved directory's entry points, empty for what is no link. Most look-ups of one run
-// share a handful of directories, so answers are kept.
+// readlink is where a link at a resolved directory's entry points, empty for what is no link.
 func (h *Host) readlink(name string) (string, error) {
-	if target, ok := h.links[name]; ok {
-		return target, nil
+	if l, ok := h.seen.links[name]; ok {
+		return l.target, l.err
 	}
 	target, err := os.Readlink(h.real(name))
 	if errors.Is(err, syscall.EINVAL) { // there, and not a link
 		target, err = "", nil
 	}
-	if err != nil {
-		return "", err
+	if h.seen.links == nil {
+		h.seen.links = map[string]linkTarget{}
 	}
-	if h.links == nil {
-		h.links = map[string]string{}
-	}
-	h.links[name] = target
-	return target, nil
+	h.seen.links[name] = linkTarget{target, err}
+	return target, err
 }
 
 // real is where a resolved path lies on this machine.
@@ -185,16 +198,23 @@ func (h *Host) ReadLine(name string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// ReadDir lists a directory by name, sorted.
+// ReadDir lists a directory by name, sorted; the list is shared, so it is not to be written to.
 func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 	resolved, err := h.Resolve(name)
 	if err != nil {
 		return nil, err
 	}
+	if entries, ok := h.seen.dirs[resolved]; ok {
+		return entries, nil
+	}
 	entries, err := os.ReadDir(h.real(resolved))
 	if err != nil {
 		return nil, &fs.PathError{Op: "list", Path: name, Err: plain(err)}
 	}
+	if h.seen.dirs == nil {
+		h.seen.dirs = map[string][]fs.DirEntry{}
+	}
+	h.seen.dirs[resolved] = entries
 	return entries, nil
 }
 

@@ -57,6 +57,9 @@ func readKernelLog(h *Host, _ Options) (found, error) {
 type kernelLines struct{ trouble, xids []string }
 
 func (k *kernelLines) add(text string) {
+	if !strings.Contains(text, "NVRM") { // of thousands, nearly all
+		return
+	}
 	switch {
 	case driverLoaded.MatchString(text):
 		k.xids = nil

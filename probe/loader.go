@@ -38,8 +38,8 @@ func (s sized) Size() int64 { return s.size }
 
 // resolver is the loader of this host; it is made once.
 func (h *Host) resolver() *ldso.Resolver {
-	if h.loader != nil {
-		return h.loader
+	if h.seen.loader != nil {
+		return h.seen.loader
 	}
 	r := &ldso.Resolver{FS: tree{h}, Machine: elf.EM_X86_64,
 		LibraryPath: ldso.SplitLibraryPath(h.Var("LD_LIBRARY_PATH")), Preload: ldso.SplitPreload(h.Var("LD_PRELOAD"))}
@@ -53,7 +53,7 @@ func (h *Host) resolver() *ldso.Resolver {
 	if len(r.SystemDirs) == 0 {
 		r.SystemDirs = ldso.DefaultSystemDirs(r.FS, r.Machine)
 	}
-	h.loader = r
+	h.seen.loader = r
 	return r
 }
 

@@ -41,11 +41,21 @@ func running(h *Host, name string) string {
 	if _, err := h.ReadLine("/proc/1/comm"); err != nil {
 		return ""
 	}
-	name = name[:min(len(name), 15)]
-	for _, file := range h.Glob("/proc/[0-9]*/comm") {
-		if comm, err := h.ReadLine(file); err == nil && comm == name {
-			return "yes"
-		}
+	if h.seen.processes == nil {
+		h.seen.processes = processNames(h)
+	}
+	if h.seen.processes[name[:min(len(name), 15)]] {
+		return "yes"
 	}
 	return "no"
+}
+
+func processNames(h *Host) map[string]bool {
+	names := map[string]bool{}
+	for _, file := range h.Glob("/proc/[0-9]*/comm") {
+		if name, err := h.ReadLine(file); err == nil {
+			names[name] = true
+		}
+	}
+	return names
 }

@@ -63,6 +63,7 @@ func (s skipped) Error() string { return string(s) }
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
 // read is named in Facts.Probes, and what the others found stands.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
+	h = h.anew()
 	wait := startNVML(ctx, h, opt)
 	facts := runSources(ctx, h, opt)
 	nvml := wait()

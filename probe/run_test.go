@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -55,6 +57,29 @@ func TestStatuses(t *testing.T) {
 	}
 	if got.System.OS != "sound" || got.System.ID != "half" {
 		t.Errorf("system is %+v", got.System)
+	}
+}
+
+// TestRunLooksAnew is --wait at first boot: what was not there a moment ago, or was another, is seen by the next run.
+func TestRunLooksAnew(t *testing.T) {
+	root := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &Host{Root: root, Rest: true}
+	put("proc/uptime", "12.3 4.5\n")
+	put("usr/local/cuda-12.4/version.json", `{"cuda":{"version":"12.4.1"}}`)
+	if got := Run(context.Background(), h, Options{}); len(got.Toolkits) != 1 || got.Driver.Version != "" {
+		t.Fatalf("before: toolkits %v, driver %q", got.Toolkits, got.Driver.Version)
+	}
+	put("sys/module/nvidia/version", "550.90.07\n")
+	put("usr/local/cuda-12.8/version.json", `{"cuda":{"version":"12.8.1"}}`)
+	if got := Run(context.Background(), h, Options{}); len(got.Toolkits) != 2 || got.Driver.Version != "550.90.07" {
+		t.Errorf("after: toolkits %v, driver %q", got.Toolkits, got.Driver.Version)
 	}
 }
 
