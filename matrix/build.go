@@ -31,6 +31,9 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *
 		v.release.Local = m.defaultVariant(b.Name, v.release)
 	}
 	v.accelerator = acceleratorOf(b, v.release)
+	if v.accelerator == "" && m.cpuOnWindows(b.Name, v.release) {
+		v.accelerator = "cpu"
+	}
 	v.cuda = version(b.CUDA)
 	if local, ok := v.release.localCUDA(); ok && !v.cuda.Known() {
 		v.cuda = local
@@ -71,6 +74,12 @@ func acceleratorOf(b *probe.Build, r Release) string {
 		return "rocm"
 	}
 	return ""
+}
+
+// cpuOnWindows says that TensorFlow 2.10 was the last release with CUDA for Windows itself; in WSL2 Linux's wheels run
+// (https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1).
+func (m *machine) cpuOnWindows(name string, r Release) bool {
+	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() && !r.Number.Less(version("2.11"))
 }
 
 // commonCUDA is the CUDA that all rows share, or, where they differ, nothing.

@@ -103,6 +103,11 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	if m.platform == "linux_aarch64" && b.Name == "torch" {
 		f.Message += "; on aarch64 PyPI's wheel was for CPUs up to 2.10, the CUDA wheels are on PyTorch's own index"
 	}
+	if m.cpuOnWindows(b.Name, b.release) {
+		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
+		f.Pins, f.Do = nil, []string{`in WSL2: pip install "tensorflow[and-cuda]"`}
+		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
+	}
 	if m.otherCUDA(b) {
 		f.Severity = Note
 	}

@@ -106,6 +106,7 @@ type Toolkit struct {
 	Version string `json:"version"` // "12.4.1", or "12.4" where no file tells more
 	Path    string `json:"path"`
 	From    string `json:"from"`
+	OnPath  bool   `json:"on_path,omitempty"` // `nvcc` starts this one's
 }
 
 // Environment is one Python environment.

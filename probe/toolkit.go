@@ -17,9 +17,10 @@ var toolkitRoots = []string{
 
 // readToolkits finds the CUDA toolkits on disk and reads their versions.
 func readToolkits(h *Host, _ Options) (found, error) {
+	onPath := nvccRoot(h)
 	patterns := toolkitRoots
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"} {
-		if dir := h.Var(name); path.IsAbs(dir) {
+	for _, dir := range []string{h.Var("CUDA_HOME"), h.Var("CUDA_PATH"), h.Var("CONDA_PREFIX"), onPath} {
+		if path.IsAbs(dir) {
 			patterns = append(patterns[:len(patterns):len(patterns)], dir)
 		}
 	}
@@ -35,6 +36,7 @@ func readToolkits(h *Host, _ Options) (found, error) {
 			}
 			seen[real] = true
 			if t, ok := toolkitAt(h, root, &failed); ok {
+				t.OnPath = real == onPath
 				toolkits = append(toolkits, t)
 			}
 		}
@@ -43,6 +45,16 @@ func readToolkits(h *Host, _ Options) (found, error) {
 		return nil, errAbsent
 	}
 	return func(f *Facts) { f.Toolkits = toolkits }, failed.err()
+}
+
+// nvccRoot is where the toolkit lies whose compiler `nvcc` starts, links followed; empty when PATH has none.
+func nvccRoot(h *Host) string {
+	for _, dir := range splitPath(h.Var("PATH")) {
+		if real, err := h.Resolve(path.Join(dir, "nvcc")); err == nil {
+			return path.Dir(path.Dir(real))
+		}
+	}
+	return ""
 }
 
 // toolkitAt asks the files that can tell, the most exact first.
