@@ -162,7 +162,7 @@ func (m *machine) code(b *build, g gpu) (coverage, string) {
 	case !g.capability.Known():
 		return unsure, "the compute capability of " + g.label
 	case len(b.SASS)+len(b.PTX) > 0:
-		return cover(b.sassRead(), b.PTX, g.capability), "read from the build"
+		return judged(cover(b.sassRead(), b.PTX, g.capability), g, "read from the build")
 	}
 	return m.codeByTable(b, g)
 }
@@ -196,7 +196,15 @@ func (m *machine) codeByTable(b *build, g gpu) (coverage, string) {
 			return unsure, "whether the wheel carries PTX"
 		}
 	}
-	return best, "of the release's table row"
+	return judged(best, g, "of the release's table row")
+}
+
+// judged gives a coverage its reason: what proves it, or what is missing where desktop code meets a Tegra module.
+func judged(c coverage, g gpu, proof string) (coverage, string) {
+	if c == unsure {
+		return c, "whether machine code for desktop GPUs runs on " + g.label
+	}
+	return c, proof
 }
 
 // codeByToolkit is for builds that no table knows: a toolkit compiles for no GPU that is newer than itself, and for

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,9 +49,9 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 	if name := cmpOr(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.instance(name)
 	}
+	m.gpus = m.gpusOf()
 	m.platform = m.platformOf()
 	m.driver = m.driverOf()
-	m.gpus = m.gpusOf()
 	m.layCompat()
 	counts := counting(f.Environments)
 	for i := range f.Environments {
@@ -85,6 +86,10 @@ func (m *machine) platformOf() string {
 	switch {
 	case strings.Contains(m.f.System.OS, "Windows"):
 		return "win_amd64"
+	case m.target.Instance != "" && m.instance != nil:
+		return m.instance.Platform
+	case slices.ContainsFunc(m.gpus, func(g gpu) bool { return armGPU.MatchString(g.name) }):
+		return "linux_aarch64"
 	case m.f.System.Arch != "":
 		return "linux_" + m.f.System.Arch
 	case m.instance != nil:
@@ -92,6 +97,9 @@ func (m *machine) platformOf() string {
 	}
 	return "linux_x86_64"
 }
+
+// armGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
+var armGPU = regexp.MustCompile(`^(NVIDIA )?(GH200|GB[23]00|GB10|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
 // windowsNumbers says that the driver's version is of Windows' series, in Windows and in WSL2.
 func (m *machine) windowsNumbers() bool { return m.f.System.WSL || m.platform == "win_amd64" }

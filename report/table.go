@@ -43,7 +43,7 @@ func (p *page) table(r Report) error {
 // The limits keep one endless name from pushing all other rows' cells aside; a path is rarely as long.
 const (
 	nameLimit    = 20
-	detailsLimit = 60
+	detailsLimit = 72
 	pathLimit    = 100
 )
 
