@@ -51,7 +51,7 @@ type forward struct {
 // driver's. NVML asks the libcuda that the loader takes, so what it says of CUDA is not the driver's own then.
 func (m *machine) layCompat() {
 	i := slices.IndexFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
-	if i < 0 || m.f.System.Jetson || m.windowsNumbers() {
+	if i < 0 || m.jetson() || m.windowsNumbers() {
 		return
 	}
 	c := &m.f.Driver.Compat[i]

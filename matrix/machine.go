@@ -101,6 +101,11 @@ func (m *machine) platformOf() string {
 // armGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
 var armGPU = regexp.MustCompile(`^(NVIDIA )?(GH200|GB[23]00|GB10|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
+// jetson says that the GPU is a Tegra module's, whose driver comes with its system and has no branches.
+func (m *machine) jetson() bool {
+	return m.f.System.Jetson || slices.ContainsFunc(m.gpus, func(g gpu) bool { return slices.Contains(tegra, g.capability) })
+}
+
 // windowsNumbers says that the driver's version is of Windows' series, in Windows and in WSL2.
 func (m *machine) windowsNumbers() bool { return m.f.System.WSL || m.platform == "win_amd64" }
 
@@ -116,7 +121,7 @@ func (m *machine) driverOf() driver {
 	}
 	d.cuda = version(f.CUDA)
 	d.cudaSaw = d.cuda.Known()
-	if !d.cudaSaw && !m.windowsNumbers() && !m.f.System.Jetson {
+	if !d.cudaSaw && !m.windowsNumbers() && !m.jetson() {
 		d.cuda = m.t.branchCUDA(d.version)
 	}
 	return d
@@ -248,7 +253,7 @@ func (m *machine) pciLabel(g probe.GPU, chip *Chip) string {
 
 // host says that this is no container and no special platform: the machine's own driver can be judged.
 func (m *machine) host() bool {
-	return m.f.System.Container == "" && !m.f.System.WSL && !m.f.System.Jetson && m.platform != "win_amd64"
+	return m.f.System.Container == "" && !m.f.System.WSL && !m.jetson() && m.platform != "win_amd64"
 }
 
 // evidenceDriver is the driver as evidence.

@@ -9,7 +9,7 @@ import (
 // maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
 // or when a driver cannot be chosen here.
 func (m *machine) driverPins(cuda Version) []Pin {
-	if m.windowsNumbers() || m.f.System.Jetson {
+	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
 	branch := m.driverBranch(func(b *Branch) bool { return m.reaches(b, cuda) })

@@ -8,7 +8,7 @@ import (
 
 // driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it.
 func driverTooOld(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" && b.accelerator != "" || m.f.System.Jetson {
+	if b.accelerator != "cuda" && b.accelerator != "" || m.jetson() {
 		return nil
 	}
 	switch {
@@ -71,7 +71,7 @@ func (m *machine) tooOld(b *build, cuda Version, need string, source []string) F
 
 // minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing.
 func minorCompat(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" || b.Extension || !b.cuda.Known() || m.f.System.Jetson || m.forward.state != forwardNone {
+	if b.accelerator != "cuda" || b.Extension || !b.cuda.Known() || m.jetson() || m.forward.state != forwardNone {
 		return nil
 	}
 	state, need, source := m.floor(b.cuda)

@@ -122,7 +122,7 @@ func (t *Tables) cudaOfPTX(isa Version) Version {
 
 // addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package.
 func (m *machine) addSpeaking(f *Finding, cuda Version) {
-	if !cuda.Known() || m.windowsNumbers() || m.f.System.Jetson {
+	if !cuda.Known() || m.windowsNumbers() || m.jetson() {
 		return
 	}
 	if b := m.driverBranch(func(b *Branch) bool { return b.CUDA.Known() && !b.CUDA.lessShort(cuda) }); b != nil {

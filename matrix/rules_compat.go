@@ -122,7 +122,7 @@ func (m *machine) debian() trilean {
 
 func (m *machine) compatPackage(cuda Version) *Forward {
 	base := m.driver.version
-	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.f.System.Jetson ||
+	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() ||
 		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
 		return nil
 	}

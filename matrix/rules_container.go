@@ -14,7 +14,7 @@ var capabilitySource = []string{"https://docs.nvidia.com/datacenter/cloud-native
 // containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
 func containerDriverLibs(m *machine) []*result {
 	_, asked := m.given()
-	if m.f.System.Container == "" || !m.here() || m.f.System.Jetson || !asked || !m.judgesCUDA() {
+	if m.f.System.Container == "" || !m.here() || m.jetson() || !asked || !m.judgesCUDA() {
 		return nil
 	}
 	if failed := m.probeFailure("driver-libraries"); failed != "" {

@@ -22,7 +22,7 @@ func (m *machine) here() bool {
 
 // nodesJudged says that the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
 func (m *machine) nodesJudged() bool {
-	return m.here() && m.looked("devices") && !m.f.System.WSL && !m.f.System.Jetson && m.f.Devices.Node("/dev/dxg") == nil
+	return m.here() && m.looked("devices") && !m.f.System.WSL && !m.jetson() && m.f.Devices.Node("/dev/dxg") == nil
 }
 
 // library is the driver's own library of that name, or nil.

@@ -60,7 +60,7 @@ func (m *machine) probeFailure(name string) string {
 // reboot mends it.
 func driverMismatch(m *machine) []*result {
 	loaded := version(m.f.Driver.Version)
-	if m.f.System.WSL || m.f.System.Jetson || m.target.Driver != "" || (!loaded.Known() && m.f.Driver.NVML.Code != nvmlMismatch) {
+	if m.f.System.WSL || m.jetson() || m.target.Driver != "" || (!loaded.Known() && m.f.Driver.NVML.Code != nvmlMismatch) {
 		return nil
 	}
 	disk := m.bootModule()
@@ -187,7 +187,7 @@ func driverTooOldForGPU(m *machine) []*result {
 
 // driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
 func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) []*result {
-	if !m.driver.version.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.f.System.Jetson {
+	if !m.driver.version.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() {
 		return nil
 	}
 	first := slices.IndexFunc(m.gpus, bad)

@@ -17,7 +17,7 @@ var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-man
 // fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed. What NVML says of it goes
 // before everything; a row that needs none, and racks whose fabric is managed elsewhere, are never judged.
 func fabricManager(m *machine) []*result {
-	if m.target.Driver != "" || m.fabricElsewhere() || m.f.System.WSL || m.f.System.Jetson {
+	if m.target.Driver != "" || m.fabricElsewhere() || m.f.System.WSL || m.jetson() {
 		return nil
 	}
 	if m.target.Instance == "" && !m.f.System.Rest {

@@ -13,7 +13,7 @@ func (m *machine) today() string { return cmpOr(m.policy.Today, m.t.date()) }
 // driverEOL: the driver's branch gets no more updates. On a tree at rest, from which machines will be started, that is
 // worth a warning, but not where the distribution keeps the branch alive, or for vGPU's own drivers.
 func driverEOL(m *machine) []*result {
-	if !m.driver.version.Known() || m.windowsNumbers() || m.f.System.Jetson {
+	if !m.driver.version.Known() || m.windowsNumbers() || m.jetson() {
 		return nil
 	}
 	branch := m.branchRow(m.driver.version)

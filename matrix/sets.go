@@ -217,7 +217,7 @@ func (m *machine) drives(driver Version) bool {
 
 // branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
 func (m *machine) branchFor(cuda Version) *Branch {
-	if m.windowsNumbers() || m.f.System.Jetson {
+	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
 	return m.driverBranch(func(b *Branch) bool { return m.reaches(b, cuda) })
@@ -225,7 +225,7 @@ func (m *machine) branchFor(cuda Version) *Branch {
 
 // newestBranch is the newest production or long-term branch for a CUDA, else the newest of all.
 func (m *machine) newestBranch(cuda Version) *Branch {
-	if m.windowsNumbers() || m.f.System.Jetson {
+	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
 	var found *Branch
