@@ -8,10 +8,11 @@ import (
 
 // driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it.
 func driverTooOld(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" && b.accelerator != "" || m.jetson() {
-		return nil
-	}
 	switch {
+	case b.accelerator == "cpu" || m.jetson():
+		return nil
+	case b.accelerator != "cuda" && b.accelerator != "":
+		return unknown(b.subject, "what a build for "+b.accelerator+" needs: the tables are of CUDA")
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
 		return unknown(b.subject, "the driver's version")
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
