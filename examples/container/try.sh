@@ -36,7 +36,7 @@ done
 given() {
 	libraries="libcuda libnvidia-ptxjitcompiler libnvidia-ml" nodes="nvidia0 nvidiactl nvidia-uvm" nvml=sound shm=8000000000
 	how=--dev-bind program=cudacompat base=$work/root arguments=()
-	variables=(--setenv NVIDIA_VISIBLE_DEVICES all --setenv NVIDIA_DRIVER_CAPABILITIES compute,utility)
+	variables=(--setenv NVIDIA_VISIBLE_DEVICES all --setenv NVIDIA_DRIVER_CAPABILITIES 'compute,utility')
 }
 
 # inside PROGRAM [ARGUMENT...]: start a program in a container that was given that
@@ -59,6 +59,7 @@ failed=0
 expect() {
 	local code=0 line
 	line=$(inside "/usr/bin/$program" doctor --healthcheck "${arguments[@]}" 2>&1) || code=$?
+	# shellcheck disable=SC2053 # the third is a pattern
 	if [[ $code == "$2" && $line == $3 && ${#line} -le 4096 && $line != *$'\n'* ]]; then
 		printf 'ok    %-28s %s  %s\n' "$1" "$code" "$line"
 	else
@@ -78,7 +79,7 @@ libraries=libnvidia-ml; variables+=(--setenv NVIDIA_DRIVER_CAPABILITIES utility)
 expect container-driver-libs 1 'FAIL container-driver-libs*'
 libraries="libcuda libnvidia-ptxjitcompiler"
 expect no-nvml 0 'UNKNOWN gpu-arch-missing*'
-nodes=
+nodes=''
 expect device-nodes-missing 1 'FAIL device-nodes-missing*'
 nodes="nvidia0 nvidiactl"
 expect device-nodes-missing-uvm 1 'FAIL device-nodes-missing*'
@@ -98,13 +99,13 @@ nvml=prohibited
 expect compute-mode 0 'OK *warning: compute-mode'
 variables+=(--setenv CUDA_LAUNCH_BLOCKING 1)
 expect launch-blocking 0 'OK torch*'
-libraries= nodes= variables=()
+libraries='' nodes='' variables=()
 expect sidecar 0 'UNKNOWN *'
-libraries= nodes= variables=(); arguments=(--require gpu)
+libraries='' nodes='' variables=(); arguments=(--require gpu)
 expect sidecar-required 1 'FAIL *'
-base=$work/bare program=cudacompat-static libraries= nodes= variables=()
+base=$work/bare program=cudacompat-static libraries='' nodes='' variables=()
 expect static-without-libc 0 'UNKNOWN *'
-base=$work/bare program=cudacompat-static libraries= nodes= variables=(); arguments=(--require driver)
+base=$work/bare program=cudacompat-static libraries='' nodes='' variables=(); arguments=(--require driver)
 expect static-without-libc-required 1 'UNKNOWN *'
 
 # Losing access: what systemd does to the container's control group at a daemon-reload. /dev/null's numbers are 1:3.
