@@ -52,8 +52,9 @@ type (
 	}
 )
 
-// JUnit writes a test case for each rule and subject: an error is a failure, what is not known an error, what is
-// waived or does not arise skipped. A warning or a note passes and is in the case's output, as it makes no outcome.
+// JUnit writes a test case for each rule and subject: an error is a failure, what is not known and decides the outcome
+// an error, what else is not known, is waived or does not arise skipped: it must turn no sound machine's job red. A
+// warning or a note passes and is in the case's output, as it makes no outcome.
 func JUnit(w io.Writer, r Report, _ Style) error {
 	cases := junitCases(r)
 	counts := count(cases)
@@ -128,9 +129,7 @@ func casesOf(rule string, r Report) []junitCase {
 	}
 	for _, u := range r.Unknown {
 		if u.Rule == rule {
-			c := newCase(rule, u.Subject, u.Target)
-			c.Error = &junitMessage{Message: clean("not known: " + u.Missing), Type: "unknown"}
-			cases = append(cases, c)
+			cases = append(cases, unknownCase(u, r))
 		}
 	}
 	for _, p := range r.Passed {
@@ -148,6 +147,17 @@ func foundCase(f matrix.Finding, r Report) junitCase {
 		c.Failure = &junitMessage{summary(f), string(f.Severity), junitText{text}}
 	} else {
 		c.Out = &junitText{string(f.Severity) + ": " + text}
+	}
+	return c
+}
+
+func unknownCase(u matrix.Missing, r Report) junitCase {
+	c := newCase(u.Rule, u.Subject, u.Target)
+	missing := clean("not known: " + u.Missing)
+	if decides(r, u) {
+		c.Error = &junitMessage{Message: missing, Type: "unknown"}
+	} else {
+		c.Skipped = &junitMessage{Message: missing}
 	}
 	return c
 }

@@ -13,8 +13,8 @@ import (
 	"cudacompat/matrix"
 )
 
-// The types are the part of SARIF 2.1.0 (OASIS) that is used. Every result has a physical location: GitHub refuses a
-// whole file for one that has none. None has a line: what a finding rests on is often no text.
+// The types are the part of SARIF 2.1.0 (OASIS) that is used, with all that GitHub's code scanning requires. It refuses
+// a whole file for one result without a physical location.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -39,6 +39,7 @@ type (
 	sarifRule struct {
 		ID    string    `json:"id"`
 		Short sarifText `json:"shortDescription"`
+		Full  sarifText `json:"fullDescription"`
 		Help  sarifHelp `json:"help"`
 	}
 	sarifText struct {
@@ -77,6 +78,13 @@ type (
 	}
 	sarifPhysical struct {
 		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   sarifRegion   `json:"region"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn"`
+		EndLine     int `json:"endLine"`
+		EndColumn   int `json:"endColumn"`
 	}
 	sarifArtifact struct {
 		URI  string `json:"uri"`
@@ -94,6 +102,9 @@ type (
 
 // sarifRoot names the tree whose files the locations are: "/", or what --root gave.
 const sarifRoot = "ROOT"
+
+// sarifStart stands for the whole of an artifact: what a finding rests on is often no text, and GitHub wants a line.
+var sarifStart = sarifRegion{1, 1, 1, 1}
 
 // SARIF writes findings as results, waived ones with their suppression; what could not be judged is a notification,
 // since it is no result of any machine.
@@ -116,14 +127,21 @@ func SARIF(w io.Writer, r Report, _ Style) error {
 func sarifRules(results []sarifResult) []sarifRule {
 	var list []sarifRule
 	for _, rule := range matrix.Rules {
+		page, _ := docs.Rules.ReadFile("rules/" + rule.ID + ".md") // that each has one, a test says
 		help := sarifHelp{Text: "cudacompat explain " + rule.ID}
 		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {
-			page, _ := docs.Rules.ReadFile("rules/" + rule.ID + ".md") // that each has one, a test says
 			help.Markdown = string(page)
 		}
-		list = append(list, sarifRule{rule.ID, sarifText{rule.Title}, help})
+		list = append(list, sarifRule{rule.ID, sarifText{rule.Title}, sarifText{meaning(string(page))}, help})
 	}
 	return list
+}
+
+// meaning is the first paragraph of what a rule's page says under "What it means", as plain text in one line.
+func meaning(page string) string {
+	_, text, _ := strings.Cut(page, "## What it means\n\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")
 }
 
 // sarifResults are the findings, the waived ones last.
@@ -151,7 +169,7 @@ func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
 	return sarifResult{
 		Rule: f.Rule, Level: f.Severity, Message: sarifText{summary(f) + "\n" + details(r, f)},
 		Locations: []sarifLocation{{
-			Physical: sarifPhysical{sarifArtifact{relativeURI(placeOf(f, r)), sarifRoot}},
+			Physical: sarifPhysical{sarifArtifact{relativeURI(placeOf(f, r)), sarifRoot}, sarifStart},
 			Logical:  []sarifLogical{{f.Subject + on(add(nil, f.Target))}},
 		}},
 		Fingerprints: map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", mark, seen[mark])},

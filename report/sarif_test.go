@@ -71,6 +71,9 @@ func holdsToSARIF(t *testing.T, run sarifRun, result sarifResult) {
 	if _, known := run.Bases[at.Base]; !known {
 		t.Errorf("base %q is not described", at.Base)
 	}
+	if region := result.Locations[0].Physical.Region; region.StartLine < 1 || region.StartColumn < 1 || region.EndLine < 1 || region.EndColumn < 1 {
+		t.Errorf("region %+v: GitHub requires all four", region)
+	}
 	for _, s := range result.Suppressions {
 		if s.Kind != "external" || s.Justification == "" {
 			t.Errorf("suppression %+v", s)
@@ -85,6 +88,9 @@ func TestSARIFHasEveryRule(t *testing.T) {
 		got := run.Tool.Driver.Rules[i]
 		if got.ID != rule.ID || got.Short.Text != rule.Title || got.Help.Text != "cudacompat explain "+rule.ID {
 			t.Errorf("rule %d is %+v, want %s", i, got, rule.ID)
+		}
+		if full := got.Full.Text; len(full) < 100 || len(full) > 1024 || strings.ContainsAny(full, "`#\n") { // GitHub's limit
+			t.Errorf("%s means %q", rule.ID, full)
 		}
 		told := slices.ContainsFunc(run.Results, func(res sarifResult) bool { return res.Rule == rule.ID })
 		if strings.HasPrefix(got.Help.Markdown, "# "+rule.ID+": ") != told {

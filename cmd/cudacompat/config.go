@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -166,15 +167,37 @@ func (d document) date(n *yaml.Node, day *string) error {
 func (c config) remark(w io.Writer, v matrix.Verdict) {
 	uses := v.Waivers[len(v.Waivers)-len(c.waivers):] // those of --ignore stand before them
 	for i, use := range uses {
-		if use.Matched > 0 {
-			continue
+		if use.Matched == 0 {
+			message := fmt.Sprintf("%q, line %d: the waiver of %s matched nothing", c.file, c.lines[i], use.Rule)
+			complain(w, message, unmatched(use.Waiver, findingsOf(use.Rule, v)))
 		}
-		fires := func(f matrix.Finding) bool { return f.Rule == use.Rule }
-		waived := func(s matrix.Suppressed) bool { return fires(s.Finding) }
-		hint := "take it out"
-		if slices.ContainsFunc(v.Findings, fires) || slices.ContainsFunc(v.Suppressed, waived) {
-			hint = "the rule has findings, but none that its match is true of; compare it with their evidence in -o json"
-		}
-		complain(w, fmt.Sprintf("%q, line %d: the waiver of %s matched nothing", c.file, c.lines[i], use.Rule), hint)
 	}
+}
+
+// findingsOf are all findings of a rule, waived ones too.
+func findingsOf(rule string, v matrix.Verdict) []matrix.Finding {
+	all := slices.Clone(v.Findings)
+	for _, s := range v.Suppressed {
+		all = append(all, s.Finding)
+	}
+	return slices.DeleteFunc(all, func(f matrix.Finding) bool { return f.Rule != rule })
+}
+
+// unmatched says what to do about a waiver that is about none of its rule's findings.
+func unmatched(w matrix.Waiver, findings []matrix.Finding) string {
+	if len(findings) == 0 {
+		return "take it out"
+	}
+	known := []string{"subject", "target"}
+	for _, f := range findings {
+		for _, e := range f.Evidence {
+			known = append(known, e.Fact)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.Match)) {
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, key) }) {
+			return fmt.Sprintf("no finding of the rule has %q to match; %s", key, suggest(key, known))
+		}
+	}
+	return "the rule has findings, but none that its match is true of; compare it with their evidence in -o json"
 }

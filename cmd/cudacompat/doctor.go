@@ -50,12 +50,8 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 		return err
 	}
 	if f.healthcheck {
-		if len(f.formats) > 0 {
-			return &usageError{"--healthcheck writes its one line and no other format", "leave -o out"}
-		}
-		f.formats = []string{"line"}
-		if f.timeout == 0 {
-			f.timeout = healthTimeout
+		if err := f.healthy(); err != nil {
+			return err
 		}
 	}
 	job, err := f.prepare(s)
@@ -81,6 +77,20 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	}
 	job.config.remark(s.err, r.Verdict)
 	return exitFor(r.Verdict, f.failOn, job.outputs)
+}
+
+// healthy sets what a health check is, and refuses what it cannot be.
+func (f *doctorFlags) healthy() error {
+	switch {
+	case len(f.formats) > 0:
+		return &usageError{"--healthcheck writes its one line and no other format", "leave -o out"}
+	case f.given("fail-on"):
+		return &usageError{"--fail-on means nothing to --healthcheck: a proven error is 1, all else 0", "leave one of them out"}
+	case f.timeout == 0:
+		f.timeout = healthTimeout
+	}
+	f.formats = []string{"line"}
+	return nil
 }
 
 // waitStep is how long --wait pauses between two looks: drivers and daemons take seconds to start.

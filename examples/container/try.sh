@@ -1,7 +1,8 @@
 #!/bin/bash
 # Tries `cudacompat doctor --healthcheck` in roots made like NVIDIA containers: healthy, and broken in one way each.
-# Needs bubblewrap, a C compiler and Go; no GPU and no Docker. As root it also takes a device away with a control group
-# (version 1). Run it from anywhere; it exits 1 when a line or a code is not the expected one.
+# Needs bubblewrap, a C compiler and Go; no GPU and no Docker. With strace it looks which devices are opened. As root it
+# also takes a device away with a control group (version 1). Run it from anywhere; it exits 1 when a line or a code is
+# not the expected one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
@@ -36,7 +37,7 @@ done
 given() {
 	libraries="libcuda libnvidia-ptxjitcompiler libnvidia-ml" nodes="nvidia0 nvidiactl nvidia-uvm" nvml=sound shm=8000000000
 	how=--dev-bind program=cudacompat base=$work/root arguments=()
-	variables=(--setenv NVIDIA_VISIBLE_DEVICES all --setenv NVIDIA_DRIVER_CAPABILITIES compute,utility)
+	tracer=() variables=(--setenv NVIDIA_VISIBLE_DEVICES all --setenv NVIDIA_DRIVER_CAPABILITIES 'compute,utility')
 }
 
 # inside PROGRAM [ARGUMENT...]: start a program in a container that was given that
@@ -49,7 +50,7 @@ inside() {
 		args+=(--ro-bind "$work/$([[ $name == libnvidia-ml ]] && echo "$nvml" || echo sound)" "$file")
 	done
 	for name in $nodes; do args+=("$how" /dev/null "/dev/$name"); done
-	bwrap --bind "$work/now" / --proc /proc --dev /dev --size "$shm" --tmpfs /dev/shm --ro-bind "$work/sys" /sys \
+	"${tracer[@]}" bwrap --bind "$work/now" / --proc /proc --dev /dev --size "$shm" --tmpfs /dev/shm --ro-bind "$work/sys" /sys \
 		--ro-bind "$work/cudacompat" /usr/bin/cudacompat --ro-bind "$work/cudacompat-static" /usr/bin/cudacompat-static \
 		--clearenv --setenv PATH /usr/bin --setenv VIRTUAL_ENV /opt/venv "${variables[@]}" "${args[@]}" "$@"
 }
@@ -59,6 +60,7 @@ failed=0
 expect() {
 	local code=0 line
 	line=$(inside "/usr/bin/$program" doctor --healthcheck "${arguments[@]}" 2>&1) || code=$?
+	# shellcheck disable=SC2053 # the third is a pattern
 	if [[ $code == "$2" && $line == $3 && ${#line} -le 4096 && $line != *$'\n'* ]]; then
 		printf 'ok    %-28s %s  %s\n' "$1" "$code" "$line"
 	else
@@ -78,7 +80,7 @@ libraries=libnvidia-ml; variables+=(--setenv NVIDIA_DRIVER_CAPABILITIES utility)
 expect container-driver-libs 1 'FAIL container-driver-libs*'
 libraries="libcuda libnvidia-ptxjitcompiler"
 expect no-nvml 0 'UNKNOWN gpu-arch-missing*'
-nodes=
+nodes=''
 expect device-nodes-missing 1 'FAIL device-nodes-missing*'
 nodes="nvidia0 nvidiactl"
 expect device-nodes-missing-uvm 1 'FAIL device-nodes-missing*'
@@ -98,14 +100,26 @@ nvml=prohibited
 expect compute-mode 0 'OK *warning: compute-mode'
 variables+=(--setenv CUDA_LAUNCH_BLOCKING 1)
 expect launch-blocking 0 'OK torch*'
-libraries= nodes= variables=()
+libraries='' nodes='' variables=()
 expect sidecar 0 'UNKNOWN *'
-libraries= nodes= variables=(); arguments=(--require gpu)
+libraries='' nodes='' variables=(); arguments=(--require gpu)
 expect sidecar-required 1 'FAIL *'
-base=$work/bare program=cudacompat-static libraries= nodes= variables=()
+base=$work/bare program=cudacompat-static libraries='' nodes='' variables=()
 expect static-without-libc 0 'UNKNOWN *'
-base=$work/bare program=cudacompat-static libraries= nodes= variables=(); arguments=(--require driver)
+base=$work/bare program=cudacompat-static libraries='' nodes='' variables=(); arguments=(--require driver)
 expect static-without-libc-required 1 'UNKNOWN *'
+
+# Opening a GPU's node would power it up. The program never does; NVML may, and this one opens /dev/nvidiactl alone.
+if command -v strace > /dev/null; then
+	tracer=(strace -qq -f -e 'trace=open,openat' -o "$work/opened")
+	expect healthy-traced 0 'OK torch*'
+	if ! grep -q '"/dev/nvidiactl"' "$work/opened" || grep '"/dev/nvidia[0-9]' "$work/opened"; then
+		echo 'WRONG it opens the node of a GPU, or none at all'
+		failed=1
+	fi
+else
+	echo 'skip  healthy-traced               no strace'
+fi
 
 # Losing access: what systemd does to the container's control group at a daemon-reload. /dev/null's numbers are 1:3.
 if mkdir "$group" 2> /dev/null && echo 'c 1:3 rwm' > "$group/devices.deny"; then
