@@ -49,7 +49,7 @@ func TestFirstCause(t *testing.T) {
 			"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt"}, Unknown, "nvswitch-warning", 2},
 		"reason_under_the_banner": {[]string{"ERROR: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU functionality will not be available.",
 			"   [[ System not yet initialized (error 802) ]]"}, Environment, "fabric-not-ready", 2},
-		"one_library_of_several": {[]string{"cuda driver library init failure: 3", "Traceback (most recent call last):", "KeyError: 'labels'"}, Unknown, NothingFound, 0},
+		"one_library_of_several":       {[]string{"cuda driver library init failure: 3", "Traceback (most recent call last):", "KeyError: 'labels'"}, Unknown, NothingFound, 0},
 		"xid_109_alone":                {[]string{"NVRM: Xid (PCI:0000:cb:00): 109, pid=1797828, name=pt_main_thread, Ch 00000008"}, Unknown, "xid-ambiguous", 1},
 		"assertion_before_xid_43":      {[]string{"NVRM: Xid (PCI:0000:01:00): 43, pid=123, Ch 00000010", assertion}, Program, "index-out-of-range", 2},
 		"illegal_access_beside_an_xid": {[]string{"RuntimeError: CUDA error: an illegal memory access was encountered", "NVRM: Xid (PCI:0000:01:00): 48, pid=123, DBE"}, Hardware, "gpu-memory-error", 2},
