@@ -52,6 +52,8 @@ func TestFirstCause(t *testing.T) {
 		"one_library_of_several": {[]string{"cuda driver library init failure: 3", "Traceback (most recent call last):", "KeyError: 'labels'"}, Unknown, NothingFound, 0},
 		"pasted_log_opens_a_code_mark": {[]string{"`THCudaCheck FAIL file=/home/user/hdd/github/PyTorchEMD/cuda/emd_kernel.cu line=190 error=98 : invalid device function",
 			"RuntimeError: x"}, Environment, "gpu-arch-missing", 1},
+		"xformers_switched_off": {[]string{"WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:",
+			"Traceback (most recent call last):", "KeyError: 'labels'"}, Unknown, NothingFound, 0},
 		"error_in_code_marks":          {[]string{"lower the batch size when `RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB` is seen"}, Unknown, NothingFound, 0},
 		"xid_109_alone":                {[]string{"NVRM: Xid (PCI:0000:cb:00): 109, pid=1797828, name=pt_main_thread, Ch 00000008"}, Unknown, "xid-ambiguous", 1},
 		"assertion_before_xid_43":      {[]string{"NVRM: Xid (PCI:0000:01:00): 43, pid=123, Ch 00000010", assertion}, Program, "index-out-of-range", 2},
