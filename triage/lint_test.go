@@ -30,10 +30,9 @@ func table(t testing.TB) []Signature {
 // thread is the address of a discussion in which somebody pasted what was printed.
 var thread = regexp.MustCompile(`^https://(?:github\.com/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+|forums\.developer\.nvidia\.com/t/\S+)$`)
 
-// unthreaded names the rows whose line comes from no thread: from the notes of a project on its own failure
-// (assert-bce-target), from the library that holds the text and nowhere else (cuda-223), and from a
-// published collection of logs (sxid-fatal).
-var unthreaded = []string{"assert-bce-target", "cuda-223", "sxid-fatal"}
+// unthreaded names the rows whose line comes from no thread: from the library that holds the text and nowhere
+// else (cuda-223), and from a published collection of logs (sxid-fatal).
+var unthreaded = []string{"cuda-223", "sxid-fatal"}
 
 // TestLinesWereSeen holds that every other line was seen in a thread, so that the list cannot grow unnoticed.
 func TestLinesWereSeen(t *testing.T) {
