@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"cudacompat/matrix"
 	"cudacompat/triage"
@@ -141,7 +140,9 @@ func Cause(w io.Writer, own []triage.Signature, s Style) error {
 	p.line("## Sources")
 	p.line()
 	for _, sig := range own {
-		p.line("- ", strings.TrimSpace(sig.Source))
+		for _, source := range sig.Source {
+			p.line("- ", source)
+		}
 	}
 	_, err := w.Write(p.Bytes())
 	return err

@@ -96,7 +96,7 @@ func TestHostileDiagnosis(t *testing.T) {
 	var e Explained
 	fill(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
 	e.Findings[0].Severity = matrix.Error
-	signature := triage.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: "\x07", Do: []string{"\x1b"}}
+	signature := triage.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
 	for _, style := range []Style{{}, {All: true}, {Width: 40, ASCII: true}} {
 		wantVisible(t, explain(t, e, "text", style))
 		var page bytes.Buffer

@@ -78,8 +78,14 @@ func (s *Signature) match(text string) []int {
 		return nil
 	}
 	lead := text[:m[0]]
-	if strings.Count(lead, "`")%2 == 1 || hypothetical.MatchString(lead) {
+	if quoted(text, lead) || hypothetical.MatchString(lead) {
 		return nil
 	}
 	return m
+}
+
+// quoted tells whether what follows the lead stands in code marks. A mark that the line does not close
+// opens a log that somebody pasted.
+func quoted(text, lead string) bool {
+	return strings.Count(lead, "`")%2 == 1 && strings.Count(text, "`")%2 == 0
 }

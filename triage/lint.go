@@ -44,8 +44,8 @@ func (s *Signature) lint() error {
 		return fmt.Errorf("weight %d is not between %d and %d", s.Weight, fact, cause)
 	case s.Reads != "" && readers[s.Reads] == nil:
 		return fmt.Errorf("reads %q, which no reader is called", s.Reads)
-	case !origin.MatchString(s.Source):
-		return fmt.Errorf("source %q is neither an https address nor a wheel with its sha256", s.Source)
+	case len(s.Source) == 0 || slices.ContainsFunc(s.Source, func(source string) bool { return !origin.MatchString(source) }):
+		return fmt.Errorf("source %q is not made of https addresses and wheels with their sha256", s.Source)
 	case !day.MatchString(s.Checked):
 		return fmt.Errorf("checked %q is not a day", s.Checked)
 	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0):

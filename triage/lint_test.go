@@ -2,6 +2,8 @@ package triage
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -23,4 +25,25 @@ func table(t testing.TB) []Signature {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// thread is the address of a discussion in which somebody pasted what was printed.
+var thread = regexp.MustCompile(`^https://(?:github\.com/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+|forums\.developer\.nvidia\.com/t/\S+)$`)
+
+// unthreaded names the rows whose line comes from no thread: from the library that holds the text and nowhere
+// else (cuda-223), and from a published collection of logs (sxid-fatal).
+var unthreaded = []string{"cuda-223", "sxid-fatal"}
+
+// TestLinesWereSeen holds that every other line was seen in a thread, so that the list cannot grow unnoticed.
+func TestLinesWereSeen(t *testing.T) {
+	var got []string
+	for _, s := range table(t) {
+		if !thread.MatchString(s.Source[0]) {
+			got = append(got, s.ID)
+		}
+	}
+	if !slices.Equal(got, unthreaded) {
+		t.Errorf("the lines of %q come from no thread; want %q", got, unthreaded)
+	}
+	t.Logf("%d of %d lines come from no thread", len(got), len(table(t)))
 }
