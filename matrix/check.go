@@ -44,7 +44,7 @@ func (j *judgement) rules() {
 		}
 		for _, b := range j.builds {
 			if !j.silenced(rule, b.subject) {
-				j.record(rule, rule.Build(j.machine, b), b.counts)
+				j.record(rule, j.asShown(rule, b), b.counts)
 			}
 		}
 	}
@@ -145,6 +145,9 @@ func (j *judgement) answer(b *build) BuildAnswer {
 		if rule.Build != nil && j.failed[rule.ID+" "+b.subject] {
 			a.Answer, a.Because = Broken, append(a.Because, rule.ID)
 		}
+	}
+	if j.failed["visible-devices"] && j.shown.hidden && b.accelerator != "cpu" {
+		a.Answer, a.Because = Broken, append(a.Because, "visible-devices")
 	}
 	if b.optional() && j.said("gpu-arch-missing", b) {
 		a.Answer, a.Because = Broken, append(a.Because, "gpu-arch-missing")

@@ -18,7 +18,9 @@ type machine struct {
 	platform string // "linux_x86_64", "linux_aarch64", "win_amd64"
 	instance *Instance
 	driver   driver
-	gpus     []gpu // those that a program would see
+	present  []gpu // those that are there
+	shown    shown
+	gpus     []gpu // those that a program would see, or may see where shown is unsure
 	builds   []*build
 	forward  forward // the cuda-compat library that stands in for the driver's user space
 }
@@ -40,6 +42,7 @@ type gpu struct {
 	capability Capability
 	chip       *Chip // nil when the table does not know it
 	from       string
+	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
 // newMachine lays the target over the facts.
@@ -50,7 +53,11 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 	}
 	m.platform = m.platformOf()
 	m.driver = m.driverOf()
-	m.gpus = m.gpusOf()
+	m.present = m.gpusOf()
+	m.gpus = m.present
+	if len(target.GPUs) == 0 && target.Instance == "" {
+		m.gpus = m.show()
+	}
 	m.layCompat()
 	counts := counting(f.Environments)
 	for i := range f.Environments {
@@ -146,7 +153,7 @@ func (m *machine) bootModule() *probe.Module {
 	return newest
 }
 
-// gpusOf lists the GPUs that a program would see: the target's, else those that were found.
+// gpusOf lists the GPUs that are judged for: the target's, else those that were found.
 func (m *machine) gpusOf() []gpu {
 	var gpus []gpu
 	switch {
@@ -166,7 +173,7 @@ func (m *machine) gpusOf() []gpu {
 	return gpus
 }
 
-// visible picks the GPUs that a program on this machine would see. NVML speaks for containers, which see a part of
+// visible picks the GPUs that programs on this machine can be shown. NVML speaks for containers, which see a part of
 // the host's PCI bus; on a host, a GPU that only PCI shows may be one that the driver dropped. GPUs bound to vfio-pci
 // are a virtual machine's.
 func visible(f *probe.Facts) []probe.GPU {
@@ -204,7 +211,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	if chip == nil && g.Name != "" {
 		chip = m.t.chipNamed(g.Name)
 	}
-	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from}
+	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, number: m.numberOf(g)}
 	if c, err := ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {

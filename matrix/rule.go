@@ -11,6 +11,8 @@ type Rule struct {
 	// the question does not arise.
 	Machine func(*machine) []*result
 	Build   func(*machine, *build) []*result
+	// Shown says that a build's rule depends on which GPUs a program is shown.
+	Shown bool
 }
 
 // result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.
@@ -56,13 +58,13 @@ var Rules = []Rule{
 	{ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU", After: []string{"driver-missing"}, Machine: forwardUnsupported},
 	{ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not go with this driver", After: []string{"driver-missing"}, Machine: forwardNotApplicable},
 	{ID: "driver-too-old", Title: "the driver is too old for the build's CUDA", After: []string{"driver-missing"}, Build: driverTooOld},
-	{ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: ptxNewer},
-	{ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: fatbinZstd},
+	{ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: ptxNewer, Shown: true},
+	{ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: fatbinZstd, Shown: true},
 	{ID: "forward-compat-in-use", Title: "runs by forward compatibility", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "ptx-newer-than-driver", "fatbin-zstd"}, Build: forwardInUse},
 	{ID: "minor-compat", Title: "runs by minor-version compatibility", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "ptx-newer-than-driver", "fatbin-zstd"}, Build: minorCompat},
-	{ID: "cpu-only-build", Title: "the build has no CUDA in it", After: []string{"driver-missing"}, Build: cpuOnlyBuild},
-	{ID: "gpu-arch-missing", Title: "the build has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: gpuArchMissing},
-	{ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "ptx-newer-than-driver"}, Build: gpuArchPTXOnly},
+	{ID: "cpu-only-build", Title: "the build has no CUDA in it", After: []string{"driver-missing"}, Build: cpuOnlyBuild, Shown: true},
+	{ID: "gpu-arch-missing", Title: "the build has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: gpuArchMissing, Shown: true},
+	{ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "ptx-newer-than-driver"}, Build: gpuArchPTXOnly, Shown: true},
 	{ID: "python-unsupported", Title: "the release has no build for this Python", Build: pythonUnsupported},
 	{ID: "glibc-too-old", Title: "the C library is older than the wheel needs", Build: glibcTooOld},
 	{ID: "cudnn-mismatch", Title: "cuDNN is not one that the build can use", After: []string{"driver-missing"}, Build: cudnnMismatch},
@@ -70,16 +72,16 @@ var Rules = []Rule{
 	{ID: "nccl-shadowed", Title: "NCCL is not the build's own", After: []string{"driver-missing"}, Build: ncclShadowed},
 	{ID: "library-shadowed", Title: "a CUDA library is taken that lacks what is needed of it", After: []string{"driver-missing"}, Build: libraryShadowed},
 	{ID: "companion-mismatch", Title: "a companion package is of another release", After: []string{"driver-missing"}, Build: companionMismatch},
-	{ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries", After: []string{"driver-missing"}, Build: tensorflowLibs},
+	{ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries", After: []string{"driver-missing"}, Build: tensorflowLibs, Shown: true},
 	{ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files", Machine: packagesMixed},
 	{ID: "driver-eol", Title: "the driver's branch is past its end of life", After: []string{"driver-missing"}, Machine: driverEOL},
-	{ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"}, Build: ncclTooOldForGPU},
-	{ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "gpu-arch-missing"}, Build: jitTooOldForGPU},
+	{ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"}, Build: ncclTooOldForGPU, Shown: true},
+	{ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "gpu-arch-missing"}, Build: jitTooOldForGPU, Shown: true},
 	{ID: "toolkit-framework", Title: "the toolkit is of another CUDA than torch", Build: toolkitFramework},
 	{ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU", Machine: toolkitTooOldForGPU},
 	{ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA", Build: extensionMismatch},
 	{ID: "numpy-abi", Title: "the build was compiled before NumPy 2", Build: numpyABI},
-	{ID: "known-bad", Title: "a combination that is known to be bad", After: []string{"driver-missing"}, Build: knownBad},
+	{ID: "known-bad", Title: "a combination that is known to be bad", After: []string{"driver-missing"}, Build: knownBad, Shown: true},
 	{ID: "matrix-outdated", Title: "the tables are older than what is installed", Machine: matrixOutdated},
 	{ID: "container-requirements", Title: "the image requires another driver", Machine: containerRequirements},
 	{ID: "container-toolkit", Title: "the container engine cannot give out GPUs", After: []string{"driver-missing"}, Machine: containerToolkit},

@@ -203,7 +203,7 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
 		f.Severity = Warning
 		f.Message += "; it serves " + m.gpus[served].label
-		f.Do = append(f.Do, "leave the unsupported GPU out with CUDA_VISIBLE_DEVICES, or move it to another machine")
+		f.Do = append(f.Do, "leave the unsupported GPU out: "+m.showing(func(g gpu) bool { return !bad(g) })+", or move it to another machine")
 	}
 	if f.Severity == Error && len(f.Pins)+len(f.Do) == 0 {
 		f.Do = append(f.Do, "no driver branch serves all of these GPUs: move the build or the GPU to another machine")
@@ -222,11 +222,21 @@ func requiredMissing(m *machine) []*result {
 		case couldNot != "":
 			results = append(results, unknown(want, couldNot)...)
 		default:
-			results = append(results, found(Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required",
-				Need: want, Do: []string{requiredSteps[want]}})...)
+			results = append(results, found(m.lacking(want))...)
 		}
 	}
 	return results
+}
+
+// lacking says what is required and not there; a GPU that only this process does not see is there.
+func (m *machine) lacking(want string) Finding {
+	f := Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required", Need: want, Do: []string{requiredSteps[want]}}
+	if want == "gpu" && m.shown.hidden {
+		f.Message = fmt.Sprintf("a gpu is required, and CUDA_VISIBLE_DEVICES=%q hides every one", m.shown.list)
+		f.Evidence = []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.shown.list), From: "environment"}}
+		f.Do = []string{"unset CUDA_VISIBLE_DEVICES, or name GPUs that are there (nvidia-smi -L lists them)"}
+	}
+	return f
 }
 
 var requiredSteps = map[string]string{
@@ -245,7 +255,7 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 	case "driver":
 		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmpOr(m.probeFailure("proc-driver"), slow)
 	case "gpu":
-		return len(m.gpus) > 0, slow
+		return len(m.gpus) > 0 && !m.shown.hidden, slow
 	case "build":
 		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" }), m.probeFailure("python")
 	}

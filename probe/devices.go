@@ -18,6 +18,7 @@ type Devices struct {
 	Memlock  int64         `json:"memlock"`  // bytes that this process may lock; -1: no limit; 0 when not known
 	MPS      string        `json:"mps"`      // "running" or "dead": whether the process that the MPS control file names is there
 	Named    []NamedDevice `json:"named"`    // the UUIDs of CUDA_VISIBLE_DEVICES, as far as NVML can tell
+	Counted  int           `json:"counted"`  // GPUs that NVML counts, those that it could not ask too; 0 when it was not asked
 }
 
 // Node is one device node. It is never opened: opening /dev/nvidia0 powers the GPU up.
@@ -27,10 +28,12 @@ type Node struct {
 	Access string `json:"access"` // "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
 }
 
-// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it.
+// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it. A MIG device that NVML
+// does not show is left out: NVML can refuse it to a process that CUDA lets in.
 type NamedDevice struct {
 	Device string `json:"device"`
 	Found  bool   `json:"found"`
+	Bus    string `json:"bus"` // PCI address of the GPU, or of the one that the MIG device is a part of
 }
 
 func (f *Facts) completePlace() {

@@ -22,6 +22,8 @@ type answer struct {
 	CUDA   string        `json:"cuda"`
 	GPUs   []GPU         `json:"gpus"`
 	Named  []NamedDevice `json:"named"`
+	// Counted is how many GPUs there are, those that could not be asked too.
+	Counted int `json:"counted"`
 
 	took time.Duration // measured by the one who asks
 }
@@ -228,7 +230,7 @@ func (a *answer) apply(f *Facts) {
 	if a.CUDA != "" {
 		f.Driver.CUDA, f.Driver.CUDAFrom = a.CUDA, "NVML"
 	}
-	f.Devices.Named = a.Named
+	f.Devices.Named, f.Devices.Counted = a.Named, a.Counted
 	for _, gpu := range a.GPUs {
 		f.GPUs = mergeGPU(f.GPUs, gpu)
 	}

@@ -30,7 +30,7 @@ func askNVML() answer {
 	}
 	a.CUDA = cudaOf(lib, has)
 	var trouble string
-	if a.GPUs, trouble = gpusOf(lib, has); trouble != "" {
+	if a.GPUs, a.Counted, trouble = gpusOf(lib, has); trouble != "" {
 		a.note(trouble)
 	} else {
 		a.Named = namedDevices(lib, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
@@ -79,16 +79,16 @@ func cudaOf(lib nvml.Interface, has func(string) bool) string {
 const maxGPUs = 1024
 
 // gpusOf lists the GPUs that this process may see, and says what kept it from seeing one.
-func gpusOf(lib nvml.Interface, has func(string) bool) (gpus []GPU, trouble string) {
+func gpusOf(lib nvml.Interface, has func(string) bool) (gpus []GPU, count int, trouble string) {
 	if !has("nvmlDeviceGetCount_v2") || !has("nvmlDeviceGetHandleByIndex_v2") {
-		return nil, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"
+		return nil, 0, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"
 	}
 	count, ret := lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return nil, fmt.Sprintf("GPUs could not be counted (NVML %d)", int(ret))
+		return nil, 0, fmt.Sprintf("GPUs could not be counted (NVML %d)", int(ret))
 	}
 	if count < 0 || count > maxGPUs {
-		return nil, fmt.Sprintf("NVML counts %d GPUs", count)
+		return nil, 0, fmt.Sprintf("NVML counts %d GPUs", count)
 	}
 	for i := range count {
 		device, ret := lib.DeviceGetHandleByIndex(i)
@@ -98,7 +98,7 @@ func gpusOf(lib nvml.Interface, has func(string) bool) (gpus []GPU, trouble stri
 		}
 		gpus = append(gpus, gpuOf(device, has))
 	}
-	return gpus, trouble
+	return gpus, count, trouble
 }
 
 // gpuOf asks for what identifies a model, and for nothing that identifies the board: no serial number, no UUID.
@@ -112,13 +112,20 @@ func gpuOf(device nvml.Device, has func(string) bool) GPU {
 			gpu.Capability = fmt.Sprintf("%d.%d", major, minor)
 		}
 	}
-	if has("nvmlDeviceGetPciInfo_v3") {
-		if pci, ret := device.GetPciInfo(); ret == nvml.SUCCESS && pci.Bus <= 0xff && pci.Device <= 0x1f {
-			gpu.Bus = fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device)
-			gpu.PCIID = strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
-		}
-	}
+	gpu.Bus, gpu.PCIID = pciOf(device, has)
 	gpu.Health = healthOf(device, has)
 	readState(device, has, &gpu)
 	return gpu
+}
+
+// pciOf is a GPU's address and its ids.
+func pciOf(device nvml.Device, has func(string) bool) (bus, id string) {
+	if !has("nvmlDeviceGetPciInfo_v3") {
+		return "", ""
+	}
+	pci, ret := device.GetPciInfo()
+	if ret != nvml.SUCCESS || pci.Bus > 0xff || pci.Device > 0x1f {
+		return "", ""
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device), strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
 }

@@ -22,9 +22,10 @@ func TestNVMLState(t *testing.T) {
 		gpu     GPU
 		named   []NamedDevice
 	}{
-		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9", state("tesla", "default", 2), []NamedDevice{{"GPU-10", true}, {"GPU-9", false}}},
+		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0", state("tesla", "default", 2), []NamedDevice{{"GPU-10", true, "0000:1e:00.0"}, {"GPU-9", false, ""},
+			{"MIG-201", true, "0000:1e:00.0"}, {"MIG-GPU-1000/1/0", true, "0000:1e:00.0"}}},
 		{"mig-refused", []string{"-DBRAND=15", "-DMODE=3", "-DMIG_REST=4"}, "0", state("geforcertx", "exclusive", -1), []NamedDevice{}},
-		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-1", state("", "", -1), []NamedDevice{}},
+		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-9", state("", "", -1), []NamedDevice{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

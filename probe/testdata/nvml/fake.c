@@ -148,12 +148,12 @@ nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *count
 }
 
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t *mig) {
-	*mig = device;
+	*mig = (nvmlDevice_t)((long)device + 100 * (index + 1));
 	return index < 2 ? 0 : MIG_REST;
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length) {
-	snprintf(uuid, length, "GPU-%ld0000000", (long)device);
+	snprintf(uuid, length, (long)device > 100 ? "MIG-%ld0000000" : "GPU-%ld0000000", (long)device);
 	return 0;
 }
 #endif
