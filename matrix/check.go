@@ -52,9 +52,12 @@ func (j *judgement) rules() {
 
 // judged is the machine in a few words.
 func (m *machine) judged() Judged {
-	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from, GPUs: []string{}}
-	for _, g := range m.gpus {
+	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from, GPUs: []string{}, Hidden: []string{}}
+	for _, g := range m.present {
 		list.GPUs = append(list.GPUs, g.label)
+		if m.hides(g) {
+			list.Hidden = append(list.Hidden, g.bus)
+		}
 	}
 	return list
 }

@@ -42,6 +42,7 @@ type gpu struct {
 	capability Capability
 	chip       *Chip // nil when the table does not know it
 	from       string
+	bus        string // its address; empty where none is known
 	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
@@ -211,7 +212,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	if chip == nil && g.Name != "" {
 		chip = m.t.chipNamed(g.Name)
 	}
-	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, number: m.numberOf(g)}
+	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, bus: g.Bus, number: m.numberOf(g)}
 	if c, err := ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {

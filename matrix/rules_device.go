@@ -192,12 +192,20 @@ func (m *machine) given() (count int, asked bool) {
 		return 0, slices.Contains(m.policy.Require, "gpu")
 	case !set || list == "" || list == "void":
 		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
-	case list == "all" || strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
+	case list == "all": // every CUDA image sets it; where no GPU is in sight nobody can have meant it
+		return 0, m.gpuInSight() || slices.Contains(m.policy.Require, "gpu")
+	case strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
 		return 0, true
 	}
 	names := strings.Split(list, ",")
 	slices.Sort(names)
 	return len(slices.Compact(names)), true
+}
+
+// gpuInSight says that the container's host has an NVIDIA GPU or its driver: a container sees those of its host on PCI
+// and in /proc.
+func (m *machine) gpuInSight() bool {
+	return m.onPCI() || m.f.Driver.Version != "" || len(m.f.Devices.Nodes) > 0 || m.injected()
 }
 
 // injected says that a runtime brought the driver's libraries in: they are mounts, or of the very driver that runs.

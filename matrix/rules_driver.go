@@ -242,6 +242,7 @@ func (m *machine) lacking(want string) Finding {
 var requiredSteps = map[string]string{
 	"driver": "install the NVIDIA driver and reboot, or start the container with its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
 	"gpu":    "start this on a GPU instance, or give the container its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
+	"efa":    "launch the instance with an EFA network interface and install EFA's driver, or give the container its devices (/dev/infiniband; in Kubernetes the limit vpc.amazonaws.com/efa)",
 	"build":  "install a CUDA build of PyTorch, TensorFlow or JAX, or name its environment with --env",
 }
 
@@ -256,6 +257,8 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmpOr(m.probeFailure("proc-driver"), slow)
 	case "gpu":
 		return len(m.gpus) > 0 && !m.shown.hidden, slow
+	case "efa":
+		return m.hasEFA()
 	case "build":
 		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" }), m.probeFailure("python")
 	}
@@ -263,6 +266,6 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 }
 
 // Requirements are the things that can be required, in the order in which they are listed for people.
-func Requirements() []string { return []string{"driver", "gpu", "build"} }
+func Requirements() []string { return []string{"driver", "gpu", "build", "efa"} }
 
 func joinAnd(list []string) string { return strings.Join(list, " and ") }

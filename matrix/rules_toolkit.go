@@ -12,13 +12,16 @@ import (
 
 var toolkitName = regexp.MustCompile(`^cuda-(\d+\.\d+)$`)
 
-// toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, else /usr/local/cuda. asked
-// says that a variable names it. Nil when none would be found.
+// toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH, else
+// /usr/local/cuda. asked says that a variable names it. Nil when none would be found.
 func (m *machine) toolkit() (picked *probe.Toolkit, asked bool) {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := strings.TrimRight(m.f.Variables[name], "/"); dir != "" {
 			return m.toolkitAt(dir, name), true
 		}
+	}
+	if dir := m.f.Building.NVCC; dir != "" {
+		return m.toolkitAt(dir, "nvcc on PATH"), false
 	}
 	return m.toolkitAt("/usr/local/cuda", ""), false
 }

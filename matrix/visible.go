@@ -182,6 +182,11 @@ func weight(results []*result) Severity {
 	return ""
 }
 
+// hides says that CUDA_VISIBLE_DEVICES keeps a GPU from the programs here, as far as that can be told.
+func (m *machine) hides(g gpu) bool {
+	return m.shown.hidden || m.shown.set && m.shown.unsure == "" && !slices.ContainsFunc(m.gpus, func(o gpu) bool { return o.bus == g.bus })
+}
+
 // showing is the setting under which programs see only the GPUs that pass.
 func (m *machine) showing(passes func(gpu) bool) string {
 	var numbers []string

@@ -71,17 +71,12 @@ func countMIG(device nvml.Device, has func(string) bool) int {
 }
 
 // namedDevices looks up the GPUs and MIG devices that CUDA_VISIBLE_DEVICES names by UUID; UUIDs go no further.
-func namedDevices(lib nvml.Interface, has func(string) bool, list string) []NamedDevice {
+func namedDevices(gpus []nvml.Device, has func(string) bool, list string) []NamedDevice {
 	if !strings.Contains(list, "GPU-") && !strings.Contains(list, "MIG-") || !has("nvmlDeviceGetUUID") {
 		return nil
 	}
 	var devices []identified
-	count, _ := lib.DeviceGetCount()
-	for i := range count {
-		device, ret := lib.DeviceGetHandleByIndex(i)
-		if ret != nvml.SUCCESS {
-			return nil
-		}
+	for _, device := range gpus {
 		uuid, ret := device.GetUUID()
 		if ret != nvml.SUCCESS {
 			return nil

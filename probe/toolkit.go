@@ -60,7 +60,7 @@ func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
 			data, err := h.ReadFile(name)
 			version := s.parse(data)
 			if version != "" {
-				return Toolkit{Version: version, Path: root, From: name}, true
+				return Toolkit{Version: version, Path: root, From: name, NVCC: h.Exists(root + "/bin/nvcc")}, true
 			}
 			if err == nil {
 				err = damaged(name, "no CUDA version in it")
@@ -77,7 +77,7 @@ func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
 	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*", "targets/*/lib/libcudart.so.*.*.*"} {
 		for _, name := range h.GlobIn(root, pattern) {
 			if parts := strings.SplitN(sonameVersion(name), ".", 3); len(parts) == 3 {
-				return Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}, true
+				return Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name, NVCC: h.Exists(root + "/bin/nvcc")}, true
 			}
 		}
 	}
