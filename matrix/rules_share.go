@@ -79,7 +79,7 @@ const memoryMatters = 1 << 30
 
 // memoryInUse: processes outside this container or job have memory of a GPU that it was given.
 func memoryInUse(m *machine) []*result {
-	if !m.here() || m.policy.Health || m.f.System.Container == "" && m.f.Machine.Job == "" {
+	if !m.here() || m.policy.Health || m.shown.any || m.f.System.Container == "" && m.f.Machine.Job == "" {
 		return nil
 	}
 	var results []*result

@@ -16,6 +16,7 @@ type shown struct {
 	hidden  bool   // none
 	absent  string // the first device of the list that is not there: CUDA stops at it
 	missing string // the fact without which a name of the list means nothing
+	any     bool   // which ones cannot be told and does not matter, for the GPUs are alike
 	unsure  string // why the GPUs that are shown cannot be told from the others; empty when they can
 }
 
@@ -45,18 +46,20 @@ func (m *machine) show() []gpu {
 		return m.present
 	}
 	chosen, numbered := m.choose(listed)
+	ordered := !numbered || len(distinct(chosen)) == len(listed) || m.f.Variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 	switch {
 	case len(chosen) == 0:
 		m.shown.hidden, m.shown.count = true, 0
 		m.shown.unsure = fmt.Sprintf("which GPU a program will be shown: CUDA_VISIBLE_DEVICES=%q hides every one", list)
 		return m.present
+	case m.shown.missing+m.shown.unsure == "" && ordered:
 	case alike(listed):
-		chosen, m.shown.unsure = listed[:min(len(chosen), len(listed))], ""
-	case m.shown.unsure+m.shown.missing != "":
-		chosen, m.shown.unsure = listed, cmpOr(m.shown.unsure, m.shown.missing)
-	case numbered && len(distinct(chosen)) < len(listed) && m.f.Variables["CUDA_DEVICE_ORDER"] != "PCI_BUS_ID":
+		chosen, m.shown.unsure, m.shown.any = listed[:min(len(chosen), len(listed))], "", true
+	case m.shown.missing+m.shown.unsure == "":
 		m.shown.unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
 		chosen = listed
+	default:
+		chosen, m.shown.unsure = listed, cmpOr(m.shown.unsure, m.shown.missing)
 	}
 	var gpus []gpu
 	chosen = distinct(chosen)
