@@ -42,7 +42,7 @@ var ruleOf = map[string]string{
 	"driver-too-old-for-runtime": "driver-too-old", "gpu-arch-not-in-wheel": "gpu-arch-missing", "cpu-only-wheel": "cpu-only-build",
 	"driver-library-mismatch": "driver-mismatch", "cudnn-missing-or-wrong-major": "cudnn-mismatch", "cudnn-older-than-build": "cudnn-mismatch",
 	"nvidia-cu11-cu12-packages-mixed": "cuda-packages-mixed", "kernel-module-not-loaded": "driver-missing", "no-wheel-for-python": "python-unsupported",
-	"glibc-too-old-for-wheel": "glibc-too-old", "nccl-built-for-other-cuda": "nccl-mismatch", "tensorflow-pip-cuda-libs-not-found": "tensorflow-cuda-libs",
+	"p2p-broken-iommu-acs": "peer-to-peer", "glibc-too-old-for-wheel": "glibc-too-old", "nccl-built-for-other-cuda": "nccl-mismatch", "tensorflow-pip-cuda-libs-not-found": "tensorflow-cuda-libs",
 }
 
 // lacking names, for each case that its rule cannot judge from what the thread says, the fact that is missing.
@@ -68,6 +68,7 @@ var lacking = map[string]string{
 	"env-jax-cudnn-16078":                 "the build",
 	"env-nccl-cuda-mismatch-nccl-tests-6": "the driver",
 	"env-tf-linux-2.18-85311":             "what the loader finds",
+	"env-p2p-iommu-a100-450.142":          "the IOMMU's state, and how the GPUs reach each other",
 }
 
 // TestPublicCases judges every public case: none that is healthy or a program's fault may come out incompatible, and

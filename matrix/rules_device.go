@@ -183,12 +183,14 @@ func (m *machine) missingOnHost() []string {
 	return missing
 }
 
-// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said.
+// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said. One
+// that hides every GPU from its programs was to have none.
 // NVIDIA_VISIBLE_DEVICES is "void" where a CDI specification gave the GPU: its nodes and libraries tell then.
 func (m *machine) given() (count int, asked bool) {
 	list, set := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
+	hidden, hides := m.f.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
-	case set && list == "none":
+	case set && list == "none", hides && slices.Contains(hiding, strings.TrimSpace(hidden)):
 		return 0, slices.Contains(m.policy.Require, "gpu")
 	case !set || list == "" || list == "void":
 		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
