@@ -42,8 +42,9 @@ type gpu struct {
 	capability Capability
 	chip       *Chip // nil when the table does not know it
 	from       string
-	bus        string // its address; empty where none is known
-	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
+	first      Version // first driver that knows it: its model's, else its chip's
+	bus        string  // its address; empty where none is known
+	number     string  // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
 // newMachine lays the target over the facts.
@@ -194,7 +195,8 @@ func visible(f *probe.Facts) []probe.GPU {
 // gpuNamed resolves a name or a compute capability.
 func (m *machine) gpuNamed(name, from string) gpu {
 	if c, err := ParseCapability(name); err == nil {
-		return gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
+		chip := m.t.chipOf(c)
+		return gpu{label: "GPU of compute capability " + name, capability: c, chip: chip, from: from, first: m.t.firstDriver("", chip)}
 	}
 	chip := m.t.chipNamed(name)
 	g := gpu{label: name, name: name, chip: chip, from: from}
@@ -202,6 +204,7 @@ func (m *machine) gpuNamed(name, from string) gpu {
 		g.capability = chip.Capability
 		g.label = fmt.Sprintf("%s (%s)", name, chip.Capability)
 	}
+	g.first = m.t.firstDriver(name, g.chip)
 	return g
 }
 
@@ -227,6 +230,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 			seen.name = seen.label
 		}
 	}
+	seen.first = m.t.firstDriver(seen.name, seen.chip)
 	if seen.capability.Known() {
 		seen.label += fmt.Sprintf(" (%s)", seen.capability)
 	}

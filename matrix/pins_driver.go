@@ -55,7 +55,7 @@ func (m *machine) branchFits(b *Branch) bool {
 		if g.chip == nil {
 			continue
 		}
-		if g.chip.LastBranch.Known() && b.Newest.Major() > g.chip.LastBranch.Major() || b.Newest.Less(g.chip.FirstBranch) {
+		if g.chip.LastBranch.Known() && b.Newest.Major() > g.chip.LastBranch.Major() || b.Newest.Less(g.first) {
 			return false
 		}
 		if g.chip.OpenModule == "unsupported" && b.Module == "open" || g.chip.OpenModule == "required" && b.Module == "proprietary" {

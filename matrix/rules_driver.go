@@ -177,11 +177,11 @@ func driverDropsGPU(m *machine) []*result {
 // driverTooOldForGPU: the branch was made before the chip.
 func driverTooOldForGPU(m *machine) []*result {
 	tooNew := func(g gpu) bool {
-		return g.chip != nil && g.chip.FirstBranch.Known() && m.driver.version.Less(g.chip.FirstBranch)
+		return g.first.Known() && m.driver.version.Less(g.first)
 	}
 	return m.driverAgainstGPUs(tooNew, func(g gpu) Finding {
-		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is of branch %s", m.driver.version, g.label, g.chip.FirstBranch),
-			Need: "driver >= " + g.chip.FirstBranch.String(), Pins: m.driverPins(Version{}), Source: g.chip.Source}
+		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", m.driver.version, g.label, g.first),
+			Need: "driver >= " + g.first.String(), Pins: m.driverPins(Version{}), Source: g.chip.Source}
 	})
 }
 

@@ -168,7 +168,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 		return nil
 	}
 	bad := func(g gpu) bool { // one that NVML shows is driven
-		return have == flavour && g.chip != nil && m.serves(g.chip) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
+		return have == flavour && g.chip != nil && m.serves(g) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
 	}
 	first := slices.IndexFunc(m.present, bad)
 	if first < 0 {
