@@ -123,17 +123,17 @@ func (t *Tables) chipOf(c Capability) *Chip {
 
 // firstDriver is the first driver that knows a GPU. Of a few models it is later than their chip's: the rows of the
 // instances that have them say so.
-func (t *Tables) firstDriver(name string, chip *Chip) Version {
+func (t *Tables) firstDriver(name string, chip *Chip) (first Version, source []string) {
 	if chip == nil {
-		return Version{}
+		return Version{}, nil
 	}
-	first := chip.FirstBranch
+	first, source = chip.FirstBranch, chip.Source
 	for _, row := range must(t.instances()) {
 		if name != "" && normalGPU(row.GPU) == normalGPU(name) && first.Less(row.FirstBranch) {
-			first = row.FirstBranch
+			first, source = row.FirstBranch, row.Source
 		}
 	}
-	return first
+	return first, source
 }
 
 // branchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the

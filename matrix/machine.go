@@ -195,8 +195,9 @@ func visible(f *probe.Facts) []probe.GPU {
 // gpuNamed resolves a name or a compute capability.
 func (m *machine) gpuNamed(name, from string) gpu {
 	if c, err := ParseCapability(name); err == nil {
-		chip := m.t.chipOf(c)
-		return gpu{label: "GPU of compute capability " + name, capability: c, chip: chip, from: from, first: m.t.firstDriver("", chip)}
+		g := gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
+		g.first, _ = m.t.firstDriver("", g.chip)
+		return g
 	}
 	chip := m.t.chipNamed(name)
 	g := gpu{label: name, name: name, chip: chip, from: from}
@@ -204,7 +205,7 @@ func (m *machine) gpuNamed(name, from string) gpu {
 		g.capability = chip.Capability
 		g.label = fmt.Sprintf("%s (%s)", name, chip.Capability)
 	}
-	g.first = m.t.firstDriver(name, g.chip)
+	g.first, _ = m.t.firstDriver(name, g.chip)
 	return g
 }
 
@@ -230,7 +231,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 			seen.name = seen.label
 		}
 	}
-	seen.first = m.t.firstDriver(seen.name, seen.chip)
+	seen.first, _ = m.t.firstDriver(seen.name, seen.chip)
 	if seen.capability.Known() {
 		seen.label += fmt.Sprintf(" (%s)", seen.capability)
 	}

@@ -180,8 +180,9 @@ func driverTooOldForGPU(m *machine) []*result {
 		return g.first.Known() && m.driver.version.Less(g.first)
 	}
 	return m.driverAgainstGPUs(tooNew, func(g gpu) Finding {
+		_, source := m.t.firstDriver(g.name, g.chip)
 		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", m.driver.version, g.label, g.first),
-			Need: "driver >= " + g.first.String(), Pins: m.driverPins(Version{}), Source: g.chip.Source}
+			Need: "driver >= " + g.first.String(), Pins: m.driverPins(Version{}), Source: source}
 	})
 }
 
