@@ -232,6 +232,9 @@ func requiredMissing(m *machine) []*result {
 // lacking says what is required and not there; a GPU that only this process does not see is there.
 func (m *machine) lacking(want string) Finding {
 	f := Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required", Need: want, Do: []string{requiredSteps[want]}}
+	if want == "efa" {
+		f.Message, f.Need = "no EFA adapter was found, and it is required", "an EFA adapter"
+	}
 	if want == "gpu" && m.shown.hidden {
 		f.Message = fmt.Sprintf("a gpu is required, and CUDA_VISIBLE_DEVICES=%q hides every one", m.shown.list)
 		f.Evidence = []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.shown.list), From: "environment"}}

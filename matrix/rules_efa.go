@@ -32,34 +32,56 @@ func (m *machine) efaWanted() bool {
 	return has && wanted && m.looked("efa") && len(m.gpus) > 0 && !m.shown.hidden && m.judgesCUDA()
 }
 
+// pluginNames are the files of which NCCL opens one; what a job's environment will say is not known beforehand.
+func (m *machine) pluginNames() []string {
+	if m.elsewhere() {
+		return []string{"libnccl-net.so"}
+	}
+	return m.f.Machine.EFA.Names
+}
+
 // efaPlugin: NCCL speaks EFA through a plugin alone, and falls back to TCP without it.
 func efaPlugin(m *machine) []*result {
-	efa := m.f.Machine.EFA
+	efa, names := m.f.Machine.EFA, m.pluginNames()
 	switch {
-	case !m.efaWanted() || len(efa.Names) == 0 && !m.demands("efa"):
+	case !m.efaWanted() || len(names) == 0 && !m.demands("efa"):
 		return nil
 	case efa.Plugin != "":
 		return holds("NCCL")
 	case m.elsewhere() && efa.Elsewhere != "":
 		return unknown("NCCL", "whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH")
 	}
-	f := Finding{Severity: Warning, Subject: "NCCL", Need: cmpOr(strings.Join(efa.Names, " or "), "a plugin") + " on the loader's path",
-		Message:  fmt.Sprintf("EFA is attached and NCCL finds no plugin for it (%s): between nodes it falls back to TCP", strings.Join(efa.Names, ", ")),
-		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"}, {Fact: "EFA adapters", Value: fmt.Sprint(efa.Devices), From: "/sys/bus/pci"}},
+	f := Finding{Severity: Warning, Subject: "NCCL", Need: cmpOr(strings.Join(names, " or "), "a plugin") + " on the loader's path",
+		Message:  fmt.Sprintf("EFA is attached and NCCL finds no plugin for it (%s): between nodes it falls back to TCP", strings.Join(names, ", ")),
+		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"}, m.evidenceEFA()},
 		Do:       []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},
 		Source:   []string{"https://github.com/NVIDIA/nccl/blob/5067397c2676d5aed50042fc39e5c8ee96eb0027/src/plugin/net.cc", "https://github.com/NVIDIA/nccl/issues/959"}}
 	switch {
-	case len(efa.Names) == 0:
+	case len(names) == 0:
 		f.Message = "EFA is required, and NCCL_NET_PLUGIN=" + m.f.Variables["NCCL_NET_PLUGIN"] + " tells NCCL to use no plugin"
 		f.Do = []string{"unset NCCL_NET_PLUGIN, or name the plugin: NCCL_NET_PLUGIN=ofi"}
 	case efa.Elsewhere != "":
 		f.Evidence = append(f.Evidence, Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
-		f.Do = []string{"export LD_LIBRARY_PATH=" + first(path.Dir(efa.Elsewhere))}
-		if name := path.Base(efa.Elsewhere); !slices.Contains(efa.Names, name) {
-			f.Do[0] += " NCCL_NET_PLUGIN=" + name
-		}
+		f.Do = []string{m.leadTo(efa.Elsewhere)}
 	}
 	return found(f)
+}
+
+// evidenceEFA is how it is known that an adapter is there.
+func (m *machine) evidenceEFA() Evidence {
+	if m.elsewhere() {
+		return Evidence{Fact: "EFA", Value: m.instance.Instance, From: "the table of EC2 instances"}
+	}
+	return Evidence{Fact: "EFA adapters", Value: fmt.Sprint(m.f.Machine.EFA.Devices), From: "/sys/bus/pci"}
+}
+
+// leadTo makes NCCL find a plugin that is installed.
+func (m *machine) leadTo(plugin string) string {
+	export := "export LD_LIBRARY_PATH=" + first(path.Dir(plugin))
+	if name := path.Base(plugin); !slices.Contains(m.pluginNames(), name) {
+		export += " NCCL_NET_PLUGIN=" + name
+	}
+	return export
 }
 
 // memlockFails is a limit of which it is known that EFA does not run with it; above it nobody says what is enough.
