@@ -13,32 +13,66 @@ import (
 func hostCompiler(m *machine) []*result {
 	picked, _ := m.toolkit()
 	cc := m.f.Building.Compiler
-	if picked == nil || !picked.NVCC || cc.Version == "" {
+	if picked == nil {
 		return nil
 	}
-	row := m.t.hostCompiler(version(picked.Version))
-	if row == nil || !row.newest(cc.Name).Known() {
+	limits := m.accepts(picked, cc.Name)
+	if cc.Version == "" || !limits.newest.Known() {
 		return nil
 	}
-	other := slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool {
-		r := m.t.hostCompiler(version(t.Version))
-		return t.NVCC && r != nil && r.newest(cc.Name).Known() && r.accepts(cc)
-	})
+	other := slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return m.accepts(&t, cc.Name).let(cc) })
 	switch {
-	case row.accepts(cc):
+	case limits.let(cc):
 		return holds("toolkit")
 	case other && !m.building():
 		return nil
 	}
-	f := Finding{Severity: Note, Subject: "toolkit", Need: fmt.Sprintf("%s %s to %s", cc.Name, cmpOr(row.oldest(cc.Name).String(), "any"), row.newest(cc.Name)), Source: row.Source,
+	f := Finding{Severity: Note, Subject: "toolkit", Need: cc.Name + " " + limits.String(), Source: limits.source,
 		Message:  fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: running is not affected, building fails", version(picked.Version).short(), cc.Name, cc.Version),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path}, {Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
-		Do: []string{fmt.Sprintf("to build extensions: install %s %s and name it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name, row.newest(cc.Name), plusPlus[cc.Name]),
+		Do: []string{fmt.Sprintf("to build extensions: install %s %s and name it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name, limits.newest, plusPlus[cc.Name]),
 			"or install a newer CUDA toolkit beside this one and point CUDA_HOME to it"}}
+	if picked.GCC != "" {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "newest gcc", Value: picked.GCC, From: picked.Path + "/include/crt/host_config.h"})
+	}
 	if m.building() {
 		f.Severity = Warning
 	}
 	return found(f)
+}
+
+// limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these.
+type limits struct {
+	oldest, newest Version // newest is not known where nothing is
+	source         []string
+}
+
+func (l limits) String() string {
+	if !l.oldest.Known() {
+		return "up to " + l.newest.String()
+	}
+	return fmt.Sprintf("%s to %s", l.oldest, l.newest)
+}
+
+// accepts finds the limits of a toolkit that can build: what its own headers check goes before the table.
+func (m *machine) accepts(t *probe.Toolkit, compiler string) limits {
+	var l limits
+	if !t.NVCC {
+		return l
+	}
+	if row := m.t.hostCompiler(version(t.Version)); row != nil {
+		l = limits{row.oldest(compiler), row.newest(compiler), row.Source}
+	}
+	if compiler == "gcc" && t.GCC != "" {
+		l.newest = version(t.GCC)
+	}
+	return l
+}
+
+// let says that a compiler is within the limits, where they are known.
+func (l limits) let(c probe.Compiler) bool {
+	have := version(c.Version).Major()
+	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
 }
 
 var plusPlus = map[string]string{"gcc": "g++", "clang": "clang++"}
@@ -66,12 +100,6 @@ func (r *HostCompiler) newest(compiler string) Version {
 
 func (r *HostCompiler) oldest(compiler string) Version {
 	return map[string]Version{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
-}
-
-// accepts compares majors: nvcc's own check does.
-func (r *HostCompiler) accepts(c probe.Compiler) bool {
-	have := version(c.Version).Major()
-	return have <= r.newest(c.Name).Major() && have >= r.oldest(c.Name).Major()
 }
 
 var tritonSource = []string{"https://github.com/triton-lang/triton/blob/0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",

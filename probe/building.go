@@ -27,16 +27,31 @@ var standardPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
 
 func readBuilding(h *Host, _ Options) (found, error) {
 	b := Building{Compiler: compiler(h), NVCC: toolkitOnPath(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
-	b.LibCUDA = listedByCache(h, "libcuda.so.1")
-	for _, dir := range splitPath(h.Var("LD_LIBRARY_PATH")) {
-		if name := path.Join(dir, "libcuda.so.1"); b.LibCUDA == "" && h.Exists(name) {
-			b.LibCUDA = name
-		}
-	}
+	b.LibCUDA = tritonCUDA(h)
 	if b == (Building{}) {
 		return nil, errAbsent
 	}
 	return func(f *Facts) { f.Building = b }, nil
+}
+
+// tritonCUDA looks for libcuda as Triton does: where `ldconfig -p` lists it and, only where that lists none, in
+// LD_LIBRARY_PATH. What is listed must be there.
+func tritonCUDA(h *Host) string {
+	const name = "libcuda.so.1"
+	var files []string
+	if cache := h.resolver().Cache; cache != nil {
+		for _, e := range cache.Entries {
+			if strings.Contains(e.Name, name) {
+				files = append(files, path.Join(path.Dir(e.Path), name))
+			}
+		}
+	}
+	if len(files) == 0 {
+		for _, dir := range splitPath(h.Var("LD_LIBRARY_PATH")) {
+			files = append(files, path.Join(dir, name))
+		}
+	}
+	return firstThere(h, files...)
 }
 
 // onPath is the file that a shell would start for a name.

@@ -2,7 +2,10 @@ package probe
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"cudacompat/internal/ldso"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -80,6 +83,38 @@ func TestStandardLibrary(t *testing.T) {
 			apply(&f)
 			if diff := cmp.Diff(tt.want, f.Environments[0].Builds[0].Stdcxx); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzParseHostConfig(f *testing.F) {
+	f.Add([]byte("#error -- unsupported GNU version! gcc versions later than 13 are not supported! The nvcc flag"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got := parseHostConfig(data); strings.Trim(got, "0123456789") != "" {
+			t.Errorf("%q is no number", got)
+		}
+	})
+}
+
+// TestTritonCUDA: what ldconfig lists goes before LD_LIBRARY_PATH even where it is gone.
+func TestTritonCUDA(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "opt/driver/libcuda.so.1"), "")
+	for _, tt := range []struct {
+		name    string
+		entries []ldso.CacheEntry
+		want    string
+	}{
+		{"not-listed", nil, "/opt/driver/libcuda.so.1"},
+		{"listed-and-gone", []ldso.CacheEntry{{Name: "libcuda.so.1", Path: "/usr/lib64/libcuda.so.1"}}, ""},
+		{"listed", []ldso.CacheEntry{{Name: "libcuda.so.1", Path: "/usr/lib64/libcuda.so.1"}, {Name: "libcuda.so.1", Path: "/opt/driver/libcuda.so.1"}}, "/opt/driver/libcuda.so.1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": "/opt/none:/opt/driver"}}
+			h.loader = &ldso.Resolver{Cache: &ldso.Cache{Entries: tt.entries}}
+			if got := tritonCUDA(h); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -136,17 +136,3 @@ func nodesOf(h *Host) int {
 	}
 	return 0
 }
-
-// listedByCache is the path that `ldconfig -p` lists for a library, empty when it lists none that is there.
-func listedByCache(h *Host, name string) string {
-	cache := h.resolver().Cache
-	if cache == nil {
-		return ""
-	}
-	for _, e := range cache.Entries {
-		if e.Name == name && h.Exists(e.Path) {
-			return e.Path
-		}
-	}
-	return ""
-}

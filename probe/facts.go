@@ -109,6 +109,7 @@ type Toolkit struct {
 	Path    string `json:"path"`
 	From    string `json:"from"`
 	NVCC    bool   `json:"nvcc"` // it has the compiler: more than what programs need to run
+	GCC     string `json:"gcc"`  // newest major of gcc that its own headers let pass, "13"; empty when they do not tell
 }
 
 // Environment is one Python environment.

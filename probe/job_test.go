@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -192,4 +193,13 @@ func TestPlace(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzParseVirtual(f *testing.F) {
+	f.Add("processor\t: 0\nflags\t\t: fpu vme hypervisor lahf_lm\n")
+	f.Fuzz(func(t *testing.T, cpuinfo string) {
+		if parseVirtual(cpuinfo) == "yes" && !strings.Contains(cpuinfo, "hypervisor") {
+			t.Error("a guest without a hypervisor")
+		}
+	})
 }
