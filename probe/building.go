@@ -105,10 +105,10 @@ func describe(h *Host, file, from string) Compiler {
 	return c
 }
 
-// gccByLibraries is the one version under PREFIX/lib/gcc/TRIPLET, empty when there are several.
+// gccByLibraries is the one version under PREFIX/lib/gcc/TRIPLET (lib64 on SUSE), empty when there are several.
 func gccByLibraries(h *Host, prefix string) string {
 	version := ""
-	for _, name := range h.GlobIn(prefix, "lib/gcc/*/[0-9]*") {
+	for _, name := range h.GlobIn(prefix, "lib*/gcc/*/[0-9]*") {
 		if v := path.Base(name); version != "" && v != version {
 			return ""
 		} else if h.Exists(name+"/cc1") || h.Exists(name+"/libgcc.a") {

@@ -12,7 +12,7 @@ import (
 
 func TestCompiler(t *testing.T) {
 	root := t.TempDir()
-	for _, name := range []string{"usr/bin/gcc", "usr/lib/gcc/x86_64-redhat-linux/11/cc1", "opt/gnu/bin/x86_64-linux-gnu-g++-9", "opt/two/bin/gcc",
+	for _, name := range []string{"usr/bin/gcc", "usr/lib/gcc/x86_64-redhat-linux/11/libgcc.a", "usr/libexec/gcc/x86_64-redhat-linux/11/cc1", "usr/lib64/gcc/x86_64-suse-linux/notes", "opt/gnu/bin/x86_64-linux-gnu-g++-9", "opt/two/bin/gcc",
 		"opt/two/lib/gcc/a/12/cc1", "opt/two/lib/gcc/a/13/cc1", "opt/llvm/bin/clang-18", "opt/odd/cc"} {
 		write(t, filepath.Join(root, name), "")
 	}

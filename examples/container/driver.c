@@ -1,5 +1,5 @@
 /* The driver's libraries as far as cudacompat looks at them: NVML answers for one or more L4 on driver 550.54.15.
- * COUNT, MODE, NAME and MIG choose what it says; like the real one it opens /dev/nvidiactl first. */
+ * COUNT, MODE and MIG choose what it says; like the real one it opens /dev/nvidiactl first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,9 +11,6 @@
 #endif
 #ifndef MODE
 #define MODE 0
-#endif
-#ifndef NAME
-#define NAME "NVIDIA L4"
 #endif
 
 typedef void *device;
@@ -29,7 +26,7 @@ int nvmlSystemGetDriverVersion(char *out, unsigned n) { snprintf(out, n, "550.54
 int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 12040; return 0; }
 int nvmlDeviceGetCount_v2(unsigned *out) { *out = COUNT; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, device *out) { *out = (device)(long)(i + 1); return 0; }
-int nvmlDeviceGetName(device d, char *out, unsigned n) { snprintf(out, n, NAME); return 0; }
+int nvmlDeviceGetName(device d, char *out, unsigned n) { snprintf(out, n, "NVIDIA L4"); return 0; }
 int nvmlDeviceGetCudaComputeCapability(device d, int *major, int *minor) { *major = 8; *minor = 9; return 0; }
 int nvmlDeviceGetPciInfo_v3(device d, pci_info *out) {
 	memset(out, 0, sizeof *out);

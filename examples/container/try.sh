@@ -18,7 +18,6 @@ library sound
 library two -DCOUNT=2
 library mig -DMIG
 library prohibited -DMODE=2
-library rack -DNAME='"NVIDIA GB200"'
 
 lib=/usr/lib/$(uname -m)-linux-gnu
 site=$work/root/opt/venv/lib/python3.12/site-packages
@@ -103,8 +102,6 @@ variables+=(--setenv CUDA_VISIBLE_DEVICES "")
 expect hidden 0 'OK torch*'
 variables+=(--setenv CUDA_VISIBLE_DEVICES ""); arguments=(--require gpu)
 expect hidden-required 1 'FAIL required-missing*'
-nvml=rack; variables+=(--setenv NCCL_MNNVL_ENABLE 1)
-expect imex-channel 0 '*imex-channel*'
 mkdir -p "$work/sys/bus/pci/devices/0000:4f:00.0"
 echo 0x1d0f > "$work/sys/bus/pci/devices/0000:4f:00.0/vendor"; echo 0xefa2 > "$work/sys/bus/pci/devices/0000:4f:00.0/device"
 nodes+=" infiniband/uverbs0"; variables+=(--setenv WORLD_SIZE 16 --setenv LOCAL_WORLD_SIZE 1)
