@@ -194,8 +194,9 @@ func (m *machine) given() (count int, asked bool) {
 		return 0, slices.Contains(m.policy.Require, "gpu")
 	case !set || list == "" || list == "void":
 		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
-	case list == "all": // every CUDA image sets it; where no GPU is in sight nobody can have meant it
-		return 0, m.gpuInSight() || slices.Contains(m.policy.Require, "gpu")
+	case list == "all": // every CUDA image sets it, with compute; where no GPU is in sight nobody can have meant it
+		_, chosen := m.lacksCapability("compute")
+		return 0, chosen || m.gpuInSight() || slices.Contains(m.policy.Require, "gpu")
 	case strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
 		return 0, true
 	}
