@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write the expected verdicts anew; read the difference before you commit it")
 
 // TestCases judges every machine under testdata and compares what is said, word for word. A case is a txtar with
-// facts.json, perhaps target.json, require and today, and want.
+// facts.json, perhaps target.json, require, health and today, and want.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -96,7 +96,7 @@ func judge(t *testing.T, archive *txtar.Archive) Verdict {
 			t.Fatal(err)
 		}
 	}
-	return Check(Embedded(), facts, targets, Policy{Require: strings.Fields(string(getFile(archive, "require"))),
+	return Check(Embedded(), facts, targets, Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
 		Today: strings.TrimSpace(string(getFile(archive, "today")))})
 }
 

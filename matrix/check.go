@@ -44,7 +44,7 @@ func (j *judgement) rules() {
 		}
 		for _, b := range j.builds {
 			if !j.silenced(rule, b.subject) {
-				j.record(rule, rule.Build(j.machine, b), b.counts)
+				j.record(rule, j.asShown(rule, b), b.counts)
 			}
 		}
 	}
@@ -52,9 +52,12 @@ func (j *judgement) rules() {
 
 // judged is the machine in a few words.
 func (m *machine) judged() Judged {
-	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from, GPUs: []string{}}
-	for _, g := range m.gpus {
+	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from, GPUs: []string{}, Hidden: []string{}}
+	for _, g := range m.present {
 		list.GPUs = append(list.GPUs, g.label)
+		if m.hides(g) {
+			list.Hidden = append(list.Hidden, g.bus)
+		}
 	}
 	return list
 }
@@ -145,6 +148,9 @@ func (j *judgement) answer(b *build) BuildAnswer {
 		if rule.Build != nil && j.failed[rule.ID+" "+b.subject] {
 			a.Answer, a.Because = Broken, append(a.Because, rule.ID)
 		}
+	}
+	if j.failed["visible-devices"] && j.shown.hidden && b.accelerator != "cpu" {
+		a.Answer, a.Because = Broken, append(a.Because, "visible-devices")
 	}
 	if b.optional() && j.said("gpu-arch-missing", b) {
 		a.Answer, a.Because = Broken, append(a.Because, "gpu-arch-missing")

@@ -87,7 +87,12 @@ func (m *machine) forwardState() forwardState {
 		f.why = fmt.Sprintf("it is older than driver %s", f.base.version)
 		return forwardStale
 	}
-	if f.wrong = m.notDataCentre(); len(f.wrong) > 0 {
+	f.wrong = m.notDataCentre()
+	if len(f.wrong) > 0 && m.shown.unsure != "" && (m.shown.hidden || len(f.wrong) < len(m.gpus)) {
+		f.why = m.shown.unsure
+		return forwardUndecidedGPU
+	}
+	if len(f.wrong) > 0 {
 		f.why = f.wrong[0].label + " is none of the GPUs that forward compatibility is for"
 		return forwardWrongGPU
 	}

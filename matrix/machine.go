@@ -19,7 +19,9 @@ type machine struct {
 	platform string // "linux_x86_64", "linux_aarch64", "win_amd64"
 	instance *Instance
 	driver   driver
-	gpus     []gpu // those that a program would see
+	present  []gpu // those that are there
+	shown    shown
+	gpus     []gpu // those that a program would see, or may see where shown is unsure
 	builds   []*build
 	forward  forward // the cuda-compat library that stands in for the driver's user space
 }
@@ -41,6 +43,9 @@ type gpu struct {
 	capability Capability
 	chip       *Chip // nil when the table does not know it
 	from       string
+	first      Version // first driver that knows it: its model's, else its chip's
+	bus        string  // its address; empty where none is known
+	number     string  // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
 // newMachine lays the target over the facts.
@@ -49,9 +54,13 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 	if name := cmpOr(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.instance(name)
 	}
-	m.gpus = m.gpusOf()
+	m.present = m.gpusOf()
+	m.gpus = m.present
 	m.platform = m.platformOf()
 	m.driver = m.driverOf()
+	if len(target.GPUs) == 0 && target.Instance == "" {
+		m.gpus = m.show()
+	}
 	m.layCompat()
 	counts := counting(f.Environments)
 	for i := range f.Environments {
@@ -159,7 +168,7 @@ func (m *machine) bootModule() *probe.Module {
 	return newest
 }
 
-// gpusOf lists the GPUs that a program would see: the target's, else those that were found.
+// gpusOf lists the GPUs that are judged for: the target's, else those that were found.
 func (m *machine) gpusOf() []gpu {
 	var gpus []gpu
 	switch {
@@ -179,7 +188,7 @@ func (m *machine) gpusOf() []gpu {
 	return gpus
 }
 
-// visible picks the GPUs that a program on this machine would see. NVML speaks for containers, which see a part of
+// visible picks the GPUs that programs on this machine can be shown. NVML speaks for containers, which see a part of
 // the host's PCI bus; on a host, a GPU that only PCI shows may be one that the driver dropped. GPUs bound to vfio-pci
 // are a virtual machine's.
 func visible(f *probe.Facts) []probe.GPU {
@@ -199,7 +208,9 @@ func visible(f *probe.Facts) []probe.GPU {
 // gpuNamed resolves a name or a compute capability.
 func (m *machine) gpuNamed(name, from string) gpu {
 	if c, err := ParseCapability(name); err == nil {
-		return gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
+		g := gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
+		g.first, _ = m.t.firstDriver("", g.chip)
+		return g
 	}
 	chip := m.t.chipNamed(name)
 	g := gpu{label: name, name: name, chip: chip, from: from}
@@ -207,6 +218,7 @@ func (m *machine) gpuNamed(name, from string) gpu {
 		g.capability = chip.Capability
 		g.label = fmt.Sprintf("%s (%s)", name, chip.Capability)
 	}
+	g.first, _ = m.t.firstDriver(name, g.chip)
 	return g
 }
 
@@ -217,7 +229,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	if chip == nil && g.Name != "" {
 		chip = m.t.chipNamed(g.Name)
 	}
-	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from}
+	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, bus: g.Bus, number: m.numberOf(g)}
 	if c, err := ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {
@@ -232,6 +244,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 			seen.name = seen.label
 		}
 	}
+	seen.first, _ = m.t.firstDriver(seen.name, seen.chip)
 	if seen.capability.Known() {
 		seen.label += fmt.Sprintf(" (%s)", seen.capability)
 	}

@@ -51,11 +51,11 @@ func (m *machine) driverBranch(reaches func(*Branch) bool) *Branch {
 
 // branchFits says that a branch drives every GPU here.
 func (m *machine) branchFits(b *Branch) bool {
-	for _, g := range m.gpus {
+	for _, g := range m.present {
 		if g.chip == nil {
 			continue
 		}
-		if g.chip.LastBranch.Known() && b.Newest.Major() > g.chip.LastBranch.Major() || b.Newest.Less(g.chip.FirstBranch) {
+		if g.chip.LastBranch.Known() && b.Newest.Major() > g.chip.LastBranch.Major() || b.Newest.Less(g.first) {
 			return false
 		}
 		if g.chip.OpenModule == "unsupported" && b.Module == "open" || g.chip.OpenModule == "required" && b.Module == "proprietary" {
@@ -105,7 +105,7 @@ func (m *machine) driverCommands(b Branch) map[string]string {
 // openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary
 // where a GPU cannot use it; both fit in between, and then open is NVIDIA's default since branch 560.
 func (m *machine) openModule(b Branch) bool {
-	for _, g := range m.gpus {
+	for _, g := range m.present {
 		if g.chip != nil && g.chip.OpenModule == "required" {
 			return true
 		}

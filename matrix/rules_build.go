@@ -88,7 +88,7 @@ func minorCompat(m *machine, b *build) []*result {
 // cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework
 // of the environment can, the CPU build is taken for a choice.
 func cpuOnlyBuild(m *machine, b *build) []*result {
-	if len(m.gpus) == 0 {
+	if len(m.gpus) == 0 || m.shown.hidden {
 		return nil
 	}
 	if b.accelerator != "cpu" {
@@ -156,7 +156,7 @@ func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, m.evidenceCode(b, proof)), Source: b.source()}
 	if len(without) < len(m.gpus) {
 		f.Severity = Warning
-		f.Do = []string{"hide the GPUs without code from the program: CUDA_VISIBLE_DEVICES with the indices of the others (nvidia-smi -L lists them)"}
+		f.Do = []string{"hide the GPUs without code from the program: " + m.showing(func(g gpu) bool { return !slices.Contains(without, g) })}
 		return f
 	}
 	if b.optional() {

@@ -100,7 +100,7 @@ func (m *machine) ptxFinding(b *build, hit []gpu, isa Version) Finding {
 			{Fact: "PTX version", Value: isa.String(), From: cmpOr(b.Path, b.From)}}, b.evidence()...)}
 	if len(hit) < len(m.gpus) {
 		f.Severity = Note
-		f.Do = []string{hideGPUs}
+		f.Do = []string{m.hideGPUs(hit)}
 		return f
 	}
 	f.Pins, f.Do = m.pins(b)
@@ -108,7 +108,10 @@ func (m *machine) ptxFinding(b *build, hit []gpu, isa Version) Finding {
 	return f
 }
 
-const hideGPUs = "hide the GPUs that it does not run on from the program: CUDA_VISIBLE_DEVICES with the indices of the others (nvidia-smi -L lists them)"
+// hideGPUs is how a program is kept off the GPUs that it does not run on.
+func (m *machine) hideGPUs(bad []gpu) string {
+	return "hide the GPUs that it does not run on from the program: " + m.showing(func(g gpu) bool { return !slices.Contains(bad, g) })
+}
 
 // cudaOfPTX is the first CUDA whose compiler knows a PTX version.
 func (t *Tables) cudaOfPTX(isa Version) Version {
@@ -155,7 +158,7 @@ func fatbinZstd(m *machine, b *build) []*result {
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from},
 			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmpOr(b.Path, b.From)}}, b.evidence()...)}
 	if len(hit) < len(m.gpus) {
-		f.Severity, f.Do = Warning, []string{hideGPUs}
+		f.Severity, f.Do = Warning, []string{m.hideGPUs(hit)}
 		return found(f)
 	}
 	m.addSpeaking(&f, zstdCUDA)

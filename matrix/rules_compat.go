@@ -22,7 +22,7 @@ func forwardUnsupported(m *machine) []*result {
 		"the driver's own libcuda, or data-centre GPUs alone")
 	finding.Evidence = append(finding.Evidence, Evidence{Fact: "GPU", Value: f.wrong[0].label, From: f.wrong[0].from})
 	if len(f.wrong) < len(m.gpus) {
-		finding.Do = append(finding.Do, "or hide these GPUs from the program: CUDA_VISIBLE_DEVICES with the indices of the others (nvidia-smi -L lists them)")
+		finding.Do = append(finding.Do, "or hide these GPUs from the program: "+m.showing(func(g gpu) bool { return !slices.Contains(f.wrong, g) }))
 	}
 	return found(finding)
 }

@@ -79,23 +79,17 @@ func (m *machine) withoutCompiler() Finding {
 	return f
 }
 
-// compilerMatters is an error when a build here has only PTX for a GPU, a note when all have machine code.
+// compilerMatters is an error when a build here has only PTX for a GPU. Where all have machine code they run, and what
+// is made at run time (NVRTC's PTX, numba) may not.
 func (m *machine) compilerMatters() Severity {
-	severity := Note
 	for _, b := range m.builds {
 		for _, g := range m.gpus {
-			if !b.counts || b.accelerator != "cuda" {
-				continue
-			}
-			switch covered, _ := m.code(b, g); covered {
-			case byPTX:
+			if covered, _ := m.code(b, g); b.counts && b.accelerator == "cuda" && covered == byPTX {
 				return Error
-			case unsure:
-				severity = Warning
 			}
 		}
 	}
-	return severity
+	return Warning
 }
 
 // withoutNVML: CUDA works without NVML, NCCL does not.

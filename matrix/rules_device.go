@@ -183,21 +183,32 @@ func (m *machine) missingOnHost() []string {
 	return missing
 }
 
-// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said.
+// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said. One
+// that hides every GPU from its programs was to have none.
 // NVIDIA_VISIBLE_DEVICES is "void" where a CDI specification gave the GPU: its nodes and libraries tell then.
 func (m *machine) given() (count int, asked bool) {
 	list, set := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
+	hidden, hides := m.f.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
-	case set && list == "none":
+	case set && list == "none", hides && slices.Contains(hiding, strings.TrimSpace(hidden)):
 		return 0, slices.Contains(m.policy.Require, "gpu")
 	case !set || list == "" || list == "void":
 		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
-	case list == "all" || strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
+	case list == "all": // every CUDA image sets it, with compute; where no GPU is in sight nobody can have meant it
+		_, chosen := m.lacksCapability("compute")
+		return 0, chosen || m.gpuInSight() || slices.Contains(m.policy.Require, "gpu")
+	case strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
 		return 0, true
 	}
 	names := strings.Split(list, ",")
 	slices.Sort(names)
 	return len(slices.Compact(names)), true
+}
+
+// gpuInSight says that the container's host has an NVIDIA GPU or its driver: a container sees those of its host on PCI
+// and in /proc.
+func (m *machine) gpuInSight() bool {
+	return m.onPCI() || m.f.Driver.Version != "" || len(m.f.Devices.Nodes) > 0 || m.injected()
 }
 
 // injected says that a runtime brought the driver's libraries in: they are mounts, or of the very driver that runs.

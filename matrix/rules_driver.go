@@ -177,11 +177,12 @@ func driverDropsGPU(m *machine) []*result {
 // driverTooOldForGPU: the branch was made before the chip.
 func driverTooOldForGPU(m *machine) []*result {
 	tooNew := func(g gpu) bool {
-		return g.chip != nil && g.chip.FirstBranch.Known() && m.driver.version.Less(g.chip.FirstBranch)
+		return g.first.Known() && m.driver.version.Less(g.first)
 	}
 	return m.driverAgainstGPUs(tooNew, func(g gpu) Finding {
-		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is of branch %s", m.driver.version, g.label, g.chip.FirstBranch),
-			Need: "driver >= " + g.chip.FirstBranch.String(), Pins: m.driverPins(Version{}), Source: g.chip.Source}
+		_, source := m.t.firstDriver(g.name, g.chip)
+		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", m.driver.version, g.label, g.first),
+			Need: "driver >= " + g.first.String(), Pins: m.driverPins(Version{}), Source: source}
 	})
 }
 
@@ -203,7 +204,7 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
 		f.Severity = Warning
 		f.Message += "; it serves " + m.gpus[served].label
-		f.Do = append(f.Do, "leave the unsupported GPU out with CUDA_VISIBLE_DEVICES, or move it to another machine")
+		f.Do = append(f.Do, "leave the unsupported GPU out: "+m.showing(func(g gpu) bool { return !bad(g) })+", or move it to another machine")
 	}
 	if f.Severity == Error && len(f.Pins)+len(f.Do) == 0 {
 		f.Do = append(f.Do, "no driver branch serves all of these GPUs: move the build or the GPU to another machine")
@@ -222,16 +223,30 @@ func requiredMissing(m *machine) []*result {
 		case couldNot != "":
 			results = append(results, unknown(want, couldNot)...)
 		default:
-			results = append(results, found(Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required",
-				Need: want, Do: []string{requiredSteps[want]}})...)
+			results = append(results, found(m.lacking(want))...)
 		}
 	}
 	return results
 }
 
+// lacking says what is required and not there; a GPU that only this process does not see is there.
+func (m *machine) lacking(want string) Finding {
+	f := Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required", Need: want, Do: []string{requiredSteps[want]}}
+	if want == "efa" {
+		f.Message, f.Need = "no EFA adapter was found, and it is required", "an EFA adapter"
+	}
+	if want == "gpu" && m.shown.hidden {
+		f.Message = fmt.Sprintf("a gpu is required, and CUDA_VISIBLE_DEVICES=%q hides every one", m.shown.list)
+		f.Evidence = []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.shown.list), From: "environment"}}
+		f.Do = []string{"unset CUDA_VISIBLE_DEVICES, or name GPUs that are there (nvidia-smi -L lists them)"}
+	}
+	return f
+}
+
 var requiredSteps = map[string]string{
 	"driver": "install the NVIDIA driver and reboot, or start the container with its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
 	"gpu":    "start this on a GPU instance, or give the container its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
+	"efa":    "launch the instance with an EFA network interface and install EFA's driver, or give the container its devices (/dev/infiniband; in Kubernetes the limit vpc.amazonaws.com/efa)",
 	"build":  "install a CUDA build of PyTorch, TensorFlow or JAX, or name its environment with --env",
 }
 
@@ -245,7 +260,9 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 	case "driver":
 		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmpOr(m.probeFailure("proc-driver"), slow)
 	case "gpu":
-		return len(m.gpus) > 0, slow
+		return len(m.gpus) > 0 && !m.shown.hidden, slow
+	case "efa":
+		return m.hasEFA()
 	case "build":
 		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" }), m.probeFailure("python")
 	}
@@ -253,6 +270,6 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 }
 
 // Requirements are the things that can be required, in the order in which they are listed for people.
-func Requirements() []string { return []string{"driver", "gpu", "build"} }
+func Requirements() []string { return []string{"driver", "gpu", "build", "efa"} }
 
 func joinAnd(list []string) string { return strings.Join(list, " and ") }

@@ -34,7 +34,7 @@ func (m *machine) fabricElsewhere() bool {
 	if m.instance != nil && (m.instance.FabricManager == "no" || m.instance.IMEX == "yes") {
 		return true
 	}
-	return slices.ContainsFunc(m.gpus, func(g gpu) bool { return strings.Contains(g.label, "GB200") || strings.Contains(g.label, "GB300") })
+	return slices.ContainsFunc(m.present, func(g gpu) bool { return strings.Contains(g.label, "GB200") || strings.Contains(g.label, "GB300") })
 }
 
 // fabricLive judges a running machine.

@@ -51,13 +51,13 @@ func (m *machine) onBus() []probe.GPU {
 
 // driven says that the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
 func (m *machine) driven(g probe.GPU) bool {
-	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.serves(m.gpuFound(g).chip)
+	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.serves(m.gpuFound(g))
 }
 
-// serves says that the driver's branch is one of those that drive a chip; of a chip that nobody knows it says so too.
-func (m *machine) serves(chip *Chip) bool {
-	dropped := chip != nil && chip.LastBranch.Known() && m.driver.version.Major() > chip.LastBranch.Major()
-	young := chip != nil && chip.FirstBranch.Known() && m.driver.version.Less(chip.FirstBranch)
+// serves says that the driver is one of those that drive a GPU; of one that nobody knows it says so too.
+func (m *machine) serves(g gpu) bool {
+	dropped := g.chip != nil && g.chip.LastBranch.Known() && m.driver.version.Major() > g.chip.LastBranch.Major()
+	young := g.first.Known() && m.driver.version.Less(g.first)
 	return !dropped && !young
 }
 

@@ -164,22 +164,22 @@ func openUnsupported(m *machine) []*result {
 // flavourAgainstGPUs: the module is of one flavour and the GPU's row asks for the other.
 func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 	have, from := m.flavour()
-	if !m.host() || have == "" || len(m.gpus) == 0 {
+	if !m.host() || have == "" || len(m.present) == 0 {
 		return nil
 	}
 	bad := func(g gpu) bool { // one that NVML shows is driven
-		return have == flavour && g.chip != nil && m.serves(g.chip) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
+		return have == flavour && g.chip != nil && m.serves(g) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
 	}
-	first := slices.IndexFunc(m.gpus, bad)
+	first := slices.IndexFunc(m.present, bad)
 	if first < 0 {
 		return holds("driver")
 	}
-	g := m.gpus[first]
+	g := m.present[first]
 	f := Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s needs the %s kernel module, this is the %s one", g.label, need, have),
 		Need:     "the " + need + " kernel module",
 		Evidence: []Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.label, From: g.from}},
 		Pins:     m.driverPins(Version{}), Source: g.chip.Source}
-	if slices.ContainsFunc(m.gpus, func(g gpu) bool { return !bad(g) }) {
+	if slices.ContainsFunc(m.present, func(g gpu) bool { return !bad(g) }) {
 		f.Severity = Warning
 	}
 	if len(f.Pins) == 0 {

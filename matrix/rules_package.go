@@ -264,7 +264,7 @@ func companionPin(name, want string, b *build) []Pin {
 
 // tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere.
 func tensorflowLibs(m *machine, b *build) []*result {
-	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || !b.Looked {
+	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || m.shown.hidden || !b.Looked {
 		return nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") })

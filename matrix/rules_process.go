@@ -8,10 +8,7 @@ import (
 	"cudacompat/probe"
 )
 
-var visibleSource = []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables"}
-
-// hiding are the values of CUDA_VISIBLE_DEVICES that hide every GPU; Slurm writes the last.
-var hiding = []string{"", "-1", "none", "void", "NoDevFiles"}
+var visibleSource = []string{"https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"}
 
 // seen are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
 func (m *machine) seen() []probe.GPU {
@@ -38,68 +35,28 @@ func visibleDevices(m *machine) []*result {
 	}
 	f := Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that are there",
 		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"}, {Fact: "GPUs", Value: fmt.Sprint(len(m.seen())), From: "NVML"}}}
-	if slices.Contains(hiding, strings.TrimSpace(list)) {
-		if m.bound() || !m.judgesCUDA() {
-			return nil
-		}
-		f.Severity, f.Message = Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
-		f.Do = []string{"unset CUDA_VISIBLE_DEVICES where the GPUs are wanted"}
+	switch {
+	case m.shown.absent != "":
+		f.Severity = Error
+		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which is not there: CUDA hides it and every GPU after it in the list", list, m.shown.absent)
+		f.Do = []string{fmt.Sprintf("name GPUs from 0 to %d, or unset CUDA_VISIBLE_DEVICES", len(m.seen())-1)}
 		return found(f)
-	}
-	absent, missing := m.absentDevice(list)
-	switch {
-	case missing != "":
-		return unknown(f.Subject, missing)
-	case absent == "":
+	case m.shown.missing != "":
+		return unknown(f.Subject, m.shown.missing)
+	case !m.shown.hidden:
 		return holds(f.Subject)
+	case m.bound() || !m.judgesCUDA():
+		return nil
 	}
-	f.Severity = Error
-	f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which is not there: CUDA hides it and every GPU after it in the list", list, absent)
-	f.Do = []string{fmt.Sprintf("name GPUs from 0 to %d, or unset CUDA_VISIBLE_DEVICES", len(m.seen())-1)}
+	f.Severity, f.Message = Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
+	f.Do = []string{"unset CUDA_VISIBLE_DEVICES where the GPUs are wanted"}
 	return found(f)
-}
-
-// absentDevice is the first device of the list that is not there, or the fact that is missing to tell.
-func (m *machine) absentDevice(list string) (absent, missing string) {
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		switch {
-		case strings.HasPrefix(name, "MIG-") || m.cut():
-			return "", "which MIG devices there are"
-		case strings.HasPrefix(name, "GPU-"):
-			i := slices.IndexFunc(m.f.Devices.Named, func(d probe.NamedDevice) bool { return d.Device == name })
-			if i < 0 {
-				return "", "the UUIDs of the GPUs"
-			}
-			if !m.f.Devices.Named[i].Found {
-				return name, ""
-			}
-		case name == "" || strings.Trim(name, "0123456789") != "":
-			return "", fmt.Sprintf("what %q means", name)
-		case len(name) > 4 || atoi(name) >= len(m.seen()):
-			return name, ""
-		}
-	}
-	return "", ""
-}
-
-// usable is how many GPUs a program here sees, after CUDA_VISIBLE_DEVICES.
-func (m *machine) usable() int {
-	n := len(m.seen())
-	list, set := m.f.Variables["CUDA_VISIBLE_DEVICES"]
-	switch {
-	case !set:
-		return n
-	case slices.Contains(hiding, strings.TrimSpace(list)):
-		return 0
-	}
-	return min(n, strings.Count(list, ",")+1)
 }
 
 // worldSize: more ranks on this node than GPUs.
 func worldSize(m *machine) []*result {
 	ranks := atoi(m.f.Variables["LOCAL_WORLD_SIZE"])
-	usable := m.usable()
+	usable := m.shown.count
 	if !m.here() || ranks < 1 || usable == 0 || m.f.Driver.NVML.Status != "ok" || m.cut() || !m.judgesCUDA() {
 		return nil
 	}
@@ -122,7 +79,7 @@ const shmEnough = 1 << 30
 func shmTooSmall(m *machine) []*result {
 	usable := len(m.gpus)
 	if m.f.Driver.NVML.Status == "ok" {
-		usable = m.usable()
+		usable = m.shown.count
 	}
 	if !m.here() || m.f.Devices.Shared == 0 || usable == 0 || m.f.System.WSL {
 		return nil

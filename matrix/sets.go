@@ -211,7 +211,7 @@ func (m *machine) driverServes(r row) bool {
 // drives says that a driver knows every GPU here, and still does.
 func (m *machine) drives(driver Version) bool {
 	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
-		return g.chip != nil && driver.Known() && (driver.Less(g.chip.FirstBranch) || g.chip.LastBranch.Known() && driver.Major() > g.chip.LastBranch.Major())
+		return g.chip != nil && driver.Known() && (driver.Less(g.first) || g.chip.LastBranch.Known() && driver.Major() > g.chip.LastBranch.Major())
 	})
 }
 

@@ -24,6 +24,7 @@ type Tables struct {
 	chipsByName func() map[string]*Chip
 	chipsByID   func() map[string]*Chip
 	nccls       func() ([]NCCL, error)
+	compilers   func() ([]HostCompiler, error)
 	cudnns      func() ([]CuDNN, error)
 	extensions  func() ([]Extension, error)
 	defaults    func() ([]Default, error)
@@ -184,6 +185,7 @@ func open(fsys fs.FS) *Tables {
 		tensorflow: once[TensorFlow](fsys, "tensorflow"),
 		jax:        once[JAX](fsys, "jax"),
 		nccls:      once[NCCL](fsys, "nccl"),
+		compilers:  once[HostCompiler](fsys, "host_compiler"),
 		cudnns:     once[CuDNN](fsys, "cudnn"),
 		instances:  once[Instance](fsys, "ec2"),
 		extensions: once[Extension](fsys, "extension"),

@@ -103,7 +103,8 @@ type Judged struct {
 	Driver string   `json:"driver"` // version, empty when not known
 	CUDA   string   `json:"cuda"`   // what the driver speaks, seen or by its branch's row
 	From   string   `json:"from"`   // where the driver was read
-	GPUs   []string `json:"gpus"`   // those that a program would see, "Tesla T4 (7.5)"
+	GPUs   []string `json:"gpus"`   // those that a program can be shown, "Tesla T4 (7.5)"
+	Hidden []string `json:"hidden"` // the addresses of those that CUDA_VISIBLE_DEVICES hides
 }
 
 // Verdict is everything that Check has to say.
@@ -128,7 +129,8 @@ type Target struct {
 
 // Policy is what the caller asks beyond the facts.
 type Policy struct {
-	Require []string // "driver", "gpu", "build": absent is an error
+	Require []string // "driver", "gpu", "build", "efa": absent is an error
 	Waivers []Waiver
+	Health  bool   // a health check of what runs here: its surroundings are left out
 	Today   string // ISO date for which ends of life and of waivers are judged; empty: the tables' own
 }

@@ -15,9 +15,11 @@ type Devices struct {
 	Nodes    []Node        `json:"nodes"`    // /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm, /dev/dxg, …
 	Modprobe string        `json:"modprobe"` // nvidia-modprobe: "setuid", "not setuid", "absent"; empty when not looked for
 	Shared   int64         `json:"shm"`      // bytes that /dev/shm can hold; 0 when it is not there
-	Memlock  int64         `json:"memlock"`  // bytes that this process may lock; -1: no limit; 0 when not known
+	Memlock  int64         `json:"memlock"`  // bytes that this process may lock; -1: no limit that holds for it; 0 when not known
 	MPS      string        `json:"mps"`      // "running" or "dead": whether the process that the MPS control file names is there
 	Named    []NamedDevice `json:"named"`    // the UUIDs of CUDA_VISIBLE_DEVICES, as far as NVML can tell
+	Peers    string        `json:"peers"`    // how GPUs reach each other's memory by NVML: "pcie", "nvlink", "none"; empty when not told
+	Counted  int           `json:"counted"`  // GPUs that NVML counts, those that it could not ask too; 0 when it was not asked
 }
 
 // Node is one device node. It is never opened: opening /dev/nvidia0 powers the GPU up.
@@ -27,10 +29,12 @@ type Node struct {
 	Access string `json:"access"` // "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
 }
 
-// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it.
+// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it. A MIG device that NVML
+// does not show is left out: NVML can refuse it to a process that CUDA lets in.
 type NamedDevice struct {
 	Device string `json:"device"`
 	Found  bool   `json:"found"`
+	Bus    string `json:"bus"` // PCI address of the GPU, or of the one that the MIG device is a part of
 }
 
 func (f *Facts) completePlace() {
@@ -70,6 +74,9 @@ func readDevices(h *Host, _ Options) (found, error) {
 	limits, err := h.ReadFile("/proc/self/limits")
 	failed.add(err)
 	d.Memlock = parseMemlock(string(limits))
+	if mayLock(h) {
+		d.Memlock = -1
+	}
 	d.MPS = mpsDaemon(h)
 	return func(f *Facts) { f.Devices = d }, failed.err()
 }
@@ -168,6 +175,28 @@ func parseMemlock(limits string) int64 {
 		}
 	}
 	return 0
+}
+
+// capIPCLock is the bit of CAP_IPC_LOCK (linux/capability.h), with which the limit does not hold.
+const capIPCLock = 1 << 14
+
+// mayLock says that this process has CAP_IPC_LOCK where the kernel asks for it: in the first user namespace, whose map
+// is the whole range of numbers.
+//
+//	CapEff:	000001ffffffffff          0          0 4294967295
+func mayLock(h *Host) bool {
+	status, _ := h.ReadFile("/proc/self/status")
+	users, _ := h.ReadFile("/proc/self/uid_map")
+	if !slices.Equal(strings.Fields(string(users)), []string{"0", "0", "4294967295"}) {
+		return false
+	}
+	for line := range strings.Lines(string(status)) {
+		if bits, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			mask, err := strconv.ParseUint(strings.TrimSpace(bits), 16, 64)
+			return err == nil && mask&capIPCLock != 0
+		}
+	}
+	return false
 }
 
 // mpsDaemon says whether the process that MPS's control file names still runs. In a container the number is of

@@ -57,8 +57,8 @@ func TestModprobe(t *testing.T) {
 }
 
 func TestMatchNamed(t *testing.T) {
-	got := matchNamed("GPU-8932f937,0, GPU-nothing,MIG-4b0e", []string{"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"})
-	want := []NamedDevice{{"GPU-8932f937", true}, {"GPU-nothing", false}}
+	got := matchNamed("GPU-8932f937,0, GPU-nothing,MIG-4b0e,GPU-8", []identified{{"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "0000:1e:00.0"}, {"GPU-8a", "0000:1f:00.0"}})
+	want := []NamedDevice{{"GPU-8932f937", true, "0000:1e:00.0"}, {"GPU-nothing", false, ""}, {"GPU-8", true, ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

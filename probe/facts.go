@@ -27,6 +27,7 @@ type Facts struct {
 	Devices      Devices           `json:"devices"`
 	Container    Container         `json:"container"`
 	Runtimes     Runtimes          `json:"runtimes"`
+	Building     Building          `json:"building"`
 }
 
 // System is the operating system and what kind of place it is.
@@ -98,6 +99,7 @@ type GPU struct {
 	Brand      string   `json:"brand"`              // as NVIDIA_REQUIRE_* says it, "tesla", "geforcertx"; empty when NVML was not asked
 	Mode       string   `json:"compute_mode"`       // "default", "exclusive", "prohibited"; empty when NVML was not asked
 	MIG        string   `json:"mig"`                // "on" or "off"; empty when the GPU has no MIG or does not say
+	Memory     *Memory  `json:"memory,omitempty"`   // nil when NVML was not asked
 	Instances  int      `json:"mig_devices"`        // MIG devices that this process may see; -1 when that could not be read
 }
 
@@ -107,6 +109,8 @@ type Toolkit struct {
 	Path    string `json:"path"`
 	From    string `json:"from"`
 	OnPath  bool   `json:"on_path,omitempty"` // `nvcc` starts this one's
+	NVCC    bool   `json:"nvcc"`              // it has the compiler: more than what programs need to run
+	GCC     string `json:"gcc"`               // newest major of gcc that its own headers let pass, "13"; empty when they do not tell
 }
 
 // Environment is one Python environment.
@@ -132,28 +136,29 @@ type Package struct {
 
 // Build is one installed framework.
 type Build struct {
-	Name        string            `json:"name"`        // "torch", "tensorflow", "jax", or an extension's distribution
-	Extension   bool              `json:"extension"`   // a distribution with CUDA code beside a framework
-	Version     string            `json:"version"`     // with its local version, "2.9.0+cu130"
-	Accelerator string            `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
-	CUDA        string            `json:"cuda"`        // what it was built with, "13.0"
-	CuDNN       string            `json:"cudnn"`       // what it was built with or pins, "9.13.0.50"
-	NCCL        string            `json:"nccl"`        // likewise, "2.27.7"
-	SASS        []string          `json:"sass"`        // "sm_90a"; read from the build itself, else empty
-	PTX         []string          `json:"ptx"`         // "compute_90"; likewise
-	PTXISA      map[string]string `json:"ptx_isa"`     // newest PTX version of each target in PTX, "8.5"; read from fat-binary headers alone
-	Zstd        []string          `json:"zstd"`        // targets, rare ones too, with code that is compressed with zstd; likewise
-	Python      string            `json:"python"`      // CPython ABI of its extension module, "3.12" or "3.13t"
-	Glibc       string            `json:"glibc"`       // least glibc by its wheel tag, "2.28"
-	Origin      string            `json:"origin"`      // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
-	Requires    map[string]string `json:"requires"`    // exact pins among its requirements, name to version
-	Taken       []Taken           `json:"taken"`       // CUDA libraries that the loader maps for it
-	Missing     []string          `json:"missing"`     // symbols and libraries that it needs and that are nowhere
-	Looked      bool              `json:"looked"`      // whether Missing was looked for
-	Unresolved  []Unresolved      `json:"unresolved"`  // symbols that CUDA libraries which are not its own lack
-	Compared    bool              `json:"compared"`    // some CUDA library is not its own, so Unresolved was looked for
-	Path        string            `json:"path"`        // "/opt/venv/lib/python3.12/site-packages/torch"
-	From        string            `json:"from"`        // the file that told Version and CUDA
+	Name        string            `json:"name"`                // "torch", "tensorflow", "jax", or an extension's distribution
+	Extension   bool              `json:"extension"`           // a distribution with CUDA code beside a framework
+	Version     string            `json:"version"`             // with its local version, "2.9.0+cu130"
+	Accelerator string            `json:"accelerator"`         // "cuda", "cpu", "rocm", "xpu"; empty when not known
+	CUDA        string            `json:"cuda"`                // what it was built with, "13.0"
+	CuDNN       string            `json:"cudnn"`               // what it was built with or pins, "9.13.0.50"
+	NCCL        string            `json:"nccl"`                // likewise, "2.27.7"
+	SASS        []string          `json:"sass"`                // "sm_90a"; read from the build itself, else empty
+	PTX         []string          `json:"ptx"`                 // "compute_90"; likewise
+	PTXISA      map[string]string `json:"ptx_isa"`             // newest PTX version of each target in PTX, "8.5"; read from fat-binary headers alone
+	Zstd        []string          `json:"zstd"`                // targets, rare ones too, with code that is compressed with zstd; likewise
+	Python      string            `json:"python"`              // CPython ABI of its extension module, "3.12" or "3.13t"
+	Glibc       string            `json:"glibc"`               // least glibc by its wheel tag, "2.28"
+	Origin      string            `json:"origin"`              // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
+	Requires    map[string]string `json:"requires"`            // exact pins among its requirements, name to version
+	Taken       []Taken           `json:"taken"`               // CUDA libraries that the loader maps for it
+	Missing     []string          `json:"missing"`             // symbols and libraries that it needs and that are nowhere
+	Looked      bool              `json:"looked"`              // whether Missing was looked for
+	Unresolved  []Unresolved      `json:"unresolved"`          // symbols that CUDA libraries which are not its own lack
+	Compared    bool              `json:"compared"`            // some CUDA library is not its own, so Unresolved was looked for
+	Stdcxx      *Stdcxx           `json:"libstdcxx,omitempty"` // nil when it was not looked at
+	Path        string            `json:"path"`                // "/opt/venv/lib/python3.12/site-packages/torch"
+	From        string            `json:"from"`                // the file that told Version and CUDA
 	// Index is where a build that a file names would come from: "default" for the installer's own package index, else
 	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
 	Index     string `json:"index"`
@@ -235,6 +240,9 @@ func (e *Environment) complete() {
 		fill(&b.Taken)
 		fill(&b.Missing)
 		fill(&b.Unresolved)
+		if b.Stdcxx != nil {
+			fill(&b.Stdcxx.Missing)
+		}
 		if b.Requires == nil {
 			b.Requires = map[string]string{}
 		}

@@ -12,7 +12,7 @@ import (
 // 120 (GSP RPC timeout, GSP error), 154 (recovery action needed), and an adapter that failed to initialise.
 var driverTrouble = regexp.MustCompile(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitAdapter failed`)
 
-// xidLine is any Xid; driverLoaded is what the module says when it is loaded, after which older Xids are history:
+// xidLine is any Xid; driverLoaded is what the module says when it is loaded, after which older trouble is history:
 //
 //	NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3-AM02-12-3)
 var (
@@ -62,7 +62,7 @@ func (k *kernelLines) add(text string) {
 	}
 	switch {
 	case driverLoaded.MatchString(text):
-		k.xids = nil
+		k.trouble, k.xids = nil, nil
 	case xidLine.MatchString(text) && len(k.xids) < maxKernelLines:
 		k.xids = append(k.xids, text)
 	}

@@ -60,7 +60,7 @@ func (h *Host) resolver() *ldso.Resolver {
 // torchLoads maps torch as Python does: the global dependencies first, for all, then the CUDA half; and notes which
 // CUDA libraries that takes, which are nowhere, and which functions of NCCL are.
 func (b *Build) torchLoads(h *Host, s *site) error {
-	p, err := h.resolver().Host()
+	p, err := h.python(s)
 	if err != nil {
 		return err
 	}
@@ -80,6 +80,9 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 		return err
 	}
 	b.take(h, p, s)
+	if err := b.standardLibrary(p); err != nil {
+		return err
+	}
 	if b.unpinned(s, "nccl") {
 		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
 		for _, sym := range missing {
@@ -196,7 +199,7 @@ func (b *Build) tensorflowLoads(h *Host, s *site) error {
 	if major, _, _ := strings.Cut(b.CuDNN, "."); major != "" {
 		sonames = append(slices.Clone(sonames), "libcudnn.so."+major)
 	}
-	p, err := h.resolver().Host()
+	p, err := h.python(s)
 	if err != nil {
 		return err
 	}
@@ -210,6 +213,9 @@ func (b *Build) tensorflowLoads(h *Host, s *site) error {
 	}
 	if caller == nil {
 		return nil
+	}
+	if err := b.standardLibrary(p); err != nil {
+		return err
 	}
 	p.Missing = nil
 	for _, name := range sonames {

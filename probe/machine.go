@@ -17,6 +17,9 @@ type Machine struct {
 	Persistenced bool            `json:"persistenced"` // nvidia-persistenced runs
 	GRID         string          `json:"grid"`         // the vGPU guest driver's licence daemon, "/usr/bin/nvidia-gridd"
 	Updates      Updates         `json:"updates"`      // what upgrades packages unattended
+	Nodes        int             `json:"nodes"`        // nodes that this process's job spans; 0 when nobody says
+	EFA          EFA             `json:"efa"`          // AWS's fabric for jobs of several nodes
+	Bus          Bus             `json:"bus"`          // what stands between GPUs on PCI
 	Xids         []string        `json:"xids"`         // Xid lines of the kernel log since the driver was loaded last
 }
 
@@ -75,6 +78,7 @@ func (f *Facts) completeMachine() {
 }
 
 func (m *Machine) complete() {
+	fill(&m.EFA.Names)
 	fill(&m.Kernels)
 	fill(&m.Installers)
 	fill(&m.Firmware)

@@ -22,6 +22,10 @@ type answer struct {
 	CUDA   string        `json:"cuda"`
 	GPUs   []GPU         `json:"gpus"`
 	Named  []NamedDevice `json:"named"`
+	// Counted is how many GPUs there are, those that could not be asked too.
+	Counted int      `json:"counted"`
+	Peers   string   `json:"peers"`
+	Holders []holder `json:"holders"` // processes; they go no further
 
 	took time.Duration // measured by the one who asks
 }
@@ -228,7 +232,7 @@ func (a *answer) apply(f *Facts) {
 	if a.CUDA != "" {
 		f.Driver.CUDA, f.Driver.CUDAFrom = a.CUDA, "NVML"
 	}
-	f.Devices.Named = a.Named
+	f.Devices.Named, f.Devices.Counted, f.Devices.Peers = a.Named, a.Counted, a.Peers
 	for _, gpu := range a.GPUs {
 		f.GPUs = mergeGPU(f.GPUs, gpu)
 	}
@@ -239,7 +243,7 @@ func mergeGPU(gpus []GPU, gpu GPU) []GPU {
 	for i := range gpus {
 		if gpu.Bus != "" && gpus[i].Bus == gpu.Bus {
 			gpus[i].Name, gpus[i].Capability, gpus[i].Health = gpu.Name, gpu.Capability, gpu.Health
-			gpus[i].Brand, gpus[i].Mode, gpus[i].MIG, gpus[i].Instances = gpu.Brand, gpu.Mode, gpu.MIG, gpu.Instances
+			gpus[i].Brand, gpus[i].Mode, gpus[i].MIG, gpus[i].Instances, gpus[i].Memory = gpu.Brand, gpu.Mode, gpu.MIG, gpu.Instances, gpu.Memory
 			gpus[i].From = append([]string{"NVML"}, gpus[i].From...)
 			return gpus
 		}

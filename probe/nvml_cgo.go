@@ -29,12 +29,18 @@ func askNVML() answer {
 		a.Driver = version
 	}
 	a.CUDA = cudaOf(lib, has)
-	var trouble string
-	if a.GPUs, trouble = gpusOf(lib, has); trouble != "" {
-		a.note(trouble)
-	} else {
-		a.Named = namedDevices(lib, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
+	devices, trouble := a.list(lib, has)
+	for i, device := range devices {
+		gpu := gpuOf(device, has)
+		gpu.Memory = memoryOf(device, has, gpu.MIG == "on")
+		a.GPUs, a.Holders = append(a.GPUs, gpu), append(a.Holders, holdersOf(device, has, i)...)
 	}
+	if trouble != "" {
+		a.note(trouble)
+		return a
+	}
+	a.Peers = peersOf(devices, has)
+	a.Named = namedDevices(devices, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
 	return a
 }
 
@@ -78,8 +84,8 @@ func cudaOf(lib nvml.Interface, has func(string) bool) string {
 // maxGPUs is far above any machine; a library that counts more is broken.
 const maxGPUs = 1024
 
-// gpusOf lists the GPUs that this process may see, and says what kept it from seeing one.
-func gpusOf(lib nvml.Interface, has func(string) bool) (gpus []GPU, trouble string) {
+// list finds the GPUs that this process may see, and says what kept it from seeing one.
+func (a *answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml.Device, trouble string) {
 	if !has("nvmlDeviceGetCount_v2") || !has("nvmlDeviceGetHandleByIndex_v2") {
 		return nil, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"
 	}
@@ -90,15 +96,16 @@ func gpusOf(lib nvml.Interface, has func(string) bool) (gpus []GPU, trouble stri
 	if count < 0 || count > maxGPUs {
 		return nil, fmt.Sprintf("NVML counts %d GPUs", count)
 	}
+	a.Counted = count
 	for i := range count {
 		device, ret := lib.DeviceGetHandleByIndex(i)
 		if ret != nvml.SUCCESS {
 			trouble = fmt.Sprintf("GPU %d cannot be asked (NVML %d)", i, int(ret))
 			continue
 		}
-		gpus = append(gpus, gpuOf(device, has))
+		devices = append(devices, device)
 	}
-	return gpus, trouble
+	return devices, trouble
 }
 
 // gpuOf asks for what identifies a model, and for nothing that identifies the board: no serial number, no UUID.
@@ -112,13 +119,20 @@ func gpuOf(device nvml.Device, has func(string) bool) GPU {
 			gpu.Capability = fmt.Sprintf("%d.%d", major, minor)
 		}
 	}
-	if has("nvmlDeviceGetPciInfo_v3") {
-		if pci, ret := device.GetPciInfo(); ret == nvml.SUCCESS && pci.Bus <= 0xff && pci.Device <= 0x1f {
-			gpu.Bus = fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device)
-			gpu.PCIID = strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
-		}
-	}
+	gpu.Bus, gpu.PCIID = pciOf(device, has)
 	gpu.Health = healthOf(device, has)
 	readState(device, has, &gpu)
 	return gpu
+}
+
+// pciOf is a GPU's address and its ids.
+func pciOf(device nvml.Device, has func(string) bool) (bus, id string) {
+	if !has("nvmlDeviceGetPciInfo_v3") {
+		return "", ""
+	}
+	pci, ret := device.GetPciInfo()
+	if ret != nvml.SUCCESS || pci.Bus > 0xff || pci.Device > 0x1f {
+		return "", ""
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device), strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
 }

@@ -70,24 +70,44 @@ func countMIG(device nvml.Device, has func(string) bool) int {
 	return count
 }
 
-// namedDevices says which of the GPUs that CUDA_VISIBLE_DEVICES names by UUID are there; the beginning of one is
-// enough for CUDA. MIG devices are left out: NVML can refuse them to a process that CUDA lets in.
-func namedDevices(lib nvml.Interface, has func(string) bool, list string) []NamedDevice {
-	if !strings.Contains(list, "GPU-") || !has("nvmlDeviceGetUUID") {
+// namedDevices looks up the GPUs and MIG devices that CUDA_VISIBLE_DEVICES names by UUID; UUIDs go no further.
+func namedDevices(gpus []nvml.Device, has func(string) bool, list string) []NamedDevice {
+	if !strings.Contains(list, "GPU-") && !strings.Contains(list, "MIG-") || !has("nvmlDeviceGetUUID") {
 		return nil
 	}
-	var uuids []string
-	count, _ := lib.DeviceGetCount()
-	for i := range count {
-		device, ret := lib.DeviceGetHandleByIndex(i)
-		if ret != nvml.SUCCESS {
-			return nil
-		}
+	var devices []identified
+	for _, device := range gpus {
 		uuid, ret := device.GetUUID()
 		if ret != nvml.SUCCESS {
 			return nil
 		}
-		uuids = append(uuids, uuid)
+		bus, _ := pciOf(device, has)
+		devices = append(devices, identified{uuid, bus})
+		for _, part := range partsOf(device, has) {
+			devices = append(devices, identified{part, bus})
+		}
 	}
-	return matchNamed(list, uuids)
+	return matchNamed(list, devices)
+}
+
+// partsOf are the UUIDs of a GPU's MIG devices, as far as NVML shows them.
+func partsOf(device nvml.Device, has func(string) bool) []string {
+	if !has("nvmlDeviceGetMaxMigDeviceCount") || !has("nvmlDeviceGetMigDeviceHandleByIndex") {
+		return nil
+	}
+	most, ret := device.GetMaxMigDeviceCount()
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	var parts []string
+	for i := range min(most, maxMIG) {
+		part, ret := device.GetMigDeviceHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			continue
+		}
+		if uuid, ret := part.GetUUID(); ret == nvml.SUCCESS {
+			parts = append(parts, uuid)
+		}
+	}
+	return parts
 }

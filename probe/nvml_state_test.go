@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,9 +23,10 @@ func TestNVMLState(t *testing.T) {
 		gpu     GPU
 		named   []NamedDevice
 	}{
-		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9", state("tesla", "default", 2), []NamedDevice{{"GPU-10", true}, {"GPU-9", false}}},
+		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0", state("tesla", "default", 2), []NamedDevice{{"GPU-10", true, "0000:1e:00.0"}, {"GPU-9", false, ""},
+			{"MIG-201", true, "0000:1e:00.0"}, {"MIG-GPU-1000/1/0", true, "0000:1e:00.0"}}},
 		{"mig-refused", []string{"-DBRAND=15", "-DMODE=3", "-DMIG_REST=4"}, "0", state("geforcertx", "exclusive", -1), []NamedDevice{}},
-		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-1", state("", "", -1), []NamedDevice{}},
+		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-9", state("", "", -1), []NamedDevice{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -37,6 +39,38 @@ func TestNVMLState(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.named, got.Devices.Named); diff != "" {
 				t.Errorf("named devices (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNVMLShare asks how GPUs reach each other, and what of their memory is taken: by releases of NVML that count what
+// the driver keeps among the used memory and by those that do not.
+func TestNVMLShare(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		defines []string
+		peers   string
+	}{
+		{"pcie", []string{"-DSHARE=0", "-DPEER=0", "-DLINK=5", "-DUSED=3500"}, "pcie"},
+		{"nvlink", []string{"-DSHARE=0", "-DPEER=0", "-DLINK=0", "-DUSED=4000"}, "nvlink"},
+		{"none", []string{"-DSHARE=0", "-DPEER=1", "-DLINK=5", "-DUSED=3500"}, "none"},
+		{"refused", []string{"-DSHARE=3", "-DPEER=0", "-DLINK=0", "-DUSED=3500"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lib := fakeNVML(t, tt.defines...)
+			root := t.TempDir()
+			write(t, filepath.Join(root, "proc/self/cgroup"), "0::/slurm/job_1/step_0\n")
+			write(t, filepath.Join(root, "proc/4711/cgroup"), "0::/slurm/job_1/step_0\n")
+			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": lib}}
+			got := Run(context.Background(), h, Options{Timeout: 30 * time.Second})
+			if got.Devices.Peers != tt.peers || got.Devices.Counted != 2 {
+				t.Errorf("peers %q of %d, want %q of 2", got.Devices.Peers, got.Devices.Counted, tt.peers)
+			}
+			for _, gpu := range got.GPUs {
+				if diff := cmp.Diff(&Memory{Used: 3500, Here: 3000}, gpu.Memory); diff != "" {
+					t.Errorf("memory (-want +got):\n%s", diff)
+				}
 			}
 		})
 	}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// readProcesses reads how long the machine runs, whether this process belongs to a scheduler's job, and whether the
+// readProcesses reads how long the machine runs, whether this process belongs to a scheduler's job and on how many nodes
+// that runs, and whether the
 // driver's daemons run.
 func readProcesses(h *Host, _ Options) (found, error) {
 	line, err := h.ReadLine("/proc/uptime") // "350735.47 234388.90"
@@ -14,10 +15,10 @@ func readProcesses(h *Host, _ Options) (found, error) {
 	}
 	first, _, _ := strings.Cut(line, " ")
 	uptime, _ := strconv.ParseFloat(first, 64)
-	job := jobOf(h)
+	job, nodes := jobOf(h), nodesOf(h)
 	persistenced := running(h, "nvidia-persistenced") == "yes"
 	return func(f *Facts) {
-		f.Machine.Uptime, f.Machine.Job, f.Machine.Persistenced = uptime, job, persistenced
+		f.Machine.Uptime, f.Machine.Job, f.Machine.Nodes, f.Machine.Persistenced = uptime, job, nodes, persistenced
 	}, nil
 }
 

@@ -42,7 +42,10 @@ var sources = []source{
 	{name: "updates", read: readUpdates},
 	{name: "processes", live: true, read: readProcesses},
 	{name: "pci", read: readPCI},
+	{name: "peer-to-peer", live: true, read: readBus},
+	{name: "efa", read: readEFA},
 	{name: "toolkits", read: readToolkits},
+	{name: "building", read: readBuilding},
 	{name: "libraries", read: readLibraries},
 	{name: "variables", live: true, read: readVariables},
 	{name: "devices", live: true, read: readDevices},
@@ -67,6 +70,7 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 	wait := startNVML(ctx, h, opt)
 	facts := runSources(ctx, h, opt)
 	nvml := wait()
+	nvml.place(&Host{Root: h.Root, Env: h.Env}) // a source that hangs may still use the other one
 	nvml.apply(&facts)
 	facts.Probes = append(facts.Probes, nvml.status())
 	facts.Complete()

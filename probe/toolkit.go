@@ -49,12 +49,11 @@ func readToolkits(h *Host, _ Options) (found, error) {
 
 // nvccRoot is where the toolkit lies whose compiler `nvcc` starts, links followed; empty when PATH has none.
 func nvccRoot(h *Host) string {
-	for _, dir := range splitPath(h.Var("PATH")) {
-		if real, err := h.Resolve(path.Join(dir, "nvcc")); err == nil {
-			return path.Dir(path.Dir(real))
-		}
+	real, err := h.Resolve(onPath(h, "nvcc"))
+	if err != nil || path.Base(real) != "nvcc" {
+		return ""
 	}
-	return ""
+	return path.Dir(path.Dir(real))
 }
 
 // toolkitAt asks the files that can tell, the most exact first.
@@ -72,7 +71,7 @@ func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
 			data, err := h.ReadFile(name)
 			version := s.parse(data)
 			if version != "" {
-				return Toolkit{Version: version, Path: root, From: name}, true
+				return withCompiler(h, Toolkit{Version: version, Path: root, From: name}), true
 			}
 			if err == nil {
 				err = damaged(name, "no CUDA version in it")
@@ -83,13 +82,37 @@ func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
 	return toolkitByCudart(h, root)
 }
 
+// withCompiler adds what a toolkit has to build with: nvcc, and the check that its headers make of gcc.
+func withCompiler(h *Host, t Toolkit) Toolkit {
+	t.NVCC = h.Exists(t.Path + "/bin/nvcc")
+	for _, pattern := range []string{"include/crt/host_config.h", "targets/*/include/crt/host_config.h"} {
+		for _, name := range h.GlobIn(t.Path, pattern) {
+			if t.GCC == "" {
+				t.GCC = parseHostConfig(readQuietly(h, name))
+			}
+		}
+	}
+	return t
+}
+
+var newestGCC = regexp.MustCompile(`gcc versions later than (\d+) are not supported`)
+
+// parseHostConfig finds the limit in crt/host_config.h: "#error -- unsupported GNU version! gcc versions later than 13
+// are not supported! The nvcc flag …".
+func parseHostConfig(data []byte) string {
+	if m := newestGCC.FindSubmatch(data); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
 // toolkitByCudart is for runtime-only images: libcudart.so.12.4.127 is of CUDA 12.4 (the third part is the
 // component's build, not the toolkit's release).
 func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
 	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*", "targets/*/lib/libcudart.so.*.*.*"} {
 		for _, name := range h.GlobIn(root, pattern) {
 			if parts := strings.SplitN(sonameVersion(name), ".", 3); len(parts) == 3 {
-				return Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}, true
+				return withCompiler(h, Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}), true
 			}
 		}
 	}

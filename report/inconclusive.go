@@ -35,9 +35,17 @@ func inconclusive(r Report) string {
 	case u == nil:
 		return nothing(r)
 	case u.Rule == "required-missing":
-		return fmt.Sprintf("whether there is a %s, which is required, could not be found out: %s", u.Subject, u.Missing)
+		return fmt.Sprintf("whether there is %s, which is required, could not be found out: %s", article(u.Subject), u.Missing)
 	}
 	return fmt.Sprintf("%s cannot be judged; not known: %s", bare(u.Subject), u.Missing)
+}
+
+// article is a requirement's name with its article.
+func article(name string) string {
+	if name == "efa" {
+		return "an EFA adapter"
+	}
+	return "a " + name
 }
 
 // parts are the three things of which two must be there to compare them.

@@ -44,7 +44,7 @@ func gpuRows(r Report) []row {
 	named := slices.ContainsFunc(r.Targets, func(t Target) bool { return len(t.GPUs) > 0 })
 	for _, judged := range r.Judged {
 		if judged.Target == "" && !named {
-			return counted(foundGPUs(r, judged.GPUs))
+			return counted(foundGPUs(r, judged))
 		}
 		from := "--gpu"
 		if !named {
@@ -62,14 +62,18 @@ func gpuRows(r Report) []row {
 
 // foundGPUs are all that were found: those that a program would see with their labels, the others with the reason
 // why it would not.
-func foundGPUs(r Report, visible []string) []row {
+func foundGPUs(r Report, judged matrix.Judged) []row {
 	var rows []row
+	visible := judged.GPUs
 	for _, g := range r.Facts.GPUs {
 		place := cmp.Or(g.From...)
 		hidden := hiddenBy(g, r.Facts.System)
 		label := gpuLabel(g)
 		if hidden == "" && len(visible) > 0 {
 			label, visible = visible[0], visible[1:]
+		}
+		if hidden == "" && slices.Contains(judged.Hidden, g.Bus) {
+			hidden = ", hidden by CUDA_VISIBLE_DEVICES"
 		}
 		rows = append(rows, row{name: "GPU", details: label, from: place + hidden})
 	}

@@ -58,6 +58,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	job.policy.Health = f.healthcheck
 	if f.log != "" {
 		d, err := diagnose(ctx, f.log, s.in)
 		if err != nil {

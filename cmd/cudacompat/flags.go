@@ -80,7 +80,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "judge for these GPUs, by name or compute capability (`L4,9.0`)")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "judge for these EC2 instance types (`g5.xlarge,p5.48xlarge`)")
 	cmd.Flags().StringVar(&f.python, "python", "", "judge for this Python `VERSION`")
-	cmd.Flags().StringSliceVar(&f.require, "require", nil, "what must be here: `driver,gpu,build`; absent is an error, could not look is 3")
+	cmd.Flags().StringSliceVar(&f.require, "require", nil, "what must be here: `driver,gpu,build,efa`; absent is an error, could not look is 3")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
 	cmd.Flags().StringVar(&f.config, "config", "", "read requirements and waivers from this `FILE`; else $CUDACOMPAT_CONFIG, ./ or /etc/cudacompat/"+configName)
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "waive a `RULE`; what it finds stays in the report")

@@ -100,6 +100,18 @@ nvml=prohibited
 expect compute-mode 0 'OK *warning: compute-mode'
 variables+=(--setenv CUDA_LAUNCH_BLOCKING 1)
 expect launch-blocking 0 'OK torch*'
+variables+=(--setenv CUDA_VISIBLE_DEVICES "")
+expect hidden 0 'OK torch*'
+variables+=(--setenv CUDA_VISIBLE_DEVICES ""); arguments=(--require gpu)
+expect hidden-required 1 'FAIL required-missing*'
+mkdir -p "$work/sys/bus/pci/devices/0000:4f:00.0"
+echo 0x1d0f > "$work/sys/bus/pci/devices/0000:4f:00.0/vendor"; echo 0xefa2 > "$work/sys/bus/pci/devices/0000:4f:00.0/device"
+nodes+=" infiniband/uverbs0"; variables+=(--setenv WORLD_SIZE 16 --setenv LOCAL_WORLD_SIZE 1)
+expect efa-nccl-plugin 0 'OK *warning*efa-nccl-plugin*'
+variables+=(--setenv WORLD_SIZE 16 --setenv LOCAL_WORLD_SIZE 1) # the host's adapter was not given to it
+expect efa-not-given 0 'OK torch 2.6.0+cu124 works'
+arguments=(--require efa)
+expect efa-required 1 'FAIL required-missing*'
 libraries='' nodes='' variables=()
 expect sidecar 0 'UNKNOWN *'
 libraries='' nodes='' variables=(); arguments=(--require gpu)

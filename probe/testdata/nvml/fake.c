@@ -148,12 +148,47 @@ nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *count
 }
 
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t *mig) {
-	*mig = device;
+	*mig = (nvmlDevice_t)((long)device + 100 * (index + 1));
 	return index < 2 ? 0 : MIG_REST;
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length) {
-	snprintf(uuid, length, "GPU-%ld0000000", (long)device);
+	snprintf(uuid, length, (long)device > 100 ? "MIG-%ld0000000" : "GPU-%ld0000000", (long)device);
+	return 0;
+}
+#endif
+
+#ifdef SHARE // GPUs that reach each other as PEER and LINK say, and one process on each
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other, int index, int *status) {
+	*status = index == 2 ? LINK : PEER; // 2 asks for NVLink
+	return SHARE;
+}
+
+typedef struct {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+} nvmlMemory_v2_t;
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory) {
+	memory->total = 24000;
+	memory->reserved = 500;
+	memory->free = 20000;
+	memory->used = USED;
+	return 0;
+}
+
+typedef struct {
+	unsigned pid;
+	unsigned long long usedGpuMemory;
+	unsigned gpuInstanceId, computeInstanceId;
+} nvmlProcessInfo_t;
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *list) {
+	unsigned room = *count;
+	*count = 2;
+	if (room < 2) return 7;
+	list[0] = (nvmlProcessInfo_t){4711, 3000};
+	list[1] = (nvmlProcessInfo_t){4712, -1ULL};
 	return 0;
 }
 #endif

@@ -1,0 +1,159 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"cudacompat/probe"
+)
+
+// hostCompiler: nvcc refuses compilers that are newer than itself, and some that are too old. It matters for building
+// alone.
+func hostCompiler(m *machine) []*result {
+	picked, _ := m.toolkit()
+	cc := m.f.Building.Compiler
+	if picked == nil {
+		return nil
+	}
+	limits := m.accepts(picked, cc.Name)
+	if cc.Version == "" || !limits.newest.Known() {
+		return nil
+	}
+	other := slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return m.accepts(&t, cc.Name).let(cc) })
+	switch {
+	case limits.let(cc):
+		return holds("toolkit")
+	case other && !m.building():
+		return nil
+	}
+	f := Finding{Severity: Note, Subject: "toolkit", Need: cc.Name + " " + limits.String(), Source: limits.source,
+		Message:  fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: running is not affected, building fails", version(picked.Version).short(), cc.Name, cc.Version),
+		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path}, {Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
+		Do: []string{fmt.Sprintf("to build extensions: install %s %s and name it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name, limits.newest, plusPlus[cc.Name]),
+			"or install a newer CUDA toolkit beside this one and point CUDA_HOME to it"}}
+	if picked.GCC != "" {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "newest gcc", Value: picked.GCC, From: picked.Path + "/include/crt/host_config.h"})
+	}
+	if m.building() {
+		f.Severity = Warning
+	}
+	return found(f)
+}
+
+// limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these.
+type limits struct {
+	oldest, newest Version // newest is not known where nothing is
+	source         []string
+}
+
+func (l limits) String() string {
+	if !l.oldest.Known() {
+		return "up to " + l.newest.String()
+	}
+	return fmt.Sprintf("%s to %s", l.oldest, l.newest)
+}
+
+// accepts finds the limits of a toolkit that can build: what its own headers check goes before the table.
+func (m *machine) accepts(t *probe.Toolkit, compiler string) limits {
+	var l limits
+	if !t.NVCC {
+		return l
+	}
+	if row := m.t.hostCompiler(version(t.Version)); row != nil {
+		l = limits{row.oldest(compiler), row.newest(compiler), row.Source}
+	}
+	if compiler == "gcc" && t.GCC != "" {
+		l.newest = version(t.GCC)
+	}
+	return l
+}
+
+// let says that a compiler is within the limits, where they are known.
+func (l limits) let(c probe.Compiler) bool {
+	have := version(c.Version).Major()
+	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
+}
+
+var plusPlus = map[string]string{"gcc": "g++", "clang": "clang++"}
+
+// hostCompiler is the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil when the
+// table has none, or the patch that decides is not known.
+func (t *Tables) hostCompiler(cuda Version) *HostCompiler {
+	var last *HostCompiler
+	rows := must(t.compilers())
+	for i := range rows {
+		switch {
+		case rows[i].CUDA.short() != cuda.short():
+		case cuda.count < 3 && last != nil && rows[i].GCCMax.Compare(last.GCCMax) != 0:
+			return nil
+		case cuda.count < 3 || !cuda.Less(rows[i].CUDA):
+			last = &rows[i]
+		}
+	}
+	return last
+}
+
+func (r *HostCompiler) newest(compiler string) Version {
+	return map[string]Version{"gcc": r.GCCMax, "clang": r.ClangMax}[compiler]
+}
+
+func (r *HostCompiler) oldest(compiler string) Version {
+	return map[string]Version{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
+}
+
+var tritonSource = []string{"https://github.com/triton-lang/triton/blob/0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",
+	"https://github.com/triton-lang/triton/blob/00852cfbc6dae68faaf23232869a23540d30bc9a/third_party/nvidia/backend/driver.py"}
+
+// jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
+// libcuda. Kernels that come with torch need neither.
+func jitNeedsCompiler(m *machine, b *build) []*result {
+	triton := slices.IndexFunc([]string{"triton", "pytorch-triton"}, func(name string) bool { return b.env.Package(name) != nil })
+	if b.Name != "torch" || b.accelerator != "cuda" || triton < 0 || !m.here() || !m.looked("building") {
+		return nil
+	}
+	f := Finding{Severity: Note, Subject: b.subject, Source: tritonSource, Evidence: b.evidence()}
+	switch building := m.f.Building; {
+	case building.Compiler.Path == "":
+		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler), the rest runs"
+		f.Need = "gcc or clang on PATH, or CC"
+		f.Do = []string{"where torch.compile or Triton is used: install gcc and the C library's headers (Debian, Ubuntu: gcc libc6-dev; Red Hat: gcc)"}
+	case building.LibCUDA == "" && !building.Named && m.library("libcuda") != nil:
+		file := m.library("libcuda").Path
+		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found), the rest runs"
+		f.Need = "libcuda.so.1 in the list of ldconfig -p, or TRITON_LIBCUDA_PATH"
+		f.Evidence = append(f.Evidence, Evidence{Fact: "libcuda", Value: m.library("libcuda").Version, From: file})
+		f.Do = []string{"run ldconfig as root, or: export TRITON_LIBCUDA_PATH=" + path.Dir(file)}
+	default:
+		return holds(b.subject)
+	}
+	return found(f)
+}
+
+// libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with.
+func libstdcxxTooOld(m *machine, b *build) []*result {
+	if b.Stdcxx == nil || m.f.Observed.Imported {
+		return nil
+	}
+	if len(b.Stdcxx.Missing) == 0 {
+		return holds(b.subject)
+	}
+	f := Finding{Severity: Error, Subject: b.subject, Need: "a libstdc++.so.6 with " + b.Stdcxx.Missing[len(b.Stdcxx.Missing)-1],
+		Message:  fmt.Sprintf("%s is taken for libstdc++.so.6 by %s, and lacks %s, which %s needs: the import fails", b.Stdcxx.Path, b.Stdcxx.Reason, some(b.Stdcxx.Missing), path.Base(b.Stdcxx.By)),
+		Evidence: append(b.evidence(), Evidence{Fact: "libstdc++.so.6", Value: "lacks " + some(b.Stdcxx.Missing), From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),
+		Source:   []string{"https://github.com/pytorch/pytorch/issues/157709"}}
+	f.Do = m.newerStdcxx(b)
+	return found(f)
+}
+
+// newerStdcxx is how a newer C++ library comes to be taken.
+func (m *machine) newerStdcxx(b *build) []string {
+	switch {
+	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
+		return []string{"take " + path.Dir(b.Stdcxx.Path) + " out of LD_LIBRARY_PATH"}
+	case b.env.Kind == "conda":
+		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + b.env.Path + "/lib"}
+	}
+	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a container with a newer system",
+		"or install a build that was made on an older system: PyTorch's own wheels"}
+}

@@ -1,0 +1,117 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+func (m *machine) demands(want string) bool { return slices.Contains(m.policy.Require, want) }
+
+// elsewhere says that what is judged for is not the machine that was looked at while it runs.
+func (m *machine) elsewhere() bool { return m.f.System.Rest || m.target.Instance != "" }
+
+// hasEFA says whether an EFA adapter is attached, or why that could not be found out. A container sees those of its host
+// on PCI and has them where their nodes were given to it.
+func (m *machine) hasEFA() (has bool, couldNot string) {
+	efa := m.f.Machine.EFA
+	switch {
+	case m.elsewhere() && m.instance != nil:
+		return m.instance.EFA == "yes", ""
+	case m.elsewhere():
+		return false, "a tree at rest shows no EFA adapter; --instance says what it is for"
+	}
+	return efa.Devices > 0 && (m.f.System.Container == "" || efa.Nodes > 0), m.probeFailure("efa")
+}
+
+// efaWanted says that NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller requires it.
+func (m *machine) efaWanted() bool {
+	has, _ := m.hasEFA()
+	wanted := m.demands("efa") || !m.elsewhere() && m.f.Machine.Nodes > 1
+	return has && wanted && m.looked("efa") && len(m.gpus) > 0 && !m.shown.hidden && m.judgesCUDA()
+}
+
+// pluginNames are the files of which NCCL opens one; what a job's environment will say is not known beforehand.
+func (m *machine) pluginNames() []string {
+	if m.elsewhere() {
+		return []string{"libnccl-net.so"}
+	}
+	return m.f.Machine.EFA.Names
+}
+
+// efaPlugin: NCCL speaks EFA through a plugin alone, and falls back to TCP without it.
+func efaPlugin(m *machine) []*result {
+	efa, names := m.f.Machine.EFA, m.pluginNames()
+	switch {
+	case !m.efaWanted() || len(names) == 0 && !m.demands("efa"):
+		return nil
+	case efa.Plugin != "":
+		return holds("NCCL")
+	case m.elsewhere() && efa.Elsewhere != "":
+		return unknown("NCCL", "whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH")
+	}
+	f := Finding{Severity: Warning, Subject: "NCCL", Need: cmpOr(strings.Join(names, " or "), "a plugin") + " on the loader's path",
+		Message:  fmt.Sprintf("EFA is attached and NCCL finds no plugin for it (%s): between nodes it falls back to TCP", strings.Join(names, ", ")),
+		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"}, m.evidenceEFA()},
+		Do:       []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},
+		Source:   []string{"https://github.com/NVIDIA/nccl/blob/5067397c2676d5aed50042fc39e5c8ee96eb0027/src/plugin/net.cc", "https://github.com/NVIDIA/nccl/issues/959"}}
+	switch {
+	case len(names) == 0:
+		f.Message = "EFA is required, and NCCL_NET_PLUGIN=" + m.f.Variables["NCCL_NET_PLUGIN"] + " tells NCCL to use no plugin"
+		f.Do = []string{"unset NCCL_NET_PLUGIN, or name the plugin: NCCL_NET_PLUGIN=ofi"}
+	case efa.Elsewhere != "":
+		f.Evidence = append(f.Evidence, Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
+		f.Do = []string{m.leadTo(efa.Elsewhere)}
+	}
+	return found(f)
+}
+
+// evidenceEFA is how it is known that an adapter is there.
+func (m *machine) evidenceEFA() Evidence {
+	if m.elsewhere() {
+		return Evidence{Fact: "EFA", Value: m.instance.Instance, From: "the table of EC2 instances"}
+	}
+	return Evidence{Fact: "EFA adapters", Value: fmt.Sprint(m.f.Machine.EFA.Devices), From: "/sys/bus/pci"}
+}
+
+// leadTo makes NCCL find a plugin that is installed.
+func (m *machine) leadTo(plugin string) string {
+	export := "export LD_LIBRARY_PATH=" + first(path.Dir(plugin))
+	if name := path.Base(plugin); !slices.Contains(m.pluginNames(), name) {
+		export += " NCCL_NET_PLUGIN=" + name
+	}
+	return export
+}
+
+// memlockFails is a limit of which it is known that EFA does not run with it; above it nobody says what is enough.
+const memlockFails = 64 << 20
+
+// memlockTooSmall: EFA locks the memory that it sends from.
+func memlockTooSmall(m *machine) []*result {
+	if !m.efaWanted() || !m.here() {
+		return nil
+	}
+	limit := m.f.Devices.Memlock
+	switch {
+	case limit < 0:
+		return holds("EFA")
+	case limit == 0:
+		return unknown("EFA", "how much memory this process may lock")
+	case limit > memlockFails:
+		return unknown("EFA", fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20))
+	}
+	return found(Finding{Severity: Warning, Subject: "EFA", Need: "unlimited locked memory",
+		Message:  fmt.Sprintf("this process may lock %s of memory, and EFA registers its buffers as locked memory: (-12) Cannot allocate memory", kibibytes(limit)),
+		Evidence: []Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
+		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock unlimited` in /etc/security/limits.conf, then log in anew",
+			"for a service LimitMEMLOCK=infinity in its unit; under Slurm in slurmd's"},
+		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/647", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
+}
+
+func kibibytes(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}

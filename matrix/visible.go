@@ -1,0 +1,214 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// shown is what CUDA_VISIBLE_DEVICES lets a program see of the GPUs that the driver lists.
+type shown struct {
+	set     bool   // the variable is there, and so are GPUs that it can choose from
+	list    string // its value
+	count   int    // how many GPUs a program sees
+	hidden  bool   // none
+	absent  string // the first device of the list that is not there: CUDA stops at it
+	missing string // the fact without which a name of the list means nothing
+	any     bool   // which ones cannot be told and does not matter, for the GPUs are alike
+	unsure  string // why the GPUs that are shown cannot be told from the others; empty when they can
+}
+
+// hiding are the values of CUDA_VISIBLE_DEVICES that hide every GPU; Slurm writes the last.
+var hiding = []string{"", "-1", "none", "void", "NoDevFiles"}
+
+// listed are the GPUs that CUDA can number, in the order of their addresses: NVML's, else those of the driver's files.
+func (m *machine) listed() []probe.GPU {
+	by := "NVML"
+	if m.f.Driver.NVML.Status != "ok" {
+		by = "/proc/driver/nvidia"
+	}
+	list := slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, by) })
+	slices.SortStableFunc(list, func(a, b probe.GPU) int { return strings.Compare(a.Bus, b.Bus) })
+	return list
+}
+
+// uncounted says that the driver has GPUs which NVML could not ask, so that the numbers of the others are not known.
+func (m *machine) uncounted() bool { return m.f.Devices.Counted > len(m.listed()) }
+
+// show chooses among the GPUs that are there those that a program here is shown.
+func (m *machine) show() []gpu {
+	list, set := m.f.Variables["CUDA_VISIBLE_DEVICES"]
+	listed := m.listed()
+	m.shown = shown{list: list, set: set && len(listed) > 0, count: len(listed)}
+	if !m.shown.set {
+		return m.present
+	}
+	chosen, numbered := m.choose(listed)
+	ordered := !numbered || len(distinct(chosen)) == len(listed) || m.f.Variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+	switch {
+	case len(chosen) == 0:
+		m.shown.hidden, m.shown.count = true, 0
+		m.shown.unsure = fmt.Sprintf("which GPU a program will be shown: CUDA_VISIBLE_DEVICES=%q hides every one", list)
+		return m.present
+	case m.shown.missing+m.shown.unsure == "" && ordered:
+	case alike(listed):
+		chosen, m.shown.unsure, m.shown.any = listed[:min(len(chosen), len(listed))], "", true
+	case m.shown.missing+m.shown.unsure == "":
+		m.shown.unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
+		chosen = listed
+	default:
+		chosen, m.shown.unsure = listed, cmpOr(m.shown.unsure, m.shown.missing)
+	}
+	var gpus []gpu
+	chosen = distinct(chosen)
+	if m.shown.unsure == "" {
+		m.shown.count = len(chosen)
+	}
+	for _, g := range chosen {
+		gpus = append(gpus, m.gpuFound(g))
+	}
+	return gpus
+}
+
+// choose reads the list up to the first device that is not there; "-1" ends it on purpose. A device that cannot be
+// told from others stands for itself with an empty address.
+func (m *machine) choose(listed []probe.GPU) (chosen []probe.GPU, numbered bool) {
+	if slices.Contains(hiding, strings.TrimSpace(m.shown.list)) {
+		return nil, false
+	}
+	m.shown.count = 0
+	for name := range strings.SplitSeq(m.shown.list, ",") {
+		name = strings.TrimSpace(name)
+		if name == "-1" {
+			break
+		}
+		g, missing := m.device(name, listed)
+		if g == nil && missing == "" {
+			m.shown.absent = name
+			break
+		}
+		if missing != "" {
+			m.shown.missing, g = missing, &probe.GPU{}
+		}
+		m.shown.count++
+		chosen, numbered = append(chosen, *g), numbered || !strings.Contains(name, "-")
+	}
+	return chosen, numbered
+}
+
+// device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not there.
+func (m *machine) device(name string, listed []probe.GPU) (g *probe.GPU, missing string) {
+	mig := strings.HasPrefix(name, "MIG-")
+	switch {
+	case mig || strings.HasPrefix(name, "GPU-"):
+		return m.deviceNamed(name, listed)
+	case m.cut():
+		return nil, missingMIG
+	case name == "" || strings.Trim(name, "0123456789") != "":
+		return nil, fmt.Sprintf("what %q means", name)
+	case len(name) > 4 || atoi(name) >= max(len(listed), m.f.Devices.Counted):
+		return nil, ""
+	case m.uncounted():
+		return nil, "which GPU is number " + name + ": NVML could not ask all of them"
+	}
+	return &listed[atoi(name)], ""
+}
+
+const missingMIG = "which MIG devices there are"
+
+func (m *machine) deviceNamed(name string, listed []probe.GPU) (g *probe.GPU, missing string) {
+	missing = "the UUIDs of the GPUs"
+	if strings.HasPrefix(name, "MIG-") {
+		missing = missingMIG
+	}
+	i := slices.IndexFunc(m.f.Devices.Named, func(d probe.NamedDevice) bool { return d.Device == name })
+	if i < 0 {
+		return nil, missing
+	}
+	if !m.f.Devices.Named[i].Found {
+		return nil, ""
+	}
+	at := slices.IndexFunc(listed, func(g probe.GPU) bool { return g.Bus != "" && g.Bus == m.f.Devices.Named[i].Bus })
+	if at < 0 {
+		m.shown.unsure = "which of the GPUs " + name + " is"
+		return &probe.GPU{}, ""
+	}
+	return &listed[at], ""
+}
+
+// alike says that the GPUs differ in nothing by which builds are judged, so that it does not matter which are meant.
+func alike(gpus []probe.GPU) bool {
+	return !slices.ContainsFunc(gpus, func(g probe.GPU) bool {
+		return g.Name != gpus[0].Name || g.Capability != gpus[0].Capability || g.PCIID != gpus[0].PCIID
+	})
+}
+
+// distinct drops a GPU that is named twice.
+func distinct(gpus []probe.GPU) []probe.GPU {
+	var list []probe.GPU
+	for i, g := range gpus {
+		if g.Bus == "" || !slices.ContainsFunc(gpus[:i], func(o probe.GPU) bool { return o.Bus == g.Bus }) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// asShown runs a build's rule. Where it is not known which GPUs a program is shown, a rule that depends on them is run
+// for each alone and for all, and speaks when they agree; while all are hidden it says nothing above a note.
+func (m *machine) asShown(rule Rule, b *build) []*result {
+	results := rule.Build(m, b)
+	if m.shown.unsure == "" || !rule.Shown {
+		return results
+	}
+	agree := !m.shown.hidden || weight(results) == "" || weight(results) == Note
+	for i := range m.gpus {
+		alone := *m
+		alone.gpus = m.gpus[i : i+1]
+		agree = agree && weight(rule.Build(&alone, b)) == weight(results)
+	}
+	if !agree {
+		return unknown(b.subject, m.shown.unsure)
+	}
+	return results
+}
+
+// weight is the severity of what a rule found, empty when it found nothing.
+func weight(results []*result) Severity {
+	for _, r := range results {
+		if r.finding != nil {
+			return r.finding.Severity
+		}
+	}
+	return ""
+}
+
+// hides says that CUDA_VISIBLE_DEVICES keeps a GPU from the programs here, as far as that can be told.
+func (m *machine) hides(g gpu) bool {
+	return m.shown.hidden || m.shown.set && m.shown.unsure == "" && !slices.ContainsFunc(m.gpus, func(o gpu) bool { return o.bus == g.bus })
+}
+
+// showing is the setting under which programs see only the GPUs that pass.
+func (m *machine) showing(passes func(gpu) bool) string {
+	var numbers []string
+	for _, g := range m.gpus {
+		if passes(g) {
+			numbers = append(numbers, g.number)
+		}
+	}
+	if m.cut() || slices.Contains(numbers, "") {
+		return "CUDA_VISIBLE_DEVICES with the UUIDs of the others (nvidia-smi -L lists them)"
+	}
+	return "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + strings.Join(numbers, ",")
+}
+
+// numberOf is a GPU's number in the order of addresses, empty when it has none.
+func (m *machine) numberOf(g probe.GPU) string {
+	i := slices.IndexFunc(m.listed(), func(o probe.GPU) bool { return g.Bus != "" && o.Bus == g.Bus })
+	if i < 0 || m.uncounted() {
+		return ""
+	}
+	return fmt.Sprint(i)
+}

@@ -1,0 +1,118 @@
+package probe
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Building is what compiles code on this machine: extensions, and what Triton makes when it runs.
+type Building struct {
+	Compiler Compiler `json:"compiler"` // the C compiler that CC names, else gcc on PATH, else clang
+	LibCUDA  string   `json:"libcuda"`  // libcuda.so.1 as ldconfig lists it, else in LD_LIBRARY_PATH; empty: Triton finds none
+	Named    bool     `json:"named"`    // TRITON_LIBCUDA_PATH says where libcuda is
+}
+
+// Compiler is one C compiler.
+type Compiler struct {
+	Name    string `json:"name"`    // "gcc" or "clang"; empty for another one
+	Version string `json:"version"` // "12" or "12.3.0"; empty when the files do not tell
+	Path    string `json:"path"`    // empty: there is none
+	From    string `json:"from"`    // "CC" or "PATH"
+}
+
+// standardPath is where a tree at rest keeps its programs.
+var standardPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
+
+func readBuilding(h *Host, _ Options) (found, error) {
+	b := Building{Compiler: compiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
+	b.LibCUDA = tritonCUDA(h)
+	if b == (Building{}) {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Building = b }, nil
+}
+
+// tritonCUDA looks for libcuda as Triton does: where `ldconfig -p` lists it and, only where that lists none, in
+// LD_LIBRARY_PATH. What is listed must be there.
+func tritonCUDA(h *Host) string {
+	const name = "libcuda.so.1"
+	var files []string
+	if cache := h.resolver().Cache; cache != nil {
+		for _, e := range cache.Entries {
+			if strings.Contains(e.Name, name) {
+				files = append(files, path.Join(path.Dir(e.Path), name))
+			}
+		}
+	}
+	if len(files) == 0 {
+		for _, dir := range splitPath(h.Var("LD_LIBRARY_PATH")) {
+			files = append(files, path.Join(dir, name))
+		}
+	}
+	return firstThere(h, files...)
+}
+
+// onPath is the file that a shell would start for a name.
+func onPath(h *Host, name string) string {
+	dirs := splitPath(h.Var("PATH"))
+	if h.Rest {
+		dirs = standardPath
+	}
+	for _, dir := range dirs {
+		if file := path.Join(dir, name); path.IsAbs(dir) && h.Exists(file) {
+			return file
+		}
+	}
+	return ""
+}
+
+// compiler chooses as Triton and setuptools do.
+func compiler(h *Host) Compiler {
+	if cc := h.Var("CC"); cc != "" {
+		file := strings.Fields(cc + " x")[0]
+		if !strings.Contains(file, "/") {
+			file = onPath(h, file)
+		}
+		return describe(h, file, "CC")
+	}
+	if file := onPath(h, "gcc"); file != "" {
+		return describe(h, file, "PATH")
+	}
+	return describe(h, onPath(h, "clang"), "PATH")
+}
+
+// compilerName matches the names of real files: "x86_64-linux-gnu-gcc-13", "gcc", "clang-18".
+var compilerName = regexp.MustCompile(`^(?:[\w.]+-linux-gnu-)?(gcc|g\+\+|clang)(?:\+\+)?(?:-(\d+(?:\.\d+)*))?$`)
+
+// describe tells a compiler's version by its file's name, as Debian has it, or else, for gcc, by the one directory of
+// its libraries, as Red Hat has it.
+func describe(h *Host, file, from string) Compiler {
+	if file == "" || !h.Exists(file) {
+		return Compiler{}
+	}
+	c := Compiler{Path: file, From: from}
+	real, _ := h.Resolve(file)
+	m := compilerName.FindStringSubmatch(path.Base(real))
+	if m == nil {
+		return c
+	}
+	c.Name, c.Version = strings.Replace(m[1], "g++", "gcc", 1), m[2]
+	if c.Name == "gcc" && c.Version == "" {
+		c.Version = gccByLibraries(h, path.Dir(path.Dir(real)))
+	}
+	return c
+}
+
+// gccByLibraries is the one version under PREFIX/lib/gcc/TRIPLET (lib64 on SUSE), empty when there are several.
+func gccByLibraries(h *Host, prefix string) string {
+	version := ""
+	for _, name := range h.GlobIn(prefix, "lib*/gcc/*/[0-9]*") {
+		if v := path.Base(name); version != "" && v != version {
+			return ""
+		} else if h.Exists(name+"/cc1") || h.Exists(name+"/libgcc.a") {
+			version = v
+		}
+	}
+	return version
+}

@@ -1,0 +1,138 @@
+package probe
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// EFA is AWS's Elastic Fabric Adapter and the library through which NCCL uses it.
+type EFA struct {
+	Devices   int      `json:"devices"`   // adapters on PCI
+	Nodes     int      `json:"nodes"`     // /dev/infiniband/uverbs*: a container sees the adapters only where these were given to it
+	Names     []string `json:"names"`     // what NCCL opens one of, "libnccl-net.so"; none where NCCL_NET_PLUGIN says so
+	Plugin    string   `json:"plugin"`    // the file that the loader finds for one of them
+	Elsewhere string   `json:"elsewhere"` // a plugin where the loader does not look, "/opt/amazon/ofi-nccl/lib/libnccl-net.so"
+}
+
+// pluginPlaces are where EFA's installer, AWS's images and the plugin's own instructions put it.
+var pluginPlaces = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64", "/opt/amazon/ofi-nccl/lib/*-linux-gnu",
+	"/opt/amazon/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/install/lib"}
+
+// readEFA looks for adapters, and for the plugin; on a machine that runs without an adapter nothing asks for one.
+func readEFA(h *Host, _ Options) (found, error) {
+	efa := EFA{Devices: adapters(h)}
+	if !h.Rest {
+		efa.Nodes = len(h.Glob("/dev/infiniband/uverbs[0-9]*"))
+	}
+	value, set := h.Env["NCCL_NET_PLUGIN"]
+	efa.Names = pluginNames(value, set)
+	if efa.Devices > 0 || h.Rest {
+		var err error
+		if efa.Plugin, err = plugin(h, efa.Names); err != nil {
+			return nil, err
+		}
+	}
+	if efa.Plugin == "" && (efa.Devices > 0 || h.Rest) {
+		efa.Elsewhere = pluginElsewhere(h)
+	}
+	if efa.Devices == 0 && efa.Plugin+efa.Elsewhere == "" {
+		return nil, errAbsent
+	}
+	return func(f *Facts) { f.Machine.EFA = efa }, nil
+}
+
+// adapters counts Amazon's PCI devices 0xefa0 and on.
+func adapters(h *Host) int {
+	const devices = "/sys/bus/pci/devices"
+	entries, _ := h.ReadDir(devices)
+	n := 0
+	for _, e := range entries {
+		dir := path.Join(devices, e.Name())
+		if vendor, _ := h.ReadLine(dir + "/vendor"); vendor != "0x1d0f" {
+			continue
+		}
+		if device, _ := h.ReadLine(dir + "/device"); strings.HasPrefix(device, "0xefa") {
+			n++
+		}
+	}
+	return n
+}
+
+// pluginNames are the files that NCCL tries for a value of NCCL_NET_PLUGIN: names, paths, or the ends of names, by
+// commas; "none" and "" are no plugin.
+func pluginNames(value string, set bool) []string {
+	if !set {
+		return []string{"libnccl-net.so"}
+	}
+	if strings.EqualFold(value, "none") {
+		return nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(value, ",") {
+		if name == "" {
+			continue
+		}
+		names = append(names, name)
+		if !strings.Contains(name, "/") && !(strings.HasPrefix(name, "lib") && strings.HasSuffix(name, ".so")) {
+			names = append(names, "libnccl-net-"+name+".so")
+		}
+	}
+	return names
+}
+
+// plugin is the file that NCCL would get for one of the names. Conda's NCCL looks beside itself, too.
+func plugin(h *Host, names []string) (string, error) {
+	process, err := h.resolver().Host()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if f, err := process.Find(name, nil); err == nil {
+			return f.Path, nil
+		}
+		if beside := h.Var("CONDA_PREFIX") + "/lib/" + name; path.IsAbs(beside) && h.Var("CONDA_PREFIX") != "" && h.Exists(beside) {
+			return beside, nil
+		}
+	}
+	return "", nil
+}
+
+func pluginElsewhere(h *Host) string {
+	for _, dir := range pluginPlaces {
+		for _, pattern := range []string{"/libnccl-net.so", "/libnccl-net-*.so"} {
+			if names := h.Glob(dir + pattern); len(names) > 0 {
+				return names[0]
+			}
+		}
+	}
+	return ""
+}
+
+// spans are the variables by which launchers and schedulers tell how many nodes a job has: a count, or the number of
+// ranks with the number of those on one node. Only the count is kept.
+var spans = []struct{ all, local string }{
+	{"WORLD_SIZE", "LOCAL_WORLD_SIZE"}, {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	{"PET_NNODES", ""}, {"SLURM_STEP_NUM_NODES", ""}, {"SLURM_JOB_NUM_NODES", ""},
+}
+
+var leadNumber = regexp.MustCompile(`^\d{1,6}`)
+
+// nodesOf is how many nodes this process's job has, 0 when nobody says. PET_NNODES may be a range, "1:4".
+func nodesOf(h *Host) int {
+	number := func(name string) int {
+		n, _ := strconv.Atoi(leadNumber.FindString(h.Var(name)))
+		return n
+	}
+	for _, s := range spans {
+		all, local := number(s.all), 1
+		if s.local != "" {
+			local = number(s.local)
+		}
+		if all > 0 && local > 0 {
+			return (all + local - 1) / local
+		}
+	}
+	return 0
+}

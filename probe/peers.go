@@ -1,0 +1,137 @@
+package probe
+
+import (
+	"encoding/binary"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Bus is what stands between GPUs on PCI that write into each other's memory.
+type Bus struct {
+	Virtual string `json:"virtual"` // "yes" for a virtual machine, "no" for bare metal; empty when not known
+	IOMMU   string `json:"iommu"`   // for the GPUs: "off", "passthrough" or "translated"; empty when not known
+	ACS     string `json:"acs"`     // on the bridges above them: "on", "off"; empty when they cannot be read, which takes root
+}
+
+// readBus reads how the GPUs are connected, where there are several.
+func readBus(h *Host, _ Options) (found, error) {
+	gpus := displays(h)
+	if len(gpus) < 2 {
+		return nil, errAbsent
+	}
+	bus := Bus{Virtual: virtual(h), IOMMU: iommu(h, gpus), ACS: acs(h, gpus)}
+	return func(f *Facts) { f.Machine.Bus = bus }, nil
+}
+
+// displays are the directories of NVIDIA's GPUs under /sys.
+func displays(h *Host) []string {
+	const devices = "/sys/bus/pci/devices"
+	entries, _ := h.ReadDir(devices)
+	var dirs []string
+	for _, e := range entries {
+		dir := path.Join(devices, e.Name())
+		vendor, _ := h.ReadLine(dir + "/vendor")
+		class, _ := h.ReadLine(dir + "/class")
+		driver, _ := h.Resolve(dir + "/driver")
+		if vendor == "0x10de" && strings.HasPrefix(class, "0x03") && path.Base(driver) != "vfio-pci" {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// virtual looks at the flags of the first processor: hypervisors set one of that name on x86. The whole file takes the
+// kernel long on large machines.
+func virtual(h *Host) string {
+	f, err := h.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, 4096))
+	return parseVirtual(string(head))
+}
+
+// parseVirtual finds a line such as "flags		: fpu vme … hypervisor lahf_lm".
+func parseVirtual(cpuinfo string) string {
+	for line := range strings.Lines(cpuinfo) {
+		if !strings.HasPrefix(line, "flags") {
+			continue
+		}
+		if strings.Contains(line+" ", " hypervisor ") {
+			return "yes"
+		}
+		return "no"
+	}
+	return ""
+}
+
+// iommu reads the kind of the GPUs' groups: "DMA" and "DMA-FQ" translate, "identity" does not. Without an IOMMU there
+// are no groups.
+func iommu(h *Host, gpus []string) string {
+	worst := "off"
+	for _, dir := range gpus {
+		kind, err := h.ReadLine(dir + "/iommu_group/type")
+		switch {
+		case strings.HasPrefix(kind, "DMA"):
+			return "translated"
+		case kind == "identity":
+			worst = "passthrough"
+		case err != nil && !absent(err) || err == nil:
+			return ""
+		case h.Exists(dir + "/iommu_group"): // a kernel that does not tell the kind
+			return ""
+		}
+	}
+	return worst
+}
+
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+// acs reads the bridges between the GPUs and the root: in /sys each device's directory lies in that of its bridge.
+func acs(h *Host, gpus []string) string {
+	seen := map[string]bool{}
+	for _, dir := range gpus {
+		real, err := h.Resolve(dir)
+		if err != nil {
+			return ""
+		}
+		for bridge := path.Dir(real); pciAddress.MatchString(path.Base(bridge)); bridge = path.Dir(bridge) {
+			if seen[bridge] {
+				break
+			}
+			seen[bridge] = true
+			config, err := h.ReadFile(bridge + "/config")
+			if err != nil || len(config) < 4096 { // without root the first 64 bytes
+				return ""
+			}
+			if redirects(config) {
+				return "on"
+			}
+		}
+	}
+	return "off"
+}
+
+// Offsets and numbers of PCI Express's extended configuration space (linux/pci_regs.h).
+const (
+	extendedStart = 0x100
+	capabilityACS = 0x0d
+	acsControl    = 6
+	acsRedirect   = 0x04 // P2P Request Redirect
+)
+
+// redirects says that a bridge sends what its devices write to each other up to the root: the control word of its
+// Access Control Services.
+func redirects(config []byte) bool {
+	for at, steps := extendedStart, 0; at >= extendedStart && at+8 <= len(config) && steps < 64; steps++ {
+		header := binary.LittleEndian.Uint32(config[at:])
+		if header&0xffff == capabilityACS {
+			return binary.LittleEndian.Uint16(config[at+acsControl:])&acsRedirect != 0
+		}
+		at = int(header >> 20)
+	}
+	return false
+}
