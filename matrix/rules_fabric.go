@@ -161,6 +161,9 @@ var packageRelease = regexp.MustCompile(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 func (m *machine) fabricVersion() []*result {
 	fabric := m.f.Machine.Fabric
 	release := packageRelease.FindStringSubmatch(fabric.Version)
+	if failed := m.probeFailure("driver-packages"); failed != "" && release == nil {
+		return unknown("fabric", "the fabric manager's version: "+failed)
+	}
 	if release == nil || !m.driver.version.Known() {
 		return unknown("fabric", "the fabric manager's version")
 	}

@@ -73,14 +73,14 @@ func openBDB(db io.ReaderAt, size int64) (*bdb, error) {
 	}
 	t.last = t.order.Uint32(head[32:])
 	if int64(t.last) >= size/t.pageSize {
-		return nil, errors.New("the database is damaged: its last pages are missing")
+		return nil, errors.New("its last pages are missing")
 	}
 	return t, nil
 }
 
 func (t *bdb) page(n uint32) ([]byte, error) {
 	if n > t.last {
-		return nil, fmt.Errorf("the database is damaged: it has no page %d", n)
+		return nil, fmt.Errorf("it has no page %d", n)
 	}
 	page := make([]byte, t.pageSize)
 	if _, err := t.db.ReadAt(page, int64(n)*t.pageSize); err != nil {
@@ -118,7 +118,7 @@ func (t *bdb) items(page []byte, yield func(*blob, error) bool) bool {
 	return true
 }
 
-var errItem = errors.New("the database is damaged: an item lies outside its page")
+var errItem = errors.New("an item lies outside its page")
 
 // value is a package's header, nil for the number that is no package's.
 func (t *bdb) value(item []byte) (*blob, error) {

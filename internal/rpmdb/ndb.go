@@ -29,7 +29,7 @@ func readNDB(db io.ReaderAt, size int64) blobs {
 		for ; len(slots) >= ndbUnit; slots = slots[ndbUnit:] {
 			pkg, offset := binary.LittleEndian.Uint32(slots[4:]), binary.LittleEndian.Uint32(slots[8:])
 			if string(slots[:4]) != "Slot" {
-				yield(nil, errors.New("the database is damaged: a slot is none"))
+				yield(nil, errors.New("a slot is none"))
 				return
 			}
 			if pkg == 0 { // free
@@ -54,7 +54,7 @@ func ndbSlots(db io.ReaderAt) ([]byte, error) {
 	}
 	data := make([]byte, int(pages)*ndbPage)
 	if _, err := db.ReadAt(data, 0); err != nil {
-		return nil, errors.New("the database is damaged: its slots break off")
+		return nil, errors.New("its slots break off")
 	}
 	return data[len(head):], nil
 }
@@ -63,7 +63,7 @@ func ndbSlots(db io.ReaderAt) ([]byte, error) {
 func ndbBlob(db io.ReaderAt, size int64, pkg uint32, at int64) (*blob, error) {
 	head := make([]byte, ndbUnit)
 	if _, err := db.ReadAt(head, at); err != nil || string(head[:4]) != "BlbS" || binary.LittleEndian.Uint32(head[4:]) != pkg {
-		return nil, fmt.Errorf("the database is damaged: package %d is not where its slot says", pkg)
+		return nil, fmt.Errorf("package %d is not where its slot says", pkg)
 	}
 	b := &blob{size: int64(binary.LittleEndian.Uint32(head[12:]))}
 	at += ndbUnit

@@ -80,7 +80,7 @@ func openSQLite(db io.ReaderAt, size int64, log io.ReaderAt) (*sqlite, error) {
 // page is the newest content of a page; they count from 1.
 func (s *sqlite) page(n uint32) ([]byte, error) {
 	if n == 0 || n > s.pages {
-		return nil, fmt.Errorf("the database is damaged: it has no page %d", n)
+		return nil, fmt.Errorf("it has no page %d", n)
 	}
 	from, at := s.db, int64(n-1)*s.pageSize
 	if place, ok := s.inLog[n]; ok {
@@ -117,7 +117,7 @@ func (s *sqlite) rootOf(table string) (root uint32, err error) {
 // rows goes through a table's b-tree from its root, and says whether to go on.
 func (s *sqlite) rows(n uint32, yield func(*blob, error) bool) bool {
 	if s.walked++; s.walked > s.pages {
-		return yield(nil, errors.New("the database is damaged: a table leads in a circle"))
+		return yield(nil, errors.New("a table leads in a circle"))
 	}
 	page, err := s.page(n)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *sqlite) rows(n uint32, yield func(*blob, error) bool) bool {
 	case leafPage:
 		return s.cells(page, head[8:], cells, yield)
 	}
-	return yield(nil, fmt.Errorf("the database is damaged: page %d is of no table", n))
+	return yield(nil, fmt.Errorf("page %d is of no table", n))
 }
 
 // children goes through the pages that an interior page's cells name: page number, largest row id.
@@ -174,7 +174,7 @@ func (s *sqlite) cells(page, pointers []byte, n int, yield func(*blob, error) bo
 	return true
 }
 
-var errCell = errors.New("the database is damaged: a cell lies outside its page")
+var errCell = errors.New("a cell lies outside its page")
 
 func cellAt(page, pointers []byte, i int) ([]byte, error) {
 	if len(pointers) < 2*i+2 {
@@ -238,7 +238,7 @@ func (s *sqlite) column(row *blob, column int) (kind uint64, at, size int64, err
 	for i := 0; ; i++ {
 		kind, m := varint(head[n:length])
 		if m == 0 {
-			return 0, 0, 0, errors.New("the database is damaged: a row lacks a column")
+			return 0, 0, 0, errors.New("a row lacks a column")
 		}
 		size, err := sizeOf(kind)
 		if err != nil || i == column {
