@@ -114,7 +114,7 @@ func dnfAutomatic(h *Host) (Updates, bool) {
 	if !enabled || !applies {
 		return u, false
 	}
-	u.Blacklist = strings.Fields(withoutComments(readQuietly(h, "/etc/dnf/plugins/versionlock.list")))
+	u.Blacklist = append(u.Blacklist, strings.Fields(withoutComments(readQuietly(h, "/etc/dnf/plugins/versionlock.list")))...)
 	for _, m := range dnf5Lock.FindAllSubmatch(readQuietly(h, "/etc/dnf/versionlock.toml"), -1) {
 		u.Blacklist = append(u.Blacklist, string(m[1]))
 	}
