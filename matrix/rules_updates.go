@@ -50,7 +50,7 @@ func driverPackagesMixed(m *machine) []*result {
 		slices.Sort(branches)
 		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0], branches[len(branches)-1])
 		remove := "sudo apt-get purge"
-		if byRPM(packages[0]) {
+		if strings.Contains(packages[0].From, "/rpm/") {
 			remove = "sudo dnf remove"
 		}
 		f.Do = []string{fmt.Sprintf("remove those of branch %d (%s), or finish the upgrade to one branch", branches[0], remove)}
@@ -69,8 +69,6 @@ func driverPackagesMixed(m *machine) []*result {
 func (m *machine) picksModule() bool {
 	return slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "dkms-archive" })
 }
-
-func byRPM(p probe.DriverPackage) bool { return strings.Contains(p.From, "/rpm/") }
 
 // driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module.
 func driverAutoUpdate(m *machine) []*result {
