@@ -20,6 +20,9 @@ func driverMissing(m *machine) []*result {
 	if failed := m.probeFailure("proc-driver"); failed != "" {
 		return unknown("driver", failed)
 	}
+	if rest && len(m.f.Machine.Installers) > 0 {
+		return unknown("driver", "which driver "+m.f.Machine.Installers[0].Path+" installs at boot")
+	}
 	if !rest && !m.onPCI() || rest && !m.f.System.Bootable { // a container image gets its driver from the host
 		return nil
 	}

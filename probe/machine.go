@@ -22,7 +22,7 @@ type Machine struct {
 
 // Installer is a thing that puts the kernel module in place at boot.
 type Installer struct {
-	Kind string `json:"kind"` // "dkms-archive", "kmod-load", "akmods", "driver-container"
+	Kind string `json:"kind"` // "dkms-archive", "kmod-load", "akmods", "driverdog", "flatcar", "driver-container"
 	Path string `json:"path"`
 }
 
