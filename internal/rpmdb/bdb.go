@@ -29,6 +29,7 @@ type bdb struct {
 	order    binary.ByteOrder
 	pageSize int64
 	last     uint32
+	one      [1]byte
 }
 
 // readBDB goes through the pages of the table; keys are package numbers, and the value of number 0 is the largest.
@@ -40,13 +41,13 @@ func readBDB(db io.ReaderAt, size int64) blobs {
 			return
 		}
 		for n := uint32(1); n <= t.last; n++ {
+			if kind, err := t.kind(n); err == nil && kind != bdbHash && kind != bdbOldHash { // most: parts of large items
+				continue
+			}
 			page, err := t.page(n)
 			if err != nil {
 				yield(nil, err)
 				return
-			}
-			if kind := page[25]; kind != bdbHash && kind != bdbOldHash {
-				continue
 			}
 			if !t.items(page, yield) {
 				return
@@ -76,6 +77,12 @@ func openBDB(db io.ReaderAt, size int64) (*bdb, error) {
 		return nil, errors.New("its last pages are missing")
 	}
 	return t, nil
+}
+
+// kind is a page's kind.
+func (t *bdb) kind(n uint32) (byte, error) {
+	_, err := t.db.ReadAt(t.one[:], int64(n)*t.pageSize+25)
+	return t.one[0], err
 }
 
 func (t *bdb) page(n uint32) ([]byte, error) {
