@@ -17,13 +17,9 @@ func readBoot(h *Host, _ Options) (found, error) {
 	if len(kernels) == 0 {
 		return nil, errAbsent
 	}
-	boot := defaultEntry(h)
-	i := slices.IndexFunc(boot.kernels, func(k string) bool { return slices.Contains(kernels, k) })
-	if i < 0 { // a rescue image, another system, or a choice that this cannot follow
-		return func(f *Facts) { f.Machine.Kernels = kernels }, nil
-	}
+	boot := defaultEntry(h, kernels)
 	return func(f *Facts) {
-		f.Machine.Kernels, f.Machine.Boot, f.Machine.BootFrom = kernels, boot.kernels[i], boot.from
+		f.Machine.Kernels, f.Machine.Boot, f.Machine.BootFrom = kernels, boot.kernel(kernels), boot.from
 	}, nil
 }
 
@@ -48,17 +44,19 @@ func installedKernels(h *Host) []string {
 }
 
 // defaultEntry asks the boot loaders that it knows. Where both GRUB and systemd-boot are installed, the firmware
-// chooses between them, and only what they agree on is known.
-func defaultEntry(h *Host) bootEntry {
+// chooses between them, and only what they agree on is known. A rescue image, another system or a choice that this
+// cannot follow is none.
+func defaultEntry(h *Host, installed []string) bootEntry {
 	grub, grubThere := grubDefaultEntry(h)
 	systemd, systemdThere := systemdBootEntry(h)
-	switch {
-	case !systemdThere || slices.Equal(grub.kernels, systemd.kernels):
-		return grub
-	case !grubThere:
-		return systemd
+	differ := grubThere && systemdThere && grub.kernel(installed) != systemd.kernel(installed)
+	if !grubThere {
+		grub = systemd
 	}
-	return bootEntry{}
+	if differ || grub.kernel(installed) == "" {
+		return bootEntry{}
+	}
+	return grub
 }
 
 // grubDefaultEntry is what GRUB starts, and whether it is there. Its menu may be made of boot loader entries.

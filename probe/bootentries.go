@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,15 @@ type bootEntry struct {
 	title   string
 	from    string   // the file that describes it; empty for GRUB's own
 	kernels []string // those that it may start, the likeliest first
+}
+
+// kernel is the one that an entry starts, of those that are installed; empty when it starts none of them.
+func (e bootEntry) kernel(installed []string) string {
+	i := slices.IndexFunc(e.kernels, func(k string) bool { return slices.Contains(installed, k) })
+	if i < 0 {
+		return ""
+	}
+	return e.kernels[i]
 }
 
 // loaderEntries are the entries under a partition's mount point: descriptions, and kernels that describe themselves.

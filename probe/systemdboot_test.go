@@ -43,6 +43,7 @@ func TestSystemdBoot(t *testing.T) {
 		{"no-entries", kernels + loader, "", ""},
 		{"entries-of-no-loader", kernels + old, "", ""},
 		{"grub-agrees", entries + "-- boot/grub2/grub.cfg --\nblscfg\n", "6.1.140", "/boot/loader/entries/fedora-6.1.140+3.conf"},
+		{"grub-of-its-own-agrees", entries + "-- boot/grub/grub.cfg --\nmenuentry 'Debian' {\n\tlinux /boot/vmlinuz-6.1.140 ro\n}\n", "6.1.140", "/boot/grub/grub.cfg"},
 		{"grub-differs", entries + "-- boot/grub2/grub.cfg --\nset default=1\nblscfg\n", "", ""},
 		{"unified", kernels + loader + uki("fedora-6.1.99.efi", "ID=fedora\nVERSION_ID=43\n.uname 6.1.99\n") + uki("fedora-6.1.134.efi", "ID=fedora\nVERSION_ID=43\n.uname 6.1.134\n"),
 			"6.1.134", "/boot/EFI/Linux/fedora-6.1.134.efi"},
