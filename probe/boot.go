@@ -154,12 +154,19 @@ func parseGrubMenu(data []byte, loaderEntries []*grubEntry) grubMenu {
 	var menu grubMenu
 	root := &grubEntry{}
 	open := []*grubEntry{root} // entries and other blocks that are open, the innermost last
+	counting := 0              // conditions that are open, from the one that counts failed boots on
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		last := open[len(open)-1]
 		switch m := grubEntryLine.FindStringSubmatch(line); {
+		case strings.HasPrefix(line, "if ") && (counting > 0 || strings.Contains(line, "${boot_counter}")):
+			counting++ // Red Hat's 08_fallback_counting: what it sets is for when the new system did not start
+		case counting > 0:
+			if line == "fi" {
+				counting--
+			}
 		case m != nil:
 			entry := &grubEntry{bootEntry: bootEntry{title: m[2] + m[3] + m[4]}}
 			if id := grubID.FindStringSubmatch(m[5]); id != nil {

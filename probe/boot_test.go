@@ -70,7 +70,30 @@ linux /boot/vmlinuz-6.1.132
 linux /boot/vmlinuz-0-rescue-ec2a
 `
 	const newer = "-- boot/loader/entries/ec2a-6.1.134.conf --\ntitle Amazon Linux (6.1.134) 2023\nlinux /vmlinuz-6.1.134\n"
-	const blscfg = "-- boot/grub2/grub.cfg --\nset default=\"${saved_entry}\"\ninsmod blscfg\nblscfg\n"
+	const blscfg = `-- boot/grub2/grub.cfg --
+if [ "${next_entry}" ] ; then
+   set default="${next_entry}"
+   set next_entry=
+   save_env next_entry
+   set boot_once=true
+else
+   set default="${saved_entry}"
+fi
+### BEGIN /etc/grub.d/08_fallback_counting ###
+insmod increment
+if [ -n "${boot_counter}" -a "${boot_success}" = "0" ]; then
+  if  [ "${boot_counter}" = "0" -o "${boot_counter}" = "-1" ]; then
+    set default=1
+    set boot_counter=-1
+  else
+    decrement boot_counter
+  fi
+  save_env boot_counter
+fi
+### END /etc/grub.d/08_fallback_counting ###
+insmod blscfg
+blscfg
+`
 	kernels := []string{"6.1.132", "6.1.134"}
 	for _, tt := range []struct {
 		name, tree string
