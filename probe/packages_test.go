@@ -1,9 +1,13 @@
 package probe
 
 import (
+	"io"
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ulikunitz/xz"
 )
 
 const dpkgStatus = `-- var/lib/dpkg/status --
@@ -107,6 +111,37 @@ func TestReadDriverPackages(t *testing.T) {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestReadRPMForms reads databases that rpm and libdb wrote; the log of SQLite's has one package more.
+func TestReadRPMForms(t *testing.T) {
+	for name, want := range map[string][]string{"rpmdb.sqlite": {"libcudnn9-cuda-13 9.13.0.50", "libnccl 2.27.7"}, "Packages.db": {"libnccl 2.27.7"}, "Packages": {"libnccl 2.27.7"}} {
+		h := plantTree(t, "-- var/lib/rpm/.rpm.lock --\n")
+		for _, file := range []string{name, name + "-wal"} {
+			packed, err := os.Open("../internal/rpmdb/testdata/" + file + ".xz")
+			if err != nil {
+				continue
+			}
+			defer packed.Close()
+			r, err := xz.NewReader(packed)
+			must(t, err)
+			data, err := io.ReadAll(r)
+			must(t, err)
+			must(t, os.WriteFile(h.real("/var/lib/rpm/"+file), data, 0o644))
+		}
+		apply, err := readDriverPackages(h, Options{})
+		must(t, err)
+		var f Facts
+		apply(&f)
+		var got []string
+		for _, l := range f.Libraries {
+			got = append(got, l.Name+" "+l.Version)
+		}
+		slices.Sort(got)
+		if len(f.Machine.Packages) != 4 || f.Machine.Fabric.Version != "580.95.05-1" || !slices.Equal(got, want) {
+			t.Errorf("%s: libraries %q, machine %+v", name, got, f.Machine)
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ const (
 
 	bdbInline = 1 // kinds of items
 	bdbLarge  = 3
+
+	maxPages = 1 << 20 // of which each is looked at; 500 packages have 6500
 )
 
 // bdb reads a hash table page by page.
@@ -75,6 +77,9 @@ func openBDB(db io.ReaderAt, size int64) (*bdb, error) {
 	t.last = t.order.Uint32(head[32:])
 	if int64(t.last) >= size/t.pageSize {
 		return nil, errors.New("its last pages are missing")
+	}
+	if t.last >= maxPages {
+		return nil, fmt.Errorf("more than %d pages", maxPages)
 	}
 	return t, nil
 }
