@@ -39,6 +39,7 @@ func TestRead(t *testing.T) {
 		{"sqlite", "rpmdb.sqlite", nil, before},
 		{"sqlite-log", "rpmdb.sqlite", wal, after},
 		{"sqlite-empty-log", "rpmdb.sqlite", []byte{}, before},
+		{"sqlite-garbage-log", "rpmdb.sqlite", bytes.Repeat([]byte("log "), 99), before},
 		{"sqlite-damaged-log", "rpmdb.sqlite", damaged, before},
 		{"sqlite-foreign-log", "rpmdb.sqlite", foreign, before},
 		{"sqlite-cut-log", "rpmdb.sqlite", cut, slices.DeleteFunc(slices.Clone(before), func(s string) bool { return s == "filler3=1-1" })},

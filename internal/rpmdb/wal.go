@@ -23,15 +23,15 @@ func (s *sqlite) readLog() error {
 		return nil // empty, as after a checkpoint
 	}
 	magic := binary.BigEndian.Uint32(head)
-	if magic&^1 != walMagic || int64(binary.BigEndian.Uint32(head[8:])) != s.pageSize {
-		return errors.New("its write-ahead log is of no database of this form")
-	}
 	sums := walSums{order: binary.LittleEndian}
 	if magic&1 == 1 {
 		sums.order = binary.BigEndian
 	}
-	if sums.add(head[:24]); !sums.match(head[24:]) {
+	if sums.add(head[:24]); magic&^1 != walMagic || !sums.match(head[24:]) {
 		return nil // SQLite takes such a log for empty
+	}
+	if int64(binary.BigEndian.Uint32(head[8:])) != s.pageSize {
+		return errors.New("its write-ahead log has pages of another size")
 	}
 	s.frames(head[16:24], sums)
 	return nil
