@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -19,6 +20,9 @@ func driverMissing(m *machine) []*result {
 	}
 	if failed := m.probeFailure("proc-driver"); failed != "" {
 		return unknown("driver", failed)
+	}
+	if rest && len(m.f.Machine.Installers) > 0 {
+		return unknown("driver", "which driver "+m.f.Machine.Installers[0].Path+" installs at boot")
 	}
 	if !rest && !m.onPCI() || rest && !m.f.System.Bootable { // a container image gets its driver from the host
 		return nil
@@ -60,6 +64,9 @@ func (m *machine) probeFailure(name string) string {
 // reboot mends it.
 func driverMismatch(m *machine) []*result {
 	loaded := version(m.f.Driver.Version)
+	if m.f.System.Rest && !loaded.Known() {
+		return m.mismatchAtRest()
+	}
 	if m.f.System.WSL || m.jetson() || m.target.Driver != "" || (!loaded.Known() && m.f.Driver.NVML.Code != nvmlMismatch) {
 		return nil
 	}
@@ -78,6 +85,31 @@ func driverMismatch(m *machine) []*result {
 		return nil
 	}
 	return holds("driver")
+}
+
+// mismatchAtRest: the module that will be loaded at boot is of another release than the libraries that wait for it.
+// Debian keeps several drivers side by side; there the module's name tells that alternatives choose.
+func (m *machine) mismatchAtRest() []*result {
+	kernel, _ := m.bootKernel()
+	module := m.moduleOf(kernel)
+	if !m.host() || m.target.Driver != "" || len(m.f.Machine.Installers) > 0 || module == nil || !version(module.Version).Known() ||
+		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
+		return nil
+	}
+	var judged []*result
+	for _, lib := range m.f.Driver.Libraries {
+		v := version(lib.Version)
+		if !v.Known() || lib.Name == "libnvidia-ptxjitcompiler" {
+			continue
+		}
+		if judged = holds("driver"); v.Compare(version(module.Version)) != 0 {
+			return found(Finding{Severity: Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
+				Message:  fmt.Sprintf("%s is of driver %s, the kernel module that will be loaded of %s", lib.Name, v, module.Version),
+				Evidence: []Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path}, {Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
+				Do:       []string{"install or build the module of " + v.String() + " for " + kernel + ", or reinstall the driver's packages, so that library and module are of one release"}})
+		}
+	}
+	return judged
 }
 
 // nvmlMismatch is NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h).

@@ -127,8 +127,21 @@ func (m *machine) fabricAtRest() []*result {
 }
 
 func (m *machine) fabricInstall() []string {
-	return []string{fmt.Sprintf("install nvidia-fabricmanager (before branch 580: nvidia-fabricmanager-%d) of exactly driver %s", m.driver.version.Major(), m.driver.version),
-		"sudo systemctl enable --now nvidia-fabricmanager"}
+	return []string{fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), m.driver.version), "sudo systemctl enable --now nvidia-fabricmanager"}
+}
+
+// fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
+func (m *machine) fabricPackage() string {
+	branch := m.driver.version.Major()
+	switch {
+	case m.debian() == no && branch < 580:
+		return "nvidia-fabric-manager"
+	case m.debian() == no:
+		return "nvidia-fabricmanager"
+	case branch < 580:
+		return fmt.Sprintf("nvidia-fabricmanager-%d", branch)
+	}
+	return fmt.Sprintf("nvidia-fabricmanager (in Ubuntu's archive nvidia-fabricmanager-%d)", branch)
 }
 
 // fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own.
@@ -161,6 +174,9 @@ var packageRelease = regexp.MustCompile(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 func (m *machine) fabricVersion() []*result {
 	fabric := m.f.Machine.Fabric
 	release := packageRelease.FindStringSubmatch(fabric.Version)
+	if failed := m.probeFailure("driver-packages"); failed != "" && release == nil {
+		return unknown("fabric", "the fabric manager's version: "+failed)
+	}
 	if release == nil || !m.driver.version.Known() {
 		return unknown("fabric", "the fabric manager's version")
 	}

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,9 +10,10 @@ import (
 	"cudacompat/probe"
 )
 
-// coreNames are the packages that hold a driver's user space or module: of them two branches must not be installed.
-// Modules built for other kernels, tools and empty transitional names are none.
-var coreNames = regexp.MustCompile(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-(open-)?dkms|nvidia-utils-\d.*)$`)
+// coreNames are the packages that hold a driver's user space or module, Debian's and then RPM's: of them two branches
+// must not be installed. Modules built for other kernels, tools and empty transitional names are none.
+var coreNames = regexp.MustCompile(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-(open-)?dkms|nvidia-utils-\d.*|` +
+	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
 
 // core are the installed packages of the driver itself, with the branch that their version names.
 func (m *machine) core() (packages []probe.DriverPackage, branches []int) {
@@ -36,23 +38,36 @@ func driverPackagesMixed(m *machine) []*result {
 	packages, branches := m.core()
 	f := Finding{Severity: Warning, Subject: "driver", Need: "one installation of one driver", Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	for _, p := range packages {
-		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version, From: "/var/lib/dpkg/status"})
+		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version, From: p.From})
 	}
-	switch runfile := m.f.Machine.Runfile; {
-	case len(packages) == 0 && runfile == "":
-		return nil
-	case runfile != "" && len(packages) > 0:
+	runfile, failed := m.f.Machine.Runfile, m.probeFailure("driver-packages")
+	switch {
+	case runfile != "" && len(packages) > 0 && !m.picksModule():
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, Evidence{Fact: ".run installer", Value: "installed", From: runfile})
 		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run installer's driver"}
 	case len(branches) > 1:
 		slices.Sort(branches)
 		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0], branches[len(branches)-1])
-		f.Do = []string{fmt.Sprintf("remove those of branch %d (sudo apt-get purge), or finish the upgrade to one branch", branches[0])}
+		remove := "sudo apt-get purge"
+		if strings.Contains(packages[0].From, "/rpm/") {
+			remove = "sudo dnf remove"
+		}
+		f.Do = []string{fmt.Sprintf("remove those of branch %d (%s), or finish the upgrade to one branch", branches[0], remove)}
+	case failed != "":
+		return unknown("driver", failed)
+	case len(packages) == 0 && runfile == "":
+		return nil
 	default:
 		return holds("driver")
 	}
 	return found(f)
+}
+
+// picksModule says that the image keeps several modules and loads the one that fits at boot, as EKS's do: they ran the
+// GRID driver's .run installer for its module alone, and the packages' user space took its place.
+func (m *machine) picksModule() bool {
+	return slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "dkms-archive" })
 }
 
 // driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module.
@@ -84,14 +99,13 @@ func driverAutoUpdate(m *machine) []*result {
 
 // updatable is what of the driver may be upgraded: evidence, nil for nothing, or why that cannot be known.
 func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string) {
-	if u.Tool == "dnf-automatic" {
-		locked := slices.ContainsFunc(u.Blacklist, func(name string) bool { return strings.Contains(name, "nvidia") })
-		if locked || len(u.Repos) == 0 || len(m.f.Driver.Libraries) == 0 {
-			return nil, ""
-		}
-		return []Evidence{{Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}, ""
-	}
 	packages, _ := m.core()
+	if failed := m.probeFailure("driver-packages"); failed != "" && len(packages) == 0 {
+		return nil, failed
+	}
+	if u.Tool == "dnf-automatic" {
+		return dnfUpdatable(u, packages), ""
+	}
 	held := slices.ContainsFunc(m.f.Machine.Packages, func(p probe.DriverPackage) bool { return p.Held && strings.Contains(p.Name, "nvidia") })
 	if len(packages) == 0 || held || u.Pinned != "" { // the packages of a release ask for each other's exact version: one hold holds all
 		return nil, ""
@@ -104,10 +118,32 @@ func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string
 			return nil, "which archive " + p.Name + " comes from"
 		}
 		if originAllowed(u.Origins, p.Vendor) {
-			return []Evidence{{Fact: p.Name, Value: p.Version, From: "/var/lib/dpkg/status"}}, ""
+			return []Evidence{{Fact: p.Name, Value: p.Version, From: p.From}}, ""
 		}
 	}
 	return nil, ""
+}
+
+// dnfUpdatable is a package of the driver that an enabled repository may replace. They ask for each other's exact
+// version, so that one lock holds all.
+func dnfUpdatable(u probe.Updates, packages []probe.DriverPackage) []Evidence {
+	locked := slices.ContainsFunc(packages, func(p probe.DriverPackage) bool { return lockedByDNF(u.Blacklist, p.Name) })
+	if locked || len(packages) == 0 || len(u.Repos) == 0 {
+		return nil
+	}
+	return []Evidence{{Fact: packages[0].Name, Value: packages[0].Version, From: packages[0].From}, {Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}
+}
+
+// lockedByDNF matches version locks and excludes: globs of names, "nvidia*", or names with a version,
+// "nvidia-driver-3:580.95.05-1.*". A "!" excludes one version and holds no other back.
+func lockedByDNF(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+		version, ok := strings.CutPrefix(pattern, name+"-")
+		return ok && version != "" && strings.Contains("0123456789*", version[:1])
+	})
 }
 
 // holdNames are the packages to hold: the driver's meta-packages where there are some.

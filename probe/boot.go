@@ -11,18 +11,16 @@ import (
 	"strings"
 )
 
-// readBoot lists the installed kernels and finds the one that the boot loader starts by default: of GRUB's menu, of
-// boot loader entries, else of /boot/vmlinuz.
+// readBoot lists the installed kernels and finds the one that the boot loader starts by default.
 func readBoot(h *Host, _ Options) (found, error) {
 	kernels := installedKernels(h)
 	if len(kernels) == 0 {
 		return nil, errAbsent
 	}
-	kernel, from := defaultKernel(h)
-	if !slices.Contains(kernels, kernel) { // a rescue image, or a name that this cannot follow
-		kernel, from = "", ""
-	}
-	return func(f *Facts) { f.Machine.Kernels, f.Machine.Boot, f.Machine.BootFrom = kernels, kernel, from }, nil
+	boot := defaultEntry(h, kernels)
+	return func(f *Facts) {
+		f.Machine.Kernels, f.Machine.Boot, f.Machine.BootFrom = kernels, boot.kernel(kernels), boot.from
+	}, nil
 }
 
 // installedKernels are the kernels whose image is there. A directory under /lib/modules alone is no kernel: DKMS and
@@ -45,23 +43,52 @@ func installedKernels(h *Host) []string {
 	return modules
 }
 
-// defaultKernel asks the boot loaders that it knows.
-func defaultKernel(h *Host) (kernel, from string) {
-	for _, dir := range []string{"/boot/grub", "/boot/grub2"} {
-		env := parseGrubEnv(readQuietly(h, dir+"/grubenv"))
-		if data := readQuietly(h, dir+"/grub.cfg"); data != nil {
-			if kernel := parseGrubMenu(data).boots(env); kernel != "" {
-				return kernel, dir + "/grub.cfg"
-			}
-		}
-		if entry := cmp.Or(env["next_entry"], env["saved_entry"]); entry != "" {
-			file := "/boot/loader/entries/" + path.Base(entry) + ".conf"
-			if kernel := parseLoaderEntry(readQuietly(h, file)); kernel != "" {
-				return kernel, file
-			}
-		}
+// defaultEntry asks the boot loaders that it knows. Where both GRUB and systemd-boot are installed, the firmware
+// chooses between them, and only what they agree on is known. A rescue image, another system or a choice that this
+// cannot follow is none.
+func defaultEntry(h *Host, installed []string) bootEntry {
+	grub, grubThere := grubDefaultEntry(h)
+	systemd, systemdThere := systemdBootEntry(h)
+	differ := grubThere && systemdThere && grub.kernel(installed) != systemd.kernel(installed)
+	if !grubThere {
+		grub = systemd
 	}
-	return "", ""
+	if differ || grub.kernel(installed) == "" {
+		return bootEntry{}
+	}
+	return grub
+}
+
+// grubDefaultEntry is what GRUB starts, and whether it is there. Its menu may be made of boot loader entries.
+func grubDefaultEntry(h *Host) (entry bootEntry, there bool) {
+	for _, dir := range []string{"/boot/grub", "/boot/grub2"} {
+		cfg, env := readQuietly(h, dir+"/grub.cfg"), readQuietly(h, dir+"/grubenv")
+		if cfg == nil && env == nil {
+			continue
+		}
+		entries := grubEntries(h)
+		menu := grubMenu{entries: entries, chosen: "${saved_entry}"}
+		if cfg != nil {
+			menu = parseGrubMenu(cfg, entries)
+		}
+		chosen := menu.boots(parseGrubEnv(env))
+		if chosen == nil {
+			return bootEntry{}, true
+		}
+		chosen.from = cmp.Or(chosen.from, dir+"/grub.cfg")
+		return chosen.bootEntry, true
+	}
+	return bootEntry{}, false
+}
+
+// grubEntries are the boot loader entries in the order of GRUB's blscfg: the file names' versions, the newest first.
+func grubEntries(h *Host) []*grubEntry {
+	var entries []*grubEntry
+	for _, e := range loaderEntries(h, "/boot") {
+		entries = append(entries, &grubEntry{bootEntry: e})
+	}
+	slices.SortFunc(entries, func(a, b *grubEntry) int { return compareVersions(b.id, a.id) })
+	return entries
 }
 
 // readQuietly is a file's bytes, nil when it cannot be read: for hints of which another source takes the place.
@@ -89,24 +116,11 @@ func parseGrubEnv(data []byte) map[string]string {
 	return env
 }
 
-// parseLoaderEntry reads the kernel of a boot loader entry: "linux /boot/vmlinuz-6.1.141-155.222.amzn2023.x86_64".
-func parseLoaderEntry(data []byte) string {
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for lines.Scan() {
-		if fields := strings.Fields(lines.Text()); len(fields) > 1 && fields[0] == "linux" {
-			return kernelOfImage(fields[1])
-		}
-	}
-	return ""
-}
-
-// kernelOfImage is "6.8.0-1021-aws" of "/boot/vmlinuz-6.8.0-1021-aws".
-func kernelOfImage(image string) string {
-	kernel, ok := strings.CutPrefix(path.Base(image), "vmlinuz-")
-	if !ok {
-		return ""
-	}
-	return kernel
+// kernelsOfImage are the kernels that an image may be by its path: "6.8.0-1021-aws" of "/boot/vmlinuz-6.8.0-1021-aws"
+// and of "/<machine or system>/6.8.0-1021-aws/linux".
+func kernelsOfImage(image string) []string {
+	dir, base := path.Split(image)
+	return []string{strings.TrimPrefix(base, "vmlinuz-"), path.Base(dir)}
 }
 
 // grubMenu is what a grub.cfg offers and which entry it starts.
@@ -117,8 +131,8 @@ type grubMenu struct {
 
 // grubEntry is a menu entry, or a submenu with entries of its own.
 type grubEntry struct {
-	title, id, kernel string
-	entries           []*grubEntry
+	bootEntry
+	entries []*grubEntry
 }
 
 var (
@@ -134,23 +148,34 @@ var (
 //		linux	/boot/vmlinuz-6.8.0-1021-aws root=PARTUUID=… ro console=tty1
 //	}
 //	submenu 'Advanced options for Ubuntu' $menuentry_id_option 'gnulinux-advanced-5f3c' {
-func parseGrubMenu(data []byte) grubMenu {
+//
+// The command blscfg stands for the boot loader entries.
+func parseGrubMenu(data []byte, loaderEntries []*grubEntry) grubMenu {
 	var menu grubMenu
 	root := &grubEntry{}
 	open := []*grubEntry{root} // entries and other blocks that are open, the innermost last
+	counting := 0              // conditions that are open, from the one that counts failed boots on
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		last := open[len(open)-1]
 		switch m := grubEntryLine.FindStringSubmatch(line); {
+		case strings.HasPrefix(line, "if ") && (counting > 0 || strings.Contains(line, "${boot_counter}")):
+			counting++ // Red Hat's 08_fallback_counting: what it sets is for when the new system did not start
+		case counting > 0:
+			if line == "fi" {
+				counting--
+			}
 		case m != nil:
-			entry := &grubEntry{title: m[2] + m[3] + m[4]}
+			entry := &grubEntry{bootEntry: bootEntry{title: m[2] + m[3] + m[4]}}
 			if id := grubID.FindStringSubmatch(m[5]); id != nil {
 				entry.id = id[1] + id[2]
 			}
 			last.entries = append(last.entries, entry)
 			open = append(open, entry)
+		case line == "blscfg":
+			last.entries = append(last.entries, loaderEntries...)
 		case line == "}" && len(open) > 1:
 			open = open[:len(open)-1]
 		case strings.HasSuffix(line, "{"):
@@ -169,13 +194,13 @@ func (m *grubMenu) line(line string, in *grubEntry) {
 		m.chosen = d[1]
 	}
 	fields := strings.Fields(line)
-	if len(fields) > 1 && in.kernel == "" && (fields[0] == "linux" || fields[0] == "linuxefi" || fields[0] == "linux16") {
-		in.kernel = kernelOfImage(fields[1])
+	if len(fields) > 1 && len(in.kernels) == 0 && (fields[0] == "linux" || fields[0] == "linuxefi" || fields[0] == "linux16") {
+		in.kernels = kernelsOfImage(fields[1])
 	}
 }
 
-// boots is the kernel that starts next under this environment block, empty when the choice cannot be followed.
-func (m grubMenu) boots(env map[string]string) string {
+// boots is the entry that starts next under this environment block, nil when the choice cannot be followed.
+func (m grubMenu) boots(env map[string]string) *grubEntry {
 	chosen := m.chosen
 	if chosen == "${saved_entry}" {
 		chosen = env["saved_entry"]
@@ -187,13 +212,13 @@ func (m grubMenu) boots(env map[string]string) string {
 		entry := pickEntry(entries, step)
 		switch {
 		case entry == nil:
-			return ""
+			return nil
 		case deeper:
 			entries, chosen = entry.entries, rest
-		case entry.kernel == "" && len(entry.entries) > 0: // a submenu starts its first entry
+		case len(entry.kernels) == 0 && len(entry.entries) > 0: // a submenu starts its first entry
 			entries, chosen = entry.entries, "0"
 		default:
-			return entry.kernel
+			return entry
 		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS.
+// driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS, Bottlerocket.
 var driverDirs = []string{
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib64/nvidia",
 	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
 	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
 	"/usr/lib/wsl/lib", "/usr/lib64-nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
-	"/.singularity.d/libs", "/run/opengl-driver/lib", "/home/kubernetes/bin/nvidia/lib64",
+	"/.singularity.d/libs", "/run/opengl-driver/lib", "/usr/lib/nvidia/tesla", "/home/kubernetes/bin/nvidia/lib64",
 	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/run/nvidia/driver/usr/lib/aarch64-linux-gnu", "/run/nvidia/driver/usr/lib64",
 }
 

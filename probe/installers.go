@@ -1,13 +1,19 @@
 package probe
 
+import "path"
+
 // installerMarks are what puts NVIDIA's kernel module in place at boot, so that a tree at rest need not have it: the
-// EKS AMIs' archive of built modules and the unit that unpacks one, Fedora's akmods, a driver in a container.
+// EKS AMIs' archive of built modules and the unit that unpacks one, Fedora's akmods, what Bottlerocket's driverdog links
+// or copies, Flatcar's script that downloads one, a driver in a container.
 var installerMarks = []struct{ kind, pattern string }{
 	{"dkms-archive", "/var/lib/dkms-archive/nvidia*"},
 	{"kmod-load", "/etc/systemd/system/*nvidia*kmod-load*.service"},
 	{"kmod-load", "/usr/lib/systemd/system/*nvidia*kmod-load*.service"},
 	{"kmod-load", "/lib/systemd/system/*nvidia*kmod-load*.service"},
 	{"akmods", "/usr/src/akmods/nvidia*"},
+	{"driverdog", "/usr/share/nvidia/*/module-objects.d"},
+	{"driverdog", "/usr/share/nvidia/*/drivers/nvidia.ko"},
+	{"flatcar", "/usr/lib/nvidia/bin/setup-nvidia"},
 	{"driver-container", "/run/nvidia/driver/usr"},
 }
 
@@ -16,6 +22,9 @@ func readInstallers(h *Host, _ Options) (found, error) {
 	var list []Installer
 	for _, mark := range installerMarks {
 		for _, file := range h.Glob(mark.pattern) {
+			if masked(h, path.Base(file)) {
+				continue
+			}
 			list = append(list, Installer{Kind: mark.kind, Path: file})
 		}
 	}

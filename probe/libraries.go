@@ -21,7 +21,8 @@ var systemLibraries = []struct{ name, pattern string }{
 	{"cudnn", "libcudnn.so.[789]"},
 }
 
-// readLibraries reads the versions of NCCL and cuDNN outside Python environments: libraries, headers, packages.
+// readLibraries reads the versions of NCCL and cuDNN outside Python environments: libraries and headers, beside the
+// packages that are known.
 func readLibraries(h *Host, _ Options) (found, error) {
 	var libraries []Library
 	var failed errorList
@@ -42,11 +43,10 @@ func readLibraries(h *Host, _ Options) (found, error) {
 		}
 	}
 	libraries = append(libraries, headers(h, &failed)...)
-	libraries = append(libraries, debianPackages(h, &failed)...)
 	if len(libraries)+len(failed) == 0 {
 		return nil, errAbsent
 	}
-	return func(f *Facts) { f.Libraries = libraries }, failed.err()
+	return func(f *Facts) { f.Libraries = append(libraries, f.Libraries...) }, failed.err()
 }
 
 // readLibraryVersion takes the version from the real file's name, else, for NCCL, from its bytes.
@@ -141,44 +141,4 @@ func parseDefines(data []byte, pattern *regexp.Regexp) string {
 		return ""
 	}
 	return string(m[0][1]) + "." + string(m[1][1]) + "." + string(m[2][1])
-}
-
-// debianPackage matches the packages of interest in dpkg's status file.
-var debianPackage = regexp.MustCompile(`(?m)^Package: (libnccl2|libcudnn[789]\S*)$`)
-
-var (
-	debianVersion = regexp.MustCompile(`(?m)^Version: (\d+(?:\.\d+)+)`)
-	debianStatus  = regexp.MustCompile(`(?m)^Status: .* installed$`)
-)
-
-// debianPackages reads NVIDIA's packages from /var/lib/dpkg/status: stanzas of lines such as "Package: libnccl2",
-// "Status: install ok installed", "Version: 2.21.5-1+cuda12.4". Removed packages leave stanzas that do not count.
-func debianPackages(h *Host, failed *errorList) []Library {
-	const status = "/var/lib/dpkg/status"
-	data, err := h.ReadFile(status)
-	failed.add(err)
-	var libraries []Library
-	for _, prefix := range []string{"libnccl2", "libcudnn"} {
-		for at := 0; ; at++ {
-			i := bytes.Index(data[at:], []byte("Package: "+prefix))
-			if i < 0 {
-				break
-			}
-			at += i
-			if lib, ok := parseStanza(data[at:]); ok && (at == 0 || data[at-1] == '\n') {
-				libraries = append(libraries, Library{Name: lib.Name, Version: lib.Version, Path: status})
-			}
-		}
-	}
-	return libraries
-}
-
-// parseStanza reads the dpkg stanza that data begins with.
-func parseStanza(data []byte) (Library, bool) {
-	stanza, _, _ := bytes.Cut(data, []byte("\n\n"))
-	name, version := debianPackage.FindSubmatch(stanza), debianVersion.FindSubmatch(stanza)
-	if name == nil || version == nil || !debianStatus.Match(stanza) {
-		return Library{}, false
-	}
-	return Library{Name: string(name[1]), Version: string(version[1])}, true
 }

@@ -11,7 +11,7 @@ type Machine struct {
 	Installers   []Installer     `json:"installers"`   // what installs or loads the kernel module at boot
 	Firmware     []string        `json:"firmware"`     // driver versions whose GSP firmware is on disk, "580.95.05"
 	GSPOff       string          `json:"gsp_off"`      // the file that sets NVreg_EnableGpuFirmware=0
-	Packages     []DriverPackage `json:"packages"`     // dpkg's packages of the driver and its daemons
+	Packages     []DriverPackage `json:"packages"`     // packages of the driver and its daemons
 	Runfile      string          `json:"runfile"`      // what NVIDIA's .run installer leaves, "/usr/bin/nvidia-uninstall"
 	Fabric       Fabric          `json:"fabric"`       // what programs NVSwitch
 	Persistenced bool            `json:"persistenced"` // nvidia-persistenced runs
@@ -25,16 +25,17 @@ type Machine struct {
 
 // Installer is a thing that puts the kernel module in place at boot.
 type Installer struct {
-	Kind string `json:"kind"` // "dkms-archive", "kmod-load", "akmods", "driver-container"
+	Kind string `json:"kind"` // "dkms-archive", "kmod-load", "akmods", "driverdog", "flatcar", "driver-container"
 	Path string `json:"path"`
 }
 
-// DriverPackage is one package that dpkg has installed.
+// DriverPackage is one package that dpkg or RPM has installed.
 type DriverPackage struct {
 	Name    string `json:"name"`    // "libnvidia-compute-535-server"
-	Version string `json:"version"` // "535.183.01-0ubuntu0.22.04.1"
+	Version string `json:"version"` // "535.183.01-0ubuntu0.22.04.1", "3:580.95.05-1.amzn2023"
+	From    string `json:"from"`    // the package manager's database
 	Held    bool   `json:"held"`    // apt-mark hold
-	Vendor  string `json:"vendor"`  // who made it: "ubuntu", "debian", "nvidia", "ppa"; empty when not known
+	Vendor  string `json:"vendor"`  // whose archive it is of: "ubuntu", "debian", "nvidia", "ppa"; empty when not known, or RPM's
 }
 
 // Fabric is the software that NVSwitch needs.

@@ -3,50 +3,12 @@ package probe
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
-
-func TestParseDpkgStatus(t *testing.T) {
-	const status = `Package: libnvidia-compute-535-server
-Status: hold ok installed
-Maintainer: Ubuntu Core Developers <ubuntu-devel-discuss@lists.ubuntu.com>
-Version: 535.183.01-0ubuntu0.22.04.1
-Description: NVIDIA libcompute package
- Version: 1.0
-
-Package: nvidia-utils-550
-Status: deinstall ok config-files
-Version: 550.90.07-0ubuntu0.22.04.1
-
-Package: nvidia-driver-local-repo-ubuntu2204-550.90.07
-Status: install ok installed
-Version: 1.0-1
-
-Package: nvidia-driver-570
-Status: install ok installed
-Maintainer: Ubuntu Core Developers <ubuntu-devel-discuss@lists.ubuntu.com>
-Version: 570.86.16-0ubuntu0~gpu22.04.1
-
-Package: nvidia-settings
-Status: install ok installed
-Version: 580.95.05-1ubuntu1
-
-Package: nvidia-fabricmanager-535
-Status: install ok installed
-Maintainer: cudatools <cudatools@nvidia.com>
-Version: 535.183.01-1`
-	want := []DriverPackage{
-		{Name: "libnvidia-compute-535-server", Version: "535.183.01-0ubuntu0.22.04.1", Held: true, Vendor: "ubuntu"},
-		{Name: "nvidia-driver-570", Version: "570.86.16-0ubuntu0~gpu22.04.1", Vendor: "ppa"},
-		{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", Vendor: "nvidia"},
-	}
-	if diff := cmp.Diff(want, parseDpkgStatus([]byte(status))); diff != "" {
-		t.Errorf("packages (-want +got):\n%s", diff)
-	}
-}
 
 func TestParseAptConf(t *testing.T) {
 	const conf = `// Automatically upgrade packages
@@ -91,6 +53,9 @@ func TestReadUpdates(t *testing.T) {
 	const timer = "-- etc/systemd/system/timers.target.wants/dnf-automatic.timer -> /usr/lib/systemd/system/dnf-automatic.timer --\n"
 	const repo = "-- etc/yum.repos.d/cuda-rhel9.repo --\n[cuda-rhel9-x86_64]\nbaseurl=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64\nenabled=1\n" +
 		"-- etc/yum.repos.d/off.repo --\n[nvidia-off]\nbaseurl=https://example.com/nvidia\nenabled=0\n"
+	const al2023 = "-- etc/os-release --\nID=\"amzn\"\nPRETTY_NAME=\"Amazon Linux 2023.7.20250512\"\n-- etc/yum.repos.d/amazonlinux-nvidia.repo --\n" +
+		"[amazonlinux-nvidia]\nmirrorlist=https://cdn.amazonlinux.com/al2023/nvidia/mirrors/$releasever/$basearch/mirror.list\nenabled=1\n"
+	amazon := Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Repos: []string{"amazonlinux-nvidia.repo [amazonlinux-nvidia]"}}
 	for _, tt := range []struct {
 		name, tree string
 		want       Updates
@@ -105,6 +70,13 @@ func TestReadUpdates(t *testing.T) {
 		{"dnf-no-timer", dnf + repo, Updates{}},
 		{"dnf-locked", dnf + timer + "-- etc/dnf/plugins/versionlock.list --\n# added\nnvidia-driver-3:580.95.05-1.*\n-- etc/dnf/dnf.conf --\n[main]\nexclude=kernel* kmod-nvidia*\n",
 			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Blacklist: []string{"nvidia-driver-3:580.95.05-1.*", "kernel*", "kmod-nvidia*"}}},
+		{"dnf5-locked", dnf + timer + "-- etc/dnf/versionlock.toml --\nversion = \"1.0\"\n[[packages]]\nname = \"nvidia-driver-cuda\"\n[[packages.conditions]]\nkey = \"evr\"\ncomparator = \"=\"\nvalue = \"3:580.95.05-1.fc42\"\n",
+			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Blacklist: []string{"nvidia-driver-cuda"}}},
+		{"al2023-stands-still", dnf + timer + al2023, Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
+		{"al2023-same-release", dnf + timer + al2023 + "-- etc/dnf/vars/releasever --\n2023.7.20250512\n", Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
+		{"al2023-latest", dnf + timer + al2023 + "-- etc/dnf/vars/releasever --\nlatest\n", amazon},
+		{"al2023-nvidia-repo", dnf + timer + al2023 + repo, Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Repos: []string{"cuda-rhel9.repo [cuda-rhel9-x86_64]"}}},
+		{"al2", dnf + timer + strings.Replace(al2023, "Amazon Linux 2023.7.20250512", "Amazon Linux 2", 1), amazon},
 		{"dnf-install-timer", "-- etc/systemd/system/timers.target.wants/dnf-automatic-install.timer -> x --\n", Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -181,7 +153,7 @@ Version: 535.183.01-1
 	f := runSources(context.Background(), hostOf(t, archive), Options{})
 	want := Machine{Uptime: 350735.47, Job: "slurm", Persistenced: true,
 		Installers: []Installer{{Kind: "driver-container", Path: "/run/nvidia/driver/usr"}},
-		Packages:   []DriverPackage{{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1"}},
+		Packages:   []DriverPackage{{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", From: "/var/lib/dpkg/status"}},
 		Fabric:     Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: "535.183.01-1", From: "package nvidia-fabricmanager-535", Running: "yes", UMAD: "loaded", Switches: 1}}
 	if diff := cmp.Diff(want, f.Machine); diff != "" {
 		t.Errorf("machine (-want +got):\n%s", diff)
@@ -243,15 +215,4 @@ func FuzzParseAptConf(f *testing.F) {
 	f.Add([]byte("A::B { \"c\"; };"))
 	f.Add([]byte("}}};\"x\";/*"))
 	f.Fuzz(func(t *testing.T, data []byte) { parseAptConf(data) })
-}
-
-func FuzzParseDpkgStatus(f *testing.F) {
-	f.Add([]byte("Package: libcuda1\nStatus: install ok installed\nVersion: 1\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, p := range parseDpkgStatus(data) {
-			if !driverPackageName.MatchString(p.Name) {
-				t.Errorf("package %q", p.Name)
-			}
-		}
-	})
 }

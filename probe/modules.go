@@ -13,10 +13,11 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, Ubuntu's prebuilt ones, Red Hat's links.
+// moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat, Ubuntu's,
+// and links to the module of another kernel.
 var moduleDirs = []string{
-	"updates", "updates/dkms", "extra", "extra/*", "kernel/nvidia*", "kernel/drivers/video", "kernel/drivers/video/nvidia",
-	"kernel/drivers/nvidia", "weak-updates", "weak-updates/*",
+	"updates", "updates/dkms", "extra", "extra/*", "extra/drivers/video/nvidia", "kernel/nvidia*", "kernel/drivers/video",
+	"kernel/drivers/video/nvidia", "kernel/drivers/nvidia", "weak-updates", "weak-updates/*", "weak-updates/drivers/video/nvidia",
 }
 
 // readDriverModules reads the version of nvidia.ko for every installed kernel.
@@ -40,17 +41,46 @@ func readDriverModules(h *Host, _ Options) (found, error) {
 	return func(f *Facts) { f.Driver.Modules = modules }, failed.err()
 }
 
-// kernelModule finds one kernel's module, or nil.
+// kernelModule finds one kernel's module, or nil. A link whose kernel is gone is none.
 func kernelModule(h *Host, kernel string) (*Module, error) {
-	for _, dir := range moduleDirs {
-		for _, name := range []string{"nvidia.ko*", "nvidia-current.ko*"} {
-			for _, file := range h.Glob(path.Join("/lib/modules", kernel, dir, name)) {
-				version, flavour, err := moduleInfo(h, file)
-				return &Module{Kernel: kernel, Version: version, Path: file, Flavour: flavour}, err
-			}
+	for _, file := range moduleFiles(h, path.Join("/lib/modules", kernel)) {
+		version, flavour, err := moduleInfo(h, file)
+		if !absent(err) {
+			return &Module{Kernel: kernel, Version: version, Path: file, Flavour: flavour}, err
 		}
 	}
 	return nil, nil
+}
+
+// moduleFiles are the places of one kernel's module, the likeliest first: what depmod has noted is what modprobe loads.
+func moduleFiles(h *Host, dir string) []string {
+	files := indexedModules(h, dir)
+	for _, sub := range moduleDirs {
+		for _, name := range []string{"nvidia.ko*", "nvidia-current.ko*"} {
+			files = append(files, h.Glob(path.Join(dir, sub, name))...)
+		}
+	}
+	return files
+}
+
+// indexedModules reads a kernel's modules.dep: "extra/drivers/video/nvidia/nvidia.ko.xz: kernel/drivers/acpi/video.ko.xz".
+func indexedModules(h *Host, dir string) []string {
+	var files []string
+	index := readQuietly(h, dir+"/modules.dep")
+	for _, name := range []string{"/nvidia.ko", "/nvidia-current.ko"} {
+		for at := 0; ; at++ {
+			i := bytes.Index(index[at:], []byte(name))
+			if i < 0 {
+				break
+			}
+			at += i
+			line, _, _ := bytes.Cut(index[bytes.LastIndexByte(index[:at], '\n')+1:], []byte("\n"))
+			if file, _, ok := bytes.Cut(line, []byte(":")); ok && bytes.Contains(file, []byte(name)) {
+				files = append(files, path.Join(dir, string(file)))
+			}
+		}
+	}
+	return files
 }
 
 // moduleVersionField must not take "srcversion=" or "rhelversion=9.4" for it.

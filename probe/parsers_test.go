@@ -235,27 +235,6 @@ func TestNCCLBanner(t *testing.T) {
 	}
 }
 
-func TestParseStanza(t *testing.T) {
-	for _, tt := range []struct {
-		name, data string
-		want       Library
-	}{
-		{"nccl", "Package: libnccl2\nStatus: install ok installed\nSource: nccl\nVersion: 2.21.5-1+cuda12.4\n\nPackage: libx\n", Library{Name: "libnccl2", Version: "2.21.5"}},
-		{"cudnn", "Package: libcudnn9-cuda-12\nStatus: hold ok installed\nVersion: 9.1.0.70-1", Library{Name: "libcudnn9-cuda-12", Version: "9.1.0.70"}},
-		{"old-cudnn", "Package: libcudnn8\nStatus: install ok installed\nVersion: 8.3.2.44-1+cuda11.5\n", Library{Name: "libcudnn8", Version: "8.3.2.44"}},
-		{"removed", "Package: libcudnn8\nStatus: deinstall ok config-files\nVersion: 8.9.7.29-1+cuda12.2\n", Library{}},
-		{"half", "Package: libnccl2\nStatus: install ok half-installed\nVersion: 2.21.5-1\n", Library{}},
-		{"version-of-the-next", "Package: libnccl2\nStatus: install ok installed\n\nPackage: libx\nVersion: 2.21.5-1\n", Library{}},
-		{"other", "Package: libnccl-dev\nStatus: install ok installed\nVersion: 2.21.5-1\n", Library{}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got, ok := parseStanza([]byte(tt.data)); got != tt.want || ok != (tt.want.Name != "") {
-				t.Errorf("got %+v, %v", got, ok)
-			}
-		})
-	}
-}
-
 func TestParseDefines(t *testing.T) {
 	nccl := "#define NCCL_MAJOR 2\n#define NCCL_MINOR 21\n#define NCCL_PATCH 5\n#define NCCL_SUFFIX \"\"\n"
 	cudnn := "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 1\n#define CUDNN_PATCHLEVEL 0\n#define CUDNN_VERSION (CUDNN_MAJOR * 10000)\n"

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cudacompat/internal/rpmdb/rpmdbtest"
+
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 	"golang.org/x/tools/txtar"
@@ -27,6 +29,7 @@ import (
 //	lib/x86_64-linux-gnu/libc.so.6 = elf x86_64 .rodata  an ELF file with one section, which holds the lines, each
 //	                                                     ended by NUL; compressed when it ends in .gz, .xz or .zst
 //	usr/lib/i386-linux-gnu/libcuda.so.1 = elf32          the beginning of a 32-bit ELF file
+//	var/lib/rpm/rpmdb.sqlite = rpmdb                     RPM's database of the packages that the lines name
 //	run/pipe = fifo
 //	etc/ld.so.conf = sparse 40000000                     that many NUL bytes
 func plant(t *testing.T, archive *txtar.Archive) string {
@@ -60,6 +63,10 @@ func plantOne(t *testing.T, root string, f txtar.File) {
 		must(t, os.WriteFile(file, compressed(t, name, elfWith(t, kind[1], kind[2], f.Data)), 0o644))
 	case kind[0] == "elf32":
 		must(t, os.WriteFile(file, []byte(elf.ELFMAG+"\x01\x01\x01"), 0o644))
+	case kind[0] == "rpmdb":
+		db, err := rpmdbtest.SQLite(string(f.Data))
+		must(t, err)
+		must(t, os.WriteFile(file, db, 0o644))
 	case kind[0] == "fifo":
 		must(t, syscall.Mkfifo(file, 0o644))
 	case kind[0] == "sparse":

@@ -114,8 +114,9 @@ func dnfAutomatic(h *Host) (Updates, bool) {
 	if !enabled || !applies {
 		return u, false
 	}
-	for _, file := range []string{"/etc/dnf/plugins/versionlock.list", "/etc/dnf/versionlock.toml"} {
-		u.Blacklist = append(u.Blacklist, strings.Fields(withoutComments(readQuietly(h, file)))...)
+	u.Blacklist = append(u.Blacklist, strings.Fields(withoutComments(readQuietly(h, "/etc/dnf/plugins/versionlock.list")))...)
+	for _, m := range dnf5Lock.FindAllSubmatch(readQuietly(h, "/etc/dnf/versionlock.toml"), -1) {
+		u.Blacklist = append(u.Blacklist, string(m[1]))
 	}
 	main := parseINI(readQuietly(h, "/etc/dnf/dnf.conf"))
 	u.Blacklist = append(u.Blacklist, listOf(main["main.exclude"])...)
@@ -124,15 +125,20 @@ func dnfAutomatic(h *Host) (Updates, bool) {
 	return u, true
 }
 
+// dnf5Lock is a line of dnf 5's version locks: name = "nvidia-driver-cuda".
+var dnf5Lock = regexp.MustCompile(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
+
 // there says whether a name is there, a link that leads nowhere included.
 func there(h *Host, name string) bool {
 	_, err := h.readlink(name)
 	return err == nil
 }
 
-// driverRepos are the enabled repositories that carry NVIDIA's driver, by their files' and sections' names.
+// driverRepos are the enabled repositories that carry NVIDIA's driver, by their files' and sections' names. One that
+// stands still with the release brings nothing new.
 func driverRepos(h *Host) []string {
 	var repos []string
+	still := releaseLocked(h)
 	for _, file := range h.Glob("/etc/yum.repos.d/*.repo") {
 		values := parseINI(readQuietly(h, file))
 		for key, url := range values {
@@ -141,6 +147,9 @@ func driverRepos(h *Host) []string {
 				section, isURL = strings.CutSuffix(key, ".mirrorlist")
 			}
 			on := values[section+".enabled"]
+			if still && strings.Contains(url, "releasever") {
+				continue
+			}
 			if isURL && strings.Contains(strings.ToLower(section+url), "nvidia") && (on == "" || yes(on)) && !strings.Contains(url, "libnvidia-container") {
 				repos = append(repos, path.Base(file)+" ["+section+"]")
 			}
@@ -148,6 +157,16 @@ func driverRepos(h *Host) []string {
 	}
 	slices.Sort(repos)
 	return repos
+}
+
+// releaseLocked says that $releasever is one dated release, as it is on Amazon Linux from 2023 on unless somebody sets
+// it to another: what the release's repositories hold never changes
+// (https://docs.aws.amazon.com/linux/al2023/ug/deterministic-upgrades-usage.html).
+func releaseLocked(h *Host) bool {
+	pretty, id, _ := parseOSRelease(readQuietly(h, "/etc/os-release"))
+	override, _ := h.ReadLine("/etc/dnf/vars/releasever")
+	dated := strings.HasPrefix(pretty, "Amazon Linux 20") // and not 2
+	return id == "amzn" && dated && strings.Contains(pretty, override)
 }
 
 // parseINI reads "[section]" and "key = value" lines; keys are "section.key".

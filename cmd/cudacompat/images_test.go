@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/rpmdb/rpmdbtest"
 	"cudacompat/report"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,20 +75,25 @@ func judgeImage(t *testing.T, files []txtar.File) string {
 	return said.String()
 }
 
-// plantFile writes one entry: "NAME -> TARGET" is a link, "NAME = modinfo" a kernel module whose lines end in NUL.
+// plantFile writes one entry: "NAME -> TARGET" is a link, "NAME = modinfo" a kernel module whose lines end in NUL,
+// "NAME = rpmdb" RPM's database of the packages that the lines name.
 func plantFile(t *testing.T, root string, f txtar.File) {
 	t.Helper()
 	name, target, link := strings.Cut(f.Name, " -> ")
-	name, module := strings.CutSuffix(name, " = modinfo")
+	name, kind, _ := strings.Cut(name, " = ")
 	file := filepath.Join(root, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	data := f.Data
-	if module {
+	data, err := f.Data, error(nil)
+	switch kind {
+	case "modinfo":
 		data = []byte("\x7fELF\x00" + strings.ReplaceAll(string(data), "\n", "\x00"))
+	case "rpmdb":
+		if data, err = rpmdbtest.SQLite(string(data)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	err := error(nil)
 	if link {
 		err = os.Symlink(target, file)
 	} else {
