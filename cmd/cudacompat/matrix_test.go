@@ -31,6 +31,8 @@ func TestMatrixCommand(t *testing.T) {
 	}{
 		{"tables", []string{"matrix"}, 0, "\ntorch ", ""},
 		{"rows", []string{"matrix", "torch", "cuda=12.6", "python=3.12"}, 0, "\n2.6.0    cu126    linux_x86_64", ""},
+		{"record", []string{"matrix", "gpu", "L4"}, 0, "gpu AD104\n  capability    8.9\n", ""},
+		{"no-row", []string{"matrix", "torch", "cuda=9.0"}, 0, "\n0 rows\n", ""},
 		{"csv", []string{"matrix", "minor_compat", "-o", "csv"}, 0, "\n12,525.60.13,528.33,https://", ""},
 		{"markdown", []string{"matrix", "minor_compat", "-o", "markdown"}, 0, "| 12 | 525.60.13 | 528.33 |", ""},
 		{"why", []string{"matrix", "why", "torch", "2.6.0+cu124", "linux_x86_64", "driver"}, 0, "driver is >= 525.60.13", ""},
