@@ -225,6 +225,41 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	return seen
 }
 
+// firstDriver is the first driver that knows a GPU, with its source: its product's, where an instance type's row has a
+// later one than its chip's. What NVML shows, the driver knows, whatever the product's papers say.
+func (m *machine) firstDriver(g gpu) (Version, []string) {
+	if g.chip == nil {
+		return Version{}, nil
+	}
+	if g.name != "" && !strings.Contains(g.from, "NVML") {
+		for _, i := range must(m.t.instances()) {
+			if normalGPU(i.GPU) == normalGPU(g.name) && g.chip.FirstBranch.Less(i.FirstBranch) {
+				return i.FirstBranch, i.Source
+			}
+		}
+	}
+	return g.chip.FirstBranch, g.chip.Source
+}
+
+// lastBranch is the last branch that drives a GPU, with its source: the instance type's own where its row has one, as a
+// part of a GPU may, else its chip's.
+func (m *machine) lastBranch(g gpu) (Version, []string) {
+	switch {
+	case g.chip == nil:
+		return Version{}, nil
+	case m.instance != nil && m.instance.LastBranch.Known() && normalGPU(m.instance.GPU) == normalGPU(g.name) && !strings.Contains(g.from, "NVML"):
+		return m.instance.LastBranch, m.instance.Source
+	}
+	return g.chip.LastBranch, g.chip.Source
+}
+
+// drivenBy says that a driver knows a GPU, and still does; of a GPU that nobody knows it says so too.
+func (m *machine) drivenBy(g gpu, driver Version) bool {
+	first, _ := m.firstDriver(g)
+	last, _ := m.lastBranch(g)
+	return !(first.Known() && driver.Less(first)) && !(last.Known() && driver.Major() > last.Major())
+}
+
 // pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.
 func (m *machine) pciLabel(g probe.GPU, chip *Chip) string {
 	switch {

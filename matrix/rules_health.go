@@ -51,14 +51,7 @@ func (m *machine) onBus() []probe.GPU {
 
 // driven says that the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
 func (m *machine) driven(g probe.GPU) bool {
-	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.serves(m.gpuFound(g).chip)
-}
-
-// serves says that the driver's branch is one of those that drive a chip; of a chip that nobody knows it says so too.
-func (m *machine) serves(chip *Chip) bool {
-	dropped := chip != nil && chip.LastBranch.Known() && m.driver.version.Major() > chip.LastBranch.Major()
-	young := chip != nil && chip.FirstBranch.Known() && m.driver.version.Less(chip.FirstBranch)
-	return !dropped && !young
+	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.drivenBy(m.gpuFound(g), m.driver.version)
 }
 
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/"}

@@ -168,7 +168,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 		return nil
 	}
 	bad := func(g gpu) bool { // one that NVML shows is driven
-		return have == flavour && g.chip != nil && m.serves(g.chip) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
+		return have == flavour && g.chip != nil && m.drivenBy(g, m.driver.version) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
 	}
 	first := slices.IndexFunc(m.gpus, bad)
 	if first < 0 {
@@ -225,7 +225,7 @@ func (m *machine) looked(name string) bool {
 
 // vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone.
 func vgpuDriver(m *machine) []*result {
-	if !m.host() || m.instance == nil || m.instance.GRID != "yes" || m.target.Driver != "" {
+	if !m.host() || !m.partOfGPU() || m.target.Driver != "" {
 		return nil
 	}
 	if m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0 || m.f.Machine.GRID != "" {
