@@ -56,7 +56,7 @@ func TestAdvisoriesAreSound(t *testing.T) {
 // them there: another one is proposed.
 func TestFaultyReleasesHaveNoPin(t *testing.T) {
 	for _, c := range []struct{ python, asked, want string }{
-		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"}, {"3.12", "2.16.1", "2.16.2"},
+		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"}, {"3.12", "2.16.1", "2.16.2"}, {"3.11", "2.16", "2.16.2"},
 	} {
 		facts := machineWith("550.163.01", Capability{8, 9}, c.python, "")
 		for _, s := range Pins(Embedded(), facts, Target{}, Wanted{"tensorflow", c.asked}).Sets {

@@ -107,7 +107,11 @@ func (m *machine) rankRows(b *build, list []row) {
 	distance := func(r row) int {
 		at, _ := slices.BinarySearchFunc(releases, version(r.release), Version.Compare)
 		d := at - wanted
-		if d >= 0 && !exact {
+		switch {
+		case exact:
+		case strings.HasPrefix(r.release, b.release.Number.String()+"."):
+			return 0 // 2.16.2 is one of 2.16
+		case d >= 0:
 			d++ // a release that the table does not know stands before the next one
 		}
 		return max(d, -d)
