@@ -110,6 +110,14 @@ func (c clause) holds(m *machine, b *build) trilean {
 	return no
 }
 
+// spares says that the condition does not hold for one of the GPUs, which then can be used alone.
+func (c condition) spares(m *machine) bool {
+	return slices.ContainsFunc(c.clauses, func(clause clause) bool {
+		capabilities, _ := m.capabilities()
+		return clause.name == "capability" && slices.ContainsFunc(capabilities, func(v Version) bool { return !clause.allowed.has(v) })
+	})
+}
+
 // values are what a clause's name stands for; not known is a fact that is missing.
 func (c clause) values(m *machine, b *build) (values []Version, known bool) {
 	one := func(v Version) ([]Version, bool) { return []Version{v}, v.Known() }
@@ -174,6 +182,9 @@ func knownBad(m *machine, b *build) []*result {
 		case yes:
 			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.text, Do: []string{a.Fix}, Source: a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
+			if f.Severity == Error && a.When.spares(m) {
+				f.Severity = Warning
+			}
 			for _, c := range a.When.clauses {
 				if values, ok := c.values(m, b); ok && len(values) > 0 && !slices.Contains(Frameworks(), c.name) {
 					f.Evidence = append(f.Evidence, Evidence{Fact: c.name, Value: values[0].String(), From: m.clauseFrom(c, b)})

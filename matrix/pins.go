@@ -57,9 +57,18 @@ func (m *machine) fits(b *build, r row) bool {
 
 // faulty says that an advisory speaks of the release itself, whatever the machine: of such a release there is no pin.
 func (m *machine) faulty(b *build, r row) bool {
-	values := map[string]Version{r.framework: version(r.release), "python": version(shortPython(b.python))}
+	speaks := func(c clause) bool {
+		switch c.name {
+		case r.framework:
+			return c.allowed.has(version(r.release))
+		case "python":
+			python := version(shortPython(b.python))
+			return python.Known() && c.allowed.has(python)
+		}
+		return false
+	}
 	return slices.ContainsFunc(must(m.t.advisories()), func(a Advisory) bool {
-		return !slices.ContainsFunc(a.When.clauses, func(c clause) bool { return !values[c.name].Known() || !c.allowed.has(values[c.name]) })
+		return !slices.ContainsFunc(a.When.clauses, func(c clause) bool { return !speaks(c) })
 	})
 }
 
