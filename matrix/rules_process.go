@@ -8,7 +8,7 @@ import (
 	"cudacompat/probe"
 )
 
-var visibleSource = []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables"}
+var visibleSource = []string{"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html"}
 
 // hiding are the values of CUDA_VISIBLE_DEVICES that hide every GPU; Slurm writes the last.
 var hiding = []string{"", "-1", "none", "void", "NoDevFiles"}
