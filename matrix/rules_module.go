@@ -203,15 +203,16 @@ func gspFirmware(m *machine) []*result {
 		Source: []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/gsp.html"}}
 	want := m.driver.version.String()
 	switch {
-	case m.f.Machine.GSPOff != "":
-		f.Message, f.Need = "the open kernel module is told to do without the GSP, and it cannot", "NVreg_EnableGpuFirmware not 0"
-		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0", From: m.f.Machine.GSPOff})
-		f.Do = []string{"remove NVreg_EnableGpuFirmware=0, then reboot"}
 	case want != "" && !slices.Contains(m.f.Machine.Firmware, want):
 		f.Message = "the GSP firmware of driver " + want + " is not on disk, and the open kernel module needs it"
 		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "firmware on disk", Value: strings.Join(m.f.Machine.Firmware, " "), From: "/lib/firmware/nvidia"})
 		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: nvidia-firmware-" + fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
+	case m.f.Machine.GSPOff != "":
+		f.Severity = Note
+		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 is for the proprietary kernel module; the open one uses the GSP all the same", "the proprietary module to do without the GSP"
+		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0", From: m.f.Machine.GSPOff})
+		f.Source = []string{"https://github.com/NVIDIA/open-gpu-kernel-modules/blob/580.95.05/src/nvidia/arch/nvalloc/unix/src/osapi.c", "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/820"}
 	default:
 		return holds("driver")
 	}
