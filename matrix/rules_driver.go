@@ -145,7 +145,7 @@ func driverUnresponsive(m *machine) []*result {
 	}
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
 		Do:     []string{"save what runs and reboot the machine; if it comes back, the GPU or its slot is failing"},
-		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/"}}
+		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
 	if len(m.f.Driver.Kernel) > 0 {
 		f.Message = "the kernel log says that the driver lost a GPU or could not start it"
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}

@@ -54,7 +54,7 @@ func (m *machine) driven(g probe.GPU) bool {
 	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.drivenBy(m.gpuFound(g), m.driver.version)
 }
 
-var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/"}
+var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
 
 // gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind.
 func gpuHealth(m *machine) []*result {

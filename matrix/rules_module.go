@@ -200,7 +200,7 @@ func gspFirmware(m *machine) []*result {
 		return unknown("driver", "which GSP firmware is on disk")
 	}
 	f := Finding{Severity: Error, Subject: "driver", Evidence: []Evidence{{Fact: "open module", Value: m.driver.version.String(), From: from}},
-		Source: []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/gsp.html"}}
+		Source: []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
 	want := m.driver.version.String()
 	switch {
 	case want != "" && !slices.Contains(m.f.Machine.Firmware, want):
