@@ -87,9 +87,9 @@ func gridText(w io.Writer, g matrix.Grid, s Style) error {
 	var b strings.Builder
 	if 0 < len(g.Rows) && len(g.Rows) <= 5 && slices.ContainsFunc(left, func(name string) bool { return name != "source" }) {
 		left = []string{"source"}
-		gridRecords(&b, g, screen(s))
+		gridRecords(&b, g, s)
 	} else {
-		gridLines(&b, g, shown, widths)
+		gridLines(&b, g, shown, widths, s)
 	}
 	fmt.Fprintf(&b, "\n%s", plural(len(g.Rows), "row"))
 	if date := g.Date(); date != "" {
@@ -103,19 +103,23 @@ func gridText(w io.Writer, g matrix.Grid, s Style) error {
 }
 
 // gridLines writes the header and a line a row.
-func gridLines(b *strings.Builder, g matrix.Grid, shown, widths []int) {
-	for _, row := range append([][]string{g.Columns}, g.Rows...) {
+func gridLines(b *strings.Builder, g matrix.Grid, shown, widths []int, s Style) {
+	for i, row := range append([][]string{g.Columns}, g.Rows...) {
 		var line strings.Builder
-		for _, i := range shown {
-			fmt.Fprintf(&line, "%-*s  ", widths[i], clean(row[i]))
+		for _, column := range shown {
+			fmt.Fprintf(&line, "%-*s  ", widths[column], clean(row[column]))
 		}
-		fmt.Fprintln(b, strings.TrimRight(line.String(), " "))
+		text := strings.TrimRight(line.String(), " ")
+		if i == 0 {
+			text = s.heading(text)
+		}
+		fmt.Fprintln(b, text)
 	}
 }
 
 // gridRecords writes a paragraph a row, what is known of it in a line a column; sources, which no screen holds, are left
 // out.
-func gridRecords(b *strings.Builder, g matrix.Grid, width int) {
+func gridRecords(b *strings.Builder, g matrix.Grid, s Style) {
 	pad := 0
 	for _, name := range g.Columns[g.Keys:] {
 		pad = max(pad, len(name))
@@ -124,10 +128,10 @@ func gridRecords(b *strings.Builder, g matrix.Grid, width int) {
 		if i > 0 {
 			fmt.Fprintln(b)
 		}
-		fmt.Fprintf(b, "%s %s\n", g.Table, clean(strings.Join(row[:g.Keys], " ")))
+		fmt.Fprintln(b, s.heading(g.Table+" "+clean(strings.Join(row[:g.Keys], " "))))
 		for j := g.Keys; j < len(row); j++ {
 			if row[j] != "" && g.Columns[j] != "source" {
-				text := paragraph(clean(strings.ReplaceAll(row[j], ";", "; ")), width-pad-4)
+				text := paragraph(clean(strings.ReplaceAll(row[j], ";", "; ")), screen(s)-pad-4)
 				fmt.Fprintf(b, "  %-*s  %s\n", pad, g.Columns[j], strings.ReplaceAll(text, "\n  ", "\n"+strings.Repeat(" ", pad+4)))
 			}
 		}
