@@ -46,6 +46,8 @@ func TestMatrixCommand(t *testing.T) {
 		{"no-key", []string{"matrix", "ec2", "p5.48xlrge"}, 64, "", "did you mean p5.48xlarge?"},
 		{"no-format", []string{"matrix", "torch", "-o", "markdwon"}, 64, "", "did you mean markdown?"},
 		{"no-range", []string{"matrix", "torch", "cuda>=soon"}, 64, "", "no range of versions"},
+		{"no-such-pair", []string{"matrix", "torch", "2.12.0", "cu128"}, 0, "\n0 rows\n", ""},
+		{"why-no-such-pair", []string{"matrix", "why", "torch", "2.12.0", "cu128", "cuda"}, 64, "", "no row of torch fits 2.12.0 cu128"},
 		{"why-short", []string{"matrix", "why", "torch"}, 64, "", "hint: cudacompat matrix why"},
 		{"why-column", []string{"matrix", "why", "torch", "2.6.0", "drver"}, 64, "", "did you mean driver?"},
 	} {
