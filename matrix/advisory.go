@@ -101,13 +101,34 @@ func (c condition) holds(m *machine, b *build) (trilean, string) {
 
 func (c clause) holds(m *machine, b *build) trilean {
 	values, known := c.values(m, b)
-	if !known {
+	switch own := b.own(c.name); {
+	case !known && own.Known() && !c.allowed.has(own):
+		return no // what the build brings is none of them, and nothing says that it takes another one
+	case !known:
 		return maybe
-	}
-	if slices.ContainsFunc(values, c.allowed.has) {
+	case slices.ContainsFunc(values, c.allowed.has):
 		return yes
 	}
 	return no
+}
+
+// own is the release of a library that the build was made with and brings or pins.
+func (b *build) own(library string) Version {
+	switch library {
+	case "cudnn":
+		return b.builtWith(b.CuDNN, func(r row) Version { return r.cudnn })
+	case "nccl":
+		return b.builtWith(b.NCCL, func(r row) Version { return r.nccl })
+	}
+	return Version{}
+}
+
+// spares says that the condition does not hold for one of the GPUs, which then can be used alone.
+func (c condition) spares(m *machine) bool {
+	return slices.ContainsFunc(c.clauses, func(clause clause) bool {
+		capabilities, _ := m.capabilities()
+		return clause.name == "capability" && slices.ContainsFunc(capabilities, func(v Version) bool { return !clause.allowed.has(v) })
+	})
 }
 
 // values are what a clause's name stands for; not known is a fact that is missing.
@@ -121,10 +142,8 @@ func (c clause) values(m *machine, b *build) (values []Version, known bool) {
 	case "cudnn", "nccl", "cublas":
 		l, ok := b.takes(c.name)
 		return []Version{l.version}, ok
-	case "built_cudnn":
-		return one(b.builtWith(b.CuDNN, func(r row) Version { return r.cudnn }))
-	case "built_nccl":
-		return one(b.builtWith(b.NCCL, func(r row) Version { return r.nccl }))
+	case "built_cudnn", "built_nccl":
+		return one(b.own(strings.TrimPrefix(c.name, "built_")))
 	case "numpy":
 		if p := b.env.Package("numpy"); p != nil {
 			return one(version(p.Version))
@@ -174,6 +193,9 @@ func knownBad(m *machine, b *build) []*result {
 		case yes:
 			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.text, Do: []string{a.Fix}, Source: a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
+			if f.Severity == Error && a.When.spares(m) {
+				f.Severity = Warning
+			}
 			for _, c := range a.When.clauses {
 				if values, ok := c.values(m, b); ok && len(values) > 0 && !slices.Contains(Frameworks(), c.name) {
 					f.Evidence = append(f.Evidence, Evidence{Fact: c.name, Value: values[0].String(), From: m.clauseFrom(c, b)})

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,11 +41,28 @@ func FuzzConditions(f *testing.F) {
 	})
 }
 
-// TestAdvisoriesAreSound holds every row: it names a framework or a library, says what to do, and its condition can hold.
+// TestAdvisoriesAreSound holds every row: it says what happens and what to do, and a condition of one clause is of one
+// release of a framework, not of half the machines.
 func TestAdvisoriesAreSound(t *testing.T) {
 	for _, a := range must(Embedded().advisories()) {
-		if a.Message == "" || a.Fix == "" || len(a.When.clauses) < 2 {
+		one := len(a.When.clauses) == 1 && slices.Contains(Frameworks(), a.When.clauses[0].name) && strings.HasPrefix(a.When.text, a.When.clauses[0].name+"=")
+		if a.Message == "" || a.Fix == "" || len(a.When.clauses) == 1 && !one {
 			t.Errorf("%s lacks a message, a fix or a second clause", a.ID)
+		}
+	}
+}
+
+// TestFaultyReleasesHaveNoPin asks for releases that pip does not install with their libraries, or that do not find
+// them there: another one is proposed.
+func TestFaultyReleasesHaveNoPin(t *testing.T) {
+	for _, c := range []struct{ python, asked, want string }{
+		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"}, {"3.12", "2.16.1", "2.16.2"}, {"3.11", "2.16", "2.16.2"},
+	} {
+		facts := machineWith("550.163.01", Capability{8, 9}, c.python, "")
+		for _, s := range Pins(Embedded(), facts, Target{}, Wanted{"tensorflow", c.asked}).Sets {
+			if got := s.Packages[0].Version; s.Choice == KeepDriver && got != c.want {
+				t.Errorf("Python %s, tensorflow %s: %s is proposed, want %s", c.python, c.asked, got, c.want)
+			}
 		}
 	}
 }

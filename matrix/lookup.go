@@ -121,21 +121,6 @@ func (t *Tables) chipOf(c Capability) *Chip {
 	return found
 }
 
-// firstDriver is the first driver that knows a GPU. Of a few models it is later than their chip's: the rows of the
-// instances that have them say so.
-func (t *Tables) firstDriver(name string, chip *Chip) (first Version, source []string) {
-	if chip == nil {
-		return Version{}, nil
-	}
-	first, source = chip.FirstBranch, chip.Source
-	for _, row := range must(t.instances()) {
-		if name != "" && normalGPU(row.GPU) == normalGPU(name) && first.Less(row.FirstBranch) {
-			first, source = row.FirstBranch, row.Source
-		}
-	}
-	return first, source
-}
-
 // branchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
 // nearest lower one's. A driver older or newer than the table's gives the zero Version.
 func (t *Tables) branchCUDA(driver Version) Version {

@@ -43,9 +43,8 @@ type gpu struct {
 	capability Capability
 	chip       *Chip // nil when the table does not know it
 	from       string
-	first      Version // first driver that knows it: its model's, else its chip's
-	bus        string  // its address; empty where none is known
-	number     string  // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
+	bus        string // its address; empty where none is known
+	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
 // newMachine lays the target over the facts.
@@ -209,7 +208,6 @@ func visible(f *probe.Facts) []probe.GPU {
 func (m *machine) gpuNamed(name, from string) gpu {
 	if c, err := ParseCapability(name); err == nil {
 		g := gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
-		g.first, _ = m.t.firstDriver("", g.chip)
 		return g
 	}
 	chip := m.t.chipNamed(name)
@@ -218,7 +216,6 @@ func (m *machine) gpuNamed(name, from string) gpu {
 		g.capability = chip.Capability
 		g.label = fmt.Sprintf("%s (%s)", name, chip.Capability)
 	}
-	g.first, _ = m.t.firstDriver(name, g.chip)
 	return g
 }
 
@@ -244,11 +241,45 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 			seen.name = seen.label
 		}
 	}
-	seen.first, _ = m.t.firstDriver(seen.name, seen.chip)
 	if seen.capability.Known() {
 		seen.label += fmt.Sprintf(" (%s)", seen.capability)
 	}
 	return seen
+}
+
+// firstDriver is the first driver that knows a GPU, with its source: its product's, where an instance type's row has a
+// later one than its chip's. What NVML shows, the driver knows, whatever the product's papers say.
+func (m *machine) firstDriver(g gpu) (Version, []string) {
+	if g.chip == nil {
+		return Version{}, nil
+	}
+	if g.name != "" && !strings.Contains(g.from, "NVML") {
+		for _, i := range must(m.t.instances()) {
+			if normalGPU(i.GPU) == normalGPU(g.name) && g.chip.FirstBranch.Less(i.FirstBranch) {
+				return i.FirstBranch, i.Source
+			}
+		}
+	}
+	return g.chip.FirstBranch, g.chip.Source
+}
+
+// lastBranch is the last branch that drives a GPU, with its source: the instance type's own where its row has one, as a
+// part of a GPU may, else its chip's.
+func (m *machine) lastBranch(g gpu) (Version, []string) {
+	switch {
+	case g.chip == nil:
+		return Version{}, nil
+	case m.instance != nil && m.instance.LastBranch.Known() && normalGPU(m.instance.GPU) == normalGPU(g.name) && !strings.Contains(g.from, "NVML"):
+		return m.instance.LastBranch, m.instance.Source
+	}
+	return g.chip.LastBranch, g.chip.Source
+}
+
+// drivenBy says that a driver knows a GPU, and still does; of a GPU that nobody knows it says so too.
+func (m *machine) drivenBy(g gpu, driver Version) bool {
+	first, _ := m.firstDriver(g)
+	last, _ := m.lastBranch(g)
+	return !(first.Known() && driver.Less(first)) && !(last.Known() && driver.Major() > last.Major())
 }
 
 // pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.

@@ -49,10 +49,27 @@ func (m *machine) runs(b *build, r row) bool {
 	return m.fits(b, r) && m.reached(r.cuda) && m.hasCode(r)
 }
 
-// fits says that the environment takes the row's wheels: its Python, its C library.
+// fits says that the environment takes the row's wheels: its Python, its C library, and that they are worth taking.
 func (m *machine) fits(b *build, r row) bool {
 	python := shortPython(b.python)
-	return (python == "" || slices.Contains(r.python, python)) && m.hasGlibc(r)
+	return (python == "" || slices.Contains(r.python, python)) && m.hasGlibc(r) && !m.faulty(b, r)
+}
+
+// faulty says that an advisory speaks of the release itself, whatever the machine: of such a release there is no pin.
+func (m *machine) faulty(b *build, r row) bool {
+	speaks := func(c clause) bool {
+		switch c.name {
+		case r.framework:
+			return c.allowed.has(version(r.release))
+		case "python":
+			python := version(shortPython(b.python))
+			return python.Known() && c.allowed.has(python)
+		}
+		return false
+	}
+	return slices.ContainsFunc(must(m.t.advisories()), func(a Advisory) bool {
+		return !slices.ContainsFunc(a.When.clauses, func(c clause) bool { return !speaks(c) })
+	})
 }
 
 func (m *machine) hasGlibc(r row) bool {
@@ -99,7 +116,11 @@ func (m *machine) rankRows(b *build, list []row) {
 	distance := func(r row) int {
 		at, _ := slices.BinarySearchFunc(releases, version(r.release), Version.Compare)
 		d := at - wanted
-		if d >= 0 && !exact {
+		switch {
+		case exact:
+		case strings.HasPrefix(r.release, b.release.Number.String()+"."):
+			return 0 // 2.16.2 is one of 2.16
+		case d >= 0:
 			d++ // a release that the table does not know stands before the next one
 		}
 		return max(d, -d)
@@ -187,15 +208,16 @@ func (m *machine) whyNone(b *build) string {
 		words string
 		meets func(row) bool
 	}{
-		{"Python " + python, func(r row) bool { return python == "" || slices.Contains(r.python, python) }},
-		{"glibc " + m.f.System.Libc, m.hasGlibc},
-		{m.gpuWords(), m.hasCode},
-		{m.driverWords(), func(r row) bool { return m.reached(r.cuda) }},
+		{"is for Python " + python, func(r row) bool { return python == "" || slices.Contains(r.python, python) }},
+		{"is for glibc " + m.f.System.Libc, m.hasGlibc},
+		{"is without a known fault", func(r row) bool { return !m.faulty(b, r) }},
+		{"has machine code for " + m.gpuWords(), m.hasCode},
+		{"runs on " + m.driverWords(), func(r row) bool { return m.reached(r.cuda) }},
 	} {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r row) bool { return !c.meets(r) })
 		if len(left) == 0 && before > 0 {
-			return "no " + spoken[b.Name] + " wheel in the tables runs on " + c.words + " together with the rest of this machine"
+			return "no " + spoken[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
 		}
 	}
 	return "the tables have no " + spoken[b.Name] + " wheel for " + m.platform

@@ -55,7 +55,7 @@ func (m *machine) branchFits(b *Branch) bool {
 		if g.chip == nil {
 			continue
 		}
-		if g.chip.LastBranch.Known() && b.Newest.Major() > g.chip.LastBranch.Major() || b.Newest.Less(g.first) {
+		if !m.drivenBy(g, b.Newest) {
 			return false
 		}
 		if g.chip.OpenModule == "unsupported" && b.Module == "open" || g.chip.OpenModule == "required" && b.Module == "proprietary" {
@@ -90,6 +90,9 @@ func (t *Tables) date() string {
 // NVIDIA's repositories for the rest. The module's flavour follows the GPUs: Blackwell needs the open one, what is
 // older than Turing cannot use it.
 func (m *machine) driverCommands(b Branch) map[string]string {
+	if m.partOfGPU() {
+		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers, or launch from an AMI that has it: a part of a GPU takes no other", b.Branch)}
+	}
 	open := m.openModule(b)
 	commands := map[string]string{}
 	if s := m.f.System; s.ID == "" || s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian") {
@@ -101,6 +104,9 @@ func (m *machine) driverCommands(b Branch) map[string]string {
 	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or newer of branch %s (the AWS Deep Learning AMI release notes name each AMI's driver)", b.Newest, b.Branch)
 	return commands
 }
+
+// partOfGPU says that the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
+func (m *machine) partOfGPU() bool { return m.instance != nil && m.instance.GRID == "yes" }
 
 // openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary
 // where a GPU cannot use it; both fit in between, and then open is NVIDIA's default since branch 560.

@@ -120,8 +120,8 @@ func checkPins(t *testing.T, tables *Tables, facts probe.Facts, python string) (
 
 // reasonKind groups the reasons: which of the machine's parts has no wheel.
 func reasonKind(why string) string {
-	for _, kind := range []string{"GPU", "driver", "Python", "glibc"} {
-		if strings.Contains(why, "runs on "+kind) {
+	for words, kind := range map[string]string{"has machine code for": "GPU", "runs on ": "driver", "is for Python": "Python", "is for glibc": "glibc"} {
+		if strings.Contains(why, words) {
 			return "no wheel for its " + kind
 		}
 	}

@@ -84,7 +84,7 @@ var Rules = []Rule{
 	{ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU", Machine: toolkitTooOldForGPU},
 	{ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA", Build: extensionMismatch},
 	{ID: "numpy-abi", Title: "the build was compiled before NumPy 2", Build: numpyABI},
-	{ID: "known-bad", Title: "a combination that is known to be bad", After: []string{"driver-missing"}, Build: knownBad, Shown: true},
+	{ID: "known-bad", Title: "a combination that is known to be bad", After: []string{"driver-missing", "gpu-arch-missing"}, Build: knownBad, Shown: true},
 	{ID: "matrix-outdated", Title: "the tables are older than what is installed", Machine: matrixOutdated},
 	{ID: "container-requirements", Title: "the image requires another driver", Machine: containerRequirements},
 	{ID: "container-toolkit", Title: "the container engine cannot give out GPUs", After: []string{"driver-missing"}, Machine: containerToolkit},

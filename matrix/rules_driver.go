@@ -177,7 +177,7 @@ func driverUnresponsive(m *machine) []*result {
 	}
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
 		Do:     []string{"save what runs and reboot the machine; if it comes back, the GPU or its slot is failing"},
-		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/"}}
+		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
 	if len(m.f.Driver.Kernel) > 0 {
 		f.Message = "the kernel log says that the driver lost a GPU or could not start it"
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}
@@ -198,23 +198,30 @@ func driverUnresponsive(m *machine) []*result {
 // driverDropsGPU: NVIDIA's newer branches no longer drive older chips.
 func driverDropsGPU(m *machine) []*result {
 	dropped := func(g gpu) bool {
-		return g.chip != nil && g.chip.LastBranch.Known() && m.driver.version.Major() > g.chip.LastBranch.Major()
+		last, _ := m.lastBranch(g)
+		return last.Known() && m.driver.version.Major() > last.Major()
 	}
 	return m.driverAgainstGPUs(dropped, func(g gpu) Finding {
-		return Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s", m.driver.version, g.label, g.chip.LastBranch),
-			Need: fmt.Sprintf("driver branch <= %s", g.chip.LastBranch), Pins: m.driverPins(Version{}), Source: g.chip.Source}
+		last, source := m.lastBranch(g)
+		return Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s", m.driver.version, g.label, last),
+			Need: fmt.Sprintf("driver branch <= %s", last), Pins: m.driverPins(Version{}), Source: source}
 	})
 }
 
 // driverTooOldForGPU: the branch was made before the chip.
 func driverTooOldForGPU(m *machine) []*result {
 	tooNew := func(g gpu) bool {
-		return g.first.Known() && m.driver.version.Less(g.first)
+		first, _ := m.firstDriver(g)
+		return first.Known() && m.driver.version.Less(first)
 	}
 	return m.driverAgainstGPUs(tooNew, func(g gpu) Finding {
-		_, source := m.t.firstDriver(g.name, g.chip)
-		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", m.driver.version, g.label, g.first),
-			Need: "driver >= " + g.first.String(), Pins: m.driverPins(Version{}), Source: source}
+		first, source := m.firstDriver(g)
+		words := "of branch " + first.String()
+		if first.count > 1 {
+			words = first.String()
+		}
+		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", m.driver.version, g.label, words),
+			Need: "driver >= " + first.String(), Pins: m.driverPins(Version{}), Source: source}
 	})
 }
 

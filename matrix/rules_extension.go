@@ -81,8 +81,9 @@ func extensionMismatch(m *machine, b *build) []*result {
 }
 
 // compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
-// compiled on the spot for the torch that is there, nor onnxruntime, which goes without torch.
-var compiled = []string{"bitsandbytes", "deepspeed", "transformer-engine", "vllm", "xformers"}
+// compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which go without torch, nor
+// transformer-engine itself, which asks for one of the two that are here, or is built from source with what is there.
+var compiled = []string{"bitsandbytes", "deepspeed", "transformer-engine-cu12", "transformer-engine-cu13", "vllm", "xformers"}
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
@@ -153,7 +154,7 @@ func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
 			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which goes with torch " + b.release.Number.short()}
 		}
 	}
-	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.short() + ", or the torch that it was made for"}
+	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.short() + " and its CUDA, or the torch that it was made for"}
 }
 
 // numpyABI: compiled code of before NumPy 2 does not load with it.

@@ -51,17 +51,10 @@ func (m *machine) onBus() []probe.GPU {
 
 // driven says that the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
 func (m *machine) driven(g probe.GPU) bool {
-	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.serves(m.gpuFound(g))
+	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.drivenBy(m.gpuFound(g), m.driver.version)
 }
 
-// serves says that the driver is one of those that drive a GPU; of one that nobody knows it says so too.
-func (m *machine) serves(g gpu) bool {
-	dropped := g.chip != nil && g.chip.LastBranch.Known() && m.driver.version.Major() > g.chip.LastBranch.Major()
-	young := g.first.Known() && m.driver.version.Less(g.first)
-	return !dropped && !young
-}
-
-var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/"}
+var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
 
 // gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind.
 func gpuHealth(m *machine) []*result {

@@ -27,7 +27,7 @@ func driverEOL(m *machine) []*result {
 		Message:  fmt.Sprintf("driver branch %s ended in %s: it gets no more fixes", branch.Branch, branch.EndOfLife),
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "end of life", Value: branch.EndOfLife, From: "driver_branch.csv"}}}
 	switch s := m.f.System; {
-	case m.instance != nil && m.instance.GRID == "yes":
+	case m.partOfGPU():
 		f.Message += "; a vGPU driver has its own dates"
 	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
 		f.Message += ", unless the distribution keeps its package alive"

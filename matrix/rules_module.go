@@ -168,7 +168,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 		return nil
 	}
 	bad := func(g gpu) bool { // one that NVML shows is driven
-		return have == flavour && g.chip != nil && m.serves(g) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
+		return have == flavour && g.chip != nil && m.drivenBy(g, m.driver.version) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
 	}
 	first := slices.IndexFunc(m.present, bad)
 	if first < 0 {
@@ -200,18 +200,19 @@ func gspFirmware(m *machine) []*result {
 		return unknown("driver", "which GSP firmware is on disk")
 	}
 	f := Finding{Severity: Error, Subject: "driver", Evidence: []Evidence{{Fact: "open module", Value: m.driver.version.String(), From: from}},
-		Source: []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/gsp.html"}}
+		Source: []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
 	want := m.driver.version.String()
 	switch {
-	case m.f.Machine.GSPOff != "":
-		f.Message, f.Need = "the open kernel module is told to do without the GSP, and it cannot", "NVreg_EnableGpuFirmware not 0"
-		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0", From: m.f.Machine.GSPOff})
-		f.Do = []string{"remove NVreg_EnableGpuFirmware=0, then reboot"}
 	case want != "" && !slices.Contains(m.f.Machine.Firmware, want):
 		f.Message = "the GSP firmware of driver " + want + " is not on disk, and the open kernel module needs it"
 		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "firmware on disk", Value: strings.Join(m.f.Machine.Firmware, " "), From: "/lib/firmware/nvidia"})
 		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: nvidia-firmware-" + fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
+	case m.f.Machine.GSPOff != "":
+		f.Severity = Note
+		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 is for the proprietary kernel module; the open one uses the GSP all the same", "the proprietary module to do without the GSP"
+		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0", From: m.f.Machine.GSPOff})
+		f.Source = []string{"https://github.com/NVIDIA/open-gpu-kernel-modules/blob/580.95.05/src/nvidia/arch/nvalloc/unix/src/osapi.c", "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/820"}
 	default:
 		return holds("driver")
 	}
@@ -225,7 +226,7 @@ func (m *machine) looked(name string) bool {
 
 // vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone.
 func vgpuDriver(m *machine) []*result {
-	if !m.host() || m.instance == nil || m.instance.GRID != "yes" || m.target.Driver != "" {
+	if !m.host() || !m.partOfGPU() || m.target.Driver != "" {
 		return nil
 	}
 	if m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0 || m.f.Machine.GRID != "" {

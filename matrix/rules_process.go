@@ -8,7 +8,7 @@ import (
 	"cudacompat/probe"
 )
 
-var visibleSource = []string{"https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"}
+var visibleSource = []string{"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html"}
 
 // seen are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
 func (m *machine) seen() []probe.GPU {

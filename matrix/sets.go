@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cudacompat/probe"
 )
@@ -210,9 +211,7 @@ func (m *machine) driverServes(r row) bool {
 
 // drives says that a driver knows every GPU here, and still does.
 func (m *machine) drives(driver Version) bool {
-	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
-		return g.chip != nil && driver.Known() && (driver.Less(g.first) || g.chip.LastBranch.Known() && driver.Major() > g.chip.LastBranch.Major())
-	})
+	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return driver.Known() && !m.drivenBy(g, driver) })
 }
 
 // branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
@@ -257,15 +256,17 @@ func (m *machine) set(b *build, r row, branch *Branch, why string) PinSet {
 		for tool, command := range m.driverCommands(*branch) {
 			s.Commands[tool] = command
 		}
-		s.Commands["runfile"] = m.runfile(*branch)
+		if !m.partOfGPU() {
+			s.Commands["runfile"] = m.runfile(*branch)
+		}
 		s.Source = append(s.Source, branch.Source...)
 	}
 	return s
 }
 
-// withRelease says where the set's release is another one than was asked for.
+// withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.
 func (m *machine) withRelease(b *build, r row, why string) string {
-	if b.release.Number.Known() && version(r.release).Compare(b.release.Number) != 0 {
+	if asked := b.release.Number; asked.Known() && version(r.release).Compare(asked) != 0 && !strings.HasPrefix(r.release, asked.String()+".") {
 		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.release.Number, r.release)
 	}
 	return why

@@ -211,7 +211,7 @@ func setCell(field reflect.Value, cell string) error {
 
 var sourceText = regexp.MustCompile(`^(https://\S+|wheel \S+ sha256:[0-9a-f]{64})( (https://\S+|wheel \S+ sha256:[0-9a-f]{64}))*$`)
 
-// checkCell holds what every table promises: a source one can open or hash, a date.
+// checkCell holds what every table promises: a source one can open or hash, a date, words that rules know.
 func checkCell(name, cell string) error {
 	switch {
 	case strings.TrimSpace(cell) != cell:
@@ -223,7 +223,7 @@ func checkCell(name, cell string) error {
 			return fmt.Errorf("%q is not a date like 2026-11-21", cell)
 		}
 	}
-	return nil
+	return checkWords(name, cell)
 }
 
 // checkKey says whether key may follow last.

@@ -205,7 +205,7 @@ func once[T any](fsys fs.FS, table string) func() ([]T, error) {
 	})
 }
 
-// Date is the newest date on which a row was checked, as an ISO date.
+// Date is the newest date on which a row of the driver table was checked, as an ISO date.
 func (t *Tables) Date() string { return t.date() }
 
 // must is for rows of tables that Load or the build's tests have linted: an error there is a bug.

@@ -79,17 +79,17 @@ func gridMarkdown(w io.Writer, g matrix.Grid, _ Style) error {
 	return err
 }
 
-// gridText writes the columns that fit the screen, the key's first; --all shows every one of them.
+// gridText writes the columns that fit the screen, the key's first; --all shows every one of them. A few rows that do
+// not fit are written out as records.
 func gridText(w io.Writer, g matrix.Grid, s Style) error {
 	widths := columnWidths(g)
 	shown, left := chooseColumns(g, widths, s)
 	var b strings.Builder
-	for _, row := range append([][]string{g.Columns}, g.Rows...) {
-		var line strings.Builder
-		for _, i := range shown {
-			fmt.Fprintf(&line, "%-*s  ", widths[i], clean(row[i]))
-		}
-		fmt.Fprintln(&b, strings.TrimRight(line.String(), " "))
+	if 0 < len(g.Rows) && len(g.Rows) <= 5 && slices.ContainsFunc(left, func(name string) bool { return name != "source" }) {
+		left = []string{"source"}
+		gridRecords(&b, g, s)
+	} else {
+		gridLines(&b, g, shown, widths, s)
 	}
 	fmt.Fprintf(&b, "\n%s", plural(len(g.Rows), "row"))
 	if date := g.Date(); date != "" {
@@ -100,6 +100,42 @@ func gridText(w io.Writer, g matrix.Grid, s Style) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// gridLines writes the header and a line a row.
+func gridLines(b *strings.Builder, g matrix.Grid, shown, widths []int, s Style) {
+	for i, row := range append([][]string{g.Columns}, g.Rows...) {
+		var line strings.Builder
+		for _, column := range shown {
+			fmt.Fprintf(&line, "%-*s  ", widths[column], clean(row[column]))
+		}
+		text := strings.TrimRight(line.String(), " ")
+		if i == 0 {
+			text = s.heading(text)
+		}
+		fmt.Fprintln(b, text)
+	}
+}
+
+// gridRecords writes a paragraph a row, what is known of it in a line a column; sources, which no screen holds, are left
+// out.
+func gridRecords(b *strings.Builder, g matrix.Grid, s Style) {
+	pad := 0
+	for _, name := range g.Columns[g.Keys:] {
+		pad = max(pad, len(name))
+	}
+	for i, row := range g.Rows {
+		if i > 0 {
+			fmt.Fprintln(b)
+		}
+		fmt.Fprintln(b, s.heading(g.Table+" "+clean(strings.Join(row[:g.Keys], " "))))
+		for j := g.Keys; j < len(row); j++ {
+			if row[j] != "" && g.Columns[j] != "source" {
+				text := paragraph(clean(strings.ReplaceAll(row[j], ";", "; ")), screen(s)-pad-4)
+				fmt.Fprintf(b, "  %-*s  %s\n", pad, g.Columns[j], strings.ReplaceAll(text, "\n  ", "\n"+strings.Repeat(" ", pad+4)))
+			}
+		}
+	}
 }
 
 // paragraph breaks text between words at the screen's width; further lines are indented.

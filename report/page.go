@@ -29,6 +29,14 @@ var (
 	bold   = "1"
 )
 
+// heading is a line's first words as a screen with colours shows them.
+func (s Style) heading(text string) string {
+	if !s.Colour || text == "" {
+		return text
+	}
+	return "\x1b[" + bold + "m" + text + "\x1b[0m"
+}
+
 // line writes its parts one after the other.
 func (p *page) line(parts ...any) {
 	for _, part := range parts {

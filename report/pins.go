@@ -27,10 +27,11 @@ func pinsText(w io.Writer, pins matrix.PinSets, s Style) error {
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)
 		if i > 0 && sameSet(set, pins.Sets[i-1]) {
-			fmt.Fprintf(&b, "%s: as %s\n", set.Choice, pins.Sets[i-1].Choice)
+			fmt.Fprintf(&b, "%s: as %s\n", s.heading(string(set.Choice)), pins.Sets[i-1].Choice)
 			continue
 		}
-		fmt.Fprintln(&b, paragraph(fmt.Sprintf("%s: %s: %s", set.Choice, setWords(set), clean(set.Why)), s.Width))
+		text := paragraph(fmt.Sprintf("%s: %s: %s", set.Choice, setWords(set), clean(set.Why)), s.Width)
+		fmt.Fprintln(&b, s.heading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
 		for _, tool := range pinTools {
 			if command := set.Commands[tool]; command != "" {
 				fmt.Fprintf(&b, "  %-7s  %s\n", tool, command)
@@ -38,7 +39,8 @@ func pinsText(w io.Writer, pins matrix.PinSets, s Style) error {
 		}
 	}
 	for _, none := range pins.Missing {
-		fmt.Fprintf(&b, "\n%s\n", paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), s.Width))
+		text := paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), s.Width)
+		fmt.Fprintf(&b, "\n%s\n", s.heading(string(none.Choice))+strings.TrimPrefix(text, string(none.Choice)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

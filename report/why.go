@@ -24,7 +24,7 @@ func whyText(w io.Writer, list []matrix.Why, s Style) error {
 		if value == "" {
 			value = "not known"
 		}
-		fmt.Fprintf(&b, "%s %s: %s is %s\n", why.Table, why.Key, why.Column, value)
+		fmt.Fprintln(&b, s.heading(fmt.Sprintf("%s %s: %s is %s", why.Table, clean(why.Key), why.Column, value)))
 		details := []struct{ name, text string }{{"why", why.Because}, {"read", why.Verified}, {"date", why.Checked}, {"rules", strings.Join(why.Rules, ", ")}}
 		for _, source := range why.Source {
 			details = append(details, struct{ name, text string }{"from", source})

@@ -30,6 +30,12 @@ func BenchmarkDoctorRoot(b *testing.B) {
 	measure(b, nil, build(b), "doctor", "--root", tree(b), "--instance", "g5.xlarge")
 }
 
+// BenchmarkDoctorAllTables is the same with every table read and linted first, as --matrix does: what it saves to read
+// only those that are asked for.
+func BenchmarkDoctorAllTables(b *testing.B) {
+	measure(b, nil, build(b), "doctor", "--root", tree(b), "--instance", "g5.xlarge", "--matrix", b.TempDir())
+}
+
 // BenchmarkDoctorRealTorch is the same on a real environment, named by CUDACOMPAT_BENCH_ENV.
 func BenchmarkDoctorRealTorch(b *testing.B) {
 	env := os.Getenv("CUDACOMPAT_BENCH_ENV")

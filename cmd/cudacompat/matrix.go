@@ -79,6 +79,7 @@ func filtered(tables *matrix.Tables, table string, words []string) (matrix.Grid,
 	if err != nil {
 		return g, err
 	}
+	all := g
 	for _, word := range words {
 		filter := matrix.ParseFilter(word)
 		if filter.Column != "" && g.Column(filter.Column) < 0 {
@@ -88,7 +89,7 @@ func filtered(tables *matrix.Tables, table string, words []string) (matrix.Grid,
 		if err != nil {
 			return g, &usageError{message: err.Error(), hint: "cudacompat matrix " + table + " shows the rows"}
 		}
-		if filter.Column == "" && len(kept.Rows) == 0 {
+		if known, _ := all.Where(filter); filter.Column == "" && len(known.Rows) == 0 {
 			return g, misspelt("key in "+table, word, keysOf(g))
 		}
 		g = kept

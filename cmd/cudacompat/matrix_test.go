@@ -31,6 +31,12 @@ func TestMatrixCommand(t *testing.T) {
 	}{
 		{"tables", []string{"matrix"}, 0, "\ntorch ", ""},
 		{"rows", []string{"matrix", "torch", "cuda=12.6", "python=3.12"}, 0, "\n2.6.0    cu126    linux_x86_64", ""},
+		{"record", []string{"matrix", "gpu", "L4"}, 0, "gpu AD104\n  capability    8.9\n", ""},
+		{"record-colour", []string{"matrix", "gpu", "L4", "--color", "always"}, 0, "\x1b[1mgpu AD104\x1b[0m\n", ""},
+		{"header-colour", []string{"matrix", "minor_compat", "--color", "always"}, 0, "\x1b[1mfamily  driver_linux", ""},
+		{"why-colour", []string{"matrix", "why", "cuda", "12.6.3", "branch", "--color", "always"}, 0, "\x1b[1mcuda 12.6.3: branch is 560\x1b[0m\n", ""},
+		{"pins-colour", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--python", "3.12", "--color", "always"}, 0, "\n\x1b[1mkeep-driver\x1b[0m: torch ", ""},
+		{"no-row", []string{"matrix", "torch", "cuda=9.0"}, 0, "\n0 rows\n", ""},
 		{"csv", []string{"matrix", "minor_compat", "-o", "csv"}, 0, "\n12,525.60.13,528.33,https://", ""},
 		{"markdown", []string{"matrix", "minor_compat", "-o", "markdown"}, 0, "| 12 | 525.60.13 | 528.33 |", ""},
 		{"why", []string{"matrix", "why", "torch", "2.6.0+cu124", "linux_x86_64", "driver"}, 0, "driver is >= 525.60.13", ""},
@@ -40,6 +46,8 @@ func TestMatrixCommand(t *testing.T) {
 		{"no-key", []string{"matrix", "ec2", "p5.48xlrge"}, 64, "", "did you mean p5.48xlarge?"},
 		{"no-format", []string{"matrix", "torch", "-o", "markdwon"}, 64, "", "did you mean markdown?"},
 		{"no-range", []string{"matrix", "torch", "cuda>=soon"}, 64, "", "no range of versions"},
+		{"no-such-pair", []string{"matrix", "torch", "2.12.0", "cu128"}, 0, "\n0 rows\n", ""},
+		{"why-no-such-pair", []string{"matrix", "why", "torch", "2.12.0", "cu128", "cuda"}, 64, "", "no row of torch fits 2.12.0 cu128"},
 		{"why-short", []string{"matrix", "why", "torch"}, 64, "", "hint: cudacompat matrix why"},
 		{"why-column", []string{"matrix", "why", "torch", "2.6.0", "drver"}, 64, "", "did you mean driver?"},
 	} {

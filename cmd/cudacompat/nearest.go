@@ -20,6 +20,8 @@ func suggest(word string, known []string) string {
 	longer := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
 	best := nearest(word, known)
 	switch {
+	case len(known) == 0:
+		return ""
 	case len(longer) == 1:
 		best = longer[0]
 	case len(longer) > 1:

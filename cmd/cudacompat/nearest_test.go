@@ -16,6 +16,7 @@ func TestSuggest(t *testing.T) {
 		{"beginning-of-several", "driver-too", rules, "one of driver-too-old, driver-too-old-for-gpu"},
 		{"nothing-like-it", "kernel", rules, "one of driver-missing, driver-too-old, driver-too-old-for-gpu, minor-compat"},
 		{"empty", "", []string{"text", "json"}, "one of json, text"},
+		{"nothing-known", "kernel", nil, ""},
 		{"many", "zz", []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"}, "one of a, b, c, d, e, f, g, h, i, j, k, l and 2 more"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

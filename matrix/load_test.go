@@ -1,0 +1,37 @@
+package matrix
+
+import (
+	"io/fs"
+	"slices"
+	"testing"
+
+	"cudacompat/data"
+)
+
+// watched remembers which files were opened.
+type watched struct {
+	fs.FS
+	opened []string
+}
+
+// Open is of fs.FS.
+func (w *watched) Open(name string) (fs.File, error) {
+	w.opened = append(w.opened, name)
+	return w.FS.Open(name)
+}
+
+// TestCheckReadsOnlyWhatItNeeds judges a machine with torch alone: the tables of other frameworks, of images, of
+// compilers are not read, and no table is read twice.
+func TestCheckReadsOnlyWhatItNeeds(t *testing.T) {
+	files := &watched{FS: data.FS}
+	Check(open(files), machineWith("535.183.01", Capability{8, 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
+	slices.Sort(files.opened)
+	if twice := slices.Compact(slices.Clone(files.opened)); len(twice) != len(files.opened) {
+		t.Errorf("a table is read twice: %v", files.opened)
+	}
+	for _, file := range []string{"tensorflow.csv", "jax.csv", "container.csv", "host_compiler.csv", "signature.csv", "ec2.csv", "xid.csv"} {
+		if slices.Contains(files.opened, file) {
+			t.Errorf("%s is read for a machine that has nothing of it: %v", file, files.opened)
+		}
+	}
+}
