@@ -1,7 +1,9 @@
 package probe
 
 import (
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -15,14 +17,17 @@ var reportLine = regexp.MustCompile(`(?i)^[\s>*` + "`" + `-]*(PyTorch version|CU
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
-var closedLine = regexp.MustCompile(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\))\s*$`)
+var closedLine = regexp.MustCompile(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\((?:x86_64|aarch64|arm64|UUID: [^()]+|[^()]*\b64-bit[^()]*)\))\s*$`)
 
 var (
 	reportGPU     = regexp.MustCompile(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
-	reportPackage = regexp.MustCompile(`^[\s>]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
-	reportConda   = regexp.MustCompile(`^[\s>]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
+	reportPackage = regexp.MustCompile(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
+	reportConda   = regexp.MustCompile(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
 	reportArch    = regexp.MustCompile(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
 	reportNotFor  = regexp.MustCompile(`^\s*(\S.*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
+	reportNoMore  = regexp.MustCompile(`Found GPU\d+ (\S.*?) which is of (?:cuda|compute) capability (?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
+	reportTooOld  = regexp.MustCompile(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
+	pastedEnd     = regexp.MustCompile(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
 	leadVersion   = regexp.MustCompile(`^\d+(?:\.\d+)+`)
 	platformArch  = regexp.MustCompile(`(x86_64|aarch64|arm64)`)
 )
@@ -36,7 +41,7 @@ func parseCollectEnv(text string) Facts {
 			r.cut = r.matters(line)
 			break
 		}
-		r.read(strings.TrimRight(line, "\r\n"))
+		r.read(pastedEnd.ReplaceAllString(strings.ReplaceAll(line, "\u00a0", " "), ""))
 	}
 	return r.facts()
 }
@@ -55,7 +60,7 @@ type pasted struct {
 // matters says whether a line would be read.
 func (r *pasted) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
-		reportNotFor.MatchString(line) || r.listing && reportGPU.MatchString(line)
+		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) || r.listing && reportGPU.MatchString(line)
 }
 
 func (r *pasted) read(line string) {
@@ -115,6 +120,7 @@ func (r *pasted) field(key, value string) {
 		r.python = leadVersion.FindString(value)
 	case "python platform":
 		r.System.WSL = r.System.WSL || strings.Contains(value, "microsoft")
+		r.System.Jetson = r.System.Jetson || strings.Contains(value, "-tegra-")
 		r.arch(value)
 	case "is cuda available":
 		r.available(value)
@@ -167,7 +173,8 @@ func (r *pasted) gpu(line string) {
 	}
 }
 
-// readWarning reads what PyTorch prints where it has no code for a GPU: the code that it has, and the GPU.
+// readWarning reads what PyTorch prints where it has no code for a GPU, the code that it has and the GPU, and where
+// the driver is too old: the driver's CUDA, 11040 for 11.4.
 func (r *pasted) readWarning(line string) bool {
 	if m := reportArch.FindStringSubmatch(line); m != nil {
 		r.torch.SASS, r.torch.PTX = nil, nil
@@ -180,7 +187,15 @@ func (r *pasted) readWarning(line string) bool {
 		}
 		return true
 	}
+	if m := reportTooOld.FindStringSubmatch(line); m != nil {
+		number, _ := strconv.Atoi(m[1])
+		r.Driver.CUDA, r.Driver.CUDAFrom = fmt.Sprintf("%d.%d", number/1000, number%1000/10), fromReport
+		return true
+	}
 	m := reportNotFor.FindStringSubmatch(line)
+	if m == nil {
+		m = reportNoMore.FindStringSubmatch(line)
+	}
 	if m == nil {
 		return false
 	}
