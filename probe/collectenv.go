@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,7 +25,7 @@ var (
 	reportPackage = regexp.MustCompile(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
 	reportConda   = regexp.MustCompile(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
 	reportArch    = regexp.MustCompile(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
-	reportNotFor  = regexp.MustCompile(`^\s*(\S.*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
+	reportNotFor  = regexp.MustCompile(`(?:^|")\s*([^"\s][^"]*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
 	reportNoMore  = regexp.MustCompile(`Found GPU\d+ (\S.*?) which is of (?:cuda|compute) capability (?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
 	reportTooOld  = regexp.MustCompile(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
 	pastedEnd     = regexp.MustCompile(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
@@ -176,36 +177,35 @@ func (r *pasted) gpu(line string) {
 // readWarning reads what PyTorch prints where it has no code for a GPU, the code that it has and the GPU, and where
 // the driver is too old: the driver's CUDA, 11040 for 11.4.
 func (r *pasted) readWarning(line string) bool {
-	if m := reportArch.FindStringSubmatch(line); m != nil {
+	if m := reportTooOld.FindStringSubmatch(line); m != nil {
+		number, _ := strconv.Atoi(m[1])
+		r.Driver.CUDA, r.Driver.CUDAFrom = fmt.Sprintf("%d.%d", number/1000, number%1000/10), fromReport
+		return true
+	}
+	arch := reportArch.FindStringSubmatch(line)
+	if arch != nil {
 		r.torch.SASS, r.torch.PTX = nil, nil
-		for _, code := range strings.Fields(m[1]) {
+		for _, code := range strings.Fields(arch[1]) {
 			if strings.HasPrefix(code, "sm_") {
 				r.torch.SASS = append(r.torch.SASS, code)
 			} else {
 				r.torch.PTX = append(r.torch.PTX, code)
 			}
 		}
-		return true
-	}
-	if m := reportTooOld.FindStringSubmatch(line); m != nil {
-		number, _ := strconv.Atoi(m[1])
-		r.Driver.CUDA, r.Driver.CUDAFrom = fmt.Sprintf("%d.%d", number/1000, number%1000/10), fromReport
-		return true
 	}
 	m := reportNotFor.FindStringSubmatch(line)
 	if m == nil {
 		m = reportNoMore.FindStringSubmatch(line)
 	}
 	if m == nil {
-		return false
+		return arch != nil
 	}
-	for i := range r.GPUs {
-		if r.GPUs[i].Name == m[1] {
-			r.GPUs[i].Capability = m[2] + "." + m[3]
-			return true
-		}
+	at := slices.IndexFunc(r.GPUs, func(g GPU) bool { return g.Name == m[1] })
+	if at < 0 {
+		at = len(r.GPUs)
+		r.GPUs = append(r.GPUs, GPU{Name: m[1], From: []string{fromReport}})
 	}
-	r.GPUs = append(r.GPUs, GPU{Name: m[1], Capability: m[2] + "." + m[3], From: []string{fromReport}})
+	r.GPUs[at].Capability = m[2] + "." + m[3]
 	return true
 }
 
