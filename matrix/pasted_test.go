@@ -22,7 +22,8 @@ func TestPastedReports(t *testing.T) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	n := 0
+	for ; lines.Scan(); n++ {
 		var c struct{ ID, Rule, Report string }
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
@@ -39,7 +40,7 @@ func TestPastedReports(t *testing.T) {
 			}
 		}
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
+	if err := lines.Err(); err != nil || n == 0 {
+		t.Fatalf("%d reports: %v", n, err)
 	}
 }
