@@ -134,5 +134,5 @@ func (b *build) compiler() (v Version, from string, known bool) {
 			return version(p.Version), p.Path, true
 		}
 	}
-	return b.cuda, cmpOr(b.From, b.Path), b.Name == "torch" && b.cuda.count > 1 && b.official()
+	return b.cuda, cmpOr(b.From, b.Path), b.Name == "torch" && b.cuda.count > 1 && (b.official() || b.Origin == "conda")
 }

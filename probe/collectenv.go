@@ -1,7 +1,10 @@
 package probe
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,14 +18,17 @@ var reportLine = regexp.MustCompile(`(?i)^[\s>*` + "`" + `-]*(PyTorch version|CU
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
-var closedLine = regexp.MustCompile(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\))\s*$`)
+var closedLine = regexp.MustCompile(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\((?:x86_64|aarch64|arm64|UUID: [^()]+|[^()]*\b64-bit[^()]*)\))\s*$`)
 
 var (
 	reportGPU     = regexp.MustCompile(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
-	reportPackage = regexp.MustCompile(`^[\s>]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
-	reportConda   = regexp.MustCompile(`^[\s>]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
+	reportPackage = regexp.MustCompile(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
+	reportConda   = regexp.MustCompile(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
 	reportArch    = regexp.MustCompile(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
-	reportNotFor  = regexp.MustCompile(`^\s*(\S.*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
+	reportNotFor  = regexp.MustCompile(`(?:^|")\s*([^"\s][^"]*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
+	reportNoMore  = regexp.MustCompile(`Found GPU\d+ (\S.*?) which is of (?:cuda|compute) capability (?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
+	reportTooOld  = regexp.MustCompile(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
+	pastedEnd     = regexp.MustCompile(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
 	leadVersion   = regexp.MustCompile(`^\d+(?:\.\d+)+`)
 	platformArch  = regexp.MustCompile(`(x86_64|aarch64|arm64)`)
 )
@@ -36,7 +42,7 @@ func parseCollectEnv(text string) Facts {
 			r.cut = r.matters(line)
 			break
 		}
-		r.read(strings.TrimRight(line, "\r\n"))
+		r.read(pastedEnd.ReplaceAllString(strings.ReplaceAll(line, "\u00a0", " "), ""))
 	}
 	return r.facts()
 }
@@ -55,7 +61,7 @@ type pasted struct {
 // matters says whether a line would be read.
 func (r *pasted) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
-		reportNotFor.MatchString(line) || r.listing && reportGPU.MatchString(line)
+		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) || r.listing && reportGPU.MatchString(line)
 }
 
 func (r *pasted) read(line string) {
@@ -115,6 +121,7 @@ func (r *pasted) field(key, value string) {
 		r.python = leadVersion.FindString(value)
 	case "python platform":
 		r.System.WSL = r.System.WSL || strings.Contains(value, "microsoft")
+		r.System.Jetson = r.System.Jetson || strings.Contains(value, "-tegra-")
 		r.arch(value)
 	case "is cuda available":
 		r.available(value)
@@ -167,30 +174,38 @@ func (r *pasted) gpu(line string) {
 	}
 }
 
-// readWarning reads what PyTorch prints where it has no code for a GPU: the code that it has, and the GPU.
+// readWarning reads what PyTorch prints where it has no code for a GPU, the code that it has and the GPU, and where
+// the driver is too old: the driver's CUDA, 11040 for 11.4.
 func (r *pasted) readWarning(line string) bool {
-	if m := reportArch.FindStringSubmatch(line); m != nil {
+	if m := reportTooOld.FindStringSubmatch(line); m != nil {
+		number, _ := strconv.Atoi(m[1])
+		r.Driver.CUDA, r.Driver.CUDAFrom = fmt.Sprintf("%d.%d", number/1000, number%1000/10), fromReport
+		return true
+	}
+	arch := reportArch.FindStringSubmatch(line)
+	if arch != nil {
 		r.torch.SASS, r.torch.PTX = nil, nil
-		for _, code := range strings.Fields(m[1]) {
+		for _, code := range strings.Fields(arch[1]) {
 			if strings.HasPrefix(code, "sm_") {
 				r.torch.SASS = append(r.torch.SASS, code)
 			} else {
 				r.torch.PTX = append(r.torch.PTX, code)
 			}
 		}
-		return true
 	}
 	m := reportNotFor.FindStringSubmatch(line)
 	if m == nil {
-		return false
+		m = reportNoMore.FindStringSubmatch(line)
 	}
-	for i := range r.GPUs {
-		if r.GPUs[i].Name == m[1] {
-			r.GPUs[i].Capability = m[2] + "." + m[3]
-			return true
-		}
+	if m == nil {
+		return arch != nil
 	}
-	r.GPUs = append(r.GPUs, GPU{Name: m[1], Capability: m[2] + "." + m[3], From: []string{fromReport}})
+	at := slices.IndexFunc(r.GPUs, func(g GPU) bool { return g.Name == m[1] })
+	if at < 0 {
+		at = len(r.GPUs)
+		r.GPUs = append(r.GPUs, GPU{Name: m[1], From: []string{fromReport}})
+	}
+	r.GPUs[at].Capability = m[2] + "." + m[3]
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // reports are collect_env reports as people paste them, with what they say.
@@ -51,6 +52,13 @@ var reports = map[string]func(*Facts){
 		f.Environments = reported("", Build{Version: "2.8.0+cpu", Accelerator: "cpu", Origin: "wheel"})
 		f.Observed = Observed{CUDAAvailable: said(false), Imported: true}
 	},
+	// https://github.com/vllm-project/vllm/issues/5640
+	"jetson.txt": func(f *Facts) {
+		f.System = System{OS: "Ubuntu 20.04.5 LTS (aarch64)", Arch: "aarch64", Libc: "2.31", LibcFrom: fromReport, Jetson: true}
+		f.Toolkits = []Toolkit{{Version: "11.4", From: fromReport}}
+		f.Environments = reported("3.8.10", Build{Version: "2.0.0a0+ec3941ad.nv23.02", Accelerator: "cuda", CUDA: "11.4", Origin: "ngc"})
+		f.Observed = Observed{CUDAAvailable: said(true), Imported: true}
+	},
 }
 
 func said(b bool) *bool { return &b }
@@ -76,7 +84,8 @@ func TestCollectEnv(t *testing.T) {
 			want.Probes = []Status{{Name: "collect-env", Status: "ok"}}
 			want.Complete()
 			text := readReport(t, name)
-			for _, whole := range []string{text, "\uFEFF\n " + text, strings.ReplaceAll(text, "\n", "\r\n"), "```\n" + text + "\n```\n"} {
+			for _, whole := range []string{text, "\uFEFF\n " + text, strings.ReplaceAll(text, "\n", "\r\n"),
+				strings.ReplaceAll(text, ": ", ":\u00a0"), strings.ReplaceAll(text, "\n", "<br>\n"), "```\n" + text + "\n```\n"} {
 				got, err := Given([]byte(whole))
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("%v; -want +got:\n%s", err, diff)
@@ -94,6 +103,27 @@ func readReport(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// TestCollectEnvWarnings reads what PyTorch warns of beside the report: a GPU and a driver that it cannot use.
+func TestCollectEnvWarnings(t *testing.T) {
+	old := GPU{Name: "NVIDIA GTX TITAN Black", Capability: "3.5", From: []string{fromReport}}
+	for _, tt := range []struct {
+		line, cuda string
+		gpus       []GPU
+	}{
+		// https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/3003
+		{"Found GPU0 NVIDIA GTX TITAN Black which is of cuda capability 3.5. PyTorch no longer supports this GPU because it is too old.", "", []GPU{old}},
+		{"    Found GPU0 NVIDIA GTX TITAN Black which is of cuda capability 3.5.", "", []GPU{old}},
+		// https://github.com/vllm-project/vllm/issues/11623
+		{"UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver", "11.4", nil},
+		{"The NVIDIA driver on your system is too old (found version 9010).", "9.1", nil},
+	} {
+		got := parseCollectEnv(tt.line + "\nPyTorch version: 1.12.1+cu113\n")
+		if diff := cmp.Diff(tt.gpus, got.GPUs, cmpopts.EquateEmpty()); diff != "" || got.Driver.CUDA != tt.cuda {
+			t.Errorf("%q: driver CUDA %q, want %q; GPUs -want +got:\n%s", tt.line, got.Driver.CUDA, tt.cuda, diff)
+		}
+	}
 }
 
 // TestCollectEnvCut cuts every report everywhere. What is left says nothing that the whole does not say. Who built a

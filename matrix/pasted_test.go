@@ -1,0 +1,46 @@
+package matrix
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+)
+
+// TestPastedReports judges collect_env reports as people pasted them, PyTorch's warnings among them, in the form they
+// have in the thread and as a mail quotes them: the rule that the thread's answer points to must fire, and none may
+// come out incompatible where there is no such answer.
+func TestPastedReports(t *testing.T) {
+	f, err := os.Open("testdata/public/pasted.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	n := 0
+	for ; lines.Scan(); n++ {
+		var c struct{ ID, Rule, Report string }
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{c.Report, "> " + strings.ReplaceAll(strings.TrimSuffix(c.Report, "\n"), "\n", "\r\n> ") + "\r\n"} {
+			facts, err := probe.Given([]byte(text))
+			if err != nil {
+				t.Fatal(c.ID, err)
+			}
+			v := Check(Embedded(), facts, nil, Policy{})
+			hit := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == c.Rule && f.Severity != Note })
+			if c.Rule != "" && !hit || c.Rule == "" && v.Outcome == Incompatible {
+				t.Errorf("%s: want %q:\n%s", c.ID, c.Rule, summary(v))
+			}
+		}
+	}
+	if err := lines.Err(); err != nil || n == 0 {
+		t.Fatalf("%d reports: %v", n, err)
+	}
+}
