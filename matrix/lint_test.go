@@ -132,7 +132,7 @@ func FuzzLoadOver(f *testing.F) {
 	f.Add([]byte("family\n\"\n"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, table []byte) {
-		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, "minor_compat.csv", 1); err != nil && !strings.HasPrefix(err.Error(), "minor_compat.csv") {
+		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, "minor_compat.csv", 1, checkCell); err != nil && !strings.HasPrefix(err.Error(), "minor_compat.csv") {
 			t.Errorf("the error %q does not name the file", err)
 		}
 	})

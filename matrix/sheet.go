@@ -17,7 +17,10 @@ type sheet struct {
 
 func sheetOf[T any](name string, keys int) sheet {
 	return sheet{name, keys, func() []column { return columnsOf(reflect.TypeFor[T]()) },
-		func(fsys fs.FS, file string, keys int) error { _, err := readTable[T](fsys, file, keys); return err }}
+		func(fsys fs.FS, file string, keys int) error {
+			_, err := readTable[T](fsys, file, keys, checkCell)
+			return err
+		}}
 }
 
 func (s sheet) file() string { return s.name + ".csv" }

@@ -201,7 +201,7 @@ func open(fsys fs.FS) *Tables {
 func once[T any](fsys fs.FS, table string) func() ([]T, error) {
 	return sync.OnceValues(func() ([]T, error) {
 		s, _ := sheetNamed(table)
-		return readTable[T](fsys, s.file(), s.keys)
+		return readTable[T](fsys, s.file(), s.keys, linted)
 	})
 }
 

@@ -77,5 +77,3 @@ func (t *Tables) workOut(w *Why, cuda, platform string) {
 		w.Checked = t.toolkit(v).Checked
 	}
 }
-
-func sourcesOf(cell string) []string { return orEmpty(oneSource.FindAllString(cell, -1)) }
