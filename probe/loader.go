@@ -75,8 +75,9 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 	if main == nil || err != nil {
 		return err
 	}
-	b.Missing = b.absent(h, p, s)
-	if err := b.shadows(p, s); err != nil {
+	inWheel := func(name string) bool { return len(h.GlobIn(s.dir, "nvidia/*/lib/"+name)) > 0 }
+	b.Missing = slices.DeleteFunc(b.absent(p), inWheel) // where the loader finds nothing, torch looks there itself
+	if err := b.shadows(h, p, s); err != nil {
 		return err
 	}
 	b.take(h, p, s)
@@ -118,24 +119,28 @@ func (b *Build) take(h *Host, p *ldso.Process, s *site) {
 	}
 }
 
-// wheelOf is the directory of a library's wheel under nvidia/; nvidia-cuda-runtime-cu12 has libcudart's.
+// wheelOf is the middle of the name of a library's wheel; nvidia-cuda-runtime-cu12 has libcudart.
 func wheelOf(library string) string {
 	switch library {
 	case "cudart":
-		return "cuda_runtime"
+		return "cuda-runtime"
+	case "nvrtc":
+		return "cuda-nvrtc"
 	case "cublasLt":
 		return "cublas"
 	}
 	return library
 }
 
+// familyDir is where the wheels of a CUDA family from 13 on put their libraries together, nvidia/cu13/lib.
+var familyDir = regexp.MustCompile(`^cu(\d+)/lib/`)
+
 // takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
 // name or bytes.
 func takenVersion(h *Host, library, real string, s *site) (version, cuda string) {
-	wheel := wheelOf(library)
-	if strings.HasPrefix(real, s.dir+"/nvidia/"+wheel+"/") {
-		if twins := s.twins(strings.ReplaceAll(wheel, "_", "-")); len(twins) == 1 && !twins[0].Overwritten {
-			return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
+	if inside, ok := strings.CutPrefix(real, s.dir+"/nvidia/"); ok {
+		if version, cuda := s.wheelVersion(wheelOf(library), inside); version != "" {
+			return version, cuda
 		}
 	}
 	if library == "nccl" {
@@ -143,6 +148,20 @@ func takenVersion(h *Host, library, real string, s *site) (version, cuda string)
 		return version, cuda
 	}
 	return sonameVersion(real), ""
+}
+
+// wheelVersion is the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
+func (s *site) wheelVersion(wheel, file string) (version, cuda string) {
+	if m := familyDir.FindStringSubmatch(file); m != nil {
+		if d := s.dist("nvidia-" + wheel); d != nil {
+			return d.Version, m[1]
+		}
+	}
+	twins := s.twins(wheel)
+	if !strings.HasPrefix(file, strings.ReplaceAll(wheel, "-", "_")+"/") || len(twins) != 1 || twins[0].Overwritten {
+		return "", ""
+	}
+	return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
 }
 
 // twins are the site's wheels of one CUDA library, one for each CUDA family.
@@ -163,9 +182,8 @@ func (b *Build) unpinned(s *site, library string) bool {
 	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
 }
 
-// absent are the CUDA libraries that nothing finds. Where the loader finds one nowhere, torch and TensorFlow look in
-// the nvidia wheels themselves. libcuda is the driver's: a machine image has none.
-func (b *Build) absent(h *Host, p *ldso.Process, s *site) []string {
+// absent are the CUDA libraries that the loader finds nowhere. libcuda is the driver's: a machine image has none.
+func (b *Build) absent(p *ldso.Process) []string {
 	b.Looked = true
 	var list []string
 	for _, m := range p.Missing {
@@ -173,52 +191,9 @@ func (b *Build) absent(h *Host, p *ldso.Process, s *site) []string {
 		if !cudaLibrary.MatchString(name) || strings.HasPrefix(name, "libcuda.so") || !errors.Is(m.Err, ldso.ErrNotFound) {
 			continue
 		}
-		if len(h.GlobIn(s.dir, "nvidia/*/lib/"+name)) == 0 && !slices.Contains(list, name) {
+		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
 	return list
-}
-
-// tensorflowSonames are the libraries that TensorFlow opens by name for each CUDA family (tsl's dso_loader.cc).
-var tensorflowSonames = map[string][]string{
-	"11": {"libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11", "libcusparse.so.11"},
-	"12": {"libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11", "libcusparse.so.12"},
-}
-
-// tensorflowLoads maps TensorFlow's libraries and opens what it opens by itself.
-func (b *Build) tensorflowLoads(h *Host, s *site) error {
-	family, _, _ := strings.Cut(b.CUDA, ".")
-	sonames := tensorflowSonames[family]
-	if sonames == nil {
-		return nil
-	}
-	if major, _, _ := strings.Cut(b.CuDNN, "."); major != "" {
-		sonames = append(slices.Clone(sonames), "libcudnn.so."+major)
-	}
-	p, err := h.resolver().Host()
-	if err != nil {
-		return err
-	}
-	var caller *ldso.Object
-	for _, lib := range []string{"libtensorflow_framework.so.2", "libtensorflow_cc.so.2", "python/_pywrap_tensorflow_internal.so"} {
-		if o, err := p.Open(b.Path+"/"+lib, nil, ldso.Global); err != nil {
-			return err
-		} else if o != nil {
-			caller = o
-		}
-	}
-	if caller == nil {
-		return nil
-	}
-	p.Missing = nil
-	for _, name := range sonames {
-		if _, err := p.Open(name, caller, ldso.Local); err != nil {
-			return err
-		}
-	}
-	b.Missing = b.absent(h, p, s)
-	err = b.shadows(p, s)
-	b.take(h, p, s)
-	return err
 }

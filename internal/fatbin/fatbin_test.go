@@ -133,6 +133,7 @@ func TestReadSections(t *testing.T) {
 		{"no-section-table", noTable(fatbinFile(container(sass(90, 0x2011)))), Code{}},
 		{"no-fatbin", elfFile(elfSection{".text", 1, container(sass(90, 0x2011)), 0}), Code{}},
 		{"segment-is-no-fatbin", elfFile(elfSection{".nvFatBinSegment", 1, container(sass(90, 0x2011)), 0}), Code{}},
+		{"amd", elfFile(elfSection{".hip_fatbin", 1, []byte("__CLANG_OFFLOAD_BUNDLE__"), 0}), Code{}},
 		{"debug-file", elfFile(elfSection{".nv_fatbin", 8, nil, 1 << 40}), Code{}},
 		{"empty-section", elfFile(elfSection{".nv_fatbin", 1, nil, 0}), Code{}},
 		{"relocatable", elfFile(
