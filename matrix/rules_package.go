@@ -61,15 +61,11 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
 		Message:  fmt.Sprintf("cuDNN %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
-	if asked := b.asks(lib.wheel); asked != "" && !b.mixedCuDNN(have, &f) {
-		if ok, err := allows(asked, have); ok && err == nil {
-			return holds(b.subject)
-		}
-		f.Need = "cuDNN " + asked
-	}
 	switch {
 	case b.mixedCuDNN(have, &f):
 		return found(f)
+	case b.allowed(lib):
+		return holds(b.subject)
 	case have.Major() != want.Major():
 		f.Severity = Error
 	case have.lessShort(want) && b.Name == "torch":
@@ -79,8 +75,18 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	default:
 		return holds(b.subject)
 	}
+	if asked := b.asks(lib.wheel); asked != "" {
+		f.Need = "cuDNN " + asked
+	}
 	f.Pins, f.Do = lib.mend(b, want)
 	return found(f)
+}
+
+// allowed says that a library is in the range that the build's release asks for.
+func (b *build) allowed(l library) bool {
+	asked := b.asks(l.wheel)
+	ok, err := allows(asked, l.version)
+	return asked != "" && ok && err == nil
 }
 
 // mend is the wheel to install; where the loader takes another file than the wheel's, that has to go out of its way.
@@ -140,12 +146,16 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	if !want.Known() && len(b.rows) > 0 {
 		want = b.rows[0].nccl
 	}
-	if b.accelerator != "cuda" || !b.official() || !want.Known() {
+	need, verb := want.String(), "was built with"
+	if asked := b.asks(lib.wheel); asked != "" {
+		need, verb = asked, "asks for"
+	}
+	if b.accelerator != "cuda" || !b.official() || need == "" {
 		return nil
 	}
 	have := lib.version
-	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + want.String(), Source: b.source(),
-		Message:  fmt.Sprintf("NCCL %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
+	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + need, Source: b.source(),
+		Message:  fmt.Sprintf("NCCL %s is taken; %s %s %s %s", have, b.Name, b.Version, verb, need),
 		Evidence: append(b.evidence(), lib.evidence("NCCL"))}
 	switch missing := b.missingNCCL(); {
 	case len(missing) > 0:
@@ -157,7 +167,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda, m.driverWords(), m.driver.cuda)
 	case !have.Known():
 		return nil
-	case have.Compare(want) == 0:
+	case have.Compare(want) == 0 || b.allowed(lib):
 		return holds(b.subject)
 	default:
 		return found(f)

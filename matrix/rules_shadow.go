@@ -35,13 +35,25 @@ func libraryShadowed(m *machine, b *build) []*result {
 	if len(lacks) == 0 {
 		return holds(b.subject)
 	}
-	u := lacks[0]
+	i := slices.IndexFunc(lacks, func(u probe.Unresolved) bool { return u.Path != "" })
+	if i < 0 {
+		return found(b.withoutPart(lacks[0]))
+	}
+	u := lacks[i]
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
 		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason, lacked(u), path.Base(u.By)),
 		Source:  []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)), From: u.Path + ", needed by " + u.By})
 	f.Pins, f.Do = b.unshadow(u)
 	return found(f)
+}
+
+// withoutPart: a library opens another one by name when it is used, and that one is nowhere. Everything else runs.
+func (b *build) withoutPart(u probe.Unresolved) Finding {
+	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library, Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
+		Message:  fmt.Sprintf("%s opens %s to compile kernels, and the loader finds it nowhere: what is compiled at run time fails", u.By, u.Library),
+		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
+		Do:       []string{"put " + u.Library + " beside " + u.By + ", or take " + path.Dir(u.By) + " out of " + outOf(u.Reason)}}
 }
 
 // lackedOf names what is missing in the same file for the same library.

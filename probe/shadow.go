@@ -53,9 +53,12 @@ var knownDlopens = map[string][]string{
 	"libcufft.so.11": {"libnvJitLink.so.12"},
 	"libcufft.so.12": {"libnvJitLink.so.13"},
 	"libnccl.so.2":   {"libnccl-net.so"},
+
+	"libtorch_cuda.so": {"libcaffe2_nvrtc.so"}, // whose NVRTC compiles kernels
 }
 
-// dlopens adds what only the version of a library tells: libnvrtc.so.12 of CUDA 12.8 opens libnvrtc-builtins.so.12.8.
+// dlopens adds what only the version of a library tells: libnvrtc.so.12 of CUDA 12.8 opens libnvrtc-builtins.so.12.8
+// (pytorch's issue 58101).
 func (s *site) dlopens(h *Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
 		name := path.Base(o.Path)
@@ -63,8 +66,8 @@ func (s *site) dlopens(h *Host) func(*ldso.Object) []string {
 			return knownDlopens[name]
 		}
 		version, _ := takenVersion(h, "nvrtc", o.Real, s)
-		if m := majorMinor.FindString(version); m != "" {
-			return []string{nvrtcBuiltins + m}
+		if m := nvrtcRelease.FindStringSubmatch(version); m != nil {
+			return []string{nvrtcBuiltins + m[1] + m[2]}
 		}
 		return nil
 	}
@@ -72,7 +75,8 @@ func (s *site) dlopens(h *Host) func(*ldso.Object) []string {
 
 const nvrtcBuiltins = "libnvrtc-builtins.so."
 
-var majorMinor = regexp.MustCompile(`^\d+\.\d+`)
+// nvrtcRelease matches a version that tells which CUDA an NVRTC is of, from 11 on: 11.2 alone is the soname until 11.8.
+var nvrtcRelease = regexp.MustCompile(`^(?:(1[1-9]\.\d+)\.\d|(11\.[01])$)`)
 
 // torch/__init__.py opens some of the wheels' libraries by their paths, before the rest could take others (its issues
 // 138460 and 145580): that of 2.8.0 in calls, that of 2.14.1 all that a list names.

@@ -64,7 +64,7 @@ func (b *Build) tensorflowLoads(h *Host, s *site) error {
 		b.Path + "/python/_pywrap_tensorflow_internal.so"}, sonames)
 }
 
-// jaxPreload matches what JAX's plugin opens from the wheels before all else, from jax 0.6 on:
+// jaxPreload matches what JAX's plugin opens from the wheels before all else, from jax 0.6.2 on:
 //
 //	_load("cublas", ["libcublas.so.12", "libcublasLt.so.12"])
 var (
