@@ -21,8 +21,14 @@ type library struct {
 // beside the build, which its own run path leads to. False when neither is known.
 func (b *build) takes(name string) (library, bool) {
 	l := library{wheel: fmt.Sprintf("nvidia-%s-cu%d", name, b.cuda.Major())}
-	for _, taken := range b.Taken {
-		if strings.HasPrefix(taken.Name, "lib"+name+".so") {
+	files := []string{"lib" + name + ".so"}
+	if name == "cudnn" { // where a part is taken from elsewhere, it is the part that says which cuDNN this is
+		files = []string{"libcudnn_graph.so", "libcudnn_ops_infer.so", "libcudnn.so"}
+	}
+	for _, file := range files {
+		i := slices.IndexFunc(b.Taken, func(t probe.Taken) bool { return strings.HasPrefix(t.Name, file) })
+		if i >= 0 {
+			taken := b.Taken[i]
 			l.version, l.cuda, l.from, l.reason = version(taken.Version), version(taken.CUDA), taken.Path, taken.Reason
 			return l, l.version.Known()
 		}
@@ -62,7 +68,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		Message:  fmt.Sprintf("cuDNN %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
 	switch {
-	case b.mixedCuDNN(have, &f):
+	case b.mixedCuDNN(&f):
 		return found(f)
 	case b.allowed(lib):
 		return holds(b.subject)
@@ -92,10 +98,19 @@ func (b *build) allowed(l library) bool {
 // mend is the wheel to install; where the loader takes another file than the wheel's, that has to go out of its way.
 func (l library) mend(b *build, want Version) ([]Pin, []string) {
 	pins := packagePin(l.wheel, b.wanted(l.wheel, want))
-	if l.reason != "" && !strings.Contains(l.from, "/nvidia/") {
-		return pins, []string{"take " + l.from + " out of the loader's way: it is taken by " + l.reason}
+	if b.shadowed(l) {
+		if b.has(l.wheel, want) {
+			pins = nil
+		}
+		return pins, []string{"take " + l.from + " out of " + outOf(l.reason)}
 	}
 	return pins, nil
+}
+
+// has says that a wheel that would serve is installed already.
+func (b *build) has(wheel string, want Version) bool {
+	have := b.env.Package(wheel)
+	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) || b.allowed(library{wheel: wheel, version: version(have.Version)}))
 }
 
 // asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0"; empty when it names none.

@@ -113,17 +113,31 @@ func ncclShadowed(m *machine, b *build) []*result {
 	return results
 }
 
-// mixedCuDNN finds a part of cuDNN that is taken from another release than cuDNN itself, which refuses it.
-func (b *build) mixedCuDNN(have Version, f *Finding) bool {
-	for _, part := range b.Taken {
+// mixedCuDNN finds parts of cuDNN that are taken from different releases, which refuse each other. The front library,
+// libcudnn.so.9, asks nothing of them.
+func (b *build) mixedCuDNN(f *Finding) bool {
+	var first *probe.Taken
+	for i, part := range b.Taken {
 		v := version(part.Version)
-		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() || v.sameShort(have) {
+		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() {
 			continue
 		}
+		if first == nil {
+			first = &b.Taken[i]
+		}
+		if v.sameShort(version(first.Version)) {
+			continue
+		}
+		foreign := part
+		if !strings.HasPrefix(first.Path, path.Dir(b.Path)+"/") {
+			foreign = *first
+		}
 		f.Severity, f.Need = Error, "all parts of one cuDNN"
-		f.Message = fmt.Sprintf("cuDNN %s is taken, and %s of %s: cuDNN refuses parts of another release", have, part.Name, v)
-		f.Evidence = append(f.Evidence, Evidence{Fact: part.Name, Value: part.Version, From: part.Path + ", taken by " + part.Reason})
-		f.Do = []string{"take " + path.Dir(part.Path) + " out of " + outOf(part.Reason)}
+		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other", first.Name, first.Version, part.Name, v)
+		for _, t := range []probe.Taken{*first, part} {
+			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
+		}
+		f.Do = []string{"take " + path.Dir(foreign.Path) + " out of " + outOf(foreign.Reason)}
 		return true
 	}
 	return false

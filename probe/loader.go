@@ -97,26 +97,34 @@ var cudaLibrary = regexp.MustCompile(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cuf
 // cudnnPart matches the libraries that cuDNN opens.
 var cudnnPart = regexp.MustCompile(`^libcudnn_\w+\.so\.`)
 
-// take notes the CUDA libraries that the process has mapped, and why these; of cuDNN's parts those that do not lie
-// beside it.
+// take notes the CUDA libraries that the process has mapped, and why these; cuDNN's parts where one of them does not
+// lie beside it.
 func (b *Build) take(h *Host, p *ldso.Process, s *site) {
-	cudnn := ""
+	var parts []Taken
+	cudnn, apart := "", false
 	for _, o := range p.Objects {
 		name := path.Base(o.Path)
 		if strings.HasPrefix(name, "libcudnn.so.") {
 			cudnn = path.Dir(o.Real)
 		}
-		if m := cudnnPart.FindStringSubmatch(name); m != nil && path.Dir(o.Real) != cudnn {
-			taken := Taken{Name: name, Path: o.Real, Reason: o.Reason.String()}
-			taken.Version, taken.CUDA = takenVersion(h, "cudnn", o.Real, s)
-			b.Taken = append(b.Taken, taken)
+		if cudnnPart.MatchString(name) {
+			parts = append(parts, takenAs(h, "cudnn", o, s))
+			apart = apart || path.Dir(o.Real) != cudnn
 		}
 		if m := cudaLibrary.FindStringSubmatch(name); m != nil {
-			taken := Taken{Name: name, Path: o.Real, Reason: o.Reason.String()}
-			taken.Version, taken.CUDA = takenVersion(h, m[1], o.Real, s)
-			b.Taken = append(b.Taken, taken)
+			b.Taken = append(b.Taken, takenAs(h, m[1], o, s))
 		}
 	}
+	if apart {
+		b.Taken = append(b.Taken, parts...)
+	}
+}
+
+// takenAs is one mapped library with its version.
+func takenAs(h *Host, library string, o *ldso.Object, s *site) Taken {
+	taken := Taken{Name: path.Base(o.Path), Path: o.Real, Reason: o.Reason.String()}
+	taken.Version, taken.CUDA = takenVersion(h, library, o.Real, s)
+	return taken
 }
 
 // wheelOf is the middle of the name of a library's wheel; nvidia-cuda-runtime-cu12 has libcudart.
@@ -147,7 +155,10 @@ func takenVersion(h *Host, library, real string, s *site) (version, cuda string)
 		version, cuda, _ = readNCCL(h, real) // not known: its symbols still tell
 		return version, cuda
 	}
-	return sonameVersion(real), ""
+	if version = sonameVersion(real); version == "" && library == "cudnn" {
+		version, _ = readCuDNN(tree{h}, real)
+	}
+	return version, ""
 }
 
 // wheelVersion is the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
