@@ -31,6 +31,7 @@ func (b *Build) addCode(h *Host, name string) error {
 	if err != nil {
 		return err
 	}
+	readScattered(f)
 	code, err := fatbin.Read(f, info.Size())
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -24,7 +24,7 @@ func BenchmarkRead(b *testing.B) {
 	if path == "" {
 		b.Skip("FATBIN_LIB names no library")
 	}
-	var r counter
+	var r *counter
 	var size int64
 	for b.Loop() {
 		f, err := os.Open(path)
@@ -35,15 +35,15 @@ func BenchmarkRead(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r, size = counter{ReaderAt: f}, info.Size()
-		if _, err := Read(&r, size); err != nil {
+		r, size = &counter{ReaderAt: f}, info.Size()
+		if _, err := Read(r, size); err != nil {
 			b.Fatal(err)
 		}
 		f.Close()
 	}
-	b.ReportMetric(float64(r.bytes), "bytes-read")
-	b.ReportMetric(float64(r.bytes)*100/float64(size), "%-read")
-	b.ReportMetric(float64(r.calls), "reads")
+	b.ReportMetric(float64(r.bytes.Load()), "bytes-read")
+	b.ReportMetric(float64(r.bytes.Load())*100/float64(size), "%-read")
+	b.ReportMetric(float64(r.calls.Load()), "reads")
 }
 
 // TestAgainstCuobjdump compares with NVIDIA's own tool, on the libraries (separated by colons) and with the tool
