@@ -95,8 +95,11 @@ func (b *build) allowed(l library) bool {
 	return asked != "" && ok && err == nil
 }
 
-// mend is the wheel to install; where the loader takes another file than the wheel's, that has to go out of its way.
+// mend is the wheel to install, for which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's, that has to go out of its way.
 func (l library) mend(b *build, want Version) ([]Pin, []string) {
+	if twins := b.env.twins(strings.TrimPrefix(familySuffix.ReplaceAllString(l.wheel, ""), "nvidia-")); len(twins) > 1 && !b.shadowed(l) {
+		return unmix(b.env, twins)
+	}
 	pins := packagePin(l.wheel, b.wanted(l.wheel, want))
 	if b.shadowed(l) {
 		if b.has(l.wheel, want) {

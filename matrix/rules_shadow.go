@@ -25,10 +25,16 @@ func stubLibrary(m *machine) []*result {
 		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
-// libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it. NCCL's
-// functions are nccl-shadowed's.
+// libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
+// is there to take. NCCL's functions are nccl-shadowed's.
 func libraryShadowed(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" || !b.Compared {
+	if b.accelerator != "cuda" {
+		return nil
+	}
+	if missing := b.nowhere(); len(missing) > 0 {
+		return m.missingLibrary(b, missing)
+	}
+	if !b.Compared {
 		return nil
 	}
 	lacks := slices.DeleteFunc(slices.Clone(b.Unresolved), func(u probe.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })

@@ -75,7 +75,7 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 	if main == nil || err != nil {
 		return err
 	}
-	inWheel := func(name string) bool { return len(h.GlobIn(s.dir, "nvidia/*/lib/"+name)) > 0 }
+	inWheel := func(name string) bool { return len(s.inWheels(h, "*/lib/"+name)) > 0 }
 	b.Missing = slices.DeleteFunc(b.absent(p), inWheel) // where the loader finds nothing, torch looks there itself
 	if err := b.shadows(h, p, s); err != nil {
 		return err
@@ -198,11 +198,7 @@ func (b *Build) absent(p *ldso.Process) []string {
 	b.Looked = true
 	var list []string
 	for _, m := range p.Missing {
-		name := path.Base(m.Name)
-		if !cudaLibrary.MatchString(name) || strings.HasPrefix(name, "libcuda.so") || !errors.Is(m.Err, ldso.ErrNotFound) {
-			continue
-		}
-		if !slices.Contains(list, name) {
+		if name := path.Base(m.Name); cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

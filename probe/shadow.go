@@ -116,8 +116,8 @@ func (b *Build) torchPreloads(h *Host, p *ldso.Process, s *site) error {
 	}
 	major, _, _ := strings.Cut(b.CUDA, ".")
 	for _, lib := range parsePreloads(data) {
-		names := h.GlobIn(s.dir, "nvidia/"+lib[0]+"/lib/"+lib[1]+"*[0-9]")
-		names = append(names, h.GlobIn(s.dir, "nvidia/cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
+		names := s.inWheels(h, lib[0]+"/lib/"+lib[1]+"*[0-9]")
+		names = append(names, s.inWheels(h, "cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
 		if len(names) == 0 {
 			continue
 		}

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -88,10 +87,11 @@ func (b *Build) jaxLoads(h *Host, s *site) error {
 		return err
 	}
 	for _, file := range parseJAXPreloads(init) {
-		if file = path.Join(s.dir, "nvidia", file); !h.Exists(file) {
+		found := s.inWheels(h, file)
+		if len(found) == 0 {
 			continue
 		}
-		if _, err := p.Open(file, nil, ldso.Local); err != nil {
+		if _, err := p.Open(found[0], nil, ldso.Local); err != nil {
 			return err
 		}
 	}
