@@ -349,15 +349,37 @@ func (m *machine) mixed(env environment, name string, twins []probe.Package) Fin
 	for _, p := range twins {
 		state := ""
 		if p.Overwritten {
-			state = ", its files are overwritten"
+			state = ", overwritten: " + cmpOr(p.Altered, "its files are not those of RECORD")
 		}
 		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
+	}
+	if held := env.holds(name); held != nil {
+		f.Evidence = append(f.Evidence, Evidence{Fact: held.Name, Value: "is " + held.Version + prefixed(" for CUDA ", held.CUDA), From: held.Path})
 	}
 	if why := m.survivorFails(env, name, twins); why != "" {
 		f.Severity, f.Message = Error, f.Message+"; "+why
 	}
 	f.Pins, f.Do = unmix(env, twins)
 	return f
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// holds is the library that is really there, by the version in its bytes; nil where no build takes it from its wheel.
+func (e environment) holds(library string) *probe.Taken {
+	for _, b := range e.Builds {
+		for i, t := range b.Taken {
+			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") && strings.Contains(t.Path, "/nvidia/"+library+"/") {
+				return &b.Taken[i]
+			}
+		}
+	}
+	return nil
 }
 
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,

@@ -124,9 +124,10 @@ type Package struct {
 	Name    string `json:"name"`    // normalised as pip does, "nvidia-nccl-cu12"
 	Version string `json:"version"` // as METADATA has it
 	Path    string `json:"path"`    // its dist-info directory
-	// Overwritten says that the library it owns does not have the size that its RECORD names: another package,
-	// which owns the same path, was installed over it.
-	Overwritten bool `json:"overwritten"`
+	// Overwritten says that a library it owns is not the one of its RECORD: another package, which owns the same path,
+	// was installed over it. Altered says which, and how that shows.
+	Overwritten bool   `json:"overwritten"`
+	Altered     string `json:"altered,omitempty"`
 }
 
 // Build is one installed framework.
