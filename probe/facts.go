@@ -145,7 +145,7 @@ type Build struct {
 	Zstd        []string          `json:"zstd"`        // targets, rare ones too, with code that is compressed with zstd; likewise
 	Python      string            `json:"python"`      // CPython ABI of its extension module, "3.12" or "3.13t"
 	Glibc       string            `json:"glibc"`       // least glibc by its wheel tag, "2.28"
-	Origin      string            `json:"origin"`      // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
+	Origin      string            `json:"origin"`      // "wheel", "conda", "conda-forge", "ngc", "distribution", "source"; empty when not known
 	Requires    map[string]string `json:"requires"`    // exact pins among its requirements, name to version
 	Taken       []Taken           `json:"taken"`       // CUDA libraries that the loader maps for it
 	Missing     []string          `json:"missing"`     // symbols and libraries that it needs and that are nowhere

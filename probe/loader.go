@@ -71,7 +71,7 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 	if err := b.torchPreloads(h, p, s); err != nil {
 		return err
 	}
-	main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global)
+	main, err := b.torchCUDA(h, p)
 	if main == nil || err != nil {
 		return err
 	}
@@ -89,6 +89,23 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 		return err
 	}
 	return nil
+}
+
+// torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code is
+// read there.
+func (b *Build) torchCUDA(h *Host, p *ldso.Process) (*ldso.Object, error) {
+	lib := b.Path + "/lib/"
+	if main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global); main != nil || err != nil || !h.Exists(lib+"libtorch.so") {
+		return main, err
+	}
+	if _, err := p.Open(lib+"libtorch.so", nil, ldso.Global); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool { return strings.HasPrefix(path.Base(o.Path), "libtorch_cuda.so.") })
+	if i < 0 {
+		return nil, nil
+	}
+	return p.Objects[i], b.addCode(h, p.Objects[i].Real)
 }
 
 // cudaLibrary matches the libraries whose origin decides whether a build works.

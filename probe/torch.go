@@ -100,6 +100,7 @@ var (
 	wheelLocal  = regexp.MustCompile(`\+(cu\d+|cpu|rocm[\d.]+|xpu)(\.with\.pypi\.cudnn)?$`)
 	ngcLocal    = regexp.MustCompile(`\+.*\.?nv\d+\.\d+`)
 	sourceLocal = regexp.MustCompile(`\+(git)?[0-9a-f]{6,}`)
+	distroLocal = regexp.MustCompile(`\+(debian|dfsg|ds\d*)$`)
 	plainNew    = regexp.MustCompile(`^([2-9]|1\.13)\.[0-9.]+$`)
 )
 
@@ -110,6 +111,8 @@ func localOrigin(version string) string {
 		return "ngc"
 	case wheelLocal.MatchString(version):
 		return "wheel"
+	case distroLocal.MatchString(version):
+		return "distribution"
 	case sourceLocal.MatchString(version):
 		return "source"
 	}
