@@ -32,8 +32,9 @@ func (s *site) inWheels(h *Host, pattern string) []string {
 // readEnvironment reads the packages and frameworks of one prefix.
 func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 	env := Environment{Path: p.path, Python: p.python, Kind: p.kind}
-	for _, dir := range p.sites {
-		s := &site{dir: dir, path: p.sites, dists: distributions(h, dir, failed)}
+	sites := withPathFiles(h, p.sites, failed)
+	for _, dir := range sites {
+		s := &site{dir: dir, path: sites, dists: distributions(h, dir, failed)}
 		s.markOverwritten(h)
 		if p.kind == "conda" {
 			s.conda = p.path
@@ -48,7 +49,7 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 		env.Packages = append(env.Packages, s.dists...)
 	}
 	if cuda, ok := env.frameworkCUDA(); ok {
-		for _, dir := range p.sites {
+		for _, dir := range sites {
 			env.Builds = append(env.Builds, extensions(h, &site{dir: dir}, cuda, failed)...)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 // torchBuild reads a PyTorch from its version.py, which knows more than the wheel's metadata: PyPI's wheels carry
 // their CUDA there alone.
 func torchBuild(h *Host, s *site) (*Build, error) {
-	dir := s.dir + "/torch"
+	dir := s.packageDir(h, "torch")
 	name := dir + "/version.py"
 	data, err := h.ReadFile(name)
 	dist := s.dist("torch")
 	if err != nil {
-		if dist == nil {
+		if dist == nil || s.elsewhere(h, "torch/version.py") {
 			return nil, err
 		}
 		b := &Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
