@@ -158,6 +158,8 @@ type Build struct {
 	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
 	Index     string `json:"index"`
 	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5"
+
+	Damaged string `json:"damaged,omitempty"` // why the machine code of a library of its own could not be listed
 }
 
 // Taken is one library that the loader would map for a build.
