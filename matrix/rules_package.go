@@ -349,7 +349,7 @@ func (m *machine) mixed(env environment, name string, twins []probe.Package) Fin
 	for _, p := range twins {
 		state := ""
 		if p.Overwritten {
-			state = ", overwritten: " + cmpOr(p.Altered, "its files are not those of RECORD")
+			state = ", its files are overwritten" + prefixed(": ", p.Altered)
 		}
 		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
 	}
