@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -82,7 +83,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		return holds(b.subject)
 	}
 	if asked := b.asks(lib.wheel); asked != "" {
-		f.Need = "cuDNN " + asked
+		f.Need = "cuDNN " + strings.TrimPrefix(asked, "=")
 	}
 	f.Pins, f.Do = lib.mend(b, want)
 	return found(f)
@@ -116,7 +117,8 @@ func (b *build) has(wheel string, want Version) bool {
 	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) || b.allowed(library{wheel: wheel, version: version(have.Version)}))
 }
 
-// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0"; empty when it names none.
+// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when it
+// names none.
 func (b *build) asks(name string) string {
 	for _, r := range b.rows {
 		if asked := r.asks(name); asked != "" {
@@ -133,7 +135,7 @@ func (b *build) wanted(name string, built Version) string {
 		return exact
 	}
 	if asked := b.asks(name); asked != "" {
-		return asked
+		return strings.TrimPrefix(asked, "=")
 	}
 	return built.String() + ".*"
 }
@@ -166,7 +168,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	}
 	need, verb := want.String(), "was built with"
 	if asked := b.asks(lib.wheel); asked != "" {
-		need, verb = asked, "asks for"
+		need, verb = strings.TrimPrefix(asked, "="), "asks for"
 	}
 	if b.accelerator != "cuda" || !b.official() || need == "" {
 		return nil
@@ -299,12 +301,37 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	if len(missing) == 0 {
 		return holds(b.subject)
 	}
-	spec := fmt.Sprintf("%q", "tensorflow[and-cuda]=="+b.release.Number.String())
-	return found(Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://www.tensorflow.org/install/pip"},
+	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://www.tensorflow.org/install/pip"},
 		Message:  fmt.Sprintf("%s is nowhere on the loader's path: TensorFlow will run on the CPU", some(missing)),
-		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path}),
-		Pins: []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(), Why: "adds the CUDA libraries as wheels; keeps the driver",
-			Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}})
+		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
+	if dirs := b.besidePath(missing); len(dirs) > 0 && m.f.System.Rest {
+		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
+	} else if len(dirs) > 0 {
+		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
+		f.Do = []string{"the wheels are installed, and this TensorFlow's run path does not lead to them: start it with LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+		return found(f)
+	}
+	spec := fmt.Sprintf("%q", "tensorflow[and-cuda]=="+b.release.Number.String())
+	f.Pins = []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(), Why: "adds the CUDA libraries as wheels; keeps the driver",
+		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
+	return found(f)
+}
+
+// besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow
+// 2.16.1's and 2.21.0's; none where the wheel of one of them is not installed: then installing comes first.
+func (b *build) besidePath(libraries []string) []string {
+	var dirs []string
+	for _, library := range libraries {
+		wheel := b.installed(library)
+		if wheel == nil {
+			return nil
+		}
+		part := strings.ReplaceAll(familySuffix.ReplaceAllString(strings.TrimPrefix(wheel.Name, "nvidia-"), ""), "-", "_")
+		if dir := path.Join(path.Dir(wheel.Path), "nvidia", part, "lib"); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // sharedPaths are the libraries whose wheels of different CUDA families own the same files.

@@ -215,7 +215,8 @@ func (b *Build) absent(p *ldso.Process) []string {
 	b.Looked = true
 	var list []string
 	for _, m := range p.Missing {
-		if name := path.Base(m.Name); cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && !slices.Contains(list, name) {
+		name := path.Base(m.Name)
+		if cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

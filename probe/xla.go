@@ -17,7 +17,8 @@ var xlaSonames = map[string][]string{
 }
 
 // xlaLoads maps the libraries of a framework built on XLA, then what their stubs open, and notes which CUDA libraries
-// that takes. The stubs stand in the first library that is there.
+// that takes. All is opened on behalf of the first library that is there: TensorFlow 2.21.0 has the run path to cuSOLVER
+// in another one, and its own MaybeTryDlopenGPULibraries fails for it, as 2.16.1's does for five.
 func (b *Build) xlaLoads(h *Host, p *ldso.Process, s *site, libraries, sonames []string) error {
 	var stubs *ldso.Object
 	for _, lib := range libraries {
