@@ -49,8 +49,11 @@ fuzz:
 		done || exit 1; \
 	done
 
+# CUDACOMPAT_BENCH_ENV names an environment with a real torch; without it what needs one is skipped.
 bench:
 	go test $(LAZY) -run none -bench . -benchtime 40x ./cmd/cudacompat
+	FATBIN_LIB=$$(ls $$CUDACOMPAT_BENCH_ENV/lib/python3*/site-packages/torch/lib/libtorch_cuda.so 2>/dev/null) \
+		go test $(LAZY) -run none -bench . -benchtime 40x ./internal/fatbin
 
 clean:
 	rm -rf bin

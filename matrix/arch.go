@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -62,6 +63,19 @@ func parseCode(text string) (code, bool) {
 		return code{}, false
 	}
 	return code{Capability{atoi(m[2]), atoi(m[3])}, m[1] == "compute", m[4]}, true
+}
+
+func (c code) String() string {
+	kind := "sm"
+	if c.ptx {
+		kind = "compute"
+	}
+	return fmt.Sprintf("%s_%d%d%s", kind, c.Major, c.Minor, c.suffix)
+}
+
+// compareCode puts machine code before PTX, then the lower capability first.
+func compareCode(x, y code) int {
+	return cmp.Or(cmp.Compare(boolInt(x.ptx), boolInt(y.ptx)), cmp.Compare(x.Major, y.Major), cmp.Compare(x.Minor, y.Minor), cmp.Compare(x.suffix, y.suffix))
 }
 
 // tegra are the capabilities of Jetson and DRIVE modules: desktop machine code is not known to run there, even of

@@ -163,6 +163,8 @@ func (m *machine) code(b *build, g gpu) (coverage, string) {
 		return unsure, "the compute capability of " + g.label
 	case len(b.SASS)+len(b.PTX) > 0:
 		return judged(cover(b.sassRead(), b.PTX, g.capability), g, "read from the build")
+	case b.Damaged != "": // the table speaks of a library that is sound
+		return unsure, b.Damaged
 	}
 	return m.codeByTable(b, g)
 }

@@ -18,6 +18,7 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	for _, target := range targets {
 		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v, failed: map[string]bool{}}
 		v.Judged = append(v.Judged, j.judged())
+		v.Disagreements = j.disagreements() // the same for every target
 		j.rules()
 		inconclusive = j.answers() || inconclusive
 	}

@@ -130,10 +130,13 @@ func (m *machine) extension(b *build, p *probe.Package, rows []Extension) (Findi
 	return f, true
 }
 
-// otherTorch says that a list of exact releases has none of the torch's minor version. A list with a range in it, or
-// an empty one, says nothing.
+// otherTorch says that a list of releases has none of the torch's minor version, nor a least one below it: wheels on
+// torch's stable ABI ask for no more. An empty list says nothing.
 func otherTorch(list []string, torch Version) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
+		if least, ok := strings.CutPrefix(text, ">="); ok {
+			return !torch.lessShort(version(least))
+		}
 		v := version(strings.TrimPrefix(text, "=="))
 		return !v.Known() || v.short() == torch.short()
 	})

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,8 +22,14 @@ type library struct {
 // beside the build, which its own run path leads to. False when neither is known.
 func (b *build) takes(name string) (library, bool) {
 	l := library{wheel: fmt.Sprintf("nvidia-%s-cu%d", name, b.cuda.Major())}
-	for _, taken := range b.Taken {
-		if strings.HasPrefix(taken.Name, "lib"+name+".so") {
+	files := []string{"lib" + name + ".so"}
+	if name == "cudnn" { // where a part is taken from elsewhere, it is the part that says which cuDNN this is
+		files = []string{"libcudnn_graph.so", "libcudnn_ops_infer.so", "libcudnn.so"}
+	}
+	for _, file := range files {
+		i := slices.IndexFunc(b.Taken, func(t probe.Taken) bool { return strings.HasPrefix(t.Name, file) })
+		if i >= 0 {
+			taken := b.Taken[i]
 			l.version, l.cuda, l.from, l.reason = version(taken.Version), version(taken.CUDA), taken.Path, taken.Reason
 			return l, l.version.Known()
 		}
@@ -61,15 +68,11 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
 		Message:  fmt.Sprintf("cuDNN %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
-	if asked := b.asks(lib.wheel); asked != "" && !b.mixedCuDNN(have, &f) {
-		if ok, err := allows(asked, have); ok && err == nil {
-			return holds(b.subject)
-		}
-		f.Need = "cuDNN " + asked
-	}
 	switch {
-	case b.mixedCuDNN(have, &f):
+	case b.mixedCuDNN(&f):
 		return found(f)
+	case b.allowed(lib):
+		return holds(b.subject)
 	case have.Major() != want.Major():
 		f.Severity = Error
 	case have.lessShort(want) && b.Name == "torch":
@@ -79,20 +82,43 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	default:
 		return holds(b.subject)
 	}
+	if asked := b.asks(lib.wheel); asked != "" {
+		f.Need = "cuDNN " + strings.TrimPrefix(asked, "=")
+	}
 	f.Pins, f.Do = lib.mend(b, want)
 	return found(f)
 }
 
-// mend is the wheel to install; where the loader takes another file than the wheel's, that has to go out of its way.
+// allowed says that a library is in the range that the build's release asks for.
+func (b *build) allowed(l library) bool {
+	asked := b.asks(l.wheel)
+	ok, err := allows(asked, l.version)
+	return asked != "" && ok && err == nil
+}
+
+// mend is the wheel to install, for which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's, that has to go out of its way.
 func (l library) mend(b *build, want Version) ([]Pin, []string) {
+	if twins := b.env.twins(strings.TrimPrefix(familySuffix.ReplaceAllString(l.wheel, ""), "nvidia-")); len(twins) > 1 && !b.shadowed(l) {
+		return unmix(b.env, twins)
+	}
 	pins := packagePin(l.wheel, b.wanted(l.wheel, want))
-	if l.reason != "" && !strings.Contains(l.from, "/nvidia/") {
-		return pins, []string{"take " + l.from + " out of the loader's way: it is taken by " + l.reason}
+	if b.shadowed(l) {
+		if b.has(l.wheel, want) {
+			pins = nil
+		}
+		return pins, []string{"take " + l.from + " out of " + outOf(l.reason)}
 	}
 	return pins, nil
 }
 
-// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0"; empty when it names none.
+// has says that a wheel that would serve is installed already.
+func (b *build) has(wheel string, want Version) bool {
+	have := b.env.Package(wheel)
+	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) || b.allowed(library{wheel: wheel, version: version(have.Version)}))
+}
+
+// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when it
+// names none.
 func (b *build) asks(name string) string {
 	for _, r := range b.rows {
 		if asked := r.asks(name); asked != "" {
@@ -109,7 +135,7 @@ func (b *build) wanted(name string, built Version) string {
 		return exact
 	}
 	if asked := b.asks(name); asked != "" {
-		return asked
+		return strings.TrimPrefix(asked, "=")
 	}
 	return built.String() + ".*"
 }
@@ -140,12 +166,16 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	if !want.Known() && len(b.rows) > 0 {
 		want = b.rows[0].nccl
 	}
-	if b.accelerator != "cuda" || !b.official() || !want.Known() {
+	need, verb := want.String(), "was built with"
+	if asked := b.asks(lib.wheel); asked != "" {
+		need, verb = strings.TrimPrefix(asked, "="), "asks for"
+	}
+	if b.accelerator != "cuda" || !b.official() || need == "" {
 		return nil
 	}
 	have := lib.version
-	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + want.String(), Source: b.source(),
-		Message:  fmt.Sprintf("NCCL %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
+	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + need, Source: b.source(),
+		Message:  fmt.Sprintf("NCCL %s is taken; %s %s %s %s", have, b.Name, b.Version, verb, need),
 		Evidence: append(b.evidence(), lib.evidence("NCCL"))}
 	switch missing := b.missingNCCL(); {
 	case len(missing) > 0:
@@ -157,7 +187,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda, m.driverWords(), m.driver.cuda)
 	case !have.Known():
 		return nil
-	case have.Compare(want) == 0:
+	case have.Compare(want) == 0 || b.allowed(lib):
 		return holds(b.subject)
 	default:
 		return found(f)
@@ -271,12 +301,37 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	if len(missing) == 0 {
 		return holds(b.subject)
 	}
-	spec := fmt.Sprintf("%q", "tensorflow[and-cuda]=="+b.release.Number.String())
-	return found(Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://www.tensorflow.org/install/pip"},
+	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://www.tensorflow.org/install/pip"},
 		Message:  fmt.Sprintf("%s is nowhere on the loader's path: TensorFlow will run on the CPU", some(missing)),
-		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path}),
-		Pins: []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(), Why: "adds the CUDA libraries as wheels; keeps the driver",
-			Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}})
+		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
+	if dirs := b.besidePath(missing); len(dirs) > 0 && m.f.System.Rest {
+		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
+	} else if len(dirs) > 0 {
+		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
+		f.Do = []string{"the wheels are installed, and this TensorFlow's run path does not lead to them: start it with LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+		return found(f)
+	}
+	spec := fmt.Sprintf("%q", "tensorflow[and-cuda]=="+b.release.Number.String())
+	f.Pins = []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(), Why: "adds the CUDA libraries as wheels; keeps the driver",
+		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
+	return found(f)
+}
+
+// besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow
+// 2.16.1's and 2.21.0's; none where the wheel of one of them is not installed: then installing comes first.
+func (b *build) besidePath(libraries []string) []string {
+	var dirs []string
+	for _, library := range libraries {
+		wheel := b.installed(library)
+		if wheel == nil {
+			return nil
+		}
+		part := strings.ReplaceAll(familySuffix.ReplaceAllString(strings.TrimPrefix(wheel.Name, "nvidia-"), ""), "-", "_")
+		if dir := path.Join(path.Dir(wheel.Path), "nvidia", part, "lib"); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // sharedPaths are the libraries whose wheels of different CUDA families own the same files.
@@ -321,15 +376,37 @@ func (m *machine) mixed(env environment, name string, twins []probe.Package) Fin
 	for _, p := range twins {
 		state := ""
 		if p.Overwritten {
-			state = ", its files are overwritten"
+			state = ", its files are overwritten" + prefixed(": ", p.Altered)
 		}
 		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
+	}
+	if held := env.holds(name); held != nil {
+		f.Evidence = append(f.Evidence, Evidence{Fact: held.Name, Value: "is " + held.Version + prefixed(" for CUDA ", held.CUDA), From: held.Path})
 	}
 	if why := m.survivorFails(env, name, twins); why != "" {
 		f.Severity, f.Message = Error, f.Message+"; "+why
 	}
 	f.Pins, f.Do = unmix(env, twins)
 	return f
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// holds is the library that is really there, by the version in its bytes; nil where no build takes it from its wheel.
+func (e environment) holds(library string) *probe.Taken {
+	for _, b := range e.Builds {
+		for i, t := range b.Taken {
+			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") && strings.Contains(t.Path, "/nvidia/"+library+"/") {
+				return &b.Taken[i]
+			}
+		}
+	}
+	return nil
 }
 
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,

@@ -25,23 +25,41 @@ func stubLibrary(m *machine) []*result {
 		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
-// libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it. NCCL's
-// functions are nccl-shadowed's.
+// libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
+// is there to take. NCCL's functions are nccl-shadowed's.
 func libraryShadowed(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" || !b.Compared {
+	if b.accelerator != "cuda" {
+		return nil
+	}
+	if missing := b.nowhere(); len(missing) > 0 {
+		return m.missingLibrary(b, missing)
+	}
+	if !b.Compared {
 		return nil
 	}
 	lacks := slices.DeleteFunc(slices.Clone(b.Unresolved), func(u probe.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })
 	if len(lacks) == 0 {
 		return holds(b.subject)
 	}
-	u := lacks[0]
+	i := slices.IndexFunc(lacks, func(u probe.Unresolved) bool { return u.Path != "" })
+	if i < 0 {
+		return found(b.withoutPart(lacks[0]))
+	}
+	u := lacks[i]
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
 		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason, lacked(u), path.Base(u.By)),
 		Source:  []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)), From: u.Path + ", needed by " + u.By})
 	f.Pins, f.Do = b.unshadow(u)
 	return found(f)
+}
+
+// withoutPart: a library opens another one by name when it is used, and that one is nowhere. Everything else runs.
+func (b *build) withoutPart(u probe.Unresolved) Finding {
+	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library, Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
+		Message:  fmt.Sprintf("%s opens %s to compile kernels, and the loader finds it nowhere: what is compiled at run time fails", u.By, u.Library),
+		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
+		Do:       []string{"put " + u.Library + " beside " + u.By + ", or take " + path.Dir(u.By) + " out of " + outOf(u.Reason)}}
 }
 
 // lackedOf names what is missing in the same file for the same library.
@@ -101,17 +119,31 @@ func ncclShadowed(m *machine, b *build) []*result {
 	return results
 }
 
-// mixedCuDNN finds a part of cuDNN that is taken from another release than cuDNN itself, which refuses it.
-func (b *build) mixedCuDNN(have Version, f *Finding) bool {
-	for _, part := range b.Taken {
+// mixedCuDNN finds parts of cuDNN that are taken from different releases, which refuse each other. The front library,
+// libcudnn.so.9, asks nothing of them.
+func (b *build) mixedCuDNN(f *Finding) bool {
+	var first *probe.Taken
+	for i, part := range b.Taken {
 		v := version(part.Version)
-		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() || v.sameShort(have) {
+		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() {
 			continue
 		}
+		if first == nil {
+			first = &b.Taken[i]
+		}
+		if v.sameShort(version(first.Version)) {
+			continue
+		}
+		foreign := part
+		if !strings.HasPrefix(first.Path, path.Dir(b.Path)+"/") {
+			foreign = *first
+		}
 		f.Severity, f.Need = Error, "all parts of one cuDNN"
-		f.Message = fmt.Sprintf("cuDNN %s is taken, and %s of %s: cuDNN refuses parts of another release", have, part.Name, v)
-		f.Evidence = append(f.Evidence, Evidence{Fact: part.Name, Value: part.Version, From: part.Path + ", taken by " + part.Reason})
-		f.Do = []string{"take " + path.Dir(part.Path) + " out of " + outOf(part.Reason)}
+		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other", first.Name, first.Version, part.Name, v)
+		for _, t := range []probe.Taken{*first, part} {
+			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
+		}
+		f.Do = []string{"take " + path.Dir(foreign.Path) + " out of " + outOf(foreign.Reason)}
 		return true
 	}
 	return false

@@ -117,6 +117,8 @@ type Verdict struct {
 	Unknown    []Missing     `json:"unknown"`
 	Suppressed []Suppressed  `json:"suppressed"`
 	Waivers    []WaiverUse   `json:"waivers"` // every waiver that was given, in order
+	// Disagreements are facts of builds that the tables tell otherwise; they decide nothing.
+	Disagreements []Disagreement `json:"disagreements"`
 }
 
 // Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,9 +30,12 @@ func (b *Build) addCode(h *Host, name string) error {
 	if err != nil {
 		return err
 	}
+	readScattered(f)
 	code, err := fatbin.Read(f, info.Size())
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		err = damaged(name, err.Error())
+		b.Damaged = err.Error()
+		return err
 	}
 	b.takeCode(code)
 	return nil

@@ -28,6 +28,18 @@ func TestTakeCode(t *testing.T) {
 	}
 }
 
+// TestDamagedCode says of a library that is cut short what is wrong with it; one that is not there is no damage.
+func TestDamagedCode(t *testing.T) {
+	h := plantTree(t, "-- v/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n-- v/torch/lib/libtorch_cuda.so --\nnot an ELF file\n-- w/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n")
+	const want = "/v/torch/lib/libtorch_cuda.so: not an ELF file: too short; is the file damaged?"
+	if b, err := torchBuild(h, &site{dir: "/v"}); err == nil || b.Damaged != want {
+		t.Errorf("%+v, %v; want %s", b, err, want)
+	}
+	if b, err := torchBuild(h, &site{dir: "/w"}); err != nil || b.Damaged != "" {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
 // TestRealBuild probes the environment that CUDACOMPAT_ENV names and prints its builds' code and libraries, by hand:
 //
 //	CUDACOMPAT_ENV=/opt/venv go test -v -run RealBuild ./probe

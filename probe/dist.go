@@ -15,15 +15,26 @@ var frameworks = []func(*Host, *site) (*Build, error){torchBuild, tensorflowBuil
 // site is one package directory and the distributions that stand in it.
 type site struct {
 	dir   string
-	conda string // the conda prefix it belongs to, else empty
+	path  []string // all of the environment's, in the order of sys.path
+	conda string   // the conda prefix it belongs to, else empty
 	dists []Package
+}
+
+// inWheels finds what Python would below nvidia/, which wheels in several directories share.
+func (s *site) inWheels(h *Host, pattern string) []string {
+	var list []string
+	for _, dir := range s.path {
+		list = append(list, h.GlobIn(dir, "nvidia/"+pattern)...)
+	}
+	return list
 }
 
 // readEnvironment reads the packages and frameworks of one prefix.
 func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 	env := Environment{Path: p.path, Python: p.python, Kind: p.kind}
-	for _, dir := range p.sites {
-		s := &site{dir: dir, dists: distributions(h, dir, failed)}
+	sites := withPathFiles(h, p.sites, failed)
+	for _, dir := range sites {
+		s := &site{dir: dir, path: sites, dists: distributions(h, dir, failed)}
 		s.markOverwritten(h)
 		if p.kind == "conda" {
 			s.conda = p.path
@@ -38,7 +49,7 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 		env.Packages = append(env.Packages, s.dists...)
 	}
 	if cuda, ok := env.frameworkCUDA(); ok {
-		for _, dir := range p.sites {
+		for _, dir := range sites {
 			env.Builds = append(env.Builds, extensions(h, &site{dir: dir}, cuda, failed)...)
 		}
 	}

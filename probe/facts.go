@@ -129,9 +129,10 @@ type Package struct {
 	Name    string `json:"name"`    // normalised as pip does, "nvidia-nccl-cu12"
 	Version string `json:"version"` // as METADATA has it
 	Path    string `json:"path"`    // its dist-info directory
-	// Overwritten says that the library it owns does not have the size that its RECORD names: another package,
-	// which owns the same path, was installed over it.
-	Overwritten bool `json:"overwritten"`
+	// Overwritten says that a library it owns is not the one of its RECORD: another package, which owns the same path,
+	// was installed over it. Altered says which, and how that shows.
+	Overwritten bool   `json:"overwritten"`
+	Altered     string `json:"altered,omitempty"`
 }
 
 // Build is one installed framework.
@@ -149,7 +150,7 @@ type Build struct {
 	Zstd        []string          `json:"zstd"`                // targets, rare ones too, with code that is compressed with zstd; likewise
 	Python      string            `json:"python"`              // CPython ABI of its extension module, "3.12" or "3.13t"
 	Glibc       string            `json:"glibc"`               // least glibc by its wheel tag, "2.28"
-	Origin      string            `json:"origin"`              // "wheel", "conda", "conda-forge", "ngc", "source"; empty when not known
+	Origin      string            `json:"origin"`              // "wheel", "conda", "conda-forge", "ngc", "distribution", "source"; empty when not known
 	Requires    map[string]string `json:"requires"`            // exact pins among its requirements, name to version
 	Taken       []Taken           `json:"taken"`               // CUDA libraries that the loader maps for it
 	Missing     []string          `json:"missing"`             // symbols and libraries that it needs and that are nowhere
@@ -163,6 +164,8 @@ type Build struct {
 	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
 	Index     string `json:"index"`
 	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5"
+
+	Damaged string `json:"damaged,omitempty"` // why the machine code of a library of its own could not be listed
 }
 
 // Taken is one library that the loader would map for a build.

@@ -38,6 +38,7 @@ func jaxBuild(h *Host, s *site) (*Build, error) {
 	failed.add(err)
 	if b.Accelerator == "cuda" {
 		failed.add(b.readCode(h, s.dir, "jax_cuda"+b.CUDA+"_plugin/*.so", "jax_plugins/xla_cuda"+b.CUDA+"/*.so"))
+		failed.add(b.jaxLoads(h, s))
 	}
 	return b, failed.err()
 }

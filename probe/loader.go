@@ -71,12 +71,13 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 	if err := b.torchPreloads(h, p, s); err != nil {
 		return err
 	}
-	main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global)
+	main, err := b.torchCUDA(h, p)
 	if main == nil || err != nil {
 		return err
 	}
-	b.Missing = b.absent(h, p, s)
-	if err := b.shadows(p, s); err != nil {
+	inWheel := func(name string) bool { return len(s.inWheels(h, "*/lib/"+name)) > 0 }
+	b.Missing = slices.DeleteFunc(b.absent(p), inWheel) // where the loader finds nothing, torch looks there itself
+	if err := b.shadows(h, p, s); err != nil {
 		return err
 	}
 	b.take(h, p, s)
@@ -93,59 +94,105 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 	return nil
 }
 
+// torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code is
+// read there.
+func (b *Build) torchCUDA(h *Host, p *ldso.Process) (*ldso.Object, error) {
+	lib := b.Path + "/lib/"
+	if main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global); main != nil || err != nil || !h.Exists(lib+"libtorch.so") {
+		return main, err
+	}
+	if _, err := p.Open(lib+"libtorch.so", nil, ldso.Global); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool { return strings.HasPrefix(path.Base(o.Path), "libtorch_cuda.so.") })
+	if i < 0 {
+		return nil, nil
+	}
+	return p.Objects[i], b.addCode(h, p.Objects[i].Real)
+}
+
 // cudaLibrary matches the libraries whose origin decides whether a build works.
 var cudaLibrary = regexp.MustCompile(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|cuda)\.so`)
 
 // cudnnPart matches the libraries that cuDNN opens.
 var cudnnPart = regexp.MustCompile(`^libcudnn_\w+\.so\.`)
 
-// take notes the CUDA libraries that the process has mapped, and why these; of cuDNN's parts those that do not lie
-// beside it.
+// take notes the CUDA libraries that the process has mapped, and why these; cuDNN's parts where one of them does not
+// lie beside it.
 func (b *Build) take(h *Host, p *ldso.Process, s *site) {
-	cudnn := ""
+	var parts []Taken
+	cudnn, apart := "", false
 	for _, o := range p.Objects {
 		name := path.Base(o.Path)
 		if strings.HasPrefix(name, "libcudnn.so.") {
 			cudnn = path.Dir(o.Real)
 		}
-		if m := cudnnPart.FindStringSubmatch(name); m != nil && path.Dir(o.Real) != cudnn {
-			taken := Taken{Name: name, Path: o.Real, Reason: o.Reason.String()}
-			taken.Version, taken.CUDA = takenVersion(h, "cudnn", o.Real, s)
-			b.Taken = append(b.Taken, taken)
+		if cudnnPart.MatchString(name) {
+			parts = append(parts, takenAs(h, "cudnn", o, s))
+			apart = apart || path.Dir(o.Real) != cudnn
 		}
 		if m := cudaLibrary.FindStringSubmatch(name); m != nil {
-			taken := Taken{Name: name, Path: o.Real, Reason: o.Reason.String()}
-			taken.Version, taken.CUDA = takenVersion(h, m[1], o.Real, s)
-			b.Taken = append(b.Taken, taken)
+			b.Taken = append(b.Taken, takenAs(h, m[1], o, s))
 		}
+	}
+	if apart {
+		b.Taken = append(b.Taken, parts...)
 	}
 }
 
-// wheelOf is the directory of a library's wheel under nvidia/; nvidia-cuda-runtime-cu12 has libcudart's.
+// takenAs is one mapped library with its version.
+func takenAs(h *Host, library string, o *ldso.Object, s *site) Taken {
+	taken := Taken{Name: path.Base(o.Path), Path: o.Real, Reason: o.Reason.String()}
+	taken.Version, taken.CUDA = takenVersion(h, library, o.Real, s)
+	return taken
+}
+
+// wheelOf is the middle of the name of a library's wheel; nvidia-cuda-runtime-cu12 has libcudart.
 func wheelOf(library string) string {
 	switch library {
 	case "cudart":
-		return "cuda_runtime"
+		return "cuda-runtime"
+	case "nvrtc":
+		return "cuda-nvrtc"
 	case "cublasLt":
 		return "cublas"
 	}
 	return library
 }
 
+// familyDir is where the wheels of a CUDA family from 13 on put their libraries together, nvidia/cu13/lib.
+var familyDir = regexp.MustCompile(`^cu(\d+)/lib/`)
+
 // takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
 // name or bytes.
 func takenVersion(h *Host, library, real string, s *site) (version, cuda string) {
-	wheel := wheelOf(library)
-	if strings.HasPrefix(real, s.dir+"/nvidia/"+wheel+"/") {
-		if twins := s.twins(strings.ReplaceAll(wheel, "_", "-")); len(twins) == 1 && !twins[0].Overwritten {
-			return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
+	if inside, ok := strings.CutPrefix(real, s.dir+"/nvidia/"); ok {
+		if version, cuda := s.wheelVersion(wheelOf(library), inside); version != "" {
+			return version, cuda
 		}
 	}
 	if library == "nccl" {
 		version, cuda, _ = readNCCL(h, real) // not known: its symbols still tell
 		return version, cuda
 	}
-	return sonameVersion(real), ""
+	if version = sonameVersion(real); version == "" && library == "cudnn" {
+		version, _ = readCuDNN(tree{h}, real)
+	}
+	return version, ""
+}
+
+// wheelVersion is the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
+func (s *site) wheelVersion(wheel, file string) (version, cuda string) {
+	if m := familyDir.FindStringSubmatch(file); m != nil {
+		if d := s.dist("nvidia-" + wheel); d != nil {
+			return d.Version, m[1]
+		}
+	}
+	twins := s.twins(wheel)
+	if !strings.HasPrefix(file, strings.ReplaceAll(wheel, "-", "_")+"/") || len(twins) != 1 || twins[0].Overwritten {
+		return "", ""
+	}
+	return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
 }
 
 // twins are the site's wheels of one CUDA library, one for each CUDA family.
@@ -166,65 +213,15 @@ func (b *Build) unpinned(s *site, library string) bool {
 	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
 }
 
-// absent are the CUDA libraries that nothing finds. Where the loader finds one nowhere, torch and TensorFlow look in
-// the nvidia wheels themselves. libcuda is the driver's: a machine image has none.
-func (b *Build) absent(h *Host, p *ldso.Process, s *site) []string {
+// absent are the CUDA libraries that the loader finds nowhere. libcuda is the driver's: a machine image has none.
+func (b *Build) absent(p *ldso.Process) []string {
 	b.Looked = true
 	var list []string
 	for _, m := range p.Missing {
 		name := path.Base(m.Name)
-		if !cudaLibrary.MatchString(name) || strings.HasPrefix(name, "libcuda.so") || !errors.Is(m.Err, ldso.ErrNotFound) {
-			continue
-		}
-		if len(h.GlobIn(s.dir, "nvidia/*/lib/"+name)) == 0 && !slices.Contains(list, name) {
+		if cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
 	return list
-}
-
-// tensorflowSonames are the libraries that TensorFlow opens by name for each CUDA family (tsl's dso_loader.cc).
-var tensorflowSonames = map[string][]string{
-	"11": {"libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11", "libcusparse.so.11"},
-	"12": {"libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11", "libcusparse.so.12"},
-}
-
-// tensorflowLoads maps TensorFlow's libraries and opens what it opens by itself.
-func (b *Build) tensorflowLoads(h *Host, s *site) error {
-	family, _, _ := strings.Cut(b.CUDA, ".")
-	sonames := tensorflowSonames[family]
-	if sonames == nil {
-		return nil
-	}
-	if major, _, _ := strings.Cut(b.CuDNN, "."); major != "" {
-		sonames = append(slices.Clone(sonames), "libcudnn.so."+major)
-	}
-	p, err := h.python(s)
-	if err != nil {
-		return err
-	}
-	var caller *ldso.Object
-	for _, lib := range []string{"libtensorflow_framework.so.2", "libtensorflow_cc.so.2", "python/_pywrap_tensorflow_internal.so"} {
-		if o, err := p.Open(b.Path+"/"+lib, nil, ldso.Global); err != nil {
-			return err
-		} else if o != nil {
-			caller = o
-		}
-	}
-	if caller == nil {
-		return nil
-	}
-	if err := b.standardLibrary(p); err != nil {
-		return err
-	}
-	p.Missing = nil
-	for _, name := range sonames {
-		if _, err := p.Open(name, caller, ldso.Local); err != nil {
-			return err
-		}
-	}
-	b.Missing = b.absent(h, p, s)
-	err = b.shadows(p, s)
-	b.take(h, p, s)
-	return err
 }

@@ -299,6 +299,7 @@ func TestOrigins(t *testing.T) {
 	for version, want := range map[string]string{
 		"2.9.0+cu130": "wheel", "2.8.0+cpu": "wheel", "2.8.0+rocm6.4": "wheel", "2.8.0+xpu": "wheel", "1.13.1+cu117.with.pypi.cudnn": "wheel",
 		"2.6.0a0+ecf3bae40a.nv25.1": "ngc", "2.5.0a0+872d972e41.nv24.08": "ngc", "2.5.0a0+git1234567": "source", "2.11.0.dev20251201+cu130": "wheel", "2.7.1": "", "2.7.1-700": "",
+		"2.6.0+debian": "distribution",
 	} {
 		if got := localOrigin(version); got != want {
 			t.Errorf("localOrigin(%q) = %q, want %q", version, got, want)

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -15,8 +16,8 @@ type Unresolved struct {
 	Version string `json:"version"` // symbol version, "libnvJitLink.so.12"; empty where there are none
 	By      string `json:"by"`      // the library that needs it
 	Library string `json:"library"` // name that it is needed by, "libnvJitLink.so.12"
-	Path    string `json:"path"`    // the file taken
-	Reason  string `json:"reason"`  // why that file
+	Path    string `json:"path"`    // the file taken; empty where By opens the library by name and it is nowhere
+	Reason  string `json:"reason"`  // why that file; where there is none, why By is taken
 }
 
 // maxUnresolved is how many are kept; one is enough for the loader to give up.
@@ -52,9 +53,30 @@ var knownDlopens = map[string][]string{
 	"libcufft.so.11": {"libnvJitLink.so.12"},
 	"libcufft.so.12": {"libnvJitLink.so.13"},
 	"libnccl.so.2":   {"libnccl-net.so"},
+
+	"libtorch_cuda.so": {"libcaffe2_nvrtc.so"}, // whose NVRTC compiles kernels
 }
 
-func dlopens(o *ldso.Object) []string { return knownDlopens[path.Base(o.Path)] }
+// dlopens adds what only the version of a library tells: libnvrtc.so.12 of CUDA 12.8 opens libnvrtc-builtins.so.12.8
+// (pytorch's issue 58101).
+func (s *site) dlopens(h *Host) func(*ldso.Object) []string {
+	return func(o *ldso.Object) []string {
+		name := path.Base(o.Path)
+		if !strings.HasPrefix(name, "libnvrtc.so.") {
+			return knownDlopens[name]
+		}
+		version, _ := takenVersion(h, "nvrtc", o.Real, s)
+		if m := nvrtcRelease.FindStringSubmatch(version); m != nil {
+			return []string{nvrtcBuiltins + m[1] + m[2]}
+		}
+		return nil
+	}
+}
+
+const nvrtcBuiltins = "libnvrtc-builtins.so."
+
+// nvrtcRelease matches a version that tells which CUDA an NVRTC is of, from 11 on: 11.2 alone is the soname until 11.8.
+var nvrtcRelease = regexp.MustCompile(`^(?:(1[1-9]\.\d+)\.\d|(11\.[01])$)`)
 
 // torch/__init__.py opens some of the wheels' libraries by their paths, before the rest could take others (its issues
 // 138460 and 145580): that of 2.8.0 in calls, that of 2.14.1 all that a list names.
@@ -94,8 +116,8 @@ func (b *Build) torchPreloads(h *Host, p *ldso.Process, s *site) error {
 	}
 	major, _, _ := strings.Cut(b.CUDA, ".")
 	for _, lib := range parsePreloads(data) {
-		names := h.GlobIn(s.dir, "nvidia/"+lib[0]+"/lib/"+lib[1]+"*[0-9]")
-		names = append(names, h.GlobIn(s.dir, "nvidia/cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
+		names := s.inWheels(h, lib[0]+"/lib/"+lib[1]+"*[0-9]")
+		names = append(names, s.inWheels(h, "cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
 		if len(names) == 0 {
 			continue
 		}
@@ -108,9 +130,15 @@ func (b *Build) torchPreloads(h *Host, p *ldso.Process, s *site) error {
 
 // shadows looks whether CUDA libraries that are not the build's own serve those that need them. It costs nothing where
 // every one is of the wheels that the build pins.
-func (b *Build) shadows(p *ldso.Process, s *site) error {
-	if err := p.OpenKnown(dlopens); err != nil {
+func (b *Build) shadows(h *Host, p *ldso.Process, s *site) error {
+	if err := p.OpenKnown(s.dlopens(h)); err != nil {
 		return err
+	}
+	for _, m := range p.Missing {
+		if strings.HasPrefix(m.Name, nvrtcBuiltins) && errors.Is(m.Err, ldso.ErrNotFound) {
+			b.Compared = true
+			b.Unresolved = append(b.Unresolved, Unresolved{By: m.By.Real, Library: m.Name, Reason: m.By.Reason.String()})
+		}
 	}
 	foreign := b.foreign(p, s)
 	if len(foreign) == 0 {

@@ -9,12 +9,12 @@ import (
 // torchBuild reads a PyTorch from its version.py, which knows more than the wheel's metadata: PyPI's wheels carry
 // their CUDA there alone.
 func torchBuild(h *Host, s *site) (*Build, error) {
-	dir := s.dir + "/torch"
+	dir := s.packageDir(h, "torch")
 	name := dir + "/version.py"
 	data, err := h.ReadFile(name)
 	dist := s.dist("torch")
 	if err != nil {
-		if dist == nil {
+		if dist == nil || s.elsewhere(h, "torch/version.py") {
 			return nil, err
 		}
 		b := &Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
@@ -100,6 +100,7 @@ var (
 	wheelLocal  = regexp.MustCompile(`\+(cu\d+|cpu|rocm[\d.]+|xpu)(\.with\.pypi\.cudnn)?$`)
 	ngcLocal    = regexp.MustCompile(`\+.*\.?nv\d+\.\d+`)
 	sourceLocal = regexp.MustCompile(`\+(git)?[0-9a-f]{6,}`)
+	distroLocal = regexp.MustCompile(`\+(debian|dfsg|ds\d*)$`)
 	plainNew    = regexp.MustCompile(`^([2-9]|1\.13)\.[0-9.]+$`)
 )
 
@@ -110,6 +111,8 @@ func localOrigin(version string) string {
 		return "ngc"
 	case wheelLocal.MatchString(version):
 		return "wheel"
+	case distroLocal.MatchString(version):
+		return "distribution"
 	case sourceLocal.MatchString(version):
 		return "source"
 	}

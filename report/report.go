@@ -71,7 +71,9 @@ type Style struct {
 	Colour bool
 	Width  int  // columns; 0: never break a line
 	All    bool // what passed, too, and every detail
-	ASCII  bool // no character outside ASCII
+	// Verbose says where this program's own tables are wrong.
+	Verbose bool
+	ASCII   bool // no character outside ASCII
 }
 
 // Format is one way to say a value.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -24,6 +25,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.looked(r)
 	p.unknowns(r)
 	p.failures(r)
+	p.disagreements(r)
 	p.log(r)
 	p.waived(r)
 	p.expired(r)
@@ -95,6 +97,22 @@ func worksText(r Report) string {
 		return works[0] + " works" + on(instances)
 	}
 	return few(works, 3) + " work" + on(instances)
+}
+
+// disagreements says where the tables are wrong about a build.
+func (p *page) disagreements(r Report) {
+	if !p.style.Verbose {
+		return
+	}
+	for _, d := range r.Disagreements {
+		p.line()
+		p.wrap(4, d.Subject, painted{yellow, "! tables disagree"}, ": ")
+		p.field("read", d.Fact+" "+d.Read+read(matrix.Evidence{From: d.From}))
+		p.field("table", cmp.Or(d.Table, "none")+"; it has a bug, please report it")
+		for _, source := range d.Source {
+			p.command("from", source)
+		}
+	}
 }
 
 // waived lists the findings that a waiver hides.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"cudacompat/matrix"
@@ -114,6 +115,7 @@ func (f *doctorFlags) waitFor(job job, facts func() (probe.Facts, error)) (repor
 type job struct {
 	tables  *matrix.Tables
 	policy  matrix.Policy
+	verbose io.Writer // where it is said how the probes went; nil: nowhere
 	targets []matrix.Target
 	outputs outputs[report.Report]
 	log     *triage.Diagnosis
@@ -133,8 +135,14 @@ func (f *judgeFlags) prepare(s streams) (job, error) {
 	if j.targets, err = f.targets(); err != nil {
 		return j, err
 	}
+	if f.verbose {
+		j.verbose = s.err
+	}
 	if j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s); err == nil && j.outputs.monitored() && f.given("fail-on") {
 		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3", "leave one of them out, or give the format a file: -o nagios=FILE"}
+	}
+	for i := range j.outputs.list {
+		j.outputs.list[i].style.Verbose = f.verbose
 	}
 	return j, err
 }
@@ -143,6 +151,9 @@ func (j job) judge(facts func() (probe.Facts, error)) (report.Report, error) {
 	found, err := facts()
 	if err != nil {
 		return report.Report{}, err
+	}
+	if j.verbose != nil {
+		report.Probes(j.verbose, found.Probes)
 	}
 	r := report.New(tool(j.tables), found, j.targets, matrix.Check(j.tables, found, j.targets, j.policy))
 	r.Log = j.log

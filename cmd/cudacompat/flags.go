@@ -68,7 +68,7 @@ type judgeFlags struct {
 	failOn          string
 	formats         []string
 	colour          string
-	all             bool
+	all, verbose    bool
 	tables          *matrix.Tables
 	given           func(flag string) bool // whether the caller gave it
 	config          string
@@ -86,6 +86,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "waive a `RULE`; what it finds stays in the report")
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say how each probe went, and where the tables disagree with what was read")
 }
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {

@@ -2,8 +2,11 @@ package fatbin
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 )
 
 // Container header, little-endian: u32 magic at 0, u16 version at 4, u16 size of this header at 6, u64 size of
@@ -21,36 +24,34 @@ const (
 // u64 flags at 40. The next entry follows the payload; the container's size ends the last.
 const entryHeaderSize = 64 // the fixed part
 
-const (
-	// maxGap bounds the search for the next container. In 15108 containers of 80 real sections there was no
-	// gap at all: each starts, at a multiple of 8, where the one before it ends.
-	maxGap = 1 << 20
-
-	// maxHeaders bounds the containers and entries of one file. libcublasLt.so.12 (12.8.4.1) and .13 have the
-	// most seen, about 8800.
-	maxHeaders = 1 << 18
-)
+// maxGap bounds the search for the next container. In 15108 containers of 80 real sections there was no gap at all:
+// each starts, at a multiple of 8, where the one before it ends.
+const maxGap = 1 << 20
 
 var (
 	errNoFatbin = errors.New("no fat binary")
-	errTooMany  = fmt.Errorf("it has more than %d fat-binary headers", maxHeaders)
 	magicBytes  = le.AppendUint32(nil, magic)
 )
 
-// walker goes from header to header.
+// walker goes from container to container, and then through what is in them.
 type walker struct {
 	window
-	containers int
-	headers    int
+	containers []extent
 	tallies    map[target]*tally
 }
 
-// section walks a row of containers.
+// extent is where the entries of one container are.
+type extent struct {
+	section  string
+	off, end int64
+}
+
+// section lists the containers of a row.
 func (w *walker) section(s section) error {
 	for off := s.off; s.end-off >= containerHeaderSize; {
 		at, err := w.find(off, s.end)
 		if err == nil {
-			off, err = w.container(at, s.end)
+			off, err = w.container(at, s)
 		}
 		if err != nil {
 			return fmt.Errorf("section %q: %w", s.name, err)
@@ -80,9 +81,9 @@ func (w *walker) find(off, end int64) (int64, error) {
 	return 0, fmt.Errorf("%w in the %d bytes at %#x", errNoFatbin, stop-off, off)
 }
 
-// container counts the entries of the container at off and gives the offset after it.
-func (w *walker) container(off, end int64) (int64, error) {
-	if end-off < containerHeaderSize {
+// container notes the container at off and gives the offset after it.
+func (w *walker) container(off int64, s section) (int64, error) {
+	if s.end-off < containerHeaderSize {
 		return 0, fmt.Errorf("fat binary at %#x is cut short", off)
 	}
 	b, err := w.at(off, containerHeaderSize)
@@ -95,48 +96,73 @@ func (w *walker) container(off, end int64) (int64, error) {
 	}
 	size := le.Uint64(b[8:])
 	first := off + containerHeaderSize
-	length := min(size, uint64(end-first))
-	w.containers++
-	if err := w.entries(first, first+int64(length)); err != nil {
-		return 0, err
-	}
+	length := min(size, uint64(s.end-first))
+	w.containers = append(w.containers, extent{s.name, first, first + int64(length)})
 	if size > length {
 		return 0, fmt.Errorf("fat binary at %#x of %d bytes ends outside its section", off, size)
 	}
-	return first + int64(length), w.more()
+	return first + int64(length), w.spent.header()
 }
 
-// entries counts the entries from off to the end of their container.
-func (w *walker) entries(off, end int64) error {
-	for off < end {
-		if end-off < entryHeaderSize {
-			return fmt.Errorf("fat-binary entry at %#x is cut short", off)
+// readers is how many containers are listed at a time: where the file is not in the page cache each header is a wait
+// for the disk.
+const readers = 16
+
+// list counts the entries of all containers. The error is that of the first container with one.
+func (w *walker) list() error {
+	found, errs := make([][]entry, len(w.containers)), make([]error, len(w.containers))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(readers, len(w.containers)) {
+		group.Go(func() {
+			one := window{r: w.r, size: w.size, spent: w.spent}
+			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
+				found[i], errs[i] = one.entries(w.containers[i])
+			}
+		})
+	}
+	group.Wait()
+	for i, list := range found {
+		for _, e := range list {
+			w.tally(e.target, i+1).add(e)
 		}
-		b, err := w.at(off, entryHeaderSize)
+	}
+	return cmp.Or(errs...)
+}
+
+// entries lists the entries of a container that are code.
+func (w *window) entries(of extent) (list []entry, err error) {
+	for off := of.off; off < of.end; {
+		b, next, err := w.entry(off, of.end)
 		if err != nil {
-			return err
+			return list, fmt.Errorf("section %q: %w", of.section, err)
 		}
-		head, payload := uint64(le.Uint32(b[4:])), le.Uint64(b[8:])
-		room := uint64(end - off)
-		if head < entryHeaderSize || head > room || payload > room-head {
-			return fmt.Errorf("fat-binary entry at %#x has a header of %d and a payload of %d bytes, in the %d left",
-				off, head, payload, room)
+		e, isCode, err := parseEntry(b)
+		if err != nil {
+			return list, fmt.Errorf("section %q: fat-binary entry at %#x: %w", of.section, off, err)
 		}
-		if err := w.count(b); err != nil {
-			return fmt.Errorf("fat-binary entry at %#x: %w", off, err)
+		if isCode {
+			list = append(list, e)
 		}
-		if err := w.more(); err != nil {
-			return err
-		}
-		off += int64(head + payload)
+		off = next
 	}
-	return nil
+	return list, nil
 }
 
-// more counts a header and says whether there may be another.
-func (w *walker) more() error {
-	if w.headers++; w.headers > maxHeaders {
-		return errTooMany
+// entry reads the header of the entry at off and gives the offset after its payload.
+func (w *window) entry(off, end int64) ([]byte, int64, error) {
+	if end-off < entryHeaderSize {
+		return nil, 0, fmt.Errorf("fat-binary entry at %#x is cut short", off)
 	}
-	return nil
+	b, err := w.at(off, entryHeaderSize)
+	if err != nil {
+		return nil, 0, err
+	}
+	head, payload := uint64(le.Uint32(b[4:])), le.Uint64(b[8:])
+	room := uint64(end - off)
+	if head < entryHeaderSize || head > room || payload > room-head {
+		return nil, 0, fmt.Errorf("fat-binary entry at %#x has a header of %d and a payload of %d bytes, in the %d left",
+			off, head, payload, room)
+	}
+	return b, off + int64(head+payload), w.spent.header()
 }

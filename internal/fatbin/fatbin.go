@@ -35,6 +35,7 @@
 package fatbin
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -64,11 +65,12 @@ func (t Target) String() string {
 	return fmt.Sprintf("sm_%d%s", t.Arch, t.Suffix)
 }
 
-// Read lists the targets of all fat-binary entries in the ELF file of the given size in bytes behind r. A
+// Read lists the targets of all fat-binary entries in the ELF file of the given size in bytes behind r, which it
+// reads from several goroutines. A
 // file without a fat-binary section gives an empty Code and no error. With an error, which names offsets but
 // not the file, Code holds what could be listed before the damage: true, but maybe not all.
 func Read(r io.ReaderAt, size int64) (Code, error) {
-	w := &walker{window: window{r: r, size: size}, tallies: make(map[target]*tally)}
+	w := &walker{window: window{r: r, size: size, spent: new(spent)}, tallies: make(map[target]*tally)}
 	sections, err := w.sections()
 	if err != nil {
 		return Code{}, err
@@ -78,6 +80,7 @@ func Read(r io.ReaderAt, size int64) (Code, error) {
 			err = e
 		}
 	}
+	err = cmp.Or(w.list(), err)
 	return w.code(), err
 }
 

@@ -15,22 +15,22 @@ import (
 
 // A file is built from the inside: entries, containers, sections.
 
-type entry struct {
+type testEntry struct {
 	kind, major, minor uint16
 	arch               uint32
 	flags              uint64
 	header, payload    int // header 0: 64
 }
 
-func sass(arch uint32, flags uint64) entry {
-	return entry{kind: kindCubin, major: 1, minor: 7, arch: arch, flags: flags, payload: 5000}
+func sass(arch uint32, flags uint64) testEntry {
+	return testEntry{kind: kindCubin, major: 1, minor: 7, arch: arch, flags: flags, payload: 5000}
 }
 
-func ptx(arch uint32, flags uint64, major, minor uint16) entry {
-	return entry{kind: kindPTX, major: major, minor: minor, arch: arch, flags: flags, header: 80, payload: 1200}
+func ptx(arch uint32, flags uint64, major, minor uint16) testEntry {
+	return testEntry{kind: kindPTX, major: major, minor: minor, arch: arch, flags: flags, header: 80, payload: 1200}
 }
 
-func (e entry) bytes() []byte {
+func (e testEntry) bytes() []byte {
 	head := max(e.header, entryHeaderSize)
 	b := make([]byte, head+e.payload)
 	le.PutUint16(b, e.kind)
@@ -44,7 +44,7 @@ func (e entry) bytes() []byte {
 	return b
 }
 
-func container(entries ...entry) []byte {
+func container(entries ...testEntry) []byte {
 	var body []byte
 	for _, e := range entries {
 		body = append(body, e.bytes()...)
@@ -133,6 +133,7 @@ func TestReadSections(t *testing.T) {
 		{"no-section-table", noTable(fatbinFile(container(sass(90, 0x2011)))), Code{}},
 		{"no-fatbin", elfFile(elfSection{".text", 1, container(sass(90, 0x2011)), 0}), Code{}},
 		{"segment-is-no-fatbin", elfFile(elfSection{".nvFatBinSegment", 1, container(sass(90, 0x2011)), 0}), Code{}},
+		{"amd", elfFile(elfSection{".hip_fatbin", 1, []byte("__CLANG_OFFLOAD_BUNDLE__"), 0}), Code{}},
 		{"debug-file", elfFile(elfSection{".nv_fatbin", 8, nil, 1 << 40}), Code{}},
 		{"empty-section", elfFile(elfSection{".nv_fatbin", 1, nil, 0}), Code{}},
 		{"relocatable", elfFile(
@@ -184,8 +185,8 @@ func TestReadEntries(t *testing.T) {
 			SASS: []Target{{Arch: 80, Containers: 1}, {Arch: 86, Containers: 1}}, Containers: 2,
 		}},
 		{"other-kinds", fatbinFile(container(
-			entry{kind: 8, arch: 90, payload: 8}, entry{kind: 0x40, arch: 4000, payload: 8},
-			entry{kind: kindCubin16, arch: 100, header: 112},
+			testEntry{kind: 8, arch: 90, payload: 8}, testEntry{kind: 0x40, arch: 4000, payload: 8},
+			testEntry{kind: kindCubin16, arch: 100, header: 112},
 		)), Code{SASS: []Target{{Arch: 100, Containers: 1}}, Containers: 1}},
 		{"padding", fatbinFile(
 			container(sass(80, 0x11)), make([]byte, 7), container(sass(86, 0x11)),

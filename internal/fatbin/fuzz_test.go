@@ -10,9 +10,9 @@ import (
 
 func FuzzRead(f *testing.F) {
 	good := container(
-		entry{kind: kindCubin, arch: 80, flags: 0x2011, payload: 8},
-		entry{kind: kindCubin, arch: 100, flags: 0x1108011, header: 112},
-		entry{kind: kindPTX, arch: 120, flags: 0x8011, major: 8, minor: 7, header: 80, payload: 16},
+		testEntry{kind: kindCubin, arch: 80, flags: 0x2011, payload: 8},
+		testEntry{kind: kindCubin, arch: 100, flags: 0x1108011, header: 112},
+		testEntry{kind: kindPTX, arch: 120, flags: 0x8011, major: 8, minor: 7, header: 80, payload: 16},
 	)
 	f.Add([]byte("\x7fELF"))
 	f.Add(elfFile())
@@ -27,8 +27,8 @@ func FuzzRead(f *testing.F) {
 		if again, err2 := Read(r, int64(len(file))); !cmp.Equal(got, again) || (err == nil) != (err2 == nil) {
 			t.Errorf("read twice: %v, %v; %v, %v", got, err, again, err2)
 		}
-		if r.bytes > 2*maxRead {
-			t.Errorf("read %d bytes", r.bytes)
+		if r.bytes.Load() > 2*maxRead {
+			t.Errorf("read %d bytes", r.bytes.Load())
 		}
 		checkCode(t, got)
 		checkCode(t, got.Common(Served))

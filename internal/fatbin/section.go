@@ -31,7 +31,7 @@ type section struct {
 }
 
 // sections lists the fat-binary sections: .nv_fatbin, __nv_relfatbin and the like, so not .nvFatBinSegment,
-// which holds pointers to them.
+// which holds pointers to them, nor .hip_fatbin, AMD's.
 func (w *window) sections() ([]section, error) {
 	if w.size < fileHeaderSize {
 		return nil, errors.New("not an ELF file: too short")
@@ -75,7 +75,7 @@ func (w *window) fatbinSections(table int64, count, names int) ([]section, error
 		if err != nil {
 			return nil, err
 		}
-		if strings.Contains(name, "fatbin") {
+		if strings.Contains(name, "fatbin") && !strings.Contains(name, "hip") {
 			found = append(found, h.section(name, w.size))
 		}
 	}

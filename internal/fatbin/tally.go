@@ -37,35 +37,45 @@ type tally struct {
 
 type ptxVersion struct{ major, minor uint16 }
 
-// count adds the entry with header b to the tally of its target.
-func (w *walker) count(b []byte) error {
-	kind, arch, flags := le.Uint16(b), le.Uint32(b[28:]), le.Uint64(b[40:])
-	if kind != kindPTX && kind != kindCubin && kind != kindCubin16 {
-		return nil
-	}
-	if arch > maxArch {
-		return fmt.Errorf("no such architecture: %d", arch)
-	}
-	t := w.tally(target{kind == kindPTX, arch, suffix(flags)})
-	t.zstd = t.zstd || flags&flagZstd != 0
-	if v := (ptxVersion{le.Uint16(b[26:]), le.Uint16(b[24:])}); t.version.before(v) {
-		t.version = v
-	}
-	return nil
+// entry is one piece of code.
+type entry struct {
+	target
+	zstd    bool
+	version ptxVersion
 }
 
-// tally gives a target's tally, with the present container counted in.
-func (w *walker) tally(of target) *tally {
+// parseEntry reads the header b of an entry; one of another kind is no code.
+func parseEntry(b []byte) (e entry, isCode bool, err error) {
+	kind, arch, flags := le.Uint16(b), le.Uint32(b[28:]), le.Uint64(b[40:])
+	if kind != kindPTX && kind != kindCubin && kind != kindCubin16 {
+		return entry{}, false, nil
+	}
+	if arch > maxArch {
+		return entry{}, false, fmt.Errorf("no such architecture: %d", arch)
+	}
+	return entry{target: target{kind == kindPTX, arch, suffix(flags)}, zstd: flags&flagZstd != 0,
+		version: ptxVersion{le.Uint16(b[26:]), le.Uint16(b[24:])}}, true, nil
+}
+
+// tally gives a target's tally, with a container counted in.
+func (w *walker) tally(of target, container int) *tally {
 	t := w.tallies[of]
 	if t == nil {
 		t = new(tally)
 		w.tallies[of] = t
 	}
-	if t.last != w.containers {
-		t.last = w.containers
+	if t.last != container {
+		t.last = container
 		t.containers++
 	}
 	return t
+}
+
+func (t *tally) add(e entry) {
+	t.zstd = t.zstd || e.zstd
+	if t.version.before(e.version) {
+		t.version = e.version
+	}
 }
 
 // suffix reads a target's suffix from its entry's flags. Both bits together were never seen; cuobjdump 13.5
@@ -88,7 +98,7 @@ func (v ptxVersion) String() string { return fmt.Sprintf("%d.%d", v.major, v.min
 
 // code gives what was counted, in order.
 func (w *walker) code() Code {
-	c := Code{Containers: w.containers}
+	c := Code{Containers: len(w.containers)}
 	for of, seen := range w.tallies {
 		t := Target{Arch: int(of.arch), Suffix: of.suffix, Zstd: seen.zstd, Containers: seen.containers}
 		if of.ptx {

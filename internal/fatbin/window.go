@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 )
 
 const (
@@ -15,19 +16,43 @@ const (
 	// maxRead bounds what is read of one file, whatever it claims. cuBLASLt 12.8 and 13.0, with the most
 	// headers seen, take 2.9 MB.
 	maxRead = 64 << 20
+
+	// maxHeaders bounds the containers and entries of one file. libcublasLt.so.12 (12.8.4.1) and .13 have the
+	// most seen, about 8800.
+	maxHeaders = 1 << 18
 )
 
-var errTooMuch = errors.New("its fat-binary headers are spread over too much of the file")
+var (
+	errTooMuch = errors.New("its fat-binary headers are spread over too much of the file")
+	errTooMany = fmt.Errorf("it has more than %d fat-binary headers", maxHeaders)
+)
+
+// spent is what the windows of one file have used up together.
+type spent struct{ bytes, headers atomic.Int64 }
+
+func (s *spent) read(n int64) error {
+	if s.bytes.Add(n) > maxRead {
+		return errTooMuch
+	}
+	return nil
+}
+
+func (s *spent) header() error {
+	if s.headers.Add(1) > maxHeaders {
+		return errTooMany
+	}
+	return nil
+}
 
 // window serves small reads from one buffer, refilled where a read leaves it.
 type window struct {
-	r    io.ReaderAt
-	size int64 // of the file
+	r     io.ReaderAt
+	size  int64 // of the file
+	spent *spent
 
 	mem   [windowSize]byte
 	held  []byte // part of mem
 	start int64  // file offset of held
-	read  int64  // bytes read of the file so far
 }
 
 // at returns n bytes, at most windowSize, at a file offset. They are good until the next call.
@@ -49,14 +74,13 @@ func (w *window) at(off int64, n int) ([]byte, error) {
 
 func (w *window) fill(off int64) error {
 	want := min(windowSize, w.size-off)
-	if w.read+want > maxRead {
-		return errTooMuch
+	if err := w.spent.read(want); err != nil {
+		return err
 	}
 	n, err := w.r.ReadAt(w.mem[:want], off)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read at %#x: %w", off, err)
 	}
 	w.held, w.start = w.mem[:n], off
-	w.read += int64(n)
 	return nil
 }

@@ -226,10 +226,18 @@ func (e *ELF) offset(tag elf.DynTag) (off, limit uint64, err error) {
 	if !ok {
 		return 0, 0, fmt.Errorf("no %v", tag)
 	}
+	if off, limit, ok = e.fileOffset(addr); !ok {
+		return 0, 0, fmt.Errorf("%v: %w", tag, errOutside)
+	}
+	return off, limit, nil
+}
+
+// fileOffset returns where in the file an address is, and where the segment that holds it ends.
+func (e *ELF) fileOffset(addr uint64) (off, limit uint64, ok bool) {
 	for _, s := range e.segments {
 		if addr >= s.addr && addr-s.addr < s.size && s.off+s.size > s.off {
-			return s.off + (addr - s.addr), s.off + s.size, nil
+			return s.off + (addr - s.addr), s.off + s.size, true
 		}
 	}
-	return 0, 0, fmt.Errorf("%v: %w", tag, errOutside)
+	return 0, 0, false
 }

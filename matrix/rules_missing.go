@@ -1,0 +1,96 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/probe"
+)
+
+// wheelNames are the middles of the names of the wheels that have a library, nvidia-cuda-runtime-cu12; the others are
+// called after it.
+var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrtc", "cupti": "cuda-cupti", "cublasLt": "cublas", "nvshmem_host": "nvshmem"}
+
+// wheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
+func (b *build) wheelsOf(library string) []string {
+	stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".so")
+	middle := strings.ToLower(cmpOr(wheelNames[stem], stem))
+	return []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major()), "nvidia-" + middle}
+}
+
+// nowhere are the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
+// origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs'.
+func (b *build) nowhere() []string {
+	if b.Name == "tensorflow" || !b.official() || !b.Looked {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") || !b.wants(s) })
+}
+
+// wants says that the build's own wheels would bring a library.
+func (b *build) wants(library string) bool {
+	return slices.ContainsFunc(b.wheelsOf(library), func(wheel string) bool {
+		return b.Requires[wheel] != "" || b.asks(wheel) != "" || b.env.Package(wheel) != nil
+	}) || b.Requires["cuda-toolkit"] != ""
+}
+
+// missingLibrary: libraries are nowhere. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have,
+// unless a wheel is there and its file is not.
+func (m *machine) missingLibrary(b *build, missing []string) []*result {
+	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.installed(library) == nil })
+	if m.f.System.Rest && len(lost) == 0 {
+		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
+	}
+	words, fails := some(missing)+" is nowhere on the loader's path", b.Name+" does not start"
+	if len(missing) > 1 {
+		words = some(missing) + " are nowhere on the loader's path"
+	}
+	if b.Name == "jax" {
+		fails = "it runs on the CPU"
+	}
+	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
+		Message:  words + ": " + fails,
+		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
+	for _, library := range lost {
+		wheel := b.installed(library)
+		f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name, Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
+		f.Pins = append(f.Pins, forcedPin(wheel.Name, cmpOr(b.Requires[wheel.Name], wheel.Version))...)
+	}
+	if len(lost) < len(missing) {
+		f.Pins = append(f.Pins, b.withLibraries()...)
+	}
+	return found(f)
+}
+
+// installed is the wheel that should have a library.
+func (b *build) installed(library string) *probe.Package {
+	for _, wheel := range b.wheelsOf(library) {
+		if p := b.env.Package(wheel); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// withLibraries installs what the build asks for beside it: pip and uv look at the requirements of what is there, too.
+func (b *build) withLibraries() []Pin {
+	name, version := b.Name, b.Version
+	if own := b.env.Package(name); own != nil {
+		version = own.Version
+	}
+	if name == "jax" {
+		name = fmt.Sprintf("jax[cuda%d]", b.cuda.Major())
+	}
+	spec := strconv.Quote(name + "==" + version)
+	return []Pin{{Package: name, Version: version, Why: "adds the CUDA libraries as wheels; keeps the driver",
+		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
+}
+
+// forcedPin writes a wheel's files anew, where pip would say that it is installed already.
+func forcedPin(name, version string) []Pin {
+	spec := name + "==" + version
+	return []Pin{{Package: name, Version: version, Why: "puts its files back; keeps the driver",
+		Commands: map[string]string{"pip": "pip install --no-deps --force-reinstall " + spec, "uv": "uv pip install --no-deps --reinstall " + spec}}}
+}

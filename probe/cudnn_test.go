@@ -1,0 +1,31 @@
+package probe
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestReadCuDNN reads the number that a part exports, which the front library has beside it. The numbers are those of
+// the wheels 9.10.2.21 and 8.9.2.26.
+func TestReadCuDNN(t *testing.T) {
+	root := t.TempDir()
+	compile(t, root,
+		testLibrary{"nine/libcudnn.so.9", "int cudnnCreate(void) { return 0; }\n", nil, nil},
+		testLibrary{"nine/libcudnn_graph.so.9", "const int cudnn_graph_version = 0x090a02;\n", nil, nil},
+		testLibrary{"nine/libcudnn_ops.so.9", "const int cudnn_ops_infer_version = 0x090a02;\n", nil, []string{"-Wl,--hash-style=sysv"}},
+		testLibrary{"nine/libcudnn_cnn.so.9", "int f(void) { return 0; }\n", nil, nil},
+		testLibrary{"eight/libcudnn.so.8", "int cudnnCreate(void) { return 0; }\n", nil, nil},
+		testLibrary{"eight/libcudnn_ops_infer.so.8", "int cudnn_ops_infer_version = 0x080902;\n", nil, nil},
+		testLibrary{"alone/libcudnn.so.9", "int cudnnCreate(void) { return 0; }\n", nil, nil},
+		testLibrary{"wrong/libcudnn_graph.so.9", "int cudnn_graph_versions = 1; int x_cudnn_graph_version = 2;\n", nil, nil})
+	write(t, filepath.Join(root, "damaged/libcudnn_graph.so.9"), "\x7fELF\x02\x01\x01")
+	for name, want := range map[string]string{
+		"nine/libcudnn.so.9": "9.10.2", "nine/libcudnn_graph.so.9": "9.10.2", "nine/libcudnn_ops.so.9": "9.10.2", "nine/libcudnn_cnn.so.9": "9.10.2",
+		"eight/libcudnn.so.8": "8.9.2", "alone/libcudnn.so.9": "", "wrong/libcudnn_graph.so.9": "", "damaged/libcudnn_graph.so.9": "",
+	} {
+		got, err := readCuDNN(tree{&Host{Root: root}}, "/"+name)
+		if got != want || (err != nil) != (name == "damaged/libcudnn_graph.so.9") {
+			t.Errorf("%s is cuDNN %q (%v), want %q", name, got, err, want)
+		}
+	}
+}
