@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// jaxRows is the row of a CUDA plugin. Which jaxlib goes with it stands in the wheel of jax.
+// jaxRows is the row of a CUDA plugin. Which jaxlib goes with it stands in the wheel of jax, up to 0.4.30 or so the
+// libraries too.
 func jaxRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	family := r.Tag.family()
 	sass, ptx, isa := r.code(buildList)
@@ -17,7 +18,6 @@ func jaxRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	}
 	cells := map[string]string{
 		"release": r.Tag.Version, "variant": "cuda" + family, "platform": r.Tag.Platform, "python": "", "glibc": r.glibc(),
-		"packages": strings.Join(r.extra("with-cuda"), " "),
 	}
 	setCode(cells, sass, ptx)
 	if cuda := s.builtWith(family, isa, r.Constants); cuda != "" {
@@ -27,11 +27,15 @@ func jaxRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		cells["cudnn"] = cudnn
 	}
 	row := r.newRow("jax", slices.Concat([]string{"METADATA", "_versions.so"}, r.libraries()), cells)
-	return []Row{row}, s.takeJaxlib(ctx, &row, r.Tag.Version)
+	if packages := r.extra("with-cuda"); len(packages) > 0 {
+		cells["packages"] = strings.Join(packages, " ")
+	}
+	return []Row{row}, s.takeJAX(ctx, &row)
 }
 
-// takeJaxlib adds the range of jaxlib releases that jax of the plugin's version asks for.
-func (s *Source) takeJaxlib(ctx context.Context, row *Row, release string) error {
+// takeJAX adds what jax of the plugin's version asks for.
+func (s *Source) takeJAX(ctx context.Context, row *Row) error {
+	release := row.Cells["release"]
 	list, err := s.Candidates(ctx, Product{Projects: []string{"jax"}})
 	if err != nil {
 		return err
@@ -46,18 +50,16 @@ func (s *Source) takeJaxlib(ctx context.Context, row *Row, release string) error
 	}
 	for _, q := range r.requires() {
 		if q.name == "jaxlib" && !strings.Contains(q.marker, "extra") {
-			row.Cells["jaxlib"] = lowerBoundFirst(q.spec)
+			row.Cells["jaxlib"] = q.spec
 			row.Sources[r.Tag.Project] = r.source()
 		}
 	}
+	libraries := slices.DeleteFunc(r.extra(row.Cells["variant"]), func(p string) bool { return !strings.HasPrefix(p, "nvidia-") })
+	if len(libraries) > 0 {
+		row.Cells["packages"] = strings.Join(libraries, " ")
+		row.Sources[r.Tag.Project] = r.source()
+	}
 	return nil
-}
-
-// lowerBoundFirst turns "<=0.9.2,>=0.9.1" round.
-func lowerBoundFirst(spec string) string {
-	clauses := strings.Split(spec, ",")
-	slices.SortStableFunc(clauses, func(a, b string) int { return strings.Compare(b[:min(1, len(b))], a[:min(1, len(a))]) })
-	return strings.Join(clauses, ",")
 }
 
 // builtWith is the CUDA release among the numbers in _versions.so. Other libraries' versions are numbers of the same

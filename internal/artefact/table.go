@@ -93,13 +93,33 @@ func (d *Data) Compare(row Row) Change {
 // roomy are the columns whose cell may say more than the artefact can: which patch release of CUDA 12.8 it was.
 var roomy = []string{"cuda", "cudnn", "built"}
 
+// requirements are the columns whose cells are ranges; the order of their bounds says nothing.
+var requirements = []string{"packages", "jaxlib", "numpy"}
+
 // says tells that a cell says already what was read.
 func says(column, old, read string) bool {
-	if old == "" {
-		return read == ""
+	switch {
+	case old == read:
+		return true
+	case slices.Contains(requirements, column):
+		return slices.EqualFunc(strings.Fields(old), strings.Fields(read), sameRange)
+	case slices.Contains(roomy, column) && read != "":
+		return strings.HasPrefix(old, read+".") || slices.Contains(strings.Fields(old), read)
 	}
-	return old == read || slices.Contains(roomy, column) && slices.Contains(strings.Fields(old), read) ||
-		slices.Contains(roomy, column) && strings.HasPrefix(old, read+".")
+	return false
+}
+
+// sameRange compares "nvidia-cudnn-cu12>=9.0,<10.0" with "nvidia-cudnn-cu12<10.0,>=9.0".
+func sameRange(a, b string) bool {
+	bounds := func(text string) (string, []string) {
+		name := text[:max(0, strings.IndexAny(text+"<", "<>=!~"))]
+		list := strings.Split(text[len(name):], ",")
+		slices.Sort(list)
+		return name, list
+	}
+	nameA, boundsA := bounds(a)
+	nameB, boundsB := bounds(b)
+	return nameA == nameB && slices.Equal(boundsA, boundsB)
 }
 
 var wheelSource = regexp.MustCompile(`wheel ([^-\s]+)-\S+ sha256:[0-9a-f]{64}`)

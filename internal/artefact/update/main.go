@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -56,7 +55,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	var data *artefact.Data
 	if err == nil {
-		data, err = artefact.OpenData(o.data)
+		if data, err = artefact.OpenData(o.data); err != nil {
+			err = fmt.Errorf("the tables in %s: %w", o.data, err)
+		}
 	}
 	if err == nil && o.index == "" {
 		o.index, err = artefact.ThisPip().Index()
@@ -117,7 +118,8 @@ func defaultCache() string {
 // update reads what was asked for and says, or writes, what follows for the tables.
 func (o *options) update(ctx context.Context, data *artefact.Data, out, errs io.Writer) (int, error) {
 	progress := newProgress(errs)
-	web := &artefact.Web{Client: &http.Client{}, Pause: o.pause, Seen: progress.seen}
+	web := artefact.NewWeb(o.pause)
+	web.Seen = progress.seen
 	source := artefact.NewSource(o.index, o.cache, web, data)
 	list, err := source.Candidates(ctx, o.product)
 	if err != nil {
