@@ -15,8 +15,8 @@ type Proof string
 // The three proofs. A linted table's rows have one of them.
 const (
 	Artefact     Proof = "artefact"      // read from the wheel
-	TwoSources   Proof = "two sources"   // independent ones
-	SingleSource Proof = "single source" // marked so
+	TwoSources   Proof = "two_sources"   // independent ones
+	SingleSource Proof = "single_source" // marked so
 )
 
 // singleMark stands in the column "verified" of a row that one source alone vouches for.

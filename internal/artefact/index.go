@@ -35,13 +35,13 @@ type File struct {
 	Name   string // "torch-2.9.0-cp312-cp312-manylinux_2_28_x86_64.whl"
 	URL    string
 	SHA256 string // empty where the index does not say
-	Yanked bool
+	Yanked bool   // withdrawn: installed only where it is asked for by its exact version
 }
 
 // maxPage bounds an index's answer; TensorFlow's is 0.8 MB.
 const maxPage = 64 << 20
 
-// Files lists the wheels of one project, those that were withdrawn left out.
+// Files lists the wheels of one project.
 func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
 	address := strings.TrimRight(i.Address, "/") + "/" + project + "/"
 	answer, err := i.Web.get(ctx, address, http.Header{"Accept": {"application/vnd.pypi.simple.v1+json, text/html;q=0.1"}})
@@ -61,7 +61,7 @@ func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the index's page for %s: %w", project, err)
 	}
-	files = slices.DeleteFunc(files, func(f File) bool { return f.Yanked || !strings.HasSuffix(f.Name, ".whl") })
+	files = slices.DeleteFunc(files, func(f File) bool { return !strings.HasSuffix(f.Name, ".whl") })
 	for n := range files {
 		files[n].URL = resolve(answer.Request.URL, files[n].URL)
 	}

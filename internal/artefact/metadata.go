@@ -51,3 +51,21 @@ func (r *Reading) extra(name string) []string {
 	}
 	return list
 }
+
+var lowerBound = regexp.MustCompile(`>=([\d.]+)`)
+
+// loosest is the range of a package's versions that METADATA asks for; where it asks for others on newer Pythons, the
+// one that reaches back furthest. Empty when it asks for none.
+func (r *Reading) loosest(name string) string {
+	var found *requirement
+	least := func(q *requirement) string { return strings.TrimPrefix(lowerBound.FindString(q.spec), ">=") }
+	for _, q := range r.requires() {
+		if q.name == name && (found == nil || compareVersions(least(&q), least(found)) < 0) {
+			found = &q
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return found.spec
+}

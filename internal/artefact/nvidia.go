@@ -27,10 +27,13 @@ func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	if !ok {
 		return nil, errors.New("libnccl.so.2 says no version")
 	}
-	if version != r.Tag.Version && !strings.HasPrefix(r.Tag.Version, version+".") {
+	switch {
+	case strings.HasPrefix(r.Tag.Version, version+".post"):
+		return nil, &Empty{"a later build of " + version + " for CUDA " + cuda + "; frameworks ask for " + version + " itself, whose wheel makes the row"}
+	case version != r.Tag.Version:
 		return nil, fmt.Errorf("libnccl.so.2 says that it is %s", version)
 	}
-	sass, ptx, isa := r.code(fatbin.Served)
+	sass, ptx, isa := r.code(buildList) // 10 to 20 of some 180 containers are for sm_100f besides
 	cells := map[string]string{"release": version, "cuda": r.Tag.family(), "built": cuda, "ptx_isa": isa}
 	setCode(cells, sass, ptx)
 	return []Row{r.newRow("nccl", r.libraries(), cells)}, nil

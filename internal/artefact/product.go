@@ -25,7 +25,8 @@ type Product struct {
 // Products are all of them.
 var Products = []Product{
 	{Name: "torch", Table: "torch", Projects: []string{"torch"}, rows: torchRows,
-		Members: []string{"torch/version.py", "torch/_C.cpython-*.so", "torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_c*.so"}},
+		Members: []string{"torch/version.py", "torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_c*.so",
+			"torch/lib/libc10*.so", "torch/lib/libgomp*.so*"}}, // these want the newest glibc; the tag manylinux1 does not tell
 	{Name: "tensorflow", Table: "tensorflow", Projects: []string{"tensorflow"}, rows: tensorflowRows,
 		Members: []string{"tensorflow/python/platform/build_info.py", "tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.so"}},
 	{Name: "jax", Table: "jax", Projects: []string{"jax-cuda12-plugin", "jax-cuda13-plugin"}, rows: jaxRows,
@@ -144,11 +145,13 @@ func better(a, b Candidate, named func(File) bool) bool {
 	rank := func(c Candidate) int {
 		switch {
 		case named(c.File):
-			return 2
+			return 3
+		case c.Yanked:
+			return 0
 		case c.Python == "3.12":
-			return 1
+			return 2
 		}
-		return 0
+		return 1
 	}
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(a.Python, b.Python)) > 0
 }

@@ -20,7 +20,8 @@ import (
 type Reading struct {
 	Wheel     string
 	SHA256    string
-	Date      string // on which it was read
+	Members   []string // the patterns by which it was read
+	Date      string   // on which it was read
 	Tag       Tag
 	Build     probe.Build            // what `cudacompat probe` would find where the wheel is installed
 	Metadata  string                 // METADATA's header
@@ -39,10 +40,10 @@ type Reader struct {
 	Cache string // a directory
 }
 
-// form is raised when a Reading comes to hold more: older ones in a cache are then read anew.
+// form is raised when a Reading comes to hold more of the same members: older ones in a cache are then read anew.
 const form = "1"
 
-// Read reads the members of a wheel that the patterns match, or finds what was read of it before.
+// Read reads the members of a wheel that the patterns match, or finds what was read of them before.
 func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading, error) {
 	if f.SHA256 == "" {
 		return nil, fmt.Errorf("%s: the index gives no sha256, by which a row names its wheel", f.Name)
@@ -50,7 +51,7 @@ func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading,
 	kept := filepath.Join(r.Cache, form, f.SHA256+".json")
 	if data, err := os.ReadFile(kept); err == nil {
 		reading := new(Reading)
-		if json.Unmarshal(data, reading) == nil {
+		if json.Unmarshal(data, reading) == nil && slices.Equal(reading.Members, patterns) {
 			return reading, nil
 		}
 	}
@@ -81,6 +82,9 @@ func writeWhole(name string, data []byte) error {
 	}
 	defer os.Remove(temp.Name())
 	_, err = temp.Write(data)
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
 	if e := temp.Close(); err == nil {
 		err = e
 	}
@@ -90,7 +94,7 @@ func writeWhole(name string, data []byte) error {
 	return err
 }
 
-// sitePackages is where a wheel's members are laid out for the probe, in a tree of its own.
+// environment is where a wheel's members are laid out for the probe, in a tree of its own.
 const environment = "/opt/venv"
 
 // readWheel lays the members out as an installation and reads that as `cudacompat probe` would.
@@ -114,7 +118,7 @@ func (r *Reader) readWheel(ctx context.Context, f File, patterns []string) (*Rea
 	if err != nil {
 		return nil, err
 	}
-	reading := &Reading{Wheel: f.Name, SHA256: f.SHA256, Date: time.Now().Format(time.DateOnly), Tag: tag, Code: map[string]fatbin.Code{}}
+	reading := &Reading{Wheel: f.Name, SHA256: f.SHA256, Members: patterns, Date: time.Now().Format(time.DateOnly), Tag: tag, Code: map[string]fatbin.Code{}}
 	return reading, reading.take(ctx, root, site, names)
 }
 

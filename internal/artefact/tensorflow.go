@@ -34,10 +34,8 @@ func tensorflowRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 			cells["nccl"] = version
 		}
 	}
-	for _, q := range r.requires() {
-		if q.name == "numpy" {
-			cells["numpy"] = q.spec
-		}
+	if numpy := r.loosest("numpy"); numpy != "" {
+		cells["numpy"] = numpy
 	}
 	return []Row{r.newRow("tensorflow", slices.Concat([]string{"METADATA", "build_info.py"}, r.libraries()), cells)}, nil
 }

@@ -149,7 +149,7 @@ func (o *options) wanted(list []artefact.Candidate, data *artefact.Data) []artef
 	for _, c := range list {
 		reaches := data.Reaches(o.product, c)
 		switch {
-		case o.release == "all" && reaches, o.release == c.Version, o.release == "" && reaches && !data.Knows(o.product, c):
+		case o.release == "all" && reaches, o.release == c.Version, o.release == "" && reaches && !c.Yanked && !data.Knows(o.product, c):
 			wanted = append(wanted, c)
 		}
 	}
