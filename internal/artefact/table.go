@@ -30,6 +30,7 @@ func OpenData(dir string) (*Data, error) {
 		return nil, err
 	}
 	d := &Data{Dir: dir, grids: map[string]matrix.Grid{}}
+	var sources strings.Builder
 	for _, name := range matrix.TableNames() {
 		g, err := tables.Grid(name)
 		if err != nil {
@@ -37,9 +38,10 @@ func OpenData(dir string) (*Data, error) {
 		}
 		d.grids[name] = g
 		for i := range g.Rows {
-			d.sources += g.Cell(i, "source") + "\n"
+			fmt.Fprintln(&sources, g.Cell(i, "source"))
 		}
 	}
+	d.sources = sources.String()
 	return d, nil
 }
 

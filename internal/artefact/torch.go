@@ -56,7 +56,7 @@ func (s *Source) companion(ctx context.Context, row *Row, project, torch string)
 		return err
 	}
 	for _, c := range slices.Backward(list) {
-		if c.Platform == "linux_aarch64" { // made for the same PyTorch as its twin
+		if c.Yanked || c.Platform == "linux_aarch64" { // that one is made for the same PyTorch as its twin
 			continue
 		}
 		r, err := s.Read(ctx, c.File, nil)

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -143,17 +144,18 @@ func (o *options) update(ctx context.Context, data *artefact.Data, out, errs io.
 	return count.code(), nil
 }
 
-// wanted are the candidates that the command line names.
+// wanted are the candidates that the command line names. What was withdrawn is nothing new.
 func (o *options) wanted(list []artefact.Candidate, data *artefact.Data) []artefact.Candidate {
-	var wanted []artefact.Candidate
-	for _, c := range list {
-		reaches := data.Reaches(o.product, c)
-		switch {
-		case o.release == "all" && reaches, o.release == c.Version, o.release == "" && reaches && !c.Yanked && !data.Knows(o.product, c):
-			wanted = append(wanted, c)
+	return slices.DeleteFunc(list, func(c artefact.Candidate) bool {
+		known := data.Knows(o.product, c)
+		switch o.release {
+		case "all":
+			return !known && (c.Yanked || !data.Reaches(o.product, c))
+		case "":
+			return known || c.Yanked || !data.Reaches(o.product, c)
 		}
-	}
-	return wanted
+		return o.release != c.Version
+	})
 }
 
 // settle says what one wheel's rows mean for the tables, and writes them where that was asked for.
