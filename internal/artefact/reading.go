@@ -136,6 +136,14 @@ func (r *Reading) take(ctx context.Context, root, site string, names []string) e
 			return fmt.Errorf("%s: %s: %w", r.Wheel, name, err)
 		}
 	}
+	if r.Metadata == "" {
+		return fmt.Errorf("%s: there is no METADATA in it", r.Wheel)
+	}
+	return r.takeBuild(ctx, root)
+}
+
+// takeBuild reads what the probe says of the tree.
+func (r *Reading) takeBuild(ctx context.Context, root string) error {
 	tree, err := probe.Tree(root)
 	if err != nil {
 		return err

@@ -11,14 +11,7 @@ import (
 
 // torchRows is a CUDA wheel's row of torch.csv, and any wheel's of pypi_default.csv: PyPI has one variant of a release.
 func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
-	_, local, _ := strings.Cut(r.Build.Version, "+")
-	variant, _, _ := strings.Cut(local, ".") // 1.13's is "cu117.with.pypi.cudnn"
-	if r.Build.Accelerator == "cpu" {
-		variant = "cpu"
-	}
-	if variant == "" && r.Build.CUDA != "" {
-		variant = "cu" + strings.ReplaceAll(r.Build.CUDA, ".", "") // up to 1.12 the version says nothing
-	}
+	variant := r.torchVariant()
 	if variant == "" {
 		return nil, errors.New("its version.py names no variant")
 	}
@@ -47,6 +40,20 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		}
 	}
 	return []Row{row, byDefault}, nil
+}
+
+// torchVariant is what ends the version in version.py; 1.13's is "cu117.with.pypi.cudnn". Up to 1.12 that says nothing
+// and the line for CUDA does.
+func (r *Reading) torchVariant() string {
+	_, local, _ := strings.Cut(r.Build.Version, "+")
+	variant, _, _ := strings.Cut(local, ".")
+	switch {
+	case r.Build.Accelerator == "cpu":
+		return "cpu"
+	case variant == "" && r.Build.CUDA != "":
+		return "cu" + strings.ReplaceAll(r.Build.CUDA, ".", "")
+	}
+	return variant
 }
 
 // companion finds the newest release of a package that asks for exactly this PyTorch.
