@@ -1,9 +1,13 @@
 package artefact
 
 import (
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,4 +144,28 @@ func FuzzIndexPage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestNotShipped wants the package imported by nothing that the cudacompat program is made of.
+func TestNotShipped(t *testing.T) {
+	for _, dir := range []string{"cmd", "probe", "matrix", "report", "triage", "data", "internal/fatbin", "internal/ldso"} {
+		err := filepath.WalkDir(filepath.Join("../..", dir), func(name string, e fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(name, ".go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, spec := range file.Imports {
+				if strings.Contains(spec.Path.Value, "internal/artefact") {
+					t.Errorf("%s imports %s", name, spec.Path.Value)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -168,7 +168,7 @@ func (c *Change) keepDate() {
 		}
 		return row
 	}
-	byPatch := c.Table == "pypi_default" && strings.HasPrefix(c.Old[3], "wheel ") && slices.Equal(c.Old[:3], c.New[:3])
+	byPatch := c.Table == "pypi_default" && strings.Contains(c.Old[3], "wheel ") && slices.Equal(c.Old[:3], c.New[:3])
 	if byPatch || slices.Equal(undated(c.Old), undated(c.New)) {
 		c.New = c.Old // a row of pypi_default speaks of a release's patches too; one wheel of them is enough
 	}

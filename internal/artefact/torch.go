@@ -26,14 +26,18 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		"release": r.Tag.Version, "variant": variant, "platform": r.Tag.Platform,
 		"cuda": cmp.Or(r.pin("cuda-toolkit"), r.Build.CUDA), "python": "", "glibc": r.glibc(),
 	}
-	sass, ptx, _ := r.code(buildList)
-	setCode(cells, sass, ptx)
+	by := []string(nil)
+	if r.Build.CuDNN != "" { // else cuDNN and cuBLAS are inside, with code for GPUs that PyTorch was not built for
+		sass, ptx, _ := r.code(buildList)
+		setCode(cells, sass, ptx)
+		by = slices.Concat([]string{"METADATA", "version.py"}, r.libraries())
+	}
 	for column, version := range map[string]string{"cudnn": r.Build.CuDNN, "nccl": r.Build.NCCL, "triton": r.pin("triton")} {
 		if version != "" { // else it is inside, or not for this release
 			cells[column] = version
 		}
 	}
-	row := r.newRow("torch", slices.Concat([]string{"METADATA", "version.py"}, r.libraries()), cells)
+	row := r.newRow("torch", by, cells)
 	for _, companion := range []string{"torchvision", "torchaudio"} {
 		if err := s.companion(ctx, &row, companion, r.Tag.Version); err != nil {
 			return nil, err

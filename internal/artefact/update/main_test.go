@@ -132,6 +132,18 @@ tensorflow.csv: 2.90.0 gpu linux_x86_64: new
 	}
 }
 
+// TestLibrariesInside has a wheel with cuDNN inside, whose machine code says nothing of PyTorch's own: those cells stay
+// empty, and without them and a second source the row is not written.
+func TestLibrariesInside(t *testing.T) {
+	b := newBench(t)
+	before := b.table(t, "torch.csv")
+	_, out, _ := b.run("-w", "torch", "1.7.9")
+	row := "1.7.9,cu102,linux_x86_64,10.2,,,,,3.8,2.5,,,,,wheel torch-1.7.9-cp38-cp38-manylinux1_x86_64.whl SHA,TODAY\n"
+	if !strings.Contains(out, row) || !strings.Contains(out, "verified: the row has one source") || b.table(t, "torch.csv") != before {
+		t.Error(out)
+	}
+}
+
 // TestWrite puts new rows in their place; asked again, the program finds them there and fetches nothing.
 func TestWrite(t *testing.T) {
 	b := newBench(t)
