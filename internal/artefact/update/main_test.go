@@ -71,11 +71,12 @@ pypi_default.csv: 2.90 linux_x86_64: new
 // TestRows reads every kind of wheel, from every kind of server: the rows are the same.
 func TestRows(t *testing.T) {
 	for name, prepare := range map[string]func(*server){
-		"ranges": func(*server) {},
-		"whole":  func(s *server) { s.whole = true },
-		"html":   func(s *server) { s.html = true },
-		"busy":   func(s *server) { s.serve = busy() },
-		"broken": func(s *server) { s.serve = broken },
+		"ranges":       func(*server) {},
+		"whole":        func(s *server) { s.whole = true },
+		"html":         func(s *server) { s.html = true },
+		"busy":         func(s *server) { s.serve = busy() },
+		"broken":       func(s *server) { s.serve = broken },
+		"broken-whole": func(s *server) { s.serve = brokenWhole() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -111,6 +112,19 @@ func broken(w http.ResponseWriter, r *http.Request, wheel []byte) bool {
 	w.WriteHeader(http.StatusPartialContent)
 	w.Write(wheel[from : from+1000])
 	return true
+}
+
+// brokenWhole sends no parts, and of every other answer the first half alone.
+func brokenWhole() func(http.ResponseWriter, *http.Request, []byte) bool {
+	n := 0
+	return func(w http.ResponseWriter, _ *http.Request, wheel []byte) bool {
+		w.Header().Set("Content-Length", fmt.Sprint(len(wheel)))
+		if n++; n%2 == 0 { // Open's own question is the first
+			wheel = wheel[:len(wheel)/2]
+		}
+		w.Write(wheel)
+		return true
+	}
 }
 
 func TestOtherTables(t *testing.T) {
