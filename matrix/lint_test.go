@@ -46,6 +46,7 @@ func repeat(lines []string) []string {
 
 var (
 	sourceCell = regexp.MustCompile(`,https?[^,]*,(\d{4}-\d\d-\d\d)`)
+	readCell   = regexp.MustCompile(`,METADATA [^,]* \d{4}-\d\d-\d\d,`)
 	dateCell   = regexp.MustCompile(`,\d{4}-\d\d-\d\d\n`)
 )
 
@@ -73,8 +74,11 @@ func TestLinterFindsTheCell(t *testing.T) {
 		{"dangling-branch", "cuda.csv", edit(3, ",418,", ",419,"), `^cuda\.csv:3:\d+: branch: 419 is not in driver_branch\.csv$`},
 		{"dangling-gpu", "ec2.csv", edit(2, "Tesla M60", "Tesla M61"), `^ec2\.csv:2:12: gpu: Tesla M61 is not in gpu\.csv$`},
 		{"dangling-capability", "ec2.csv", edit(2, ",5.2,", ",5.4,"), `^ec2\.csv:2:\d+: capability: 5\.4 is not in gpu\.csv$`},
-		{"dangling-variant", "pypi_default.csv", edit(2, "cu102", "cu199"), `^pypi_default\.csv:2:18: variant: cu199 is not in torch\.csv$`},
+		{"dangling-variant", "pypi_default.csv", edit(3, "cu102", "cu199"), `^pypi_default\.csv:3:18: variant: cu199 is not in torch\.csv$`},
 		{"dangling-in-list", "nccl.csv", edit(2, ",10.1 10.2,", ",10.1 10.9,"), `^nccl\.csv:2:10: built: 10\.9 is not in cuda\.csv$`},
+		{"unproven", "jax.csv", edit(2, ",single-source,", ",,"), `^jax\.csv:2:\d+: verified: the row has one source and does not say so`},
+		{"proof-undated", "tensorflow.csv", replaceIn(2, readCell, ",METADATA,"), `^tensorflow\.csv:2:\d+: verified: ".*" is neither`},
+		{"proof-without-wheel", "jax.csv", edit(2, ",single-source,", ",METADATA 2026-11-21,"), `^jax\.csv:2:\d+: verified: it says what was read, but no source`},
 		{"no-version", "cuda.csv", edit(3, "418.39", "soon"), `^cuda\.csv:3:10: driver_linux: "soon" is not a version$`},
 		{"no-capability", "gpu.csv", edit(2, ",8.9,", ",89,"), `^gpu\.csv:2:7: capability: "89" is not a compute capability$`},
 		{"no-number", "ec2.csv", edit(2, ",5.2,1,", ",5.2,one,"), `^ec2\.csv:2:\d+: count: "one" is not a number$`},

@@ -249,7 +249,7 @@ func checkKey(last, key []string) error {
 	if last == nil {
 		return nil
 	}
-	switch c := compareKeys(last, key); {
+	switch c := CompareKeys(last, key); {
 	case c == 0:
 		return fmt.Errorf("the key %s stands twice", strings.Join(key, " "))
 	case c > 0:
@@ -258,7 +258,8 @@ func checkKey(last, key []string) error {
 	return nil
 }
 
-func compareKeys(a, b []string) int { return slices.CompareFunc(a, b, naturally) }
+// CompareKeys orders the rows of a table by their keys, numbers in them as numbers.
+func CompareKeys(a, b []string) int { return slices.CompareFunc(a, b, naturally) }
 
 // naturally compares text with its numbers as numbers: "2.9.0" comes before "2.10.0", "AD104" before "AD1020".
 func naturally(a, b string) int {

@@ -94,7 +94,7 @@ type Wheel struct {
 	Torchvision string   `csv:"torchvision"`
 	Torchaudio  string   `csv:"torchaudio"`
 	Triton      string   `csv:"triton"`
-	Verified    string   `csv:"verified"` // by what it was read from the artefact, and when
+	Verified    string   `csv:"verified"` // what was read of the artefact, and when; "single-source"; empty: two independent sources
 	origin
 }
 
@@ -168,6 +168,9 @@ func Load(fsys fs.FS) (*Tables, error) {
 		}
 	}
 	if err := t.references(); err != nil {
+		return nil, err
+	}
+	if err := t.proofs(); err != nil {
 		return nil, err
 	}
 	return t, nil

@@ -51,15 +51,29 @@ func matrixCommand(s streams) *cobra.Command {
 
 // list shows the tables themselves.
 func (f *matrixFlags) list(s streams, tables *matrix.Tables) error {
-	g := matrix.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "checked", "columns"}}
+	g := matrix.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources", "single_source", "checked", "columns"}}
 	for _, name := range matrix.TableNames() {
 		table, err := tables.Grid(name)
 		if err != nil {
 			return err
 		}
-		g.Rows = append(g.Rows, []string{name, strconv.Itoa(len(table.Rows)), table.Date(), strings.Join(table.Columns, " ")})
+		row := append([]string{name, strconv.Itoa(len(table.Rows))}, proofs(table)...)
+		g.Rows = append(g.Rows, append(row, table.Date(), strings.Join(table.Columns, " ")))
 	}
 	return emit(s, report.GridFormats, f.formats, f.colour, f.all, g)
+}
+
+// proofs says how many of a table's rows were read from the artefact, have two sources, have one; nothing where the
+// table does not tell.
+func proofs(table matrix.Grid) []string {
+	count, told := table.Proven()
+	cells := make([]string, len(matrix.Proofs))
+	for i, p := range matrix.Proofs {
+		if told {
+			cells[i] = strconv.Itoa(count[p])
+		}
+	}
+	return cells
 }
 
 // rows shows those rows of a table that every filter keeps.

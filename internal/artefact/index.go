@@ -1,0 +1,187 @@
+// Package artefact reads rows of the tables out of the wheels themselves: the metadata, the version files and the
+// machine code in the libraries. It is for the program that keeps data/ true, internal/artefact/update; nothing of it
+// is in the cudacompat that ships.
+//
+// A wheel is a zip file. Its directory and the few members that matter are asked for by range, so that of a gigabyte
+// one library comes over the wire, once, through the decompressor into a temporary file; a server that sends no parts
+// is asked for the whole. What was read of a wheel is kept in a cache under the wheel's sha256.
+package artefact
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Index is a Python package index that speaks the simple API (PEP 503; PEP 691 for its JSON).
+type Index struct {
+	Address string // without the project: "https://…/simple"
+	Web     *Web
+}
+
+// File is one wheel on an index.
+type File struct {
+	Name   string // "torch-2.9.0-cp312-cp312-manylinux_2_28_x86_64.whl"
+	URL    string
+	SHA256 string // empty where the index does not say
+	Yanked bool   // withdrawn: installed only where it is asked for by its exact version
+}
+
+// maxPage bounds an index's answer; TensorFlow's is 0.8 MB.
+const maxPage = 64 << 20
+
+// Files lists the wheels of one project.
+func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
+	address := strings.TrimRight(i.Address, "/") + "/" + project + "/"
+	answer, err := i.Web.get(ctx, address, http.Header{"Accept": {"application/vnd.pypi.simple.v1+json, text/html;q=0.1"}})
+	if err != nil {
+		return nil, fmt.Errorf("the index has no page for %s: %w", project, err)
+	}
+	defer answer.Body.Close()
+	page, err := io.ReadAll(io.LimitReader(answer.Body, maxPage))
+	if err != nil {
+		return nil, fmt.Errorf("the index's page for %s: %w", project, err)
+	}
+	read := htmlFiles
+	if strings.Contains(answer.Header.Get("Content-Type"), "json") {
+		read = jsonFiles
+	}
+	files, err := read(page)
+	if err != nil {
+		return nil, fmt.Errorf("the index's page for %s: %w", project, err)
+	}
+	files = slices.DeleteFunc(files, func(f File) bool { return !strings.HasSuffix(f.Name, ".whl") })
+	for n := range files {
+		files[n].URL = resolve(answer.Request.URL, files[n].URL)
+	}
+	return files, nil
+}
+
+// resolve makes an address absolute: pages may name their files relative to themselves.
+func resolve(page *url.URL, address string) string {
+	u, err := page.Parse(address)
+	if err != nil {
+		return address // the request for it will say what is wrong
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+// jsonFiles reads a project's page in JSON:
+//
+//	{"files": [{"filename": "x-1.0-py3-none-any.whl", "hashes": {"sha256": "…"}, "url": "…", "yanked": false}, …], …}
+//
+// "yanked" is the reason where there is one.
+func jsonFiles(page []byte) ([]File, error) {
+	var list struct {
+		Files []struct {
+			Filename string
+			URL      string
+			Hashes   map[string]string
+			Yanked   any
+		}
+	}
+	if err := json.Unmarshal(page, &list); err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, f := range list.Files {
+		yanked := f.Yanked != nil && f.Yanked != false
+		files = append(files, File{Name: f.Filename, URL: f.URL, SHA256: f.Hashes["sha256"], Yanked: yanked})
+	}
+	return files, nil
+}
+
+var (
+	anchor     = regexp.MustCompile(`(?is)<a\s([^>]*)>([^<]*)</a>`)
+	anchorHref = regexp.MustCompile(`(?is)\bhref\s*=\s*["']([^"']*)["']`)
+	hashText   = regexp.MustCompile(`#sha256=([0-9a-f]{64})`)
+)
+
+// htmlFiles reads a project's page in HTML:
+//
+//	<a href="../../x-1.0-py3-none-any.whl#sha256=…" data-yanked="">x-1.0-py3-none-any.whl</a>
+func htmlFiles(page []byte) ([]File, error) {
+	var files []File
+	for _, m := range anchor.FindAllSubmatch(page, -1) {
+		href := anchorHref.FindSubmatch(m[1])
+		if href == nil {
+			continue
+		}
+		f := File{Name: strings.TrimSpace(html.UnescapeString(string(m[2]))), URL: html.UnescapeString(string(href[1]))}
+		f.Yanked = strings.Contains(strings.ToLower(string(m[1])), "data-yanked")
+		if sum := hashText.FindStringSubmatch(f.URL); sum != nil {
+			f.SHA256 = sum[1]
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func (f File) hash() hash.Hash { return sha256.New() }
+
+// check compares a whole file's hash with the index's.
+func (f File) check(h hash.Hash) error {
+	if sum := hex.EncodeToString(h.Sum(nil)); f.SHA256 != "" && sum != f.SHA256 {
+		return fmt.Errorf("%s has sha256 %s; the index says %s", f.Name, sum, f.SHA256)
+	}
+	return nil
+}
+
+// Tag is what a wheel's name says of it.
+type Tag struct {
+	Project  string // "jax_cuda12_plugin"
+	Version  string // "0.9.2"
+	Python   string // "3.12", "3.13t"; empty where any will do
+	Platform string // as the tables say it, "linux_x86_64"; "any"; empty for other systems
+	Glibc    string // "2.28"
+}
+
+var (
+	wheelName   = regexp.MustCompile(`^([^-]+)-([^-]+)(?:-\d[^-]*)?-([^-]+)-([^-]+)-([^-]+)\.whl$`)
+	pythonTag   = regexp.MustCompile(`^cp(\d)(\d+)$`)
+	platformTag = regexp.MustCompile(`^(?:manylinux(?:_(\d+)_(\d+)|(\d+))|linux)_(x86_64|aarch64)$`)
+)
+
+// oldGlibc are the glibcs of the tags before PEP 600.
+var oldGlibc = map[string]string{"1": "2.5", "2010": "2.12", "2014": "2.17"}
+
+// Tag reads the wheel's name; ok is false for what is no wheel's name.
+func (f File) Tag() (t Tag, ok bool) {
+	m := wheelName.FindStringSubmatch(path.Base(f.Name))
+	if m == nil {
+		return Tag{}, false
+	}
+	t = Tag{Project: m[1], Version: m[2]}
+	if p := pythonTag.FindStringSubmatch(m[3]); p != nil && m[4] != "none" && m[4] != "abi3" {
+		t.Python = p[1] + "." + p[2]
+		if strings.HasSuffix(m[4], "t") {
+			t.Python += "t"
+		}
+	}
+	if m[5] == "any" {
+		t.Platform = "any"
+	}
+	for tag := range strings.SplitSeq(m[5], ".") {
+		if p := platformTag.FindStringSubmatch(tag); p != nil {
+			t.Platform = "linux_" + p[4]
+			if p[1] != "" {
+				t.Glibc = p[1] + "." + p[2]
+			} else {
+				t.Glibc = oldGlibc[p[3]]
+			}
+		}
+	}
+	return t, true
+}

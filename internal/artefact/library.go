@@ -1,0 +1,140 @@
+package artefact
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// newer is the newer of two versions of numbers and dots; an empty one is older than any.
+func newer(a, b string) string {
+	if compareVersions(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+func compareVersions(a, b string) int {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(x), len(y)) {
+		if c := cmp.Compare(part(x, i), part(y, i)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func part(parts []string, i int) int {
+	if i >= len(parts) {
+		return -1
+	}
+	n, err := strconv.Atoi(parts[i])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// glibcOf is the newest version of glibc's symbols that a library wants, "2.17" of GLIBC_2.17.
+func glibcOf(f *elf.File) string {
+	needs, err := f.DynamicVersionNeeds()
+	if err != nil {
+		return "" // it wants none by version
+	}
+	newest := ""
+	for _, need := range needs {
+		for _, version := range need.Needs {
+			if number, ok := strings.CutPrefix(version.Dep, "GLIBC_"); ok {
+				newest = newer(newest, number)
+			}
+		}
+	}
+	return newest
+}
+
+// banner is what NCCL puts among its constants to be found: "NCCL version 2.27.5+cuda12.9".
+var banner = regexp.MustCompile(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(\d+\.\d+)`)
+
+func bannerOf(f *elf.File) string {
+	data := sectionOf(f, ".rodata")
+	m := banner.FindSubmatch(data)
+	if m == nil {
+		return ""
+	}
+	return string(m[1]) + "+cuda" + string(m[2])
+}
+
+func sectionOf(f *elf.File, name string) []byte {
+	s := f.Section(name)
+	if s == nil {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(s.Open(), 1<<28))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// constantsOf are the numbers that a library's code hands to a function as its first argument. JAX's _versions.so has
+// a function for each version that it was built with, which does nothing else: CUDA 12.9 is 12090 there.
+func constantsOf(f *elf.File) []int {
+	code := sectionOf(f, ".text")
+	var list []int
+	switch f.Machine {
+	case elf.EM_X86_64:
+		list = constantsX86(code)
+	case elf.EM_AARCH64:
+		list = constantsARM(code)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// constantsX86 finds `mov edi, imm32` before `call` or `jmp`:
+//
+//	bf 3a 2f 00 00 e8 12 08 05 00
+func constantsX86(code []byte) []int {
+	var list []int
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(code[at:], 0xbf)
+		if i < 0 || at+i+6 > len(code) {
+			return list
+		}
+		at += i
+		if next := code[at+5]; next == 0xe8 || next == 0xe9 {
+			list = append(list, int(int32(binary.LittleEndian.Uint32(code[at+1:]))))
+		}
+	}
+}
+
+// constantsARM finds `mov w0, imm16`, maybe `movk w0, imm16, lsl 16`, before `b` or `bl`.
+func constantsARM(code []byte) []int {
+	var list []int
+	word := func(at int) uint32 {
+		if at+4 > len(code) {
+			return 0
+		}
+		return binary.LittleEndian.Uint32(code[at:])
+	}
+	for at := 0; at+8 <= len(code); at += 4 {
+		const x = 1 << 31 // the 64-bit register is as good
+		if word(at)&^x&0xffe0001f != 0x52800000 {
+			continue
+		}
+		n, next := int(word(at)>>5&0xffff), at+4
+		if word(next)&^x&0xffe0001f == 0x72a00000 {
+			n, next = n|int(word(next)>>5&0xffff)<<16, next+4
+		}
+		if word(next)&^x&0xfc000000 == 0x14000000 { // bl is b with the topmost bit
+			list = append(list, n)
+		}
+	}
+	return list
+}

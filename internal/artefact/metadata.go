@@ -1,0 +1,71 @@
+package artefact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// requirement is one Requires-Dist of METADATA.
+type requirement struct {
+	name   string // normalised, "nvidia-nccl-cu12"
+	spec   string // "==2.27.5", ">=9.8,<10.0"; empty for any version
+	marker string // `extra == "and-cuda"`
+}
+
+// requirementLine matches both of setuptools' forms:
+//
+//	Requires-Dist: nvidia-nccl-cu12<3.0,>=2.25.1; extra == "and-cuda"
+//	Requires-Dist: numpy (>=1.20)
+//	Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"
+var requirementLine = regexp.MustCompile(`(?m)^Requires-Dist: *([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?([^;)\n]*)\)? *(?:;(.*))?$`)
+
+var nameSeparators = regexp.MustCompile(`[-_.]+`)
+
+// requires lists what METADATA asks for, in its order.
+func (r *Reading) requires() []requirement {
+	var list []requirement
+	for _, m := range requirementLine.FindAllStringSubmatch(r.Metadata, -1) {
+		name := nameSeparators.ReplaceAllString(strings.ToLower(m[1]), "-")
+		list = append(list, requirement{name, strings.ReplaceAll(m[2], " ", ""), strings.TrimSpace(m[3])})
+	}
+	return list
+}
+
+// pin is the version that METADATA names exactly for a package; empty when it does not.
+func (r *Reading) pin(name string) string {
+	for _, q := range r.requires() {
+		if version, ok := strings.CutPrefix(q.spec, "=="); ok && q.name == name && !strings.Contains(q.marker, "extra") {
+			return version
+		}
+	}
+	return ""
+}
+
+// extra lists what an extra asks for, "nvidia-nccl-cu12<3.0,>=2.25.1".
+func (r *Reading) extra(name string) []string {
+	var list []string
+	for _, q := range r.requires() {
+		if strings.Contains(strings.ReplaceAll(q.marker, `'`, `"`), `"`+name+`"`) {
+			list = append(list, q.name+q.spec)
+		}
+	}
+	return list
+}
+
+var lowerBound = regexp.MustCompile(`>=([\d.]+)`)
+
+// loosest is the range of a package's versions that METADATA asks for; where it asks for others on newer Pythons, the
+// one that reaches back furthest. Empty when it asks for none.
+func (r *Reading) loosest(name string) string {
+	var found *requirement
+	least := func(q *requirement) string { return strings.TrimPrefix(lowerBound.FindString(q.spec), ">=") }
+	for _, q := range r.requires() {
+		if q.name == name && (found == nil || compareVersions(least(&q), least(found)) < 0) {
+			found = &q
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return found.spec
+}

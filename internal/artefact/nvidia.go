@@ -1,0 +1,57 @@
+package artefact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/fatbin"
+)
+
+var projectFamily = regexp.MustCompile(`cu(?:da)?(\d+)(?:_plugin)?$`)
+
+// family is the CUDA family that a project's name tells, "12" of nvidia_nccl_cu12; empty where it tells none.
+func (t Tag) family() string {
+	if m := projectFamily.FindStringSubmatch(t.Project); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// ncclRows is the row of one NCCL for one CUDA family.
+func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
+	version, cuda, ok := strings.Cut(r.Banner, "+cuda")
+	if !ok {
+		return nil, errors.New("libnccl.so.2 says no version")
+	}
+	switch {
+	case strings.HasPrefix(r.Tag.Version, version+".post"):
+		return nil, &Empty{"a later build of " + version + " for CUDA " + cuda + "; frameworks ask for " + version + " itself, whose wheel makes the row"}
+	case version != r.Tag.Version:
+		return nil, fmt.Errorf("libnccl.so.2 says that it is %s", version)
+	}
+	sass, ptx, isa := r.code(buildList) // 10 to 20 of some 180 containers are for sm_100f besides
+	cells := map[string]string{"release": version, "cuda": r.Tag.family(), "built": cuda, "ptx_isa": isa}
+	setCode(cells, sass, ptx)
+	return []Row{r.newRow("nccl", r.libraries(), cells)}, nil
+}
+
+// cudnnRows is the row of one cuDNN for one CUDA family. Its kernels stand in many libraries; the convolutions' has
+// code for every GPU that is served.
+func cudnnRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
+	parts := strings.Split(r.Tag.Version, ".")
+	if len(parts) != 4 {
+		return nil, fmt.Errorf("version %s has not four parts", r.Tag.Version)
+	}
+	cells := map[string]string{"release": strings.Join(parts[:3], "."), "cuda": r.Tag.family(), "build": r.Tag.Version}
+	sass, ptx, isa := r.code(fatbin.Served)
+	if len(sass) == 0 {
+		return nil, &Empty{"the libraries that are read hold no machine code"}
+	}
+	setCode(cells, sass, ptx)
+	cells["ptx_isa"] = isa
+	return []Row{r.newRow("cudnn", slices.Compact(r.libraries()), cells)}, nil
+}

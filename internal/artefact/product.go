@@ -1,0 +1,221 @@
+package artefact
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/fatbin"
+)
+
+// Product is a family of wheels whose rows make one table.
+type Product struct {
+	Name     string
+	Table    string   // of data/
+	Projects []string // on the index
+	Members  []string // what is taken out of a wheel, as patterns of package path
+	rows     func(*Source, context.Context, *Reading) ([]Row, error)
+	platform string // the one platform whose wheels make rows, where a table has one row for all
+}
+
+// Products are all of them.
+var Products = []Product{
+	{Name: "torch", Table: "torch", Projects: []string{"torch"}, rows: torchRows,
+		Members: []string{"torch/version.py", "torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_c*.so",
+			"torch/lib/libc10*.so", "torch/lib/libgomp*.so*"}}, // these want the newest glibc; the tag manylinux1 does not tell
+	{Name: "tensorflow", Table: "tensorflow", Projects: []string{"tensorflow"}, rows: tensorflowRows,
+		Members: []string{"tensorflow/python/platform/build_info.py", "tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.so"}},
+	{Name: "jax", Table: "jax", Projects: []string{"jax-cuda12-plugin", "jax-cuda13-plugin"}, rows: jaxRows,
+		Members: []string{"jax_cuda*_plugin/*.so"}},
+	{Name: "nccl", Table: "nccl", Projects: []string{"nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"}, rows: ncclRows,
+		Members: []string{"nvidia/nccl/lib/libnccl.so.2"}, platform: "linux_x86_64"},
+	{Name: "cudnn", Table: "cudnn", Projects: []string{"nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"}, rows: cudnnRows,
+		Members: []string{"nvidia/cudnn/lib/libcudnn_cnn.so.9", "nvidia/cudnn/lib/libcudnn_cnn_infer.so.8"}, platform: "linux_x86_64"},
+}
+
+// ProductNamed finds a product by its name or by one of its projects, to which it is then narrowed.
+func ProductNamed(name string) (Product, bool) {
+	for _, p := range Products {
+		if p.Name == name {
+			return p, true
+		}
+		if slices.Contains(p.Projects, name) {
+			p.Projects = []string{name}
+			return p, true
+		}
+	}
+	return Product{}, false
+}
+
+// Row is what the artefact says of one row: its cells by column. A column that is not there is one of which the
+// artefact says nothing; an empty cell says that there is nothing.
+type Row struct {
+	Table string
+	Cells map[string]string
+	// Sources are what was read for it, by project.
+	Sources map[string]string
+}
+
+// Source is an index with a reader of its wheels.
+type Source struct {
+	Index
+	Reader
+	data  *Data
+	lists map[string][]File
+}
+
+// NewSource is an index with a reader that keeps what it read in a directory.
+func NewSource(address, cache string, web *Web, d *Data) *Source {
+	return &Source{Index: Index{address, web}, Reader: Reader{web, cache}, data: d, lists: map[string][]File{}}
+}
+
+// Candidate is one wheel that stands for all of a release on a platform.
+type Candidate struct {
+	File
+	Tag
+	Pythons []string // of all the release's wheels for the platform
+}
+
+// String names what the wheel stands for: "torch 2.9.0 linux_x86_64".
+func (c Candidate) String() string {
+	return nameSeparators.ReplaceAllString(c.Project, "-") + " " + c.Version + " " + c.Platform
+}
+
+// Candidates lists the releases on the index, in order, with one wheel for each platform: the one that a
+// row names already, else CPython 3.12's, else the newest. Candidates for a release and development builds are left out.
+func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error) {
+	var all []Candidate
+	for _, project := range p.Projects {
+		files, err := s.files(ctx, project)
+		if err != nil {
+			return nil, err
+		}
+		list := choose(files, s.data.names)
+		all = append(all, slices.DeleteFunc(list, func(c Candidate) bool {
+			return p.platform != "" && c.Platform != p.platform && c.Platform != "any"
+		})...)
+	}
+	slices.SortStableFunc(all, func(a, b Candidate) int {
+		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.Platform, b.Platform))
+	})
+	return all, nil
+}
+
+func (s *Source) files(ctx context.Context, project string) ([]File, error) {
+	if files, ok := s.lists[project]; ok {
+		return files, nil
+	}
+	files, err := s.Files(ctx, project)
+	if err == nil {
+		s.lists[project] = files
+	}
+	return files, err
+}
+
+// final matches the versions of releases; 2.15.0.post1 is one.
+var final = regexp.MustCompile(`^\d+(\.\d+)*(\.post\d+)?$`)
+
+func choose(files []File, named func(File) bool) []Candidate {
+	best := map[[2]string]Candidate{}
+	for _, f := range files {
+		tag, ok := f.Tag()
+		if !ok || tag.Platform == "" || !final.MatchString(tag.Version) {
+			continue
+		}
+		key := [2]string{tag.Version, tag.Platform}
+		have, seen := best[key]
+		c := Candidate{File: f, Tag: tag}
+		if seen && !better(c, have, named) {
+			c = have
+		}
+		c.Pythons = have.Pythons
+		if tag.Python != "" && !slices.Contains(c.Pythons, tag.Python) {
+			c.Pythons = append(c.Pythons, tag.Python)
+		}
+		best[key] = c
+	}
+	return slices.Collect(maps.Values(best))
+}
+
+func better(a, b Candidate, named func(File) bool) bool {
+	rank := func(c Candidate) int {
+		switch {
+		case named(c.File):
+			return 3
+		case c.Yanked:
+			return 0
+		case c.Python == "3.12":
+			return 2
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(a.Python, b.Python)) > 0
+}
+
+// Rows reads one wheel and says what rows come out of it.
+func (s *Source) Rows(ctx context.Context, p Product, c Candidate) ([]Row, error) {
+	reading, err := s.Read(ctx, c.File, p.Members)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := p.rows(s, ctx, reading)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	for i := range rows {
+		if _, ok := rows[i].Cells["python"]; ok {
+			slices.SortFunc(c.Pythons, comparePythons)
+			rows[i].Cells["python"] = strings.Join(c.Pythons, " ")
+		}
+	}
+	return rows, nil
+}
+
+// comparePythons puts "3.13t" behind "3.13".
+func comparePythons(a, b string) int {
+	x, y := strings.TrimSuffix(a, "t"), strings.TrimSuffix(b, "t")
+	return cmp.Or(compareVersions(x, y), cmp.Compare(a, b))
+}
+
+// newRow is a row of the reading's own wheel.
+func (r *Reading) newRow(table string, by []string, cells map[string]string) Row {
+	if by != nil {
+		cells["verified"] = strings.Join(append(by, r.Date), " ")
+	}
+	cells["checked"] = r.Date
+	return Row{Table: table, Cells: cells, Sources: map[string]string{r.Tag.Project: r.source()}}
+}
+
+// setCode writes the machine code into the row's cells, "none" where there is none.
+func setCode(cells map[string]string, sass, ptx []string) {
+	cells["sass"] = strings.Join(sass, " ")
+	cells["ptx"] = cmp.Or(strings.Join(ptx, " "), "none")
+}
+
+// glibc is the least one that serves: what the wheel's tag promises, or what its libraries need where that is more.
+func (r *Reading) glibc() string { return newer(r.Tag.Glibc, r.Glibc) }
+
+// libraries are the base names of the libraries with machine code.
+func (r *Reading) libraries() []string {
+	var list []string
+	for name := range r.Code {
+		list = append(list, name[strings.LastIndex(name, "/")+1:])
+	}
+	slices.Sort(list)
+	return list
+}
+
+// short is a release's first two parts.
+func short(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return version
+	}
+	return parts[0] + "." + parts[1]
+}
+
+const buildList = fatbin.BuildList

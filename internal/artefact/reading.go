@@ -1,0 +1,221 @@
+package artefact
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cudacompat/internal/fatbin"
+	"cudacompat/probe"
+)
+
+// Reading is what was read of one wheel.
+type Reading struct {
+	Wheel     string
+	SHA256    string
+	Members   []string // the patterns by which it was read
+	Date      string   // on which it was read
+	Tag       Tag
+	Build     probe.Build            // what `cudacompat probe` would find where the wheel is installed
+	Metadata  string                 // METADATA's header
+	Code      map[string]fatbin.Code // by the name of the library in the wheel
+	Glibc     string                 // newest one that a library needs, whatever the wheel's tag says
+	Banner    string                 // NCCL's own version and CUDA, "2.27.5+cuda12.9"
+	Constants []int                  // numbers that code hands to a function, where versions can be among them
+}
+
+// source is the reading as a source of a row.
+func (r *Reading) source() string { return "wheel " + r.Wheel + " sha256:" + r.SHA256 }
+
+// Reader reads wheels, and keeps what it read.
+type Reader struct {
+	Web   *Web
+	Cache string // a directory
+}
+
+// form is raised when a Reading comes to hold more of the same members: older ones in a cache are then read anew.
+const form = "1"
+
+// Read reads the members of a wheel that the patterns match, or finds what was read of them before.
+func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading, error) {
+	if f.SHA256 == "" {
+		return nil, fmt.Errorf("%s: the index gives no sha256, by which a row names its wheel", f.Name)
+	}
+	kept := filepath.Join(r.Cache, form, f.SHA256+".json")
+	if data, err := os.ReadFile(kept); err == nil {
+		reading := new(Reading)
+		if json.Unmarshal(data, reading) == nil && slices.Equal(reading.Members, patterns) {
+			return reading, nil
+		}
+	}
+	reading, err := r.readWheel(ctx, f, patterns)
+	if err != nil {
+		return nil, err
+	}
+	return reading, keep(kept, reading)
+}
+
+// keep writes a reading into the cache, whole or not at all.
+func keep(name string, reading *Reading) error {
+	data, err := json.MarshalIndent(reading, "", " ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(name, data)
+}
+
+// writeWhole writes a file beside its place and then moves it there.
+func writeWhole(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(data)
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
+	if e := temp.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	return err
+}
+
+// environment is where a wheel's members are laid out for the probe, in a tree of its own.
+const environment = "/opt/venv"
+
+// readWheel lays the members out as an installation and reads that as `cudacompat probe` would.
+func (r *Reader) readWheel(ctx context.Context, f File, patterns []string) (*Reading, error) {
+	tag, ok := f.Tag()
+	if !ok {
+		return nil, fmt.Errorf("%s is no wheel's name", f.Name)
+	}
+	root, err := os.MkdirTemp("", "artefact-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(root)
+	site := filepath.Join(root, environment, "lib", "python"+cmp.Or(tag.Python, "3.12"), "site-packages")
+	wheel, err := r.Web.Open(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	defer wheel.Close()
+	names, err := wheel.Extract(site, append([]string{"*.dist-info/METADATA", "*.dist-info/WHEEL"}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	reading := &Reading{Wheel: f.Name, SHA256: f.SHA256, Members: patterns, Date: time.Now().Format(time.DateOnly), Tag: tag, Code: map[string]fatbin.Code{}}
+	return reading, reading.take(ctx, root, site, names)
+}
+
+// take reads what was laid out.
+func (r *Reading) take(ctx context.Context, root, site string, names []string) error {
+	for _, name := range names {
+		var err error
+		switch {
+		case strings.HasSuffix(name, ".dist-info/METADATA"):
+			err = r.takeMetadata(filepath.Join(site, name))
+		case strings.Contains(name, ".so"):
+			err = r.takeLibrary(filepath.Join(site, name), name)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", r.Wheel, name, err)
+		}
+	}
+	if r.Metadata == "" {
+		return fmt.Errorf("%s: there is no METADATA in it", r.Wheel)
+	}
+	return r.takeBuild(ctx, root)
+}
+
+// takeBuild reads what the probe says of the tree.
+func (r *Reading) takeBuild(ctx context.Context, root string) error {
+	tree, err := probe.Tree(root)
+	if err != nil {
+		return err
+	}
+	facts := probe.Run(ctx, tree, probe.Options{Envs: []string{environment}, Timeout: 10 * time.Minute})
+	for _, p := range facts.Probes {
+		if p.Name == "python" && p.Status == "failed" {
+			return fmt.Errorf("%s: %s", r.Wheel, p.Error)
+		}
+	}
+	for _, env := range facts.Environments {
+		if len(env.Builds) > 0 {
+			r.Build = env.Builds[0]
+		}
+	}
+	return nil
+}
+
+func (r *Reading) takeMetadata(name string) error {
+	data, err := os.ReadFile(name)
+	r.Metadata, _, _ = strings.Cut(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n\n") // the description follows
+	return err
+}
+
+// takeLibrary reads one library: its machine code, the glibc that it needs, what it says of itself.
+func (r *Reading) takeLibrary(file, name string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	code, err := fatbin.Read(f, info.Size())
+	if err != nil {
+		return err
+	}
+	if code.Containers > 0 {
+		r.Code[name] = code
+	}
+	library, err := elf.NewFile(f)
+	if err != nil {
+		return err
+	}
+	r.Glibc = newer(r.Glibc, glibcOf(library))
+	if strings.HasSuffix(name, "/libnccl.so.2") {
+		r.Banner = bannerOf(library)
+	}
+	if strings.HasSuffix(name, "/_versions.so") {
+		r.Constants = constantsOf(library)
+	}
+	return nil
+}
+
+// code is the code of all libraries that were read, by what most of each one's containers have.
+func (r *Reading) code(share float64) (sass, ptx []string, isa string) {
+	var targets []fatbin.Target
+	for _, c := range r.Code {
+		c = c.Common(share)
+		targets = append(append(targets, c.SASS...), c.PTX...)
+	}
+	slices.SortFunc(targets, func(a, b fatbin.Target) int {
+		return cmp.Or(cmp.Compare(a.Arch, b.Arch), cmp.Compare(a.Suffix, b.Suffix))
+	})
+	for _, t := range targets {
+		if t.PTXVersion != "" {
+			ptx, isa = append(ptx, t.String()), newer(isa, t.PTXVersion)
+		} else {
+			sass = append(sass, t.String())
+		}
+	}
+	return slices.Compact(sass), slices.Compact(ptx), isa
+}

@@ -1,0 +1,281 @@
+package artefact
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+)
+
+// Data is the directory of the tables.
+type Data struct {
+	Dir     string
+	grids   map[string]matrix.Grid // by table
+	sources string                 // every source of every row
+}
+
+// OpenData loads and lints the tables.
+func OpenData(dir string) (*Data, error) {
+	tables, err := matrix.Load(os.DirFS(dir))
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Dir: dir, grids: map[string]matrix.Grid{}}
+	var sources strings.Builder
+	for _, name := range matrix.TableNames() {
+		g, err := tables.Grid(name)
+		if err != nil {
+			return nil, err
+		}
+		d.grids[name] = g
+		for i := range g.Rows {
+			fmt.Fprintln(&sources, g.Cell(i, "source"))
+		}
+	}
+	d.sources = sources.String()
+	return d, nil
+}
+
+// Change is what a row of a table would become.
+type Change struct {
+	Table   string
+	Columns []string
+	Key     []string
+	Old     []string // nil where the table has no such row
+	New     []string
+}
+
+// Same says that there is nothing to change.
+func (c Change) Same() bool { return slices.Equal(c.Old, c.New) }
+
+// Differs lists the columns that would change.
+func (c Change) Differs() []int {
+	var list []int
+	for i := range c.New {
+		if c.Old == nil || c.Old[i] != c.New[i] {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// CSV is the new row as a line of the table.
+func (c Change) CSV() string { return strings.TrimRight(string(render([][]string{c.New})), "\n") }
+
+// Compare says what the artefact's row would change in the table.
+func (d *Data) Compare(row Row) Change {
+	g := d.grids[row.Table]
+	c := Change{Table: row.Table, Columns: g.Columns, New: make([]string, len(g.Columns))}
+	for _, column := range g.Columns[:g.Keys] {
+		c.Key = append(c.Key, row.Cells[column])
+	}
+	if i := slices.IndexFunc(g.Rows, func(r []string) bool { return slices.Equal(r[:g.Keys], c.Key) }); i >= 0 {
+		c.Old = g.Rows[i]
+		copy(c.New, c.Old)
+	}
+	for i, column := range g.Columns {
+		if cell, ok := row.Cells[column]; ok && !says(column, c.New[i], cell) {
+			c.New[i] = cell
+		}
+	}
+	c.mergeSources(row)
+	c.keepDate()
+	return c
+}
+
+// roomy are the columns whose cell may say more than the artefact can: which patch release of CUDA 12.8 it was.
+var roomy = []string{"cuda", "cudnn", "built"}
+
+// requirements are the columns whose cells are ranges; the order of their bounds says nothing.
+var requirements = []string{"packages", "jaxlib", "numpy"}
+
+// says tells that a cell says already what was read.
+func says(column, old, read string) bool {
+	switch {
+	case old == read:
+		return true
+	case slices.Contains(requirements, column):
+		return slices.EqualFunc(strings.Fields(old), strings.Fields(read), sameRange)
+	case slices.Contains(roomy, column) && read != "":
+		return strings.HasPrefix(old, read+".") || slices.Contains(strings.Fields(old), read)
+	}
+	return false
+}
+
+// sameRange compares "nvidia-cudnn-cu12>=9.0,<10.0" with "nvidia-cudnn-cu12<10.0,>=9.0".
+func sameRange(a, b string) bool {
+	bounds := func(text string) (string, []string) {
+		name := text[:max(0, strings.IndexAny(text+"<", "<>=!~"))]
+		list := strings.Split(text[len(name):], ",")
+		slices.Sort(list)
+		return name, list
+	}
+	nameA, boundsA := bounds(a)
+	nameB, boundsB := bounds(b)
+	return nameA == nameB && slices.Equal(boundsA, boundsB)
+}
+
+var wheelSource = regexp.MustCompile(`wheel ([^-\s]+)-\S+ sha256:[0-9a-f]{64}`)
+
+// mergeSources puts what was read in the place of the wheels of the same projects, or behind the sources that are there.
+func (c *Change) mergeSources(row Row) {
+	i := slices.Index(c.Columns, "source")
+	seen := map[string]bool{}
+	cell := wheelSource.ReplaceAllStringFunc(c.New[i], func(old string) string {
+		project := wheelSource.FindStringSubmatch(old)[1]
+		if row.Sources[project] == "" {
+			return old
+		}
+		seen[project] = true
+		return row.Sources[project]
+	})
+	projects := make([]string, 0, len(row.Sources))
+	for project := range row.Sources {
+		projects = append(projects, project)
+	}
+	slices.Sort(projects)
+	for _, project := range projects {
+		if !seen[project] {
+			cell = strings.TrimSpace(cell + " " + row.Sources[project])
+		}
+	}
+	c.New[i] = cell
+}
+
+// keepDate leaves a row as it is where nothing but the days of reading differ.
+func (c *Change) keepDate() {
+	if c.Old == nil {
+		return
+	}
+	undated := func(row []string) []string {
+		row = slices.Clone(row)
+		for i, column := range c.Columns {
+			switch column {
+			case "checked":
+				row[i] = ""
+			case "verified":
+				row[i] = row[i][:strings.LastIndex(row[i], " ")+1]
+			}
+		}
+		return row
+	}
+	byPatch := c.Table == "pypi_default" && strings.Contains(c.Old[3], "wheel ") && slices.Equal(c.Old[:3], c.New[:3])
+	if byPatch || slices.Equal(undated(c.Old), undated(c.New)) {
+		c.New = c.Old // a row of pypi_default speaks of a release's patches too; one wheel of them is enough
+	}
+}
+
+// Write puts changed rows into their tables. The tables are written beside their place, linted as a whole, and only
+// then moved there: a table is never seen half written, nor with a row that the linter refuses.
+func (d *Data) Write(changes []Change) error {
+	stage, err := os.MkdirTemp(d.Dir, ".update-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(stage)
+	if err := os.CopyFS(stage, tablesIn(d.Dir)); err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range changes {
+		name := c.Table + ".csv"
+		if err := replaceRow(filepath.Join(stage, name), c); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	written, err := OpenData(stage)
+	if err != nil {
+		return fmt.Errorf("nothing is written, the linter refuses the row: %w", err)
+	}
+	for _, name := range names {
+		if err := os.Rename(filepath.Join(stage, name), filepath.Join(d.Dir, name)); err != nil {
+			return err
+		}
+	}
+	d.grids, d.sources = written.grids, written.sources
+	return nil
+}
+
+// tablesIn is a directory with its tables alone.
+func tablesIn(dir string) fs.FS { return csvOnly{os.DirFS(dir)} }
+
+type csvOnly struct{ fs.FS }
+
+// ReadDir is of fs.ReadDirFS.
+func (c csvOnly) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(c.FS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".csv") }), err
+}
+
+// replaceRow writes a change into one table: in the place of the row with its key, or where its key belongs.
+func replaceRow(name string, c Change) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	records, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(render(records), data) {
+		return errors.New("rows are quoted in another way than they would be written; only what changes may differ")
+	}
+	i, found := slices.BinarySearchFunc(records[1:], c.Key, func(record, key []string) int {
+		return matrix.CompareKeys(record[:len(key)], key)
+	})
+	if found {
+		records[i+1] = c.New
+	} else {
+		records = slices.Insert(records, i+1, c.New)
+	}
+	return writeWhole(name, render(records))
+}
+
+func render(records [][]string) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.WriteAll(records) // a buffer does not fail
+	return b.Bytes()
+}
+
+// names says that a row already rests on this wheel.
+func (d *Data) names(f File) bool { return f.SHA256 != "" && strings.Contains(d.sources, f.SHA256) }
+
+// Reaches says that a candidate is not older than what the product's table begins with.
+func (d *Data) Reaches(p Product, c Candidate) bool {
+	g := d.grids[p.Table]
+	return len(g.Rows) == 0 || compareVersions(c.Version, g.Rows[0][0]) >= 0
+}
+
+// Knows says that the tables have a candidate's release for its platform and CUDA family.
+func (d *Data) Knows(p Product, c Candidate) bool {
+	g := d.grids[p.Table]
+	for i := range g.Rows {
+		release := cmp.Or(g.Cell(i, "build"), g.Cell(i, "release"))
+		platform := g.Cell(i, "platform")
+		if release == c.Version && (platform == "" || platform == c.Platform) && strings.HasSuffix(g.Rows[i][1], c.family()) {
+			return true
+		}
+	}
+	return p.Table == "torch" && d.forCPU(c)
+}
+
+// forCPU says that PyPI's wheels of a PyTorch release are known to be for CPUs.
+func (d *Data) forCPU(c Candidate) bool {
+	g := d.grids["pypi_default"]
+	return slices.ContainsFunc(g.Rows, func(row []string) bool {
+		return slices.Equal(row[:3], []string{short(c.Version), c.Platform, "cpu"})
+	})
+}

@@ -1,0 +1,84 @@
+package artefact
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// torchRows is a CUDA wheel's row of torch.csv, and any wheel's of pypi_default.csv: PyPI has one variant of a release.
+func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
+	variant := r.torchVariant()
+	if variant == "" {
+		return nil, errors.New("its version.py names no variant")
+	}
+	byDefault := r.newRow("pypi_default", nil, map[string]string{"release": short(r.Tag.Version), "platform": r.Tag.Platform, "variant": variant})
+	if variant == "cpu" {
+		return []Row{byDefault}, nil
+	}
+	if len(r.Code) == 0 {
+		return nil, errors.New("there is no machine code in it, though it is for CUDA")
+	}
+	cells := map[string]string{
+		"release": r.Tag.Version, "variant": variant, "platform": r.Tag.Platform,
+		"cuda": cmp.Or(r.pin("cuda-toolkit"), r.Build.CUDA), "python": "", "glibc": r.glibc(),
+	}
+	by := []string(nil)
+	if r.Build.CuDNN != "" { // else cuDNN and cuBLAS are inside, with code for GPUs that PyTorch was not built for
+		sass, ptx, _ := r.code(buildList)
+		setCode(cells, sass, ptx)
+		by = slices.Concat([]string{"METADATA", "version.py"}, r.libraries())
+	}
+	for column, version := range map[string]string{"cudnn": r.Build.CuDNN, "nccl": r.Build.NCCL, "triton": r.pin("triton")} {
+		if version != "" { // else it is inside, or not for this release
+			cells[column] = version
+		}
+	}
+	row := r.newRow("torch", by, cells)
+	for _, companion := range []string{"torchvision", "torchaudio"} {
+		if err := s.companion(ctx, &row, companion, r.Tag.Version); err != nil {
+			return nil, err
+		}
+	}
+	return []Row{row, byDefault}, nil
+}
+
+// torchVariant is what ends the version in version.py; 1.13's is "cu117.with.pypi.cudnn". Up to 1.12 that says nothing
+// and the line for CUDA does.
+func (r *Reading) torchVariant() string {
+	_, local, _ := strings.Cut(r.Build.Version, "+")
+	variant, _, _ := strings.Cut(local, ".")
+	switch {
+	case r.Build.Accelerator == "cpu":
+		return "cpu"
+	case variant == "" && r.Build.CUDA != "":
+		return "cu" + strings.ReplaceAll(r.Build.CUDA, ".", "")
+	}
+	return variant
+}
+
+// companion finds the newest release of a package that asks for exactly this PyTorch.
+func (s *Source) companion(ctx context.Context, row *Row, project, torch string) error {
+	list, err := s.Candidates(ctx, Product{Projects: []string{project}})
+	if err != nil {
+		return err
+	}
+	for _, c := range slices.Backward(list) {
+		if c.Yanked || c.Platform == "linux_aarch64" { // that one is made for the same PyTorch as its twin
+			continue
+		}
+		r, err := s.Read(ctx, c.File, nil)
+		if err != nil {
+			return fmt.Errorf("%s of torch %s: %w", project, torch, err)
+		}
+		if r.pin("torch") == torch {
+			row.Cells[project] = c.Version
+			row.Sources[project] = r.source()
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// bench is a copy of the tables and a cache, with an index.
+type bench struct {
+	*server
+	data, cache string
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{server: newServer(t), data: t.TempDir(), cache: t.TempDir()}
+	if err := os.CopyFS(b.data, os.DirFS("../../../data")); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// run calls the program; the day and the hashes in what it prints are taken out.
+func (b *bench) run(args ...string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	args = append([]string{"--index", b.URL + "/simple", "--data", b.data, "--cache", b.cache, "--pause", "1ms"}, args...)
+	code = run(context.Background(), args, &stdout, &stderr)
+	out = strings.ReplaceAll(stdout.String(), time.Now().Format(time.DateOnly), "TODAY")
+	for name := range b.wheels {
+		out = hashAfter(out, name)
+	}
+	return code, out, stderr.String()
+}
+
+func hashAfter(text, name string) string {
+	before, after, found := strings.Cut(text, name+" sha256:")
+	if !found {
+		return text
+	}
+	return before + name + " SHA" + hashAfter(after[64:], name)
+}
+
+func (b *bench) table(t *testing.T, name string) string {
+	text, err := os.ReadFile(filepath.Join(b.data, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const torchRow = `2.90.0,cu130,linux_x86_64,13.0.2,9.20.0.48,2.29.7,sm_80 sm_90 sm_120,none,3.12 3.13t,2.28,0.90.0,,3.90.0,` +
+	`METADATA version.py libtorch_cuda.so TODAY,` +
+	`wheel torch-2.90.0-cp312-cp312-manylinux_2_28_x86_64.whl SHA wheel torchvision-0.90.0-cp312-cp312-manylinux_2_28_x86_64.whl SHA,TODAY`
+
+const torchNew = `pypi_default.csv: 2.90 linux_aarch64: new
+2.90,linux_aarch64,cpu,wheel torch-2.90.0-cp312-cp312-manylinux_2_28_aarch64.whl SHA,TODAY
+torch.csv: 2.90.0 cu130 linux_x86_64: new
+` + torchRow + `
+pypi_default.csv: 2.90 linux_x86_64: new
+2.90,linux_x86_64,cu130,wheel torch-2.90.0-cp312-cp312-manylinux_2_28_x86_64.whl SHA,TODAY
+`
+
+// TestRows reads every kind of wheel, from every kind of server: the rows are the same.
+func TestRows(t *testing.T) {
+	for name, prepare := range map[string]func(*server){
+		"ranges":       func(*server) {},
+		"whole":        func(s *server) { s.whole = true },
+		"html":         func(s *server) { s.html = true },
+		"busy":         func(s *server) { s.serve = busy() },
+		"broken":       func(s *server) { s.serve = broken },
+		"broken-whole": func(s *server) { s.serve = brokenWhole() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			prepare(b.server)
+			code, out, errs := b.run("torch")
+			if diff := cmp.Diff(torchNew+"2 wheels: 2 read, 0 make no row, 0 could not be read; 2 differ from the tables, 0 written\n", out); diff != "" || code != exitDiffers {
+				t.Errorf("exit %d\n%s\n%s", code, diff, errs)
+			}
+		})
+	}
+}
+
+// busy answers every other request with 503.
+func busy() func(http.ResponseWriter, *http.Request, []byte) bool {
+	n := 0
+	return func(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
+		if n++; n%2 == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		return false
+	}
+}
+
+// broken sends 1000 bytes of what was asked for and breaks off.
+func broken(w http.ResponseWriter, r *http.Request, wheel []byte) bool {
+	var from int
+	if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err != nil || from+1000 >= len(wheel) {
+		return false
+	}
+	w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(wheel)-1, len(wheel)))
+	w.Header().Set("Content-Length", fmt.Sprint(len(wheel)-from))
+	w.WriteHeader(http.StatusPartialContent)
+	w.Write(wheel[from : from+1000])
+	return true
+}
+
+// brokenWhole sends no parts, and of every other answer the first half alone.
+func brokenWhole() func(http.ResponseWriter, *http.Request, []byte) bool {
+	n := 0
+	return func(w http.ResponseWriter, _ *http.Request, wheel []byte) bool {
+		w.Header().Set("Content-Length", fmt.Sprint(len(wheel)))
+		if n++; n%2 == 0 { // Open's own question is the first
+			wheel = wheel[:len(wheel)/2]
+		}
+		w.Write(wheel)
+		return true
+	}
+}
+
+func TestOtherTables(t *testing.T) {
+	b := newBench(t)
+	for product, want := range map[string]string{
+		"tensorflow": `tensorflow 2.90.0 linux_aarch64: no row: it holds no TensorFlow, only requirements
+tensorflow.csv: 2.90.0 gpu linux_x86_64: new
+2.90.0,gpu,linux_x86_64,13.0,9,2.29.7,sm_80 sm_90,compute_90,3.12,2.17,"nvidia-cudnn-cu13<10.0,>=9.3.0.75 nvidia-nccl-cu13==2.29.7","<3.0,>=2.0",METADATA build_info.py libtensorflow_cc.so.2 TODAY,wheel tensorflow-2.90.0-cp312-cp312-manylinux_2_17_x86_64.whl SHA,TODAY
+2 wheels: 1 read, 1 make no row, 0 could not be read; 1 differ from the tables, 0 written
+`,
+		"jax-cuda13-plugin": `jax.csv: 0.90.0 cuda13 linux_x86_64: new
+0.90.0,cuda13,linux_x86_64,13.0,9.12.0,,sm_80 sm_90,compute_90,3.12,2.27,"<=0.90.0,>=0.89.0",nvidia-cublas>=13.0.0.19,METADATA _versions.so _linalg.so TODAY,wheel jax-0.90.0-py3-none-any.whl SHA wheel jax_cuda13_plugin-0.90.0-cp312-cp312-manylinux_2_27_x86_64.whl SHA,TODAY
+1 wheels: 1 read, 0 make no row, 0 could not be read; 1 differ from the tables, 0 written
+`,
+	} {
+		if _, out, errs := b.run(product); out != want {
+			t.Errorf("%s: %s\n%s", product, cmp.Diff(want, out), errs)
+		}
+	}
+}
+
+// TestLibrariesInside has a wheel with cuDNN inside, whose machine code says nothing of PyTorch's own: those cells stay
+// empty, and without them and a second source the row is not written.
+func TestLibrariesInside(t *testing.T) {
+	b := newBench(t)
+	before := b.table(t, "torch.csv")
+	_, out, _ := b.run("-w", "torch", "1.7.9")
+	row := "1.7.9,cu102,linux_x86_64,10.2,,,,,3.8,2.5,,,,,wheel torch-1.7.9-cp38-cp38-manylinux1_x86_64.whl SHA,TODAY\n"
+	if !strings.Contains(out, row) || !strings.Contains(out, "verified: the row has one source") || b.table(t, "torch.csv") != before {
+		t.Error(out)
+	}
+}
+
+// TestWrite puts new rows in their place; asked again, the program finds them there and fetches nothing.
+func TestWrite(t *testing.T) {
+	b := newBench(t)
+	before := b.table(t, "torch.csv")
+	if code, out, errs := b.run("-w", "torch", "2.90.0"); code != exitSame {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	after := b.table(t, "torch.csv")
+	if line := strings.TrimPrefix(after, before); strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "2.90.0,cu130,") {
+		t.Errorf("beside the new row at the end, this changed:\n%s", cmp.Diff(before, after))
+	}
+	clear(b.fetched)
+	code, out, _ := b.run("torch", "all")
+	if code != exitSame || !strings.Contains(out, "torch.csv: 2.90.0 cu130 linux_x86_64: as in the wheel\n") || len(b.fetched) > 0 {
+		t.Errorf("exit %d, fetched %v\n%s", code, b.fetched, out)
+	}
+	if code, out, _ := b.run("torch"); code != exitSame || !strings.HasPrefix(out, "0 wheels") {
+		t.Errorf("nothing is new any more, but: exit %d\n%s", code, out)
+	}
+}
+
+// TestDiffers changes one cell of a row that was written and wants that cell named, and mended.
+func TestDiffers(t *testing.T) {
+	b := newBench(t)
+	b.run("-w", "torch", "2.90.0")
+	good := b.table(t, "torch.csv")
+	bad := strings.Replace(good, "sm_80 sm_90 sm_120,none,3.12 3.13t", "sm_80 sm_90,none,3.12 3.13t", 1)
+	if err := os.WriteFile(filepath.Join(b.data, "torch.csv"), []byte(bad), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ := b.run("torch", "2.90.0")
+	if want := "linux_x86_64: differs\n  - sass: sm_80 sm_90\n  + sass: sm_80 sm_90 sm_120\npypi"; code != exitDiffers || !strings.Contains(out, want) {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	b.run("-w", "torch", "2.90.0")
+	if diff := cmp.Diff(good, b.table(t, "torch.csv")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRefused has a wheel whose row the linter does not take, for its CUDA is none that the tables know, and one whose
+// bytes are damaged: neither leaves anything in the tables.
+func TestRefused(t *testing.T) {
+	b := newBench(t)
+	before := b.table(t, "nccl.csv")
+	code, out, _ := b.run("-w", "nccl", "2.90.2")
+	if want := "nothing is written, the linter refuses the row: nccl.csv:"; code != exitDiffers || !strings.Contains(out, want) {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	name := "nvidia_nccl_cu13-2.90.1-py3-none-manylinux_2_18_x86_64.whl"
+	wheel := b.wheels[name]
+	wheel[len(wheel)/3] ^= 0xff
+	code, out, _ = b.run("-w", "nccl", "2.90.1")
+	if code != exitDiffers || !strings.Contains(out, "2.90.1 linux_x86_64: not read: ") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if after := b.table(t, "nccl.csv"); after != before {
+		t.Error(cmp.Diff(before, after))
+	}
+	if entries, _ := os.ReadDir(b.data); len(entries) != len(strings.Fields(b.tables(t))) {
+		t.Errorf("something was left beside the tables: %v", entries)
+	}
+}
+
+func (b *bench) tables(t *testing.T) string {
+	names, err := filepath.Glob("../../../data/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestStopped ends a run and goes on: what was read before is not fetched again.
+func TestStopped(t *testing.T) {
+	b := newBench(t)
+	ctx, stop := context.WithCancel(context.Background())
+	b.serve = func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if strings.Contains(r.URL.Path, "2.90.0-cp312-cp312-manylinux_2_28_x86_64") {
+			stop()
+		}
+		return false
+	}
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"--index", b.URL + "/simple", "--data", b.data, "--cache", b.cache, "torch"}, &out, &errs)
+	if code != exitDiffers || !strings.Contains(errs.String(), "the same command goes on from here") {
+		t.Errorf("exit %d\n%s%s", code, &out, &errs)
+	}
+	b.serve = nil
+	clear(b.fetched)
+	if _, out, _ := b.run("torch"); !strings.HasPrefix(out, torchNew) || b.fetched["torch-2.90.0-cp312-cp312-manylinux_2_28_aarch64.whl"] > 0 {
+		t.Errorf("fetched %v\n%s", b.fetched, out)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "which package?"},
+		{[]string{"numpy"}, `there is no package "numpy"`},
+		{[]string{"torch", "1.0", "2.0"}, "which package?"},
+		{[]string{"torch", "7.7.7"}, "the index has no wheel of torch 7.7.7"},
+		{[]string{"--data", "nowhere", "torch"}, "nowhere"},
+		{[]string{"--colour", "torch"}, "unknown flag"},
+	} {
+		if code, _, errs := b.run(c.args...); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit %d, %s", c.args, code, errs)
+		}
+	}
+}
