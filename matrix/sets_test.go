@@ -138,11 +138,11 @@ func TestSetsByHand(t *testing.T) {
 			"newest 580.178.04 jax[cuda12]==0.12.0.1 nvidia-cudnn-cu12==9.10.2.21"}},
 		{"tensorflow-2.14-is-not-for-3.11", "470.239.06", "8.0", "3.11", Wanted{"tensorflow", "2.18.0"}, []string{
 			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
-			"newest 595.91.07 tensorflow[and-cuda]==2.21.0"}},
+			"newest 595.91.07 tensorflow[and-cuda]==2.20.0"}},
 		{"tensorflow-470", "470.239.06", "8.0", "3.10", Wanted{"tensorflow", "2.18.0"}, []string{
 			"keep-driver  tensorflow[and-cuda]==2.14.1",
 			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
-			"newest 595.91.07 tensorflow[and-cuda]==2.21.0"}},
+			"newest 595.91.07 tensorflow[and-cuda]==2.20.0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			facts := machineWith(c.driver, capability(t, c.gpu), c.python, "")
