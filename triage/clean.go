@@ -109,7 +109,7 @@ func (s *Signature) match(text string) []int {
 // opens a log that somebody pasted, and so do marks around the whole line.
 func quoted(text, lead string) bool {
 	marks := strings.Count(text, "`")
-	line := strings.Trim(text, " ")
+	line := strings.Trim(text[len(collected.FindString(text)):], " ")
 	whole := marks == 2 && strings.HasPrefix(line, "`") && strings.HasSuffix(line, "`")
 	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
 }
