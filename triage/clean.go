@@ -66,10 +66,31 @@ func shown(text string, match []int) string {
 // hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
 var hypothetical = regexp.MustCompile(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
 
+// collected is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
+// torchrun, Slurm and Ray, besides the time, or the mark of a quotation.
+var collected = regexp.MustCompile(`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]+ [\w.-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |\(\w+ pid=\d+[^)]*\) ?))+`)
+
+// find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
+// what a collector of logs put there.
+func (s *Signature) find(text string) []int {
+	m := s.pattern.FindStringSubmatchIndex(text)
+	if m != nil || !strings.Contains(s.Pattern, "^") {
+		return m
+	}
+	skip := len(collected.FindString(text))
+	m = s.pattern.FindStringSubmatchIndex(text[skip:])
+	for i := range m {
+		if m[i] >= 0 {
+			m[i] += skip
+		}
+	}
+	return m
+}
+
 // match applies the signature to a cleaned line. An error that the line only quotes, in a comment,
 // in code marks or after words of advice, is none.
 func (s *Signature) match(text string) []int {
-	m := s.pattern.FindStringSubmatchIndex(text)
+	m := s.find(text)
 	if m == nil {
 		return nil
 	}
@@ -85,7 +106,10 @@ func (s *Signature) match(text string) []int {
 }
 
 // quoted tells whether what follows the lead stands in code marks. A mark that the line does not close
-// opens a log that somebody pasted.
+// opens a log that somebody pasted, and so do marks around the whole line.
 func quoted(text, lead string) bool {
-	return strings.Count(lead, "`")%2 == 1 && strings.Count(text, "`")%2 == 0
+	marks := strings.Count(text, "`")
+	line := strings.Trim(text[len(collected.FindString(text)):], " ")
+	whole := marks == 2 && strings.HasPrefix(line, "`") && strings.HasSuffix(line, "`")
+	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
 }

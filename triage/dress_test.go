@@ -1,0 +1,82 @@
+package triage
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// dress is how a log looks after it went through something: a container runtime, a terminal, a chat.
+var dress = map[string]func(line string) string{
+	"windows line ends": func(line string) string { return line + "\r" },
+	"colours":           func(line string) string { return "\x1b[31m" + line + "\x1b[0m" },
+	"rank":              func(line string) string { return "[rank3]: " + line },
+	"docker compose":    func(line string) string { return "trainer-1  | " + line },
+	"kubernetes":        func(line string) string { return "2025-06-02T12:32:53.230422123Z stderr F " + line },
+	"pod":               func(line string) string { return "[pod/trainer-0/main] " + line },
+	"time":              func(line string) string { return "[2025-05-10 23:09:41] " + line },
+	"journal":           func(line string) string { return "Nov 02 09:14:07 node7 train.sh[4711]: " + line },
+	"slurm":             func(line string) string { return "12: " + line },
+	"ray":               func(line string) string { return "(Worker pid=4711, ip=10.0.0.7) " + line },
+	"quoted mail":       func(line string) string { return "> " + line },
+	"indented":          func(line string) string { return "      " + line },
+}
+
+// around is what ordinary programs print before and after an error.
+var around = [2]string{
+	`$ python train.py --config base.yaml
+/opt/conda/lib/python3.10/site-packages/torchvision/io/image.py:13: UserWarning: Failed to load image Python extension: ''If you don't plan on using image functionality from ` + "`torchvision.io`" + `, you can ignore this warning.
+  warn(
+WARNING:__main__:Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded
+Loading checkpoint shards: 100%|██████████| 7/7 [00:08<00:00,  1.27s/it]
+FutureWarning: ` + "`resume_download`" + ` is deprecated and will be removed in version 1.0.0.
+epoch 0 step 10 loss 2.3026
+`,
+	`
+wandb: You can sync this run to the cloud by running:
+wandb: Find logs at: ./wandb/offline-run-20250510_230941/logs
+Aborted (core dumped)
+`,
+}
+
+// TestDressedCases: what a log went through on its way changes neither the cause nor the blame.
+func TestDressedCases(t *testing.T) {
+	auto := newAutomaton(table(t))
+	judge := func(log string) Diagnosis {
+		s := scanner{auto: auto, signatures: table(t), found: make([]*event, len(table(t)))}
+		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+			t.Fatal(err)
+		}
+		return diagnose([][]event{s.events(0)}, []Source{{Name: "log"}})
+	}
+	for _, c := range readCases(t, "testdata/cases.jsonl") {
+		plain := judge(c.Log)
+		for name, form := range forms() {
+			got := judge(form(c.Log))
+			if told := name == "rank" && got.Cause == "more-ranks-than-gpus"; told {
+				continue // the rank is a fact of its own
+			}
+			if got.Cause != plain.Cause || got.Blame != plain.Blame {
+				t.Errorf("%s, %s: %s (%s), plain %s (%s)", c.ID, name, got.Cause, got.Blame, plain.Cause, plain.Blame)
+			}
+		}
+	}
+}
+
+// forms are the ways to dress a whole log.
+func forms() map[string]func(log string) string {
+	all := map[string]func(log string) string{
+		"in a longer log": func(log string) string { return around[0] + log + around[1] },
+		"in a fence":      func(log string) string { return "```\n" + log + "\n```\n" },
+	}
+	for name, put := range dress {
+		all[name] = func(log string) string {
+			lines := strings.Split(log, "\n")
+			for i := range lines {
+				lines[i] = put(lines[i])
+			}
+			return strings.Join(lines, "\n")
+		}
+	}
+	return all
+}
