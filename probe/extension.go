@@ -20,7 +20,7 @@ const (
 
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
 // generate much of theirs when they run.
-var notExtensions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
+var notExtensions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
 	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
 
 // extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
