@@ -109,10 +109,15 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 		f.Pins, f.Do = nil, []string{`in WSL2: pip install "tensorflow[and-cuda]"`}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
-	if m.otherCUDA(b) {
+	if m.otherCUDA(b) || m.undriven() {
 		f.Severity = Note
 	}
 	return found(f)
+}
+
+// undriven says that no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
+func (m *machine) undriven() bool {
+	return m.here() && m.host() && m.onPCI() && !m.driver.loaded && m.f.Driver.NVML.Status != "ok" && !m.wantsGPU()
 }
 
 func (m *machine) otherCUDA(b *build) bool {
@@ -161,6 +166,9 @@ func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
 	}
 	if b.optional() {
 		f.Severity = Note
+		if b.PartOf != "" {
+			f.Message += "; it came along with " + b.PartOf + ", which does without it there"
+		}
 	}
 	f.Pins, f.Do = m.pins(b)
 	if len(f.Source) == 0 && without[0].chip != nil {
