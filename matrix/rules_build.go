@@ -109,7 +109,10 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 		f.Pins, f.Do = nil, []string{`in WSL2: pip install "tensorflow[and-cuda]"`}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
-	if m.otherCUDA(b) || m.undriven() {
+	switch {
+	case m.undriven():
+		f.Severity, f.Pins, f.Do = Note, nil, []string{"where CUDA is wanted: install the NVIDIA driver, then the CUDA build; until then the processor is used"}
+	case m.otherCUDA(b):
 		f.Severity = Note
 	}
 	return found(f)
@@ -167,7 +170,7 @@ func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
 	if b.optional() {
 		f.Severity = Note
 		if b.PartOf != "" {
-			f.Message += "; it came along with " + b.PartOf + ", which does without it there"
+			f.Message += "; it came along with " + b.PartOf + ": what of that needs it fails"
 		}
 	}
 	f.Pins, f.Do = m.pins(b)
