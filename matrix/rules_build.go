@@ -123,8 +123,12 @@ func (m *machine) undriven() bool {
 	return m.here() && m.host() && m.onPCI() && !m.driver.loaded && m.f.Driver.NVML.Status != "ok" && !m.wantsGPU()
 }
 
+// otherCUDA says that another framework is there for the GPU: in the same environment or, where nobody chose one, in any.
 func (m *machine) otherCUDA(b *build) bool {
-	return slices.ContainsFunc(m.builds, func(o *build) bool { return o.env == b.env && o != b && o.accelerator == "cuda" && !o.Extension })
+	all := b.counts && !b.env.Active && !b.env.Named
+	return slices.ContainsFunc(m.builds, func(o *build) bool {
+		return (o.env == b.env || all) && o != b && o.accelerator == "cuda" && !o.Extension
+	})
 }
 
 // gpuArchMissing: no code in the build for any visible GPU.
