@@ -95,9 +95,15 @@ func commonCUDA(rows []row) Version {
 	return rows[0].cuda
 }
 
-// optional says that others install this extension and do without it where it has no code for the GPU.
+// dispensable are extensions that others install and do without, and torchao, whose kernels for Hopper and Blackwell are
+// the smaller part of it.
+var dispensable = []string{"flash-attn-3", "torchao", "vllm-flash-attn", "xformers"}
+
+// optional says that this extension is not missed where it has no code for the GPU: SGLang brings kernels for Hopper along
+// and runs on an A10G. What people install by itself is no part, whoever asks for it too.
 func (b *build) optional() bool {
-	return b.Extension && slices.Contains([]string{"xformers", "flash-attn-3", "vllm-flash-attn"}, b.Name)
+	part := b.PartOf != "" && !slices.Contains(compiled, b.Name) && !slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)
+	return b.Extension && (part || slices.Contains(dispensable, b.Name))
 }
 
 // official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.

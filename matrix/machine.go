@@ -188,20 +188,32 @@ func (m *machine) gpusOf() []gpu {
 }
 
 // visible picks the GPUs that programs on this machine can be shown. NVML speaks for containers, which see a part of
-// the host's PCI bus; on a host, a GPU that only PCI shows may be one that the driver dropped. GPUs bound to vfio-pci
-// are a virtual machine's.
+// the host's PCI bus; on a host, a GPU that only PCI shows may be one that the driver dropped. GPUs that are
+// held for a virtual machine are not shown here, nor is nouveau's beside NVIDIA's, which may be for the screen.
 func visible(f *probe.Facts) []probe.GPU {
 	byDriver := func(g probe.GPU) bool {
 		return slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
 	}
+	shared := slices.ContainsFunc(f.GPUs, func(g probe.GPU) bool { return g.Bound == "nvidia" })
 	var list []probe.GPU
 	for _, g := range f.GPUs {
 		pciOnly := slices.Contains(g.From, "/sys/bus/pci") && !byDriver(g)
-		if g.Bound != "vfio-pci" && !(pciOnly && f.System.Container != "") {
+		if !toVM(g) && !(nouveaus(g) && shared) && !(pciOnly && f.System.Container != "") {
 			list = append(list, g)
 		}
 	}
 	return list
+}
+
+// toVM says that a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci), by Xen's
+// (pciback), or by the stub that keeps others off.
+func toVM(g probe.GPU) bool {
+	return strings.Contains(g.Bound, "vfio") || strings.Contains(g.Bound, "pciback") || g.Bound == "pci-stub"
+}
+
+// nouveaus says that a GPU belongs to one of the open drivers, nouveau and nova, which have no CUDA.
+func nouveaus(g probe.GPU) bool {
+	return g.Bound == "nouveau" || strings.HasPrefix(strings.ToLower(g.Bound), "nova")
 }
 
 // gpuNamed resolves a name or a compute capability.

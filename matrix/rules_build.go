@@ -109,14 +109,26 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 		f.Pins, f.Do = nil, []string{`in WSL2: pip install "tensorflow[and-cuda]"`}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
-	if m.otherCUDA(b) {
+	switch {
+	case m.undriven():
+		f.Severity, f.Pins, f.Do = Note, nil, []string{"where CUDA is wanted: install the NVIDIA driver, then the CUDA build; until then the processor is used"}
+	case m.otherCUDA(b):
 		f.Severity = Note
 	}
 	return found(f)
 }
 
+// undriven says that no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
+func (m *machine) undriven() bool {
+	return m.here() && m.host() && m.onPCI() && !m.driver.loaded && m.f.Driver.NVML.Status != "ok" && !m.wantsGPU()
+}
+
+// otherCUDA says that another framework is there for the GPU: in the same environment or, where nobody chose one, in any.
 func (m *machine) otherCUDA(b *build) bool {
-	return slices.ContainsFunc(m.builds, func(o *build) bool { return o.env == b.env && o != b && o.accelerator == "cuda" && !o.Extension })
+	all := b.counts && !b.env.Active && !b.env.Named
+	return slices.ContainsFunc(m.builds, func(o *build) bool {
+		return (o.env == b.env || all) && o != b && o.accelerator == "cuda" && !o.Extension
+	})
 }
 
 // gpuArchMissing: no code in the build for any visible GPU.
@@ -161,6 +173,9 @@ func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
 	}
 	if b.optional() {
 		f.Severity = Note
+		if b.PartOf != "" {
+			f.Message += "; it came along with " + b.PartOf + ": what of that needs it fails"
+		}
 	}
 	f.Pins, f.Do = m.pins(b)
 	if len(f.Source) == 0 && without[0].chip != nil {

@@ -26,9 +26,11 @@ func (m *machine) hasEFA() (has bool, couldNot string) {
 }
 
 // efaWanted says that NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller requires it.
+// NCCL_NET=Socket is TCP on purpose.
 func (m *machine) efaWanted() bool {
 	has, _ := m.hasEFA()
-	wanted := m.demands("efa") || !m.elsewhere() && m.f.Machine.Nodes > 1
+	tcp := strings.EqualFold(m.f.Variables["NCCL_NET"], "socket")
+	wanted := m.demands("efa") || !m.elsewhere() && m.f.Machine.Nodes > 1 && !tcp
 	return has && wanted && m.looked("efa") && len(m.gpus) > 0 && !m.shown.hidden && m.judgesCUDA()
 }
 

@@ -51,7 +51,7 @@ func (m *machine) onBus() []probe.GPU {
 
 // driven says that the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
 func (m *machine) driven(g probe.GPU) bool {
-	return g.Bound != "vfio-pci" && g.Bound != "nouveau" && m.drivenBy(m.gpuFound(g), m.driver.version)
+	return !toVM(g) && !nouveaus(g) && m.drivenBy(m.gpuFound(g), m.driver.version)
 }
 
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}

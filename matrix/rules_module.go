@@ -106,8 +106,8 @@ func (m *machine) otherKernels(boot string) []*result {
 		Do: []string{"build it before such a kernel is booted: sudo dkms autoinstall -k " + without[0]}})
 }
 
-// nouveauLoaded: the open drivers nouveau and nova hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds
-// another, nouveau's may be for the screen.
+// nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds another, nouveau's may
+// be for the screen.
 func nouveauLoaded(m *machine) []*result {
 	if !m.host() || m.target.Driver != "" || m.f.System.Rest || m.target.Instance != "" || !m.wantsGPU() {
 		return nil
@@ -116,7 +116,7 @@ func nouveauLoaded(m *machine) []*result {
 	nvidia := false
 	for _, g := range m.f.GPUs {
 		nvidia = nvidia || g.Bound == "nvidia"
-		if g.Bound == "nouveau" || strings.HasPrefix(strings.ToLower(g.Bound), "nova") {
+		if nouveaus(g) {
 			held = append(held, g)
 		}
 	}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -20,7 +21,7 @@ const (
 
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
 // generate much of theirs when they run.
-var notExtensions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
+var notExtensions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
 	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
 
 // extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
@@ -43,7 +44,54 @@ func extensions(h *Host, s *site, cuda string, failed *errorList) []Build {
 			list = append(list, *b)
 		}
 	}
+	if len(list) > 0 {
+		noteParts(h, s.dir, entries, list, failed)
+	}
 	return list
+}
+
+// noteParts notes which of the extensions came along with another distribution. One that was installed from a
+// directory or a repository is the user's own, and what it requires is the user's choice.
+func noteParts(h *Host, dir string, entries []fs.DirEntry, list []Build, failed *errorList) {
+	for _, e := range entries {
+		info := path.Join(dir, e.Name())
+		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
+		if !ok || h.Exists(info+"/direct_url.json") {
+			continue
+		}
+		data, err := h.ReadFile(info + "/METADATA")
+		if !absent(err) {
+			failed.add(err)
+		}
+		by, _, _ := strings.Cut(stem, "-")
+		for i := range list {
+			if list[i].PartOf == "" && list[i].Name != normalName(by) && requires(data, list[i].Name) {
+				list[i].PartOf = normalName(by)
+			}
+		}
+	}
+}
+
+// requires says that the head of a METADATA asks for a distribution, and not for an extra alone:
+//
+//	Requires-Dist: sgl-flash-mla==1.0.0
+//	Requires-Dist: flash_attn>=2; extra == "flash"
+func requires(data []byte, name string) bool {
+	head, _, _ := bytes.Cut(data, []byte("\n\n"))
+	for line := range bytes.Lines(head) {
+		rest, ok := bytes.CutPrefix(line, []byte("Requires-Dist: "))
+		if !ok || elsewhere.Match(rest) {
+			continue
+		}
+		end := bytes.IndexFunc(rest, func(r rune) bool { return strings.ContainsRune(" ;[(<>=!~\r\n", r) })
+		if end < 0 {
+			end = len(rest)
+		}
+		if normalName(string(rest[:end])) == name {
+			return true
+		}
+	}
+	return false
 }
 
 // extension reads the code of the libraries that a distribution would load beside a framework of a CUDA version.

@@ -103,3 +103,24 @@ func TestExtensions(t *testing.T) {
 		t.Errorf("extensions (-want +got):\n%s", diff)
 	}
 }
+
+// TestNotExtensions: what vLLM 0.32 and FlashInfer bring along of NVIDIA's, among it nccl-extensions with code from
+// sm_80 on, is no reason to call a machine with a T4 broken.
+func TestNotExtensions(t *testing.T) {
+	for name, want := range map[string]bool{"nccl-extensions": true, "nvshmem4py-cu12": true, "nvidia-cudnn-cu12": true, "tensorrt-cu12": true,
+		"flash-attn": false, "vllm": false, "onnxruntime-gpu": false} {
+		if got := notExtensions.MatchString(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestRequires(t *testing.T) {
+	const metadata = "Metadata-Version: 2.4\nName: sglang\nRequires-Dist: sgl-flash-mla==1.0.0\nRequires-Dist: sgl_deep_ep>=0.1; platform_system == \"Linux\"\n" +
+		"Requires-Dist: flash-attn>=2; extra == \"flash\"\nRequires-Dist: sgl-kernel-extra\n\nRequires-Dist: vllm\n"
+	for name, want := range map[string]bool{"sgl-flash-mla": true, "sgl-deep-ep": true, "sgl-kernel-extra": true, "sgl-kernel": false, "flash-attn": false, "vllm": false} {
+		if got := requires([]byte(metadata), name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -139,6 +139,7 @@ type Package struct {
 type Build struct {
 	Name        string            `json:"name"`                // "torch", "tensorflow", "jax", or an extension's distribution
 	Extension   bool              `json:"extension"`           // a distribution with CUDA code beside a framework
+	PartOf      string            `json:"part_of,omitempty"`   // an extension's: the distribution that it came along with; empty when none asks for it
 	Version     string            `json:"version"`             // with its local version, "2.9.0+cu130"
 	Accelerator string            `json:"accelerator"`         // "cuda", "cpu", "rocm", "xpu"; empty when not known
 	CUDA        string            `json:"cuda"`                // what it was built with, "13.0"

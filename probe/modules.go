@@ -14,10 +14,10 @@ import (
 )
 
 // moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat, Ubuntu's,
-// and links to the module of another kernel.
+// links to the module of another kernel, and last Arch's and Gentoo's.
 var moduleDirs = []string{
 	"updates", "updates/dkms", "extra", "extra/*", "extra/drivers/video/nvidia", "kernel/nvidia*", "kernel/drivers/video",
-	"kernel/drivers/video/nvidia", "kernel/drivers/nvidia", "weak-updates", "weak-updates/*", "weak-updates/drivers/video/nvidia",
+	"kernel/drivers/video/nvidia", "kernel/drivers/nvidia", "weak-updates", "weak-updates/*", "weak-updates/drivers/video/nvidia", "extramodules", "video",
 }
 
 // readDriverModules reads the version of nvidia.ko for every installed kernel.

@@ -34,7 +34,7 @@ func TestReadDriverModules(t *testing.T) {
 		{"other-modules", module("extra/nvidia-drm.ko") + module("kernel/drivers/net/ethernet/nvidia/forcedeth.ko"), nil},
 	}
 	for _, dir := range []string{"updates", "updates/dkms", "extra", "extra/nvidia", "extra/drivers/video/nvidia", "kernel/nvidia-580", "kernel/drivers/video",
-		"kernel/drivers/video/nvidia", "weak-updates/drivers/video/nvidia"} {
+		"kernel/drivers/video/nvidia", "weak-updates/drivers/video/nvidia", "extramodules", "video"} {
 		for _, end := range []string{"", ".gz", ".xz", ".zst"} {
 			tests = append(tests, test{dir + end, module(dir + "/nvidia.ko" + end), at(dir + "/nvidia.ko" + end)})
 		}

@@ -29,14 +29,14 @@ func readPCI(h *Host, _ Options) (found, error) {
 }
 
 // pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
-// Everything else is nil.
+// Everything else is nil, and so are the virtual functions of a GPU on a vGPU host: each is for a virtual machine.
 func pciGPU(h *Host, dir string) (*GPU, error) {
 	vendor, err := h.ReadLine(path.Join(dir, "vendor"))
 	if err != nil || vendor != "0x10de" {
 		return nil, err
 	}
 	class, err := h.ReadLine(path.Join(dir, "class"))
-	if err != nil || !strings.HasPrefix(class, "0x03") {
+	if err != nil || !strings.HasPrefix(class, "0x03") || h.Exists(path.Join(dir, "physfn")) {
 		return nil, err
 	}
 	device, err := h.ReadLine(path.Join(dir, "device"))

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -25,6 +26,7 @@ func readProcesses(h *Host, _ Options) (found, error) {
 // jobVariables are what schedulers set for the processes of a job; only that they are there is kept.
 var jobVariables = []struct{ variable, scheduler string }{
 	{"SLURM_JOB_ID", "slurm"}, {"SLURM_JOBID", "slurm"}, {"PBS_JOBID", "pbs"}, {"LSB_JOBID", "lsf"}, {"JOB_ID", "grid-engine"}, {"RAY_JOB_ID", "ray"},
+	{"_CONDOR_SLOT", "htcondor"}, {"FLUX_JOB_ID", "flux"}, {"OAR_JOB_ID", "oar"},
 }
 
 func jobOf(h *Host) string {
@@ -33,7 +35,20 @@ func jobOf(h *Host) string {
 			return v.scheduler
 		}
 	}
+	if adopted(h) {
+		return "slurm"
+	}
 	return ""
+}
+
+// adopted says that this process is in a control group of Slurm's, as a login by ssh to the node of one's job is. It has
+// the job's devices and none of its variables:
+//
+//	0::/system.slice/slurmstepd.scope/job_88/step_extern/user/task_special
+//	5:devices:/slurm/uid_1000/job_88/step_extern
+func adopted(h *Host) bool {
+	groups := readQuietly(h, "/proc/self/cgroup")
+	return bytes.Contains(groups, []byte("/slurmstepd.scope/")) || bytes.Contains(groups, []byte("/slurm/"))
 }
 
 // running says "yes" or "no" for a process of that name, or "" when other users' processes are hidden (hidepid).

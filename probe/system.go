@@ -138,7 +138,16 @@ func containerKind(h *Host) string {
 	case h.Var("container") != "":
 		return h.Var("container")
 	}
-	return cmp.Or(containerByCgroup(h), containerByRoot(h))
+	return cmp.Or(containerByCgroup(h), containerBySystemd(h), containerByRoot(h))
+}
+
+// containerBySystemd reads what systemd found out about the place that it started: "lxc", "systemd-nspawn". WSL is none.
+func containerBySystemd(h *Host) string {
+	kind, err := h.ReadLine("/run/systemd/container")
+	if err != nil || h.Rest || kind == "wsl" {
+		return ""
+	}
+	return kind
 }
 
 // containerByCgroup reads the first process's control groups, where Docker and containerd write their names:

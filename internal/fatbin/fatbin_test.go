@@ -348,6 +348,16 @@ func TestCommon(t *testing.T) {
 		}, {
 			"bitsandbytes-0.47.0-cuda128",
 			"sm_70:3 sm_120:3 compute_120:2", "sm_70 sm_120 compute_120", "sm_70 sm_120 compute_120",
+		}, {
+			"onnxruntime_providers_cuda-1.31.1",
+			"sm_75:217 sm_80:308 sm_86:308 sm_89:308 sm_90a:600 sm_120a:317",
+			"sm_75 sm_80 sm_86 sm_89 sm_90a sm_120a",
+			"sm_75 sm_80 sm_86 sm_89 sm_90a sm_120a",
+		}, {
+			"an accident beside kernels for one GPU",
+			"sm_52:1 sm_90a:12 compute_52:1",
+			"sm_52 sm_90a compute_52",
+			"sm_90a",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
