@@ -31,6 +31,35 @@ func clean(b []byte) string {
 	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
 }
 
+// introducer begins a colour or a cursor movement: parameters follow, then one letter.
+var introducer = []byte("\x1b[")
+
+// uncoloured takes the colours and cursor movements out of text, in place: one may stand in the
+// middle of the words of a literal. What else a terminal obeys is left to clean, and one torn at the
+// end to the next piece of the log.
+func uncoloured(text []byte) []byte {
+	kept := text[:0]
+	for {
+		i := bytes.Index(text, introducer)
+		if i < 0 {
+			break
+		}
+		end := i + len(introducer)
+		for end < len(text) && text[end] >= ' ' && text[end] <= '?' {
+			end++
+		}
+		if end == len(text) {
+			break
+		}
+		kept = append(kept, text[:i]...)
+		if text[end] >= '@' {
+			end++
+		}
+		text = text[end:]
+	}
+	return append(kept, text...)
+}
+
 // plain tells whether a line is printable ASCII, as nearly all are.
 func plain(b []byte) bool {
 	for _, c := range b {

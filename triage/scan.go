@@ -49,7 +49,7 @@ func (s *scanner) read(ctx context.Context, r io.Reader) error {
 			return err
 		}
 		n, err := io.ReadFull(r, buf[kept:])
-		text := buf[:kept+n]
+		text := uncoloured(buf[:kept+n])
 		if err != nil {
 			s.scan(text)
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -69,7 +69,7 @@ func cut(text []byte) (end, rest int) {
 	if i := bytes.LastIndexByte(text, '\n'); i >= len(text)/2 {
 		return i + 1, i + 1
 	}
-	return len(text), len(text) - overlap
+	return len(text), len(text) - min(overlap, len(text)/2)
 }
 
 func (s *scanner) scan(region []byte) {
