@@ -44,6 +44,9 @@ func l4(bus string) GPU {
 
 const patient, hasty = 30 * time.Second, 300 * time.Millisecond
 
+// slack is what a busy machine may add to a deadline; what hangs here hangs for a minute.
+const slack = 20 * time.Second
+
 var bothL4 = []GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
 
 var wellL4 = Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}
@@ -102,7 +105,7 @@ func TestNVML(t *testing.T) {
 			h := &Host{Root: t.TempDir(), Env: map[string]string{"LD_LIBRARY_PATH": fakeNVML(t, tt.defines...)}}
 			started := time.Now()
 			got := Run(context.Background(), h, Options{Timeout: tt.limit})
-			if took := time.Since(started); took > tt.limit+time.Second {
+			if took := time.Since(started); took > tt.limit+slack {
 				t.Errorf("took %s, the deadline was %s", took, tt.limit)
 			}
 			want := Facts{Driver: tt.driver, GPUs: tt.gpus}
@@ -183,7 +186,7 @@ func TestNVMLGivenUp(t *testing.T) {
 	defer cancel()
 	started := time.Now()
 	got := Run(ctx, h, Options{Timeout: time.Minute})
-	if took := time.Since(started); took > 2*time.Second || got.Driver.NVML.Status != "timeout" {
+	if took := time.Since(started); took > slack || got.Driver.NVML.Status != "timeout" {
 		t.Errorf("after %s: %+v", took, got.Driver.NVML)
 	}
 	if left := nvmlChildren(t); len(left) > 0 {
@@ -210,8 +213,9 @@ func TestNVMLLeftOut(t *testing.T) {
 // TestUnservedProgram runs this program again as one that does not call ServeNVML: it must not start itself for NVML,
 // and asks in its own process instead, for no longer than it is told to.
 func TestUnservedProgram(t *testing.T) {
-	const limit = 300 * time.Millisecond
 	if os.Getenv(unservedMark) != "" {
+		limit, err := time.ParseDuration(os.Getenv(unservedMark))
+		must(t, err)
 		started := time.Now()
 		got := Run(context.Background(), This(), Options{Timeout: limit}).Driver.NVML
 		got.Code = int(time.Since(started).Milliseconds())
@@ -220,21 +224,26 @@ func TestUnservedProgram(t *testing.T) {
 	}
 	self, err := os.Executable()
 	must(t, err)
-	for _, tt := range []struct{ name, init, status, message string }{
-		{"healthy", "return 0", "ok", "asked in this program's own process"},
-		{"mismatch", "return 18", "error", "(NVML 18); asked in this program's own process"},
-		{"hang", "sleep(60); return 0", "timeout", "no answer within 300ms"},
+	for _, tt := range []struct {
+		name, init string
+		limit      time.Duration
+		status     string
+		message    string
+	}{
+		{"healthy", "return 0", patient, "ok", "asked in this program's own process"},
+		{"mismatch", "return 18", patient, "error", "(NVML 18); asked in this program's own process"},
+		{"hang", "sleep(60); return 0", hasty, "timeout", "no answer within 300ms"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := exec.Command(self, "-test.run=^TestUnservedProgram$")
-			cmd.Env = append(os.Environ(), unservedMark+"=1", "LD_LIBRARY_PATH="+fakeNVML(t, "-DINIT="+tt.init))
+			cmd.Env = append(os.Environ(), unservedMark+"="+tt.limit.String(), "LD_LIBRARY_PATH="+fakeNVML(t, "-DINIT="+tt.init))
 			out, err := cmd.Output()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			var got NVML
 			must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
-			if got.Status != tt.status || !strings.Contains(got.Message, tt.message) || time.Duration(got.Code)*time.Millisecond > limit+time.Second {
+			if got.Status != tt.status || !strings.Contains(got.Message, tt.message) || time.Duration(got.Code)*time.Millisecond > tt.limit+slack {
 				t.Errorf("NVML is %+v (the code is milliseconds)", got)
 			}
 		})
