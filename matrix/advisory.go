@@ -2,10 +2,11 @@ package matrix
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Advisory is one combination that is known to be bad.
@@ -43,7 +44,7 @@ type clause struct {
 }
 
 var (
-	clauseText  = regexp.MustCompile(`^([a-z_]+)((?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*(?:,(?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*)*)$`)
+	clauseText  = lazyregexp.New(`^([a-z_]+)((?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*(?:,(?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*)*)$`)
 	clauseNames = []string{"torch", "tensorflow", "jax", "driver", "cuda", "cudnn", "built_cudnn", "nccl", "built_nccl", "cublas", "numpy", "python", "glibc", "capability", "gpus"}
 )
 

@@ -3,14 +3,15 @@ package matrix
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Capability is a GPU's compute capability, 8.9. The zero Capability is "not known".
 type Capability struct{ Major, Minor int }
 
-var capabilityText = regexp.MustCompile(`^(\d{1,2})\.(\d)$`)
+var capabilityText = lazyregexp.New(`^(\d{1,2})\.(\d)$`)
 
 // ParseCapability reads "8.9".
 func ParseCapability(text string) (Capability, error) {
@@ -55,7 +56,7 @@ type code struct {
 	suffix string // "", "a" (exactly this capability) or "f" (this family)
 }
 
-var codeText = regexp.MustCompile(`^(sm|compute)_(\d{1,2})(\d)([af]?)$`)
+var codeText = lazyregexp.New(`^(sm|compute)_(\d{1,2})(\d)([af]?)$`)
 
 func parseCode(text string) (code, bool) {
 	m := codeText.FindStringSubmatch(text)

@@ -2,10 +2,10 @@ package matrix
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 )
 
@@ -181,9 +181,9 @@ const (
 )
 
 var (
-	consumerName   = regexp.MustCompile(`^(geforce|titan|gtx|mx\d)\b`)
-	dataCentreName = regexp.MustCompile(`^(tesla .+|(gh|gb|gr|[abhlv])\d+\S*( .*)?|t4g?|p(100|40|4)\b.*)$`)
-	workstation    = regexp.MustCompile(`\b(rtx|quadro|nvs|active|laptop)\b`)
+	consumerName   = lazyregexp.New(`^(geforce|titan|gtx|mx\d)\b`)
+	dataCentreName = lazyregexp.New(`^(tesla .+|(gh|gb|gr|[abhlv])\d+\S*( .*)?|t4g?|p(100|40|4)\b.*)$`)
+	workstation    = lazyregexp.New(`\b(rtx|quadro|nvs|active|laptop)\b`)
 )
 
 // dataCentre tells whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name decides

@@ -3,9 +3,10 @@ package matrix
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Filter keeps the rows of a Grid whose column stands so to a value.
@@ -15,7 +16,7 @@ type Filter struct {
 	Value  string
 }
 
-var filterText = regexp.MustCompile(`^([a-z0-9_]+)(!=|<=|>=|=|<|>)(.*)$`)
+var filterText = lazyregexp.New(`^([a-z0-9_]+)(!=|<=|>=|=|<|>)(.*)$`)
 
 // ParseFilter reads "cuda=12.6", "driver>=550,<580", or a word of the row's key or names: "2.9.0", "2.9.0+cu130", "L4".
 func ParseFilter(text string) Filter {
@@ -66,7 +67,7 @@ func (g Grid) keep(f Filter) (func(row []string) bool, error) {
 	return func(row []string) bool { return in(row[i]) }, err
 }
 
-var isoDate = regexp.MustCompile(`^\d{4}-\d\d(-\d\d)?$`)
+var isoDate = lazyregexp.New(`^\d{4}-\d\d(-\d\d)?$`)
 
 // inRange is a range as a question to a cell: of dates where the value is one, else of versions. A cell that is empty
 // or neither is in no range.

@@ -2,8 +2,9 @@ package matrix
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // normalGPU is a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
@@ -44,13 +45,13 @@ func (t *Tables) indexIDs() map[string]*Chip {
 
 // decoration is what vendors, NVML and people put after a model's name without changing its chip's capability; the
 // last two are MIG and vGPU profiles, "MIG 3g.20gb" and "-24Q".
-var decoration = regexp.MustCompile(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mig .*)|d?-\d+[abcq])$`)
+var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mig .*)|d?-\d+[abcq])$`)
 
 // brands are the words that people leave out before a model's name, or NVML puts there.
 var brands = []string{"", "tesla ", "geforce ", "geforce gtx ", "geforce rtx ", "quadro ", "rtx "}
 
 // gluedSuffix is "2080ti", as people write it.
-var gluedSuffix = regexp.MustCompile(`(\d)(ti|super)\b`)
+var gluedSuffix = lazyregexp.New(`(\d)(ti|super)\b`)
 
 // chipNamed finds the chip of a GPU's name, nil when the table does not know it or when chips of several
 // capabilities share it.
@@ -245,6 +246,6 @@ func (t *Tables) CheckTarget(target Target) error {
 }
 
 var (
-	driverText = regexp.MustCompile(`^\d{3,4}(\.\d+){0,2}$`)
-	pythonText = regexp.MustCompile(`^3\.\d+(\.\d+)?t?$`)
+	driverText = lazyregexp.New(`^\d{3,4}(\.\d+){0,2}$`)
+	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)
 )

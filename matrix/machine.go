@@ -2,10 +2,10 @@ package matrix
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 )
 
@@ -107,7 +107,7 @@ func (m *machine) platformOf() string {
 }
 
 // armGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
-var armGPU = regexp.MustCompile(`^(NVIDIA )?(GH200|GB[23]00|GB10|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
+var armGPU = lazyregexp.New(`^(NVIDIA )?(GH200|GB[23]00|GB10|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
 // jetson says that the GPU is a Tegra module's, whose driver comes with its system and has no branches.
 func (m *machine) jetson() bool {

@@ -2,9 +2,10 @@ package matrix
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Release is a Python version by PEP 440, of which semver can say too little: "2.10.0a0+git1" and
@@ -16,7 +17,7 @@ type Release struct {
 	text   string
 }
 
-var pep440 = regexp.MustCompile(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)((?:[-_.]?post\d*)?)((?:\.?dev\d*)?)(?:\+([A-Za-z0-9._-]+))?$`)
+var pep440 = lazyregexp.New(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)((?:[-_.]?post\d*)?)((?:\.?dev\d*)?)(?:\+([A-Za-z0-9._-]+))?$`)
 
 // ParseRelease reads a PEP 440 version; ok is false for anything else.
 func ParseRelease(text string) (r Release, ok bool) {
@@ -51,7 +52,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-var cudaLocal = regexp.MustCompile(`^cu(\d{2,3})$`)
+var cudaLocal = lazyregexp.New(`^cu(\d{2,3})$`)
 
 // localCUDA is the CUDA that a wheel's local version names: cu118 is 11.8, cu130 is 13.0. False when it names none.
 func (r Release) localCUDA() (Version, bool) {

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Proof is what a row rests on.
@@ -29,7 +30,7 @@ var Proofs = []Proof{Artefact, TwoSources, SingleSource}
 var proven = []string{"torch", "tensorflow", "jax", "nccl", "cudnn"}
 
 // readFrom matches what was read of a wheel and when: "METADATA version.py libtorch_cuda.so 2026-11-21".
-var readFrom = regexp.MustCompile(`^\S+( \S+)* \d{4}-\d\d-\d\d$`)
+var readFrom = lazyregexp.New(`^\S+( \S+)* \d{4}-\d\d-\d\d$`)
 
 // proofOf reads a row's proof from its cells. Without a mark, two sources of different origin are needed; a wheel's
 // name and a page of the project that made it are such.

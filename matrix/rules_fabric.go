@@ -2,10 +2,10 @@ package matrix
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 )
 
@@ -168,7 +168,7 @@ func (m *machine) fourthGeneration(live bool) *Finding {
 
 // packageRelease is the driver's release in a package's version, "580.95.05" of "580.95.05-0ubuntu0.22.04.1" and of
 // "1:580.95.05-1".
-var packageRelease = regexp.MustCompile(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
+var packageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 
 // fabricVersion: the daemon refuses a driver of any other release.
 func (m *machine) fabricVersion() []*result {

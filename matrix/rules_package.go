@@ -3,11 +3,11 @@ package matrix
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 )
 
@@ -337,7 +337,7 @@ func (b *build) besidePath(libraries []string) []string {
 // sharedPaths are the libraries whose wheels of different CUDA families own the same files.
 var sharedPaths = []string{"nccl", "cudnn", "nvshmem", "cusparselt"}
 
-var familySuffix = regexp.MustCompile(`-cu(\d+)$`)
+var familySuffix = lazyregexp.New(`-cu(\d+)$`)
 
 // twins are the installed wheels of one library, one for each CUDA family.
 func (e environment) twins(library string) []probe.Package {

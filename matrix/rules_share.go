@@ -2,15 +2,15 @@ package matrix
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 )
 
 // withoutPeers matches GPUs that write to no other GPU over PCI Express.
-var withoutPeers = regexp.MustCompile(`^(geforce|titan|gtx|l4$|a10g$)`)
+var withoutPeers = lazyregexp.New(`^(geforce|titan|gtx|l4$|a10g$)`)
 
 // peerToPeer: on bare metal an IOMMU, or bridges with Access Control Services, send what GPUs write to each other up to
 // the processor. NVML says which GPUs write to each other, and whether they do so over PCI Express.

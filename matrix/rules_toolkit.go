@@ -3,14 +3,14 @@ package matrix
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 )
 
-var toolkitName = regexp.MustCompile(`^cuda-(\d+\.\d+)$`)
+var toolkitName = lazyregexp.New(`^cuda-(\d+\.\d+)$`)
 
 // toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH, else
 // /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what nvcc answered,

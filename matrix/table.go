@@ -8,10 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // origin is where a row comes from: every table ends in these columns.
@@ -220,7 +221,7 @@ func setCell(field reflect.Value, cell string) error {
 	return nil
 }
 
-var sourceText = regexp.MustCompile(`^(https://\S+|wheel \S+ sha256:[0-9a-f]{64})( (https://\S+|wheel \S+ sha256:[0-9a-f]{64}))*$`)
+var sourceText = lazyregexp.New(`^(https://\S+|wheel \S+ sha256:[0-9a-f]{64})( (https://\S+|wheel \S+ sha256:[0-9a-f]{64}))*$`)
 
 // cellCheck says what is wrong with a cell of a column.
 type cellCheck func(name, cell string) error

@@ -3,11 +3,12 @@ package matrix
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Version is a dotted number with up to four parts, as drivers (535.183.01), CUDA (12.4), NCCL (2.27.5) and cuDNN
@@ -94,10 +95,10 @@ func (v *Version) UnmarshalText(text []byte) (err error) {
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.text), nil }
 
 // fourthPart is what semver cannot take of cuDNN's versions in a range.
-var fourthPart = regexp.MustCompile(`(\d+\.\d+\.\d+)\.\d+`)
+var fourthPart = lazyregexp.New(`(\d+\.\d+\.\d+)\.\d+`)
 
 // leadingZero is what semver does not take either, and drivers have: 525.60.02.
-var leadingZero = regexp.MustCompile(`\b0+(\d)`)
+var leadingZero = lazyregexp.New(`\b0+(\d)`)
 
 // versionRange is a semver range, such as ">=9.8,<10.0"; three parts count.
 type versionRange struct{ constraints *semver.Constraints }

@@ -2,23 +2,24 @@ package matrix
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // words are the forms of cells that rules compare as words: what is misspelt there would mean "no" to them.
-var words = map[string]*regexp.Regexp{
-	"sass":           regexp.MustCompile(`^sm_\d{2,3}[af]?$`),
-	"ptx":            regexp.MustCompile(`^(none|compute_\d{2,3}[af]?)$`),
-	"python":         regexp.MustCompile(`^(3\.\d+t?|[<>=!]=?3[.\d]*(,[<>=!]=?3[.\d]*)*)$`),
-	"platform":       regexp.MustCompile(`^(linux_x86_64|linux_aarch64|win_amd64)$`),
-	"pci_ids":        regexp.MustCompile(`^[0-9a-f]{4}$`),
-	"kind":           regexp.MustCompile(`^(data-centre|rtx|geforce|integrated|tegra)$`),
-	"open_module":    regexp.MustCompile(`^(required|supported|unsupported)$`),
-	"module":         regexp.MustCompile(`^(proprietary|both|open)$`),
-	"type":           regexp.MustCompile(`^(LTS|PB|NFB)$`),
-	"blame":          regexp.MustCompile(`^(program|environment|hardware|unknown)$`),
-	"fraction":       regexp.MustCompile(`^1/\d+$`),
+var words = map[string]*lazyregexp.Regexp{
+	"sass":           lazyregexp.New(`^sm_\d{2,3}[af]?$`),
+	"ptx":            lazyregexp.New(`^(none|compute_\d{2,3}[af]?)$`),
+	"python":         lazyregexp.New(`^(3\.\d+t?|[<>=!]=?3[.\d]*(,[<>=!]=?3[.\d]*)*)$`),
+	"platform":       lazyregexp.New(`^(linux_x86_64|linux_aarch64|win_amd64)$`),
+	"pci_ids":        lazyregexp.New(`^[0-9a-f]{4}$`),
+	"kind":           lazyregexp.New(`^(data-centre|rtx|geforce|integrated|tegra)$`),
+	"open_module":    lazyregexp.New(`^(required|supported|unsupported)$`),
+	"module":         lazyregexp.New(`^(proprietary|both|open)$`),
+	"type":           lazyregexp.New(`^(LTS|PB|NFB)$`),
+	"blame":          lazyregexp.New(`^(program|environment|hardware|unknown)$`),
+	"fraction":       lazyregexp.New(`^1/\d+$`),
 	"nvswitch":       yesOrNo,
 	"fabric_manager": yesOrNo,
 	"nvlsm":          yesOrNo,
@@ -32,7 +33,7 @@ var words = map[string]*regexp.Regexp{
 	"end_of_life":    isoDate,
 }
 
-var yesOrNo = regexp.MustCompile(`^(yes|no)$`)
+var yesOrNo = lazyregexp.New(`^(yes|no)$`)
 
 // checkWords compares every word of a cell with its column's form.
 func checkWords(column, cell string) error {

@@ -1,8 +1,9 @@
 package matrix
 
 import (
-	"regexp"
 	"slices"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Xid is one of the driver's numbered errors.
@@ -17,7 +18,7 @@ type Xid struct {
 }
 
 // xidNumber is the number in "NVRM: Xid (PCI:0000:31:00): 79, pid=…".
-var xidNumber = regexp.MustCompile(`NVRM: Xid \(.*?\): (\d+)`)
+var xidNumber = lazyregexp.New(`NVRM: Xid \(.*?\): (\d+)`)
 
 // repairs are the actions after which a GPU is of use again; restarting a program is none of them.
 var repairs = []string{"reset-gpu", "restart-machine", "contact-support"}

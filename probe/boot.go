@@ -5,10 +5,11 @@ import (
 	"bytes"
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // readBoot lists the installed kernels and finds the one that the boot loader starts by default.
@@ -136,9 +137,9 @@ type grubEntry struct {
 }
 
 var (
-	grubEntryLine = regexp.MustCompile(`^(menuentry|submenu)\s+(?:'([^']*)'|"([^"]*)"|(\S+))(.*)\{$`)
-	grubID        = regexp.MustCompile(`\$menuentry_id_option\s+'([^']*)'|--id[ =]'?([^' ]+)`)
-	grubDefault   = regexp.MustCompile(`^set default="?([^"]*)"?$`)
+	grubEntryLine = lazyregexp.New(`^(menuentry|submenu)\s+(?:'([^']*)'|"([^"]*)"|(\S+))(.*)\{$`)
+	grubID        = lazyregexp.New(`\$menuentry_id_option\s+'([^']*)'|--id[ =]'?([^' ]+)`)
+	grubDefault   = lazyregexp.New(`^set default="?([^"]*)"?$`)
 )
 
 // parseGrubMenu reads the menu that grub-mkconfig writes:

@@ -6,9 +6,10 @@ import (
 	"debug/pe"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // bootEntry is one entry of a boot loader's menu. The first group is of the Boot Loader Specification
@@ -124,7 +125,7 @@ func parseUnifiedKernel(r io.ReaderAt) bootEntry {
 }
 
 // bootCounter is "+3" or "+0-3" before a file's end: tries that are left, and done.
-var bootCounter = regexp.MustCompile(`\+(\d+)(?:-\d+)?$`)
+var bootCounter = lazyregexp.New(`\+(\d+)(?:-\d+)?$`)
 
 // named takes what an entry's file name says: the id, the counter, and of a unified kernel without a text the kernel,
 // as in "fedora-6.17.4-300.fc43.x86_64.efi".

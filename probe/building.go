@@ -2,8 +2,9 @@ package probe
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Building is what compiles code on this machine: extensions, and what Triton makes when it runs.
@@ -83,7 +84,7 @@ func compiler(h *Host) Compiler {
 }
 
 // compilerName matches the names of real files: "x86_64-linux-gnu-gcc-13", "gcc", "clang-18".
-var compilerName = regexp.MustCompile(`^(?:[\w.]+-linux-gnu-)?(gcc|g\+\+|clang)(?:\+\+)?(?:-(\d+(?:\.\d+)*))?$`)
+var compilerName = lazyregexp.New(`^(?:[\w.]+-linux-gnu-)?(gcc|g\+\+|clang)(?:\+\+)?(?:-(\d+(?:\.\d+)*))?$`)
 
 // describe tells a compiler's version by its file's name, as Debian has it, or else, for gcc, by the one directory of
 // its libraries, as Red Hat has it.

@@ -2,8 +2,9 @@ package probe
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Container is how a container got its GPU, and who started the process.
@@ -50,7 +51,7 @@ func mountPoints(mountinfo string) []string {
 	return points
 }
 
-var driverMount = regexp.MustCompile(`^(libcuda|libnvidia-ml|libnvidia-ptxjitcompiler)\.so\.`)
+var driverMount = lazyregexp.New(`^(libcuda|libnvidia-ml|libnvidia-ptxjitcompiler)\.so\.`)
 
 // gpuPath tells the ways apart by what each leaves: the hook covers /proc/driver/nvidia with a mount of its own; a CDI
 // specification sets NVIDIA_VISIBLE_DEVICES to void, so that the hook stays out.

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // frameworks reads each framework from an environment's site directories; nil means that it is not installed.
@@ -60,7 +61,7 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 }
 
 // companions are the distributions worth knowing beside a framework; everything else in an environment is private.
-var companions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|torch|torchvision|torchaudio|triton|pytorch-triton|numpy|` +
+var companions = lazyregexp.New(`^(nvidia-.*|cuda-.*|torch|torchvision|torchaudio|triton|pytorch-triton|numpy|` +
 	`tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-(plugin|pjrt)|flash-attn|xformers|bitsandbytes|vllm|deepspeed|` +
 	`onnxruntime-gpu|cupy-cuda.*|transformer-engine.*)$`)
 
@@ -89,7 +90,7 @@ func distributions(h *Host, dir string, failed *errorList) []Package {
 	return dists
 }
 
-var nameSeparators = regexp.MustCompile(`[-_.]+`)
+var nameSeparators = lazyregexp.New(`[-_.]+`)
 
 // normalName is PEP 503's form of a distribution's name.
 func normalName(name string) string {
@@ -119,12 +120,12 @@ type metadata struct {
 //	Requires-Dist: nvidia-nccl-cu12==2.27.5; platform_system == "Linux" and platform_machine == "x86_64"
 //	Requires-Dist: nvidia-cudnn-cu12 (==8.9.2.26) ; platform_system == "Linux"
 //	Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"
-var requirement = regexp.MustCompile(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?==([^);,\s]+)\)?(.*)$`)
+var requirement = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?==([^);,\s]+)\)?(.*)$`)
 
 // elsewhere matches markers of requirements that do not hold for a plain installation on Linux.
-var elsewhere = regexp.MustCompile(`\bextra\s*==|==\s*['"](?i:windows|win32|darwin|cygwin)['"]`)
+var elsewhere = lazyregexp.New(`\bextra\s*==|==\s*['"](?i:windows|win32|darwin|cygwin)['"]`)
 
-var metadataVersion = regexp.MustCompile(`(?m)^Version: (\S+)\s*$`)
+var metadataVersion = lazyregexp.New(`(?m)^Version: (\S+)\s*$`)
 
 // readMetadata reads METADATA, WHEEL and INSTALLER of one dist-info directory.
 func readMetadata(h *Host, dist *Package) (metadata, error) {
@@ -166,8 +167,8 @@ func parseMetadata(data []byte) (version string, requires map[string]string) {
 }
 
 var (
-	wheelPython   = regexp.MustCompile(`(?m)^Tag: cp(\d)(\d+)-cp\d+m?(t?)-`)
-	wheelPlatform = regexp.MustCompile(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
+	wheelPython   = lazyregexp.New(`(?m)^Tag: cp(\d)(\d+)-cp\d+m?(t?)-`)
+	wheelPlatform = lazyregexp.New(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
 )
 
 // parseWheel reads the CPython ABI and the least glibc out of WHEEL's tags, "Tag: cp312-cp312-manylinux_2_28_x86_64"
@@ -188,7 +189,7 @@ func parseWheel(data []byte) (python, glibc string) {
 	return python, glibc
 }
 
-var extensionTag = regexp.MustCompile(`\.cpython-(\d)(\d+)(t?)-`)
+var extensionTag = lazyregexp.New(`\.cpython-(\d)(\d+)(t?)-`)
 
 // extensionPython finds the CPython ABI of an extension module named like "_C.cpython-312-x86_64-linux-gnu.so".
 func extensionPython(h *Host, pattern string) string {

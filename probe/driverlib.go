@@ -3,9 +3,10 @@ package probe
 import (
 	"debug/elf"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS, Bottlerocket.
@@ -93,7 +94,7 @@ func is32Bit(h *Host, name string) bool {
 	return err == nil && string(ident[:4]) == elf.ELFMAG && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
 }
 
-var sonameSuffix = regexp.MustCompile(`\.so\.(\d+(?:\.\d+)+)$`)
+var sonameSuffix = lazyregexp.New(`\.so\.(\d+(?:\.\d+)+)$`)
 
 // sonameVersion is what stands behind ".so." in a library's real name: "libcuda.so.535.183.01" is 535.183.01.
 func sonameVersion(name string) string {

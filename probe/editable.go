@@ -2,9 +2,10 @@ package probe
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // maxPathFiles bounds the .pth files that are read of one directory; an environment has two or three.
@@ -66,7 +67,7 @@ func (s *site) elsewhere(h *Host, name string) bool {
 	return slices.ContainsFunc(s.path, func(dir string) bool { return dir != s.dir && h.Exists(path.Join(dir, name)) })
 }
 
-var finderMapping = regexp.MustCompile(`(?m)^MAPPING\b[^=\n]*=\s*\{(.*)\}`)
+var finderMapping = lazyregexp.New(`(?m)^MAPPING\b[^=\n]*=\s*\{(.*)\}`)
 
 // parseFinder finds a package in the module that setuptools writes for an editable installation:
 //

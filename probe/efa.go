@@ -2,9 +2,10 @@ package probe
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // EFA is AWS's Elastic Fabric Adapter and the library through which NCCL uses it.
@@ -117,7 +118,7 @@ var spans = []struct{ all, local string }{
 	{"PET_NNODES", ""}, {"SLURM_STEP_NUM_NODES", ""}, {"SLURM_JOB_NUM_NODES", ""},
 }
 
-var leadNumber = regexp.MustCompile(`^\d{1,6}`)
+var leadNumber = lazyregexp.New(`^\d{1,6}`)
 
 // nodesOf is how many nodes this process's job has, 0 when nobody says. PET_NNODES may be a range, "1:4".
 func nodesOf(h *Host) int {

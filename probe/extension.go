@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
 // generate much of theirs when they run.
-var notExtensions = regexp.MustCompile(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
+var notExtensions = lazyregexp.New(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
 	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
 
 // extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
@@ -141,8 +141,8 @@ func largeLibraries(record []byte) []string {
 }
 
 var (
-	libraryFile = regexp.MustCompile(`\.so(\.\d+)*$`)
-	familyFile  = regexp.MustCompile(`_cuda(1[0-9])(\d)(_\w+)?\.so$`)
+	libraryFile = lazyregexp.New(`\.so(\.\d+)*$`)
+	familyFile  = lazyregexp.New(`_cuda(1[0-9])(\d)(_\w+)?\.so$`)
 )
 
 // loadedOf drops the libraries that are for another CUDA. bitsandbytes ships one for each, libbitsandbytes_cuda128.so,
@@ -161,7 +161,7 @@ func loadedOf(names []string, cuda string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isFor(name, "") })
 }
 
-var cudartName = regexp.MustCompile(`^libcudart\.so\.(\d+)`)
+var cudartName = lazyregexp.New(`^libcudart\.so\.(\d+)`)
 
 // cudaFamily is the major of the CUDA runtime that a library needs, empty when it is linked in.
 func cudaFamily(h *Host, name string) string {

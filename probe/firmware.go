@@ -3,9 +3,10 @@ package probe
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // readFirmware lists the driver versions whose firmware for the GPU's system processor (GSP) is on disk, and finds the
@@ -56,7 +57,7 @@ func gspSwitchedOff(h *Host) string {
 }
 
 // gspParam is a line of /proc/driver/nvidia/params: "EnableGpuFirmware: 18" by default.
-var gspParam = regexp.MustCompile(`(?m)^EnableGpuFirmware: 0$`)
+var gspParam = lazyregexp.New(`(?m)^EnableGpuFirmware: 0$`)
 
 // gspOption reads the options in the order of the files' names, as modprobe does; the last one holds.
 func gspOption(h *Host) string {

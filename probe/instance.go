@@ -1,9 +1,9 @@
 package probe
 
-import "regexp"
+import "cudacompat/internal/lazyregexp"
 
 // instanceType matches EC2's names: "g5.xlarge", "p5.48xlarge", "p6-b200.48xlarge", "u-6tb1.metal".
-var instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+var instanceType = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
 // readInstance reads the EC2 instance type from DMI, which needs neither the network nor the metadata service. Xen
 // instances (p2, p3, g3) do not have it there.

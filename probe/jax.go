@@ -2,13 +2,14 @@ package probe
 
 import (
 	"cmp"
-	"regexp"
+
+	"cudacompat/internal/lazyregexp"
 )
 
-var jaxPlugin = regexp.MustCompile(`^jax-cuda(\d+)-plugin$`)
+var jaxPlugin = lazyregexp.New(`^jax-cuda(\d+)-plugin$`)
 
 // jaxLocal matches the old wheels that carried CUDA themselves: jaxlib 0.4.23+cuda12.cudnn89.
-var jaxLocal = regexp.MustCompile(`\+cuda(\d+)\.cudnn(\d)(\d+)$`)
+var jaxLocal = lazyregexp.New(`\+cuda(\d+)\.cudnn(\d)(\d+)$`)
 
 // jaxBuild reads a JAX from its distributions: the CUDA plugin's, else a jaxlib with CUDA inside, else JAX is for CPUs.
 func jaxBuild(h *Host, s *site) (*Build, error) {

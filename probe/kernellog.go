@@ -3,21 +3,22 @@ package probe
 import (
 	"errors"
 	"io/fs"
-	"regexp"
 	"strings"
 	"syscall"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // driverTrouble are kernel messages that prove a driver which no longer answers: Xid 79 (fallen off the bus), 119 and
 // 120 (GSP RPC timeout, GSP error), 154 (recovery action needed), and an adapter that failed to initialise.
-var driverTrouble = regexp.MustCompile(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitAdapter failed`)
+var driverTrouble = lazyregexp.New(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitAdapter failed`)
 
 // xidLine is any Xid; driverLoaded is what the module says when it is loaded, after which older trouble is history:
 //
 //	NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3-AM02-12-3)
 var (
-	xidLine      = regexp.MustCompile(`NVRM: Xid \(.*?\): \d+`)
-	driverLoaded = regexp.MustCompile(`NVRM: loading NVIDIA UNIX`)
+	xidLine      = lazyregexp.New(`NVRM: Xid \(.*?\): \d+`)
+	driverLoaded = lazyregexp.New(`NVRM: loading NVIDIA UNIX`)
 )
 
 // maxKernelLines bounds how many such lines are kept; one broken GPU can write thousands.

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // libraryDirs is where NCCL and cuDNN stand outside Python: packages, toolkits, AWS's images.
@@ -73,7 +74,7 @@ func readNCCL(h *Host, name string) (version, cuda string, err error) {
 	return version, cuda, nil
 }
 
-var ncclVersion = regexp.MustCompile(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(\d+\.\d+)`)
+var ncclVersion = lazyregexp.New(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(\d+\.\d+)`)
 
 // ncclBanner finds "NCCL version 2.21.5+cuda12.4" among a library's constants; NCCL puts it there to be found. It
 // reads .rodata alone: the machine code around it is a hundred times larger.
@@ -107,8 +108,8 @@ func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
 const rodataCap = 64 << 20
 
 var (
-	ncclDefines  = regexp.MustCompile(`(?m)^#define NCCL_(?:MAJOR|MINOR|PATCH) (\d+)`)
-	cudnnDefines = regexp.MustCompile(`(?m)^#define CUDNN_(?:MAJOR|MINOR|PATCHLEVEL) (\d+)`)
+	ncclDefines  = lazyregexp.New(`(?m)^#define NCCL_(?:MAJOR|MINOR|PATCH) (\d+)`)
+	cudnnDefines = lazyregexp.New(`(?m)^#define CUDNN_(?:MAJOR|MINOR|PATCHLEVEL) (\d+)`)
 )
 
 // headers reads the versions of the development files, which can come from another package than the library.
@@ -116,7 +117,7 @@ func headers(h *Host, failed *errorList) []Library {
 	var libraries []Library
 	for _, s := range []struct {
 		name, pattern string
-		defines       *regexp.Regexp
+		defines       *lazyregexp.Regexp
 	}{
 		{"nccl-header", "/usr/include/nccl.h", ncclDefines},
 		{"cudnn-header", "/usr/include/cudnn_version.h", cudnnDefines},
@@ -135,7 +136,7 @@ func headers(h *Host, failed *errorList) []Library {
 }
 
 // parseDefines joins three lines such as "#define NCCL_MAJOR 2" into "2.21.5".
-func parseDefines(data []byte, pattern *regexp.Regexp) string {
+func parseDefines(data []byte, pattern *lazyregexp.Regexp) string {
 	m := pattern.FindAllSubmatch(data, 3)
 	if len(m) != 3 {
 		return ""

@@ -2,7 +2,8 @@ package probe
 
 import (
 	"bytes"
-	"regexp"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // licenceWatch picks the licence out of a module's bytes as they go by: in .modinfo it stands beside the version.
@@ -12,7 +13,7 @@ type licenceWatch struct {
 }
 
 // licenceField is "license=NVIDIA" of the proprietary module or "license=Dual MIT/GPL" of the open one.
-var licenceField = regexp.MustCompile(`(?:^|\x00)license=(NVIDIA|Dual MIT/GPL)\x00`)
+var licenceField = lazyregexp.New(`(?:^|\x00)license=(NVIDIA|Dual MIT/GPL)\x00`)
 
 // Write looks at the next bytes. It never fails.
 func (w *licenceWatch) Write(p []byte) (int, error) {

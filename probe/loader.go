@@ -5,10 +5,10 @@ import (
 	"errors"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 )
 
@@ -112,10 +112,10 @@ func (b *Build) torchCUDA(h *Host, p *ldso.Process) (*ldso.Object, error) {
 }
 
 // cudaLibrary matches the libraries whose origin decides whether a build works.
-var cudaLibrary = regexp.MustCompile(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|cuda)\.so`)
+var cudaLibrary = lazyregexp.New(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|cuda)\.so`)
 
 // cudnnPart matches the libraries that cuDNN opens.
-var cudnnPart = regexp.MustCompile(`^libcudnn_\w+\.so\.`)
+var cudnnPart = lazyregexp.New(`^libcudnn_\w+\.so\.`)
 
 // take notes the CUDA libraries that the process has mapped, and why these; cuDNN's parts where one of them does not
 // lie beside it.
@@ -161,7 +161,7 @@ func wheelOf(library string) string {
 }
 
 // familyDir is where the wheels of a CUDA family from 13 on put their libraries together, nvidia/cu13/lib.
-var familyDir = regexp.MustCompile(`^cu(\d+)/lib/`)
+var familyDir = lazyregexp.New(`^cu(\d+)/lib/`)
 
 // takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
 // name or bytes.

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // locked is one package that a requirements file or a lock names.
@@ -39,9 +40,9 @@ func lockedFile(data []byte) (facts Facts, ok bool, err error) {
 }
 
 var (
-	uvLock    = regexp.MustCompile(`(?m)^version\s*=\s*\d+\s*$`)
-	tomlTable = regexp.MustCompile(`(?m)^\[\[package\]\]\s*$`)
-	pyLock    = regexp.MustCompile(`(?m)^lock-version\s*=`)
+	uvLock    = lazyregexp.New(`(?m)^version\s*=\s*\d+\s*$`)
+	tomlTable = lazyregexp.New(`(?m)^\[\[package\]\]\s*$`)
+	pyLock    = lazyregexp.New(`(?m)^lock-version\s*=`)
 )
 
 // lockedFacts are the builds that a file's packages would install, in one environment that counts.
@@ -88,7 +89,7 @@ func (p locked) full() string {
 }
 
 // localised are the packages that PyTorch's indexes have under a local version.
-var localised = regexp.MustCompile(`^torch(vision|audio)?$`)
+var localised = lazyregexp.New(`^torch(vision|audio)?$`)
 
 // build is the framework that a package is, ok is false when it is none. JAX's is in several packages.
 func (p locked) build() (b Build, ok bool) {
@@ -122,7 +123,7 @@ func variantCUDA(index string) (accelerator, cuda string) {
 	return "", ""
 }
 
-var jaxExtra = regexp.MustCompile(`^cuda(\d*)(?:[-_](?:pip|local))?$`)
+var jaxExtra = lazyregexp.New(`^cuda(\d*)(?:[-_](?:pip|local))?$`)
 
 // lockedJAX is the JAX of a file: for CUDA where a plugin or an extra says so, else for CPUs.
 func lockedJAX(list []locked) (b Build, ok bool) {
@@ -151,7 +152,7 @@ func lockedJAX(list []locked) (b Build, ok bool) {
 // defaultIndex is Build.Index of the installer's own index, or of a mirror of it.
 const defaultIndex = "default"
 
-var variantDir = regexp.MustCompile(`^(cu\d{2,3}|cpu|xpu|rocm\d+(\.\d+)*)$`)
+var variantDir = lazyregexp.New(`^(cu\d{2,3}|cpu|xpu|rocm\d+(\.\d+)*)$`)
 
 // indexOf is Build.Index of one index address: the variant at its end, or the default for one that serves the simple
 // API of every package; empty for any other.

@@ -2,9 +2,10 @@ package probe
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // requirementLine matches one requirement of pip's file format, its marker and hashes cut off:
@@ -12,9 +13,9 @@ import (
 //	torch==2.9.0
 //	jax[cuda12]>=0.4.30,<0.7
 //	torch @ https://download.pytorch.org/whl/cu126/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl
-var requirementLine = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(?:@\s*(\S+)|\(?((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
+var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(?:@\s*(\S+)|\(?((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
 
-var exactPin = regexp.MustCompile(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
+var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
 
 // requirementFile is a requirements file on its way into a list. Options hold for the whole file, wherever they stand.
 type requirementFile struct {
@@ -81,7 +82,7 @@ func (f *requirementFile) option(line string) bool {
 }
 
 // lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash.
-var lineEnd = regexp.MustCompile(`\s*(?:;| --[a-z]).*$`)
+var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
 
 // requirement reads a line that names a package. One that is not for Linux is left out.
 func (f *requirementFile) requirement(line string, number int) bool {
@@ -105,7 +106,7 @@ func (f *requirementFile) requirement(line string, number int) bool {
 }
 
 // notLinux matches the markers that leave Linux out.
-var notLinux = regexp.MustCompile(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|!=\s*['"](?:linux|Linux))`)
+var notLinux = lazyregexp.New(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|!=\s*['"](?:linux|Linux))`)
 
 // take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
 func (p *locked) take(address, specifiers string) {

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat, Ubuntu's,
@@ -84,7 +85,7 @@ func indexedModules(h *Host, dir string) []string {
 }
 
 // moduleVersionField must not take "srcversion=" or "rhelversion=9.4" for it.
-var moduleVersionField = regexp.MustCompile(`(?:^|[^a-z])version=(\d{3,4}\.\d+(?:\.\d+)?)\x00`)
+var moduleVersionField = lazyregexp.New(`(?:^|[^a-z])version=(\d{3,4}\.\d+(?:\.\d+)?)\x00`)
 
 // moduleInfo reads "version=550.90.07" and "license=NVIDIA" from the .modinfo section of a plain, gzip, xz or zstd
 // compressed module.
@@ -136,7 +137,7 @@ func decompress(f io.Reader, name string) (io.Reader, func(), error) {
 
 // searchStream returns the first match's first group in at most limit bytes of r, in flat memory. The pattern is
 // tried only where its literal occurs, which is far cheaper; a match longer than overlap bytes can be missed.
-func searchStream(r io.Reader, literal string, pattern *regexp.Regexp, limit int64) (string, error) {
+func searchStream(r io.Reader, literal string, pattern *lazyregexp.Regexp, limit int64) (string, error) {
 	const chunk, overlap = 256 << 10, 256
 	buf := make([]byte, 0, chunk+overlap)
 	r = io.LimitReader(r, limit)

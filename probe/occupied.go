@@ -2,9 +2,11 @@ package probe
 
 import (
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Memory is what is taken of a GPU's memory.
@@ -23,12 +25,13 @@ type holder struct {
 // place says how much of each GPU's memory this container or job has itself. NVML tells other namespaces' process
 // numbers where it tells any, so numbers alone are no proof that a process is somebody else's.
 func (a *answer) place(h *Host) {
-	mine := a.mine(h)
+	lookup := sync.OnceValue(func() func(int) bool { return a.mine(h) }) // an idle machine's processes need no look
 	for i, gpu := range a.GPUs {
-		if gpu.Memory == nil {
+		if gpu.Memory == nil || gpu.Memory.Used == 0 {
 			continue
 		}
 		gpu.Memory.Here = -1
+		mine := lookup()
 		if mine == nil {
 			continue
 		}
@@ -54,7 +57,7 @@ func (a *answer) mine(h *Host) func(pid int) bool {
 	return func(pid int) bool { return jobGroup(h, strconv.Itoa(pid)) == own }
 }
 
-var slurmGroup = regexp.MustCompile(`/job_\d+\b`)
+var slurmGroup = lazyregexp.New(`/job_\d+\b`)
 
 // jobGroup is the job in a process's control group: "0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0".
 func jobGroup(h *Host, pid string) string {

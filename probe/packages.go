@@ -1,9 +1,10 @@
 package probe
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // readDriverPackages lists the packages of the driver and of the libraries beside it, by dpkg and by RPM, and what
@@ -39,21 +40,21 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 }
 
 // fabricPackage owns the fabric manager; cuda-drivers-fabricmanager only asks for it.
-var fabricPackage = regexp.MustCompile(`^nvidia-fabric-?manager(-\d+)?$`)
+var fabricPackage = lazyregexp.New(`^nvidia-fabric-?manager(-\d+)?$`)
 
 // driverPackageName are the packages that belong to one release of the driver, and the daemons beside it. Tools with a
 // life of their own (nvidia-settings, nvidia-modprobe, the container toolkit) and repositories are none.
-var driverPackageName = regexp.MustCompile(`^(nvidia-driver(-(cuda|libs|bin|full))?(-\d.*)?|nvidia-headless-.*|libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|` +
+var driverPackageName = lazyregexp.New(`^(nvidia-driver(-(cuda|libs|bin|full))?(-\d.*)?|nvidia-headless-.*|libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|` +
 	`nvidia-utils-\d.*|nvidia-dkms-.*|nvidia-kernel-(open-)?dkms|nvidia-kernel-source-.*|nvidia-open(-\d.*)?|cuda-drivers(-\d+)?|` +
 	`(cuda-drivers-)?nvidia-fabric-?manager(-\d+)?|cuda-drivers-fabricmanager(-\d+)?|nvlsm|nvidia-grid.*|` +
 	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML|latest|latest-dkms)|kmod-nvidia-.*|akmod-nvidia|nvidia-kmod-common|libnvidia-(ml|gpucomp)|` +
 	`xorg-x11-drv-nvidia(-(cuda|libs|cuda-libs|kmodsrc))?|nvidia-imex(-\d+)?|libnvidia-nscq(-\d+)?)$`)
 
 // libraryPackageName are the packages of NCCL and cuDNN, of Debian's names and of RPM's.
-var libraryPackageName = regexp.MustCompile(`^(libnccl2?|libcudnn[789]\S*)$`)
+var libraryPackageName = lazyregexp.New(`^(libnccl2?|libcudnn[789]\S*)$`)
 
 // libraryVersion is "2.21.5" of "2.21.5-1+cuda12.4".
-var libraryVersion = regexp.MustCompile(`^(\d+(?:\.\d+)+)`)
+var libraryVersion = lazyregexp.New(`^(\d+(?:\.\d+)+)`)
 
 // interesting says that a package may be one of those; of thousands, few.
 func interesting(name string) bool {

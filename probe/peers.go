@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"io"
 	"path"
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Bus is what stands between GPUs on PCI that write into each other's memory.
@@ -88,7 +89,7 @@ func iommu(h *Host, gpus []string) string {
 	return worst
 }
 
-var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var pciAddress = lazyregexp.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // acs reads the bridges between the GPUs and the root: in /sys each device's directory lies in that of its bridge.
 func acs(h *Host, gpus []string) string {

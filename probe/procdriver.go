@@ -3,7 +3,8 @@ package probe
 import (
 	"bytes"
 	"fmt"
-	"regexp"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // readProcDriver reads the version and flavour of the loaded kernel module.
@@ -37,8 +38,8 @@ func readSysModule(h *Host) (found, error) {
 }
 
 var (
-	driverVersion = regexp.MustCompile(`^\d{3,4}\.\d+(\.\d+)?$`)
-	nvrmVersion   = regexp.MustCompile(`(?m)^NVRM version:.*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s`)
+	driverVersion = lazyregexp.New(`^\d{3,4}\.\d+(\.\d+)?$`)
+	nvrmVersion   = lazyregexp.New(`(?m)^NVRM version:.*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s`)
 )
 
 // parseProcDriver finds the version in the first line, which the two flavours write differently:

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // prefix is a Python installation before its packages are read. One directory can hold several: /usr has one for
@@ -136,7 +137,7 @@ func activePython(h *Host) (candidate, bool) {
 	return candidate{}, false
 }
 
-var pythonBinary = regexp.MustCompile(`^python(\d+\.\d+t?)$`)
+var pythonBinary = lazyregexp.New(`^python(\d+\.\d+t?)$`)
 
 // pythonPrefix finds the prefix of an interpreter as CPython does: pyvenv.cfg beside the name as it was called, else
 // where its links end.
@@ -306,7 +307,7 @@ func siteDirs(h *Host, root, python string) []string {
 	return dirs
 }
 
-var pyvenvField = regexp.MustCompile(`(?m)^\s*([\w-]+)\s*=\s*(.*?)\s*$`)
+var pyvenvField = lazyregexp.New(`(?m)^\s*([\w-]+)\s*=\s*(.*?)\s*$`)
 
 // venv reads pyvenv.cfg: lines such as "home = /usr/bin", "version = 3.12.3" (uv: "version_info = 3.12.3") and
 // "include-system-site-packages = false".

@@ -5,16 +5,17 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // sharedLibrary matches the wheels whose CUDA families own the same files.
-var sharedLibrary = regexp.MustCompile(`^nvidia-(nccl|cudnn|nvshmem|cusparselt)-cu\d+$`)
+var sharedLibrary = lazyregexp.New(`^nvidia-(nccl|cudnn|nvshmem|cusparselt)-cu\d+$`)
 
 // recordLine matches one library of RECORD, whose hash is base64 without padding:
 // "nvidia/nccl/lib/libnccl.so.2,sha256=MP9Q…,291703920".
-var recordLine = regexp.MustCompile(`(?m)^(nvidia/\w+/lib/lib\S+?\.so[.\d]*),sha256=([^,]*),(\d+)\r?$`)
+var recordLine = lazyregexp.New(`(?m)^(nvidia/\w+/lib/lib\S+?\.so[.\d]*),sha256=([^,]*),(\d+)\r?$`)
 
 // markOverwritten finds wheels of one library in two CUDA families and compares their files with what RECORD says: both
 // own one path, and the one installed last has won.

@@ -2,9 +2,10 @@ package probe
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Runtimes is what a host has to start GPU containers with.
@@ -85,7 +86,7 @@ func firstOf(h *Host, names []string) string {
 //
 //	"path": "/usr/bin/nvidia-container-runtime"
 //	BinaryName = "/usr/local/nvidia/toolkit/nvidia-container-runtime"
-var runtimeProgram = regexp.MustCompile(`(?m)^[^#\n]*?(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
+var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
 
 // configured notes a file that names NVIDIA's runtime, and a program of it that is not there.
 func (r *Runtime) configured(h *Host, name string) error {
@@ -125,10 +126,10 @@ func cdiSpecs(h *Host, failed *errorList) []CDISpec {
 }
 
 var (
-	cdiKind = regexp.MustCompile(`(?m)^\s*"?kind"?\s*:\s*"?nvidia\.com/gpu"?`)
+	cdiKind = lazyregexp.New(`(?m)^\s*"?kind"?\s*:\s*"?nvidia\.com/gpu"?`)
 	// cdiLibrary matches `- hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01`, in YAML and in JSON.
-	cdiLibrary    = regexp.MustCompile(`"?hostPath"?\s*:\s*"?(/[^"\s,}]*/lib[^"\s,}/]*\.so\.(\d{3,4}\.\d+(?:\.\d+)?))"?`)
-	cdiKindInLine = regexp.MustCompile(`"kind"\s*:\s*"nvidia\.com/gpu"`)
+	cdiLibrary    = lazyregexp.New(`"?hostPath"?\s*:\s*"?(/[^"\s,}]*/lib[^"\s,}/]*\.so\.(\d{3,4}\.\d+(?:\.\d+)?))"?`)
+	cdiKindInLine = lazyregexp.New(`"kind"\s*:\s*"nvidia\.com/gpu"`)
 )
 
 // parseCDI recognises a specification of nvidia.com/gpu and lists the driver versions in it; other kinds are nil.

@@ -3,10 +3,10 @@ package probe
 import (
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 )
 
@@ -24,12 +24,12 @@ type Unresolved struct {
 const maxUnresolved = 16
 
 // cudaPrefixes are the CUDA libraries that other libraries take functions of, and how the names of these begin.
-var cudaPrefixes = map[string]*regexp.Regexp{
-	"libcudart": regexp.MustCompile(`^(cuda[A-Z]|__cuda)`), "libcudnn": regexp.MustCompile(`^cudnn`), "libnccl": regexp.MustCompile(`^nccl`),
-	"libcublas": regexp.MustCompile(`^cublas`), "libcublasLt": regexp.MustCompile(`^cublasLt`), "libcufft": regexp.MustCompile(`^cufft`),
-	"libcurand": regexp.MustCompile(`^curand`), "libcusolver": regexp.MustCompile(`^cusolver`), "libcusparse": regexp.MustCompile(`^cusparse`),
-	"libnvrtc": regexp.MustCompile(`^nvrtc`), "libnvJitLink": regexp.MustCompile(`^(__)?nvJitLink`), "libcusparseLt": regexp.MustCompile(`^cusparseLt`),
-	"libcupti": regexp.MustCompile(`^cupti`), "libcufile": regexp.MustCompile(`^cuFile`), "libnvshmem_host": regexp.MustCompile(`^nvshmem`),
+var cudaPrefixes = map[string]*lazyregexp.Regexp{
+	"libcudart": lazyregexp.New(`^(cuda[A-Z]|__cuda)`), "libcudnn": lazyregexp.New(`^cudnn`), "libnccl": lazyregexp.New(`^nccl`),
+	"libcublas": lazyregexp.New(`^cublas`), "libcublasLt": lazyregexp.New(`^cublasLt`), "libcufft": lazyregexp.New(`^cufft`),
+	"libcurand": lazyregexp.New(`^curand`), "libcusolver": lazyregexp.New(`^cusolver`), "libcusparse": lazyregexp.New(`^cusparse`),
+	"libnvrtc": lazyregexp.New(`^nvrtc`), "libnvJitLink": lazyregexp.New(`^(__)?nvJitLink`), "libcusparseLt": lazyregexp.New(`^cusparseLt`),
+	"libcupti": lazyregexp.New(`^cupti`), "libcufile": lazyregexp.New(`^cuFile`), "libnvshmem_host": lazyregexp.New(`^nvshmem`),
 }
 
 // cudaStem is "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.
@@ -76,7 +76,7 @@ func (s *site) dlopens(h *Host) func(*ldso.Object) []string {
 const nvrtcBuiltins = "libnvrtc-builtins.so."
 
 // nvrtcRelease matches a version that tells which CUDA an NVRTC is of, from 11 on: 11.2 alone is the soname until 11.8.
-var nvrtcRelease = regexp.MustCompile(`^(?:(1[1-9]\.\d+)\.\d|(11\.[01])$)`)
+var nvrtcRelease = lazyregexp.New(`^(?:(1[1-9]\.\d+)\.\d|(11\.[01])$)`)
 
 // torch/__init__.py opens some of the wheels' libraries by their paths, before the rest could take others (its issues
 // 138460 and 145580): that of 2.8.0 in calls, that of 2.14.1 all that a list names.
@@ -84,9 +84,9 @@ var nvrtcRelease = regexp.MustCompile(`^(?:(1[1-9]\.\d+)\.\d|(11\.[01])$)`)
 //	_preload_cuda_deps("nvjitlink", "libnvJitLink.so.*[0-9]")
 //	("cublas", "libcublasLt.so.*[0-9]"),
 var (
-	preloadCall = regexp.MustCompile(`_preload_cuda_\w+\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
-	preloadItem = regexp.MustCompile(`\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
-	preloadAll  = regexp.MustCompile(`_preload_cuda_deps\((required=False)?\)`)
+	preloadCall = lazyregexp.New(`_preload_cuda_\w+\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
+	preloadItem = lazyregexp.New(`\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
+	preloadAll  = lazyregexp.New(`_preload_cuda_deps\((required=False)?\)`)
 )
 
 // parsePreloads reads the directories and names out of torch/__init__.py.

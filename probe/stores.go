@@ -5,9 +5,10 @@ import (
 	"bytes"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // stores are where tools keep the environments that they make, under a home directory or an own one below /opt.
@@ -52,8 +53,8 @@ func condaList(h *Host, name string) []string {
 const maxProcesses = 4000
 
 var (
-	processID     = regexp.MustCompile(`^\d+$`)
-	pythonProgram = regexp.MustCompile(`^(python|pypy)[\d.]*t?$`)
+	processID     = lazyregexp.New(`^\d+$`)
+	pythonProgram = lazyregexp.New(`^(python|pypy)[\d.]*t?$`)
 )
 
 // runningPythons lists the environments of the interpreters that run here, as far as this user may see them. The name

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"runtime"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // readSystem finds out what kind of place this is: distribution, kernel, libc, container, WSL, Jetson.
@@ -110,7 +111,7 @@ func elfArch(r io.ReaderAt) string {
 	return ""
 }
 
-var libcBanner = regexp.MustCompile(`GNU C Library [^\n\x00]*(?:stable|development) release version (\d+\.\d+)`)
+var libcBanner = lazyregexp.New(`GNU C Library [^\n\x00]*(?:stable|development) release version (\d+\.\d+)`)
 
 // libcCap is above every glibc: Debian 12's is 1.9 MB.
 const libcCap = 16 << 20

@@ -2,8 +2,9 @@ package probe
 
 import (
 	"errors"
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // tensorflowDists are the distributions that bring a tensorflow/ directory; the last one written wins.
@@ -53,11 +54,11 @@ func (b *Build) tensorflowDist(h *Host, s *site) error {
 }
 
 var (
-	infoText  = regexp.MustCompile(`['"](cuda_version|cudnn_version)['"]\s*[,:]\s*['"]([^'"]*)['"]`)
-	infoCUDA  = regexp.MustCompile(`['"]is_cuda_build['"]\s*[,:]\s*(True|False)`)
-	infoROCm  = regexp.MustCompile(`['"]is_rocm_build['"]\s*[,:]\s*True`)
-	infoCodes = regexp.MustCompile(`['"]cuda_compute_capabilities['"]\s*[,:]\s*\[([^\]]*)\]`)
-	infoCode  = regexp.MustCompile(`(sm|compute)_\d+[af]?`)
+	infoText  = lazyregexp.New(`['"](cuda_version|cudnn_version)['"]\s*[,:]\s*['"]([^'"]*)['"]`)
+	infoCUDA  = lazyregexp.New(`['"]is_cuda_build['"]\s*[,:]\s*(True|False)`)
+	infoROCm  = lazyregexp.New(`['"]is_rocm_build['"]\s*[,:]\s*True`)
+	infoCodes = lazyregexp.New(`['"]cuda_compute_capabilities['"]\s*[,:]\s*\[([^\]]*)\]`)
+	infoCode  = lazyregexp.New(`(sm|compute)_\d+[af]?`)
 )
 
 var errNoCUDALine = errors.New("no is_cuda_build in it")

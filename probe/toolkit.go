@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // toolkitRoots is where toolkits are put: NVIDIA's packages, Arch, Debian, the HPC SDK.
@@ -95,7 +96,7 @@ func withCompiler(h *Host, t Toolkit) Toolkit {
 	return t
 }
 
-var newestGCC = regexp.MustCompile(`gcc versions later than (\d+) are not supported`)
+var newestGCC = lazyregexp.New(`gcc versions later than (\d+) are not supported`)
 
 // parseHostConfig finds the limit in crt/host_config.h: "#error -- unsupported GNU version! gcc versions later than 13
 // are not supported! The nvcc flag …".
@@ -119,9 +120,9 @@ func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
 	return Toolkit{}, false
 }
 
-var toolkitVersion = regexp.MustCompile(`^(\d+\.\d+)(?:\.(\d+))?`)
+var toolkitVersion = lazyregexp.New(`^(\d+\.\d+)(?:\.(\d+))?`)
 
-var threeParts = regexp.MustCompile(`^(\d+\.\d+)\.(\d+)`)
+var threeParts = lazyregexp.New(`^(\d+\.\d+)\.(\d+)`)
 
 // parseVersionJSON reads {"cuda":{"name":"CUDA SDK","version":"12.4.1"}, …}. Some releases wrote a date as the third
 // part (11.8.20220929): then only the first two count.
@@ -149,7 +150,7 @@ func parseVersionTxt(data []byte) string {
 	return threeParts.FindString(rest)
 }
 
-var cudaVersionDefine = regexp.MustCompile(`(?m)^#define[ \t]+CUDA_VERSION[ \t]+(\d+)\b`)
+var cudaVersionDefine = lazyregexp.New(`(?m)^#define[ \t]+CUDA_VERSION[ \t]+(\d+)\b`)
 
 // parseCUDAHeader reads "#define CUDA_VERSION 12040" of cuda.h.
 func parseCUDAHeader(data []byte) string {

@@ -2,8 +2,9 @@ package probe
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // torchBuild reads a PyTorch from its version.py, which knows more than the wheel's metadata: PyPI's wheels carry
@@ -69,7 +70,7 @@ func (b *Build) takeMetadata(m metadata) {
 	}
 }
 
-var pythonAssignment = regexp.MustCompile(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]+)['"]|None)\s*$`)
+var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]+)['"]|None)\s*$`)
 
 // parseTorchVersion reads torch/version.py, whose lines are annotated since 2.x:
 //
@@ -97,11 +98,11 @@ func parseTorchVersion(data []byte) *Build {
 }
 
 var (
-	wheelLocal  = regexp.MustCompile(`\+(cu\d+|cpu|rocm[\d.]+|xpu)(\.with\.pypi\.cudnn)?$`)
-	ngcLocal    = regexp.MustCompile(`\+.*\.?nv\d+\.\d+`)
-	sourceLocal = regexp.MustCompile(`\+(git)?[0-9a-f]{6,}`)
-	distroLocal = regexp.MustCompile(`\+(debian|dfsg|ds\d*)$`)
-	plainNew    = regexp.MustCompile(`^([2-9]|1\.13)\.[0-9.]+$`)
+	wheelLocal  = lazyregexp.New(`\+(cu\d+|cpu|rocm[\d.]+|xpu)(\.with\.pypi\.cudnn)?$`)
+	ngcLocal    = lazyregexp.New(`\+.*\.?nv\d+\.\d+`)
+	sourceLocal = lazyregexp.New(`\+(git)?[0-9a-f]{6,}`)
+	distroLocal = lazyregexp.New(`\+(debian|dfsg|ds\d*)$`)
+	plainNew    = lazyregexp.New(`^([2-9]|1\.13)\.[0-9.]+$`)
 )
 
 // localOrigin tells who built a PyTorch by its local version, empty when that says nothing.

@@ -2,9 +2,10 @@ package probe
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // readUpdates finds what upgrades packages without asking, and what it may not touch.
@@ -56,10 +57,10 @@ func pinnedIn(h *Host) string {
 }
 
 // aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*".
-var aptPin = regexp.MustCompile(`(?m)^Package:.*\b(\*?nvidia|libcuda1|cuda-drivers)`)
+var aptPin = lazyregexp.New(`(?m)^Package:.*\b(\*?nvidia|libcuda1|cuda-drivers)`)
 
 // aptToken is a word, a quoted string, a brace or a semicolon of apt.conf(5); comments are none of them.
-var aptToken = regexp.MustCompile(`//[^\n]*|#[^\n]*|(?s:/\*.*?\*/)|"[^"\n]*"|[{};]|[^\s{};"]+`)
+var aptToken = lazyregexp.New(`//[^\n]*|#[^\n]*|(?s:/\*.*?\*/)|"[^"\n]*"|[{};]|[^\s{};"]+`)
 
 // parseAptConf reads the values of each option by its full name:
 //
@@ -126,7 +127,7 @@ func dnfAutomatic(h *Host) (Updates, bool) {
 }
 
 // dnf5Lock is a line of dnf 5's version locks: name = "nvidia-driver-cuda".
-var dnf5Lock = regexp.MustCompile(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
+var dnf5Lock = lazyregexp.New(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
 
 // there says whether a name is there, a link that leads nowhere included.
 func there(h *Host, name string) bool {

@@ -1,19 +1,20 @@
 package probe
 
 import (
-	"regexp"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // variableNames are the names read of a process environment. Reports are pasted into public threads: nothing else
 // is looked at.
-var variableNames = regexp.MustCompile(`^(CUDA_\w+|NVIDIA_\w+|NCCL_\w+|LD_LIBRARY_PATH|LD_PRELOAD|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE)$`)
+var variableNames = lazyregexp.New(`^(CUDA_\w+|NVIDIA_\w+|NCCL_\w+|LD_LIBRARY_PATH|LD_PRELOAD|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE)$`)
 
 // secretNames are names among those that hold secrets by habit.
-var secretNames = regexp.MustCompile(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)
+var secretNames = lazyregexp.New(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)
 
 // urlCredentials goes up to the last @ before the path: a password may have one, too.
-var urlCredentials = regexp.MustCompile(`://[^/\s]*@`)
+var urlCredentials = lazyregexp.New(`://[^/\s]*@`)
 
 // readVariables reads the names of this process's environment that change what CUDA does.
 func readVariables(h *Host, _ Options) (found, error) {

@@ -1,10 +1,10 @@
 package probe
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 )
 
@@ -71,12 +71,12 @@ func (b *Build) tensorflowLoads(h *Host, s *site) error {
 //
 //	_load("cublas", ["libcublas.so.12", "libcublasLt.so.12"])
 var (
-	jaxPreload = regexp.MustCompile(`(?m)^  _load\("(\w+)", \[([^\]]*)\]\)`)
-	quotedName = regexp.MustCompile(`"(lib[\w-]+\.so[.\d]*)"`)
+	jaxPreload = lazyregexp.New(`(?m)^  _load\("(\w+)", \[([^\]]*)\]\)`)
+	quotedName = lazyregexp.New(`"(lib[\w-]+\.so[.\d]*)"`)
 )
 
 // jaxCuDNN matches the least cuDNN that the plugin asks for, "nvidia-cudnn-cu12<10.0,>=9.8".
-var jaxCuDNN = regexp.MustCompile(`(?m)^Requires-Dist: nvidia-cudnn-cu\d+[^;\n]*>=\s*(\d+)`)
+var jaxCuDNN = lazyregexp.New(`(?m)^Requires-Dist: nvidia-cudnn-cu\d+[^;\n]*>=\s*(\d+)`)
 
 // jaxLoads maps JAX's CUDA plugin: first the wheels' libraries that it opens by their paths, then the plugin, whose run
 // path leads to the wheels too.

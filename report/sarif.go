@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"cudacompat/docs"
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix"
 )
 
@@ -202,7 +202,7 @@ func relativeURI(path string) string {
 	return (&url.URL{Path: path}).String()
 }
 
-var subjectVersion = regexp.MustCompile(`^(\S+) (?:[0-9]\S*|of unknown version)`)
+var subjectVersion = lazyregexp.New(`^(\S+) (?:[0-9]\S*|of unknown version)`)
 
 // fingerprint tells a finding from others by rule, subject and target without versions, so that an upgrade updates
 // an alert and does not open a second one.

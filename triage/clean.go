@@ -2,14 +2,15 @@ package triage
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // escape is a terminal's control sequence: colours, cursor movements, titles, links.
-var escape = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+var escape = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // clean makes a piece of a log fit to match and to print: no escapes, no control bytes, no marks
 // that turn the direction of writing, nothing that is not UTF-8.
@@ -93,11 +94,11 @@ func shown(text string, match []int) string {
 }
 
 // hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
-var hypothetical = regexp.MustCompile(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
+var hypothetical = lazyregexp.New(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
 
 // collected is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
 // torchrun, Slurm and Ray, besides the time, or the mark of a quotation.
-var collected = regexp.MustCompile(`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]+ [\w.-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |\(\w+ pid=\d+[^)]*\) ?))+`)
+var collected = lazyregexp.New(`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]+ [\w.-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |\(\w+ pid=\d+[^)]*\) ?))+`)
 
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.

@@ -1,24 +1,25 @@
 package triage
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // clocks are the ways logs write the time, with the layout that reads the parts joined by spaces.
 var clocks = []struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	layout  string
 }{
 	// 2025-05-19 10:10:29,701 and 2025-06-05T18:00:13Z
-	{regexp.MustCompile(`\b(20\d\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)`), "2006-01-02 15:04:05"},
+	{lazyregexp.New(`\b(20\d\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)`), "2006-01-02 15:04:05"},
 	// [E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] and E1222 23:00:20.145007
-	{regexp.MustCompile(`\b[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d\.\d{1,9})`), "1 02 15:04:05"},
+	{lazyregexp.New(`\b[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d\.\d{1,9})`), "1 02 15:04:05"},
 	// ERROR 02-06 16:34:06 [core.py:936]
-	{regexp.MustCompile(`(?m)(?:^|[ \[])(\d\d-\d\d) (\d\d:\d\d:\d\d)\b`), "01-02 15:04:05"},
+	{lazyregexp.New(`(?m)(?:^|[ \[])(\d\d-\d\d) (\d\d:\d\d:\d\d)\b`), "01-02 15:04:05"},
 	// [Fri Aug 30 11:43:09 2024] and Sep 18 03:19:01
-	{regexp.MustCompile(`\b((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d) (\d\d:\d\d:\d\d)`), "Jan _2 15:04:05"},
+	{lazyregexp.New(`\b((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d) (\d\d:\d\d:\d\d)`), "Jan _2 15:04:05"},
 }
 
 // stampBefore reads the time of the line that holds the byte before end, or, as the lines of a

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/report"
@@ -100,7 +100,7 @@ func (f *pinsFlags) facts(ctx context.Context, h *probe.Host) probe.Facts {
 	return probe.Run(ctx, h, f.options())
 }
 
-var frameworkText = regexp.MustCompile(`^([A-Za-z-]+)(?:==(\d+(?:\.\d+){1,3}))?$`)
+var frameworkText = lazyregexp.New(`^([A-Za-z-]+)(?:==(\d+(?:\.\d+){1,3}))?$`)
 
 // wanted reads --framework.
 func (f *pinsFlags) wanted() (matrix.Wanted, error) {
