@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // lint says what is wrong with the table, one error a fault.
@@ -77,6 +79,9 @@ func (s *Signature) lintWords() error {
 	if s.pattern == nil {
 		return nil
 	}
+	if i := slices.IndexFunc(s.Do, twoSteps); i >= 0 {
+		return fmt.Errorf("do %q: \" | \" is a pipe, steps stand \" || \" apart", s.Do[i])
+	}
 	words := strings.Join(append([]string{s.Because}, s.Do...), " ")
 	for _, m := range placeholder.FindAllStringSubmatch(words, -1) {
 		if s.pattern.SubexpIndex(m[1]) < 0 {
@@ -84,4 +89,13 @@ func (s *Signature) lintWords() error {
 		}
 	}
 	return nil
+}
+
+// filter is what a shell's pipe ends in where a step asks for one.
+var filter = lazyregexp.New(`^(?:grep|head|tail|wc)\b`)
+
+// twoSteps says whether a step holds a " | " that is no pipe.
+func twoSteps(step string) bool {
+	parts := strings.Split(step, " | ")
+	return slices.ContainsFunc(parts[1:], func(part string) bool { return !filter.MatchString(part) })
 }

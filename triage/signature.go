@@ -36,7 +36,7 @@ type Signature struct {
 	Literal []string // one of these stands in every line that matches; written with " || " between
 	Pattern string   // RE2; its named groups fill the {name}s of Because and Do
 	Because string
-	Do      []string // written with " | " between
+	Do      []string // written with " || " between: a step may hold a pipe
 
 	Positive string   // one line that matches, as a program printed it
 	Source   []string // where that line was seen, then other sources: https addresses, or wheels with their sha256
@@ -89,7 +89,7 @@ func parseSignature(f []string) (Signature, error) {
 	}
 	s := Signature{ID: f[0], Cause: f[1], Blame: Blame(f[2]), Rule: f[3], Weight: weight, Needs: f[5],
 		Reads: f[6], Async: f[7] == "yes", Literal: split(f[8], " || "), Pattern: f[9], Because: f[10],
-		Do: split(f[11], " | "), Positive: f[12], Source: split(f[13], " | "), Checked: f[14]}
+		Do: split(f[11], " || "), Positive: f[12], Source: split(f[13], " | "), Checked: f[14]}
 	s.pattern, err = regexp.Compile(s.Pattern)
 	return s, err
 }

@@ -45,6 +45,7 @@ func TestParseSignaturesRefuses(t *testing.T) {
 		"positive_is_advice": {head + row(map[string]string{"positive": "# it failed: badly"}), "does not match its own"},
 		"placeholder":        {head + row(map[string]string{"because": "{who} failed"}), "{who} has no group"},
 		"no_words":           {head + row(map[string]string{"because": "", "do": ""}), "because and do"},
+		"steps_as_a_pipe":    {head + row(map[string]string{"do": "dmesg | grep Xid | reboot"}), "is a pipe"},
 		"source":             {head + row(map[string]string{"source": "https://example.com/1 | a friend"}), `"a friend"] is not made of`},
 		"no_source":          {head + row(map[string]string{"source": ""}), "is not made of"},
 		"checked":            {head + row(map[string]string{"checked": "today"}), `checked "today"`},
