@@ -44,7 +44,7 @@ func diagnose(t *testing.T, file string) triage.Diagnosis {
 		t.Fatal(err)
 	}
 	defer table.Close()
-	signatures, err := triage.ParseSignatures(table)
+	signatures, err := triage.ReadSignatures(table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,12 +103,12 @@ var collected = lazyregexp.New(`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.
 func (s *Signature) find(text string) []int {
-	m := s.pattern.FindStringSubmatchIndex(text)
+	m := s.pattern().FindStringSubmatchIndex(text)
 	if m != nil || !strings.Contains(s.Pattern, "^") {
 		return m
 	}
 	skip := len(collected.FindString(text))
-	m = s.pattern.FindStringSubmatchIndex(text[skip:])
+	m = s.pattern().FindStringSubmatchIndex(text[skip:])
 	for i := range m {
 		if m[i] >= 0 {
 			m[i] += skip

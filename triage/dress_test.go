@@ -41,9 +41,9 @@ Aborted (core dumped)
 
 // TestDressedCases: what a log went through on its way changes neither the cause nor the blame.
 func TestDressedCases(t *testing.T) {
-	auto := newAutomaton(table(t))
+	finder := newFinder(table(t))
 	judge := func(log string) Diagnosis {
-		s := scanner{auto: auto, signatures: table(t), found: make([]*event, len(table(t)))}
+		s := scanner{finder: finder, signatures: table(t), found: make([]*event, len(table(t)))}
 		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package triage
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,12 +54,15 @@ func (s *Signature) lint() error {
 	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0):
 		return errors.New("neither it nor another row of its cause says because and do")
 	}
-	return errors.Join(s.lintPattern(), s.lintWords())
+	if err := s.lintPattern(); err != nil {
+		return err
+	}
+	return s.lintWords()
 }
 
 func (s *Signature) lintPattern() error {
-	if s.pattern == nil {
-		return nil // reported when it was parsed
+	if _, err := regexp.Compile(s.Pattern); err != nil {
+		return err
 	}
 	for _, lit := range s.Literal {
 		if len(lit) < minLiteral {
@@ -76,15 +80,12 @@ func (s *Signature) lintPattern() error {
 }
 
 func (s *Signature) lintWords() error {
-	if s.pattern == nil {
-		return nil
-	}
 	if i := slices.IndexFunc(s.Do, twoSteps); i >= 0 {
 		return fmt.Errorf("do %q: \" | \" is a pipe, steps stand \" || \" apart", s.Do[i])
 	}
 	words := strings.Join(append([]string{s.Because}, s.Do...), " ")
 	for _, m := range placeholder.FindAllStringSubmatch(words, -1) {
-		if s.pattern.SubexpIndex(m[1]) < 0 {
+		if s.pattern().SubexpIndex(m[1]) < 0 {
 			return fmt.Errorf("%s has no group in the pattern", m[0])
 		}
 	}

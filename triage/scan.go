@@ -26,9 +26,9 @@ type event struct {
 	when      stamp
 }
 
-// scanner streams one log past the automaton.
+// scanner streams one log past the finder.
 type scanner struct {
-	auto       *automaton
+	finder     *finder
 	signatures []Signature
 	found      []*event // by signature
 
@@ -74,7 +74,7 @@ func cut(text []byte) (end, rest int) {
 
 func (s *scanner) scan(region []byte) {
 	s.counted = 0
-	s.auto.find(region, func(end int, signatures []int) {
+	s.finder.find(region, func(end int, signatures []int) {
 		var text string
 		for _, i := range signatures {
 			if s.found[i] != nil {
@@ -92,8 +92,10 @@ func (s *scanner) scan(region []byte) {
 	s.lineAt(region, len(region))
 }
 
-// lineAt counts on to a position of the region.
+// lineAt counts on to a position of the region. One before the last lies in the same line: there a literal ends inside
+// another that was found first.
 func (s *scanner) lineAt(region []byte, pos int) int {
+	pos = max(pos, s.counted)
 	s.lines += bytes.Count(region[s.counted:pos], []byte{'\n'})
 	s.counted = pos
 	return s.lines + 1
@@ -126,7 +128,7 @@ func (s *scanner) events(source int) []event {
 
 // group is the text of a named group of the pattern.
 func (e *event) group(name string) string {
-	i := e.signature.pattern.SubexpIndex(name)
+	i := e.signature.pattern().SubexpIndex(name)
 	if i < 0 || e.match[2*i] < 0 {
 		return ""
 	}

@@ -85,13 +85,13 @@ func TestMustContain(t *testing.T) {
 	}
 }
 
-// TestAutomaton compares the automaton with a search for every literal on its own.
-func TestAutomaton(t *testing.T) {
-	all := []Signature{{Literal: []string{"abab", "bab"}}, {Literal: []string{"ab"}}, {Literal: []string{"c", "abc"}}, {Literal: []string{"abab"}}}
-	for _, text := range []string{"", "ab", "xababc", "abababab", "cbabab\nabc"} {
+// TestFinder compares the finder with a search for every literal on its own.
+func TestFinder(t *testing.T) {
+	all := []Signature{{Literal: []string{"ababab", "babab"}}, {Literal: []string{"abab"}}, {Literal: []string{"cabc", "ababc"}}, {Literal: []string{"ababab"}}}
+	for _, text := range []string{"", "aba", "abab", "xababcabc", "abababababab", "cbabab\nababc", "ababa", "xcabcab"} {
 		type hit struct{ end, signature int }
 		var got, want []hit
-		newAutomaton(all).find([]byte(text), func(end int, signatures []int) {
+		newFinder(all).find([]byte(text), func(end int, signatures []int) {
 			for _, s := range signatures {
 				got = append(got, hit{end, s})
 			}

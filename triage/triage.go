@@ -61,11 +61,11 @@ type Source struct {
 // a log or of a line. What was read before a source failed still counts: the diagnosis is valid
 // together with the error, which names the source.
 func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagnosis, error) {
-	auto := newAutomaton(signatures)
+	finder := newFinder(signatures)
 	var logs [][]event
 	var failed error
 	for i, src := range sources {
-		s := scanner{auto: auto, signatures: signatures, found: make([]*event, len(signatures))}
+		s := scanner{finder: finder, signatures: signatures, found: make([]*event, len(signatures))}
 		if err := s.read(ctx, src.Reader); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("read log %q: %w", src.Name, err))
 		}

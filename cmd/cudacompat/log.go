@@ -75,7 +75,7 @@ func signatures() ([]triage.Signature, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return triage.ParseSignatures(f)
+	return triage.ReadSignatures(f)
 }
 
 // lazyFile opens its file at the first read: a directory can hold more logs than a process may have open.
