@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ func (f *explainFlags) cause(name string, s streams) error {
 		if strings.ContainsAny(name, "/.") {
 			return &usageError{message: "there is no file " + name, hint: "give a log, a directory of rank logs, or - for standard input"}
 		}
-		return misspelt("rule, cause or file", name, append(ruleIDs(), causes(all)...))
+		return misspelt("rule, cause or file", name, slices.AppendSeq(ruleIDs(), maps.Keys(causes(all))))
 	}
 	style, err := styleFor(f.colour, s.out)
 	if err != nil {
@@ -85,16 +86,15 @@ func (f *explainFlags) cause(name string, s streams) error {
 	return report.Cause(s.out, own, style)
 }
 
-// causes are the causes that have a page, sorted.
-func causes(all []triage.Signature) []string {
-	var list []string
+// causes are those that have a page, with the side that each is blamed on.
+func causes(all []triage.Signature) map[string]triage.Blame {
+	blamed := map[string]triage.Blame{}
 	for _, sig := range all {
-		if sig.Because != "" && !slices.Contains(list, sig.Cause) {
-			list = append(list, sig.Cause)
+		if sig.Because != "" {
+			blamed[sig.Cause] = sig.Blame
 		}
 	}
-	slices.Sort(list)
-	return list
+	return blamed
 }
 
 func listPages(s streams) error {
@@ -107,9 +107,13 @@ func listPages(s streams) error {
 		fmt.Fprintf(s.out, "  %-26s  %s\n", r.ID, r.Title)
 	}
 	fmt.Fprintln(s.out, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")
-	for _, c := range causes(all) {
-		if !slices.Contains(ruleIDs(), c) {
-			fmt.Fprintln(s.out, "  "+c)
+	blamed := causes(all)
+	for _, blame := range []triage.Blame{triage.Environment, triage.Program, triage.Hardware, triage.Unknown} {
+		fmt.Fprintf(s.out, "\n%s:\n", blame)
+		for _, c := range slices.Sorted(maps.Keys(blamed)) {
+			if blamed[c] == blame && !slices.Contains(ruleIDs(), c) {
+				fmt.Fprintln(s.out, "  "+c)
+			}
 		}
 	}
 	return nil

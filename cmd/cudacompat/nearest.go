@@ -17,6 +17,7 @@ func misspelt(kind, word string, known []string) error {
 
 // suggest is a hint: the known words that begin with this one, else the nearest, else all of them.
 func suggest(word string, known []string) string {
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	longer := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
 	best := nearest(word, known)
 	switch {
@@ -36,7 +37,7 @@ func suggest(word string, known []string) string {
 const listLimit = 12
 
 func listed(words []string) string {
-	words = slices.Compact(slices.Sorted(slices.Values(words)))
+	words = slices.Sorted(slices.Values(words))
 	if more := len(words) - listLimit; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:listLimit], ", "), more)
 	}
