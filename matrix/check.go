@@ -156,6 +156,9 @@ func (j *judgement) answer(b *build) BuildAnswer {
 	if b.optional() && j.said("gpu-arch-missing", b) {
 		a.Answer, a.Because = Broken, append(a.Because, "gpu-arch-missing")
 	}
+	if b.offGPU() && a.Answer != Broken && j.said("extension-mismatch", b) {
+		a.Answer, a.Because = Broken, append(a.Because, "extension-mismatch")
+	}
 	if a.Answer == Broken {
 		return a
 	}

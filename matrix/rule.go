@@ -82,7 +82,7 @@ var Rules = []Rule{
 	{ID: "host-compiler", Title: "the toolkit does not go with the C compiler", Machine: hostCompiler},
 	{ID: "toolkit-framework", Title: "the toolkit is of another CUDA than torch", Build: toolkitFramework},
 	{ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU", Machine: toolkitTooOldForGPU},
-	{ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA", Build: extensionMismatch},
+	{ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA", After: []string{"driver-missing"}, Build: extensionMismatch},
 	{ID: "numpy-abi", Title: "the build was compiled before NumPy 2", Build: numpyABI},
 	{ID: "known-bad", Title: "a combination that is known to be bad", After: []string{"driver-missing", "gpu-arch-missing"}, Build: knownBad, Shown: true},
 	{ID: "matrix-outdated", Title: "the tables are older than what is installed", Machine: matrixOutdated},

@@ -54,8 +54,12 @@ func (m *machine) ncclFor(cuda Version) Version {
 	return Version{}
 }
 
-// extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA.
+// extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by itself
+// and does not find its libraries.
 func extensionMismatch(m *machine, b *build) []*result {
+	if b.Extension {
+		return m.opens(b)
+	}
 	if b.Name != "torch" || !b.official() || !b.release.Final() || !b.release.Number.Known() {
 		return nil
 	}
@@ -81,7 +85,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 }
 
 // compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
-// compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which go without torch, nor
+// compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need libraries and no torch, nor
 // transformer-engine itself, which asks for one of the two that are here, or is built from source with what is there.
 var compiled = []string{"bitsandbytes", "deepspeed", "transformer-engine-cu12", "transformer-engine-cu13", "vllm", "xformers"}
 

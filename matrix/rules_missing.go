@@ -21,9 +21,9 @@ func (b *build) wheelsOf(library string) []string {
 }
 
 // nowhere are the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
-// origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs'.
+// origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs', and extensions' are extension-mismatch's.
 func (b *build) nowhere() []string {
-	if b.Name == "tensorflow" || !b.official() || !b.Looked {
+	if b.Name == "tensorflow" || b.Extension || !b.official() || !b.Looked {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") || !b.wants(s) })
@@ -43,15 +43,12 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 	if m.f.System.Rest && len(lost) == 0 {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
 	}
-	words, fails := some(missing)+" is nowhere on the loader's path", b.Name+" does not start"
-	if len(missing) > 1 {
-		words = some(missing) + " are nowhere on the loader's path"
-	}
+	fails := b.Name + " does not start"
 	if b.Name == "jax" {
 		fails = "it runs on the CPU"
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
-		Message:  words + ": " + fails,
+		Message:  nowhereWords(missing) + ": " + fails,
 		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
 	for _, library := range lost {
 		wheel := b.installed(library)
@@ -62,6 +59,13 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 		f.Pins = append(f.Pins, b.withLibraries()...)
 	}
 	return found(f)
+}
+
+func nowhereWords(missing []string) string {
+	if len(missing) > 1 {
+		return some(missing) + " are nowhere on the loader's path"
+	}
+	return missing[0] + " is nowhere on the loader's path"
 }
 
 // installed is the wheel that should have a library.

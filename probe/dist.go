@@ -35,11 +35,8 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 	env := Environment{Path: p.path, Python: p.python, Kind: p.kind}
 	sites := withPathFiles(h, p.sites, failed)
 	for _, dir := range sites {
-		s := &site{dir: dir, path: sites, dists: distributions(h, dir, failed)}
+		s := &site{dir: dir, path: sites, conda: condaOf(p), dists: distributions(h, dir, failed)}
 		s.markOverwritten(h)
-		if p.kind == "conda" {
-			s.conda = p.path
-		}
 		for _, read := range frameworks {
 			build, err := read(h, s)
 			failed.add(err)
@@ -49,9 +46,10 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 		}
 		env.Packages = append(env.Packages, s.dists...)
 	}
-	if cuda, ok := env.frameworkCUDA(); ok {
+	if cuda, ok := env.frameworkCUDA(); ok || env.usesCUDA() {
 		for _, dir := range sites {
-			env.Builds = append(env.Builds, extensions(h, &site{dir: dir}, cuda, failed)...)
+			s := &site{dir: dir, path: sites, conda: condaOf(p)}
+			env.Builds = append(env.Builds, extensions(h, s, cuda, ok, failed)...)
 		}
 	}
 	if p.kind == "conda" {
@@ -60,10 +58,18 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 	return env
 }
 
+// condaOf is the conda prefix that a prefix is, else empty.
+func condaOf(p prefix) string {
+	if p.kind == "conda" {
+		return p.path
+	}
+	return ""
+}
+
 // companions are the distributions worth knowing beside a framework; everything else in an environment is private.
 var companions = lazyregexp.New(`^(nvidia-.*|cuda-.*|torch|torchvision|torchaudio|triton|pytorch-triton|numpy|` +
 	`tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-(plugin|pjrt)|flash-attn|xformers|bitsandbytes|vllm|deepspeed|` +
-	`onnxruntime-gpu|cupy-cuda.*|transformer-engine.*)$`)
+	`onnxruntime-gpu|cupy-cuda.*|ctranslate2|transformer-engine.*)$`)
 
 // distributions lists the companions installed in dir by the names of their metadata directories, such as
 // nvidia_nccl_cu12-2.27.5.dist-info, torch-2.9.0+cu126.dist-info and, from distributions' packages,

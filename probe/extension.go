@@ -25,8 +25,9 @@ var notExtensions = lazyregexp.New(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensor
 	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
 
 // extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
-// bitsandbytes, or one that nobody else knows. Their RECORDs say which have large libraries at all.
-func extensions(h *Host, s *site, cuda string, failed *errorList) []Build {
+// bitsandbytes, or one that nobody else knows; without a framework those alone that need none. Their RECORDs say which
+// have large libraries at all.
+func extensions(h *Host, s *site, cuda string, framework bool, failed *errorList) []Build {
 	entries, err := h.ReadDir(s.dir)
 	if err != nil {
 		return nil // distributions has said so
@@ -35,12 +36,13 @@ func extensions(h *Host, s *site, cuda string, failed *errorList) []Build {
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
 		name, version, _ := strings.Cut(stem, "-")
-		if name = normalName(name); !ok || notExtensions.MatchString(name) || len(list) == maxExtensions {
+		if name = normalName(name); !ok || notExtensions.MatchString(name) || len(list) == maxExtensions || !framework && openers[name] == nil {
 			continue
 		}
 		b := &Build{Name: name, Version: version, Accelerator: "cuda", Extension: true, Path: path.Join(s.dir, e.Name()), From: path.Join(s.dir, e.Name(), "RECORD")}
 		failed.add(b.extension(h, s, cuda))
 		if len(b.SASS)+len(b.PTX) > 0 {
+			failed.add(b.opens(h, s))
 			list = append(list, *b)
 		}
 	}
@@ -65,22 +67,30 @@ func noteParts(h *Host, dir string, entries []fs.DirEntry, list []Build, failed 
 		}
 		by, _, _ := strings.Cut(stem, "-")
 		for i := range list {
-			if list[i].PartOf == "" && list[i].Name != normalName(by) && requires(data, list[i].Name) {
-				list[i].PartOf = normalName(by)
+			b := &list[i]
+			if b.PartOf == "" && b.Name != normalName(by) && (requires(data, b.Name, false) || b.unasked(h) && requires(data, b.Name, true)) {
+				b.PartOf = normalName(by)
 			}
 		}
 	}
 }
 
-// requires says that the head of a METADATA asks for a distribution, and not for an extra alone:
+// unasked says that a package that goes without a framework may have come by another's extra, as CuPy by Ray's: pip marks
+// what the user named; uv marks everything.
+func (b *Build) unasked(h *Host) bool {
+	installer, _ := h.ReadLine(b.Path + "/INSTALLER")
+	return openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
+}
+
+// requires says that the head of a METADATA asks for a distribution, perhaps for an extra alone:
 //
 //	Requires-Dist: sgl-flash-mla==1.0.0
 //	Requires-Dist: flash_attn>=2; extra == "flash"
-func requires(data []byte, name string) bool {
+func requires(data []byte, name string, extras bool) bool {
 	head, _, _ := bytes.Cut(data, []byte("\n\n"))
 	for line := range bytes.Lines(head) {
 		rest, ok := bytes.CutPrefix(line, []byte("Requires-Dist: "))
-		if !ok || elsewhere.Match(rest) {
+		if !ok || elsewhere.Match(rest) && !extras {
 			continue
 		}
 		end := bytes.IndexFunc(rest, func(r rune) bool { return strings.ContainsRune(" ;[(<>=!~\r\n", r) })

@@ -119,7 +119,7 @@ func TestRequires(t *testing.T) {
 	const metadata = "Metadata-Version: 2.4\nName: sglang\nRequires-Dist: sgl-flash-mla==1.0.0\nRequires-Dist: sgl_deep_ep>=0.1; platform_system == \"Linux\"\n" +
 		"Requires-Dist: flash-attn>=2; extra == \"flash\"\nRequires-Dist: sgl-kernel-extra\n\nRequires-Dist: vllm\n"
 	for name, want := range map[string]bool{"sgl-flash-mla": true, "sgl-deep-ep": true, "sgl-kernel-extra": true, "sgl-kernel": false, "flash-attn": false, "vllm": false} {
-		if got := requires([]byte(metadata), name); got != want {
+		if got := requires([]byte(metadata), name, false); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}

@@ -138,7 +138,7 @@ type Package struct {
 // Build is one installed framework.
 type Build struct {
 	Name        string            `json:"name"`                // "torch", "tensorflow", "jax", or an extension's distribution
-	Extension   bool              `json:"extension"`           // a distribution with CUDA code beside a framework
+	Extension   bool              `json:"extension"`           // no framework: a distribution with CUDA code beside one, or one that needs none
 	PartOf      string            `json:"part_of,omitempty"`   // an extension's: the distribution that it came along with; empty when none asks for it
 	Version     string            `json:"version"`             // with its local version, "2.9.0+cu130"
 	Accelerator string            `json:"accelerator"`         // "cuda", "cpu", "rocm", "xpu"; empty when not known
@@ -156,6 +156,7 @@ type Build struct {
 	Taken       []Taken           `json:"taken"`               // CUDA libraries that the loader maps for it
 	Missing     []string          `json:"missing"`             // symbols and libraries that it needs and that are nowhere
 	Looked      bool              `json:"looked"`              // whether Missing was looked for
+	Beside      []string          `json:"beside,omitempty"`    // files of libraries that the loader does not find for it by itself, and that a program can load first
 	Unresolved  []Unresolved      `json:"unresolved"`          // symbols that CUDA libraries which are not its own lack
 	Compared    bool              `json:"compared"`            // some CUDA library is not its own, so Unresolved was looked for
 	Stdcxx      *Stdcxx           `json:"libstdcxx,omitempty"` // nil when it was not looked at

@@ -79,15 +79,7 @@ var ncclVersion = lazyregexp.New(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(
 // ncclBanner finds "NCCL version 2.21.5+cuda12.4" among a library's constants; NCCL puts it there to be found. It
 // reads .rodata alone: the machine code around it is a hundred times larger.
 func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
-	file, err := elf.NewFile(r)
-	if err != nil {
-		return "", "", fmt.Errorf("not an ELF file: %w", err)
-	}
-	section := file.Section(".rodata")
-	if section == nil {
-		return "", "", nil
-	}
-	data, err := io.ReadAll(io.LimitReader(section.Open(), rodataCap))
+	data, err := constants(r)
 	if err != nil {
 		return "", "", err
 	}
@@ -102,6 +94,19 @@ func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
 		}
 		at++
 	}
+}
+
+// constants are the bytes of a library's .rodata, none where it has no such section.
+func constants(r io.ReaderAt) ([]byte, error) {
+	file, err := elf.NewFile(r)
+	if err != nil {
+		return nil, fmt.Errorf("not an ELF file: %w", err)
+	}
+	section := file.Section(".rodata")
+	if section == nil {
+		return nil, nil
+	}
+	return io.ReadAll(io.LimitReader(section.Open(), rodataCap))
 }
 
 // rodataCap bounds what is read of a library's constants; libtorch_cuda.so's .rodata is some 30 MB.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,16 +20,10 @@ var toolkitRoots = []string{
 // readToolkits finds the CUDA toolkits on disk and reads their versions.
 func readToolkits(h *Host, _ Options) (found, error) {
 	onPath := nvccRoot(h)
-	patterns := toolkitRoots
-	for _, dir := range []string{h.Var("CUDA_HOME"), h.Var("CUDA_PATH"), h.Var("CONDA_PREFIX"), onPath} {
-		if path.IsAbs(dir) {
-			patterns = append(patterns[:len(patterns):len(patterns)], dir)
-		}
-	}
 	var toolkits []Toolkit
 	var failed errorList
 	seen := map[string]bool{}
-	for _, pattern := range patterns {
+	for _, pattern := range toolkitPlaces(h, onPath) {
 		for _, root := range h.Glob(pattern) {
 			real, err := h.Resolve(root)
 			failed.add(err)
@@ -46,6 +41,17 @@ func readToolkits(h *Host, _ Options) (found, error) {
 		return nil, errAbsent
 	}
 	return func(f *Facts) { f.Toolkits = toolkits }, failed.err()
+}
+
+// toolkitPlaces are the usual places, and what variables and PATH name.
+func toolkitPlaces(h *Host, onPath string) []string {
+	patterns := slices.Clone(toolkitRoots)
+	for _, dir := range []string{h.Var("CUDA_HOME"), h.Var("CUDA_PATH"), h.Var("CONDA_PREFIX"), onPath} {
+		if path.IsAbs(dir) {
+			patterns = append(patterns, dir)
+		}
+	}
+	return patterns
 }
 
 // nvccRoot is where the toolkit lies whose compiler `nvcc` starts, links followed; empty when PATH has none.

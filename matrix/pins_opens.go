@@ -1,0 +1,132 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// openSteps are what to install so that a package finds the libraries that it opens.
+func (m *machine) openSteps(b *build) []string {
+	step := m.releaseStep(b)
+	if b.Name == "ctranslate2" {
+		step = m.wheelStep(b)
+	}
+	return []string{cmpOr(step, fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH that leads there", some(b.Missing), b.cuda.Major()))}
+}
+
+// releaseStep names a release that takes the libraries of the framework beside it, else one that brings its own. Those
+// of another CUDA than the framework's stay apart: their cuDNN would be written over the framework's.
+func (m *machine) releaseStep(b *build) string {
+	framework := m.frameworkOf(b)
+	apart := b.change(m.releaseFor(b, m.fitsDriver), true)
+	if framework == nil || apart == "" {
+		return apart
+	}
+	if framework.lends(b) {
+		if e := m.releaseFor(b, framework.sharesWith); e != nil {
+			return b.change(e, false) + "; it takes the libraries of " + framework.Name
+		}
+	}
+	return "in an environment of its own, without " + framework.Name + ": " + apart
+}
+
+// family is the CUDA that a release is built for; these packages have one.
+func (e *Extension) family() Version { return version(strings.Join(e.CUDA, " ")) }
+
+// fitsDriver says that the driver runs what a release is built for.
+func (m *machine) fitsDriver(e Extension) bool { return m.reached(e.family()) }
+
+// lends says that a framework is of another CUDA than the package, and that its own libraries are there.
+func (b *build) lends(to *build) bool {
+	lost := func(name string) bool { return strings.HasPrefix(name, "lib") }
+	return b.cuda.Major() != to.cuda.Major() && b.Looked && !slices.ContainsFunc(b.Missing, lost)
+}
+
+// sharesWith says that a release needs the libraries that a framework has: of the same CUDA, and, where both are known,
+// of the same cuDNN.
+func (b *build) sharesWith(e Extension) bool {
+	cudnn := version(b.CuDNN)
+	return e.family().Major() == b.cuda.Major() && (!e.CuDNN.Known() || !cudnn.Known() || e.CuDNN.Major() == cudnn.Major())
+}
+
+// releaseFor is the package's own release where that will do, else the newest, of the same CUDA if one is.
+func (m *machine) releaseFor(b *build, fits func(Extension) bool) *Extension {
+	var list []Extension
+	for _, e := range slices.Backward(must(m.t.extensions())) {
+		python := shortPython(b.python)
+		if sameProject(e.Package, b.Name) && looksIntoWheels(e) && fits(e) && (python == "" || slices.Contains(e.Python, python)) {
+			list = append(list, e)
+		}
+	}
+	own := func(e Extension) bool { return e.Package == b.Name && e.Release == b.Version }
+	family := func(e Extension) bool { return e.family().Major() == b.cuda.Major() && m.covers(e) }
+	for _, best := range []func(Extension) bool{own, family, m.covers} {
+		if i := slices.IndexFunc(list, best); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// covers says that a release has machine code for every GPU here.
+func (m *machine) covers(e Extension) bool {
+	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return cover(e.SASS, nil, g.capability) != bySASS })
+}
+
+// sameProject says that two names are of one project: CuPy has a name for every CUDA.
+func sameProject(a, b string) bool {
+	return a == b || strings.HasPrefix(a, "cupy-cuda") && strings.HasPrefix(b, "cupy-cuda")
+}
+
+// looksIntoWheels says that a release can load CUDA from wheels, and has an extra that installs these: onnxruntime from
+// 1.21 on, with preload_dlls, and not 1.27.0, whose extra asks for packages that there are not; CuPy from 14 on.
+func looksIntoWheels(e Extension) bool {
+	least := "14"
+	if e.Package == "onnxruntime-gpu" {
+		least = "1.21"
+	}
+	return !version(e.Release).Less(version(least)) && e.Release != "1.27.0"
+}
+
+// change is the command that puts a release in the place of the one that is there, with its extras that bring libraries.
+func (b *build) change(e *Extension, extras bool) string {
+	if e == nil {
+		return ""
+	}
+	extra, after := "[ctk]", ""
+	if e.Package == "onnxruntime-gpu" {
+		extra, after = "[cuda,cudnn]", ", and call onnxruntime.preload_dlls() before the first session"
+	}
+	if !extras {
+		extra = ""
+	}
+	command := fmt.Sprintf("pip install %q", e.Package+extra+"=="+e.Release)
+	if e.Package != b.Name {
+		command = "pip uninstall -y " + b.Name + " && " + command
+	}
+	return command + after
+}
+
+// wheelStep installs the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's cuDNN
+// stays as it is.
+func (m *machine) wheelStep(b *build) string {
+	var wheels, dirs []string
+	for _, library := range b.Missing {
+		stem, major, _ := strings.Cut(library, ".so.")
+		part, pin := "cublas", ""
+		if strings.HasPrefix(stem, "libcudnn") {
+			part, pin = "cudnn", "=="+major+".*"
+		}
+		if dir := path.Join(path.Dir(b.Path), "nvidia", part, "lib"); !slices.Contains(dirs, dir) {
+			wheels = append(wheels, fmt.Sprintf(`"nvidia-%s-cu%d%s"`, part, b.cuda.Major(), pin))
+			dirs = append(dirs, dir)
+		}
+	}
+	cudnn := func(wheel string) bool { return strings.HasPrefix(wheel, `"nvidia-cudnn`) }
+	if b.cuda.Major() > 12 || m.frameworkOf(b) != nil && slices.ContainsFunc(wheels, cudnn) {
+		return ""
+	}
+	return fmt.Sprintf("pip install %s, and start the program with LD_LIBRARY_PATH=%s", strings.Join(wheels, " "), strings.Join(dirs, ":"))
+}
