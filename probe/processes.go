@@ -7,8 +7,7 @@ import (
 )
 
 // readProcesses reads how long the machine runs, whether this process belongs to a scheduler's job and on how many nodes
-// that runs, and whether the
-// driver's daemons run.
+// that runs, and whether the driver keeps its GPUs started.
 func readProcesses(h *Host, _ Options) (found, error) {
 	line, err := h.ReadLine("/proc/uptime") // "350735.47 234388.90"
 	if err != nil {
