@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -85,8 +86,8 @@ func (s *Signature) lintWords() error {
 	}
 	words := strings.Join(append([]string{s.Because}, s.Do...), " ")
 	for _, m := range placeholder.FindAllStringSubmatch(words, -1) {
-		if s.pattern().SubexpIndex(m[1]) < 0 {
-			return fmt.Errorf("%s has no group in the pattern", m[0])
+		if re, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil || !fills(re, m[1]) {
+			return fmt.Errorf("not every match of the pattern has a group for %s", m[0])
 		}
 	}
 	return nil

@@ -104,3 +104,19 @@ func product(subs []*syntax.Regexp) []string {
 	}
 	return all
 }
+
+// fills reports whether every match of the expression sets the named group, so that the words that name it have no hole.
+func fills(re *syntax.Regexp, name string) bool {
+	in := func(sub *syntax.Regexp) bool { return fills(sub, name) }
+	switch re.Op {
+	case syntax.OpCapture:
+		return re.Name == name || in(re.Sub[0])
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !in(sub) })
+	case syntax.OpConcat, syntax.OpPlus:
+		return slices.ContainsFunc(re.Sub, in)
+	case syntax.OpRepeat:
+		return re.Min > 0 && in(re.Sub[0])
+	}
+	return false
+}
