@@ -94,7 +94,7 @@ func shown(text string, match []int) string {
 }
 
 // hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
-var hypothetical = lazyregexp.New(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
+var hypothetical = lazyregexp.New(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|ignoring|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
 
 // listing is a line of source that IPython, Rich or a compiler shows around the one that failed, which
 // has an arrow: the errors in it were not raised.
