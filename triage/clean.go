@@ -94,7 +94,11 @@ func shown(text string, match []int) string {
 }
 
 // hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
-var hypothetical = lazyregexp.New(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
+var hypothetical = lazyregexp.New(`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|ignoring|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
+
+// listing is a line of source that IPython, Rich or a compiler shows around the one that failed, which
+// has an arrow: the errors in it were not raised.
+var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│ +\d{1,5} │| +\d{1,6} \| +[^ #])`)
 
 // collected is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
 // torchrun, Slurm and Ray, besides the time, or the mark of a quotation.
@@ -117,15 +121,15 @@ func (s *Signature) find(text string) []int {
 	return m
 }
 
-// match applies the signature to a cleaned line. An error that the line only quotes, in a comment,
-// in code marks or after words of advice, is none.
+// match applies the signature to a cleaned line. An error that the line only quotes, in a comment, in
+// source around the failure, in code marks or after words of advice, is none.
 func (s *Signature) match(text string) []int {
 	m := s.find(text)
 	if m == nil {
 		return nil
 	}
 	head := strings.TrimLeft(text, " ")
-	if strings.HasPrefix(head, "# ") || strings.HasPrefix(head, "//") {
+	if strings.HasPrefix(head, "# ") || strings.HasPrefix(head, "//") || listing.MatchString(text) {
 		return nil
 	}
 	lead := text[:m[0]]

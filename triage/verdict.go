@@ -52,7 +52,21 @@ func findings(log, seen []event) []finding {
 			all = append(all, f)
 		}
 	}
-	return withoutNotices(all, seen)
+	return withoutNotices(withoutDisproved(all), seen)
+}
+
+// leaveNoGPU are the rules whose faults leave no GPU to run on.
+var leaveNoGPU = []string{"container-driver-libs", "container-toolkit", "cpu-only-build", "device-nodes-missing",
+	"driver-missing", "driver-too-old", "module-missing-for-kernel", "visible-devices"}
+
+// withoutDisproved drops faults that leave no GPU to run on when a kernel failed while it ran: a tool
+// that is not there, or a process that sees no GPU, was not this one's trouble.
+func withoutDisproved(all []finding) []finding {
+	ran := func(f finding) bool { return f.signature.Async && f.blame == Program }
+	if !slices.ContainsFunc(all, ran) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(f finding) bool { return f.blame == Environment && slices.Contains(leaveNoGPU, f.rule) })
 }
 
 func find(events []event, id string) *event {
