@@ -6,7 +6,7 @@ package triage
 // pattern-matching algorithms", 1987). So no literal may be shorter than minLiteral.
 type finder struct {
 	may [1 << hashBits / 64]uint64
-	at  map[uint32][]place // by the four bytes
+	at  map[gram][]place // by the four bytes
 }
 
 // place is a literal and where in it its four bytes begin.
@@ -16,7 +16,7 @@ type place struct {
 	signatures []int
 }
 
-// hashBits keeps the bits in a processor's first cache; one in fifty is set.
+// hashBits keeps the bits in a processor's first cache; one in forty is set.
 const hashBits = 16
 
 // gram is four bytes of a text as one number.
