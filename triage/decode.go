@@ -11,18 +11,30 @@ import (
 )
 
 // decode tells from its first bytes how a log is written: gzip (1f 8b), UTF-16 with its mark, as
-// PowerShell's ">" writes it (ff fe), or plainly.
+// PowerShell's ">" writes it (ff fe), in Docker's boxes, or plainly.
 func decode(r io.Reader) (io.Reader, error) {
 	plain := bufio.NewReaderSize(r, chunk)
 	switch magic, _ := plain.Peek(2); {
 	case bytes.Equal(magic, []byte{0x1f, 0x8b}):
-		return gzip.NewReader(plain)
+		unzipped, err := gzip.NewReader(plain)
+		if err != nil {
+			return nil, err
+		}
+		return unboxed(bufio.NewReaderSize(unzipped, chunk)), nil
 	case bytes.Equal(magic, []byte{0xff, 0xfe}):
 		return &wide{plain, binary.LittleEndian}, nil
 	case bytes.Equal(magic, []byte{0xfe, 0xff}):
 		return &wide{plain, binary.BigEndian}, nil
 	}
-	return plain, nil
+	return unboxed(plain), nil
+}
+
+// unboxed is a log without the boxes that it may be in.
+func unboxed(r *bufio.Reader) io.Reader {
+	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
+		return &boxed{from: r}
+	}
+	return r
 }
 
 // wide turns UTF-16 into UTF-8.

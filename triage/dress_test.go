@@ -2,6 +2,7 @@ package triage
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -68,6 +69,7 @@ func forms() map[string]func(log string) string {
 	all := map[string]func(log string) string{
 		"in a longer log": func(log string) string { return around[0] + log + around[1] },
 		"in a fence":      func(log string) string { return "```\n" + log + "\n```\n" },
+		"docker's file":   boxes,
 	}
 	for name, put := range dress {
 		all[name] = func(log string) string {
@@ -79,4 +81,17 @@ func forms() map[string]func(log string) string {
 		}
 	}
 	return all
+}
+
+// boxes is a log as Docker's json-file driver keeps it.
+func boxes(log string) string {
+	var b strings.Builder
+	for line := range strings.Lines(log + "\n") {
+		box, err := json.Marshal(map[string]string{"log": line, "stream": "stderr", "time": "2025-06-02T12:32:53.230422123Z"})
+		if err != nil {
+			panic(err)
+		}
+		b.Write(append(box, '\n'))
+	}
+	return b.String()
 }

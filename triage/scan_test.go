@@ -63,6 +63,10 @@ func TestForms(t *testing.T) {
 		"across_a_chunk":       {[]byte(strings.Repeat("y", chunk-len(failure)/2) + failure + long), 1},
 		"after_many_lines":     {[]byte(strings.Repeat("an ordinary line\n", 100_000) + failure + "\n"), 100_001},
 		"json":                 {[]byte(`{"log":"` + failure + `\n","stream":"stderr"}`), 1},
+		"json_cut":             {[]byte(`{"log":"a\n","time":"t"}` + "\n" + `{"log":"RuntimeError: CUDA error: device-si","time":"t"}` + "\n" + `{"log":"de assert triggered\n","time":"t"}` + "\n"), 2},
+		"json_zipped":          {zipped(t, `{"log":"`+failure+`\n","stream":"stderr"}`+"\n"), 1},
+		"json_then_none":       {[]byte(`{"log":"a\n"}` + "\nb\n{\n" + failure + "\n"), 4},
+		"json_of_a_long_line":  {[]byte(`{"log":"` + long + `"}` + "\n" + `{"log":"` + failure + `"}` + "\n"), 2},
 		"prefixed_by_a_runner": {[]byte("(RayTrainWorker pid=12, ip=10.0.0.1) " + failure), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
