@@ -1,10 +1,10 @@
 // Command update keeps data/ true: it reads rows out of the wheels on the Python package index and compares them with
 // the tables, or writes them there.
 //
-//	go run ./internal/artefact/update torch 2.12.0    the row, or what differs from the table's, cell by cell
-//	go run ./internal/artefact/update -w torch 2.12.0 write it into data/
-//	go run ./internal/artefact/update torch           the releases that the index has and the table has not
-//	go run ./internal/artefact/update torch all       every release
+//	go run ./tools/update torch 2.12.0    the row, or what differs from the table's, cell by cell
+//	go run ./tools/update -w torch 2.12.0 write it into data/
+//	go run ./tools/update torch           the releases that the index has and the table has not
+//	go run ./tools/update torch all       every release
 //
 // It exits 0 when the tables say what the wheels say, or were made to; 1 when they differ, or a wheel could not be
 // read; 64 when it was called wrongly or has nothing to work with.
@@ -23,7 +23,7 @@ import (
 	"syscall"
 	"time"
 
-	"cudacompat/internal/artefact"
+	"cudacompat/tools/artefact"
 
 	"github.com/spf13/pflag"
 )

@@ -1,7 +1,7 @@
 // Pciids writes the PCI ids of Debian's pci.ids into the table of GPUs: the ids of a chip are those of the entries
 // whose names begin with it.
 //
-//	go run ./internal/pciids pci.ids https://snapshot.debian.org/package/pci.ids/VERSION/
+//	go run ./tools/pciids pci.ids https://snapshot.debian.org/package/pci.ids/VERSION/
 //
 // A chip gets a row by hand, and its ids here. What pci.ids names of it beside GPUs is left out.
 package main

@@ -1,6 +1,6 @@
 // Package artefact reads rows of the tables out of the wheels themselves: the metadata, the version files and the
-// machine code in the libraries. It is for the program that keeps data/ true, internal/artefact/update; nothing of it
-// is in the cudacompat that ships.
+// machine code in the libraries. It is for the program that keeps data/ true, tools/update; nothing of it is in the
+// cudacompat that ships.
 //
 // A wheel is a zip file. Its directory and the few members that matter are asked for by range, so that of a gigabyte
 // one library comes over the wire, once, through the decompressor into a temporary file; a server that sends no parts

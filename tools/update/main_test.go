@@ -22,7 +22,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	b := &bench{server: newServer(t), data: t.TempDir(), cache: t.TempDir()}
-	if err := os.CopyFS(b.data, os.DirFS("../../../data")); err != nil {
+	if err := os.CopyFS(b.data, os.DirFS("../../data")); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -223,7 +223,7 @@ func TestRefused(t *testing.T) {
 }
 
 func (b *bench) tables(t *testing.T) string {
-	names, err := filepath.Glob("../../../data/*")
+	names, err := filepath.Glob("../../data/*")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 # Compares what is read from real libraries with what others say of them: the frameworks' own interpreters, NVIDIA's
 # cuobjdump, and the files that a process has mapped. By hand: it installs some 25 GB into DIR.
 #
-#	internal/compare.sh DIR
+#	tools/compare.sh DIR
 #
 # Needs Go, uv, and apt with Debian's non-free for CUDA 11.8; without it that part is left out. Nothing is imported that
 # was not installed into DIR, no GPU is needed.
