@@ -1,5 +1,6 @@
 # make doctor   build and run the main job on this machine
 # make test     the tests
+# make grid     the pins of every driver, GPU and Python, and every log in every dress; make test takes a sample
 # make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
 # make golden   write the tests' expected output anew; read the difference before you commit it
 # make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
@@ -13,7 +14,7 @@ RELEASE := -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test lint golden fuzz bench build static clean
+.PHONY: doctor test grid lint golden fuzz bench build static clean
 
 build: bin/cudacompat
 
@@ -30,6 +31,9 @@ doctor: build
 
 test:
 	go test $(LAZY) ./...
+
+grid:
+	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 30m -run 'TestEvery(Pin|Set)|TestDressedCases' ./matrix ./triage
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed:"; gofmt -l .; exit 1; }

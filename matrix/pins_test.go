@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,23 +13,36 @@ import (
 // broken are builds that one half or the other of all machines cannot run.
 var broken = []string{"2.14.1+cu130", "2.7.1+cu128", "1.13.1+cu117", "2.9.0+cpu"}
 
+// wholeGrid reports whether every machine of the grids is tried (make grid), not a sample of them (make test).
+var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
+
+// inSample counts a machine of a grid and reports whether it is tried: of a sample each 23rd, a prime, so that every
+// driver, GPU and Python is met.
+func inSample(count *int) bool {
+	*count++
+	return wholeGrid || *count%23 == 1
+}
+
 // pairsWithoutTorch is how many machines of the grid have no torch to pin; the test fails when it grows.
 const pairsWithoutTorch = 3137
 
 // TestEveryPinPasses takes every driver branch × GPU × Python, breaks it with a build that cannot run there, installs
 // what is pinned, and asks the checker again: a pin must run. It prints how many machines have no torch at all.
 func TestEveryPinPasses(t *testing.T) {
+	t.Parallel()
 	tables := Embedded()
 	grid, without := 0, map[string]int{}
 	for _, driver := range driversOf(tables) {
 		for _, gpu := range capabilitiesOf(tables) {
 			for _, python := range []string{"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"} {
 				for _, build := range broken {
+					if !inSample(&grid) {
+						continue
+					}
 					facts := machineWith(driver, gpu, python, build)
 					if why := checkPins(t, tables, facts, python); why != "" {
 						without[why]++
 					}
-					grid++
 				}
 			}
 		}
@@ -41,7 +55,7 @@ func TestEveryPinPasses(t *testing.T) {
 	for _, why := range sortedKeys(without) {
 		t.Logf("  %5d  %s", without[why], why)
 	}
-	if total > pairsWithoutTorch {
+	if wholeGrid && total > pairsWithoutTorch {
 		t.Errorf("%d machines have no torch to pin, %d had none before: a row is lost or a rule is stricter", total, pairsWithoutTorch)
 	}
 }

@@ -19,10 +19,14 @@ func TestEverySetPasses(t *testing.T) {
 	tables := Embedded()
 	for _, framework := range Frameworks() {
 		t.Run(framework, func(t *testing.T) {
-			asked, without, reasons := 0, 0, map[string]int{}
+			t.Parallel()
+			grid, asked, without, reasons := 0, 0, 0, map[string]int{}
 			for _, driver := range driversOf(tables) {
 				for _, gpu := range capabilitiesOf(tables) {
 					for _, python := range []string{"3.9", "3.10", "3.11", "3.12", "3.13", "3.14"} {
+						if !inSample(&grid) {
+							continue
+						}
 						facts := machineWith(driver, gpu, python, "")
 						facts.Environments[0].Builds = nil
 						pins := Pins(tables, facts, Target{}, Wanted{Framework: framework})
@@ -39,7 +43,7 @@ func TestEverySetPasses(t *testing.T) {
 			for _, why := range sortedKeys(reasons) {
 				t.Logf("  %5d  %s", reasons[why], why)
 			}
-			if without > machinesWithoutSet[framework] {
+			if wholeGrid && without > machinesWithoutSet[framework] {
 				t.Errorf("%d sets without an answer, %d had none before: a row is lost or a rule is stricter", without, machinesWithoutSet[framework])
 			}
 		})
@@ -50,7 +54,7 @@ func TestEverySetPasses(t *testing.T) {
 // than their chip, and aarch64.
 func TestEverySetPassesOnInstances(t *testing.T) {
 	tables := Embedded()
-	drivers := append(driversOf(tables), "570.86.10", "575.51.03", "580.65.06")
+	grid, drivers := 0, append(driversOf(tables), "570.86.10", "575.51.03", "580.65.06")
 	kinds := map[string]bool{}
 	for _, i := range must(tables.instances()) {
 		if kind := i.GPU + " " + i.Platform; !kinds[kind] {
@@ -58,6 +62,9 @@ func TestEverySetPassesOnInstances(t *testing.T) {
 			t.Run(i.Instance, func(t *testing.T) {
 				for _, framework := range Frameworks() {
 					for _, driver := range drivers {
+						if !inSample(&grid) {
+							continue
+						}
 						facts := machineWith(driver, Capability{}, "3.12", "")
 						facts.GPUs, facts.System.Arch, facts.Environments[0].Builds = nil, strings.TrimPrefix(i.Platform, "linux_"), nil
 						target := Target{Instance: i.Instance}
