@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // Advisory is one combination that is known to be bad.
@@ -40,7 +41,7 @@ type condition struct {
 
 type clause struct {
 	name    string
-	allowed versionRange
+	allowed version.Range
 }
 
 var (
@@ -59,7 +60,7 @@ func (c *condition) UnmarshalText(text []byte) error {
 		if !slices.Contains(clauseNames, m[1]) {
 			return fmt.Errorf("there is no %q to compare; there are %s", m[1], strings.Join(clauseNames, ", "))
 		}
-		allowed, err := parseRange(m[2])
+		allowed, err := version.ParseRange(m[2])
 		if err != nil {
 			return err
 		}
@@ -103,38 +104,38 @@ func (c condition) holds(m *machine, b *build) (trilean, string) {
 func (c clause) holds(m *machine, b *build) trilean {
 	values, known := c.values(m, b)
 	switch own := b.own(c.name); {
-	case !known && own.Known() && !c.allowed.has(own):
+	case !known && own.Known() && !c.allowed.Has(own):
 		return no // what the build brings is none of them, and nothing says that it takes another one
 	case !known:
 		return maybe
-	case slices.ContainsFunc(values, c.allowed.has):
+	case slices.ContainsFunc(values, c.allowed.Has):
 		return yes
 	}
 	return no
 }
 
 // own is the release of a library that the build was made with and brings or pins.
-func (b *build) own(library string) Version {
+func (b *build) own(library string) version.Number {
 	switch library {
 	case "cudnn":
-		return b.builtWith(b.CuDNN, func(r row) Version { return r.cudnn })
+		return b.builtWith(b.CuDNN, func(r row) version.Number { return r.cudnn })
 	case "nccl":
-		return b.builtWith(b.NCCL, func(r row) Version { return r.nccl })
+		return b.builtWith(b.NCCL, func(r row) version.Number { return r.nccl })
 	}
-	return Version{}
+	return version.Number{}
 }
 
 // spares says that the condition does not hold for one of the GPUs, which then can be used alone.
 func (c condition) spares(m *machine) bool {
 	return slices.ContainsFunc(c.clauses, func(clause clause) bool {
 		capabilities, _ := m.capabilities()
-		return clause.name == "capability" && slices.ContainsFunc(capabilities, func(v Version) bool { return !clause.allowed.has(v) })
+		return clause.name == "capability" && slices.ContainsFunc(capabilities, func(v version.Number) bool { return !clause.allowed.Has(v) })
 	})
 }
 
 // values are what a clause's name stands for; not known is a fact that is missing.
-func (c clause) values(m *machine, b *build) (values []Version, known bool) {
-	one := func(v Version) ([]Version, bool) { return []Version{v}, v.Known() }
+func (c clause) values(m *machine, b *build) (values []version.Number, known bool) {
+	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
 	switch c.name {
 	case "driver":
 		return one(m.driver.version)
@@ -142,20 +143,20 @@ func (c clause) values(m *machine, b *build) (values []Version, known bool) {
 		return one(b.cuda)
 	case "cudnn", "nccl", "cublas":
 		l, ok := b.takes(c.name)
-		return []Version{l.version}, ok
+		return []version.Number{l.version}, ok
 	case "built_cudnn", "built_nccl":
 		return one(b.own(strings.TrimPrefix(c.name, "built_")))
 	case "numpy":
 		if p := b.env.Package("numpy"); p != nil {
-			return one(version(p.Version))
+			return one(version.Of(p.Version))
 		}
 		return nil, false
 	case "python":
-		return one(version(b.python))
+		return one(version.Of(b.python))
 	case "glibc":
-		return one(version(m.f.System.Libc))
+		return one(version.Of(m.f.System.Libc))
 	case "gpus":
-		return one(version(strconv.Itoa(len(m.gpus))))
+		return one(version.Of(strconv.Itoa(len(m.gpus))))
 	case "capability":
 		return m.capabilities()
 	}
@@ -166,17 +167,17 @@ func (c clause) values(m *machine, b *build) (values []Version, known bool) {
 }
 
 // builtWith is the version that a build was made with: its own record's, else its table row's.
-func (b *build) builtWith(own string, of func(row) Version) Version {
-	if v := version(own); v.Known() || len(b.rows) == 0 {
+func (b *build) builtWith(own string, of func(row) version.Number) version.Number {
+	if v := version.Of(own); v.Known() || len(b.rows) == 0 {
 		return v
 	}
 	return of(b.rows[0])
 }
 
-func (m *machine) capabilities() (list []Version, known bool) {
+func (m *machine) capabilities() (list []version.Number, known bool) {
 	for _, g := range m.gpus {
 		if g.capability.Known() {
-			list = append(list, version(g.capability.String()))
+			list = append(list, version.Of(g.capability.String()))
 		}
 	}
 	return list, len(list) == len(m.gpus)

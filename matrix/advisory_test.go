@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cudacompat/internal/version"
 )
 
 func TestConditions(t *testing.T) {
@@ -58,7 +60,7 @@ func TestFaultyReleasesHaveNoPin(t *testing.T) {
 	for _, c := range []struct{ python, asked, want string }{
 		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"}, {"3.12", "2.16.1", "2.16.2"}, {"3.11", "2.16", "2.16.2"},
 	} {
-		facts := machineWith("550.163.01", Capability{8, 9}, c.python, "")
+		facts := machineWith("550.163.01", version.Capability{Major: 8, Minor: 9}, c.python, "")
 		for _, s := range Pins(Embedded(), facts, Target{}, Wanted{"tensorflow", c.asked}).Sets {
 			if got := s.Packages[0].Version; s.Choice == KeepDriver && got != c.want {
 				t.Errorf("Python %s, tensorflow %s: %s is proposed, want %s", c.python, c.asked, got, c.want)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -13,9 +14,9 @@ type build struct {
 	env         environment
 	subject     string // "torch 2.9.0+cu130 in /opt/venv"
 	counts      bool
-	release     Release
+	release     version.Release
 	accelerator string
-	cuda        Version
+	cuda        version.Number
 	rows        []row // the table's rows that may be this build; all must agree
 	python      string
 }
@@ -26,7 +27,7 @@ type environment struct{ *probe.Environment }
 func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *build {
 	v := &build{Build: b, env: environment{env}, counts: counts, python: cmpOr(m.target.Python, env.Python)}
 	v.subject = Subject(b, env)
-	v.release, _ = ParseRelease(b.Version)
+	v.release, _ = version.ParseRelease(b.Version)
 	if v.release.Local == "" && b.Index == "default" {
 		v.release.Local = m.defaultVariant(b.Name, v.release)
 	}
@@ -34,8 +35,8 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *
 	if v.accelerator == "" && m.cpuOnWindows(b.Name, v.release) {
 		v.accelerator = "cpu"
 	}
-	v.cuda = version(b.CUDA)
-	if local, ok := v.release.localCUDA(); ok && !v.cuda.Known() {
+	v.cuda = version.Of(b.CUDA)
+	if local, ok := v.release.LocalCUDA(); ok && !v.cuda.Known() {
 		v.cuda = local
 	}
 	if v.accelerator != "cuda" && v.accelerator != "" {
@@ -61,12 +62,13 @@ func Subject(b *probe.Build, env *probe.Environment) string {
 }
 
 // acceleratorOf is what the build was made for, empty when nothing tells.
-func acceleratorOf(b *probe.Build, r Release) string {
+func acceleratorOf(b *probe.Build, r version.Release) string {
 	if b.Accelerator != "" {
 		return b.Accelerator
 	}
+	_, named := r.LocalCUDA()
 	switch {
-	case b.CUDA != "" || cudaLocal.MatchString(r.Local):
+	case b.CUDA != "" || named:
 		return "cuda"
 	case r.Local == "cpu" || r.Local == "xpu":
 		return r.Local
@@ -78,18 +80,18 @@ func acceleratorOf(b *probe.Build, r Release) string {
 
 // cpuOnWindows says that TensorFlow 2.10 was the last release with CUDA for Windows itself; in WSL2 Linux's wheels run
 // (https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1).
-func (m *machine) cpuOnWindows(name string, r Release) bool {
-	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() && !r.Number.Less(version("2.11"))
+func (m *machine) cpuOnWindows(name string, r version.Release) bool {
+	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() && !r.Number.Less(version.Of("2.11"))
 }
 
 // commonCUDA is the CUDA that all rows share, or, where they differ, nothing.
-func commonCUDA(rows []row) Version {
+func commonCUDA(rows []row) version.Number {
 	if len(rows) == 0 {
-		return Version{}
+		return version.Number{}
 	}
 	for _, r := range rows[1:] {
-		if r.cuda.short() != rows[0].cuda.short() {
-			return Version{}
+		if r.cuda.Short() != rows[0].cuda.Short() {
+			return version.Number{}
 		}
 	}
 	return rows[0].cuda
@@ -132,7 +134,7 @@ func (m *machine) rowsFor(b *build) []row {
 func (m *machine) torchRows(b *build) []row {
 	var rows []row
 	for _, w := range m.t.wheels(b.release.Number.String(), m.platform) {
-		if b.cuda.Known() && w.CUDA.short() != b.cuda.short() && (b.cuda.count > 1 || w.CUDA.Major() != b.cuda.Major()) {
+		if b.cuda.Known() && w.CUDA.Short() != b.cuda.Short() && (b.cuda.Parts() > 1 || w.CUDA.Major() != b.cuda.Major()) {
 			continue
 		}
 		rows = append(rows, wheelRow(&w))
@@ -163,14 +165,14 @@ func (b *build) evidence() []Evidence {
 }
 
 // code judges the build's code for one GPU; why says what is missing when it is unsure, or what proves it.
-func (m *machine) code(b *build, g gpu) (coverage, string) {
+func (m *machine) code(b *build, g gpu) (version.Coverage, string) {
 	switch {
 	case !g.capability.Known():
-		return unsure, "the compute capability of " + g.label
+		return version.Unsure, "the compute capability of " + g.label
 	case len(b.SASS)+len(b.PTX) > 0:
-		return judged(cover(b.sassRead(), b.PTX, g.capability), g, "read from the build")
+		return judged(version.Cover(b.sassRead(), b.PTX, g.capability), g, "read from the build")
 	case b.Damaged != "": // the table speaks of a library that is sound
-		return unsure, b.Damaged
+		return version.Unsure, b.Damaged
 	}
 	return m.codeByTable(b, g)
 }
@@ -188,28 +190,28 @@ func (b *build) sassRead() []string {
 
 // codeByTable asks every row that may be this build; they must agree. Without a row the toolkit's age alone can prove
 // that there is no code.
-func (m *machine) codeByTable(b *build, g gpu) (coverage, string) {
+func (m *machine) codeByTable(b *build, g gpu) (version.Coverage, string) {
 	rows := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return len(r.sass) == 0 })
 	if len(rows) == 0 || len(rows) < len(b.rows) {
 		return m.codeByToolkit(b, g)
 	}
-	best := cover(rows[0].sass, rows[0].ptx, g.capability)
+	best := version.Cover(rows[0].sass, rows[0].ptx, g.capability)
 	for _, r := range rows[1:] {
-		if cover(r.sass, r.ptx, g.capability) != best {
-			return unsure, "which CUDA variant of " + b.Name + " " + b.Version + " this is"
+		if version.Cover(r.sass, r.ptx, g.capability) != best {
+			return version.Unsure, "which CUDA variant of " + b.Name + " " + b.Version + " this is"
 		}
 	}
-	if best == uncovered && len(rows[0].ptx) == 0 {
-		if c, _ := m.codeByToolkit(b, g); c != uncovered {
-			return unsure, "whether the wheel carries PTX"
+	if best == version.Uncovered && len(rows[0].ptx) == 0 {
+		if c, _ := m.codeByToolkit(b, g); c != version.Uncovered {
+			return version.Unsure, "whether the wheel carries PTX"
 		}
 	}
 	return judged(best, g, "of the release's table row")
 }
 
 // judged gives a coverage its reason: what proves it, or what is missing where desktop code meets a Tegra module.
-func judged(c coverage, g gpu, proof string) (coverage, string) {
-	if c == unsure {
+func judged(c version.Coverage, g gpu, proof string) (version.Coverage, string) {
+	if c == version.Unsure {
 		return c, "whether machine code for desktop GPUs runs on " + g.label
 	}
 	return c, proof
@@ -217,22 +219,19 @@ func judged(c coverage, g gpu, proof string) (coverage, string) {
 
 // codeByToolkit is for builds that no table knows: a toolkit compiles for no GPU that is newer than itself, and for
 // none that it has dropped.
-func (m *machine) codeByToolkit(b *build, g gpu) (coverage, string) {
+func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
 	missing := "the machine code in " + b.subject
-	if !b.cuda.Known() || b.cuda.count < 2 || !b.official() || slices.Contains(tegra, g.capability) {
-		return unsure, missing
+	if !b.cuda.Known() || b.cuda.Parts() < 2 || !b.official() || g.capability.Tegra() {
+		return version.Unsure, missing
 	}
 	for _, c := range must(m.t.gpus()) {
-		compiles := !b.cuda.lessShort(c.FirstCUDA) && (!c.LastCUDA.Known() || !c.LastCUDA.lessShort(b.cuda))
+		compiles := !b.cuda.LessShort(c.FirstCUDA) && (!c.LastCUDA.Known() || !c.LastCUDA.LessShort(b.cuda))
 		if compiles && c.Capability.Major == g.capability.Major && c.Capability.Minor <= g.capability.Minor {
-			return unsure, missing
+			return version.Unsure, missing
 		}
 	}
 	if g.chip == nil {
-		return unsure, missing
+		return version.Unsure, missing
 	}
-	return uncovered, "CUDA " + b.cuda.short() + " compiles for no such GPU"
+	return version.Uncovered, "CUDA " + b.cuda.Short() + " compiles for no such GPU"
 }
-
-// lessShort compares the first two parts alone: 12.8.1 is not newer than 12.8.
-func (v Version) lessShort(w Version) bool { return version(v.short()).Less(version(w.short())) }

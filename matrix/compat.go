@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
 // Forward is one cuda-compat package: a newer user-mode driver for an older kernel-mode one.
 type Forward struct {
-	Package string   `csv:"package"`        // "cuda-compat-13-0"
-	CUDA    Version  `csv:"cuda"`           // "13.0"
-	Branch  string   `csv:"branch"`         // of the driver that it is taken from, "580"
-	Base    []string `csv:"base_branches"`  // branches of the kernel-mode driver that it supports; "none"
-	Other   []string `csv:"other_branches"` // those that it is known not to support; "none"
-	Image   []string `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
+	Package string         `csv:"package"`        // "cuda-compat-13-0"
+	CUDA    version.Number `csv:"cuda"`           // "13.0"
+	Branch  string         `csv:"branch"`         // of the driver that it is taken from, "580"
+	Base    []string       `csv:"base_branches"`  // branches of the kernel-mode driver that it supports; "none"
+	Other   []string       `csv:"other_branches"` // those that it is known not to support; "none"
+	Image   []string       `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
 	origin
 }
 
@@ -40,8 +41,8 @@ type forward struct {
 	*probe.Compat
 	state   forwardState
 	why     string // for a sentence: what is wrong with it, or the fact that is missing
-	version Version
-	cuda    Version
+	version version.Number
+	cuda    version.Number
 	base    driver // without it
 	wrong   []gpu  // GPUs that it is not for
 	source  []string
@@ -55,14 +56,14 @@ func (m *machine) layCompat() {
 		return
 	}
 	c := &m.f.Driver.Compat[i]
-	f := forward{Compat: c, version: version(c.Version), source: []string{forwardSource}}
+	f := forward{Compat: c, version: version.Of(c.Version), source: []string{forwardSource}}
 	if m.driver.version.Known() && f.version.Compare(m.driver.version) == 0 {
 		return
 	}
 	if v := m.driver.version; v.Known() {
 		m.driver.cuda, m.driver.cudaSaw = m.t.branchCUDA(v), false
 	}
-	f.base, f.cuda = m.driver, version(c.CUDA)
+	f.base, f.cuda = m.driver, version.Of(c.CUDA)
 	if !f.cuda.Known() {
 		f.cuda = m.t.branchCUDA(f.version)
 	}
@@ -150,7 +151,7 @@ func joinInts(list []int) string {
 }
 
 // forwardOf is the package that a compat library is of, by its branch; nil when the table has none.
-func (t *Tables) forwardOf(v Version) *Forward {
+func (t *Tables) forwardOf(v version.Number) *Forward {
 	rows := must(t.forward())
 	for i := range rows {
 		if rows[i].Branch == fmt.Sprint(v.Major()) {

@@ -3,6 +3,8 @@ package matrix
 import (
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // Disagreement is a fact of a build that its row in the tables tells otherwise than the build itself. What was read is
@@ -42,13 +44,13 @@ func (b *build) agrees(r row) bool {
 
 // codeWords lists targets in order, each once; "none" is the tables' word for no PTX.
 func codeWords(sass, ptx []string) string {
-	var list []code
+	var list []version.Code
 	for _, text := range slices.Concat(sass, ptx) {
-		if c, ok := parseCode(text); ok && !slices.Contains(list, c) {
+		if c, ok := version.ParseCode(text); ok && !slices.Contains(list, c) {
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, compareCode)
+	slices.SortFunc(list, version.CompareCodes)
 	var words []string
 	for _, c := range list {
 		words = append(words, c.String())

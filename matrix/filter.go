@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // Filter keeps the rows of a Grid whose column stands so to a value.
@@ -77,13 +78,13 @@ func inRange(f Filter) (func(cell string) bool, error) {
 			return isoDate.MatchString(cell) && ordered(strings.Compare(cell, f.Value), f.Op)
 		}, nil
 	}
-	allowed, err := parseRange(f.Op + f.Value)
+	allowed, err := version.ParseRange(f.Op + f.Value)
 	if err != nil {
 		return nil, fmt.Errorf("%s%s is no range of versions such as >=12.4,<13", f.Op, f.Value)
 	}
 	return func(cell string) bool {
-		v, err := ParseVersion(cell)
-		return err == nil && !isoDate.MatchString(cell) && allowed.has(v)
+		v, err := version.Parse(cell)
+		return err == nil && !isoDate.MatchString(cell) && allowed.Has(v)
 	}, nil
 }
 
@@ -108,7 +109,7 @@ func (g Grid) equals(column int, cell, value string) bool {
 	if items, isList := g.list(column, cell); isList {
 		return slices.ContainsFunc(items, func(item string) bool { return strings.EqualFold(item, value) })
 	}
-	if g.kinds[column] == reflect.TypeFor[Version]() && cell != "" {
+	if g.kinds[column] == reflect.TypeFor[version.Number]() && cell != "" {
 		return cell == value || strings.HasPrefix(cell, value+".")
 	}
 	return strings.EqualFold(cell, value)

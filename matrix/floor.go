@@ -1,6 +1,10 @@
 package matrix
 
-import "fmt"
+import (
+	"fmt"
+
+	"cudacompat/internal/version"
+)
 
 // floorState is how a driver stands to what a build's CUDA needs.
 type floorState int
@@ -14,17 +18,17 @@ const (
 
 // floor compares the driver with what a CUDA version needs; need is the requirement in words. The user-mode driver's
 // CUDA decides where it is known, since a cuda-compat library can lift it above the module; else the module's version.
-func (m *machine) floor(cuda Version) (state floorState, need string, source []string) {
+func (m *machine) floor(cuda version.Number) (state floorState, need string, source []string) {
 	return m.floorOn(m.driver, cuda)
 }
 
 // floorOn is floor for another driver than the machine's.
-func (m *machine) floorOn(d driver, cuda Version) (state floorState, need string, source []string) {
+func (m *machine) floorOn(d driver, cuda version.Number) (state floorState, need string, source []string) {
 	if d.user.Known() {
 		d.version = d.user
 	}
 	need, least, source := m.floorOf(cuda)
-	if d.cuda.Known() && !d.cuda.lessShort(cuda) {
+	if d.cuda.Known() && !d.cuda.LessShort(cuda) {
 		return floorFull, need, source
 	}
 	family := m.t.family(cuda)
@@ -45,7 +49,7 @@ func (m *machine) floorOn(d driver, cuda Version) (state floorState, need string
 
 // floorOf is the least driver for a CUDA version, from the table of its family or, for families without minor-version
 // compatibility, of the toolkit.
-func (m *machine) floorOf(cuda Version) (need string, least Version, source []string) {
+func (m *machine) floorOf(cuda version.Number) (need string, least version.Number, source []string) {
 	if family := m.t.family(cuda); family != nil {
 		least = family.DriverLinux
 		if m.windowsNumbers() {
@@ -62,11 +66,11 @@ func (m *machine) floorOf(cuda Version) (need string, least Version, source []st
 			return "driver >= " + least.String(), least, toolkit.Source
 		}
 	}
-	return fmt.Sprintf("a driver that speaks CUDA %s", cuda.short()), Version{}, nil
+	return fmt.Sprintf("a driver that speaks CUDA %s", cuda.Short()), version.Number{}, nil
 }
 
 // printed is a floor as it is written: CUDA 13 needs the branch 580, whose first release is 580.65.06.
-func printed(least Version) string {
+func printed(least version.Number) string {
 	if least.String() == "580" {
 		return "580.65.06"
 	}

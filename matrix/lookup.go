@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // normalGPU is a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
@@ -111,7 +112,7 @@ func known(chip *Chip) *Chip {
 }
 
 // chipOf finds a chip of that capability, for what all of them share: toolkits and driver branches.
-func (t *Tables) chipOf(c Capability) *Chip {
+func (t *Tables) chipOf(c version.Capability) *Chip {
 	chips := must(t.gpus())
 	var found *Chip
 	for i := range chips {
@@ -124,14 +125,14 @@ func (t *Tables) chipOf(c Capability) *Chip {
 
 // branchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
 // nearest lower one's. A driver older or newer than the table's gives the zero Version.
-func (t *Tables) branchCUDA(driver Version) Version {
+func (t *Tables) branchCUDA(driver version.Number) version.Number {
 	branches := must(t.branches())
-	if !driver.Known() || len(branches) == 0 || driver.Major() > atoi(branches[len(branches)-1].Branch) {
-		return Version{}
+	if !driver.Known() || len(branches) == 0 || driver.Major() > version.Int(branches[len(branches)-1].Branch) {
+		return version.Number{}
 	}
-	var cuda Version
+	var cuda version.Number
 	for _, b := range branches {
-		if atoi(b.Branch) <= driver.Major() && b.CUDA.Known() {
+		if version.Int(b.Branch) <= driver.Major() && b.CUDA.Known() {
 			cuda = b.CUDA
 		}
 	}
@@ -139,7 +140,7 @@ func (t *Tables) branchCUDA(driver Version) Version {
 }
 
 // family is the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
-func (t *Tables) family(cuda Version) *Minor {
+func (t *Tables) family(cuda version.Number) *Minor {
 	rows := must(t.minor())
 	for i := range rows {
 		if rows[i].Family.Major() == cuda.Major() {
@@ -150,10 +151,10 @@ func (t *Tables) family(cuda Version) *Minor {
 }
 
 // toolkit is the first release of CUDA's minor version, nil when the table does not have it.
-func (t *Tables) toolkit(cuda Version) *CUDA {
+func (t *Tables) toolkit(cuda version.Number) *CUDA {
 	rows := must(t.cuda())
 	for i := range rows {
-		if rows[i].Release.short() == cuda.short() {
+		if rows[i].Release.Short() == cuda.Short() {
 			return &rows[i]
 		}
 	}
@@ -183,12 +184,12 @@ func (t *Tables) wheels(release, platform string) []Wheel {
 }
 
 // defaultVariant is the variant of a PyTorch release that the installer's own index has; empty when that is not known.
-func (m *machine) defaultVariant(name string, release Release) string {
+func (m *machine) defaultVariant(name string, release version.Release) string {
 	if name != "torch" || !release.Number.Known() {
 		return ""
 	}
 	for _, d := range must(m.t.defaults()) {
-		if d.Release == release.Number.short() && d.Platform == m.platform {
+		if d.Release == release.Number.Short() && d.Platform == m.platform {
 			return d.Variant
 		}
 	}
@@ -196,12 +197,12 @@ func (m *machine) defaultVariant(name string, release Release) string {
 }
 
 // tensorflowRow is the row of a TensorFlow release: its own, else that of its minor version.
-func (t *Tables) tensorflowRow(release Version) *TensorFlow {
+func (t *Tables) tensorflowRow(release version.Number) *TensorFlow {
 	rows := must(t.tensorflow())
 	var found *TensorFlow
 	for i := range rows {
-		r := version(rows[i].Release)
-		if r.short() == release.short() && (r.Compare(release) == 0 || found == nil) {
+		r := version.Of(rows[i].Release)
+		if r.Short() == release.Short() && (r.Compare(release) == 0 || found == nil) {
 			found = &rows[i]
 		}
 	}
@@ -209,11 +210,11 @@ func (t *Tables) tensorflowRow(release Version) *TensorFlow {
 }
 
 // jaxRow is the row of a JAX release for one CUDA family.
-func (t *Tables) jaxRow(release Version, cuda Version, platform string) *JAX {
+func (t *Tables) jaxRow(release version.Number, cuda version.Number, platform string) *JAX {
 	rows := must(t.jax())
 	for i := range rows {
 		r := &rows[i]
-		if version(r.Release).Compare(release) == 0 && r.Variant == fmt.Sprintf("cuda%d", cuda.Major()) && r.Platform == platform {
+		if version.Of(r.Release).Compare(release) == 0 && r.Variant == fmt.Sprintf("cuda%d", cuda.Major()) && r.Platform == platform {
 			return r
 		}
 	}
@@ -238,7 +239,7 @@ func (t *Tables) CheckTarget(target Target) error {
 		return fmt.Errorf("--python %s is not a Python version such as 3.12", target.Python)
 	}
 	for _, name := range target.GPUs {
-		if _, err := ParseCapability(name); err != nil && t.chipNamed(name) == nil {
+		if _, err := version.ParseCapability(name); err != nil && t.chipNamed(name) == nil {
 			return fmt.Errorf("--gpu %s is neither a GPU of the tables nor a compute capability such as 8.9", name)
 		}
 	}

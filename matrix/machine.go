@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -28,19 +29,19 @@ type machine struct {
 
 // driver is the driver that builds will meet.
 type driver struct {
-	version Version // the kernel module's, else that of the user space at rest
+	version version.Number // the kernel module's, else that of the user space at rest
 	from    string
-	user    Version // a cuda-compat library's, where one stands in for the user space
-	cuda    Version // what its user space speaks
-	cudaSaw bool    // somebody asked the user space; else cuda is the branch's
-	loaded  bool    // version is of a loaded module, or of a target
+	user    version.Number // a cuda-compat library's, where one stands in for the user space
+	cuda    version.Number // what its user space speaks
+	cudaSaw bool           // somebody asked the user space; else cuda is the branch's
+	loaded  bool           // version is of a loaded module, or of a target
 }
 
 // gpu is one GPU that a program would see.
 type gpu struct {
 	label      string // for people: "NVIDIA L4 (8.9)"
 	name       string // "NVIDIA L4"; empty when only its chip or its capability is known
-	capability Capability
+	capability version.Capability
 	chip       *Chip // nil when the table does not know it
 	from       string
 	bus        string // its address; empty where none is known
@@ -111,7 +112,7 @@ var armGPU = lazyregexp.New(`^(NVIDIA )?(GH200|GB[23]00|GB10|T4G|Thor|Orin|Xavie
 
 // jetson says that the GPU is a Tegra module's, whose driver comes with its system and has no branches.
 func (m *machine) jetson() bool {
-	return m.f.System.Jetson || slices.ContainsFunc(m.gpus, func(g gpu) bool { return slices.Contains(tegra, g.capability) })
+	return m.f.System.Jetson || slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.capability.Tegra() })
 }
 
 // windowsNumbers says that the driver's version is of Windows' series, in Windows and in WSL2.
@@ -120,14 +121,14 @@ func (m *machine) windowsNumbers() bool { return m.f.System.WSL || m.platform ==
 func (m *machine) driverOf() driver {
 	f := &m.f.Driver
 	if m.target.Driver != "" {
-		v := version(m.target.Driver)
+		v := version.Of(m.target.Driver)
 		return driver{version: v, from: "--driver", cuda: m.t.branchCUDA(v), loaded: true}
 	}
-	d := driver{version: version(f.Version), from: f.From, loaded: f.Version != ""}
+	d := driver{version: version.Of(f.Version), from: f.From, loaded: f.Version != ""}
 	if !d.version.Known() {
 		d.version, d.from = m.installed()
 	}
-	d.cuda = version(f.CUDA)
+	d.cuda = version.Of(f.CUDA)
 	d.cudaSaw = d.cuda.Known()
 	if !d.cudaSaw && !m.windowsNumbers() && !m.jetson() {
 		d.cuda = m.t.branchCUDA(d.version)
@@ -136,16 +137,16 @@ func (m *machine) driverOf() driver {
 }
 
 // installed is the driver that will be there once it is loaded: the module on disk, else the user space.
-func (m *machine) installed() (Version, string) {
+func (m *machine) installed() (version.Number, string) {
 	if module := m.bootModule(); module != nil && module.Version != "" {
-		return version(module.Version), module.Path
+		return version.Of(module.Version), module.Path
 	}
 	for _, lib := range m.f.Driver.Libraries {
-		if v := version(lib.Version); v.Known() {
+		if v := version.Of(lib.Version); v.Known() {
 			return v, lib.Path
 		}
 	}
-	return Version{}, ""
+	return version.Number{}, ""
 }
 
 // bootModule is the module of the kernel that runs or, at rest, will boot; else of the newest kernel that has one.
@@ -218,7 +219,7 @@ func nouveaus(g probe.GPU) bool {
 
 // gpuNamed resolves a name or a compute capability.
 func (m *machine) gpuNamed(name, from string) gpu {
-	if c, err := ParseCapability(name); err == nil {
+	if c, err := version.ParseCapability(name); err == nil {
 		g := gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
 		return g
 	}
@@ -239,7 +240,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 		chip = m.t.chipNamed(g.Name)
 	}
 	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, bus: g.Bus, number: m.numberOf(g)}
-	if c, err := ParseCapability(g.Capability); err == nil {
+	if c, err := version.ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {
 			seen.chip = m.t.chipOf(c)
@@ -261,9 +262,9 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 
 // firstDriver is the first driver that knows a GPU, with its source: its product's, where an instance type's row has a
 // later one than its chip's. What NVML shows, the driver knows, whatever the product's papers say.
-func (m *machine) firstDriver(g gpu) (Version, []string) {
+func (m *machine) firstDriver(g gpu) (version.Number, []string) {
 	if g.chip == nil {
-		return Version{}, nil
+		return version.Number{}, nil
 	}
 	if g.name != "" && !strings.Contains(g.from, "NVML") {
 		for _, i := range must(m.t.instances()) {
@@ -277,10 +278,10 @@ func (m *machine) firstDriver(g gpu) (Version, []string) {
 
 // lastBranch is the last branch that drives a GPU, with its source: the instance type's own where its row has one, as a
 // part of a GPU may, else its chip's.
-func (m *machine) lastBranch(g gpu) (Version, []string) {
+func (m *machine) lastBranch(g gpu) (version.Number, []string) {
 	switch {
 	case g.chip == nil:
-		return Version{}, nil
+		return version.Number{}, nil
 	case m.instance != nil && m.instance.LastBranch.Known() && normalGPU(m.instance.GPU) == normalGPU(g.name) && !strings.Contains(g.from, "NVML"):
 		return m.instance.LastBranch, m.instance.Source
 	}
@@ -288,7 +289,7 @@ func (m *machine) lastBranch(g gpu) (Version, []string) {
 }
 
 // drivenBy says that a driver knows a GPU, and still does; of a GPU that nobody knows it says so too.
-func (m *machine) drivenBy(g gpu, driver Version) bool {
+func (m *machine) drivenBy(g gpu, driver version.Number) bool {
 	first, _ := m.firstDriver(g)
 	last, _ := m.lastBranch(g)
 	return !(first.Known() && driver.Less(first)) && !(last.Known() && driver.Major() > last.Major())

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // PinnedPackage is one package at one version.
@@ -47,11 +49,11 @@ func (m *machine) chosenLibraries(r row) []PinnedPackage {
 func (m *machine) newestCuDNN(r row, asked string) string {
 	newest := true
 	for _, c := range slices.Backward(must(m.t.cudnns())) {
-		ok, err := allows(asked, c.Release)
+		ok, err := version.Allows(asked, c.Release)
 		if err != nil || !ok || c.CUDA.Major() != r.cuda.Major() || len(c.SASS) == 0 || !c.Build.Known() {
 			continue
 		}
-		if !slices.ContainsFunc(m.gpus, func(g gpu) bool { return cover(c.SASS, nil, g.capability) != bySASS }) {
+		if !slices.ContainsFunc(m.gpus, func(g gpu) bool { return version.Cover(c.SASS, nil, g.capability) != version.BySASS }) {
 			if newest {
 				return ""
 			}

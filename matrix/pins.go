@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // torchIndex is PyTorch's own package index of one variant.
@@ -51,7 +53,7 @@ func (m *machine) runs(b *build, r row) bool {
 
 // fits says that the environment takes the row's wheels: its Python, its C library, and that they are worth taking.
 func (m *machine) fits(b *build, r row) bool {
-	python := shortPython(b.python)
+	python := version.ShortPython(b.python)
 	return (python == "" || slices.Contains(r.python, python)) && m.hasGlibc(r) && !m.faulty(b, r)
 }
 
@@ -60,10 +62,10 @@ func (m *machine) faulty(b *build, r row) bool {
 	speaks := func(c clause) bool {
 		switch c.name {
 		case r.framework:
-			return c.allowed.has(version(r.release))
+			return c.allowed.Has(version.Of(r.release))
 		case "python":
-			python := version(shortPython(b.python))
-			return python.Known() && c.allowed.has(python)
+			python := version.Of(version.ShortPython(b.python))
+			return python.Known() && c.allowed.Has(python)
 		}
 		return false
 	}
@@ -73,12 +75,12 @@ func (m *machine) faulty(b *build, r row) bool {
 }
 
 func (m *machine) hasGlibc(r row) bool {
-	libc := version(m.f.System.Libc)
+	libc := version.Of(m.f.System.Libc)
 	return m.f.System.Libc != "musl" && !(libc.Known() && libc.Less(r.glibc))
 }
 
 // reached says that the driver is at or above a CUDA's floor.
-func (m *machine) reached(cuda Version) bool {
+func (m *machine) reached(cuda version.Number) bool {
 	state, _, _ := m.floor(cuda)
 	return state == floorFull || state == floorMinor
 }
@@ -88,7 +90,7 @@ func (m *machine) reached(cuda Version) bool {
 func (m *machine) hasCode(r row) bool {
 	least := m.t.cudnnLeast(r.cudnn)
 	for _, g := range m.gpus {
-		if !g.capability.Known() || cover(r.sass, nil, g.capability) != bySASS || !g.capability.atLeast(least) {
+		if !g.capability.Known() || version.Cover(r.sass, nil, g.capability) != version.BySASS || !g.capability.AtLeast(least) {
 			return false
 		}
 	}
@@ -97,24 +99,24 @@ func (m *machine) hasCode(r row) bool {
 
 // cudnnLeast is the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known for;
 // the zero Capability when it is not known.
-func (t *Tables) cudnnLeast(release Version) Capability {
+func (t *Tables) cudnnLeast(release version.Number) version.Capability {
 	for _, c := range must(t.cudnns()) {
-		if c.CapabilityMin.Known() && release.Known() && [3]uint64(c.Release.parts[:3]) == [3]uint64(release.parts[:3]) {
+		if c.CapabilityMin.Known() && release.Known() && c.Release.SamePatch(release) {
 			return c.CapabilityMin
 		}
 	}
-	return Capability{}
+	return version.Capability{}
 }
 
 // rankRows sorts by nearness: first of the release, then of the CUDA to the driver's own.
 func (m *machine) rankRows(b *build, list []row) {
 	releases := m.releases(b.Name)
-	wanted, exact := slices.BinarySearchFunc(releases, b.release.Number, Version.Compare)
+	wanted, exact := slices.BinarySearchFunc(releases, b.release.Number, version.Number.Compare)
 	if !b.release.Number.Known() { // nothing to stay near to: the newest
 		wanted, exact = len(releases), true
 	}
 	distance := func(r row) int {
-		at, _ := slices.BinarySearchFunc(releases, version(r.release), Version.Compare)
+		at, _ := slices.BinarySearchFunc(releases, version.Of(r.release), version.Number.Compare)
 		d := at - wanted
 		switch {
 		case exact:
@@ -129,7 +131,7 @@ func (m *machine) rankRows(b *build, list []row) {
 		if c := distance(x) - distance(y); c != 0 {
 			return c
 		}
-		if c := version(y.release).Compare(version(x.release)); c != 0 {
+		if c := version.Of(y.release).Compare(version.Of(x.release)); c != 0 {
 			return c // of two as near, the newer
 		}
 		return m.cudaDistance(x.cuda) - m.cudaDistance(y.cuda)
@@ -137,16 +139,16 @@ func (m *machine) rankRows(b *build, list []row) {
 }
 
 // cudaDistance is how far a CUDA is from the driver's own, in minor versions; ten make a family.
-func (m *machine) cudaDistance(cuda Version) int {
+func (m *machine) cudaDistance(cuda version.Number) int {
 	d := (cuda.Major()-m.driver.cuda.Major())*10 + cuda.Minor() - m.driver.cuda.Minor()
 	return max(d, -d)
 }
 
 // releases is every release of a framework's table once, oldest first.
-func (m *machine) releases(framework string) []Version {
-	var list []Version
+func (m *machine) releases(framework string) []version.Number {
+	var list []version.Number
 	for _, r := range m.frameworkRows(framework) {
-		if v := version(r.release); len(list) == 0 || list[len(list)-1].Compare(v) != 0 {
+		if v := version.Of(r.release); len(list) == 0 || list[len(list)-1].Compare(v) != 0 {
 			list = append(list, v)
 		}
 	}
@@ -185,7 +187,7 @@ func installCommands(b *build, r row, list []PinnedPackage) map[string]string {
 
 // otherFamily are the installed wheels that own the same files as those of the new CUDA family: left in place, they
 // would take the new files with them when they are removed.
-func (b *build) otherFamily(cuda Version) []string {
+func (b *build) otherFamily(cuda version.Number) []string {
 	var list []string
 	for _, library := range sharedPaths {
 		for _, p := range b.env.Packages {
@@ -203,7 +205,7 @@ var spoken = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "
 // whyNone names the first condition that no row of the build's framework meets.
 func (m *machine) whyNone(b *build) string {
 	left := m.frameworkRows(b.Name)
-	python := shortPython(b.python)
+	python := version.ShortPython(b.python)
 	for _, c := range []struct {
 		words string
 		meets func(row) bool

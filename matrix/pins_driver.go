@@ -3,12 +3,14 @@ package matrix
 import (
 	"fmt"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // driverPins is the smallest driver change that would do: the newest release of the lowest branch that is still
 // maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
 // or when a driver cannot be chosen here.
-func (m *machine) driverPins(cuda Version) []Pin {
+func (m *machine) driverPins(cuda version.Number) []Pin {
 	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
@@ -66,7 +68,7 @@ func (m *machine) branchFits(b *Branch) bool {
 }
 
 // reaches says that a branch reaches the floor of a CUDA, where one is asked for.
-func (m *machine) reaches(b *Branch, cuda Version) bool {
+func (m *machine) reaches(b *Branch, cuda version.Number) bool {
 	if !cuda.Known() {
 		return true
 	}
@@ -74,7 +76,7 @@ func (m *machine) reaches(b *Branch, cuda Version) bool {
 	if least.Known() {
 		return !b.Newest.Less(least)
 	}
-	return b.CUDA.Known() && !b.CUDA.lessShort(cuda)
+	return b.CUDA.Known() && !b.CUDA.LessShort(cuda)
 }
 
 // date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
@@ -119,7 +121,7 @@ func (m *machine) openModule(b Branch) bool {
 			return false
 		}
 	}
-	return b.Module == "open" || b.Module == "both" && atoi(b.Branch) >= 560
+	return b.Module == "open" || b.Module == "both" && version.Int(b.Branch) >= 560
 }
 
 func aptDriver(branch, id string, open bool) string {

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // openSteps are what to install so that a package finds the libraries that it opens.
@@ -33,7 +35,7 @@ func (m *machine) releaseStep(b *build) string {
 }
 
 // family is the CUDA that a release is built for; these packages have one.
-func (e *Extension) family() Version { return version(strings.Join(e.CUDA, " ")) }
+func (e *Extension) family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
 
 // fitsDriver says that the driver runs what a release is built for.
 func (m *machine) fitsDriver(e Extension) bool { return m.reached(e.family()) }
@@ -47,7 +49,7 @@ func (b *build) lends(to *build) bool {
 // sharesWith says that a release needs the libraries that a framework has: of the same CUDA, and, where both are known,
 // of the same cuDNN.
 func (b *build) sharesWith(e Extension) bool {
-	cudnn := version(b.CuDNN)
+	cudnn := version.Of(b.CuDNN)
 	return e.family().Major() == b.cuda.Major() && (!e.CuDNN.Known() || !cudnn.Known() || e.CuDNN.Major() == cudnn.Major())
 }
 
@@ -55,7 +57,7 @@ func (b *build) sharesWith(e Extension) bool {
 func (m *machine) releaseFor(b *build, fits func(Extension) bool) *Extension {
 	var list []Extension
 	for _, e := range slices.Backward(must(m.t.extensions())) {
-		python := shortPython(b.python)
+		python := version.ShortPython(b.python)
 		if sameProject(e.Package, b.Name) && looksIntoWheels(e) && fits(e) && (python == "" || slices.Contains(e.Python, python)) {
 			list = append(list, e)
 		}
@@ -72,7 +74,7 @@ func (m *machine) releaseFor(b *build, fits func(Extension) bool) *Extension {
 
 // covers says that a release has machine code for every GPU here.
 func (m *machine) covers(e Extension) bool {
-	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return cover(e.SASS, nil, g.capability) != bySASS })
+	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return version.Cover(e.SASS, nil, g.capability) != version.BySASS })
 }
 
 // sameProject says that two names are of one project: CuPy has a name for every CUDA.
@@ -87,7 +89,7 @@ func looksIntoWheels(e Extension) bool {
 	if e.Package == "onnxruntime-gpu" {
 		least = "1.21"
 	}
-	return !version(e.Release).Less(version(least)) && e.Release != "1.27.0"
+	return !version.Of(e.Release).Less(version.Of(least)) && e.Release != "1.27.0"
 }
 
 // change is the command that puts a release in the place of the one that is there, with its extras that bring libraries.

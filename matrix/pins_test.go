@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -81,10 +82,10 @@ func driversOf(tables *Tables) []string {
 }
 
 // capabilitiesOf is every compute capability that is not of a Tegra module.
-func capabilitiesOf(tables *Tables) []Capability {
-	var list []Capability
+func capabilitiesOf(tables *Tables) []version.Capability {
+	var list []version.Capability
 	for _, chip := range must(tables.gpus()) {
-		if !slices.Contains(tegra, chip.Capability) && !slices.Contains(list, chip.Capability) {
+		if !chip.Capability.Tegra() && !slices.Contains(list, chip.Capability) {
 			list = append(list, chip.Capability)
 		}
 	}
@@ -92,7 +93,7 @@ func capabilitiesOf(tables *Tables) []Capability {
 }
 
 // machineWith is a Linux host with one GPU, one driver and one environment with one torch.
-func machineWith(driver string, gpu Capability, python, torch string) probe.Facts {
+func machineWith(driver string, gpu version.Capability, python, torch string) probe.Facts {
 	return probe.Facts{
 		System:       probe.System{Arch: "x86_64", ID: "ubuntu", Libc: "2.35"},
 		Driver:       probe.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
@@ -230,9 +231,9 @@ func TestPinsByHand(t *testing.T) {
 	}
 }
 
-func capability(t *testing.T, text string) Capability {
+func capability(t *testing.T, text string) version.Capability {
 	t.Helper()
-	c, err := ParseCapability(text)
+	c, err := version.ParseCapability(text)
 	if err != nil {
 		t.Fatal(err)
 	}

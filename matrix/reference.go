@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"cudacompat/internal/version"
 )
 
 // reference is a column whose cells name things that another table must know. An empty cell names nothing.
@@ -32,16 +34,16 @@ var references = []reference{
 
 // knowsCUDA compares the release's first two parts; a family alone ("12") is known by any of its releases.
 func knowsCUDA(t *Tables, text string) bool {
-	v := version(text)
+	v := version.Of(text)
 	return slices.ContainsFunc(must(t.cuda()), func(c CUDA) bool {
-		return c.Release.short() == v.short() || v.count == 1 && c.Release.Major() == v.Major()
+		return c.Release.Short() == v.Short() || v.Parts() == 1 && c.Release.Major() == v.Major()
 	})
 }
 
 // knowsOldCUDA lets images be of CUDA releases before the first of the table.
 func knowsOldCUDA(t *Tables, text string) bool {
 	rows := must(t.cuda())
-	return knowsCUDA(t, text) || len(rows) > 0 && version(text).Less(rows[0].Release)
+	return knowsCUDA(t, text) || len(rows) > 0 && version.Of(text).Less(rows[0].Release)
 }
 
 func knowsBranch(t *Tables, text string) bool {
@@ -49,7 +51,7 @@ func knowsBranch(t *Tables, text string) bool {
 }
 
 func knowsCapability(t *Tables, text string) bool {
-	c, err := ParseCapability(text)
+	c, err := version.ParseCapability(text)
 	return err == nil && t.chipOf(c) != nil
 }
 

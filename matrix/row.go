@@ -3,6 +3,8 @@ package matrix
 import (
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // row is one release of a framework in one variant: what rules and pins read of any framework's table.
@@ -10,11 +12,11 @@ type row struct {
 	framework        string // "torch", "tensorflow" or "jax"
 	release, variant string
 	platform         string
-	cuda, cudnn      Version
-	nccl             Version
+	cuda, cudnn      version.Number
+	nccl             version.Number
 	sass, ptx        []string
 	python           []string
-	glibc            Version
+	glibc            version.Number
 	packages         []string // "nvidia-cudnn-cu12>=9.8,<10.0"
 	source           []string
 	companions       []PinnedPackage // packages that are made for this release, with the versions that go with it

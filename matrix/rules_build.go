@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it.
@@ -25,7 +27,7 @@ func driverTooOld(m *machine, b *build) []*result {
 	state, need, source := m.floor(b.cuda)
 	switch state {
 	case floorUnknown:
-		return unknown(b.subject, "the driver that CUDA "+b.cuda.short()+" needs")
+		return unknown(b.subject, "the driver that CUDA "+b.cuda.Short()+" needs")
 	case floorBelow:
 		if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
 			return unknown(b.subject, "why the report says that CUDA is available though "+m.driverWords()+" is below "+need)
@@ -53,9 +55,9 @@ func (m *machine) tooOldForEvery(b *build) []*result {
 	return unknown(b.subject, missing)
 }
 
-func (m *machine) tooOld(b *build, cuda Version, need string, source []string) Finding {
+func (m *machine) tooOld(b *build, cuda version.Number, need string, source []string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: need, Source: source,
-		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.short(), strings.TrimPrefix(need, "a "), m.driverWords()),
+		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)}
 	if m.driver.cudaSaw {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(), From: cmpOr(m.f.Driver.CUDAFrom, m.driver.from)})
@@ -81,7 +83,7 @@ func minorCompat(m *machine, b *build) []*result {
 	}
 	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
 		Message: fmt.Sprintf("built with CUDA %s, the driver speaks %s: it runs by minor-version compatibility; only code that is compiled from "+
-			"PTX at run time, and calls newer than the driver (error 36), can fail", b.cuda.short(), m.driver.cuda.short()),
+			"PTX at run time, and calls newer than the driver (error 36), can fail", b.cuda.Short(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }
 
@@ -143,9 +145,9 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	var missing, proof string
 	for _, g := range m.gpus {
 		switch c, why := m.code(b, g); c {
-		case uncovered:
+		case version.Uncovered:
 			without, proof = append(without, g), why
-		case unsure:
+		case version.Unsure:
 			missing = why
 		}
 	}
@@ -163,7 +165,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 }
 
 func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
-	f := Finding{Severity: Error, Subject: b.subject, Need: "code for " + without[0].capability.sm() + ", or PTX for it",
+	f := Finding{Severity: Error, Subject: b.subject, Need: "code for " + without[0].capability.SM() + ", or PTX for it",
 		Message:  fmt.Sprintf("%s %s has no code for %s", b.Name, b.Version, without[0].label),
 		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, m.evidenceCode(b, proof)), Source: b.source()}
 	if len(without) < len(m.gpus) {
@@ -203,12 +205,12 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 		return nil
 	}
 	for _, g := range m.gpus {
-		if c, _ := m.code(b, g); c == byPTX {
+		if c, _ := m.code(b, g); c == version.ByPTX {
 			severity := Warning
 			if b.Extension {
 				severity = Note
 			}
-			return found(Finding{Severity: severity, Subject: b.subject, Need: "machine code for " + g.capability.sm(),
+			return found(Finding{Severity: severity, Subject: b.subject, Need: "machine code for " + g.capability.SM(),
 				Message:  fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, and the first start is slow", b.Name, b.Version, g.label),
 				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")), Source: b.source(),
 				Do: []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296"}})
@@ -219,7 +221,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 
 // pythonUnsupported: no wheel of this release was made for this Python.
 func pythonUnsupported(m *machine, b *build) []*result {
-	python := shortPython(b.python)
+	python := version.ShortPython(b.python)
 	if python == "" || len(b.rows) == 0 || m.f.Observed.Imported && m.target.Python == "" {
 		return nil
 	}
@@ -251,7 +253,7 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 
 // glibcTooOld: the wheel's tag asks for a newer C library than the system has.
 func glibcTooOld(m *machine, b *build) []*result {
-	have, need := version(m.f.System.Libc), version(b.Glibc)
+	have, need := version.Of(m.f.System.Libc), version.Of(b.Glibc)
 	if !need.Known() && len(b.rows) > 0 {
 		need = b.rows[0].glibc
 	}

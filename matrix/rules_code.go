@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // ptxSource is NVIDIA's list of PTX versions by toolkit and driver.
@@ -16,10 +18,10 @@ func ptxNewer(m *machine, b *build) []*result {
 		return nil
 	}
 	var hit []gpu
-	var isa Version
+	var isa version.Number
 	only, missing := 0, ""
 	for _, g := range m.gpus {
-		if c, _ := m.code(b, g); c != byPTX {
+		if c, _ := m.code(b, g); c != version.ByPTX {
 			continue
 		}
 		only++
@@ -44,22 +46,22 @@ func ptxNewer(m *machine, b *build) []*result {
 
 // ptxFor is the version of the PTX that the driver would compile for a GPU, that of the nearest target; the zero
 // Version when it was not read.
-func (b *build) ptxFor(gpu Capability) Version {
-	var nearest Capability
-	var isa Version
+func (b *build) ptxFor(gpu version.Capability) version.Number {
+	var nearest version.Capability
+	var isa version.Number
 	for _, text := range b.PTX {
-		if c, ok := parseCode(text); ok && c.serves(gpu) && c.atLeast(nearest) {
-			nearest, isa = c.Capability, version(b.PTXISA[text])
+		if c, ok := version.ParseCode(text); ok && c.Serves(gpu) && c.AtLeast(nearest) {
+			nearest, isa = c.Capability, version.Of(b.PTXISA[text])
 		}
 	}
 	return isa
 }
 
 // newerPTX compares a PTX version with those that the driver's compiler knows; why says what is missing.
-func (m *machine) newerPTX(b *build, isa Version) (newer bool, why string) {
+func (m *machine) newerPTX(b *build, isa version.Number) (newer bool, why string) {
 	low, high := m.t.ptxKnown(m.driver.cuda)
 	switch {
-	case !isa.Known() && b.cuda.count > 1 && m.driver.cuda.Known() && !m.driver.cuda.lessShort(b.cuda):
+	case !isa.Known() && b.cuda.Parts() > 1 && m.driver.cuda.Known() && !m.driver.cuda.LessShort(b.cuda):
 		return false, "" // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
 	case !isa.Known():
 		return false, "the PTX version of the build's code"
@@ -70,18 +72,18 @@ func (m *machine) newerPTX(b *build, isa Version) (newer bool, why string) {
 	case high.Known() && high.Less(isa):
 		return true, ""
 	}
-	return false, "the PTX version that a driver for CUDA " + m.driver.cuda.short() + " knows"
+	return false, "the PTX version that a driver for CUDA " + m.driver.cuda.Short() + " knows"
 }
 
 // ptxKnown is the newest PTX version of the CUDA that a driver speaks: between what the next lower and the next higher
 // toolkit write, which are the same where the table has that very CUDA.
-func (t *Tables) ptxKnown(cuda Version) (low, high Version) {
+func (t *Tables) ptxKnown(cuda version.Number) (low, high version.Number) {
 	for _, row := range must(t.cuda()) {
 		switch {
 		case !row.PTX.Known():
-		case !cuda.lessShort(row.Release):
+		case !cuda.LessShort(row.Release):
 			low = row.PTX
-			if !row.Release.lessShort(cuda) {
+			if !row.Release.LessShort(cuda) {
 				high = row.PTX
 			}
 		case !high.Known():
@@ -91,11 +93,11 @@ func (t *Tables) ptxKnown(cuda Version) (low, high Version) {
 	return low, high
 }
 
-func (m *machine) ptxFinding(b *build, hit []gpu, isa Version) Finding {
+func (m *machine) ptxFinding(b *build, hit []gpu, isa version.Number) Finding {
 	cuda := m.t.cudaOfPTX(isa)
-	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.short(), hit[0].capability.sm()), Source: []string{ptxSource},
+	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), hit[0].capability.SM()), Source: []string{ptxSource},
 		Message: fmt.Sprintf("for %s the build has PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
-			hit[0].label, isa, m.driverWords(), m.driver.cuda.short()),
+			hit[0].label, isa, m.driverWords(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from}, m.evidenceCode(b, ""),
 			{Fact: "PTX version", Value: isa.String(), From: cmpOr(b.Path, b.From)}}, b.evidence()...)}
 	if len(hit) < len(m.gpus) {
@@ -114,29 +116,29 @@ func (m *machine) hideGPUs(bad []gpu) string {
 }
 
 // cudaOfPTX is the first CUDA whose compiler knows a PTX version.
-func (t *Tables) cudaOfPTX(isa Version) Version {
+func (t *Tables) cudaOfPTX(isa version.Number) version.Number {
 	rows := must(t.cuda())
 	i := slices.IndexFunc(rows, func(c CUDA) bool { return c.PTX.Known() && !c.PTX.Less(isa) })
 	if i < 0 {
-		return Version{}
+		return version.Number{}
 	}
 	return rows[i].Release
 }
 
 // addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package.
-func (m *machine) addSpeaking(f *Finding, cuda Version) {
+func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 	if !cuda.Known() || m.windowsNumbers() || m.jetson() {
 		return
 	}
-	if b := m.driverBranch(func(b *Branch) bool { return b.CUDA.Known() && !b.CUDA.lessShort(cuda) }); b != nil {
-		f.Pins = append(f.Pins, Pin{Package: "driver", Version: b.Newest.String(), Why: "speaks CUDA " + b.CUDA.short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
+	if b := m.driverBranch(func(b *Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
+		f.Pins = append(f.Pins, Pin{Package: "driver", Version: b.Newest.String(), Why: "speaks CUDA " + b.CUDA.Short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
 	}
 	pins, do := m.compatPins(cuda)
 	f.Pins, f.Do = append(f.Pins, pins...), append(f.Do, do...)
 }
 
 // zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer.
-var zstdCUDA = version("12.4")
+var zstdCUDA = version.Of("12.4")
 
 // fatbinZstd: the driver cannot decompress the machine code that a GPU would load. CUDA 13 builds need a newer driver
 // anyway; the older LZ4 compression is read by every driver.
@@ -150,7 +152,7 @@ func fatbinZstd(m *machine, b *build) []*result {
 		return nil
 	case !m.driver.cuda.Known():
 		return unknown(b.subject, "the CUDA that the driver speaks")
-	case !m.driver.cuda.lessShort(zstdCUDA):
+	case !m.driver.cuda.LessShort(zstdCUDA):
 		return holds(b.subject)
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: "driver >= 550.54.14", Source: []string{"https://docs.rapids.ai/api/rapids-cmake/stable/command/rapids_cuda_enable_fatbin_compression"},
@@ -170,17 +172,17 @@ func fatbinZstd(m *machine, b *build) []*result {
 
 // loadsZstd says that an entry which the GPU would load is compressed with zstd: of the machine code the nearest, with
 // and without a suffix; of the PTX, where there is no machine code, the nearest.
-func (b *build) loadsZstd(gpu Capability) bool {
-	nearest, zstd, sass := Capability{}, false, false
+func (b *build) loadsZstd(gpu version.Capability) bool {
+	nearest, zstd, sass := version.Capability{}, false, false
 	for _, text := range slices.Concat(b.SASS, b.PTX, b.Zstd) {
-		c, ok := parseCode(text)
-		if !ok || !c.serves(gpu) || c.ptx && sass {
+		c, ok := version.ParseCode(text)
+		if !ok || !c.Serves(gpu) || c.PTX && sass {
 			continue
 		}
-		if !c.ptx && !sass || c.Capability != nearest && c.atLeast(nearest) {
+		if !c.PTX && !sass || c.Capability != nearest && c.AtLeast(nearest) {
 			nearest, zstd = c.Capability, false
 		}
-		sass = sass || !c.ptx
+		sass = sass || !c.PTX
 		zstd = zstd || c.Capability == nearest && slices.Contains(b.Zstd, text)
 	}
 	return zstd

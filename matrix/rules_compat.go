@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804.
@@ -79,24 +81,24 @@ func forwardInUse(m *machine, b *build) []*result {
 	f := &m.forward
 	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source, Need: fmt.Sprintf("libcuda %s to go on being taken", f.Version),
 		Message: fmt.Sprintf("built with CUDA %s, which driver %s does not speak: it runs by forward compatibility, with libcuda %s for CUDA %s in the driver's place; "+
-			"OpenGL and Vulkan interoperation do not work so", b.cuda.short(), f.base.version, f.Version, f.cuda),
+			"OpenGL and Vulkan interoperation do not work so", b.cuda.Short(), f.base.version, f.Version, f.cuda),
 		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
 }
 
 // compatPins is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
 // data-centre one and NVIDIA lists the driver's branch. Where it is installed, do says how the loader comes to take it.
-func (m *machine) compatPins(cuda Version) (pins []Pin, do []string) {
+func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	row := m.compatPackage(cuda)
 	if row == nil {
 		return nil, nil
 	}
 	for _, c := range m.f.Driver.Compat {
-		if version(c.Version).Major() == atoi(row.Branch) && !c.Taken {
+		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
 			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver (forward compatibility, for data-centre GPUs alone)", row.Package, first(path.Dir(c.Path)))}
 		}
 	}
 	commands := map[string]string{}
-	export := " && export LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.short()+"/compat")
+	export := " && export LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
 	if m.debian() != no {
 		commands["apt"] = "sudo apt-get install " + row.Package + export
 	}
@@ -120,7 +122,7 @@ func (m *machine) debian() trilean {
 	return no
 }
 
-func (m *machine) compatPackage(cuda Version) *Forward {
+func (m *machine) compatPackage(cuda version.Number) *Forward {
 	base := m.driver.version
 	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() ||
 		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
@@ -128,8 +130,8 @@ func (m *machine) compatPackage(cuda Version) *Forward {
 	}
 	rows := must(m.t.forward())
 	i := slices.IndexFunc(rows, func(r Forward) bool {
-		dropped := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dropped(atoi(r.Branch)) })
-		return !dropped && !r.CUDA.lessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
+		dropped := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dropped(version.Int(r.Branch)) })
+		return !dropped && !r.CUDA.LessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
 	})
 	if i < 0 {
 		return nil

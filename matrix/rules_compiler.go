@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -28,7 +29,7 @@ func hostCompiler(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: "toolkit", Need: cc.Name + " " + limits.String(), Source: limits.source,
-		Message:  fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: running is not affected, building fails", version(picked.Version).short(), cc.Name, cc.Version),
+		Message:  fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: running is not affected, building fails", version.Of(picked.Version).Short(), cc.Name, cc.Version),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path}, {Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
 		Do: []string{fmt.Sprintf("to build extensions: install %s %s and name it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name, limits.newest, plusPlus[cc.Name]),
 			"or install a newer CUDA toolkit beside this one and point CUDA_HOME to it"}}
@@ -43,7 +44,7 @@ func hostCompiler(m *machine) []*result {
 
 // limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these.
 type limits struct {
-	oldest, newest Version // newest is not known where nothing is
+	oldest, newest version.Number // newest is not known where nothing is
 	source         []string
 }
 
@@ -60,18 +61,18 @@ func (m *machine) accepts(t *probe.Toolkit, compiler string) limits {
 	if !t.NVCC {
 		return l
 	}
-	if row := m.t.hostCompiler(version(t.Version)); row != nil {
+	if row := m.t.hostCompiler(version.Of(t.Version)); row != nil {
 		l = limits{row.oldest(compiler), row.newest(compiler), row.Source}
 	}
 	if compiler == "gcc" && t.GCC != "" {
-		l.newest = version(t.GCC)
+		l.newest = version.Of(t.GCC)
 	}
 	return l
 }
 
 // let says that a compiler is within the limits, where they are known.
 func (l limits) let(c probe.Compiler) bool {
-	have := version(c.Version).Major()
+	have := version.Of(c.Version).Major()
 	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
 }
 
@@ -79,27 +80,27 @@ var plusPlus = map[string]string{"gcc": "g++", "clang": "clang++"}
 
 // hostCompiler is the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil when the
 // table has none, or the patch that decides is not known.
-func (t *Tables) hostCompiler(cuda Version) *HostCompiler {
+func (t *Tables) hostCompiler(cuda version.Number) *HostCompiler {
 	var last *HostCompiler
 	rows := must(t.compilers())
 	for i := range rows {
 		switch {
-		case rows[i].CUDA.short() != cuda.short():
-		case cuda.count < 3 && last != nil && rows[i].GCCMax.Compare(last.GCCMax) != 0:
+		case rows[i].CUDA.Short() != cuda.Short():
+		case cuda.Parts() < 3 && last != nil && rows[i].GCCMax.Compare(last.GCCMax) != 0:
 			return nil
-		case cuda.count < 3 || !cuda.Less(rows[i].CUDA):
+		case cuda.Parts() < 3 || !cuda.Less(rows[i].CUDA):
 			last = &rows[i]
 		}
 	}
 	return last
 }
 
-func (r *HostCompiler) newest(compiler string) Version {
-	return map[string]Version{"gcc": r.GCCMax, "clang": r.ClangMax}[compiler]
+func (r *HostCompiler) newest(compiler string) version.Number {
+	return map[string]version.Number{"gcc": r.GCCMax, "clang": r.ClangMax}[compiler]
 }
 
-func (r *HostCompiler) oldest(compiler string) Version {
-	return map[string]Version{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
+func (r *HostCompiler) oldest(compiler string) version.Number {
+	return map[string]version.Number{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
 }
 
 var tritonSource = []string{"https://github.com/triton-lang/triton/blob/0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",

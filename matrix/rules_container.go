@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -84,7 +85,7 @@ func (m *machine) withoutCompiler() Finding {
 func (m *machine) compilerMatters() Severity {
 	for _, b := range m.builds {
 		for _, g := range m.gpus {
-			if covered, _ := m.code(b, g); b.counts && b.accelerator == "cuda" && covered == byPTX {
+			if covered, _ := m.code(b, g); b.counts && b.accelerator == "cuda" && covered == version.ByPTX {
 				return Error
 			}
 		}
@@ -107,7 +108,7 @@ func (m *machine) withoutNVML() Finding {
 // usesNCCL says that the process is one of several ranks, or that NCCL was configured for it.
 func (m *machine) usesNCCL() bool {
 	for name, value := range m.f.Variables {
-		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" || (name == "WORLD_SIZE" || name == "LOCAL_WORLD_SIZE") && atoi(value) > 1 {
+		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" || (name == "WORLD_SIZE" || name == "LOCAL_WORLD_SIZE") && version.Int(value) > 1 {
 			return true
 		}
 	}
@@ -153,20 +154,20 @@ func isTrue(text string) bool {
 
 // requires judges one variable for every GPU of the container.
 func (m *machine) requires(name, text string) []*result {
-	expression, err := parseRequirement(text)
+	expression, err := version.ParseRequirement(text)
 	if err != nil {
 		return unknown(name, "an expression that can be read: "+err.Error())
 	}
-	worst, but := met, properties{}
+	worst, but := version.Met, version.Properties{}
 	for _, p := range m.requirable() {
-		if got := expression.on(p); got < worst {
+		if got := expression.On(p); got < worst {
 			worst, but = got, p
 		}
 	}
 	switch worst {
-	case met:
+	case version.Met:
 		return holds(name)
-	case unsaid:
+	case version.Unsaid:
 		return unknown(name, m.unsureWhy(but))
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
@@ -174,10 +175,10 @@ func (m *machine) requires(name, text string) []*result {
 		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
 		Message: fmt.Sprintf("the image requires %s, and this is %s: a runtime in legacy mode would refuse this", first, m.hostWords()),
 		Evidence: []Evidence{{Fact: name, Value: text, From: "environment"}, {Fact: "driver", Value: m.f.Driver.Version, From: m.f.Driver.From},
-			{Fact: "brand", Value: but.brand, From: "NVML"}},
+			{Fact: "brand", Value: but.Brand, From: "NVML"}},
 		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 skips the check"}}
-	but.anyBrand = true
-	if expression.on(but) == met {
+	but.AnyBrand = true
+	if expression.On(but) == version.Met {
 		f.Severity = Note
 		f.Message += "; for other brands the same driver is let in, and what is in the image is judged on its own"
 	}
@@ -185,12 +186,12 @@ func (m *machine) requires(name, text string) []*result {
 }
 
 // requirable is what the constraints are about, a GPU each; without a GPU the driver alone.
-func (m *machine) requirable() []properties {
-	base := properties{cuda: m.hostCUDA(), driver: version(m.f.Driver.Version), noGPU: true}
-	var list []properties
+func (m *machine) requirable() []version.Properties {
+	base := version.Properties{CUDA: m.hostCUDA(), Driver: version.Of(m.f.Driver.Version), NoGPU: true}
+	var list []version.Properties
 	for _, g := range visible(m.f) {
 		p := base
-		p.noGPU, p.brand, p.arch = false, g.Brand, version(m.gpuFound(g).capability.String())
+		p.NoGPU, p.Brand, p.Arch = false, g.Brand, version.Of(m.gpuFound(g).capability.String())
 		list = append(list, p)
 	}
 	if len(list) == 0 {
@@ -203,7 +204,7 @@ func (m *machine) requirable() []properties {
 func (m *machine) hostWords() string {
 	words := "driver " + cmpOr(m.f.Driver.Version, "of unknown version")
 	if cuda := m.hostCUDA(); cuda.Known() {
-		words += " (CUDA " + cuda.short() + ")"
+		words += " (CUDA " + cuda.Short() + ")"
 	}
 	if gpus := visible(m.f); len(gpus) > 0 {
 		words += " with " + m.gpuFound(gpus[0]).label
@@ -212,24 +213,24 @@ func (m *machine) hostWords() string {
 }
 
 // hostCUDA is the CUDA of the host's driver: a cuda-compat library in the image does not count.
-func (m *machine) hostCUDA() Version {
-	if seen := version(m.f.Driver.CUDA); seen.Known() && len(m.f.Driver.Compat) == 0 {
+func (m *machine) hostCUDA() version.Number {
+	if seen := version.Of(m.f.Driver.CUDA); seen.Known() && len(m.f.Driver.Compat) == 0 {
 		return seen
 	}
 	if m.windowsNumbers() {
-		return Version{}
+		return version.Number{}
 	}
-	return m.t.branchCUDA(version(m.f.Driver.Version))
+	return m.t.branchCUDA(version.Of(m.f.Driver.Version))
 }
 
 // unsureWhy names the property that is not known.
-func (m *machine) unsureWhy(p properties) string {
+func (m *machine) unsureWhy(p version.Properties) string {
 	switch {
-	case !p.driver.Known():
+	case !p.Driver.Known():
 		return "the driver's version"
-	case !p.cuda.Known():
+	case !p.CUDA.Known():
 		return "the driver's CUDA"
-	case !p.noGPU && p.brand == "":
+	case !p.NoGPU && p.Brand == "":
 		return "the GPU's brand, which NVML tells"
 	}
 	return "a property that the requirement names"

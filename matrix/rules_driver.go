@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -31,7 +32,7 @@ func driverMissing(m *machine) []*result {
 	f := Finding{Severity: Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.gpus[0].label,
 		Need:     "the NVIDIA kernel module " + state,
 		Evidence: []Evidence{{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
-		Pins:     m.driverPins(Version{}), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+		Pins:     m.driverPins(version.Number{}), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if module := m.bootModule(); module != nil {
 		f.Message += fmt.Sprintf(", though %s is installed for this kernel", cmpOr(module.Version, "a module"))
 		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: cmpOr(module.Version, "of unknown version"), From: module.Path})
@@ -63,7 +64,7 @@ func (m *machine) probeFailure(name string) string {
 // driverMismatch: the user space that programs load is not of the driver that runs. What is on disk decides whether a
 // reboot mends it.
 func driverMismatch(m *machine) []*result {
-	loaded := version(m.f.Driver.Version)
+	loaded := version.Of(m.f.Driver.Version)
 	if m.f.System.Rest && !loaded.Known() {
 		return m.mismatchAtRest()
 	}
@@ -72,14 +73,14 @@ func driverMismatch(m *machine) []*result {
 	}
 	disk := m.bootModule()
 	for _, lib := range m.f.Driver.Libraries {
-		if v := version(lib.Version); lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() && v.Compare(loaded) != 0 {
+		if v := version.Of(lib.Version); lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() && v.Compare(loaded) != 0 {
 			return found(m.mismatch(loaded, &lib, disk))
 		}
 	}
 	switch {
 	case m.f.Driver.NVML.Code == nvmlMismatch:
 		return found(m.mismatch(loaded, nil, disk))
-	case disk != nil && version(disk.Version).Known() && version(disk.Version).Compare(loaded) != 0:
+	case disk != nil && version.Of(disk.Version).Known() && version.Of(disk.Version).Compare(loaded) != 0:
 		return found(m.pendingModule(loaded, disk))
 	case len(m.f.Driver.Libraries) == 0:
 		return nil
@@ -92,17 +93,17 @@ func driverMismatch(m *machine) []*result {
 func (m *machine) mismatchAtRest() []*result {
 	kernel, _ := m.bootKernel()
 	module := m.moduleOf(kernel)
-	if !m.host() || m.target.Driver != "" || len(m.f.Machine.Installers) > 0 || module == nil || !version(module.Version).Known() ||
+	if !m.host() || m.target.Driver != "" || len(m.f.Machine.Installers) > 0 || module == nil || !version.Of(module.Version).Known() ||
 		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
 		return nil
 	}
 	var judged []*result
 	for _, lib := range m.f.Driver.Libraries {
-		v := version(lib.Version)
+		v := version.Of(lib.Version)
 		if !v.Known() || lib.Name == "libnvidia-ptxjitcompiler" {
 			continue
 		}
-		if judged = holds("driver"); v.Compare(version(module.Version)) != 0 {
+		if judged = holds("driver"); v.Compare(version.Of(module.Version)) != 0 {
 			return found(Finding{Severity: Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
 				Message:  fmt.Sprintf("%s is of driver %s, the kernel module that will be loaded of %s", lib.Name, v, module.Version),
 				Evidence: []Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path}, {Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
@@ -117,13 +118,13 @@ const nvmlMismatch = 18
 
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
-func (m *machine) mismatch(loaded Version, lib *probe.Library, disk *probe.Module) Finding {
+func (m *machine) mismatch(loaded version.Number, lib *probe.Library, disk *probe.Module) Finding {
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver's libraries are of another release than the loaded kernel module",
 		Need: "one release for both", Source: mismatchSource, Evidence: []Evidence{
 			{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}}
-	user := Version{}
+	user := version.Number{}
 	if lib != nil {
-		user = version(lib.Version)
+		user = version.Of(lib.Version)
 		f.Message = fmt.Sprintf("%s is of driver %s, the loaded kernel module of %s", lib.Name, user, loaded)
 		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + " for both"
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
@@ -136,7 +137,7 @@ func (m *machine) mismatch(loaded Version, lib *probe.Library, disk *probe.Modul
 }
 
 // mismatchGoal is the release that both should have: the user space's, but in a container the host's module's.
-func (m *machine) mismatchGoal(loaded, user Version) Version {
+func (m *machine) mismatchGoal(loaded, user version.Number) version.Number {
 	if m.f.System.Container != "" {
 		return loaded
 	}
@@ -144,14 +145,14 @@ func (m *machine) mismatchGoal(loaded, user Version) Version {
 }
 
 // mismatchSteps is what mends a mismatch.
-func (m *machine) mismatchSteps(loaded, user Version, disk *probe.Module) []string {
+func (m *machine) mismatchSteps(loaded, user version.Number, disk *probe.Module) []string {
 	switch {
 	case m.f.System.Container != "":
 		return []string{"restart the container: it holds libraries of the driver that the host had before"}
-	case disk != nil && user.Known() && version(disk.Version).Compare(user) == 0:
+	case disk != nil && user.Known() && version.Of(disk.Version).Compare(user) == 0:
 		return []string{"reboot: the module on disk is " + disk.Version + " already",
 			"or, when no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
-	case disk != nil && disk.Version != "" && version(disk.Version).Compare(loaded) == 0 || disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
+	case disk != nil && disk.Version != "" && version.Of(disk.Version).Compare(loaded) == 0 || disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
 		return []string{"rebuild the module for " + user.String() + ": sudo dkms autoinstall, then reboot; a reboot alone loads " + loaded.String() + " again",
 			"if the build fails, /var/lib/dkms/nvidia/" + user.String() + "/build/make.log says why",
 			"or reinstall the driver's packages, so that library and module are of one release"}
@@ -162,7 +163,7 @@ func (m *machine) mismatchSteps(loaded, user Version, disk *probe.Module) []stri
 }
 
 // pendingModule: an update waits for the next boot; until then all is well.
-func (m *machine) pendingModule(loaded Version, disk *probe.Module) Finding {
+func (m *machine) pendingModule(loaded version.Number, disk *probe.Module) Finding {
 	return Finding{Severity: Warning, Subject: "driver", Source: mismatchSource, Need: "driver " + loaded.String() + " for both after the next boot",
 		Message: fmt.Sprintf("the module on disk is %s, the loaded one %s: the next boot changes the driver", disk.Version, loaded),
 		Evidence: []Evidence{{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
@@ -204,7 +205,7 @@ func driverDropsGPU(m *machine) []*result {
 	return m.driverAgainstGPUs(dropped, func(g gpu) Finding {
 		last, source := m.lastBranch(g)
 		return Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s", m.driver.version, g.label, last),
-			Need: fmt.Sprintf("driver branch <= %s", last), Pins: m.driverPins(Version{}), Source: source}
+			Need: fmt.Sprintf("driver branch <= %s", last), Pins: m.driverPins(version.Number{}), Source: source}
 	})
 }
 
@@ -217,11 +218,11 @@ func driverTooOldForGPU(m *machine) []*result {
 	return m.driverAgainstGPUs(tooNew, func(g gpu) Finding {
 		first, source := m.firstDriver(g)
 		words := "of branch " + first.String()
-		if first.count > 1 {
+		if first.Parts() > 1 {
 			words = first.String()
 		}
 		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", m.driver.version, g.label, words),
-			Need: "driver >= " + first.String(), Pins: m.driverPins(Version{}), Source: source}
+			Need: "driver >= " + first.String(), Pins: m.driverPins(version.Number{}), Source: source}
 	})
 }
 

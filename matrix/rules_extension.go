@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -23,10 +24,10 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 	}
 	n := must(m.t.nccls())[i]
 	for _, g := range m.gpus {
-		if !g.capability.Known() || cover(n.SASS, n.PTX, g.capability) != uncovered {
+		if !g.capability.Known() || version.Cover(n.SASS, n.PTX, g.capability) != version.Uncovered {
 			continue
 		}
-		f := Finding{Severity: Error, Subject: b.subject, Need: "an NCCL with code for " + g.capability.sm(), Source: n.Source,
+		f := Finding{Severity: Error, Subject: b.subject, Need: "an NCCL with code for " + g.capability.SM(), Source: n.Source,
 			Message:  fmt.Sprintf("NCCL %s has no code for %s", n.Release, g.label),
 			Evidence: append(b.evidence(), lib.evidence("NCCL"), Evidence{Fact: "GPU", Value: g.label, From: g.from}, Evidence{Fact: "machine code", Value: strings.Join(n.SASS, " "), From: "nccl.csv"})}
 		if len(m.gpus) == 1 {
@@ -44,14 +45,14 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 }
 
 // ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none.
-func (m *machine) ncclFor(cuda Version) Version {
+func (m *machine) ncclFor(cuda version.Number) version.Number {
 	for _, n := range slices.Backward(must(m.t.nccls())) {
-		bad := func(g gpu) bool { return cover(n.SASS, nil, g.capability) != bySASS }
+		bad := func(g gpu) bool { return version.Cover(n.SASS, nil, g.capability) != version.BySASS }
 		if n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0 && !slices.ContainsFunc(m.gpus, bad) {
 			return n.Release
 		}
 	}
-	return Version{}
+	return version.Number{}
 }
 
 // extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by itself
@@ -92,7 +93,7 @@ var compiled = []string{"bitsandbytes", "deepspeed", "transformer-engine-cu12", 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
 func (m *machine) extensionRows(p *probe.Package) []Extension {
-	r, ok := ParseRelease(p.Version)
+	r, ok := version.ParseRelease(p.Version)
 	public, _, _ := strings.Cut(p.Version, "+")
 	if !ok || !r.Final() || !slices.Contains(compiled, p.Name) {
 		return nil
@@ -120,11 +121,11 @@ func (m *machine) extension(b *build, p *probe.Package, rows []Extension) (Findi
 		f.Message = fmt.Sprintf("%s %s is compiled for torch %s; this is %s", p.Name, p.Version, want, b.Version)
 	case b.cuda.Known() && every(func(e Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
-		f.Message = fmt.Sprintf("%s %s is compiled for CUDA %s; torch %s is of CUDA %s", p.Name, p.Version, strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.short())
-	case p.Name == "bitsandbytes" && version(p.Version).Less(version("0.50")) && b.cuda.count > 1 && every(func(e Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.short()) }):
+		f.Message = fmt.Sprintf("%s %s is compiled for CUDA %s; torch %s is of CUDA %s", p.Name, p.Version, strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
+	case p.Name == "bitsandbytes" && version.Of(p.Version).Less(version.Of("0.50")) && b.cuda.Parts() > 1 && every(func(e Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
-		f.Need = "a library for CUDA " + b.cuda.short()
-		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; it falls back within the major from 0.50 on", p.Name, p.Version, b.cuda.short())
+		f.Need = "a library for CUDA " + b.cuda.Short()
+		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; it falls back within the major from 0.50 on", p.Name, p.Version, b.cuda.Short())
 		f.Do = []string{"pip install --upgrade bitsandbytes, or name a library that it has, such as BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")}
 		return f, true
 	default:
@@ -136,32 +137,32 @@ func (m *machine) extension(b *build, p *probe.Package, rows []Extension) (Findi
 
 // otherTorch says that a list of releases has none of the torch's minor version, nor a least one below it: wheels on
 // torch's stable ABI ask for no more. An empty list says nothing.
-func otherTorch(list []string, torch Version) bool {
+func otherTorch(list []string, torch version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
 		if least, ok := strings.CutPrefix(text, ">="); ok {
-			return !torch.lessShort(version(least))
+			return !torch.LessShort(version.Of(least))
 		}
-		v := version(strings.TrimPrefix(text, "=="))
-		return !v.Known() || v.short() == torch.short()
+		v := version.Of(strings.TrimPrefix(text, "=="))
+		return !v.Known() || v.Short() == torch.Short()
 	})
 }
 
 // otherFamily says that none of a list of CUDA releases is of the family.
-func otherFamily(list []string, cuda Version) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return version(text).Major() == cuda.Major() })
+func otherFamily(list []string, cuda version.Number) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return version.Of(text).Major() == cuda.Major() })
 }
 
 // extensionSteps names the newest release of the package that goes with this torch, and what else helps.
 func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
 	for _, e := range slices.Backward(must(m.t.extensions())) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
-			return version(strings.TrimPrefix(text, "==")).short() == b.release.Number.short()
+			return version.Of(strings.TrimPrefix(text, "==")).Short() == b.release.Number.Short()
 		})
 		if e.Package == p.Name && exact && !otherFamily(e.CUDA, b.cuda) {
-			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which goes with torch " + b.release.Number.short()}
+			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which goes with torch " + b.release.Number.Short()}
 		}
 	}
-	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.short() + " and its CUDA, or the torch that it was made for"}
+	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.Short() + " and its CUDA, or the torch that it was made for"}
 }
 
 // numpyABI: compiled code of before NumPy 2 does not load with it.
@@ -171,7 +172,7 @@ func numpyABI(_ *machine, b *build) []*result {
 	if p == nil || last == "" || !b.release.Number.Known() || !b.official() {
 		return nil
 	}
-	if version(p.Version).Major() < 2 || version(last).lessShort(b.release.Number) {
+	if version.Of(p.Version).Major() < 2 || version.Of(last).LessShort(b.release.Number) {
 		return holds(b.subject)
 	}
 	f := Finding{Severity: Warning, Subject: b.subject, Need: "numpy < 2", Source: []string{"https://numpy.org/devdocs/numpy_2_0_migration_guide.html"},

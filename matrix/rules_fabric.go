@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -180,7 +181,7 @@ func (m *machine) fabricVersion() []*result {
 	if release == nil || !m.driver.version.Known() {
 		return unknown("fabric", "the fabric manager's version")
 	}
-	if version(release[1]).Compare(m.driver.version) == 0 {
+	if version.Of(release[1]).Compare(m.driver.version) == 0 {
 		return holds("fabric")
 	}
 	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s and the driver %s", release[1], m.driver.version), "one release for both",

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cudacompat/internal/version"
 )
 
 // today is the day for which the machine is judged: the caller's, else that of the tables.
@@ -41,16 +43,16 @@ func driverEOL(m *machine) []*result {
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
 func (m *machine) laterBranch(old *Branch) []Pin {
 	for _, b := range must(m.t.branches()) {
-		if atoi(b.Branch) > atoi(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() && m.branchFits(&b) {
+		if version.Int(b.Branch) > version.Int(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() && m.branchFits(&b) {
 			return []Pin{{Package: "driver", Version: b.Newest.String(), Why: "maintained until " + b.EndOfLife + "; needs a reboot", Commands: m.driverCommands(b)}}
 		}
 	}
 	return nil
 }
 
-func (m *machine) branchRow(driver Version) *Branch {
+func (m *machine) branchRow(driver version.Number) *Branch {
 	branches := must(m.t.branches())
-	i := slices.IndexFunc(branches, func(b Branch) bool { return atoi(b.Branch) == driver.Major() })
+	i := slices.IndexFunc(branches, func(b Branch) bool { return version.Int(b.Branch) == driver.Major() })
 	if i < 0 {
 		return nil
 	}
@@ -81,7 +83,7 @@ func matrixOutdated(m *machine) []*result {
 func (m *machine) newerThanTables() []string {
 	var list []string
 	branches := must(m.t.branches())
-	if last := branches[len(branches)-1]; m.driver.version.Major() > atoi(last.Branch) {
+	if last := branches[len(branches)-1]; m.driver.version.Major() > version.Int(last.Branch) {
 		list = append(list, m.driverWords())
 	}
 	for _, b := range m.builds {

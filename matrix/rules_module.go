@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -178,7 +179,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 	f := Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s needs the %s kernel module, this is the %s one", g.label, need, have),
 		Need:     "the " + need + " kernel module",
 		Evidence: []Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.label, From: g.from}},
-		Pins:     m.driverPins(Version{}), Source: g.chip.Source}
+		Pins:     m.driverPins(version.Number{}), Source: g.chip.Source}
 	if slices.ContainsFunc(m.present, func(g gpu) bool { return !bad(g) }) {
 		f.Severity = Warning
 	}

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
 // library is the CUDA library that a build will take: its version, the CUDA that it is for, and where it lies.
 type library struct {
-	version, cuda Version
+	version, cuda version.Number
 	wheel         string // the wheel to pin instead, "nvidia-cudnn-cu12"
 	from, reason  string
 }
@@ -30,7 +31,7 @@ func (b *build) takes(name string) (library, bool) {
 		i := slices.IndexFunc(b.Taken, func(t probe.Taken) bool { return strings.HasPrefix(t.Name, file) })
 		if i >= 0 {
 			taken := b.Taken[i]
-			l.version, l.cuda, l.from, l.reason = version(taken.Version), version(taken.CUDA), taken.Path, taken.Reason
+			l.version, l.cuda, l.from, l.reason = version.Of(taken.Version), version.Of(taken.CUDA), taken.Path, taken.Reason
 			return l, l.version.Known()
 		}
 	}
@@ -41,7 +42,7 @@ func (b *build) takes(name string) (library, bool) {
 	if wheel == nil || len(b.env.twins(name)) > 1 {
 		return l, false
 	}
-	l.version, l.cuda, l.from = version(wheel.Version), b.cuda, wheel.Path
+	l.version, l.cuda, l.from = version.Of(wheel.Version), b.cuda, wheel.Path
 	return l, l.version.Known()
 }
 
@@ -56,8 +57,8 @@ func (l library) evidence(fact string) Evidence {
 
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
 func cudnnMismatch(m *machine, b *build) []*result {
-	want, source := version(b.CuDNN), b.source()
-	if want.count < 2 && len(b.rows) > 0 && b.rows[0].cudnn.Known() {
+	want, source := version.Of(b.CuDNN), b.source()
+	if want.Parts() < 2 && len(b.rows) > 0 && b.rows[0].cudnn.Known() {
 		want = b.rows[0].cudnn // TensorFlow's own file tells the major alone
 	}
 	lib, known := b.takes("cudnn")
@@ -75,9 +76,9 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		return holds(b.subject)
 	case have.Major() != want.Major():
 		f.Severity = Error
-	case have.lessShort(want) && b.Name == "torch":
+	case have.LessShort(want) && b.Name == "torch":
 		f.Severity = Warning
-	case have.lessShort(want):
+	case have.LessShort(want):
 		f.Severity = Error
 	default:
 		return holds(b.subject)
@@ -92,12 +93,12 @@ func cudnnMismatch(m *machine, b *build) []*result {
 // allowed says that a library is in the range that the build's release asks for.
 func (b *build) allowed(l library) bool {
 	asked := b.asks(l.wheel)
-	ok, err := allows(asked, l.version)
+	ok, err := version.Allows(asked, l.version)
 	return asked != "" && ok && err == nil
 }
 
 // mend is the wheel to install, for which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's, that has to go out of its way.
-func (l library) mend(b *build, want Version) ([]Pin, []string) {
+func (l library) mend(b *build, want version.Number) ([]Pin, []string) {
 	if twins := b.env.twins(strings.TrimPrefix(familySuffix.ReplaceAllString(l.wheel, ""), "nvidia-")); len(twins) > 1 && !b.shadowed(l) {
 		return unmix(b.env, twins)
 	}
@@ -112,9 +113,9 @@ func (l library) mend(b *build, want Version) ([]Pin, []string) {
 }
 
 // has says that a wheel that would serve is installed already.
-func (b *build) has(wheel string, want Version) bool {
+func (b *build) has(wheel string, want version.Number) bool {
 	have := b.env.Package(wheel)
-	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) || b.allowed(library{wheel: wheel, version: version(have.Version)}))
+	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) || b.allowed(library{wheel: wheel, version: version.Of(have.Version)}))
 }
 
 // asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when it
@@ -130,7 +131,7 @@ func (b *build) asks(name string) string {
 
 // wanted is what to install: the exact version that the build's metadata pins, else the range that its release asks
 // for, else every patch of the one it was built with.
-func (b *build) wanted(name string, built Version) string {
+func (b *build) wanted(name string, built version.Number) string {
 	if exact := b.Requires[name]; exact != "" {
 		return exact
 	}
@@ -162,7 +163,7 @@ func ncclMismatch(m *machine, b *build) []*result {
 }
 
 func (m *machine) judgeNCCL(b *build, lib library) []*result {
-	want := version(b.NCCL)
+	want := version.Of(b.NCCL)
 	if !want.Known() && len(b.rows) > 0 {
 		want = b.rows[0].nccl
 	}
@@ -243,16 +244,16 @@ func companionMismatch(m *machine, b *build) []*result {
 // companion compares one of them: torchvision's compiled operators fail to load beside another torch, the others are
 // more forgiving.
 func (m *machine) companion(b *build, have *probe.Package, want string) (Finding, bool) {
-	r, ok := ParseRelease(have.Version)
+	r, ok := version.ParseRelease(have.Version)
 	f := Finding{Severity: Warning, Subject: b.subject, Need: have.Name + " " + want, Source: []string{"https://github.com/pytorch/vision#installation"},
 		Message:  fmt.Sprintf("%s %s is for another torch; %s goes with %s", have.Name, have.Version, b.Version, want),
 		Evidence: append(b.evidence(), Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
 	switch {
 	case !ok || !r.Final():
 		return f, false
-	case have.Name == "torchaudio" && !r.Number.Less(stableAudio) && !version(want).Less(stableAudio):
+	case have.Name == "torchaudio" && !r.Number.Less(stableAudio) && !version.Of(want).Less(stableAudio):
 		return f, false
-	case r.Number.short() != version(want).short():
+	case r.Number.Short() != version.Of(want).Short():
 		if have.Name == "torchvision" {
 			f.Severity = Error
 		}
@@ -267,16 +268,16 @@ func (m *machine) companion(b *build, have *probe.Package, want string) (Finding
 }
 
 // stableAudio is the first torchaudio on torch's stable ABI; since then it works beside later torches.
-var stableAudio = version("2.9")
+var stableAudio = version.Of("2.9")
 
 // differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since.
-func differentCUDA(vision Release, b *build) bool {
-	cuda, ok := vision.localCUDA()
+func differentCUDA(vision version.Release, b *build) bool {
+	cuda, ok := vision.LocalCUDA()
 	if !ok || !b.cuda.Known() {
 		return false
 	}
-	if vision.Number.Less(version("0.16")) {
-		return cuda.short() != b.cuda.short()
+	if vision.Number.Less(version.Of("0.16")) {
+		return cuda.Short() != b.cuda.Short()
 	}
 	return cuda.Major() != b.cuda.Major()
 }
@@ -358,7 +359,7 @@ func packagesMixed(m *machine) []*result {
 		env := environment{&m.f.Environments[i]}
 		for _, library := range sharedPaths {
 			twins := env.twins(library)
-			if len(twins) < 2 || library == "cudnn" && version(twins[0].Version).Major() != version(twins[1].Version).Major() {
+			if len(twins) < 2 || library == "cudnn" && version.Of(twins[0].Version).Major() != version.Of(twins[1].Version).Major() {
 				continue
 			}
 			r := found(m.mixed(env, library, twins))
@@ -416,7 +417,7 @@ func (m *machine) survivorFails(env environment, name string, twins []probe.Pack
 	if len(left) != 1 {
 		return ""
 	}
-	family := version(familySuffix.FindStringSubmatch(left[0].Name)[1])
+	family := version.Of(familySuffix.FindStringSubmatch(left[0].Name)[1])
 	if m.driver.version.Known() || m.driver.cuda.Known() {
 		if state, need, _ := m.floor(family); state == floorBelow {
 			return fmt.Sprintf("%s is left, which needs %s", left[0].Name, need)
@@ -436,7 +437,7 @@ func unmix(env environment, twins []probe.Package) ([]Pin, []string) {
 	keep := twins[len(twins)-1]
 	for _, b := range env.Builds {
 		for _, p := range twins {
-			if b.Requires[p.Name] != "" || familySuffix.FindStringSubmatch(p.Name)[1] == fmt.Sprint(version(b.CUDA).Major()) {
+			if b.Requires[p.Name] != "" || familySuffix.FindStringSubmatch(p.Name)[1] == fmt.Sprint(version.Of(b.CUDA).Major()) {
 				keep = p
 				keep.Version = cmpOr(b.Requires[p.Name], p.Version)
 			}

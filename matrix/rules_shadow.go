@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -124,14 +125,14 @@ func ncclShadowed(m *machine, b *build) []*result {
 func (b *build) mixedCuDNN(f *Finding) bool {
 	var first *probe.Taken
 	for i, part := range b.Taken {
-		v := version(part.Version)
+		v := version.Of(part.Version)
 		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() {
 			continue
 		}
 		if first == nil {
 			first = &b.Taken[i]
 		}
-		if v.sameShort(version(first.Version)) {
+		if sameShort(v, version.Of(first.Version)) {
 			continue
 		}
 		foreign := part
@@ -150,8 +151,8 @@ func (b *build) mixedCuDNN(f *Finding) bool {
 }
 
 // sameShort compares the first two parts, and the third where both have one.
-func (v Version) sameShort(w Version) bool {
-	return v.short() == w.short() && (v.count < 3 || w.count < 3 || v.parts[2] == w.parts[2])
+func sameShort(v, w version.Number) bool {
+	return v.Short() == w.Short() && (v.Parts() < 3 || w.Parts() < 3 || v.SamePatch(w))
 }
 
 // shadowed says that a library lies outside the directory where the build is installed.

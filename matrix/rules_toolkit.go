@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -43,8 +44,8 @@ func (m *machine) toolkitAt(dir, from string) *probe.Toolkit {
 }
 
 // otherToolkit says that another installed toolkit would do.
-func (m *machine) otherToolkit(does func(Version) bool) bool {
-	return slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return does(version(t.Version)) })
+func (m *machine) otherToolkit(does func(version.Number) bool) bool {
+	return slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return does(version.Of(t.Version)) })
 }
 
 // building says that extensions are to be built here.
@@ -56,18 +57,18 @@ func toolkitFramework(m *machine, b *build) []*result {
 	if b.Name != "torch" || b.accelerator != "cuda" || !b.cuda.Known() || picked == nil {
 		return nil
 	}
-	have := version(picked.Version)
+	have := version.Of(picked.Version)
 	switch {
 	case have.Major() == b.cuda.Major():
 		return holds(b.subject)
-	case m.otherToolkit(func(v Version) bool { return v.Major() == b.cuda.Major() }) && !asked:
+	case m.otherToolkit(func(v version.Number) bool { return v.Major() == b.cuda.Major() }) && !asked:
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: b.subject, Need: fmt.Sprintf("a CUDA %d toolkit", b.cuda.Major()),
-		Message:  fmt.Sprintf("extensions would be built with the CUDA %s toolkit, torch is of CUDA %s: running is not affected, building fails", have, b.cuda.short()),
+		Message:  fmt.Sprintf("extensions would be built with the CUDA %s toolkit, torch is of CUDA %s: running is not affected, building fails", have, b.cuda.Short()),
 		Evidence: append(b.evidence(), Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
 		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
-		Do:       []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.cuda.short())}}
+		Do:       []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.cuda.Short())}}
 	if asked || m.building() {
 		f.Severity = Warning
 	}
@@ -80,22 +81,22 @@ func toolkitTooOldForGPU(m *machine) []*result {
 	if picked == nil || len(m.gpus) == 0 {
 		return nil
 	}
-	have := version(picked.Version)
-	old := func(g gpu, v Version) bool {
-		return g.chip != nil && g.chip.FirstCUDA.Known() && v.lessShort(g.chip.FirstCUDA)
+	have := version.Of(picked.Version)
+	old := func(g gpu, v version.Number) bool {
+		return g.chip != nil && g.chip.FirstCUDA.Known() && v.LessShort(g.chip.FirstCUDA)
 	}
 	i := slices.IndexFunc(m.gpus, func(g gpu) bool { return old(g, have) })
 	switch {
 	case i < 0:
 		return holds("toolkit")
-	case m.otherToolkit(func(v Version) bool { return !old(m.gpus[i], v) }):
+	case m.otherToolkit(func(v version.Number) bool { return !old(m.gpus[i], v) }):
 		return nil
 	}
 	g := m.gpus[i]
-	f := Finding{Severity: Note, Subject: "toolkit", Need: "CUDA >= " + g.chip.FirstCUDA.short() + " to build", Source: g.chip.Source,
+	f := Finding{Severity: Note, Subject: "toolkit", Need: "CUDA >= " + g.chip.FirstCUDA.Short() + " to build", Source: g.chip.Source,
 		Message:  fmt.Sprintf("the CUDA %s toolkit compiles no code for %s: running is not affected", have, g.label),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path}, {Fact: "GPU", Value: g.label, From: g.from}},
-		Do:       []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.short() + " toolkit or a newer one beside this one"}}
+		Do:       []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.Short() + " toolkit or a newer one beside this one"}}
 	if m.building() {
 		f.Severity = Warning
 	}
@@ -109,13 +110,13 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 		return nil
 	}
 	for _, g := range m.gpus {
-		if g.chip == nil || !g.chip.FirstCUDA.Known() || !have.lessShort(g.chip.FirstCUDA) || slices.Contains(tegra, g.capability) {
+		if g.chip == nil || !g.chip.FirstCUDA.Known() || !have.LessShort(g.chip.FirstCUDA) || g.capability.Tegra() {
 			continue
 		}
-		f := Finding{Severity: Warning, Subject: b.subject, Need: "a build with CUDA >= " + g.chip.FirstCUDA.short(), Source: g.chip.Source,
-			Message:  fmt.Sprintf("%s %s compiles at run time with CUDA %s, which does not know %s: ready-made kernels run, compiled ones fail", b.Name, b.Version, have.short(), g.label),
+		f := Finding{Severity: Warning, Subject: b.subject, Need: "a build with CUDA >= " + g.chip.FirstCUDA.Short(), Source: g.chip.Source,
+			Message:  fmt.Sprintf("%s %s compiles at run time with CUDA %s, which does not know %s: ready-made kernels run, compiled ones fail", b.Name, b.Version, have.Short(), g.label),
 			Evidence: append(b.evidence(), Evidence{Fact: "run-time compiler", Value: have.String(), From: from}, Evidence{Fact: "GPU", Value: g.label, From: g.from})}
-		f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool { return r.cuda.lessShort(g.chip.FirstCUDA) }))
+		f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool { return r.cuda.LessShort(g.chip.FirstCUDA) }))
 		f.Do = []string{"until then: leave torch.compile, Triton and other code that is compiled at run time out"}
 		return found(f)
 	}
@@ -124,15 +125,15 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 
 // compiler is the run-time compiler that a build takes: the wheel's of NVRTC for torch, of ptxas for the others, which
 // is often newer than the build; else the one of the build's own CUDA, for torch alone.
-func (b *build) compiler() (v Version, from string, known bool) {
+func (b *build) compiler() (v version.Number, from string, known bool) {
 	name := "nvidia-cuda-nvcc"
 	if b.Name == "torch" {
 		name = "nvidia-cuda-nvrtc"
 	}
 	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.cuda.Major()), name} {
 		if p := b.env.Package(wheel); p != nil {
-			return version(p.Version), p.Path, true
+			return version.Of(p.Version), p.Path, true
 		}
 	}
-	return b.cuda, cmpOr(b.From, b.Path), b.Name == "torch" && b.cuda.count > 1 && (b.official() || b.Origin == "conda")
+	return b.cuda, cmpOr(b.From, b.Path), b.Name == "torch" && b.cuda.Parts() > 1 && (b.official() || b.Origin == "conda")
 }

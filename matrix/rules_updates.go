@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -24,7 +25,7 @@ func (m *machine) core() (packages []probe.DriverPackage, branches []int) {
 			continue
 		}
 		packages = append(packages, p)
-		if branch := version(release[1]).Major(); !slices.Contains(branches, branch) {
+		if branch := version.Of(release[1]).Major(); !slices.Contains(branches, branch) {
 			branches = append(branches, branch)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -99,12 +100,12 @@ func (m *machine) wantedBuild(want Wanted) *build {
 		}
 	}
 	b.python = cmpOr(m.target.Python, b.env.Python)
-	b.release, _ = ParseRelease(want.Release)
+	b.release, _ = version.ParseRelease(want.Release)
 	return b
 }
 
 func (m *machine) pinTarget(b *build, want Wanted) PinTarget {
-	t := PinTarget{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{}, Python: shortPython(b.python),
+	t := PinTarget{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{}, Python: version.ShortPython(b.python),
 		Platform: m.platform, Libc: m.f.System.Libc, Framework: want.Framework, Release: want.Release}
 	for _, g := range m.gpus {
 		t.GPUs = append(t.GPUs, g.label)
@@ -159,7 +160,7 @@ func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
 			continue
 		}
 		if c := 0; best != nil {
-			if c = cmp.Compare(atoi(branch.Branch), atoi(best.Branch)); c > 0 || c == 0 && !chosen.cuda.Less(r.cuda) {
+			if c = cmp.Compare(version.Int(branch.Branch), version.Int(best.Branch)); c > 0 || c == 0 && !chosen.cuda.Less(r.cuda) {
 				continue
 			}
 		}
@@ -178,7 +179,7 @@ func (m *machine) newest(b *build) (PinSet, string) {
 		return PinSet{}, why
 	}
 	slices.SortStableFunc(candidates, func(x, y row) int {
-		if c := version(y.release).Compare(version(x.release)); c != 0 {
+		if c := version.Of(y.release).Compare(version.Of(x.release)); c != 0 {
 			return c
 		}
 		return y.cuda.Compare(x.cuda)
@@ -186,7 +187,7 @@ func (m *machine) newest(b *build) (PinSet, string) {
 	for _, r := range candidates {
 		branch := m.newestBranch(r.cuda)
 		switch {
-		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= atoi(branch.Branch)):
+		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= version.Int(branch.Branch)):
 			return m.set(b, r, nil, "the newest release; the driver can stay"), ""
 		case branch != nil:
 			return m.set(b, r, branch, "the newest release, on the newest maintained driver branch that drives the GPU"), ""
@@ -210,12 +211,12 @@ func (m *machine) driverServes(r row) bool {
 }
 
 // drives says that a driver knows every GPU here, and still does.
-func (m *machine) drives(driver Version) bool {
+func (m *machine) drives(driver version.Number) bool {
 	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return driver.Known() && !m.drivenBy(g, driver) })
 }
 
 // branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
-func (m *machine) branchFor(cuda Version) *Branch {
+func (m *machine) branchFor(cuda version.Number) *Branch {
 	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
@@ -223,7 +224,7 @@ func (m *machine) branchFor(cuda Version) *Branch {
 }
 
 // newestBranch is the newest production or long-term branch for a CUDA, else the newest of all.
-func (m *machine) newestBranch(cuda Version) *Branch {
+func (m *machine) newestBranch(cuda version.Number) *Branch {
 	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
@@ -266,7 +267,7 @@ func (m *machine) set(b *build, r row, branch *Branch, why string) PinSet {
 
 // withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.
 func (m *machine) withRelease(b *build, r row, why string) string {
-	if asked := b.release.Number; asked.Known() && version(r.release).Compare(asked) != 0 && !strings.HasPrefix(r.release, asked.String()+".") {
+	if asked := b.release.Number; asked.Known() && version.Of(r.release).Compare(asked) != 0 && !strings.HasPrefix(r.release, asked.String()+".") {
 		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.release.Number, r.release)
 	}
 	return why

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -65,7 +66,7 @@ func TestEverySetPassesOnInstances(t *testing.T) {
 						if !inSample(&grid) {
 							continue
 						}
-						facts := machineWith(driver, Capability{}, "3.12", "")
+						facts := machineWith(driver, version.Capability{}, "3.12", "")
 						facts.GPUs, facts.System.Arch, facts.Environments[0].Builds = nil, strings.TrimPrefix(i.Platform, "linux_"), nil
 						target := Target{Instance: i.Instance}
 						checkSets(t, tables, facts, []Target{target}, Pins(tables, facts, target, Wanted{Framework: framework}))

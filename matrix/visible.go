@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -108,12 +109,12 @@ func (m *machine) device(name string, listed []probe.GPU) (g *probe.GPU, missing
 		return nil, missingMIG
 	case name == "" || strings.Trim(name, "0123456789") != "":
 		return nil, fmt.Sprintf("what %q means", name)
-	case len(name) > 4 || atoi(name) >= max(len(listed), m.f.Devices.Counted):
+	case len(name) > 4 || version.Int(name) >= max(len(listed), m.f.Devices.Counted):
 		return nil, ""
 	case m.uncounted():
 		return nil, "which GPU is number " + name + ": NVML could not ask all of them"
 	}
-	return &listed[atoi(name)], ""
+	return &listed[version.Int(name)], ""
 }
 
 const missingMIG = "which MIG devices there are"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -62,7 +63,7 @@ func (t *Tables) Why(g Grid, column string) []Why {
 // workOut is the driver floor of a row's CUDA on its platform, with its own source.
 func (t *Tables) workOut(w *Why, cuda, platform string) {
 	m := &machine{t: t, f: &probe.Facts{}, platform: platform}
-	v := version(cuda)
+	v := version.Of(cuda)
 	if !v.Known() {
 		return
 	}

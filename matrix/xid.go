@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // Xid is one of the driver's numbered errors.
@@ -30,7 +31,7 @@ func (t *Tables) xidOf(line string) *Xid {
 		return nil
 	}
 	rows := must(t.xids())
-	i := slices.IndexFunc(rows, func(x Xid) bool { return x.Xid == atoi(m[1]) })
+	i := slices.IndexFunc(rows, func(x Xid) bool { return x.Xid == version.Int(m[1]) })
 	if i < 0 {
 		return nil
 	}

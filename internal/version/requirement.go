@@ -1,4 +1,4 @@
-package matrix
+package version
 
 import (
 	"fmt"
@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// truth is an answer that may be missing.
-type truth int
+// Truth is an answer that may be missing.
+type Truth int
 
 const (
-	unmet truth = iota
-	unsaid
-	met
+	Unmet Truth = iota
+	Unsaid
+	Met
 )
 
-// requirement is an expression in NVIDIA's language of constraints, such as
+// Requirement is an expression in NVIDIA's language of constraints, such as
 // "cuda>=12.4 brand=tesla,driver>=535,driver<536": one of the terms must hold, and in a term every constraint.
-type requirement [][]constraint
+type Requirement [][]constraint
 
 type constraint struct {
 	property string // "cuda", "driver", "arch", "brand", in lower case
@@ -25,17 +25,17 @@ type constraint struct {
 	value    string
 }
 
-// properties are what constraints are about: one GPU and its driver. What is not known makes an answer unsure.
-type properties struct {
-	cuda, driver, arch Version
-	brand              string
-	noGPU              bool // NVIDIA's tool takes arch and brand for granted then
-	anyBrand           bool
+// Properties are what constraints are about: one GPU and its driver. What is not known makes an answer unsure.
+type Properties struct {
+	CUDA, Driver, Arch Number
+	Brand              string
+	NoGPU              bool // NVIDIA's tool takes arch and brand for granted then
+	AnyBrand           bool
 }
 
-// parseRequirement reads an expression as libnvidia-container's src/cli/dsl.c does: names in any case.
-func parseRequirement(text string) (requirement, error) {
-	var r requirement
+// ParseRequirement reads an expression as libnvidia-container's src/cli/dsl.c does: names in any case.
+func ParseRequirement(text string) (Requirement, error) {
+	var r Requirement
 	for _, word := range strings.Fields(text) {
 		var term []constraint
 		for part := range strings.SplitSeq(word, ",") {
@@ -66,62 +66,62 @@ func parseConstraint(text string) (constraint, error) {
 	return c, nil
 }
 
-// on judges the expression; the empty one holds.
-func (r requirement) on(p properties) truth {
-	best := unmet
+// On judges the expression; the empty one holds.
+func (r Requirement) On(p Properties) Truth {
+	best := Unmet
 	for _, term := range r {
-		all := met
+		all := Met
 		for _, c := range term {
 			all = min(all, c.on(p))
 		}
 		best = max(best, all)
 	}
 	if len(r) == 0 {
-		return met
+		return Met
 	}
 	return best
 }
 
-func (c constraint) on(p properties) truth {
+func (c constraint) on(p Properties) Truth {
 	switch c.property {
 	case "cuda":
-		return c.compare(p.cuda)
+		return c.compare(p.CUDA)
 	case "driver":
-		return c.compare(p.driver)
+		return c.compare(p.Driver)
 	case "arch":
-		if p.noGPU {
-			return met
+		if p.NoGPU {
+			return Met
 		}
-		return c.compare(p.arch)
+		return c.compare(p.Arch)
 	case "brand":
 		return c.brand(p)
 	}
-	return unsaid
+	return Unsaid
 }
 
-func (c constraint) brand(p properties) truth {
-	same := strings.EqualFold(p.brand, c.value)
+func (c constraint) brand(p Properties) Truth {
+	same := strings.EqualFold(p.Brand, c.value)
 	switch {
-	case p.noGPU || p.anyBrand:
-		return met
-	case p.brand == "" || c.operator != "=" && c.operator != "!=":
-		return unsaid
+	case p.NoGPU || p.AnyBrand:
+		return Met
+	case p.Brand == "" || c.operator != "=" && c.operator != "!=":
+		return Unsaid
 	case same == (c.operator == "="):
-		return met
+		return Met
 	}
-	return unmet
+	return Unmet
 }
 
 // compare holds a version against the constraint's, part by part.
-func (c constraint) compare(have Version) truth {
-	want := version(c.value)
+func (c constraint) compare(have Number) Truth {
+	want := Of(c.value)
 	if !have.Known() || !want.Known() {
-		return unsaid
+		return Unsaid
 	}
 	order := have.Compare(want)
 	holds := map[string]bool{"=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}
 	if holds[c.operator] {
-		return met
+		return Met
 	}
-	return unmet
+	return Unmet
 }

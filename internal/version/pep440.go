@@ -1,4 +1,4 @@
-package matrix
+package version
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 // Release is a Python version by PEP 440, of which semver can say too little: "2.10.0a0+git1" and
 // "2.7.0.dev20250101+cu128" are not semver, and semver takes "+cu124" and "+cu126" for the same.
 type Release struct {
-	Number Version // "2.7.0"
-	Pre    string  // "a0", "rc1", ".dev20250101"; empty for a final release
-	Local  string  // "cu128", "cpu", "rocm6.4"
+	Number Number // "2.7.0"
+	Pre    string // "a0", "rc1", ".dev20250101"; empty for a final release
+	Local  string // "cu128", "cpu", "rocm6.4"
 	text   string
 }
 
@@ -25,7 +25,7 @@ func ParseRelease(text string) (r Release, ok bool) {
 	if m == nil {
 		return Release{}, false
 	}
-	number, err := ParseVersion(m[1])
+	number, err := Parse(m[1])
 	if err != nil {
 		return Release{}, false
 	}
@@ -34,7 +34,7 @@ func ParseRelease(text string) (r Release, ok bool) {
 
 func (r Release) String() string { return r.text }
 
-// Final says whether it is a release that the tables can know, not a nightly, an alpha or a candidate.
+// Final reports whether it is a release that the tables can know, not a nightly, an alpha or a candidate.
 func (r Release) Final() bool { return r.Pre == "" }
 
 // Compare orders releases by their numbers; a pre-release comes before its release. Local versions do not count.
@@ -54,18 +54,18 @@ func boolInt(b bool) int {
 
 var cudaLocal = lazyregexp.New(`^cu(\d{2,3})$`)
 
-// localCUDA is the CUDA that a wheel's local version names: cu118 is 11.8, cu130 is 13.0. False when it names none.
-func (r Release) localCUDA() (Version, bool) {
+// LocalCUDA is the CUDA that a wheel's local version names: cu118 is 11.8, cu130 is 13.0. False when it names none.
+func (r Release) LocalCUDA() (Number, bool) {
 	m := cudaLocal.FindStringSubmatch(r.Local)
 	if m == nil {
-		return Version{}, false
+		return Number{}, false
 	}
 	digits := m[1]
-	return version(digits[:len(digits)-1] + "." + digits[len(digits)-1:]), true
+	return Of(digits[:len(digits)-1] + "." + digits[len(digits)-1:]), true
 }
 
-// shortPython is "3.12" of "3.12.3", and "3.13t" of itself.
-func shortPython(full string) string {
+// ShortPython is "3.12" of "3.12.3", and "3.13t" of itself.
+func ShortPython(full string) string {
 	parts := strings.SplitN(full, ".", 3)
 	if len(parts) < 2 {
 		return full
@@ -73,7 +73,8 @@ func shortPython(full string) string {
 	return parts[0] + "." + parts[1]
 }
 
-func atoi(text string) int {
+// Int is the number that text spells, 0 where it spells none: a branch, a count of a job's variable.
+func Int(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
 }

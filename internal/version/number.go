@@ -1,0 +1,137 @@
+// Package version holds the numbers by which drivers, toolkits, GPUs and Python packages are named, and what compares
+// them: dotted numbers and ranges of them, PEP 440, compute capabilities and targets of machine code, and the
+// requirements that container images state.
+package version
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// Number is a dotted number with up to four parts, as drivers (535.183.01), CUDA (12.4), NCCL (2.27.5) and cuDNN
+// (9.10.2.21) have. Parts compare as integers; missing ones count as 0. The zero Number is "not known".
+type Number struct {
+	text  string
+	parts [4]uint64
+	count int
+}
+
+// Parse reads a version; what follows the number ("-1+cuda12.4" of a package) is left out.
+func Parse(text string) (Number, error) {
+	v := Number{text: text}
+	for part := range strings.SplitSeq(numberOf(text), ".") {
+		n, err := strconv.ParseUint(part, 10, 32)
+		if err != nil || v.count == len(v.parts) {
+			return Number{}, fmt.Errorf("%q is not a version", text)
+		}
+		v.parts[v.count] = n
+		v.count++
+	}
+	return v, nil
+}
+
+// numberOf is the leading digits and dots; "13.x" is 13.
+func numberOf(text string) string {
+	end := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end >= 0 {
+		text = text[:end]
+	}
+	return strings.TrimRight(text, ".")
+}
+
+// Of is Parse for text that may be anything: the zero Number then.
+func Of(text string) Number {
+	v, err := Parse(text)
+	if err != nil {
+		return Number{}
+	}
+	return v
+}
+
+func (v Number) String() string { return v.text }
+
+// Known reports whether there is a version at all.
+func (v Number) Known() bool { return v.count > 0 }
+
+// Major is the first part: a driver's branch, CUDA's family.
+func (v Number) Major() int { return int(v.parts[0]) }
+
+// Minor is the second part.
+func (v Number) Minor() int { return int(v.parts[1]) }
+
+// Parts is how many parts were written, 0 where there is no version.
+func (v Number) Parts() int { return v.count }
+
+// Short is the first two parts, "12.6" of 12.6.3: what names a CUDA release.
+func (v Number) Short() string {
+	if v.count < 2 {
+		return fmt.Sprint(v.parts[0])
+	}
+	return fmt.Sprintf("%d.%d", v.parts[0], v.parts[1])
+}
+
+// Compare orders by the parts; the text does not matter.
+func (v Number) Compare(w Number) int {
+	for i := range v.parts {
+		if c := cmp.Compare(v.parts[i], w.parts[i]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// Less reports whether v comes before w.
+func (v Number) Less(w Number) bool { return v.Compare(w) < 0 }
+
+// LessShort compares the first two parts only: 12.8.1 is not newer than 12.8.
+func (v Number) LessShort(w Number) bool { return slices.Compare(v.parts[:2], w.parts[:2]) < 0 }
+
+// SamePatch reports whether the first three parts are equal: 9.10.2.21 and 9.10.2 are the same release of cuDNN.
+func (v Number) SamePatch(w Number) bool { return [3]uint64(v.parts[:3]) == [3]uint64(w.parts[:3]) }
+
+// UnmarshalText reads a table's cell; an empty one is not known.
+func (v *Number) UnmarshalText(text []byte) (err error) {
+	if len(text) > 0 {
+		*v, err = Parse(string(text))
+	}
+	return err
+}
+
+// MarshalText writes the version as it was read.
+func (v Number) MarshalText() ([]byte, error) { return []byte(v.text), nil }
+
+// fourthPart is what semver cannot take of cuDNN's versions in a range.
+var fourthPart = lazyregexp.New(`(\d+\.\d+\.\d+)\.\d+`)
+
+// leadingZero is what semver does not take either, and drivers have: 525.60.02.
+var leadingZero = lazyregexp.New(`\b0+(\d)`)
+
+// Range is a range of versions, such as ">=9.8,<10.0"; three parts count.
+type Range struct{ constraints *semver.Constraints }
+
+// ParseRange reads a range as the tables and packages write it, ">=9.8,<10.0".
+func ParseRange(text string) (Range, error) {
+	c, err := semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1"))
+	if err != nil {
+		return Range{}, fmt.Errorf("range %q: %w", text, err)
+	}
+	return Range{c}, nil
+}
+
+// Has reports whether a version is in the range.
+func (r Range) Has(v Number) bool {
+	return r.constraints.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
+}
+
+// Allows reports whether a version fits a range.
+func Allows(constraint string, v Number) (bool, error) {
+	r, err := ParseRange(constraint)
+	return err == nil && r.Has(v), err
+}

@@ -1,0 +1,200 @@
+// Command sameverdict compares two builds of cudacompat: over every case of matrix, every report's facts, every
+// example and every host tree of this repository both must come to the same outcome, exit code, answers and findings.
+//
+//	go run ./tools/sameverdict OLD NEW
+//
+// It exits 1 when a judgement differs. Where only words differ it counts them, and names them with -words.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+)
+
+// judgement is what must be equal: the part of a report that a program would act on.
+type judgement struct {
+	Code     int
+	Outcome  string `json:"outcome"`
+	Answers  []any  `json:"answers"`
+	Findings []struct {
+		Rule     string `json:"rule"`
+		Severity string `json:"severity"`
+		Subject  string `json:"subject"`
+		Target   string `json:"target"`
+	} `json:"findings"`
+	words string // everything else that the report says, but for the facts and the tool
+}
+
+// question is one call of the program, with the facts on its standard input where it reads any.
+type question struct {
+	name  string
+	stdin []byte
+	args  []string
+}
+
+func main() {
+	words := flag.Bool("words", false, "name the reports whose judgement is equal and whose words differ")
+	flag.Parse()
+	if flag.NArg() != 2 {
+		fmt.Fprintln(os.Stderr, "usage: sameverdict [-words] OLD NEW (two binaries; run it in the repository's root)")
+		os.Exit(64)
+	}
+	scratch, err := os.MkdirTemp("", "sameverdict")
+	fail(err)
+	defer os.RemoveAll(scratch)
+	questions := append(append(cases(), documents()...), hosts(scratch)...)
+	judged, said := 0, 0
+	for _, q := range questions {
+		was, is := ask(flag.Arg(0), q), ask(flag.Arg(1), q)
+		switch {
+		case was.String() != is.String():
+			judged++
+			fmt.Printf("%s: judged otherwise\n  old %s\n  new %s\n", q.name, was, is)
+		case was.words != is.words:
+			said++
+			if *words {
+				fmt.Printf("%s: other words\n", q.name)
+			}
+		}
+	}
+	fmt.Printf("%d questions, %d judged otherwise, %d more in other words\n", len(questions), judged, said)
+	if judged > 0 {
+		os.Exit(1)
+	}
+}
+
+// cases are matrix's: facts, targets and what is required.
+func cases() []question {
+	var list []question
+	for _, file := range glob("matrix/testdata/*/*.txtar") {
+		archive, err := txtar.ParseFile(file)
+		fail(err)
+		q := question{name: file, args: []string{"check", "-"}}
+		for _, f := range archive.Files {
+			switch f.Name {
+			case "facts.json":
+				q.stdin = f.Data
+			case "require":
+				if words := strings.Fields(string(f.Data)); len(words) > 0 {
+					q.args = append(q.args, "--require", strings.Join(words, ","))
+				}
+			case "target.json":
+				q.args = append(q.args, targetFlags(f.Data)...)
+			}
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+// targetFlags says on the command line what a case's target.json says.
+func targetFlags(data []byte) []string {
+	var targets []struct {
+		Instance, Driver, Python string
+		GPUs                     []string
+	}
+	fail(json.Unmarshal(data, &targets))
+	var instances, flags []string
+	for i, t := range targets {
+		if t.Instance != "" {
+			instances = append(instances, t.Instance)
+		}
+		if i == 0 {
+			flags = append(flags, "--driver", t.Driver, "--python", t.Python, "--gpu", strings.Join(t.GPUs, ","))
+		}
+	}
+	flags = append(flags, "--instance", strings.Join(instances, ","))
+	var given []string
+	for i := 0; i < len(flags); i += 2 {
+		if flags[i+1] != "" {
+			given = append(given, flags[i], flags[i+1])
+		}
+	}
+	return given
+}
+
+// documents are the files that `check` reads as they are.
+func documents() []question {
+	var list []question
+	for _, pattern := range []string{"report/testdata/*.json", "examples/facts/*", "examples/collect_env/*", "probe/testdata/collectenv/*"} {
+		for _, file := range glob(pattern) {
+			list = append(list, question{name: file, args: []string{"check", file}})
+		}
+	}
+	return list
+}
+
+// hosts are the trees of probe's tests.
+func hosts(scratch string) []question {
+	var list []question
+	for _, file := range glob("probe/testdata/*.txtar") {
+		archive, err := txtar.ParseFile(file)
+		fail(err)
+		root := filepath.Join(scratch, filepath.Base(file))
+		for _, f := range archive.Files {
+			unpack(root, f)
+		}
+		list = append(list, question{name: file, args: []string{"doctor", "--root", root}})
+	}
+	return list
+}
+
+// unpack writes one file of a host; "name -> target" is a link.
+func unpack(root string, f txtar.File) {
+	name, target, isLink := strings.Cut(f.Name, " -> ")
+	path := filepath.Join(root, name)
+	if strings.HasPrefix(f.Name, "@") || !filepath.IsLocal(name) {
+		return
+	}
+	fail(os.MkdirAll(filepath.Dir(path), 0o755))
+	if isLink {
+		fail(os.Symlink(target, path))
+		return
+	}
+	if !strings.HasSuffix(name, "/") {
+		fail(os.WriteFile(path, f.Data, 0o644))
+	}
+}
+
+// ask runs one binary.
+func ask(binary string, q question) judgement {
+	cmd := exec.Command(binary, append(q.args, "-o", "json")...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(q.stdin), &stdout, &stderr
+	_ = cmd.Run()
+	j := judgement{Code: cmd.ProcessState.ExitCode(), words: stderr.String()}
+	_ = json.Unmarshal(stdout.Bytes(), &j) // a refusal prints none
+	var rest map[string]any
+	_ = json.Unmarshal(stdout.Bytes(), &rest)
+	delete(rest, "facts")
+	delete(rest, "tool")
+	text, _ := json.Marshal(rest)
+	j.words += string(text)
+	return j
+}
+
+func (j judgement) String() string {
+	text, _ := json.Marshal(j)
+	return string(text)
+}
+
+func glob(pattern string) []string {
+	files, err := filepath.Glob(pattern)
+	fail(err)
+	return files
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sameverdict:", err)
+		os.Exit(70)
+	}
+}
