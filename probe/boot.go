@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // readBoot lists the installed kernels and finds the one that the boot loader starts by default.
 func readBoot(h *Host, _ Options) (found, error) {
 	kernels := installedKernels(h)
 	if len(kernels) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	boot := defaultEntry(h, kernels)
 	return func(f *Facts) {
@@ -63,7 +64,7 @@ func defaultEntry(h *Host, installed []string) bootEntry {
 // grubDefaultEntry is what GRUB starts, and whether it is there. Its menu may be made of boot loader entries.
 func grubDefaultEntry(h *Host) (entry bootEntry, there bool) {
 	for _, dir := range []string{"/boot/grub", "/boot/grub2"} {
-		cfg, env := readQuietly(h, dir+"/grub.cfg"), readQuietly(h, dir+"/grubenv")
+		cfg, env := h.ReadQuietly(dir+"/grub.cfg"), h.ReadQuietly(dir+"/grubenv")
 		if cfg == nil && env == nil {
 			continue
 		}
@@ -90,15 +91,6 @@ func grubEntries(h *Host) []*grubEntry {
 	}
 	slices.SortFunc(entries, func(a, b *grubEntry) int { return compareVersions(b.id, a.id) })
 	return entries
-}
-
-// readQuietly is a file's bytes, nil when it cannot be read: for hints of which another source takes the place.
-func readQuietly(h *Host, name string) []byte {
-	data, err := h.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 // parseGrubEnv reads GRUB's block of NAME=VALUE lines:

@@ -3,6 +3,8 @@ package probe
 import (
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -114,7 +116,7 @@ blscfg
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f Facts
-			apply, err := readBoot(plantTree(t, tt.tree), Options{})
+			apply, err := readBoot(hosttest.Tree(t, tt.tree), Options{})
 			if apply != nil {
 				apply(&f)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // bootEntry is one entry of a boot loader's menu. The first group is of the Boot Loader Specification
@@ -40,7 +41,7 @@ func (e bootEntry) kernel(installed []string) string {
 func loaderEntries(h *Host, mount string) []bootEntry {
 	var entries []bootEntry
 	for _, file := range h.Glob(mount + "/loader/entries/*.conf") {
-		if data := readQuietly(h, file); data != nil {
+		if data := h.ReadQuietly(file); data != nil {
 			entries = append(entries, parseLoaderEntry(data).named(file))
 		}
 	}
@@ -110,7 +111,7 @@ func parseUnifiedKernel(r io.ReaderAt) bootEntry {
 	if kernel := strings.TrimSpace(string(text(".uname"))); kernel != "" {
 		e.kernels = []string{kernel}
 	}
-	values := parseINI(text(".osrel"))
+	values := host.ParseINI(text(".osrel"))
 	first := func(names ...string) string {
 		for _, name := range names {
 			if v := strings.Trim(values["."+name], `"'`); v != "" {

@@ -5,22 +5,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
-
-// Building is what compiles code on this machine: extensions, and what Triton makes when it runs.
-type Building struct {
-	Compiler Compiler `json:"compiler"` // the C compiler that CC names, else gcc on PATH, else clang
-	LibCUDA  string   `json:"libcuda"`  // libcuda.so.1 as ldconfig lists it, else in LD_LIBRARY_PATH; empty: Triton finds none
-	Named    bool     `json:"named"`    // TRITON_LIBCUDA_PATH says where libcuda is
-}
-
-// Compiler is one C compiler.
-type Compiler struct {
-	Name    string `json:"name"`    // "gcc" or "clang"; empty for another one
-	Version string `json:"version"` // "12" or "12.3.0"; empty when the files do not tell
-	Path    string `json:"path"`    // empty: there is none
-	From    string `json:"from"`    // "CC" or "PATH"
-}
 
 // standardPath is where a tree at rest keeps its programs.
 var standardPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
@@ -29,7 +15,7 @@ func readBuilding(h *Host, _ Options) (found, error) {
 	b := Building{Compiler: compiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
 	b.LibCUDA = tritonCUDA(h)
 	if b == (Building{}) {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Building = b }, nil
 }
@@ -39,7 +25,7 @@ func readBuilding(h *Host, _ Options) (found, error) {
 func tritonCUDA(h *Host) string {
 	const name = "libcuda.so.1"
 	var files []string
-	if cache := h.resolver().Cache; cache != nil {
+	if cache := h.Loader().Cache; cache != nil {
 		for _, e := range cache.Entries {
 			if strings.Contains(e.Name, name) {
 				files = append(files, path.Join(path.Dir(e.Path), name))
@@ -47,16 +33,16 @@ func tritonCUDA(h *Host) string {
 		}
 	}
 	if len(files) == 0 {
-		for _, dir := range splitPath(h.Var("LD_LIBRARY_PATH")) {
+		for _, dir := range host.SplitPath(h.Var("LD_LIBRARY_PATH")) {
 			files = append(files, path.Join(dir, name))
 		}
 	}
-	return firstThere(h, files...)
+	return h.FirstThere(files...)
 }
 
 // onPath is the file that a shell would start for a name.
 func onPath(h *Host, name string) string {
-	dirs := splitPath(h.Var("PATH"))
+	dirs := host.SplitPath(h.Var("PATH"))
 	if h.Rest {
 		dirs = standardPath
 	}

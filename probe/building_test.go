@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,13 +23,13 @@ func TestCompiler(t *testing.T) {
 		rest bool
 		want Compiler
 	}{
-		{"red-hat", map[string]string{"PATH": "/bin:/usr/bin"}, false, Compiler{"gcc", "11", "/usr/bin/gcc", "PATH"}},
-		{"at-rest", nil, true, Compiler{"gcc", "11", "/usr/bin/gcc", "PATH"}},
-		{"cc", map[string]string{"PATH": "/opt/gnu/bin", "CC": "x86_64-linux-gnu-g++-9 -pipe"}, false, Compiler{"gcc", "9", "/opt/gnu/bin/x86_64-linux-gnu-g++-9", "CC"}},
+		{"red-hat", map[string]string{"PATH": "/bin:/usr/bin"}, false, Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
+		{"at-rest", nil, true, Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
+		{"cc", map[string]string{"PATH": "/opt/gnu/bin", "CC": "x86_64-linux-gnu-g++-9 -pipe"}, false, Compiler{Name: "gcc", Version: "9", Path: "/opt/gnu/bin/x86_64-linux-gnu-g++-9", From: "CC"}},
 		{"cc-gone", map[string]string{"PATH": "/usr/bin", "CC": "/opt/none"}, false, Compiler{}},
-		{"two-versions", map[string]string{"PATH": "/opt/two/bin"}, false, Compiler{"gcc", "", "/opt/two/bin/gcc", "PATH"}},
-		{"clang", map[string]string{"CC": "/opt/llvm/bin/clang-18"}, false, Compiler{"clang", "18", "/opt/llvm/bin/clang-18", "CC"}},
-		{"odd", map[string]string{"CC": "/opt/odd/cc"}, false, Compiler{"", "", "/opt/odd/cc", "CC"}},
+		{"two-versions", map[string]string{"PATH": "/opt/two/bin"}, false, Compiler{Name: "gcc", Version: "", Path: "/opt/two/bin/gcc", From: "PATH"}},
+		{"clang", map[string]string{"CC": "/opt/llvm/bin/clang-18"}, false, Compiler{Name: "clang", Version: "18", Path: "/opt/llvm/bin/clang-18", From: "CC"}},
+		{"odd", map[string]string{"CC": "/opt/odd/cc"}, false, Compiler{Name: "", Version: "", Path: "/opt/odd/cc", From: "CC"}},
 		{"none", map[string]string{"PATH": "/opt/none"}, false, Compiler{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestStandardLibrary(t *testing.T) {
 			}
 			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": tt.libraryPath}}
 			apply, err := readEnvironments(h, Options{Envs: []string{"/opt/conda"}})
-			must(t, err)
+			hosttest.Must(t, err)
 			var f Facts
 			apply(&f)
 			if diff := cmp.Diff(tt.want, f.Environments[0].Builds[0].Stdcxx); diff != "" {
@@ -112,7 +113,7 @@ func TestTritonCUDA(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": "/opt/none:/opt/driver"}}
-			h.seen.loader = &ldso.Resolver{Cache: &ldso.Cache{Entries: tt.entries}}
+			h.Loader().Cache = &ldso.Cache{Entries: tt.entries}
 			if got := tritonCUDA(h); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}

@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"cudacompat/internal/fatbin"
+	"cudacompat/probe/host"
 )
 
 // readCode lists the machine code of a build's own libraries in one directory. A library's targets are those that most of its
 // containers have: a kernel that is written for one GPU alone says nothing of the rest.
-func (b *Build) readCode(h *Host, dir string, patterns ...string) error {
-	var failed errorList
+func readCode(b *Build, h *Host, dir string, patterns ...string) error {
+	var failed host.Errors
 	for _, pattern := range patterns {
 		for _, name := range h.GlobIn(dir, pattern) {
-			failed.add(b.addCode(h, name))
+			failed.Add(addCode(b, h, name))
 		}
 	}
-	return failed.err()
+	return failed.Err()
 }
 
-func (b *Build) addCode(h *Host, name string) error {
+func addCode(b *Build, h *Host, name string) error {
 	f, err := h.Open(name)
 	if err != nil {
 		return err
@@ -33,16 +34,16 @@ func (b *Build) addCode(h *Host, name string) error {
 	readScattered(f)
 	code, err := fatbin.Read(f, info.Size())
 	if err != nil {
-		err = damaged(name, err.Error())
+		err = host.Damaged(name, err.Error())
 		b.Damaged = err.Error()
 		return err
 	}
-	b.takeCode(code)
+	takeCode(b, code)
 	return nil
 }
 
 // takeCode adds one library's code.
-func (b *Build) takeCode(all fatbin.Code) {
+func takeCode(b *Build, all fatbin.Code) {
 	code := all.Common(fatbin.BuildList)
 	b.SASS = union(b.SASS, code.SASS)
 	b.PTX = union(b.PTX, code.PTX)

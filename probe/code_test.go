@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/fatbin"
+	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -13,11 +14,11 @@ import (
 // compression is not, and of a target's PTX the newest version stands.
 func TestTakeCode(t *testing.T) {
 	b := &Build{}
-	b.takeCode(fatbin.Code{
+	takeCode(b, fatbin.Code{
 		SASS: []fatbin.Target{{Arch: 80, Containers: 20, Zstd: true}, {Arch: 90, Suffix: "a", Containers: 2, Zstd: true}, {Arch: 90, Containers: 20}},
 		PTX:  []fatbin.Target{{Arch: 90, PTXVersion: "8.7", Containers: 20}, {Arch: 52, PTXVersion: "9.9", Containers: 1}},
 	})
-	b.takeCode(fatbin.Code{
+	takeCode(b, fatbin.Code{
 		SASS: []fatbin.Target{{Arch: 80, Containers: 3}},
 		PTX:  []fatbin.Target{{Arch: 90, PTXVersion: "8.10", Containers: 3}, {Arch: 120, PTXVersion: "9.0", Containers: 3}},
 	})
@@ -30,7 +31,7 @@ func TestTakeCode(t *testing.T) {
 
 // TestDamagedCode says of a library that is cut short what is wrong with it; one that is not there is no damage.
 func TestDamagedCode(t *testing.T) {
-	h := plantTree(t, "-- v/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n-- v/torch/lib/libtorch_cuda.so --\nnot an ELF file\n-- w/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n")
+	h := hosttest.Tree(t, "-- v/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n-- v/torch/lib/libtorch_cuda.so --\nnot an ELF file\n-- w/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n")
 	const want = "/v/torch/lib/libtorch_cuda.so: not an ELF file: too short; is the file damaged?"
 	if b, err := torchBuild(h, &site{dir: "/v"}); err == nil || b.Damaged != want {
 		t.Errorf("%+v, %v; want %s", b, err, want)

@@ -13,20 +13,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/host"
 )
-
-// Compat is the libcuda of a cuda-compat package: a user-mode driver that is newer than the kernel's.
-type Compat struct {
-	Name     string `json:"name"`     // "libcuda"
-	Version  string `json:"version"`  // "580.65.06"
-	Path     string `json:"path"`     // as the target sees it
-	Taken    bool   `json:"taken"`    // the loader maps this one for "libcuda.so.1"
-	Reason   string `json:"reason"`   // why, when it is taken: "LD_LIBRARY_PATH", "ld.so.cache"
-	Note     bool   `json:"note"`     // it carries NVIDIA's forward-compatibility note
-	CUDA     string `json:"cuda"`     // by the note: the CUDA that it speaks, "13.0"
-	Branches []int  `json:"branches"` // by the note: branches of the kernel-mode driver that it may be used on
-	Devices  []int  `json:"devices"`  // by the note: kinds of devices, in numbers of NVIDIA's own
-}
 
 // userDriver is which libcuda.so.1 the loader maps for a program that opens it, as every CUDA runtime does.
 type userDriver struct {
@@ -36,7 +24,7 @@ type userDriver struct {
 
 // takenDriver searches as the loader does for a caller without a run path; false says that it finds none.
 func takenDriver(h *Host) (userDriver, bool, error) {
-	p, err := h.resolver().Host()
+	p, err := h.Loader().Host()
 	if err != nil {
 		return userDriver{}, false, err
 	}
@@ -64,7 +52,7 @@ func (u userDriver) stub(h *Host) bool {
 	if path.Base(path.Dir(u.real)) == "stubs" {
 		return true
 	}
-	size, err := h.size(u.real)
+	size, err := h.Size(u.real)
 	return err == nil && size < stubSize && sonameVersion(u.real) == "" && !strings.Contains(u.real, "/wsl/")
 }
 
@@ -75,17 +63,17 @@ func (u userDriver) library() Library {
 
 // readCompat lists the cuda-compat libraries, the one taken first: the loader's choice, and those that stand in
 // toolkits, where images have them without using them.
-func readCompat(h *Host, taken userDriver, found bool, ml *Library, failed *errorList) []Compat {
+func readCompat(h *Host, taken userDriver, found bool, ml *Library, failed *host.Errors) []Compat {
 	var list []Compat
 	seen := map[string]bool{}
 	if lib := taken.library(); found && isCompat(h, lib, taken.real, ml) {
 		seen[taken.real] = true
 		c := Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path, Taken: true, Reason: taken.reason}
-		failed.add(c.readNote(h))
+		failed.Add(readForwardNote(&c, h))
 		list = append(list, c)
 	}
 	for _, dir := range h.Glob("/usr/local/cuda*/compat") {
-		lib := driverLibrary(h, "libcuda", []string{dir}, new(errorList)) // a broken toolkit is the toolkits' to tell
+		lib := driverLibrary(h, "libcuda", []string{dir}, new(host.Errors)) // a broken toolkit is the toolkits' to tell
 		if lib == nil {
 			continue
 		}
@@ -95,7 +83,7 @@ func readCompat(h *Host, taken userDriver, found bool, ml *Library, failed *erro
 			seen[real] = true
 		}
 		c := Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path}
-		failed.add(c.readNote(h))
+		failed.Add(readForwardNote(&c, h))
 		list = append(list, c)
 	}
 	return list
@@ -120,7 +108,7 @@ func inCompat(dir string) bool {
 }
 
 // readNote adds what the library says of itself.
-func (c *Compat) readNote(h *Host) error {
+func readForwardNote(c *Compat, h *Host) error {
 	f, err := h.Open(c.Path)
 	if err != nil {
 		return err
@@ -128,7 +116,7 @@ func (c *Compat) readNote(h *Host) error {
 	defer f.Close()
 	note, err := forwardNote(f)
 	if err != nil {
-		return damaged(c.Path, err.Error())
+		return host.Damaged(c.Path, err.Error())
 	}
 	if note != nil {
 		c.Note, c.CUDA, c.Branches, c.Devices = true, note.CUDA, note.Driver, note.Device

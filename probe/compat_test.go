@@ -132,7 +132,7 @@ func TestCompatTaken(t *testing.T) {
 		link(t, root, "cuda-12.9", "usr/local/cuda")
 		return root
 	}
-	own := []Library{{"libcuda", "535.183.01", "/" + dir + "libcuda.so.1"}, {"libnvidia-ml", "535.183.01", "/" + dir + "libnvidia-ml.so.1"}}
+	own := []Library{{Name: "libcuda", Version: "535.183.01", Path: "/" + dir + "libcuda.so.1"}, {Name: "libnvidia-ml", Version: "535.183.01", Path: "/" + dir + "libnvidia-ml.so.1"}}
 	packaged := Compat{Name: "libcuda", Version: "575.57.08", Path: "/usr/local/cuda-12.9/compat/libcuda.so.1", Note: true, CUDA: "12.9",
 		Branches: []int{535, 550, 560, 565, 570, 575}, Devices: []int{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}}
 	taken := packaged

@@ -5,16 +5,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
-
-// Container is how a container got its GPU, and who started the process.
-type Container struct {
-	// Path is the way by which the driver came in: "legacy" (nvidia-container-cli's hook), "cdi", "wsl", "mounted"
-	// (by other means); empty on a host and where none came in.
-	Path       string   `json:"path"`
-	Injected   bool     `json:"injected"`   // driver libraries are mounted one by one into this place
-	Schedulers []string `json:"schedulers"` // who may hide GPUs on purpose: "slurm", "ray", …
-}
 
 // schedulerMarks are variables by which schedulers show themselves. Only their being there is read.
 var schedulerMarks = []struct{ variable, name string }{
@@ -26,7 +18,7 @@ var schedulerMarks = []struct{ variable, name string }{
 func readContainer(h *Host, _ Options) (found, error) {
 	var c Container
 	mounts, err := h.ReadFile("/proc/self/mountinfo")
-	if err == nil || absent(err) {
+	if err == nil || host.Absent(err) {
 		c.Path, c.Injected = gpuPath(h, mountPoints(string(mounts)))
 		err = nil
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"cudacompat/probe/host/hosttest"
 )
 
 // TestContainerByRoot reads mounts of containers whose control group says nothing, and of hosts.
@@ -20,8 +22,8 @@ func TestContainerByRoot(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
-			must(t, os.MkdirAll(filepath.Join(root, "proc/self"), 0o755))
-			must(t, os.WriteFile(filepath.Join(root, "proc/self/mountinfo"), []byte(tt.mounts+"\n"), 0o644))
+			hosttest.Must(t, os.MkdirAll(filepath.Join(root, "proc/self"), 0o755))
+			hosttest.Must(t, os.WriteFile(filepath.Join(root, "proc/self/mountinfo"), []byte(tt.mounts+"\n"), 0o644))
 			if got := containerKind(&Host{Root: root}); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/host"
 )
 
 // cudnnNumbers are the names under which cuDNN's parts export the version that they compare with one another,
@@ -16,20 +17,20 @@ var cudnnNumbers = []string{"cudnn_graph_version", "cudnn_ops_infer_version", "c
 var cudnnTellers = []string{"libcudnn_graph.so.9", "libcudnn_ops_infer.so.8"}
 
 // readCuDNN reads the version of a cuDNN library, or of those beside it; empty when none tells.
-func readCuDNN(t tree, name string) (string, error) {
+func readCuDNN(t ldso.FS, name string) (string, error) {
 	names := []string{name}
 	for _, teller := range cudnnTellers {
 		names = append(names, path.Join(path.Dir(name), teller))
 	}
 	for _, name := range names {
-		if version, err := cudnnNumber(t, name); version != "" || err != nil && !absent(err) {
+		if version, err := cudnnNumber(t, name); version != "" || err != nil && !host.Absent(err) {
 			return version, err
 		}
 	}
 	return "", nil
 }
 
-func cudnnNumber(t tree, name string) (string, error) {
+func cudnnNumber(t ldso.FS, name string) (string, error) {
 	f, err := t.Open(name)
 	if err != nil {
 		return "", err
@@ -38,7 +39,7 @@ func cudnnNumber(t tree, name string) (string, error) {
 	for _, symbol := range cudnnNumbers {
 		n, ok, err := ldso.Number(f, symbol)
 		if err != nil {
-			return "", damaged(name, err.Error())
+			return "", host.Damaged(name, err.Error())
 		}
 		if ok {
 			return fmt.Sprintf("%d.%d.%d", n>>16, n>>8&0xff, n&0xff), nil

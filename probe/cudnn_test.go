@@ -23,7 +23,7 @@ func TestReadCuDNN(t *testing.T) {
 		"nine/libcudnn.so.9": "9.10.2", "nine/libcudnn_graph.so.9": "9.10.2", "nine/libcudnn_ops.so.9": "9.10.2", "nine/libcudnn_cnn.so.9": "9.10.2",
 		"eight/libcudnn.so.8": "8.9.2", "alone/libcudnn.so.9": "", "wrong/libcudnn_graph.so.9": "", "damaged/libcudnn_graph.so.9": "",
 	} {
-		got, err := readCuDNN(tree{&Host{Root: root}}, "/"+name)
+		got, err := readCuDNN((&Host{Root: root}).Files(), "/"+name)
 		if got != want || (err != nil) != (name == "damaged/libcudnn_graph.so.9") {
 			t.Errorf("%s is cuDNN %q (%v), want %q", name, got, err, want)
 		}

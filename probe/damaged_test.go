@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
@@ -87,7 +89,7 @@ var damages = []damage{
 // and all other sources, and what this one reads elsewhere, stay as they were.
 func TestDamage(t *testing.T) {
 	sound, err := txtar.ParseFile("testdata/sound.txtar")
-	must(t, err)
+	hosttest.Must(t, err)
 	before := filesOf(t, sound)
 	if i := slices.IndexFunc(before.Probes, func(s Status) bool { return s.Status == "failed" }); i >= 0 {
 		t.Fatalf("the sound machine is none: %+v", before.Probes[i])
@@ -180,7 +182,7 @@ func TestUnreadable(t *testing.T) {
 		return
 	}
 	sound, err := txtar.ParseFile("testdata/sound.txtar")
-	must(t, err)
+	hosttest.Must(t, err)
 	for _, tt := range []struct{ source, name, want string }{
 		{"system", "/etc/os-release", "open /etc/os-release: permission denied"},
 		{"instance", "/sys/devices/virtual/dmi/id/sys_vendor", "open /sys/devices/virtual/dmi/id/sys_vendor: permission denied"},
@@ -194,8 +196,8 @@ func TestUnreadable(t *testing.T) {
 		{"python", "/opt/conda/conda-meta", "list /opt/conda/conda-meta: permission denied"},
 	} {
 		t.Run(tt.source, func(t *testing.T) {
-			h := hostOf(t, sound)
-			must(t, os.Chmod(filepath.Join(h.Root, tt.name), 0))
+			h := hosttest.Of(t, sound)
+			hosttest.Must(t, os.Chmod(filepath.Join(h.Root, tt.name), 0))
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, tt.name), 0o755) })
 			i := slices.IndexFunc(sources, func(s source) bool { return s.name == tt.source })
 			_, status := sources[i].run(h, Options{})
@@ -211,20 +213,20 @@ func asNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534
 	dir, err := os.MkdirTemp("", "probe-nobody")
-	must(t, err)
+	hosttest.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	self, err := os.Executable()
-	must(t, err)
+	hosttest.Must(t, err)
 	program, err := os.ReadFile(self)
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, "probe.test"), program, 0o755))
-	must(t, os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")))
-	must(t, os.Chmod(dir, 0o755))
+	hosttest.Must(t, err)
+	hosttest.Must(t, os.WriteFile(filepath.Join(dir, "probe.test"), program, 0o755))
+	hosttest.Must(t, os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")))
+	hosttest.Must(t, os.Chmod(dir, 0o755))
 	cmd := exec.Command(filepath.Join(dir, "probe.test"), "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Dir = dir
 	cmd.Env = []string{"TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + dir}
-	must(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
-	must(t, os.Chown(filepath.Join(dir, "tmp"), nobody, nobody))
+	hosttest.Must(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
+	hosttest.Must(t, os.Chown(filepath.Join(dir, "tmp"), nobody, nobody))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), fmt.Sprintf("--- PASS: %s/", t.Name())) {
@@ -238,9 +240,9 @@ func TestCutModules(t *testing.T) {
 		t.Run("ko"+end, func(t *testing.T) {
 			h := &Host{Root: t.TempDir()}
 			name := "/nvidia.ko" + end
-			whole := compressed(t, name, elfWith(t, "x86_64", ".modinfo", []byte("license=NVIDIA\nversion=550.107.02\n")))
+			whole := hosttest.Compressed(t, name, hosttest.ELF(t, "x86_64", ".modinfo", []byte("license=NVIDIA\nversion=550.107.02\n")))
 			for size := 0; size <= len(whole); size++ {
-				must(t, os.WriteFile(h.real(name), whole[:size], 0o644))
+				hosttest.Must(t, os.WriteFile(h.Real(name), whole[:size], 0o644))
 				version, _, err := moduleInfo(h, name)
 				if version != "" && version != "550.107.02" {
 					t.Fatalf("%d of %d bytes: version %q", size, len(whole), version)

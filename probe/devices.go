@@ -8,49 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"cudacompat/probe/host"
 )
-
-// Devices is what a process here can reach of the driver under /dev, and what the process was given beside it.
-type Devices struct {
-	Nodes    []Node        `json:"nodes"`    // /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm, /dev/dxg, …
-	Modprobe string        `json:"modprobe"` // nvidia-modprobe: "setuid", "not setuid", "absent"; empty when not looked for
-	Shared   int64         `json:"shm"`      // bytes that /dev/shm can hold; 0 when it is not there
-	Memlock  int64         `json:"memlock"`  // bytes that this process may lock; -1: no limit that holds for it; 0 when not known
-	MPS      string        `json:"mps"`      // "running" or "dead": whether the process that the MPS control file names is there
-	Named    []NamedDevice `json:"named"`    // the UUIDs of CUDA_VISIBLE_DEVICES, as far as NVML can tell
-	Peers    string        `json:"peers"`    // how GPUs reach each other's memory by NVML: "pcie", "nvlink", "none"; empty when not told
-	Counted  int           `json:"counted"`  // GPUs that NVML counts, those that it could not ask too; 0 when it was not asked
-}
-
-// Node is one device node. It is never opened: opening /dev/nvidia0 powers the GPU up.
-type Node struct {
-	Path   string `json:"path"`   // "/dev/nvidiactl"
-	Mode   string `json:"mode"`   // "Dcrw-rw-rw-", as fs.FileMode prints it
-	Access string `json:"access"` // "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
-}
-
-// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it. A MIG device that NVML
-// does not show is left out: NVML can refuse it to a process that CUDA lets in.
-type NamedDevice struct {
-	Device string `json:"device"`
-	Found  bool   `json:"found"`
-	Bus    string `json:"bus"` // PCI address of the GPU, or of the one that the MIG device is a part of
-}
-
-func (f *Facts) completePlace() {
-	fill(&f.Devices.Nodes)
-	fill(&f.Devices.Named)
-	fill(&f.Container.Schedulers)
-	fill(&f.Runtimes.Found)
-	fill(&f.Runtimes.CDI)
-	for i := range f.Runtimes.Found {
-		fill(&f.Runtimes.Found[i].Missing)
-	}
-	for i := range f.Runtimes.CDI {
-		fill(&f.Runtimes.CDI[i].Versions)
-		fill(&f.Runtimes.CDI[i].Missing)
-	}
-}
 
 // nodePatterns is every place of a node that a CUDA program opens. DirectX's is WSL's whole driver.
 var nodePatterns = []string{"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-caps/*",
@@ -59,11 +19,11 @@ var nodePatterns = []string{"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-
 // readDevices reads names, modes and limits; nothing under /dev is opened.
 func readDevices(h *Host, _ Options) (found, error) {
 	var d Devices
-	var failed errorList
+	var failed host.Errors
 	for _, pattern := range nodePatterns {
 		for _, name := range h.Glob(pattern) {
-			node, err := h.node(name)
-			failed.add(err)
+			node, err := readNode(h, name)
+			failed.Add(err)
 			if err == nil {
 				d.Nodes = append(d.Nodes, node)
 			}
@@ -72,13 +32,13 @@ func readDevices(h *Host, _ Options) (found, error) {
 	d.Modprobe = modprobe(h)
 	d.Shared = sharedMemory(h)
 	limits, err := h.ReadFile("/proc/self/limits")
-	failed.add(err)
+	failed.Add(err)
 	d.Memlock = parseMemlock(string(limits))
 	if mayLock(h) {
 		d.Memlock = -1
 	}
 	d.MPS = mpsDaemon(h)
-	return func(f *Facts) { f.Devices = d }, failed.err()
+	return func(f *Facts) { f.Devices = d }, failed.Err()
 }
 
 const (
@@ -89,16 +49,16 @@ const (
 // node asks the kernel whether open would be allowed. access(2) asks the file's mode and the device control group as
 // open does, with the same answers, and has no effect on the driver; only a mount without devices must be asked for
 // apart.
-func (h *Host) node(name string) (Node, error) {
+func readNode(h *Host, name string) (Node, error) {
 	resolved, err := h.Resolve(name)
 	if err != nil {
 		return Node{}, err
 	}
 	var st syscall.Stat_t
-	if err := syscall.Lstat(h.real(resolved), &st); err != nil {
+	if err := syscall.Lstat(h.Real(resolved), &st); err != nil {
 		return Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	return Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.real(resolved), uint32(st.Mode))}, nil
+	return Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.Real(resolved), uint32(st.Mode))}, nil
 }
 
 func access(real string, mode uint32) string {
@@ -138,7 +98,7 @@ func modprobe(h *Host) string {
 			continue
 		}
 		var st syscall.Stat_t
-		if syscall.Lstat(h.real(resolved), &st) == nil && st.Mode&syscall.S_ISUID != 0 {
+		if syscall.Lstat(h.Real(resolved), &st) == nil && st.Mode&syscall.S_ISUID != 0 {
 			return "setuid"
 		}
 		return "not setuid"
@@ -150,7 +110,7 @@ func modprobe(h *Host) string {
 func sharedMemory(h *Host) int64 {
 	resolved, err := h.Resolve("/dev/shm")
 	var st syscall.Statfs_t
-	if err != nil || syscall.Statfs(h.real(resolved), &st) != nil {
+	if err != nil || syscall.Statfs(h.Real(resolved), &st) != nil {
 		return 0
 	}
 	return int64(st.Blocks) * int64(st.Bsize)
@@ -214,13 +174,4 @@ func mpsDaemon(h *Host) string {
 		return "running"
 	}
 	return "dead"
-}
-
-// Node returns the node at that path, or nil.
-func (d *Devices) Node(name string) *Node {
-	i := slices.IndexFunc(d.Nodes, func(n Node) bool { return n.Path == name })
-	if i < 0 {
-		return nil
-	}
-	return &d.Nodes[i]
 }

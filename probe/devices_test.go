@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -16,13 +18,13 @@ func TestNodeAccess(t *testing.T) {
 		t.Skip("making device nodes is for root alone")
 	}
 	root := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(root, "dev"), 0o755))
+	hosttest.Must(t, os.Mkdir(filepath.Join(root, "dev"), 0o755))
 	if err := syscall.Mknod(filepath.Join(root, "dev/nvidiactl"), syscall.S_IFCHR|0o666, 195<<8|255); err != nil {
 		t.Skip("device nodes cannot be made here:", err)
 	}
 	h := &Host{Root: root}
-	node, err := h.node("/dev/nvidiactl")
-	must(t, err)
+	node, err := readNode(h, "/dev/nvidiactl")
+	hosttest.Must(t, err)
 	if node.Access != "ok" {
 		t.Skip("the device control group refuses this node:", node.Access)
 	}
@@ -33,9 +35,9 @@ func TestNodeAccess(t *testing.T) {
 		t.Skip("nothing can be mounted here:", err)
 	}
 	defer syscall.Unmount(filepath.Join(root, "dev"), 0)
-	must(t, syscall.Mknod(filepath.Join(root, "dev/nvidiactl"), syscall.S_IFCHR|0o666, 195<<8|255))
-	node, err = (&Host{Root: root}).node("/dev/nvidiactl")
-	must(t, err)
+	hosttest.Must(t, syscall.Mknod(filepath.Join(root, "dev/nvidiactl"), syscall.S_IFCHR|0o666, 195<<8|255))
+	node, err = readNode((&Host{Root: root}), "/dev/nvidiactl")
+	hosttest.Must(t, err)
 	if node.Access != "EACCES" {
 		t.Errorf("a mount without devices: %q, want EACCES", node.Access)
 	}
@@ -45,11 +47,11 @@ func TestModprobe(t *testing.T) {
 	root := t.TempDir()
 	h := func() *Host { return &Host{Root: root} }
 	name := filepath.Join(root, "usr/bin/nvidia-modprobe")
-	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	hosttest.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	got := []string{modprobe(h())}
-	must(t, os.WriteFile(name, nil, 0o755))
+	hosttest.Must(t, os.WriteFile(name, nil, 0o755))
 	got = append(got, modprobe(h()))
-	must(t, os.Chmod(name, 0o755|os.ModeSetuid))
+	hosttest.Must(t, os.Chmod(name, 0o755|os.ModeSetuid))
 	got = append(got, modprobe(h()))
 	if diff := cmp.Diff([]string{"absent", "not setuid", "setuid"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -58,7 +60,7 @@ func TestModprobe(t *testing.T) {
 
 func TestMatchNamed(t *testing.T) {
 	got := matchNamed("GPU-8932f937,0, GPU-nothing,MIG-4b0e,GPU-8", []identified{{"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "0000:1e:00.0"}, {"GPU-8a", "0000:1f:00.0"}})
-	want := []NamedDevice{{"GPU-8932f937", true, "0000:1e:00.0"}, {"GPU-nothing", false, ""}, {"GPU-8", true, ""}}
+	want := []NamedDevice{{Device: "GPU-8932f937", Found: true, Bus: "0000:1e:00.0"}, {Device: "GPU-nothing", Found: false, Bus: ""}, {Device: "GPU-8", Found: true, Bus: ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

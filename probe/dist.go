@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // frameworks reads each framework from an environment's site directories; nil means that it is not installed.
@@ -31,7 +32,7 @@ func (s *site) inWheels(h *Host, pattern string) []string {
 }
 
 // readEnvironment reads the packages and frameworks of one prefix.
-func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
+func readEnvironment(h *Host, p prefix, failed *host.Errors) Environment {
 	env := Environment{Path: p.path, Python: p.python, Kind: p.kind}
 	sites := withPathFiles(h, p.sites, failed)
 	for _, dir := range sites {
@@ -39,14 +40,14 @@ func readEnvironment(h *Host, p prefix, failed *errorList) Environment {
 		s.markOverwritten(h)
 		for _, read := range frameworks {
 			build, err := read(h, s)
-			failed.add(err)
+			failed.Add(err)
 			if build != nil && !slices.ContainsFunc(env.Builds, func(b Build) bool { return b.Name == build.Name }) {
 				env.Builds = append(env.Builds, *build)
 			}
 		}
 		env.Packages = append(env.Packages, s.dists...)
 	}
-	if cuda, ok := env.frameworkCUDA(); ok || env.usesCUDA() {
+	if cuda, ok := frameworkCUDA(&env); ok || usesCUDA(&env) {
 		for _, dir := range sites {
 			s := &site{dir: dir, path: sites, conda: condaOf(p)}
 			env.Builds = append(env.Builds, extensions(h, s, cuda, ok, failed)...)
@@ -74,10 +75,10 @@ var companions = lazyregexp.New(`^(nvidia-.*|cuda-.*|torch|torchvision|torchaudi
 // distributions lists the companions installed in dir by the names of their metadata directories, such as
 // nvidia_nccl_cu12-2.27.5.dist-info, torch-2.9.0+cu126.dist-info and, from distributions' packages,
 // numpy-1.24.2.egg-info or PyYAML-6.0-py3.11.egg-info.
-func distributions(h *Host, dir string, failed *errorList) []Package {
+func distributions(h *Host, dir string, failed *host.Errors) []Package {
 	entries, err := h.ReadDir(dir)
 	if err != nil {
-		failed.add(err)
+		failed.Add(err)
 		return nil
 	}
 	var dists []Package
@@ -135,24 +136,24 @@ var metadataVersion = lazyregexp.New(`(?m)^Version: (\S+)\s*$`)
 
 // readMetadata reads METADATA, WHEEL and INSTALLER of one dist-info directory.
 func readMetadata(h *Host, dist *Package) (metadata, error) {
-	var failed errorList
+	var failed host.Errors
 	data, err := h.ReadFile(dist.Path + "/METADATA")
 	version, requires := parseMetadata(data)
 	switch {
 	case err == nil && version == "":
-		err = damaged(dist.Path+"/METADATA", "no Version in it")
-	case absent(err) && strings.HasSuffix(dist.Path, ".dist-info"):
-		err = damaged(dist.Path, "no METADATA in it")
+		err = host.Damaged(dist.Path+"/METADATA", "no Version in it")
+	case host.Absent(err) && strings.HasSuffix(dist.Path, ".dist-info"):
+		err = host.Damaged(dist.Path, "no METADATA in it")
 	}
-	failed.add(err)
+	failed.Add(err)
 	m := metadata{version: cmp.Or(version, dist.Version), requires: requires}
 	wheel, err := h.ReadFile(dist.Path + "/WHEEL")
-	failed.add(err)
+	failed.Add(err)
 	m.python, m.glibc = parseWheel(wheel)
 	installer, err := h.ReadLine(dist.Path + "/INSTALLER")
-	failed.add(err)
+	failed.Add(err)
 	m.pip = installer == "pip" || installer == "uv"
-	return m, failed.err()
+	return m, failed.Err()
 }
 
 // parseMetadata reads a wheel's version and exact pins out of METADATA's header, which an empty line ends: the

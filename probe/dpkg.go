@@ -3,13 +3,15 @@ package probe
 import (
 	"bytes"
 	"strings"
+
+	"cudacompat/probe/host"
 )
 
 // dpkgPackages reads what dpkg has installed of NVIDIA's.
-func dpkgPackages(h *Host, failed *errorList) []DriverPackage {
+func dpkgPackages(h *Host, failed *host.Errors) []DriverPackage {
 	const status = "/var/lib/dpkg/status"
 	data, err := h.ReadFile(status)
-	failed.add(err)
+	failed.Add(err)
 	packages := parseDpkgStatus(data)
 	for i := range packages {
 		packages[i].From = status

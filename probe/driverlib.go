@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS, Bottlerocket.
@@ -23,8 +24,8 @@ var driverDirs = []string{
 // which cuda-compat libraries there are. What the loader is told comes before the usual places. A compat libcuda says
 // nothing of the driver.
 func readDriverLibraries(h *Host, _ Options) (found, error) {
-	var failed errorList
-	dirs := slices.Concat(splitPath(h.Var("LD_LIBRARY_PATH")), loaderDirs(h, &failed), driverDirs)
+	var failed host.Errors
+	dirs := slices.Concat(host.SplitPath(h.Var("LD_LIBRARY_PATH")), loaderDirs(h, &failed), driverDirs)
 	ml := driverLibrary(h, "libnvidia-ml", dirs, &failed)
 	var libraries []Library
 	if own := ownLibrary(h, "libcuda", dirs, ml, &failed); own != nil {
@@ -37,20 +38,20 @@ func readDriverLibraries(h *Host, _ Options) (found, error) {
 		libraries = append(libraries, *jit)
 	}
 	taken, ok, err := takenDriver(h)
-	failed.add(err)
+	failed.Add(err)
 	compat := readCompat(h, taken, ok, ml, &failed)
 	stub := ok && taken.stub(h)
 	if len(libraries)+len(compat)+len(failed) == 0 && !ok {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) {
 		f.Driver.Libraries, f.Driver.Compat, f.Driver.Stub = libraries, compat, stub
 		f.Driver.Taken = taken.fact()
-	}, failed.err()
+	}, failed.Err()
 }
 
 // ownLibrary finds the driver's own library, in the first of dirs that has one which is not of a cuda-compat package.
-func ownLibrary(h *Host, name string, dirs []string, ml *Library, failed *errorList) *Library {
+func ownLibrary(h *Host, name string, dirs []string, ml *Library, failed *host.Errors) *Library {
 	for _, dir := range dirs {
 		lib := driverLibrary(h, name, []string{dir}, failed)
 		if lib == nil {
@@ -66,11 +67,11 @@ func ownLibrary(h *Host, name string, dirs []string, ml *Library, failed *errorL
 
 // driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only, and
 // 32-bit libraries are for other programs. Jetson's libcuda.so.1.1 and WSL's files have no driver's version.
-func driverLibrary(h *Host, name string, dirs []string, failed *errorList) *Library {
+func driverLibrary(h *Host, name string, dirs []string, failed *host.Errors) *Library {
 	for _, dir := range dirs {
 		link := path.Join(dir, name+".so.1")
 		resolved, err := h.Resolve(link)
-		failed.add(err)
+		failed.Add(err)
 		if err != nil || path.Base(path.Dir(resolved)) == "stubs" || is32Bit(h, resolved) {
 			continue
 		}
@@ -105,12 +106,12 @@ func sonameVersion(name string) string {
 }
 
 // loaderDirs lists the directories of /etc/ld.so.conf and the files that it includes.
-func loaderDirs(h *Host, failed *errorList) []string {
+func loaderDirs(h *Host, failed *host.Errors) []string {
 	names := append([]string{"/etc/ld.so.conf"}, h.Glob("/etc/ld.so.conf.d/*.conf")...)
 	var dirs []string
 	for _, name := range names {
 		data, err := h.ReadFile(name)
-		failed.add(err)
+		failed.Add(err)
 		for line := range strings.Lines(string(data)) {
 			line, _, _ = strings.Cut(line, "#")
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") {
@@ -119,8 +120,4 @@ func loaderDirs(h *Host, failed *errorList) []string {
 		}
 	}
 	return dirs
-}
-
-func splitPath(list string) []string {
-	return slices.DeleteFunc(strings.Split(list, ":"), func(dir string) bool { return !strings.HasPrefix(dir, "/") })
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // maxPathFiles bounds the .pth files that are read of one directory; an environment has two or three.
@@ -13,13 +14,13 @@ const maxPathFiles = 64
 
 // withPathFiles adds the directories that the .pth files of the sites name, as Python does at its start: editable
 // installations stand there. Lines that Python would execute are left alone.
-func withPathFiles(h *Host, sites []string, failed *errorList) []string {
+func withPathFiles(h *Host, sites []string, failed *host.Errors) []string {
 	list := slices.Clone(sites)
 	for _, dir := range sites {
 		names := h.GlobIn(dir, "*.pth")
 		for _, name := range names[:min(len(names), maxPathFiles)] {
 			data, err := h.ReadFile(name)
-			failed.add(err)
+			failed.Add(err)
 			for _, line := range parsePathFile(data) {
 				if !path.IsAbs(line) {
 					line = path.Join(dir, line)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,7 +32,7 @@ func TestEditable(t *testing.T) {
 		{"no-file", "", "/srv/v/lib/python3.12/site-packages/torch-2.10.0a0+git1a2b3c4.dist-info", "editable or damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := plantTree(t, editableTorch+c.tree)
+			h := hosttest.Tree(t, editableTorch+c.tree)
 			apply, err := readEnvironments(h, Options{Envs: []string{"/srv/v"}})
 			if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
 				t.Errorf("error %v, want %q", err, c.why)

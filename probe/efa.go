@@ -6,16 +6,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
-
-// EFA is AWS's Elastic Fabric Adapter and the library through which NCCL uses it.
-type EFA struct {
-	Devices   int      `json:"devices"`   // adapters on PCI
-	Nodes     int      `json:"nodes"`     // /dev/infiniband/uverbs*: a container sees the adapters only where these were given to it
-	Names     []string `json:"names"`     // what NCCL opens one of, "libnccl-net.so"; none where NCCL_NET_PLUGIN says so
-	Plugin    string   `json:"plugin"`    // the file that the loader finds for one of them
-	Elsewhere string   `json:"elsewhere"` // a plugin where the loader does not look, "/opt/amazon/ofi-nccl/lib/libnccl-net.so"
-}
 
 // pluginPlaces are where EFA's installer, AWS's images and the plugin's own instructions put it.
 var pluginPlaces = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64", "/opt/amazon/ofi-nccl/lib/*-linux-gnu",
@@ -39,7 +31,7 @@ func readEFA(h *Host, _ Options) (found, error) {
 		efa.Elsewhere = pluginElsewhere(h)
 	}
 	if efa.Devices == 0 && efa.Plugin+efa.Elsewhere == "" {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Machine.EFA = efa }, nil
 }
@@ -85,7 +77,7 @@ func pluginNames(value string, set bool) []string {
 
 // plugin is the file that NCCL would get for one of the names. Conda's NCCL looks beside itself, too.
 func plugin(h *Host, names []string) (string, error) {
-	process, err := h.resolver().Host()
+	process, err := h.Loader().Host()
 	if err != nil {
 		return "", err
 	}

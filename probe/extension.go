@@ -10,6 +10,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/host"
 )
 
 // Bounds on the search for extensions. A library with CUDA code for one GPU alone has some hundred kilobytes.
@@ -27,7 +28,7 @@ var notExtensions = lazyregexp.New(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensor
 // extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
 // bitsandbytes, or one that nobody else knows; without a framework those alone that need none. Their RECORDs say which
 // have large libraries at all.
-func extensions(h *Host, s *site, cuda string, framework bool, failed *errorList) []Build {
+func extensions(h *Host, s *site, cuda string, framework bool, failed *host.Errors) []Build {
 	entries, err := h.ReadDir(s.dir)
 	if err != nil {
 		return nil // distributions has said so
@@ -40,9 +41,9 @@ func extensions(h *Host, s *site, cuda string, framework bool, failed *errorList
 			continue
 		}
 		b := &Build{Name: name, Version: version, Accelerator: "cuda", Extension: true, Path: path.Join(s.dir, e.Name()), From: path.Join(s.dir, e.Name(), "RECORD")}
-		failed.add(b.extension(h, s, cuda))
+		failed.Add(readExtension(b, h, s, cuda))
 		if len(b.SASS)+len(b.PTX) > 0 {
-			failed.add(b.opens(h, s))
+			failed.Add(readOpened(b, h, s))
 			list = append(list, *b)
 		}
 	}
@@ -54,7 +55,7 @@ func extensions(h *Host, s *site, cuda string, framework bool, failed *errorList
 
 // noteParts notes which of the extensions came along with another distribution. One that was installed from a
 // directory or a repository is the user's own, and what it requires is the user's choice.
-func noteParts(h *Host, dir string, entries []fs.DirEntry, list []Build, failed *errorList) {
+func noteParts(h *Host, dir string, entries []fs.DirEntry, list []Build, failed *host.Errors) {
 	for _, e := range entries {
 		info := path.Join(dir, e.Name())
 		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
@@ -62,13 +63,13 @@ func noteParts(h *Host, dir string, entries []fs.DirEntry, list []Build, failed 
 			continue
 		}
 		data, err := h.ReadFile(info + "/METADATA")
-		if !absent(err) {
-			failed.add(err)
+		if !host.Absent(err) {
+			failed.Add(err)
 		}
 		by, _, _ := strings.Cut(stem, "-")
 		for i := range list {
 			b := &list[i]
-			if b.PartOf == "" && b.Name != normalName(by) && (requires(data, b.Name, false) || b.unasked(h) && requires(data, b.Name, true)) {
+			if b.PartOf == "" && b.Name != normalName(by) && (requires(data, b.Name, false) || unasked(b, h) && requires(data, b.Name, true)) {
 				b.PartOf = normalName(by)
 			}
 		}
@@ -77,7 +78,7 @@ func noteParts(h *Host, dir string, entries []fs.DirEntry, list []Build, failed 
 
 // unasked says that a package that goes without a framework may have come by another's extra, as CuPy by Ray's: pip marks
 // what the user named; uv marks everything.
-func (b *Build) unasked(h *Host) bool {
+func unasked(b *Build, h *Host) bool {
 	installer, _ := h.ReadLine(b.Path + "/INSTALLER")
 	return openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
 }
@@ -105,17 +106,17 @@ func requires(data []byte, name string, extras bool) bool {
 }
 
 // extension reads the code of the libraries that a distribution would load beside a framework of a CUDA version.
-func (b *Build) extension(h *Host, s *site, cuda string) error {
+func readExtension(b *Build, h *Host, s *site, cuda string) error {
 	record, err := h.ReadFile(b.From)
 	if err != nil {
 		return err
 	}
-	var failed errorList
+	var failed host.Errors
 	families := map[string]bool{}
 	for _, name := range loadedOf(largeLibraries(record), cuda) {
 		full := path.Join(s.dir, name)
 		before := len(b.SASS) + len(b.PTX)
-		failed.add(b.addCode(h, full))
+		failed.Add(addCode(b, h, full))
 		if len(b.SASS)+len(b.PTX) == before {
 			continue
 		}
@@ -128,7 +129,7 @@ func (b *Build) extension(h *Host, s *site, cuda string) error {
 			b.CUDA = family
 		}
 	}
-	return failed.err()
+	return failed.Err()
 }
 
 // largeLibraries lists the libraries of a RECORD that are large enough, such as
@@ -175,7 +176,7 @@ var cudartName = lazyregexp.New(`^libcudart\.so\.(\d+)`)
 
 // cudaFamily is the major of the CUDA runtime that a library needs, empty when it is linked in.
 func cudaFamily(h *Host, name string) string {
-	f, err := tree{h}.Open(name)
+	f, err := h.Files().Open(name)
 	if err != nil {
 		return ""
 	}
@@ -193,7 +194,7 @@ func cudaFamily(h *Host, name string) string {
 }
 
 // frameworkCUDA is the CUDA of an environment's framework; false says that none is for CUDA.
-func (e *Environment) frameworkCUDA() (string, bool) {
+func frameworkCUDA(e *Environment) (string, bool) {
 	i := slices.IndexFunc(e.Builds, func(b Build) bool { return b.Accelerator == "cuda" })
 	if i < 0 {
 		return "", false

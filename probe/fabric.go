@@ -5,31 +5,25 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cudacompat/probe/host"
 )
 
 // readFabric looks for what NVSwitch needs: the switches on the bus, NVIDIA's fabric manager, and for the fourth
 // generation (HGX B200, B300) the NVLink subnet manager and ib_umad.
 func readFabric(h *Host, _ Options) (found, error) {
-	f := Fabric{Manager: firstThere(h, "/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"), NVLSM: firstThere(h, "/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
+	f := Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"), NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
 		UMAD: umad(h), Switches: nvSwitches(h)}
 	if !h.Rest {
-		f.Running = running(h, "nv-fabricmanager")
+		f.Running = h.Running("nv-fabricmanager")
 	}
 	if f == (Fabric{}) {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(facts *Facts) { // the packages have told the version
 		f.Version, f.From = facts.Machine.Fabric.Version, facts.Machine.Fabric.From
 		facts.Machine.Fabric = f
 	}, nil
-}
-
-func firstThere(h *Host, names ...string) string {
-	i := slices.IndexFunc(names, h.Exists)
-	if i < 0 {
-		return ""
-	}
-	return names[i]
 }
 
 // umad says whether the InfiniBand user module is loaded, will be at boot, or is only on disk.
@@ -39,7 +33,7 @@ func umad(h *Host) string {
 	}
 	for _, dir := range []string{"/etc/modules-load.d", "/usr/lib/modules-load.d", "/lib/modules-load.d"} {
 		for _, file := range h.Glob(dir + "/*.conf") {
-			if slices.Contains(strings.Fields(string(readQuietly(h, file))), "ib_umad") {
+			if slices.Contains(strings.Fields(string(h.ReadQuietly(file))), "ib_umad") {
 				return "at boot"
 			}
 		}
@@ -54,7 +48,7 @@ func umad(h *Host) string {
 func umadOnDisk(h *Host) bool {
 	for _, list := range []string{"modules.dep", "modules.builtin"} {
 		for _, file := range h.Glob("/lib/modules/*/" + list) {
-			if bytes.Contains(readQuietly(h, file), []byte("/ib_umad.ko")) {
+			if bytes.Contains(h.ReadQuietly(file), []byte("/ib_umad.ko")) {
 				return true
 			}
 		}

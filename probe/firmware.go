@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // readFirmware lists the driver versions whose firmware for the GPU's system processor (GSP) is on disk, and finds the
@@ -15,7 +16,7 @@ func readFirmware(h *Host, _ Options) (found, error) {
 	versions := firmwareVersions(h)
 	off := gspSwitchedOff(h)
 	if len(versions) == 0 && off == "" {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Machine.Firmware, f.Machine.GSPOff = versions, off }, nil
 }
@@ -74,7 +75,7 @@ func gspOption(h *Host) string {
 	slices.Sort(names)
 	off := ""
 	for _, name := range names {
-		if value, ok := parseGSPOption(readQuietly(h, files[name])); ok {
+		if value, ok := parseGSPOption(h.ReadQuietly(files[name])); ok {
 			off = ""
 			if value == "0" {
 				off = files[name]

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -143,7 +145,7 @@ func FuzzNCCLBanner(f *testing.F) {
 	f.Add([]byte("NCCL version 2.21.5+cuda12.4\x00"))
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, file := range [][]byte{data, elfWith(t, "x86_64", ".rodata", data)} {
+		for _, file := range [][]byte{data, hosttest.ELF(t, "x86_64", ".rodata", data)} {
 			version, cuda, err := ncclBanner(bytes.NewReader(file))
 			if (version == "") != (cuda == "") || err != nil && version != "" || version != "" && !cudaVersion.MatchString(version) {
 				t.Errorf("%q, %q, %v", version, cuda, err)
@@ -163,13 +165,13 @@ func FuzzParseDefines(f *testing.F) {
 // FuzzModuleVersion gives arbitrary bytes as a kernel module in each packing.
 func FuzzModuleVersion(f *testing.F) {
 	for i, end := range []string{"", ".gz", ".xz", ".zst"} {
-		f.Add(compressed(f, "nvidia.ko"+end, []byte("license=NVIDIA\x00version=550.107.02\x00")), i)
+		f.Add(hosttest.Compressed(f, "nvidia.ko"+end, []byte("license=NVIDIA\x00version=550.107.02\x00")), i)
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte, packing int) {
 		h := &Host{Root: dir}
 		name := "/nvidia.ko" + []string{"", ".gz", ".xz", ".zst"}[uint(packing)%4]
-		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+		hosttest.Must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 		version, _, err := moduleInfo(h, name)
 		if (version == "") == (err == nil) || version != "" && !driverVersion.MatchString(version) {
 			t.Errorf("%q, %v", version, err)
@@ -190,9 +192,9 @@ func FuzzGiven(f *testing.F) {
 			return
 		}
 		again, err := json.Marshal(facts)
-		must(t, err)
+		hosttest.Must(t, err)
 		var back Facts
-		must(t, json.Unmarshal(again, &back))
+		hosttest.Must(t, json.Unmarshal(again, &back))
 		back.Complete()
 		valid := func(s string) bool { return strings.ToValidUTF8(s, "\uFFFD") == s }
 		if diff := cmp.Diff(facts, back); diff != "" && valid(string(data)) {

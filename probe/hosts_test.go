@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
@@ -33,20 +35,20 @@ func TestMain(m *testing.M) {
 // where it runs, @envs for --env, and @want.
 func TestHosts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	must(t, err)
+	hosttest.Must(t, err)
 	if len(files) < 10 {
 		t.Fatalf("%d hosts in testdata", len(files))
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(file)
-			must(t, err)
+			hosttest.Must(t, err)
 			facts := filesOf(t, archive)
 			got := readable(t, facts)
 			if *update {
 				rewrite(t, file, archive, got)
 			}
-			want, _ := own(archive, "@want")
+			want, _ := hosttest.Entry(archive, "@want")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
@@ -58,8 +60,8 @@ func TestHosts(t *testing.T) {
 // filesOf is what the files of a host tell. NVML would tell of the machine that runs the test.
 func filesOf(t *testing.T, archive *txtar.Archive) Facts {
 	t.Helper()
-	envs, _ := own(archive, "@envs")
-	facts := runSources(context.Background(), hostOf(t, archive), Options{Envs: strings.Fields(envs)})
+	envs, _ := hosttest.Entry(archive, "@envs")
+	facts := runSources(context.Background(), hosttest.Of(t, archive), Options{Envs: strings.Fields(envs)})
 	facts.Complete()
 	return facts
 }
@@ -68,7 +70,7 @@ func rewrite(t *testing.T, file string, archive *txtar.Archive, want string) {
 	t.Helper()
 	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "@want" })
 	archive.Files = append(archive.Files, txtar.File{Name: "@want", Data: []byte(want)})
-	must(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+	hosttest.Must(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 }
 
 // readable is Facts as JSON without what is empty, and the probes by how they went.
@@ -83,16 +85,16 @@ func readable(t *testing.T, f Facts) string {
 		probes[s.Status] = append(probes[s.Status], line)
 	}
 	data, err := json.Marshal(f)
-	must(t, err)
+	hosttest.Must(t, err)
 	var all map[string]any
-	must(t, json.Unmarshal(data, &all))
+	hosttest.Must(t, json.Unmarshal(data, &all))
 	all["probes"] = probes
 	delete(all, "schema")
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	must(t, e.Encode(withoutEmpty(all)))
+	hosttest.Must(t, e.Encode(withoutEmpty(all)))
 	return out.String()
 }
 
@@ -135,9 +137,9 @@ func withoutEmpty(v any) any {
 func roundTrip(t *testing.T, facts Facts) {
 	t.Helper()
 	data, err := json.Marshal(facts)
-	must(t, err)
+	hosttest.Must(t, err)
 	var back Facts
-	must(t, json.Unmarshal(data, &back))
+	hosttest.Must(t, json.Unmarshal(data, &back))
 	if diff := cmp.Diff(facts, back); diff != "" {
 		t.Errorf("after a JSON round trip (-before +after):\n%s", diff)
 	}

@@ -1,6 +1,10 @@
 package probe
 
-import "path"
+import (
+	"path"
+
+	"cudacompat/probe/host"
+)
 
 // installerMarks are what puts NVIDIA's kernel module in place at boot, so that a tree at rest need not have it: the
 // EKS AMIs' archive of built modules and the unit that unpacks one, Fedora's akmods, what Bottlerocket's driverdog links
@@ -29,7 +33,7 @@ func readInstallers(h *Host, _ Options) (found, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Machine.Installers = list }, nil
 }

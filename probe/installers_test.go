@@ -3,6 +3,8 @@ package probe
 import (
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -21,7 +23,7 @@ func TestReadInstallers(t *testing.T) {
 		{"-- usr/lib/systemd/system/kmod-static-nodes.service --\n-- var/lib/dkms/nvidia/580.95.05/source/dkms.conf --\n-- var/lib/dkms-archive/zfs/zfs.tar.gz --\n", "", ""},
 	} {
 		var f Facts
-		if apply, _ := readInstallers(plantTree(t, tt.tree), Options{}); apply != nil {
+		if apply, _ := readInstallers(hosttest.Tree(t, tt.tree), Options{}); apply != nil {
 			apply(&f)
 		}
 		var want []Installer

@@ -1,6 +1,9 @@
 package probe
 
-import "cudacompat/internal/lazyregexp"
+import (
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
+)
 
 // instanceType matches EC2's names: "g5.xlarge", "p5.48xlarge", "p6-b200.48xlarge", "u-6tb1.metal".
 var instanceType = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
@@ -18,7 +21,7 @@ func readInstance(h *Host, _ Options) (found, error) {
 		return nil, err
 	}
 	if vendor != "Amazon EC2" || !instanceType.MatchString(product) {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.System.Instance = product }, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 var jaxPlugin = lazyregexp.New(`^jax-cuda(\d+)-plugin$`)
@@ -35,11 +36,11 @@ func jaxBuild(h *Host, s *site) (*Build, error) {
 	if s.conda != "" && condaFind(h, s.conda, "jaxlib") != nil {
 		b.Origin, b.Accelerator = "conda-forge", ""
 	}
-	failed := errorList{}
-	failed.add(err)
+	failed := host.Errors{}
+	failed.Add(err)
 	if b.Accelerator == "cuda" {
-		failed.add(b.readCode(h, s.dir, "jax_cuda"+b.CUDA+"_plugin/*.so", "jax_plugins/xla_cuda"+b.CUDA+"/*.so"))
-		failed.add(b.jaxLoads(h, s))
+		failed.Add(readCode(b, h, s.dir, "jax_cuda"+b.CUDA+"_plugin/*.so", "jax_plugins/xla_cuda"+b.CUDA+"/*.so"))
+		failed.Add(jaxLoads(b, h, s))
 	}
-	return b, failed.err()
+	return b, failed.Err()
 }

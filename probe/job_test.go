@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -34,8 +36,8 @@ func TestPluginNames(t *testing.T) {
 func TestPlugin(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"usr/lib64/libnccl-net.so", "opt/conda/lib/libnccl-net-ofi.so", "opt/aws-ofi-nccl/lib/libnccl-net.so"} {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
-		must(t, os.WriteFile(filepath.Join(root, name), emptyLibrary(t), 0o644))
+		hosttest.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		hosttest.Must(t, os.WriteFile(filepath.Join(root, name), hosttest.EmptyLibrary(t), 0o644))
 	}
 	for _, tt := range []struct {
 		env  map[string]string
@@ -48,7 +50,7 @@ func TestPlugin(t *testing.T) {
 	} {
 		h := &Host{Root: root, Rest: true, Env: tt.env}
 		apply, err := readEFA(h, Options{})
-		must(t, err)
+		hosttest.Must(t, err)
 		var f Facts
 		apply(&f)
 		if diff := cmp.Diff(tt.want, f.Machine.EFA); diff != "" {
@@ -94,12 +96,12 @@ func TestBus(t *testing.T) {
 		group  string
 		want   Bus
 	}{
-		{"redirects", bridge(0x1d), "DMA", Bus{"no", "translated", "on"}},
-		{"allows", bridge(0), "identity", Bus{"no", "passthrough", "off"}},
-		{"source-alone", bridge(1), "", Bus{"no", "off", "off"}},
-		{"no-capability", make([]byte, 4096), "", Bus{"no", "off", "off"}},
-		{"not-root", make([]byte, 64), "DMA-FQ", Bus{"no", "translated", ""}},
-		{"blocked", bridge(0), "blocked", Bus{"no", "", "off"}},
+		{"redirects", bridge(0x1d), "DMA", Bus{Virtual: "no", IOMMU: "translated", ACS: "on"}},
+		{"allows", bridge(0), "identity", Bus{Virtual: "no", IOMMU: "passthrough", ACS: "off"}},
+		{"source-alone", bridge(1), "", Bus{Virtual: "no", IOMMU: "off", ACS: "off"}},
+		{"no-capability", make([]byte, 4096), "", Bus{Virtual: "no", IOMMU: "off", ACS: "off"}},
+		{"not-root", make([]byte, 64), "DMA-FQ", Bus{Virtual: "no", IOMMU: "translated", ACS: ""}},
+		{"blocked", bridge(0), "blocked", Bus{Virtual: "no", IOMMU: "", ACS: "off"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -114,9 +116,9 @@ func TestBus(t *testing.T) {
 				}
 				link(t, root, "../../../"+gpu[4:], "sys/bus/pci/devices/"+filepath.Base(gpu))
 			}
-			must(t, os.WriteFile(filepath.Join(root, upper, "config"), tt.config, 0o644))
+			hosttest.Must(t, os.WriteFile(filepath.Join(root, upper, "config"), tt.config, 0o644))
 			apply, err := readBus(&Host{Root: root}, Options{})
-			must(t, err)
+			hosttest.Must(t, err)
 			var f Facts
 			apply(&f)
 			if diff := cmp.Diff(tt.want, f.Machine.Bus); diff != "" {
@@ -179,7 +181,7 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
-			must(t, os.MkdirAll(filepath.Join(root, "proc"), 0o755))
+			hosttest.Must(t, os.MkdirAll(filepath.Join(root, "proc"), 0o755))
 			for name, text := range tt.files {
 				write(t, filepath.Join(root, name), text)
 			}

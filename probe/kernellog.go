@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // driverTrouble are kernel messages that prove a driver which no longer answers: Xid 79 (fallen off the bus), 119 and
@@ -28,7 +29,7 @@ const maxKernelLines = 20
 //
 //	4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.
 func readKernelLog(h *Host, _ Options) (found, error) {
-	fd, err := syscall.Open(h.real("/dev/kmsg"), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(h.Real("/dev/kmsg"), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, skipped("/dev/kmsg is for root alone")
 	}
@@ -49,7 +50,7 @@ func readKernelLog(h *Host, _ Options) (found, error) {
 		log.add(kernelText(string(record[:n])))
 	}
 	if len(log.trouble)+len(log.xids) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Driver.Kernel, f.Machine.Xids = log.trouble, log.xids }, nil
 }

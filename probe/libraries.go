@@ -2,12 +2,11 @@ package probe
 
 import (
 	"bytes"
-	"debug/elf"
-	"fmt"
 	"io"
 	"path"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // libraryDirs is where NCCL and cuDNN stand outside Python: packages, toolkits, AWS's images.
@@ -26,28 +25,28 @@ var systemLibraries = []struct{ name, pattern string }{
 // packages that are known.
 func readLibraries(h *Host, _ Options) (found, error) {
 	var libraries []Library
-	var failed errorList
+	var failed host.Errors
 	seen := map[string]bool{}
-	for _, dir := range append(splitPath(h.Var("LD_LIBRARY_PATH")), libraryDirs...) {
+	for _, dir := range append(host.SplitPath(h.Var("LD_LIBRARY_PATH")), libraryDirs...) {
 		for _, s := range systemLibraries {
 			for _, name := range h.Glob(path.Join(dir, s.pattern)) {
 				real, err := h.Resolve(name)
-				failed.add(err)
+				failed.Add(err)
 				if err != nil || seen[real] {
 					continue
 				}
 				seen[real] = true
 				version, err := readLibraryVersion(h, s.name, real)
-				failed.add(err)
+				failed.Add(err)
 				libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
 			}
 		}
 	}
 	libraries = append(libraries, headers(h, &failed)...)
 	if len(libraries)+len(failed) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
-	return func(f *Facts) { f.Libraries = append(libraries, f.Libraries...) }, failed.err()
+	return func(f *Facts) { f.Libraries = append(libraries, f.Libraries...) }, failed.Err()
 }
 
 // readLibraryVersion takes the version from the real file's name, else, for NCCL, from its bytes.
@@ -69,7 +68,7 @@ func readNCCL(h *Host, name string) (version, cuda string, err error) {
 	defer f.Close()
 	version, cuda, err = ncclBanner(f)
 	if err != nil {
-		return "", "", damaged(name, err.Error())
+		return "", "", host.Damaged(name, err.Error())
 	}
 	return version, cuda, nil
 }
@@ -79,7 +78,7 @@ var ncclVersion = lazyregexp.New(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(
 // ncclBanner finds "NCCL version 2.21.5+cuda12.4" among a library's constants; NCCL puts it there to be found. It
 // reads .rodata alone: the machine code around it is a hundred times larger.
 func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
-	data, err := constants(r)
+	data, err := host.Constants(r)
 	if err != nil {
 		return "", "", err
 	}
@@ -96,29 +95,13 @@ func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
 	}
 }
 
-// constants are the bytes of a library's .rodata, none where it has no such section.
-func constants(r io.ReaderAt) ([]byte, error) {
-	file, err := elf.NewFile(r)
-	if err != nil {
-		return nil, fmt.Errorf("not an ELF file: %w", err)
-	}
-	section := file.Section(".rodata")
-	if section == nil {
-		return nil, nil
-	}
-	return io.ReadAll(io.LimitReader(section.Open(), rodataCap))
-}
-
-// rodataCap bounds what is read of a library's constants; libtorch_cuda.so's .rodata is some 30 MB.
-const rodataCap = 64 << 20
-
 var (
 	ncclDefines  = lazyregexp.New(`(?m)^#define NCCL_(?:MAJOR|MINOR|PATCH) (\d+)`)
 	cudnnDefines = lazyregexp.New(`(?m)^#define CUDNN_(?:MAJOR|MINOR|PATCHLEVEL) (\d+)`)
 )
 
 // headers reads the versions of the development files, which can come from another package than the library.
-func headers(h *Host, failed *errorList) []Library {
+func headers(h *Host, failed *host.Errors) []Library {
 	var libraries []Library
 	for _, s := range []struct {
 		name, pattern string
@@ -131,7 +114,7 @@ func headers(h *Host, failed *errorList) []Library {
 	} {
 		for _, name := range h.Glob(s.pattern) {
 			data, err := h.ReadFile(name)
-			failed.add(err)
+			failed.Add(err)
 			if version := parseDefines(data, s.defines); version != "" {
 				libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
 			}

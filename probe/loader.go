@@ -1,9 +1,7 @@
 package probe
 
 import (
-	"debug/elf"
 	"errors"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -12,55 +10,10 @@ import (
 	"cudacompat/internal/ldso"
 )
 
-// tree lets the loader's search read a host.
-type tree struct{ *Host }
-
-// Open opens a library by its path in the tree.
-func (t tree) Open(name string) (ldso.File, error) {
-	f, err := t.Host.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return sized{f, info.Size()}, nil
-}
-
-type sized struct {
-	*os.File
-	size int64
-}
-
-func (s sized) Size() int64 { return s.size }
-
-// resolver is the loader of this host; it is made once.
-func (h *Host) resolver() *ldso.Resolver {
-	if h.seen.loader != nil {
-		return h.seen.loader
-	}
-	r := &ldso.Resolver{FS: tree{h}, Machine: elf.EM_X86_64,
-		LibraryPath: ldso.SplitLibraryPath(h.Var("LD_LIBRARY_PATH")), Preload: ldso.SplitPreload(h.Var("LD_PRELOAD"))}
-	interpreter := "/lib64/ld-linux-x86-64.so.2"
-	if !h.Exists(interpreter) && h.Exists("/lib/ld-linux-aarch64.so.1") {
-		r.Machine, interpreter = elf.EM_AARCH64, "/lib/ld-linux-aarch64.so.1"
-	}
-	r.PreloadFile, _ = ldso.ReadPreload(r.FS)
-	r.Cache, _ = ldso.ReadCache(r.FS) // none in many images: then the directories alone count
-	r.SystemDirs, _ = ldso.SystemDirs(r.FS, interpreter)
-	if len(r.SystemDirs) == 0 {
-		r.SystemDirs = ldso.DefaultSystemDirs(r.FS, r.Machine)
-	}
-	h.seen.loader = r
-	return r
-}
-
 // torchLoads maps torch as Python does: the global dependencies first, for all, then the CUDA half; and notes which
 // CUDA libraries that takes, which are nowhere, and which functions of NCCL are.
-func (b *Build) torchLoads(h *Host, s *site) error {
-	p, err := h.python(s)
+func torchLoads(b *Build, h *Host, s *site) error {
+	p, err := pythonProcess(h, s)
 	if err != nil {
 		return err
 	}
@@ -68,23 +21,23 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 	if _, err := p.Open(lib+"libtorch_global_deps.so", nil, ldso.Global); err != nil {
 		return err
 	}
-	if err := b.torchPreloads(h, p, s); err != nil {
+	if err := torchPreloads(b, h, p, s); err != nil {
 		return err
 	}
-	main, err := b.torchCUDA(h, p)
+	main, err := torchCUDA(b, h, p)
 	if main == nil || err != nil {
 		return err
 	}
 	inWheel := func(name string) bool { return len(s.inWheels(h, "*/lib/"+name)) > 0 }
-	b.Missing = slices.DeleteFunc(b.absent(p), inWheel) // where the loader finds nothing, torch looks there itself
-	if err := b.shadows(h, p, s); err != nil {
+	b.Missing = slices.DeleteFunc(absentLibraries(b, p), inWheel) // where the loader finds nothing, torch looks there itself
+	if err := findShadows(b, h, p, s); err != nil {
 		return err
 	}
-	b.take(h, p, s)
-	if err := b.standardLibrary(p); err != nil {
+	takeLibraries(b, h, p, s)
+	if err := standardLibrary(b, p); err != nil {
 		return err
 	}
-	if b.unpinned(s, "nccl") {
+	if unpinned(b, s, "nccl") {
 		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
 		for _, sym := range missing {
 			b.Missing = append(b.Missing, sym.Name)
@@ -96,7 +49,7 @@ func (b *Build) torchLoads(h *Host, s *site) error {
 
 // torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code is
 // read there.
-func (b *Build) torchCUDA(h *Host, p *ldso.Process) (*ldso.Object, error) {
+func torchCUDA(b *Build, h *Host, p *ldso.Process) (*ldso.Object, error) {
 	lib := b.Path + "/lib/"
 	if main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global); main != nil || err != nil || !h.Exists(lib+"libtorch.so") {
 		return main, err
@@ -108,7 +61,7 @@ func (b *Build) torchCUDA(h *Host, p *ldso.Process) (*ldso.Object, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	return p.Objects[i], b.addCode(h, p.Objects[i].Real)
+	return p.Objects[i], addCode(b, h, p.Objects[i].Real)
 }
 
 // cudaLibrary matches the libraries whose origin decides whether a build works.
@@ -119,7 +72,7 @@ var cudnnPart = lazyregexp.New(`^libcudnn_\w+\.so\.`)
 
 // take notes the CUDA libraries that the process has mapped, and why these; cuDNN's parts where one of them does not
 // lie beside it.
-func (b *Build) take(h *Host, p *ldso.Process, s *site) {
+func takeLibraries(b *Build, h *Host, p *ldso.Process, s *site) {
 	var parts []Taken
 	cudnn, apart := "", false
 	for _, o := range p.Objects {
@@ -176,7 +129,7 @@ func takenVersion(h *Host, library, real string, s *site) (version, cuda string)
 		return version, cuda
 	}
 	if version = sonameVersion(real); version == "" && library == "cudnn" {
-		version, _ = readCuDNN(tree{h}, real)
+		version, _ = readCuDNN(h.Files(), real)
 	}
 	return version, ""
 }
@@ -208,13 +161,13 @@ func (s *site) twins(library string) []Package {
 
 // unpinned says that the installed wheel of a library is not the one that the build pins, so that its functions must
 // be looked at.
-func (b *Build) unpinned(s *site, library string) bool {
+func unpinned(b *Build, s *site, library string) bool {
 	twins := s.twins(library)
 	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
 }
 
 // absent are the CUDA libraries that the loader finds nowhere. libcuda is the driver's: a machine image has none.
-func (b *Build) absent(p *ldso.Process) []string {
+func absentLibraries(b *Build, p *ldso.Process) []string {
 	b.Looked = true
 	var list []string
 	for _, m := range p.Missing {

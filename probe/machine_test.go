@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
@@ -81,7 +83,7 @@ func TestReadUpdates(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f Facts
-			if apply, _ := readUpdates(plantTree(t, tt.tree), Options{}); apply != nil {
+			if apply, _ := readUpdates(hosttest.Tree(t, tt.tree), Options{}); apply != nil {
 				apply(&f)
 			}
 			if diff := cmp.Diff(tt.want, f.Machine.Updates); diff != "" {
@@ -107,7 +109,7 @@ func TestReadFirmware(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f Facts
-			if apply, _ := readFirmware(plantTree(t, tt.tree), Options{}); apply != nil {
+			if apply, _ := readFirmware(hosttest.Tree(t, tt.tree), Options{}); apply != nil {
 				apply(&f)
 			}
 			if diff := cmp.Diff(tt.want, f.Machine); diff != "" {
@@ -150,7 +152,7 @@ Status: install ok installed
 Version: 535.183.01-1
 -- run/nvidia/driver/usr/ --
 `))
-	f := runSources(context.Background(), hostOf(t, archive), Options{})
+	f := runSources(context.Background(), hosttest.Of(t, archive), Options{})
 	want := Machine{Uptime: 350735.47, Job: "slurm", Persistenced: true,
 		Installers: []Installer{{Kind: "driver-container", Path: "/run/nvidia/driver/usr"}},
 		Packages:   []DriverPackage{{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", From: "/var/lib/dpkg/status"}},

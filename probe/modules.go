@@ -8,10 +8,11 @@ import (
 	"io"
 	"path"
 
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
+
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
-
-	"cudacompat/internal/lazyregexp"
 )
 
 // moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat, Ubuntu's,
@@ -28,25 +29,25 @@ func readDriverModules(h *Host, _ Options) (found, error) {
 		return nil, err
 	}
 	var modules []Module
-	var failed errorList
+	var failed host.Errors
 	for _, k := range kernels {
 		m, err := kernelModule(h, k.Name())
-		failed.add(err)
+		failed.Add(err)
 		if m != nil {
 			modules = append(modules, *m)
 		}
 	}
 	if len(modules)+len(failed) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
-	return func(f *Facts) { f.Driver.Modules = modules }, failed.err()
+	return func(f *Facts) { f.Driver.Modules = modules }, failed.Err()
 }
 
 // kernelModule finds one kernel's module, or nil. A link whose kernel is gone is none.
 func kernelModule(h *Host, kernel string) (*Module, error) {
 	for _, file := range moduleFiles(h, path.Join("/lib/modules", kernel)) {
 		version, flavour, err := moduleInfo(h, file)
-		if !absent(err) {
+		if !host.Absent(err) {
 			return &Module{Kernel: kernel, Version: version, Path: file, Flavour: flavour}, err
 		}
 	}
@@ -67,7 +68,7 @@ func moduleFiles(h *Host, dir string) []string {
 // indexedModules reads a kernel's modules.dep: "extra/drivers/video/nvidia/nvidia.ko.xz: kernel/drivers/acpi/video.ko.xz".
 func indexedModules(h *Host, dir string) []string {
 	var files []string
-	index := readQuietly(h, dir+"/modules.dep")
+	index := h.ReadQuietly(dir + "/modules.dep")
 	for _, name := range []string{"/nvidia.ko", "/nvidia-current.ko"} {
 		for at := 0; ; at++ {
 			i := bytes.Index(index[at:], []byte(name))
@@ -97,13 +98,13 @@ func moduleInfo(h *Host, name string) (version, flavour string, err error) {
 	defer f.Close()
 	r, done, err := decompress(f, name)
 	if err != nil {
-		return "", "", damaged(name, err.Error())
+		return "", "", host.Damaged(name, err.Error())
 	}
 	defer done()
 	var licence licenceWatch
 	version, err = searchStream(io.TeeReader(r, &licence), "version=", moduleVersionField, moduleCap)
 	if err != nil {
-		return "", licence.flavour, damaged(name, err.Error())
+		return "", licence.flavour, host.Damaged(name, err.Error())
 	}
 	if version == "" {
 		return "", licence.flavour, fmt.Errorf("%s: no version in it; is it NVIDIA's module?", name)

@@ -3,6 +3,9 @@ package probe
 import (
 	"testing"
 
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -41,9 +44,9 @@ func TestReadDriverModules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := plantTree(t, "-- lib/modules/6.1.134/modules.builtin --\n"+tt.tree)
+			h := hosttest.Tree(t, "-- lib/modules/6.1.134/modules.builtin --\n"+tt.tree)
 			apply, err := readDriverModules(h, Options{})
-			if err != nil && err != errAbsent {
+			if err != nil && err != host.ErrAbsent {
 				t.Fatal(err)
 			}
 			var f Facts

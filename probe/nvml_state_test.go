@@ -23,8 +23,8 @@ func TestNVMLState(t *testing.T) {
 		gpu     GPU
 		named   []NamedDevice
 	}{
-		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0", state("tesla", "default", 2), []NamedDevice{{"GPU-10", true, "0000:1e:00.0"}, {"GPU-9", false, ""},
-			{"MIG-201", true, "0000:1e:00.0"}, {"MIG-GPU-1000/1/0", true, "0000:1e:00.0"}}},
+		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0", state("tesla", "default", 2), []NamedDevice{{Device: "GPU-10", Found: true, Bus: "0000:1e:00.0"}, {Device: "GPU-9", Found: false, Bus: ""},
+			{Device: "MIG-201", Found: true, Bus: "0000:1e:00.0"}, {Device: "MIG-GPU-1000/1/0", Found: true, Bus: "0000:1e:00.0"}}},
 		{"mig-refused", []string{"-DBRAND=15", "-DMODE=3", "-DMIG_REST=4"}, "0", state("geforcertx", "exclusive", -1), []NamedDevice{}},
 		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-9", state("", "", -1), []NamedDevice{}},
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -73,26 +75,26 @@ var nvmls = []struct {
 	{"odd", []string{"-DHEALTH=3", "-DREASONS=0x4000", "-DFABRIC=99", "-DCOUNT=1"}, patient, wellL4, // values that nobody knows
 		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3})}, "ok"},
 	{"mismatch", []string{"-DINIT=return 18"}, patient,
-		Driver{NVML: NVML{"error", 18, "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
-	{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{"error", 9, "driver not loaded (NVML 9)"}}, nil, "failed"},
-	{"unheard-of", []string{"-DINIT=return 4242"}, patient, Driver{NVML: NVML{"error", 4242, "nvmlInit failed with code 4242"}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "error", Code: 18, Message: "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
+	{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{Status: "error", Code: 9, Message: "driver not loaded (NVML 9)"}}, nil, "failed"},
+	{"unheard-of", []string{"-DINIT=return 4242"}, patient, Driver{NVML: NVML{Status: "error", Code: 4242, Message: "nvmlInit failed with code 4242"}}, nil, "failed"},
 	{"no-init", []string{"-DNO_INIT"}, patient,
-		Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 127: undefined symbol: nvmlInit"}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: exit status 127: undefined symbol: nvmlInit"}}, nil, "failed"},
 	{"no-count", []string{"-DNO_COUNT"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-		NVML: NVML{"ok", 0, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}}, nil, "ok"},
+		NVML: NVML{Status: "ok", Code: 0, Message: "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}}, nil, "ok"},
 	{"old", []string{"-DOLD", "-DCOUNT=1"}, patient,
 		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, []GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
 	{"gpu-lost", []string{"-DLOST=0"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-		NVML: NVML{"ok", 0, "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
+		NVML: NVML{Status: "ok", Code: 0, Message: "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
 	{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
-		Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
 	{"exit", []string{"-DINIT=_exit(0); return 0"}, patient,
-		Driver{NVML: NVML{"crashed", 0, "the child that asked NVML died: it wrote no answer"}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: it wrote no answer"}}, nil, "failed"},
 	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
 	{"hang-deaf", []string{"-DINIT=for (int i = 1; i < 32; i++) signal(i, SIG_IGN); for (;;) sleep(60)"}, hasty,
 		Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
 	{"garbage", []string{`-DDRIVER="\033[31mred"`, "-DCUDA=-7", "-DCOUNT=4000000000"}, patient,
-		Driver{NVML: NVML{"ok", 0, `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
+		Driver{NVML: NVML{Status: "ok", Code: 0, Message: `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
 	{"garbage-gpu", []string{"-DNAME='x'", "-DMAJOR=-3", "-DBUS=0x12345678", "-DCOUNT=1"}, patient,
 		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
 		[]GPU{{Name: strings.Repeat("x", 96), From: []string{"NVML"}}}, "ok"},
@@ -130,7 +132,7 @@ func TestNVML(t *testing.T) {
 func nvmlChildren(t *testing.T) []string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	must(t, err)
+	hosttest.Must(t, err)
 	var left []string
 	for _, name := range stats {
 		stat, err := os.ReadFile(name)
@@ -149,7 +151,7 @@ func nvmlChildren(t *testing.T) []string {
 // TestNVMLWithFiles joins what NVML and the files say: the loaded module's version is the files', CUDA and the GPUs'
 // names are NVML's, and a GPU that NVML does not show stays.
 func TestNVMLWithFiles(t *testing.T) {
-	h := plantTree(t, `
+	h := hosttest.Tree(t, `
 -- @env --
 -- proc/driver/nvidia/version --
 NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Build  (dvs-builder@U16-I3-D08-1-2)
@@ -197,7 +199,7 @@ func TestNVMLGivenUp(t *testing.T) {
 // TestNVMLLeftOut asks nothing for a tree at rest, and says so where NVML is not built in.
 func TestNVMLLeftOut(t *testing.T) {
 	rest, err := Tree(t.TempDir())
-	must(t, err)
+	hosttest.Must(t, err)
 	if got := Run(context.Background(), rest, Options{}); got.Driver.NVML.Status != "left out" {
 		t.Errorf("tree at rest: %+v", got.Driver.NVML)
 	}
@@ -215,15 +217,15 @@ func TestNVMLLeftOut(t *testing.T) {
 func TestUnservedProgram(t *testing.T) {
 	if os.Getenv(unservedMark) != "" {
 		limit, err := time.ParseDuration(os.Getenv(unservedMark))
-		must(t, err)
+		hosttest.Must(t, err)
 		started := time.Now()
 		got := Run(context.Background(), This(), Options{Timeout: limit}).Driver.NVML
 		got.Code = int(time.Since(started).Milliseconds())
-		must(t, json.NewEncoder(os.Stdout).Encode(got))
+		hosttest.Must(t, json.NewEncoder(os.Stdout).Encode(got))
 		return
 	}
 	self, err := os.Executable()
-	must(t, err)
+	hosttest.Must(t, err)
 	for _, tt := range []struct {
 		name, init string
 		limit      time.Duration
@@ -242,7 +244,7 @@ func TestUnservedProgram(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			var got NVML
-			must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
+			hosttest.Must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
 			if got.Status != tt.status || !strings.Contains(got.Message, tt.message) || time.Duration(got.Code)*time.Millisecond > tt.limit+slack {
 				t.Errorf("NVML is %+v (the code is milliseconds)", got)
 			}
@@ -254,15 +256,15 @@ func TestUnservedProgram(t *testing.T) {
 func TestHangsInKernel(t *testing.T) {
 	dir := fakeNVML(t, "-DINIT=if (vfork() == 0) { prctl(PR_SET_PDEATHSIG, SIGKILL); sleep(30); _exit(0); } return 0")
 	self, err := os.Executable()
-	must(t, err)
+	hosttest.Must(t, err)
 	cmd := exec.Command(self, nvmlArg)
 	cmd.Env = []string{"LD_LIBRARY_PATH=" + dir}
-	must(t, cmd.Start())
+	hosttest.Must(t, cmd.Start())
 	stuck := false
 	for end := time.Now().Add(10 * time.Second); !stuck && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		stuck = hangsInKernel(cmd.Process.Pid)
 	}
-	must(t, cmd.Process.Kill())
+	hosttest.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	if !stuck {
 		t.Error("a child that waits in the kernel does not count as one")

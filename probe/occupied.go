@@ -7,13 +7,8 @@ import (
 	"sync"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
-
-// Memory is what is taken of a GPU's memory.
-type Memory struct {
-	Used uint64 `json:"used"` // bytes, without what the driver keeps for itself
-	Here int64  `json:"here"` // of these, bytes of this container's or job's processes; -1 when that cannot be told
-}
 
 // holder is one process that has memory of a GPU.
 type holder struct {
@@ -95,10 +90,10 @@ func (a *answer) inContainer(h *Host) func(pid int) bool {
 func opensDriver(h *Host, pid string) (has, known bool) {
 	files, err := h.ReadDir("/proc/" + pid + "/fd")
 	if err != nil {
-		return false, absent(err)
+		return false, host.Absent(err)
 	}
 	for _, f := range files {
-		target, _ := os.Readlink(h.real("/proc/" + pid + "/fd/" + f.Name()))
+		target, _ := os.Readlink(h.Real("/proc/" + pid + "/fd/" + f.Name()))
 		if strings.HasPrefix(target, "/dev/nvidia") {
 			return true, true
 		}

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/host"
 )
 
 // openers are the packages that use CUDA by themselves, beside a framework or without one: they bring kernels and no
@@ -18,25 +19,25 @@ var openers = map[string]func(*Host, *site, *Build, *ldso.Process) (bool, error)
 }
 
 // usesCUDA says that an environment has one of them.
-func (e *Environment) usesCUDA() bool {
+func usesCUDA(e *Environment) bool {
 	return slices.ContainsFunc(e.Packages, func(p Package) bool { return openers[p.Name] != nil })
 }
 
 // opens notes which CUDA libraries the loader does not find for a package, and which of these lie where the program can
 // reach them nevertheless.
-func (b *Build) opens(h *Host, s *site) error {
+func readOpened(b *Build, h *Host, s *site) error {
 	open := openers[b.Name]
 	if open == nil {
 		return nil
 	}
-	p, err := h.python(s)
+	p, err := pythonProcess(h, s)
 	if err != nil {
 		return err
 	}
 	if told, err := open(h, s, b, p); err != nil || !told {
 		return err
 	}
-	for _, name := range b.absent(p) {
+	for _, name := range absentLibraries(b, p) {
 		if file := s.beside(h, name); file != "" {
 			b.Beside = append(b.Beside, file)
 		} else {
@@ -120,9 +121,9 @@ func cublasNamed(h *Host, name string) (major string, err error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := constants(f)
+	data, err := host.Constants(f)
 	if err != nil {
-		return "", damaged(name, err.Error())
+		return "", host.Damaged(name, err.Error())
 	}
 	if m := cublasText.FindSubmatch(data); m != nil {
 		major = string(m[1])

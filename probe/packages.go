@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // readDriverPackages lists the packages of the driver and of the libraries beside it, by dpkg and by RPM, and what
 // NVIDIA's .run installer leaves behind.
 func readDriverPackages(h *Host, _ Options) (found, error) {
-	var failed errorList
+	var failed host.Errors
 	var packages []DriverPackage
 	var libraries []Library
 	for _, p := range append(dpkgPackages(h, &failed), rpmPackages(h, &failed)...) {
@@ -26,7 +27,7 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 		runfile = "/usr/bin/nvidia-uninstall"
 	}
 	if len(packages)+len(libraries)+len(failed) == 0 && runfile == "" {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) {
 		f.Machine.Packages, f.Machine.Runfile = packages, runfile
@@ -36,7 +37,7 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 				f.Machine.Fabric.Version, f.Machine.Fabric.From = p.Version, "package "+p.Name
 			}
 		}
-	}, failed.err()
+	}, failed.Err()
 }
 
 // fabricPackage owns the fabric manager; cuda-drivers-fabricmanager only asks for it.

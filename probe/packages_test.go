@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/ulikunitz/xz"
 )
@@ -78,14 +80,14 @@ libcudnn9-cuda-13 9.13.0.50-1
 func TestReadDriverPackages(t *testing.T) {
 	debian := func() Facts {
 		const from = "/var/lib/dpkg/status"
-		return Facts{Libraries: []Library{{"libnccl2", "2.21.5", from}, {"libcudnn9-cuda-12", "9.1.0.70", from}},
+		return Facts{Libraries: []Library{{Name: "libnccl2", Version: "2.21.5", Path: from}, {Name: "libcudnn9-cuda-12", Version: "9.1.0.70", Path: from}},
 			Machine: Machine{Fabric: Fabric{Version: "535.183.01-1", From: "package nvidia-fabricmanager-535"}, Packages: []DriverPackage{
 				{Name: "libnvidia-compute-535-server", Version: "535.183.01-0ubuntu0.22.04.1", From: from, Held: true, Vendor: "ubuntu"},
 				{Name: "nvidia-driver-570", Version: "570.86.16-0ubuntu0~gpu22.04.1", From: from, Vendor: "ppa"},
 				{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", From: from, Vendor: "nvidia"}}}}
 	}
 	rpm := func(from string) Facts {
-		return Facts{Libraries: []Library{{"libnccl", "2.27.7", from}, {"libcudnn9-cuda-13", "9.13.0.50", from}},
+		return Facts{Libraries: []Library{{Name: "libnccl", Version: "2.27.7", Path: from}, {Name: "libcudnn9-cuda-13", Version: "9.13.0.50", Path: from}},
 			Machine: Machine{Fabric: Fabric{Version: "580.95.05-1", From: "package nvidia-fabricmanager"}, Packages: []DriverPackage{
 				{Name: "nvidia-driver-cuda-libs", Version: "3:580.95.05-1.amzn2023", From: from},
 				{Name: "kmod-nvidia-latest-dkms", Version: "3:580.95.05-1.amzn2023", From: from},
@@ -103,8 +105,8 @@ func TestReadDriverPackages(t *testing.T) {
 		{"runfile", "-- usr/bin/nvidia-uninstall --\n", Facts{Machine: Machine{Runfile: "/usr/bin/nvidia-uninstall"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			apply, err := readDriverPackages(plantTree(t, tt.tree), Options{})
-			must(t, err)
+			apply, err := readDriverPackages(hosttest.Tree(t, tt.tree), Options{})
+			hosttest.Must(t, err)
 			var got Facts
 			apply(&got)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -117,7 +119,7 @@ func TestReadDriverPackages(t *testing.T) {
 // TestReadRPMForms reads databases that rpm and libdb wrote; the log of SQLite's has one package more.
 func TestReadRPMForms(t *testing.T) {
 	for name, want := range map[string][]string{"rpmdb.sqlite": {"libcudnn9-cuda-13 9.13.0.50", "libnccl 2.27.7"}, "Packages.db": {"libnccl 2.27.7"}, "Packages": {"libnccl 2.27.7"}} {
-		h := plantTree(t, "-- var/lib/rpm/.rpm.lock --\n")
+		h := hosttest.Tree(t, "-- var/lib/rpm/.rpm.lock --\n")
 		for _, file := range []string{name, name + "-wal"} {
 			packed, err := os.Open("../internal/rpmdb/testdata/" + file + ".xz")
 			if err != nil {
@@ -125,13 +127,13 @@ func TestReadRPMForms(t *testing.T) {
 			}
 			defer packed.Close()
 			r, err := xz.NewReader(packed)
-			must(t, err)
+			hosttest.Must(t, err)
 			data, err := io.ReadAll(r)
-			must(t, err)
-			must(t, os.WriteFile(h.real("/var/lib/rpm/"+file), data, 0o644))
+			hosttest.Must(t, err)
+			hosttest.Must(t, os.WriteFile(h.Real("/var/lib/rpm/"+file), data, 0o644))
 		}
 		apply, err := readDriverPackages(h, Options{})
-		must(t, err)
+		hosttest.Must(t, err)
 		var f Facts
 		apply(&f)
 		var got []string

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -224,7 +227,7 @@ func TestNCCLBanner(t *testing.T) {
 		{"elsewhere", ".text", "NCCL version 2.21.5+cuda12.4\n", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			version, cuda, err := ncclBanner(bytes.NewReader(elfWith(t, "x86_64", tt.section, []byte(tt.lines))))
+			version, cuda, err := ncclBanner(bytes.NewReader(hosttest.ELF(t, "x86_64", tt.section, []byte(tt.lines))))
 			if version != tt.version || cuda != tt.cuda || err != nil {
 				t.Errorf("got %q, %q, %v", version, cuda, err)
 			}
@@ -286,7 +289,7 @@ func TestVariableNames(t *testing.T) {
 	h := &Host{Env: map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all", "NCCL_DEBUG": "INFO", "LD_PRELOAD": "x.so", "LOCAL_WORLD_SIZE": "8",
 		"NVIDIA_API_KEY": "x", "NVIDIA_APIKEY": "x", "NCCL_TOKEN": "x", "CUDA_PASSWORD": "x", "AWS_SECRET_ACCESS_KEY": "x", "PATH": "x", "USER": "x", "MY_CUDA_HOME": "x", "HOSTNAME": "x"}}
 	apply, err := readVariables(h, Options{})
-	must(t, err)
+	hosttest.Must(t, err)
 	var f Facts
 	apply(&f)
 	want := map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all", "NCCL_DEBUG": "INFO", "LD_PRELOAD": "x.so", "LOCAL_WORLD_SIZE": "8"}
@@ -346,16 +349,16 @@ func TestSearchStream(t *testing.T) {
 
 // TestCondaVersionOfPython keeps the "t" of a free-threaded Python, which conda's version does not have.
 func TestCondaVersionOfPython(t *testing.T) {
-	h := plantTree(t, "-- opt/conda/conda-meta/python-3.13.1-h9a34b6e_0_cp313t.json --\n-- opt/conda/lib/python3.13t/site-packages/x --\n")
-	list := prefixesAt(h, "/opt/conda", &errorList{})
+	h := hosttest.Tree(t, "-- opt/conda/conda-meta/python-3.13.1-h9a34b6e_0_cp313t.json --\n-- opt/conda/lib/python3.13t/site-packages/x --\n")
+	list := prefixesAt(h, "/opt/conda", &host.Errors{})
 	if len(list) != 1 || list[0].python != "3.13t" || list[0].kind != "conda" {
 		t.Errorf("got %+v", list)
 	}
 }
 
 func TestJAXWithCUDAInside(t *testing.T) {
-	h := plantTree(t, "-- srv/v/jaxlib-0.4.23+cuda12.cudnn89.dist-info/METADATA --\nVersion: 0.4.23+cuda12.cudnn89\n")
-	var failed errorList
+	h := hosttest.Tree(t, "-- srv/v/jaxlib-0.4.23+cuda12.cudnn89.dist-info/METADATA --\nVersion: 0.4.23+cuda12.cudnn89\n")
+	var failed host.Errors
 	b, err := jaxBuild(h, &site{dir: "/srv/v", dists: distributions(h, "/srv/v", &failed)})
 	if err != nil || len(failed) > 0 || b.Accelerator != "cuda" || b.CUDA != "12" || b.CuDNN != "8.9" || b.Version != "0.4.23+cuda12.cudnn89" {
 		t.Errorf("got %+v, %v, %v", b, err, failed)

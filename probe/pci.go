@@ -3,6 +3,8 @@ package probe
 import (
 	"path"
 	"strings"
+
+	"cudacompat/probe/host"
 )
 
 // readPCI lists NVIDIA's display devices from /sys/bus/pci, where they show whether or not a driver has them, and
@@ -14,18 +16,18 @@ func readPCI(h *Host, _ Options) (found, error) {
 		return nil, err
 	}
 	var gpus []GPU
-	var failed errorList
+	var failed host.Errors
 	for _, e := range entries {
 		gpu, err := pciGPU(h, path.Join(devices, e.Name()))
-		failed.add(err)
+		failed.Add(err)
 		if gpu != nil {
 			gpus = append(gpus, *gpu)
 		}
 	}
 	if len(gpus)+len(failed) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
-	return func(f *Facts) { f.GPUs = gpus }, failed.err()
+	return func(f *Facts) { f.GPUs = gpus }, failed.Err()
 }
 
 // pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".

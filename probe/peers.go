@@ -7,20 +7,14 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
-
-// Bus is what stands between GPUs on PCI that write into each other's memory.
-type Bus struct {
-	Virtual string `json:"virtual"` // "yes" for a virtual machine, "no" for bare metal; empty when not known
-	IOMMU   string `json:"iommu"`   // for the GPUs: "off", "passthrough" or "translated"; empty when not known
-	ACS     string `json:"acs"`     // on the bridges above them: "on", "off"; empty when they cannot be read, which takes root
-}
 
 // readBus reads how the GPUs are connected, where there are several.
 func readBus(h *Host, _ Options) (found, error) {
 	gpus := displays(h)
 	if len(gpus) < 2 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	bus := Bus{Virtual: virtual(h), IOMMU: iommu(h, gpus), ACS: acs(h, gpus)}
 	return func(f *Facts) { f.Machine.Bus = bus }, nil
@@ -80,7 +74,7 @@ func iommu(h *Host, gpus []string) string {
 			return "translated"
 		case kind == "identity":
 			worst = "passthrough"
-		case err != nil && !absent(err) || err == nil:
+		case err != nil && !host.Absent(err) || err == nil:
 			return ""
 		case h.Exists(dir + "/iommu_group"): // a kernel that does not tell the kind
 			return ""

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // readProcDriver reads the version and flavour of the loaded kernel module.
 func readProcDriver(h *Host, _ Options) (found, error) {
 	const name = "/proc/driver/nvidia/version"
 	data, err := h.ReadFile(name)
-	if absent(err) {
+	if host.Absent(err) {
 		return readSysModule(h)
 	}
 	if err != nil {

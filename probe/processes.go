@@ -16,7 +16,7 @@ func readProcesses(h *Host, _ Options) (found, error) {
 	first, _, _ := strings.Cut(line, " ")
 	uptime, _ := strconv.ParseFloat(first, 64)
 	job, nodes := jobOf(h), nodesOf(h)
-	persistenced := running(h, "nvidia-persistenced") == "yes"
+	persistenced := h.Running("nvidia-persistenced") == "yes"
 	return func(f *Facts) {
 		f.Machine.Uptime, f.Machine.Job, f.Machine.Nodes, f.Machine.Persistenced = uptime, job, nodes, persistenced
 	}, nil
@@ -46,31 +46,6 @@ func jobOf(h *Host) string {
 //	0::/system.slice/slurmstepd.scope/job_88/step_extern/user/task_special
 //	5:devices:/slurm/uid_1000/job_88/step_extern
 func adopted(h *Host) bool {
-	groups := readQuietly(h, "/proc/self/cgroup")
+	groups := h.ReadQuietly("/proc/self/cgroup")
 	return bytes.Contains(groups, []byte("/slurmstepd.scope/")) || bytes.Contains(groups, []byte("/slurm/"))
-}
-
-// running says "yes" or "no" for a process of that name, or "" when other users' processes are hidden (hidepid).
-// The kernel keeps 15 bytes of a name.
-func running(h *Host, name string) string {
-	if _, err := h.ReadLine("/proc/1/comm"); err != nil {
-		return ""
-	}
-	if h.seen.processes == nil {
-		h.seen.processes = processNames(h)
-	}
-	if h.seen.processes[name[:min(len(name), 15)]] {
-		return "yes"
-	}
-	return "no"
-}
-
-func processNames(h *Host) map[string]bool {
-	names := map[string]bool{}
-	for _, file := range h.Glob("/proc/[0-9]*/comm") {
-		if name, err := h.ReadLine(file); err == nil {
-			names[name] = true
-		}
-	}
-	return names
 }

@@ -2,13 +2,13 @@ package probe
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // prefix is a Python installation before its packages are read. One directory can hold several: /usr has one for
@@ -31,7 +31,7 @@ type candidate struct {
 // environment that cannot be read costs itself alone.
 func readEnvironments(h *Host, opt Options) (found, error) {
 	var environments []Environment
-	var failed errorList
+	var failed host.Errors
 	seen := map[string]int{} // a prefix's first site directory → its index in environments, -1 when it holds nothing
 	for _, c := range candidates(h, opt) {
 		for _, p := range prefixesAt(h, c.root, &failed) {
@@ -56,26 +56,9 @@ func readEnvironments(h *Host, opt Options) (found, error) {
 		}
 	}
 	if len(environments) == 0 && len(failed) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
-	return func(f *Facts) { f.Environments = environments }, failed.err()
-}
-
-// errorList collects what could not be read while the rest goes on.
-type errorList []string
-
-// add keeps what went wrong, once; that a thing is not there is no failure.
-func (l *errorList) add(err error) {
-	if err != nil && !absent(err) && !slices.Contains(*l, err.Error()) {
-		*l = append(*l, err.Error())
-	}
-}
-
-func (l errorList) err() error {
-	if len(l) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s", strings.Join(l, "; "))
+	return func(f *Facts) { f.Environments = environments }, failed.Err()
 }
 
 // key is one for all ways to the same prefix. Sites would not do: environments can share the system's.
@@ -129,7 +112,7 @@ func activePython(h *Host) (candidate, bool) {
 			return candidate{root: root}, true
 		}
 	}
-	for _, dir := range splitPath(h.Var("PATH")) {
+	for _, dir := range host.SplitPath(h.Var("PATH")) {
 		if c, ok := pythonPrefix(h, path.Join(dir, "python3")); ok {
 			return c, true
 		}
@@ -219,12 +202,12 @@ func isPrefix(h *Host, root string) bool {
 }
 
 // IsEnvironment says whether a Python environment stands at root.
-func (h *Host) IsEnvironment(root string) bool {
+func IsEnvironment(h *Host, root string) bool {
 	return isPrefix(h, namedPython(h, root).root)
 }
 
 // prefixesAt finds the Python installations in root, one for each version.
-func prefixesAt(h *Host, root string, failed *errorList) []prefix {
+func prefixesAt(h *Host, root string, failed *host.Errors) []prefix {
 	var list []prefix
 	for _, version := range pythonVersions(h, root) {
 		if p := (prefix{path: root, python: version, kind: "system"}); p.fill(h, failed) {
@@ -248,7 +231,7 @@ func pythonVersions(h *Host, root string) []string {
 }
 
 // fill finds out the prefix's kind, full version and site directories; false says that it belongs to another one.
-func (p *prefix) fill(h *Host, failed *errorList) bool {
+func (p *prefix) fill(h *Host, failed *host.Errors) bool {
 	if p.path == "/usr/local" && h.Exists("/usr/bin/python"+p.python) && !h.Exists("/usr/local/bin/python"+p.python) {
 		return false // the distribution's Python, which installs there
 	}
@@ -260,7 +243,7 @@ func (p *prefix) fill(h *Host, failed *errorList) bool {
 	case h.Exists(p.path + "/conda-meta"):
 		p.kind = "conda"
 		_, err := h.ReadDir(p.path + "/conda-meta")
-		failed.add(err)
+		failed.Add(err)
 		if full := condaVersion(h, p.path, "python"); shortPython(full) == p.python {
 			p.python = full
 		}
@@ -312,9 +295,9 @@ var pyvenvField = lazyregexp.New(`(?m)^\s*([\w-]+)\s*=\s*(.*?)\s*$`)
 // venv reads pyvenv.cfg: lines such as "home = /usr/bin", "version = 3.12.3" (uv: "version_info = 3.12.3") and
 // "include-system-site-packages = false".
 // It is false for the lib directory that another version has left behind.
-func (p *prefix) venv(h *Host, failed *errorList) bool {
+func (p *prefix) venv(h *Host, failed *host.Errors) bool {
 	data, err := h.ReadFile(p.path + "/pyvenv.cfg")
-	failed.add(err)
+	failed.Add(err)
 	fields := map[string]string{}
 	for _, m := range pyvenvField.FindAllStringSubmatch(string(data), -1) {
 		fields[strings.ToLower(m[1])] = m[2]

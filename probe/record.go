@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // sharedLibrary matches the wheels whose CUDA families own the same files.
@@ -42,14 +43,14 @@ func altered(h *Host, dir, distInfo string) string {
 		if err != nil {
 			continue
 		}
-		size, err := h.size(path.Join(dir, name))
+		size, err := h.Size(path.Join(dir, name))
 		switch {
-		case absent(err):
+		case host.Absent(err):
 			return name + " is gone"
 		case err != nil:
 		case size != recorded:
 			return fmt.Sprintf("%s has %d bytes, RECORD says %d", name, size, recorded)
-		case size < hashedSize && h.sha256(path.Join(dir, name)) != string(m[2]):
+		case size < hashedSize && hashOf(h, path.Join(dir, name)) != string(m[2]):
 			return name + " has another sha256 than RECORD says"
 		}
 	}
@@ -60,25 +61,11 @@ func altered(h *Host, dir, distInfo string) string {
 const hashedSize = 1 << 20
 
 // sha256 is a file's hash as RECORD writes it, empty when it cannot be read.
-func (h *Host) sha256(name string) string {
+func hashOf(h *Host, name string) string {
 	data, err := h.ReadFile(name)
 	if err != nil {
 		return ""
 	}
 	sum := sha256.Sum256(data)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-// size is a regular file's length in bytes.
-func (h *Host) size(name string) (int64, error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cudacompat/probe/host"
 )
 
 // TestAltered compares the libraries of two wheels that own one path with their RECORDs. The hashes are sha256sum's, in
@@ -35,7 +37,7 @@ func TestAltered(t *testing.T) {
 				write(t, filepath.Join(root, testSite+wheel+".dist-info/METADATA"), "Version: 1\n")
 			}
 			write(t, filepath.Join(root, testSite+"nvidia_nccl_cu12-2.27.3.dist-info/RECORD"), c.record)
-			h, failed := &Host{Root: root}, errorList{}
+			h, failed := &Host{Root: root}, host.Errors{}
 			s := &site{dir: "/" + filepath.Clean(testSite)}
 			s.dists = distributions(h, s.dir, &failed)
 			s.markOverwritten(h)

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"cudacompat/internal/rpmdb"
+	"cudacompat/probe/host"
 )
 
 // rpmDirs is where RPM keeps its database: mostly the first, which may be a link to the second (Fedora 36, SUSE); the
@@ -17,15 +18,15 @@ var rpmDirs = []string{"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/usr/share/rpm"
 var rpmFiles = []string{"rpmdb.sqlite", "Packages.db", "Packages"}
 
 // rpmPackages reads what RPM has installed of NVIDIA's.
-func rpmPackages(h *Host, failed *errorList) []DriverPackage {
+func rpmPackages(h *Host, failed *host.Errors) []DriverPackage {
 	for _, dir := range rpmDirs {
 		for _, name := range rpmFiles {
 			file := path.Join(dir, name)
 			list, err := readRPM(h, file)
-			if absent(err) {
+			if host.Absent(err) {
 				continue
 			}
-			failed.add(err)
+			failed.Add(err)
 			return ofInterest(list, file)
 		}
 	}
@@ -52,14 +53,14 @@ func readRPM(h *Host, file string) ([]rpmdb.Package, error) {
 	defer db.Close()
 	info, err := db.Stat()
 	if err != nil {
-		return nil, damaged(file, plain(err).Error())
+		return nil, host.Damaged(file, host.Plain(err).Error())
 	}
-	if journal := readQuietly(h, file+"-journal"); bytes.HasPrefix(journal, []byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")) {
+	if journal := h.ReadQuietly(file + "-journal"); bytes.HasPrefix(journal, []byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")) {
 		return nil, fmt.Errorf("%s: an rpm command broke off in the middle of a change; sudo rpm -qa on that system mends it", file)
 	}
 	var log io.ReaderAt
 	wal, err := h.Open(file + "-wal")
-	if err != nil && !absent(err) {
+	if err != nil && !host.Absent(err) {
 		return nil, fmt.Errorf("the newest packages are in a log: %w", err)
 	}
 	if err == nil {
@@ -68,7 +69,7 @@ func readRPM(h *Host, file string) ([]rpmdb.Package, error) {
 	}
 	list, err := rpmdb.Read(db, info.Size(), log)
 	if err != nil {
-		err = damaged(file, err.Error())
+		err = host.Damaged(file, err.Error())
 	}
 	return list, err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"cudacompat/probe/host"
 )
 
 // Options bounds a run and says which environments to look at.
@@ -55,9 +57,6 @@ var sources = []source{
 	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
 }
 
-// errAbsent says that a source looked and the thing is not there.
-var errAbsent = errors.New("not there")
-
 // skipped says why a source did not look; nothing that it would have found is needed.
 type skipped string
 
@@ -66,7 +65,7 @@ func (s skipped) Error() string { return string(s) }
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
 // read is named in Facts.Probes, and what the others found stands.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
-	h = h.anew()
+	h = h.Anew()
 	wait := startNVML(ctx, h, opt)
 	facts := runSources(ctx, h, opt)
 	nvml := wait()
@@ -138,7 +137,7 @@ func (s source) run(h *Host, opt Options) (apply found, status Status) {
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, errAbsent) || absent(err):
+	case errors.Is(err, host.ErrAbsent) || host.Absent(err):
 		status.Status = "absent"
 	case errors.As(err, new(skipped)):
 		status.Status, status.Error = "skipped", err.Error()

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,7 +33,7 @@ func TestStatuses(t *testing.T) {
 	}
 	withSources(t,
 		source{name: "sound", read: func(*Host, Options) (found, error) { return func(f *Facts) { f.System.OS = "sound" }, nil }},
-		source{name: "not-there", read: never(errAbsent)},
+		source{name: "not-there", read: never(host.ErrAbsent)},
 		source{name: "no-file", read: never(&fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist})},
 		source{name: "broken", read: never(errors.New("broken"))},
 		source{name: "half", read: half},
@@ -117,7 +120,7 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 // TestEmptyHost finds nothing in an empty tree, and every source says so.
 func TestEmptyHost(t *testing.T) {
 	h, err := Tree(t.TempDir())
-	must(t, err)
+	hosttest.Must(t, err)
 	got := Run(context.Background(), h, Options{})
 	for _, p := range got.Probes {
 		if p.Status != "absent" && p.Status != "skipped" && p.Name != "system" {

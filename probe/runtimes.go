@@ -6,29 +6,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
-
-// Runtimes is what a host has to start GPU containers with.
-type Runtimes struct {
-	Found []Runtime `json:"found"` // Docker and containerd
-	Hook  string    `json:"hook"`  // NVIDIA's hook or runtime on the PATH of daemons, "/usr/bin/nvidia-container-runtime-hook"
-	CDI   []CDISpec `json:"cdi"`   // specifications of nvidia.com/gpu, the least important first
-}
-
-// Runtime is one container engine and what its configuration says of NVIDIA.
-type Runtime struct {
-	Name    string   `json:"name"`    // "docker", "containerd"
-	Path    string   `json:"path"`    // its program
-	Config  string   `json:"config"`  // the file that names NVIDIA's runtime; empty when none does
-	Missing []string `json:"missing"` // runtimes that are configured and not there
-}
-
-// CDISpec is one file of the Container Device Interface for NVIDIA's GPUs.
-type CDISpec struct {
-	Path     string   `json:"path"`     // "/etc/cdi/nvidia.yaml"
-	Versions []string `json:"versions"` // driver versions that the names of its libraries end in
-	Missing  []string `json:"missing"`  // libraries that it mounts and that are not there, at most eight
-}
 
 var engines = []struct {
 	name     string
@@ -46,7 +25,7 @@ var hooks = []string{"nvidia-container-runtime-hook", "nvidia-container-runtime"
 // readRuntimes reads the configuration of Docker, containerd and CDI.
 func readRuntimes(h *Host, _ Options) (found, error) {
 	var r Runtimes
-	var failed errorList
+	var failed host.Errors
 	for _, engine := range engines {
 		program := firstOf(h, engine.programs)
 		if program == "" {
@@ -55,7 +34,7 @@ func readRuntimes(h *Host, _ Options) (found, error) {
 		found := Runtime{Name: engine.name, Path: program}
 		for _, pattern := range engine.configs {
 			for _, name := range h.Glob(pattern) {
-				failed.add(found.configured(h, name))
+				failed.Add(checkConfigured(&found, h, name))
 			}
 		}
 		r.Found = append(r.Found, found)
@@ -69,9 +48,9 @@ func readRuntimes(h *Host, _ Options) (found, error) {
 	}
 	r.CDI = cdiSpecs(h, &failed)
 	if r.Hook == "" && len(r.Found)+len(r.CDI)+len(failed) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
-	return func(f *Facts) { f.Runtimes = r }, failed.err()
+	return func(f *Facts) { f.Runtimes = r }, failed.Err()
 }
 
 func firstOf(h *Host, names []string) string {
@@ -89,7 +68,7 @@ func firstOf(h *Host, names []string) string {
 var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
 
 // configured notes a file that names NVIDIA's runtime, and a program of it that is not there.
-func (r *Runtime) configured(h *Host, name string) error {
+func checkConfigured(r *Runtime, h *Host, name string) error {
 	data, err := h.ReadFile(name)
 	if err != nil {
 		return err
@@ -110,14 +89,14 @@ func (r *Runtime) configured(h *Host, name string) error {
 const maxMissing = 8
 
 // cdiSpecs reads the files in the order of their weight: a device in /var/run/cdi hides its namesake in /etc/cdi.
-func cdiSpecs(h *Host, failed *errorList) []CDISpec {
+func cdiSpecs(h *Host, failed *host.Errors) []CDISpec {
 	var specs []CDISpec
 	for _, pattern := range []string{"/etc/cdi/*.yaml", "/etc/cdi/*.yml", "/etc/cdi/*.json", "/var/run/cdi/*.yaml", "/var/run/cdi/*.yml", "/var/run/cdi/*.json"} {
 		for _, name := range h.Glob(pattern) {
 			data, err := h.ReadFile(name)
-			failed.add(err)
+			failed.Add(err)
 			if spec := parseCDI(name, string(data)); spec != nil {
-				spec.check(h, string(data))
+				checkSpec(spec, h, string(data))
 				specs = append(specs, *spec)
 			}
 		}
@@ -147,7 +126,7 @@ func parseCDI(name, text string) *CDISpec {
 }
 
 // check looks for the libraries that the specification mounts.
-func (s *CDISpec) check(h *Host, text string) {
+func checkSpec(s *CDISpec, h *Host, text string) {
 	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
 		if len(s.Missing) < maxMissing && !slices.Contains(s.Missing, m[1]) && !h.Exists(strings.TrimSpace(m[1])) {
 			s.Missing = append(s.Missing, m[1])

@@ -10,16 +10,6 @@ import (
 	"cudacompat/internal/ldso"
 )
 
-// Unresolved is a symbol that a mapped library needs of a CUDA library, and that the file taken for that one lacks.
-type Unresolved struct {
-	Symbol  string `json:"symbol"`  // "__nvJitLinkComplete_12_4"; empty where a whole version is missing
-	Version string `json:"version"` // symbol version, "libnvJitLink.so.12"; empty where there are none
-	By      string `json:"by"`      // the library that needs it
-	Library string `json:"library"` // name that it is needed by, "libnvJitLink.so.12"
-	Path    string `json:"path"`    // the file taken; empty where By opens the library by name and it is nowhere
-	Reason  string `json:"reason"`  // why that file; where there is none, why By is taken
-}
-
 // maxUnresolved is how many are kept; one is enough for the loader to give up.
 const maxUnresolved = 16
 
@@ -103,7 +93,7 @@ func parsePreloads(data []byte) [][2]string {
 }
 
 // torchPreloads opens what torch itself opens from the wheels once its cudart is one of them.
-func (b *Build) torchPreloads(h *Host, p *ldso.Process, s *site) error {
+func torchPreloads(b *Build, h *Host, p *ldso.Process, s *site) error {
 	ofWheel := func(o *ldso.Object) bool {
 		return cudaStem(o.Path) == "libcudart" && strings.HasPrefix(o.Real, s.dir+"/nvidia/")
 	}
@@ -130,7 +120,7 @@ func (b *Build) torchPreloads(h *Host, p *ldso.Process, s *site) error {
 
 // shadows looks whether CUDA libraries that are not the build's own serve those that need them. It costs nothing where
 // every one is of the wheels that the build pins.
-func (b *Build) shadows(h *Host, p *ldso.Process, s *site) error {
+func findShadows(b *Build, h *Host, p *ldso.Process, s *site) error {
 	if err := p.OpenKnown(s.dlopens(h)); err != nil {
 		return err
 	}
@@ -140,7 +130,7 @@ func (b *Build) shadows(h *Host, p *ldso.Process, s *site) error {
 			b.Unresolved = append(b.Unresolved, Unresolved{By: m.By.Real, Library: m.Name, Reason: m.By.Reason.String()})
 		}
 	}
-	foreign := b.foreign(p, s)
+	foreign := foreignLibraries(b, p, s)
 	if len(foreign) == 0 {
 		return nil
 	}
@@ -149,7 +139,7 @@ func (b *Build) shadows(h *Host, p *ldso.Process, s *site) error {
 		if !slices.ContainsFunc(o.ELF.Needed, func(name string) bool { return foreign[name] != nil }) {
 			continue
 		}
-		if err := b.unresolved(p, o, foreign); err != nil {
+		if err := findUnresolved(b, p, o, foreign); err != nil {
 			return err
 		}
 	}
@@ -158,14 +148,14 @@ func (b *Build) shadows(h *Host, p *ldso.Process, s *site) error {
 
 // foreign are the CUDA libraries, by soname, that lie outside the build's packages, or in a wheel of another version
 // than the build pins. Where the build has no wheels of CUDA there is nothing that they could stand before.
-func (b *Build) foreign(p *ldso.Process, s *site) map[string]*ldso.Object {
+func foreignLibraries(b *Build, p *ldso.Process, s *site) map[string]*ldso.Object {
 	wheels := slices.ContainsFunc(s.dists, func(d Package) bool { return strings.HasPrefix(d.Name, "nvidia-") })
 	if !wheels || s.conda != "" {
 		return nil
 	}
 	list := map[string]*ldso.Object{}
 	for _, o := range p.Objects {
-		if cudaStem(o.Path) != "" && (!strings.HasPrefix(o.Real, s.dir+"/") || b.otherThanPinned(o.Real, s)) {
+		if cudaStem(o.Path) != "" && (!strings.HasPrefix(o.Real, s.dir+"/") || otherThanPinned(b, o.Real, s)) {
 			list[o.ELF.Soname] = o
 		}
 	}
@@ -173,7 +163,7 @@ func (b *Build) foreign(p *ldso.Process, s *site) map[string]*ldso.Object {
 }
 
 // otherThanPinned says that a library is of a wheel whose version is not the one that the build's metadata pins.
-func (b *Build) otherThanPinned(real string, s *site) bool {
+func otherThanPinned(b *Build, real string, s *site) bool {
 	rest, ok := strings.CutPrefix(real, s.dir+"/nvidia/")
 	if !ok {
 		return false
@@ -188,19 +178,19 @@ func (b *Build) otherThanPinned(real string, s *site) bool {
 }
 
 // unresolved notes what one library misses of the foreign ones.
-func (b *Build) unresolved(p *ldso.Process, o *ldso.Object, foreign map[string]*ldso.Object) error {
+func findUnresolved(b *Build, p *ldso.Process, o *ldso.Object, foreign map[string]*ldso.Object) error {
 	versions, err := p.MissingVersions(o)
 	if err != nil {
 		return err
 	}
 	for _, v := range versions {
 		if foreign[v.Library.ELF.Soname] == v.Library {
-			b.addUnresolved(ldso.Symbol{Version: v.Version}, o, v.Library)
+			addUnresolved(b, ldso.Symbol{Version: v.Version}, o, v.Library)
 		}
 	}
 	symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return provider(sym, o, foreign) != nil })
 	for _, sym := range symbols {
-		b.addUnresolved(sym, o, provider(sym, o, foreign))
+		addUnresolved(b, sym, o, provider(sym, o, foreign))
 	}
 	return err
 }
@@ -219,7 +209,7 @@ func provider(sym ldso.Symbol, o *ldso.Object, foreign map[string]*ldso.Object) 
 	return nil
 }
 
-func (b *Build) addUnresolved(sym ldso.Symbol, by, lib *ldso.Object) {
+func addUnresolved(b *Build, sym ldso.Symbol, by, lib *ldso.Object) {
 	if len(b.Unresolved) < maxUnresolved {
 		b.Unresolved = append(b.Unresolved, Unresolved{Symbol: sym.Name, Version: sym.Version, By: by.Path,
 			Library: lib.ELF.Soname, Path: lib.Real, Reason: lib.Reason.String()})

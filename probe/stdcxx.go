@@ -8,19 +8,11 @@ import (
 	"cudacompat/internal/ldso"
 )
 
-// Stdcxx is the C++ library that a build gets, and what it lacks for it.
-type Stdcxx struct {
-	Path    string   `json:"path"`
-	Reason  string   `json:"reason"`  // why this file
-	Missing []string `json:"missing"` // versions that it does not define, "GLIBCXX_3.4.30"
-	By      string   `json:"by"`      // the library that needs the first of them
-}
-
 const stdcxx = "libstdc++.so.6"
 
 // standardLibrary compares the versions that the build's own libraries want of the C++ library with those of the one
 // that the loader takes. It refuses a library for one version that is missing, whatever is used of it.
-func (b *Build) standardLibrary(p *ldso.Process) error {
+func standardLibrary(b *Build, p *ldso.Process) error {
 	lib := p.Loaded(stdcxx)
 	if lib == nil {
 		return nil
@@ -47,11 +39,11 @@ func (b *Build) standardLibrary(p *ldso.Process) error {
 
 // python is a process of the environment's interpreter, to load libraries into. Conda's leads the loader to its own
 // libraries by its run path; others have none that matters.
-func (h *Host) python(s *site) (*ldso.Process, error) {
+func pythonProcess(h *Host, s *site) (*ldso.Process, error) {
 	if s.conda != "" {
-		if p, err := h.resolver().Start(s.conda + "/bin/python3"); err == nil {
+		if p, err := h.Loader().Start(s.conda + "/bin/python3"); err == nil {
 			return p, nil
 		}
 	}
-	return h.resolver().Host()
+	return h.Loader().Host()
 }

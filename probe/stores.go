@@ -72,7 +72,7 @@ func runningPythons(h *Host) []candidate {
 		if !processID.MatchString(e.Name()) {
 			continue
 		}
-		exe, err := h.readlink("/proc/" + e.Name() + "/exe")
+		exe, err := h.Readlink("/proc/" + e.Name() + "/exe")
 		if err != nil || !pythonProgram.MatchString(path.Base(exe)) {
 			continue
 		}

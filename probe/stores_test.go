@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
@@ -46,7 +48,7 @@ func storeTree(t *testing.T) string {
 	add("/proc/19/exe -> /usr/bin/bash", "")
 	add("/proc/20/exe -> /gone/bin/python3.12", "")
 	add("/proc/self/exe -> /data/base/bin/python3.12", "")
-	return plant(t, archive)
+	return hosttest.Plant(t, archive)
 }
 
 func environmentsOf(t *testing.T, h *Host) []string {
@@ -86,7 +88,7 @@ func TestStores(t *testing.T) {
 // TestCondaListBounds takes a bounded part of a list of any length.
 func TestCondaListBounds(t *testing.T) {
 	root := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(root, "environments.txt"), []byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
+	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"), []byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
 	if got := len(condaList(&Host{Root: root}, "/environments.txt")); got != maxCondaList {
 		t.Errorf("%d lines taken, want %d", got, maxCondaList)
 	}

@@ -12,19 +12,20 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // readSystem finds out what kind of place this is: distribution, kernel, libc, container, WSL, Jetson.
 func readSystem(h *Host, _ Options) (found, error) {
 	s := System{Rest: h.Rest}
-	var failed errorList
+	var failed host.Errors
 	release := firstFile(h, &failed, "/etc/os-release", "/usr/lib/os-release")
 	s.OS, s.ID, s.IDLike = parseOSRelease(release)
 	var err error
 	s.Kernel, err = h.ReadLine("/proc/sys/kernel/osrelease")
-	failed.add(err)
+	failed.Add(err)
 	s.Libc, s.LibcFrom, s.Arch, err = readLibc(h)
-	failed.add(err)
+	failed.Add(err)
 	if s.Arch == "" && !h.Rest {
 		s.Arch = machineName[runtime.GOARCH]
 	}
@@ -32,18 +33,18 @@ func readSystem(h *Host, _ Options) (found, error) {
 	s.Bootable = len(h.Glob("/lib/modules/*/kernel")) > 0 || len(h.Glob("/boot/vmlinuz-*")) > 0
 	s.WSL = strings.Contains(strings.ToLower(s.Kernel), "microsoft") || h.Exists("/usr/lib/wsl/lib/libcuda.so.1")
 	s.Jetson = h.Exists("/etc/nv_tegra_release")
-	return func(f *Facts) { f.System = s }, failed.err()
+	return func(f *Facts) { f.System = s }, failed.Err()
 }
 
 var machineName = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
-func firstFile(h *Host, failed *errorList, names ...string) []byte {
+func firstFile(h *Host, failed *host.Errors, names ...string) []byte {
 	for _, name := range names {
 		data, err := h.ReadFile(name)
 		if err == nil {
 			return data
 		}
-		failed.add(err)
+		failed.Add(err)
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ var libcNames = []string{
 func readLibc(h *Host) (version, from, arch string, err error) {
 	for _, name := range libcNames {
 		f, err := h.Open(name)
-		if absent(err) {
+		if host.Absent(err) {
 			continue
 		}
 		if err != nil {

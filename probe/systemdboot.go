@@ -28,7 +28,7 @@ func systemdBootEntry(h *Host) (entry bootEntry, there bool) {
 		return bootEntry{}, true
 	}
 	slices.SortStableFunc(entries, compareEntries)
-	pattern := parseLoaderConf(readQuietly(h, systemPartitions[i]+"/loader/loader.conf"))
+	pattern := parseLoaderConf(h.ReadQuietly(systemPartitions[i] + "/loader/loader.conf"))
 	if i := slices.IndexFunc(entries, func(e bootEntry) bool { return e.matches(pattern) }); i >= 0 {
 		return entries[i], true
 	}

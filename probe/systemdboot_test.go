@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -56,7 +58,7 @@ func TestSystemdBoot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := plantUnified(t, tt.tree)
 			apply, err := readBoot(h, Options{})
-			must(t, err)
+			hosttest.Must(t, err)
 			var f Facts
 			if apply(&f); f.Machine.Boot != tt.kernel || f.Machine.BootFrom != tt.from {
 				t.Errorf("it boots %q of %q", f.Machine.Boot, f.Machine.BootFrom)
@@ -78,10 +80,10 @@ func plantUnified(t *testing.T, text string) *Host {
 			rest.Files = append(rest.Files, f)
 		}
 	}
-	h := hostOf(t, rest)
+	h := hosttest.Of(t, rest)
 	for _, f := range images {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.Root, f.Name)), 0o755))
-		must(t, os.WriteFile(filepath.Join(h.Root, f.Name), f.Data, 0o644))
+		hosttest.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.Root, f.Name)), 0o755))
+		hosttest.Must(t, os.WriteFile(filepath.Join(h.Root, f.Name), f.Data, 0o644))
 	}
 	return h
 }
@@ -97,11 +99,11 @@ func unifiedKernel(t testing.TB, lines string) []byte {
 	const sectionHead = 40
 	var head, data bytes.Buffer
 	at := 20 + sectionHead*len(texts)
-	must(t, binary.Write(&head, binary.LittleEndian, pe.FileHeader{Machine: pe.IMAGE_FILE_MACHINE_AMD64, NumberOfSections: uint16(len(texts))}))
+	hosttest.Must(t, binary.Write(&head, binary.LittleEndian, pe.FileHeader{Machine: pe.IMAGE_FILE_MACHINE_AMD64, NumberOfSections: uint16(len(texts))}))
 	for name, text := range texts {
 		section := pe.SectionHeader32{VirtualSize: uint32(len(text)), SizeOfRawData: uint32(len(text)) + 8, PointerToRawData: uint32(at + data.Len())}
 		copy(section.Name[:], name)
-		must(t, binary.Write(&head, binary.LittleEndian, section))
+		hosttest.Must(t, binary.Write(&head, binary.LittleEndian, section))
 		data.WriteString(text + strings.Repeat("\x00", 8))
 	}
 	return append(head.Bytes(), data.Bytes()...)

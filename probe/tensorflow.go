@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // tensorflowDists are the distributions that bring a tensorflow/ directory; the last one written wins.
@@ -20,23 +21,23 @@ func tensorflowBuild(h *Host, s *site) (*Build, error) {
 	}
 	b, err := parseBuildInfo(data)
 	if err != nil {
-		return nil, damaged(name, err.Error())
+		return nil, host.Damaged(name, err.Error())
 	}
 	b.Path, b.From = dir, name
 	if s.conda != "" && condaFind(h, s.conda, "tensorflow") != nil {
 		b.Origin = "conda-forge"
 	}
-	failed := errorList{}
-	failed.add(b.tensorflowDist(h, s))
+	failed := host.Errors{}
+	failed.Add(tensorflowDist(b, h, s))
 	if b.Accelerator == "cuda" {
-		failed.add(b.readCode(h, dir, "libtensorflow_cc.so.2"))
-		failed.add(b.tensorflowLoads(h, s))
+		failed.Add(readCode(b, h, dir, "libtensorflow_cc.so.2"))
+		failed.Add(tensorflowLoads(b, h, s))
 	}
-	return b, failed.err()
+	return b, failed.Err()
 }
 
 // tensorflowDist takes the version from the distribution that brought the directory.
-func (b *Build) tensorflowDist(h *Host, s *site) error {
+func tensorflowDist(b *Build, h *Host, s *site) error {
 	for _, name := range tensorflowDists {
 		dist := s.dist(name)
 		if dist == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // toolkitRoots is where toolkits are put: NVIDIA's packages, Arch, Debian, the HPC SDK.
@@ -21,12 +22,12 @@ var toolkitRoots = []string{
 func readToolkits(h *Host, _ Options) (found, error) {
 	onPath := nvccRoot(h)
 	var toolkits []Toolkit
-	var failed errorList
+	var failed host.Errors
 	seen := map[string]bool{}
 	for _, pattern := range toolkitPlaces(h, onPath) {
 		for _, root := range h.Glob(pattern) {
 			real, err := h.Resolve(root)
-			failed.add(err)
+			failed.Add(err)
 			if err != nil || seen[real] {
 				continue
 			}
@@ -38,9 +39,9 @@ func readToolkits(h *Host, _ Options) (found, error) {
 		}
 	}
 	if len(toolkits)+len(failed) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
-	return func(f *Facts) { f.Toolkits = toolkits }, failed.err()
+	return func(f *Facts) { f.Toolkits = toolkits }, failed.Err()
 }
 
 // toolkitPlaces are the usual places, and what variables and PATH name.
@@ -64,7 +65,7 @@ func nvccRoot(h *Host) string {
 }
 
 // toolkitAt asks the files that can tell, the most exact first.
-func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
+func toolkitAt(h *Host, root string, failed *host.Errors) (Toolkit, bool) {
 	for _, s := range []struct {
 		pattern string
 		parse   func([]byte) string
@@ -81,9 +82,9 @@ func toolkitAt(h *Host, root string, failed *errorList) (Toolkit, bool) {
 				return withCompiler(h, Toolkit{Version: version, Path: root, From: name}), true
 			}
 			if err == nil {
-				err = damaged(name, "no CUDA version in it")
+				err = host.Damaged(name, "no CUDA version in it")
 			}
-			failed.add(err)
+			failed.Add(err)
 		}
 	}
 	return toolkitByCudart(h, root)
@@ -95,7 +96,7 @@ func withCompiler(h *Host, t Toolkit) Toolkit {
 	for _, pattern := range []string{"include/crt/host_config.h", "targets/*/include/crt/host_config.h"} {
 		for _, name := range h.GlobIn(t.Path, pattern) {
 			if t.GCC == "" {
-				t.GCC = parseHostConfig(readQuietly(h, name))
+				t.GCC = parseHostConfig(h.ReadQuietly(name))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // torchBuild reads a PyTorch from its version.py, which knows more than the wheel's metadata: PyPI's wheels carry
@@ -19,12 +20,12 @@ func torchBuild(h *Host, s *site) (*Build, error) {
 			return nil, err
 		}
 		b := &Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
-		return b, fmt.Errorf("%s: %v: the installation is editable or damaged", name, plain(err)) // no %w: absent is a failure here
+		return b, fmt.Errorf("%s: %v: the installation is editable or damaged", name, host.Plain(err)) // no %w: absent is a failure here
 	}
 	b := parseTorchVersion(data)
 	b.Path, b.From = dir, name
 	if b.Version == "" {
-		err = damaged(name, "no __version__ in it")
+		err = host.Damaged(name, "no __version__ in it")
 		if dist == nil {
 			return nil, err
 		}
@@ -35,27 +36,22 @@ func torchBuild(h *Host, s *site) (*Build, error) {
 		b.Accelerator = "cuda" // an old source build without a line for CUDA
 	}
 	b.Origin = torchOrigin(h, s, b.Version)
-	failed := errorList{}
-	failed.add(err)
+	failed := host.Errors{}
+	failed.Add(err)
 	if dist != nil {
 		m, err := readMetadata(h, dist)
-		b.takeMetadata(m)
-		failed.add(err)
+		takeMetadata(b, m)
+		failed.Add(err)
 	}
 	if b.Accelerator == "cuda" {
-		failed.add(b.readCode(h, dir+"/lib", "libtorch_cuda.so", "libtorch_cuda_c*.so"))
-		failed.add(b.torchLoads(h, s))
+		failed.Add(readCode(b, h, dir+"/lib", "libtorch_cuda.so", "libtorch_cuda_c*.so"))
+		failed.Add(torchLoads(b, h, s))
 	}
-	return b, failed.err()
-}
-
-// damaged is an error that names a file and what is wrong with it.
-func damaged(name, why string) error {
-	return fmt.Errorf("%s: %s; is the file damaged?", name, why)
+	return b, failed.Err()
 }
 
 // takeMetadata adds what METADATA pins: cuDNN and NCCL come as wheels of their own.
-func (b *Build) takeMetadata(m metadata) {
+func takeMetadata(b *Build, m metadata) {
 	b.Requires, b.Glibc = m.requires, m.glibc
 	for _, major := range []string{"11", "12", "13"} {
 		if v := m.requires["nvidia-cudnn-cu"+major]; v != "" {

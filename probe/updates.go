@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // readUpdates finds what upgrades packages without asking, and what it may not touch.
@@ -15,7 +16,7 @@ func readUpdates(h *Host, _ Options) (found, error) {
 		u, ok = dnfAutomatic(h)
 	}
 	if !ok {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Machine.Updates = u }, nil
 }
@@ -28,7 +29,7 @@ func unattendedUpgrades(h *Host) (Updates, bool) {
 	u := Updates{Tool: "unattended-upgrades"}
 	on := ""
 	for _, file := range append(h.Glob("/etc/apt/apt.conf.d/*"), "/etc/apt/apt.conf") {
-		c := parseAptConf(readQuietly(h, file))
+		c := parseAptConf(h.ReadQuietly(file))
 		if v := c["APT::Periodic::Unattended-Upgrade"]; len(v) > 0 {
 			on, u.From = v[len(v)-1], file
 		}
@@ -42,14 +43,14 @@ func unattendedUpgrades(h *Host) (Updates, bool) {
 
 // masked says that a unit is linked to /dev/null.
 func masked(h *Host, unit string) bool {
-	target, err := h.readlink("/etc/systemd/system/" + unit)
+	target, err := h.Readlink("/etc/systemd/system/" + unit)
 	return err == nil && target == "/dev/null"
 }
 
 // pinnedIn is the first apt preference that names NVIDIA's packages.
 func pinnedIn(h *Host) string {
 	for _, file := range append(h.Glob("/etc/apt/preferences.d/*"), "/etc/apt/preferences") {
-		if aptPin.Match(readQuietly(h, file)) {
+		if aptPin.Match(h.ReadQuietly(file)) {
 			return file
 		}
 	}
@@ -106,7 +107,7 @@ var dnfTimers = []struct {
 func dnfAutomatic(h *Host) (Updates, bool) {
 	const conf = "/etc/dnf/automatic.conf"
 	u := Updates{Tool: "dnf-automatic", From: conf}
-	enabled, applies := false, yes(parseINI(readQuietly(h, conf))["commands.apply_updates"])
+	enabled, applies := false, yes(host.ParseINI(h.ReadQuietly(conf))["commands.apply_updates"])
 	for _, timer := range dnfTimers {
 		if there(h, "/etc/systemd/system/timers.target.wants/"+timer.unit) && !masked(h, timer.unit) {
 			enabled, applies = true, applies || timer.applies
@@ -115,11 +116,11 @@ func dnfAutomatic(h *Host) (Updates, bool) {
 	if !enabled || !applies {
 		return u, false
 	}
-	u.Blacklist = append(u.Blacklist, strings.Fields(withoutComments(readQuietly(h, "/etc/dnf/plugins/versionlock.list")))...)
-	for _, m := range dnf5Lock.FindAllSubmatch(readQuietly(h, "/etc/dnf/versionlock.toml"), -1) {
+	u.Blacklist = append(u.Blacklist, strings.Fields(withoutComments(h.ReadQuietly("/etc/dnf/plugins/versionlock.list")))...)
+	for _, m := range dnf5Lock.FindAllSubmatch(h.ReadQuietly("/etc/dnf/versionlock.toml"), -1) {
 		u.Blacklist = append(u.Blacklist, string(m[1]))
 	}
-	main := parseINI(readQuietly(h, "/etc/dnf/dnf.conf"))
+	main := host.ParseINI(h.ReadQuietly("/etc/dnf/dnf.conf"))
 	u.Blacklist = append(u.Blacklist, listOf(main["main.exclude"])...)
 	u.Blacklist = append(u.Blacklist, listOf(main["main.excludepkgs"])...)
 	u.Repos = driverRepos(h)
@@ -131,7 +132,7 @@ var dnf5Lock = lazyregexp.New(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
 
 // there says whether a name is there, a link that leads nowhere included.
 func there(h *Host, name string) bool {
-	_, err := h.readlink(name)
+	_, err := h.Readlink(name)
 	return err == nil
 }
 
@@ -141,7 +142,7 @@ func driverRepos(h *Host) []string {
 	var repos []string
 	still := releaseLocked(h)
 	for _, file := range h.Glob("/etc/yum.repos.d/*.repo") {
-		values := parseINI(readQuietly(h, file))
+		values := host.ParseINI(h.ReadQuietly(file))
 		for key, url := range values {
 			section, isURL := strings.CutSuffix(key, ".baseurl")
 			if !isURL {
@@ -164,28 +165,10 @@ func driverRepos(h *Host) []string {
 // it to another: what the release's repositories hold never changes
 // (https://docs.aws.amazon.com/linux/al2023/ug/deterministic-upgrades-usage.html).
 func releaseLocked(h *Host) bool {
-	pretty, id, _ := parseOSRelease(readQuietly(h, "/etc/os-release"))
+	pretty, id, _ := parseOSRelease(h.ReadQuietly("/etc/os-release"))
 	override, _ := h.ReadLine("/etc/dnf/vars/releasever")
 	dated := strings.HasPrefix(pretty, "Amazon Linux 20") // and not 2
 	return id == "amzn" && dated && strings.Contains(pretty, override)
-}
-
-// parseINI reads "[section]" and "key = value" lines; keys are "section.key".
-func parseINI(data []byte) map[string]string {
-	values := map[string]string{}
-	section := ""
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
-			section = line[1 : len(line)-1]
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if ok && line[0] != '#' && line[0] != ';' {
-			values[section+"."+strings.TrimSpace(key)] = strings.TrimSpace(value)
-		}
-	}
-	return values
 }
 
 func yes(value string) bool {

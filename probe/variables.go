@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
 )
 
 // variableNames are the names read of a process environment. Reports are pasted into public threads: nothing else
@@ -25,7 +26,7 @@ func readVariables(h *Host, _ Options) (found, error) {
 		}
 	}
 	if len(variables) == 0 {
-		return nil, errAbsent
+		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Variables = variables }, nil
 }

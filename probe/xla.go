@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/host"
 )
 
 // xlaSonames are the libraries that XLA's stubs open by name for each CUDA family (tsl's dso_loader.cc), on behalf of
@@ -19,7 +20,7 @@ var xlaSonames = map[string][]string{
 // xlaLoads maps the libraries of a framework built on XLA, then what their stubs open, and notes which CUDA libraries
 // that takes. All is opened on behalf of the first library that is there: TensorFlow 2.21.0 has the run path to cuSOLVER
 // in another one, and its own MaybeTryDlopenGPULibraries fails for it, as 2.16.1's does for five.
-func (b *Build) xlaLoads(h *Host, p *ldso.Process, s *site, libraries, sonames []string) error {
+func xlaLoads(b *Build, h *Host, p *ldso.Process, s *site, libraries, sonames []string) error {
 	var stubs *ldso.Object
 	for _, lib := range libraries {
 		if !h.Exists(lib) {
@@ -36,7 +37,7 @@ func (b *Build) xlaLoads(h *Host, p *ldso.Process, s *site, libraries, sonames [
 	if stubs == nil {
 		return nil
 	}
-	if err := b.standardLibrary(p); err != nil {
+	if err := standardLibrary(b, p); err != nil {
 		return err
 	}
 	p.Missing = nil
@@ -45,25 +46,25 @@ func (b *Build) xlaLoads(h *Host, p *ldso.Process, s *site, libraries, sonames [
 			return err
 		}
 	}
-	b.Missing = b.absent(p)
-	err := b.shadows(h, p, s)
-	b.take(h, p, s)
+	b.Missing = absentLibraries(b, p)
+	err := findShadows(b, h, p, s)
+	takeLibraries(b, h, p, s)
 	return err
 }
 
 // tensorflowLoads maps TensorFlow. Its stubs stand in libtensorflow_framework.so.2, whose run path leads to the wheels
 // from 2.14 on.
-func (b *Build) tensorflowLoads(h *Host, s *site) error {
+func tensorflowLoads(b *Build, h *Host, s *site) error {
 	family, _, _ := strings.Cut(b.CUDA, ".")
 	sonames := slices.Clone(xlaSonames[family])
 	if major, _, _ := strings.Cut(b.CuDNN, "."); major != "" {
 		sonames = append(sonames, "libcudnn.so."+major)
 	}
-	p, err := h.python(s)
+	p, err := pythonProcess(h, s)
 	if err != nil || len(xlaSonames[family]) == 0 {
 		return err
 	}
-	return b.xlaLoads(h, p, s, []string{b.Path + "/libtensorflow_framework.so.2", b.Path + "/libtensorflow_cc.so.2",
+	return xlaLoads(b, h, p, s, []string{b.Path + "/libtensorflow_framework.so.2", b.Path + "/libtensorflow_cc.so.2",
 		b.Path + "/python/_pywrap_tensorflow_internal.so"}, sonames)
 }
 
@@ -80,14 +81,14 @@ var jaxCuDNN = lazyregexp.New(`(?m)^Requires-Dist: nvidia-cudnn-cu\d+[^;\n]*>=\s
 
 // jaxLoads maps JAX's CUDA plugin: first the wheels' libraries that it opens by their paths, then the plugin, whose run
 // path leads to the wheels too.
-func (b *Build) jaxLoads(h *Host, s *site) error {
+func jaxLoads(b *Build, h *Host, s *site) error {
 	plugin := s.dir + "/jax_plugins/xla_cuda" + b.CUDA
-	p, err := h.python(s)
+	p, err := pythonProcess(h, s)
 	if err != nil {
 		return err
 	}
 	init, err := h.ReadFile(plugin + "/__init__.py")
-	if err != nil && !absent(err) {
+	if err != nil && !host.Absent(err) {
 		return err
 	}
 	for _, file := range parseJAXPreloads(init) {
@@ -100,14 +101,14 @@ func (b *Build) jaxLoads(h *Host, s *site) error {
 		}
 	}
 	metadata, err := h.ReadFile(b.From + "/METADATA")
-	if err != nil && !absent(err) {
+	if err != nil && !host.Absent(err) {
 		return err
 	}
 	sonames := append(slices.Clone(xlaSonames[b.CUDA]), "libnccl.so.2")
 	if m := jaxCuDNN.FindSubmatch(metadata); m != nil {
 		sonames = append(sonames, "libcudnn.so."+string(m[1]))
 	}
-	return b.xlaLoads(h, p, s, []string{plugin + "/xla_cuda_plugin.so"}, sonames)
+	return xlaLoads(b, h, p, s, []string{plugin + "/xla_cuda_plugin.so"}, sonames)
 }
 
 // parseJAXPreloads reads the files below nvidia/ out of the plugin's __init__.py.

@@ -54,7 +54,7 @@ func onlyBuild(t *testing.T, root string, env map[string]string) Build {
 }
 
 // taken is "path: reason" of one library.
-func (b *Build) taken(name string) string {
+func takenAt(b *Build, name string) string {
 	for _, l := range b.Taken {
 		if l.Name == name {
 			return l.Path + ": " + l.Reason
@@ -90,7 +90,7 @@ func TestJAX(t *testing.T) {
 				}
 			}
 			b := onlyBuild(t, root, map[string]string{"LD_LIBRARY_PATH": c.path})
-			if got := b.taken("libcudnn.so.9"); got != c.cudnn {
+			if got := takenAt(&b, "libcudnn.so.9"); got != c.cudnn {
 				t.Errorf("cuDNN is taken from %q, want %q", got, c.cudnn)
 			}
 			missing := strings.Join(b.Missing, " ")
@@ -131,7 +131,7 @@ func TestTensorFlow(t *testing.T) {
 		"/" + filepath.Dir(systemCuDNN): "/" + systemCuDNN + ": LD_LIBRARY_PATH",
 	} {
 		b := onlyBuild(t, root, map[string]string{"LD_LIBRARY_PATH": path})
-		if got := b.taken("libcudnn.so.9"); got != want {
+		if got := takenAt(&b, "libcudnn.so.9"); got != want {
 			t.Errorf("with LD_LIBRARY_PATH=%q cuDNN is taken from %q, want %q", path, got, want)
 		}
 		if want := "libcudart.so.12 libcublas.so.12 libcublasLt.so.12 libcufft.so.11 libcusolver.so.11 libcusparse.so.12"; strings.Join(b.Missing, " ") != want {

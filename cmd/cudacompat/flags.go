@@ -43,7 +43,7 @@ func (f *lookFlags) host() (*probe.Host, error) {
 		h = probe.This()
 	}
 	for _, env := range f.envs {
-		if !h.IsEnvironment(env) {
+		if !probe.IsEnvironment(h, env) {
 			return nil, &usageError{message: "no Python environment at " + env, hint: "give the directory that holds pyvenv.cfg or lib/python3.*"}
 		}
 	}

@@ -1,14 +1,11 @@
-// Package probe finds out what CUDA software and hardware a machine, a container or a tree of files holds.
-//
-// It gathers and never judges: Run returns Facts, each with the place it was read, and package matrix says what
-// they mean. Everything is read from files under one root; nothing found there is imported or executed. The only
-// library asked is NVML, in a child process with a deadline.
-package probe
+// Package facts holds what can be known of a machine, as typed values that survive a JSON round trip. It reads nothing:
+// package probe fills Facts in, package matrix says what they mean.
+package facts
 
 import "slices"
 
-// FactsSchema names the form of Facts in JSON. Fields may be added under the same name, never renamed.
-const FactsSchema = "cudacompat/facts/v1"
+// Schema names the form of Facts in JSON. Fields may be added under the same name, never renamed.
+const Schema = "cudacompat/facts/v1"
 
 // Facts is everything found, in a form that survives a JSON round trip. An empty string or list means that the
 // thing was not found; Probes tells whether that is because it is absent or because it could not be looked at.
@@ -204,7 +201,7 @@ func (e *Environment) Package(name string) *Package {
 
 // Complete replaces nil lists by empty ones, so that JSON never says null.
 func (f *Facts) Complete() {
-	f.Schema = FactsSchema
+	f.Schema = Schema
 	fill(&f.GPUs)
 	fill(&f.Toolkits)
 	fill(&f.Environments)
@@ -258,4 +255,35 @@ func fill[T any](list *[]T) {
 	if *list == nil {
 		*list = []T{}
 	}
+}
+
+// Unresolved is a symbol that a mapped library needs of a CUDA library, and that the file taken for that one lacks.
+type Unresolved struct {
+	Symbol  string `json:"symbol"`  // "__nvJitLinkComplete_12_4"; empty where a whole version is missing
+	Version string `json:"version"` // symbol version, "libnvJitLink.so.12"; empty where there are none
+	By      string `json:"by"`      // the library that needs it
+	Library string `json:"library"` // name that it is needed by, "libnvJitLink.so.12"
+	Path    string `json:"path"`    // the file taken; empty where By opens the library by name and it is nowhere
+	Reason  string `json:"reason"`  // why that file; where there is none, why By is taken
+}
+
+// Stdcxx is the C++ library that a build gets, and what it lacks for it.
+type Stdcxx struct {
+	Path    string   `json:"path"`
+	Reason  string   `json:"reason"`  // why this file
+	Missing []string `json:"missing"` // versions that it does not define, "GLIBCXX_3.4.30"
+	By      string   `json:"by"`      // the library that needs the first of them
+}
+
+// Compat is the libcuda of a cuda-compat package: a user-mode driver that is newer than the kernel's.
+type Compat struct {
+	Name     string `json:"name"`     // "libcuda"
+	Version  string `json:"version"`  // "580.65.06"
+	Path     string `json:"path"`     // as the target sees it
+	Taken    bool   `json:"taken"`    // the loader maps this one for "libcuda.so.1"
+	Reason   string `json:"reason"`   // why, when it is taken: "LD_LIBRARY_PATH", "ld.so.cache"
+	Note     bool   `json:"note"`     // it carries NVIDIA's forward-compatibility note
+	CUDA     string `json:"cuda"`     // by the note: the CUDA that it speaks, "13.0"
+	Branches []int  `json:"branches"` // by the note: branches of the kernel-mode driver that it may be used on
+	Devices  []int  `json:"devices"`  // by the note: kinds of devices, in numbers of NVIDIA's own
 }

@@ -1,4 +1,4 @@
-package probe
+package facts
 
 // Machine is what a host's driver depends on beside its own version. Most of it says what will be true after the next
 // boot, and can be read of a tree at rest.
@@ -88,4 +88,26 @@ func (m *Machine) complete() {
 	fill(&m.Updates.Blacklist)
 	fill(&m.Updates.Repos)
 	fill(&m.Xids)
+}
+
+// EFA is AWS's Elastic Fabric Adapter and the library through which NCCL uses it.
+type EFA struct {
+	Devices   int      `json:"devices"`   // adapters on PCI
+	Nodes     int      `json:"nodes"`     // /dev/infiniband/uverbs*: a container sees the adapters only where these were given to it
+	Names     []string `json:"names"`     // what NCCL opens one of, "libnccl-net.so"; none where NCCL_NET_PLUGIN says so
+	Plugin    string   `json:"plugin"`    // the file that the loader finds for one of them
+	Elsewhere string   `json:"elsewhere"` // a plugin where the loader does not look, "/opt/amazon/ofi-nccl/lib/libnccl-net.so"
+}
+
+// Memory is what is taken of a GPU's memory.
+type Memory struct {
+	Used uint64 `json:"used"` // bytes, without what the driver keeps for itself
+	Here int64  `json:"here"` // of these, bytes of this container's or job's processes; -1 when that cannot be told
+}
+
+// Bus is what stands between GPUs on PCI that write into each other's memory.
+type Bus struct {
+	Virtual string `json:"virtual"` // "yes" for a virtual machine, "no" for bare metal; empty when not known
+	IOMMU   string `json:"iommu"`   // for the GPUs: "off", "passthrough" or "translated"; empty when not known
+	ACS     string `json:"acs"`     // on the bridges above them: "on", "off"; empty when they cannot be read, which takes root
 }

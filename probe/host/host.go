@@ -1,4 +1,5 @@
-package probe
+// Package host reads the files of a machine, or of a tree that stands for one, and never leaves its root.
+package host
 
 import (
 	"bytes"
@@ -41,9 +42,9 @@ type linkTarget struct {
 	err    error
 }
 
-// anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
+// Anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
 // that was left behind on a dead mount still writes into its own.
-func (h *Host) anew() *Host { return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest} }
+func (h *Host) Anew() *Host { return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest} }
 
 // This is the running machine with this process's environment.
 func This() *Host {
@@ -90,9 +91,9 @@ func (h *Host) Resolve(name string) (string, error) {
 			continue
 		}
 		next := path.Join(at, part)
-		target, err := h.readlink(next)
+		target, err := h.Readlink(next)
 		if err != nil {
-			return "", &fs.PathError{Op: "resolve", Path: name, Err: plain(err)}
+			return "", &fs.PathError{Op: "resolve", Path: name, Err: Plain(err)}
 		}
 		if target == "" {
 			at = next
@@ -109,12 +110,12 @@ func (h *Host) Resolve(name string) (string, error) {
 	return at, nil
 }
 
-// readlink is where a link at a resolved directory's entry points, empty for what is no link.
-func (h *Host) readlink(name string) (string, error) {
+// Readlink is where a link at a resolved directory's entry points, empty for what is no link.
+func (h *Host) Readlink(name string) (string, error) {
 	if l, ok := h.seen.links[name]; ok {
 		return l.target, l.err
 	}
-	target, err := os.Readlink(h.real(name))
+	target, err := os.Readlink(h.Real(name))
 	if errors.Is(err, syscall.EINVAL) { // there, and not a link
 		target, err = "", nil
 	}
@@ -125,11 +126,11 @@ func (h *Host) readlink(name string) (string, error) {
 	return target, err
 }
 
-// real is where a resolved path lies on this machine.
-func (h *Host) real(resolved string) string { return filepath.Join(h.Root, resolved) }
+// Real is where a resolved path lies on this machine.
+func (h *Host) Real(resolved string) string { return filepath.Join(h.Root, resolved) }
 
-// plain takes the cause out of a PathError, whose path would be this machine's and not the target's.
-func plain(err error) error {
+// Plain takes the cause out of a PathError, whose path would be this machine's and not the target's.
+func Plain(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err
@@ -144,16 +145,16 @@ func (h *Host) Open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Lstat(h.real(resolved))
+	info, err := os.Lstat(h.Real(resolved))
 	if err == nil && !info.Mode().IsRegular() {
 		err = errNotRegular
 	}
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: plain(err)}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: Plain(err)}
 	}
-	f, err := os.OpenFile(h.real(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(h.Real(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: plain(err)}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: Plain(err)}
 	}
 	return f, nil
 }
@@ -175,7 +176,7 @@ func (h *Host) ReadFile(name string) ([]byte, error) {
 		err = fmt.Errorf("larger than %d MiB", textCap>>20)
 	}
 	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: plain(err)}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
 	}
 	return data, nil
 }
@@ -207,9 +208,9 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 	if entries, ok := h.seen.dirs[resolved]; ok {
 		return entries, nil
 	}
-	entries, err := os.ReadDir(h.real(resolved))
+	entries, err := os.ReadDir(h.Real(resolved))
 	if err != nil {
-		return nil, &fs.PathError{Op: "list", Path: name, Err: plain(err)}
+		return nil, &fs.PathError{Op: "list", Path: name, Err: Plain(err)}
 	}
 	if h.seen.dirs == nil {
 		h.seen.dirs = map[string][]fs.DirEntry{}
@@ -239,7 +240,7 @@ func (h *Host) glob(dir string, rest []string) []string {
 	}
 	if !strings.ContainsAny(rest[0], "*?[") {
 		next := path.Join(dir, rest[0])
-		if _, err := h.Resolve(next); absent(err) {
+		if _, err := h.Resolve(next); Absent(err) {
 			return nil
 		}
 		return h.glob(next, rest[1:])
@@ -263,7 +264,21 @@ func unwantedHidden(pattern, name string) bool { return name[0] == '.' && patter
 // Var is a variable of the process environment, empty for a tree at rest.
 func (h *Host) Var(name string) string { return h.Env[name] }
 
-// absent says whether err means that the thing simply is not there.
-func absent(err error) bool {
+// Absent says whether err means that the thing simply is not there.
+func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// Size is a regular file's length in bytes.
+func (h *Host) Size(name string) (int64, error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }

@@ -1,4 +1,5 @@
-package probe
+// Package hosttest plants the files of a machine for tests.
+package hosttest
 
 import (
 	"bytes"
@@ -15,13 +16,14 @@ import (
 	"testing"
 
 	"cudacompat/internal/rpmdb/rpmdbtest"
+	"cudacompat/probe/host"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 	"golang.org/x/tools/txtar"
 )
 
-// plant unpacks the files of an archive under a fresh directory and returns it. Entries whose names begin with @ are
+// Plant unpacks the files of an archive under a fresh directory and returns it. Entries whose names begin with @ are
 // the test's own. The name of an entry can say more than a path:
 //
 //	usr/lib/libcuda.so.1 -> libcuda.so.550.90.07         a symbolic link
@@ -32,7 +34,7 @@ import (
 //	var/lib/rpm/rpmdb.sqlite = rpmdb                     RPM's database of the packages that the lines name
 //	run/pipe = fifo
 //	etc/ld.so.conf = sparse 40000000                     that many NUL bytes
-func plant(t *testing.T, archive *txtar.Archive) string {
+func Plant(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, f := range archive.Files {
@@ -48,56 +50,57 @@ func plantOne(t *testing.T, root string, f txtar.File) {
 	name, how, _ := strings.Cut(f.Name, " = ")
 	name, target, isLink := strings.Cut(name, " -> ")
 	file := filepath.Join(root, name)
-	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	kind := strings.Fields(how)
 	switch {
 	case isLink:
-		must(t, os.Symlink(target, file))
+		Must(t, os.Symlink(target, file))
 	case strings.HasSuffix(name, "/"):
-		must(t, os.MkdirAll(file, 0o755))
+		Must(t, os.MkdirAll(file, 0o755))
 	case len(kind) == 0 && len(f.Data) == 0 && strings.Contains(name, ".so."):
-		must(t, os.WriteFile(file, emptyLibrary(t), 0o644))
+		Must(t, os.WriteFile(file, EmptyLibrary(t), 0o644))
 	case len(kind) == 0:
-		must(t, os.WriteFile(file, f.Data, 0o644))
+		Must(t, os.WriteFile(file, f.Data, 0o644))
 	case kind[0] == "elf":
-		must(t, os.WriteFile(file, compressed(t, name, elfWith(t, kind[1], kind[2], f.Data)), 0o644))
+		Must(t, os.WriteFile(file, Compressed(t, name, ELF(t, kind[1], kind[2], f.Data)), 0o644))
 	case kind[0] == "elf32":
-		must(t, os.WriteFile(file, []byte(elf.ELFMAG+"\x01\x01\x01"), 0o644))
+		Must(t, os.WriteFile(file, []byte(elf.ELFMAG+"\x01\x01\x01"), 0o644))
 	case kind[0] == "rpmdb":
 		db, err := rpmdbtest.SQLite(string(f.Data))
-		must(t, err)
-		must(t, os.WriteFile(file, db, 0o644))
+		Must(t, err)
+		Must(t, os.WriteFile(file, db, 0o644))
 	case kind[0] == "fifo":
-		must(t, syscall.Mkfifo(file, 0o644))
+		Must(t, syscall.Mkfifo(file, 0o644))
 	case kind[0] == "sparse":
 		size, err := strconv.ParseInt(kind[1], 10, 64)
-		must(t, err)
-		must(t, os.WriteFile(file, nil, 0o644))
-		must(t, os.Truncate(file, size))
+		Must(t, err)
+		Must(t, os.WriteFile(file, nil, 0o644))
+		Must(t, os.Truncate(file, size))
 	default:
 		t.Fatalf("entry %q: no such kind", f.Name)
 	}
 }
 
-// emptyLibrary is a shared library without anything in it, which the loader takes.
-func emptyLibrary(t testing.TB) []byte {
+// EmptyLibrary is a shared library without anything in it, which the loader takes.
+func EmptyLibrary(t testing.TB) []byte {
 	t.Helper()
 	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: 64, Phentsize: 56}
 	copy(header.Ident[:], elf.ELFMAG+"\x02\x01\x01")
 	var out bytes.Buffer
-	must(t, binary.Write(&out, binary.LittleEndian, header))
+	Must(t, binary.Write(&out, binary.LittleEndian, header))
 	return out.Bytes()
 }
 
-func must(t testing.TB, err error) {
+// Must ends the test on an error.
+func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// own returns the body of one of the test's own entries, such as "@env".
-func own(archive *txtar.Archive, name string) (string, bool) {
+// Entry returns the body of one of the test's own entries, such as "@env".
+func Entry(archive *txtar.Archive, name string) (string, bool) {
 	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == name })
 	if i < 0 {
 		return "", false
@@ -105,18 +108,18 @@ func own(archive *txtar.Archive, name string) (string, bool) {
 	return string(archive.Files[i].Data), true
 }
 
-// hostOf is the host that an archive stands for: a tree at rest, or with an @env of NAME=VALUE lines a machine that
+// Of is the host that an archive stands for: a tree at rest, or with an @env of NAME=VALUE lines a machine that
 // runs.
-func hostOf(t *testing.T, archive *txtar.Archive) *Host {
+func Of(t *testing.T, archive *txtar.Archive) *host.Host {
 	t.Helper()
-	root := plant(t, archive)
-	env, live := own(archive, "@env")
+	root := Plant(t, archive)
+	env, live := Entry(archive, "@env")
 	if !live {
-		h, err := Tree(root)
-		must(t, err)
+		h, err := host.Tree(root)
+		Must(t, err)
 		return h
 	}
-	h := &Host{Root: root, Env: map[string]string{}}
+	h := &host.Host{Root: root, Env: map[string]string{}}
 	for line := range strings.Lines(env) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		h.Env[name] = value
@@ -124,23 +127,23 @@ func hostOf(t *testing.T, archive *txtar.Archive) *Host {
 	return h
 }
 
-// plantTree is hostOf for archives that stand in a test.
-func plantTree(t *testing.T, text string) *Host {
+// Tree is Of for archives that stand in a test.
+func Tree(t *testing.T, text string) *host.Host {
 	t.Helper()
-	return hostOf(t, txtar.Parse([]byte(text)))
+	return Of(t, txtar.Parse([]byte(text)))
 }
 
 var elfMachines = map[string]elf.Machine{"x86_64": elf.EM_X86_64, "aarch64": elf.EM_AARCH64}
 
-// elfWith writes a 64-bit little-endian ELF file with one section and its name table: lines become NUL-ended strings.
-func elfWith(t testing.TB, machine, section string, lines []byte) []byte {
+// ELF writes a 64-bit little-endian ELF file with one section and its name table: lines become NUL-ended strings.
+func ELF(t testing.TB, machine, section string, lines []byte) []byte {
 	t.Helper()
 	const headerSize, entrySize = 64, 64
 	data := bytes.ReplaceAll(lines, []byte("\n"), []byte{0})
 	names := "\x00" + section + "\x00.shstrtab\x00"
 	at := uint64(headerSize)
 	var out bytes.Buffer
-	write := func(v any) { must(t, binary.Write(&out, binary.LittleEndian, v)) }
+	write := func(v any) { Must(t, binary.Write(&out, binary.LittleEndian, v)) }
 	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elfMachines[machine]), Version: 1, Ehsize: headerSize, Phentsize: 56,
 		Shoff: at + uint64(len(data)+len(names)), Shentsize: entrySize, Shnum: 3, Shstrndx: 2}
 	copy(header.Ident[:], elf.ELFMAG+"\x02\x01\x01")
@@ -153,8 +156,8 @@ func elfWith(t testing.TB, machine, section string, lines []byte) []byte {
 	return out.Bytes()
 }
 
-// compressed packs data as the end of the name says.
-func compressed(t testing.TB, name string, data []byte) []byte {
+// Compressed packs data as the end of the name says.
+func Compressed(t testing.TB, name string, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	var w io.WriteCloser
@@ -169,9 +172,9 @@ func compressed(t testing.TB, name string, data []byte) []byte {
 	default:
 		return data
 	}
-	must(t, err)
+	Must(t, err)
 	_, err = w.Write(data)
-	must(t, err)
-	must(t, w.Close())
+	Must(t, err)
+	Must(t, w.Close())
 	return out.Bytes()
 }

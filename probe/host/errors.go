@@ -1,0 +1,34 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Errors collects what could not be read while the rest goes on.
+type Errors []string
+
+// Add keeps what went wrong, once; that a thing is not there is no failure.
+func (l *Errors) Add(err error) {
+	if err != nil && !Absent(err) && !slices.Contains(*l, err.Error()) {
+		*l = append(*l, err.Error())
+	}
+}
+
+// Err is one error that names them all, nil when there is none.
+func (l Errors) Err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s", strings.Join(l, "; "))
+}
+
+// ErrAbsent says that a source looked and the thing is not there.
+var ErrAbsent = errors.New("not there")
+
+// Damaged is an error that names a file and what is wrong with it.
+func Damaged(name, why string) error {
+	return fmt.Errorf("%s: %s; is the file damaged?", name, why)
+}

@@ -1,0 +1,65 @@
+// Package probe finds out what CUDA software and hardware a machine, a container or a tree of files holds.
+//
+// It gathers and never judges: Run returns Facts, each with the place it was read, and package matrix says what
+// they mean. Everything is read from files under one root; nothing found there is imported or executed. The only
+// library asked is NVML, in a child process with a deadline.
+package probe
+
+import (
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// FactsSchema names the form of Facts in JSON.
+const FactsSchema = facts.Schema
+
+// Facts is everything found, in a form that survives a JSON round trip. Package facts describes every field.
+type Facts = facts.Facts
+
+// The parts of Facts.
+type (
+	System        = facts.System
+	Driver        = facts.Driver
+	NVML          = facts.NVML
+	Library       = facts.Library
+	Module        = facts.Module
+	GPU           = facts.GPU
+	Health        = facts.Health
+	Memory        = facts.Memory
+	Compat        = facts.Compat
+	Toolkit       = facts.Toolkit
+	Building      = facts.Building
+	Compiler      = facts.Compiler
+	Environment   = facts.Environment
+	Package       = facts.Package
+	Build         = facts.Build
+	Taken         = facts.Taken
+	Unresolved    = facts.Unresolved
+	Stdcxx        = facts.Stdcxx
+	Observed      = facts.Observed
+	Status        = facts.Status
+	Machine       = facts.Machine
+	Installer     = facts.Installer
+	DriverPackage = facts.DriverPackage
+	Fabric        = facts.Fabric
+	EFA           = facts.EFA
+	Bus           = facts.Bus
+	Updates       = facts.Updates
+	Devices       = facts.Devices
+	Node          = facts.Node
+	NamedDevice   = facts.NamedDevice
+	Container     = facts.Container
+	Runtimes      = facts.Runtimes
+	Runtime       = facts.Runtime
+	CDISpec       = facts.CDISpec
+)
+
+// Host is what is examined: this machine, or a tree of files that stands for another one. Package host describes its
+// methods.
+type Host = host.Host
+
+// This is the running machine with this process's environment.
+func This() *Host { return host.This() }
+
+// Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host.
+func Tree(root string) (*Host, error) { return host.Tree(root) }
