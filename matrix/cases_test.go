@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +20,10 @@ import (
 var update = flag.Bool("update", false, "write the expected verdicts anew; read the difference before you commit it")
 
 // TestCases judges every machine under testdata and compares what is said, word for word. A case is a txtar with
-// facts.json, perhaps target.json, require, health and today, and want.
+// facts.json, perhaps target.json, require, health and today, and want. Its head says what the machine is, and what
+// must be said of it whatever the words are: that line is written by hand, -update never touches it.
+//
+//	expect: incompatible, error driver-too-old, no driver-eol, answer broken
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -37,11 +42,40 @@ func TestCases(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			for _, miss := range missedExpectations(string(archive.Comment), got) {
+				t.Error(miss)
+			}
 			if diff := cmp.Diff(string(getFile(archive, "want")), got); diff != "" {
 				t.Errorf("verdict differs (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// missedExpectations holds a summary against the expect line of its case: an outcome, "answer ANSWER", "unknown RULE", "SEVERITY
+// RULE", or either of these with "no"; "no error" means none of any rule.
+func missedExpectations(comment, summary string) []string {
+	_, line, found := strings.Cut("\n"+comment, "\nexpect: ")
+	if !found {
+		return []string{"the case's head has no line \"expect: OUTCOME, SEVERITY RULE, answer ANSWER\""}
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	var list []string
+	for i, item := range strings.Split(line, ", ") {
+		item, not := strings.CutPrefix(item, "no ")
+		if holds := i == 0 && strings.HasPrefix(summary, item+"\n") || i > 0 && expected(item).MatchString(summary); holds == not {
+			list = append(list, "not as the case expects: "+line+": "+item)
+		}
+	}
+	return list
+}
+
+// expected matches the lines of a summary that an item of an expect line speaks of.
+func expected(item string) *regexp.Regexp {
+	if !strings.Contains(item, " ") && !slices.Contains([]string{"error", "warning", "note"}, item) {
+		return regexp.MustCompile(`(?m)^(error|warning|note) ` + regexp.QuoteMeta(item) + ":")
+	}
+	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(item) + `[ :,]`)
 }
 
 // TestEveryRuleHasCases wants, for each rule, a machine where it fires and one where it stays silent.
