@@ -37,17 +37,16 @@ var (
 type walker struct {
 	window
 	containers []extent
-	tallies    map[target]*tally
 }
 
 // extent is where the entries of one container are.
 type extent struct {
-	section  string
+	in       section
 	off, end int64
 }
 
-// section lists the containers of a row.
-func (w *walker) section(s section) error {
+// row lists the containers of a fat-binary section.
+func (w *walker) row(s section) error {
 	for off := s.off; s.end-off >= containerHeaderSize; {
 		at, err := w.find(off, s.end)
 		if err == nil {
@@ -57,8 +56,13 @@ func (w *walker) section(s section) error {
 			return fmt.Errorf("section %q: %w", s.name, err)
 		}
 	}
+	return s.whole(w.size)
+}
+
+// whole is an error where the file ends before the section does.
+func (s section) whole(size int64) error {
 	if s.cut {
-		return fmt.Errorf("section %q: it runs past the end of the file at %#x", s.name, w.size)
+		return fmt.Errorf("section %q: it runs past the end of the file at %#x", s.name, size)
 	}
 	return nil
 }
@@ -97,7 +101,7 @@ func (w *walker) container(off int64, s section) (int64, error) {
 	size := le.Uint64(b[8:])
 	first := off + containerHeaderSize
 	length := min(size, uint64(s.end-first))
-	w.containers = append(w.containers, extent{s.name, first, first + int64(length)})
+	w.containers = append(w.containers, extent{s, first, first + int64(length)})
 	if size > length {
 		return 0, fmt.Errorf("fat binary at %#x of %d bytes ends outside its section", off, size)
 	}
@@ -108,26 +112,44 @@ func (w *walker) container(off int64, s section) (int64, error) {
 // for the disk.
 const readers = 16
 
-// list counts the entries of all containers. The error is that of the first container with one.
-func (w *walker) list() error {
-	found, errs := make([][]entry, len(w.containers)), make([]error, len(w.containers))
+// listing is a container and the entries of it that are code.
+type listing struct {
+	extent
+	entries []entry
+}
+
+// list reads the entries of all containers. The error is that of the first container with one.
+func (w *walker) list() ([]listing, error) {
+	found, errs := make([]listing, len(w.containers)), make([]error, len(w.containers))
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(readers, len(w.containers)) {
 		group.Go(func() {
 			one := window{r: w.r, size: w.size, spent: w.spent}
 			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
-				found[i], errs[i] = one.entries(w.containers[i])
+				found[i].extent = w.containers[i]
+				found[i].entries, errs[i] = one.entries(w.containers[i])
 			}
 		})
 	}
 	group.Wait()
-	for i, list := range found {
-		for _, e := range list {
-			w.tally(e.target, i+1).add(e)
+	return sound(found, errs)
+}
+
+// sound drops what only looks like a container: among data, what cannot be read to its end (a program that handles fat
+// binaries has their magic among its constants), and what lies inside another.
+func sound(found []listing, errs []error) (kept []listing, err error) {
+	end := int64(0) // what was found among data comes in the order of the file
+	for i, l := range found {
+		if l.in.role == data {
+			if l.off < end || errs[i] != nil && !spentOut(errs[i]) {
+				continue
+			}
+			end = l.end
 		}
+		kept, err = append(kept, l), cmp.Or(err, errs[i])
 	}
-	return cmp.Or(errs...)
+	return kept, err
 }
 
 // entries lists the entries of a container that are code.
@@ -135,14 +157,20 @@ func (w *window) entries(of extent) (list []entry, err error) {
 	for off := of.off; off < of.end; {
 		b, next, err := w.entry(off, of.end)
 		if err != nil {
-			return list, fmt.Errorf("section %q: %w", of.section, err)
+			return list, fmt.Errorf("section %q: %w", of.in.name, err)
 		}
 		e, isCode, err := parseEntry(b)
 		if err != nil {
-			return list, fmt.Errorf("section %q: fat-binary entry at %#x: %w", of.section, off, err)
+			return list, fmt.Errorf("section %q: fat-binary entry at %#x: %w", of.in.name, off, err)
 		}
 		if isCode {
+			if e.hidesSuffix() && of.in.role == data {
+				e.suffix, err = w.suffixInside(b, off, next)
+			}
 			list = append(list, e)
+		}
+		if err != nil {
+			return list, err
 		}
 		off = next
 	}

@@ -1,5 +1,5 @@
 // Package fatbin lists the GPU machine code in an ELF file from its fat-binary headers. The file is not
-// loaded and no payload is read, let alone decompressed: a megabyte or two of a gigabyte are enough.
+// loaded and hardly a payload is read: of a gigabyte of code a megabyte or two are enough.
 //
 // A fat-binary section is a row of containers, one for each translation unit or device link. A container is
 // a header and its entries; an entry is a header, which is never compressed, and a payload for one target:
@@ -27,16 +27,20 @@
 //
 // cuBLASLt 12.0 and 12.1 have neither bit anywhere: NVIDIA built their sm_90 code without a suffix.
 //
-// # What is not seen
+// XLA's and TensorFlow's MLIR kernels have no bit for the "a" of their PTX; it stands in the PTX itself.
 //
-// cuFFT keeps its containers in .ldata (23531 in 11.3.3.83, CUDA 12.8) and shows one sm_52 entry here. Code
-// that is embedded in another way, or generated when the program runs, is in no fat binary at all. So an empty
+// # Where
+//
+// nvcc puts containers into sections of their own. Others stand wherever data stand, as TensorFlow's MLIR kernels
+// (1149 in .rodata, 248 in .nv_fatbin of 2.20.0) and cuFFT's (23531 in .ldata of 11.3.3.83). These are found by the
+// magic number in the sections that are loaded and not executable, of files that show nvcc's sections.
+//
+// Code that is embedded in another way, or generated when the program runs, is in no fat binary at all. So an empty
 // or surprising list does not prove that one of NVIDIA's own libraries lacks a GPU.
 package fatbin
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 )
@@ -46,6 +50,7 @@ type Code struct {
 	SASS       []Target // by capability, then suffix
 	PTX        []Target // likewise
 	Containers int      // in the whole file
+	Groups     []Group  // in the order of the file
 }
 
 // Target is one architecture that a file holds code for.
@@ -59,29 +64,45 @@ type Target struct {
 
 // String gives the target as nvcc's -code option spells it: "sm_90a", or "compute_90" for PTX.
 func (t Target) String() string {
-	if t.PTXVersion != "" {
-		return fmt.Sprintf("compute_%d%s", t.Arch, t.Suffix)
-	}
-	return fmt.Sprintf("sm_%d%s", t.Arch, t.Suffix)
+	return target{t.PTXVersion != "", uint32(t.Arch), t.Suffix}.String()
 }
 
 // Read lists the targets of all fat-binary entries in the ELF file of the given size in bytes behind r, which it
-// reads from several goroutines. A
-// file without a fat-binary section gives an empty Code and no error. With an error, which names offsets but
-// not the file, Code holds what could be listed before the damage: true, but maybe not all.
+// reads from several goroutines. Of a file with a section that nvcc makes the other data are searched too; one without
+// gives an empty Code and no error. With an error, which names offsets but not the file, Code holds what could be
+// listed before the damage: true, but maybe not all.
 func Read(r io.ReaderAt, size int64) (Code, error) {
-	w := &walker{window: window{r: r, size: size, spent: new(spent)}, tallies: make(map[target]*tally)}
+	w := &walker{window: window{r: r, size: size, spent: new(spent)}}
 	sections, err := w.sections()
 	if err != nil {
 		return Code{}, err
 	}
-	for _, s := range sections {
-		if e := w.section(s); err == nil {
+	for _, s := range of(sections, fatbin) {
+		if e := w.row(s); err == nil {
 			err = e
 		}
 	}
-	err = cmp.Or(w.list(), err)
-	return w.code(), err
+	if len(of(sections, fatbin))+len(of(sections, pointers)) > 0 {
+		err = cmp.Or(err, w.search(of(sections, data)))
+	}
+	list, e := w.list()
+	return count(list), cmp.Or(e, err)
+}
+
+// of are the sections of a role.
+func of(list []section, role role) []section {
+	return slices.DeleteFunc(slices.Clone(list), func(s section) bool { return s.role != role })
+}
+
+// count sums up what the containers hold.
+func count(list []listing) Code {
+	all := tallies{}
+	for i, l := range list {
+		all.add(l.entries, i+1)
+	}
+	code := Code{Containers: len(list), Groups: groups(list)}
+	code.SASS, code.PTX = all.targets()
+	return code
 }
 
 // Shares for [Code.Common], from real libraries; TestCommon has their numbers.
@@ -97,11 +118,11 @@ const (
 	Served = 0.05
 )
 
-// Common leaves out the targets in fewer containers than this share of the most frequent target's. A target
-// that stays was meant for the library as a whole.
+// Common leaves out the targets in fewer containers than this share of the most frequent target's, but for those of a
+// group. A target that stays was meant for the library as a whole, or for a section of it.
 func (c Code) Common(share float64) Code {
 	least := share * c.measure()
-	rare := func(t Target) bool { return float64(t.Containers) < least }
+	rare := func(t Target) bool { return float64(t.Containers) < least && !c.grouped(t) }
 	c.SASS = slices.DeleteFunc(slices.Clone(c.SASS), rare)
 	c.PTX = slices.DeleteFunc(slices.Clone(c.PTX), rare)
 	return c

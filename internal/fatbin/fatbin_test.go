@@ -60,10 +60,11 @@ func containerHeader(size uint64) []byte {
 }
 
 type elfSection struct {
-	name string
-	kind uint32 // 1 PROGBITS, 8 NOBITS
-	data []byte
-	size uint64 // claimed; 0: what data has
+	name  string
+	kind  uint32 // 1 PROGBITS, 8 NOBITS
+	flags uint64 // 2 ALLOC, 4 EXECINSTR; with any, data are aligned
+	data  []byte
+	size  uint64 // claimed; 0: what data has
 }
 
 // elfFile lays the data of the sections after the file header, then the names, then the table.
@@ -78,6 +79,10 @@ func elfFile(sections ...elfSection) []byte {
 			s.data = names
 		}
 		le.PutUint32(h[4:], s.kind)
+		if s.flags != 0 {
+			file = append(file, make([]byte, -len(file)&(alignment-1))...)
+		}
+		le.PutUint64(h[8:], s.flags)
 		le.PutUint64(h[24:], uint64(len(file)))
 		le.PutUint64(h[32:], max(s.size, uint64(len(s.data))))
 		file = append(file, s.data...)
@@ -92,7 +97,7 @@ func elfFile(sections ...elfSection) []byte {
 }
 
 func fatbinFile(containers ...[]byte) []byte {
-	return elfFile(elfSection{".text", 1, []byte("code"), 0}, elfSection{".nv_fatbin", 1, slices.Concat(containers...), 0})
+	return elfFile(elfSection{name: ".text", kind: 1, data: []byte("code")}, elfSection{name: ".nv_fatbin", kind: 1, data: slices.Concat(containers...)})
 }
 
 func read(t *testing.T, file []byte) Code {
@@ -131,14 +136,14 @@ func TestReadSections(t *testing.T) {
 	testRead(t, []readCase{
 		{"no-sections", elfFile(), Code{}},
 		{"no-section-table", noTable(fatbinFile(container(sass(90, 0x2011)))), Code{}},
-		{"no-fatbin", elfFile(elfSection{".text", 1, container(sass(90, 0x2011)), 0}), Code{}},
-		{"segment-is-no-fatbin", elfFile(elfSection{".nvFatBinSegment", 1, container(sass(90, 0x2011)), 0}), Code{}},
-		{"amd", elfFile(elfSection{".hip_fatbin", 1, []byte("__CLANG_OFFLOAD_BUNDLE__"), 0}), Code{}},
-		{"debug-file", elfFile(elfSection{".nv_fatbin", 8, nil, 1 << 40}), Code{}},
-		{"empty-section", elfFile(elfSection{".nv_fatbin", 1, nil, 0}), Code{}},
+		{"no-fatbin", elfFile(elfSection{name: ".text", kind: 1, data: container(sass(90, 0x2011))}), Code{}},
+		{"segment-is-no-fatbin", elfFile(elfSection{name: ".nvFatBinSegment", kind: 1, data: container(sass(90, 0x2011))}), Code{}},
+		{"amd", elfFile(elfSection{name: ".hip_fatbin", kind: 1, data: []byte("__CLANG_OFFLOAD_BUNDLE__")}), Code{}},
+		{"debug-file", elfFile(elfSection{name: ".nv_fatbin", kind: 8, size: 1 << 40}), Code{}},
+		{"empty-section", elfFile(elfSection{name: ".nv_fatbin", kind: 1}), Code{}},
 		{"relocatable", elfFile(
-			elfSection{"__nv_relfatbin", 1, container(sass(80, 0x2011), ptx(80, 0x2011, 8, 8)), 0},
-			elfSection{".nv_fatbin", 1, container(sass(80, 0x11)), 0},
+			elfSection{name: "__nv_relfatbin", kind: 1, data: container(sass(80, 0x2011), ptx(80, 0x2011, 8, 8))},
+			elfSection{name: ".nv_fatbin", kind: 1, data: container(sass(80, 0x11))},
 		), Code{
 			SASS:       []Target{{Arch: 80, Containers: 2}},
 			PTX:        []Target{{Arch: 80, PTXVersion: "8.8", Containers: 1}},
@@ -235,7 +240,7 @@ func TestReadDamaged(t *testing.T) {
 		{"names-outside", patched(fatbinFile(good), len(fatbinFile(good))-sectionHeaderSize+31, 0x7f),
 			"ELF section names are outside the file", Code{}},
 		{"table-past-end", fatbinFile(good)[:len(fatbinFile(good))-1], "ELF section table: the file ends at", Code{}},
-		{"section-past-end", elfFile(elfSection{".nv_fatbin", 1, good, math.MaxUint64}),
+		{"section-past-end", elfFile(elfSection{name: ".nv_fatbin", kind: 1, data: good, size: math.MaxUint64}),
 			`section ".nv_fatbin": no fat binary in the`, one},
 		{"section-cut-between-containers", cutFile(good), "runs past the end of the file", one},
 		{"no-container", fatbinFile(make([]byte, 4096)), "no fat binary in the 4096 bytes at 0x44", Code{}},
@@ -259,7 +264,7 @@ func TestReadDamaged(t *testing.T) {
 		{"payload-wraps", fatbinFile(overlong(math.MaxUint64 - 63)), "a payload of 18446744073709551552 bytes", one},
 		{"arch", fatbinFile(container(sass(80, 0x11), sass(1<<30, 0x11))), "no such architecture: 1073741824", one},
 		{"other-section-still-read",
-			elfFile(elfSection{"__nv_relfatbin", 1, make([]byte, 64), 0}, elfSection{".nv_fatbin", 1, good, 0}),
+			elfFile(elfSection{name: "__nv_relfatbin", kind: 1, data: make([]byte, 64)}, elfSection{name: ".nv_fatbin", kind: 1, data: good}),
 			`section "__nv_relfatbin": no fat binary`, one},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -276,7 +281,7 @@ func TestReadDamaged(t *testing.T) {
 
 // cutFile has its section table in front and a section that the file ends in, right after a container.
 func cutFile(c []byte) []byte {
-	file := elfFile(elfSection{".nv_fatbin", 1, nil, 1 << 30})
+	file := elfFile(elfSection{name: ".nv_fatbin", kind: 1, size: 1 << 30})
 	h := file[len(file)-2*sectionHeaderSize:]
 	le.PutUint64(h[24:], uint64(len(file)))
 	return append(file, c...)

@@ -44,7 +44,7 @@ func (e endless) ReadAt(p []byte, off int64) (int, error) {
 // A file of 100 GB, all of it claimed by one fat-binary section, costs no more than a library does.
 func TestReadIsBounded(t *testing.T) {
 	const size = 100 << 30
-	head := elfFile(elfSection{".nv_fatbin", 1, nil, size})
+	head := elfFile(elfSection{name: ".nv_fatbin", kind: 1, size: size})
 	le.PutUint64(head[len(head)-2*sectionHeaderSize+24:], uint64(len(head)))
 	empty := testEntry{kind: kindCubin, arch: 80}
 	for _, tc := range []struct {
@@ -74,7 +74,7 @@ func TestReadIsBounded(t *testing.T) {
 func TestReadManySections(t *testing.T) {
 	sections := make([]elfSection, 65000)
 	for i := range sections {
-		sections[i] = elfSection{".nv_fatbin", 1, nil, 0}
+		sections[i] = elfSection{name: ".nv_fatbin", kind: 1}
 	}
 	c := container(sass(80, 0x11))
 	file := append(elfFile(sections...), c...)

@@ -16,33 +16,66 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// BenchmarkRead reads the library that FATBIN_LIB names, and reports how much of it.
+// BenchmarkRows lists the fat-binary sections of the library that FATBIN_LIB names, and reports how much of the file
+// that takes; BenchmarkSearch searches its other data.
 //
-//	FATBIN_LIB=torch/lib/libtorch_cuda.so go test -bench Read -run '^$' ./internal/fatbin
-func BenchmarkRead(b *testing.B) {
+//	FATBIN_LIB=torch/lib/libtorch_cuda.so go test -bench . -run '^$' ./internal/fatbin
+func BenchmarkRows(b *testing.B) {
+	benchmark(b, fatbin, func(w *walker, sections []section) error {
+		for _, s := range sections {
+			if err := w.row(s); err != nil {
+				return err
+			}
+		}
+		_, err := w.list()
+		return err
+	})
+}
+
+func BenchmarkSearch(b *testing.B) {
+	benchmark(b, data, func(w *walker, sections []section) error {
+		err := w.search(sections)
+		if err == nil {
+			_, err = w.list()
+		}
+		return err
+	})
+}
+
+func benchmark(b *testing.B, role role, read func(*walker, []section) error) {
 	path := os.Getenv("FATBIN_LIB")
 	if path == "" {
 		b.Skip("FATBIN_LIB names no library")
 	}
-	var r *counter
-	var size int64
-	for b.Loop() {
-		f, err := os.Open(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		info, err := f.Stat()
-		if err != nil {
-			b.Fatal(err)
-		}
-		r, size = &counter{ReaderAt: f}, info.Size()
-		if _, err := Read(r, size); err != nil {
-			b.Fatal(err)
-		}
-		f.Close()
+	f, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
 	}
-	b.ReportMetric(float64(r.bytes.Load()), "bytes-read")
-	b.ReportMetric(float64(r.bytes.Load())*100/float64(size), "%-read")
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := &counter{ReaderAt: f}
+	for b.Loop() {
+		r.bytes.Store(0)
+		r.calls.Store(0)
+		w := &walker{window: window{r: r, size: info.Size(), spent: new(spent)}}
+		sections, err := w.sections()
+		if err == nil {
+			sections = of(sections, role)
+			err = read(w, sections)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		length := int64(0)
+		for _, s := range sections {
+			length += s.end - s.off
+		}
+		b.SetBytes(length)
+	}
+	b.ReportMetric(float64(r.bytes.Load())*100/float64(info.Size()), "%-of-the-file-read")
 	b.ReportMetric(float64(r.calls.Load()), "reads")
 }
 

@@ -19,19 +19,32 @@ const (
 	fileHeaderSize    = 64
 	sectionHeaderSize = 64
 
-	// maxName is enough to find the word that tells a fat-binary section.
+	// maxName is enough to find the word that tells a section's role.
 	maxName = 64
 )
 
 // section is the part of the file that one ELF section takes.
 type section struct {
 	name     string
+	role     role
 	off, end int64 // end is never past the end of the file
 	cut      bool  // it would be
 }
 
-// sections lists the fat-binary sections: .nv_fatbin, __nv_relfatbin and the like, so not .nvFatBinSegment,
-// which holds pointers to them, nor .hip_fatbin, AMD's.
+// role is what a section may hold.
+type role int
+
+const (
+	other    role = iota
+	fatbin        // .nv_fatbin, __nv_relfatbin and the like: containers and nothing else
+	pointers      // .nvFatBinSegment, which nvcc writes into every object with device code
+	data          // anything, a fat binary among it
+)
+
+// relocatable reports whether the section's code is linked before it runs: what is linked already stands elsewhere.
+func (s section) relocatable() bool { return strings.Contains(s.name, "relfatbin") }
+
+// sections lists the sections of known roles.
 func (w *window) sections() ([]section, error) {
 	if w.size < fileHeaderSize {
 		return nil, errors.New("not an ELF file: too short")
@@ -54,10 +67,10 @@ func (w *window) sections() ([]section, error) {
 	if entry != sectionHeaderSize || names >= count || table > uint64(w.size) { // count 0: over 65279 sections
 		return nil, errors.New("ELF section table is malformed")
 	}
-	return w.fatbinSections(int64(table), int(count), int(names))
+	return w.roles(int64(table), int(count), int(names))
 }
 
-func (w *window) fatbinSections(table int64, count, names int) ([]section, error) {
+func (w *window) roles(table int64, count, names int) ([]section, error) {
 	strtab, err := w.sectionHeader(table, names)
 	if err != nil {
 		return nil, err
@@ -75,17 +88,35 @@ func (w *window) fatbinSections(table int64, count, names int) ([]section, error
 		if err != nil {
 			return nil, err
 		}
-		if strings.Contains(name, "fatbin") && !strings.Contains(name, "hip") {
-			found = append(found, h.section(name, w.size))
+		if role := h.role(name); role != other {
+			found = append(found, h.section(name, role, w.size))
 		}
 	}
 	return found, nil
+}
+
+// role tells what a section may hold by its name and flags. AMD's code stands in .hip_fatbin. Tables for unwinding are
+// made by compilers, a tenth of a large library, and hold no constants.
+func (h sectionHeader) role(name string) role {
+	const loaded = elf.SHF_ALLOC | elf.SHF_EXECINSTR
+	switch {
+	case strings.Contains(name, "hip"):
+		return other
+	case strings.Contains(name, "fatbin"):
+		return fatbin
+	case name == ".nvFatBinSegment":
+		return pointers
+	case h.flags&loaded != elf.SHF_ALLOC || strings.HasPrefix(name, ".eh_frame") || name == ".gcc_except_table":
+		return other
+	}
+	return data
 }
 
 // sectionHeader is what is needed of an Elf64_Shdr.
 type sectionHeader struct {
 	name      uint32 // offset in the string table
 	kind      elf.SectionType
+	flags     elf.SectionFlag
 	off, size uint64
 }
 
@@ -94,7 +125,8 @@ func (w *window) sectionHeader(table int64, i int) (sectionHeader, error) {
 	if err != nil {
 		return sectionHeader{}, fmt.Errorf("ELF section table: %w", err)
 	}
-	return sectionHeader{le.Uint32(b), elf.SectionType(le.Uint32(b[4:])), le.Uint64(b[24:]), le.Uint64(b[32:])}, nil
+	return sectionHeader{le.Uint32(b), elf.SectionType(le.Uint32(b[4:])), elf.SectionFlag(le.Uint64(b[8:])),
+		le.Uint64(b[24:]), le.Uint64(b[32:])}, nil
 }
 
 // name gives the first maxName bytes of a section's name.
@@ -111,8 +143,8 @@ func (w *window) name(strtab sectionHeader, off uint32) (string, error) {
 	return string(name), nil
 }
 
-func (h sectionHeader) section(name string, size int64) section {
+func (h sectionHeader) section(name string, role role, size int64) section {
 	off := min(h.off, uint64(size))
 	length := min(h.size, uint64(size)-off)
-	return section{name: name, off: int64(off), end: int64(off + length), cut: h.off > off || h.size > length}
+	return section{name: name, role: role, off: int64(off), end: int64(off + length), cut: h.off > off || h.size > length}
 }

@@ -12,6 +12,7 @@ const (
 	kindCubin   = 2
 	kindCubin16 = 0x10 // not in any library seen; cuobjdump 12.8 and 13.5 list it as a cubin, and no kind besides
 
+	flagLZ4    = 1 << 13
 	flagZstd   = 1 << 15
 	flagArch   = 1 << 20 // "a"
 	flagFamily = 1 << 21 // "f"
@@ -20,11 +21,22 @@ const (
 // maxArch bounds the number of different targets. The newest is 121.
 const maxArch = 999
 
+// firstSuffixed is the oldest architecture with suffixes.
+const firstSuffixed = 90
+
 // target is what makes an entry's code different from another's.
 type target struct {
 	ptx    bool
 	arch   uint32
 	suffix string
+}
+
+func (t target) String() string {
+	kind := "sm"
+	if t.ptx {
+		kind = "compute"
+	}
+	return fmt.Sprintf("%s_%d%s", kind, t.arch, t.suffix)
 }
 
 // tally is what was seen of a target.
@@ -57,18 +69,26 @@ func parseEntry(b []byte) (e entry, isCode bool, err error) {
 		version: ptxVersion{le.Uint16(b[26:]), le.Uint16(b[24:])}}, true, nil
 }
 
-// tally gives a target's tally, with a container counted in.
-func (w *walker) tally(of target, container int) *tally {
-	t := w.tallies[of]
-	if t == nil {
-		t = new(tally)
-		w.tallies[of] = t
+// hidesSuffix reports whether the code may be for a target with a suffix that the entry does not show.
+func (e entry) hidesSuffix() bool { return e.ptx && e.arch >= firstSuffixed && e.suffix == "" }
+
+// tallies is what was seen of each target.
+type tallies map[target]*tally
+
+// add counts a container's entries.
+func (t tallies) add(list []entry, container int) {
+	for _, e := range list {
+		one := t[e.target]
+		if one == nil {
+			one = new(tally)
+			t[e.target] = one
+		}
+		if one.last != container {
+			one.last = container
+			one.containers++
+		}
+		one.add(e)
 	}
-	if t.last != container {
-		t.last = container
-		t.containers++
-	}
-	return t
 }
 
 func (t *tally) add(e entry) {
@@ -96,21 +116,20 @@ func (v ptxVersion) before(o ptxVersion) bool {
 
 func (v ptxVersion) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// code gives what was counted, in order.
-func (w *walker) code() Code {
-	c := Code{Containers: len(w.containers)}
-	for of, seen := range w.tallies {
-		t := Target{Arch: int(of.arch), Suffix: of.suffix, Zstd: seen.zstd, Containers: seen.containers}
+// targets gives what was counted, in order.
+func (t tallies) targets() (sass, ptx []Target) {
+	for of, seen := range t {
+		one := Target{Arch: int(of.arch), Suffix: of.suffix, Zstd: seen.zstd, Containers: seen.containers}
 		if of.ptx {
-			t.PTXVersion = seen.version.String()
-			c.PTX = append(c.PTX, t)
+			one.PTXVersion = seen.version.String()
+			ptx = append(ptx, one)
 		} else {
-			c.SASS = append(c.SASS, t)
+			sass = append(sass, one)
 		}
 	}
-	slices.SortFunc(c.SASS, byTarget)
-	slices.SortFunc(c.PTX, byTarget)
-	return c
+	slices.SortFunc(sass, byTarget)
+	slices.SortFunc(ptx, byTarget)
+	return sass, ptx
 }
 
 func byTarget(a, b Target) int {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 )
 
@@ -28,7 +29,10 @@ var (
 )
 
 // spent is what the windows of one file have used up together.
-type spent struct{ bytes, headers atomic.Int64 }
+type spent struct {
+	bytes, headers atomic.Int64
+	unpacking      sync.Mutex // a decoder holds megabytes: one at a time
+}
 
 func (s *spent) read(n int64) error {
 	if s.bytes.Add(n) > maxRead {
@@ -43,6 +47,9 @@ func (s *spent) header() error {
 	}
 	return nil
 }
+
+// spentOut reports whether an error is that of a file which asks for too much.
+func spentOut(err error) bool { return errors.Is(err, errTooMuch) || errors.Is(err, errTooMany) }
 
 // window serves small reads from one buffer, refilled where a read leaves it.
 type window struct {

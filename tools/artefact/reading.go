@@ -41,7 +41,7 @@ type Reader struct {
 }
 
 // form is raised when a Reading comes to hold more of the same members: older ones in a cache are then read anew.
-const form = "1"
+const form = "2"
 
 // Read reads the members of a wheel that the patterns match, or finds what was read of them before.
 func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading, error) {
