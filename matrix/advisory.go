@@ -6,84 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 )
-
-// Advisory is one combination that is known to be bad.
-type Advisory struct {
-	ID       string    `csv:"id"`
-	Severity level     `csv:"severity"`
-	When     condition `csv:"when"`
-	Message  string    `csv:"message"` // one sentence: what goes wrong
-	Fix      string    `csv:"fix"`     // what to do
-	origin
-}
-
-// level is a severity as a table's cell.
-type level Severity
-
-// UnmarshalText reads the cell.
-func (l *level) UnmarshalText(text []byte) error {
-	if *l = level(text); !slices.Contains([]Severity{Error, Warning, Note}, Severity(*l)) {
-		return fmt.Errorf("%q is no severity: error, warning or note", text)
-	}
-	return nil
-}
-
-// condition says when an advisory holds: clauses separated by spaces, all of which must hold for one build on one
-// machine. A clause is a name and a range of versions, "cudnn>=9,<9.10.1"; "capability" holds when it does for one of
-// the GPUs that a program sees, "gpus" is how many those are.
-type condition struct {
-	text    string
-	clauses []clause
-}
-
-type clause struct {
-	name    string
-	allowed version.Range
-}
-
-var (
-	clauseText  = lazyregexp.New(`^([a-z_]+)((?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*(?:,(?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*)*)$`)
-	clauseNames = []string{"torch", "tensorflow", "jax", "driver", "cuda", "cudnn", "built_cudnn", "nccl", "built_nccl", "cublas", "numpy", "python", "glibc", "capability", "gpus"}
-)
-
-// UnmarshalText reads a table's cell.
-func (c *condition) UnmarshalText(text []byte) error {
-	c.text = string(text)
-	for part := range strings.FieldsSeq(c.text) {
-		m := clauseText.FindStringSubmatch(part)
-		if m == nil {
-			return fmt.Errorf("%q is no clause such as cudnn>=9,<9.10.1", part)
-		}
-		if !slices.Contains(clauseNames, m[1]) {
-			return fmt.Errorf("there is no %q to compare; there are %s", m[1], strings.Join(clauseNames, ", "))
-		}
-		allowed, err := version.ParseRange(m[2])
-		if err != nil {
-			return err
-		}
-		c.clauses = append(c.clauses, clause{m[1], allowed})
-	}
-	if len(c.clauses) == 0 {
-		return fmt.Errorf("a condition without a clause holds everywhere")
-	}
-	return nil
-}
-
-// MarshalText writes it back.
-func (c condition) MarshalText() ([]byte, error) { return []byte(c.text), nil }
 
 // circumstances are true of so many machines that they alone make no question of what is missing.
 var circumstances = []string{"torch", "tensorflow", "jax", "built_cudnn", "built_nccl", "python", "glibc", "gpus"}
 
-// holds judges the condition for a build. Maybe names what is missing, once a clause that is no mere circumstance is
+// meets judges a condition for a build. Maybe names what is missing, once a clause that is no mere circumstance is
 // known to be so.
-func (c condition) holds(m *machine, b *build) (trilean, string) {
+func (m *machine) meets(c condition, b *build) (trilean, string) {
 	missing, sure := "", false
 	for _, clause := range c.clauses {
-		switch t := clause.holds(m, b); {
+		switch t := m.meetsClause(clause, b); {
 		case t == no:
 			return no, ""
 		case t == maybe:
@@ -101,8 +35,8 @@ func (c condition) holds(m *machine, b *build) (trilean, string) {
 	return no, ""
 }
 
-func (c clause) holds(m *machine, b *build) trilean {
-	values, known := c.values(m, b)
+func (m *machine) meetsClause(c clause, b *build) trilean {
+	values, known := m.clauseValues(c, b)
 	switch own := b.own(c.name); {
 	case !known && own.Known() && !c.allowed.Has(own):
 		return no // what the build brings is none of them, and nothing says that it takes another one
@@ -125,16 +59,16 @@ func (b *build) own(library string) version.Number {
 	return version.Number{}
 }
 
-// spares says that the condition does not hold for one of the GPUs, which then can be used alone.
-func (c condition) spares(m *machine) bool {
+// spares reports whether a condition does not hold for one of the GPUs, which then can be used alone.
+func (m *machine) spares(c condition) bool {
 	return slices.ContainsFunc(c.clauses, func(clause clause) bool {
 		capabilities, _ := m.capabilities()
 		return clause.name == "capability" && slices.ContainsFunc(capabilities, func(v version.Number) bool { return !clause.allowed.Has(v) })
 	})
 }
 
-// values are what a clause's name stands for; not known is a fact that is missing.
-func (c clause) values(m *machine, b *build) (values []version.Number, known bool) {
+// clauseValues are what a clause's name stands for; not known is a fact that is missing.
+func (m *machine) clauseValues(c clause, b *build) (values []version.Number, known bool) {
 	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
 	switch c.name {
 	case "driver":
@@ -190,16 +124,16 @@ func knownBad(m *machine, b *build) []*result {
 	}
 	var results []*result
 	missing := ""
-	for _, a := range must(m.t.advisories()) {
-		switch t, what := a.When.holds(m, b); t {
+	for _, a := range Rows[Advisory](m.t) {
+		switch t, what := m.meets(a.When, b); t {
 		case yes:
 			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.text, Do: []string{a.Fix}, Source: a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
-			if f.Severity == Error && a.When.spares(m) {
+			if f.Severity == Error && m.spares(a.When) {
 				f.Severity = Warning
 			}
 			for _, c := range a.When.clauses {
-				if values, ok := c.values(m, b); ok && len(values) > 0 && !slices.Contains(Frameworks(), c.name) {
+				if values, ok := m.clauseValues(c, b); ok && len(values) > 0 && !slices.Contains(Frameworks(), c.name) {
 					f.Evidence = append(f.Evidence, Evidence{Fact: c.name, Value: values[0].String(), From: m.clauseFrom(c, b)})
 				}
 			}

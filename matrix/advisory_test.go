@@ -28,7 +28,7 @@ func TestConditions(t *testing.T) {
 
 // FuzzConditions gives the language any text; what is read is written back the same.
 func FuzzConditions(f *testing.F) {
-	for _, a := range must(Embedded().advisories()) {
+	for _, a := range Rows[Advisory](Embedded()) {
 		f.Add(a.When.text)
 	}
 	f.Add("a>=1,,<2")
@@ -46,7 +46,7 @@ func FuzzConditions(f *testing.F) {
 // TestAdvisoriesAreSound holds every row: it says what happens and what to do, and a condition of one clause is of one
 // release of a framework, not of half the machines.
 func TestAdvisoriesAreSound(t *testing.T) {
-	for _, a := range must(Embedded().advisories()) {
+	for _, a := range Rows[Advisory](Embedded()) {
 		one := len(a.When.clauses) == 1 && slices.Contains(Frameworks(), a.When.clauses[0].name) && strings.HasPrefix(a.When.text, a.When.clauses[0].name+"=")
 		if a.Message == "" || a.Fix == "" || len(a.When.clauses) == 1 && !one {
 			t.Errorf("%s lacks a message, a fix or a second clause", a.ID)

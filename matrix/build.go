@@ -224,7 +224,7 @@ func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
 	if !b.cuda.Known() || b.cuda.Parts() < 2 || !b.official() || g.capability.Tegra() {
 		return version.Unsure, missing
 	}
-	for _, c := range must(m.t.gpus()) {
+	for _, c := range Rows[Chip](m.t) {
 		compiles := !b.cuda.LessShort(c.FirstCUDA) && (!c.LastCUDA.Known() || !c.LastCUDA.LessShort(b.cuda))
 		if compiles && c.Capability.Major == g.capability.Major && c.Capability.Minor <= g.capability.Minor {
 			return version.Unsure, missing

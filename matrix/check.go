@@ -22,7 +22,7 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 		j.rules()
 		inconclusive = j.answers() || inconclusive
 	}
-	v.waive(policy.Waivers, cmpOr(policy.Today, t.date()))
+	v.waive(policy.Waivers, cmpOr(policy.Today, t.Date()))
 	v.sort()
 	v.Outcome = v.outcome(inconclusive)
 	return v

@@ -10,17 +10,6 @@ import (
 	"cudacompat/probe"
 )
 
-// Forward is one cuda-compat package: a newer user-mode driver for an older kernel-mode one.
-type Forward struct {
-	Package string         `csv:"package"`        // "cuda-compat-13-0"
-	CUDA    version.Number `csv:"cuda"`           // "13.0"
-	Branch  string         `csv:"branch"`         // of the driver that it is taken from, "580"
-	Base    []string       `csv:"base_branches"`  // branches of the kernel-mode driver that it supports; "none"
-	Other   []string       `csv:"other_branches"` // those that it is known not to support; "none"
-	Image   []string       `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
-	origin
-}
-
 // forwardSource is NVIDIA's page of the rules of forward compatibility.
 const forwardSource = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
 
@@ -148,17 +137,6 @@ func (m *machine) baseBranch() forwardState {
 
 func joinInts(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
-}
-
-// forwardOf is the package that a compat library is of, by its branch; nil when the table has none.
-func (t *Tables) forwardOf(v version.Number) *Forward {
-	rows := must(t.forward())
-	for i := range rows {
-		if rows[i].Branch == fmt.Sprint(v.Major()) {
-			return &rows[i]
-		}
-	}
-	return nil
 }
 
 // notDataCentre are the visible GPUs that forward compatibility is certainly not for.

@@ -1,8 +1,6 @@
 package matrix
 
 import (
-	"fmt"
-
 	"cudacompat/internal/version"
 )
 
@@ -27,7 +25,7 @@ func (m *machine) floorOn(d driver, cuda version.Number) (state floorState, need
 	if d.user.Known() {
 		d.version = d.user
 	}
-	need, least, source := m.floorOf(cuda)
+	need, least, source := m.t.floorOf(cuda, m.windowsNumbers())
 	if d.cuda.Known() && !d.cuda.LessShort(cuda) {
 		return floorFull, need, source
 	}
@@ -45,34 +43,4 @@ func (m *machine) floorOn(d driver, cuda version.Number) (state floorState, need
 		return floorMinor, need, source
 	}
 	return floorUnknown, need, source
-}
-
-// floorOf is the least driver for a CUDA version, from the table of its family or, for families without minor-version
-// compatibility, of the toolkit.
-func (m *machine) floorOf(cuda version.Number) (need string, least version.Number, source []string) {
-	if family := m.t.family(cuda); family != nil {
-		least = family.DriverLinux
-		if m.windowsNumbers() {
-			least = family.DriverWindows
-		}
-		return "driver >= " + printed(least), least, family.Source
-	}
-	if toolkit := m.t.toolkit(cuda); toolkit != nil {
-		least = toolkit.DriverLinux
-		if m.windowsNumbers() {
-			least = toolkit.DriverWindows
-		}
-		if least.Known() {
-			return "driver >= " + least.String(), least, toolkit.Source
-		}
-	}
-	return fmt.Sprintf("a driver that speaks CUDA %s", cuda.Short()), version.Number{}, nil
-}
-
-// printed is a floor as it is written: CUDA 13 needs the branch 580, whose first release is 580.65.06.
-func printed(least version.Number) string {
-	if least.String() == "580" {
-		return "580.65.06"
-	}
-	return least.String()
 }

@@ -112,10 +112,10 @@ func TestLoadOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows := must(tables.minor()); len(rows) != 1 || rows[0].DriverLinux.String() != "530.30.02" {
+	if rows := Rows[Minor](tables); len(rows) != 1 || rows[0].DriverLinux.String() != "530.30.02" {
 		t.Errorf("minor_compat has the rows %v, want the site's own", rows)
 	}
-	if len(must(tables.torch())) == 0 {
+	if len(Rows[Wheel](tables)) == 0 {
 		t.Error("the embedded torch table is gone")
 	}
 	if _, err := LoadOver(fstest.MapFS{"minor_compta.csv": {}}); err == nil || !strings.Contains(err.Error(), "there is no such table") {
@@ -132,11 +132,12 @@ func FuzzLoadOver(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	minor, _ := sheetNamed("minor_compat")
 	f.Add(text)
 	f.Add([]byte("family\n\"\n"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, table []byte) {
-		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, "minor_compat.csv", 1, checkCell); err != nil && !strings.HasPrefix(err.Error(), "minor_compat.csv") {
+		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, minor, checkCell); err != nil && !strings.HasPrefix(err.Error(), "minor_compat.csv") {
 			t.Errorf("the error %q does not name the file", err)
 		}
 	})

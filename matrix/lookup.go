@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -19,7 +20,7 @@ var ambiguous = &Chip{}
 
 func (t *Tables) indexNames() map[string]*Chip {
 	index := map[string]*Chip{}
-	chips := must(t.gpus())
+	chips := Rows[Chip](t)
 	for i := range chips {
 		for _, name := range chips[i].Names {
 			key := normalGPU(name)
@@ -35,7 +36,7 @@ func (t *Tables) indexNames() map[string]*Chip {
 
 func (t *Tables) indexIDs() map[string]*Chip {
 	index := map[string]*Chip{}
-	chips := must(t.gpus())
+	chips := Rows[Chip](t)
 	for i := range chips {
 		for _, id := range chips[i].PCIIDs {
 			index["10de:"+id] = &chips[i]
@@ -113,7 +114,7 @@ func known(chip *Chip) *Chip {
 
 // chipOf finds a chip of that capability, for what all of them share: toolkits and driver branches.
 func (t *Tables) chipOf(c version.Capability) *Chip {
-	chips := must(t.gpus())
+	chips := Rows[Chip](t)
 	var found *Chip
 	for i := range chips {
 		if chips[i].Capability == c && (found == nil || chips[i].FirstBranch.Less(found.FirstBranch)) {
@@ -126,7 +127,7 @@ func (t *Tables) chipOf(c version.Capability) *Chip {
 // branchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
 // nearest lower one's. A driver older or newer than the table's gives the zero Version.
 func (t *Tables) branchCUDA(driver version.Number) version.Number {
-	branches := must(t.branches())
+	branches := Rows[Branch](t)
 	if !driver.Known() || len(branches) == 0 || driver.Major() > version.Int(branches[len(branches)-1].Branch) {
 		return version.Number{}
 	}
@@ -141,7 +142,7 @@ func (t *Tables) branchCUDA(driver version.Number) version.Number {
 
 // family is the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
 func (t *Tables) family(cuda version.Number) *Minor {
-	rows := must(t.minor())
+	rows := Rows[Minor](t)
 	for i := range rows {
 		if rows[i].Family.Major() == cuda.Major() {
 			return &rows[i]
@@ -152,7 +153,7 @@ func (t *Tables) family(cuda version.Number) *Minor {
 
 // toolkit is the first release of CUDA's minor version, nil when the table does not have it.
 func (t *Tables) toolkit(cuda version.Number) *CUDA {
-	rows := must(t.cuda())
+	rows := Rows[CUDA](t)
 	for i := range rows {
 		if rows[i].Release.Short() == cuda.Short() {
 			return &rows[i]
@@ -163,7 +164,7 @@ func (t *Tables) toolkit(cuda version.Number) *CUDA {
 
 // instance is the row of an EC2 instance type, nil when the table does not have it.
 func (t *Tables) instance(name string) *Instance {
-	rows := must(t.instances())
+	rows := Rows[Instance](t)
 	for i := range rows {
 		if rows[i].Instance == name {
 			return &rows[i]
@@ -175,7 +176,7 @@ func (t *Tables) instance(name string) *Instance {
 // wheels are the rows of one PyTorch release on a platform, in any variant.
 func (t *Tables) wheels(release, platform string) []Wheel {
 	var found []Wheel
-	for _, w := range must(t.torch()) {
+	for _, w := range Rows[Wheel](t) {
 		if w.Release == release && w.Platform == platform {
 			found = append(found, w)
 		}
@@ -183,22 +184,9 @@ func (t *Tables) wheels(release, platform string) []Wheel {
 	return found
 }
 
-// defaultVariant is the variant of a PyTorch release that the installer's own index has; empty when that is not known.
-func (m *machine) defaultVariant(name string, release version.Release) string {
-	if name != "torch" || !release.Number.Known() {
-		return ""
-	}
-	for _, d := range must(m.t.defaults()) {
-		if d.Release == release.Number.Short() && d.Platform == m.platform {
-			return d.Variant
-		}
-	}
-	return ""
-}
-
 // tensorflowRow is the row of a TensorFlow release: its own, else that of its minor version.
 func (t *Tables) tensorflowRow(release version.Number) *TensorFlow {
-	rows := must(t.tensorflow())
+	rows := Rows[TensorFlow](t)
 	var found *TensorFlow
 	for i := range rows {
 		r := version.Of(rows[i].Release)
@@ -211,7 +199,7 @@ func (t *Tables) tensorflowRow(release version.Number) *TensorFlow {
 
 // jaxRow is the row of a JAX release for one CUDA family.
 func (t *Tables) jaxRow(release version.Number, cuda version.Number, platform string) *JAX {
-	rows := must(t.jax())
+	rows := Rows[JAX](t)
 	for i := range rows {
 		r := &rows[i]
 		if version.Of(r.Release).Compare(release) == 0 && r.Variant == fmt.Sprintf("cuda%d", cuda.Major()) && r.Platform == platform {
@@ -224,29 +212,122 @@ func (t *Tables) jaxRow(release version.Number, cuda version.Number, platform st
 // InstanceNames are the EC2 instance types of the table.
 func (t *Tables) InstanceNames() []string {
 	var list []string
-	for _, i := range must(t.instances()) {
+	for _, i := range Rows[Instance](t) {
 		list = append(list, i.Instance)
 	}
 	return list
 }
 
-// CheckTarget says what is wrong with a target's words: a driver that is no version, a GPU that nobody knows.
-func (t *Tables) CheckTarget(target Target) error {
-	if target.Driver != "" && !driverText.MatchString(target.Driver) {
-		return fmt.Errorf("--driver %s is not a driver version such as 550.90.07", target.Driver)
-	}
-	if target.Python != "" && !pythonText.MatchString(target.Python) {
-		return fmt.Errorf("--python %s is not a Python version such as 3.12", target.Python)
-	}
-	for _, name := range target.GPUs {
-		if _, err := version.ParseCapability(name); err != nil && t.chipNamed(name) == nil {
-			return fmt.Errorf("--gpu %s is neither a GPU of the tables nor a compute capability such as 8.9", name)
+// forwardOf is the package that a compat library is of, by its branch; nil when the table has none.
+func (t *Tables) forwardOf(v version.Number) *Forward {
+	rows := Rows[Forward](t)
+	for i := range rows {
+		if rows[i].Branch == fmt.Sprint(v.Major()) {
+			return &rows[i]
 		}
 	}
 	return nil
 }
 
-var (
-	driverText = lazyregexp.New(`^\d{3,4}(\.\d+){0,2}$`)
-	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)
-)
+// cudnnLeast is the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known for;
+// the zero Capability when it is not known.
+func (t *Tables) cudnnLeast(release version.Number) version.Capability {
+	for _, c := range Rows[CuDNN](t) {
+		if c.CapabilityMin.Known() && release.Known() && c.Release.SamePatch(release) {
+			return c.CapabilityMin
+		}
+	}
+	return version.Capability{}
+}
+
+// ptxKnown is the newest PTX version of the CUDA that a driver speaks: between what the next lower and the next higher
+// toolkit write, which are the same where the table has that very CUDA.
+func (t *Tables) ptxKnown(cuda version.Number) (low, high version.Number) {
+	for _, row := range Rows[CUDA](t) {
+		switch {
+		case !row.PTX.Known():
+		case !cuda.LessShort(row.Release):
+			low = row.PTX
+			if !row.Release.LessShort(cuda) {
+				high = row.PTX
+			}
+		case !high.Known():
+			high = row.PTX
+		}
+	}
+	return low, high
+}
+
+// cudaOfPTX is the first CUDA whose compiler knows a PTX version.
+func (t *Tables) cudaOfPTX(isa version.Number) version.Number {
+	rows := Rows[CUDA](t)
+	i := slices.IndexFunc(rows, func(c CUDA) bool { return c.PTX.Known() && !c.PTX.Less(isa) })
+	if i < 0 {
+		return version.Number{}
+	}
+	return rows[i].Release
+}
+
+// hostCompiler is the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil when the
+// table has none, or the patch that decides is not known.
+func (t *Tables) hostCompiler(cuda version.Number) *HostCompiler {
+	var last *HostCompiler
+	rows := Rows[HostCompiler](t)
+	for i := range rows {
+		switch {
+		case rows[i].CUDA.Short() != cuda.Short():
+		case cuda.Parts() < 3 && last != nil && rows[i].GCCMax.Compare(last.GCCMax) != 0:
+			return nil
+		case cuda.Parts() < 3 || !cuda.Less(rows[i].CUDA):
+			last = &rows[i]
+		}
+	}
+	return last
+}
+
+func (r *HostCompiler) newest(compiler string) version.Number {
+	return map[string]version.Number{"gcc": r.GCCMax, "clang": r.ClangMax}[compiler]
+}
+
+func (r *HostCompiler) oldest(compiler string) version.Number {
+	return map[string]version.Number{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
+}
+
+// Date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
+func (t *Tables) Date() string {
+	newest := ""
+	for _, b := range Rows[Branch](t) {
+		newest = max(newest, b.Checked)
+	}
+	return newest
+}
+
+// floorOf is the least driver for a CUDA version, in Linux' or in Windows' numbers, from the table of its family or, for families without minor-version
+// compatibility, of the toolkit.
+func (t *Tables) floorOf(cuda version.Number, windows bool) (need string, least version.Number, source []string) {
+	if family := t.family(cuda); family != nil {
+		least = family.DriverLinux
+		if windows {
+			least = family.DriverWindows
+		}
+		return "driver >= " + printed(least), least, family.Source
+	}
+	if toolkit := t.toolkit(cuda); toolkit != nil {
+		least = toolkit.DriverLinux
+		if windows {
+			least = toolkit.DriverWindows
+		}
+		if least.Known() {
+			return "driver >= " + least.String(), least, toolkit.Source
+		}
+	}
+	return fmt.Sprintf("a driver that speaks CUDA %s", cuda.Short()), version.Number{}, nil
+}
+
+// printed is a floor as it is written: CUDA 13 needs the branch 580, whose first release is 580.65.06.
+func printed(least version.Number) string {
+	if least.String() == "580" {
+		return "580.65.06"
+	}
+	return least.String()
+}

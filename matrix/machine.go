@@ -267,7 +267,7 @@ func (m *machine) firstDriver(g gpu) (version.Number, []string) {
 		return version.Number{}, nil
 	}
 	if g.name != "" && !strings.Contains(g.from, "NVML") {
-		for _, i := range must(m.t.instances()) {
+		for _, i := range Rows[Instance](m.t) {
 			if normalGPU(i.GPU) == normalGPU(g.name) && g.chip.FirstBranch.Less(i.FirstBranch) {
 				return i.FirstBranch, i.Source
 			}

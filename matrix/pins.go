@@ -69,7 +69,7 @@ func (m *machine) faulty(b *build, r row) bool {
 		}
 		return false
 	}
-	return slices.ContainsFunc(must(m.t.advisories()), func(a Advisory) bool {
+	return slices.ContainsFunc(Rows[Advisory](m.t), func(a Advisory) bool {
 		return !slices.ContainsFunc(a.When.clauses, func(c clause) bool { return !speaks(c) })
 	})
 }
@@ -95,17 +95,6 @@ func (m *machine) hasCode(r row) bool {
 		}
 	}
 	return true
-}
-
-// cudnnLeast is the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known for;
-// the zero Capability when it is not known.
-func (t *Tables) cudnnLeast(release version.Number) version.Capability {
-	for _, c := range must(t.cudnns()) {
-		if c.CapabilityMin.Known() && release.Known() && c.Release.SamePatch(release) {
-			return c.CapabilityMin
-		}
-	}
-	return version.Capability{}
 }
 
 // rankRows sorts by nearness: first of the release, then of the CUDA to the driver's own.

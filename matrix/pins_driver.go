@@ -19,7 +19,7 @@ func (m *machine) driverPins(cuda version.Number) []Pin {
 		return nil
 	}
 	why := m.reboot()
-	if _, least, _ := m.floorOf(cuda); cuda.Known() && least.Known() {
+	if _, least, _ := m.t.floorOf(cuda, m.windowsNumbers()); cuda.Known() && least.Known() {
 		why = fmt.Sprintf("any driver >= %s does; %s", printed(least), why)
 	}
 	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
@@ -36,7 +36,7 @@ func (m *machine) reboot() string {
 // driverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
 // is not past its end of life, else the highest.
 func (m *machine) driverBranch(reaches func(*Branch) bool) *Branch {
-	branches := must(m.t.branches())
+	branches := Rows[Branch](m.t)
 	var last *Branch
 	for i := range branches {
 		b := &branches[i]
@@ -72,20 +72,11 @@ func (m *machine) reaches(b *Branch, cuda version.Number) bool {
 	if !cuda.Known() {
 		return true
 	}
-	_, least, _ := m.floorOf(cuda)
+	_, least, _ := m.t.floorOf(cuda, m.windowsNumbers())
 	if least.Known() {
 		return !b.Newest.Less(least)
 	}
 	return b.CUDA.Known() && !b.CUDA.LessShort(cuda)
-}
-
-// date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
-func (t *Tables) date() string {
-	newest := ""
-	for _, b := range must(t.branches()) {
-		newest = max(newest, b.Checked)
-	}
-	return newest
 }
 
 // driverCommands writes the installation in the words of the system's package manager: Ubuntu's own packages, and

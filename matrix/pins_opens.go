@@ -56,7 +56,7 @@ func (b *build) sharesWith(e Extension) bool {
 // releaseFor is the package's own release where that will do, else the newest, of the same CUDA if one is.
 func (m *machine) releaseFor(b *build, fits func(Extension) bool) *Extension {
 	var list []Extension
-	for _, e := range slices.Backward(must(m.t.extensions())) {
+	for _, e := range slices.Backward(Rows[Extension](m.t)) {
 		python := version.ShortPython(b.python)
 		if sameProject(e.Package, b.Name) && looksIntoWheels(e) && fits(e) && (python == "" || slices.Contains(e.Python, python)) {
 			list = append(list, e)

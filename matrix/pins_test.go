@@ -73,7 +73,7 @@ func sortedKeys(m map[string]int) []string {
 // driversOf is the newest release of every branch since 418.
 func driversOf(tables *Tables) []string {
 	var list []string
-	for _, b := range must(tables.branches()) {
+	for _, b := range Rows[Branch](tables) {
 		if b.Newest.Known() && b.Newest.Major() >= 418 {
 			list = append(list, b.Newest.String())
 		}
@@ -84,7 +84,7 @@ func driversOf(tables *Tables) []string {
 // capabilitiesOf is every compute capability that is not of a Tegra module.
 func capabilitiesOf(tables *Tables) []version.Capability {
 	var list []version.Capability
-	for _, chip := range must(tables.gpus()) {
+	for _, chip := range Rows[Chip](tables) {
 		if !chip.Capability.Tegra() && !slices.Contains(list, chip.Capability) {
 			list = append(list, chip.Capability)
 		}
@@ -150,7 +150,7 @@ func install(facts probe.Facts, p Pin) probe.Facts {
 		return mended
 	}
 	if strings.HasPrefix(p.Package, "cuda-compat-") {
-		row := Embedded().forwardPackage(p.Package)
+		row := forwardPackage(Embedded(), p.Package)
 		mended.Driver.Compat = []probe.Compat{{Version: row.Branch + ".99", Path: "/usr/local/cuda/compat/libcuda.so.1", Taken: true, Reason: "LD_LIBRARY_PATH"}}
 		return mended
 	}
@@ -158,11 +158,6 @@ func install(facts probe.Facts, p Pin) probe.Facts {
 	env.Builds = []probe.Build{{Name: p.Package, Version: p.Version, Origin: "wheel"}}
 	mended.Environments = []probe.Environment{env}
 	return mended
-}
-
-func (t *Tables) forwardPackage(name string) *Forward {
-	rows := must(t.forward())
-	return &rows[slices.IndexFunc(rows, func(r Forward) bool { return r.Package == name })]
 }
 
 func describe(f probe.Facts) string {
@@ -249,4 +244,9 @@ func firstTorchPin(v Verdict) string {
 		}
 	}
 	return ""
+}
+
+func forwardPackage(t *Tables, name string) *Forward {
+	rows := Rows[Forward](t)
+	return &rows[slices.IndexFunc(rows, func(r Forward) bool { return r.Package == name })]
 }

@@ -79,7 +79,7 @@ func (t *Tables) proofs() error {
 		}
 		for i := range g.Rows {
 			if _, err := g.proof(i); err != nil {
-				return g.places[i][g.Column("verified")].in(s.file(), fmt.Errorf("verified: %w", err))
+				return g.places[i][g.Column("verified")].error(fmt.Errorf("verified: %w", err))
 			}
 		}
 	}

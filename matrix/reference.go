@@ -35,19 +35,19 @@ var references = []reference{
 // knowsCUDA compares the release's first two parts; a family alone ("12") is known by any of its releases.
 func knowsCUDA(t *Tables, text string) bool {
 	v := version.Of(text)
-	return slices.ContainsFunc(must(t.cuda()), func(c CUDA) bool {
+	return slices.ContainsFunc(Rows[CUDA](t), func(c CUDA) bool {
 		return c.Release.Short() == v.Short() || v.Parts() == 1 && c.Release.Major() == v.Major()
 	})
 }
 
 // knowsOldCUDA lets images be of CUDA releases before the first of the table.
 func knowsOldCUDA(t *Tables, text string) bool {
-	rows := must(t.cuda())
+	rows := Rows[CUDA](t)
 	return knowsCUDA(t, text) || len(rows) > 0 && version.Of(text).Less(rows[0].Release)
 }
 
 func knowsBranch(t *Tables, text string) bool {
-	return text == "none" || slices.ContainsFunc(must(t.branches()), func(b Branch) bool { return b.Branch == text })
+	return text == "none" || slices.ContainsFunc(Rows[Branch](t), func(b Branch) bool { return b.Branch == text })
 }
 
 func knowsCapability(t *Tables, text string) bool {
@@ -56,7 +56,7 @@ func knowsCapability(t *Tables, text string) bool {
 }
 
 func knowsVariant(t *Tables, text string) bool {
-	return text == "cpu" || slices.ContainsFunc(must(t.torch()), func(w Wheel) bool { return w.Variant == text })
+	return text == "cpu" || slices.ContainsFunc(Rows[Wheel](t), func(w Wheel) bool { return w.Variant == text })
 }
 
 // references checks that rows name only things that other tables know. Every table has been linted before.
@@ -91,7 +91,7 @@ func (r reference) check(t *Tables, g Grid) error {
 		}
 		for _, item := range items {
 			if !r.known(t, item) {
-				return g.places[i][column].in(r.table+".csv", errors.New(r.column+": "+item+" is not in "+r.in+".csv"))
+				return g.places[i][column].error(errors.New(r.column + ": " + item + " is not in " + r.in + ".csv"))
 			}
 		}
 	}

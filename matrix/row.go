@@ -55,19 +55,19 @@ func (m *machine) frameworkRows(framework string) []row {
 	}
 	switch framework {
 	case "torch":
-		rows := must(m.t.torch())
+		rows := Rows[Wheel](m.t)
 		for i := range rows {
 			add(wheelRow(&rows[i]))
 		}
 	case "tensorflow":
-		rows := must(m.t.tensorflow())
+		rows := Rows[TensorFlow](m.t)
 		for i := range rows {
 			if len(rows[i].Packages) > 0 {
 				add(tensorflowRow(&rows[i]))
 			}
 		}
 	case "jax":
-		rows := must(m.t.jax())
+		rows := Rows[JAX](m.t)
 		for i := range rows {
 			if len(rows[i].Packages) > 0 && len(rows[i].Python) > 0 {
 				add(jaxRow(&rows[i]))
@@ -94,6 +94,19 @@ func (r row) asks(name string) string {
 	for _, p := range r.packages {
 		if asked, ok := strings.CutPrefix(p, name); ok && asked != "" && strings.ContainsAny(asked[:1], "<>=") {
 			return strings.ReplaceAll(asked, "==", "=")
+		}
+	}
+	return ""
+}
+
+// defaultVariant is the variant of a PyTorch release that the installer's own index has; empty when that is not known.
+func (m *machine) defaultVariant(name string, release version.Release) string {
+	if name != "torch" || !release.Number.Known() {
+		return ""
+	}
+	for _, d := range Rows[Default](m.t) {
+		if d.Release == release.Number.Short() && d.Platform == m.platform {
+			return d.Variant
 		}
 	}
 	return ""

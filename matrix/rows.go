@@ -80,3 +80,137 @@ type Default struct {
 	Variant  string `csv:"variant"` // of the torch table, or "cpu"
 	origin
 }
+
+// CUDA is one release of the toolkit.
+type CUDA struct {
+	Release       version.Number `csv:"release"`        // "12.6.3"
+	DriverLinux   version.Number `csv:"driver_linux"`   // the toolkit's own driver, with which every feature works
+	DriverWindows version.Number `csv:"driver_windows"` // likewise
+	Branch        string         `csv:"branch"`         // driver branch that brought this minor, "560"
+	PTX           version.Number `csv:"ptx_isa"`        // newest PTX ISA that it writes, "8.5"
+	Released      string         `csv:"released"`       // ISO date
+	origin
+}
+
+// Branch is one driver branch.
+type Branch struct {
+	Branch       string         `csv:"branch"`        // "535"
+	Type         string         `csv:"type"`          // "LTS", "PB" (production) or "NFB" (new feature)
+	CUDA         version.Number `csv:"cuda"`          // what its user-mode driver reports, "12.2"
+	FirstRelease string         `csv:"first_release"` // ISO date or month
+	EndOfLife    string         `csv:"end_of_life"`   // ISO date or month
+	Newest       version.Number `csv:"newest"`        // newest Linux release seen
+	Module       string         `csv:"module"`        // kernel modules that it ships: "proprietary", "both" or "open"
+	origin
+}
+
+// Chip is one GPU chip and the products made of it.
+type Chip struct {
+	Chip         string             `csv:"chip"` // "AD104"
+	Capability   version.Capability `csv:"capability"`
+	Architecture string             `csv:"architecture"`
+	Kind         []string           `csv:"kind"`         // "data-centre", "rtx", "geforce", "integrated", "tegra"
+	FirstCUDA    version.Number     `csv:"first_cuda"`   // first toolkit that compiles for it
+	LastCUDA     version.Number     `csv:"last_cuda"`    // last one; not known: still does
+	FirstBranch  version.Number     `csv:"first_branch"` // first driver that knows it
+	LastBranch   version.Number     `csv:"last_branch"`  // last branch that drives it; not known: still does
+	OpenModule   string             `csv:"open_module"`  // "required", "supported" or "unsupported"
+	Names        names              `csv:"names"`        // as NVML prints them, without "NVIDIA "
+	PCIIDs       []string           `csv:"pci_ids"`      // device ids of vendor 10de
+	origin
+}
+
+// Minor is the driver floor of one CUDA family.
+type Minor struct {
+	Family        version.Number `csv:"family"`       // "12"
+	DriverLinux   version.Number `csv:"driver_linux"` // "525.60.13"
+	DriverWindows version.Number `csv:"driver_windows"`
+	origin
+}
+
+// Wheel is one PyTorch release in one CUDA variant for one platform.
+type Wheel struct {
+	Release     string         `csv:"release"`  // "2.9.0"
+	Variant     string         `csv:"variant"`  // "cu130"
+	Platform    string         `csv:"platform"` // "linux_x86_64", "linux_aarch64", "win_amd64"
+	CUDA        version.Number `csv:"cuda"`     // "13.0.0"
+	CuDNN       version.Number `csv:"cudnn"`
+	NCCL        version.Number `csv:"nccl"`
+	SASS        []string       `csv:"sass"`   // "sm_90"; empty: not known
+	PTX         []string       `csv:"ptx"`    // "compute_90"; "none": known to carry none; empty: not known
+	Python      []string       `csv:"python"` // "3.12", "3.13t"
+	Glibc       version.Number `csv:"glibc"`  // least one
+	Torchvision string         `csv:"torchvision"`
+	Torchaudio  string         `csv:"torchaudio"`
+	Triton      string         `csv:"triton"`
+	Verified    string         `csv:"verified"` // what was read of the artefact, and when; "single-source"; empty: two independent sources
+	origin
+}
+
+// TensorFlow is one release of the official Linux wheel. A release of two parts stands for all its patches.
+type TensorFlow struct {
+	Release  string         `csv:"release"`
+	Variant  string         `csv:"variant"`
+	Platform string         `csv:"platform"`
+	CUDA     version.Number `csv:"cuda"`
+	CuDNN    version.Number `csv:"cudnn"`
+	NCCL     version.Number `csv:"nccl"`
+	SASS     []string       `csv:"sass"`
+	PTX      []string       `csv:"ptx"`
+	Python   []string       `csv:"python"`
+	Glibc    version.Number `csv:"glibc"`
+	Packages []string       `csv:"packages"` // what the and-cuda extra asks for
+	Numpy    string         `csv:"numpy"`
+	Verified string         `csv:"verified"`
+	origin
+}
+
+// JAX is one release of the CUDA plugin, or of a jaxlib with CUDA inside.
+type JAX struct {
+	Release  string         `csv:"release"`
+	Variant  string         `csv:"variant"` // "cuda12"
+	Platform string         `csv:"platform"`
+	CUDA     version.Number `csv:"cuda"`
+	CuDNN    version.Number `csv:"cudnn"`
+	NCCL     version.Number `csv:"nccl"`
+	SASS     []string       `csv:"sass"`
+	PTX      []string       `csv:"ptx"`
+	Python   []string       `csv:"python"`
+	Glibc    version.Number `csv:"glibc"`
+	Jaxlib   string         `csv:"jaxlib"`
+	Packages []string       `csv:"packages"`
+	Verified string         `csv:"verified"`
+	origin
+}
+
+// Instance is one EC2 GPU instance type.
+type Instance struct {
+	Instance      string             `csv:"instance"` // "g5.xlarge"
+	GPU           string             `csv:"gpu"`      // a name of the gpu table
+	Capability    version.Capability `csv:"capability"`
+	Count         int                `csv:"count"`    // GPUs that the guest sees; 0: not known
+	Fraction      string             `csv:"fraction"` // of one GPU, "1/8"
+	Platform      string             `csv:"platform"`
+	NVSwitch      string             `csv:"nvswitch"`
+	FabricManager string             `csv:"fabric_manager"`
+	NVLSM         string             `csv:"nvlsm"`
+	IMEX          string             `csv:"imex"`
+	OpenModule    string             `csv:"open_module"`
+	GRID          string             `csv:"grid"`
+	Xen           string             `csv:"xen"`
+	EFA           string             `csv:"efa"`
+	FirstBranch   version.Number     `csv:"first_branch"`
+	LastBranch    version.Number     `csv:"last_branch"`
+	origin
+}
+
+// Forward is one cuda-compat package: a newer user-mode driver for an older kernel-mode one.
+type Forward struct {
+	Package string         `csv:"package"`        // "cuda-compat-13-0"
+	CUDA    version.Number `csv:"cuda"`           // "13.0"
+	Branch  string         `csv:"branch"`         // of the driver that it is taken from, "580"
+	Base    []string       `csv:"base_branches"`  // branches of the kernel-mode driver that it supports; "none"
+	Other   []string       `csv:"other_branches"` // those that it is known not to support; "none"
+	Image   []string       `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
+	origin
+}

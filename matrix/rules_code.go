@@ -75,24 +75,6 @@ func (m *machine) newerPTX(b *build, isa version.Number) (newer bool, why string
 	return false, "the PTX version that a driver for CUDA " + m.driver.cuda.Short() + " knows"
 }
 
-// ptxKnown is the newest PTX version of the CUDA that a driver speaks: between what the next lower and the next higher
-// toolkit write, which are the same where the table has that very CUDA.
-func (t *Tables) ptxKnown(cuda version.Number) (low, high version.Number) {
-	for _, row := range must(t.cuda()) {
-		switch {
-		case !row.PTX.Known():
-		case !cuda.LessShort(row.Release):
-			low = row.PTX
-			if !row.Release.LessShort(cuda) {
-				high = row.PTX
-			}
-		case !high.Known():
-			high = row.PTX
-		}
-	}
-	return low, high
-}
-
 func (m *machine) ptxFinding(b *build, hit []gpu, isa version.Number) Finding {
 	cuda := m.t.cudaOfPTX(isa)
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), hit[0].capability.SM()), Source: []string{ptxSource},
@@ -113,16 +95,6 @@ func (m *machine) ptxFinding(b *build, hit []gpu, isa version.Number) Finding {
 // hideGPUs is how a program is kept off the GPUs that it does not run on.
 func (m *machine) hideGPUs(bad []gpu) string {
 	return "hide the GPUs that it does not run on from the program: " + m.showing(func(g gpu) bool { return !slices.Contains(bad, g) })
-}
-
-// cudaOfPTX is the first CUDA whose compiler knows a PTX version.
-func (t *Tables) cudaOfPTX(isa version.Number) version.Number {
-	rows := must(t.cuda())
-	i := slices.IndexFunc(rows, func(c CUDA) bool { return c.PTX.Known() && !c.PTX.Less(isa) })
-	if i < 0 {
-		return version.Number{}
-	}
-	return rows[i].Release
 }
 
 // addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package.

@@ -128,7 +128,7 @@ func (m *machine) compatPackage(cuda version.Number) *Forward {
 		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
 		return nil
 	}
-	rows := must(m.t.forward())
+	rows := Rows[Forward](m.t)
 	i := slices.IndexFunc(rows, func(r Forward) bool {
 		dropped := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dropped(version.Int(r.Branch)) })
 		return !dropped && !r.CUDA.LessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))

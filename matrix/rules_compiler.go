@@ -78,31 +78,6 @@ func (l limits) let(c probe.Compiler) bool {
 
 var plusPlus = map[string]string{"gcc": "g++", "clang": "clang++"}
 
-// hostCompiler is the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil when the
-// table has none, or the patch that decides is not known.
-func (t *Tables) hostCompiler(cuda version.Number) *HostCompiler {
-	var last *HostCompiler
-	rows := must(t.compilers())
-	for i := range rows {
-		switch {
-		case rows[i].CUDA.Short() != cuda.Short():
-		case cuda.Parts() < 3 && last != nil && rows[i].GCCMax.Compare(last.GCCMax) != 0:
-			return nil
-		case cuda.Parts() < 3 || !cuda.Less(rows[i].CUDA):
-			last = &rows[i]
-		}
-	}
-	return last
-}
-
-func (r *HostCompiler) newest(compiler string) version.Number {
-	return map[string]version.Number{"gcc": r.GCCMax, "clang": r.ClangMax}[compiler]
-}
-
-func (r *HostCompiler) oldest(compiler string) version.Number {
-	return map[string]version.Number{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
-}
-
 var tritonSource = []string{"https://github.com/triton-lang/triton/blob/0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",
 	"https://github.com/triton-lang/triton/blob/00852cfbc6dae68faaf23232869a23540d30bc9a/third_party/nvidia/backend/driver.py"}
 

@@ -16,13 +16,13 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.framework() || !known || len(m.gpus) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(must(m.t.nccls()), func(n NCCL) bool {
+	i := slices.IndexFunc(Rows[NCCL](m.t), func(n NCCL) bool {
 		return n.Release.Compare(lib.version) == 0 && n.CUDA.Major() == b.cuda.Major() && len(n.SASS) > 0
 	})
 	if i < 0 {
 		return nil
 	}
-	n := must(m.t.nccls())[i]
+	n := Rows[NCCL](m.t)[i]
 	for _, g := range m.gpus {
 		if !g.capability.Known() || version.Cover(n.SASS, n.PTX, g.capability) != version.Uncovered {
 			continue
@@ -46,7 +46,7 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 
 // ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none.
 func (m *machine) ncclFor(cuda version.Number) version.Number {
-	for _, n := range slices.Backward(must(m.t.nccls())) {
+	for _, n := range slices.Backward(Rows[NCCL](m.t)) {
 		bad := func(g gpu) bool { return version.Cover(n.SASS, nil, g.capability) != version.BySASS }
 		if n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0 && !slices.ContainsFunc(m.gpus, bad) {
 			return n.Release
@@ -99,7 +99,7 @@ func (m *machine) extensionRows(p *probe.Package) []Extension {
 		return nil
 	}
 	var rows []Extension
-	for _, e := range must(m.t.extensions()) {
+	for _, e := range Rows[Extension](m.t) {
 		if e.Package == p.Name && e.Release == public && (r.Local == "" || e.Variant == r.Local) {
 			rows = append(rows, e)
 		}
@@ -154,7 +154,7 @@ func otherFamily(list []string, cuda version.Number) bool {
 
 // extensionSteps names the newest release of the package that goes with this torch, and what else helps.
 func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
-	for _, e := range slices.Backward(must(m.t.extensions())) {
+	for _, e := range slices.Backward(Rows[Extension](m.t)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return version.Of(strings.TrimPrefix(text, "==")).Short() == b.release.Number.Short()
 		})

@@ -153,3 +153,6 @@ func persistenceOff(m *machine) []*result {
 	}
 	return holds("GPUs")
 }
+
+// repairs are the actions after which a GPU is of use again; restarting a program is none of them.
+var repairs = []string{"reset-gpu", "restart-machine", "contact-support"}

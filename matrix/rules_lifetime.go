@@ -10,7 +10,7 @@ import (
 )
 
 // today is the day for which the machine is judged: the caller's, else that of the tables.
-func (m *machine) today() string { return cmpOr(m.policy.Today, m.t.date()) }
+func (m *machine) today() string { return cmpOr(m.policy.Today, m.t.Date()) }
 
 // driverEOL: the driver's branch gets no more updates. On a tree at rest, from which machines will be started, that is
 // worth a warning, but not where the distribution keeps the branch alive, or for vGPU's own drivers.
@@ -42,7 +42,7 @@ func driverEOL(m *machine) []*result {
 
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
 func (m *machine) laterBranch(old *Branch) []Pin {
-	for _, b := range must(m.t.branches()) {
+	for _, b := range Rows[Branch](m.t) {
 		if version.Int(b.Branch) > version.Int(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() && m.branchFits(&b) {
 			return []Pin{{Package: "driver", Version: b.Newest.String(), Why: "maintained until " + b.EndOfLife + "; needs a reboot", Commands: m.driverCommands(b)}}
 		}
@@ -51,7 +51,7 @@ func (m *machine) laterBranch(old *Branch) []Pin {
 }
 
 func (m *machine) branchRow(driver version.Number) *Branch {
-	branches := must(m.t.branches())
+	branches := Rows[Branch](m.t)
 	i := slices.IndexFunc(branches, func(b Branch) bool { return version.Int(b.Branch) == driver.Major() })
 	if i < 0 {
 		return nil
@@ -64,7 +64,7 @@ const staleAfter = 6 // months
 
 // matrixOutdated: the tables are old, and the machine shows releases that are newer than theirs.
 func matrixOutdated(m *machine) []*result {
-	checked, err := time.Parse(time.DateOnly, m.t.date())
+	checked, err := time.Parse(time.DateOnly, m.t.Date())
 	now, err2 := time.Parse(time.DateOnly, m.today())
 	if err != nil || err2 != nil || !now.After(checked.AddDate(0, staleAfter, 0)) {
 		return nil
@@ -74,15 +74,15 @@ func matrixOutdated(m *machine) []*result {
 		return holds("matrix")
 	}
 	return found(Finding{Severity: Warning, Subject: "matrix", Need: "tables that know " + joinAnd(newer), Source: []string{},
-		Message:  fmt.Sprintf("the tables are of %s and do not know %s: what is said of it may be incomplete", m.t.date(), joinAnd(newer)),
-		Evidence: []Evidence{{Fact: "tables", Value: m.t.date(), From: "driver_branch.csv"}, {Fact: "today", Value: m.today(), From: "clock"}},
+		Message:  fmt.Sprintf("the tables are of %s and do not know %s: what is said of it may be incomplete", m.t.Date(), joinAnd(newer)),
+		Evidence: []Evidence{{Fact: "tables", Value: m.t.Date(), From: "driver_branch.csv"}, {Fact: "today", Value: m.today(), From: "clock"}},
 		Do:       []string{"take a newer cudacompat, or give newer tables with --matrix"}})
 }
 
 // newerThanTables are the releases on this machine that come after the newest of their table.
 func (m *machine) newerThanTables() []string {
 	var list []string
-	branches := must(m.t.branches())
+	branches := Rows[Branch](m.t)
 	if last := branches[len(branches)-1]; m.driver.version.Major() > version.Int(last.Branch) {
 		list = append(list, m.driverWords())
 	}

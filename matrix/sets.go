@@ -229,7 +229,7 @@ func (m *machine) newestBranch(cuda version.Number) *Branch {
 		return nil
 	}
 	var found *Branch
-	branches := must(m.t.branches())
+	branches := Rows[Branch](m.t)
 	for i := range branches {
 		b := &branches[i]
 		if b.Newest.Known() && m.branchFits(b) && m.reaches(b, cuda) && (b.Type != "NFB" || found == nil || found.Type == "NFB") {

@@ -57,7 +57,7 @@ func TestEverySetPassesOnInstances(t *testing.T) {
 	tables := Embedded()
 	grid, drivers := 0, append(driversOf(tables), "570.86.10", "575.51.03", "580.65.06")
 	kinds := map[string]bool{}
-	for _, i := range must(tables.instances()) {
+	for _, i := range Rows[Instance](tables) {
 		if kind := i.GPU + " " + i.Platform; !kinds[kind] {
 			kinds[kind] = true
 			t.Run(i.Instance, func(t *testing.T) {

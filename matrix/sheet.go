@@ -5,45 +5,58 @@ import (
 	"io/fs"
 	"reflect"
 	"slices"
+	"strings"
 )
 
-// sheet is one table: its file, how many leading columns make the key, and the rows that its lines fill.
+// sheet is one table: what it is called, how many leading columns make its key, how it is written, and the type of
+// its rows.
 type sheet struct {
-	name    string
-	keys    int
-	columns func() []column
-	lint    func(fsys fs.FS, file string, keys int) error
+	name string
+	keys int
+	form form
+	row  reflect.Type
+	read func(fs.FS, sheet, cellCheck) (any, error) // a slice of rows
 }
 
-func sheetOf[T any](name string, keys int) sheet {
-	return sheet{name, keys, func() []column { return columnsOf(reflect.TypeFor[T]()) },
-		func(fsys fs.FS, file string, keys int) error {
-			_, err := readTable[T](fsys, file, keys, checkCell)
-			return err
-		}}
+// sheetOf is a table whose rows fill T.
+func sheetOf[T any](name string, keys int, form form) sheet {
+	return sheet{name, keys, form, reflect.TypeFor[T](), func(fsys fs.FS, s sheet, check cellCheck) (any, error) {
+		return readTable[T](fsys, s, check)
+	}}
 }
 
-func (s sheet) file() string { return s.name + ".csv" }
+// form is how a table is written.
+type form struct {
+	file string // where: the table's name stands for "*"
+	each func(fsys fs.FS, s sheet, columns []column, visit func(record) error) error
+}
 
-// sheets is every table, in the order in which they are listed for people.
+// csvFile is one file of comma-separated values, sorted by its key.
+var csvFile = form{"*.csv", eachLine}
+
+// file is where the table is.
+func (s sheet) file() string { return strings.Replace(s.form.file, "*", s.name, 1) }
+
+// sheets is every table, in the order in which they are listed for people. A new one is an entry here and the type of
+// its rows.
 var sheets = []sheet{
-	sheetOf[CUDA]("cuda", 1),
-	sheetOf[Branch]("driver_branch", 1),
-	sheetOf[Chip]("gpu", 1),
-	sheetOf[Minor]("minor_compat", 1),
-	sheetOf[Forward]("forward_compat", 1),
-	sheetOf[Wheel]("torch", 3),
-	sheetOf[Default]("pypi_default", 2),
-	sheetOf[TensorFlow]("tensorflow", 3),
-	sheetOf[JAX]("jax", 3),
-	sheetOf[NCCL]("nccl", 2),
-	sheetOf[CuDNN]("cudnn", 2),
-	sheetOf[HostCompiler]("host_compiler", 1),
-	sheetOf[Instance]("ec2", 1),
-	sheetOf[Container]("container", 2),
-	sheetOf[Xid]("xid", 1),
-	sheetOf[Extension]("extension", 3),
-	sheetOf[Advisory]("advisory", 1),
+	sheetOf[CUDA]("cuda", 1, csvFile),
+	sheetOf[Branch]("driver_branch", 1, csvFile),
+	sheetOf[Chip]("gpu", 1, csvFile),
+	sheetOf[Minor]("minor_compat", 1, csvFile),
+	sheetOf[Forward]("forward_compat", 1, csvFile),
+	sheetOf[Wheel]("torch", 3, csvFile),
+	sheetOf[Default]("pypi_default", 2, csvFile),
+	sheetOf[TensorFlow]("tensorflow", 3, csvFile),
+	sheetOf[JAX]("jax", 3, csvFile),
+	sheetOf[NCCL]("nccl", 2, csvFile),
+	sheetOf[CuDNN]("cudnn", 2, csvFile),
+	sheetOf[HostCompiler]("host_compiler", 1, csvFile),
+	sheetOf[Instance]("ec2", 1, csvFile),
+	sheetOf[Container]("container", 2, csvFile),
+	sheetOf[Xid]("xid", 1, csvFile),
+	sheetOf[Extension]("extension", 3, csvFile),
+	sheetOf[Advisory]("advisory", 1, csvFile),
 }
 
 func sheetNamed(name string) (sheet, bool) {
@@ -79,19 +92,19 @@ func (t *Tables) Grid(table string) (Grid, error) {
 	if !ok {
 		return Grid{}, fmt.Errorf("there is no table %q", table)
 	}
-	if err := s.lint(t.fsys, s.file(), s.keys); err != nil {
+	if _, err := s.read(t.fsys, s, checkCell); err != nil {
 		return Grid{}, err
 	}
 	return s.grid(t.fsys)
 }
 
 func (s sheet) grid(fsys fs.FS) (Grid, error) {
-	columns := s.columns()
+	columns := columnsOf(s.row)
 	g := Grid{Table: s.name, Keys: s.keys}
 	for _, c := range columns {
 		g.Columns, g.kinds = append(g.Columns, c.name), append(g.kinds, c.kind)
 	}
-	err := eachRecord(fsys, s.file(), columns, s.keys, func(r record) error {
+	err := s.form.each(fsys, s, columns, func(r record) error {
 		places := make([]place, len(r.cells))
 		for i := range places {
 			places[i] = r.place(i)
@@ -136,4 +149,12 @@ func (g Grid) Date() string {
 		newest = max(newest, g.Cell(i, "checked"))
 	}
 	return newest
+}
+
+// WhyColumns are the columns that Why can be asked for in a table: its own, and those that are worked out from them.
+func (g Grid) WhyColumns() []string {
+	if g.Column("cuda") >= 0 && g.Column("sass") >= 0 && g.Column("driver") < 0 {
+		return append(slices.Clone(g.Columns), "driver")
+	}
+	return g.Columns
 }

@@ -62,11 +62,11 @@ func (n *names) UnmarshalText(text []byte) error {
 func (n names) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ";")), nil }
 
 // readTable reads one table: the header names T's columns exactly, every cell parses and passes the check, keys are
-// unique and sorted. keys is how many leading columns make the key. An error names file, line and column.
-func readTable[T any](fsys fs.FS, file string, keys int, check cellCheck) ([]T, error) {
+// unique and sorted. An error names file, line and column.
+func readTable[T any](fsys fs.FS, s sheet, check cellCheck) ([]T, error) {
 	columns := columnsOf(reflect.TypeFor[T]())
 	var rows []T
-	err := eachRecord(fsys, file, columns, keys, func(r record) error {
+	err := s.form.each(fsys, s, columns, func(r record) error {
 		row, err := readRow[T](r, columns, check)
 		rows = append(rows, row)
 		return err
@@ -77,17 +77,20 @@ func readTable[T any](fsys fs.FS, file string, keys int, check cellCheck) ([]T, 
 	return rows, nil
 }
 
-// record is one line of a table as text.
+// record is one row of a table as text.
 type record struct {
 	cells []string
 	place func(column int) place
 }
 
-// place is where a cell stands in its file; both count from 1, columns in bytes.
-type place struct{ line, column int }
+// place is where a cell stands: line and column count from 1, columns in bytes.
+type place struct {
+	file         string
+	line, column int
+}
 
-func (p place) in(file string, err error) error {
-	return fmt.Errorf("%s:%d:%d: %w", file, p.line, p.column, err)
+func (p place) error(err error) error {
+	return fmt.Errorf("%s:%d:%d: %w", p.file, p.line, p.column, err)
 }
 
 // cellError is an error of one cell of a record.
@@ -99,8 +102,9 @@ type cellError struct {
 func (e *cellError) Error() string { return e.err.Error() }
 func (e *cellError) Unwrap() error { return e.err }
 
-// eachRecord calls visit for every line of a table, in order, and checks the header, the number of cells and the keys.
-func eachRecord(fsys fs.FS, file string, columns []column, keys int, visit func(record) error) error {
+// eachLine calls visit for every line of a CSV, in order, and checks the header, the number of cells and the keys.
+func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) error {
+	file := s.file()
 	f, err := fsys.Open(file)
 	if err != nil {
 		return err
@@ -111,9 +115,9 @@ func eachRecord(fsys fs.FS, file string, columns []column, keys int, visit func(
 	if err != nil {
 		return parseError(file, err)
 	}
-	at := func(i int) place { line, column := r.FieldPos(i); return place{line, column} }
+	at := func(i int) place { line, column := r.FieldPos(i); return place{file, line, column} }
 	if i, err := checkHeader(header, columns); err != nil {
-		return at(min(i, len(header)-1)).in(file, err)
+		return at(min(i, len(header)-1)).error(err)
 	}
 	var last []string
 	for {
@@ -124,23 +128,23 @@ func eachRecord(fsys fs.FS, file string, columns []column, keys int, visit func(
 		case err != nil:
 			return parseError(file, err)
 		}
-		if err := checkKey(last, cells[:keys]); err != nil {
-			return at(0).in(file, err)
+		if err := checkKey(last, cells[:s.keys]); err != nil {
+			return at(0).error(err)
 		}
 		if err := visit(record{cells, at}); err != nil {
-			return located(file, at, err)
+			return located(at, err)
 		}
-		last = cells[:keys]
+		last = cells[:s.keys]
 	}
 }
 
 // located puts the place of the cell that is wrong before the error.
-func located(file string, at func(int) place, err error) error {
+func located(at func(int) place, err error) error {
 	column := 0
 	if cell := (*cellError)(nil); errors.As(err, &cell) {
 		column = cell.column
 	}
-	return at(column).in(file, err)
+	return at(column).error(err)
 }
 
 // parseError is what encoding/csv says of a file that is no table.
@@ -148,9 +152,9 @@ func parseError(file string, err error) error {
 	var parse *csv.ParseError
 	switch {
 	case errors.As(err, &parse):
-		return place{parse.Line, parse.Column}.in(file, parse.Err)
+		return place{file, parse.Line, parse.Column}.error(parse.Err)
 	case errors.Is(err, io.EOF):
-		return place{1, 1}.in(file, errors.New("there is no header"))
+		return place{file, 1, 1}.error(errors.New("there is no header"))
 	}
 	return fmt.Errorf("%s: %w", file, err)
 }

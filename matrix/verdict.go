@@ -121,14 +121,6 @@ type Verdict struct {
 	Disagreements []Disagreement `json:"disagreements"`
 }
 
-// Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
-type Target struct {
-	Instance string   // EC2 instance type
-	Driver   string   // driver version
-	GPUs     []string // names or compute capabilities
-	Python   string   // "3.12"
-}
-
 // Policy is what the caller asks beyond the facts.
 type Policy struct {
 	Require []string // "driver", "gpu", "build", "efa": absent is an error

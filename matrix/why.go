@@ -2,11 +2,9 @@ package matrix
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
 )
 
 // Why is one value of one row with what stands behind it.
@@ -38,22 +36,14 @@ var readers = map[string][]string{
 	"last_branch": {"driver-drops-gpu"}, "first_branch": {"driver-too-old-for-gpu"},
 }
 
-// WhyColumns are the columns that Why can be asked for in a table: its own, and those that are worked out from them.
-func (g Grid) WhyColumns() []string {
-	if g.Column("cuda") >= 0 && g.Column("sass") >= 0 && g.Column("driver") < 0 {
-		return append(slices.Clone(g.Columns), "driver")
-	}
-	return g.Columns
-}
-
-// Why explains one column of each of the grid's rows.
-func (t *Tables) Why(g Grid, column string) []Why {
+// Whys explain one column of each of the grid's rows.
+func Whys(t *Tables, g Grid, column string) []Why {
 	var list []Why
 	for i, row := range g.Rows {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
 			Rules: orEmpty(readers[column]), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: sourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
-			t.workOut(&w, g.Cell(i, "cuda"), g.Cell(i, "platform"))
+			w.workOut(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
 		}
 		list = append(list, w)
 	}
@@ -61,13 +51,12 @@ func (t *Tables) Why(g Grid, column string) []Why {
 }
 
 // workOut is the driver floor of a row's CUDA on its platform, with its own source.
-func (t *Tables) workOut(w *Why, cuda, platform string) {
-	m := &machine{t: t, f: &probe.Facts{}, platform: platform}
+func (w *Why) workOut(t *Tables, cuda, platform string) {
 	v := version.Of(cuda)
 	if !v.Known() {
 		return
 	}
-	need, least, source := m.floorOf(v)
+	need, least, source := t.floorOf(v, platform == "win_amd64")
 	w.Value, w.Source, w.Verified = strings.TrimPrefix(need, "driver "), source, ""
 	switch {
 	case t.family(v) != nil:

@@ -21,16 +21,13 @@ type Xid struct {
 // xidNumber is the number in "NVRM: Xid (PCI:0000:31:00): 79, pid=…".
 var xidNumber = lazyregexp.New(`NVRM: Xid \(.*?\): (\d+)`)
 
-// repairs are the actions after which a GPU is of use again; restarting a program is none of them.
-var repairs = []string{"reset-gpu", "restart-machine", "contact-support"}
-
 // xidOf is the row of a kernel message, nil when the table does not have its number.
 func (t *Tables) xidOf(line string) *Xid {
 	m := xidNumber.FindStringSubmatch(line)
 	if m == nil {
 		return nil
 	}
-	rows := must(t.xids())
+	rows := Rows[Xid](t)
 	i := slices.IndexFunc(rows, func(x Xid) bool { return x.Xid == version.Int(m[1]) })
 	if i < 0 {
 		return nil

@@ -129,7 +129,7 @@ func ruleIDs() []string {
 // targets are the machines to judge for: one for each instance type, with what the other flags say of all of them.
 func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	base := matrix.Target{Driver: f.driver, GPUs: f.gpus, Python: f.python}
-	if err := f.tables.CheckTarget(base); err != nil {
+	if err := base.Check(f.tables); err != nil {
 		return nil, &usageError{message: err.Error()}
 	}
 	if len(f.instances) == 0 {

@@ -140,5 +140,5 @@ func (f *matrixFlags) why(s streams, tables *matrix.Tables, args []string) error
 	if len(g.Rows) == 0 {
 		return &usageError{message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")), hint: "cudacompat matrix " + table + " shows the rows"}
 	}
-	return emit(s, report.WhyFormats, f.formats, f.colour, f.all, tables.Why(g, column))
+	return emit(s, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(tables, g, column))
 }

@@ -131,7 +131,7 @@ func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	if f.instance != "" && !slices.Contains(tables.InstanceNames(), f.instance) {
 		return t, misspelt("EC2 GPU instance type in the tables", f.instance, tables.InstanceNames())
 	}
-	if err := tables.CheckTarget(t); err != nil {
+	if err := t.Check(tables); err != nil {
 		return t, &usageError{message: err.Error()}
 	}
 	return t, nil

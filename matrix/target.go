@@ -1,0 +1,37 @@
+package matrix
+
+import (
+	"fmt"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+)
+
+// Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
+type Target struct {
+	Instance string   // EC2 instance type
+	Driver   string   // driver version
+	GPUs     []string // names or compute capabilities
+	Python   string   // "3.12"
+}
+
+// Check says what is wrong with a target's words: a driver that is no version, a GPU that nobody knows.
+func (target Target) Check(t *Tables) error {
+	if target.Driver != "" && !driverText.MatchString(target.Driver) {
+		return fmt.Errorf("--driver %s is not a driver version such as 550.90.07", target.Driver)
+	}
+	if target.Python != "" && !pythonText.MatchString(target.Python) {
+		return fmt.Errorf("--python %s is not a Python version such as 3.12", target.Python)
+	}
+	for _, name := range target.GPUs {
+		if _, err := version.ParseCapability(name); err != nil && t.chipNamed(name) == nil {
+			return fmt.Errorf("--gpu %s is neither a GPU of the tables nor a compute capability such as 8.9", name)
+		}
+	}
+	return nil
+}
+
+var (
+	driverText = lazyregexp.New(`^\d{3,4}(\.\d+){0,2}$`)
+	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)
+)

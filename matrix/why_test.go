@@ -1,0 +1,38 @@
+package matrix
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestWhy holds values with their sources, worked out by hand.
+func TestWhy(t *testing.T) {
+	for _, c := range []struct{ key, column, value, rule string }{
+		{"2.6.0+cu124", "driver", ">= 525.60.13", "driver-too-old"},
+		{"2.9.0+cu130", "driver", ">= 580.65.06", "driver-too-old"},
+		{"1.12.1+cu102", "driver", ">= 440.33", "driver-too-old"},
+		{"2.6.0+cu124", "cuda", "12.4.1", "minor-compat"},
+	} {
+		tables := Embedded()
+		g, _ := tables.Grid("torch")
+		g, err := g.Where(ParseFilter(c.key), ParseFilter("linux_x86_64"))
+		if err != nil || len(g.Rows) != 1 {
+			t.Fatalf("%s: %d rows, %v", c.key, len(g.Rows), err)
+		}
+		w := Whys(tables, g, c.column)[0]
+		if w.Value != c.value || !slices.Contains(w.Rules, c.rule) || len(w.Source) == 0 || w.Checked == "" {
+			t.Errorf("%s of %s is %+v, want %s, a rule %s, a source and a date", c.column, c.key, w, c.value, c.rule)
+		}
+	}
+}
+
+// TestReadersAreRules holds that `matrix why` names rules that exist.
+func TestReadersAreRules(t *testing.T) {
+	for column, ids := range readers {
+		for _, id := range ids {
+			if !slices.ContainsFunc(Rules, func(r Rule) bool { return r.ID == id }) {
+				t.Errorf("%s: there is no rule %q", column, id)
+			}
+		}
+	}
+}
