@@ -1,5 +1,5 @@
-// Package data holds what is known: one table a file, one release a row, a source in every row. Package matrix
-// reads it.
+// Package data holds what is known: one table a file, one release a row, a source in every row. Package
+// internal/tables reads it.
 package data
 
 import "embed"

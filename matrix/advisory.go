@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -14,15 +15,15 @@ var circumstances = []string{"torch", "tensorflow", "jax", "built_cudnn", "built
 
 // meets judges a condition for a build. Maybe names what is missing, once a clause that is no mere circumstance is
 // known to be so.
-func (m *machine) meets(c condition, b *build) (trilean, string) {
+func (m *machine) meets(c tables.Condition, b *build) (trilean, string) {
 	missing, sure := "", false
-	for _, clause := range c.clauses {
+	for _, clause := range c.Clauses {
 		switch t := m.meetsClause(clause, b); {
 		case t == no:
 			return no, ""
 		case t == maybe:
-			missing = clause.name
-		case !slices.Contains(circumstances, clause.name):
+			missing = clause.Name
+		case !slices.Contains(circumstances, clause.Name):
 			sure = true
 		}
 	}
@@ -35,14 +36,14 @@ func (m *machine) meets(c condition, b *build) (trilean, string) {
 	return no, ""
 }
 
-func (m *machine) meetsClause(c clause, b *build) trilean {
+func (m *machine) meetsClause(c tables.Clause, b *build) trilean {
 	values, known := m.clauseValues(c, b)
-	switch own := b.own(c.name); {
-	case !known && own.Known() && !c.allowed.Has(own):
+	switch own := b.own(c.Name); {
+	case !known && own.Known() && !c.Allowed.Has(own):
 		return no // what the build brings is none of them, and nothing says that it takes another one
 	case !known:
 		return maybe
-	case slices.ContainsFunc(values, c.allowed.Has):
+	case slices.ContainsFunc(values, c.Allowed.Has):
 		return yes
 	}
 	return no
@@ -60,26 +61,26 @@ func (b *build) own(library string) version.Number {
 }
 
 // spares reports whether a condition does not hold for one of the GPUs, which then can be used alone.
-func (m *machine) spares(c condition) bool {
-	return slices.ContainsFunc(c.clauses, func(clause clause) bool {
+func (m *machine) spares(c tables.Condition) bool {
+	return slices.ContainsFunc(c.Clauses, func(clause tables.Clause) bool {
 		capabilities, _ := m.capabilities()
-		return clause.name == "capability" && slices.ContainsFunc(capabilities, func(v version.Number) bool { return !clause.allowed.Has(v) })
+		return clause.Name == "capability" && slices.ContainsFunc(capabilities, func(v version.Number) bool { return !clause.Allowed.Has(v) })
 	})
 }
 
 // clauseValues are what a clause's name stands for; not known is a fact that is missing.
-func (m *machine) clauseValues(c clause, b *build) (values []version.Number, known bool) {
+func (m *machine) clauseValues(c tables.Clause, b *build) (values []version.Number, known bool) {
 	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
-	switch c.name {
+	switch c.Name {
 	case "driver":
 		return one(m.driver.version)
 	case "cuda":
 		return one(b.cuda)
 	case "cudnn", "nccl", "cublas":
-		l, ok := b.takes(c.name)
+		l, ok := b.takes(c.Name)
 		return []version.Number{l.version}, ok
 	case "built_cudnn", "built_nccl":
-		return one(b.own(strings.TrimPrefix(c.name, "built_")))
+		return one(b.own(strings.TrimPrefix(c.Name, "built_")))
 	case "numpy":
 		if p := b.env.Package("numpy"); p != nil {
 			return one(version.Of(p.Version))
@@ -94,7 +95,7 @@ func (m *machine) clauseValues(c clause, b *build) (values []version.Number, kno
 	case "capability":
 		return m.capabilities()
 	}
-	if c.name != b.Name {
+	if c.Name != b.Name {
 		return nil, true
 	}
 	return one(b.release.Number)
@@ -124,17 +125,17 @@ func knownBad(m *machine, b *build) []*result {
 	}
 	var results []*result
 	missing := ""
-	for _, a := range Rows[Advisory](m.t) {
+	for _, a := range tables.Rows[tables.Advisory](m.t) {
 		switch t, what := m.meets(a.When, b); t {
 		case yes:
-			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.text, Do: []string{a.Fix}, Source: a.Source,
+			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.Text, Do: []string{a.Fix}, Source: a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
 			if f.Severity == Error && m.spares(a.When) {
 				f.Severity = Warning
 			}
-			for _, c := range a.When.clauses {
-				if values, ok := m.clauseValues(c, b); ok && len(values) > 0 && !slices.Contains(Frameworks(), c.name) {
-					f.Evidence = append(f.Evidence, Evidence{Fact: c.name, Value: values[0].String(), From: m.clauseFrom(c, b)})
+			for _, c := range a.When.Clauses {
+				if values, ok := m.clauseValues(c, b); ok && len(values) > 0 && !slices.Contains(Frameworks(), c.Name) {
+					f.Evidence = append(f.Evidence, Evidence{Fact: c.Name, Value: values[0].String(), From: m.clauseFrom(c, b)})
 				}
 			}
 			results = append(results, found(f)...)
@@ -152,10 +153,10 @@ func knownBad(m *machine, b *build) []*result {
 }
 
 // clauseFrom is where a clause's value was read.
-func (m *machine) clauseFrom(c clause, b *build) string {
-	switch c.name {
+func (m *machine) clauseFrom(c tables.Clause, b *build) string {
+	switch c.Name {
 	case "cudnn", "nccl", "cublas":
-		l, _ := b.takes(c.name)
+		l, _ := b.takes(c.Name)
 		return l.from
 	case "capability", "gpus":
 		return m.gpus[0].from

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -18,7 +19,7 @@ func TestConditions(t *testing.T) {
 		{"cuddn>=9", `there is no "cuddn" to compare`},
 		{"cudnn>=9 <10", "is no clause"},
 	} {
-		var got condition
+		var got tables.Condition
 		err := got.UnmarshalText([]byte(c.text))
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%q: the error is %v, want %q", c.text, err, c.err)
@@ -28,12 +29,12 @@ func TestConditions(t *testing.T) {
 
 // FuzzConditions gives the language any text; what is read is written back the same.
 func FuzzConditions(f *testing.F) {
-	for _, a := range Rows[Advisory](Embedded()) {
-		f.Add(a.When.text)
+	for _, a := range tables.Rows[tables.Advisory](Embedded()) {
+		f.Add(a.When.Text)
 	}
 	f.Add("a>=1,,<2")
 	f.Fuzz(func(t *testing.T, text string) {
-		var c condition
+		var c tables.Condition
 		if err := c.UnmarshalText([]byte(text)); err != nil {
 			return
 		}
@@ -46,9 +47,9 @@ func FuzzConditions(f *testing.F) {
 // TestAdvisoriesAreSound holds every row: it says what happens and what to do, and a condition of one clause is of one
 // release of a framework, not of half the machines.
 func TestAdvisoriesAreSound(t *testing.T) {
-	for _, a := range Rows[Advisory](Embedded()) {
-		one := len(a.When.clauses) == 1 && slices.Contains(Frameworks(), a.When.clauses[0].name) && strings.HasPrefix(a.When.text, a.When.clauses[0].name+"=")
-		if a.Message == "" || a.Fix == "" || len(a.When.clauses) == 1 && !one {
+	for _, a := range tables.Rows[tables.Advisory](Embedded()) {
+		one := len(a.When.Clauses) == 1 && slices.Contains(Frameworks(), a.When.Clauses[0].Name) && strings.HasPrefix(a.When.Text, a.When.Clauses[0].Name+"=")
+		if a.Message == "" || a.Fix == "" || len(a.When.Clauses) == 1 && !one {
 			t.Errorf("%s lacks a message, a fix or a second clause", a.ID)
 		}
 	}

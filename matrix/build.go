@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -120,11 +121,11 @@ func (m *machine) rowsFor(b *build) []row {
 	case "torch":
 		return m.torchRows(b)
 	case "tensorflow":
-		if r := m.t.tensorflowRow(b.release.Number); r != nil && m.platform == r.Platform {
+		if r := m.t.TensorFlow(b.release.Number); r != nil && m.platform == r.Platform {
 			return []row{tensorflowRow(r)}
 		}
 	case "jax":
-		if r := m.t.jaxRow(b.release.Number, b.cuda, m.platform); b.cuda.Known() && r != nil {
+		if r := m.t.JAX(b.release.Number, b.cuda, m.platform); b.cuda.Known() && r != nil {
 			return []row{jaxRow(r)}
 		}
 	}
@@ -133,7 +134,7 @@ func (m *machine) rowsFor(b *build) []row {
 
 func (m *machine) torchRows(b *build) []row {
 	var rows []row
-	for _, w := range m.t.wheels(b.release.Number.String(), m.platform) {
+	for _, w := range m.t.Wheels(b.release.Number.String(), m.platform) {
 		if b.cuda.Known() && w.CUDA.Short() != b.cuda.Short() && (b.cuda.Parts() > 1 || w.CUDA.Major() != b.cuda.Major()) {
 			continue
 		}
@@ -224,7 +225,7 @@ func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
 	if !b.cuda.Known() || b.cuda.Parts() < 2 || !b.official() || g.capability.Tegra() {
 		return version.Unsure, missing
 	}
-	for _, c := range Rows[Chip](m.t) {
+	for _, c := range tables.Rows[tables.Chip](m.t) {
 		compiles := !b.cuda.LessShort(c.FirstCUDA) && (!c.LastCUDA.Known() || !c.LastCUDA.LessShort(b.cuda))
 		if compiles && c.Capability.Major == g.capability.Major && c.Capability.Minor <= g.capability.Minor {
 			return version.Unsure, missing

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -50,11 +51,11 @@ func (m *machine) layCompat() {
 		return
 	}
 	if v := m.driver.version; v.Known() {
-		m.driver.cuda, m.driver.cudaSaw = m.t.branchCUDA(v), false
+		m.driver.cuda, m.driver.cudaSaw = m.t.BranchCUDA(v), false
 	}
 	f.base, f.cuda = m.driver, version.Of(c.CUDA)
 	if !f.cuda.Known() {
-		f.cuda = m.t.branchCUDA(f.version)
+		f.cuda = m.t.BranchCUDA(f.version)
 	}
 	m.forward = f
 	m.forward.state = m.forwardState()
@@ -126,7 +127,7 @@ func (m *machine) baseBranch() forwardState {
 		f.why = fmt.Sprintf("its note lists the driver branches %s, not %s", joinInts(allowed), branch)
 		return forwardStale
 	}
-	row := m.t.forwardOf(f.version)
+	row := m.t.Forward(f.version)
 	if row != nil && slices.Contains(row.Base, branch) {
 		f.source = append(f.source, row.Source...)
 		return forwardWorks
@@ -168,7 +169,7 @@ var (
 // dataCentre tells whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name decides
 // where there is one. Of RTX boards only some are allowed, and no list of them is published: maybe.
 func (g gpu) dataCentre() trilean {
-	name := normalGPU(g.name)
+	name := tables.NormalGPU(g.name)
 	kind := []string{}
 	if g.chip != nil {
 		kind = g.chip.Kind

@@ -25,11 +25,11 @@ func (m *machine) floorOn(d driver, cuda version.Number) (state floorState, need
 	if d.user.Known() {
 		d.version = d.user
 	}
-	need, least, source := m.t.floorOf(cuda, m.windowsNumbers())
+	need, least, source := m.t.Floor(cuda, m.windowsNumbers())
 	if d.cuda.Known() && !d.cuda.LessShort(cuda) {
 		return floorFull, need, source
 	}
-	family := m.t.family(cuda)
+	family := m.t.Family(cuda)
 	switch {
 	case family == nil && d.cuda.Known(): // no minor-version compatibility before 11, none known for what is newer
 		return floorBelow, need, source

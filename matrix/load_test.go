@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cudacompat/data"
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -25,7 +26,7 @@ func (w *watched) Open(name string) (fs.File, error) {
 // compilers are not read, and no table is read twice.
 func TestCheckReadsOnlyWhatItNeeds(t *testing.T) {
 	files := &watched{FS: data.FS}
-	Check(open(files), machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
+	Check(tables.Open(files), machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
 	slices.Sort(files.opened)
 	if twice := slices.Compact(slices.Clone(files.opened)); len(twice) != len(files.opened) {
 		t.Errorf("a table is read twice: %v", files.opened)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -18,7 +19,7 @@ type machine struct {
 	policy   Policy
 	name     string // the target's, empty for this machine
 	platform string // "linux_x86_64", "linux_aarch64", "win_amd64"
-	instance *Instance
+	instance *tables.Instance
 	driver   driver
 	present  []gpu // those that are there
 	shown    shown
@@ -42,7 +43,7 @@ type gpu struct {
 	label      string // for people: "NVIDIA L4 (8.9)"
 	name       string // "NVIDIA L4"; empty when only its chip or its capability is known
 	capability version.Capability
-	chip       *Chip // nil when the table does not know it
+	chip       *tables.Chip // nil when the table does not know it
 	from       string
 	bus        string // its address; empty where none is known
 	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
@@ -52,7 +53,7 @@ type gpu struct {
 func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
 	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance}
 	if name := cmpOr(target.Instance, f.System.Instance); name != "" {
-		m.instance = t.instance(name)
+		m.instance = t.Instance(name)
 	}
 	m.present = m.gpusOf()
 	m.gpus = m.present
@@ -122,7 +123,7 @@ func (m *machine) driverOf() driver {
 	f := &m.f.Driver
 	if m.target.Driver != "" {
 		v := version.Of(m.target.Driver)
-		return driver{version: v, from: "--driver", cuda: m.t.branchCUDA(v), loaded: true}
+		return driver{version: v, from: "--driver", cuda: m.t.BranchCUDA(v), loaded: true}
 	}
 	d := driver{version: version.Of(f.Version), from: f.From, loaded: f.Version != ""}
 	if !d.version.Known() {
@@ -131,7 +132,7 @@ func (m *machine) driverOf() driver {
 	d.cuda = version.Of(f.CUDA)
 	d.cudaSaw = d.cuda.Known()
 	if !d.cudaSaw && !m.windowsNumbers() && !m.jetson() {
-		d.cuda = m.t.branchCUDA(d.version)
+		d.cuda = m.t.BranchCUDA(d.version)
 	}
 	return d
 }
@@ -158,7 +159,7 @@ func (m *machine) bootModule() *probe.Module {
 		if module.Kernel == cmpOr(boot, m.f.System.Kernel) {
 			return module
 		}
-		if newest == nil || naturally(newest.Kernel, module.Kernel) < 0 {
+		if newest == nil || tables.CompareNaturally(newest.Kernel, module.Kernel) < 0 {
 			newest = module
 		}
 	}
@@ -220,10 +221,10 @@ func nouveaus(g probe.GPU) bool {
 // gpuNamed resolves a name or a compute capability.
 func (m *machine) gpuNamed(name, from string) gpu {
 	if c, err := version.ParseCapability(name); err == nil {
-		g := gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.chipOf(c), from: from}
+		g := gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.ChipOf(c), from: from}
 		return g
 	}
-	chip := m.t.chipNamed(name)
+	chip := m.t.ChipNamed(name)
 	g := gpu{label: name, name: name, chip: chip, from: from}
 	if chip != nil {
 		g.capability = chip.Capability
@@ -235,15 +236,15 @@ func (m *machine) gpuNamed(name, from string) gpu {
 // gpuFound resolves what was probed: the capability that the driver says goes before the tables.
 func (m *machine) gpuFound(g probe.GPU) gpu {
 	from := strings.Join(g.From, ", ")
-	chip := m.t.chipsByID()[g.PCIID]
+	chip := m.t.ChipByID(g.PCIID)
 	if chip == nil && g.Name != "" {
-		chip = m.t.chipNamed(g.Name)
+		chip = m.t.ChipNamed(g.Name)
 	}
 	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, bus: g.Bus, number: m.numberOf(g)}
 	if c, err := version.ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {
-			seen.chip = m.t.chipOf(c)
+			seen.chip = m.t.ChipOf(c)
 		}
 	} else if chip != nil {
 		seen.capability = chip.Capability
@@ -267,8 +268,8 @@ func (m *machine) firstDriver(g gpu) (version.Number, []string) {
 		return version.Number{}, nil
 	}
 	if g.name != "" && !strings.Contains(g.from, "NVML") {
-		for _, i := range Rows[Instance](m.t) {
-			if normalGPU(i.GPU) == normalGPU(g.name) && g.chip.FirstBranch.Less(i.FirstBranch) {
+		for _, i := range tables.Rows[tables.Instance](m.t) {
+			if tables.NormalGPU(i.GPU) == tables.NormalGPU(g.name) && g.chip.FirstBranch.Less(i.FirstBranch) {
 				return i.FirstBranch, i.Source
 			}
 		}
@@ -282,7 +283,7 @@ func (m *machine) lastBranch(g gpu) (version.Number, []string) {
 	switch {
 	case g.chip == nil:
 		return version.Number{}, nil
-	case m.instance != nil && m.instance.LastBranch.Known() && normalGPU(m.instance.GPU) == normalGPU(g.name) && !strings.Contains(g.from, "NVML"):
+	case m.instance != nil && m.instance.LastBranch.Known() && tables.NormalGPU(m.instance.GPU) == tables.NormalGPU(g.name) && !strings.Contains(g.from, "NVML"):
 		return m.instance.LastBranch, m.instance.Source
 	}
 	return g.chip.LastBranch, g.chip.Source
@@ -296,11 +297,11 @@ func (m *machine) drivenBy(g gpu, driver version.Number) bool {
 }
 
 // pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.
-func (m *machine) pciLabel(g probe.GPU, chip *Chip) string {
+func (m *machine) pciLabel(g probe.GPU, chip *tables.Chip) string {
 	switch {
 	case chip == nil:
 		return "GPU " + cmpOr(g.PCIID, g.Bus, "of unknown kind")
-	case m.instance != nil && m.t.chipNamed(m.instance.GPU) == chip:
+	case m.instance != nil && m.t.ChipNamed(m.instance.GPU) == chip:
 		return m.instance.GPU
 	case len(chip.Names) == 1:
 		return chip.Names[0]

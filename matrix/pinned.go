@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -48,7 +49,7 @@ func (m *machine) chosenLibraries(r row) []PinnedPackage {
 // which nobody need name, or when none is known to have it.
 func (m *machine) newestCuDNN(r row, asked string) string {
 	newest := true
-	for _, c := range slices.Backward(Rows[CuDNN](m.t)) {
+	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.t)) {
 		ok, err := version.Allows(asked, c.Release)
 		if err != nil || !ok || c.CUDA.Major() != r.cuda.Major() || len(c.SASS) == 0 || !c.Build.Known() {
 			continue

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -59,18 +60,18 @@ func (m *machine) fits(b *build, r row) bool {
 
 // faulty says that an advisory speaks of the release itself, whatever the machine: of such a release there is no pin.
 func (m *machine) faulty(b *build, r row) bool {
-	speaks := func(c clause) bool {
-		switch c.name {
+	speaks := func(c tables.Clause) bool {
+		switch c.Name {
 		case r.framework:
-			return c.allowed.Has(version.Of(r.release))
+			return c.Allowed.Has(version.Of(r.release))
 		case "python":
 			python := version.Of(version.ShortPython(b.python))
-			return python.Known() && c.allowed.Has(python)
+			return python.Known() && c.Allowed.Has(python)
 		}
 		return false
 	}
-	return slices.ContainsFunc(Rows[Advisory](m.t), func(a Advisory) bool {
-		return !slices.ContainsFunc(a.When.clauses, func(c clause) bool { return !speaks(c) })
+	return slices.ContainsFunc(tables.Rows[tables.Advisory](m.t), func(a tables.Advisory) bool {
+		return !slices.ContainsFunc(a.When.Clauses, func(c tables.Clause) bool { return !speaks(c) })
 	})
 }
 
@@ -88,7 +89,7 @@ func (m *machine) reached(cuda version.Number) bool {
 // hasCode says that the row has machine code for every GPU that is known here, and that its cuDNN has: torch 2.4 and
 // newer still carry code for a K80, and the cuDNN 9 that they bring does not.
 func (m *machine) hasCode(r row) bool {
-	least := m.t.cudnnLeast(r.cudnn)
+	least := m.t.CuDNNLeast(r.cudnn)
 	for _, g := range m.gpus {
 		if !g.capability.Known() || version.Cover(r.sass, nil, g.capability) != version.BySASS || !g.capability.AtLeast(least) {
 			return false

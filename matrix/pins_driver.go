@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -14,13 +15,13 @@ func (m *machine) driverPins(cuda version.Number) []Pin {
 	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
-	branch := m.driverBranch(func(b *Branch) bool { return m.reaches(b, cuda) })
+	branch := m.driverBranch(func(b *tables.Branch) bool { return m.reaches(b, cuda) })
 	if branch == nil {
 		return nil
 	}
 	why := m.reboot()
-	if _, least, _ := m.t.floorOf(cuda, m.windowsNumbers()); cuda.Known() && least.Known() {
-		why = fmt.Sprintf("any driver >= %s does; %s", printed(least), why)
+	if need, least, _ := m.t.Floor(cuda, m.windowsNumbers()); cuda.Known() && least.Known() {
+		why = fmt.Sprintf("any %s does; %s", need, why)
 	}
 	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
 }
@@ -35,9 +36,9 @@ func (m *machine) reboot() string {
 
 // driverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
 // is not past its end of life, else the highest.
-func (m *machine) driverBranch(reaches func(*Branch) bool) *Branch {
-	branches := Rows[Branch](m.t)
-	var last *Branch
+func (m *machine) driverBranch(reaches func(*tables.Branch) bool) *tables.Branch {
+	branches := tables.Rows[tables.Branch](m.t)
+	var last *tables.Branch
 	for i := range branches {
 		b := &branches[i]
 		if !b.Newest.Known() || !m.branchFits(b) || !reaches(b) {
@@ -52,7 +53,7 @@ func (m *machine) driverBranch(reaches func(*Branch) bool) *Branch {
 }
 
 // branchFits says that a branch drives every GPU here.
-func (m *machine) branchFits(b *Branch) bool {
+func (m *machine) branchFits(b *tables.Branch) bool {
 	for _, g := range m.present {
 		if g.chip == nil {
 			continue
@@ -68,11 +69,11 @@ func (m *machine) branchFits(b *Branch) bool {
 }
 
 // reaches says that a branch reaches the floor of a CUDA, where one is asked for.
-func (m *machine) reaches(b *Branch, cuda version.Number) bool {
+func (m *machine) reaches(b *tables.Branch, cuda version.Number) bool {
 	if !cuda.Known() {
 		return true
 	}
-	_, least, _ := m.t.floorOf(cuda, m.windowsNumbers())
+	_, least, _ := m.t.Floor(cuda, m.windowsNumbers())
 	if least.Known() {
 		return !b.Newest.Less(least)
 	}
@@ -82,7 +83,7 @@ func (m *machine) reaches(b *Branch, cuda version.Number) bool {
 // driverCommands writes the installation in the words of the system's package manager: Ubuntu's own packages, and
 // NVIDIA's repositories for the rest. The module's flavour follows the GPUs: Blackwell needs the open one, what is
 // older than Turing cannot use it.
-func (m *machine) driverCommands(b Branch) map[string]string {
+func (m *machine) driverCommands(b tables.Branch) map[string]string {
 	if m.partOfGPU() {
 		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers, or launch from an AMI that has it: a part of a GPU takes no other", b.Branch)}
 	}
@@ -103,7 +104,7 @@ func (m *machine) partOfGPU() bool { return m.instance != nil && m.instance.GRID
 
 // openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary
 // where a GPU cannot use it; both fit in between, and then open is NVIDIA's default since branch 560.
-func (m *machine) openModule(b Branch) bool {
+func (m *machine) openModule(b tables.Branch) bool {
 	for _, g := range m.present {
 		if g.chip != nil && g.chip.OpenModule == "required" {
 			return true

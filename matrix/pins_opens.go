@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -34,11 +35,8 @@ func (m *machine) releaseStep(b *build) string {
 	return "in an environment of its own, without " + framework.Name + ": " + apart
 }
 
-// family is the CUDA that a release is built for; these packages have one.
-func (e *Extension) family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
-
 // fitsDriver says that the driver runs what a release is built for.
-func (m *machine) fitsDriver(e Extension) bool { return m.reached(e.family()) }
+func (m *machine) fitsDriver(e tables.Extension) bool { return m.reached(e.Family()) }
 
 // lends says that a framework is of another CUDA than the package, and that its own libraries are there.
 func (b *build) lends(to *build) bool {
@@ -48,23 +46,23 @@ func (b *build) lends(to *build) bool {
 
 // sharesWith says that a release needs the libraries that a framework has: of the same CUDA, and, where both are known,
 // of the same cuDNN.
-func (b *build) sharesWith(e Extension) bool {
+func (b *build) sharesWith(e tables.Extension) bool {
 	cudnn := version.Of(b.CuDNN)
-	return e.family().Major() == b.cuda.Major() && (!e.CuDNN.Known() || !cudnn.Known() || e.CuDNN.Major() == cudnn.Major())
+	return e.Family().Major() == b.cuda.Major() && (!e.CuDNN.Known() || !cudnn.Known() || e.CuDNN.Major() == cudnn.Major())
 }
 
 // releaseFor is the package's own release where that will do, else the newest, of the same CUDA if one is.
-func (m *machine) releaseFor(b *build, fits func(Extension) bool) *Extension {
-	var list []Extension
-	for _, e := range slices.Backward(Rows[Extension](m.t)) {
+func (m *machine) releaseFor(b *build, fits func(tables.Extension) bool) *tables.Extension {
+	var list []tables.Extension
+	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.t)) {
 		python := version.ShortPython(b.python)
 		if sameProject(e.Package, b.Name) && looksIntoWheels(e) && fits(e) && (python == "" || slices.Contains(e.Python, python)) {
 			list = append(list, e)
 		}
 	}
-	own := func(e Extension) bool { return e.Package == b.Name && e.Release == b.Version }
-	family := func(e Extension) bool { return e.family().Major() == b.cuda.Major() && m.covers(e) }
-	for _, best := range []func(Extension) bool{own, family, m.covers} {
+	own := func(e tables.Extension) bool { return e.Package == b.Name && e.Release == b.Version }
+	family := func(e tables.Extension) bool { return e.Family().Major() == b.cuda.Major() && m.covers(e) }
+	for _, best := range []func(tables.Extension) bool{own, family, m.covers} {
 		if i := slices.IndexFunc(list, best); i >= 0 {
 			return &list[i]
 		}
@@ -73,7 +71,7 @@ func (m *machine) releaseFor(b *build, fits func(Extension) bool) *Extension {
 }
 
 // covers says that a release has machine code for every GPU here.
-func (m *machine) covers(e Extension) bool {
+func (m *machine) covers(e tables.Extension) bool {
 	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return version.Cover(e.SASS, nil, g.capability) != version.BySASS })
 }
 
@@ -84,7 +82,7 @@ func sameProject(a, b string) bool {
 
 // looksIntoWheels says that a release can load CUDA from wheels, and has an extra that installs these: onnxruntime from
 // 1.21 on, with preload_dlls, and not 1.27.0, whose extra asks for packages that there are not; CuPy from 14 on.
-func looksIntoWheels(e Extension) bool {
+func looksIntoWheels(e tables.Extension) bool {
 	least := "14"
 	if e.Package == "onnxruntime-gpu" {
 		least = "1.21"
@@ -93,7 +91,7 @@ func looksIntoWheels(e Extension) bool {
 }
 
 // change is the command that puts a release in the place of the one that is there, with its extras that bring libraries.
-func (b *build) change(e *Extension, extras bool) string {
+func (b *build) change(e *tables.Extension, extras bool) string {
 	if e == nil {
 		return ""
 	}

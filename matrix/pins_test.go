@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -31,17 +32,17 @@ const pairsWithoutTorch = 3137
 // what is pinned, and asks the checker again: a pin must run. It prints how many machines have no torch at all.
 func TestEveryPinPasses(t *testing.T) {
 	t.Parallel()
-	tables := Embedded()
+	known := Embedded()
 	grid, without := 0, map[string]int{}
-	for _, driver := range driversOf(tables) {
-		for _, gpu := range capabilitiesOf(tables) {
+	for _, driver := range driversOf(known) {
+		for _, gpu := range capabilitiesOf(known) {
 			for _, python := range []string{"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"} {
 				for _, build := range broken {
 					if !inSample(&grid) {
 						continue
 					}
 					facts := machineWith(driver, gpu, python, build)
-					if why := checkPins(t, tables, facts, python); why != "" {
+					if why := checkPins(t, known, facts, python); why != "" {
 						without[why]++
 					}
 				}
@@ -71,9 +72,9 @@ func sortedKeys(m map[string]int) []string {
 }
 
 // driversOf is the newest release of every branch since 418.
-func driversOf(tables *Tables) []string {
+func driversOf(known *Tables) []string {
 	var list []string
-	for _, b := range Rows[Branch](tables) {
+	for _, b := range tables.Rows[tables.Branch](known) {
 		if b.Newest.Known() && b.Newest.Major() >= 418 {
 			list = append(list, b.Newest.String())
 		}
@@ -82,9 +83,9 @@ func driversOf(tables *Tables) []string {
 }
 
 // capabilitiesOf is every compute capability that is not of a Tegra module.
-func capabilitiesOf(tables *Tables) []version.Capability {
+func capabilitiesOf(known *Tables) []version.Capability {
 	var list []version.Capability
-	for _, chip := range Rows[Chip](tables) {
+	for _, chip := range tables.Rows[tables.Chip](known) {
 		if !chip.Capability.Tegra() && !slices.Contains(list, chip.Capability) {
 			list = append(list, chip.Capability)
 		}
@@ -103,9 +104,9 @@ func machineWith(driver string, gpu version.Capability, python, torch string) pr
 }
 
 // checkPins installs each pin of each error and judges again. It returns why an error of a build has no torch pin.
-func checkPins(t *testing.T, tables *Tables, facts probe.Facts, python string) (without string) {
+func checkPins(t *testing.T, known *Tables, facts probe.Facts, python string) (without string) {
 	t.Helper()
-	for _, f := range Check(tables, facts, nil, Policy{}).Findings {
+	for _, f := range Check(known, facts, nil, Policy{}).Findings {
 		if f.Severity != Error {
 			continue
 		}
@@ -116,7 +117,7 @@ func checkPins(t *testing.T, tables *Tables, facts probe.Facts, python string) (
 		for _, p := range f.Pins {
 			mended := install(facts, p)
 			torch = torch || p.Package == "torch"
-			for _, again := range Check(tables, mended, nil, Policy{}).Findings {
+			for _, again := range Check(known, mended, nil, Policy{}).Findings {
 				if again.Severity == Error && (p.Package == "torch" && again.Subject != "driver" || again.Rule == f.Rule) {
 					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(facts), p.Package, p.Version, again.Rule, again.Message)
 				}
@@ -246,7 +247,7 @@ func firstTorchPin(v Verdict) string {
 	return ""
 }
 
-func forwardPackage(t *Tables, name string) *Forward {
-	rows := Rows[Forward](t)
-	return &rows[slices.IndexFunc(rows, func(r Forward) bool { return r.Package == name })]
+func forwardPackage(t *Tables, name string) *tables.Forward {
+	rows := tables.Rows[tables.Forward](t)
+	return &rows[slices.IndexFunc(rows, func(r tables.Forward) bool { return r.Package == name })]
 }

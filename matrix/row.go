@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -22,18 +23,18 @@ type row struct {
 	companions       []PinnedPackage // packages that are made for this release, with the versions that go with it
 }
 
-func wheelRow(w *Wheel) row {
+func wheelRow(w *tables.Wheel) row {
 	return row{framework: "torch", release: w.Release, variant: w.Variant, platform: w.Platform, cuda: w.CUDA, cudnn: w.CuDNN, nccl: w.NCCL,
 		sass: w.SASS, ptx: w.PTX, python: w.Python, glibc: w.Glibc, source: w.Source,
 		companions: []PinnedPackage{{"torchvision", w.Torchvision}, {"torchaudio", w.Torchaudio}, {"triton", w.Triton}}}
 }
 
-func tensorflowRow(r *TensorFlow) row {
+func tensorflowRow(r *tables.TensorFlow) row {
 	return row{framework: "tensorflow", release: r.Release, variant: r.Variant, platform: r.Platform, cuda: r.CUDA, cudnn: r.CuDNN, nccl: r.NCCL,
 		sass: r.SASS, ptx: r.PTX, python: r.Python, glibc: r.Glibc, packages: r.Packages, source: r.Source}
 }
 
-func jaxRow(r *JAX) row {
+func jaxRow(r *tables.JAX) row {
 	return row{framework: "jax", release: r.Release, variant: r.Variant, platform: r.Platform, cuda: r.CUDA, cudnn: r.CuDNN, nccl: r.NCCL,
 		sass: r.SASS, ptx: r.PTX, python: r.Python, glibc: r.Glibc, packages: r.Packages, source: r.Source}
 }
@@ -55,19 +56,19 @@ func (m *machine) frameworkRows(framework string) []row {
 	}
 	switch framework {
 	case "torch":
-		rows := Rows[Wheel](m.t)
+		rows := tables.Rows[tables.Wheel](m.t)
 		for i := range rows {
 			add(wheelRow(&rows[i]))
 		}
 	case "tensorflow":
-		rows := Rows[TensorFlow](m.t)
+		rows := tables.Rows[tables.TensorFlow](m.t)
 		for i := range rows {
 			if len(rows[i].Packages) > 0 {
 				add(tensorflowRow(&rows[i]))
 			}
 		}
 	case "jax":
-		rows := Rows[JAX](m.t)
+		rows := tables.Rows[tables.JAX](m.t)
 		for i := range rows {
 			if len(rows[i].Packages) > 0 && len(rows[i].Python) > 0 {
 				add(jaxRow(&rows[i]))
@@ -104,7 +105,7 @@ func (m *machine) defaultVariant(name string, release version.Release) string {
 	if name != "torch" || !release.Number.Known() {
 		return ""
 	}
-	for _, d := range Rows[Default](m.t) {
+	for _, d := range tables.Rows[tables.Default](m.t) {
 		if d.Release == release.Number.Short() && d.Platform == m.platform {
 			return d.Variant
 		}

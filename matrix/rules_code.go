@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -59,7 +60,7 @@ func (b *build) ptxFor(gpu version.Capability) version.Number {
 
 // newerPTX compares a PTX version with those that the driver's compiler knows; why says what is missing.
 func (m *machine) newerPTX(b *build, isa version.Number) (newer bool, why string) {
-	low, high := m.t.ptxKnown(m.driver.cuda)
+	low, high := m.t.PTXKnown(m.driver.cuda)
 	switch {
 	case !isa.Known() && b.cuda.Parts() > 1 && m.driver.cuda.Known() && !m.driver.cuda.LessShort(b.cuda):
 		return false, "" // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
@@ -76,7 +77,7 @@ func (m *machine) newerPTX(b *build, isa version.Number) (newer bool, why string
 }
 
 func (m *machine) ptxFinding(b *build, hit []gpu, isa version.Number) Finding {
-	cuda := m.t.cudaOfPTX(isa)
+	cuda := m.t.CUDAOfPTX(isa)
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), hit[0].capability.SM()), Source: []string{ptxSource},
 		Message: fmt.Sprintf("for %s the build has PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
 			hit[0].label, isa, m.driverWords(), m.driver.cuda.Short()),
@@ -102,7 +103,7 @@ func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 	if !cuda.Known() || m.windowsNumbers() || m.jetson() {
 		return
 	}
-	if b := m.driverBranch(func(b *Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
+	if b := m.driverBranch(func(b *tables.Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
 		f.Pins = append(f.Pins, Pin{Package: "driver", Version: b.Newest.String(), Why: "speaks CUDA " + b.CUDA.Short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
 	}
 	pins, do := m.compatPins(cuda)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -122,14 +123,14 @@ func (m *machine) debian() trilean {
 	return no
 }
 
-func (m *machine) compatPackage(cuda version.Number) *Forward {
+func (m *machine) compatPackage(cuda version.Number) *tables.Forward {
 	base := m.driver.version
 	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() ||
 		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
 		return nil
 	}
-	rows := Rows[Forward](m.t)
-	i := slices.IndexFunc(rows, func(r Forward) bool {
+	rows := tables.Rows[tables.Forward](m.t)
+	i := slices.IndexFunc(rows, func(r tables.Forward) bool {
 		dropped := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dropped(version.Int(r.Branch)) })
 		return !dropped && !r.CUDA.LessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
 	})

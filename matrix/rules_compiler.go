@@ -61,8 +61,8 @@ func (m *machine) accepts(t *probe.Toolkit, compiler string) limits {
 	if !t.NVCC {
 		return l
 	}
-	if row := m.t.hostCompiler(version.Of(t.Version)); row != nil {
-		l = limits{row.oldest(compiler), row.newest(compiler), row.Source}
+	if row := m.t.HostCompiler(version.Of(t.Version)); row != nil {
+		l = limits{row.Oldest(compiler), row.Newest(compiler), row.Source}
 	}
 	if compiler == "gcc" && t.GCC != "" {
 		l.newest = version.Of(t.GCC)

@@ -220,7 +220,7 @@ func (m *machine) hostCUDA() version.Number {
 	if m.windowsNumbers() {
 		return version.Number{}
 	}
-	return m.t.branchCUDA(version.Of(m.f.Driver.Version))
+	return m.t.BranchCUDA(version.Of(m.f.Driver.Version))
 }
 
 // unsureWhy names the property that is not known.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -16,13 +17,13 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.framework() || !known || len(m.gpus) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(Rows[NCCL](m.t), func(n NCCL) bool {
+	i := slices.IndexFunc(tables.Rows[tables.NCCL](m.t), func(n tables.NCCL) bool {
 		return n.Release.Compare(lib.version) == 0 && n.CUDA.Major() == b.cuda.Major() && len(n.SASS) > 0
 	})
 	if i < 0 {
 		return nil
 	}
-	n := Rows[NCCL](m.t)[i]
+	n := tables.Rows[tables.NCCL](m.t)[i]
 	for _, g := range m.gpus {
 		if !g.capability.Known() || version.Cover(n.SASS, n.PTX, g.capability) != version.Uncovered {
 			continue
@@ -46,7 +47,7 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 
 // ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none.
 func (m *machine) ncclFor(cuda version.Number) version.Number {
-	for _, n := range slices.Backward(Rows[NCCL](m.t)) {
+	for _, n := range slices.Backward(tables.Rows[tables.NCCL](m.t)) {
 		bad := func(g gpu) bool { return version.Cover(n.SASS, nil, g.capability) != version.BySASS }
 		if n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0 && !slices.ContainsFunc(m.gpus, bad) {
 			return n.Release
@@ -92,14 +93,14 @@ var compiled = []string{"bitsandbytes", "deepspeed", "transformer-engine-cu12", 
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
-func (m *machine) extensionRows(p *probe.Package) []Extension {
+func (m *machine) extensionRows(p *probe.Package) []tables.Extension {
 	r, ok := version.ParseRelease(p.Version)
 	public, _, _ := strings.Cut(p.Version, "+")
 	if !ok || !r.Final() || !slices.Contains(compiled, p.Name) {
 		return nil
 	}
-	var rows []Extension
-	for _, e := range Rows[Extension](m.t) {
+	var rows []tables.Extension
+	for _, e := range tables.Rows[tables.Extension](m.t) {
 		if e.Package == p.Name && e.Release == public && (r.Local == "" || e.Variant == r.Local) {
 			rows = append(rows, e)
 		}
@@ -108,21 +109,21 @@ func (m *machine) extensionRows(p *probe.Package) []Extension {
 }
 
 // extension compares what a package was built for with what is there; all rows that may be it must disagree.
-func (m *machine) extension(b *build, p *probe.Package, rows []Extension) (Finding, bool) {
+func (m *machine) extension(b *build, p *probe.Package, rows []tables.Extension) (Finding, bool) {
 	f := Finding{Severity: Error, Source: rows[0].Source,
 		Evidence: append(b.evidence(), Evidence{Fact: p.Name, Value: p.Version, From: p.Path})}
-	every := func(bad func(Extension) bool) bool {
-		return !slices.ContainsFunc(rows, func(e Extension) bool { return !bad(e) })
+	every := func(bad func(tables.Extension) bool) bool {
+		return !slices.ContainsFunc(rows, func(e tables.Extension) bool { return !bad(e) })
 	}
 	switch {
-	case every(func(e Extension) bool { return otherTorch(e.Torch, b.release.Number) }):
+	case every(func(e tables.Extension) bool { return otherTorch(e.Torch, b.release.Number) }):
 		want := strings.Join(rows[0].Torch, " or ")
 		f.Need = "torch " + want
 		f.Message = fmt.Sprintf("%s %s is compiled for torch %s; this is %s", p.Name, p.Version, want, b.Version)
-	case b.cuda.Known() && every(func(e Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
+	case b.cuda.Known() && every(func(e tables.Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
 		f.Message = fmt.Sprintf("%s %s is compiled for CUDA %s; torch %s is of CUDA %s", p.Name, p.Version, strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
-	case p.Name == "bitsandbytes" && version.Of(p.Version).Less(version.Of("0.50")) && b.cuda.Parts() > 1 && every(func(e Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
+	case p.Name == "bitsandbytes" && version.Of(p.Version).Less(version.Of("0.50")) && b.cuda.Parts() > 1 && every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
 		f.Need = "a library for CUDA " + b.cuda.Short()
 		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; it falls back within the major from 0.50 on", p.Name, p.Version, b.cuda.Short())
@@ -154,7 +155,7 @@ func otherFamily(list []string, cuda version.Number) bool {
 
 // extensionSteps names the newest release of the package that goes with this torch, and what else helps.
 func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
-	for _, e := range slices.Backward(Rows[Extension](m.t)) {
+	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.t)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return version.Of(strings.TrimPrefix(text, "==")).Short() == b.release.Number.Short()
 		})

@@ -113,7 +113,7 @@ func (m *machine) xidFindings() []*result {
 	var results []*result
 	var said []int
 	for _, line := range m.f.Machine.Xids {
-		x := m.t.xidOf(line)
+		x := m.t.Xid(line)
 		if x == nil || !slices.Contains(repairs, x.Action) || x.Alone == "no" || slices.Contains(said, x.Xid) {
 			continue
 		}

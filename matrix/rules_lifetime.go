@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -41,8 +42,8 @@ func driverEOL(m *machine) []*result {
 }
 
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
-func (m *machine) laterBranch(old *Branch) []Pin {
-	for _, b := range Rows[Branch](m.t) {
+func (m *machine) laterBranch(old *tables.Branch) []Pin {
+	for _, b := range tables.Rows[tables.Branch](m.t) {
 		if version.Int(b.Branch) > version.Int(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() && m.branchFits(&b) {
 			return []Pin{{Package: "driver", Version: b.Newest.String(), Why: "maintained until " + b.EndOfLife + "; needs a reboot", Commands: m.driverCommands(b)}}
 		}
@@ -50,9 +51,9 @@ func (m *machine) laterBranch(old *Branch) []Pin {
 	return nil
 }
 
-func (m *machine) branchRow(driver version.Number) *Branch {
-	branches := Rows[Branch](m.t)
-	i := slices.IndexFunc(branches, func(b Branch) bool { return version.Int(b.Branch) == driver.Major() })
+func (m *machine) branchRow(driver version.Number) *tables.Branch {
+	branches := tables.Rows[tables.Branch](m.t)
+	i := slices.IndexFunc(branches, func(b tables.Branch) bool { return version.Int(b.Branch) == driver.Major() })
 	if i < 0 {
 		return nil
 	}
@@ -82,7 +83,7 @@ func matrixOutdated(m *machine) []*result {
 // newerThanTables are the releases on this machine that come after the newest of their table.
 func (m *machine) newerThanTables() []string {
 	var list []string
-	branches := Rows[Branch](m.t)
+	branches := tables.Rows[tables.Branch](m.t)
 	if last := branches[len(branches)-1]; m.driver.version.Major() > version.Int(last.Branch) {
 		list = append(list, m.driverWords())
 	}

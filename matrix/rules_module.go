@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -17,7 +18,7 @@ func (m *machine) bootKernel() (kernel, from string) {
 	case m.f.Machine.Boot != "":
 		return m.f.Machine.Boot, m.f.Machine.BootFrom
 	case len(m.f.Machine.Kernels) > 0:
-		return slices.MaxFunc(m.f.Machine.Kernels, naturally), "the newest of /lib/modules"
+		return slices.MaxFunc(m.f.Machine.Kernels, tables.CompareNaturally), "the newest of /lib/modules"
 	}
 	return "", ""
 }

@@ -225,7 +225,7 @@ func companionMismatch(m *machine, b *build) []*result {
 	if b.Name != "torch" || !b.official() || len(b.rows) == 0 {
 		return nil
 	}
-	table := m.t.wheels(b.rows[0].release, m.platform)[0]
+	table := m.t.Wheels(b.rows[0].release, m.platform)[0]
 	var results []*result
 	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio}, {"triton", table.Triton}} {
 		have := b.env.Package(c.name)

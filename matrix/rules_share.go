@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
 	"cudacompat/probe"
 )
 
@@ -16,7 +17,7 @@ var withoutPeers = lazyregexp.New(`^(geforce|titan|gtx|l4$|a10g$)`)
 // the processor. NVML says which GPUs write to each other, and whether they do so over PCI Express.
 func peerToPeer(m *machine) []*result {
 	bus := m.f.Machine.Bus
-	peers := slices.DeleteFunc(m.seen(), func(g probe.GPU) bool { return withoutPeers.MatchString(normalGPU(g.Name)) })
+	peers := slices.DeleteFunc(m.seen(), func(g probe.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) })
 	guest := bus.Virtual == "yes" || m.instance != nil && !strings.Contains(m.instance.Instance, ".metal")
 	if !m.here() || guest || m.f.System.WSL || m.f.System.Arch != "x86_64" || m.f.Devices.Peers != "pcie" || len(peers) < 2 {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -152,7 +153,7 @@ func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
 		m.rankRows(b, kept)
 		return m.set(b, kept[0], nil, m.withRelease(b, kept[0], "the driver can stay")), true
 	}
-	var best *Branch
+	var best *tables.Branch
 	var chosen row
 	for _, r := range variants {
 		branch := m.branchFor(r.cuda)
@@ -216,20 +217,20 @@ func (m *machine) drives(driver version.Number) bool {
 }
 
 // branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
-func (m *machine) branchFor(cuda version.Number) *Branch {
+func (m *machine) branchFor(cuda version.Number) *tables.Branch {
 	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
-	return m.driverBranch(func(b *Branch) bool { return m.reaches(b, cuda) })
+	return m.driverBranch(func(b *tables.Branch) bool { return m.reaches(b, cuda) })
 }
 
 // newestBranch is the newest production or long-term branch for a CUDA, else the newest of all.
-func (m *machine) newestBranch(cuda version.Number) *Branch {
+func (m *machine) newestBranch(cuda version.Number) *tables.Branch {
 	if m.windowsNumbers() || m.jetson() {
 		return nil
 	}
-	var found *Branch
-	branches := Rows[Branch](m.t)
+	var found *tables.Branch
+	branches := tables.Rows[tables.Branch](m.t)
 	for i := range branches {
 		b := &branches[i]
 		if b.Newest.Known() && m.branchFits(b) && m.reaches(b, cuda) && (b.Type != "NFB" || found == nil || found.Type == "NFB") {
@@ -240,7 +241,7 @@ func (m *machine) newestBranch(cuda version.Number) *Branch {
 }
 
 // set writes one set down.
-func (m *machine) set(b *build, r row, branch *Branch, why string) PinSet {
+func (m *machine) set(b *build, r row, branch *tables.Branch, why string) PinSet {
 	s := PinSet{Packages: []PinnedPackage{r.requirement()}, Why: why, Source: slices.Clone(r.source)}
 	for _, c := range r.companions {
 		if local, ok := m.companionFor(c, r); ok {
@@ -277,8 +278,8 @@ func (m *machine) withRelease(b *build, r row, why string) string {
 // variants that came after it.
 func (m *machine) companionFor(c PinnedPackage, r row) (PinnedPackage, bool) {
 	if c.Package == "torchaudio" && c.Version != "" {
-		built := m.t.wheels(c.Version, r.platform)
-		if len(built) > 0 && !slices.ContainsFunc(built, func(w Wheel) bool { return w.Variant == r.variant }) {
+		built := m.t.Wheels(c.Version, r.platform)
+		if len(built) > 0 && !slices.ContainsFunc(built, func(w tables.Wheel) bool { return w.Variant == r.variant }) {
 			return c, false
 		}
 	}
@@ -286,7 +287,7 @@ func (m *machine) companionFor(c PinnedPackage, r row) (PinnedPackage, bool) {
 }
 
 // runfile is the driver's own installer, for systems without packages of it. It has both kernel modules from 515 on.
-func (m *machine) runfile(b Branch) string {
+func (m *machine) runfile(b tables.Branch) string {
 	arch := "x86_64"
 	if m.platform == "linux_aarch64" {
 		arch = "aarch64"

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -17,21 +18,21 @@ var machinesWithoutSet = map[string]int{"torch": 1981, "tensorflow": 4508, "jax"
 // TestEverySetPasses takes every driver branch × GPU × Python, installs each set that is proposed, driver and all,
 // and asks the checker: there must be no error. It prints how many machines have no set, and why.
 func TestEverySetPasses(t *testing.T) {
-	tables := Embedded()
+	known := Embedded()
 	for _, framework := range Frameworks() {
 		t.Run(framework, func(t *testing.T) {
 			t.Parallel()
 			grid, asked, without, reasons := 0, 0, 0, map[string]int{}
-			for _, driver := range driversOf(tables) {
-				for _, gpu := range capabilitiesOf(tables) {
+			for _, driver := range driversOf(known) {
+				for _, gpu := range capabilitiesOf(known) {
 					for _, python := range []string{"3.9", "3.10", "3.11", "3.12", "3.13", "3.14"} {
 						if !inSample(&grid) {
 							continue
 						}
 						facts := machineWith(driver, gpu, python, "")
 						facts.Environments[0].Builds = nil
-						pins := Pins(tables, facts, Target{}, Wanted{Framework: framework})
-						checkSets(t, tables, facts, nil, pins)
+						pins := Pins(known, facts, Target{}, Wanted{Framework: framework})
+						checkSets(t, known, facts, nil, pins)
 						asked += len(Choices())
 						without += len(pins.Missing)
 						for _, none := range pins.Missing {
@@ -54,10 +55,10 @@ func TestEverySetPasses(t *testing.T) {
 // TestEverySetPassesOnInstances does so for one size of every kind of EC2 instance: products that need a later driver
 // than their chip, and aarch64.
 func TestEverySetPassesOnInstances(t *testing.T) {
-	tables := Embedded()
-	grid, drivers := 0, append(driversOf(tables), "570.86.10", "575.51.03", "580.65.06")
+	known := Embedded()
+	grid, drivers := 0, append(driversOf(known), "570.86.10", "575.51.03", "580.65.06")
 	kinds := map[string]bool{}
-	for _, i := range Rows[Instance](tables) {
+	for _, i := range tables.Rows[tables.Instance](known) {
 		if kind := i.GPU + " " + i.Platform; !kinds[kind] {
 			kinds[kind] = true
 			t.Run(i.Instance, func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestEverySetPassesOnInstances(t *testing.T) {
 						facts := machineWith(driver, version.Capability{}, "3.12", "")
 						facts.GPUs, facts.System.Arch, facts.Environments[0].Builds = nil, strings.TrimPrefix(i.Platform, "linux_"), nil
 						target := Target{Instance: i.Instance}
-						checkSets(t, tables, facts, []Target{target}, Pins(tables, facts, target, Wanted{Framework: framework}))
+						checkSets(t, known, facts, []Target{target}, Pins(known, facts, target, Wanted{Framework: framework}))
 					}
 				}
 			})
@@ -85,10 +86,10 @@ func setReason(why string) string {
 }
 
 // checkSets installs each set and judges again.
-func checkSets(t *testing.T, tables *Tables, facts probe.Facts, targets []Target, pins PinSets) {
+func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target, pins PinSets) {
 	t.Helper()
 	for _, s := range pins.Sets {
-		for _, f := range Check(tables, installSet(facts, s, pins.Target.Framework), targets, Policy{}).Findings {
+		for _, f := range Check(known, installSet(facts, s, pins.Target.Framework), targets, Policy{}).Findings {
 			if f.Severity == Error {
 				t.Errorf("%+v: the set %s (driver %q, %v) does not pass: %s: %s", pins.Target, s.Choice, s.Driver, s.Packages, f.Rule, f.Message)
 			}

@@ -1,60 +1,19 @@
 package matrix
 
 import (
-	"fmt"
 	"io/fs"
-	"reflect"
-	"sync"
 
-	"cudacompat/data"
+	"cudacompat/internal/tables"
 )
 
-// Tables is the knowledge: what goes with what, a source in every row. Each table is read when it is first asked
-// for. It is safe for several goroutines.
-type Tables struct {
-	fsys        fs.FS
-	rows        map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
-	chipsByName func() map[string]*Chip
-	chipsByID   func() map[string]*Chip
-}
-
-// Rows are the rows of the table whose rows are of type T. Load or the build's tests have linted them: an error here
-// is a bug.
-func Rows[T any](t *Tables) []T {
-	rows, err := t.rows[reflect.TypeFor[T]()]()
-	if err != nil {
-		panic(fmt.Sprintf("embedded table: %v", err))
-	}
-	return rows.([]T)
-}
+// Tables is the knowledge that machines are judged by: what goes with what, a source in every row.
+type Tables = tables.Tables
 
 // Embedded is the tables compiled into the program.
-func Embedded() *Tables { return open(data.FS) }
+func Embedded() *Tables { return tables.Embedded() }
 
-// Load reads and lints every table in fsys, and that rows name only things which exist. An error says file, line and
-// column; nothing half-loaded is returned.
-func Load(fsys fs.FS) (*Tables, error) {
-	t := open(fsys)
-	for _, s := range sheets {
-		if _, err := s.read(fsys, s, checkCell); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.references(); err != nil {
-		return nil, err
-	}
-	if err := t.proofs(); err != nil {
-		return nil, err
-	}
-	return t, nil
-}
+// Load reads and lints every table in fsys. An error says file, line and column; nothing half-loaded is returned.
+func Load(fsys fs.FS) (*Tables, error) { return tables.Load(fsys) }
 
-func open(fsys fs.FS) *Tables {
-	t := &Tables{fsys: fsys, rows: map[reflect.Type]func() (any, error){}}
-	for _, s := range sheets {
-		t.rows[s.row] = sync.OnceValues(func() (any, error) { return s.read(fsys, s, linted) })
-	}
-	t.chipsByName = sync.OnceValue(t.indexNames)
-	t.chipsByID = sync.OnceValue(t.indexIDs)
-	return t
-}
+// LoadOver is the embedded tables with those of over in their place, all of them linted.
+func LoadOver(over fs.FS) (*Tables, error) { return tables.LoadOver(over) }

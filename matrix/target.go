@@ -24,7 +24,7 @@ func (target Target) Check(t *Tables) error {
 		return fmt.Errorf("--python %s is not a Python version such as 3.12", target.Python)
 	}
 	for _, name := range target.GPUs {
-		if _, err := version.ParseCapability(name); err != nil && t.chipNamed(name) == nil {
+		if _, err := version.ParseCapability(name); err != nil && t.ChipNamed(name) == nil {
 			return fmt.Errorf("--gpu %s is neither a GPU of the tables nor a compute capability such as 8.9", name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
 
@@ -37,11 +38,11 @@ var readers = map[string][]string{
 }
 
 // Whys explain one column of each of the grid's rows.
-func Whys(t *Tables, g Grid, column string) []Why {
+func Whys(t *Tables, g tables.Grid, column string) []Why {
 	var list []Why
 	for i, row := range g.Rows {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
-			Rules: orEmpty(readers[column]), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: sourcesOf(g.Cell(i, "source"))}
+			Rules: orEmpty(readers[column]), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: tables.SourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
 			w.workOut(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
 		}
@@ -56,14 +57,14 @@ func (w *Why) workOut(t *Tables, cuda, platform string) {
 	if !v.Known() {
 		return
 	}
-	need, least, source := t.floorOf(v, platform == "win_amd64")
+	need, least, source := t.Floor(v, platform == "win_amd64")
 	w.Value, w.Source, w.Verified = strings.TrimPrefix(need, "driver "), source, ""
 	switch {
-	case t.family(v) != nil:
+	case t.Family(v) != nil:
 		w.Because = fmt.Sprintf("built with CUDA %s; every driver from the floor of CUDA %d.x on runs it (minor-version compatibility)", cuda, v.Major())
-		w.Checked = t.family(v).Checked
+		w.Checked = t.Family(v).Checked
 	case least.Known():
 		w.Because = fmt.Sprintf("built with CUDA %s, whose family has no minor-version compatibility: it needs the toolkit's own driver", cuda)
-		w.Checked = t.toolkit(v).Checked
+		w.Checked = t.Toolkit(v).Checked
 	}
 }

@@ -3,6 +3,8 @@ package matrix
 import (
 	"slices"
 	"testing"
+
+	"cudacompat/internal/tables"
 )
 
 // TestWhy holds values with their sources, worked out by hand.
@@ -13,13 +15,13 @@ func TestWhy(t *testing.T) {
 		{"1.12.1+cu102", "driver", ">= 440.33", "driver-too-old"},
 		{"2.6.0+cu124", "cuda", "12.4.1", "minor-compat"},
 	} {
-		tables := Embedded()
-		g, _ := tables.Grid("torch")
-		g, err := g.Where(ParseFilter(c.key), ParseFilter("linux_x86_64"))
+		known := Embedded()
+		g, _ := known.Grid("torch")
+		g, err := g.Where(tables.ParseFilter(c.key), tables.ParseFilter("linux_x86_64"))
 		if err != nil || len(g.Rows) != 1 {
 			t.Fatalf("%s: %d rows, %v", c.key, len(g.Rows), err)
 		}
-		w := Whys(tables, g, c.column)[0]
+		w := Whys(known, g, c.column)[0]
 		if w.Value != c.value || !slices.Contains(w.Rules, c.rule) || len(w.Source) == 0 || w.Checked == "" {
 			t.Errorf("%s of %s is %+v, want %s, a rule %s, a source and a date", c.column, c.key, w, c.value, c.rule)
 		}

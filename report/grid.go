@@ -9,11 +9,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cudacompat/matrix"
+	"cudacompat/internal/tables"
 )
 
 // GridFormats is every format of a table, by name.
-var GridFormats = []Format[matrix.Grid]{
+var GridFormats = []Format[tables.Grid]{
 	{"text", gridText},
 	{"json", gridJSON},
 	{"csv", gridCSV},
@@ -21,7 +21,7 @@ var GridFormats = []Format[matrix.Grid]{
 }
 
 // gridJSON writes an array of objects named by the table's header, in its order; every value is text.
-func gridJSON(w io.Writer, g matrix.Grid, _ Style) error {
+func gridJSON(w io.Writer, g tables.Grid, _ Style) error {
 	rows := make([]object, 0, len(g.Rows))
 	for _, row := range g.Rows {
 		rows = append(rows, object{g.Columns, row})
@@ -54,7 +54,7 @@ func separator(i int) string {
 }
 
 // gridCSV writes the rows as their file has them.
-func gridCSV(w io.Writer, g matrix.Grid, _ Style) error {
+func gridCSV(w io.Writer, g tables.Grid, _ Style) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(g.Columns); err != nil {
 		return err
@@ -63,7 +63,7 @@ func gridCSV(w io.Writer, g matrix.Grid, _ Style) error {
 }
 
 // gridMarkdown writes a pipe table of every column.
-func gridMarkdown(w io.Writer, g matrix.Grid, _ Style) error {
+func gridMarkdown(w io.Writer, g tables.Grid, _ Style) error {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	line(g.Columns)
@@ -81,7 +81,7 @@ func gridMarkdown(w io.Writer, g matrix.Grid, _ Style) error {
 
 // gridText writes the columns that fit the screen, the key's first; --all shows every one of them. A few rows that do
 // not fit are written out as records.
-func gridText(w io.Writer, g matrix.Grid, s Style) error {
+func gridText(w io.Writer, g tables.Grid, s Style) error {
 	widths := columnWidths(g)
 	shown, left := chooseColumns(g, widths, s)
 	var b strings.Builder
@@ -103,7 +103,7 @@ func gridText(w io.Writer, g matrix.Grid, s Style) error {
 }
 
 // gridLines writes the header and a line a row.
-func gridLines(b *strings.Builder, g matrix.Grid, shown, widths []int, s Style) {
+func gridLines(b *strings.Builder, g tables.Grid, shown, widths []int, s Style) {
 	for i, row := range append([][]string{g.Columns}, g.Rows...) {
 		var line strings.Builder
 		for _, column := range shown {
@@ -119,7 +119,7 @@ func gridLines(b *strings.Builder, g matrix.Grid, shown, widths []int, s Style) 
 
 // gridRecords writes a paragraph a row, what is known of it in a line a column; sources, which no screen holds, are left
 // out.
-func gridRecords(b *strings.Builder, g matrix.Grid, s Style) {
+func gridRecords(b *strings.Builder, g tables.Grid, s Style) {
 	pad := 0
 	for _, name := range g.Columns[g.Keys:] {
 		pad = max(pad, len(name))
@@ -166,7 +166,7 @@ func screen(s Style) int {
 	return 80
 }
 
-func columnWidths(g matrix.Grid) []int {
+func columnWidths(g tables.Grid) []int {
 	widths := make([]int, len(g.Columns))
 	for i, name := range g.Columns {
 		widths[i] = utf8.RuneCountInString(name)
@@ -179,7 +179,7 @@ func columnWidths(g matrix.Grid) []int {
 
 // chooseColumns takes the key, and of the others in their order those that still fit; columns in which nothing stands
 // are left out.
-func chooseColumns(g matrix.Grid, widths []int, s Style) (shown []int, left []string) {
+func chooseColumns(g tables.Grid, widths []int, s Style) (shown []int, left []string) {
 	used := 0
 	for i, name := range g.Columns {
 		empty := len(g.Rows) > 0 && !slices.ContainsFunc(g.Rows, func(row []string) bool { return row[i] != "" })

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/matrix"
 	"cudacompat/report"
 
@@ -30,16 +31,16 @@ func matrixCommand(s streams) *cobra.Command {
 		Example: "  cudacompat matrix torch cuda=12.6 python=3.12\n  cudacompat matrix why torch 2.6.0+cu124 driver",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			tables, err := f.load()
+			t, err := f.load()
 			switch {
 			case err != nil:
 				return err
 			case len(args) == 0:
-				return f.list(s, tables)
+				return f.list(s, t)
 			case args[0] == "why":
-				return f.why(s, tables, args[1:])
+				return f.why(s, t, args[1:])
 			}
-			return f.rows(s, tables, args[0], args[1:])
+			return f.rows(s, t, args[0], args[1:])
 		},
 	}
 	f.tablesFlag.add(cmd)
@@ -50,10 +51,10 @@ func matrixCommand(s streams) *cobra.Command {
 }
 
 // list shows the tables themselves.
-func (f *matrixFlags) list(s streams, tables *matrix.Tables) error {
-	g := matrix.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources", "single_source", "checked", "columns"}}
-	for _, name := range matrix.TableNames() {
-		table, err := tables.Grid(name)
+func (f *matrixFlags) list(s streams, t *matrix.Tables) error {
+	g := tables.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources", "single_source", "checked", "columns"}}
+	for _, name := range tables.Names() {
+		table, err := t.Grid(name)
 		if err != nil {
 			return err
 		}
@@ -65,10 +66,10 @@ func (f *matrixFlags) list(s streams, tables *matrix.Tables) error {
 
 // proofs says how many of a table's rows were read from the artefact, have two sources, have one; nothing where the
 // table does not tell.
-func proofs(table matrix.Grid) []string {
+func proofs(table tables.Grid) []string {
 	count, told := table.Proven()
-	cells := make([]string, len(matrix.Proofs))
-	for i, p := range matrix.Proofs {
+	cells := make([]string, len(tables.Proofs))
+	for i, p := range tables.Proofs {
 		if told {
 			cells[i] = strconv.Itoa(count[p])
 		}
@@ -77,25 +78,25 @@ func proofs(table matrix.Grid) []string {
 }
 
 // rows shows those rows of a table that every filter keeps.
-func (f *matrixFlags) rows(s streams, tables *matrix.Tables, table string, words []string) error {
-	g, err := filtered(tables, table, words)
+func (f *matrixFlags) rows(s streams, t *matrix.Tables, table string, words []string) error {
+	g, err := filtered(t, table, words)
 	if err != nil {
 		return err
 	}
 	return emit(s, report.GridFormats, f.formats, f.colour, f.all, g)
 }
 
-func filtered(tables *matrix.Tables, table string, words []string) (matrix.Grid, error) {
-	if !slices.Contains(matrix.TableNames(), table) {
-		return matrix.Grid{}, misspelt("table", table, matrix.TableNames())
+func filtered(t *matrix.Tables, table string, words []string) (tables.Grid, error) {
+	if !slices.Contains(tables.Names(), table) {
+		return tables.Grid{}, misspelt("table", table, tables.Names())
 	}
-	g, err := tables.Grid(table)
+	g, err := t.Grid(table)
 	if err != nil {
 		return g, err
 	}
 	all := g
 	for _, word := range words {
-		filter := matrix.ParseFilter(word)
+		filter := tables.ParseFilter(word)
 		if filter.Column != "" && g.Column(filter.Column) < 0 {
 			return g, misspelt("column in "+table, filter.Column, g.Columns)
 		}
@@ -112,7 +113,7 @@ func filtered(tables *matrix.Tables, table string, words []string) (matrix.Grid,
 }
 
 // keysOf is every word that names rows of a table.
-func keysOf(g matrix.Grid) []string {
+func keysOf(g tables.Grid) []string {
 	var words []string
 	for _, row := range g.Rows {
 		words = append(words, row[:g.Keys]...)
@@ -125,12 +126,12 @@ func keysOf(g matrix.Grid) []string {
 }
 
 // why shows one value of the rows that the words name, with what stands behind it.
-func (f *matrixFlags) why(s streams, tables *matrix.Tables, args []string) error {
+func (f *matrixFlags) why(s streams, t *matrix.Tables, args []string) error {
 	if len(args) < 3 {
 		return &usageError{message: "matrix why takes a table, a key and a column", hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
 	}
 	table, words, column := args[0], args[1:len(args)-1], args[len(args)-1]
-	g, err := filtered(tables, table, words)
+	g, err := filtered(t, table, words)
 	if err != nil {
 		return err
 	}
@@ -140,5 +141,5 @@ func (f *matrixFlags) why(s streams, tables *matrix.Tables, args []string) error
 	if len(g.Rows) == 0 {
 		return &usageError{message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")), hint: "cudacompat matrix " + table + " shows the rows"}
 	}
-	return emit(s, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(tables, g, column))
+	return emit(s, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(t, g, column))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/tables"
 	"cudacompat/matrix"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,5 +99,5 @@ func shares(t *testing.T, table, releases string) string {
 	g.Rows = slices.DeleteFunc(slices.Clone(g.Rows), func(row []string) bool { return !strings.HasPrefix(row[2], "linux_") })
 	count, _ := g.Proven()
 	return fmt.Sprintf("of %d rows, %d read from the wheel, %d with two sources, %d with one.",
-		len(g.Rows), count[matrix.Artefact], count[matrix.TwoSources], count[matrix.SingleSource])
+		len(g.Rows), count[tables.Artefact], count[tables.TwoSources], count[tables.SingleSource])
 }

@@ -13,26 +13,26 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/internal/tables"
 )
 
 // Data is the directory of the tables.
 type Data struct {
 	Dir     string
-	grids   map[string]matrix.Grid // by table
+	grids   map[string]tables.Grid // by table
 	sources string                 // every source of every row
 }
 
 // OpenData loads and lints the tables.
 func OpenData(dir string) (*Data, error) {
-	tables, err := matrix.Load(os.DirFS(dir))
+	loaded, err := tables.Load(os.DirFS(dir))
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Dir: dir, grids: map[string]matrix.Grid{}}
+	d := &Data{Dir: dir, grids: map[string]tables.Grid{}}
 	var sources strings.Builder
-	for _, name := range matrix.TableNames() {
-		g, err := tables.Grid(name)
+	for _, name := range tables.Names() {
+		g, err := loaded.Grid(name)
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +233,7 @@ func replaceRow(name string, c Change) error {
 		return errors.New("rows are quoted in another way than they would be written; only what changes may differ")
 	}
 	i, found := slices.BinarySearchFunc(records[1:], c.Key, func(record, key []string) int {
-		return matrix.CompareKeys(record[:len(key)], key)
+		return tables.CompareKeys(record[:len(key)], key)
 	})
 	if found {
 		records[i+1] = c.New

@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/version"
 )
 
-// normalGPU is a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
-func normalGPU(name string) string {
+// NormalGPU is a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
+func NormalGPU(name string) string {
 	name = strings.ToLower(strings.Join(strings.Fields(name), " "))
 	return strings.TrimPrefix(name, "nvidia ")
 }
@@ -23,7 +23,7 @@ func (t *Tables) indexNames() map[string]*Chip {
 	chips := Rows[Chip](t)
 	for i := range chips {
 		for _, name := range chips[i].Names {
-			key := normalGPU(name)
+			key := NormalGPU(name)
 			if other := index[key]; other != nil && other.Capability != chips[i].Capability {
 				index[key] = ambiguous
 			} else if other == nil {
@@ -45,6 +45,9 @@ func (t *Tables) indexIDs() map[string]*Chip {
 	return index
 }
 
+// ChipByID is the chip of a PCI device, "10de:27b8"; nil when the table does not know it.
+func (t *Tables) ChipByID(id string) *Chip { return t.chipsByID()[id] }
+
 // decoration is what vendors, NVML and people put after a model's name without changing its chip's capability; the
 // last two are MIG and vGPU profiles, "MIG 3g.20gb" and "-24Q".
 var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mig .*)|d?-\d+[abcq])$`)
@@ -55,10 +58,10 @@ var brands = []string{"", "tesla ", "geforce ", "geforce gtx ", "geforce rtx ", 
 // gluedSuffix is "2080ti", as people write it.
 var gluedSuffix = lazyregexp.New(`(\d)(ti|super)\b`)
 
-// chipNamed finds the chip of a GPU's name, nil when the table does not know it or when chips of several
+// ChipNamed finds the chip of a GPU's name, nil when the table does not know it or when chips of several
 // capabilities share it.
-func (t *Tables) chipNamed(name string) *Chip {
-	key := gluedSuffix.ReplaceAllString(strings.TrimPrefix(normalGPU(name), "grid "), "$1 $2")
+func (t *Tables) ChipNamed(name string) *Chip {
+	key := gluedSuffix.ReplaceAllString(strings.TrimPrefix(NormalGPU(name), "grid "), "$1 $2")
 	for {
 		if chip := t.chipBranded(key); chip != nil {
 			return known(chip)
@@ -112,8 +115,8 @@ func known(chip *Chip) *Chip {
 	return chip
 }
 
-// chipOf finds a chip of that capability, for what all of them share: toolkits and driver branches.
-func (t *Tables) chipOf(c version.Capability) *Chip {
+// ChipOf finds a chip of that capability, for what all of them share: toolkits and driver branches.
+func (t *Tables) ChipOf(c version.Capability) *Chip {
 	chips := Rows[Chip](t)
 	var found *Chip
 	for i := range chips {
@@ -124,9 +127,9 @@ func (t *Tables) chipOf(c version.Capability) *Chip {
 	return found
 }
 
-// branchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
+// BranchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
 // nearest lower one's. A driver older or newer than the table's gives the zero Version.
-func (t *Tables) branchCUDA(driver version.Number) version.Number {
+func (t *Tables) BranchCUDA(driver version.Number) version.Number {
 	branches := Rows[Branch](t)
 	if !driver.Known() || len(branches) == 0 || driver.Major() > version.Int(branches[len(branches)-1].Branch) {
 		return version.Number{}
@@ -140,8 +143,8 @@ func (t *Tables) branchCUDA(driver version.Number) version.Number {
 	return cuda
 }
 
-// family is the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
-func (t *Tables) family(cuda version.Number) *Minor {
+// Family is the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
+func (t *Tables) Family(cuda version.Number) *Minor {
 	rows := Rows[Minor](t)
 	for i := range rows {
 		if rows[i].Family.Major() == cuda.Major() {
@@ -151,8 +154,8 @@ func (t *Tables) family(cuda version.Number) *Minor {
 	return nil
 }
 
-// toolkit is the first release of CUDA's minor version, nil when the table does not have it.
-func (t *Tables) toolkit(cuda version.Number) *CUDA {
+// Toolkit is the first release of CUDA's minor version, nil when the table does not have it.
+func (t *Tables) Toolkit(cuda version.Number) *CUDA {
 	rows := Rows[CUDA](t)
 	for i := range rows {
 		if rows[i].Release.Short() == cuda.Short() {
@@ -162,8 +165,8 @@ func (t *Tables) toolkit(cuda version.Number) *CUDA {
 	return nil
 }
 
-// instance is the row of an EC2 instance type, nil when the table does not have it.
-func (t *Tables) instance(name string) *Instance {
+// Instance is the row of an EC2 instance type, nil when the table does not have it.
+func (t *Tables) Instance(name string) *Instance {
 	rows := Rows[Instance](t)
 	for i := range rows {
 		if rows[i].Instance == name {
@@ -173,8 +176,8 @@ func (t *Tables) instance(name string) *Instance {
 	return nil
 }
 
-// wheels are the rows of one PyTorch release on a platform, in any variant.
-func (t *Tables) wheels(release, platform string) []Wheel {
+// Wheels are the rows of one PyTorch release on a platform, in any variant.
+func (t *Tables) Wheels(release, platform string) []Wheel {
 	var found []Wheel
 	for _, w := range Rows[Wheel](t) {
 		if w.Release == release && w.Platform == platform {
@@ -184,8 +187,8 @@ func (t *Tables) wheels(release, platform string) []Wheel {
 	return found
 }
 
-// tensorflowRow is the row of a TensorFlow release: its own, else that of its minor version.
-func (t *Tables) tensorflowRow(release version.Number) *TensorFlow {
+// TensorFlow is the row of a TensorFlow release: its own, else that of its minor version.
+func (t *Tables) TensorFlow(release version.Number) *TensorFlow {
 	rows := Rows[TensorFlow](t)
 	var found *TensorFlow
 	for i := range rows {
@@ -197,8 +200,8 @@ func (t *Tables) tensorflowRow(release version.Number) *TensorFlow {
 	return found
 }
 
-// jaxRow is the row of a JAX release for one CUDA family.
-func (t *Tables) jaxRow(release version.Number, cuda version.Number, platform string) *JAX {
+// JAX is the row of a JAX release for one CUDA family.
+func (t *Tables) JAX(release version.Number, cuda version.Number, platform string) *JAX {
 	rows := Rows[JAX](t)
 	for i := range rows {
 		r := &rows[i]
@@ -218,8 +221,8 @@ func (t *Tables) InstanceNames() []string {
 	return list
 }
 
-// forwardOf is the package that a compat library is of, by its branch; nil when the table has none.
-func (t *Tables) forwardOf(v version.Number) *Forward {
+// Forward is the package that a compat library is of, by its branch; nil when the table has none.
+func (t *Tables) Forward(v version.Number) *Forward {
 	rows := Rows[Forward](t)
 	for i := range rows {
 		if rows[i].Branch == fmt.Sprint(v.Major()) {
@@ -229,9 +232,9 @@ func (t *Tables) forwardOf(v version.Number) *Forward {
 	return nil
 }
 
-// cudnnLeast is the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known for;
+// CuDNNLeast is the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known for;
 // the zero Capability when it is not known.
-func (t *Tables) cudnnLeast(release version.Number) version.Capability {
+func (t *Tables) CuDNNLeast(release version.Number) version.Capability {
 	for _, c := range Rows[CuDNN](t) {
 		if c.CapabilityMin.Known() && release.Known() && c.Release.SamePatch(release) {
 			return c.CapabilityMin
@@ -240,9 +243,9 @@ func (t *Tables) cudnnLeast(release version.Number) version.Capability {
 	return version.Capability{}
 }
 
-// ptxKnown is the newest PTX version of the CUDA that a driver speaks: between what the next lower and the next higher
+// PTXKnown is the newest PTX version of the CUDA that a driver speaks: between what the next lower and the next higher
 // toolkit write, which are the same where the table has that very CUDA.
-func (t *Tables) ptxKnown(cuda version.Number) (low, high version.Number) {
+func (t *Tables) PTXKnown(cuda version.Number) (low, high version.Number) {
 	for _, row := range Rows[CUDA](t) {
 		switch {
 		case !row.PTX.Known():
@@ -258,8 +261,8 @@ func (t *Tables) ptxKnown(cuda version.Number) (low, high version.Number) {
 	return low, high
 }
 
-// cudaOfPTX is the first CUDA whose compiler knows a PTX version.
-func (t *Tables) cudaOfPTX(isa version.Number) version.Number {
+// CUDAOfPTX is the first CUDA whose compiler knows a PTX version.
+func (t *Tables) CUDAOfPTX(isa version.Number) version.Number {
 	rows := Rows[CUDA](t)
 	i := slices.IndexFunc(rows, func(c CUDA) bool { return c.PTX.Known() && !c.PTX.Less(isa) })
 	if i < 0 {
@@ -268,9 +271,9 @@ func (t *Tables) cudaOfPTX(isa version.Number) version.Number {
 	return rows[i].Release
 }
 
-// hostCompiler is the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil when the
+// HostCompiler is the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil when the
 // table has none, or the patch that decides is not known.
-func (t *Tables) hostCompiler(cuda version.Number) *HostCompiler {
+func (t *Tables) HostCompiler(cuda version.Number) *HostCompiler {
 	var last *HostCompiler
 	rows := Rows[HostCompiler](t)
 	for i := range rows {
@@ -285,11 +288,13 @@ func (t *Tables) hostCompiler(cuda version.Number) *HostCompiler {
 	return last
 }
 
-func (r *HostCompiler) newest(compiler string) version.Number {
+// Newest is the last release of a compiler, "gcc" or "clang", that nvcc accepts.
+func (r *HostCompiler) Newest(compiler string) version.Number {
 	return map[string]version.Number{"gcc": r.GCCMax, "clang": r.ClangMax}[compiler]
 }
 
-func (r *HostCompiler) oldest(compiler string) version.Number {
+// Oldest is the first release of a compiler that nvcc accepts.
+func (r *HostCompiler) Oldest(compiler string) version.Number {
 	return map[string]version.Number{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
 }
 
@@ -302,17 +307,17 @@ func (t *Tables) Date() string {
 	return newest
 }
 
-// floorOf is the least driver for a CUDA version, in Linux' or in Windows' numbers, from the table of its family or, for families without minor-version
+// Floor is the least driver for a CUDA version, in Linux' or in Windows' numbers, from the table of its family or, for families without minor-version
 // compatibility, of the toolkit.
-func (t *Tables) floorOf(cuda version.Number, windows bool) (need string, least version.Number, source []string) {
-	if family := t.family(cuda); family != nil {
+func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least version.Number, source []string) {
+	if family := t.Family(cuda); family != nil {
 		least = family.DriverLinux
 		if windows {
 			least = family.DriverWindows
 		}
 		return "driver >= " + printed(least), least, family.Source
 	}
-	if toolkit := t.toolkit(cuda); toolkit != nil {
+	if toolkit := t.Toolkit(cuda); toolkit != nil {
 		least = toolkit.DriverLinux
 		if windows {
 			least = toolkit.DriverWindows

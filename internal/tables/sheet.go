@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"fmt"
@@ -67,8 +67,8 @@ func sheetNamed(name string) (sheet, bool) {
 	return sheets[i], true
 }
 
-// TableNames are the names of the tables, in the order in which they are listed for people.
-func TableNames() []string {
+// Names are the names of the tables, in the order in which they are listed for people.
+func Names() []string {
 	var list []string
 	for _, s := range sheets {
 		list = append(list, s.name)
@@ -129,7 +129,7 @@ func (g Grid) Cell(row int, column string) string {
 // List takes a cell apart where its column is a list.
 func (g Grid) list(column int, cell string) (items []string, isList bool) {
 	switch g.kinds[column] {
-	case reflect.TypeFor[[]string](), reflect.TypeFor[names](), reflect.TypeFor[sources]():
+	case reflect.TypeFor[[]string](), reflect.TypeFor[NameList](), reflect.TypeFor[Sources]():
 		v := reflect.New(g.kinds[column])
 		if err := setCell(v.Elem(), cell); err != nil {
 			return nil, true

@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ var references = []reference{
 	{"cuda", "branch", knowsBranch, "driver_branch"},
 	{"forward_compat", "branch", knowsBranch, "driver_branch"},
 	{"forward_compat", "base_branches", knowsBranch, "driver_branch"},
-	{"ec2", "gpu", func(t *Tables, name string) bool { return t.chipsByName()[normalGPU(name)] != nil }, "gpu"},
+	{"ec2", "gpu", func(t *Tables, name string) bool { return t.chipsByName()[NormalGPU(name)] != nil }, "gpu"},
 	{"ec2", "capability", knowsCapability, "gpu"},
 	{"pypi_default", "variant", knowsVariant, "torch"},
 }
@@ -52,7 +52,7 @@ func knowsBranch(t *Tables, text string) bool {
 
 func knowsCapability(t *Tables, text string) bool {
 	c, err := version.ParseCapability(text)
-	return err == nil && t.chipOf(c) != nil
+	return err == nil && t.ChipOf(c) != nil
 }
 
 func knowsVariant(t *Tables, text string) bool {

@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"fmt"
@@ -12,35 +12,36 @@ import (
 // Advisory is one combination that is known to be bad.
 type Advisory struct {
 	ID       string    `csv:"id"`
-	Severity level     `csv:"severity"`
-	When     condition `csv:"when"`
+	Severity Level     `csv:"severity"`
+	When     Condition `csv:"when"`
 	Message  string    `csv:"message"` // one sentence: what goes wrong
 	Fix      string    `csv:"fix"`     // what to do
-	origin
+	Origin
 }
 
-// level is how bad an advisory is: error, warning or note.
-type level string
+// Level is how bad an advisory is: error, warning or note.
+type Level string
 
 // UnmarshalText reads the cell.
-func (l *level) UnmarshalText(text []byte) error {
-	if *l = level(text); !slices.Contains([]level{"error", "warning", "note"}, *l) {
+func (l *Level) UnmarshalText(text []byte) error {
+	if *l = Level(text); !slices.Contains([]Level{"error", "warning", "note"}, *l) {
 		return fmt.Errorf("%q is no severity: error, warning or note", text)
 	}
 	return nil
 }
 
-// condition says when an advisory holds: clauses separated by spaces, all of which must hold for one build on one
+// Condition says when an advisory holds: clauses separated by spaces, all of which must hold for one build on one
 // machine. A clause is a name and a range of versions, "cudnn>=9,<9.10.1"; "capability" holds when it does for one of
 // the GPUs that a program sees, "gpus" is how many those are.
-type condition struct {
-	text    string
-	clauses []clause
+type Condition struct {
+	Text    string
+	Clauses []Clause
 }
 
-type clause struct {
-	name    string
-	allowed version.Range
+// Clause is one comparison of a condition.
+type Clause struct {
+	Name    string
+	Allowed version.Range
 }
 
 var (
@@ -49,9 +50,9 @@ var (
 )
 
 // UnmarshalText reads a table's cell.
-func (c *condition) UnmarshalText(text []byte) error {
-	c.text = string(text)
-	for part := range strings.FieldsSeq(c.text) {
+func (c *Condition) UnmarshalText(text []byte) error {
+	c.Text = string(text)
+	for part := range strings.FieldsSeq(c.Text) {
 		m := clauseText.FindStringSubmatch(part)
 		if m == nil {
 			return fmt.Errorf("%q is no clause such as cudnn>=9,<9.10.1", part)
@@ -63,13 +64,13 @@ func (c *condition) UnmarshalText(text []byte) error {
 		if err != nil {
 			return err
 		}
-		c.clauses = append(c.clauses, clause{m[1], allowed})
+		c.Clauses = append(c.Clauses, Clause{m[1], allowed})
 	}
-	if len(c.clauses) == 0 {
+	if len(c.Clauses) == 0 {
 		return fmt.Errorf("a condition without a clause holds everywhere")
 	}
 	return nil
 }
 
 // MarshalText writes it back.
-func (c condition) MarshalText() ([]byte, error) { return []byte(c.text), nil }
+func (c Condition) MarshalText() ([]byte, error) { return []byte(c.Text), nil }

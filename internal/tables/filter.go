@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"fmt"
@@ -97,7 +97,7 @@ func ordered(c int, op string) bool {
 // "2.9.0+cu130".
 func (g Grid) keyHas(row []string, word string) bool {
 	for i, kind := range g.kinds {
-		if kind == reflect.TypeFor[names]() && g.equals(i, row[i], word) {
+		if kind == reflect.TypeFor[NameList]() && g.equals(i, row[i], word) {
 			return true
 		}
 	}

@@ -1,6 +1,10 @@
-package matrix
+package tables
 
-import "cudacompat/internal/version"
+import (
+	"strings"
+
+	"cudacompat/internal/version"
+)
 
 // CuDNN is one release of cuDNN for one CUDA family.
 type CuDNN struct {
@@ -16,7 +20,7 @@ type CuDNN struct {
 	Released      string             `csv:"released"` // ISO date
 	Note          string             `csv:"note"`
 	Verified      string             `csv:"verified"`
-	origin
+	Origin
 }
 
 // NCCL is one release of NCCL for one CUDA family.
@@ -29,7 +33,7 @@ type NCCL struct {
 	PTXISA   version.Number `csv:"ptx_isa"`
 	Released string         `csv:"released"` // ISO date
 	Verified string         `csv:"verified"`
-	origin
+	Origin
 }
 
 // HostCompiler is what one toolkit's nvcc accepts; both ends belong to the range.
@@ -39,7 +43,7 @@ type HostCompiler struct {
 	GCCMax   version.Number `csv:"gcc_max"`
 	ClangMin version.Number `csv:"clang_min"`
 	ClangMax version.Number `csv:"clang_max"`
-	origin
+	Origin
 }
 
 // Container is one tag of an image.
@@ -54,7 +58,7 @@ type Container struct {
 	Require  string         `csv:"require"`  // the first clause of NVIDIA_REQUIRE_CUDA
 	Branches []string       `csv:"branches"` // the driver branches of its other clauses
 	Brands   []string       `csv:"brands"`
-	origin
+	Origin
 }
 
 // Extension is one release of a package that is built against a framework or a CUDA.
@@ -70,15 +74,18 @@ type Extension struct {
 	Python   []string       `csv:"python"`
 	CXX11    []string       `csv:"cxx11_abi"`
 	Verified string         `csv:"verified"`
-	origin
+	Origin
 }
+
+// Family is the CUDA that a release is built for, where it is built for one.
+func (e *Extension) Family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
 
 // Default is the variant that the package index has of a PyTorch release, where a local version is not allowed.
 type Default struct {
 	Release  string `csv:"release"` // of two parts, "2.9"
 	Platform string `csv:"platform"`
 	Variant  string `csv:"variant"` // of the torch table, or "cpu"
-	origin
+	Origin
 }
 
 // CUDA is one release of the toolkit.
@@ -89,7 +96,7 @@ type CUDA struct {
 	Branch        string         `csv:"branch"`         // driver branch that brought this minor, "560"
 	PTX           version.Number `csv:"ptx_isa"`        // newest PTX ISA that it writes, "8.5"
 	Released      string         `csv:"released"`       // ISO date
-	origin
+	Origin
 }
 
 // Branch is one driver branch.
@@ -101,7 +108,7 @@ type Branch struct {
 	EndOfLife    string         `csv:"end_of_life"`   // ISO date or month
 	Newest       version.Number `csv:"newest"`        // newest Linux release seen
 	Module       string         `csv:"module"`        // kernel modules that it ships: "proprietary", "both" or "open"
-	origin
+	Origin
 }
 
 // Chip is one GPU chip and the products made of it.
@@ -115,9 +122,9 @@ type Chip struct {
 	FirstBranch  version.Number     `csv:"first_branch"` // first driver that knows it
 	LastBranch   version.Number     `csv:"last_branch"`  // last branch that drives it; not known: still does
 	OpenModule   string             `csv:"open_module"`  // "required", "supported" or "unsupported"
-	Names        names              `csv:"names"`        // as NVML prints them, without "NVIDIA "
+	Names        NameList           `csv:"names"`        // as NVML prints them, without "NVIDIA "
 	PCIIDs       []string           `csv:"pci_ids"`      // device ids of vendor 10de
-	origin
+	Origin
 }
 
 // Minor is the driver floor of one CUDA family.
@@ -125,7 +132,7 @@ type Minor struct {
 	Family        version.Number `csv:"family"`       // "12"
 	DriverLinux   version.Number `csv:"driver_linux"` // "525.60.13"
 	DriverWindows version.Number `csv:"driver_windows"`
-	origin
+	Origin
 }
 
 // Wheel is one PyTorch release in one CUDA variant for one platform.
@@ -144,7 +151,7 @@ type Wheel struct {
 	Torchaudio  string         `csv:"torchaudio"`
 	Triton      string         `csv:"triton"`
 	Verified    string         `csv:"verified"` // what was read of the artefact, and when; "single-source"; empty: two independent sources
-	origin
+	Origin
 }
 
 // TensorFlow is one release of the official Linux wheel. A release of two parts stands for all its patches.
@@ -162,7 +169,7 @@ type TensorFlow struct {
 	Packages []string       `csv:"packages"` // what the and-cuda extra asks for
 	Numpy    string         `csv:"numpy"`
 	Verified string         `csv:"verified"`
-	origin
+	Origin
 }
 
 // JAX is one release of the CUDA plugin, or of a jaxlib with CUDA inside.
@@ -180,7 +187,7 @@ type JAX struct {
 	Jaxlib   string         `csv:"jaxlib"`
 	Packages []string       `csv:"packages"`
 	Verified string         `csv:"verified"`
-	origin
+	Origin
 }
 
 // Instance is one EC2 GPU instance type.
@@ -201,7 +208,7 @@ type Instance struct {
 	EFA           string             `csv:"efa"`
 	FirstBranch   version.Number     `csv:"first_branch"`
 	LastBranch    version.Number     `csv:"last_branch"`
-	origin
+	Origin
 }
 
 // Forward is one cuda-compat package: a newer user-mode driver for an older kernel-mode one.
@@ -212,5 +219,5 @@ type Forward struct {
 	Base    []string       `csv:"base_branches"`  // branches of the kernel-mode driver that it supports; "none"
 	Other   []string       `csv:"other_branches"` // those that it is known not to support; "none"
 	Image   []string       `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
-	origin
+	Origin
 }

@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"slices"
@@ -15,14 +15,14 @@ type Xid struct {
 	Blame   string `csv:"blame"`
 	Action  string `csv:"action"`
 	Alone   string `csv:"alone"` // whether it proves a fault by itself
-	origin
+	Origin
 }
 
 // xidNumber is the number in "NVRM: Xid (PCI:0000:31:00): 79, pid=…".
 var xidNumber = lazyregexp.New(`NVRM: Xid \(.*?\): (\d+)`)
 
-// xidOf is the row of a kernel message, nil when the table does not have its number.
-func (t *Tables) xidOf(line string) *Xid {
+// Xid is the row of a kernel message, nil when the table does not have its number.
+func (t *Tables) Xid(line string) *Xid {
 	m := xidNumber.FindStringSubmatch(line)
 	if m == nil {
 		return nil

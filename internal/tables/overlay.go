@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"errors"
@@ -19,8 +19,8 @@ func LoadOver(over fs.FS) (*Tables, error) {
 	}
 	for _, e := range entries {
 		name, isTable := strings.CutSuffix(e.Name(), ".csv")
-		if isTable && !slices.Contains(foreign, name) && !slices.Contains(TableNames(), name) {
-			return nil, fmt.Errorf("%s: there is no such table; they are %s", e.Name(), strings.Join(TableNames(), ", "))
+		if isTable && !slices.Contains(foreign, name) && !slices.Contains(Names(), name) {
+			return nil, fmt.Errorf("%s: there is no such table; they are %s", e.Name(), strings.Join(Names(), ", "))
 		}
 	}
 	return Load(overlay{over, data.FS})

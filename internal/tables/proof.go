@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"errors"
@@ -87,7 +87,7 @@ func (t *Tables) proofs() error {
 }
 
 func (g Grid) proof(row int) (Proof, error) {
-	return proofOf(g.Cell(row, "verified"), sourcesOf(g.Cell(row, "source")))
+	return proofOf(g.Cell(row, "verified"), SourcesOf(g.Cell(row, "source")))
 }
 
 // Proven counts the rows of each proof; false for a table that does not say.

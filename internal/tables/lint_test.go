@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"io/fs"
@@ -14,7 +14,7 @@ import (
 func copyOf(t *testing.T, file string, change func(lines []string) []string) fs.FS {
 	t.Helper()
 	copied := fstest.MapFS{}
-	for _, name := range TableNames() {
+	for _, name := range Names() {
 		text, err := fs.ReadFile(data.FS, name+".csv")
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import "testing"
 
@@ -13,7 +13,7 @@ func TestGPUNames(t *testing.T) {
 		"NVIDIA Z999": "", "": "", "GeForce": "", "RTX": "", "NVIDIA": "",
 	} {
 		got := ""
-		if chip := Embedded().chipNamed(name); chip != nil {
+		if chip := Embedded().ChipNamed(name); chip != nil {
 			got = chip.Capability.String()
 		}
 		if got != want {

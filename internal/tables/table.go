@@ -1,4 +1,4 @@
-package matrix
+package tables
 
 import (
 	"encoding"
@@ -15,24 +15,24 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// origin is where a row comes from: every table ends in these columns.
-type origin struct {
-	Source  sources `csv:"source"`  // https addresses, or "wheel NAME sha256:…" for what was read from the artefact
+// Origin is where a row comes from: every table ends in these columns.
+type Origin struct {
+	Source  Sources `csv:"source"`  // https addresses, or "wheel NAME sha256:…" for what was read from the artefact
 	Checked string  `csv:"checked"` // ISO date
 }
 
-// sources is a cell of sources separated by spaces; a wheel's has spaces of its own.
-type sources []string
+// Sources is a cell of sources separated by spaces; a wheel's has spaces of its own.
+type Sources []string
 
 // UnmarshalText reads the cell; checkCell has its form.
-func (s *sources) UnmarshalText(text []byte) error {
-	*s = sourcesOf(string(text))
+func (s *Sources) UnmarshalText(text []byte) error {
+	*s = SourcesOf(string(text))
 	return nil
 }
 
-// sourcesOf takes a cell of sources apart.
-func sourcesOf(cell string) sources {
-	list := sources{}
+// SourcesOf takes a cell of sources apart.
+func SourcesOf(cell string) Sources {
+	list := Sources{}
 	for words := strings.Fields(cell); len(words) > 0; {
 		n := 1
 		if words[0] == "wheel" {
@@ -45,13 +45,13 @@ func sourcesOf(cell string) sources {
 }
 
 // MarshalText writes it back.
-func (s sources) MarshalText() ([]byte, error) { return []byte(strings.Join(s, " ")), nil }
+func (s Sources) MarshalText() ([]byte, error) { return []byte(strings.Join(s, " ")), nil }
 
-// names is a list whose entries have spaces in them; a cell separates them by ";".
-type names []string
+// NameList is a list whose entries have spaces in them; a cell separates them by ";".
+type NameList []string
 
 // UnmarshalText reads "GeForce RTX 4090;L4".
-func (n *names) UnmarshalText(text []byte) error {
+func (n *NameList) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		*n = strings.Split(string(text), ";")
 	}
@@ -59,7 +59,7 @@ func (n *names) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes it back.
-func (n names) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ";")), nil }
+func (n NameList) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ";")), nil }
 
 // readTable reads one table: the header names T's columns exactly, every cell parses and passes the check, keys are
 // unique and sorted. An error names file, line and column.
@@ -264,10 +264,10 @@ func checkKey(last, key []string) error {
 }
 
 // CompareKeys orders the rows of a table by their keys, numbers in them as numbers.
-func CompareKeys(a, b []string) int { return slices.CompareFunc(a, b, naturally) }
+func CompareKeys(a, b []string) int { return slices.CompareFunc(a, b, CompareNaturally) }
 
-// naturally compares text with its numbers as numbers: "2.9.0" comes before "2.10.0", "AD104" before "AD1020".
-func naturally(a, b string) int {
+// CompareNaturally compares text with its numbers as numbers: "2.9.0" comes before "2.10.0", "AD104" before "AD1020".
+func CompareNaturally(a, b string) int {
 	for a != "" && b != "" {
 		x, restA := chunk(a)
 		y, restB := chunk(b)

@@ -1,0 +1,63 @@
+// Package tables reads what is known: the tables of package data, or a site's own. It lints them, filters them for
+// people, says what each row rests on, and looks rows up for package matrix.
+package tables
+
+import (
+	"fmt"
+	"io/fs"
+	"reflect"
+	"sync"
+
+	"cudacompat/data"
+)
+
+// Tables is the knowledge: what goes with what, a source in every row. Each table is read when it is first asked
+// for. It is safe for several goroutines.
+type Tables struct {
+	fsys        fs.FS
+	rows        map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
+	chipsByName func() map[string]*Chip
+	chipsByID   func() map[string]*Chip
+}
+
+// Rows are the rows of the table whose rows are of type T. Load or the build's tests have linted them: an error here
+// is a bug.
+func Rows[T any](t *Tables) []T {
+	rows, err := t.rows[reflect.TypeFor[T]()]()
+	if err != nil {
+		panic(fmt.Sprintf("embedded table: %v", err))
+	}
+	return rows.([]T)
+}
+
+// Embedded is the tables compiled into the program.
+func Embedded() *Tables { return Open(data.FS) }
+
+// Load reads and lints every table in fsys, and that rows name only things which exist. An error says file, line and
+// column; nothing half-loaded is returned.
+func Load(fsys fs.FS) (*Tables, error) {
+	t := Open(fsys)
+	for _, s := range sheets {
+		if _, err := s.read(fsys, s, checkCell); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.references(); err != nil {
+		return nil, err
+	}
+	if err := t.proofs(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Open is the tables in fsys as they are: those that were linted before, by Load or by a test.
+func Open(fsys fs.FS) *Tables {
+	t := &Tables{fsys: fsys, rows: map[reflect.Type]func() (any, error){}}
+	for _, s := range sheets {
+		t.rows[s.row] = sync.OnceValues(func() (any, error) { return s.read(fsys, s, linted) })
+	}
+	t.chipsByName = sync.OnceValue(t.indexNames)
+	t.chipsByID = sync.OnceValue(t.indexIDs)
+	return t
+}
