@@ -29,22 +29,35 @@ func explainedJSON(w io.Writer, e Explained, _ Style) error {
 	return writeJSON(w, e)
 }
 
-var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardware: red, triage.Program: yellow, triage.Unknown: cyan}
+var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardware: red, triage.Program: yellow, triage.Unknown: cyan, triage.None: green}
+
+// Blamed is a side in the words of the screen.
+func Blamed(b triage.Blame) string {
+	if b == triage.None {
+		return "nothing wrong"
+	}
+	return string(b)
+}
 
 // explainedText writes whose fault it is, the lines that say so, and what to do in order.
 func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
-	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame], string(d.Blame)}, ": ")
+	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame], Blamed(d.Blame)}, ": ")
 	if len(d.Lines) > 0 {
 		p.line()
 	}
 	for i, l := range d.Lines {
-		if i < 3 || s.All {
+		if i < 3 || s.All || d.Blame == triage.None {
 			p.logLine(l)
+		}
+		if l.Why != "" && len(d.Lines) > 1 {
+			p.wrap(6, l.Why, "      ")
 		}
 	}
 	p.steps(d.Do)
+	p.candidates(d.Candidates)
+	p.unread(d.Unread)
 	for _, f := range e.Findings {
 		p.finding(said{Finding: f, subjects: []string{f.Subject}}, false)
 	}
@@ -59,7 +72,7 @@ func (p *page) log(r Report) {
 		return
 	}
 	d := *r.Log
-	text := string(d.Blame) + ": " + d.Because
+	text := Blamed(d.Blame) + ": " + d.Because
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "predicted and seen: the log shows " + d.Rule + ", as the machine does"
@@ -91,6 +104,27 @@ func (p *page) logLine(l triage.Line) {
 	p.line("  ", painted{bold, place}, "  ", text)
 }
 
+// candidates are what it may be, each with the command that would decide.
+func (p *page) candidates(all []triage.Candidate) {
+	if len(all) > 0 {
+		p.line()
+		p.line("  it may be, the likeliest first; what decides stands behind it (explain takes several logs):")
+	}
+	for _, c := range all {
+		p.wrap(8, c.Cause+" ("+string(c.Blame)+"): `"+c.Fetch+"`", "    ? ")
+	}
+}
+
+// unread says what was not looked at.
+func (p *page) unread(all []string) {
+	if len(all) > 0 {
+		p.line()
+	}
+	for _, sentence := range all {
+		p.wrap(12, sentence, "  not read  ")
+	}
+}
+
 func (p *page) steps(steps []string) {
 	if len(steps) > 0 {
 		p.line()
@@ -118,13 +152,14 @@ func Cause(w io.Writer, own []triage.Signature, s Style) error {
 	p := &page{style: s}
 	p.line("# ", own[0].Cause)
 	p.line()
-	p.wrap(0, "Whose fault: "+string(own[0].Blame))
+	p.wrap(0, "Whose fault: "+Blamed(own[0].Blame))
 	p.line()
 	p.line("## What it means")
 	for i, sig := range own {
 		if i == 0 || sig.Because != own[i-1].Because {
+			because, _ := sig.Words()
 			p.line()
-			p.wrap(0, sig.Because)
+			p.wrap(0, because)
 		}
 	}
 	p.line()
@@ -134,9 +169,11 @@ func Cause(w io.Writer, own []triage.Signature, s Style) error {
 		p.line("    ", short(sig.Positive, 200))
 	}
 	p.line()
-	p.line("## What to do")
-	p.steps(own[0].Do)
-	p.line()
+	if _, do := own[0].Words(); len(do) > 0 {
+		p.line("## What to do")
+		p.steps(do)
+		p.line()
+	}
 	p.line("## Sources")
 	p.line()
 	for _, sig := range own {

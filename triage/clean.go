@@ -74,13 +74,13 @@ func plain(b []byte) bool {
 // maxShown is how much of a line is kept for people, in bytes.
 const maxShown = 400
 
-// shown cuts a line to the part around a match.
-func shown(text string, match []int) string {
+// shown cuts a line to the part around the place of a match.
+func shown(text string, at int) string {
 	if len(text) <= maxShown {
 		return strings.TrimSpace(text)
 	}
-	from := min(match[0], len(text)-maxShown)
-	if match[0] < maxShown/4 {
+	from := min(at, len(text)-maxShown)
+	if at < maxShown/4 {
 		from = 0
 	}
 	part := strings.TrimSpace(strings.ToValidUTF8(text[from:from+maxShown], ""))

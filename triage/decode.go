@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -20,13 +21,33 @@ func decode(r io.Reader) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return unboxed(bufio.NewReaderSize(unzipped, chunk)), nil
+		return unboxed(bufio.NewReaderSize(&unpacked{unzipped, maxUnpacked}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xff, 0xfe}):
 		return &wide{plain, binary.LittleEndian}, nil
 	case bytes.Equal(magic, []byte{0xfe, 0xff}):
 		return &wide{plain, binary.BigEndian}, nil
 	}
 	return unboxed(plain), nil
+}
+
+// maxUnpacked bounds what comes out of a compressed log: ten megabytes of zeros unpack to ten gigabytes.
+const maxUnpacked = 2 << 30
+
+var errUnpacked = errors.New("it unpacks to more than 2 GiB; unpack it yourself and give the part around the failure")
+
+// unpacked is a compressed log up to a bound.
+type unpacked struct {
+	from io.Reader
+	left int
+}
+
+func (u *unpacked) Read(p []byte) (int, error) {
+	if u.left <= 0 {
+		return 0, errUnpacked
+	}
+	n, err := u.from.Read(p[:min(len(p), u.left)])
+	u.left -= n
+	return n, err
 }
 
 // unboxed is a log without the boxes that it may be in.

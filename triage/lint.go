@@ -40,8 +40,10 @@ func (s *Signature) lint() error {
 	switch {
 	case !slug.MatchString(s.ID) || !slug.MatchString(s.Cause):
 		return errors.New("id and cause must be lower-case words joined by hyphens")
-	case !slices.Contains([]Blame{Environment, Program, Hardware, Unknown}, s.Blame):
-		return fmt.Errorf("blame %q is not one of environment, program, hardware, unknown", s.Blame)
+	case !slices.Contains(Blames, s.Blame):
+		return fmt.Errorf("blame %q is not one of %q", s.Blame, Blames)
+	case s.Blame == None && s.Weight != consequence:
+		return fmt.Errorf("a line that is harmless has the weight %d", consequence)
 	case s.Rule != "" && !slug.MatchString(s.Rule):
 		return fmt.Errorf("rule %q is not a rule id", s.Rule)
 	case s.Weight < fact || s.Weight > cause:
@@ -52,7 +54,7 @@ func (s *Signature) lint() error {
 		return fmt.Errorf("source %q is not made of https addresses and wheels with their sha256", s.Source)
 	case !day.MatchString(s.Checked):
 		return fmt.Errorf("checked %q is not a day", s.Checked)
-	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0):
+	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != None):
 		return errors.New("neither it nor another row of its cause says because and do")
 	}
 	if err := s.lintPattern(); err != nil {

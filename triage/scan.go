@@ -13,6 +13,10 @@ const (
 	overlap = 4 << 10   // of a line longer than a chunk, what the next chunk sees again
 	before  = 2 << 10   // of a long line, what a pattern is shown before the literal's end
 	after   = 4 << 10   // and after it
+
+	// budget is how much of one line is shown to patterns that do not match, all of them together. It takes less than
+	// half a second; a line of ten kilobytes made of nothing but the beginnings of errors stays below it.
+	budget = 1 << 20
 )
 
 // event is the first line of a log that a signature matched.
@@ -31,9 +35,18 @@ type scanner struct {
 	finder     *finder
 	signatures []Signature
 	found      []*event // by signature
+	tried      []int    // by signature: up to where in the region its pattern was shown the text, and did not match
 
-	lines   int // line breaks before the region under scan
-	counted int // bytes of the region whose line breaks are in lines
+	done    <-chan struct{} // closed when the time is up
+	lines   int             // line breaks before the region under scan
+	counted int             // bytes of the region whose line breaks are in lines
+	spent   int             // bytes of this line that patterns were shown and did not match
+	line    int             // the line that they are of
+	skipped int             // the first line whose budget was spent; 0: none
+}
+
+func newScanner(f *finder, signatures []Signature) *scanner {
+	return &scanner{finder: f, signatures: signatures, found: make([]*event, len(signatures)), tried: make([]int, len(signatures))}
 }
 
 // read scans a log to its end. A log cut off in the middle, compressed or not, is a shorter log.
@@ -44,9 +57,10 @@ func (s *scanner) read(ctx context.Context, r io.Reader) error {
 	}
 	buf := make([]byte, chunk)
 	kept := 0
+	s.done = ctx.Done()
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		n, err := io.ReadFull(r, buf[kept:])
 		text := uncoloured(buf[:kept+n])
@@ -74,22 +88,60 @@ func cut(text []byte) (end, rest int) {
 
 func (s *scanner) scan(region []byte) {
 	s.counted = 0
-	s.finder.find(region, func(end int, signatures []int) {
-		var text string
-		for _, i := range signatures {
-			if s.found[i] != nil {
-				continue
+	clear(s.tried)
+	s.finder.find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
+	s.lineAt(region, len(region))
+}
+
+// hit shows the line around a literal to the signatures that wait for it, each at most once a piece.
+func (s *scanner) hit(region []byte, end int, signatures []int) {
+	var text string
+	var shownTo int
+	for _, i := range signatures {
+		if s.found[i] != nil || end <= s.tried[i] {
+			continue
+		}
+		if text == "" {
+			if !s.affords(region, end) {
+				return
 			}
-			if text == "" {
-				text = clean(lineAround(region, end))
-			}
-			if m := s.signatures[i].match(text); m != nil {
-				s.found[i] = &event{signature: &s.signatures[i], order: i, line: s.lineAt(region, end),
-					text: text, match: m, when: stampBefore(region, end)}
+			from, to := pieceAround(region, end)
+			text, shownTo = clean(region[from:to]), to
+			if to == end+after {
+				shownTo = end + after/2 // the line goes on: what begins in the second half may be cut
 			}
 		}
-	})
-	s.lineAt(region, len(region))
+		if m := s.signatures[i].match(text); m != nil {
+			s.found[i] = &event{signature: &s.signatures[i], order: i, line: s.lineAt(region, end),
+				text: text, match: m, when: stampBefore(region, end)}
+			continue
+		}
+		s.tried[i] = shownTo
+		s.spent += len(text)
+	}
+}
+
+// affords reports whether the line at a position may be shown to further patterns.
+func (s *scanner) affords(region []byte, end int) bool {
+	if s.spent == 0 {
+		s.line = s.lineAt(region, end)
+		return true
+	}
+	if line := s.lineAt(region, end); line != s.line {
+		s.line, s.spent = line, 0
+	}
+	select {
+	case <-s.done:
+		return false // read says so
+	default:
+	}
+	if s.spent < budget {
+		return true
+	}
+	if s.skipped == 0 {
+		s.skipped = s.line
+	}
+	return false
 }
 
 // lineAt counts on to a position of the region. One before the last lies in the same line: there a literal ends inside
@@ -101,18 +153,18 @@ func (s *scanner) lineAt(region []byte, pos int) int {
 	return s.lines + 1
 }
 
-// lineAround is the line that holds the byte before end, or the part of a long one around it. A
+// pieceAround is where the line lies that holds the byte before end, or the part of a long one around it. A
 // progress bar writes many lines into one with carriage returns: the piece between two is the line.
-func lineAround(region []byte, end int) []byte {
-	from := max(0, end-before)
+func pieceAround(region []byte, end int) (from, to int) {
+	from = max(0, end-before)
 	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
 		from += i + 1
 	}
-	to := min(len(region), end+after)
+	to = min(len(region), end+after)
 	if i := bytes.IndexAny(region[end:to], "\r\n"); i >= 0 {
 		to = end + i
 	}
-	return region[from:to]
+	return from, to
 }
 
 func (s *scanner) events(source int) []event {

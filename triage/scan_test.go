@@ -159,6 +159,7 @@ func TestContract(t *testing.T) {
 	delete(d, "because")
 	delete(d, "do")
 	want := map[string]any{"schema": "cudacompat/diagnosis/v1", "blame": "program", "cause": "label-out-of-range", "rule": "",
+		"candidates": []any{}, "unread": []any{},
 		"lines": []any{map[string]any{"number": 1.0, "text": "IndexError: Target 3 is out of bounds."}}}
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Error(diff)

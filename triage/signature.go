@@ -100,6 +100,19 @@ func parseSignature(f []string) (Signature, error) {
 	return s, nil
 }
 
+// Words are Because and Do with what the positive line holds in the place of the names.
+func (s *Signature) Words() (because string, do []string) {
+	if !placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
+		return s.Because, s.Do
+	}
+	text := clean([]byte(s.Positive))
+	e := event{signature: s, text: text, match: s.find(text)}
+	for _, step := range s.Do {
+		do = append(do, e.fill(step))
+	}
+	return e.fill(s.Because), do
+}
+
 // split is strings.Split, but nothing holds no element.
 func split(s, sep string) []string {
 	if s == "" {

@@ -18,13 +18,17 @@ import (
 // Blame is the side a fault lies on.
 type Blame string
 
-// The sides. Unknown is an answer: the log alone cannot tell.
+// The sides. Unknown is an answer: the log alone cannot tell. None is one, too: its frightening lines are harmless.
 const (
 	Environment Blame = "environment"
 	Program     Blame = "program"
 	Hardware    Blame = "hardware"
 	Unknown     Blame = "unknown"
+	None        Blame = "none"
 )
+
+// Blames are the sides in the order in which lists show them.
+var Blames = []Blame{Environment, Program, Hardware, Unknown, None}
 
 // Schema names the JSON contract of a [Diagnosis].
 const Schema = "cudacompat/diagnosis/v1"
@@ -41,6 +45,17 @@ type Diagnosis struct {
 	Lines   []Line   `json:"lines"`   // the deciding line first, then what bears it out; never nil
 	Do      []string `json:"do"`      // next steps, in order; never nil
 	Rule    string   `json:"rule"`    // the related rule of cudacompat, or empty
+	Unread  []string `json:"unread"`  // what of the logs was not read, a sentence each; never nil
+
+	// Candidates are what it may be where the log alone cannot tell, the likeliest first; never nil.
+	Candidates []Candidate `json:"candidates"`
+}
+
+// Candidate is a cause that an unclear log may have, and how to find out.
+type Candidate struct {
+	Cause string `json:"cause"`
+	Blame Blame  `json:"blame"`
+	Fetch string `json:"fetch"` // the command whose output would decide it
 }
 
 // Line is one line of a log, free of control bytes and cut to a printable length.
@@ -48,6 +63,7 @@ type Line struct {
 	Number int    `json:"number"` // counted from 1
 	Text   string `json:"text"`
 	File   string `json:"file,omitempty"` // empty when there is only one source
+	Why    string `json:"why,omitempty"`  // why the line is harmless, where the log shows nothing wrong
 }
 
 // Source is one log: a file, or standard input. A log compressed with gzip or written as UTF-16
@@ -58,19 +74,31 @@ type Source struct {
 }
 
 // Read streams all sources and says what they show together. Memory does not grow with the size of
-// a log or of a line. What was read before a source failed still counts: the diagnosis is valid
-// together with the error, which names the source.
+// a log or of a line. What was read before a source failed or the time was up still counts: the diagnosis
+// is valid together with the error, which names the source.
 func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagnosis, error) {
 	finder := newFinder(signatures)
 	var logs [][]event
 	var failed error
+	unread := []string{}
 	for i, src := range sources {
-		s := scanner{finder: finder, signatures: signatures, found: make([]*event, len(signatures))}
+		s := newScanner(finder, signatures)
 		if err := s.read(ctx, src.Reader); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("read log %q: %w", src.Name, err))
+			unread = append(unread, fmt.Sprintf("%s was not read to its end: %v", clean([]byte(src.Name)), err))
+		}
+		if s.skipped > 0 {
+			unread = append(unread, fmt.Sprintf("%s: line %d holds so many likenesses of errors that it was not read to its end", clean([]byte(src.Name)), s.skipped))
 		}
 		logs = append(logs, s.events(i))
 	}
 	d := diagnose(logs, sources)
+	if d.Blame == None && len(unread) > 0 {
+		d = nothing() // what was not read may hold the error
+	}
+	d.Unread = unread
+	if d.Candidates == nil {
+		d.Candidates = []Candidate{}
+	}
 	return d, failed
 }

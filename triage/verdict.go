@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -21,17 +22,53 @@ type finding struct {
 // diagnose finds the first cause in what the signatures found, one list of events a log.
 func diagnose(logs [][]event, sources []Source) Diagnosis {
 	seen := slices.Concat(logs...)
+	seen, harmless := withoutHarmless(seen)
 	var best []finding
-	for _, log := range logs {
-		if f := heaviest(findings(log, seen)); f != nil {
+	for i := range logs {
+		logs[i], _ = withoutHarmless(logs[i])
+		if f := heaviest(findings(logs[i], seen)); f != nil {
 			best = append(best, *f)
 		}
 	}
 	if len(best) == 0 {
+		if len(harmless) > 0 && find(seen, trouble) == nil && find(seen, traceback) == nil {
+			return nothingWrong(harmless, sources)
+		}
 		return nothing()
 	}
 	first := slices.MinFunc(best, firstToFail)
 	return first.diagnosis(logs[first.source], sources)
+}
+
+// trouble is the signature of what programs print when they end in failure, whatever it was.
+const trouble = "trouble"
+
+// withoutHarmless parts the lines that frighten and mean nothing from the others.
+func withoutHarmless(all []event) (rest, harmless []event) {
+	for _, e := range all {
+		if e.signature.Blame == None {
+			harmless = append(harmless, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return rest, harmless
+}
+
+// nothingWrong names every harmless line and says why it is.
+func nothingWrong(harmless []event, sources []Source) Diagnosis {
+	slices.SortStableFunc(harmless, func(a, b event) int { return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.line, b.line)) })
+	d := Diagnosis{Schema: Schema, Blame: None, Cause: harmless[0].signature.Cause, Do: []string{}}
+	for _, e := range harmless {
+		l := e.quote(sources)
+		l.Why = e.fill(e.signature.Because)
+		d.Lines = append(d.Lines, l)
+	}
+	d.Because = d.Lines[0].Why
+	if len(harmless) > 1 {
+		d.Because = fmt.Sprintf("The %d kinds of lines that frighten here are harmless, and no other error stands in the log.", len(harmless))
+	}
+	return d
 }
 
 // findings gives the events of one log their meaning and drops those that mean nothing here.
@@ -44,7 +81,10 @@ func findings(log, seen []event) []finding {
 			continue
 		}
 		f := finding{event: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}
-		f.because, f.do = e.fill(s.Because), slices.Clone(s.Do)
+		f.because = e.fill(s.Because)
+		for _, step := range s.Do {
+			f.do = append(f.do, e.fill(step))
+		}
 		if needed != nil {
 			f.with = append(f.with, *needed)
 		}
@@ -146,16 +186,20 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 	if f.signature.Async {
 		d.reportedLate(find(log, launchBlocking))
 	}
-	name := func(source int) string {
-		if len(sources) < 2 {
-			return ""
-		}
-		return clean([]byte(sources[source].Name))
-	}
 	for _, e := range f.quoted(log) {
-		d.Lines = append(d.Lines, Line{Number: e.line, Text: shown(e.text, e.match), File: name(e.source)})
+		d.Lines = append(d.Lines, e.quote(sources))
 	}
 	return d
+}
+
+// quote is an event's line as people may see it.
+func (e *event) quote(sources []Source) Line {
+	text := redact(e.text)
+	l := Line{Number: e.line, Text: shown(text, len(redact(e.text[:e.match[0]])))}
+	if len(sources) > 1 {
+		l.File = clean([]byte(sources[e.source].Name))
+	}
+	return l
 }
 
 // launchBlocking is the signature of a line that shows the program was run synchronously.
@@ -190,7 +234,7 @@ func (f *finding) quoted(log []event) []event {
 // fill puts what the pattern's named groups matched into the words of the signature.
 func (e *event) fill(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		return strings.TrimSpace(e.group(strings.Trim(name, "{}")))
+		return redact(strings.TrimSpace(e.group(strings.Trim(name, "{}"))))
 	})
 }
 

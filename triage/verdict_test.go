@@ -75,11 +75,15 @@ func TestFirstCause(t *testing.T) {
 		"notice_alone":      {[]string{"Could not find cuda drivers on your machine, GPU will not be used."}, Environment, "tensorflow-no-gpu", 1},
 		"notice_before_a_failure_of_the_program": {[]string{"Could not find cuda drivers on your machine, GPU will not be used.",
 			"Traceback (most recent call last):", "KeyError: 'labels'"}, Unknown, NothingFound, 0},
-		"allocator_notice_is_no_fault": {[]string{"W bfc_allocator.cc:290] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB. The caller indicates that this is not a failure"}, Unknown, NothingFound, 0},
-		"cudnn_handle_without_memory":  {[]string{"Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED", "Memory usage: 7995392 bytes free, 11721572352 bytes total."}, Program, "gpu-memory-exhausted", 2},
-		"cudnn_handle_with_memory":     {[]string{"Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR", "Memory usage: 7438598144 bytes free, 8589410304 bytes total."}, Environment, "cudnn-not-started", 2},
-		"capturing_is_not_permission":  {[]string{"RuntimeError: CUDA error: operation not permitted when stream is capturing"}, Program, "stream-capture", 1},
-		"address_space_is_no_support":  {[]string{"RuntimeError: CUDA error: operation not supported on global/shared address space"}, Program, "invalid-address-space", 1},
+		"allocator_notice_is_no_fault": {[]string{"W bfc_allocator.cc:290] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB. The caller indicates that this is not a failure"}, None, "allocation-retried", 1},
+		"harmless_before_a_failure": {[]string{"cuda_dnn.cc:8310] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
+			"OSError: disk quota exceeded"}, Unknown, NothingFound, 0},
+		"harmless_before_a_known_failure": {[]string{"cuda_dnn.cc:8310] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
+			"IndexError: Target 3 is out of bounds."}, Program, "label-out-of-range", 2},
+		"cudnn_handle_without_memory": {[]string{"Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED", "Memory usage: 7995392 bytes free, 11721572352 bytes total."}, Program, "gpu-memory-exhausted", 2},
+		"cudnn_handle_with_memory":    {[]string{"Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR", "Memory usage: 7438598144 bytes free, 8589410304 bytes total."}, Environment, "cudnn-not-started", 2},
+		"capturing_is_not_permission": {[]string{"RuntimeError: CUDA error: operation not permitted when stream is capturing"}, Program, "stream-capture", 1},
+		"address_space_is_no_support": {[]string{"RuntimeError: CUDA error: operation not supported on global/shared address space"}, Program, "invalid-address-space", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := explain(t, strings.Join(c.log, "\n"))

@@ -61,7 +61,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	}
 	job.policy.Health = f.healthcheck
 	if f.log != "" {
-		d, err := diagnose(ctx, f.log, s.in)
+		d, err := diagnose(ctx, []string{f.log}, f.timeout, s.in)
 		if err != nil {
 			return err
 		}

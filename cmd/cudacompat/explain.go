@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"cudacompat/docs"
 	"cudacompat/matrix"
@@ -20,6 +23,7 @@ import (
 type explainFlags struct {
 	facts   string
 	here    bool
+	timeout time.Duration
 	formats []string
 	colour  string
 	all     bool
@@ -28,17 +32,21 @@ type explainFlags struct {
 func explainCommand(s streams) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain [RULE | CAUSE | LOG]",
-		Short: "A rule's page; or a log (file, directory of rank logs, -): environment, program or hardware?",
-		Args:  atMostOne,
+		Use:   "explain [RULE | CAUSE | TEXT | LOG...]",
+		Short: "A rule's page; or logs (files, directories, -, a quoted line): environment, program or hardware?",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0:
 				return listPages(s)
+			case len(args) == 1 && !isLog(args[0]):
+				return f.page(cmd, args[0], s)
 			}
-			return f.explain(cmd, args[0], s)
+			return f.logs(cmd, args, s)
 		},
 	}
 	cmd.Flags().StringVar(&f.facts, "facts", "", "hold the log against these facts or this report (`FILE`): pins for what it shows")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout, "give up reading after this time and judge what was read")
 	cmd.Flags().BoolVar(&f.here, "here", false, "hold the log against this machine")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: text or json")
 	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
@@ -46,19 +54,25 @@ func explainCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-func (f *explainFlags) explain(cmd *cobra.Command, name string, s streams) error {
+// isLog reports whether a word names something to read: an existing path, standard input.
+func isLog(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil || name == "-"
+}
+
+// page writes what is known of a word; a text with a space in it is a log.
+func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
+	if strings.ContainsAny(name, " \n") {
+		return f.text(cmd, name, s)
+	}
 	if slices.Contains(ruleIDs(), name) {
 		page, err := docs.Rules.ReadFile("rules/" + name + ".md")
 		if err != nil {
 			return err
 		}
-		_, err = s.out.Write(page)
-		return err
+		return written(s.out, page)
 	}
-	if _, err := os.Stat(name); err != nil && name != "-" {
-		return f.cause(name, s)
-	}
-	return f.log(cmd, name, s)
+	return f.cause(name, s)
 }
 
 // cause writes the page of one of triage's own causes, from its signatures.
@@ -75,7 +89,7 @@ func (f *explainFlags) cause(name string, s streams) error {
 	}
 	if len(own) == 0 {
 		if strings.ContainsAny(name, "/.") {
-			return &usageError{message: "there is no file " + name, hint: "give a log, a directory of rank logs, or - for standard input"}
+			return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
 		}
 		return misspelt("rule, cause or file", name, slices.AppendSeq(ruleIDs(), maps.Keys(causes(all))))
 	}
@@ -102,25 +116,49 @@ func listPages(s streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, "Rules (cudacompat explain RULE):")
+	var b bytes.Buffer
+	fmt.Fprintln(&b, "Rules (cudacompat explain RULE):")
 	for _, r := range matrix.Rules {
-		fmt.Fprintf(s.out, "  %-26s  %s\n", r.ID, r.Title)
+		fmt.Fprintf(&b, "  %-26s  %s\n", r.ID, r.Title)
 	}
-	fmt.Fprintln(s.out, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")
+	fmt.Fprintln(&b, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")
 	blamed := causes(all)
-	for _, blame := range []triage.Blame{triage.Environment, triage.Program, triage.Hardware, triage.Unknown} {
-		fmt.Fprintf(s.out, "\n%s:\n", blame)
+	for _, blame := range triage.Blames {
+		fmt.Fprintf(&b, "\n%s:\n", report.Blamed(blame))
 		for _, c := range slices.Sorted(maps.Keys(blamed)) {
 			if blamed[c] == blame && !slices.Contains(ruleIDs(), c) {
-				fmt.Fprintln(s.out, "  "+c)
+				fmt.Fprintln(&b, "  "+c)
 			}
 		}
+	}
+	return written(s.out, b.Bytes())
+}
+
+// written writes a page, and says so where it could not.
+func written(w io.Writer, page []byte) error {
+	if _, err := w.Write(page); err != nil {
+		return fmt.Errorf("cannot write the page: %w", err)
 	}
 	return nil
 }
 
-// log diagnoses a log and, where facts are given, adds what the doctor says of its rule.
-func (f *explainFlags) log(cmd *cobra.Command, name string, s streams) error {
+// logs diagnoses logs.
+func (f *explainFlags) logs(cmd *cobra.Command, names []string, s streams) error {
+	if f.facts == "-" && slices.Contains(names, "-") {
+		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
+	}
+	return f.diagnosed(cmd, s, func() (triage.Diagnosis, error) { return diagnose(cmd.Context(), names, f.timeout, s.in) })
+}
+
+// text diagnoses lines that stand on the command line.
+func (f *explainFlags) text(cmd *cobra.Command, text string, s streams) error {
+	return f.diagnosed(cmd, s, func() (triage.Diagnosis, error) {
+		return judgeLogs(cmd.Context(), []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
+	})
+}
+
+// diagnosed writes a diagnosis and, where facts are given, what the doctor says of its rule.
+func (f *explainFlags) diagnosed(cmd *cobra.Command, s streams, diagnosis func() (triage.Diagnosis, error)) error {
 	if f.here && f.facts != "" {
 		return &usageError{"--here and --facts are two machines", "give one of them"}
 	}
@@ -128,11 +166,11 @@ func (f *explainFlags) log(cmd *cobra.Command, name string, s streams) error {
 	if err != nil {
 		return err
 	}
-	d, err := diagnose(cmd.Context(), name, s.in)
+	d, err := diagnosis()
 	if err != nil {
 		return err
 	}
-	findings, err := f.findings(cmd, d.Rule)
+	findings, err := f.findings(cmd, d.Rule, s.in)
 	if err != nil {
 		return err
 	}
@@ -143,12 +181,12 @@ func (f *explainFlags) log(cmd *cobra.Command, name string, s streams) error {
 }
 
 // findings are what the machine that is asked says under the log's rule.
-func (f *explainFlags) findings(cmd *cobra.Command, rule string) ([]matrix.Finding, error) {
+func (f *explainFlags) findings(cmd *cobra.Command, rule string, stdin io.Reader) ([]matrix.Finding, error) {
 	var facts probe.Facts
 	switch {
 	case f.facts != "":
 		var err error
-		if facts, err = given(f.facts, nil); err != nil {
+		if facts, err = given(f.facts, stdin); err != nil {
 			return nil, err
 		}
 	case f.here:
@@ -160,10 +198,10 @@ func (f *explainFlags) findings(cmd *cobra.Command, rule string) ([]matrix.Findi
 	return slices.DeleteFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule != rule }), nil
 }
 
-// exitForBlame: 0 the program, 1 the environment or the hardware, 3 not known.
+// exitForBlame: 0 the program or nothing wrong, 1 the environment or the hardware, 3 not known.
 func exitForBlame(b triage.Blame) error {
 	switch b {
-	case triage.Program:
+	case triage.Program, triage.None:
 		return nil
 	case triage.Environment, triage.Hardware:
 		return exitError(exitIncompatible)

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"cudacompat/data"
 	"cudacompat/triage"
@@ -14,59 +18,113 @@ import (
 // maxLogs bounds the files of a directory of rank logs.
 const maxLogs = 4096
 
-// diagnose reads a log, "-" for standard input, or a directory of rank logs, and says what they show.
-func diagnose(ctx context.Context, name string, stdin io.Reader) (triage.Diagnosis, error) {
-	names, err := logFiles(name)
-	if err != nil {
-		return triage.Diagnosis{}, &usageError{message: err.Error(), hint: "give a log, a directory of rank logs, or - for standard input"}
+// logTimeout is how long explain reads where --timeout does not say.
+const logTimeout = 60 * time.Second
+
+const logHint = "give a log, a directory of rank logs, or - for standard input"
+
+// diagnose reads logs, "-" for standard input, or directories of rank logs, and says what they show together. What
+// could not be read, or not in the time, is said in the diagnosis; it is an error only where nothing could be.
+func diagnose(ctx context.Context, names []string, limit time.Duration, stdin io.Reader) (triage.Diagnosis, error) {
+	if limit <= 0 {
+		limit = logTimeout
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the time was up (--timeout %s)", limit))
+	defer cancel()
 	var sources []triage.Source
-	for _, n := range names {
-		if n == "-" {
-			sources = append(sources, triage.Source{Name: n, Reader: stdin})
-			continue
+	for _, name := range names {
+		files, err := logFiles(name)
+		if err != nil {
+			return triage.Diagnosis{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), logHint}
 		}
-		log := &lazyFile{name: n}
-		defer log.Close()
-		sources = append(sources, triage.Source{Name: n, Reader: log})
+		for _, file := range files {
+			sources = append(sources, triage.Source{Name: file, Reader: &awaited{ctx, logSource(file, stdin)}})
+		}
 	}
+	return judgeLogs(ctx, sources)
+}
+
+func judgeLogs(ctx context.Context, sources []triage.Source) (triage.Diagnosis, error) {
 	signatures, err := signatures()
 	if err != nil {
 		return triage.Diagnosis{}, err
 	}
 	d, err := triage.Read(ctx, signatures, sources)
-	if err != nil {
-		return d, &usageError{message: err.Error()}
+	if err != nil && ctx.Err() == nil && d.Cause == triage.NothingFound && len(d.Unread) >= len(sources) {
+		return d, &usageError{message: err.Error(), hint: logHint}
 	}
 	return d, nil
 }
 
-// logFiles are the files that a name stands for: itself, or a directory's regular files.
+func logSource(name string, stdin io.Reader) io.Reader {
+	if name == "-" {
+		return stdin
+	}
+	return &lazyFile{name: name}
+}
+
+// logFiles are the files that a name stands for: itself, or all that a directory holds at any depth, as torchrun's
+// --log-dir keeps them (run_id/attempt_0/0/stderr.log).
 func logFiles(name string) ([]string, error) {
 	if name == "-" {
 		return []string{"-"}, nil
 	}
 	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return []string{name}, nil
-	}
-	entries, err := os.ReadDir(name)
-	if err != nil {
-		return nil, err
+	if err != nil || !info.IsDir() {
+		return []string{name}, err
 	}
 	var names []string
-	for _, e := range entries {
-		if e.Type().IsRegular() && len(names) < maxLogs {
-			names = append(names, filepath.Join(name, e.Name()))
+	err = filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == name:
+			return err
+		case err == nil && e.Type().IsRegular() && len(names) < maxLogs && isText(path):
+			names = append(names, path)
 		}
+		return nil
+	})
+	if err == nil && len(names) == 0 {
+		err = errors.New("no log is in it")
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: no files in it", name)
+	return names, err
+}
+
+// isText reports whether a file may be a log: checkpoints and core dumps lie beside them. A log may be compressed or
+// in UTF-16, which have their marks.
+func isText(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return true // reading it says why it cannot be read
 	}
-	return names, nil
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := f.Read(head)
+	marked := bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	return marked || !bytes.Contains(head[:n], []byte{0})
+}
+
+// awaited is a reader that gives up when the time is: a pipe may have no writer, or one that never ends.
+type awaited struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (a *awaited) Read(p []byte) (int, error) {
+	type answer struct {
+		n   int
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		n, err := a.from.Read(p)
+		answers <- answer{n, err}
+	}()
+	select {
+	case got := <-answers:
+		return got.n, got.err
+	case <-a.ctx.Done():
+		return 0, context.Cause(a.ctx)
+	}
 }
 
 func signatures() ([]triage.Signature, error) {
@@ -78,7 +136,8 @@ func signatures() ([]triage.Signature, error) {
 	return triage.ReadSignatures(f)
 }
 
-// lazyFile opens its file at the first read: a directory can hold more logs than a process may have open.
+// lazyFile opens its file at the first read and closes it after the last: a directory can hold more logs than a process
+// may have open.
 type lazyFile struct {
 	name  string
 	file  *os.File
@@ -102,11 +161,4 @@ func (l *lazyFile) Read(p []byte) (int, error) {
 		l.file.Close()
 	}
 	return n, err
-}
-
-// Close ends a log that was not read to its end.
-func (l *lazyFile) Close() {
-	if l.file != nil {
-		l.file.Close()
-	}
 }

@@ -47,8 +47,28 @@ func run(args []string, s streams) (code int) {
 		}
 	}()
 	root := newRoot(s)
+	help := &remembering{to: s.out}
+	root.SetOut(help)
 	root.SetArgs(args)
-	return exitCode(root.Execute(), s)
+	err := root.Execute()
+	if err == nil && help.failed != nil {
+		err = fmt.Errorf("cannot write the help: %w", help.failed)
+	}
+	return exitCode(err, s)
+}
+
+// remembering is a writer that keeps its first error: cobra writes help and forgets whether it could.
+type remembering struct {
+	to     io.Writer
+	failed error
+}
+
+func (r *remembering) Write(p []byte) (int, error) {
+	n, err := r.to.Write(p)
+	if r.failed == nil {
+		r.failed = err
+	}
+	return n, err
 }
 
 func exitCode(err error, s streams) int {

@@ -1,0 +1,118 @@
+package triage
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNearMissesInOneLine: a long line of beginnings of errors ends soon, and the error after it is found.
+func TestNearMissesInOneLine(t *testing.T) {
+	log := strings.Repeat("CUDA error ", 16<<10/11) + "\n" + strings.Repeat("CUDA error ", 1<<20/11) + "\n" + failure + "\n"
+	start := time.Now()
+	d, err := Read(context.Background(), table(t), []Source{{Name: "log", Reader: strings.NewReader(log)}})
+	if err != nil || d.Cause != "device-side-assert" {
+		t.Errorf("%s (%v)", d.Cause, err)
+	}
+	if spent := time.Since(start); spent > 30*time.Second { // it took 20 minutes; half a second is usual
+		t.Errorf("it took %s", spent)
+	}
+	if len(d.Unread) != 1 || !strings.Contains(d.Unread[0], "line 2") {
+		t.Errorf("what was not read: %q; want line 2", d.Unread)
+	}
+}
+
+// TestTimeUp: what was read before the time was up is judged, and it is said that there was more.
+func TestTimeUp(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	late := io.MultiReader(strings.NewReader(failure+"\n"+strings.Repeat("x\n", chunk)), readerFunc(func([]byte) (int, error) {
+		cancel(errors.New("the time was up"))
+		return 0, context.Cause(ctx)
+	}))
+	d, err := Read(ctx, table(t), []Source{{Name: "log", Reader: late}})
+	if err == nil || d.Cause != "device-side-assert" || len(d.Unread) != 1 || !strings.Contains(d.Unread[0], "the time was up") {
+		t.Errorf("%s, %q (%v)", d.Cause, d.Unread, err)
+	}
+}
+
+// TestPartOfAHealthyLog: what was not read may hold an error, so nothing is called harmless.
+func TestPartOfAHealthyLog(t *testing.T) {
+	const harmless = "I cuda_gpu_executor.cc:980] returning NUMA node zero\n"
+	if d := explain(t, harmless); d.Blame != None || len(d.Lines) != 1 || d.Lines[0].Why == "" {
+		t.Errorf("whole: %+v", d)
+	}
+	cut := io.MultiReader(strings.NewReader(harmless), readerFunc(func([]byte) (int, error) { return 0, errors.New("disk gone") }))
+	if d, err := Read(context.Background(), table(t), []Source{{Name: "log", Reader: cut}}); err == nil || d.Blame != Unknown {
+		t.Errorf("cut: %s (%v)", d.Blame, err)
+	}
+}
+
+// TestUnpackedIsBounded: a compressed log is read up to a bound.
+func TestUnpackedIsBounded(t *testing.T) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, &unpacked{r, 1 << 16})
+	if n != 1<<16 || !errors.Is(err, errUnpacked) {
+		t.Errorf("%d bytes (%v)", n, err)
+	}
+}
+
+// TestRedacted: a report is pasted into public threads; credentials of quoted lines stay out of it.
+func TestRedacted(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://user:SECRETPW@host/x":                       "https://***@host/x",
+		"pip install --index-url https://me:a@b@host/simple": "pip install --index-url https://***@host/simple",
+		"HF_TOKEN=hf_abcSECRETPW":                            "HF_TOKEN=hf_***",
+		"token hf_abcSECRETPW given":                         "token hf_*** given",
+		"aws AKIAIOSFODNN7EXAMPLE used":                      "aws AKIA*** used",
+		"Authorization: Bearer abc.def-SECRETPW":             "Authorization: Bearer ***",
+		`{"api_key": "SECRETPW1"}`:                           `{"api_key": "***"}`,
+		"WANDB_API_KEY=SECRETPW":                             "WANDB_API_KEY=***",
+		"https://x/y?access_token=SECRETPW&z=1":              "https://x/y?access_token=***&z=1",
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SECRETPW done": "*** done",
+		"Setting `pad_token_id` to `eos_token_id`:151643":    "Setting `pad_token_id` to `eos_token_id`:151643",
+		"max_num_batched_tokens: 4096, tokens=81920000":      "max_num_batched_tokens: 4096, tokens=81920000",
+		"Unexpected token: '<' in JSON":                      "Unexpected token: '<' in JSON",
+		"git+ssh://git@github.com/x":                         "git+ssh://***@github.com/x",
+	} {
+		if got := redact(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	d := explain(t, "RuntimeError: CUDA error: no kernel image is available for execution on the device https://user:SECRETPW@host/ hf_abcSECRETPW")
+	if strings.Contains(d.Lines[0].Text, "SECRETPW") || !strings.Contains(d.Lines[0].Text, "no kernel image") {
+		t.Errorf("%q", d.Lines[0].Text)
+	}
+}
+
+// TestNoPlaceholders: the words of no row have a hole, on its page nor in a diagnosis.
+func TestNoPlaceholders(t *testing.T) {
+	for _, s := range table(t) {
+		because, do := s.Words()
+		d := explain(t, s.Positive)
+		for _, text := range append(append(do, d.Do...), because, d.Because) {
+			if placeholder.MatchString(text) {
+				t.Errorf("%s: %q", s.ID, text)
+			}
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
