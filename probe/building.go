@@ -8,9 +8,6 @@ import (
 	"cudacompat/probe/host"
 )
 
-// standardPath is where a tree at rest keeps its programs.
-var standardPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
-
 func readBuilding(h *Host, _ Options) (found, error) {
 	b := Building{Compiler: compiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
 	b.LibCUDA = tritonCUDA(h)
@@ -40,33 +37,19 @@ func tritonCUDA(h *Host) string {
 	return h.FirstThere(files...)
 }
 
-// onPath is the file that a shell would start for a name.
-func onPath(h *Host, name string) string {
-	dirs := host.SplitPath(h.Var("PATH"))
-	if h.Rest {
-		dirs = standardPath
-	}
-	for _, dir := range dirs {
-		if file := path.Join(dir, name); path.IsAbs(dir) && h.Exists(file) {
-			return file
-		}
-	}
-	return ""
-}
-
 // compiler chooses as Triton and setuptools do.
 func compiler(h *Host) Compiler {
 	if cc := h.Var("CC"); cc != "" {
 		file := strings.Fields(cc + " x")[0]
 		if !strings.Contains(file, "/") {
-			file = onPath(h, file)
+			file = h.OnPath(file)
 		}
 		return describe(h, file, "CC")
 	}
-	if file := onPath(h, "gcc"); file != "" {
+	if file := h.OnPath("gcc"); file != "" {
 		return describe(h, file, "PATH")
 	}
-	return describe(h, onPath(h, "clang"), "PATH")
+	return describe(h, h.OnPath("clang"), "PATH")
 }
 
 // compilerName matches the names of real files: "x86_64-linux-gnu-gcc-13", "gcc", "clang-18".

@@ -15,7 +15,7 @@ func TestCompiler(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"usr/bin/gcc", "usr/lib/gcc/x86_64-redhat-linux/11/libgcc.a", "usr/libexec/gcc/x86_64-redhat-linux/11/cc1", "usr/lib64/gcc/x86_64-suse-linux/notes", "opt/gnu/bin/x86_64-linux-gnu-g++-9", "opt/two/bin/gcc",
 		"opt/two/lib/gcc/a/12/cc1", "opt/two/lib/gcc/a/13/cc1", "opt/llvm/bin/clang-18", "opt/odd/cc"} {
-		write(t, filepath.Join(root, name), "")
+		hosttest.Write(t, filepath.Join(root, name), "")
 	}
 	for _, tt := range []struct {
 		name string
@@ -40,55 +40,6 @@ func TestCompiler(t *testing.T) {
 	}
 }
 
-// TestStandardLibrary takes a C++ library that has what torch wants, an older one by LD_LIBRARY_PATH, and Conda's by
-// the run path of its interpreter.
-func TestStandardLibrary(t *testing.T) {
-	const site = "opt/conda/lib/python3.12/site-packages/"
-	root := t.TempDir()
-	versions := func(text string) string {
-		file := filepath.Join(t.TempDir(), "versions")
-		write(t, file, text)
-		return "-Wl,--version-script=" + file
-	}
-	script := versions("GLIBCXX_3.4.29 { global: *; };\n")
-	newer := versions("GLIBCXX_3.4.29 { global: old; };\nGLIBCXX_3.4.30 { global: fresh; };\n")
-	compile(t, root,
-		testLibrary{"opt/conda/lib/libstdc++.so.6", "int old(void) { return 0; }\nint fresh(void) { return 1; }\n", nil, []string{newer}},
-		testLibrary{"usr/lib64/libstdc++.so.6", "int old(void) { return 0; }\n", nil, []string{script}},
-		testLibrary{site + "torch/lib/libtorch_global_deps.so", "", nil, nil},
-		testLibrary{site + "torch/lib/libtorch_cuda.so", "int fresh(void); int torch(void) { return fresh(); }\n", []string{"opt/conda/lib/libstdc++.so.6"}, nil},
-		testLibrary{"lib64/ld-linux-x86-64.so.2", "", nil, nil},
-		testLibrary{"opt/conda/bin/python3", "", nil, []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib", "-Wl,--dynamic-linker=/lib64/ld-linux-x86-64.so.2"}})
-	write(t, filepath.Join(root, site+"torch/version.py"), "__version__ = '2.8.0'\ncuda: Optional[str] = '12.8'\n")
-	write(t, filepath.Join(root, site+"torch-2.8.0.dist-info/METADATA"), "Name: torch\nVersion: 2.8.0\n")
-	lacks := func(reason string) *Stdcxx {
-		return &Stdcxx{Path: "/usr/lib64/libstdc++.so.6", Reason: reason, Missing: []string{"GLIBCXX_3.4.30"}, By: "/" + site + "torch/lib/libtorch_cuda.so"}
-	}
-	for _, tt := range []struct {
-		name, libraryPath string
-		conda             bool
-		want              *Stdcxx
-	}{
-		{"system", "", false, lacks("default path")},
-		{"library-path", "/opt/conda/lib", false, &Stdcxx{Path: "/opt/conda/lib/libstdc++.so.6", Reason: "LD_LIBRARY_PATH"}},
-		{"conda", "", true, &Stdcxx{Path: "/opt/conda/lib/libstdc++.so.6", Reason: "DT_RPATH of /opt/conda/bin/python3"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if tt.conda {
-				write(t, filepath.Join(root, "opt/conda/conda-meta/python-3.12.3-h1_0.json"), "{}")
-			}
-			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": tt.libraryPath}}
-			apply, err := readEnvironments(h, Options{Envs: []string{"/opt/conda"}})
-			hosttest.Must(t, err)
-			var f Facts
-			apply(&f)
-			if diff := cmp.Diff(tt.want, f.Environments[0].Builds[0].Stdcxx); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func FuzzParseHostConfig(f *testing.F) {
 	f.Add([]byte("#error -- unsupported GNU version! gcc versions later than 13 are not supported! The nvcc flag"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -101,7 +52,7 @@ func FuzzParseHostConfig(f *testing.F) {
 // TestTritonCUDA: what ldconfig lists goes before LD_LIBRARY_PATH even where it is gone.
 func TestTritonCUDA(t *testing.T) {
 	root := t.TempDir()
-	write(t, filepath.Join(root, "opt/driver/libcuda.so.1"), "")
+	hosttest.Write(t, filepath.Join(root, "opt/driver/libcuda.so.1"), "")
 	for _, tt := range []struct {
 		name    string
 		entries []ldso.CacheEntry

@@ -14,6 +14,7 @@ import (
 
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
 )
 
 // userDriver is which libcuda.so.1 the loader maps for a program that opens it, as every CUDA runtime does.
@@ -40,7 +41,7 @@ func (u userDriver) fact() Taken {
 	if u.path == "" {
 		return Taken{}
 	}
-	return Taken{Name: "libcuda.so.1", Version: sonameVersion(u.real), Path: u.path, Reason: u.reason}
+	return Taken{Name: "libcuda.so.1", Version: libversion.InName(u.real), Path: u.path, Reason: u.reason}
 }
 
 // stubSize is what no driver's libcuda stays below: 535.261.03's has 29 MB. A toolkit's stub holds names alone.
@@ -53,12 +54,12 @@ func (u userDriver) stub(h *Host) bool {
 		return true
 	}
 	size, err := h.Size(u.real)
-	return err == nil && size < stubSize && sonameVersion(u.real) == "" && !strings.Contains(u.real, "/wsl/")
+	return err == nil && size < stubSize && libversion.InName(u.real) == "" && !strings.Contains(u.real, "/wsl/")
 }
 
 // library is the taken file as a library.
 func (u userDriver) library() Library {
-	return Library{Name: "libcuda", Version: sonameVersion(u.real), Path: u.path}
+	return Library{Name: "libcuda", Version: libversion.InName(u.real), Path: u.path}
 }
 
 // readCompat lists the cuda-compat libraries, the one taken first: the loader's choice, and those that stand in
@@ -99,7 +100,7 @@ func isCompat(h *Host, lib Library, real string, ml *Library) bool {
 		return true
 	}
 	differs := ml != nil && ml.Version != "" && lib.Version != "" && ml.Version != lib.Version
-	mounted := containerKind(h) != "" || len(h.Glob("/usr/local/cuda*/compat/libcuda.so."+lib.Version)) > 0
+	mounted := h.ContainerKind() != "" || len(h.Glob("/usr/local/cuda*/compat/libcuda.so."+lib.Version)) > 0
 	return differs && (!slices.Contains(driverDirs, dir) || mounted)
 }
 

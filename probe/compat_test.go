@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -107,16 +109,6 @@ func compiled(t *testing.T, root, name, soname, text string) {
 	}
 }
 
-func link(t *testing.T, root, target, name string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestCompatTaken follows the loader to the libcuda of a container: the driver's own in a default directory, a compat
 // directory that is taken only when LD_LIBRARY_PATH names it, and one mounted over the driver's.
 func TestCompatTaken(t *testing.T) {
@@ -125,11 +117,11 @@ func TestCompatTaken(t *testing.T) {
 		root := t.TempDir()
 		compiled(t, root, dir+"libcuda.so.535.183.01", "libcuda.so.1", "")
 		compiled(t, root, dir+"libnvidia-ml.so.535.183.01", "libnvidia-ml.so.1", "")
-		link(t, root, "libcuda.so.535.183.01", dir+"libcuda.so.1")
-		link(t, root, "libnvidia-ml.so.535.183.01", dir+"libnvidia-ml.so.1")
+		hosttest.Link(t, root, "libcuda.so.535.183.01", dir+"libcuda.so.1")
+		hosttest.Link(t, root, "libnvidia-ml.so.535.183.01", dir+"libnvidia-ml.so.1")
 		compiled(t, root, compat+"libcuda.so.575.57.08", "libcuda.so.1", note575)
-		link(t, root, "libcuda.so.575.57.08", compat+"libcuda.so.1")
-		link(t, root, "cuda-12.9", "usr/local/cuda")
+		hosttest.Link(t, root, "libcuda.so.575.57.08", compat+"libcuda.so.1")
+		hosttest.Link(t, root, "cuda-12.9", "usr/local/cuda")
 		return root
 	}
 	own := []Library{{Name: "libcuda", Version: "535.183.01", Path: "/" + dir + "libcuda.so.1"}, {Name: "libnvidia-ml", Version: "535.183.01", Path: "/" + dir + "libnvidia-ml.so.1"}}
@@ -157,7 +149,7 @@ func TestCompatTaken(t *testing.T) {
 				if err := os.Remove(filepath.Join(root, dir+"libcuda.so.1")); err != nil {
 					t.Fatal(err)
 				}
-				link(t, root, "libcuda.so.575.57.08", dir+"libcuda.so.1")
+				hosttest.Link(t, root, "libcuda.so.575.57.08", dir+"libcuda.so.1")
 			}
 			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": c.path}}
 			apply, err := readDriverLibraries(h, Options{})
@@ -171,6 +163,31 @@ func TestCompatTaken(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.compat, f.Driver.Compat); diff != "" {
 				t.Errorf("compat libraries (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestStub tells a toolkit's stub from a driver's library, by its directory, its size and its name.
+func TestStub(t *testing.T) {
+	root := t.TempDir()
+	compiled(t, root, "usr/local/cuda/lib64/stubs/libcuda.so", "libcuda.so.1", "")
+	hosttest.Link(t, root, "libcuda.so", "usr/local/cuda/lib64/stubs/libcuda.so.1")
+	compiled(t, root, "usr/lib64/libcuda.so.1", "libcuda.so.1", "")
+	compiled(t, root, "opt/driver/libcuda.so.550.90.07", "libcuda.so.1", "")
+	hosttest.Link(t, root, "libcuda.so.550.90.07", "opt/driver/libcuda.so.1")
+	compiled(t, root, "usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", "")
+	for dir, stub := range map[string]bool{"/usr/local/cuda/lib64/stubs": true, "": true, "/opt/driver": false, "/usr/lib/wsl/lib": false} {
+		t.Run(strings.ReplaceAll(dir, "/", "_"), func(t *testing.T) {
+			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": dir}}
+			apply, err := readDriverLibraries(h, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f Facts
+			apply(&f)
+			if f.Driver.Stub != stub || f.Driver.Taken.Path == "" {
+				t.Errorf("stub is %v of %+v, want %v", f.Driver.Stub, f.Driver.Taken, stub)
 			}
 		})
 	}

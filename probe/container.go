@@ -54,7 +54,7 @@ func gpuPath(h *Host, mounts []string) (way string, injected bool) {
 		injected = injected || driverMount.MatchString(path.Base(point))
 	}
 	switch {
-	case containerKind(h) == "":
+	case h.ContainerKind() == "":
 		return "", injected
 	case h.Exists("/dev/dxg"):
 		return "wsl", injected
@@ -66,38 +66,4 @@ func gpuPath(h *Host, mounts []string) (way string, injected bool) {
 		return "mounted", true
 	}
 	return "", false
-}
-
-// rootMarks are directories of the engines in the options of a root file system that is an overlay.
-var rootMarks = []struct{ mark, kind string }{
-	{"io.containerd.snapshotter", "containerd"}, {"/docker/", "docker"}, {"/containers/storage/", "podman"}, {"/crio/", "cri-o"},
-}
-
-// containerByRoot reads the mounts where a control group namespace hides the engine's name: an engine's overlay at the
-// root, or the cover that NVIDIA's hook puts over /proc/driver/nvidia.
-//
-//	612 431 0:87 / / rw,relatime - overlay overlay rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/12/fs
-func containerByRoot(h *Host) string {
-	if h.Rest {
-		return ""
-	}
-	mounts, err := h.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(mounts)) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 || fields[4] != "/" && fields[4] != "/proc/driver/nvidia" {
-			continue
-		}
-		if fields[4] != "/" {
-			return "container"
-		}
-		for _, c := range rootMarks {
-			if strings.Contains(line, " - overlay ") && strings.Contains(line, c.mark) {
-				return c.kind
-			}
-		}
-	}
-	return ""
 }

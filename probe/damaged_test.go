@@ -113,7 +113,7 @@ func TestDamage(t *testing.T) {
 			if lost := count(before, d.source) - count(after, d.source); lost > 1+strings.Count(d.want, ";")-strings.Count(d.want, "; is the") {
 				t.Errorf("%d things are lost with it", lost)
 			}
-			roundTrip(t, after)
+			hosttest.RoundTrip(t, after)
 		})
 	}
 }

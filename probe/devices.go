@@ -167,7 +167,7 @@ func mpsDaemon(h *Host) string {
 		dir = "/tmp/nvidia-mps"
 	}
 	pid, err := h.ReadLine(path.Join(dir, "nvidia-cuda-mps-control.pid"))
-	if err != nil || containerKind(h) != "" || strings.Trim(pid, "0123456789") != "" || pid == "" {
+	if err != nil || h.ContainerKind() != "" || strings.Trim(pid, "0123456789") != "" || pid == "" {
 		return ""
 	}
 	if h.Exists("/proc/" + pid) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
 )
 
 // driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS, Bottlerocket.
@@ -76,7 +76,7 @@ func driverLibrary(h *Host, name string, dirs []string, failed *host.Errors) *Li
 			continue
 		}
 		lib := &Library{Name: name, Path: link}
-		if version := sonameVersion(resolved); driverVersion.MatchString(version) {
+		if version := libversion.InName(resolved); libversion.Driver.MatchString(version) {
 			lib.Version = version
 		}
 		return lib
@@ -93,16 +93,6 @@ func is32Bit(h *Host, name string) bool {
 	var ident [elf.EI_CLASS + 1]byte
 	_, err = f.ReadAt(ident[:], 0)
 	return err == nil && string(ident[:4]) == elf.ELFMAG && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
-}
-
-var sonameSuffix = lazyregexp.New(`\.so\.(\d+(?:\.\d+)+)$`)
-
-// sonameVersion is what stands behind ".so." in a library's real name: "libcuda.so.535.183.01" is 535.183.01.
-func sonameVersion(name string) string {
-	if m := sonameSuffix.FindStringSubmatch(name); m != nil {
-		return m[1]
-	}
-	return ""
 }
 
 // loaderDirs lists the directories of /etc/ld.so.conf and the files that it includes.

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
 )
 
 // readFirmware lists the driver versions whose firmware for the GPU's system processor (GSP) is on disk, and finds the
@@ -33,7 +34,7 @@ func firmwareVersions(h *Host) []string {
 	for _, dir := range dirs {
 		for _, file := range h.Glob(path.Join(dir, "nvidia/*/gsp*.bin*")) { // perhaps .xz or .zst
 			version := path.Base(path.Dir(file))
-			if driverVersion.MatchString(version) && !slices.Contains(versions, version) {
+			if libversion.Driver.MatchString(version) && !slices.Contains(versions, version) {
 				versions = append(versions, version)
 			}
 		}

@@ -19,13 +19,16 @@ import (
 
 var update = flag.Bool("update", false, "write the expected facts anew; read the difference before you commit it")
 
+// childArg is what starts a program as that child.
+const childArg = "__nvml"
+
 // TestMain lets this program serve as the child that asks NVML, as a main function would. A program that does not
 // must never be started so.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(unservedMark) == "":
 		ServeNVML()
-	case slices.Contains(os.Args, nvmlArg):
+	case slices.Contains(os.Args, childArg):
 		os.Exit(99)
 	}
 	os.Exit(m.Run())
@@ -52,7 +55,7 @@ func TestHosts(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
-			roundTrip(t, facts)
+			hosttest.RoundTrip(t, facts)
 		})
 	}
 }
@@ -131,19 +134,4 @@ func withoutEmpty(v any) any {
 		}
 	}
 	return v
-}
-
-// roundTrip checks the contract of Facts as JSON: nothing is lost, and an array is never null.
-func roundTrip(t *testing.T, facts Facts) {
-	t.Helper()
-	data, err := json.Marshal(facts)
-	hosttest.Must(t, err)
-	var back Facts
-	hosttest.Must(t, json.Unmarshal(data, &back))
-	if diff := cmp.Diff(facts, back); diff != "" {
-		t.Errorf("after a JSON round trip (-before +after):\n%s", diff)
-	}
-	if rest := bytes.ReplaceAll(data, []byte(`"cuda_available":null`), nil); bytes.Contains(rest, []byte("null")) {
-		t.Errorf("null in %s", data)
-	}
 }

@@ -105,16 +105,16 @@ func TestBus(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
-			write(t, filepath.Join(root, "proc/cpuinfo"), "processor\t: 0\nflags\t\t: fpu vme\n")
+			hosttest.Write(t, filepath.Join(root, "proc/cpuinfo"), "processor\t: 0\nflags\t\t: fpu vme\n")
 			upper := "sys/devices/pci0000:00/0000:00:01.0"
 			for i := range 2 {
 				gpu := fmt.Sprintf("%s/0000:0%d:00.0", upper, i+1)
-				write(t, filepath.Join(root, gpu, "vendor"), "0x10de\n")
-				write(t, filepath.Join(root, gpu, "class"), "0x030200\n")
+				hosttest.Write(t, filepath.Join(root, gpu, "vendor"), "0x10de\n")
+				hosttest.Write(t, filepath.Join(root, gpu, "class"), "0x030200\n")
 				if tt.group != "" {
-					write(t, filepath.Join(root, gpu, "iommu_group/type"), tt.group+"\n")
+					hosttest.Write(t, filepath.Join(root, gpu, "iommu_group/type"), tt.group+"\n")
 				}
-				link(t, root, "../../../"+gpu[4:], "sys/bus/pci/devices/"+filepath.Base(gpu))
+				hosttest.Link(t, root, "../../../"+gpu[4:], "sys/bus/pci/devices/"+filepath.Base(gpu))
 			}
 			hosttest.Must(t, os.WriteFile(filepath.Join(root, upper, "config"), tt.config, 0o644))
 			apply, err := readBus(&Host{Root: root}, Options{})
@@ -149,51 +149,11 @@ func TestMayLock(t *testing.T) {
 		{"", "", false},
 	} {
 		root := t.TempDir()
-		write(t, filepath.Join(root, "proc/self/status"), "Name:\tx\n"+tt.status)
-		write(t, filepath.Join(root, "proc/self/uid_map"), tt.users)
+		hosttest.Write(t, filepath.Join(root, "proc/self/status"), "Name:\tx\n"+tt.status)
+		hosttest.Write(t, filepath.Join(root, "proc/self/uid_map"), tt.users)
 		if got := mayLock(&Host{Root: root}); got != tt.want {
 			t.Errorf("%q, %q: %v", tt.status, tt.users, got)
 		}
-	}
-}
-
-// TestPlace tells whose memory it is: a Slurm job by its control group, a container by the processes that are in it.
-func TestPlace(t *testing.T) {
-	held := func(pids ...int) []holder {
-		var list []holder
-		for _, pid := range pids {
-			list = append(list, holder{0, pid, 100})
-		}
-		return list
-	}
-	for _, tt := range []struct {
-		name    string
-		files   map[string]string
-		links   map[string]string
-		holders []holder
-		want    int64
-	}{
-		{"host", nil, nil, held(7), -1},
-		{"job", map[string]string{"proc/self/cgroup": "0::/slurm/job_1/step_0", "proc/7/cgroup": "0::/slurm/job_1/step_1", "proc/8/cgroup": "0::/slurm/job_12/step_0"}, nil, held(7, 8), 100},
-		{"container-alone", map[string]string{".dockerenv": "", "proc/1/fd/x": ""}, nil, held(4711), 0},
-		{"container-named", map[string]string{".dockerenv": ""}, map[string]string{"proc/1/fd/3": "/dev/nvidia0"}, held(1, 4711), 100},
-		{"container-other-numbers", map[string]string{".dockerenv": ""}, map[string]string{"proc/1/fd/3": "/dev/nvidia0"}, held(4711), -1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			root := t.TempDir()
-			hosttest.Must(t, os.MkdirAll(filepath.Join(root, "proc"), 0o755))
-			for name, text := range tt.files {
-				write(t, filepath.Join(root, name), text)
-			}
-			for name, target := range tt.links {
-				link(t, root, target, name)
-			}
-			a := answer{GPUs: []GPU{{Memory: &Memory{Used: 1000}}, {}}, Holders: tt.holders}
-			a.place(&Host{Root: root})
-			if got := a.GPUs[0].Memory.Here; got != tt.want {
-				t.Errorf("%d bytes, want %d", got, tt.want)
-			}
-		})
 	}
 }
 

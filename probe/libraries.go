@@ -1,12 +1,11 @@
 package probe
 
 import (
-	"bytes"
-	"io"
 	"path"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
 )
 
 // libraryDirs is where NCCL and cuDNN stand outside Python: packages, toolkits, AWS's images.
@@ -51,48 +50,11 @@ func readLibraries(h *Host, _ Options) (found, error) {
 
 // readLibraryVersion takes the version from the real file's name, else, for NCCL, from its bytes.
 func readLibraryVersion(h *Host, name, real string) (string, error) {
-	if version := sonameVersion(real); version != "" || name != "nccl" {
+	if version := libversion.InName(real); version != "" || name != "nccl" {
 		return version, nil
 	}
-	version, _, err := readNCCL(h, real)
+	version, _, err := libversion.NCCL(h, real)
 	return version, err
-}
-
-// readNCCL reads the version of an NCCL library and the CUDA that it was built for; both are empty when it carries no
-// banner.
-func readNCCL(h *Host, name string) (version, cuda string, err error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return "", "", err
-	}
-	defer f.Close()
-	version, cuda, err = ncclBanner(f)
-	if err != nil {
-		return "", "", host.Damaged(name, err.Error())
-	}
-	return version, cuda, nil
-}
-
-var ncclVersion = lazyregexp.New(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(\d+\.\d+)`)
-
-// ncclBanner finds "NCCL version 2.21.5+cuda12.4" among a library's constants; NCCL puts it there to be found. It
-// reads .rodata alone: the machine code around it is a hundred times larger.
-func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
-	data, err := host.Constants(r)
-	if err != nil {
-		return "", "", err
-	}
-	for at := 0; ; {
-		i := bytes.Index(data[at:], []byte("NCCL version "))
-		if i < 0 {
-			return "", "", nil
-		}
-		at += i
-		if m := ncclVersion.FindSubmatch(data[at:min(at+64, len(data))]); m != nil {
-			return string(m[1]), string(m[2]), nil
-		}
-		at++
-	}
 }
 
 var (

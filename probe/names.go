@@ -8,6 +8,9 @@ package probe
 import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/given"
+	"cudacompat/probe/internal/nvml"
+	"cudacompat/probe/internal/python"
 )
 
 // FactsSchema names the form of Facts in JSON.
@@ -63,3 +66,17 @@ func This() *Host { return host.This() }
 
 // Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host.
 func Tree(root string) (*Host, error) { return host.Tree(root) }
+
+// IsEnvironment says whether a Python environment stands at root.
+func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, root) }
+
+// Given reads facts that were taken elsewhere: facts or a report as JSON, a requirements file, a uv.lock, a pylock.toml,
+// or a collect_env report as text. Text in which nothing is found gives empty Facts.
+func Given(data []byte) (Facts, error) { return given.Read(data) }
+
+// ServeNVML must be called first in main by a program that wants NVML asked in a child process: in the child it
+// answers on standard output and does not return. A program that never calls it gets NVML in its own process.
+func ServeNVML() { nvml.Serve() }
+
+// NVMLSupport says whether this build can ask NVML.
+func NVMLSupport() string { return nvml.Support() }

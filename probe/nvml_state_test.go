@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/probe/host/hosttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -60,8 +62,8 @@ func TestNVMLShare(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			lib := fakeNVML(t, tt.defines...)
 			root := t.TempDir()
-			write(t, filepath.Join(root, "proc/self/cgroup"), "0::/slurm/job_1/step_0\n")
-			write(t, filepath.Join(root, "proc/4711/cgroup"), "0::/slurm/job_1/step_0\n")
+			hosttest.Write(t, filepath.Join(root, "proc/self/cgroup"), "0::/slurm/job_1/step_0\n")
+			hosttest.Write(t, filepath.Join(root, "proc/4711/cgroup"), "0::/slurm/job_1/step_0\n")
 			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": lib}}
 			got := Run(context.Background(), h, Options{Timeout: 30 * time.Second})
 			if got.Devices.Peers != tt.peers || got.Devices.Counted != 2 {

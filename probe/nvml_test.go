@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/nvml/nvmltest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -21,28 +22,23 @@ import (
 // unservedMark in the environment makes this test program one that does not call ServeNVML.
 const unservedMark = "CUDACOMPAT_TEST_UNSERVED"
 
-// fakeNVML compiles testdata/nvml/fake.c and returns the directory that holds libnvidia-ml.so.1.
+// fakeNVML is the directory of an NVML that answers as the defines say.
 func fakeNVML(t *testing.T, defines ...string) string {
 	t.Helper()
-	if !builtIn {
+	if NVMLSupport() != "with NVML" {
 		t.Skip("built without cgo: NVML is not asked")
 	}
-	compiler, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler: no NVML to ask")
-	}
-	dir := t.TempDir()
-	args := append([]string{"-shared", "-fPIC", "-w", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "testdata/nvml/fake.c"}, defines...)
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return dir
+	return nvmltest.Library(t, defines...)
 }
 
 // l4 is a GPU as the fake library tells of it.
 func l4(bus string) GPU {
 	return GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Capability: "8.9", Bus: bus, From: []string{"NVML"}}
 }
+
+// lateMessage is what is said of a library that does not answer for a hasty while.
+const lateMessage = "no answer within 300ms; " +
+	"without persistence mode every start initialises all GPUs (nvidia-smi -pm 1), or give --timeout"
 
 const patient, hasty = 30 * time.Second, 300 * time.Millisecond
 
@@ -90,9 +86,9 @@ var nvmls = []struct {
 		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
 	{"exit", []string{"-DINIT=_exit(0); return 0"}, patient,
 		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: it wrote no answer"}}, nil, "failed"},
-	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
+	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: lateMessage}}, nil, "failed"},
 	{"hang-deaf", []string{"-DINIT=for (int i = 1; i < 32; i++) signal(i, SIG_IGN); for (;;) sleep(60)"}, hasty,
-		Driver{NVML: NVML{Status: "timeout", Message: late(hasty).NVML.Message}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "timeout", Message: lateMessage}}, nil, "failed"},
 	{"garbage", []string{`-DDRIVER="\033[31mred"`, "-DCUDA=-7", "-DCOUNT=4000000000"}, patient,
 		Driver{NVML: NVML{Status: "ok", Code: 0, Message: `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
 	{"garbage-gpu", []string{"-DNAME='x'", "-DMAJOR=-3", "-DBUS=0x12345678", "-DCOUNT=1"}, patient,
@@ -141,7 +137,7 @@ func nvmlChildren(t *testing.T) []string {
 		}
 		after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		if after[1] == strconv.Itoa(os.Getpid()) && bytes.Contains(command, []byte(nvmlArg)) {
+		if after[1] == strconv.Itoa(os.Getpid()) && bytes.Contains(command, []byte(childArg)) {
 			left = append(left, fmt.Sprintf("%s %q", after[0], command))
 		}
 	}
@@ -203,7 +199,7 @@ func TestNVMLLeftOut(t *testing.T) {
 	if got := Run(context.Background(), rest, Options{}); got.Driver.NVML.Status != "left out" {
 		t.Errorf("tree at rest: %+v", got.Driver.NVML)
 	}
-	if builtIn {
+	if NVMLSupport() == "with NVML" {
 		return
 	}
 	got := Run(context.Background(), &Host{Root: t.TempDir()}, Options{})
@@ -249,40 +245,5 @@ func TestUnservedProgram(t *testing.T) {
 				t.Errorf("NVML is %+v (the code is milliseconds)", got)
 			}
 		})
-	}
-}
-
-// TestHangsInKernel waits on a vfork, which the kernel shows as state D, in a thread of a child.
-func TestHangsInKernel(t *testing.T) {
-	dir := fakeNVML(t, "-DINIT=if (vfork() == 0) { prctl(PR_SET_PDEATHSIG, SIGKILL); sleep(30); _exit(0); } return 0")
-	self, err := os.Executable()
-	hosttest.Must(t, err)
-	cmd := exec.Command(self, nvmlArg)
-	cmd.Env = []string{"LD_LIBRARY_PATH=" + dir}
-	hosttest.Must(t, cmd.Start())
-	stuck := false
-	for end := time.Now().Add(10 * time.Second); !stuck && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		stuck = hangsInKernel(cmd.Process.Pid)
-	}
-	hosttest.Must(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-	if !stuck {
-		t.Error("a child that waits in the kernel does not count as one")
-	}
-	if hangsInKernel(cmd.Process.Pid) {
-		t.Error("a child that has ended counts as one that hangs")
-	}
-}
-
-func TestThreadState(t *testing.T) {
-	for stat, want := range map[string]string{
-		"4711 (cudacompat) D 1 4711 4711 0 -1": "D",
-		"4711 (a) b (c) S 1 4711":              "S",
-		"4711 (cudacompat)":                    "",
-		"":                                     "",
-	} {
-		if got := threadState(stat); got != want {
-			t.Errorf("threadState(%q) = %q, want %q", stat, got, want)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
 )
 
 // readProcDriver reads the version and flavour of the loaded kernel module.
@@ -32,16 +33,13 @@ func readSysModule(h *Host) (found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !driverVersion.MatchString(version) {
+	if !libversion.Driver.MatchString(version) {
 		return nil, fmt.Errorf("%s: %q is not a driver version", name, version)
 	}
 	return func(f *Facts) { f.Driver.Version, f.Driver.From = version, name }, nil
 }
 
-var (
-	driverVersion = lazyregexp.New(`^\d{3,4}\.\d+(\.\d+)?$`)
-	nvrmVersion   = lazyregexp.New(`(?m)^NVRM version:.*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s`)
-)
+var nvrmVersion = lazyregexp.New(`(?m)^NVRM version:.*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s`)
 
 // parseProcDriver finds the version in the first line, which the two flavours write differently:
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/nvml"
 )
 
 // Options bounds a run and says which environments to look at.
@@ -53,7 +54,7 @@ var sources = []source{
 	{name: "devices", live: true, read: readDevices},
 	{name: "container", live: true, read: readContainer},
 	{name: "container-runtimes", read: readRuntimes},
-	{name: "python", read: readEnvironments},
+	{name: "python", read: readPython},
 	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
 }
 
@@ -66,12 +67,12 @@ func (s skipped) Error() string { return string(s) }
 // read is named in Facts.Probes, and what the others found stands.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
 	h = h.Anew()
-	wait := startNVML(ctx, h, opt)
+	wait := nvml.Start(ctx, h, opt.Timeout)
 	facts := runSources(ctx, h, opt)
-	nvml := wait()
-	nvml.place(&Host{Root: h.Root, Env: h.Env}) // a source that hangs may still use the other one
-	nvml.apply(&facts)
-	facts.Probes = append(facts.Probes, nvml.status())
+	answer := wait()
+	answer.Place(&Host{Root: h.Root, Env: h.Env}) // a source that hangs may still use the other one
+	answer.Apply(&facts)
+	facts.Probes = append(facts.Probes, answer.Status())
 	facts.Complete()
 	return facts
 }

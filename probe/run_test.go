@@ -114,7 +114,7 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 	if diff := cmp.Diff([]string{"before ok", "stuck failed", "after failed", "nvml skipped"}, statuses); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	roundTrip(t, got)
+	hosttest.RoundTrip(t, got)
 }
 
 // TestEmptyHost finds nothing in an empty tree, and every source says so.
@@ -135,7 +135,7 @@ func TestEmptyHost(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	roundTrip(t, got)
+	hosttest.RoundTrip(t, got)
 }
 
 func TestPackageByName(t *testing.T) {

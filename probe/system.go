@@ -3,7 +3,6 @@ package probe
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"debug/elf"
 	"fmt"
 	"io"
@@ -29,7 +28,7 @@ func readSystem(h *Host, _ Options) (found, error) {
 	if s.Arch == "" && !h.Rest {
 		s.Arch = machineName[runtime.GOARCH]
 	}
-	s.Container = containerKind(h)
+	s.Container = h.ContainerKind()
 	s.Bootable = len(h.Glob("/lib/modules/*/kernel")) > 0 || len(h.Glob("/boot/vmlinuz-*")) > 0
 	s.WSL = strings.Contains(strings.ToLower(s.Kernel), "microsoft") || h.Exists("/usr/lib/wsl/lib/libcuda.so.1")
 	s.Jetson = h.Exists("/etc/nv_tegra_release")
@@ -124,50 +123,4 @@ func parseLibcBanner(r io.ReaderAt) string {
 		return ""
 	}
 	return version
-}
-
-// containerKind names the container runtime by the marks that each leaves, or says "" for a host.
-func containerKind(h *Host) string {
-	switch {
-	case h.Var("KUBERNETES_SERVICE_HOST") != "" || h.Exists("/var/run/secrets/kubernetes.io/serviceaccount"):
-		return "kubernetes"
-	case h.Exists("/.dockerenv"):
-		return "docker"
-	case h.Exists("/run/.containerenv"):
-		return "podman"
-	case h.Exists("/.singularity.d"):
-		return "apptainer"
-	case h.Var("container") != "":
-		return h.Var("container")
-	}
-	return cmp.Or(containerByCgroup(h), containerBySystemd(h), containerByRoot(h))
-}
-
-// containerBySystemd reads what systemd found out about the place that it started: "lxc", "systemd-nspawn". WSL is none.
-func containerBySystemd(h *Host) string {
-	kind, err := h.ReadLine("/run/systemd/container")
-	if err != nil || h.Rest || kind == "wsl" {
-		return ""
-	}
-	return kind
-}
-
-// containerByCgroup reads the first process's control groups, where Docker and containerd write their names:
-//
-//	12:devices:/docker/3f0c…    0::/kubepods.slice/kubepods-burstable.slice/cri-containerd-9c….scope
-func containerByCgroup(h *Host) string {
-	data, err := h.ReadFile("/proc/1/cgroup")
-	if err != nil {
-		return ""
-	}
-	for _, c := range cgroupMarks {
-		if bytes.Contains(data, []byte("/"+c.mark)) {
-			return c.kind
-		}
-	}
-	return ""
-}
-
-var cgroupMarks = []struct{ mark, kind string }{
-	{"kubepods", "kubernetes"}, {"docker", "docker"}, {"libpod", "podman"}, {"containerd", "containerd"}, {"lxc", "lxc"},
 }

@@ -2,29 +2,21 @@ package probe
 
 import (
 	"encoding/json"
-	"fmt"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
 )
-
-// toolkitRoots is where toolkits are put: NVIDIA's packages, Arch, Debian, the HPC SDK.
-var toolkitRoots = []string{
-	"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit",
-	"/opt/nvidia/hpc_sdk/*/*/cuda/*.*",
-}
 
 // readToolkits finds the CUDA toolkits on disk and reads their versions.
 func readToolkits(h *Host, _ Options) (found, error) {
-	onPath := nvccRoot(h)
+	onPath := h.NVCCRoot()
 	var toolkits []Toolkit
 	var failed host.Errors
 	seen := map[string]bool{}
-	for _, pattern := range toolkitPlaces(h, onPath) {
+	for _, pattern := range h.ToolkitPlaces(onPath) {
 		for _, root := range h.Glob(pattern) {
 			real, err := h.Resolve(root)
 			failed.Add(err)
@@ -42,26 +34,6 @@ func readToolkits(h *Host, _ Options) (found, error) {
 		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Toolkits = toolkits }, failed.Err()
-}
-
-// toolkitPlaces are the usual places, and what variables and PATH name.
-func toolkitPlaces(h *Host, onPath string) []string {
-	patterns := slices.Clone(toolkitRoots)
-	for _, dir := range []string{h.Var("CUDA_HOME"), h.Var("CUDA_PATH"), h.Var("CONDA_PREFIX"), onPath} {
-		if path.IsAbs(dir) {
-			patterns = append(patterns, dir)
-		}
-	}
-	return patterns
-}
-
-// nvccRoot is where the toolkit lies whose compiler `nvcc` starts, links followed; empty when PATH has none.
-func nvccRoot(h *Host) string {
-	real, err := h.Resolve(onPath(h, "nvcc"))
-	if err != nil || path.Base(real) != "nvcc" {
-		return ""
-	}
-	return path.Dir(path.Dir(real))
 }
 
 // toolkitAt asks the files that can tell, the most exact first.
@@ -119,7 +91,7 @@ func parseHostConfig(data []byte) string {
 func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
 	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*", "targets/*/lib/libcudart.so.*.*.*"} {
 		for _, name := range h.GlobIn(root, pattern) {
-			if parts := strings.SplitN(sonameVersion(name), ".", 3); len(parts) == 3 {
+			if parts := strings.SplitN(libversion.InName(name), ".", 3); len(parts) == 3 {
 				return withCompiler(h, Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}), true
 			}
 		}
@@ -169,14 +141,5 @@ func parseCUDAHeader(data []byte) string {
 	if err != nil {
 		return ""
 	}
-	return cudaNumber(n)
-}
-
-// cudaNumber writes CUDA's integer, 1000*major + 10*minor (cuda.h), as people do: 12040 is "12.4". What cannot be
-// such a number is empty.
-func cudaNumber(n int) string {
-	if n < 1000 || n > 99990 {
-		return ""
-	}
-	return fmt.Sprintf("%d.%d", n/1000, n%1000/10)
+	return libversion.CUDA(n)
 }

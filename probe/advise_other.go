@@ -1,7 +1,0 @@
-//go:build !linux
-
-package probe
-
-import "os"
-
-func readScattered(*os.File) {}

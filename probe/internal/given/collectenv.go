@@ -1,0 +1,250 @@
+package given
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+)
+
+// fromReport is where the facts of a pasted report come from.
+const fromReport = "collect_env report"
+
+// reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
+// them when they paste: quote marks before it, full-width colons, a lost colon.
+var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" + `-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
+	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|Nvidia driver version)\s*([:：]|\s)\s*(.*?)\s*$`)
+
+// closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
+// read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
+var closedLine = lazyregexp.New(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\((?:x86_64|aarch64|arm64|UUID: [^()]+|[^()]*\b64-bit[^()]*)\))\s*$`)
+
+var (
+	reportGPU     = lazyregexp.New(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
+	reportPackage = lazyregexp.New(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
+	reportConda   = lazyregexp.New(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
+	reportArch    = lazyregexp.New(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
+	reportNotFor  = lazyregexp.New(`(?:^|")\s*([^"\s][^"]*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
+	reportNoMore  = lazyregexp.New(`Found GPU\d+ (\S.*?) which is of (?:cuda|compute) capability (?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
+	reportTooOld  = lazyregexp.New(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
+	pastedEnd     = lazyregexp.New(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
+	leadVersion   = lazyregexp.New(`^\d+(?:\.\d+)+`)
+	platformArch  = lazyregexp.New(`(x86_64|aarch64|arm64)`)
+)
+
+// parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
+// or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.
+func parseCollectEnv(text string) facts.Facts {
+	r := &pasted{torch: facts.Build{Name: "torch", From: fromReport}, seen: map[string]bool{}}
+	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(line, "\n") && !closedLine.MatchString(line) {
+			r.cut = r.matters(line)
+			break
+		}
+		r.read(pastedEnd.ReplaceAllString(strings.ReplaceAll(line, "\u00a0", " "), ""))
+	}
+	return r.facts()
+}
+
+// pasted is a report on its way into Facts.
+type pasted struct {
+	facts.Facts
+	torch    facts.Build
+	python   string
+	packages []facts.Package
+	listing  bool            // inside the list of GPUs
+	seen     map[string]bool // the keys of its lines, in lower case
+	cut      bool            // its last line may lack its end, and was not read
+}
+
+// matters says whether a line would be read.
+func (r *pasted) matters(line string) bool {
+	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
+		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) || r.listing && reportGPU.MatchString(line)
+}
+
+func (r *pasted) read(line string) {
+	if m := reportPackage.FindStringSubmatch(line); m != nil {
+		if name := distname.Normal(m[1]); distname.Companions.MatchString(name) {
+			r.packages = append(r.packages, facts.Package{Name: name, Version: m[2], Path: fromReport})
+		}
+		return
+	}
+	if m := reportConda.FindStringSubmatch(line); m != nil && m[3] != "pypi" {
+		r.torch.Origin = distname.CondaOrigin(m[2])
+		return
+	}
+	if r.readWarning(line) {
+		return
+	}
+	if m := reportLine.FindStringSubmatch(line); m != nil {
+		key := strings.ToLower(m[1])
+		if key == "os" && strings.TrimSpace(m[2]) == "" {
+			return // a sentence that begins so
+		}
+		r.listing = false
+		r.seen[key] = true
+		r.field(key, m[3])
+		return
+	}
+	if r.listing {
+		r.gpu(line)
+	}
+}
+
+// field reads one line of the report. "Could not collect" and "N/A" are how it says that it does not know.
+func (r *pasted) field(key, value string) {
+	said := value != "" && value != "Could not collect" && value != "N/A"
+	switch key {
+	case "pytorch version":
+		if said && r.torch.Version == "" && leadVersion.MatchString(value) {
+			r.torch.Version = strings.Fields(value)[0]
+			r.Observed.Imported = true
+		}
+	case "cuda used to build pytorch":
+		r.builtWith(value, said)
+	case "rocm used to build pytorch":
+		if said {
+			r.torch.Accelerator = "rocm"
+		}
+	case "os":
+		if said {
+			r.System.OS = value
+			r.arch(value)
+		}
+	case "libc version":
+		if v := leadVersion.FindString(strings.TrimPrefix(value, "glibc-")); v != "" {
+			r.System.Libc, r.System.LibcFrom = v, fromReport
+		}
+	case "python version":
+		r.python = leadVersion.FindString(value)
+	case "python platform":
+		r.System.WSL = r.System.WSL || strings.Contains(value, "microsoft")
+		r.System.Jetson = r.System.Jetson || strings.Contains(value, "-tegra-")
+		r.arch(value)
+	case "is cuda available":
+		r.available(value)
+	case "cuda runtime version":
+		if v := leadVersion.FindString(value); v != "" {
+			r.Toolkits = append(r.Toolkits, facts.Toolkit{Version: twoParts(v), From: fromReport})
+		}
+	case "gpu models and configuration":
+		r.listing = true
+		r.gpu(value)
+	case "nvidia driver version":
+		if v := leadVersion.FindString(value); v != "" && r.Driver.Version == "" {
+			r.Driver.Version, r.Driver.From = v, fromReport
+		}
+	}
+}
+
+// builtWith reads "12.6", "10.1.243", or "None" of a build for CPUs.
+func (r *pasted) builtWith(value string, said bool) {
+	switch {
+	case value == "None":
+		if r.torch.Accelerator == "" {
+			r.torch.Accelerator = "cpu"
+		}
+	case said && leadVersion.MatchString(value):
+		r.torch.CUDA, r.torch.Accelerator = twoParts(leadVersion.FindString(value)), "cuda"
+	}
+}
+
+func (r *pasted) available(value string) {
+	switch strings.ToLower(value) {
+	case "true", "yes":
+		yes := true
+		r.Observed.CUDAAvailable = &yes
+	case "false", "no":
+		no := false
+		r.Observed.CUDAAvailable = &no
+	}
+}
+
+func (r *pasted) arch(text string) {
+	if m := platformArch.FindString(text); m != "" {
+		r.System.Arch = strings.Replace(m, "arm64", "aarch64", 1)
+	}
+}
+
+func (r *pasted) gpu(line string) {
+	if m := reportGPU.FindStringSubmatch(line); m != nil {
+		r.GPUs = append(r.GPUs, facts.GPU{Name: m[1], From: []string{fromReport}})
+	}
+}
+
+// readWarning reads what PyTorch prints where it has no code for a GPU, the code that it has and the GPU, and where
+// the driver is too old: the driver's CUDA, 11040 for 11.4.
+func (r *pasted) readWarning(line string) bool {
+	if m := reportTooOld.FindStringSubmatch(line); m != nil {
+		number, _ := strconv.Atoi(m[1])
+		r.Driver.CUDA, r.Driver.CUDAFrom = fmt.Sprintf("%d.%d", number/1000, number%1000/10), fromReport
+		return true
+	}
+	arch := reportArch.FindStringSubmatch(line)
+	if arch != nil {
+		r.torch.SASS, r.torch.PTX = nil, nil
+		for _, code := range strings.Fields(arch[1]) {
+			if strings.HasPrefix(code, "sm_") {
+				r.torch.SASS = append(r.torch.SASS, code)
+			} else {
+				r.torch.PTX = append(r.torch.PTX, code)
+			}
+		}
+	}
+	m := reportNotFor.FindStringSubmatch(line)
+	if m == nil {
+		m = reportNoMore.FindStringSubmatch(line)
+	}
+	if m == nil {
+		return arch != nil
+	}
+	at := slices.IndexFunc(r.GPUs, func(g facts.GPU) bool { return g.Name == m[1] })
+	if at < 0 {
+		at = len(r.GPUs)
+		r.GPUs = append(r.GPUs, facts.GPU{Name: m[1], From: []string{fromReport}})
+	}
+	r.GPUs[at].Capability = m[2] + "." + m[3]
+	return true
+}
+
+// facts closes the report. What is not in it stays empty: a report that was cut off is no proof of absence.
+func (r *pasted) facts() facts.Facts {
+	f := r.Facts
+	if r.torch.Version != "" || len(r.torch.SASS) > 0 {
+		if r.torch.Origin == "" {
+			r.torch.Origin = distname.LocalOrigin(r.torch.Version)
+		}
+		if r.torch.Origin == "" && r.torch.Accelerator == "cuda" {
+			r.torch.Origin = distname.PlainOrigin(r.torch.Version)
+		}
+		f.Environments = []facts.Environment{{Python: r.python, Builds: []facts.Build{r.torch}, Packages: r.packages}}
+	}
+	if len(r.seen) > 0 {
+		f.Probes = []facts.Status{r.status()}
+	}
+	f.Complete()
+	return f
+}
+
+// status says whether the report is whole, as far as can be seen.
+func (r *pasted) status() facts.Status {
+	s := facts.Status{Name: "collect-env", Status: "ok"}
+	switch {
+	case r.cut:
+		s.Status, s.Error = "failed", fromReport+": the last line may be cut off and was not read"
+	case r.seen["pytorch version"] && !r.seen["nvidia driver version"]:
+		s.Status, s.Error = "failed", fromReport+`: no line "Nvidia driver version" in it; is it cut off?`
+	}
+	return s
+}
+
+// twoParts is "12.4" of "12.4.131": nvcc's and cudart's third part is the component's build.
+func twoParts(v string) string {
+	parts := strings.SplitN(v, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}

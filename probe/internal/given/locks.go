@@ -1,0 +1,113 @@
+package given
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"cudacompat/probe/internal/distname"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// lockWheel is one wheel of a lock: its file name stands in one of these.
+type lockWheel struct {
+	Name     string `toml:"name"`
+	Filename string `toml:"filename"`
+	URL      string `toml:"url"`
+	Path     string `toml:"path"`
+}
+
+func wheelNames(wheels []lockWheel) []string {
+	var names []string
+	for _, w := range wheels {
+		for _, text := range []string{w.Name, w.Filename, w.URL, w.Path} {
+			if name := wheelFile(text); name != "" {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// parseUVLock reads uv's lock, version 1:
+//
+//	[[package]]
+//	name = "torch"
+//	version = "2.9.0+cu130"
+//	source = { registry = "https://download.pytorch.org/whl/cu130" }
+//	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
+func parseUVLock(data []byte) ([]locked, error) {
+	var document struct {
+		Package []struct {
+			Name    string `toml:"name"`
+			Version string `toml:"version"`
+			Source  struct {
+				Registry string `toml:"registry"`
+				URL      string `toml:"url"`
+			} `toml:"source"`
+			Wheels []lockWheel `toml:"wheels"`
+		} `toml:"package"`
+	}
+	if err := toml.Unmarshal(data, &document); err != nil {
+		return nil, tomlError(err)
+	}
+	var list []locked
+	for _, p := range document.Package {
+		list = append(list, lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels)))
+	}
+	return list, nil
+}
+
+// parsePylock reads a lock of PEP 751:
+//
+//	[[packages]]
+//	name = "torch"
+//	version = "2.9.0+cu130"
+//	index = "https://download.pytorch.org/whl/cu130"
+//	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
+func parsePylock(data []byte) ([]locked, error) {
+	var document struct {
+		Packages []struct {
+			Name    string      `toml:"name"`
+			Version string      `toml:"version"`
+			Index   string      `toml:"index"`
+			Marker  string      `toml:"marker"`
+			Wheels  []lockWheel `toml:"wheels"`
+		} `toml:"packages"`
+	}
+	if err := toml.Unmarshal(data, &document); err != nil {
+		return nil, tomlError(err)
+	}
+	var list []locked
+	for _, p := range document.Packages {
+		if !notLinux.MatchString(p.Marker) {
+			list = append(list, lockedPackage(p.Name, p.Version, p.Index, wheelNames(p.Wheels)))
+		}
+	}
+	return list, nil
+}
+
+// lockedPackage is one package of a resolved lock. A version without a local one is the installer's own index's: every
+// build of PyTorch's indexes has a local version.
+func lockedPackage(name, version, index string, wheels []string) locked {
+	p := locked{name: distname.Normal(name), version: version, index: indexOf(index), wheels: wheels, from: "package " + distname.Normal(name)}
+	switch {
+	case version == "":
+		p.specifier = "of unknown version"
+	case !strings.Contains(version, "+") && p.index == "":
+		p.index = defaultIndex
+	}
+	return p
+}
+
+// tomlError says in one clause what is wrong with a TOML document, and where.
+func tomlError(err error) error {
+	var decode *toml.DecodeError
+	if errors.As(err, &decode) {
+		line, column := decode.Position()
+		return fmt.Errorf("not valid TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(decode.Error(), "toml: "))
+	}
+	return fmt.Errorf("not valid TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
+}

@@ -1,0 +1,183 @@
+package given
+
+import (
+	"cmp"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+)
+
+// locked is one package that a requirements file or a lock names.
+type locked struct {
+	name      string
+	extras    []string
+	version   string   // the exact one; empty when the file leaves a choice
+	specifier string   // what it asks for instead, ">=2.5"
+	index     string   // as Build.Index
+	wheels    []string // file names
+	direct    bool     // an address stands in place of an index
+	from      string   // "line 3", "package torch"
+}
+
+// lockedFile says what kind of file data is and reads it; ok is false for a file that is none of them.
+func lockedFile(data []byte) (f facts.Facts, ok bool, err error) {
+	switch {
+	case uvLock.Match(data) && tomlTable.Match(data):
+		list, err := parseUVLock(data)
+		return lockedFacts("uv.lock", list, nil), true, err
+	case pyLock.Match(data):
+		list, err := parsePylock(data)
+		return lockedFacts("pylock.toml", list, nil), true, err
+	}
+	list, left, ok := parseRequirements(string(data))
+	if !ok {
+		return facts.Facts{}, false, nil
+	}
+	return lockedFacts("requirements", list, left), true, nil
+}
+
+var (
+	uvLock    = lazyregexp.New(`(?m)^version\s*=\s*\d+\s*$`)
+	tomlTable = lazyregexp.New(`(?m)^\[\[package\]\]\s*$`)
+	pyLock    = lazyregexp.New(`(?m)^lock-version\s*=`)
+)
+
+// lockedFacts are the builds that a file's packages would install, in one environment that counts.
+func lockedFacts(kind string, list []locked, left []string) facts.Facts {
+	var f facts.Facts
+	env := facts.Environment{Kind: kind, Active: true}
+	for _, p := range list {
+		if !p.linux() {
+			continue
+		}
+		if distname.Companions.MatchString(p.name) && p.version != "" {
+			env.Packages = append(env.Packages, facts.Package{Name: p.name, Version: p.full()})
+		}
+		if b, ok := p.build(); ok {
+			env.Builds = append(env.Builds, b)
+		}
+	}
+	if b, ok := lockedJAX(list); ok {
+		env.Builds = append(env.Builds, b)
+	}
+	if len(env.Builds)+len(env.Packages) > 0 {
+		f.Environments = []facts.Environment{env}
+	}
+	for _, what := range left {
+		f.Probes = append(f.Probes, facts.Status{Name: kind, Status: "failed", Error: what})
+	}
+	f.Complete()
+	return f
+}
+
+// linux says that a package has something for Linux: a lock lists the wheels of every platform.
+func (p locked) linux() bool {
+	return len(p.wheels) == 0 || slices.ContainsFunc(p.wheels, func(name string) bool {
+		return strings.Contains(name, "linux") || strings.HasSuffix(name, "-any.whl")
+	})
+}
+
+// full is the version with the local one that PyTorch's index of a variant gives it; every build there has one.
+func (p locked) full() string {
+	if p.version == "" || p.index == "" || p.index == defaultIndex || strings.Contains(p.version, "+") || !localised.MatchString(p.name) {
+		return p.version
+	}
+	return p.version + "+" + p.index
+}
+
+// localised are the packages that PyTorch's indexes have under a local version.
+var localised = lazyregexp.New(`^torch(vision|audio)?$`)
+
+// build is the framework that a package is, ok is false when it is none. JAX's is in several packages.
+func (p locked) build() (b facts.Build, ok bool) {
+	b = facts.Build{Version: p.full(), Specifier: p.specifier, Origin: "wheel", Index: p.index, From: p.from}
+	switch p.name {
+	case "torch":
+		b.Name = "torch"
+		if b.Version == "" {
+			b.Accelerator, b.CUDA = variantCUDA(p.index)
+		}
+	case "tensorflow", "tensorflow-gpu":
+		b.Name = "tensorflow"
+	case "tensorflow-cpu":
+		b.Name, b.Accelerator = "tensorflow", "cpu"
+	default:
+		return b, false
+	}
+	return b, true
+}
+
+// variantCUDA is what an index of one variant holds: whatever the release, it is of that CUDA.
+func variantCUDA(index string) (accelerator, cuda string) {
+	switch digits, isCUDA := strings.CutPrefix(index, "cu"); {
+	case isCUDA && len(digits) > 1:
+		return "cuda", digits[:len(digits)-1] + "." + digits[len(digits)-1:]
+	case index == "cpu" || index == "xpu":
+		return index, ""
+	case strings.HasPrefix(index, "rocm"):
+		return "rocm", ""
+	}
+	return "", ""
+}
+
+var jaxExtra = lazyregexp.New(`^cuda(\d*)(?:[-_](?:pip|local))?$`)
+
+// lockedJAX is the JAX of a file: for CUDA where a plugin or an extra says so, else for CPUs.
+func lockedJAX(list []locked) (b facts.Build, ok bool) {
+	b = facts.Build{Name: "jax", Accelerator: "cpu", Origin: "wheel", Index: defaultIndex}
+	for _, p := range list {
+		switch plugin := distname.JAXPlugin.FindStringSubmatch(p.name); {
+		case plugin != nil:
+			b.Accelerator, b.CUDA = "cuda", plugin[1]
+		case p.name != "jax" && p.name != "jaxlib":
+			continue
+		}
+		ok = true
+		b.Version, b.Specifier, b.From = cmp.Or(b.Version, p.version), cmp.Or(b.Specifier, p.specifier), cmp.Or(b.From, p.from)
+		for _, extra := range p.extras {
+			if m := jaxExtra.FindStringSubmatch(extra); m != nil {
+				b.Accelerator, b.CUDA = "cuda", cmp.Or(b.CUDA, m[1])
+			}
+		}
+	}
+	if b.Version != "" {
+		b.Specifier = ""
+	}
+	return b, ok
+}
+
+// defaultIndex is Build.Index of the installer's own index, or of a mirror of it.
+const defaultIndex = "default"
+
+var variantDir = lazyregexp.New(`^(cu\d{2,3}|cpu|xpu|rocm\d+(\.\d+)*)$`)
+
+// indexOf is Build.Index of one index address: the variant at its end, or the default for one that serves the simple
+// API of every package; empty for any other.
+func indexOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	switch last := path.Base(strings.TrimRight(u.Path, "/")); {
+	case variantDir.MatchString(last):
+		return last
+	case last == "simple":
+		return defaultIndex
+	}
+	return ""
+}
+
+// wheelFile is the file name of a wheel's address, its escapes undone; empty for anything else.
+func wheelFile(address string) string {
+	address, _, _ = strings.Cut(address, "#")
+	name, err := url.PathUnescape(path.Base(address))
+	if err != nil || !strings.HasSuffix(name, ".whl") {
+		return ""
+	}
+	return name
+}

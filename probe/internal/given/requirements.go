@@ -1,0 +1,161 @@
+package given
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/internal/distname"
+)
+
+// requirementLine matches one requirement of pip's file format, its marker and hashes cut off:
+//
+//	torch==2.9.0
+//	jax[cuda12]>=0.4.30,<0.7
+//	torch @ https://download.pytorch.org/whl/cu126/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl
+var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(?:@\s*(\S+)|\(?((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
+
+var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
+
+// requirementFile is a requirements file on its way into a list. Options hold for the whole file, wherever they stand.
+type requirementFile struct {
+	list    []locked
+	left    []string // what the file refers to and is not read
+	indexes []string // addresses, --index-url first
+	replace bool     // --index-url is given: the installer's own index is not asked
+	links   bool     // --find-links or --no-index: the packages may come from anywhere
+	sure    bool     // something in it is of no other kind of file
+}
+
+// parseRequirements reads pip's requirements format. Not ok is a text with a line that is none of it, or in which
+// nothing is sure to be.
+func parseRequirements(text string) (list []locked, left []string, ok bool) {
+	f := &requirementFile{}
+	number := 0
+	for line := range strings.Lines(strings.ReplaceAll(joinedLines(text), "\r", "")) {
+		start := number + 1
+		number += 1 + strings.Count(line, "\v")
+		line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
+		line = strings.TrimSpace(line)
+		if line != "" && !f.option(line) && !f.requirement(line, start) {
+			return nil, nil, false
+		}
+	}
+	index := f.index()
+	for i := range f.list {
+		if f.list[i].index == "" && !f.list[i].direct {
+			f.list[i].index = index
+		}
+	}
+	return f.list, f.left, f.sure
+}
+
+// joinedLines joins lines that end in a backslash; "\v" stands for the break, so that lines can still be counted.
+func joinedLines(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\\\r\n", "\v"), "\\\n", "\v")
+}
+
+// option reads a line that is an option of pip's.
+func (f *requirementFile) option(line string) bool {
+	if !strings.HasPrefix(line, "-") {
+		return false
+	}
+	name, value, found := strings.Cut(strings.Replace(line, "=", " ", 1), " ")
+	if value = strings.Trim(strings.TrimSpace(value), `"'`); found && value == "" {
+		return false
+	}
+	switch name {
+	case "-i", "--index-url", "--pypi-url":
+		f.indexes, f.replace = append([]string{value}, f.indexes...), true
+	case "--extra-index-url":
+		f.indexes = append(f.indexes, value)
+	case "-f", "--find-links", "--no-index":
+		f.links = true
+	case "-r", "--requirement", "-c", "--constraint":
+		f.left = append(f.left, fmt.Sprintf("%s %s is not read: give one file with everything in it, such as pip freeze or uv export write", name, value))
+	case "-e", "--editable", "--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--trusted-host", "--use-feature":
+	default:
+		return false
+	}
+	f.sure = true
+	return true
+}
+
+// lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash.
+var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
+
+// requirement reads a line that names a package. One that is not for Linux is left out.
+func (f *requirementFile) requirement(line string, number int) bool {
+	marker := lineEnd.FindString(line)
+	m := requirementLine.FindStringSubmatch(strings.TrimSpace(strings.TrimSuffix(line, marker)))
+	if m == nil {
+		return false
+	}
+	p := locked{name: distname.Normal(m[1]), from: fmt.Sprintf("line %d", number)}
+	for extra := range strings.SplitSeq(m[2], ",") {
+		if extra = strings.TrimSpace(extra); extra != "" {
+			p.extras = append(p.extras, extra)
+		}
+	}
+	p.take(m[3], strings.TrimSpace(m[4]))
+	f.sure = f.sure || m[3] != "" || m[4] != "" || distname.Companions.MatchString(p.name)
+	if !notLinux.MatchString(marker) {
+		f.list = append(f.list, p)
+	}
+	return true
+}
+
+// notLinux matches the markers that leave Linux out.
+var notLinux = lazyregexp.New(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|!=\s*['"](?:linux|Linux))`)
+
+// take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
+func (p *locked) take(address, specifiers string) {
+	if address != "" {
+		p.direct = true
+		if name := wheelFile(address); name != "" {
+			p.wheels = []string{name}
+			if parts := strings.SplitN(name, "-", 3); len(parts) == 3 {
+				p.version = parts[1]
+			}
+		}
+		switch {
+		case p.version == "":
+			p.specifier = "of an address"
+		case !strings.Contains(p.version, "+"): // every build of PyTorch's indexes has a local version
+			p.index = defaultIndex
+		}
+		return
+	}
+	for s := range strings.SplitSeq(specifiers, ",") {
+		if m := exactPin.FindStringSubmatch(strings.TrimSpace(s)); m != nil {
+			p.version = m[1]
+			return
+		}
+	}
+	p.specifier = strings.ReplaceAll(specifiers, " ", "")
+	if p.specifier == "" {
+		p.specifier = "of any version"
+	}
+}
+
+// index is where the file's packages come from. A variant's index beside the installer's own wins for pip and for uv:
+// its builds have a local version, which is higher than none. Several variants leave it open.
+func (f *requirementFile) index() string {
+	var variants []string
+	for _, address := range f.indexes {
+		switch i := indexOf(address); {
+		case i == "":
+			return ""
+		case i != defaultIndex && !slices.Contains(variants, i):
+			variants = append(variants, i)
+		}
+	}
+	switch {
+	case len(variants) > 1 || f.links:
+		return ""
+	case len(variants) == 1:
+		return variants[0]
+	}
+	return defaultIndex
+}

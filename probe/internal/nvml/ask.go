@@ -1,0 +1,141 @@
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/libversion"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+const (
+	builtIn = true
+	noNVML  = ""
+)
+
+// askNVML asks the driver's management library. After a failed Init no other call is safe: go-nvml's symbols are
+// resolved lazily, and an undefined one ends the process with status 127.
+func askNVML() Answer {
+	lib := nvml.New()
+	if ret := lib.Init(); ret != nvml.SUCCESS {
+		return Answer{NVML: initFailure(ret)}
+	}
+	// No Shutdown: the process ends, and a driver in trouble can hang in it.
+	has := func(symbol string) bool { return lib.Extensions().LookupSymbol(symbol) == nil }
+	a := Answer{NVML: facts.NVML{Status: "ok"}}
+	if version, ret := lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
+		a.Driver = version
+	}
+	a.CUDA = cudaOf(lib, has)
+	devices, trouble := a.list(lib, has)
+	for i, device := range devices {
+		gpu := gpuOf(device, has)
+		gpu.Memory = memoryOf(device, has, gpu.MIG == "on")
+		a.GPUs, a.Holders = append(a.GPUs, gpu), append(a.Holders, holdersOf(device, has, i)...)
+	}
+	if trouble != "" {
+		a.note(trouble)
+		return a
+	}
+	a.Peers = peersOf(devices, has)
+	a.Named = namedDevices(devices, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
+	return a
+}
+
+// initText says in plain words what the codes of nvmlInit mean that people meet (nvml.h, nvmlReturn_t).
+var initText = map[nvml.Return]string{
+	nvml.ERROR_LIBRARY_NOT_FOUND:       "libnvidia-ml.so.1 is not on the loader's path",
+	nvml.ERROR_DRIVER_NOT_LOADED:       "driver not loaded (NVML 9)",
+	nvml.ERROR_NO_PERMISSION:           "no permission to talk to the driver (NVML 4)",
+	nvml.ERROR_LIB_RM_VERSION_MISMATCH: "driver/library version mismatch (NVML 18)",
+	nvml.ERROR_UNKNOWN:                 "unknown error (NVML 999)",
+	nvml.ERROR_GPU_IS_LOST:             "a GPU has fallen off the bus (NVML 15)",
+}
+
+func initFailure(ret nvml.Return) facts.NVML {
+	text := initText[ret]
+	if text == "" {
+		text = fmt.Sprintf("nvmlInit failed with code %d", int(ret))
+	}
+	if ret == nvml.ERROR_LIBRARY_NOT_FOUND {
+		return facts.NVML{Status: "absent", Code: int(ret), Message: text}
+	}
+	return facts.NVML{Status: "error", Code: int(ret), Message: text}
+}
+
+// cudaOf asks the user-mode driver for its CUDA version. The _v2 call asks the libcuda that is taken; the older one
+// answers a constant of NVML's.
+func cudaOf(lib nvml.Interface, has func(string) bool) string {
+	if has("nvmlSystemGetCudaDriverVersion_v2") {
+		if v, ret := lib.SystemGetCudaDriverVersion_v2(); ret == nvml.SUCCESS {
+			return libversion.CUDA(v)
+		}
+	}
+	if has("nvmlSystemGetCudaDriverVersion") {
+		if v, ret := lib.SystemGetCudaDriverVersion(); ret == nvml.SUCCESS {
+			return libversion.CUDA(v)
+		}
+	}
+	return ""
+}
+
+// maxGPUs is far above any machine; a library that counts more is broken.
+const maxGPUs = 1024
+
+// list finds the GPUs that this process may see, and says what kept it from seeing one.
+func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml.Device, trouble string) {
+	if !has("nvmlDeviceGetCount_v2") || !has("nvmlDeviceGetHandleByIndex_v2") {
+		return nil, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"
+	}
+	count, ret := lib.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return nil, fmt.Sprintf("GPUs could not be counted (NVML %d)", int(ret))
+	}
+	if count < 0 || count > maxGPUs {
+		return nil, fmt.Sprintf("NVML counts %d GPUs", count)
+	}
+	a.Counted = count
+	for i := range count {
+		device, ret := lib.DeviceGetHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			trouble = fmt.Sprintf("GPU %d cannot be asked (NVML %d)", i, int(ret))
+			continue
+		}
+		devices = append(devices, device)
+	}
+	return devices, trouble
+}
+
+// gpuOf asks for what identifies a model, and for nothing that identifies the board: no serial number, no UUID.
+func gpuOf(device nvml.Device, has func(string) bool) facts.GPU {
+	gpu := facts.GPU{From: []string{"NVML"}}
+	if name, ret := device.GetName(); ret == nvml.SUCCESS {
+		gpu.Name = name
+	}
+	if has("nvmlDeviceGetCudaComputeCapability") {
+		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS && 0 < major && major < 100 && 0 <= minor && minor < 10 {
+			gpu.Capability = fmt.Sprintf("%d.%d", major, minor)
+		}
+	}
+	gpu.Bus, gpu.PCIID = pciOf(device, has)
+	gpu.Health = healthOf(device, has)
+	readState(device, has, &gpu)
+	return gpu
+}
+
+// pciOf is a GPU's address and its ids.
+func pciOf(device nvml.Device, has func(string) bool) (bus, id string) {
+	if !has("nvmlDeviceGetPciInfo_v3") {
+		return "", ""
+	}
+	pci, ret := device.GetPciInfo()
+	if ret != nvml.SUCCESS || pci.Bus > 0xff || pci.Device > 0x1f {
+		return "", ""
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device), strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
+}

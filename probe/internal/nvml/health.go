@@ -1,0 +1,76 @@
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"cudacompat/probe/facts"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// healthOf asks how a GPU fares. Each call is younger than some NVML that is still met, so each is looked up first; a
+// GPU that cannot answer one leaves it empty.
+func healthOf(device nvml.Device, has func(string) bool) *facts.Health {
+	var h facts.Health
+	answered := false
+	if has("nvmlDeviceGetRemappedRows") {
+		if _, _, pending, failure, ret := device.GetRemappedRows(); ret == nvml.SUCCESS {
+			answered, h.RemapPending, h.RemapFailure = true, pending, failure
+		}
+	}
+	if has("nvmlDeviceGetTotalEccErrors") {
+		if n, ret := device.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {
+			answered, h.Uncorrectable = true, n
+		}
+	}
+	if has("nvmlDeviceGetCurrentClocksThrottleReasons") {
+		if reasons, ret := device.GetCurrentClocksThrottleReasons(); ret == nvml.SUCCESS {
+			answered, h.Slowdown = true, slowdownNames(reasons)
+		}
+	}
+	if has("nvmlDeviceGetGpuFabricInfo") {
+		if info, ret := device.GetGpuFabricInfo(); ret == nvml.SUCCESS {
+			answered, h.Fabric = true, fabricStates[info.State]
+		}
+	}
+	if has("nvmlDeviceGetPersistenceMode") {
+		if mode, ret := device.GetPersistenceMode(); ret == nvml.SUCCESS {
+			answered, h.Persistence = true, map[nvml.EnableState]string{nvml.FEATURE_ENABLED: "on", nvml.FEATURE_DISABLED: "off"}[mode]
+		}
+	}
+	if !answered {
+		return nil
+	}
+	return &h
+}
+
+// fabricStates are nvmlGpuFabricState_t (nvml.h).
+var fabricStates = map[uint8]string{
+	nvml.GPU_FABRIC_STATE_NOT_SUPPORTED: "not supported",
+	nvml.GPU_FABRIC_STATE_NOT_STARTED:   "not started",
+	nvml.GPU_FABRIC_STATE_IN_PROGRESS:   "in progress",
+	nvml.GPU_FABRIC_STATE_COMPLETED:     "completed",
+}
+
+// slowdowns are the bits of nvmlClocksEventReasons (nvml.h) that say why a GPU does not run at full clocks.
+var slowdowns = []struct {
+	bit  uint64
+	name string
+}{
+	{nvml.ClocksThrottleReasonHwSlowdown, "hardware"},
+	{nvml.ClocksThrottleReasonHwThermalSlowdown, "hardware thermal"},
+	{nvml.ClocksThrottleReasonHwPowerBrakeSlowdown, "power brake"},
+	{nvml.ClocksEventReasonSwThermalSlowdown, "software thermal"},
+	{nvml.ClocksEventReasonSwPowerCap, "power cap"},
+	{nvml.ClocksEventReasonGpuIdle, "idle"},
+}
+
+func slowdownNames(reasons uint64) []string {
+	var names []string
+	for _, s := range slowdowns {
+		if reasons&s.bit != 0 {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}

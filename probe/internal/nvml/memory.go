@@ -1,0 +1,102 @@
+package nvml
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
+)
+
+// holder is one process that has memory of a GPU.
+type holder struct {
+	GPU   int    `json:"gpu"` // place in the answer's list
+	PID   int    `json:"pid"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// Place says how much of each GPU's memory this container or job has itself. NVML tells other namespaces' process
+// numbers where it tells any, so numbers alone are no proof that a process is somebody else's.
+func (a *Answer) Place(h *host.Host) {
+	lookup := sync.OnceValue(func() func(int) bool { return a.mine(h) }) // an idle machine's processes need no look
+	for i, gpu := range a.GPUs {
+		if gpu.Memory == nil || gpu.Memory.Used == 0 {
+			continue
+		}
+		gpu.Memory.Here = -1
+		mine := lookup()
+		if mine == nil {
+			continue
+		}
+		gpu.Memory.Here = 0
+		for _, holder := range a.Holders {
+			if holder.GPU == i && mine(holder.PID) {
+				gpu.Memory.Here += int64(holder.Bytes)
+			}
+		}
+	}
+}
+
+// mine tells the processes of this container or job from others; nil when it cannot, and on a host outside any job,
+// where nothing is anybody else's.
+func (a *Answer) mine(h *host.Host) func(pid int) bool {
+	if h.ContainerKind() != "" {
+		return a.inContainer(h)
+	}
+	own := jobGroup(h, "self")
+	if own == "" {
+		return nil
+	}
+	return func(pid int) bool { return jobGroup(h, strconv.Itoa(pid)) == own }
+}
+
+var slurmGroup = lazyregexp.New(`/job_\d+\b`)
+
+// jobGroup is the job in a process's control group: "0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0".
+func jobGroup(h *host.Host, pid string) string {
+	groups, _ := h.ReadFile("/proc/" + pid + "/cgroup")
+	return slurmGroup.FindString(string(groups))
+}
+
+// inContainer looks for the processes here that have the driver open. When NVML names every one of them, what it names
+// beside them is others'; when there is none, all is.
+func (a *Answer) inContainer(h *host.Host) func(pid int) bool {
+	named := map[int]bool{}
+	for _, holder := range a.Holders {
+		named[holder.PID] = true
+	}
+	open := map[int]bool{}
+	entries, err := h.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		has, known := opensDriver(h, e.Name())
+		if !known || has && !named[pid] {
+			return nil
+		}
+		open[pid] = has
+	}
+	return func(pid int) bool { return open[pid] }
+}
+
+// opensDriver says whether a process has a node of the driver open, as far as this user may see that.
+func opensDriver(h *host.Host, pid string) (has, known bool) {
+	files, err := h.ReadDir("/proc/" + pid + "/fd")
+	if err != nil {
+		return false, host.Absent(err)
+	}
+	for _, f := range files {
+		target, _ := os.Readlink(h.Real("/proc/" + pid + "/fd/" + f.Name()))
+		if strings.HasPrefix(target, "/dev/nvidia") {
+			return true, true
+		}
+	}
+	return false, true
+}

@@ -1,0 +1,65 @@
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"cudacompat/probe/facts"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// peersOf says how the GPUs reach each other's memory: "pcie" when a pair does so over PCI Express, "nvlink" when all
+// pairs that do have NVLink between them, "none"; empty where NVML does not tell.
+func peersOf(devices []nvml.Device, has func(string) bool) string {
+	if len(devices) < 2 || !has("nvmlDeviceGetP2PStatus") {
+		return ""
+	}
+	peers := "none"
+	for i, one := range devices {
+		for _, other := range devices[i+1:] {
+			status, ret := one.GetP2PStatus(other, nvml.P2P_CAPS_INDEX_READ)
+			if ret != nvml.SUCCESS {
+				return ""
+			}
+			if status != nvml.P2P_STATUS_OK {
+				continue
+			}
+			if link, ret := one.GetP2PStatus(other, nvml.P2P_CAPS_INDEX_NVLINK); ret != nvml.SUCCESS || link != nvml.P2P_STATUS_OK {
+				return "pcie"
+			}
+			peers = "nvlink"
+		}
+	}
+	return peers
+}
+
+// memoryOf asks what is taken of a GPU's memory. A GPU that is cut answers for its parts alone, and they are not asked.
+// Of the releases of NVML some count what the driver keeps among the used memory; the free memory means the same in all.
+func memoryOf(device nvml.Device, has func(string) bool, cut bool) *facts.Memory {
+	if cut || !has("nvmlDeviceGetMemoryInfo_v2") {
+		return nil
+	}
+	info, ret := device.GetMemoryInfo_v2()
+	if ret != nvml.SUCCESS || info.Free+info.Reserved > info.Total {
+		return nil
+	}
+	return &facts.Memory{Used: info.Total - info.Free - info.Reserved, Here: -1}
+}
+
+// holdersOf lists the processes that compute on a GPU, as far as NVML names them.
+func holdersOf(device nvml.Device, has func(string) bool, gpu int) []holder {
+	if !has("nvmlDeviceGetComputeRunningProcesses_v3") {
+		return nil
+	}
+	processes, ret := device.GetComputeRunningProcesses()
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	var holders []holder
+	for _, p := range processes {
+		if p.UsedGpuMemory < 1<<62 { // what is not available is all ones
+			holders = append(holders, holder{gpu, int(p.Pid), p.UsedGpuMemory})
+		}
+	}
+	return holders
+}

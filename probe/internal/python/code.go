@@ -1,0 +1,87 @@
+package python
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/fatbin"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// readCode lists the machine code of a build's own libraries in one directory. A library's targets are those that most of its
+// containers have: a kernel that is written for one GPU alone says nothing of the rest.
+func readCode(b *facts.Build, h *host.Host, dir string, patterns ...string) error {
+	var failed host.Errors
+	for _, pattern := range patterns {
+		for _, name := range h.GlobIn(dir, pattern) {
+			failed.Add(addCode(b, h, name))
+		}
+	}
+	return failed.Err()
+}
+
+func addCode(b *facts.Build, h *host.Host, name string) error {
+	f, err := h.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	readScattered(f)
+	code, err := fatbin.Read(f, info.Size())
+	if err != nil {
+		err = host.Damaged(name, err.Error())
+		b.Damaged = err.Error()
+		return err
+	}
+	takeCode(b, code)
+	return nil
+}
+
+// takeCode adds one library's code.
+func takeCode(b *facts.Build, all fatbin.Code) {
+	code := all.Common(fatbin.BuildList)
+	b.SASS = union(b.SASS, code.SASS)
+	b.PTX = union(b.PTX, code.PTX)
+	b.Zstd = union(b.Zstd, zstdTargets(all.SASS))
+	b.Zstd = union(b.Zstd, zstdTargets(all.PTX))
+	for _, t := range code.PTX {
+		if b.PTXISA == nil {
+			b.PTXISA = map[string]string{}
+		}
+		if have := b.PTXISA[t.String()]; versionLess(have, t.PTXVersion) {
+			b.PTXISA[t.String()] = t.PTXVersion
+		}
+	}
+}
+
+func zstdTargets(list []fatbin.Target) []fatbin.Target {
+	return slices.DeleteFunc(slices.Clone(list), func(t fatbin.Target) bool { return !t.Zstd })
+}
+
+// versionLess compares "8.10" and "9.0"; nothing comes before everything.
+func versionLess(a, b string) bool {
+	parse := func(s string) (major, minor int) {
+		x, y, _ := strings.Cut(s, ".")
+		major, _ = strconv.Atoi(x)
+		minor, _ = strconv.Atoi(y)
+		return major, minor
+	}
+	majorA, minorA := parse(a)
+	majorB, minorB := parse(b)
+	return majorA < majorB || majorA == majorB && minorA < minorB
+}
+
+func union(list []string, more []fatbin.Target) []string {
+	for _, t := range more {
+		if !slices.Contains(list, t.String()) {
+			list = append(list, t.String())
+		}
+	}
+	return list
+}

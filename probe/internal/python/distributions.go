@@ -1,0 +1,200 @@
+package python
+
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+)
+
+// frameworks reads each framework from an environment's site directories; nil means that it is not installed.
+var frameworks = []func(*host.Host, *site) (*facts.Build, error){torchBuild, tensorflowBuild, jaxBuild}
+
+// site is one package directory and the distributions that stand in it.
+type site struct {
+	dir   string
+	path  []string // all of the environment's, in the order of sys.path
+	conda string   // the conda prefix it belongs to, else empty
+	dists []facts.Package
+}
+
+// inWheels finds what Python would below nvidia/, which wheels in several directories share.
+func (s *site) inWheels(h *host.Host, pattern string) []string {
+	var list []string
+	for _, dir := range s.path {
+		list = append(list, h.GlobIn(dir, "nvidia/"+pattern)...)
+	}
+	return list
+}
+
+// readEnvironment reads the packages and frameworks of one prefix.
+func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environment {
+	env := facts.Environment{Path: p.path, Python: p.python, Kind: p.kind}
+	sites := withPathFiles(h, p.sites, failed)
+	for _, dir := range sites {
+		s := &site{dir: dir, path: sites, conda: condaOf(p), dists: distributions(h, dir, failed)}
+		s.markOverwritten(h)
+		for _, read := range frameworks {
+			build, err := read(h, s)
+			failed.Add(err)
+			if build != nil && !slices.ContainsFunc(env.Builds, func(b facts.Build) bool { return b.Name == build.Name }) {
+				env.Builds = append(env.Builds, *build)
+			}
+		}
+		env.Packages = append(env.Packages, s.dists...)
+	}
+	if cuda, ok := frameworkCUDA(&env); ok || usesCUDA(&env) {
+		for _, dir := range sites {
+			s := &site{dir: dir, path: sites, conda: condaOf(p)}
+			env.Builds = append(env.Builds, extensions(h, s, cuda, ok, failed)...)
+		}
+	}
+	if p.kind == "conda" {
+		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
+	}
+	return env
+}
+
+// condaOf is the conda prefix that a prefix is, else empty.
+func condaOf(p prefix) string {
+	if p.kind == "conda" {
+		return p.path
+	}
+	return ""
+}
+
+// distributions lists the companions installed in dir by the names of their metadata directories, such as
+// nvidia_nccl_cu12-2.27.5.dist-info, torch-2.9.0+cu126.dist-info and, from distributions' packages,
+// numpy-1.24.2.egg-info or PyYAML-6.0-py3.11.egg-info.
+func distributions(h *host.Host, dir string, failed *host.Errors) []facts.Package {
+	entries, err := h.ReadDir(dir)
+	if err != nil {
+		failed.Add(err)
+		return nil
+	}
+	var dists []facts.Package
+	for _, e := range entries {
+		stem, isDist := strings.CutSuffix(e.Name(), ".dist-info")
+		stem, isEgg := strings.CutSuffix(stem, ".egg-info")
+		if !isDist && !isEgg {
+			continue
+		}
+		name, version, ok := strings.Cut(stem, "-")
+		version, _, _ = strings.Cut(version, "-py")
+		if name = distname.Normal(name); ok && distname.Companions.MatchString(name) {
+			dists = append(dists, facts.Package{Name: name, Version: version, Path: path.Join(dir, e.Name())})
+		}
+	}
+	return dists
+}
+
+// dist returns the site's distribution of that name, or nil.
+func (s *site) dist(name string) *facts.Package {
+	i := slices.IndexFunc(s.dists, func(p facts.Package) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.dists[i]
+}
+
+// metadata is what a dist-info directory says of a wheel.
+type metadata struct {
+	version  string
+	requires map[string]string // exact pins that hold on Linux without an extra, name to version
+	python   string            // CPython ABI by the wheel's tag, as Build.Python
+	glibc    string            // least glibc by the wheel's tags
+	pip      bool              // installed by pip or uv, not by conda
+}
+
+// requirement matches the exact pins of METADATA in both of setuptools' forms:
+//
+//	Requires-Dist: nvidia-nccl-cu12==2.27.5; platform_system == "Linux" and platform_machine == "x86_64"
+//	Requires-Dist: nvidia-cudnn-cu12 (==8.9.2.26) ; platform_system == "Linux"
+//	Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"
+var requirement = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?==([^);,\s]+)\)?(.*)$`)
+
+// elsewhere matches markers of requirements that do not hold for a plain installation on Linux.
+var elsewhere = lazyregexp.New(`\bextra\s*==|==\s*['"](?i:windows|win32|darwin|cygwin)['"]`)
+
+var metadataVersion = lazyregexp.New(`(?m)^Version: (\S+)\s*$`)
+
+// readMetadata reads METADATA, WHEEL and INSTALLER of one dist-info directory.
+func readMetadata(h *host.Host, dist *facts.Package) (metadata, error) {
+	var failed host.Errors
+	data, err := h.ReadFile(dist.Path + "/METADATA")
+	version, requires := parseMetadata(data)
+	switch {
+	case err == nil && version == "":
+		err = host.Damaged(dist.Path+"/METADATA", "no Version in it")
+	case host.Absent(err) && strings.HasSuffix(dist.Path, ".dist-info"):
+		err = host.Damaged(dist.Path, "no METADATA in it")
+	}
+	failed.Add(err)
+	m := metadata{version: cmp.Or(version, dist.Version), requires: requires}
+	wheel, err := h.ReadFile(dist.Path + "/WHEEL")
+	failed.Add(err)
+	m.python, m.glibc = parseWheel(wheel)
+	installer, err := h.ReadLine(dist.Path + "/INSTALLER")
+	failed.Add(err)
+	m.pip = installer == "pip" || installer == "uv"
+	return m, failed.Err()
+}
+
+// parseMetadata reads a wheel's version and exact pins out of METADATA's header, which an empty line ends: the
+// description below it may hold anything.
+func parseMetadata(data []byte) (version string, requires map[string]string) {
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	header, _, _ := bytes.Cut(data, []byte("\n\n"))
+	if m := metadataVersion.FindSubmatch(header); m != nil {
+		version = string(m[1])
+	}
+	requires = map[string]string{}
+	for _, m := range requirement.FindAllSubmatch(header, -1) {
+		if !elsewhere.Match(m[3]) {
+			requires[distname.Normal(string(m[1]))] = string(m[2])
+		}
+	}
+	return version, requires
+}
+
+var (
+	wheelPython   = lazyregexp.New(`(?m)^Tag: cp(\d)(\d+)-cp\d+m?(t?)-`)
+	wheelPlatform = lazyregexp.New(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
+)
+
+// parseWheel reads the CPython ABI and the least glibc out of WHEEL's tags, "Tag: cp312-cp312-manylinux_2_28_x86_64"
+// (PEP 600; manylinux1, 2010 and 2014 are 2.5, 2.12 and 2.17). Several tags are alternatives, the one of the oldest
+// glibc written first. A plain linux_x86_64 tag says nothing of glibc, abi3 and none nothing of Python's.
+func parseWheel(data []byte) (python, glibc string) {
+	if m := wheelPython.FindSubmatch(data); m != nil {
+		python = string(m[1]) + "." + string(m[2]) + string(m[3])
+	}
+	m := wheelPlatform.FindSubmatch(data)
+	switch {
+	case m == nil:
+	case m[2] != nil:
+		glibc = string(m[2]) + "." + string(m[3])
+	default:
+		glibc = map[string]string{"1": "2.5", "2010": "2.12", "2014": "2.17"}[string(m[1])]
+	}
+	return python, glibc
+}
+
+var extensionTag = lazyregexp.New(`\.cpython-(\d)(\d+)(t?)-`)
+
+// extensionPython finds the CPython ABI of an extension module named like "_C.cpython-312-x86_64-linux-gnu.so".
+func extensionPython(h *host.Host, pattern string) string {
+	dir, base := path.Split(pattern)
+	for _, name := range h.GlobIn(path.Clean(dir), base) {
+		if m := extensionTag.FindStringSubmatch(path.Base(name)); m != nil {
+			return m[1] + "." + m[2] + m[3]
+		}
+	}
+	return ""
+}

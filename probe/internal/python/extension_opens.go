@@ -1,0 +1,151 @@
+package python
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// openers are the packages that use CUDA by themselves, beside a framework or without one: they bring kernels and no
+// library of NVIDIA's, and open what they need when a GPU is first used. Each opens it in a process, and says whether
+// it could be told what that is.
+var openers = map[string]func(*host.Host, *site, *facts.Build, *ldso.Process) (bool, error){
+	"ctranslate2": openCTranslate2, "onnxruntime-gpu": openONNXRuntime,
+	"cupy-cuda11x": openCuPy, "cupy-cuda12x": openCuPy, "cupy-cuda13x": openCuPy,
+}
+
+// usesCUDA says that an environment has one of them.
+func usesCUDA(e *facts.Environment) bool {
+	return slices.ContainsFunc(e.Packages, func(p facts.Package) bool { return openers[p.Name] != nil })
+}
+
+// opens notes which CUDA libraries the loader does not find for a package, and which of these lie where the program can
+// reach them nevertheless.
+func readOpened(b *facts.Build, h *host.Host, s *site) error {
+	open := openers[b.Name]
+	if open == nil {
+		return nil
+	}
+	p, err := pythonProcess(h, s)
+	if err != nil {
+		return err
+	}
+	if told, err := open(h, s, b, p); err != nil || !told {
+		return err
+	}
+	for _, name := range absentLibraries(b, p) {
+		if file := s.beside(h, name); file != "" {
+			b.Beside = append(b.Beside, file)
+		} else {
+			b.Missing = append(b.Missing, name)
+		}
+	}
+	return nil
+}
+
+// openONNXRuntime maps the library of the CUDA provider, which names what it needs. That of TensorRT is opened for
+// programs alone that ask for it.
+func openONNXRuntime(_ *host.Host, s *site, _ *facts.Build, p *ldso.Process) (bool, error) {
+	o, err := p.Open(s.dir+"/onnxruntime/capi/libonnxruntime_providers_cuda.so", nil, ldso.Local)
+	return o != nil, err
+}
+
+// nvrtcSonames are NVRTC's names in each CUDA family: that of 11.2 stayed until 11.8.
+var nvrtcSonames = map[string]string{"11": "libnvrtc.so.11.2", "12": "libnvrtc.so.12", "13": "libnvrtc.so.13"}
+
+// openCuPy opens NVRTC, which compiles nearly every kernel of CuPy's; what else it opens serves a part of it. From 14 on
+// cuda-pathfinder opens it, which looks into the wheels first, and takes NVRTC of any family there.
+func openCuPy(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {
+	b.CUDA = strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz-")
+	name := nvrtcSonames[b.CUDA]
+	metadata, err := h.ReadFile(b.Path + "/METADATA")
+	if err != nil {
+		return false, err
+	}
+	if requires(metadata, "cuda-pathfinder", false) {
+		for _, file := range s.inWheels(h, "*/lib/libnvrtc.so.*[0-9]") {
+			if path.Base(file) != name {
+				return false, nil
+			}
+			name = file
+		}
+	}
+	_, err = p.Open(name, nil, ldso.Local)
+	return true, err
+}
+
+// openCTranslate2 maps its module and opens cuBLAS on behalf of the library below it, and, where the wheel carries the
+// front of cuDNN, the parts of that: they are for convolutions, which Whisper has.
+func openCTranslate2(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {
+	for _, module := range h.GlobIn(s.dir, "ctranslate2/_ext.*.so") {
+		if _, err := p.Open(module, nil, ldso.Local); err != nil {
+			return false, err
+		}
+	}
+	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool { return strings.HasPrefix(path.Base(o.Path), "libctranslate2") })
+	if i < 0 {
+		return false, nil
+	}
+	major, err := cublasNamed(h, p.Objects[i].Real)
+	if major == "" || err != nil {
+		return false, err
+	}
+	b.CUDA = major
+	if _, err = p.Open("libcublas.so."+major, p.Objects[i], ldso.Local); err != nil {
+		return false, err
+	}
+	return true, p.OpenKnown(bundledParts)
+}
+
+// bundledCuDNN matches cuDNN's front under the name that auditwheel gives it, "libcudnn-74a4c495.so.9.1.0".
+var bundledCuDNN = lazyregexp.New(`^libcudnn-[0-9a-f]+\.so\.(\d+)`)
+
+func bundledParts(o *ldso.Object) []string {
+	m := bundledCuDNN.FindStringSubmatch(path.Base(o.Path))
+	if m == nil {
+		return nil
+	}
+	return knownDlopens["libcudnn.so."+m[1]]
+}
+
+var cublasText = lazyregexp.New(`libcublas\.so\.(\d+)\x00`)
+
+// cublasNamed is the major of the cuBLAS that a library names among its constants, to open it.
+func cublasNamed(h *host.Host, name string) (major string, err error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := host.Constants(f)
+	if err != nil {
+		return "", host.Damaged(name, err.Error())
+	}
+	if m := cublasText.FindSubmatch(data); m != nil {
+		major = string(m[1])
+	}
+	return major, nil
+}
+
+// beside is where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit. Who imports
+// torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
+func (s *site) beside(h *host.Host, name string) string {
+	files := s.inWheels(h, "*/lib/"+name)
+	for _, dir := range s.path {
+		files = append(files, h.GlobIn(dir, "torch/lib/"+name)...)
+	}
+	for _, root := range append(h.ToolkitPlaces(h.NVCCRoot()), s.conda, "/opt/nvidia/hpc_sdk/*/*/math_libs/*") {
+		for _, dir := range []string{"/lib64/", "/lib/", "/targets/*/lib/"} {
+			files = append(files, h.Glob(root+dir+name)...)
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	return files[0]
+}

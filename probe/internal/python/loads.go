@@ -1,0 +1,183 @@
+package python
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
+)
+
+// torchLoads maps torch as Python does: the global dependencies first, for all, then the CUDA half; and notes which
+// CUDA libraries that takes, which are nowhere, and which functions of NCCL are.
+func torchLoads(b *facts.Build, h *host.Host, s *site) error {
+	p, err := pythonProcess(h, s)
+	if err != nil {
+		return err
+	}
+	lib := b.Path + "/lib/"
+	if _, err := p.Open(lib+"libtorch_global_deps.so", nil, ldso.Global); err != nil {
+		return err
+	}
+	if err := torchPreloads(b, h, p, s); err != nil {
+		return err
+	}
+	main, err := torchCUDA(b, h, p)
+	if main == nil || err != nil {
+		return err
+	}
+	inWheel := func(name string) bool { return len(s.inWheels(h, "*/lib/"+name)) > 0 }
+	b.Missing = slices.DeleteFunc(absentLibraries(b, p), inWheel) // where the loader finds nothing, torch looks there itself
+	if err := findShadows(b, h, p, s); err != nil {
+		return err
+	}
+	takeLibraries(b, h, p, s)
+	if err := standardLibrary(b, p); err != nil {
+		return err
+	}
+	if unpinned(b, s, "nccl") {
+		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
+		for _, sym := range missing {
+			b.Missing = append(b.Missing, sym.Name)
+		}
+		return err
+	}
+	return nil
+}
+
+// torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code is
+// read there.
+func torchCUDA(b *facts.Build, h *host.Host, p *ldso.Process) (*ldso.Object, error) {
+	lib := b.Path + "/lib/"
+	if main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global); main != nil || err != nil || !h.Exists(lib+"libtorch.so") {
+		return main, err
+	}
+	if _, err := p.Open(lib+"libtorch.so", nil, ldso.Global); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool { return strings.HasPrefix(path.Base(o.Path), "libtorch_cuda.so.") })
+	if i < 0 {
+		return nil, nil
+	}
+	return p.Objects[i], addCode(b, h, p.Objects[i].Real)
+}
+
+// cudaLibrary matches the libraries whose origin decides whether a build works.
+var cudaLibrary = lazyregexp.New(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|cuda)\.so`)
+
+// cudnnPart matches the libraries that cuDNN opens.
+var cudnnPart = lazyregexp.New(`^libcudnn_\w+\.so\.`)
+
+// take notes the CUDA libraries that the process has mapped, and why these; cuDNN's parts where one of them does not
+// lie beside it.
+func takeLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *site) {
+	var parts []facts.Taken
+	cudnn, apart := "", false
+	for _, o := range p.Objects {
+		name := path.Base(o.Path)
+		if strings.HasPrefix(name, "libcudnn.so.") {
+			cudnn = path.Dir(o.Real)
+		}
+		if cudnnPart.MatchString(name) {
+			parts = append(parts, takenAs(h, "cudnn", o, s))
+			apart = apart || path.Dir(o.Real) != cudnn
+		}
+		if m := cudaLibrary.FindStringSubmatch(name); m != nil {
+			b.Taken = append(b.Taken, takenAs(h, m[1], o, s))
+		}
+	}
+	if apart {
+		b.Taken = append(b.Taken, parts...)
+	}
+}
+
+// takenAs is one mapped library with its version.
+func takenAs(h *host.Host, library string, o *ldso.Object, s *site) facts.Taken {
+	taken := facts.Taken{Name: path.Base(o.Path), Path: o.Real, Reason: o.Reason.String()}
+	taken.Version, taken.CUDA = takenVersion(h, library, o.Real, s)
+	return taken
+}
+
+// wheelOf is the middle of the name of a library's wheel; nvidia-cuda-runtime-cu12 has libcudart.
+func wheelOf(library string) string {
+	switch library {
+	case "cudart":
+		return "cuda-runtime"
+	case "nvrtc":
+		return "cuda-nvrtc"
+	case "cublasLt":
+		return "cublas"
+	}
+	return library
+}
+
+// familyDir is where the wheels of a CUDA family from 13 on put their libraries together, nvidia/cu13/lib.
+var familyDir = lazyregexp.New(`^cu(\d+)/lib/`)
+
+// takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
+// name or bytes.
+func takenVersion(h *host.Host, library, real string, s *site) (version, cuda string) {
+	if inside, ok := strings.CutPrefix(real, s.dir+"/nvidia/"); ok {
+		if version, cuda := s.wheelVersion(wheelOf(library), inside); version != "" {
+			return version, cuda
+		}
+	}
+	if library == "nccl" {
+		version, cuda, _ = libversion.NCCL(h, real) // not known: its symbols still tell
+		return version, cuda
+	}
+	if version = libversion.InName(real); version == "" && library == "cudnn" {
+		version, _ = libversion.CuDNN(h.Files(), real)
+	}
+	return version, ""
+}
+
+// wheelVersion is the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
+func (s *site) wheelVersion(wheel, file string) (version, cuda string) {
+	if m := familyDir.FindStringSubmatch(file); m != nil {
+		if d := s.dist("nvidia-" + wheel); d != nil {
+			return d.Version, m[1]
+		}
+	}
+	twins := s.twins(wheel)
+	if !strings.HasPrefix(file, strings.ReplaceAll(wheel, "-", "_")+"/") || len(twins) != 1 || twins[0].Overwritten {
+		return "", ""
+	}
+	return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
+}
+
+// twins are the site's wheels of one CUDA library, one for each CUDA family.
+func (s *site) twins(library string) []facts.Package {
+	var list []facts.Package
+	for _, d := range s.dists {
+		if strings.HasPrefix(d.Name, "nvidia-"+library+"-cu") {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// unpinned says that the installed wheel of a library is not the one that the build pins, so that its functions must
+// be looked at.
+func unpinned(b *facts.Build, s *site, library string) bool {
+	twins := s.twins(library)
+	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
+}
+
+// absent are the CUDA libraries that the loader finds nowhere. libcuda is the driver's: a machine image has none.
+func absentLibraries(b *facts.Build, p *ldso.Process) []string {
+	b.Looked = true
+	var list []string
+	for _, m := range p.Missing {
+		name := path.Base(m.Name)
+		if cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,219 @@
+package python
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// maxUnresolved is how many are kept; one is enough for the loader to give up.
+const maxUnresolved = 16
+
+// cudaPrefixes are the CUDA libraries that other libraries take functions of, and how the names of these begin.
+var cudaPrefixes = map[string]*lazyregexp.Regexp{
+	"libcudart": lazyregexp.New(`^(cuda[A-Z]|__cuda)`), "libcudnn": lazyregexp.New(`^cudnn`), "libnccl": lazyregexp.New(`^nccl`),
+	"libcublas": lazyregexp.New(`^cublas`), "libcublasLt": lazyregexp.New(`^cublasLt`), "libcufft": lazyregexp.New(`^cufft`),
+	"libcurand": lazyregexp.New(`^curand`), "libcusolver": lazyregexp.New(`^cusolver`), "libcusparse": lazyregexp.New(`^cusparse`),
+	"libnvrtc": lazyregexp.New(`^nvrtc`), "libnvJitLink": lazyregexp.New(`^(__)?nvJitLink`), "libcusparseLt": lazyregexp.New(`^cusparseLt`),
+	"libcupti": lazyregexp.New(`^cupti`), "libcufile": lazyregexp.New(`^cuFile`), "libnvshmem_host": lazyregexp.New(`^nvshmem`),
+}
+
+// cudaStem is "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.
+func cudaStem(name string) string {
+	stem, _, _ := strings.Cut(path.Base(name), ".so")
+	if strings.HasPrefix(stem, "libcudnn_") {
+		stem = "libcudnn"
+	}
+	if cudaPrefixes[stem] == nil {
+		return ""
+	}
+	return stem
+}
+
+// knownDlopens are the libraries that CUDA libraries open by name, with the major of their own.
+var knownDlopens = map[string][]string{
+	"libcudnn.so.9": {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9", "libcudnn_adv.so.9", "libcudnn_heuristic.so.9",
+		"libcudnn_engines_precompiled.so.9", "libcudnn_engines_runtime_compiled.so.9"},
+	"libcudnn.so.8": {"libcudnn_ops_infer.so.8", "libcudnn_ops_train.so.8", "libcudnn_cnn_infer.so.8", "libcudnn_cnn_train.so.8",
+		"libcudnn_adv_infer.so.8", "libcudnn_adv_train.so.8"},
+	"libcufft.so.11": {"libnvJitLink.so.12"},
+	"libcufft.so.12": {"libnvJitLink.so.13"},
+	"libnccl.so.2":   {"libnccl-net.so"},
+
+	"libtorch_cuda.so": {"libcaffe2_nvrtc.so"}, // whose NVRTC compiles kernels
+}
+
+// dlopens adds what only the version of a library tells: libnvrtc.so.12 of CUDA 12.8 opens libnvrtc-builtins.so.12.8
+// (pytorch's issue 58101).
+func (s *site) dlopens(h *host.Host) func(*ldso.Object) []string {
+	return func(o *ldso.Object) []string {
+		name := path.Base(o.Path)
+		if !strings.HasPrefix(name, "libnvrtc.so.") {
+			return knownDlopens[name]
+		}
+		version, _ := takenVersion(h, "nvrtc", o.Real, s)
+		if m := nvrtcRelease.FindStringSubmatch(version); m != nil {
+			return []string{nvrtcBuiltins + m[1] + m[2]}
+		}
+		return nil
+	}
+}
+
+const nvrtcBuiltins = "libnvrtc-builtins.so."
+
+// nvrtcRelease matches a version that tells which CUDA an NVRTC is of, from 11 on: 11.2 alone is the soname until 11.8.
+var nvrtcRelease = lazyregexp.New(`^(?:(1[1-9]\.\d+)\.\d|(11\.[01])$)`)
+
+// torch/__init__.py opens some of the wheels' libraries by their paths, before the rest could take others (its issues
+// 138460 and 145580): that of 2.8.0 in calls, that of 2.14.1 all that a list names.
+//
+//	_preload_cuda_deps("nvjitlink", "libnvJitLink.so.*[0-9]")
+//	("cublas", "libcublasLt.so.*[0-9]"),
+var (
+	preloadCall = lazyregexp.New(`_preload_cuda_\w+\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
+	preloadItem = lazyregexp.New(`\(\s*"(\w+)",\s*"(lib[\w-]+\.so\.)\*\[0-9\]"`)
+	preloadAll  = lazyregexp.New(`_preload_cuda_deps\((required=False)?\)`)
+)
+
+// parsePreloads reads the directories and names out of torch/__init__.py.
+func parsePreloads(data []byte) [][2]string {
+	pattern := preloadCall
+	if preloadAll.Match(data) {
+		pattern = preloadItem
+	}
+	var list [][2]string
+	for _, m := range pattern.FindAllSubmatch(data, -1) {
+		list = append(list, [2]string{string(m[1]), string(m[2])})
+	}
+	return list
+}
+
+// torchPreloads opens what torch itself opens from the wheels once its cudart is one of them.
+func torchPreloads(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
+	ofWheel := func(o *ldso.Object) bool {
+		return cudaStem(o.Path) == "libcudart" && strings.HasPrefix(o.Real, s.dir+"/nvidia/")
+	}
+	if !slices.ContainsFunc(p.Objects, ofWheel) {
+		return nil
+	}
+	data, err := h.ReadFile(b.Path + "/__init__.py")
+	if err != nil {
+		return err
+	}
+	major, _, _ := strings.Cut(b.CUDA, ".")
+	for _, lib := range parsePreloads(data) {
+		names := s.inWheels(h, lib[0]+"/lib/"+lib[1]+"*[0-9]")
+		names = append(names, s.inWheels(h, "cu"+major+"/lib/"+lib[1]+"*[0-9]")...)
+		if len(names) == 0 {
+			continue
+		}
+		if _, err := p.Open(names[0], nil, ldso.Local); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shadows looks whether CUDA libraries that are not the build's own serve those that need them. It costs nothing where
+// every one is of the wheels that the build pins.
+func findShadows(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
+	if err := p.OpenKnown(s.dlopens(h)); err != nil {
+		return err
+	}
+	for _, m := range p.Missing {
+		if strings.HasPrefix(m.Name, nvrtcBuiltins) && errors.Is(m.Err, ldso.ErrNotFound) {
+			b.Compared = true
+			b.Unresolved = append(b.Unresolved, facts.Unresolved{By: m.By.Real, Library: m.Name, Reason: m.By.Reason.String()})
+		}
+	}
+	foreign := foreignLibraries(b, p, s)
+	if len(foreign) == 0 {
+		return nil
+	}
+	b.Compared = true
+	for _, o := range p.Objects {
+		if !slices.ContainsFunc(o.ELF.Needed, func(name string) bool { return foreign[name] != nil }) {
+			continue
+		}
+		if err := findUnresolved(b, p, o, foreign); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreign are the CUDA libraries, by soname, that lie outside the build's packages, or in a wheel of another version
+// than the build pins. Where the build has no wheels of CUDA there is nothing that they could stand before.
+func foreignLibraries(b *facts.Build, p *ldso.Process, s *site) map[string]*ldso.Object {
+	wheels := slices.ContainsFunc(s.dists, func(d facts.Package) bool { return strings.HasPrefix(d.Name, "nvidia-") })
+	if !wheels || s.conda != "" {
+		return nil
+	}
+	list := map[string]*ldso.Object{}
+	for _, o := range p.Objects {
+		if cudaStem(o.Path) != "" && (!strings.HasPrefix(o.Real, s.dir+"/") || otherThanPinned(b, o.Real, s)) {
+			list[o.ELF.Soname] = o
+		}
+	}
+	return list
+}
+
+// otherThanPinned says that a library is of a wheel whose version is not the one that the build's metadata pins.
+func otherThanPinned(b *facts.Build, real string, s *site) bool {
+	rest, ok := strings.CutPrefix(real, s.dir+"/nvidia/")
+	if !ok {
+		return false
+	}
+	component, _, _ := strings.Cut(rest, "/")
+	for _, wheel := range s.twins(strings.ReplaceAll(component, "_", "-")) {
+		if pin := b.Requires[wheel.Name]; pin != "" && (pin != wheel.Version || wheel.Overwritten) {
+			return true
+		}
+	}
+	return false
+}
+
+// unresolved notes what one library misses of the foreign ones.
+func findUnresolved(b *facts.Build, p *ldso.Process, o *ldso.Object, foreign map[string]*ldso.Object) error {
+	versions, err := p.MissingVersions(o)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions {
+		if foreign[v.Library.ELF.Soname] == v.Library {
+			addUnresolved(b, ldso.Symbol{Version: v.Version}, o, v.Library)
+		}
+	}
+	symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return provider(sym, o, foreign) != nil })
+	for _, sym := range symbols {
+		addUnresolved(b, sym, o, provider(sym, o, foreign))
+	}
+	return err
+}
+
+// provider is the foreign library that an object takes a symbol of: the one that it names, else, without symbol
+// versions, the one whose functions begin so.
+func provider(sym ldso.Symbol, o *ldso.Object, foreign map[string]*ldso.Object) *ldso.Object {
+	if sym.Library != "" {
+		return foreign[sym.Library]
+	}
+	for _, name := range o.ELF.Needed {
+		if lib := foreign[name]; lib != nil && cudaPrefixes[cudaStem(lib.Path)].MatchString(sym.Name) {
+			return lib
+		}
+	}
+	return nil
+}
+
+func addUnresolved(b *facts.Build, sym ldso.Symbol, by, lib *ldso.Object) {
+	if len(b.Unresolved) < maxUnresolved {
+		b.Unresolved = append(b.Unresolved, facts.Unresolved{Symbol: sym.Name, Version: sym.Version, By: by.Path,
+			Library: lib.ELF.Soname, Path: lib.Real, Reason: lib.Reason.String()})
+	}
+}

@@ -1,0 +1,51 @@
+package python
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+)
+
+// TestAltered compares the libraries of two wheels that own one path with their RECORDs. The hashes are sha256sum's, in
+// the form of RECORD (PEP 376: base64 without padding).
+func TestAltered(t *testing.T) {
+	const dir = testSite + "nvidia/nccl/lib/libnccl.so.2"
+	record := func(size, hash string) string {
+		return "nvidia/nccl/lib/libnccl.so.2,sha256=" + hash + "," + size + "\n"
+	}
+	const ofA = "Yb5VqOL2tOFyM4vd8YTW2-4pyYhT4KBIXs7n8nua8LQ"
+	for _, c := range []struct{ name, record, file, want string }{
+		{"own", record("4", ofA), "aaaa", ""},
+		{"hash", record("4", "A"), "aaaa", "has another sha256 than RECORD says"},
+		{"size", record("5", "A"), "aaaa", "has 4 bytes, RECORD says 5"},
+		{"gone", record("4", "A"), "", "is gone"},
+		{"no-record", "", "aaaa", ""},
+		{"other-files", "nvidia/nccl/include/nccl.h,sha256=x,9\nnvidia_nccl_cu12-2.27.3.dist-info/RECORD,,\n", "aaaa", ""},
+		{"large-is-not-hashed", record("2097152", "A"), strings.Repeat("a", 2<<20), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			if c.file != "" {
+				hosttest.Write(t, filepath.Join(root, dir), c.file)
+			} else if err := os.MkdirAll(filepath.Join(root, testSite), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, wheel := range []string{"nvidia_nccl_cu12-2.27.3", "nvidia_nccl_cu13-2.27.7"} {
+				hosttest.Write(t, filepath.Join(root, testSite+wheel+".dist-info/METADATA"), "Version: 1\n")
+			}
+			hosttest.Write(t, filepath.Join(root, testSite+"nvidia_nccl_cu12-2.27.3.dist-info/RECORD"), c.record)
+			h, failed := &host.Host{Root: root}, host.Errors{}
+			s := &site{dir: "/" + filepath.Clean(testSite)}
+			s.dists = distributions(h, s.dir, &failed)
+			s.markOverwritten(h)
+			p := s.dist("nvidia-nccl-cu12")
+			if p == nil || !strings.Contains(p.Altered, c.want) || p.Overwritten != (c.want != "") || len(failed) > 0 {
+				t.Errorf("%+v, want %q (%v)", p, c.want, failed)
+			}
+		})
+	}
+}
