@@ -1,10 +1,11 @@
-# make doctor   build and run the main job on this machine
+# make doctor   build and run the main job on this machine; where nothing is to judge, also on an example
 # make test     the tests
 # make grid     the pins of every driver, GPU and Python, and every log in every dress; make test takes a sample
 # make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
 # make golden   write the tests' expected output anew; read the difference before you commit it
 # make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
 # make bench    the budgets, side by side in one run
+# make release  every artefact of a release, into dist/ (VERSION=0.1.0): see packaging/release.sh
 
 # go-nvml resolves the driver library's symbols when they are called; a linker that binds them at start-up
 # (-z now, the default of hardened toolchains) would end the program before main.
@@ -14,20 +15,29 @@ RELEASE := -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test grid lint golden fuzz bench build static clean
+.PHONY: doctor test grid lint golden fuzz bench build static release clean
 
 build: bin/cudacompat
 
 bin/cudacompat: FORCE
+	@tools/toolchain.sh
 	go build $(RELEASE) -o $@ ./cmd/cudacompat
 
 # Without NVML and without libc: for scratch images, Alpine, --root scans.
 static:
 	CGO_ENABLED=0 go build -trimpath '-ldflags=-s -w' -o bin/cudacompat-static ./cmd/cudacompat
 
-# The outcome is the exit code; make would call anything but 0 a failure of its own.
+# The outcome is the exit code; make would call anything but 0 a failure of its own. 3 is inconclusive: a machine
+# without a GPU, most often, where the example shows what a verdict is.
 doctor: build
-	@bin/cudacompat doctor $(ARGS); code=$$?; [ $$code -le 3 ] || exit $$code
+	@bin/cudacompat doctor $(ARGS); code=$$?; [ $$code -le 3 ] || exit $$code; \
+	if [ $$code = 3 ] && [ -z '$(ARGS)' ]; then \
+		printf '\n%s\n\n' 'What a verdict looks like, on a report that the program carries (bin/cudacompat check example:broken):'; \
+		bin/cudacompat check example:broken; [ $$? = 1 ]; \
+	fi
+
+release:
+	packaging/release.sh
 
 test:
 	go test $(LAZY) ./...

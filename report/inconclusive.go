@@ -199,7 +199,7 @@ func (p *page) try(r Report) {
 		lines = []string{"cudacompat doctor --instance g5.xlarge --driver 550.90.07", "cudacompat doctor --env PATH"}
 		fallthrough
 	case there == parts{}:
-		lines = append(lines, "cudacompat check examples/collect_env/broken.txt")
+		lines = append(lines, "cudacompat check example:broken")
 	case !there.gpu && !there.driver:
 		lines = []string{"the same with --instance g5.xlarge --driver 550.90.07"}
 	case !there.gpu:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"cudacompat/probe"
 
@@ -13,9 +14,10 @@ import (
 func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	cmd := &cobra.Command{
-		Use:   "check FILE",
-		Short: "Judge facts taken elsewhere: facts or report JSON, a collect_env report, a requirements file, a lock; - is stdin",
-		Args:  oneFile,
+		Use:     "check FILE",
+		Short:   "Judge facts taken elsewhere: facts or report JSON, a collect_env report, a requirements file, a lock; - is stdin",
+		Example: "  cudacompat check example:broken\n  python3 -m torch.utils.collect_env | cudacompat check -",
+		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var err error
 			if judge.tables, err = judge.load(); err != nil {
@@ -52,23 +54,35 @@ func oneFile(cmd *cobra.Command, args []string) error {
 const givenCap = 64 << 20
 
 func given(name string, stdin io.Reader) (probe.Facts, error) {
-	const hint = "give a file with facts, a report or a pasted collect_env report, or - for standard input"
-	in := stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), hint}
-		}
-		defer f.Close()
-		in = f
+	in, err := opened(name, stdin)
+	if err != nil {
+		return probe.Facts{}, err
 	}
+	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, givenCap))
 	if err != nil {
-		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), hint}
+		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}
 	facts, err := probe.Given(data)
 	if err != nil {
 		return facts, &usageError{message: fmt.Sprintf("%q: %v", name, err), hint: "give the JSON that `cudacompat probe` or `doctor -o json` writes, or a collect_env report"}
 	}
 	return facts, nil
+}
+
+const givenHint = "give a file with facts, a report or a pasted collect_env report, or - for standard input"
+
+// opened is the file of that name, standard input for -, or what the program carries for example:NAME.
+func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(stdin), nil
+	}
+	if example, ok := strings.CutPrefix(name, examplePrefix); ok {
+		return openExample(example)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
+	}
+	return f, nil
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
@@ -12,8 +14,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the release's linker flags (-X main.version=…); else the build's own record tells.
+// version is set by the release's linker flags (-X main.version=…); else the archive's stamp or the build's own record
+// tells.
 var version string
+
+// stamp is filled in by git in an archive of the sources: commit, seconds, day, and the nearest tag if there is one.
+//
+//go:embed stamp.txt
+var stamp string
 
 func versionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
@@ -31,11 +39,33 @@ func tool(t *matrix.Tables) report.Tool {
 }
 
 func toolVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+	info, _ := debug.ReadBuildInfo()
+	for _, known := range []string{version, stamped(stamp), built(info)} {
+		if known != "" {
+			return strings.TrimPrefix(known, "v")
+		}
 	}
 	return "development"
+}
+
+// stamped reads an archive's stamp, or nothing from that of a checkout. Without a tag it says day and commit:
+//
+//	5d4f9d4f0d0c6b2c8f0e8a1b3c5d7e9f0a1b2c3d 1795332622 2026-11-22 v0.1.0-4-g5d4f9d4
+func stamped(stamp string) string {
+	fields := strings.Fields(stamp)
+	switch {
+	case len(fields) < 3 || len(fields[0]) < 12 || strings.HasPrefix(stamp, "$Format"):
+		return ""
+	case len(fields) > 3:
+		return fields[3]
+	}
+	return "0.0.0-" + strings.ReplaceAll(fields[2], "-", "") + "-" + fields[0][:12]
+}
+
+// built is the version that the go command wrote into the program: a module's, or that of a checkout.
+func built(info *debug.BuildInfo) string {
+	if info == nil || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return info.Main.Version
 }

@@ -1,0 +1,36 @@
+# What the release's steps share; sourced by each. From the caller: VERSION, OUT.
+set -euo pipefail
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PACKAGING=$TOP/packaging
+OUT=${OUT:-$TOP/dist}
+CACHE=${CUDACOMPAT_RELEASE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cudacompat-release}
+
+# The tools, at fixed versions: none is a dependency of the product.
+NFPM=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
+CRANE=github.com/google/go-containerregistry/cmd/crane@v0.22.1
+
+say() { printf '\n== %s\n' "$*" >&2; }
+die() { printf 'release: %s\n' "$*" >&2; exit 1; }
+need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
+
+# A git checkout says its own version and time; an archive made by git says them in stamp.txt; else they are given.
+stamp() { grep -v '^\$Format' "$TOP/cmd/cudacompat/stamp.txt" | cut -d ' ' -f "$1"; }
+if [ -e "$TOP/.git" ]; then
+    : "${SOURCE_DATE_EPOCH:=$(git -C "$TOP" log -1 --format=%ct)}"
+    : "${COMMIT:=$(git -C "$TOP" rev-parse HEAD)}"
+else
+    : "${SOURCE_DATE_EPOCH:=$(stamp 2)}" "${COMMIT:=$(stamp 1)}"
+fi
+: "${SOURCE_DATE_EPOCH:=0}" "${COMMIT:=}"
+VERSION=${VERSION:-0.0.0}
+VERSION=${VERSION#v}
+export SOURCE_DATE_EPOCH VERSION OUT CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations" GOFLAGS="-trimpath -buildvcs=false"
+
+# tool MODULE@VERSION: the path of a Go program, built once and kept.
+tool() {
+    local name=${1%@*} bin
+    name=$(basename "$name")
+    bin=$CACHE/bin/${1##*@}
+    [ -x "$bin/$name" ] || GOBIN=$bin GOFLAGS=-trimpath go install "$1"
+    printf '%s\n' "$bin/$name"
+}

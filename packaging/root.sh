@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Makes the root in which the binaries with NVML are built, and prints its path; it is kept for the next release.
+#
+# Debian 11, with its cross compiler: what is linked there needs GLIBC_2.3.3 on x86-64 and 2.17, the port's first, on
+# arm64, since everything the program calls is that old. A build on a newer system binds __libc_start_main and pthread_* at
+# GLIBC_2.34, which Amazon Linux 2, Ubuntu 20.04 and RHEL 8 do not have.
+source "$(dirname "$0")/lib.sh"
+ROOT=$CACHE/bullseye
+MIRROR=${MIRROR:-http://deb.debian.org/debian}
+
+if [ ! -e "$ROOT/.complete" ]; then
+    need mmdebstrap "apt-get install mmdebstrap"
+    say "a Debian 11 root with compilers, in $ROOT"
+    rm -rf "$ROOT"
+    mkdir -p "$CACHE"
+    mmdebstrap --variant=minbase --include=gcc,libc6-dev,gcc-aarch64-linux-gnu,libc6-dev-arm64-cross \
+        bullseye "$ROOT" "$MIRROR" >&2
+    touch "$ROOT/.complete"
+fi
+printf '%s\n' "$ROOT"
