@@ -53,9 +53,9 @@ func (m *machine) meetsClause(c tables.Clause, b *build) trilean {
 func (b *build) own(library string) version.Number {
 	switch library {
 	case "cudnn":
-		return b.builtWith(b.CuDNN, func(r row) version.Number { return r.cudnn })
+		return b.builtWith(b.CuDNN, func(r row) version.Number { return r.CuDNN })
 	case "nccl":
-		return b.builtWith(b.NCCL, func(r row) version.Number { return r.nccl })
+		return b.builtWith(b.NCCL, func(r row) version.Number { return r.NCCL })
 	}
 	return version.Number{}
 }

@@ -91,11 +91,11 @@ func commonCUDA(rows []row) version.Number {
 		return version.Number{}
 	}
 	for _, r := range rows[1:] {
-		if r.cuda.Short() != rows[0].cuda.Short() {
+		if r.CUDA.Short() != rows[0].CUDA.Short() {
 			return version.Number{}
 		}
 	}
-	return rows[0].cuda
+	return rows[0].CUDA
 }
 
 // dispensable are extensions that others install and do without, and torchao, whose kernels for Hopper and Blackwell are
@@ -134,11 +134,11 @@ func (m *machine) rowsFor(b *build) []row {
 
 func (m *machine) torchRows(b *build) []row {
 	var rows []row
-	for _, w := range m.t.Wheels(b.release.Number.String(), m.platform) {
+	for _, w := range m.t.Torch(b.release.Number.String(), m.platform) {
 		if b.cuda.Known() && w.CUDA.Short() != b.cuda.Short() && (b.cuda.Parts() > 1 || w.CUDA.Major() != b.cuda.Major()) {
 			continue
 		}
-		rows = append(rows, wheelRow(&w))
+		rows = append(rows, torchRow(&w))
 	}
 	return rows
 }
@@ -192,17 +192,17 @@ func (b *build) sassRead() []string {
 // codeByTable asks every row that may be this build; they must agree. Without a row the toolkit's age alone can prove
 // that there is no code.
 func (m *machine) codeByTable(b *build, g gpu) (version.Coverage, string) {
-	rows := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return len(r.sass) == 0 })
+	rows := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return len(r.SASS) == 0 })
 	if len(rows) == 0 || len(rows) < len(b.rows) {
 		return m.codeByToolkit(b, g)
 	}
-	best := version.Cover(rows[0].sass, rows[0].ptx, g.capability)
+	best := version.Cover(rows[0].SASS, rows[0].PTX, g.capability)
 	for _, r := range rows[1:] {
-		if version.Cover(r.sass, r.ptx, g.capability) != best {
+		if version.Cover(r.SASS, r.PTX, g.capability) != best {
 			return version.Unsure, "which CUDA variant of " + b.Name + " " + b.Version + " this is"
 		}
 	}
-	if best == version.Uncovered && len(rows[0].ptx) == 0 {
+	if best == version.Uncovered && len(rows[0].PTX) == 0 {
 		if c, _ := m.codeByToolkit(b, g); c != version.Uncovered {
 			return version.Unsure, "whether the wheel carries PTX"
 		}

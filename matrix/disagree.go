@@ -23,20 +23,20 @@ type Disagreement struct {
 func (m *machine) disagreements() []Disagreement {
 	list := []Disagreement{}
 	for _, b := range m.builds {
-		rows := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return len(r.sass) == 0 })
+		rows := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return len(r.SASS) == 0 })
 		if len(b.SASS) == 0 || len(rows) == 0 || len(rows) < len(b.rows) || slices.ContainsFunc(rows, b.agrees) {
 			continue
 		}
 		list = append(list, Disagreement{Subject: b.subject, Fact: "machine code", Read: codeWords(b.sassRead(), b.PTX), From: cmpOr(b.Path, b.From),
-			Table: codeWords(rows[0].sass, rows[0].ptx), Source: rows[0].source})
+			Table: codeWords(rows[0].SASS, rows[0].PTX), Source: rows[0].source})
 	}
 	return list
 }
 
 // agrees says that a row names the targets that were read, in any order. PTX is compared where the row knows it.
 func (b *build) agrees(r row) bool {
-	read, table := codeWords(b.sassRead(), b.PTX), codeWords(r.sass, r.ptx)
-	if len(r.ptx) == 0 {
+	read, table := codeWords(b.sassRead(), b.PTX), codeWords(r.SASS, r.PTX)
+	if len(r.PTX) == 0 {
 		read, _, _ = strings.Cut(read, " compute_") // machine code comes first
 	}
 	return read == table

@@ -29,14 +29,14 @@ func (p PinnedPackage) local(r row) PinnedPackage {
 	if p.Package == "triton" {
 		return p
 	}
-	return PinnedPackage{p.Package, p.Version + "+" + r.variant}
+	return PinnedPackage{p.Package, p.Version + "+" + r.Variant}
 }
 
 // chosenLibraries are the libraries that a row leaves to the installer, which takes the newest, where the newest has
 // no code for a GPU here: cuDNN 9.11 dropped what is older than Turing.
 func (m *machine) chosenLibraries(r row) []PinnedPackage {
 	var list []PinnedPackage
-	name := fmt.Sprintf("nvidia-cudnn-cu%d", r.cuda.Major())
+	name := fmt.Sprintf("nvidia-cudnn-cu%d", r.CUDA.Major())
 	if asked := r.asks(name); asked != "" && !strings.HasPrefix(asked, "=") {
 		if v := m.newestCuDNN(r, asked); v != "" {
 			list = append(list, PinnedPackage{name, v})
@@ -51,7 +51,7 @@ func (m *machine) newestCuDNN(r row, asked string) string {
 	newest := true
 	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.t)) {
 		ok, err := version.Allows(asked, c.Release)
-		if err != nil || !ok || c.CUDA.Major() != r.cuda.Major() || len(c.SASS) == 0 || !c.Build.Known() {
+		if err != nil || !ok || c.CUDA.Major() != r.CUDA.Major() || len(c.SASS) == 0 || !c.Build.Known() {
 			continue
 		}
 		if !slices.ContainsFunc(m.gpus, func(g gpu) bool { return version.Cover(c.SASS, nil, g.capability) != version.BySASS }) {

@@ -36,7 +36,7 @@ func (m *machine) pinsAmong(b *build, candidates []row) []Pin {
 	m.rankRows(b, candidates)
 	best := candidates[0]
 	pins := []Pin{m.frameworkPin(b, best)}
-	if len(candidates) > 1 && candidates[1].release == best.release {
+	if len(candidates) > 1 && candidates[1].Release == best.Release {
 		pins = append(pins, m.frameworkPin(b, candidates[1]))
 	}
 	return pins
@@ -49,13 +49,13 @@ func (m *machine) runnable(b *build) []row {
 
 // runs asks of a row what Check would ask of it once it is installed.
 func (m *machine) runs(b *build, r row) bool {
-	return m.fits(b, r) && m.reached(r.cuda) && m.hasCode(r)
+	return m.fits(b, r) && m.reached(r.CUDA) && m.hasCode(r)
 }
 
 // fits says that the environment takes the row's wheels: its Python, its C library, and that they are worth taking.
 func (m *machine) fits(b *build, r row) bool {
 	python := version.ShortPython(b.python)
-	return (python == "" || slices.Contains(r.python, python)) && m.hasGlibc(r) && !m.faulty(b, r)
+	return (python == "" || slices.Contains(r.Python, python)) && m.hasGlibc(r) && !m.faulty(b, r)
 }
 
 // faulty says that an advisory speaks of the release itself, whatever the machine: of such a release there is no pin.
@@ -63,7 +63,7 @@ func (m *machine) faulty(b *build, r row) bool {
 	speaks := func(c tables.Clause) bool {
 		switch c.Name {
 		case r.framework:
-			return c.Allowed.Has(version.Of(r.release))
+			return c.Allowed.Has(version.Of(r.Release))
 		case "python":
 			python := version.Of(version.ShortPython(b.python))
 			return python.Known() && c.Allowed.Has(python)
@@ -77,7 +77,7 @@ func (m *machine) faulty(b *build, r row) bool {
 
 func (m *machine) hasGlibc(r row) bool {
 	libc := version.Of(m.f.System.Libc)
-	return m.f.System.Libc != "musl" && !(libc.Known() && libc.Less(r.glibc))
+	return m.f.System.Libc != "musl" && !(libc.Known() && libc.Less(r.Glibc))
 }
 
 // reached says that the driver is at or above a CUDA's floor.
@@ -89,9 +89,9 @@ func (m *machine) reached(cuda version.Number) bool {
 // hasCode says that the row has machine code for every GPU that is known here, and that its cuDNN has: torch 2.4 and
 // newer still carry code for a K80, and the cuDNN 9 that they bring does not.
 func (m *machine) hasCode(r row) bool {
-	least := m.t.CuDNNLeast(r.cudnn)
+	least := m.t.CuDNNLeast(r.CuDNN)
 	for _, g := range m.gpus {
-		if !g.capability.Known() || version.Cover(r.sass, nil, g.capability) != version.BySASS || !g.capability.AtLeast(least) {
+		if !g.capability.Known() || version.Cover(r.SASS, nil, g.capability) != version.BySASS || !g.capability.AtLeast(least) {
 			return false
 		}
 	}
@@ -106,11 +106,11 @@ func (m *machine) rankRows(b *build, list []row) {
 		wanted, exact = len(releases), true
 	}
 	distance := func(r row) int {
-		at, _ := slices.BinarySearchFunc(releases, version.Of(r.release), version.Number.Compare)
+		at, _ := slices.BinarySearchFunc(releases, version.Of(r.Release), version.Number.Compare)
 		d := at - wanted
 		switch {
 		case exact:
-		case strings.HasPrefix(r.release, b.release.Number.String()+"."):
+		case strings.HasPrefix(r.Release, b.release.Number.String()+"."):
 			return 0 // 2.16.2 is one of 2.16
 		case d >= 0:
 			d++ // a release that the table does not know stands before the next one
@@ -121,10 +121,10 @@ func (m *machine) rankRows(b *build, list []row) {
 		if c := distance(x) - distance(y); c != 0 {
 			return c
 		}
-		if c := version.Of(y.release).Compare(version.Of(x.release)); c != 0 {
+		if c := version.Of(y.Release).Compare(version.Of(x.Release)); c != 0 {
 			return c // of two as near, the newer
 		}
-		return m.cudaDistance(x.cuda) - m.cudaDistance(y.cuda)
+		return m.cudaDistance(x.CUDA) - m.cudaDistance(y.CUDA)
 	})
 }
 
@@ -138,7 +138,7 @@ func (m *machine) cudaDistance(cuda version.Number) int {
 func (m *machine) releases(framework string) []version.Number {
 	var list []version.Number
 	for _, r := range m.frameworkRows(framework) {
-		if v := version.Of(r.release); len(list) == 0 || list[len(list)-1].Compare(v) != 0 {
+		if v := version.Of(r.Release); len(list) == 0 || list[len(list)-1].Compare(v) != 0 {
 			list = append(list, v)
 		}
 	}
@@ -165,10 +165,10 @@ func installCommands(b *build, r row, list []PinnedPackage) map[string]string {
 	}
 	install := strings.Join(specs, " ")
 	if r.framework == "torch" {
-		install += " --index-url " + torchIndex(r.variant)
+		install += " --index-url " + torchIndex(r.Variant)
 	}
 	pip, uv := "pip install "+install, "uv pip install "+install
-	if stale := b.otherFamily(r.cuda); len(stale) > 0 {
+	if stale := b.otherFamily(r.CUDA); len(stale) > 0 {
 		pip = "pip uninstall -y " + strings.Join(stale, " ") + " && " + pip
 		uv = "uv pip uninstall " + strings.Join(stale, " ") + " && " + uv
 	}
@@ -200,11 +200,11 @@ func (m *machine) whyNone(b *build) string {
 		words string
 		meets func(row) bool
 	}{
-		{"is for Python " + python, func(r row) bool { return python == "" || slices.Contains(r.python, python) }},
+		{"is for Python " + python, func(r row) bool { return python == "" || slices.Contains(r.Python, python) }},
 		{"is for glibc " + m.f.System.Libc, m.hasGlibc},
 		{"is without a known fault", func(r row) bool { return !m.faulty(b, r) }},
 		{"has machine code for " + m.gpuWords(), m.hasCode},
-		{"runs on " + m.driverWords(), func(r row) bool { return m.reached(r.cuda) }},
+		{"runs on " + m.driverWords(), func(r row) bool { return m.reached(r.CUDA) }},
 	} {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r row) bool { return !c.meets(r) })

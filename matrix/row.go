@@ -10,33 +10,24 @@ import (
 
 // row is one release of a framework in one variant: what rules and pins read of any framework's table.
 type row struct {
-	framework        string // "torch", "tensorflow" or "jax"
-	release, variant string
-	platform         string
-	cuda, cudnn      version.Number
-	nccl             version.Number
-	sass, ptx        []string
-	python           []string
-	glibc            version.Number
-	packages         []string // "nvidia-cudnn-cu12>=9.8,<10.0"
-	source           []string
-	companions       []PinnedPackage // packages that are made for this release, with the versions that go with it
+	tables.Wheel
+	framework  string          // "torch", "tensorflow" or "jax"
+	packages   []string        // "nvidia-cudnn-cu12>=9.8,<10.0"
+	companions []PinnedPackage // packages that are made for this release, with the versions that go with it
+	source     []string
 }
 
-func wheelRow(w *tables.Wheel) row {
-	return row{framework: "torch", release: w.Release, variant: w.Variant, platform: w.Platform, cuda: w.CUDA, cudnn: w.CuDNN, nccl: w.NCCL,
-		sass: w.SASS, ptx: w.PTX, python: w.Python, glibc: w.Glibc, source: w.Source,
+func torchRow(w *tables.Torch) row {
+	return row{Wheel: w.Wheel, framework: "torch", source: w.Source,
 		companions: []PinnedPackage{{"torchvision", w.Torchvision}, {"torchaudio", w.Torchaudio}, {"triton", w.Triton}}}
 }
 
 func tensorflowRow(r *tables.TensorFlow) row {
-	return row{framework: "tensorflow", release: r.Release, variant: r.Variant, platform: r.Platform, cuda: r.CUDA, cudnn: r.CuDNN, nccl: r.NCCL,
-		sass: r.SASS, ptx: r.PTX, python: r.Python, glibc: r.Glibc, packages: r.Packages, source: r.Source}
+	return row{Wheel: r.Wheel, framework: "tensorflow", packages: r.Packages, source: r.Source}
 }
 
 func jaxRow(r *tables.JAX) row {
-	return row{framework: "jax", release: r.Release, variant: r.Variant, platform: r.Platform, cuda: r.CUDA, cudnn: r.CuDNN, nccl: r.NCCL,
-		sass: r.SASS, ptx: r.PTX, python: r.Python, glibc: r.Glibc, packages: r.Packages, source: r.Source}
+	return row{Wheel: r.Wheel, framework: "jax", packages: r.Packages, source: r.Source}
 }
 
 // Frameworks are the frameworks whose releases the tables have.
@@ -50,15 +41,15 @@ func (b *build) framework() bool { return slices.Contains(Frameworks(), b.Name) 
 func (m *machine) frameworkRows(framework string) []row {
 	var list []row
 	add := func(r row) {
-		if r.platform == m.platform {
+		if r.Platform == m.platform {
 			list = append(list, r)
 		}
 	}
 	switch framework {
 	case "torch":
-		rows := tables.Rows[tables.Wheel](m.t)
+		rows := tables.Rows[tables.Torch](m.t)
 		for i := range rows {
-			add(wheelRow(&rows[i]))
+			add(torchRow(&rows[i]))
 		}
 	case "tensorflow":
 		rows := tables.Rows[tables.TensorFlow](m.t)
@@ -83,11 +74,11 @@ func (m *machine) frameworkRows(framework string) []row {
 func (r row) requirement() PinnedPackage {
 	switch r.framework {
 	case "tensorflow":
-		return PinnedPackage{"tensorflow[and-cuda]", r.release}
+		return PinnedPackage{"tensorflow[and-cuda]", r.Release}
 	case "jax":
-		return PinnedPackage{"jax[" + r.variant + "]", r.release}
+		return PinnedPackage{"jax[" + r.Variant + "]", r.Release}
 	}
-	return PinnedPackage{r.framework, r.release + "+" + r.variant}
+	return PinnedPackage{r.framework, r.Release + "+" + r.Variant}
 }
 
 // asks is the range of a package's versions that the release asks for, ">=9.8,<10.0"; empty when it names none.

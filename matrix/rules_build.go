@@ -44,8 +44,8 @@ func (m *machine) tooOldForEvery(b *build) []*result {
 	if len(b.rows) == 0 {
 		return unknown(b.subject, missing)
 	}
-	lowest := slices.MinFunc(b.rows, func(x, y row) int { return x.cuda.Compare(y.cuda) }).cuda
-	highest := slices.MaxFunc(b.rows, func(x, y row) int { return x.cuda.Compare(y.cuda) }).cuda
+	lowest := slices.MinFunc(b.rows, func(x, y row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
+	highest := slices.MaxFunc(b.rows, func(x, y row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
 	if state, need, source := m.floor(lowest); state == floorBelow {
 		return found(m.tooOld(b, lowest, need, source))
 	}
@@ -191,7 +191,7 @@ func (m *machine) evidenceCode(b *build, proof string) Evidence {
 	list := slices.Concat(b.SASS, b.PTX)
 	from := cmpOr(b.Path, b.From)
 	if len(list) == 0 && len(b.rows) > 0 {
-		list, from = b.rows[0].sass, "table row "+b.rows[0].release+" "+b.rows[0].variant
+		list, from = b.rows[0].SASS, "table row "+b.rows[0].Release+" "+b.rows[0].Variant
 	}
 	if len(list) == 0 {
 		return Evidence{Fact: "machine code", Value: proof, From: from}
@@ -232,11 +232,11 @@ func pythonUnsupported(m *machine, b *build) []*result {
 		return found(m.noPython(b, python, fmt.Sprintf("its extension modules are for Python %s", b.Python)))
 	}
 	for _, r := range b.rows {
-		if len(r.python) == 0 || slices.Contains(r.python, python) {
+		if len(r.Python) == 0 || slices.Contains(r.Python, python) {
 			return holds(b.subject)
 		}
 	}
-	return found(m.noPython(b, python, "its wheels are for Python "+strings.Join(b.rows[0].python, ", ")))
+	return found(m.noPython(b, python, "its wheels are for Python "+strings.Join(b.rows[0].Python, ", ")))
 }
 
 func (m *machine) noPython(b *build, python, why string) Finding {
@@ -244,8 +244,8 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 		Need: "a Python that the release was built for", Source: b.source(),
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmpOr(b.env.Path, "--python")})}
 	f.Pins, f.Do = m.pins(b)
-	if len(b.rows) > 0 && len(b.rows[0].python) > 0 {
-		newest := b.rows[0].python[len(b.rows[0].python)-1]
+	if len(b.rows) > 0 && len(b.rows[0].Python) > 0 {
+		newest := b.rows[0].Python[len(b.rows[0].Python)-1]
 		f.Do = append(f.Do, "or keep the release and make an environment with another Python: uv venv --python "+strings.TrimSuffix(newest, "t"))
 	}
 	return f
@@ -255,7 +255,7 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 func glibcTooOld(m *machine, b *build) []*result {
 	have, need := version.Of(m.f.System.Libc), version.Of(b.Glibc)
 	if !need.Known() && len(b.rows) > 0 {
-		need = b.rows[0].glibc
+		need = b.rows[0].Glibc
 	}
 	if !need.Known() || m.f.Observed.Imported || !strings.HasPrefix(m.platform, "linux") || m.target.Instance != "" && m.f.System.Libc == "" {
 		return nil

@@ -58,8 +58,8 @@ func (l library) evidence(fact string) Evidence {
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
 func cudnnMismatch(m *machine, b *build) []*result {
 	want, source := version.Of(b.CuDNN), b.source()
-	if want.Parts() < 2 && len(b.rows) > 0 && b.rows[0].cudnn.Known() {
-		want = b.rows[0].cudnn // TensorFlow's own file tells the major alone
+	if want.Parts() < 2 && len(b.rows) > 0 && b.rows[0].CuDNN.Known() {
+		want = b.rows[0].CuDNN // TensorFlow's own file tells the major alone
 	}
 	lib, known := b.takes("cudnn")
 	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known {
@@ -165,7 +165,7 @@ func ncclMismatch(m *machine, b *build) []*result {
 func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	want := version.Of(b.NCCL)
 	if !want.Known() && len(b.rows) > 0 {
-		want = b.rows[0].nccl
+		want = b.rows[0].NCCL
 	}
 	need, verb := want.String(), "was built with"
 	if asked := b.asks(lib.wheel); asked != "" {
@@ -225,7 +225,7 @@ func companionMismatch(m *machine, b *build) []*result {
 	if b.Name != "torch" || !b.official() || len(b.rows) == 0 {
 		return nil
 	}
-	table := m.t.Wheels(b.rows[0].release, m.platform)[0]
+	table := m.t.Torch(b.rows[0].Release, m.platform)[0]
 	var results []*result
 	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio}, {"triton", table.Triton}} {
 		have := b.env.Package(c.name)
@@ -285,7 +285,7 @@ func differentCUDA(vision version.Release, b *build) bool {
 func companionPin(name, want string, b *build) []Pin {
 	spec := name + "==" + want
 	index := ""
-	if variant := b.rows[0].variant; name != "triton" && len(b.rows) == 1 {
+	if variant := b.rows[0].Variant; name != "triton" && len(b.rows) == 1 {
 		spec += "+" + variant
 		index = " --index-url " + torchIndex(variant)
 	}

@@ -116,7 +116,7 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 		f := Finding{Severity: Warning, Subject: b.subject, Need: "a build with CUDA >= " + g.chip.FirstCUDA.Short(), Source: g.chip.Source,
 			Message:  fmt.Sprintf("%s %s compiles at run time with CUDA %s, which does not know %s: ready-made kernels run, compiled ones fail", b.Name, b.Version, have.Short(), g.label),
 			Evidence: append(b.evidence(), Evidence{Fact: "run-time compiler", Value: have.String(), From: from}, Evidence{Fact: "GPU", Value: g.label, From: g.from})}
-		f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool { return r.cuda.LessShort(g.chip.FirstCUDA) }))
+		f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool { return r.CUDA.LessShort(g.chip.FirstCUDA) }))
 		f.Do = []string{"until then: leave torch.compile, Triton and other code that is compiled at run time out"}
 		return found(f)
 	}

@@ -138,7 +138,7 @@ func (m *machine) smallestDriver(b *build) (PinSet, string) {
 	}
 	m.rankRows(b, candidates)
 	for _, r := range candidates {
-		variants := slices.DeleteFunc(slices.Clone(candidates), func(v row) bool { return v.release != r.release })
+		variants := slices.DeleteFunc(slices.Clone(candidates), func(v row) bool { return v.Release != r.Release })
 		if set, ok := m.onLowestDriver(b, variants); ok {
 			return set, ""
 		}
@@ -156,12 +156,12 @@ func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
 	var best *tables.Branch
 	var chosen row
 	for _, r := range variants {
-		branch := m.branchFor(r.cuda)
+		branch := m.branchFor(r.CUDA)
 		if branch == nil {
 			continue
 		}
 		if c := 0; best != nil {
-			if c = cmp.Compare(version.Int(branch.Branch), version.Int(best.Branch)); c > 0 || c == 0 && !chosen.cuda.Less(r.cuda) {
+			if c = cmp.Compare(version.Int(branch.Branch), version.Int(best.Branch)); c > 0 || c == 0 && !chosen.CUDA.Less(r.CUDA) {
 				continue
 			}
 		}
@@ -180,13 +180,13 @@ func (m *machine) newest(b *build) (PinSet, string) {
 		return PinSet{}, why
 	}
 	slices.SortStableFunc(candidates, func(x, y row) int {
-		if c := version.Of(y.release).Compare(version.Of(x.release)); c != 0 {
+		if c := version.Of(y.Release).Compare(version.Of(x.Release)); c != 0 {
 			return c
 		}
-		return y.cuda.Compare(x.cuda)
+		return y.CUDA.Compare(x.CUDA)
 	})
 	for _, r := range candidates {
-		branch := m.newestBranch(r.cuda)
+		branch := m.newestBranch(r.CUDA)
 		switch {
 		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= version.Int(branch.Branch)):
 			return m.set(b, r, nil, "the newest release; the driver can stay"), ""
@@ -208,7 +208,7 @@ func (m *machine) onSomeDriver(b *build) (list []row, why string) {
 
 // driverServes says that the driver that is there runs a row and drives the GPUs.
 func (m *machine) driverServes(r row) bool {
-	return m.driver.version.Known() && m.drives(m.driver.version) && m.reached(r.cuda)
+	return m.driver.version.Known() && m.drives(m.driver.version) && m.reached(r.CUDA)
 }
 
 // drives says that a driver knows every GPU here, and still does.
@@ -250,7 +250,7 @@ func (m *machine) set(b *build, r row, branch *tables.Branch, why string) PinSet
 	}
 	s.Packages = append(s.Packages, m.chosenLibraries(r)...)
 	if r.framework == "torch" {
-		s.Index = torchIndex(r.variant)
+		s.Index = torchIndex(r.Variant)
 	}
 	s.Commands = installCommands(b, r, s.Packages)
 	if branch != nil {
@@ -268,8 +268,8 @@ func (m *machine) set(b *build, r row, branch *tables.Branch, why string) PinSet
 
 // withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.
 func (m *machine) withRelease(b *build, r row, why string) string {
-	if asked := b.release.Number; asked.Known() && version.Of(r.release).Compare(asked) != 0 && !strings.HasPrefix(r.release, asked.String()+".") {
-		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.release.Number, r.release)
+	if asked := b.release.Number; asked.Known() && version.Of(r.Release).Compare(asked) != 0 && !strings.HasPrefix(r.Release, asked.String()+".") {
+		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.release.Number, r.Release)
 	}
 	return why
 }
@@ -278,8 +278,8 @@ func (m *machine) withRelease(b *build, r row, why string) string {
 // variants that came after it.
 func (m *machine) companionFor(c PinnedPackage, r row) (PinnedPackage, bool) {
 	if c.Package == "torchaudio" && c.Version != "" {
-		built := m.t.Wheels(c.Version, r.platform)
-		if len(built) > 0 && !slices.ContainsFunc(built, func(w tables.Wheel) bool { return w.Variant == r.variant }) {
+		built := m.t.Torch(c.Version, r.Platform)
+		if len(built) > 0 && !slices.ContainsFunc(built, func(w tables.Torch) bool { return w.Variant == r.Variant }) {
 			return c, false
 		}
 	}

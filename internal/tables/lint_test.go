@@ -115,7 +115,7 @@ func TestLoadOver(t *testing.T) {
 	if rows := Rows[Minor](tables); len(rows) != 1 || rows[0].DriverLinux.String() != "530.30.02" {
 		t.Errorf("minor_compat has the rows %v, want the site's own", rows)
 	}
-	if len(Rows[Wheel](tables)) == 0 {
+	if len(Rows[Torch](tables)) == 0 {
 		t.Error("the embedded torch table is gone")
 	}
 	if _, err := LoadOver(fstest.MapFS{"minor_compta.csv": {}}); err == nil || !strings.Contains(err.Error(), "there is no such table") {

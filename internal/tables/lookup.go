@@ -176,10 +176,10 @@ func (t *Tables) Instance(name string) *Instance {
 	return nil
 }
 
-// Wheels are the rows of one PyTorch release on a platform, in any variant.
-func (t *Tables) Wheels(release, platform string) []Wheel {
-	var found []Wheel
-	for _, w := range Rows[Wheel](t) {
+// Torch are the rows of one PyTorch release on a platform, in any variant.
+func (t *Tables) Torch(release, platform string) []Torch {
+	var found []Torch
+	for _, w := range Rows[Torch](t) {
 		if w.Release == release && w.Platform == platform {
 			found = append(found, w)
 		}

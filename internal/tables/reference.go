@@ -56,7 +56,7 @@ func knowsCapability(t *Tables, text string) bool {
 }
 
 func knowsVariant(t *Tables, text string) bool {
-	return text == "cpu" || slices.ContainsFunc(Rows[Wheel](t), func(w Wheel) bool { return w.Variant == text })
+	return text == "cpu" || slices.ContainsFunc(Rows[Torch](t), func(w Torch) bool { return w.Variant == text })
 }
 
 // references checks that rows name only things that other tables know. Every table has been linted before.

@@ -135,58 +135,46 @@ type Minor struct {
 	Origin
 }
 
-// Wheel is one PyTorch release in one CUDA variant for one platform.
+// Wheel is one release of a framework in one CUDA variant for one platform: the columns with which the tables of
+// frameworks begin.
 type Wheel struct {
-	Release     string         `csv:"release"`  // "2.9.0"
-	Variant     string         `csv:"variant"`  // "cu130"
-	Platform    string         `csv:"platform"` // "linux_x86_64", "linux_aarch64", "win_amd64"
-	CUDA        version.Number `csv:"cuda"`     // "13.0.0"
-	CuDNN       version.Number `csv:"cudnn"`
-	NCCL        version.Number `csv:"nccl"`
-	SASS        []string       `csv:"sass"`   // "sm_90"; empty: not known
-	PTX         []string       `csv:"ptx"`    // "compute_90"; "none": known to carry none; empty: not known
-	Python      []string       `csv:"python"` // "3.12", "3.13t"
-	Glibc       version.Number `csv:"glibc"`  // least one
-	Torchvision string         `csv:"torchvision"`
-	Torchaudio  string         `csv:"torchaudio"`
-	Triton      string         `csv:"triton"`
-	Verified    string         `csv:"verified"` // what was read of the artefact, and when; "single-source"; empty: two independent sources
+	Release  string         `csv:"release"`  // "2.9.0"
+	Variant  string         `csv:"variant"`  // "cu130"
+	Platform string         `csv:"platform"` // "linux_x86_64", "linux_aarch64", "win_amd64"
+	CUDA     version.Number `csv:"cuda"`     // "13.0.0"
+	CuDNN    version.Number `csv:"cudnn"`
+	NCCL     version.Number `csv:"nccl"`
+	SASS     []string       `csv:"sass"`   // "sm_90"; empty: not known
+	PTX      []string       `csv:"ptx"`    // "compute_90"; "none": known to carry none; empty: not known
+	Python   []string       `csv:"python"` // "3.12", "3.13t"
+	Glibc    version.Number `csv:"glibc"`  // least one
+}
+
+// Torch is one PyTorch release.
+type Torch struct {
+	Wheel
+	Torchvision string `csv:"torchvision"`
+	Torchaudio  string `csv:"torchaudio"`
+	Triton      string `csv:"triton"`
+	Verified    string `csv:"verified"` // what was read of the artefact, and when; "single-source"; empty: two independent sources
 	Origin
 }
 
 // TensorFlow is one release of the official Linux wheel. A release of two parts stands for all its patches.
 type TensorFlow struct {
-	Release  string         `csv:"release"`
-	Variant  string         `csv:"variant"`
-	Platform string         `csv:"platform"`
-	CUDA     version.Number `csv:"cuda"`
-	CuDNN    version.Number `csv:"cudnn"`
-	NCCL     version.Number `csv:"nccl"`
-	SASS     []string       `csv:"sass"`
-	PTX      []string       `csv:"ptx"`
-	Python   []string       `csv:"python"`
-	Glibc    version.Number `csv:"glibc"`
-	Packages []string       `csv:"packages"` // what the and-cuda extra asks for
-	Numpy    string         `csv:"numpy"`
-	Verified string         `csv:"verified"`
+	Wheel
+	Packages []string `csv:"packages"` // what the and-cuda extra asks for
+	Numpy    string   `csv:"numpy"`
+	Verified string   `csv:"verified"`
 	Origin
 }
 
 // JAX is one release of the CUDA plugin, or of a jaxlib with CUDA inside.
 type JAX struct {
-	Release  string         `csv:"release"`
-	Variant  string         `csv:"variant"` // "cuda12"
-	Platform string         `csv:"platform"`
-	CUDA     version.Number `csv:"cuda"`
-	CuDNN    version.Number `csv:"cudnn"`
-	NCCL     version.Number `csv:"nccl"`
-	SASS     []string       `csv:"sass"`
-	PTX      []string       `csv:"ptx"`
-	Python   []string       `csv:"python"`
-	Glibc    version.Number `csv:"glibc"`
-	Jaxlib   string         `csv:"jaxlib"`
-	Packages []string       `csv:"packages"`
-	Verified string         `csv:"verified"`
+	Wheel
+	Jaxlib   string   `csv:"jaxlib"`
+	Packages []string `csv:"packages"`
+	Verified string   `csv:"verified"`
 	Origin
 }
 

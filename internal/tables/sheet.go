@@ -45,7 +45,7 @@ var sheets = []sheet{
 	sheetOf[Chip]("gpu", 1, csvFile),
 	sheetOf[Minor]("minor_compat", 1, csvFile),
 	sheetOf[Forward]("forward_compat", 1, csvFile),
-	sheetOf[Wheel]("torch", 3, csvFile),
+	sheetOf[Torch]("torch", 3, csvFile),
 	sheetOf[Default]("pypi_default", 2, csvFile),
 	sheetOf[TensorFlow]("tensorflow", 3, csvFile),
 	sheetOf[JAX]("jax", 3, csvFile),
