@@ -14,7 +14,8 @@ type build struct {
 	*probe.Build
 	env         environment
 	subject     string // "torch 2.9.0+cu130 in /opt/venv"
-	counts      bool
+	standing    standing
+	counts      bool // standing is more than noted
 	release     version.Release
 	accelerator string
 	cuda        version.Number
@@ -25,8 +26,8 @@ type build struct {
 // environment is a Python environment with what the rules ask of it.
 type environment struct{ *probe.Environment }
 
-func newBuild(m *machine, env *probe.Environment, b *probe.Build, counts bool) *build {
-	v := &build{Build: b, env: environment{env}, counts: counts, python: cmpOr(m.target.Python, env.Python)}
+func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *build {
+	v := &build{Build: b, env: environment{env}, standing: s, counts: s != noted, python: cmpOr(m.target.Python, env.Python)}
 	v.subject = Subject(b, env)
 	v.release, _ = version.ParseRelease(b.Version)
 	if v.release.Local == "" && b.Index == "default" {

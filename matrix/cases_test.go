@@ -72,7 +72,7 @@ func missedExpectations(comment, summary string) []string {
 
 // expected matches the lines of a summary that an item of an expect line speaks of.
 func expected(item string) *regexp.Regexp {
-	if !strings.Contains(item, " ") && !slices.Contains([]string{"error", "warning", "note"}, item) {
+	if !strings.Contains(item, " ") && !slices.Contains([]string{"error", "warning", "note", "unknown"}, item) {
 		return regexp.MustCompile(`(?m)^(error|warning|note) ` + regexp.QuoteMeta(item) + ":")
 	}
 	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(item) + `[ :,]`)

@@ -128,6 +128,7 @@ var deciding = []string{"driver-too-old", "gpu-arch-missing"}
 
 // answers works out each build's answer; true says that the whole is inconclusive unless an error stands.
 func (j *judgement) answers() (inconclusive bool) {
+	first := len(j.verdict.Answers)
 	for _, b := range j.builds {
 		a := j.answer(b)
 		j.verdict.Answers = append(j.verdict.Answers, a)
@@ -135,7 +136,8 @@ func (j *judgement) answers() (inconclusive bool) {
 			inconclusive = true
 		}
 	}
-	return inconclusive || !j.compared() || j.requiredUnknown()
+	j.yield(j.verdict.Answers[first:])
+	return inconclusive || !j.compared() || j.leftOpen()
 }
 
 func (j *judgement) answer(b *build) BuildAnswer {
@@ -196,9 +198,11 @@ func (j *judgement) compared() bool {
 		slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool { return f.Target == j.name && f.Severity != Note })
 }
 
-// requiredUnknown says that a required fact could not be looked at.
-func (j *judgement) requiredUnknown() bool {
-	return slices.ContainsFunc(j.verdict.Unknown, func(u Missing) bool { return u.Rule == "required-missing" && u.Target == j.name })
+// leftOpen reports whether a required fact, or something that could hold CUDA code, was not looked at.
+func (j *judgement) leftOpen() bool {
+	return slices.ContainsFunc(j.verdict.Unknown, func(u Missing) bool {
+		return (u.Rule == "required-missing" || u.Rule == "not-looked-at") && u.Target == j.name
+	})
 }
 
 func (v *Verdict) outcome(inconclusive bool) Outcome {

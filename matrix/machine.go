@@ -63,10 +63,10 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 		m.gpus = m.show()
 	}
 	m.layCompat()
-	counts := counting(f.Environments)
+	standing := standingOf(f)
 	for i := range f.Environments {
 		for j := range f.Environments[i].Builds {
-			m.builds = append(m.builds, newBuild(m, &f.Environments[i], &f.Environments[i].Builds[j], counts(&f.Environments[i])))
+			m.builds = append(m.builds, newBuild(m, &f.Environments[i], &f.Environments[i].Builds[j], standing(&f.Environments[i])))
 		}
 	}
 	return m
@@ -79,17 +79,6 @@ func cmpOr(values ...string) string {
 		}
 	}
 	return ""
-}
-
-// counting says which environments can make an error: those named, else the active one, else all.
-func counting(environments []probe.Environment) func(*probe.Environment) bool {
-	switch {
-	case slices.ContainsFunc(environments, func(e probe.Environment) bool { return e.Named }):
-		return func(e *probe.Environment) bool { return e.Named }
-	case slices.ContainsFunc(environments, func(e probe.Environment) bool { return e.Active }):
-		return func(e *probe.Environment) bool { return e.Active }
-	}
-	return func(*probe.Environment) bool { return true }
 }
 
 func (m *machine) platformOf() string {

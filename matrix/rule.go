@@ -100,5 +100,6 @@ var Rules = []Rule{
 	{ID: "mig-devices", Title: "MIG devices that no program can use", Machine: migDevices},
 	{ID: "compute-mode", Title: "the GPU's compute mode shuts programs out", Machine: computeMode},
 	{ID: "launch-blocking", Title: "every kernel launch waits", Machine: launchBlocking},
+	{ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at", Machine: notLookedAt},
 	{ID: "required-missing", Title: "something that was asked for is not there", Machine: requiredMissing},
 }

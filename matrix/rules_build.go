@@ -114,7 +114,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	switch {
 	case m.undriven():
 		f.Severity, f.Pins, f.Do = Note, nil, []string{"where CUDA is wanted: install the NVIDIA driver, then the CUDA build; until then the processor is used"}
-	case m.otherCUDA(b):
+	case b.standing == searched, m.otherCUDA(b):
 		f.Severity = Note
 	}
 	return found(f)
@@ -127,7 +127,7 @@ func (m *machine) undriven() bool {
 
 // otherCUDA says that another framework is there for the GPU: in the same environment or, where nobody chose one, in any.
 func (m *machine) otherCUDA(b *build) bool {
-	all := b.counts && !b.env.Active && !b.env.Named
+	all := b.counts && !b.env.Active && !b.env.Named // where nobody chose one
 	return slices.ContainsFunc(m.builds, func(o *build) bool {
 		return (o.env == b.env || all) && o != b && o.accelerator == "cuda" && !o.Extension
 	})

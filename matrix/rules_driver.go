@@ -304,7 +304,7 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 	case "efa":
 		return m.hasEFA()
 	case "build":
-		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" }), m.probeFailure("python")
+		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" && b.counts }), cmpOr(m.unread(), m.probeFailure("python"))
 	}
 	return false, "how to look for " + want
 }

@@ -354,7 +354,7 @@ func (e environment) twins(library string) []probe.Package {
 // packagesMixed: two wheels own one path, and only one of them can have its file there.
 func packagesMixed(m *machine) []*result {
 	var results []*result
-	counts := counting(m.f.Environments)
+	standing := standingOf(m.f)
 	for i := range m.f.Environments {
 		env := environment{&m.f.Environments[i]}
 		for _, library := range sharedPaths {
@@ -363,7 +363,7 @@ func packagesMixed(m *machine) []*result {
 				continue
 			}
 			r := found(m.mixed(env, library, twins))
-			r[0].noted = !counts(env.Environment)
+			r[0].noted = standing(env.Environment) == noted
 			results = append(results, r...)
 		}
 	}

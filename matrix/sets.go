@@ -94,9 +94,9 @@ func Pins(t *Tables, f probe.Facts, target Target, want Wanted) PinSets {
 // wantedBuild stands for what is to be installed, in the environment that counts.
 func (m *machine) wantedBuild(want Wanted) *build {
 	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release}, env: environment{&probe.Environment{}}}
-	counts := counting(m.f.Environments)
+	standing := standingOf(m.f)
 	for i := range m.f.Environments {
-		if e := &m.f.Environments[i]; counts(e) && b.env.Path == "" {
+		if e := &m.f.Environments[i]; standing(e) != noted && b.env.Path == "" {
 			b.env = environment{e}
 		}
 	}

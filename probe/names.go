@@ -41,6 +41,7 @@ type (
 	Stdcxx        = facts.Stdcxx
 	Observed      = facts.Observed
 	Status        = facts.Status
+	Unread        = facts.Unread
 	Machine       = facts.Machine
 	Installer     = facts.Installer
 	DriverPackage = facts.DriverPackage
@@ -80,3 +81,10 @@ func ServeNVML() { nvml.Serve() }
 
 // NVMLSupport says whether this build can ask NVML.
 func NVMLSupport() string { return nvml.Support() }
+
+// The kinds of places that were not looked at; see facts.
+const (
+	UnreadNeeded = facts.UnreadNeeded
+	UnreadCut    = facts.UnreadCut
+	UnreadClosed = facts.UnreadClosed
+)

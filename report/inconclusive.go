@@ -20,7 +20,7 @@ func undecided(r Report) *matrix.Missing {
 }
 
 func decides(r Report, u matrix.Missing) bool {
-	if u.Rule == "required-missing" {
+	if u.Rule == "required-missing" || u.Rule == "not-looked-at" {
 		return true
 	}
 	return slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool {
@@ -36,6 +36,8 @@ func inconclusive(r Report) string {
 		return nothing(r)
 	case u.Rule == "required-missing":
 		return fmt.Sprintf("whether there is %s, which is required, could not be found out: %s", article(u.Subject), u.Missing)
+	case u.Rule == "not-looked-at":
+		return fmt.Sprintf("not everything was looked at: %s: %s", u.Subject, u.Missing)
 	}
 	return fmt.Sprintf("%s cannot be judged; not known: %s", bare(u.Subject), u.Missing)
 }

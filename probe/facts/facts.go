@@ -20,6 +20,7 @@ type Facts struct {
 	Variables    map[string]string `json:"variables"` // the process environment's names that matter to CUDA
 	Observed     Observed          `json:"observed"`
 	Probes       []Status          `json:"probes"`
+	Unread       []Unread          `json:"unread"`  // what could hold a build and was not looked at
 	Machine      Machine           `json:"machine"` // what the host's driver depends on, beside its version
 	Devices      Devices           `json:"devices"`
 	Container    Container         `json:"container"`
@@ -112,13 +113,15 @@ type Toolkit struct {
 
 // Environment is one Python environment.
 type Environment struct {
-	Path     string    `json:"path"`     // its prefix, "/opt/venv"
-	Python   string    `json:"python"`   // "3.12.3" or "3.12"
-	Kind     string    `json:"kind"`     // "venv", "conda", "system", "user"
-	Active   bool      `json:"active"`   // the one that `python3` starts here
-	Named    bool      `json:"named"`    // asked for with --env
-	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
-	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
+	Path   string `json:"path"`   // its prefix, "/opt/venv"
+	Python string `json:"python"` // "3.12.3" or "3.12"
+	Kind   string `json:"kind"`   // "venv", "conda", "system", "user"
+	Active bool   `json:"active"` // the one that `python3` starts here
+	Named  bool   `json:"named"`  // asked for with --env
+	// OtherUser tells that it stands in the home of another user than the one who asks.
+	OtherUser bool      `json:"other_user"`
+	Builds    []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
+	Packages  []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
 }
 
 // Package is one installed distribution.
@@ -182,6 +185,21 @@ type Observed struct {
 	Imported      bool  `json:"imported"`       // the report was written by the framework itself: it does start
 }
 
+// Unread is a place that could hold a build and was not looked at.
+type Unread struct {
+	Place  string `json:"place"`  // "/opt/venv/lib/python3.12/site-packages"
+	Reason string `json:"reason"` // "permission denied", "no answer within 10s"
+	Kind   string `json:"kind"`   // one of the Unread… constants: what it has to do with the programs that run here
+}
+
+// The kinds of places that were not looked at. What this user cannot read he cannot import either, so a closed place
+// matters only where it was named, is active, or stands on the import path.
+const (
+	UnreadNeeded = "needed" // named, active, on the import path, or part of a tree at rest
+	UnreadCut    = "cut"    // a deadline or a cap ended the search
+	UnreadClosed = "closed" // somebody else's place, which this user may not read
+)
+
 // Status says how one probe went.
 type Status struct {
 	Name    string  `json:"name"`
@@ -207,6 +225,7 @@ func (f *Facts) Complete() {
 	fill(&f.Environments)
 	fill(&f.Libraries)
 	fill(&f.Probes)
+	fill(&f.Unread)
 	fill(&f.Driver.Libraries)
 	fill(&f.Driver.Compat)
 	fill(&f.Driver.Modules)

@@ -1,0 +1,55 @@
+package matrix
+
+import (
+	"fmt"
+
+	"cudacompat/probe"
+)
+
+// notLookedAt: a place that could hold CUDA code was not looked at, so nothing may be called compatible. What this
+// user may not read he cannot import either: it is a note.
+func notLookedAt(m *machine) []*result {
+	var results []*result
+	var closed []probe.Unread
+	for _, u := range m.f.Unread {
+		if u.Kind == probe.UnreadClosed {
+			closed = append(closed, u)
+			continue
+		}
+		results = append(results, unknown(u.Place, u.Reason)...)
+	}
+	if len(closed) > 0 && !m.policy.Health {
+		results = append(results, found(closedPlaces(closed))...)
+	}
+	return results
+}
+
+func closedPlaces(closed []probe.Unread) Finding {
+	f := Finding{Severity: Note, Subject: closed[0].Place, Need: "nothing, unless programs of that user are meant",
+		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),
+		Do:      []string{"to judge what is in it, run cudacompat as a user who may read it"}}
+	if n := len(closed) - 1; n > 0 {
+		f.Message = fmt.Sprintf("%s and %s could not be looked at: %s", closed[0].Place, places(n), closed[0].Reason)
+	}
+	for _, u := range closed[:min(len(closed), 5)] {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "not looked at", Value: u.Reason, From: u.Place})
+	}
+	return f
+}
+
+// unread is why the builds that count may not all be known; empty when they are.
+func (m *machine) unread() string {
+	for _, u := range m.f.Unread {
+		if u.Kind != probe.UnreadClosed {
+			return u.Place + ": " + u.Reason
+		}
+	}
+	return ""
+}
+
+func places(n int) string {
+	if n == 1 {
+		return "1 other place"
+	}
+	return fmt.Sprintf("%d other places", n)
+}
