@@ -36,6 +36,11 @@ var (
 	platformArch  = lazyregexp.New(`(x86_64|aarch64|arm64)`)
 )
 
+// isText takes what is left: a report can stand anywhere in a text that somebody has pasted.
+func isText([]byte) bool { return true }
+
+func readCollectEnv(data []byte) (facts.Facts, error) { return parseCollectEnv(string(data)), nil }
+
 // parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
 // or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.
 func parseCollectEnv(text string) facts.Facts {
@@ -227,7 +232,6 @@ func (r *pasted) facts() facts.Facts {
 	if len(r.seen) > 0 {
 		f.Probes = []facts.Status{r.status()}
 	}
-	f.Complete()
 	return f
 }
 

@@ -99,6 +99,13 @@ func TestCollectEnv(t *testing.T) {
 	}
 }
 
+// collected is what a text tells, complete as Read makes it.
+func collected(text string) facts.Facts {
+	f := parseCollectEnv(text)
+	f.Complete()
+	return f
+}
+
 func readReport(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "collectenv", name))
@@ -122,7 +129,7 @@ func TestCollectEnvWarnings(t *testing.T) {
 		{"UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver", "11.4", nil},
 		{"The NVIDIA driver on your system is too old (found version 9010).", "9.1", nil},
 	} {
-		got := parseCollectEnv(tt.line + "\nPyTorch version: 1.12.1+cu113\n")
+		got := collected(tt.line + "\nPyTorch version: 1.12.1+cu113\n")
 		if diff := cmp.Diff(tt.gpus, got.GPUs, cmpopts.EquateEmpty()); diff != "" || got.Driver.CUDA != tt.cuda {
 			t.Errorf("%q: driver CUDA %q, want %q; GPUs -want +got:\n%s", tt.line, got.Driver.CUDA, tt.cuda, diff)
 		}
@@ -135,9 +142,9 @@ func TestCollectEnvCut(t *testing.T) {
 	for name := range reports {
 		t.Run(strings.TrimSuffix(name, ".txt"), func(t *testing.T) {
 			text := readReport(t, name)
-			whole := withoutOrigin(parseCollectEnv(text))
+			whole := withoutOrigin(collected(text))
 			for at := range len(text) {
-				cut := withoutOrigin(parseCollectEnv(text[:at]))
+				cut := withoutOrigin(collected(text[:at]))
 				if invented := notIn(reflect.ValueOf(cut), reflect.ValueOf(whole), "Facts"); invented != "" {
 					t.Fatalf("cut after %q: %s", text[max(0, at-60):at], invented)
 				}
@@ -196,7 +203,7 @@ func TestCollectEnvSaysThatItIsCut(t *testing.T) {
 		{"in-a-package", before(".5\n[pip3] torch=="), "failed", "collect_env report: the last line may be cut off and was not read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := parseCollectEnv(tt.text).Probes
+			got := collected(tt.text).Probes
 			if diff := cmp.Diff([]facts.Status{{Name: "collect-env", Status: tt.status, Error: tt.err}}, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -210,7 +217,7 @@ func TestNoReport(t *testing.T) {
 		"OS error occurred\nos.environ['X']\nPyTorch versions differ\nDriver Version: 535.183.01\n"} {
 		var want facts.Facts
 		want.Complete()
-		if diff := cmp.Diff(want, parseCollectEnv(text)); diff != "" {
+		if diff := cmp.Diff(want, collected(text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}

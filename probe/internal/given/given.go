@@ -3,44 +3,44 @@ package given
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 
 	"cudacompat/probe/facts"
 )
 
-// Read reads facts that were taken elsewhere: facts or a report as JSON, a requirements file, a uv.lock, a pylock.toml,
-// or a collect_env report as text. Text in which nothing is found gives empty Facts.
-func Read(data []byte) (facts.Facts, error) {
-	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\uFEFF")), " \t\r\n")
-	if !bytes.HasPrefix(data, []byte("{")) {
-		if facts, ok, err := lockedFile(data); ok {
-			return facts, err
-		}
-		return parseCollectEnv(string(data)), nil
-	}
-	var document struct {
-		facts.Facts
-		Inner *facts.Facts `json:"facts"`
-	}
-	if err := json.Unmarshal(data, &document); err != nil {
-		return facts.Facts{}, jsonError(err)
-	}
-	facts := document.Facts
-	if document.Inner != nil {
-		facts = *document.Inner
-	}
-	facts.Complete()
-	return facts, nil
+// A format is one kind of file: how it is recognised, and how it is read.
+type format struct {
+	name string // what people call it, "uv.lock"
+	is   func([]byte) bool
+	read func([]byte) (facts.Facts, error)
 }
 
-// jsonError says in one clause what is wrong with a JSON document.
-func jsonError(err error) error {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
-		return fmt.Errorf("%s should not be a %s", strings.TrimPrefix(kind.Field, "Facts."), kind.Value)
+// formats is every kind of file that is read. The first that recognises a file reads it, so those with marks of their
+// own stand before those that take any JSON, any list of names or any text.
+var formats = []format{
+	{"facts or a report", isJSON, readJSON},
+	{"uv.lock", isUVLock, readUVLock},
+	{"pylock.toml", isPylock, readPylock},
+	{"requirements", isRequirements, readRequirements},
+	{"collect_env report", isText, readCollectEnv},
+}
+
+// Read reads what was taken elsewhere, of whatever format. Text in which nothing is found gives empty Facts.
+func Read(data []byte) (facts.Facts, error) {
+	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\uFEFF")), " \t\r\n")
+	f, err := formatOf(data).read(data)
+	if err != nil {
+		return facts.Facts{}, err
 	}
-	return fmt.Errorf("not valid JSON: %w", err)
+	f.Complete()
+	return f, nil
+}
+
+// formatOf is the format that reads a file; the last one reads any.
+func formatOf(data []byte) format {
+	for _, f := range formats {
+		if f.is(data) {
+			return f
+		}
+	}
+	return formats[len(formats)-1]
 }

@@ -31,64 +31,6 @@ func wheelNames(wheels []lockWheel) []string {
 	return names
 }
 
-// parseUVLock reads uv's lock, version 1:
-//
-//	[[package]]
-//	name = "torch"
-//	version = "2.9.0+cu130"
-//	source = { registry = "https://download.pytorch.org/whl/cu130" }
-//	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
-func parseUVLock(data []byte) ([]locked, error) {
-	var document struct {
-		Package []struct {
-			Name    string `toml:"name"`
-			Version string `toml:"version"`
-			Source  struct {
-				Registry string `toml:"registry"`
-				URL      string `toml:"url"`
-			} `toml:"source"`
-			Wheels []lockWheel `toml:"wheels"`
-		} `toml:"package"`
-	}
-	if err := toml.Unmarshal(data, &document); err != nil {
-		return nil, tomlError(err)
-	}
-	var list []locked
-	for _, p := range document.Package {
-		list = append(list, lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels)))
-	}
-	return list, nil
-}
-
-// parsePylock reads a lock of PEP 751:
-//
-//	[[packages]]
-//	name = "torch"
-//	version = "2.9.0+cu130"
-//	index = "https://download.pytorch.org/whl/cu130"
-//	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
-func parsePylock(data []byte) ([]locked, error) {
-	var document struct {
-		Packages []struct {
-			Name    string      `toml:"name"`
-			Version string      `toml:"version"`
-			Index   string      `toml:"index"`
-			Marker  string      `toml:"marker"`
-			Wheels  []lockWheel `toml:"wheels"`
-		} `toml:"packages"`
-	}
-	if err := toml.Unmarshal(data, &document); err != nil {
-		return nil, tomlError(err)
-	}
-	var list []locked
-	for _, p := range document.Packages {
-		if !notLinux.MatchString(p.Marker) {
-			list = append(list, lockedPackage(p.Name, p.Version, p.Index, wheelNames(p.Wheels)))
-		}
-	}
-	return list, nil
-}
-
 // lockedPackage is one package of a resolved lock. A version without a local one is the installer's own index's: every
 // build of PyTorch's indexes has a local version.
 func lockedPackage(name, version, index string, wheels []string) locked {

@@ -24,29 +24,6 @@ type locked struct {
 	from      string   // "line 3", "package torch"
 }
 
-// lockedFile says what kind of file data is and reads it; ok is false for a file that is none of them.
-func lockedFile(data []byte) (f facts.Facts, ok bool, err error) {
-	switch {
-	case uvLock.Match(data) && tomlTable.Match(data):
-		list, err := parseUVLock(data)
-		return lockedFacts("uv.lock", list, nil), true, err
-	case pyLock.Match(data):
-		list, err := parsePylock(data)
-		return lockedFacts("pylock.toml", list, nil), true, err
-	}
-	list, left, ok := parseRequirements(string(data))
-	if !ok {
-		return facts.Facts{}, false, nil
-	}
-	return lockedFacts("requirements", list, left), true, nil
-}
-
-var (
-	uvLock    = lazyregexp.New(`(?m)^version\s*=\s*\d+\s*$`)
-	tomlTable = lazyregexp.New(`(?m)^\[\[package\]\]\s*$`)
-	pyLock    = lazyregexp.New(`(?m)^lock-version\s*=`)
-)
-
 // lockedFacts are the builds that a file's packages would install, in one environment that counts.
 func lockedFacts(kind string, list []locked, left []string) facts.Facts {
 	var f facts.Facts
@@ -71,7 +48,6 @@ func lockedFacts(kind string, list []locked, left []string) facts.Facts {
 	for _, what := range left {
 		f.Probes = append(f.Probes, facts.Status{Name: kind, Status: "failed", Error: what})
 	}
-	f.Complete()
 	return f
 }
 

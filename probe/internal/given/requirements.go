@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/distname"
 )
 
@@ -26,6 +27,16 @@ type requirementFile struct {
 	replace bool     // --index-url is given: the installer's own index is not asked
 	links   bool     // --find-links or --no-index: the packages may come from anywhere
 	sure    bool     // something in it is of no other kind of file
+}
+
+func isRequirements(data []byte) bool {
+	_, _, ok := parseRequirements(string(data))
+	return ok
+}
+
+func readRequirements(data []byte) (facts.Facts, error) {
+	list, left, _ := parseRequirements(string(data))
+	return lockedFacts("requirements", list, left), nil
 }
 
 // parseRequirements reads pip's requirements format. Not ok is a text with a line that is none of it, or in which

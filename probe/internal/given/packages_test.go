@@ -182,11 +182,11 @@ func FuzzLocked(f *testing.F) {
 	f.Add([]byte("--extra-index-url https://a:b@c/whl/cu126\ntorch[x]==2.9.0 ; python_version > '3' --hash=sha256:aa\n"))
 	f.Add([]byte("torch @ https://x/%zz.whl"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		facts, ok, err := lockedFile(data)
-		if err != nil || !ok {
+		read, err := formatOf(data).read(data)
+		if err != nil {
 			return
 		}
-		for _, e := range facts.Environments {
+		for _, e := range read.Environments {
 			for _, b := range e.Builds {
 				if b.Version == "" && b.Specifier == "" {
 					t.Errorf("a build of neither a version nor a specifier: %+v", b)

@@ -1,0 +1,49 @@
+package given
+
+import (
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+var (
+	uvLock    = lazyregexp.New(`(?m)^version\s*=\s*\d+\s*$`)
+	tomlTable = lazyregexp.New(`(?m)^\[\[package\]\]\s*$`)
+)
+
+func isUVLock(data []byte) bool { return uvLock.Match(data) && tomlTable.Match(data) }
+
+func readUVLock(data []byte) (facts.Facts, error) {
+	list, err := parseUVLock(data)
+	return lockedFacts("uv.lock", list, nil), err
+}
+
+// parseUVLock reads uv's lock, version 1:
+//
+//	[[package]]
+//	name = "torch"
+//	version = "2.9.0+cu130"
+//	source = { registry = "https://download.pytorch.org/whl/cu130" }
+//	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
+func parseUVLock(data []byte) ([]locked, error) {
+	var document struct {
+		Package []struct {
+			Name    string `toml:"name"`
+			Version string `toml:"version"`
+			Source  struct {
+				Registry string `toml:"registry"`
+				URL      string `toml:"url"`
+			} `toml:"source"`
+			Wheels []lockWheel `toml:"wheels"`
+		} `toml:"package"`
+	}
+	if err := toml.Unmarshal(data, &document); err != nil {
+		return nil, tomlError(err)
+	}
+	var list []locked
+	for _, p := range document.Package {
+		list = append(list, lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels)))
+	}
+	return list, nil
+}
