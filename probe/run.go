@@ -2,32 +2,14 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"cudacompat/probe/host"
 	"cudacompat/probe/internal/nvml"
 )
 
-// Options bounds a run and says which environments to look at.
-type Options struct {
-	Timeout time.Duration // of everything; 0 means 10 s for files and NVML's own by the number of GPUs
-	Envs    []string      // Python environments asked for by name
-}
-
 // filesTimeout bounds the reading of files: a dead network mount must not hang the doctor.
 const filesTimeout = 10 * time.Second
-
-// A source is one place facts come from. Its read returns what to write into Facts, so that a source which never
-// comes back leaves no half-written facts behind.
-type source struct {
-	name string
-	live bool // only on the running machine
-	read func(*Host, Options) (found, error)
-}
-
-type found func(*Facts)
 
 // sources is every source of facts, in the order in which they are read and listed.
 var sources = []source{
@@ -57,11 +39,6 @@ var sources = []source{
 	{name: "python", read: readPython},
 	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
 }
-
-// skipped says why a source did not look; nothing that it would have found is needed.
-type skipped string
-
-func (s skipped) Error() string { return string(s) }
 
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
 // read is named in Facts.Probes, and what the others found stands.
@@ -117,35 +94,3 @@ func unread(facts Facts, late []source, limit time.Duration) Facts {
 	}
 	return facts
 }
-
-// run reads one source; a panic on a file nobody foresaw costs that source and nothing else.
-func (s source) run(h *Host, opt Options) (apply found, status Status) {
-	status = Status{Name: s.name, Status: "ok"}
-	started := time.Now()
-	defer func() {
-		if r := recover(); r != nil {
-			apply, status.Status, status.Error = nothing, "failed", fmt.Sprintf("bug in this probe: %v", r)
-		}
-		status.Seconds = time.Since(started).Seconds()
-	}()
-	if s.live && h.Rest {
-		status.Status, status.Error = "skipped", "a tree at rest"
-		return nothing, status
-	}
-	apply, err := s.read(h, opt)
-	if apply == nil {
-		apply = nothing
-	}
-	switch {
-	case err == nil:
-	case errors.Is(err, host.ErrAbsent) || host.Absent(err):
-		status.Status = "absent"
-	case errors.As(err, new(skipped)):
-		status.Status, status.Error = "skipped", err.Error()
-	default:
-		status.Status, status.Error = "failed", err.Error()
-	}
-	return apply, status
-}
-
-func nothing(*Facts) {}
