@@ -4,6 +4,7 @@
 # make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
 # make golden   write the tests' expected output anew; read the difference before you commit it
 # make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
+# make torture  MINUTES=1: the binary against hostile libraries, trees and inputs; prints counts that must be zero
 # make bench    the budgets, side by side in one run
 # make release  every artefact of a release, into dist/ (VERSION=0.1.0): see packaging/release.sh
 
@@ -62,6 +63,14 @@ fuzz:
 			go test $(LAZY) -run none -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package || exit 1; \
 		done || exit 1; \
 	done
+
+MINUTES ?= 1
+
+.PHONY: torture
+
+# NVML names a directory of real driver libraries, as tools/torture/debian.sh fetches them.
+torture: build
+	go run $(LAZY) ./tools/torture -minutes $(MINUTES) $(if $(NVML),-nvml $(NVML)) bin/cudacompat
 
 # CUDACOMPAT_BENCH_ENV names an environment with a real torch; without it what needs one is skipped.
 bench:
