@@ -112,6 +112,50 @@ func TestReadEnds(t *testing.T) {
 	}
 }
 
+// TestReadClaims gives a page that is its own child and a log that claims 2^32-1 pages: without a bound on the depth
+// the stack grows until the process dies.
+func TestReadClaims(t *testing.T) {
+	const size = 512
+	page := make([]byte, size)
+	copy(page, sqliteMagic)
+	binary.BigEndian.PutUint16(page[16:], size)
+	page[18] = 2
+	binary.BigEndian.PutUint32(page[56:], 1)
+	page[100] = interiorPage
+	binary.BigEndian.PutUint32(page[108:], 1)
+	for _, cells := range []uint16{0, 3} { // three children each are 3^20 ways
+		binary.BigEndian.PutUint16(page[103:], cells)
+		for i := range cells {
+			binary.BigEndian.PutUint16(page[112+2*i:], 200)
+		}
+		binary.BigEndian.PutUint32(page[200:], 1)
+		if _, err := Read(bytes.NewReader(page), size, bytes.NewReader(claiming(page, 1<<32-1))); err == nil {
+			t.Errorf("%d cells: no error", cells)
+		}
+	}
+}
+
+// claiming is a write-ahead log of one frame, which says that the database has so many pages.
+func claiming(page []byte, pages uint32) []byte {
+	sums := walSums{order: binary.LittleEndian}
+	sum := func(data []byte) []byte {
+		sums.add(data)
+		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, sums.a), sums.b)
+	}
+	words := func(n ...uint32) (out []byte) {
+		for _, w := range n {
+			out = binary.BigEndian.AppendUint32(out, w)
+		}
+		return out
+	}
+	salts := []byte("SALTSALT")
+	head := append(words(walMagic, 3007000, uint32(len(page)), 0), salts...)
+	frame := words(1, pages)
+	log := append(head, sum(head)...)
+	sums.add(frame)
+	return slices.Concat(log, frame, salts, sum(page), page)
+}
+
 func FuzzRead(f *testing.F) {
 	small, err := rpmdbtest.SQLite("nvidia-driver-cuda 3:580.95.05-1.amzn2023\nlibnccl 2.27.7-1+cuda13.0\n")
 	if err != nil {

@@ -25,7 +25,11 @@ type sqlite struct {
 	pages    uint32           // how many there are
 	inLog    map[uint32]int64 // where in the log a page's newest content stands
 	walked   uint32           // b-tree pages seen: more than there are is a circle
+	depth    int              // of the page that is being gone through
 }
+
+// maxDepth is SQLite's own (BTCURSOR_MAX_DEPTH in btreeInt.h): no table of 2^31 pages is deeper.
+const maxDepth = 20
 
 // readSQLite finds the table Packages and goes through its rows: (hnum INTEGER PRIMARY KEY, blob BLOB).
 func readSQLite(db io.ReaderAt, size int64, log io.ReaderAt) blobs {
@@ -115,7 +119,9 @@ func (s *sqlite) rootOf(table string) (root uint32, err error) {
 
 // rows goes through a table's b-tree from its root, and says whether to go on.
 func (s *sqlite) rows(n uint32, yield func(*blob, error) bool) bool {
-	if s.walked++; s.walked > s.pages {
+	s.walked, s.depth = s.walked+1, s.depth+1
+	defer func() { s.depth-- }()
+	if s.walked > s.pages || s.depth > maxDepth {
 		return yield(nil, errors.New("a table leads in a circle"))
 	}
 	page, err := s.page(n)

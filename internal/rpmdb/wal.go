@@ -37,11 +37,12 @@ func (s *sqlite) readLog() error {
 	return nil
 }
 
-// frames goes through the log as far as it is whole.
+// frames goes through the log as far as it is whole. Whatever size a commit claims, there are no more pages than the
+// file and the log hold.
 func (s *sqlite) frames(salts []byte, sums walSums) {
 	pending := map[uint32]int64{} // of a transaction whose end is not seen yet
 	s.inLog = map[uint32]int64{}
-	frame := make([]byte, walFrameHead+s.pageSize)
+	frame, most := make([]byte, walFrameHead+s.pageSize), s.pages
 	for at := int64(walHead); ; at += int64(len(frame)) {
 		if _, err := s.log.ReadAt(frame, at); err != nil {
 			return
@@ -51,9 +52,10 @@ func (s *sqlite) frames(salts []byte, sums walSums) {
 		if string(frame[8:16]) != string(salts) || !sums.match(frame[16:24]) {
 			return
 		}
+		most++
 		pending[binary.BigEndian.Uint32(frame)] = at + walFrameHead
 		if pages := binary.BigEndian.Uint32(frame[4:]); pages > 0 {
-			s.pages = pages
+			s.pages = min(pages, most)
 			for n, place := range pending {
 				s.inLog[n] = place
 			}
