@@ -3,17 +3,29 @@
 package main
 
 import (
+	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"cudacompat/probe"
 )
 
 func main() {
-	// A run allocates a few megabytes and ends: collecting them costs more than they do. The limit holds where a run
-	// is larger than that.
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(24 << 20)
+	collectLate()
 	probe.ServeNVML() // first of all work: in the child that asks NVML it does not return
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// collectLate leaves garbage where it is until there are 24 MB: a run allocates a few megabytes and ends, and
+// collecting them costs more than they do. From the first collection on it is done as the heap grows, by half: a fixed
+// limit below what is in use would collect without end.
+func collectLate() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(24 << 20)
+	sentinel := new([64]byte)
+	runtime.AddCleanup(sentinel, func(growth int) {
+		debug.SetGCPercent(growth)
+		debug.SetMemoryLimit(math.MaxInt64)
+	}, 50)
 }
