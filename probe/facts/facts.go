@@ -217,65 +217,6 @@ func (e *Environment) Package(name string) *Package {
 	return &e.Packages[i]
 }
 
-// Complete replaces nil lists by empty ones, so that JSON never says null.
-func (f *Facts) Complete() {
-	f.Schema = Schema
-	fill(&f.GPUs)
-	fill(&f.Toolkits)
-	fill(&f.Environments)
-	fill(&f.Libraries)
-	fill(&f.Probes)
-	fill(&f.Unread)
-	fill(&f.Driver.Libraries)
-	fill(&f.Driver.Compat)
-	fill(&f.Driver.Modules)
-	fill(&f.Driver.Kernel)
-	f.completeMachine()
-	f.completePlace()
-	if f.Variables == nil {
-		f.Variables = map[string]string{}
-	}
-	for i := range f.Driver.Compat {
-		fill(&f.Driver.Compat[i].Branches)
-		fill(&f.Driver.Compat[i].Devices)
-	}
-	for i := range f.GPUs {
-		fill(&f.GPUs[i].From)
-	}
-	for i := range f.Environments {
-		f.Environments[i].complete()
-	}
-}
-
-func (e *Environment) complete() {
-	fill(&e.Builds)
-	fill(&e.Packages)
-	for i := range e.Builds {
-		b := &e.Builds[i]
-		fill(&b.SASS)
-		fill(&b.PTX)
-		fill(&b.Zstd)
-		if b.PTXISA == nil {
-			b.PTXISA = map[string]string{}
-		}
-		fill(&b.Taken)
-		fill(&b.Missing)
-		fill(&b.Unresolved)
-		if b.Stdcxx != nil {
-			fill(&b.Stdcxx.Missing)
-		}
-		if b.Requires == nil {
-			b.Requires = map[string]string{}
-		}
-	}
-}
-
-func fill[T any](list *[]T) {
-	if *list == nil {
-		*list = []T{}
-	}
-}
-
 // Unresolved is a symbol that a mapped library needs of a CUDA library, and that the file taken for that one lacks.
 type Unresolved struct {
 	Symbol  string `json:"symbol"`  // "__nvJitLinkComplete_12_4"; empty where a whole version is missing

@@ -69,27 +69,6 @@ type Health struct {
 	Persistence   string   `json:"persistence"`   // "on", "off"
 }
 
-func (f *Facts) completeMachine() {
-	f.Machine.complete()
-	for i := range f.GPUs {
-		if h := f.GPUs[i].Health; h != nil {
-			fill(&h.Slowdown)
-		}
-	}
-}
-
-func (m *Machine) complete() {
-	fill(&m.EFA.Names)
-	fill(&m.Kernels)
-	fill(&m.Installers)
-	fill(&m.Firmware)
-	fill(&m.Packages)
-	fill(&m.Updates.Origins)
-	fill(&m.Updates.Blacklist)
-	fill(&m.Updates.Repos)
-	fill(&m.Xids)
-}
-
 // EFA is AWS's Elastic Fabric Adapter and the library through which NCCL uses it.
 type EFA struct {
 	Devices   int      `json:"devices"`   // adapters on PCI

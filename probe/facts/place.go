@@ -60,21 +60,6 @@ type NamedDevice struct {
 	Bus    string `json:"bus"` // PCI address of the GPU, or of the one that the MIG device is a part of
 }
 
-func (f *Facts) completePlace() {
-	fill(&f.Devices.Nodes)
-	fill(&f.Devices.Named)
-	fill(&f.Container.Schedulers)
-	fill(&f.Runtimes.Found)
-	fill(&f.Runtimes.CDI)
-	for i := range f.Runtimes.Found {
-		fill(&f.Runtimes.Found[i].Missing)
-	}
-	for i := range f.Runtimes.CDI {
-		fill(&f.Runtimes.CDI[i].Versions)
-		fill(&f.Runtimes.CDI[i].Missing)
-	}
-}
-
 // Node returns the node at that path, or nil.
 func (d *Devices) Node(name string) *Node {
 	i := slices.IndexFunc(d.Nodes, func(n Node) bool { return n.Path == name })

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -12,62 +11,6 @@ import (
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
 )
-
-// frameworks reads each framework from an environment's site directories; nil means that it is not installed.
-var frameworks = []func(*host.Host, *site) (*facts.Build, error){torchBuild, tensorflowBuild, jaxBuild}
-
-// site is one package directory and the distributions that stand in it.
-type site struct {
-	dir   string
-	path  []string // all of the environment's, in the order of sys.path
-	conda string   // the conda prefix it belongs to, else empty
-	dists []facts.Package
-}
-
-// inWheels finds what Python would below nvidia/, which wheels in several directories share.
-func (s *site) inWheels(h *host.Host, pattern string) []string {
-	var list []string
-	for _, dir := range s.path {
-		list = append(list, h.GlobIn(dir, "nvidia/"+pattern)...)
-	}
-	return list
-}
-
-// readEnvironment reads the packages and frameworks of one prefix.
-func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environment {
-	env := facts.Environment{Path: p.path, Python: p.python, Kind: p.kind}
-	sites := withPathFiles(h, p.sites, failed)
-	for _, dir := range sites {
-		s := &site{dir: dir, path: sites, conda: condaOf(p), dists: distributions(h, dir, failed)}
-		s.markOverwritten(h)
-		for _, read := range frameworks {
-			build, err := read(h, s)
-			failed.Add(err)
-			if build != nil && !slices.ContainsFunc(env.Builds, func(b facts.Build) bool { return b.Name == build.Name }) {
-				env.Builds = append(env.Builds, *build)
-			}
-		}
-		env.Packages = append(env.Packages, s.dists...)
-	}
-	if cuda, ok := frameworkCUDA(&env); ok || usesCUDA(&env) {
-		for _, dir := range sites {
-			s := &site{dir: dir, path: sites, conda: condaOf(p)}
-			env.Builds = append(env.Builds, extensions(h, s, cuda, ok, failed)...)
-		}
-	}
-	if p.kind == "conda" {
-		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
-	}
-	return env
-}
-
-// condaOf is the conda prefix that a prefix is, else empty.
-func condaOf(p prefix) string {
-	if p.kind == "conda" {
-		return p.path
-	}
-	return ""
-}
 
 // distributions lists the companions installed in dir by the names of their metadata directories, such as
 // nvidia_nccl_cu12-2.27.5.dist-info, torch-2.9.0+cu126.dist-info and, from distributions' packages,
@@ -92,15 +35,6 @@ func distributions(h *host.Host, dir string, failed *host.Errors) []facts.Packag
 		}
 	}
 	return dists
-}
-
-// dist returns the site's distribution of that name, or nil.
-func (s *site) dist(name string) *facts.Package {
-	i := slices.IndexFunc(s.dists, func(p facts.Package) bool { return p.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &s.dists[i]
 }
 
 // metadata is what a dist-info directory says of a wheel.
@@ -197,4 +131,26 @@ func extensionPython(h *host.Host, pattern string) string {
 		}
 	}
 	return ""
+}
+
+// requires says that the head of a METADATA asks for a distribution, perhaps for an extra alone:
+//
+//	Requires-Dist: sgl-flash-mla==1.0.0
+//	Requires-Dist: flash_attn>=2; extra == "flash"
+func requires(data []byte, name string, extras bool) bool {
+	head, _, _ := bytes.Cut(data, []byte("\n\n"))
+	for line := range bytes.Lines(head) {
+		rest, ok := bytes.CutPrefix(line, []byte("Requires-Dist: "))
+		if !ok || elsewhere.Match(rest) && !extras {
+			continue
+		}
+		end := bytes.IndexFunc(rest, func(r rune) bool { return strings.ContainsRune(" ;[(<>=!~\r\n", r) })
+		if end < 0 {
+			end = len(rest)
+		}
+		if distname.Normal(string(rest[:end])) == name {
+			return true
+		}
+	}
+	return false
 }

@@ -85,28 +85,6 @@ func unasked(b *facts.Build, h *host.Host) bool {
 	return openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
 }
 
-// requires says that the head of a METADATA asks for a distribution, perhaps for an extra alone:
-//
-//	Requires-Dist: sgl-flash-mla==1.0.0
-//	Requires-Dist: flash_attn>=2; extra == "flash"
-func requires(data []byte, name string, extras bool) bool {
-	head, _, _ := bytes.Cut(data, []byte("\n\n"))
-	for line := range bytes.Lines(head) {
-		rest, ok := bytes.CutPrefix(line, []byte("Requires-Dist: "))
-		if !ok || elsewhere.Match(rest) && !extras {
-			continue
-		}
-		end := bytes.IndexFunc(rest, func(r rune) bool { return strings.ContainsRune(" ;[(<>=!~\r\n", r) })
-		if end < 0 {
-			end = len(rest)
-		}
-		if distname.Normal(string(rest[:end])) == name {
-			return true
-		}
-	}
-	return false
-}
-
 // extension reads the code of the libraries that a distribution would load beside a framework of a CUDA version.
 func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 	record, err := h.ReadFile(b.From)
@@ -193,13 +171,4 @@ func cudaFamily(h *host.Host, name string) string {
 		}
 	}
 	return ""
-}
-
-// frameworkCUDA is the CUDA of an environment's framework; false says that none is for CUDA.
-func frameworkCUDA(e *facts.Environment) (string, bool) {
-	i := slices.IndexFunc(e.Builds, func(b facts.Build) bool { return b.Accelerator == "cuda" })
-	if i < 0 {
-		return "", false
-	}
-	return e.Builds[i].CUDA, true
 }

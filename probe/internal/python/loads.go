@@ -103,22 +103,6 @@ func takenAs(h *host.Host, library string, o *ldso.Object, s *site) facts.Taken 
 	return taken
 }
 
-// wheelOf is the middle of the name of a library's wheel; nvidia-cuda-runtime-cu12 has libcudart.
-func wheelOf(library string) string {
-	switch library {
-	case "cudart":
-		return "cuda-runtime"
-	case "nvrtc":
-		return "cuda-nvrtc"
-	case "cublasLt":
-		return "cublas"
-	}
-	return library
-}
-
-// familyDir is where the wheels of a CUDA family from 13 on put their libraries together, nvidia/cu13/lib.
-var familyDir = lazyregexp.New(`^cu(\d+)/lib/`)
-
 // takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
 // name or bytes.
 func takenVersion(h *host.Host, library, real string, s *site) (version, cuda string) {
@@ -135,31 +119,6 @@ func takenVersion(h *host.Host, library, real string, s *site) (version, cuda st
 		version, _ = libversion.CuDNN(h.Files(), real)
 	}
 	return version, ""
-}
-
-// wheelVersion is the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
-func (s *site) wheelVersion(wheel, file string) (version, cuda string) {
-	if m := familyDir.FindStringSubmatch(file); m != nil {
-		if d := s.dist("nvidia-" + wheel); d != nil {
-			return d.Version, m[1]
-		}
-	}
-	twins := s.twins(wheel)
-	if !strings.HasPrefix(file, strings.ReplaceAll(wheel, "-", "_")+"/") || len(twins) != 1 || twins[0].Overwritten {
-		return "", ""
-	}
-	return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
-}
-
-// twins are the site's wheels of one CUDA library, one for each CUDA family.
-func (s *site) twins(library string) []facts.Package {
-	var list []facts.Package
-	for _, d := range s.dists {
-		if strings.HasPrefix(d.Name, "nvidia-"+library+"-cu") {
-			list = append(list, d)
-		}
-	}
-	return list
 }
 
 // unpinned says that the installed wheel of a library is not the one that the build pins, so that its functions must

@@ -1,0 +1,96 @@
+package facts
+
+// Complete replaces nil lists by empty ones, so that JSON never says null.
+func (f *Facts) Complete() {
+	f.Schema = Schema
+	fill(&f.GPUs)
+	fill(&f.Toolkits)
+	fill(&f.Environments)
+	fill(&f.Libraries)
+	fill(&f.Probes)
+	fill(&f.Unread)
+	fill(&f.Driver.Libraries)
+	fill(&f.Driver.Compat)
+	fill(&f.Driver.Modules)
+	fill(&f.Driver.Kernel)
+	f.completeMachine()
+	f.completePlace()
+	if f.Variables == nil {
+		f.Variables = map[string]string{}
+	}
+	for i := range f.Driver.Compat {
+		fill(&f.Driver.Compat[i].Branches)
+		fill(&f.Driver.Compat[i].Devices)
+	}
+	for i := range f.GPUs {
+		fill(&f.GPUs[i].From)
+	}
+	for i := range f.Environments {
+		f.Environments[i].complete()
+	}
+}
+
+func (e *Environment) complete() {
+	fill(&e.Builds)
+	fill(&e.Packages)
+	for i := range e.Builds {
+		b := &e.Builds[i]
+		fill(&b.SASS)
+		fill(&b.PTX)
+		fill(&b.Zstd)
+		if b.PTXISA == nil {
+			b.PTXISA = map[string]string{}
+		}
+		fill(&b.Taken)
+		fill(&b.Missing)
+		fill(&b.Unresolved)
+		if b.Stdcxx != nil {
+			fill(&b.Stdcxx.Missing)
+		}
+		if b.Requires == nil {
+			b.Requires = map[string]string{}
+		}
+	}
+}
+
+func fill[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}
+
+func (f *Facts) completeMachine() {
+	f.Machine.complete()
+	for i := range f.GPUs {
+		if h := f.GPUs[i].Health; h != nil {
+			fill(&h.Slowdown)
+		}
+	}
+}
+
+func (m *Machine) complete() {
+	fill(&m.EFA.Names)
+	fill(&m.Kernels)
+	fill(&m.Installers)
+	fill(&m.Firmware)
+	fill(&m.Packages)
+	fill(&m.Updates.Origins)
+	fill(&m.Updates.Blacklist)
+	fill(&m.Updates.Repos)
+	fill(&m.Xids)
+}
+
+func (f *Facts) completePlace() {
+	fill(&f.Devices.Nodes)
+	fill(&f.Devices.Named)
+	fill(&f.Container.Schedulers)
+	fill(&f.Runtimes.Found)
+	fill(&f.Runtimes.CDI)
+	for i := range f.Runtimes.Found {
+		fill(&f.Runtimes.Found[i].Missing)
+	}
+	for i := range f.Runtimes.CDI {
+		fill(&f.Runtimes.CDI[i].Versions)
+		fill(&f.Runtimes.CDI[i].Missing)
+	}
+}

@@ -1,0 +1,77 @@
+package nvml
+
+import (
+	"fmt"
+	"time"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/libversion"
+)
+
+// Answer is what NVML said: the driver, what CUDA its user space speaks, the GPUs that this process may see.
+type Answer struct {
+	NVML   facts.NVML          `json:"nvml"`
+	Driver string              `json:"driver"`
+	CUDA   string              `json:"cuda"`
+	GPUs   []facts.GPU         `json:"gpus"`
+	Named  []facts.NamedDevice `json:"named"`
+	// Counted is how many GPUs there are, those that could not be asked too.
+	Counted int      `json:"counted"`
+	Peers   string   `json:"peers"`
+	Holders []holder `json:"holders"` // processes; they go no further
+
+	took time.Duration // measured by the one who asks
+}
+
+// note adds a clause to the message.
+func (a *Answer) note(clause string) {
+	if a.NVML.Message != "" {
+		a.NVML.Message += "; "
+	}
+	a.NVML.Message += clause
+}
+
+// Apply writes NVML's answer over what the files said: it speaks for the running driver.
+func (a *Answer) Apply(f *facts.Facts) {
+	if a.Driver != "" && !libversion.Driver.MatchString(a.Driver) {
+		a.note(fmt.Sprintf("%q is not a driver version", a.Driver))
+		a.Driver = ""
+	}
+	f.Driver.NVML = a.NVML
+	if a.Driver != "" && f.Driver.Version == "" {
+		f.Driver.Version, f.Driver.From = a.Driver, "NVML"
+	}
+	if a.CUDA != "" {
+		f.Driver.CUDA, f.Driver.CUDAFrom = a.CUDA, "NVML"
+	}
+	f.Devices.Named, f.Devices.Counted, f.Devices.Peers = a.Named, a.Counted, a.Peers
+	for _, gpu := range a.GPUs {
+		f.GPUs = mergeGPU(f.GPUs, gpu)
+	}
+}
+
+// mergeGPU joins what NVML and PCI say of the device at one address.
+func mergeGPU(gpus []facts.GPU, gpu facts.GPU) []facts.GPU {
+	for i := range gpus {
+		if gpu.Bus != "" && gpus[i].Bus == gpu.Bus {
+			gpus[i].Name, gpus[i].Capability, gpus[i].Health = gpu.Name, gpu.Capability, gpu.Health
+			gpus[i].Brand, gpus[i].Mode, gpus[i].MIG, gpus[i].Instances, gpus[i].Memory = gpu.Brand, gpu.Mode, gpu.MIG, gpu.Instances, gpu.Memory
+			gpus[i].From = append([]string{"NVML"}, gpus[i].From...)
+			return gpus
+		}
+	}
+	return append(gpus, gpu)
+}
+
+func (a *Answer) Status() facts.Status {
+	s := facts.Status{Name: "nvml", Status: "failed", Error: a.NVML.Message, Seconds: a.took.Seconds()}
+	switch a.NVML.Status {
+	case "ok":
+		s.Status, s.Error = "ok", ""
+	case "absent":
+		s.Status = "absent"
+	case "left out", "not built in":
+		s.Status = "skipped"
+	}
+	return s
+}

@@ -1,0 +1,56 @@
+package python
+
+import (
+	"slices"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// frameworks reads each framework from an environment's site directories; nil means that it is not installed.
+var frameworks = []func(*host.Host, *site) (*facts.Build, error){torchBuild, tensorflowBuild, jaxBuild}
+
+// readEnvironment reads the packages and frameworks of one prefix.
+func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environment {
+	env := facts.Environment{Path: p.path, Python: p.python, Kind: p.kind}
+	sites := withPathFiles(h, p.sites, failed)
+	for _, dir := range sites {
+		s := &site{dir: dir, path: sites, conda: condaOf(p), dists: distributions(h, dir, failed)}
+		s.markOverwritten(h)
+		for _, read := range frameworks {
+			build, err := read(h, s)
+			failed.Add(err)
+			if build != nil && !slices.ContainsFunc(env.Builds, func(b facts.Build) bool { return b.Name == build.Name }) {
+				env.Builds = append(env.Builds, *build)
+			}
+		}
+		env.Packages = append(env.Packages, s.dists...)
+	}
+	if cuda, ok := frameworkCUDA(&env); ok || usesCUDA(&env) {
+		for _, dir := range sites {
+			s := &site{dir: dir, path: sites, conda: condaOf(p)}
+			env.Builds = append(env.Builds, extensions(h, s, cuda, ok, failed)...)
+		}
+	}
+	if p.kind == "conda" {
+		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
+	}
+	return env
+}
+
+// condaOf is the conda prefix that a prefix is, else empty.
+func condaOf(p prefix) string {
+	if p.kind == "conda" {
+		return p.path
+	}
+	return ""
+}
+
+// frameworkCUDA is the CUDA of an environment's framework; false says that none is for CUDA.
+func frameworkCUDA(e *facts.Environment) (string, bool) {
+	i := slices.IndexFunc(e.Builds, func(b facts.Build) bool { return b.Accelerator == "cuda" })
+	if i < 0 {
+		return "", false
+	}
+	return e.Builds[i].CUDA, true
+}
