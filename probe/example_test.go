@@ -33,3 +33,15 @@ func ExampleRun() {
 	// torch 2.9.0+cu130 for CUDA 13.0, Python 3.12.3 in /opt/venv
 	// read from /opt/venv/lib/python3.12/site-packages/torch/version.py
 }
+
+// What a requirements file would install is read as facts, too.
+func ExampleGiven() {
+	facts, err := probe.Given([]byte("--index-url https://download.pytorch.org/whl/cu126\ntorch==2.9.0\n"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	build := facts.Environments[0].Builds[0]
+	fmt.Println(build.Name, build.Version, "named in", build.From)
+	// Output:
+	// torch 2.9.0+cu126 named in line 2
+}

@@ -3,6 +3,10 @@
 // It gathers and never judges: Run returns Facts, each with the place it was read, and package matrix says what
 // they mean. Everything is read from files under one root; nothing found there is imported or executed. The only
 // library asked is NVML, in a child process with a deadline.
+//
+// A program looks at its own machine with This and at a mounted image with Tree; its main calls ServeNVML first, so that
+// NVML is asked in a child. What somebody else has written down is read by Given. The types of Facts are described in
+// package probe/facts, the methods of Host in package probe/host.
 package probe
 
 import (
@@ -68,18 +72,18 @@ func This() *Host { return host.This() }
 // Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host.
 func Tree(root string) (*Host, error) { return host.Tree(root) }
 
-// IsEnvironment says whether a Python environment stands at root.
+// IsEnvironment reports whether a Python environment stands at root.
 func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, root) }
 
-// Given reads facts that were taken elsewhere: facts or a report as JSON, a requirements file, a uv.lock, a pylock.toml,
-// or a collect_env report as text. Text in which nothing is found gives empty Facts.
+// Given reads what was taken elsewhere: facts or a report as JSON, a requirements file, a lock, or a collect_env report
+// as text. Text in which nothing is found gives empty Facts.
 func Given(data []byte) (Facts, error) { return given.Read(data) }
 
 // ServeNVML must be called first in main by a program that wants NVML asked in a child process: in the child it
 // answers on standard output and does not return. A program that never calls it gets NVML in its own process.
 func ServeNVML() { nvml.Serve() }
 
-// NVMLSupport says whether this build can ask NVML.
+// NVMLSupport says in words whether this build can ask NVML, "with NVML".
 func NVMLSupport() string { return nvml.Support() }
 
 // The kinds of places that were not looked at; see facts.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -115,7 +116,7 @@ func withUserSite(h *host.Host, p prefix, c candidate) []string {
 	if !c.active || p.kind == "venv" || home == "" {
 		return p.sites
 	}
-	user := home + "/.local/lib/python" + shortPython(p.python) + "/site-packages"
+	user := home + "/.local/lib/python" + version.ShortPython(p.python) + "/site-packages"
 	if !h.Exists(user) {
 		return p.sites
 	}

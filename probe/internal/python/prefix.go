@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe/host"
 )
 
@@ -72,7 +73,7 @@ func (p *prefix) fill(h *host.Host, failed *host.Errors) bool {
 		p.kind = "conda"
 		_, err := h.ReadDir(p.path + "/conda-meta")
 		failed.Add(err)
-		if full := condaVersion(h, p.path, "python"); shortPython(full) == p.python {
+		if full := condaVersion(h, p.path, "python"); version.ShortPython(full) == p.python {
 			p.python = full
 		}
 	case path.Base(p.path) == ".local":
@@ -136,7 +137,7 @@ func (p *prefix) venv(h *host.Host, failed *host.Errors) bool {
 		p.sites = append(p.sites, systemSites(h, path.Dir(path.Clean(fields["home"])), p.python)...)
 	}
 	full := cmp.Or(fullVersion.FindString(fields["version"]), fullVersion.FindString(fields["version_info"]))
-	switch short := shortPython(full); {
+	switch short := version.ShortPython(full); {
 	case full == "":
 	case short == p.python:
 		p.python = full
@@ -144,12 +145,4 @@ func (p *prefix) venv(h *host.Host, failed *host.Errors) bool {
 		return false
 	}
 	return true
-}
-
-// shortPython is "3.12" of "3.12.3".
-func shortPython(full string) string {
-	if parts := strings.SplitN(full, ".", 3); len(parts) == 3 {
-		return parts[0] + "." + parts[1]
-	}
-	return full
 }
