@@ -51,6 +51,7 @@ lint:
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
+	@go run ./tools/release notice | diff -u NOTICE - || { echo "NOTICE is old: go run ./tools/release notice >NOTICE"; exit 1; }
 
 golden:
 	go test $(LAZY) ./probe ./report ./matrix ./cmd/... -update

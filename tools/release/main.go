@@ -1,0 +1,42 @@
+// Command release writes what accompanies a release's artefacts: the licences of what is linked in, a bill of materials
+// of a binary, and the record of how the artefacts came about. packaging/release.sh calls it.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+const usage = `usage: release notice                     the licences of all that is linked into the program
+       release sbom BINARY                CycloneDX, from the record that the linker left in it
+       release provenance COMMIT FILE...  in-toto, with the SLSA predicate
+SOURCE_DATE_EPOCH says the time of the sources, VERSION the release.`
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, w io.Writer) error {
+	switch {
+	case len(args) == 1 && args[0] == "notice":
+		return notice(w)
+	case len(args) == 2 && args[0] == "sbom":
+		return sbom(w, args[1], sourceTime())
+	case len(args) > 2 && args[0] == "provenance":
+		return provenance(w, release{os.Getenv("VERSION"), args[1]}, args[2:])
+	}
+	return fmt.Errorf("%s", usage)
+}
+
+// sourceTime is when the sources were committed: two builds of them say the same
+// (https://reproducible-builds.org/specs/source-date-epoch/).
+func sourceTime() time.Time {
+	seconds, _ := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
+	return time.Unix(seconds, 0).UTC()
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// bom is a CycloneDX document of version 1.6 (https://cyclonedx.org/docs/1.6/json/). It is written from the record of
+// the linker, the only list of what is really inside.
+type bom struct {
+	Format       string       `json:"bomFormat"`
+	Spec         string       `json:"specVersion"`
+	Serial       string       `json:"serialNumber"`
+	Version      int          `json:"version"`
+	Metadata     metadata     `json:"metadata"`
+	Components   []component  `json:"components"`
+	Dependencies []dependency `json:"dependencies"`
+}
+
+type metadata struct {
+	Timestamp string    `json:"timestamp"`
+	Component component `json:"component"`
+}
+
+type component struct {
+	Type    string `json:"type"`
+	Ref     string `json:"bom-ref"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Purl    string `json:"purl"`
+	Hashes  []hash `json:"hashes,omitempty"`
+}
+
+type hash struct {
+	Algorithm string `json:"alg"`
+	Content   string `json:"content"`
+}
+
+type dependency struct {
+	Ref string   `json:"ref"`
+	On  []string `json:"dependsOn,omitempty"`
+}
+
+func sbom(w io.Writer, binary string, when time.Time) error {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return err
+	}
+	sum, err := fileSum(binary)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(bomOf(info, sum, os.Getenv("VERSION"), when))
+}
+
+func bomOf(info *debug.BuildInfo, sum, version string, when time.Time) bom {
+	root := golang("application", info.Main.Path, version)
+	root.Hashes = []hash{{"SHA-256", sum}}
+	b := bom{
+		Format: "CycloneDX", Spec: "1.6", Version: 1, Serial: serial(sum),
+		Metadata: metadata{when.Format(time.RFC3339), root},
+	}
+	own := dependency{Ref: root.Ref}
+	b.Components = []component{golang("library", "std", strings.TrimPrefix(info.GoVersion, "go"))}
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		b.Components = append(b.Components, golang("library", m.Path, m.Version))
+	}
+	for _, c := range b.Components {
+		own.On = append(own.On, c.Ref)
+		b.Dependencies = append(b.Dependencies, dependency{Ref: c.Ref})
+	}
+	b.Dependencies = slices.Insert(b.Dependencies, 0, own)
+	return b
+}
+
+// golang is a component with the name that other programs look it up by
+// (https://github.com/package-url/purl-spec, type golang).
+func golang(kind, path, version string) component {
+	purl := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
+	return component{Type: kind, Ref: purl, Name: path, Version: version, Purl: purl}
+}
+
+// serial is a UUID that the binary decides, so that the same binary has the same document (RFC 9562, version 8).
+func serial(sum string) string {
+	s := sum[:12] + "8" + sum[13:16] + "8" + sum[17:32]
+	return fmt.Sprintf("urn:uuid:%s-%s-%s-%s-%s", s[:8], s[8:12], s[12:16], s[16:20], s[20:32])
+}
+
+// fileSum is a file's SHA-256 in hexadecimal.
+func fileSum(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)), nil
+}
