@@ -187,7 +187,8 @@ func (m *grubMenu) line(line string, in *grubEntry) {
 		m.chosen = d[1]
 	}
 	fields := strings.Fields(line)
-	if len(fields) > 1 && len(in.kernels) == 0 && (fields[0] == "linux" || fields[0] == "linuxefi" || fields[0] == "linux16") {
+	if len(fields) > 1 && len(in.kernels) == 0 &&
+		(fields[0] == "linux" || fields[0] == "linuxefi" || fields[0] == "linux16") {
 		in.kernels = kernelsOfImage(fields[1])
 	}
 }

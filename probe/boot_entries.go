@@ -73,7 +73,8 @@ func parseLoaderEntry(data []byte) bootEntry {
 			fields[key] = value
 		}
 	}
-	e := bootEntry{title: fields["title"], version: fields["version"], machine: fields["machine-id"], sortKey: fields["sort-key"]}
+	e := bootEntry{title: fields["title"], version: fields["version"], machine: fields["machine-id"],
+		sortKey: fields["sort-key"]}
 	if fields["linux"] != "" {
 		e.kernels = append(kernelsOfImage(fields["linux"]), e.version)
 	}

@@ -15,7 +15,9 @@ var systemPartitions = []string{"/efi", "/boot/efi", "/boot"}
 // systemdBootEntry is what systemd-boot starts, and whether it is there. A choice that somebody made in its menu
 // stands in the firmware and is not seen.
 func systemdBootEntry(h *Host) (entry bootEntry, there bool) {
-	i := slices.IndexFunc(systemPartitions, func(dir string) bool { return len(h.Glob(dir+"/EFI/systemd/systemd-boot*.efi")) > 0 })
+	i := slices.IndexFunc(systemPartitions, func(dir string) bool {
+		return len(h.Glob(dir+"/EFI/systemd/systemd-boot*.efi")) > 0
+	})
 	if i < 0 {
 		return bootEntry{}, false
 	}
@@ -63,7 +65,8 @@ func compareEntries(a, b bootEntry) int {
 		return c
 	}
 	if a.sortKey != "" {
-		if c := cmp.Or(cmp.Compare(a.sortKey, b.sortKey), cmp.Compare(a.machine, b.machine), compareVersions(b.version, a.version)); c != 0 {
+		if c := cmp.Or(cmp.Compare(a.sortKey, b.sortKey), cmp.Compare(a.machine, b.machine),
+			compareVersions(b.version, a.version)); c != 0 {
 			return c
 		}
 	}

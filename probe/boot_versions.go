@@ -49,7 +49,9 @@ func compareNumbers(a, b string) int {
 
 // toVersion drops what stands before the next character that counts.
 func toVersion(s string) string {
-	return strings.TrimLeftFunc(s, func(r rune) bool { return !isDigit(r) && !isLetter(r) && !strings.ContainsRune("~-^.", r) })
+	return strings.TrimLeftFunc(s, func(r rune) bool {
+		return !isDigit(r) && !isLetter(r) && !strings.ContainsRune("~-^.", r)
+	})
 }
 
 func begins(s string, mark rune) bool { return s != "" && rune(s[0]) == mark }

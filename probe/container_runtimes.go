@@ -14,7 +14,8 @@ var engines = []struct {
 	programs []string
 	configs  []string
 }{
-	{"docker", []string{"/usr/bin/dockerd", "/usr/local/bin/dockerd", "/usr/sbin/dockerd"}, []string{"/etc/docker/daemon.json"}},
+	{"docker", []string{"/usr/bin/dockerd", "/usr/local/bin/dockerd", "/usr/sbin/dockerd"},
+		[]string{"/etc/docker/daemon.json"}},
 	{"containerd", []string{"/usr/bin/containerd", "/usr/local/bin/containerd"},
 		[]string{"/etc/containerd/config.toml", "/etc/containerd/conf.d/*.toml", "/etc/containerd/config.d/*.toml"}},
 }
@@ -65,7 +66,8 @@ func firstOf(h *Host, names []string) string {
 //
 //	"path": "/usr/bin/nvidia-container-runtime"
 //	BinaryName = "/usr/local/nvidia/toolkit/nvidia-container-runtime"
-var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
+var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?` +
+	`(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
 
 // configured notes a file that names NVIDIA's runtime, and a program of it that is not there.
 func checkConfigured(r *Runtime, h *Host, name string) error {
@@ -91,7 +93,8 @@ const maxMissing = 8
 // cdiSpecs reads the files in the order of their weight: a device in /var/run/cdi hides its namesake in /etc/cdi.
 func cdiSpecs(h *Host, failed *host.Errors) []CDISpec {
 	var specs []CDISpec
-	for _, pattern := range []string{"/etc/cdi/*.yaml", "/etc/cdi/*.yml", "/etc/cdi/*.json", "/var/run/cdi/*.yaml", "/var/run/cdi/*.yml", "/var/run/cdi/*.json"} {
+	for _, pattern := range []string{"/etc/cdi/*.yaml", "/etc/cdi/*.yml", "/etc/cdi/*.json", "/var/run/cdi/*.yaml",
+		"/var/run/cdi/*.yml", "/var/run/cdi/*.json"} {
 		for _, name := range h.Glob(pattern) {
 			data, err := h.ReadFile(name)
 			failed.Add(err)

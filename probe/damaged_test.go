@@ -31,57 +31,93 @@ const (
 )
 
 var damages = []damage{
-	{"os-release-fifo", "etc/os-release", "-- etc/os-release = fifo --", "system", "open /etc/os-release: not a regular file"},
-	{"os-release-huge", "etc/os-release", "-- etc/os-release = sparse 40000000 --", "system", "read /etc/os-release: larger than 32 MiB"},
-	{"os-release-loop", "etc/os-release", "-- etc/os-release -> os-release --", "system", "resolve /etc/os-release: too many levels of symbolic links"},
-	{"libc-garbage", "lib/x86_64-linux-gnu/", "-- lib/x86_64-linux-gnu/libc.so.6 --\ncut off", "system", "/lib/x86_64-linux-gnu/libc.so.6: no glibc banner in it"},
-	{"dmi-directory", "sys/devices/virtual/dmi/id/product_name", "-- sys/devices/virtual/dmi/id/product_name/ --", "instance",
+	{"os-release-fifo", "etc/os-release", "-- etc/os-release = fifo --", "system",
+		"open /etc/os-release: not a regular file"},
+	{"os-release-huge", "etc/os-release", "-- etc/os-release = sparse 40000000 --", "system",
+		"read /etc/os-release: larger than 32 MiB"},
+	{"os-release-loop", "etc/os-release", "-- etc/os-release -> os-release --", "system",
+		"resolve /etc/os-release: too many levels of symbolic links"},
+	{"libc-garbage", "lib/x86_64-linux-gnu/", "-- lib/x86_64-linux-gnu/libc.so.6 --\ncut off", "system",
+		"/lib/x86_64-linux-gnu/libc.so.6: no glibc banner in it"},
+	{"dmi-directory", "sys/devices/virtual/dmi/id/product_name", "-- sys/devices/virtual/dmi/id/product_name/ --",
+		"instance",
 		"open /sys/devices/virtual/dmi/id/product_name: not a regular file"},
-	{"proc-driver-directory", "proc/driver/nvidia/version", "-- proc/driver/nvidia/version/ --", "proc-driver", "open /proc/driver/nvidia/version: not a regular file"},
-	{"proc-driver-garbage", "proc/driver/nvidia/version", "-- proc/driver/nvidia/version --\nNVRM version: soon\n", "proc-driver",
+	{"proc-driver-directory", "proc/driver/nvidia/version", "-- proc/driver/nvidia/version/ --", "proc-driver",
+		"open /proc/driver/nvidia/version: not a regular file"},
+	{"proc-driver-garbage", "proc/driver/nvidia/version", "-- proc/driver/nvidia/version --\nNVRM version: soon\n",
+		"proc-driver",
 		`/proc/driver/nvidia/version: no line "NVRM version: … <version>"`},
-	{"libcuda-loop", "usr/lib/x86_64-linux-gnu/libcuda.so.1", "-- usr/lib/x86_64-linux-gnu/libcuda.so.1 -> libcuda.so.1 --", "driver-libraries",
+	{"libcuda-loop", "usr/lib/x86_64-linux-gnu/libcuda.so.1",
+		"-- usr/lib/x86_64-linux-gnu/libcuda.so.1 -> libcuda.so.1 --", "driver-libraries",
 		"resolve /usr/lib/x86_64-linux-gnu/libcuda.so.1: too many levels of symbolic links"},
-	{"ld-conf-directory", "etc/ld.so.conf.d/", "-- etc/ld.so.conf.d/cuda.conf/ --", "driver-libraries", "open /etc/ld.so.conf.d/cuda.conf: not a regular file"},
-	{"module-garbage", "lib/modules/6.8.0-1021-aws/", "-- lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz --\nthis was never packed by xz\n", "driver-modules",
+	{"ld-conf-directory", "etc/ld.so.conf.d/", "-- etc/ld.so.conf.d/cuda.conf/ --", "driver-libraries",
+		"open /etc/ld.so.conf.d/cuda.conf: not a regular file"},
+	{"module-garbage", "lib/modules/6.8.0-1021-aws/",
+		"-- lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz --\nthis was never packed by xz\n", "driver-modules",
 		"/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz: xz: invalid header magic bytes; is the file damaged?"},
-	{"modules-two", "lib/modules/", "-- lib/modules/1/extra/nvidia.ko = fifo --\n-- lib/modules/2/extra/nvidia.ko/ --", "driver-modules",
-		"open /lib/modules/1/extra/nvidia.ko: not a regular file; open /lib/modules/2/extra/nvidia.ko: not a regular file"},
-	{"pci-directory", "sys/bus/pci/devices/0000:32:00.0/device", "-- sys/bus/pci/devices/0000:32:00.0/device/ --", "pci",
+	{"modules-two", "lib/modules/", "-- lib/modules/1/extra/nvidia.ko = fifo --\n-- lib/modules/2/extra/nvidia.ko/ --",
+		"driver-modules",
+		"open /lib/modules/1/extra/nvidia.ko: not a regular file; open /lib/modules/2/extra/nvidia.ko: not a regular " +
+			"file"},
+	{"pci-directory", "sys/bus/pci/devices/0000:32:00.0/device", "-- sys/bus/pci/devices/0000:32:00.0/device/ --",
+		"pci",
 		"open /sys/bus/pci/devices/0000:32:00.0/device: not a regular file"},
 	{"toolkit-cut", "usr/local/cuda-12.6/", `-- usr/local/cuda-12.6/version.json --
-{"cuda":{"name":"CUDA SDK","version":"12.`, "toolkits", "/usr/local/cuda-12.6/version.json: no CUDA version in it; is the file damaged?"},
+{"cuda":{"name":"CUDA SDK","version":"12.`, "toolkits",
+		"/usr/local/cuda-12.6/version.json: no CUDA version in it; is the file damaged?"},
 	{"toolkit-loop", "usr/local/cuda-12.6/", "-- usr/local/cuda-12.6 -> cuda-12.6 --", "toolkits",
 		"resolve /usr/local/cuda-12.6: too many levels of symbolic links"},
-	{"nccl-garbage", "usr/local/lib/libnccl.so.2", "-- usr/local/lib/libnccl.so.2 --\nnot a library, not even sixteen\n", "libraries",
-		"/usr/local/lib/libnccl.so.2: not an ELF file: bad magic number '[110 111 116 32]' in record at byte 0x0; is the file damaged?"},
-	{"dpkg-fifo", "var/lib/dpkg/status", "-- var/lib/dpkg/status = fifo --", "driver-packages", "open /var/lib/dpkg/status: not a regular file"},
-	{"rpmdb-loop", "var/lib/dpkg/", "-- var/lib/rpm/rpmdb.sqlite -> rpmdb.sqlite --", "driver-packages", "resolve /var/lib/rpm/rpmdb.sqlite: too many levels of symbolic links"},
-	{"rpmdb-garbage", "var/lib/dpkg/", "-- var/lib/rpm/Packages --\nnot even a hash table of Berkeley DB, though it is long enough for the head of one\n", "driver-packages",
+	{"nccl-garbage", "usr/local/lib/libnccl.so.2",
+		"-- usr/local/lib/libnccl.so.2 --\nnot a library, not even sixteen\n", "libraries",
+		"/usr/local/lib/libnccl.so.2: not an ELF file: bad magic number '[110 111 116 32]' in record at byte 0x0; is " +
+			"the file damaged?"},
+	{"dpkg-fifo", "var/lib/dpkg/status", "-- var/lib/dpkg/status = fifo --", "driver-packages",
+		"open /var/lib/dpkg/status: not a regular file"},
+	{"rpmdb-loop", "var/lib/dpkg/", "-- var/lib/rpm/rpmdb.sqlite -> rpmdb.sqlite --", "driver-packages",
+		"resolve /var/lib/rpm/rpmdb.sqlite: too many levels of symbolic links"},
+	{"rpmdb-garbage", "var/lib/dpkg/",
+		"-- var/lib/rpm/Packages --\nnot even a hash table of Berkeley DB, though it is long enough for the head of " +
+			"one\n", "driver-packages",
 		"/var/lib/rpm/Packages: an RPM database of no known form; is the file damaged?"},
-	{"rpmdb-log-fifo", "var/lib/dpkg/", "-- var/lib/rpm/rpmdb.sqlite = rpmdb --\nnvidia-driver 3:580.95.05-1\n-- var/lib/rpm/rpmdb.sqlite-wal = fifo --", "driver-packages",
+	{"rpmdb-log-fifo", "var/lib/dpkg/",
+		"-- var/lib/rpm/rpmdb.sqlite = rpmdb --\nnvidia-driver 3:580.95.05-1\n" +
+			"-- var/lib/rpm/rpmdb.sqlite-wal = fifo --", "driver-packages",
 		"the newest packages are in a log: open /var/lib/rpm/rpmdb.sqlite-wal: not a regular file"},
-	{"rpmdb-journal", "var/lib/dpkg/", "-- var/lib/rpm/rpmdb.sqlite = rpmdb --\nnvidia-driver 3:580.95.05-1\n-- var/lib/rpm/rpmdb.sqlite-journal --\n\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "driver-packages",
-		"/var/lib/rpm/rpmdb.sqlite: an rpm command broke off in the middle of a change; sudo rpm -qa on that system mends it"},
-	{"header-directory", "usr/include/nccl.h", "-- usr/include/nccl.h/ --", "libraries", "open /usr/include/nccl.h: not a regular file"},
-	{"limits-directory", "proc/self/limits", "-- proc/self/limits/ --", "devices", "open /proc/self/limits: not a regular file"},
-	{"mountinfo-fifo", "proc/self/mountinfo", "-- proc/self/mountinfo = fifo --", "container", "open /proc/self/mountinfo: not a regular file"},
-	{"daemon-json-directory", "etc/docker/daemon.json", "-- etc/docker/daemon.json/ --", "container-runtimes", "open /etc/docker/daemon.json: not a regular file"},
+	{"rpmdb-journal", "var/lib/dpkg/",
+		"-- var/lib/rpm/rpmdb.sqlite = rpmdb --\nnvidia-driver 3:580.95.05-1\n" +
+			"-- var/lib/rpm/rpmdb.sqlite-journal --\n\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "driver-packages",
+		"/var/lib/rpm/rpmdb.sqlite: an rpm command broke off in the middle of a change; sudo rpm -qa on that system " +
+			"mends it"},
+	{"header-directory", "usr/include/nccl.h", "-- usr/include/nccl.h/ --", "libraries",
+		"open /usr/include/nccl.h: not a regular file"},
+	{"limits-directory", "proc/self/limits", "-- proc/self/limits/ --", "devices",
+		"open /proc/self/limits: not a regular file"},
+	{"mountinfo-fifo", "proc/self/mountinfo", "-- proc/self/mountinfo = fifo --", "container",
+		"open /proc/self/mountinfo: not a regular file"},
+	{"daemon-json-directory", "etc/docker/daemon.json", "-- etc/docker/daemon.json/ --", "container-runtimes",
+		"open /etc/docker/daemon.json: not a regular file"},
 	{"cdi-loop", "var/run/cdi/nvidia.yaml", "-- var/run/cdi/nvidia.yaml -> nvidia.yaml --", "container-runtimes",
 		"resolve /var/run/cdi/nvidia.yaml: too many levels of symbolic links"},
-	{"pyvenv-loop", "opt/a/pyvenv.cfg", "-- opt/a/pyvenv.cfg -> pyvenv.cfg --", "python", "resolve /opt/a/pyvenv.cfg: too many levels of symbolic links"},
+	{"pyvenv-loop", "opt/a/pyvenv.cfg", "-- opt/a/pyvenv.cfg -> pyvenv.cfg --", "python",
+		"resolve /opt/a/pyvenv.cfg: too many levels of symbolic links"},
 	{"torch-cut", siteA + "torch/version.py", "-- " + siteA + "torch/version.py --\n__version__ = '2.6", "python",
 		"/" + siteA + "torch/version.py: no __version__ in it; is the file damaged?"},
 	{"torch-directory", siteA + "torch/version.py", "-- " + siteA + "torch/version.py/ --", "python",
 		"/" + siteA + "torch/version.py: not a regular file: the installation is editable or damaged"},
-	{"metadata-cut", siteA + "torch-2.6.0.dist-info/METADATA", "-- " + siteA + "torch-2.6.0.dist-info/METADATA --\nMetadata-Version: 2.1\nName: tor", "python",
+	{"metadata-cut", siteA + "torch-2.6.0.dist-info/METADATA",
+		"-- " + siteA + "torch-2.6.0.dist-info/METADATA --\nMetadata-Version: 2.1\nName: tor", "python",
 		"/" + siteA + "torch-2.6.0.dist-info/METADATA: no Version in it; is the file damaged?"},
-	{"metadata-gone", siteA + "torch-2.6.0.dist-info/METADATA", "", "python", "/" + siteA + "torch-2.6.0.dist-info: no METADATA in it; is the file damaged?"},
-	{"wheel-fifo", siteA + "torch-2.6.0.dist-info/WHEEL", "-- " + siteA + "torch-2.6.0.dist-info/WHEEL = fifo --", "python",
+	{"metadata-gone", siteA + "torch-2.6.0.dist-info/METADATA", "", "python",
+		"/" + siteA + "torch-2.6.0.dist-info: no METADATA in it; is the file damaged?"},
+	{"wheel-fifo", siteA + "torch-2.6.0.dist-info/WHEEL", "-- " + siteA + "torch-2.6.0.dist-info/WHEEL = fifo --",
+		"python",
 		"open /" + siteA + "torch-2.6.0.dist-info/WHEEL: not a regular file"},
-	{"build-info-cut", siteB + "tensorflow/", "-- " + siteB + "tensorflow/python/platform/build_info.py --\nbuild_info = collections.OrderedDict([('cuda_version', '12.", "python",
+	{"build-info-cut", siteB + "tensorflow/",
+		"-- " + siteB + "tensorflow/python/platform/build_info.py --\n" +
+			"build_info = collections.OrderedDict([('cuda_version', '12.", "python",
 		"/" + siteB + "tensorflow/python/platform/build_info.py: no is_cuda_build in it; is the file damaged?"},
-	{"jaxlib-cut", siteA + "jaxlib-0.7.2.dist-info/METADATA", "-- " + siteA + "jaxlib-0.7.2.dist-info/METADATA --\n", "python",
+	{"jaxlib-cut", siteA + "jaxlib-0.7.2.dist-info/METADATA", "-- " + siteA + "jaxlib-0.7.2.dist-info/METADATA --\n",
+		"python",
 		"/" + siteA + "jaxlib-0.7.2.dist-info/METADATA: no Version in it; is the file damaged?"},
 }
 
@@ -110,7 +146,8 @@ func TestDamage(t *testing.T) {
 			if diff := cmp.Diff(without(before, d.source), without(after, d.source)); diff != "" {
 				t.Errorf("what other sources found (-before +after):\n%s", diff)
 			}
-			if lost := count(before, d.source) - count(after, d.source); lost > 1+strings.Count(d.want, ";")-strings.Count(d.want, "; is the") {
+			if lost := count(before, d.source) - count(after, d.source); lost > 1+strings.Count(d.want,
+				";")-strings.Count(d.want, "; is the") {
 				t.Errorf("%d things are lost with it", lost)
 			}
 			hosttest.RoundTrip(t, after)
@@ -151,7 +188,9 @@ func without(f Facts, source string) Facts {
 	case "driver-modules":
 		f.Driver.Modules = nil
 	case "driver-packages":
-		f.Libraries = slices.DeleteFunc(slices.Clone(f.Libraries), func(l Library) bool { return strings.HasPrefix(l.Path, "/var/lib/") })
+		f.Libraries = slices.DeleteFunc(slices.Clone(f.Libraries), func(l Library) bool {
+			return strings.HasPrefix(l.Path, "/var/lib/")
+		})
 	case "pci":
 		f.GPUs = nil
 	case "toolkits":
@@ -166,7 +205,8 @@ func without(f Facts, source string) Facts {
 
 // count is how many things one source found.
 func count(f Facts, source string) int {
-	things := map[string]int{"driver-libraries": len(f.Driver.Libraries), "driver-modules": len(f.Driver.Modules), "pci": len(f.GPUs),
+	things := map[string]int{"driver-libraries": len(f.Driver.Libraries), "driver-modules": len(f.Driver.Modules),
+		"pci":      len(f.GPUs),
 		"toolkits": len(f.Toolkits), "libraries": len(f.Libraries)}
 	for _, e := range f.Environments {
 		things["python"] += len(e.Builds) + len(e.Packages)
@@ -185,13 +225,17 @@ func TestUnreadable(t *testing.T) {
 	hosttest.Must(t, err)
 	for _, tt := range []struct{ source, name, want string }{
 		{"system", "/etc/os-release", "open /etc/os-release: permission denied"},
-		{"instance", "/sys/devices/virtual/dmi/id/sys_vendor", "open /sys/devices/virtual/dmi/id/sys_vendor: permission denied"},
+		{"instance", "/sys/devices/virtual/dmi/id/sys_vendor",
+			"open /sys/devices/virtual/dmi/id/sys_vendor: permission denied"},
 		{"proc-driver", "/proc/driver/nvidia/version", "open /proc/driver/nvidia/version: permission denied"},
-		{"driver-modules", "/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz", "open /lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz: permission denied"},
-		{"pci", "/sys/bus/pci/devices/0000:31:00.0/class", "open /sys/bus/pci/devices/0000:31:00.0/class: permission denied"},
+		{"driver-modules", "/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz",
+			"open /lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz: permission denied"},
+		{"pci", "/sys/bus/pci/devices/0000:31:00.0/class",
+			"open /sys/bus/pci/devices/0000:31:00.0/class: permission denied"},
 		{"toolkits", "/usr/local/cuda-12.6/version.json", "open /usr/local/cuda-12.6/version.json: permission denied"},
 		{"libraries", "/usr/local/lib/libnccl.so.2", "open /usr/local/lib/libnccl.so.2: permission denied"},
-		{"python", "/" + siteA + "torch-2.6.0.dist-info/METADATA", "open /" + siteA + "torch-2.6.0.dist-info/METADATA: permission denied"},
+		{"python", "/" + siteA + "torch-2.6.0.dist-info/METADATA",
+			"open /" + siteA + "torch-2.6.0.dist-info/METADATA: permission denied"},
 		{"python", "/" + siteA, "list /" + strings.TrimSuffix(siteA, "/") + ": permission denied"},
 		{"python", "/opt/conda/conda-meta", "list /opt/conda/conda-meta: permission denied"},
 	} {
@@ -201,7 +245,8 @@ func TestUnreadable(t *testing.T) {
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, tt.name), 0o755) })
 			i := slices.IndexFunc(sources, func(s source) bool { return s.name == tt.source })
 			_, status := sources[i].run(h, Options{})
-			if status.Status != "failed" || !strings.Contains(status.Error, tt.want) || strings.Contains(status.Error, h.Root) {
+			if status.Status != "failed" || !strings.Contains(status.Error, tt.want) ||
+				strings.Contains(status.Error, h.Root) {
 				t.Errorf("status is %+v, want %q", status, tt.want)
 			}
 		})
@@ -240,7 +285,8 @@ func TestCutModules(t *testing.T) {
 		t.Run("ko"+end, func(t *testing.T) {
 			h := &Host{Root: t.TempDir()}
 			name := "/nvidia.ko" + end
-			whole := hosttest.Compressed(t, name, hosttest.ELF(t, "x86_64", ".modinfo", []byte("license=NVIDIA\nversion=550.107.02\n")))
+			whole := hosttest.Compressed(t, name,
+				hosttest.ELF(t, "x86_64", ".modinfo", []byte("license=NVIDIA\nversion=550.107.02\n")))
 			for size := 0; size <= len(whole); size++ {
 				hosttest.Must(t, os.WriteFile(h.Real(name), whole[:size], 0o644))
 				version, _, err := moduleInfo(h, name)

@@ -47,8 +47,8 @@ func (u userDriver) fact() Taken {
 // stubSize is what no driver's libcuda stays below: 535.261.03's has 29 MB. A toolkit's stub holds names alone.
 const stubSize = 1 << 20
 
-// stub says that the file is a toolkit's, made to link against. A driver's carries the driver's version in its name, but
-// for WSL2's, which hands everything on to Windows.
+// stub says that the file is a toolkit's, made to link against. A driver's carries the driver's version in its name,
+// but for WSL2's, which hands everything on to Windows.
 func (u userDriver) stub(h *Host) bool {
 	if path.Base(path.Dir(u.real)) == "stubs" {
 		return true
@@ -105,7 +105,9 @@ func isCompat(h *Host, lib Library, real string, ml *Library) bool {
 }
 
 func inCompat(dir string) bool {
-	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return strings.HasPrefix(part, "compat") || part == "cuda-compat" })
+	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+		return strings.HasPrefix(part, "compat") || part == "cuda-compat"
+	})
 }
 
 // readNote adds what the library says of itself.
@@ -159,7 +161,8 @@ func forwardNote(r io.ReaderAt) (*compatNote, error) {
 }
 
 // parseCompatNote reads one ELF note: u32 length of the owner's name, u32 length of what follows, u32 type, the name
-// and the rest, each padded to 4 bytes. Of libcuda.so.575.57.08 (nvidia-container-toolkit's testdata, d34b3046) the rest is
+// and the rest, each padded to 4 bytes. Of libcuda.so.575.57.08 (nvidia-container-toolkit's testdata, d34b3046) the
+// rest is
 //
 //	{"format":1,"CUDA version":"12.9","driver":[535,550,560,565,570,575],"device":[1,2,7,8,9,10,11,12,13,14]}
 //

@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const note575 = `{"format":1,"CUDA version":"12.9","driver":[535,550,560,565,570,575],"device":[1,2,7,8,9,10,11,12,13,14]}`
+const note575 = `{"format":1,"CUDA ` +
+	`version":"12.9","driver":[535,550,560,565,570,575],"device":[1,2,7,8,9,10,11,12,13,14]}`
 
 // elfNote writes a note as ld does.
 func elfNote(owner, text string) []byte {
@@ -32,7 +33,8 @@ func TestParseCompatNote(t *testing.T) {
 		want *compatNote
 		err  string
 	}{
-		{"575", whole, &compatNote{1, "12.9", []int{535, 550, 560, 565, 570, 575}, []int{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}}, ""},
+		{"575", whole, &compatNote{1, "12.9", []int{535, 550, 560, 565, 570, 575},
+			[]int{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}}, ""},
 		{"orin", elfNote(noteOwner, `{"format":1,"CUDA version":"13.2"}`), &compatNote{Format: 1, CUDA: "13.2"}, ""},
 		{"other-owner", elfNote("GNU", "x"), nil, ""},
 		{"not-json", elfNote(noteOwner, `{"format":1,"CUDA version":"13.2",}`), nil, "not the JSON"},
@@ -40,7 +42,8 @@ func TestParseCompatNote(t *testing.T) {
 		{"empty", nil, nil, "cut short"},
 		{"cut", whole[:40], nil, "not the JSON"},
 		{"huge-name", append([]byte{0xff, 0xff, 0xff, 0xff}, whole[4:]...), nil, "cut short"},
-		{"long-text", append(bytes.Clone(whole[:4]), append([]byte{0xff, 0xff, 0xff, 0xff}, whole[8:]...)...), &compatNote{1, "12.9", []int{535, 550, 560, 565, 570, 575}, []int{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}}, ""},
+		{"long-text", append(bytes.Clone(whole[:4]), append([]byte{0xff, 0xff, 0xff, 0xff}, whole[8:]...)...),
+			&compatNote{1, "12.9", []int{535, 550, 560, 565, 570, 575}, []int{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := parseCompatNote(c.data, binary.LittleEndian)
@@ -58,7 +61,8 @@ func FuzzParseCompatNote(f *testing.F) {
 	f.Add(elfNote(noteOwner, note575))
 	f.Add(elfNote("GNU", ""))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if note, err := parseCompatNote(data, binary.LittleEndian); note != nil && (err != nil || note.Format != noteFormat) {
+		if note, err := parseCompatNote(data, binary.LittleEndian); note != nil &&
+			(err != nil || note.Format != noteFormat) {
 			t.Errorf("a note of format %d with error %v", note.Format, err)
 		}
 	})
@@ -104,7 +108,8 @@ func compiled(t *testing.T, root, name, soname, text string) {
 	if err := os.WriteFile(c, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-nostdlib", "-Wl,-soname,"+soname, "-o", file, c).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-nostdlib", "-Wl,-soname,"+soname, "-o", file,
+		c).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 }
@@ -124,8 +129,10 @@ func TestCompatTaken(t *testing.T) {
 		hosttest.Link(t, root, "cuda-12.9", "usr/local/cuda")
 		return root
 	}
-	own := []Library{{Name: "libcuda", Version: "535.183.01", Path: "/" + dir + "libcuda.so.1"}, {Name: "libnvidia-ml", Version: "535.183.01", Path: "/" + dir + "libnvidia-ml.so.1"}}
-	packaged := Compat{Name: "libcuda", Version: "575.57.08", Path: "/usr/local/cuda-12.9/compat/libcuda.so.1", Note: true, CUDA: "12.9",
+	own := []Library{{Name: "libcuda", Version: "535.183.01", Path: "/" + dir + "libcuda.so.1"},
+		{Name: "libnvidia-ml", Version: "535.183.01", Path: "/" + dir + "libnvidia-ml.so.1"}}
+	packaged := Compat{Name: "libcuda", Version: "575.57.08", Path: "/usr/local/cuda-12.9/compat/libcuda.so.1",
+		Note: true, CUDA: "12.9",
 		Branches: []int{535, 550, 560, 565, 570, 575}, Devices: []int{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}}
 	taken := packaged
 	taken.Taken, taken.Reason, taken.Path = true, "LD_LIBRARY_PATH", "/usr/local/cuda/compat/libcuda.so.1"
@@ -177,7 +184,8 @@ func TestStub(t *testing.T) {
 	compiled(t, root, "opt/driver/libcuda.so.550.90.07", "libcuda.so.1", "")
 	hosttest.Link(t, root, "libcuda.so.550.90.07", "opt/driver/libcuda.so.1")
 	compiled(t, root, "usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", "")
-	for dir, stub := range map[string]bool{"/usr/local/cuda/lib64/stubs": true, "": true, "/opt/driver": false, "/usr/lib/wsl/lib": false} {
+	for dir, stub := range map[string]bool{"/usr/local/cuda/lib64/stubs": true, "": true, "/opt/driver": false,
+		"/usr/lib/wsl/lib": false} {
 		t.Run(strings.ReplaceAll(dir, "/", "_"), func(t *testing.T) {
 			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": dir}}
 			apply, err := readDriverLibraries(h, Options{})

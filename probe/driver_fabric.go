@@ -12,8 +12,9 @@ import (
 // readFabric looks for what NVSwitch needs: the switches on the bus, NVIDIA's fabric manager, and for the fourth
 // generation (HGX B200, B300) the NVLink subnet manager and ib_umad.
 func readFabric(h *Host, _ Options) (found, error) {
-	f := Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"), NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
-		UMAD: umad(h), Switches: nvSwitches(h)}
+	f := Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"),
+		NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
+		UMAD:  umad(h), Switches: nvSwitches(h)}
 	if !h.Rest {
 		f.Running = h.Running("nv-fabricmanager")
 	}

@@ -43,7 +43,8 @@ func firmwareVersions(h *Host) []string {
 }
 
 // modprobeDirs is modprobe.d(5)'s order: a file hides those of the same name in later directories.
-var modprobeDirs = []string{"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"}
+var modprobeDirs = []string{"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d",
+	"/lib/modprobe.d"}
 
 // gspSwitchedOff is the file whose option is in force and says NVreg_EnableGpuFirmware=0. What the loaded module
 // says goes before the files.

@@ -7,8 +7,8 @@ import (
 )
 
 // installerMarks are what puts NVIDIA's kernel module in place at boot, so that a tree at rest need not have it: the
-// EKS AMIs' archive of built modules and the unit that unpacks one, Fedora's akmods, what Bottlerocket's driverdog links
-// or copies, Flatcar's script that downloads one, a driver in a container.
+// EKS AMIs' archive of built modules and the unit that unpacks one, Fedora's akmods, what Bottlerocket's driverdog
+// links or copies, Flatcar's script that downloads one, a driver in a container.
 var installerMarks = []struct{ kind, pattern string }{
 	{"dkms-archive", "/var/lib/dkms-archive/nvidia*"},
 	{"kmod-load", "/etc/systemd/system/*nvidia*kmod-load*.service"},

@@ -10,14 +10,16 @@ import (
 	"cudacompat/probe/internal/libversion"
 )
 
-// driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS, Bottlerocket.
+// driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS,
+// Bottlerocket.
 var driverDirs = []string{
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib64/nvidia",
 	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
 	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
 	"/usr/lib/wsl/lib", "/usr/lib64-nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
 	"/.singularity.d/libs", "/run/opengl-driver/lib", "/usr/lib/nvidia/tesla", "/home/kubernetes/bin/nvidia/lib64",
-	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/run/nvidia/driver/usr/lib/aarch64-linux-gnu", "/run/nvidia/driver/usr/lib64",
+	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/run/nvidia/driver/usr/lib/aarch64-linux-gnu",
+	"/run/nvidia/driver/usr/lib64",
 }
 
 // readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in, and

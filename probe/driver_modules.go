@@ -15,11 +15,12 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat, Ubuntu's,
-// links to the module of another kernel, and last Arch's and Gentoo's.
+// moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat,
+// Ubuntu's, links to the module of another kernel, and last Arch's and Gentoo's.
 var moduleDirs = []string{
-	"updates", "updates/dkms", "extra", "extra/*", "extra/drivers/video/nvidia", "kernel/nvidia*", "kernel/drivers/video",
-	"kernel/drivers/video/nvidia", "kernel/drivers/nvidia", "weak-updates", "weak-updates/*", "weak-updates/drivers/video/nvidia", "extramodules", "video",
+	"updates", "updates/dkms", "extra", "extra/*", "extra/drivers/video/nvidia", "kernel/nvidia*",
+	"kernel/drivers/video", "kernel/drivers/video/nvidia", "kernel/drivers/nvidia", "weak-updates", "weak-updates/*",
+	"weak-updates/drivers/video/nvidia", "extramodules", "video",
 }
 
 // readDriverModules reads the version of nvidia.ko for every installed kernel.
@@ -65,7 +66,8 @@ func moduleFiles(h *Host, dir string) []string {
 	return files
 }
 
-// indexedModules reads a kernel's modules.dep: "extra/drivers/video/nvidia/nvidia.ko.xz: kernel/drivers/acpi/video.ko.xz".
+// indexedModules reads a kernel's modules.dep: "extra/drivers/video/nvidia/nvidia.ko.xz:
+// kernel/drivers/acpi/video.ko.xz".
 func indexedModules(h *Host, dir string) []string {
 	var files []string
 	index := h.ReadQuietly(dir + "/modules.dep")

@@ -16,27 +16,44 @@ func TestReadDriverModules(t *testing.T) {
 		return "-- lib/modules/6.1.134/" + file + " = elf x86_64 .modinfo --\n" + info
 	}
 	at := func(file string) []Module {
-		return []Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/" + file, Flavour: "open"}}
+		return []Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/" + file,
+			Flavour: "open"}}
 	}
 	type test struct {
 		name, tree string
 		want       []Module
 	}
 	tests := []test{
-		{"proprietary", "-- lib/modules/6.1.134/extra/nvidia.ko = elf x86_64 .modinfo --\nlicense=NVIDIA\nversion=580.95.05\n",
-			[]Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/extra/nvidia.ko", Flavour: "proprietary"}}},
-		{"weak-update", "-- lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz = elf x86_64 .modinfo --\n" + info + "-- lib/modules/6.1.134/weak-updates/nvidia/nvidia.ko.xz -> /lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz --\n",
-			append(at("weak-updates/nvidia/nvidia.ko.xz"), Module{Kernel: "6.1.99", Version: "580.95.05", Path: "/lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz", Flavour: "open"})},
-		{"weak-update-of-a-kernel-that-is-gone", "-- lib/modules/6.1.134/weak-updates/nvidia/nvidia.ko.xz -> /lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz --\n", nil},
-		{"indexed-elsewhere", module("vendor/gpu/nvidia.ko.zst") + "-- lib/modules/6.1.134/modules.dep --\nkernel/fs/ext4/ext4.ko.zst: \nvendor/gpu/nvidia-drm.ko.zst: vendor/gpu/nvidia.ko.zst\nvendor/gpu/nvidia.ko.zst: kernel/drivers/acpi/video.ko.zst\n",
+		{"proprietary", "-- lib/modules/6.1.134/extra/nvidia.ko = elf x86_64 .modinfo --\nlicense=NVIDIA\n" +
+			"version=580.95.05\n",
+			[]Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/extra/nvidia.ko",
+				Flavour: "proprietary"}}},
+		{"weak-update", "-- lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz = elf x86_64 .modinfo --\n" + info +
+			"-- lib/modules/6.1.134/weak-updates/nvidia/nvidia.ko.xz -> " +
+			"/lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz --\n",
+			append(at("weak-updates/nvidia/nvidia.ko.xz"),
+				Module{Kernel: "6.1.99", Version: "580.95.05", Path: "/lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz",
+					Flavour: "open"})},
+		{"weak-update-of-a-kernel-that-is-gone",
+			"-- lib/modules/6.1.134/weak-updates/nvidia/nvidia.ko.xz -> " +
+				"/lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz --\n", nil},
+		{"indexed-elsewhere", module("vendor/gpu/nvidia.ko.zst") +
+			"-- lib/modules/6.1.134/modules.dep --\nkernel/fs/ext4/ext4.ko.zst: \n" +
+			"vendor/gpu/nvidia-drm.ko.zst: vendor/gpu/nvidia.ko.zst\n" +
+			"vendor/gpu/nvidia.ko.zst: kernel/drivers/acpi/video.ko.zst\n",
 			at("vendor/gpu/nvidia.ko.zst")},
-		{"index-chooses", module("kernel/nvidia-580/nvidia.ko") + "-- lib/modules/6.1.134/updates/dkms/nvidia.ko = elf x86_64 .modinfo --\nlicense=NVIDIA\nversion=570.133.20\n-- lib/modules/6.1.134/modules.dep --\nkernel/nvidia-580/nvidia.ko:\n",
+		{"index-chooses", module("kernel/nvidia-580/nvidia.ko") +
+			"-- lib/modules/6.1.134/updates/dkms/nvidia.ko = elf x86_64 .modinfo --\nlicense=NVIDIA\n" +
+			"version=570.133.20\n-- lib/modules/6.1.134/modules.dep --\nkernel/nvidia-580/nvidia.ko:\n",
 			at("kernel/nvidia-580/nvidia.ko")},
-		{"index-of-what-is-gone", module("extra/nvidia.ko") + "-- lib/modules/6.1.134/modules.dep --\nupdates/dkms/nvidia.ko:\n", at("extra/nvidia.ko")},
+		{"index-of-what-is-gone", module("extra/nvidia.ko") +
+			"-- lib/modules/6.1.134/modules.dep --\nupdates/dkms/nvidia.ko:\n", at("extra/nvidia.ko")},
 		{"only-a-dependency", "-- lib/modules/6.1.134/modules.dep --\nextra/peer.ko: updates/nvidia.ko\n", nil},
-		{"other-modules", module("extra/nvidia-drm.ko") + module("kernel/drivers/net/ethernet/nvidia/forcedeth.ko"), nil},
+		{"other-modules", module("extra/nvidia-drm.ko") + module("kernel/drivers/net/ethernet/nvidia/forcedeth.ko"),
+			nil},
 	}
-	for _, dir := range []string{"updates", "updates/dkms", "extra", "extra/nvidia", "extra/drivers/video/nvidia", "kernel/nvidia-580", "kernel/drivers/video",
+	for _, dir := range []string{"updates", "updates/dkms", "extra", "extra/nvidia", "extra/drivers/video/nvidia",
+		"kernel/nvidia-580", "kernel/drivers/video",
 		"kernel/drivers/video/nvidia", "weak-updates/drivers/video/nvidia", "extramodules", "video"} {
 		for _, end := range []string{"", ".gz", ".xz", ".zst"} {
 			tests = append(tests, test{dir + end, module(dir + "/nvidia.ko" + end), at(dir + "/nvidia.ko" + end)})

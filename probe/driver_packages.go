@@ -18,7 +18,8 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 		if driverPackageName.MatchString(p.Name) {
 			packages = append(packages, p)
 		}
-		if version := libraryVersion.FindStringSubmatch(p.Version); version != nil && libraryPackageName.MatchString(p.Name) {
+		if version := libraryVersion.FindStringSubmatch(p.Version); version != nil &&
+			libraryPackageName.MatchString(p.Name) {
 			libraries = append(libraries, Library{Name: p.Name, Version: version[1], Path: p.From})
 		}
 	}
@@ -45,10 +46,13 @@ var fabricPackage = lazyregexp.New(`^nvidia-fabric-?manager(-\d+)?$`)
 
 // driverPackageName are the packages that belong to one release of the driver, and the daemons beside it. Tools with a
 // life of their own (nvidia-settings, nvidia-modprobe, the container toolkit) and repositories are none.
-var driverPackageName = lazyregexp.New(`^(nvidia-driver(-(cuda|libs|bin|full))?(-\d.*)?|nvidia-headless-.*|libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|` +
-	`nvidia-utils-\d.*|nvidia-dkms-.*|nvidia-kernel-(open-)?dkms|nvidia-kernel-source-.*|nvidia-open(-\d.*)?|cuda-drivers(-\d+)?|` +
+var driverPackageName = lazyregexp.New(`^(nvidia-driver(-(cuda|libs|bin|full))?(-\d.*)?|nvidia-headless-.*|` +
+	`libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|` +
+	`nvidia-utils-\d.*|nvidia-dkms-.*|nvidia-kernel-(open-)?dkms|nvidia-kernel-source-.*|nvidia-open(-\d.*)?|` +
+	`cuda-drivers(-\d+)?|` +
 	`(cuda-drivers-)?nvidia-fabric-?manager(-\d+)?|cuda-drivers-fabricmanager(-\d+)?|nvlsm|nvidia-grid.*|` +
-	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML|latest|latest-dkms)|kmod-nvidia-.*|akmod-nvidia|nvidia-kmod-common|libnvidia-(ml|gpucomp)|` +
+	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML|latest|latest-dkms)|kmod-nvidia-.*|akmod-nvidia|` +
+	`nvidia-kmod-common|libnvidia-(ml|gpucomp)|` +
 	`xorg-x11-drv-nvidia(-(cuda|libs|cuda-libs|kmodsrc))?|nvidia-imex(-\d+)?|libnvidia-nscq(-\d+)?)$`)
 
 // libraryPackageName are the packages of NCCL and cuDNN, of Debian's names and of RPM's.
@@ -59,5 +63,7 @@ var libraryVersion = lazyregexp.New(`^(\d+(?:\.\d+)+)`)
 
 // interesting says that a package may be one of those; of thousands, few.
 func interesting(name string) bool {
-	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm"}, func(part string) bool { return strings.Contains(name, part) })
+	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm"}, func(part string) bool {
+		return strings.Contains(name, part)
+	})
 }

@@ -55,7 +55,8 @@ func parseStanza(stanza string) *DriverPackage {
 		return nil
 	}
 	version := fields["Version"]
-	return &DriverPackage{Name: name, Version: version, Held: strings.HasPrefix(fields["Status"], "hold "), Vendor: vendorOf(fields["Maintainer"], version)}
+	return &DriverPackage{Name: name, Version: version, Held: strings.HasPrefix(fields["Status"], "hold "),
+		Vendor: vendorOf(fields["Maintainer"], version)}
 }
 
 // vendorOf tells whose archive a package is of by its maintainer and version. The PPA for graphics drivers has

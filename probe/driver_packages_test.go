@@ -80,18 +80,24 @@ libcudnn9-cuda-13 9.13.0.50-1
 func TestReadDriverPackages(t *testing.T) {
 	debian := func() Facts {
 		const from = "/var/lib/dpkg/status"
-		return Facts{Libraries: []Library{{Name: "libnccl2", Version: "2.21.5", Path: from}, {Name: "libcudnn9-cuda-12", Version: "9.1.0.70", Path: from}},
-			Machine: Machine{Fabric: Fabric{Version: "535.183.01-1", From: "package nvidia-fabricmanager-535"}, Packages: []DriverPackage{
-				{Name: "libnvidia-compute-535-server", Version: "535.183.01-0ubuntu0.22.04.1", From: from, Held: true, Vendor: "ubuntu"},
-				{Name: "nvidia-driver-570", Version: "570.86.16-0ubuntu0~gpu22.04.1", From: from, Vendor: "ppa"},
-				{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", From: from, Vendor: "nvidia"}}}}
+		return Facts{Libraries: []Library{{Name: "libnccl2", Version: "2.21.5", Path: from},
+			{Name: "libcudnn9-cuda-12", Version: "9.1.0.70", Path: from}},
+			Machine: Machine{Fabric: Fabric{Version: "535.183.01-1", From: "package nvidia-fabricmanager-535"},
+				Packages: []DriverPackage{
+					{Name: "libnvidia-compute-535-server", Version: "535.183.01-0ubuntu0.22.04.1", From: from,
+						Held:   true,
+						Vendor: "ubuntu"},
+					{Name: "nvidia-driver-570", Version: "570.86.16-0ubuntu0~gpu22.04.1", From: from, Vendor: "ppa"},
+					{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", From: from, Vendor: "nvidia"}}}}
 	}
 	rpm := func(from string) Facts {
-		return Facts{Libraries: []Library{{Name: "libnccl", Version: "2.27.7", Path: from}, {Name: "libcudnn9-cuda-13", Version: "9.13.0.50", Path: from}},
-			Machine: Machine{Fabric: Fabric{Version: "580.95.05-1", From: "package nvidia-fabricmanager"}, Packages: []DriverPackage{
-				{Name: "nvidia-driver-cuda-libs", Version: "3:580.95.05-1.amzn2023", From: from},
-				{Name: "kmod-nvidia-latest-dkms", Version: "3:580.95.05-1.amzn2023", From: from},
-				{Name: "nvidia-fabricmanager", Version: "580.95.05-1", From: from}}}}
+		return Facts{Libraries: []Library{{Name: "libnccl", Version: "2.27.7", Path: from},
+			{Name: "libcudnn9-cuda-13", Version: "9.13.0.50", Path: from}},
+			Machine: Machine{Fabric: Fabric{Version: "580.95.05-1", From: "package nvidia-fabricmanager"},
+				Packages: []DriverPackage{
+					{Name: "nvidia-driver-cuda-libs", Version: "3:580.95.05-1.amzn2023", From: from},
+					{Name: "kmod-nvidia-latest-dkms", Version: "3:580.95.05-1.amzn2023", From: from},
+					{Name: "nvidia-fabricmanager", Version: "580.95.05-1", From: from}}}}
 	}
 	for _, tt := range []struct {
 		name, tree string
@@ -99,8 +105,10 @@ func TestReadDriverPackages(t *testing.T) {
 	}{
 		{"dpkg", dpkgStatus, debian()},
 		{"rpm", "-- var/lib/rpm/rpmdb.sqlite = rpmdb --\n" + rpmPackageLines, rpm("/var/lib/rpm/rpmdb.sqlite")},
-		{"rpm-linked", "-- var/lib/rpm -> ../../usr/lib/sysimage/rpm --\n-- usr/lib/sysimage/rpm/rpmdb.sqlite = rpmdb --\n" + rpmPackageLines, rpm("/var/lib/rpm/rpmdb.sqlite")},
-		{"rpm-suse", "-- usr/lib/sysimage/rpm/rpmdb.sqlite = rpmdb --\n" + rpmPackageLines, rpm("/usr/lib/sysimage/rpm/rpmdb.sqlite")},
+		{"rpm-linked", "-- var/lib/rpm -> ../../usr/lib/sysimage/rpm --\n" +
+			"-- usr/lib/sysimage/rpm/rpmdb.sqlite = rpmdb --\n" + rpmPackageLines, rpm("/var/lib/rpm/rpmdb.sqlite")},
+		{"rpm-suse", "-- usr/lib/sysimage/rpm/rpmdb.sqlite = rpmdb --\n" + rpmPackageLines,
+			rpm("/usr/lib/sysimage/rpm/rpmdb.sqlite")},
 		{"dpkg-with-rpm-as-a-tool", dpkgStatus + "-- var/lib/rpm/rpmdb.sqlite = rpmdb --\n", debian()},
 		{"runfile", "-- usr/bin/nvidia-uninstall --\n", Facts{Machine: Machine{Runfile: "/usr/bin/nvidia-uninstall"}}},
 	} {
@@ -118,7 +126,8 @@ func TestReadDriverPackages(t *testing.T) {
 
 // TestReadRPMForms reads databases that rpm and libdb wrote; the log of SQLite's has one package more.
 func TestReadRPMForms(t *testing.T) {
-	for name, want := range map[string][]string{"rpmdb.sqlite": {"libcudnn9-cuda-13 9.13.0.50", "libnccl 2.27.7"}, "Packages.db": {"libnccl 2.27.7"}, "Packages": {"libnccl 2.27.7"}} {
+	for name, want := range map[string][]string{"rpmdb.sqlite": {"libcudnn9-cuda-13 9.13.0.50", "libnccl 2.27.7"},
+		"Packages.db": {"libnccl 2.27.7"}, "Packages": {"libnccl 2.27.7"}} {
 		h := hosttest.Tree(t, "-- var/lib/rpm/.rpm.lock --\n")
 		for _, file := range []string{name, name + "-wal"} {
 			packed, err := os.Open("../internal/rpmdb/testdata/" + file + ".xz")
@@ -150,10 +159,13 @@ func TestReadRPMForms(t *testing.T) {
 // TestDriverPackageNames has what belongs to a release of the driver, and what only looks so.
 func TestDriverPackageNames(t *testing.T) {
 	for name, want := range map[string]bool{
-		"nvidia-driver-535-server": true, "nvidia-driver-cuda": true, "nvidia-driver-libs": true, "nvidia-driver-NVML": true, "nvidia-driver-latest-dkms-cuda-libs": true,
-		"kmod-nvidia-open-dkms": true, "kmod-nvidia-580.95.05-5.14.0-570.el9": true, "nvidia-open-580": true, "libnvidia-ml": true, "xorg-x11-drv-nvidia-cuda-libs": true,
+		"nvidia-driver-535-server": true, "nvidia-driver-cuda": true, "nvidia-driver-libs": true,
+		"nvidia-driver-NVML": true, "nvidia-driver-latest-dkms-cuda-libs": true,
+		"kmod-nvidia-open-dkms": true, "kmod-nvidia-580.95.05-5.14.0-570.el9": true, "nvidia-open-580": true,
+		"libnvidia-ml": true, "xorg-x11-drv-nvidia-cuda-libs": true,
 		"nvidia-fabric-manager": true, "nvidia-imex": true, "libnvidia-nscq-570": true, "nvlsm": true,
-		"nvidia-driver-local-repo-rhel9-580.95.05": false, "nvidia-settings": false, "nvidia-modprobe": false, "nvidia-release": false, "nvidia-container-toolkit": false,
+		"nvidia-driver-local-repo-rhel9-580.95.05": false, "nvidia-settings": false, "nvidia-modprobe": false,
+		"nvidia-release": false, "nvidia-container-toolkit": false,
 		"libnvidia-container1": false, "cuda-toolkit-13-0": false, "cuda-compat-13-0": false,
 	} {
 		if got := driverPackageName.MatchString(name); got != want {

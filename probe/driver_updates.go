@@ -23,7 +23,8 @@ func readUpdates(h *Host, _ Options) (found, error) {
 
 // unattendedUpgrades reads apt's configuration where the package is there and its timer is not masked.
 func unattendedUpgrades(h *Host) (Updates, bool) {
-	if !h.Exists("/usr/bin/unattended-upgrade") || masked(h, "apt-daily-upgrade.timer") || masked(h, "apt-daily-upgrade.service") {
+	if !h.Exists("/usr/bin/unattended-upgrade") || masked(h, "apt-daily-upgrade.timer") ||
+		masked(h, "apt-daily-upgrade.service") {
 		return Updates{}, false
 	}
 	u := Updates{Tool: "unattended-upgrades"}
@@ -116,7 +117,8 @@ func dnfAutomatic(h *Host) (Updates, bool) {
 	if !enabled || !applies {
 		return u, false
 	}
-	u.Blacklist = append(u.Blacklist, strings.Fields(withoutComments(h.ReadQuietly("/etc/dnf/plugins/versionlock.list")))...)
+	u.Blacklist = append(u.Blacklist,
+		strings.Fields(withoutComments(h.ReadQuietly("/etc/dnf/plugins/versionlock.list")))...)
 	for _, m := range dnf5Lock.FindAllSubmatch(h.ReadQuietly("/etc/dnf/versionlock.toml"), -1) {
 		u.Blacklist = append(u.Blacklist, string(m[1]))
 	}
@@ -152,7 +154,8 @@ func driverRepos(h *Host) []string {
 			if still && strings.Contains(url, "releasever") {
 				continue
 			}
-			if isURL && strings.Contains(strings.ToLower(section+url), "nvidia") && (on == "" || yes(on)) && !strings.Contains(url, "libnvidia-container") {
+			if isURL && strings.Contains(strings.ToLower(section+url), "nvidia") && (on == "" || yes(on)) &&
+				!strings.Contains(url, "libnvidia-container") {
 				repos = append(repos, path.Base(file)+" ["+section+"]")
 			}
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 // pluginPlaces are where EFA's installer, AWS's images and the plugin's own instructions put it.
-var pluginPlaces = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64", "/opt/amazon/ofi-nccl/lib/*-linux-gnu",
+var pluginPlaces = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64",
+	"/opt/amazon/ofi-nccl/lib/*-linux-gnu",
 	"/opt/amazon/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/install/lib"}
 
 // readEFA looks for adapters, and for the plugin; on a machine that runs without an adapter nothing asks for one.
@@ -85,7 +86,8 @@ func plugin(h *Host, names []string) (string, error) {
 		if f, err := process.Find(name, nil); err == nil {
 			return f.Path, nil
 		}
-		if beside := h.Var("CONDA_PREFIX") + "/lib/" + name; path.IsAbs(beside) && h.Var("CONDA_PREFIX") != "" && h.Exists(beside) {
+		if beside := h.Var("CONDA_PREFIX") + "/lib/" + name; path.IsAbs(beside) && h.Var("CONDA_PREFIX") != "" &&
+			h.Exists(beside) {
 			return beside, nil
 		}
 	}

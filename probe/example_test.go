@@ -19,7 +19,8 @@ func ExampleRun() {
 	fmt.Println(facts.System.OS)
 	for _, env := range facts.Environments {
 		for _, build := range env.Builds {
-			fmt.Printf("%s %s for CUDA %s, Python %s in %s\n", build.Name, build.Version, build.CUDA, env.Python, env.Path)
+			fmt.Printf("%s %s for CUDA %s, Python %s in %s\n", build.Name, build.Version, build.CUDA, env.Python,
+				env.Path)
 			fmt.Println("read from", build.From)
 		}
 	}

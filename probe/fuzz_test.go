@@ -17,10 +17,12 @@ import (
 
 func FuzzParseProcDriver(f *testing.F) {
 	f.Add([]byte("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n"))
-	f.Add([]byte("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.144.03  Release Build  (dvs-builder@U16-I3-D08-1-2)\n"))
+	f.Add([]byte("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.144.03  Release Build  " +
+		"(dvs-builder@U16-I3-D08-1-2)\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		version, module, err := parseProcDriver(data)
-		if err == nil && (!libversion.Driver.MatchString(version) || module != "open" && module != "proprietary" || !bytes.Contains(data, []byte(version))) {
+		if err == nil && (!libversion.Driver.MatchString(version) || module != "open" && module != "proprietary" ||
+			!bytes.Contains(data, []byte(version))) {
 			t.Errorf("%q, %q", version, module)
 		}
 	})
@@ -43,7 +45,8 @@ var twoNumbers = regexp.MustCompile(`^\d+\.\d+$`)
 func FuzzParseLibcBanner(f *testing.F) {
 	f.Add([]byte("GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36.\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if got := parseLibcBanner(bytes.NewReader(data)); got != "" && (!twoNumbers.MatchString(got) || !bytes.Contains(data, []byte(got))) {
+		if got := parseLibcBanner(bytes.NewReader(data)); got != "" &&
+			(!twoNumbers.MatchString(got) || !bytes.Contains(data, []byte(got))) {
 			t.Errorf("%q", got)
 		}
 		elfArch(bytes.NewReader(data))

@@ -35,7 +35,8 @@ func TestPluginNames(t *testing.T) {
 // TestPlugin finds it where the loader looks, beside Conda's NCCL, and nowhere.
 func TestPlugin(t *testing.T) {
 	root := t.TempDir()
-	for _, name := range []string{"usr/lib64/libnccl-net.so", "opt/conda/lib/libnccl-net-ofi.so", "opt/aws-ofi-nccl/lib/libnccl-net.so"} {
+	for _, name := range []string{"usr/lib64/libnccl-net.so", "opt/conda/lib/libnccl-net-ofi.so",
+		"opt/aws-ofi-nccl/lib/libnccl-net.so"} {
 		hosttest.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
 		hosttest.Must(t, os.WriteFile(filepath.Join(root, name), hosttest.EmptyLibrary(t), 0o644))
 	}

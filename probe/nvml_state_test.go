@@ -25,15 +25,21 @@ func TestNVMLState(t *testing.T) {
 		gpu     GPU
 		named   []NamedDevice
 	}{
-		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0", state("tesla", "default", 2), []NamedDevice{{Device: "GPU-10", Found: true, Bus: "0000:1e:00.0"}, {Device: "GPU-9", Found: false, Bus: ""},
-			{Device: "MIG-201", Found: true, Bus: "0000:1e:00.0"}, {Device: "MIG-GPU-1000/1/0", Found: true, Bus: "0000:1e:00.0"}}},
-		{"mig-refused", []string{"-DBRAND=15", "-DMODE=3", "-DMIG_REST=4"}, "0", state("geforcertx", "exclusive", -1), []NamedDevice{}},
-		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-9", state("", "", -1), []NamedDevice{}},
+		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0",
+			state("tesla", "default", 2), []NamedDevice{{Device: "GPU-10", Found: true, Bus: "0000:1e:00.0"},
+				{Device: "GPU-9", Found: false, Bus: ""},
+				{Device: "MIG-201", Found: true, Bus: "0000:1e:00.0"},
+				{Device: "MIG-GPU-1000/1/0", Found: true, Bus: "0000:1e:00.0"}}},
+		{"mig-refused", []string{"-DBRAND=15", "-DMODE=3", "-DMIG_REST=4"}, "0", state("geforcertx", "exclusive", -1),
+			[]NamedDevice{}},
+		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-9", state("", "", -1),
+			[]NamedDevice{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			lib := fakeNVML(t, append(tt.defines, "-DSTATE", "-DCOUNT=1")...)
-			h := &Host{Root: t.TempDir(), Env: map[string]string{"LD_LIBRARY_PATH": lib, "CUDA_VISIBLE_DEVICES": tt.visible}}
+			h := &Host{Root: t.TempDir(), Env: map[string]string{"LD_LIBRARY_PATH": lib,
+				"CUDA_VISIBLE_DEVICES": tt.visible}}
 			got := Run(context.Background(), h, Options{Timeout: 30 * time.Second})
 			tt.gpu.Bus = "0000:1e:00.0"
 			if diff := cmp.Diff([]GPU{tt.gpu}, got.GPUs); diff != "" {

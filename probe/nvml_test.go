@@ -65,32 +65,49 @@ var nvmls = []struct {
 	gpus    []GPU
 	probe   string
 }{
-	{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, bothL4, "ok"},
+	{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+		NVML: NVML{Status: "ok"}}, bothL4, "ok"},
 	{"ill", []string{"-DHEALTH=0", "-DREASONS=0x89", "-DFABRIC=2", "-DCOUNT=1"}, patient, wellL4,
-		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3, Slowdown: []string{"hardware", "power brake", "idle"}, Fabric: "in progress", Persistence: "off"})}, "ok"},
-	{"odd", []string{"-DHEALTH=3", "-DREASONS=0x4000", "-DFABRIC=99", "-DCOUNT=1"}, patient, wellL4, // values that nobody knows
+		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3,
+			Slowdown: []string{"hardware", "power brake", "idle"}, Fabric: "in progress", Persistence: "off"})}, "ok"},
+	// values that nobody knows
+	{"odd", []string{"-DHEALTH=3", "-DREASONS=0x4000", "-DFABRIC=99", "-DCOUNT=1"}, patient, wellL4,
 		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3})}, "ok"},
 	{"mismatch", []string{"-DINIT=return 18"}, patient,
-		Driver{NVML: NVML{Status: "error", Code: 18, Message: "driver/library version mismatch (NVML 18)"}}, nil, "failed"},
-	{"not-loaded", []string{"-DINIT=return 9"}, patient, Driver{NVML: NVML{Status: "error", Code: 9, Message: "driver not loaded (NVML 9)"}}, nil, "failed"},
-	{"unheard-of", []string{"-DINIT=return 4242"}, patient, Driver{NVML: NVML{Status: "error", Code: 4242, Message: "nvmlInit failed with code 4242"}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "error", Code: 18, Message: "driver/library version mismatch (NVML 18)"}}, nil,
+		"failed"},
+	{"not-loaded", []string{"-DINIT=return 9"}, patient,
+		Driver{NVML: NVML{Status: "error", Code: 9, Message: "driver not loaded (NVML 9)"}}, nil, "failed"},
+	{"unheard-of", []string{"-DINIT=return 4242"}, patient,
+		Driver{NVML: NVML{Status: "error", Code: 4242, Message: "nvmlInit failed with code 4242"}}, nil, "failed"},
 	{"no-init", []string{"-DNO_INIT"}, patient,
-		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: exit status 127: undefined symbol: nvmlInit"}}, nil, "failed"},
-	{"no-count", []string{"-DNO_COUNT"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-		NVML: NVML{Status: "ok", Code: 0, Message: "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}}, nil, "ok"},
+		Driver{NVML: NVML{Status: "crashed", Code: 0,
+			Message: "the child that asked NVML died: exit status 127: undefined symbol: nvmlInit"}}, nil, "failed"},
+	{"no-count", []string{"-DNO_COUNT"}, patient,
+		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+			NVML: NVML{Status: "ok", Code: 0,
+				Message: "this NVML cannot list GPUs " +
+					"(it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}},
+		nil, "ok"},
 	{"old", []string{"-DOLD", "-DCOUNT=1"}, patient,
-		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}, []GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
-	{"gpu-lost", []string{"-DLOST=0"}, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-		NVML: NVML{Status: "ok", Code: 0, Message: "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
+		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
+		[]GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
+	{"gpu-lost", []string{"-DLOST=0"}, patient,
+		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+			NVML: NVML{Status: "ok", Code: 0, Message: "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
 	{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
-		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "crashed", Code: 0,
+			Message: "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
 	{"exit", []string{"-DINIT=_exit(0); return 0"}, patient,
-		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: it wrote no answer"}}, nil, "failed"},
-	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: lateMessage}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: it wrote no answer"}},
+		nil, "failed"},
+	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: lateMessage}},
+		nil, "failed"},
 	{"hang-deaf", []string{"-DINIT=for (int i = 1; i < 32; i++) signal(i, SIG_IGN); for (;;) sleep(60)"}, hasty,
 		Driver{NVML: NVML{Status: "timeout", Message: lateMessage}}, nil, "failed"},
 	{"garbage", []string{`-DDRIVER="\033[31mred"`, "-DCUDA=-7", "-DCOUNT=4000000000"}, patient,
-		Driver{NVML: NVML{Status: "ok", Code: 0, Message: `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
+		Driver{NVML: NVML{Status: "ok", Code: 0,
+			Message: `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
 	{"garbage-gpu", []string{"-DNAME='x'", "-DMAJOR=-3", "-DBUS=0x12345678", "-DCOUNT=1"}, patient,
 		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
 		[]GPU{{Name: strings.Repeat("x", 96), From: []string{"NVML"}}}, "ok"},
@@ -172,7 +189,8 @@ NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Buil
 	if diff := cmp.Diff(want, got.GPUs); diff != "" {
 		t.Errorf("GPUs (-want +got):\n%s", diff)
 	}
-	if d := got.Driver; d.Version != "550.90.07" || d.From != "/proc/driver/nvidia/version" || d.Module != "open" || d.CUDA != "12.4" {
+	if d := got.Driver; d.Version != "550.90.07" || d.From != "/proc/driver/nvidia/version" || d.Module != "open" ||
+		d.CUDA != "12.4" {
 		t.Errorf("driver is %+v", d)
 	}
 }
@@ -203,7 +221,8 @@ func TestNVMLLeftOut(t *testing.T) {
 		return
 	}
 	got := Run(context.Background(), &Host{Root: t.TempDir()}, Options{})
-	if status := got.Probes[len(got.Probes)-1]; got.Driver.NVML.Status != "not built in" || status.Status != "skipped" || status.Error == "" {
+	if status := got.Probes[len(got.Probes)-1]; got.Driver.NVML.Status != "not built in" ||
+		status.Status != "skipped" || status.Error == "" {
 		t.Errorf("without cgo: %+v, %+v", got.Driver.NVML, status)
 	}
 }
@@ -234,14 +253,16 @@ func TestUnservedProgram(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := exec.Command(self, "-test.run=^TestUnservedProgram$")
-			cmd.Env = append(os.Environ(), unservedMark+"="+tt.limit.String(), "LD_LIBRARY_PATH="+fakeNVML(t, "-DINIT="+tt.init))
+			cmd.Env = append(os.Environ(), unservedMark+"="+tt.limit.String(),
+				"LD_LIBRARY_PATH="+fakeNVML(t, "-DINIT="+tt.init))
 			out, err := cmd.Output()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			var got NVML
 			hosttest.Must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
-			if got.Status != tt.status || !strings.Contains(got.Message, tt.message) || time.Duration(got.Code)*time.Millisecond > tt.limit+slack {
+			if got.Status != tt.status || !strings.Contains(got.Message, tt.message) ||
+				time.Duration(got.Code)*time.Millisecond > tt.limit+slack {
 				t.Errorf("NVML is %+v (the code is milliseconds)", got)
 			}
 		})

@@ -12,10 +12,14 @@ import (
 
 func TestParseProcDriver(t *testing.T) {
 	for _, tt := range []struct{ name, data, version, module string }{
-		{"proprietary", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\nGCC version:  gcc version 11.4.0 (Ubuntu 11.4.0-1ubuntu1~22.04)\n", "535.183.01", "proprietary"},
-		{"two-parts", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  375.74  Wed Jun 14 01:39:39 PDT 2017\n", "375.74", "proprietary"},
-		{"open", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.144.03  Release Build  (dvs-builder@U16-I3-D08-1-2)  Mon Dec 30 17:26:13 UTC 2024\n", "550.144.03", "open"},
-		{"jetson", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build  (buildbrain@mobile-u64-6336-d8000)  Tue Jan  7 17:43:12 PST 2025\n", "540.4.0", "open"},
+		{"proprietary", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n" +
+			"GCC version:  gcc version 11.4.0 (Ubuntu 11.4.0-1ubuntu1~22.04)\n", "535.183.01", "proprietary"},
+		{"two-parts", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  375.74  Wed Jun 14 01:39:39 PDT 2017\n",
+			"375.74", "proprietary"},
+		{"open", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.144.03  Release Build  " +
+			"(dvs-builder@U16-I3-D08-1-2)  Mon Dec 30 17:26:13 UTC 2024\n", "550.144.03", "open"},
+		{"jetson", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build  " +
+			"(buildbrain@mobile-u64-6336-d8000)  Tue Jan  7 17:43:12 PST 2025\n", "540.4.0", "open"},
 		{"gcc-line-is-no-version", "GCC version:  gcc version 535.183.01\n", "", ""},
 		{"no-number", "NVRM version: NVIDIA UNIX x86_64 Kernel Module\nGCC version: 535.183.01 \n", "", ""},
 		{"cut-in-the-number", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.1", "", ""},
@@ -32,14 +36,18 @@ func TestParseProcDriver(t *testing.T) {
 
 func TestParseOSRelease(t *testing.T) {
 	for _, tt := range []struct{ name, data, pretty, id, like string }{
-		{"ubuntu", "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nNAME=\"Ubuntu\"\nVERSION_ID=\"22.04\"\nID=ubuntu\nID_LIKE=debian\nUBUNTU_CODENAME=jammy\n", "Ubuntu 22.04.5 LTS", "ubuntu", "debian"},
-		{"quoted-id", "NAME=\"Rocky Linux\"\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nPRETTY_NAME='Rocky Linux 9.5 (Blue Onyx)'\n", "Rocky Linux 9.5 (Blue Onyx)", "rocky", "rhel centos fedora"},
+		{"ubuntu", "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nNAME=\"Ubuntu\"\nVERSION_ID=\"22.04\"\nID=ubuntu\n" +
+			"ID_LIKE=debian\nUBUNTU_CODENAME=jammy\n", "Ubuntu 22.04.5 LTS", "ubuntu", "debian"},
+		{"quoted-id", "NAME=\"Rocky Linux\"\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n" +
+			"PRETTY_NAME='Rocky Linux 9.5 (Blue Onyx)'\n", "Rocky Linux 9.5 (Blue Onyx)", "rocky",
+			"rhel centos fedora"},
 		{"no-newline-at-the-end", "ID=alpine", "", "alpine", ""},
 		{"carriage-returns", "ID=debian\r\nPRETTY_NAME=\"Debian\"\r\n", "Debian", "debian", ""},
 		{"not-assignments", "hello\n=\nID\n", "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if pretty, id, like := parseOSRelease([]byte(tt.data)); pretty != tt.pretty || id != tt.id || like != tt.like {
+			if pretty, id, like := parseOSRelease([]byte(tt.data)); pretty != tt.pretty || id != tt.id ||
+				like != tt.like {
 				t.Errorf("got %q, %q, %q", pretty, id, like)
 			}
 		})
@@ -48,11 +56,13 @@ func TestParseOSRelease(t *testing.T) {
 
 func TestParseLibcBanner(t *testing.T) {
 	for want, data := range map[string]string{
-		"2.36": "\x7fELF\x00\x00GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36.\nCopyright (C) 2022",
+		"2.36": "\x7fELF\x00\x00GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36.\n" +
+			"Copyright (C) 2022",
 		"2.34": "GNU C Library (GNU libc) stable release version 2.34.\n",
 		"2.26": "GNU C Library (GNU libc) stable release version 2.26, by Roland McGrath et al.\n",
 		"2.12": "GNU C Library stable release version 2.12, by Roland McGrath et al.\n",
-		"2.35": "see the GNU C Library manual\x00GNU C Library (Ubuntu GLIBC 2.35-0ubuntu3.8) stable release version 2.35.\n",
+		"2.35": "see the GNU C Library manual\x00GNU C Library (Ubuntu GLIBC 2.35-0ubuntu3.8) stable release version " +
+			"2.35.\n",
 		"2.39": "GNU C Library (GNU libc) development release version 2.39.9000.\n",
 		"":     "GNU C Library (GNU libc) release the hounds\n",
 	} {
@@ -68,8 +78,10 @@ func TestToolkitVersions(t *testing.T) {
 		parse      func([]byte) string
 		want       string
 	}{
-		{"json", `{"cuda" : {"name" : "CUDA SDK", "version" : "12.4.1"}, "nvidia_driver" : {"version" : "550.54.15"}}`, parseVersionJSON, "12.4.1"},
-		{"json-date", `{"cuda":{"version":"11.8.20220929"},"cuda_nvcc":{"version":"11.8.89"}}`, parseVersionJSON, "11.8"},
+		{"json", `{"cuda" : {"name" : "CUDA SDK", "version" : "12.4.1"}, "nvidia_driver" : {"version" : "550.54.15"}}`,
+			parseVersionJSON, "12.4.1"},
+		{"json-date", `{"cuda":{"version":"11.8.20220929"},"cuda_nvcc":{"version":"11.8.89"}}`, parseVersionJSON,
+			"11.8"},
 		{"json-two-parts", `{"cuda":{"version":"13.0"}}`, parseVersionJSON, "13.0"},
 		{"json-without-cuda", `{"cuda_nvcc":{"version":"11.8.89"}}`, parseVersionJSON, ""},
 		{"json-other-shape", `{"cuda":"12.4.1"}`, parseVersionJSON, ""},
@@ -96,7 +108,8 @@ func TestToolkitVersions(t *testing.T) {
 
 func TestParseDefines(t *testing.T) {
 	nccl := "#define NCCL_MAJOR 2\n#define NCCL_MINOR 21\n#define NCCL_PATCH 5\n#define NCCL_SUFFIX \"\"\n"
-	cudnn := "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 1\n#define CUDNN_PATCHLEVEL 0\n#define CUDNN_VERSION (CUDNN_MAJOR * 10000)\n"
+	cudnn := "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 1\n#define CUDNN_PATCHLEVEL 0\n" +
+		"#define CUDNN_VERSION (CUDNN_MAJOR * 10000)\n"
 	if got := parseDefines([]byte(nccl), ncclDefines); got != "2.21.5" {
 		t.Errorf("nccl.h is %q", got)
 	}
@@ -113,10 +126,13 @@ func TestKernelText(t *testing.T) {
 		record, text string
 		trouble      bool
 	}{
-		{"4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.\n SUBSYSTEM=pci\n",
+		{"4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.\n" +
+			" SUBSYSTEM=pci\n",
 			"NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.", true},
-		{"4,1,2,-;NVRM: GPU 0000:00:1e.0: RmInitAdapter failed! (0x62:0x40:2393)", "NVRM: GPU 0000:00:1e.0: RmInitAdapter failed! (0x62:0x40:2393)", true},
-		{"4,1,2,-;NVRM: Xid (PCI:0000:00:1e): 13, pid=1234, Graphics Exception", "NVRM: Xid (PCI:0000:00:1e): 13, pid=1234, Graphics Exception", false},
+		{"4,1,2,-;NVRM: GPU 0000:00:1e.0: RmInitAdapter failed! (0x62:0x40:2393)",
+			"NVRM: GPU 0000:00:1e.0: RmInitAdapter failed! (0x62:0x40:2393)", true},
+		{"4,1,2,-;NVRM: Xid (PCI:0000:00:1e): 13, pid=1234, Graphics Exception",
+			"NVRM: Xid (PCI:0000:00:1e): 13, pid=1234, Graphics Exception", false},
 		{"4,1,2,-;NVRM: Xid (PCI:0000:00:1e): 790, what", "NVRM: Xid (PCI:0000:00:1e): 790, what", false},
 		{"no semicolon", "", false},
 	} {
@@ -142,13 +158,16 @@ func TestWithoutCredentials(t *testing.T) {
 
 // TestVariableNames lets only those names through that the contract lists, and none that holds a secret by habit.
 func TestVariableNames(t *testing.T) {
-	h := &Host{Env: map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all", "NCCL_DEBUG": "INFO", "LD_PRELOAD": "x.so", "LOCAL_WORLD_SIZE": "8",
-		"NVIDIA_API_KEY": "x", "NVIDIA_APIKEY": "x", "NCCL_TOKEN": "x", "CUDA_PASSWORD": "x", "AWS_SECRET_ACCESS_KEY": "x", "PATH": "x", "USER": "x", "MY_CUDA_HOME": "x", "HOSTNAME": "x"}}
+	h := &Host{Env: map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all",
+		"NCCL_DEBUG": "INFO", "LD_PRELOAD": "x.so", "LOCAL_WORLD_SIZE": "8",
+		"NVIDIA_API_KEY": "x", "NVIDIA_APIKEY": "x", "NCCL_TOKEN": "x", "CUDA_PASSWORD": "x",
+		"AWS_SECRET_ACCESS_KEY": "x", "PATH": "x", "USER": "x", "MY_CUDA_HOME": "x", "HOSTNAME": "x"}}
 	apply, err := readVariables(h, Options{})
 	hosttest.Must(t, err)
 	var f Facts
 	apply(&f)
-	want := map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all", "NCCL_DEBUG": "INFO", "LD_PRELOAD": "x.so", "LOCAL_WORLD_SIZE": "8"}
+	want := map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all", "NCCL_DEBUG": "INFO",
+		"LD_PRELOAD": "x.so", "LOCAL_WORLD_SIZE": "8"}
 	if diff := cmp.Diff(want, f.Variables); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -158,7 +177,8 @@ func TestVariableNames(t *testing.T) {
 func TestSearchStream(t *testing.T) {
 	const chunk = 1 << 20
 	field := "\x00version=550.107.02\x00"
-	for _, at := range []int{0, 1, chunk - len(field), chunk - 5, chunk, chunk + 250, chunk + 256, 2*chunk + 250, 3 * chunk} {
+	for _, at := range []int{0, 1, chunk - len(field), chunk - 5, chunk, chunk + 250, chunk + 256, 2*chunk + 250,
+		3 * chunk} {
 		data := append(bytes.Repeat([]byte{'x'}, at), field...)
 		data = append(data, bytes.Repeat([]byte{'y'}, 100)...)
 		got, err := searchStream(bytes.NewReader(data), "version=", moduleVersionField, int64(len(data)))
@@ -169,7 +189,8 @@ func TestSearchStream(t *testing.T) {
 			t.Errorf("at %d, behind the limit: %q", at, got)
 		}
 	}
-	for _, other := range []string{"\x00srcversion=550.107\x00", "\x00rhelversion=9.4\x00", "version=9.4\x00", "version=550.107.02", "version=\x00"} {
+	for _, other := range []string{"\x00srcversion=550.107\x00", "\x00rhelversion=9.4\x00", "version=9.4\x00",
+		"version=550.107.02", "version=\x00"} {
 		if got, _ := searchStream(strings.NewReader(other), "version=", moduleVersionField, 1000); got != "" {
 			t.Errorf("%q gives %q", other, got)
 		}

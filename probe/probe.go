@@ -4,9 +4,9 @@
 // they mean. Everything is read from files under one root; nothing found there is imported or executed. The only
 // library asked is NVML, in a child process with a deadline.
 //
-// A program looks at its own machine with This and at a mounted image with Tree; its main calls ServeNVML first, so that
-// NVML is asked in a child. What somebody else has written down is read by Given. The types of Facts are described in
-// package probe/facts, the methods of Host in package probe/host.
+// A program looks at its own machine with This and at a mounted image with Tree; its main calls ServeNVML first, so
+// that NVML is asked in a child. What somebody else has written down is read by Given. The types of Facts are described
+// in package probe/facts, the methods of Host in package probe/host.
 package probe
 
 import (

@@ -58,13 +58,15 @@ func readNode(h *Host, name string) (Node, error) {
 	if err := syscall.Lstat(h.Real(resolved), &st); err != nil {
 		return Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	return Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.Real(resolved), uint32(st.Mode))}, nil
+	return Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(),
+		Access: access(h.Real(resolved), uint32(st.Mode))}, nil
 }
 
 func access(real string, mode uint32) string {
 	var mount syscall.Statfs_t
 	err := syscall.Access(real, readWrite)
-	if err == nil && mode&syscall.S_IFMT == syscall.S_IFCHR && syscall.Statfs(real, &mount) == nil && mount.Flags&noDevices != 0 {
+	if err == nil && mode&syscall.S_IFMT == syscall.S_IFCHR && syscall.Statfs(real, &mount) == nil &&
+		mount.Flags&noDevices != 0 {
 		err = syscall.EACCES
 	}
 	switch {
@@ -92,7 +94,8 @@ func fileMode(mode uint32) fs.FileMode {
 
 // modprobe says whether nvidia-modprobe, which makes the nodes when a program without rights starts CUDA, can do so.
 func modprobe(h *Host) string {
-	for _, name := range []string{"/usr/bin/nvidia-modprobe", "/usr/local/bin/nvidia-modprobe", "/run/current-system/sw/bin/nvidia-modprobe"} {
+	for _, name := range []string{"/usr/bin/nvidia-modprobe", "/usr/local/bin/nvidia-modprobe",
+		"/run/current-system/sw/bin/nvidia-modprobe"} {
 		resolved, err := h.Resolve(name)
 		if err != nil {
 			continue

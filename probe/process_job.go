@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// readProcesses reads how long the machine runs, whether this process belongs to a scheduler's job and on how many nodes
-// that runs, and whether the driver keeps its GPUs started.
+// readProcesses reads how long the machine runs, whether this process belongs to a scheduler's job and on how many
+// nodes that runs, and whether the driver keeps its GPUs started.
 func readProcesses(h *Host, _ Options) (found, error) {
 	line, err := h.ReadLine("/proc/uptime") // "350735.47 234388.90"
 	if err != nil {
@@ -24,7 +24,8 @@ func readProcesses(h *Host, _ Options) (found, error) {
 
 // jobVariables are what schedulers set for the processes of a job; only that they are there is kept.
 var jobVariables = []struct{ variable, scheduler string }{
-	{"SLURM_JOB_ID", "slurm"}, {"SLURM_JOBID", "slurm"}, {"PBS_JOBID", "pbs"}, {"LSB_JOBID", "lsf"}, {"JOB_ID", "grid-engine"}, {"RAY_JOB_ID", "ray"},
+	{"SLURM_JOB_ID", "slurm"}, {"SLURM_JOBID", "slurm"}, {"PBS_JOBID", "pbs"}, {"LSB_JOBID", "lsf"},
+	{"JOB_ID", "grid-engine"}, {"RAY_JOB_ID", "ray"},
 	{"_CONDOR_SLOT", "htcondor"}, {"FLUX_JOB_ID", "flux"}, {"OAR_JOB_ID", "oar"},
 }
 
@@ -40,8 +41,8 @@ func jobOf(h *Host) string {
 	return ""
 }
 
-// adopted says that this process is in a control group of Slurm's, as a login by ssh to the node of one's job is. It has
-// the job's devices and none of its variables:
+// adopted says that this process is in a control group of Slurm's, as a login by ssh to the node of one's job is. It
+// has the job's devices and none of its variables:
 //
 //	0::/system.slice/slurmstepd.scope/job_88/step_extern/user/task_special
 //	5:devices:/slurm/uid_1000/job_88/step_extern

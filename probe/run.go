@@ -90,7 +90,8 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 func unread(facts Facts, late []source, limit time.Duration) Facts {
 	for _, s := range late {
 		facts.Probes = append(facts.Probes, Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(),
-			Error: fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files", limit)})
+			Error: fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files",
+				limit)})
 	}
 	return facts
 }

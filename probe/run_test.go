@@ -32,13 +32,20 @@ func TestStatuses(t *testing.T) {
 		return func(f *Facts) { f.System.ID = "half" }, errors.New("the other half")
 	}
 	withSources(t,
-		source{name: "sound", read: func(*Host, Options) (found, error) { return func(f *Facts) { f.System.OS = "sound" }, nil }},
+		source{name: "sound", read: func(*Host, Options) (found,
+			error) {
+			return func(f *Facts) { f.System.OS = "sound" }, nil
+		}},
 		source{name: "not-there", read: never(host.ErrAbsent)},
 		source{name: "no-file", read: never(&fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist})},
 		source{name: "broken", read: never(errors.New("broken"))},
 		source{name: "half", read: half},
 		source{name: "needless", read: never(skipped("for root alone"))},
-		source{name: "bug", read: func(*Host, Options) (found, error) { var none []int; return nil, errors.New(string(rune(none[0]))) }},
+		source{name: "bug", read: func(*Host, Options) (found, error) {
+			var none []int
+			return nil,
+				errors.New(string(rune(none[0])))
+		}},
 		source{name: "live", live: true, read: never(errors.New("looked at all the same"))},
 	)
 	got := runSources(context.Background(), &Host{Root: t.TempDir(), Rest: true}, Options{})
@@ -52,7 +59,8 @@ func TestStatuses(t *testing.T) {
 		{Name: "broken", Status: "failed", Error: "broken"},
 		{Name: "half", Status: "failed", Error: "the other half"},
 		{Name: "needless", Status: "skipped", Error: "for root alone"},
-		{Name: "bug", Status: "failed", Error: "bug in this probe: runtime error: index out of range [0] with length 0"},
+		{Name: "bug", Status: "failed",
+			Error: "bug in this probe: runtime error: index out of range [0] with length 0"},
 		{Name: "live", Status: "skipped", Error: "a tree at rest"},
 	}
 	if diff := cmp.Diff(want, got.Probes); diff != "" {
@@ -69,7 +77,8 @@ func TestRunLooksAnew(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,7 +148,8 @@ func TestEmptyHost(t *testing.T) {
 }
 
 func TestPackageByName(t *testing.T) {
-	e := Environment{Packages: []Package{{Name: "torch", Version: "2.8.0"}, {Name: "numpy"}, {Name: "torch", Version: "2.7.0"}}}
+	e := Environment{Packages: []Package{{Name: "torch", Version: "2.8.0"}, {Name: "numpy"},
+		{Name: "torch", Version: "2.7.0"}}}
 	if p := e.Package("torch"); p == nil || p.Version != "2.8.0" {
 		t.Errorf("torch is %+v", p)
 	}

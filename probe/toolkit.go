@@ -89,7 +89,8 @@ func parseHostConfig(data []byte) string {
 // toolkitByCudart is for runtime-only images: libcudart.so.12.4.127 is of CUDA 12.4 (the third part is the
 // component's build, not the toolkit's release).
 func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
-	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*", "targets/*/lib/libcudart.so.*.*.*"} {
+	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*",
+		"targets/*/lib/libcudart.so.*.*.*"} {
 		for _, name := range h.GlobIn(root, pattern) {
 			if parts := strings.SplitN(libversion.InName(name), ".", 3); len(parts) == 3 {
 				return withCompiler(h, Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}), true

@@ -13,7 +13,9 @@ import (
 
 func TestCompiler(t *testing.T) {
 	root := t.TempDir()
-	for _, name := range []string{"usr/bin/gcc", "usr/lib/gcc/x86_64-redhat-linux/11/libgcc.a", "usr/libexec/gcc/x86_64-redhat-linux/11/cc1", "usr/lib64/gcc/x86_64-suse-linux/notes", "opt/gnu/bin/x86_64-linux-gnu-g++-9", "opt/two/bin/gcc",
+	for _, name := range []string{"usr/bin/gcc", "usr/lib/gcc/x86_64-redhat-linux/11/libgcc.a",
+		"usr/libexec/gcc/x86_64-redhat-linux/11/cc1", "usr/lib64/gcc/x86_64-suse-linux/notes",
+		"opt/gnu/bin/x86_64-linux-gnu-g++-9", "opt/two/bin/gcc",
 		"opt/two/lib/gcc/a/12/cc1", "opt/two/lib/gcc/a/13/cc1", "opt/llvm/bin/clang-18", "opt/odd/cc"} {
 		hosttest.Write(t, filepath.Join(root, name), "")
 	}
@@ -23,13 +25,18 @@ func TestCompiler(t *testing.T) {
 		rest bool
 		want Compiler
 	}{
-		{"red-hat", map[string]string{"PATH": "/bin:/usr/bin"}, false, Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
+		{"red-hat", map[string]string{"PATH": "/bin:/usr/bin"}, false,
+			Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
 		{"at-rest", nil, true, Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
-		{"cc", map[string]string{"PATH": "/opt/gnu/bin", "CC": "x86_64-linux-gnu-g++-9 -pipe"}, false, Compiler{Name: "gcc", Version: "9", Path: "/opt/gnu/bin/x86_64-linux-gnu-g++-9", From: "CC"}},
+		{"cc", map[string]string{"PATH": "/opt/gnu/bin", "CC": "x86_64-linux-gnu-g++-9 -pipe"}, false,
+			Compiler{Name: "gcc", Version: "9", Path: "/opt/gnu/bin/x86_64-linux-gnu-g++-9", From: "CC"}},
 		{"cc-gone", map[string]string{"PATH": "/usr/bin", "CC": "/opt/none"}, false, Compiler{}},
-		{"two-versions", map[string]string{"PATH": "/opt/two/bin"}, false, Compiler{Name: "gcc", Version: "", Path: "/opt/two/bin/gcc", From: "PATH"}},
-		{"clang", map[string]string{"CC": "/opt/llvm/bin/clang-18"}, false, Compiler{Name: "clang", Version: "18", Path: "/opt/llvm/bin/clang-18", From: "CC"}},
-		{"odd", map[string]string{"CC": "/opt/odd/cc"}, false, Compiler{Name: "", Version: "", Path: "/opt/odd/cc", From: "CC"}},
+		{"two-versions", map[string]string{"PATH": "/opt/two/bin"}, false,
+			Compiler{Name: "gcc", Version: "", Path: "/opt/two/bin/gcc", From: "PATH"}},
+		{"clang", map[string]string{"CC": "/opt/llvm/bin/clang-18"}, false,
+			Compiler{Name: "clang", Version: "18", Path: "/opt/llvm/bin/clang-18", From: "CC"}},
+		{"odd", map[string]string{"CC": "/opt/odd/cc"}, false,
+			Compiler{Name: "", Version: "", Path: "/opt/odd/cc", From: "CC"}},
 		{"none", map[string]string{"PATH": "/opt/none"}, false, Compiler{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,7 +67,8 @@ func TestTritonCUDA(t *testing.T) {
 	}{
 		{"not-listed", nil, "/opt/driver/libcuda.so.1"},
 		{"listed-and-gone", []ldso.CacheEntry{{Name: "libcuda.so.1", Path: "/usr/lib64/libcuda.so.1"}}, ""},
-		{"listed", []ldso.CacheEntry{{Name: "libcuda.so.1", Path: "/usr/lib64/libcuda.so.1"}, {Name: "libcuda.so.1", Path: "/opt/driver/libcuda.so.1"}}, "/opt/driver/libcuda.so.1"},
+		{"listed", []ldso.CacheEntry{{Name: "libcuda.so.1", Path: "/usr/lib64/libcuda.so.1"},
+			{Name: "libcuda.so.1", Path: "/opt/driver/libcuda.so.1"}}, "/opt/driver/libcuda.so.1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": "/opt/none:/opt/driver"}}

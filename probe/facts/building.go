@@ -3,8 +3,9 @@ package facts
 // Building is what compiles code on this machine: extensions, and what Triton makes when it runs.
 type Building struct {
 	Compiler Compiler `json:"compiler"` // the C compiler that CC names, else gcc on PATH, else clang
-	LibCUDA  string   `json:"libcuda"`  // libcuda.so.1 as ldconfig lists it, else in LD_LIBRARY_PATH; empty: Triton finds none
-	Named    bool     `json:"named"`    // TRITON_LIBCUDA_PATH says where libcuda is
+	// libcuda.so.1 as ldconfig lists it, else in LD_LIBRARY_PATH; empty: Triton finds none
+	LibCUDA string `json:"libcuda"`
+	Named   bool   `json:"named"` // TRITON_LIBCUDA_PATH says where libcuda is
 }
 
 // Compiler is one C compiler.

@@ -94,11 +94,14 @@ type GPU struct {
 	Bound      string   `json:"bound"`              // kernel driver that holds it: "nvidia", "nouveau", "vfio-pci"
 	From       []string `json:"from"`               // who sees it: "NVML", "/proc/driver/nvidia", "/sys/bus/pci"
 	Health     *Health  `json:"health,omitempty"`   // nil when NVML was not asked
-	Brand      string   `json:"brand"`              // as NVIDIA_REQUIRE_* says it, "tesla", "geforcertx"; empty when NVML was not asked
-	Mode       string   `json:"compute_mode"`       // "default", "exclusive", "prohibited"; empty when NVML was not asked
-	MIG        string   `json:"mig"`                // "on" or "off"; empty when the GPU has no MIG or does not say
-	Memory     *Memory  `json:"memory,omitempty"`   // nil when NVML was not asked
-	Instances  int      `json:"mig_devices"`        // MIG devices that this process may see; -1 when that could not be read
+	// as NVIDIA_REQUIRE_* says it, "tesla", "geforcertx"; empty when NVML was not asked
+	Brand string `json:"brand"`
+	// "default", "exclusive", "prohibited"; empty when NVML was not asked
+	Mode   string  `json:"compute_mode"`
+	MIG    string  `json:"mig"`              // "on" or "off"; empty when the GPU has no MIG or does not say
+	Memory *Memory `json:"memory,omitempty"` // nil when NVML was not asked
+	// MIG devices that this process may see; -1 when that could not be read
+	Instances int `json:"mig_devices"`
 }
 
 // Toolkit is one CUDA toolkit on disk.
@@ -108,7 +111,8 @@ type Toolkit struct {
 	From    string `json:"from"`
 	OnPath  bool   `json:"on_path,omitempty"` // `nvcc` starts this one's
 	NVCC    bool   `json:"nvcc"`              // it has the compiler: more than what programs need to run
-	GCC     string `json:"gcc"`               // newest major of gcc that its own headers let pass, "13"; empty when they do not tell
+	// newest major of gcc that its own headers let pass, "13"; empty when they do not tell
+	GCC string `json:"gcc"`
 }
 
 // Environment is one Python environment.
@@ -137,31 +141,40 @@ type Package struct {
 
 // Build is one installed framework.
 type Build struct {
-	Name        string            `json:"name"`                // "torch", "tensorflow", "jax", or an extension's distribution
-	Extension   bool              `json:"extension"`           // no framework: a distribution with CUDA code beside one, or one that needs none
-	PartOf      string            `json:"part_of,omitempty"`   // an extension's: the distribution that it came along with; empty when none asks for it
-	Version     string            `json:"version"`             // with its local version, "2.9.0+cu130"
-	Accelerator string            `json:"accelerator"`         // "cuda", "cpu", "rocm", "xpu"; empty when not known
-	CUDA        string            `json:"cuda"`                // what it was built with, "13.0"
-	CuDNN       string            `json:"cudnn"`               // what it was built with or pins, "9.13.0.50"
-	NCCL        string            `json:"nccl"`                // likewise, "2.27.7"
-	SASS        []string          `json:"sass"`                // "sm_90a"; read from the build itself, else empty
-	PTX         []string          `json:"ptx"`                 // "compute_90"; likewise
-	PTXISA      map[string]string `json:"ptx_isa"`             // newest PTX version of each target in PTX, "8.5"; read from fat-binary headers alone
-	Zstd        []string          `json:"zstd"`                // targets, rare ones too, with code that is compressed with zstd; likewise
-	Python      string            `json:"python"`              // CPython ABI of its extension module, "3.12" or "3.13t"
-	Glibc       string            `json:"glibc"`               // least glibc by its wheel tag, "2.28"
-	Origin      string            `json:"origin"`              // "wheel", "conda", "conda-forge", "ngc", "distribution", "source"; empty when not known
-	Requires    map[string]string `json:"requires"`            // exact pins among its requirements, name to version
-	Taken       []Taken           `json:"taken"`               // CUDA libraries that the loader maps for it
-	Missing     []string          `json:"missing"`             // symbols and libraries that it needs and that are nowhere
-	Looked      bool              `json:"looked"`              // whether Missing was looked for
-	Beside      []string          `json:"beside,omitempty"`    // files of libraries that the loader does not find for it by itself, and that a program can load first
-	Unresolved  []Unresolved      `json:"unresolved"`          // symbols that CUDA libraries which are not its own lack
-	Compared    bool              `json:"compared"`            // some CUDA library is not its own, so Unresolved was looked for
-	Stdcxx      *Stdcxx           `json:"libstdcxx,omitempty"` // nil when it was not looked at
-	Path        string            `json:"path"`                // "/opt/venv/lib/python3.12/site-packages/torch"
-	From        string            `json:"from"`                // the file that told Version and CUDA
+	// "torch", "tensorflow", "jax", or an extension's distribution
+	Name string `json:"name"`
+	// no framework: a distribution with CUDA code beside one, or one that needs none
+	Extension bool `json:"extension"`
+	// an extension's: the distribution that it came along with; empty when none asks for it
+	PartOf      string   `json:"part_of,omitempty"`
+	Version     string   `json:"version"`     // with its local version, "2.9.0+cu130"
+	Accelerator string   `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
+	CUDA        string   `json:"cuda"`        // what it was built with, "13.0"
+	CuDNN       string   `json:"cudnn"`       // what it was built with or pins, "9.13.0.50"
+	NCCL        string   `json:"nccl"`        // likewise, "2.27.7"
+	SASS        []string `json:"sass"`        // "sm_90a"; read from the build itself, else empty
+	PTX         []string `json:"ptx"`         // "compute_90"; likewise
+	// newest PTX version of each target in PTX, "8.5"; read from fat-binary headers alone
+	PTXISA map[string]string `json:"ptx_isa"`
+	// targets, rare ones too, with code that is compressed with zstd; likewise
+	Zstd   []string `json:"zstd"`
+	Python string   `json:"python"` // CPython ABI of its extension module, "3.12" or "3.13t"
+	Glibc  string   `json:"glibc"`  // least glibc by its wheel tag, "2.28"
+	// "wheel", "conda", "conda-forge", "ngc", "distribution", "source"; empty when not known
+	Origin   string            `json:"origin"`
+	Requires map[string]string `json:"requires"` // exact pins among its requirements, name to version
+	Taken    []Taken           `json:"taken"`    // CUDA libraries that the loader maps for it
+	// symbols and libraries that it needs and that are nowhere
+	Missing []string `json:"missing"`
+	Looked  bool     `json:"looked"` // whether Missing was looked for
+	// files of libraries that the loader does not find for it by itself, and that a program can load first
+	Beside     []string     `json:"beside,omitempty"`
+	Unresolved []Unresolved `json:"unresolved"` // symbols that CUDA libraries which are not its own lack
+	// some CUDA library is not its own, so Unresolved was looked for
+	Compared bool    `json:"compared"`
+	Stdcxx   *Stdcxx `json:"libstdcxx,omitempty"` // nil when it was not looked at
+	Path     string  `json:"path"`                // "/opt/venv/lib/python3.12/site-packages/torch"
+	From     string  `json:"from"`                // the file that told Version and CUDA
 	// Index is where a build that a file names would come from: "default" for the installer's own package index, else
 	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
 	Index     string `json:"index"`

@@ -3,24 +3,26 @@ package facts
 // Machine is what a host's driver depends on beside its own version. Most of it says what will be true after the next
 // boot, and can be read of a tree at rest.
 type Machine struct {
-	Uptime       float64         `json:"uptime"`       // seconds since boot; 0 for a tree at rest
-	Job          string          `json:"job"`          // scheduler whose job this process belongs to, "slurm"
-	Kernels      []string        `json:"kernels"`      // installed kernels, "6.8.0-1021-aws"
-	Boot         string          `json:"boot"`         // the one that the boot loader starts by default
-	BootFrom     string          `json:"boot_from"`    // the file that tells it
-	Installers   []Installer     `json:"installers"`   // what installs or loads the kernel module at boot
-	Firmware     []string        `json:"firmware"`     // driver versions whose GSP firmware is on disk, "580.95.05"
-	GSPOff       string          `json:"gsp_off"`      // the file that sets NVreg_EnableGpuFirmware=0
-	Packages     []DriverPackage `json:"packages"`     // packages of the driver and its daemons
-	Runfile      string          `json:"runfile"`      // what NVIDIA's .run installer leaves, "/usr/bin/nvidia-uninstall"
-	Fabric       Fabric          `json:"fabric"`       // what programs NVSwitch
-	Persistenced bool            `json:"persistenced"` // nvidia-persistenced runs
-	GRID         string          `json:"grid"`         // the vGPU guest driver's licence daemon, "/usr/bin/nvidia-gridd"
-	Updates      Updates         `json:"updates"`      // what upgrades packages unattended
-	Nodes        int             `json:"nodes"`        // nodes that this process's job spans; 0 when nobody says
-	EFA          EFA             `json:"efa"`          // AWS's fabric for jobs of several nodes
-	Bus          Bus             `json:"bus"`          // what stands between GPUs on PCI
-	Xids         []string        `json:"xids"`         // Xid lines of the kernel log since the driver was loaded last
+	Uptime     float64         `json:"uptime"`     // seconds since boot; 0 for a tree at rest
+	Job        string          `json:"job"`        // scheduler whose job this process belongs to, "slurm"
+	Kernels    []string        `json:"kernels"`    // installed kernels, "6.8.0-1021-aws"
+	Boot       string          `json:"boot"`       // the one that the boot loader starts by default
+	BootFrom   string          `json:"boot_from"`  // the file that tells it
+	Installers []Installer     `json:"installers"` // what installs or loads the kernel module at boot
+	Firmware   []string        `json:"firmware"`   // driver versions whose GSP firmware is on disk, "580.95.05"
+	GSPOff     string          `json:"gsp_off"`    // the file that sets NVreg_EnableGpuFirmware=0
+	Packages   []DriverPackage `json:"packages"`   // packages of the driver and its daemons
+	// what NVIDIA's .run installer leaves, "/usr/bin/nvidia-uninstall"
+	Runfile      string `json:"runfile"`
+	Fabric       Fabric `json:"fabric"`       // what programs NVSwitch
+	Persistenced bool   `json:"persistenced"` // nvidia-persistenced runs
+	// the vGPU guest driver's licence daemon, "/usr/bin/nvidia-gridd"
+	GRID    string   `json:"grid"`
+	Updates Updates  `json:"updates"` // what upgrades packages unattended
+	Nodes   int      `json:"nodes"`   // nodes that this process's job spans; 0 when nobody says
+	EFA     EFA      `json:"efa"`     // AWS's fabric for jobs of several nodes
+	Bus     Bus      `json:"bus"`     // what stands between GPUs on PCI
+	Xids    []string `json:"xids"`    // Xid lines of the kernel log since the driver was loaded last
 }
 
 // Installer is a thing that puts the kernel module in place at boot.
@@ -35,7 +37,8 @@ type DriverPackage struct {
 	Version string `json:"version"` // "535.183.01-0ubuntu0.22.04.1", "3:580.95.05-1.amzn2023"
 	From    string `json:"from"`    // the package manager's database
 	Held    bool   `json:"held"`    // apt-mark hold
-	Vendor  string `json:"vendor"`  // whose archive it is of: "ubuntu", "debian", "nvidia", "ppa"; empty when not known, or RPM's
+	// whose archive it is of: "ubuntu", "debian", "nvidia", "ppa"; empty when not known, or RPM's
+	Vendor string `json:"vendor"`
 }
 
 // Fabric is the software that NVSwitch needs.
@@ -51,9 +54,10 @@ type Fabric struct {
 
 // Updates is what upgrades packages without asking.
 type Updates struct {
-	Tool      string   `json:"tool"`      // "unattended-upgrades" or "dnf-automatic"; empty: none is switched on
-	From      string   `json:"from"`      // the file that switches it on
-	Origins   []string `json:"origins"`   // apt's allowed origins and patterns, "${distro_id}:${distro_codename}-security"
+	Tool string `json:"tool"` // "unattended-upgrades" or "dnf-automatic"; empty: none is switched on
+	From string `json:"from"` // the file that switches it on
+	// apt's allowed origins and patterns, "${distro_id}:${distro_codename}-security"
+	Origins   []string `json:"origins"`
 	Blacklist []string `json:"blacklist"` // apt's patterns of packages left alone; dnf's excludes and version locks
 	Pinned    string   `json:"pinned"`    // an apt preference that names NVIDIA packages
 	Repos     []string `json:"repos"`     // enabled dnf repositories that carry the driver
@@ -61,21 +65,25 @@ type Updates struct {
 
 // Health is what NVML says of a GPU's state; what it could not be asked stays empty.
 type Health struct {
-	RemapPending  bool     `json:"remap_pending"` // a memory row waits for a reset to be replaced
-	RemapFailure  bool     `json:"remap_failure"` // a row could not be replaced
-	Uncorrectable uint64   `json:"uncorrectable"` // volatile uncorrectable ECC errors: since the driver was loaded
-	Slowdown      []string `json:"slowdown"`      // "hardware", "hardware thermal", "power brake", "software thermal", "power cap", "idle"
-	Fabric        string   `json:"fabric"`        // "not supported", "not started", "in progress", "completed"
-	Persistence   string   `json:"persistence"`   // "on", "off"
+	RemapPending  bool   `json:"remap_pending"` // a memory row waits for a reset to be replaced
+	RemapFailure  bool   `json:"remap_failure"` // a row could not be replaced
+	Uncorrectable uint64 `json:"uncorrectable"` // volatile uncorrectable ECC errors: since the driver was loaded
+	// "hardware", "hardware thermal", "power brake", "software thermal", "power cap", "idle"
+	Slowdown    []string `json:"slowdown"`
+	Fabric      string   `json:"fabric"`      // "not supported", "not started", "in progress", "completed"
+	Persistence string   `json:"persistence"` // "on", "off"
 }
 
 // EFA is AWS's Elastic Fabric Adapter and the library through which NCCL uses it.
 type EFA struct {
-	Devices   int      `json:"devices"`   // adapters on PCI
-	Nodes     int      `json:"nodes"`     // /dev/infiniband/uverbs*: a container sees the adapters only where these were given to it
-	Names     []string `json:"names"`     // what NCCL opens one of, "libnccl-net.so"; none where NCCL_NET_PLUGIN says so
-	Plugin    string   `json:"plugin"`    // the file that the loader finds for one of them
-	Elsewhere string   `json:"elsewhere"` // a plugin where the loader does not look, "/opt/amazon/ofi-nccl/lib/libnccl-net.so"
+	Devices int `json:"devices"` // adapters on PCI
+	// /dev/infiniband/uverbs*: a container sees the adapters only where these were given to it
+	Nodes int `json:"nodes"`
+	// what NCCL opens one of, "libnccl-net.so"; none where NCCL_NET_PLUGIN says so
+	Names  []string `json:"names"`
+	Plugin string   `json:"plugin"` // the file that the loader finds for one of them
+	// a plugin where the loader does not look, "/opt/amazon/ofi-nccl/lib/libnccl-net.so"
+	Elsewhere string `json:"elsewhere"`
 }
 
 // Memory is what is taken of a GPU's memory.
@@ -88,5 +96,6 @@ type Memory struct {
 type Bus struct {
 	Virtual string `json:"virtual"` // "yes" for a virtual machine, "no" for bare metal; empty when not known
 	IOMMU   string `json:"iommu"`   // for the GPUs: "off", "passthrough" or "translated"; empty when not known
-	ACS     string `json:"acs"`     // on the bridges above them: "on", "off"; empty when they cannot be read, which takes root
+	// on the bridges above them: "on", "off"; empty when they cannot be read, which takes root
+	ACS string `json:"acs"`
 }

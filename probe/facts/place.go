@@ -5,8 +5,9 @@ import "slices"
 // Runtimes is what a host has to start GPU containers with.
 type Runtimes struct {
 	Found []Runtime `json:"found"` // Docker and containerd
-	Hook  string    `json:"hook"`  // NVIDIA's hook or runtime on the PATH of daemons, "/usr/bin/nvidia-container-runtime-hook"
-	CDI   []CDISpec `json:"cdi"`   // specifications of nvidia.com/gpu, the least important first
+	// NVIDIA's hook or runtime on the PATH of daemons, "/usr/bin/nvidia-container-runtime-hook"
+	Hook string    `json:"hook"`
+	CDI  []CDISpec `json:"cdi"` // specifications of nvidia.com/gpu, the least important first
 }
 
 // Runtime is one container engine and what its configuration says of NVIDIA.
@@ -35,21 +36,27 @@ type Container struct {
 
 // Devices is what a process here can reach of the driver under /dev, and what the process was given beside it.
 type Devices struct {
-	Nodes    []Node        `json:"nodes"`    // /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm, /dev/dxg, …
-	Modprobe string        `json:"modprobe"` // nvidia-modprobe: "setuid", "not setuid", "absent"; empty when not looked for
-	Shared   int64         `json:"shm"`      // bytes that /dev/shm can hold; 0 when it is not there
-	Memlock  int64         `json:"memlock"`  // bytes that this process may lock; -1: no limit that holds for it; 0 when not known
-	MPS      string        `json:"mps"`      // "running" or "dead": whether the process that the MPS control file names is there
-	Named    []NamedDevice `json:"named"`    // the UUIDs of CUDA_VISIBLE_DEVICES, as far as NVML can tell
-	Peers    string        `json:"peers"`    // how GPUs reach each other's memory by NVML: "pcie", "nvlink", "none"; empty when not told
-	Counted  int           `json:"counted"`  // GPUs that NVML counts, those that it could not ask too; 0 when it was not asked
+	Nodes []Node `json:"nodes"` // /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm, /dev/dxg, …
+	// nvidia-modprobe: "setuid", "not setuid", "absent"; empty when not looked for
+	Modprobe string `json:"modprobe"`
+	Shared   int64  `json:"shm"` // bytes that /dev/shm can hold; 0 when it is not there
+	// bytes that this process may lock; -1: no limit that holds for it; 0 when not known
+	Memlock int64 `json:"memlock"`
+	// "running" or "dead": whether the process that the MPS control file names is there
+	MPS   string        `json:"mps"`
+	Named []NamedDevice `json:"named"` // the UUIDs of CUDA_VISIBLE_DEVICES, as far as NVML can tell
+	// how GPUs reach each other's memory by NVML: "pcie", "nvlink", "none"; empty when not told
+	Peers string `json:"peers"`
+	// GPUs that NVML counts, those that it could not ask too; 0 when it was not asked
+	Counted int `json:"counted"`
 }
 
 // Node is one device node. It is never opened: opening /dev/nvidia0 powers the GPU up.
 type Node struct {
-	Path   string `json:"path"`   // "/dev/nvidiactl"
-	Mode   string `json:"mode"`   // "Dcrw-rw-rw-", as fs.FileMode prints it
-	Access string `json:"access"` // "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
+	Path string `json:"path"` // "/dev/nvidiactl"
+	Mode string `json:"mode"` // "Dcrw-rw-rw-", as fs.FileMode prints it
+	// "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
+	Access string `json:"access"`
 }
 
 // NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it. A MIG device that NVML

@@ -8,7 +8,8 @@ import (
 
 // rootMarks are directories of the engines in the options of a root file system that is an overlay.
 var rootMarks = []struct{ mark, kind string }{
-	{"io.containerd.snapshotter", "containerd"}, {"/docker/", "docker"}, {"/containers/storage/", "podman"}, {"/crio/", "cri-o"},
+	{"io.containerd.snapshotter", "containerd"}, {"/docker/", "docker"}, {"/containers/storage/", "podman"},
+	{"/crio/", "cri-o"},
 }
 
 // containerByRoot reads the mounts where a control group namespace hides the engine's name: an engine's overlay at the
@@ -57,7 +58,8 @@ func (h *Host) ContainerKind() string {
 	return cmp.Or(containerByCgroup(h), containerBySystemd(h), containerByRoot(h))
 }
 
-// containerBySystemd reads what systemd found out about the place that it started: "lxc", "systemd-nspawn". WSL is none.
+// containerBySystemd reads what systemd found out about the place that it started: "lxc", "systemd-nspawn". WSL is
+// none.
 func containerBySystemd(h *Host) string {
 	kind, err := h.ReadLine("/run/systemd/container")
 	if err != nil || h.Rest || kind == "wsl" {
@@ -83,5 +85,6 @@ func containerByCgroup(h *Host) string {
 }
 
 var cgroupMarks = []struct{ mark, kind string }{
-	{"kubepods", "kubernetes"}, {"docker", "docker"}, {"libpod", "podman"}, {"containerd", "containerd"}, {"lxc", "lxc"},
+	{"kubepods", "kubernetes"}, {"docker", "docker"}, {"libpod", "podman"}, {"containerd", "containerd"},
+	{"lxc", "lxc"},
 }

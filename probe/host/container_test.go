@@ -12,11 +12,15 @@ import (
 // TestContainerByRoot reads mounts of containers whose control group says nothing, and of hosts.
 func TestContainerByRoot(t *testing.T) {
 	tests := []struct{ name, mounts, want string }{
-		{"containerd", "612 431 0:87 / / rw - overlay overlay rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/12/fs", "containerd"},
+		{"containerd", "612 431 0:87 / / rw - overlay overlay " +
+			"rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/12/fs", "containerd"},
 		{"docker", "612 431 0:87 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/ABC", "docker"},
-		{"hook", "20 1 259:1 / / rw - ext4 /dev/root rw\n21 20 0:124 / /proc/driver/nvidia rw - tmpfs tmpfs rw", "container"},
+		{"hook", "20 1 259:1 / / rw - ext4 /dev/root rw\n21 20 0:124 / /proc/driver/nvidia rw - tmpfs tmpfs rw",
+			"container"},
 		{"host", "20 1 259:1 / / rw - ext4 /dev/root rw", ""},
-		{"host-of-docker", "20 1 259:1 / / rw - ext4 /dev/root rw\n99 20 0:87 / /var/lib/docker/overlay2/x/merged rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/ABC", ""},
+		{"host-of-docker", "20 1 259:1 / / rw - ext4 /dev/root rw\n" +
+			"99 20 0:87 / /var/lib/docker/overlay2/x/merged rw - overlay overlay " +
+			"rw,lowerdir=/var/lib/docker/overlay2/l/ABC", ""},
 		{"overlayroot", "20 1 0:30 / / rw - overlay overlayroot rw,lowerdir=/media/root-ro", ""},
 		{"cut", "20 1 259:1", ""},
 	}

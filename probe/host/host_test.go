@@ -95,7 +95,8 @@ func TestNothingOutside(t *testing.T) {
 	hosttest.Must(t, os.Symlink(filepath.Join(relative, "secret"), filepath.Join(h.Root, "/etc/relative")))
 	hosttest.Must(t, os.Symlink(outside, filepath.Join(h.Root, "/etc/dir")))
 	hosttest.Must(t, os.Symlink("/etc/dir", filepath.Join(h.Root, "/opt")))
-	for _, name := range []string{"/etc/absolute", "/etc/relative", "/etc/dir/secret", "/opt/secret", "/etc/../../../../../../../../" + outside + "/secret"} {
+	for _, name := range []string{"/etc/absolute", "/etc/relative", "/etc/dir/secret", "/opt/secret",
+		"/etc/../../../../../../../../" + outside + "/secret"} {
 		if data, err := h.ReadFile(name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("ReadFile(%q) = %q, %v", name, data, err)
 		}
@@ -115,7 +116,8 @@ func TestNothingOutside(t *testing.T) {
 func TestOnlyRegularFiles(t *testing.T) {
 	h := hosttest.Tree(t, "-- pipe = fifo --\n-- dir/ --\n-- link -> pipe --\n")
 	for _, name := range []string{"/pipe", "/dir", "/link", "/"} {
-		if _, err := h.ReadFile(name); err == nil || !strings.HasSuffix(err.Error(), name+": not a regular file") || strings.Contains(err.Error(), h.Root) {
+		if _, err := h.ReadFile(name); err == nil || !strings.HasSuffix(err.Error(), name+": not a regular file") ||
+			strings.Contains(err.Error(), h.Root) {
 			t.Errorf("ReadFile(%q): %v", name, err)
 		}
 	}
@@ -158,8 +160,9 @@ func TestGlob(t *testing.T) {
 -- loop -> loop --
 `)
 	for pattern, want := range map[string][]string{
-		"/usr/local/cuda-*":              {"/usr/local/cuda-11.8", "/usr/local/cuda-12.4", "/usr/local/cuda-old"},
-		"/usr/local/cuda*/version.json":  {"/usr/local/cuda-11.8/version.json", "/usr/local/cuda-12.4/version.json", "/usr/local/cuda/version.json"},
+		"/usr/local/cuda-*": {"/usr/local/cuda-11.8", "/usr/local/cuda-12.4", "/usr/local/cuda-old"},
+		"/usr/local/cuda*/version.json": {"/usr/local/cuda-11.8/version.json", "/usr/local/cuda-12.4/version.json",
+			"/usr/local/cuda/version.json"},
 		"/usr/local/.cuda*/version.json": {"/usr/local/.cuda-9/version.json"},
 		"/usr/local/[":                   nil,
 		"/nowhere/*":                     nil,

@@ -28,7 +28,8 @@ func Compile(t *testing.T, root string, libs ...Library) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		args := append([]string{"-shared", "-fPIC", "-nostdlib", "-Wl,-soname," + filepath.Base(file), "-o", file, source}, lib.Flags...)
+		args := append([]string{"-shared", "-fPIC", "-nostdlib", "-Wl,-soname," + filepath.Base(file), "-o", file,
+			source}, lib.Flags...)
 		for _, name := range lib.Needs {
 			args = append(args, filepath.Join(root, name))
 		}

@@ -84,7 +84,8 @@ func plantOne(t *testing.T, root string, f txtar.File) {
 // EmptyLibrary is a shared library without anything in it, which the loader takes.
 func EmptyLibrary(t testing.TB) []byte {
 	t.Helper()
-	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: 64, Phentsize: 56}
+	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: 64,
+		Phentsize: 56}
 	copy(header.Ident[:], elf.ELFMAG+"\x02\x01\x01")
 	var out bytes.Buffer
 	Must(t, binary.Write(&out, binary.LittleEndian, header))
@@ -144,7 +145,8 @@ func ELF(t testing.TB, machine, section string, lines []byte) []byte {
 	at := uint64(headerSize)
 	var out bytes.Buffer
 	write := func(v any) { Must(t, binary.Write(&out, binary.LittleEndian, v)) }
-	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elfMachines[machine]), Version: 1, Ehsize: headerSize, Phentsize: 56,
+	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elfMachines[machine]), Version: 1,
+		Ehsize: headerSize, Phentsize: 56,
 		Shoff: at + uint64(len(data)+len(names)), Shentsize: entrySize, Shnum: 3, Shstrndx: 2}
 	copy(header.Ident[:], elf.ELFMAG+"\x02\x01\x01")
 	write(header)
@@ -152,7 +154,8 @@ func ELF(t testing.TB, machine, section string, lines []byte) []byte {
 	out.WriteString(names)
 	write(elf.Section64{})
 	write(elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: at, Size: uint64(len(data)), Addralign: 1})
-	write(elf.Section64{Name: uint32(len(section)) + 2, Type: uint32(elf.SHT_STRTAB), Off: at + uint64(len(data)), Size: uint64(len(names)), Addralign: 1})
+	write(elf.Section64{Name: uint32(len(section)) + 2, Type: uint32(elf.SHT_STRTAB), Off: at + uint64(len(data)),
+		Size: uint64(len(names)), Addralign: 1})
 	return out.Bytes()
 }
 

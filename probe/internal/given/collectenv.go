@@ -16,24 +16,29 @@ const fromReport = "collect_env report"
 
 // reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
 // them when they paste: quote marks before it, full-width colons, a lost colon.
-var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" + `-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
-	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|Nvidia driver version)\s*([:：]|\s)\s*(.*?)\s*$`)
+var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
+	`-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
+	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|` +
+	`Nvidia driver version)\s*([:：]|\s)\s*(.*?)\s*$`)
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
-var closedLine = lazyregexp.New(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\((?:x86_64|aarch64|arm64|UUID: [^()]+|[^()]*\b64-bit[^()]*)\))\s*$`)
+var closedLine = lazyregexp.New(`(?:[:：\s](?:True|False|None|N/A|Could not collect)|[:：]\s*1\d\.\d|` +
+	`\b\d{3}\.\d{2,3}\.\d{2}|\+cu\d{3}|\+cpu|\((?:x86_64|aarch64|arm64|UUID: [^()]+|[^()]*\b64-bit[^()]*)\))\s*$`)
 
 var (
 	reportGPU     = lazyregexp.New(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
 	reportPackage = lazyregexp.New(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
 	reportConda   = lazyregexp.New(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
 	reportArch    = lazyregexp.New(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
-	reportNotFor  = lazyregexp.New(`(?:^|")\s*([^"\s][^"]*?) with CUDA capability sm_(\d+)(\d) is not compatible with the current PyTorch installation`)
-	reportNoMore  = lazyregexp.New(`Found GPU\d+ (\S.*?) which is of (?:cuda|compute) capability (?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
-	reportTooOld  = lazyregexp.New(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
-	pastedEnd     = lazyregexp.New(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
-	leadVersion   = lazyregexp.New(`^\d+(?:\.\d+)+`)
-	platformArch  = lazyregexp.New(`(x86_64|aarch64|arm64)`)
+	reportNotFor  = lazyregexp.New(`(?:^|")\s*([^"\s][^"]*?) with CUDA capability sm_(\d+)(\d) is not compatible ` +
+		`with the current PyTorch installation`)
+	reportNoMore = lazyregexp.New(`Found GPU\d+ (\S.*?) which is of (?:cuda|compute) capability ` +
+		`(?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
+	reportTooOld = lazyregexp.New(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
+	pastedEnd    = lazyregexp.New(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
+	leadVersion  = lazyregexp.New(`^\d+(?:\.\d+)+`)
+	platformArch = lazyregexp.New(`(x86_64|aarch64|arm64)`)
 )
 
 // isText takes what is left: a report can stand anywhere in a text that somebody has pasted.
@@ -69,7 +74,8 @@ type pasted struct {
 // matters says whether a line would be read.
 func (r *pasted) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
-		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) || r.listing && reportGPU.MatchString(line)
+		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
+		r.listing && reportGPU.MatchString(line)
 }
 
 func (r *pasted) read(line string) {

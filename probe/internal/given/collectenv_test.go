@@ -21,9 +21,11 @@ var reports = map[string]func(*facts.Facts){
 		f.Driver.Version, f.Driver.From = "570.124.04", fromReport
 		f.GPUs = []facts.GPU{{Name: "NVIDIA GeForce RTX 5090 D", Capability: "12.0"}, {Name: "NVIDIA A100-SXM4-80GB"}}
 		f.Toolkits = []facts.Toolkit{{Version: "12.8", From: fromReport}}
-		f.Environments = reported("3.12.9", facts.Build{Version: "2.6.0+cu126", Accelerator: "cuda", CUDA: "12.6", Origin: "wheel",
-			SASS: []string{"sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"}},
-			"numpy", "2.1.2", "nvidia-cudnn-cu12", "9.5.1.17", "nvidia-nccl-cu12", "2.21.5", "torch", "2.6.0+cu126", "torchvision", "0.21.0+cu126", "triton", "3.2.0")
+		f.Environments = reported("3.12.9",
+			facts.Build{Version: "2.6.0+cu126", Accelerator: "cuda", CUDA: "12.6", Origin: "wheel",
+				SASS: []string{"sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"}},
+			"numpy", "2.1.2", "nvidia-cudnn-cu12", "9.5.1.17", "nvidia-nccl-cu12", "2.21.5", "torch", "2.6.0+cu126",
+			"torchvision", "0.21.0+cu126", "triton", "3.2.0")
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
 	"pytorch-old.txt": func(f *facts.Facts) {
@@ -31,7 +33,8 @@ var reports = map[string]func(*facts.Facts){
 		f.Driver.Version, f.Driver.From = "418.87.00", fromReport
 		f.GPUs = []facts.GPU{{Name: "Tesla V100-SXM2-16GB"}, {Name: "Tesla V100-SXM2-16GB"}}
 		f.Toolkits = []facts.Toolkit{{Version: "10.1", From: fromReport}}
-		f.Environments = reported("3.7", facts.Build{Version: "1.4.0", Accelerator: "cuda", CUDA: "10.1", Origin: "conda"},
+		f.Environments = reported("3.7",
+			facts.Build{Version: "1.4.0", Accelerator: "cuda", CUDA: "10.1", Origin: "conda"},
 			"numpy", "1.17.4", "torch", "1.4.0", "torchvision", "0.5.0")
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
@@ -40,12 +43,15 @@ var reports = map[string]func(*facts.Facts){
 		f.Driver.Version, f.Driver.From = "580.126.20", fromReport
 		f.GPUs = []facts.GPU{{Name: "NVIDIA H20"}, {Name: "NVIDIA H20"}}
 		f.Toolkits = []facts.Toolkit{{Version: "13.0", From: fromReport}}
-		f.Environments = reported("3.12.13", facts.Build{Version: "2.10.0+cu130", Accelerator: "cuda", CUDA: "13.0", Origin: "wheel"}, "nvidia-nccl-cu13", "2.28.9", "torch", "2.10.0")
+		f.Environments = reported("3.12.13",
+			facts.Build{Version: "2.10.0+cu130", Accelerator: "cuda", CUDA: "13.0", Origin: "wheel"},
+			"nvidia-nccl-cu13", "2.28.9", "torch", "2.10.0")
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
 	"rocm.txt": func(f *facts.Facts) {
 		f.System = facts.System{OS: "Ubuntu 22.04.3 LTS (x86_64)", Arch: "x86_64", Libc: "2.35", LibcFrom: fromReport}
-		f.Environments = reported("3.10.12", facts.Build{Version: "2.3.1+rocm5.7", Accelerator: "rocm", Origin: "wheel"})
+		f.Environments = reported("3.10.12",
+			facts.Build{Version: "2.3.1+rocm5.7", Accelerator: "rocm", Origin: "wheel"})
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
 	"quoted.txt": func(f *facts.Facts) {
@@ -57,9 +63,11 @@ var reports = map[string]func(*facts.Facts){
 	},
 	// https://github.com/vllm-project/vllm/issues/5640
 	"jetson.txt": func(f *facts.Facts) {
-		f.System = facts.System{OS: "Ubuntu 20.04.5 LTS (aarch64)", Arch: "aarch64", Libc: "2.31", LibcFrom: fromReport, Jetson: true}
+		f.System = facts.System{OS: "Ubuntu 20.04.5 LTS (aarch64)", Arch: "aarch64", Libc: "2.31", LibcFrom: fromReport,
+			Jetson: true}
 		f.Toolkits = []facts.Toolkit{{Version: "11.4", From: fromReport}}
-		f.Environments = reported("3.8.10", facts.Build{Version: "2.0.0a0+ec3941ad.nv23.02", Accelerator: "cuda", CUDA: "11.4", Origin: "ngc"})
+		f.Environments = reported("3.8.10",
+			facts.Build{Version: "2.0.0a0+ec3941ad.nv23.02", Accelerator: "cuda", CUDA: "11.4", Origin: "ngc"})
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
 }
@@ -88,7 +96,8 @@ func TestCollectEnv(t *testing.T) {
 			want.Complete()
 			text := readReport(t, name)
 			for _, whole := range []string{text, "\uFEFF\n " + text, strings.ReplaceAll(text, "\n", "\r\n"),
-				strings.ReplaceAll(text, ": ", ":\u00a0"), strings.ReplaceAll(text, "\n", "<br>\n"), "```\n" + text + "\n```\n"} {
+				strings.ReplaceAll(text, ": ", ":\u00a0"), strings.ReplaceAll(text, "\n", "<br>\n"),
+				"```\n" + text + "\n```\n"} {
 				got, err := Read([]byte(whole))
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("%v; -want +got:\n%s", err, diff)
@@ -123,10 +132,12 @@ func TestCollectEnvWarnings(t *testing.T) {
 		gpus       []facts.GPU
 	}{
 		// https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/3003
-		{"Found GPU0 NVIDIA GTX TITAN Black which is of cuda capability 3.5. PyTorch no longer supports this GPU because it is too old.", "", []facts.GPU{old}},
+		{"Found GPU0 NVIDIA GTX TITAN Black which is of cuda capability 3.5. PyTorch no longer supports this GPU " +
+			"because it is too old.", "", []facts.GPU{old}},
 		{"    Found GPU0 NVIDIA GTX TITAN Black which is of cuda capability 3.5.", "", []facts.GPU{old}},
 		// https://github.com/vllm-project/vllm/issues/11623
-		{"UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver", "11.4", nil},
+		{"UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040). " +
+			"Please update your GPU driver", "11.4", nil},
 		{"The NVIDIA driver on your system is too old (found version 9010).", "9.1", nil},
 	} {
 		got := collected(tt.line + "\nPyTorch version: 1.12.1+cu113\n")
@@ -195,16 +206,20 @@ func TestCollectEnvSaysThatItIsCut(t *testing.T) {
 	before := func(s string) string { return text[:strings.Index(text, s)] }
 	for _, tt := range []struct{ name, text, status, err string }{
 		{"whole", text, "ok", ""},
-		{"at-a-line", before("Nvidia driver"), "failed", `collect_env report: no line "Nvidia driver version" in it; is it cut off?`},
-		{"in-the-driver", before(".124.04"), "failed", "collect_env report: the last line may be cut off and was not read"},
+		{"at-a-line", before("Nvidia driver"), "failed",
+			`collect_env report: no line "Nvidia driver version" in it; is it cut off?`},
+		{"in-the-driver", before(".124.04"), "failed",
+			"collect_env report: the last line may be cut off and was not read"},
 		{"in-a-gpu", before("-SXM4"), "failed", "collect_env report: the last line may be cut off and was not read"},
 		{"after-the-driver", before("\ncuDNN version"), "ok", ""},
 		{"in-the-cpu", before("7R13"), "ok", ""},
-		{"in-a-package", before(".5\n[pip3] torch=="), "failed", "collect_env report: the last line may be cut off and was not read"},
+		{"in-a-package", before(".5\n[pip3] torch=="), "failed",
+			"collect_env report: the last line may be cut off and was not read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := collected(tt.text).Probes
-			if diff := cmp.Diff([]facts.Status{{Name: "collect-env", Status: tt.status, Error: tt.err}}, got); diff != "" {
+			if diff := cmp.Diff([]facts.Status{{Name: "collect-env", Status: tt.status, Error: tt.err}},
+				got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -213,7 +228,8 @@ func TestCollectEnvSaysThatItIsCut(t *testing.T) {
 
 // TestNoReport finds nothing in prose, logs and nothing, and does not say that it looked.
 func TestNoReport(t *testing.T) {
-	for _, text := range []string{"", "\n\n", "Hello, torch does not work.\n", "RuntimeError: CUDA error: out of memory\nGPU 0: busy\n",
+	for _, text := range []string{"", "\n\n", "Hello, torch does not work.\n",
+		"RuntimeError: CUDA error: out of memory\nGPU 0: busy\n",
 		"OS error occurred\nos.environ['X']\nPyTorch versions differ\nDriver Version: 535.183.01\n"} {
 		var want facts.Facts
 		want.Complete()

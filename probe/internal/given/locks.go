@@ -34,7 +34,8 @@ func wheelNames(wheels []lockWheel) []string {
 // lockedPackage is one package of a resolved lock. A version without a local one is the installer's own index's: every
 // build of PyTorch's indexes has a local version.
 func lockedPackage(name, version, index string, wheels []string) locked {
-	p := locked{name: distname.Normal(name), version: version, index: indexOf(index), wheels: wheels, from: "package " + distname.Normal(name)}
+	p := locked{name: distname.Normal(name), version: version, index: indexOf(index), wheels: wheels,
+		from: "package " + distname.Normal(name)}
 	switch {
 	case version == "":
 		p.specifier = "of unknown version"
@@ -49,7 +50,8 @@ func tomlError(err error) error {
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		line, column := decode.Position()
-		return fmt.Errorf("not valid TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(decode.Error(), "toml: "))
+		return fmt.Errorf("not valid TOML: line %d, column %d: %s", line, column,
+			strings.TrimPrefix(decode.Error(), "toml: "))
 	}
 	return fmt.Errorf("not valid TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
 }

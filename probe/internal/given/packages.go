@@ -60,7 +60,8 @@ func (p locked) linux() bool {
 
 // full is the version with the local one that PyTorch's index of a variant gives it; every build there has one.
 func (p locked) full() string {
-	if p.version == "" || p.index == "" || p.index == defaultIndex || strings.Contains(p.version, "+") || !localised.MatchString(p.name) {
+	if p.version == "" || p.index == "" || p.index == defaultIndex || strings.Contains(p.version, "+") ||
+		!localised.MatchString(p.name) {
 		return p.version
 	}
 	return p.version + "+" + p.index
@@ -114,7 +115,8 @@ func lockedJAX(list []locked) (b facts.Build, ok bool) {
 			continue
 		}
 		ok = true
-		b.Version, b.Specifier, b.From = cmp.Or(b.Version, p.version), cmp.Or(b.Specifier, p.specifier), cmp.Or(b.From, p.from)
+		b.Version, b.Specifier, b.From = cmp.Or(b.Version, p.version), cmp.Or(b.Specifier, p.specifier),
+			cmp.Or(b.From, p.from)
 		for _, extra := range p.extras {
 			if m := jaxExtra.FindStringSubmatch(extra); m != nil {
 				b.Accelerator, b.CUDA = "cuda", cmp.Or(b.CUDA, m[1])

@@ -20,7 +20,8 @@ func lockLines(f facts.Facts) []string {
 	var lines []string
 	for _, e := range f.Environments {
 		for _, b := range e.Builds {
-			lines = append(lines, strings.Join([]string{b.Name, b.Version + b.Specifier, b.Accelerator, b.CUDA, b.Index, b.From}, "|"))
+			lines = append(lines, strings.Join([]string{b.Name, b.Version + b.Specifier, b.Accelerator, b.CUDA, b.Index,
+				b.From}, "|"))
 		}
 	}
 	return lines
@@ -35,25 +36,38 @@ func TestRequirements(t *testing.T) {
 		{"index", "--index-url " + cu130 + "\ntorch==2.9.0\n", []string{"torch|2.9.0+cu130|||cu130|line 2"}},
 		{"index-last", "torch==2.9.0\n-i " + cu130 + "/\n", []string{"torch|2.9.0+cu130|||cu130|line 1"}},
 		{"index-equals", "--index-url=" + cu130 + "\ntorch==2.9.0", []string{"torch|2.9.0+cu130|||cu130|line 2"}},
-		{"extra-index-wins", "--extra-index-url " + cu126 + "\ntorch==2.9.0\n", []string{"torch|2.9.0+cu126|||cu126|line 2"}},
-		{"two-variants-leave-it-open", "--index-url " + cu130 + "\n--extra-index-url " + cu126 + "\ntorch==2.9.0\n", []string{"torch|2.9.0||||line 3"}},
-		{"mirror", "-i https://user:secret@mirror.example/simple/\ntorch==2.9.0\n", []string{"torch|2.9.0|||default|line 2"}},
+		{"extra-index-wins", "--extra-index-url " + cu126 + "\ntorch==2.9.0\n",
+			[]string{"torch|2.9.0+cu126|||cu126|line 2"}},
+		{"two-variants-leave-it-open", "--index-url " + cu130 + "\n--extra-index-url " + cu126 + "\ntorch==2.9.0\n",
+			[]string{"torch|2.9.0||||line 3"}},
+		{"mirror", "-i https://user:secret@mirror.example/simple/\ntorch==2.9.0\n",
+			[]string{"torch|2.9.0|||default|line 2"}},
 		{"some-other-index", "-i https://example.com/wheels\ntorch==2.9.0\n", []string{"torch|2.9.0||||line 2"}},
-		{"find-links-leave-it-open", "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==1.13.1+cu117\n", []string{"torch|1.13.1+cu117||||line 2"}},
+		{"find-links-leave-it-open", "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==1.13.1+cu117\n",
+			[]string{"torch|1.13.1+cu117||||line 2"}},
 		{"range", "torch>=2.5\n", []string{"torch|>=2.5|||default|line 1"}},
-		{"range-from-a-variant", "-i " + cu130 + "\ntorch >= 2.5, < 3\n", []string{"torch|>=2.5,<3|cuda|13.0|cu130|line 2"}},
+		{"range-from-a-variant", "-i " + cu130 + "\ntorch >= 2.5, < 3\n",
+			[]string{"torch|>=2.5,<3|cuda|13.0|cu130|line 2"}},
 		{"wildcard-is-no-pin", "torch==2.9.*\n", []string{"torch|==2.9.*|||default|line 1"}},
 		{"bare-name", "torch\nnumpy\n", []string{"torch|of any version|||default|line 1"}},
-		{"hashes", "torch==2.9.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\njax==0.6.2\n", []string{"torch|2.9.0|||default|line 1", "jax|0.6.2|cpu||default|line 4"}},
-		{"markers", "torch==2.9.0 ; sys_platform == 'linux'\ntorch==2.8.0 ; sys_platform == 'darwin'\n", []string{"torch|2.9.0|||default|line 1"}},
+		{"hashes", "torch==2.9.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\njax==0.6.2\n",
+			[]string{"torch|2.9.0|||default|line 1", "jax|0.6.2|cpu||default|line 4"}},
+		{"markers", "torch==2.9.0 ; sys_platform == 'linux'\ntorch==2.8.0 ; sys_platform == 'darwin'\n",
+			[]string{"torch|2.9.0|||default|line 1"}},
 		{"comments", "# the stack\ntorch==2.9.0  # pinned\n", []string{"torch|2.9.0|||default|line 2"}},
-		{"address", "torch @ " + cu126 + "/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl\n", []string{"torch|2.9.0+cu126||||line 1"}},
-		{"address-without-variant", "torch @ https://example.com/torch-2.9.0-cp312-cp312-manylinux_2_28_x86_64.whl#sha256=aa\n", []string{"torch|2.9.0|||default|line 1"}},
-		{"source", "torch @ git+https://github.com/pytorch/pytorch@v2.9.0\n", []string{"torch|of an address||||line 1"}},
+		{"address", "torch @ " + cu126 + "/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl\n",
+			[]string{"torch|2.9.0+cu126||||line 1"}},
+		{"address-without-variant", "torch @ " +
+			"https://example.com/torch-2.9.0-cp312-cp312-manylinux_2_28_x86_64.whl#sha256=aa\n",
+			[]string{"torch|2.9.0|||default|line 1"}},
+		{"source", "torch @ git+https://github.com/pytorch/pytorch@v2.9.0\n",
+			[]string{"torch|of an address||||line 1"}},
 		{"cpu", "-i https://download.pytorch.org/whl/cpu\ntorch==2.9.0\n", []string{"torch|2.9.0+cpu|||cpu|line 2"}},
 		{"jax-extra", "jax[cuda12]==0.6.2\n", []string{"jax|0.6.2|cuda|12|default|line 1"}},
-		{"jax-plugin", "jax==0.6.2\njaxlib==0.6.2\njax-cuda12-plugin[with_cuda]==0.6.2\n", []string{"jax|0.6.2|cuda|12|default|line 1"}},
-		{"tensorflow", "tensorflow[and-cuda]==2.18.0\r\ntensorflow_cpu==2.18.0\r\n", []string{"tensorflow|2.18.0|||default|line 1", "tensorflow|2.18.0|cpu||default|line 2"}},
+		{"jax-plugin", "jax==0.6.2\njaxlib==0.6.2\njax-cuda12-plugin[with_cuda]==0.6.2\n",
+			[]string{"jax|0.6.2|cuda|12|default|line 1"}},
+		{"tensorflow", "tensorflow[and-cuda]==2.18.0\r\ntensorflow_cpu==2.18.0\r\n",
+			[]string{"tensorflow|2.18.0|||default|line 1", "tensorflow|2.18.0|cpu||default|line 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := Read([]byte(c.text))
@@ -75,7 +89,8 @@ func TestRequirementsLeaveOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Probes) != 1 || f.Probes[0].Status != "failed" || !strings.HasPrefix(f.Probes[0].Error, "-r base.txt is not read") {
+	if len(f.Probes) != 1 || f.Probes[0].Status != "failed" ||
+		!strings.HasPrefix(f.Probes[0].Error, "-r base.txt is not read") {
 		t.Errorf("a file that is referred to is not named: %+v", f.Probes)
 	}
 	if p := f.Environments[0].Package("torchvision"); p == nil || p.Version != "0.24.0+cu126" {
@@ -85,7 +100,8 @@ func TestRequirementsLeaveOut(t *testing.T) {
 
 // TestNoRequirements holds that other texts are not taken for a requirements file.
 func TestNoRequirements(t *testing.T) {
-	for _, text := range []string{"", "hello", "PyTorch version: 2.9.0+cu130\nIs debug build: False\n", "Traceback (most recent call last):\n", "-x\n", "torch==\n", "torch = 2.9\n"} {
+	for _, text := range []string{"", "hello", "PyTorch version: 2.9.0+cu130\nIs debug build: False\n",
+		"Traceback (most recent call last):\n", "-x\n", "torch==\n", "torch = 2.9\n"} {
 		if list, _, ok := parseRequirements(text); ok {
 			t.Errorf("%q was taken for a requirements file: %+v", text, list)
 		}
@@ -142,7 +158,8 @@ func TestUVLock(t *testing.T) {
 }
 
 func TestUVLockOfTheInstallersIndex(t *testing.T) {
-	text := "version = 1\n[[package]]\nname = \"torch\"\nversion = \"2.9.0\"\nsource = { registry = \"https://mirror.example/simple\" }\n"
+	text := "version = 1\n[[package]]\nname = \"torch\"\nversion = \"2.9.0\"\n" +
+		"source = { registry = \"https://mirror.example/simple\" }\n"
 	f, err := Read([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -153,8 +170,10 @@ func TestUVLockOfTheInstallersIndex(t *testing.T) {
 }
 
 func TestPylock(t *testing.T) {
-	text := "lock-version = \"1.0\"\ncreated-by = \"uv\"\n\n[[packages]]\nname = \"torch\"\nversion = \"2.9.0+cu126\"\nindex = \"" + cu126 + "\"\n" +
-		"wheels = [{ url = \"https://example.com/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl\", hashes = {} }]\n\n" +
+	text := "lock-version = \"1.0\"\ncreated-by = \"uv\"\n\n[[packages]]\nname = \"torch\"\n" +
+		"version = \"2.9.0+cu126\"\nindex = \"" + cu126 + "\"\n" +
+		"wheels = [{ url = \"https://example.com/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl\", hashes " +
+		"= {} }]\n\n" +
 		"[[packages]]\nname = \"torch\"\nversion = \"2.9.0\"\nmarker = \"sys_platform == 'darwin'\"\n"
 	f, err := Read([]byte(text))
 	if err != nil {
@@ -179,7 +198,8 @@ func TestBrokenLockNamesThePlace(t *testing.T) {
 func FuzzLocked(f *testing.F) {
 	f.Add(fmt.Appendf(nil, uvLockText, cu130))
 	f.Add([]byte("lock-version = \"1.0\"\n[[packages]]\nname = \"torch\"\n"))
-	f.Add([]byte("--extra-index-url https://a:b@c/whl/cu126\ntorch[x]==2.9.0 ; python_version > '3' --hash=sha256:aa\n"))
+	f.Add([]byte("--extra-index-url https://a:b@c/whl/cu126\n" +
+		"torch[x]==2.9.0 ; python_version > '3' --hash=sha256:aa\n"))
 	f.Add([]byte("torch @ https://x/%zz.whl"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read, err := formatOf(data).read(data)

@@ -15,7 +15,8 @@ import (
 //	torch==2.9.0
 //	jax[cuda12]>=0.4.30,<0.7
 //	torch @ https://download.pytorch.org/whl/cu126/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl
-var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(?:@\s*(\S+)|\(?((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
+var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*` +
+	`(?:@\s*(\S+)|\(?((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
 
 var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
 
@@ -84,8 +85,10 @@ func (f *requirementFile) option(line string) bool {
 	case "-f", "--find-links", "--no-index":
 		f.links = true
 	case "-r", "--requirement", "-c", "--constraint":
-		f.left = append(f.left, fmt.Sprintf("%s %s is not read: give one file with everything in it, such as pip freeze or uv export write", name, value))
-	case "-e", "--editable", "--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--trusted-host", "--use-feature":
+		f.left = append(f.left, fmt.Sprintf("%s %s is not read: give one file with everything in it, such as pip "+
+			"freeze or uv export write", name, value))
+	case "-e", "--editable", "--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes",
+		"--trusted-host", "--use-feature":
 	default:
 		return false
 	}
@@ -118,7 +121,8 @@ func (f *requirementFile) requirement(line string, number int) bool {
 }
 
 // notLinux matches the markers that leave Linux out.
-var notLinux = lazyregexp.New(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|!=\s*['"](?:linux|Linux))`)
+var notLinux = lazyregexp.New(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|` +
+	`!=\s*['"](?:linux|Linux))`)
 
 // take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
 func (p *locked) take(address, specifiers string) {

@@ -18,7 +18,8 @@ func FuzzNCCLBanner(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, file := range [][]byte{data, hosttest.ELF(t, "x86_64", ".rodata", data)} {
 			version, cuda, err := ncclBanner(bytes.NewReader(file))
-			if (version == "") != (cuda == "") || err != nil && version != "" || version != "" && !threeNumbers.MatchString(version) {
+			if (version == "") != (cuda == "") || err != nil && version != "" ||
+				version != "" && !threeNumbers.MatchString(version) {
 				t.Errorf("%q, %q, %v", version, cuda, err)
 			}
 		}
@@ -29,7 +30,9 @@ func TestNCCLBanner(t *testing.T) {
 	for _, tt := range []struct{ name, section, lines, version, cuda string }{
 		{"plain", ".rodata", "NCCL version 2.21.5+cuda12.4\n", "2.21.5", "12.4"},
 		{"suffix", ".rodata", "NCCL version 2.19.3-rc1+cuda12.2\n", "2.19.3", "12.2"},
-		{"others-before-it", ".rodata", "NCCL version \nMismatched NCCL version detected : rank %d\nNCCL version %d.%d\nNCCL version 2.27.5+cuda12.9\n", "2.27.5", "12.9"},
+		{"others-before-it", ".rodata",
+			"NCCL version \nMismatched NCCL version detected : rank %d\nNCCL version %d.%d\n" +
+				"NCCL version 2.27.5+cuda12.9\n", "2.27.5", "12.9"},
 		{"none", ".rodata", "ncclGetVersion\n", "", ""},
 		{"elsewhere", ".text", "NCCL version 2.21.5+cuda12.4\n", "", ""},
 	} {

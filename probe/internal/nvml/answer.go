@@ -55,7 +55,8 @@ func mergeGPU(gpus []facts.GPU, gpu facts.GPU) []facts.GPU {
 	for i := range gpus {
 		if gpu.Bus != "" && gpus[i].Bus == gpu.Bus {
 			gpus[i].Name, gpus[i].Capability, gpus[i].Health = gpu.Name, gpu.Capability, gpu.Health
-			gpus[i].Brand, gpus[i].Mode, gpus[i].MIG, gpus[i].Instances, gpus[i].Memory = gpu.Brand, gpu.Mode, gpu.MIG, gpu.Instances, gpu.Memory
+			gpus[i].Brand, gpus[i].Mode, gpus[i].MIG, gpus[i].Instances, gpus[i].Memory = gpu.Brand, gpu.Mode, gpu.MIG,
+				gpu.Instances, gpu.Memory
 			gpus[i].From = append([]string{"NVML"}, gpus[i].From...)
 			return gpus
 		}

@@ -118,7 +118,8 @@ func gpuOf(device nvml.Device, has func(string) bool) facts.GPU {
 		gpu.Name = name
 	}
 	if has("nvmlDeviceGetCudaComputeCapability") {
-		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS && 0 < major && major < 100 && 0 <= minor && minor < 10 {
+		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS && 0 < major && major < 100 &&
+			0 <= minor && minor < 10 {
 			gpu.Capability = fmt.Sprintf("%d.%d", major, minor)
 		}
 	}
@@ -137,5 +138,6 @@ func pciOf(device nvml.Device, has func(string) bool) (bus, id string) {
 	if ret != nvml.SUCCESS || pci.Bus > 0xff || pci.Device > 0x1f {
 		return "", ""
 	}
-	return fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device), strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
+	return fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device),
+		strings.ToLower(fmt.Sprintf("%04x:%04x", pci.PciDeviceId&0xffff, pci.PciDeviceId>>16))
 }

@@ -19,7 +19,8 @@ func healthOf(device nvml.Device, has func(string) bool) *facts.Health {
 		}
 	}
 	if has("nvmlDeviceGetTotalEccErrors") {
-		if n, ret := device.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {
+		if n, ret := device.GetTotalEccErrors(
+			nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {
 			answered, h.Uncorrectable = true, n
 		}
 	}
@@ -35,7 +36,8 @@ func healthOf(device nvml.Device, has func(string) bool) *facts.Health {
 	}
 	if has("nvmlDeviceGetPersistenceMode") {
 		if mode, ret := device.GetPersistenceMode(); ret == nvml.SUCCESS {
-			answered, h.Persistence = true, map[nvml.EnableState]string{nvml.FEATURE_ENABLED: "on", nvml.FEATURE_DISABLED: "off"}[mode]
+			answered, h.Persistence = true,
+				map[nvml.EnableState]string{nvml.FEATURE_ENABLED: "on", nvml.FEATURE_DISABLED: "off"}[mode]
 		}
 	}
 	if !answered {

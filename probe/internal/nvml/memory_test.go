@@ -27,10 +27,14 @@ func TestPlace(t *testing.T) {
 		want    int64
 	}{
 		{"host", nil, nil, held(7), -1},
-		{"job", map[string]string{"proc/self/cgroup": "0::/slurm/job_1/step_0", "proc/7/cgroup": "0::/slurm/job_1/step_1", "proc/8/cgroup": "0::/slurm/job_12/step_0"}, nil, held(7, 8), 100},
+		{"job", map[string]string{"proc/self/cgroup": "0::/slurm/job_1/step_0",
+			"proc/7/cgroup": "0::/slurm/job_1/step_1", "proc/8/cgroup": "0::/slurm/job_12/step_0"}, nil, held(7, 8),
+			100},
 		{"container-alone", map[string]string{".dockerenv": "", "proc/1/fd/x": ""}, nil, held(4711), 0},
-		{"container-named", map[string]string{".dockerenv": ""}, map[string]string{"proc/1/fd/3": "/dev/nvidia0"}, held(1, 4711), 100},
-		{"container-other-numbers", map[string]string{".dockerenv": ""}, map[string]string{"proc/1/fd/3": "/dev/nvidia0"}, held(4711), -1},
+		{"container-named", map[string]string{".dockerenv": ""}, map[string]string{"proc/1/fd/3": "/dev/nvidia0"},
+			held(1, 4711), 100},
+		{"container-other-numbers", map[string]string{".dockerenv": ""},
+			map[string]string{"proc/1/fd/3": "/dev/nvidia0"}, held(4711), -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()

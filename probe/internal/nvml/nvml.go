@@ -114,7 +114,8 @@ func askChild(ctx context.Context, env map[string]string, limit time.Duration) *
 	defer cancel()
 	self, err := os.Executable()
 	if err != nil {
-		return &Answer{NVML: facts.NVML{Status: "crashed", Message: "cannot find this program to start it again: " + err.Error()}}
+		return &Answer{NVML: facts.NVML{Status: "crashed",
+			Message: "cannot find this program to start it again: " + err.Error()}}
 	}
 	var out, errs bytes.Buffer
 	cmd := exec.Command(self, nvmlArg)
@@ -148,7 +149,8 @@ func abandon(child *os.Process, exited <-chan error, limit time.Duration) *Answe
 		stuck = stuck && hangsInKernel(child.Pid)
 	}
 	if stuck {
-		return &Answer{NVML: facts.NVML{Status: "stuck", Message: fmt.Sprintf("NVML hangs in the kernel (process %d, state D, for %s)", child.Pid, limit)}}
+		return &Answer{NVML: facts.NVML{Status: "stuck",
+			Message: fmt.Sprintf("NVML hangs in the kernel (process %d, state D, for %s)", child.Pid, limit)}}
 	}
 	return late(limit)
 }

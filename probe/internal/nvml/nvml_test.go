@@ -21,7 +21,8 @@ func TestHangsInKernel(t *testing.T) {
 	if !builtIn {
 		t.Skip("built without cgo: NVML is not asked")
 	}
-	dir := nvmltest.Library(t, "-DINIT=if (vfork() == 0) { prctl(PR_SET_PDEATHSIG, SIGKILL); sleep(30); _exit(0); } return 0")
+	dir := nvmltest.Library(t, "-DINIT=if (vfork() == 0) { prctl(PR_SET_PDEATHSIG, SIGKILL); sleep(30); _exit(0); } "+
+		"return 0")
 	self, err := os.Executable()
 	hosttest.Must(t, err)
 	cmd := exec.Command(self, nvmlArg)

@@ -24,7 +24,8 @@ func peersOf(devices []nvml.Device, has func(string) bool) string {
 			if status != nvml.P2P_STATUS_OK {
 				continue
 			}
-			if link, ret := one.GetP2PStatus(other, nvml.P2P_CAPS_INDEX_NVLINK); ret != nvml.SUCCESS || link != nvml.P2P_STATUS_OK {
+			if link, ret := one.GetP2PStatus(other, nvml.P2P_CAPS_INDEX_NVLINK); ret != nvml.SUCCESS ||
+				link != nvml.P2P_STATUS_OK {
 				return "pcie"
 			}
 			peers = "nvlink"
@@ -34,7 +35,8 @@ func peersOf(devices []nvml.Device, has func(string) bool) string {
 }
 
 // memoryOf asks what is taken of a GPU's memory. A GPU that is cut answers for its parts alone, and they are not asked.
-// Of the releases of NVML some count what the driver keeps among the used memory; the free memory means the same in all.
+// Of the releases of NVML some count what the driver keeps among the used memory; the free memory means the same in
+// all.
 func memoryOf(device nvml.Device, has func(string) bool, cut bool) *facts.Memory {
 	if cut || !has("nvmlDeviceGetMemoryInfo_v2") {
 		return nil

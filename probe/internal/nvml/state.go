@@ -12,15 +12,31 @@ import (
 
 // brandNames are NVML's brands as the constraints of container images write them (nvml.h, nvmlBrandType_t).
 var brandNames = map[nvml.BrandType]string{
-	nvml.BRAND_UNKNOWN: "unknown", nvml.BRAND_QUADRO: "quadro", nvml.BRAND_TESLA: "tesla", nvml.BRAND_NVS: "nvs",
-	nvml.BRAND_GRID: "grid", nvml.BRAND_GEFORCE: "geforce", nvml.BRAND_TITAN: "titan", nvml.BRAND_NVIDIA_VAPPS: "vapps",
-	nvml.BRAND_NVIDIA_VPC: "vpc", nvml.BRAND_NVIDIA_VCS: "vcs", nvml.BRAND_NVIDIA_VWS: "vws",
-	nvml.BRAND_NVIDIA_CLOUD_GAMING: "cloudgaming", nvml.BRAND_QUADRO_RTX: "quadrortx", nvml.BRAND_NVIDIA_RTX: "nvidiartx",
-	nvml.BRAND_NVIDIA: "nvidia", nvml.BRAND_GEFORCE_RTX: "geforcertx", nvml.BRAND_TITAN_RTX: "titanrtx",
+	nvml.BRAND_UNKNOWN:             "unknown",
+	nvml.BRAND_QUADRO:              "quadro",
+	nvml.BRAND_TESLA:               "tesla",
+	nvml.BRAND_NVS:                 "nvs",
+	nvml.BRAND_GRID:                "grid",
+	nvml.BRAND_GEFORCE:             "geforce",
+	nvml.BRAND_TITAN:               "titan",
+	nvml.BRAND_NVIDIA_VAPPS:        "vapps",
+	nvml.BRAND_NVIDIA_VPC:          "vpc",
+	nvml.BRAND_NVIDIA_VCS:          "vcs",
+	nvml.BRAND_NVIDIA_VWS:          "vws",
+	nvml.BRAND_NVIDIA_CLOUD_GAMING: "cloudgaming",
+	nvml.BRAND_QUADRO_RTX:          "quadrortx",
+	nvml.BRAND_NVIDIA_RTX:          "nvidiartx",
+	nvml.BRAND_NVIDIA:              "nvidia",
+	nvml.BRAND_GEFORCE_RTX:         "geforcertx",
+	nvml.BRAND_TITAN_RTX:           "titanrtx",
 }
 
-var modeNames = map[nvml.ComputeMode]string{nvml.COMPUTEMODE_DEFAULT: "default", nvml.COMPUTEMODE_EXCLUSIVE_THREAD: "exclusive",
-	nvml.COMPUTEMODE_EXCLUSIVE_PROCESS: "exclusive", nvml.COMPUTEMODE_PROHIBITED: "prohibited"}
+var modeNames = map[nvml.ComputeMode]string{
+	nvml.COMPUTEMODE_DEFAULT:           "default",
+	nvml.COMPUTEMODE_EXCLUSIVE_THREAD:  "exclusive",
+	nvml.COMPUTEMODE_EXCLUSIVE_PROCESS: "exclusive",
+	nvml.COMPUTEMODE_PROHIBITED:        "prohibited",
+}
 
 // readState asks what may keep programs off a GPU: its brand for containers, its compute mode, MIG.
 func readState(device nvml.Device, has func(string) bool, gpu *facts.GPU) {

@@ -10,8 +10,8 @@ import (
 	"cudacompat/probe/host"
 )
 
-// readCode lists the machine code of a build's own libraries in one directory. A library's targets are those that most of its
-// containers have: a kernel that is written for one GPU alone says nothing of the rest.
+// readCode lists the machine code of a build's own libraries in one directory. A library's targets are those that most
+// of its containers have: a kernel that is written for one GPU alone says nothing of the rest.
 func readCode(b *facts.Build, h *host.Host, dir string, patterns ...string) error {
 	var failed host.Errors
 	for _, pattern := range patterns {

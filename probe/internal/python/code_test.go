@@ -17,14 +17,18 @@ import (
 func TestTakeCode(t *testing.T) {
 	b := &facts.Build{}
 	takeCode(b, fatbin.Code{
-		SASS: []fatbin.Target{{Arch: 80, Containers: 20, Zstd: true}, {Arch: 90, Suffix: "a", Containers: 2, Zstd: true}, {Arch: 90, Containers: 20}},
-		PTX:  []fatbin.Target{{Arch: 90, PTXVersion: "8.7", Containers: 20}, {Arch: 52, PTXVersion: "9.9", Containers: 1}},
+		SASS: []fatbin.Target{{Arch: 80, Containers: 20, Zstd: true},
+			{Arch: 90, Suffix: "a", Containers: 2, Zstd: true}, {Arch: 90, Containers: 20}},
+		PTX: []fatbin.Target{{Arch: 90, PTXVersion: "8.7", Containers: 20},
+			{Arch: 52, PTXVersion: "9.9", Containers: 1}},
 	})
 	takeCode(b, fatbin.Code{
 		SASS: []fatbin.Target{{Arch: 80, Containers: 3}},
-		PTX:  []fatbin.Target{{Arch: 90, PTXVersion: "8.10", Containers: 3}, {Arch: 120, PTXVersion: "9.0", Containers: 3}},
+		PTX: []fatbin.Target{{Arch: 90, PTXVersion: "8.10", Containers: 3},
+			{Arch: 120, PTXVersion: "9.0", Containers: 3}},
 	})
-	want := &facts.Build{SASS: []string{"sm_80", "sm_90"}, PTX: []string{"compute_90", "compute_120"}, Zstd: []string{"sm_80", "sm_90a"},
+	want := &facts.Build{SASS: []string{"sm_80", "sm_90"}, PTX: []string{"compute_90", "compute_120"},
+		Zstd:   []string{"sm_80", "sm_90a"},
 		PTXISA: map[string]string{"compute_90": "8.10", "compute_120": "9.0"}}
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Errorf("build differs (-want +got):\n%s", diff)
@@ -33,7 +37,9 @@ func TestTakeCode(t *testing.T) {
 
 // TestDamagedCode says of a library that is cut short what is wrong with it; one that is not there is no damage.
 func TestDamagedCode(t *testing.T) {
-	h := hosttest.Tree(t, "-- v/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n-- v/torch/lib/libtorch_cuda.so --\nnot an ELF file\n-- w/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n")
+	h := hosttest.Tree(t, "-- v/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n"+
+		"-- v/torch/lib/libtorch_cuda.so --\nnot an ELF file\n-- w/torch/version.py --\n__version__ = '2.8.0+cu128'\n"+
+		"cuda = '12.8'\n")
 	const want = "/v/torch/lib/libtorch_cuda.so: not an ELF file: too short; is the file damaged?"
 	if b, err := torchBuild(h, &site{dir: "/v"}); err == nil || b.Damaged != want {
 		t.Errorf("%+v, %v; want %s", b, err, want)
@@ -58,7 +64,8 @@ func TestRealBuild(t *testing.T) {
 	var f facts.Facts
 	f.Environments = environments
 	for _, b := range f.Environments[0].Builds {
-		t.Logf("%s %s\n\tSASS %v\n\tPTX %v %v\n\tzstd %v\n\tmissing %v", b.Name, b.Version+" CUDA "+b.CUDA, b.SASS, b.PTX, b.PTXISA, b.Zstd, b.Missing)
+		t.Logf("%s %s\n\tSASS %v\n\tPTX %v %v\n\tzstd %v\n\tmissing %v", b.Name, b.Version+" CUDA "+b.CUDA, b.SASS,
+			b.PTX, b.PTXISA, b.Zstd, b.Missing)
 		for _, u := range b.Unresolved {
 			t.Logf("\t%+v", u)
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 // condaNames are the conda packages worth knowing.
-var condaNames = lazyregexp.New(`^(pytorch|pytorch-gpu|pytorch-cuda|libtorch|tensorflow|jaxlib|torchvision|torchaudio|` +
+var condaNames = lazyregexp.New(`^(pytorch|pytorch-gpu|pytorch-cuda|libtorch|tensorflow|jaxlib|torchvision|` +
+	`torchaudio|` +
 	`cudnn|nccl|cuda-version|cuda-cudart|cudatoolkit|numpy)$`)
 
 // condaRecord is one file of conda-meta, "pytorch-2.5.1-py3.10_cuda12.4_cudnn9.1.0_0.json": its name alone tells.

@@ -23,14 +23,16 @@ func TestDebianTorch(t *testing.T) {
 	const lib, torch = "usr/lib/x86_64-linux-gnu/", "usr/lib/python3/dist-packages/torch/"
 	hosttest.Compile(t, root,
 		hosttest.Library{Name: lib + "libtorch_cuda.so.2.6", Source: fatbinSource},
-		hosttest.Library{Name: lib + "libtorch.so.2.6", Source: "int cuda(void); int torch(void) { return cuda(); }\n", Needs: []string{lib + "libtorch_cuda.so.2.6"}})
+		hosttest.Library{Name: lib + "libtorch.so.2.6", Source: "int cuda(void); int torch(void) { return cuda(); }\n",
+			Needs: []string{lib + "libtorch_cuda.so.2.6"}})
 	hosttest.Write(t, filepath.Join(root, lib+"libc.so.6"), "")
 	hosttest.Link(t, root, "usr/lib", "lib")
 	if err := os.MkdirAll(filepath.Join(root, torch+"lib"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	hosttest.Link(t, root, "../../../../x86_64-linux-gnu/libtorch.so.2.6", torch+"lib/libtorch.so")
-	hosttest.Write(t, filepath.Join(root, torch+"version.py"), "__version__ = '2.6.0+debian'\ncuda: Optional[str] = '12.4'\n")
+	hosttest.Write(t, filepath.Join(root, torch+"version.py"),
+		"__version__ = '2.6.0+debian'\ncuda: Optional[str] = '12.4'\n")
 	h := &host.Host{Root: root}
 	b, err := torchBuild(h, &site{dir: "/" + filepath.Dir(filepath.Clean(torch)), dists: nil})
 	if err != nil || strings.Join(b.SASS, " ") != "sm_80" || b.Origin != "distribution" {

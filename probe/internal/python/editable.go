@@ -46,7 +46,8 @@ func parsePathFile(data []byte) []string {
 	return list
 }
 
-// packageDir is the directory of a package: in the site itself, or where an editable installation of setuptools maps it.
+// packageDir is the directory of a package: in the site itself, or where an editable installation of setuptools maps
+// it.
 func (s *site) packageDir(h *host.Host, name string) string {
 	dir := path.Join(s.dir, name)
 	if h.Exists(dir) {

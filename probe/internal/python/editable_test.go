@@ -26,11 +26,16 @@ cuda: Optional[str] = '12.8'
 func TestEditable(t *testing.T) {
 	const site = "-- srv/v/lib/python3.12/site-packages/"
 	for _, c := range []struct{ name, tree, path, why string }{
-		{"path-file", site + "__editable__.torch-2.10.0a0.pth --\nimport _virtualenv\n# x\n/home/u/pytorch\n", "/home/u/pytorch/torch", ""},
+		{"path-file", site + "__editable__.torch-2.10.0a0.pth --\nimport _virtualenv\n# x\n/home/u/pytorch\n",
+			"/home/u/pytorch/torch", ""},
 		{"relative-path", site + "easy-install.pth --\n../../../../../home/u/pytorch\n", "/home/u/pytorch/torch", ""},
-		{"finder", site + "__editable___torch_2_10_0a0_finder.py --\nMAPPING: dict[str, str] = {'torchgen': '/x', 'torch': '/home/u/pytorch/torch'}\n", "/home/u/pytorch/torch", ""},
-		{"gone", site + "__editable__.torch-2.10.0a0.pth --\n/home/u/moved\n", "/srv/v/lib/python3.12/site-packages/torch-2.10.0a0+git1a2b3c4.dist-info", "editable or damaged"},
-		{"no-file", "", "/srv/v/lib/python3.12/site-packages/torch-2.10.0a0+git1a2b3c4.dist-info", "editable or damaged"},
+		{"finder", site + "__editable___torch_2_10_0a0_finder.py --\n" +
+			"MAPPING: dict[str, str] = {'torchgen': '/x', 'torch': '/home/u/pytorch/torch'}\n", "/home/u/pytorch/torch",
+			""},
+		{"gone", site + "__editable__.torch-2.10.0a0.pth --\n/home/u/moved\n",
+			"/srv/v/lib/python3.12/site-packages/torch-2.10.0a0+git1a2b3c4.dist-info", "editable or damaged"},
+		{"no-file", "", "/srv/v/lib/python3.12/site-packages/torch-2.10.0a0+git1a2b3c4.dist-info",
+			"editable or damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := hosttest.Tree(t, editableTorch+c.tree)

@@ -20,7 +20,9 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 		for _, read := range frameworks {
 			build, err := read(h, s)
 			failed.Add(err)
-			if build != nil && !slices.ContainsFunc(env.Builds, func(b facts.Build) bool { return b.Name == build.Name }) {
+			if build != nil && !slices.ContainsFunc(env.Builds, func(b facts.Build) bool {
+				return b.Name == build.Name
+			}) {
 				env.Builds = append(env.Builds, *build)
 			}
 		}

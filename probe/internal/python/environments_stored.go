@@ -16,7 +16,8 @@ import (
 var stores = []string{
 	".pyenv/versions/*",
 	".conda/envs/*",
-	".local/share/uv/tools/*", ".local/share/uv/python/*", ".cache/uv/environments-v*/*", // uv tool, uv python, uv run --script
+	// uv tool, uv python, uv run --script
+	".local/share/uv/tools/*", ".local/share/uv/python/*", ".cache/uv/environments-v*/*",
 	".local/share/pipx/venvs/*", ".local/pipx/venvs/*", "venvs/*", // pipx, its older place, and PIPX_HOME=/opt/pipx
 	".cache/pypoetry/virtualenvs/*",
 	".local/share/virtualenvs/*", ".virtualenvs/*", // pipenv, virtualenvwrapper

@@ -35,7 +35,8 @@ func storeTree(t *testing.T) string {
 		archive.Files = append(archive.Files, txtar.File{Name: strings.TrimPrefix(name, "/"), Data: []byte(text)})
 	}
 	for _, env := range append(storedEnvironments, "/data/run/env", "/data/base") {
-		add(env+"/lib/python3.12/site-packages/torch/version.py", "__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\n")
+		add(env+"/lib/python3.12/site-packages/torch/version.py",
+			"__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\n")
 		if env != "/data/base" {
 			add(env+"/pyvenv.cfg", "version = 3.12.3\n")
 			add(env+"/bin/python -> /data/base/bin/python3.12", "")
@@ -90,7 +91,8 @@ func TestStores(t *testing.T) {
 // TestCondaListBounds takes a bounded part of a list of any length.
 func TestCondaListBounds(t *testing.T) {
 	root := t.TempDir()
-	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"), []byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
+	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"),
+		[]byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
 	if got := len(condaList(&host.Host{Root: root}, "/environments.txt")); got != maxCondaList {
 		t.Errorf("%d lines taken, want %d", got, maxCondaList)
 	}

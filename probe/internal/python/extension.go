@@ -24,7 +24,8 @@ const (
 
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
 // generate much of theirs when they run.
-var notExtensions = lazyregexp.New(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|custatevec.*|cudensitymat.*|warp-lang|` +
+var notExtensions = lazyregexp.New(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|` +
+	`custatevec.*|cudensitymat.*|warp-lang|` +
 	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
 
 // extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
@@ -39,10 +40,12 @@ func extensions(h *host.Host, s *site, cuda string, framework bool, failed *host
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
 		name, version, _ := strings.Cut(stem, "-")
-		if name = distname.Normal(name); !ok || notExtensions.MatchString(name) || len(list) == maxExtensions || !framework && openers[name] == nil {
+		if name = distname.Normal(name); !ok || notExtensions.MatchString(name) || len(list) == maxExtensions ||
+			!framework && openers[name] == nil {
 			continue
 		}
-		b := &facts.Build{Name: name, Version: version, Accelerator: "cuda", Extension: true, Path: path.Join(s.dir, e.Name()), From: path.Join(s.dir, e.Name(), "RECORD")}
+		b := &facts.Build{Name: name, Version: version, Accelerator: "cuda", Extension: true,
+			Path: path.Join(s.dir, e.Name()), From: path.Join(s.dir, e.Name(), "RECORD")}
 		failed.Add(readExtension(b, h, s, cuda))
 		if len(b.SASS)+len(b.PTX) > 0 {
 			failed.Add(readOpened(b, h, s))
@@ -71,15 +74,16 @@ func noteParts(h *host.Host, dir string, entries []fs.DirEntry, list []facts.Bui
 		by, _, _ := strings.Cut(stem, "-")
 		for i := range list {
 			b := &list[i]
-			if b.PartOf == "" && b.Name != distname.Normal(by) && (requires(data, b.Name, false) || unasked(b, h) && requires(data, b.Name, true)) {
+			if b.PartOf == "" && b.Name != distname.Normal(by) &&
+				(requires(data, b.Name, false) || unasked(b, h) && requires(data, b.Name, true)) {
 				b.PartOf = distname.Normal(by)
 			}
 		}
 	}
 }
 
-// unasked says that a package that goes without a framework may have come by another's extra, as CuPy by Ray's: pip marks
-// what the user named; uv marks everything.
+// unasked says that a package that goes without a framework may have come by another's extra, as CuPy by Ray's: pip
+// marks what the user named; uv marks everything.
 func unasked(b *facts.Build, h *host.Host) bool {
 	installer, _ := h.ReadLine(b.Path + "/INSTALLER")
 	return openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))

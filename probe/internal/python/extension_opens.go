@@ -58,8 +58,8 @@ func openONNXRuntime(_ *host.Host, s *site, _ *facts.Build, p *ldso.Process) (bo
 // nvrtcSonames are NVRTC's names in each CUDA family: that of 11.2 stayed until 11.8.
 var nvrtcSonames = map[string]string{"11": "libnvrtc.so.11.2", "12": "libnvrtc.so.12", "13": "libnvrtc.so.13"}
 
-// openCuPy opens NVRTC, which compiles nearly every kernel of CuPy's; what else it opens serves a part of it. From 14 on
-// cuda-pathfinder opens it, which looks into the wheels first, and takes NVRTC of any family there.
+// openCuPy opens NVRTC, which compiles nearly every kernel of CuPy's; what else it opens serves a part of it. From 14
+// on cuda-pathfinder opens it, which looks into the wheels first, and takes NVRTC of any family there.
 func openCuPy(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {
 	b.CUDA = strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz-")
 	name := nvrtcSonames[b.CUDA]
@@ -87,7 +87,9 @@ func openCTranslate2(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bo
 			return false, err
 		}
 	}
-	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool { return strings.HasPrefix(path.Base(o.Path), "libctranslate2") })
+	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool {
+		return strings.HasPrefix(path.Base(o.Path), "libctranslate2")
+	})
 	if i < 0 {
 		return false, nil
 	}
@@ -132,8 +134,8 @@ func cublasNamed(h *host.Host, name string) (major string, err error) {
 	return major, nil
 }
 
-// beside is where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit. Who imports
-// torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
+// beside is where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit. Who
+// imports torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
 func (s *site) beside(h *host.Host, name string) string {
 	files := s.inWheels(h, "*/lib/"+name)
 	for _, dir := range s.path {

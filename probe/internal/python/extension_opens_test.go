@@ -21,7 +21,8 @@ func install(t *testing.T, root, dist, library, metadata string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Write(t, filepath.Join(root, testSite+dist+".dist-info/RECORD"), fmt.Sprintf("%s,sha256=x,%d\n", library, info.Size()))
+	hosttest.Write(t, filepath.Join(root, testSite+dist+".dist-info/RECORD"),
+		fmt.Sprintf("%s,sha256=x,%d\n", library, info.Size()))
 	hosttest.Write(t, filepath.Join(root, testSite+dist+".dist-info/METADATA"), metadata)
 	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
 }
@@ -78,7 +79,9 @@ func TestONNXRuntime(t *testing.T) {
 	hosttest.Compile(t, root,
 		hosttest.Library{Name: wheelCuBLAS, Source: cublasC},
 		hosttest.Library{Name: cudart, Source: "int cudaMalloc(void) { return 0; }\n"},
-		hosttest.Library{Name: testSite + provider, Source: "int cublasCreate(void); int cudaMalloc(void); int f(void) { return cublasCreate() + cudaMalloc(); }\n" + fatSource(80, 90),
+		hosttest.Library{Name: testSite + provider,
+			Source: "int cublasCreate(void); int cudaMalloc(void); int f(void) { return cublasCreate() + " +
+				"cudaMalloc(); }\n" + fatSource(80, 90),
 			Needs: []string{wheelCuBLAS, cudart}})
 	if err := os.Remove(filepath.Join(root, wheelCuBLAS)); err != nil {
 		t.Fatal(err)
@@ -95,8 +98,10 @@ func TestONNXRuntimeOfConda(t *testing.T) {
 	const provider, own = "onnxruntime/capi/libonnxruntime_providers_cuda.so", "opt/venv/lib/libcublas.so.12"
 	hosttest.Compile(t, root,
 		hosttest.Library{Name: own, Source: cublasC},
-		hosttest.Library{Name: testSite + provider, Source: "int cublasCreate(void); int f(void) { return cublasCreate(); }\n" + fatSource(80, 90), Needs: []string{own},
-			Flags: []string{"-Wl,-rpath,$ORIGIN/../../../.."}})
+		hosttest.Library{Name: testSite + provider,
+			Source: "int cublasCreate(void); int f(void) { return cublasCreate(); }\n" + fatSource(80, 90),
+			Needs:  []string{own},
+			Flags:  []string{"-Wl,-rpath,$ORIGIN/../../../.."}})
 	install(t, root, "onnxruntime_gpu-1.23.2", provider, "Name: onnxruntime-gpu\nVersion: 1.23.2\n")
 	if b := onlyBuild(t, root, nil); !b.Looked || len(b.Missing)+len(b.Beside) > 0 {
 		t.Errorf("looked is %v, missing %v, beside %v", b.Looked, b.Missing, b.Beside)
@@ -109,10 +114,14 @@ func TestCTranslate2(t *testing.T) {
 	root := t.TempDir()
 	const libs = testSite + "ctranslate2.libs/"
 	hosttest.Compile(t, root,
-		hosttest.Library{Name: libs + "libctranslate2-c75cca97.so.4.6.0", Source: "const char *cublas(void) { return \"libcublas.so.12\"; }\n" + fatSource(80, 90)},
-		hosttest.Library{Name: testSite + "ctranslate2/_ext.cpython-312-x86_64-linux-gnu.so", Source: "const char *cublas(void); const char *f(void) { return cublas(); }\n",
-			Needs: []string{libs + "libctranslate2-c75cca97.so.4.6.0"}, Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../ctranslate2.libs"}})
-	install(t, root, "ctranslate2-4.6.0", "ctranslate2.libs/libctranslate2-c75cca97.so.4.6.0", "Name: ctranslate2\nVersion: 4.6.0\n")
+		hosttest.Library{Name: libs + "libctranslate2-c75cca97.so.4.6.0",
+			Source: "const char *cublas(void) { return \"libcublas.so.12\"; }\n" + fatSource(80, 90)},
+		hosttest.Library{Name: testSite + "ctranslate2/_ext.cpython-312-x86_64-linux-gnu.so",
+			Source: "const char *cublas(void); const char *f(void) { return cublas(); }\n",
+			Needs:  []string{libs + "libctranslate2-c75cca97.so.4.6.0"},
+			Flags:  []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../ctranslate2.libs"}})
+	install(t, root, "ctranslate2-4.6.0", "ctranslate2.libs/libctranslate2-c75cca97.so.4.6.0",
+		"Name: ctranslate2\nVersion: 4.6.0\n")
 	for _, c := range cuBLASCases {
 		t.Run(c.name, func(t *testing.T) { c.check(t, root, cublasC) })
 	}
@@ -120,7 +129,9 @@ func TestCTranslate2(t *testing.T) {
 	const front = libs + "libcudnn-74a4c495.so.9.1.0"
 	hosttest.Compile(t, root,
 		hosttest.Library{Name: front, Source: "int cudnnCreate(void) { return 0; }\n"},
-		hosttest.Library{Name: libs + "libctranslate2-c75cca97.so.4.6.0", Source: "int cudnnCreate(void); const char *cublas(void) { return cudnnCreate() ? 0 : \"libcublas.so.12\"; }\n" + fatSource(80, 90), Needs: []string{front}})
+		hosttest.Library{Name: libs + "libctranslate2-c75cca97.so.4.6.0",
+			Source: "int cudnnCreate(void); const char *cublas(void) { return cudnnCreate() ? 0 : " +
+				"\"libcublas.so.12\"; }\n" + fatSource(80, 90), Needs: []string{front}})
 	c := openedCase{"front-of-cudnn", toolCuBLAS, "/" + filepath.Dir(toolCuBLAS), knownDlopens["libcudnn.so.9"], nil}
 	t.Run(c.name, func(t *testing.T) { c.check(t, root, cublasC) })
 }
@@ -128,12 +139,15 @@ func TestCTranslate2(t *testing.T) {
 // TestCuPy opens NVRTC by its name, and from 14 on in the wheels first, where cuda-pathfinder takes it of any family.
 func TestCuPy(t *testing.T) {
 	root := t.TempDir()
-	const cub, wheel = "cupy/cuda/cub.cpython-312-x86_64-linux-gnu.so", testSite + "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
+	const cub, wheel = "cupy/cuda/cub.cpython-312-x86_64-linux-gnu.so",
+		testSite + "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
 	const nvrtcC = "int nvrtcVersion(void) { return 0; }\n"
-	hosttest.Compile(t, root, hosttest.Library{Name: testSite + cub, Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
+	hosttest.Compile(t, root, hosttest.Library{Name: testSite + cub,
+		Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
 	install(t, root, "cupy_cuda12x-13.6.0", cub, "Name: cupy-cuda12x\nVersion: 13.6.0\n")
 	nowhere := openedCase{"nowhere", "", "", []string{"libnvrtc.so.12"}, nil}
-	for _, c := range []openedCase{nowhere, {"wheel", wheel, "", nil, []string{"/" + wheel}}, {"library-path", wheel, "/" + filepath.Dir(wheel), nil, nil}} {
+	for _, c := range []openedCase{nowhere, {"wheel", wheel, "", nil, []string{"/" + wheel}},
+		{"library-path", wheel, "/" + filepath.Dir(wheel), nil, nil}} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, root, nvrtcC) })
 	}
 
@@ -152,7 +166,8 @@ func TestCuPy(t *testing.T) {
 func TestCameByExtra(t *testing.T) {
 	root := t.TempDir()
 	const cub = "cupy/cuda/cub.cpython-312-x86_64-linux-gnu.so"
-	hosttest.Compile(t, root, hosttest.Library{Name: testSite + cub, Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
+	hosttest.Compile(t, root, hosttest.Library{Name: testSite + cub,
+		Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
 	install(t, root, "cupy_cuda12x-13.6.0", cub, "Name: cupy-cuda12x\nVersion: 13.6.0\n")
 	info := filepath.Join(root, testSite+"cupy_cuda12x-13.6.0.dist-info")
 	hosttest.Write(t, filepath.Join(root, testSite+"ray-2.52.0.dist-info/METADATA"), "Name: ray\nVersion: 2.52.0\n"+
@@ -182,7 +197,8 @@ func TestCameByExtra(t *testing.T) {
 func TestUsesNoCUDA(t *testing.T) {
 	root := t.TempDir()
 	const library = "ours/_C.so"
-	hosttest.Compile(t, root, hosttest.Library{Name: testSite + library, Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
+	hosttest.Compile(t, root, hosttest.Library{Name: testSite + library,
+		Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
 	install(t, root, "our_kernels-1.2", library, "Name: our-kernels\nVersion: 1.2\n")
 	environments, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
 	if err != nil {

@@ -65,9 +65,11 @@ func TestLoadedOf(t *testing.T) {
 // code for each capability and PTX of version 8.7 for the last, and padding that makes the file large.
 func fatSource(capabilities ...int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "__asm__(\".pushsection .nv_fatbin, \\\"a\\\"\\n.balign 8\\n.long 0xBA55ED50\\n.short 1, 16\\n.quad 1f - 0f\\n0:\\n")
+	fmt.Fprintf(&b, "__asm__(\".pushsection .nv_fatbin, \\\"a\\\"\\n.balign 8\\n.long 0xBA55ED50\\n.short 1, "+
+		"16\\n.quad 1f - 0f\\n0:\\n")
 	entry := func(kind, arch int) {
-		fmt.Fprintf(&b, ".short %d, 0\\n.long 64\\n.quad 8\\n.quad 0\\n.short 7, 8\\n.long %d\\n.quad 0\\n.quad 0x8000\\n.quad 0, 0\\n.quad 0\\n", kind, arch)
+		fmt.Fprintf(&b, ".short %d, 0\\n.long 64\\n.quad 8\\n.quad 0\\n.short 7, 8\\n.long %d\\n.quad 0\\n.quad "+
+			"0x8000\\n.quad 0, 0\\n.quad 0\\n", kind, arch)
 	}
 	for _, c := range capabilities {
 		entry(2, c)
@@ -85,11 +87,14 @@ func TestExtensions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hosttest.Write(t, filepath.Join(root, testSite+dist+".dist-info/RECORD"), fmt.Sprintf("%s,sha256=x,%d\n", library, info.Size()))
+		hosttest.Write(t, filepath.Join(root, testSite+dist+".dist-info/RECORD"),
+			fmt.Sprintf("%s,sha256=x,%d\n", library, info.Size()))
 	}
 	cudart := []string{testSite + "nvidia/cuda_runtime/lib/libcudart.so.12"}
 	hosttest.Compile(t, root,
-		hosttest.Library{Name: testSite + "ours/_C.so", Source: "int cudaMalloc(void); int ours(void) { return cudaMalloc(); }\n" + fatSource(80, 90), Needs: cudart},
+		hosttest.Library{Name: testSite + "ours/_C.so",
+			Source: "int cudaMalloc(void); int ours(void) { return cudaMalloc(); }\n" + fatSource(80, 90),
+			Needs:  cudart},
 		hosttest.Library{Name: testSite + "plain/_C.so", Source: "char plain[1100000] = {1};\n"})
 	record("our_kernels-1.2", "ours/_C.so")
 	record("plain-3.4", "plain/_C.so")
@@ -101,8 +106,10 @@ func TestExtensions(t *testing.T) {
 	var f facts.Facts
 	f.Environments = environments
 	path := "/" + testSite + "our_kernels-1.2.dist-info"
-	want := []facts.Build{{Name: "our-kernels", Version: "1.2", Extension: true, Accelerator: "cuda", CUDA: "12", SASS: []string{"sm_80", "sm_90"},
-		PTX: []string{"compute_90"}, PTXISA: map[string]string{"compute_90": "8.7"}, Zstd: []string{"sm_80", "sm_90", "compute_90"}, Path: path, From: path + "/RECORD"}}
+	want := []facts.Build{{Name: "our-kernels", Version: "1.2", Extension: true, Accelerator: "cuda", CUDA: "12",
+		SASS: []string{"sm_80", "sm_90"},
+		PTX:  []string{"compute_90"}, PTXISA: map[string]string{"compute_90": "8.7"},
+		Zstd: []string{"sm_80", "sm_90", "compute_90"}, Path: path, From: path + "/RECORD"}}
 	if diff := cmp.Diff(want, f.Environments[0].Builds[1:]); diff != "" {
 		t.Errorf("extensions (-want +got):\n%s", diff)
 	}
@@ -111,8 +118,9 @@ func TestExtensions(t *testing.T) {
 // TestNotExtensions: what vLLM 0.32 and FlashInfer bring along of NVIDIA's, among it nccl-extensions with code from
 // sm_80 on, is no reason to call a machine with a T4 broken.
 func TestNotExtensions(t *testing.T) {
-	for name, want := range map[string]bool{"nccl-extensions": true, "nvshmem4py-cu12": true, "nvidia-cudnn-cu12": true, "tensorrt-cu12": true,
-		"flash-attn": false, "vllm": false, "onnxruntime-gpu": false} {
+	for name, want := range map[string]bool{"nccl-extensions": true, "nvshmem4py-cu12": true, "nvidia-cudnn-cu12": true,
+		"tensorrt-cu12": true,
+		"flash-attn":    false, "vllm": false, "onnxruntime-gpu": false} {
 		if got := notExtensions.MatchString(name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
@@ -120,9 +128,11 @@ func TestNotExtensions(t *testing.T) {
 }
 
 func TestRequires(t *testing.T) {
-	const metadata = "Metadata-Version: 2.4\nName: sglang\nRequires-Dist: sgl-flash-mla==1.0.0\nRequires-Dist: sgl_deep_ep>=0.1; platform_system == \"Linux\"\n" +
+	const metadata = "Metadata-Version: 2.4\nName: sglang\nRequires-Dist: sgl-flash-mla==1.0.0\n" +
+		"Requires-Dist: sgl_deep_ep>=0.1; platform_system == \"Linux\"\n" +
 		"Requires-Dist: flash-attn>=2; extra == \"flash\"\nRequires-Dist: sgl-kernel-extra\n\nRequires-Dist: vllm\n"
-	for name, want := range map[string]bool{"sgl-flash-mla": true, "sgl-deep-ep": true, "sgl-kernel-extra": true, "sgl-kernel": false, "flash-attn": false, "vllm": false} {
+	for name, want := range map[string]bool{"sgl-flash-mla": true, "sgl-deep-ep": true, "sgl-kernel-extra": true,
+		"sgl-kernel": false, "flash-attn": false, "vllm": false} {
 		if got := requires([]byte(metadata), name, false); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}

@@ -11,11 +11,13 @@ import (
 )
 
 func FuzzParseTorchVersion(f *testing.F) {
-	f.Add([]byte("__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\nxpu: Optional[str] = None\n"))
+	f.Add([]byte("__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n" +
+		"xpu: Optional[str] = None\n"))
 	f.Add([]byte("__version__ = \"1.13.1\"\ncuda = None\nhip = None\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := parseTorchVersion(data)
-		if (b.CUDA != "") != (b.Accelerator == "cuda") || !slices.Contains([]string{"", "cuda", "cpu", "rocm", "xpu"}, b.Accelerator) {
+		if (b.CUDA != "") != (b.Accelerator == "cuda") ||
+			!slices.Contains([]string{"", "cuda", "cpu", "rocm", "xpu"}, b.Accelerator) {
 			t.Errorf("%+v", b)
 		}
 		if !bytes.Contains(data, []byte(b.Version)) || !bytes.Contains(data, []byte(b.CUDA)) {
@@ -29,7 +31,8 @@ func FuzzParseTorchVersion(f *testing.F) {
 var sassName = regexp.MustCompile(`^sm_\d+[af]?$`)
 
 func FuzzParseBuildInfo(f *testing.F) {
-	f.Add([]byte("build_info = collections.OrderedDict([('cuda_compute_capabilities', ['sm_60', 'compute_90']), ('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True), ('is_rocm_build', False)])"))
+	f.Add([]byte("build_info = collections.OrderedDict([('cuda_compute_capabilities', ['sm_60', 'compute_90']), " +
+		"('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True), ('is_rocm_build', False)])"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := parseBuildInfo(data)
 		if (b == nil) == (err == nil) {
@@ -42,7 +45,9 @@ func FuzzParseBuildInfo(f *testing.F) {
 }
 
 func FuzzParseMetadata(f *testing.F) {
-	f.Add([]byte("Metadata-Version: 2.1\nName: torch\nVersion: 2.8.0\nRequires-Dist: nvidia-nccl-cu12==2.27.3; platform_system == \"Linux\"\nRequires-Dist: triton (==3.1.0) ; extra == 'x'\n\nVersion: 9\n"))
+	f.Add([]byte("Metadata-Version: 2.1\nName: torch\nVersion: 2.8.0\n" +
+		"Requires-Dist: nvidia-nccl-cu12==2.27.3; platform_system == \"Linux\"\n" +
+		"Requires-Dist: triton (==3.1.0) ; extra == 'x'\n\nVersion: 9\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		version, requires := parseMetadata(data)
 		if !bytes.Contains(data, []byte(version)) || strings.ContainsAny(version, " \t\n") {

@@ -18,7 +18,8 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 	if jaxlib == nil {
 		return nil, nil
 	}
-	b := &facts.Build{Name: "jax", Version: jaxlib.Version, Accelerator: "cpu", Path: s.dir + "/jaxlib", From: jaxlib.Path}
+	b := &facts.Build{Name: "jax", Version: jaxlib.Version, Accelerator: "cpu", Path: s.dir + "/jaxlib",
+		From: jaxlib.Path}
 	m, err := readMetadata(h, jaxlib)
 	b.Requires, b.Glibc = m.requires, m.glibc
 	if m.pip {

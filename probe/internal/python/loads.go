@@ -32,7 +32,8 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	inWheel := func(name string) bool { return len(s.inWheels(h, "*/lib/"+name)) > 0 }
-	b.Missing = slices.DeleteFunc(absentLibraries(b, p), inWheel) // where the loader finds nothing, torch looks there itself
+	// where the loader finds nothing, torch looks there itself
+	b.Missing = slices.DeleteFunc(absentLibraries(b, p), inWheel)
 	if err := findShadows(b, h, p, s); err != nil {
 		return err
 	}
@@ -41,7 +42,9 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	if unpinned(b, s, "nccl") {
-		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
+		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool {
+			return strings.HasPrefix(sym.Name, "nccl")
+		})
 		for _, sym := range missing {
 			b.Missing = append(b.Missing, sym.Name)
 		}
@@ -50,17 +53,20 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	return nil
 }
 
-// torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code is
-// read there.
+// torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code
+// is read there.
 func torchCUDA(b *facts.Build, h *host.Host, p *ldso.Process) (*ldso.Object, error) {
 	lib := b.Path + "/lib/"
-	if main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global); main != nil || err != nil || !h.Exists(lib+"libtorch.so") {
+	if main, err := p.Open(lib+"libtorch_cuda.so", nil, ldso.Global); main != nil || err != nil ||
+		!h.Exists(lib+"libtorch.so") {
 		return main, err
 	}
 	if _, err := p.Open(lib+"libtorch.so", nil, ldso.Global); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool { return strings.HasPrefix(path.Base(o.Path), "libtorch_cuda.so.") })
+	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool {
+		return strings.HasPrefix(path.Base(o.Path), "libtorch_cuda.so.")
+	})
 	if i < 0 {
 		return nil, nil
 	}
@@ -134,7 +140,8 @@ func absentLibraries(b *facts.Build, p *ldso.Process) []string {
 	var list []string
 	for _, m := range p.Missing {
 		name := path.Base(m.Name)
-		if cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil && !slices.Contains(list, name) {
+		if cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil &&
+			!slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

@@ -17,11 +17,21 @@ const maxUnresolved = 16
 
 // cudaPrefixes are the CUDA libraries that other libraries take functions of, and how the names of these begin.
 var cudaPrefixes = map[string]*lazyregexp.Regexp{
-	"libcudart": lazyregexp.New(`^(cuda[A-Z]|__cuda)`), "libcudnn": lazyregexp.New(`^cudnn`), "libnccl": lazyregexp.New(`^nccl`),
-	"libcublas": lazyregexp.New(`^cublas`), "libcublasLt": lazyregexp.New(`^cublasLt`), "libcufft": lazyregexp.New(`^cufft`),
-	"libcurand": lazyregexp.New(`^curand`), "libcusolver": lazyregexp.New(`^cusolver`), "libcusparse": lazyregexp.New(`^cusparse`),
-	"libnvrtc": lazyregexp.New(`^nvrtc`), "libnvJitLink": lazyregexp.New(`^(__)?nvJitLink`), "libcusparseLt": lazyregexp.New(`^cusparseLt`),
-	"libcupti": lazyregexp.New(`^cupti`), "libcufile": lazyregexp.New(`^cuFile`), "libnvshmem_host": lazyregexp.New(`^nvshmem`),
+	"libcudart":       lazyregexp.New(`^(cuda[A-Z]|__cuda)`),
+	"libcudnn":        lazyregexp.New(`^cudnn`),
+	"libnccl":         lazyregexp.New(`^nccl`),
+	"libcublas":       lazyregexp.New(`^cublas`),
+	"libcublasLt":     lazyregexp.New(`^cublasLt`),
+	"libcufft":        lazyregexp.New(`^cufft`),
+	"libcurand":       lazyregexp.New(`^curand`),
+	"libcusolver":     lazyregexp.New(`^cusolver`),
+	"libcusparse":     lazyregexp.New(`^cusparse`),
+	"libnvrtc":        lazyregexp.New(`^nvrtc`),
+	"libnvJitLink":    lazyregexp.New(`^(__)?nvJitLink`),
+	"libcusparseLt":   lazyregexp.New(`^cusparseLt`),
+	"libcupti":        lazyregexp.New(`^cupti`),
+	"libcufile":       lazyregexp.New(`^cuFile`),
+	"libnvshmem_host": lazyregexp.New(`^nvshmem`),
 }
 
 // cudaStem is "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.
@@ -38,9 +48,11 @@ func cudaStem(name string) string {
 
 // knownDlopens are the libraries that CUDA libraries open by name, with the major of their own.
 var knownDlopens = map[string][]string{
-	"libcudnn.so.9": {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9", "libcudnn_adv.so.9", "libcudnn_heuristic.so.9",
+	"libcudnn.so.9": {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9", "libcudnn_adv.so.9",
+		"libcudnn_heuristic.so.9",
 		"libcudnn_engines_precompiled.so.9", "libcudnn_engines_runtime_compiled.so.9"},
-	"libcudnn.so.8": {"libcudnn_ops_infer.so.8", "libcudnn_ops_train.so.8", "libcudnn_cnn_infer.so.8", "libcudnn_cnn_train.so.8",
+	"libcudnn.so.8": {"libcudnn_ops_infer.so.8", "libcudnn_ops_train.so.8", "libcudnn_cnn_infer.so.8",
+		"libcudnn_cnn_train.so.8",
 		"libcudnn_adv_infer.so.8", "libcudnn_adv_train.so.8"},
 	"libcufft.so.11": {"libnvJitLink.so.12"},
 	"libcufft.so.12": {"libnvJitLink.so.13"},
@@ -129,7 +141,8 @@ func findShadows(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
 	for _, m := range p.Missing {
 		if strings.HasPrefix(m.Name, nvrtcBuiltins) && errors.Is(m.Err, ldso.ErrNotFound) {
 			b.Compared = true
-			b.Unresolved = append(b.Unresolved, facts.Unresolved{By: m.By.Real, Library: m.Name, Reason: m.By.Reason.String()})
+			b.Unresolved = append(b.Unresolved,
+				facts.Unresolved{By: m.By.Real, Library: m.Name, Reason: m.By.Reason.String()})
 		}
 	}
 	foreign := foreignLibraries(b, p, s)

@@ -25,34 +25,45 @@ func torchTree(t *testing.T) string {
 	versions := filepath.Join(t.TempDir(), "versions")
 	hosttest.Write(t, versions, "libnvJitLink.so.12 { global: *; };\n")
 	versioned := []string{"-Wl,--version-script=" + versions}
-	rpath := []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../../nvidia/cusparse/lib", "-Wl,--allow-shlib-undefined"}
+	rpath := []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cuda_runtime/lib:" +
+		"$ORIGIN/../../nvidia/cusparse/lib", "-Wl,--allow-shlib-undefined"}
 	const create = "int __nvJitLinkCreate_12_8(void) { return 1; }\n"
 	hosttest.Compile(t, root,
 		hosttest.Library{Name: testSite + "nvidia/nvjitlink/lib/libnvJitLink.so.12", Source: create, Flags: versioned},
 		hosttest.Library{Name: oldJit, Source: "int __nvJitLinkCreate_12_1(void) { return 1; }\n", Flags: versioned},
 		hosttest.Library{Name: goodJit, Source: create, Flags: versioned},
-		hosttest.Library{Name: testSite + "nvidia/cuda_runtime/lib/libcudart.so.12", Source: "int cudaMalloc(void) { return 0; }\n"},
-		hosttest.Library{Name: testSite + "nvidia/cusparse/lib/libcusparse.so.12", Source: "int __nvJitLinkCreate_12_8(void); int cusparseCreate(void) { return __nvJitLinkCreate_12_8(); }\n",
-			Needs: []string{testSite + "nvidia/nvjitlink/lib/libnvJitLink.so.12"}, Flags: []string{"-Wl,--enable-new-dtags,-rpath,$ORIGIN/../../nvjitlink/lib"}},
-		hosttest.Library{Name: testSite + "torch/lib/libtorch_global_deps.so", Source: "int cudaMalloc(void); int deps(void) { return cudaMalloc(); }\n",
-			Needs: []string{testSite + "nvidia/cuda_runtime/lib/libcudart.so.12"}, Flags: rpath},
-		hosttest.Library{Name: testSite + "torch/lib/libtorch_cuda.so", Source: "int cusparseCreate(void); int torch(void) { return cusparseCreate(); }\n",
-			Needs: []string{testSite + "nvidia/cusparse/lib/libcusparse.so.12"}, Flags: rpath})
+		hosttest.Library{Name: testSite + "nvidia/cuda_runtime/lib/libcudart.so.12",
+			Source: "int cudaMalloc(void) { return 0; }\n"},
+		hosttest.Library{Name: testSite + "nvidia/cusparse/lib/libcusparse.so.12",
+			Source: "int __nvJitLinkCreate_12_8(void); int cusparseCreate(void) { return __nvJitLinkCreate_12_8(); }\n",
+			Needs:  []string{testSite + "nvidia/nvjitlink/lib/libnvJitLink.so.12"},
+			Flags:  []string{"-Wl,--enable-new-dtags,-rpath,$ORIGIN/../../nvjitlink/lib"}},
+		hosttest.Library{Name: testSite + "torch/lib/libtorch_global_deps.so",
+			Source: "int cudaMalloc(void); int deps(void) { return cudaMalloc(); }\n",
+			Needs:  []string{testSite + "nvidia/cuda_runtime/lib/libcudart.so.12"}, Flags: rpath},
+		hosttest.Library{Name: testSite + "torch/lib/libtorch_cuda.so",
+			Source: "int cusparseCreate(void); int torch(void) { return cusparseCreate(); }\n",
+			Needs:  []string{testSite + "nvidia/cusparse/lib/libcusparse.so.12"}, Flags: rpath})
 	hosttest.Write(t, filepath.Join(root, testSite+"torch/__init__.py"), preload)
-	hosttest.Write(t, filepath.Join(root, testSite+"torch/version.py"), "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n")
-	hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0+cu128.dist-info/METADATA"), "Name: torch\nVersion: 2.8.0+cu128\nRequires-Dist: nvidia-nvjitlink-cu12==12.8.93\n")
-	hosttest.Write(t, filepath.Join(root, testSite+"nvidia_nvjitlink_cu12-12.8.93.dist-info/METADATA"), "Name: nvidia-nvjitlink-cu12\nVersion: 12.8.93\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"torch/version.py"),
+		"__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0+cu128.dist-info/METADATA"),
+		"Name: torch\nVersion: 2.8.0+cu128\nRequires-Dist: nvidia-nvjitlink-cu12==12.8.93\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"nvidia_nvjitlink_cu12-12.8.93.dist-info/METADATA"),
+		"Name: nvidia-nvjitlink-cu12\nVersion: 12.8.93\n")
 	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
 	return root
 }
 
 // TestShadows takes nvJitLink from elsewhere than torch's own wheels: by LD_LIBRARY_PATH, which torch's own preloading
 // comes before, and by LD_PRELOAD, which it does not. The real loader was asked the same of torch 2.8.0 and nvJitLink
-// 12.1: it fails with "undefined symbol: __nvJitLinkCreate_12_8" when that one is preloaded, and not by LD_LIBRARY_PATH.
+// 12.1: it fails with "undefined symbol: __nvJitLinkCreate_12_8" when that one is preloaded, and not by
+// LD_LIBRARY_PATH.
 func TestShadows(t *testing.T) {
 	root := torchTree(t)
 	missing := func(reason string) []facts.Unresolved {
-		return []facts.Unresolved{{Symbol: "__nvJitLinkCreate_12_8", Version: "libnvJitLink.so.12", By: "/" + testSite + "torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12",
+		return []facts.Unresolved{{Symbol: "__nvJitLinkCreate_12_8", Version: "libnvJitLink.so.12",
+			By:      "/" + testSite + "torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12",
 			Library: "libnvJitLink.so.12", Path: "/" + oldJit, Reason: reason}}
 	}
 	old, good := "/"+filepath.Dir(oldJit), "/"+filepath.Dir(goodJit)
@@ -69,7 +80,8 @@ func TestShadows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hosttest.Write(t, filepath.Join(root, testSite+"torch/__init__.py"), c.init)
-			h := &host.Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": c.libraryPath, "LD_PRELOAD": c.preload}}
+			h := &host.Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": c.libraryPath,
+				"LD_PRELOAD": c.preload}}
 			environments, err := Read(h, []string{"/opt/venv"})
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +112,8 @@ func TestParsePreloads(t *testing.T) {
 		{"none", `import os`, nil},
 		{"calls", preload, [][2]string{{"nvjitlink", "libnvJitLink.so."}}},
 		{"list-after-an-error-alone", list + "_preload_cuda_deps(err)\n", nil},
-		{"list", list + "_preload_cuda_deps(required=False)\n", [][2]string{{"cublas", "libcublasLt.so."}, {"cuda_nvrtc", "libnvrtc-builtins.so."}}},
+		{"list", list + "_preload_cuda_deps(required=False)\n",
+			[][2]string{{"cublas", "libcublasLt.so."}, {"cuda_nvrtc", "libnvrtc-builtins.so."}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, parsePreloads([]byte(c.text))); diff != "" {

@@ -24,16 +24,24 @@ func TestStandardLibrary(t *testing.T) {
 	script := versions("GLIBCXX_3.4.29 { global: *; };\n")
 	newer := versions("GLIBCXX_3.4.29 { global: old; };\nGLIBCXX_3.4.30 { global: fresh; };\n")
 	hosttest.Compile(t, root,
-		hosttest.Library{Name: "opt/conda/lib/libstdc++.so.6", Source: "int old(void) { return 0; }\nint fresh(void) { return 1; }\n", Flags: []string{newer}},
-		hosttest.Library{Name: "usr/lib64/libstdc++.so.6", Source: "int old(void) { return 0; }\n", Flags: []string{script}},
+		hosttest.Library{Name: "opt/conda/lib/libstdc++.so.6",
+			Source: "int old(void) { return 0; }\nint fresh(void) { return 1; }\n", Flags: []string{newer}},
+		hosttest.Library{Name: "usr/lib64/libstdc++.so.6", Source: "int old(void) { return 0; }\n",
+			Flags: []string{script}},
 		hosttest.Library{Name: site + "torch/lib/libtorch_global_deps.so", Source: ""},
-		hosttest.Library{Name: site + "torch/lib/libtorch_cuda.so", Source: "int fresh(void); int torch(void) { return fresh(); }\n", Needs: []string{"opt/conda/lib/libstdc++.so.6"}},
+		hosttest.Library{Name: site + "torch/lib/libtorch_cuda.so",
+			Source: "int fresh(void); int torch(void) { return fresh(); }\n",
+			Needs:  []string{"opt/conda/lib/libstdc++.so.6"}},
 		hosttest.Library{Name: "lib64/ld-linux-x86-64.so.2", Source: ""},
-		hosttest.Library{Name: "opt/conda/bin/python3", Source: "", Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib", "-Wl,--dynamic-linker=/lib64/ld-linux-x86-64.so.2"}})
-	hosttest.Write(t, filepath.Join(root, site+"torch/version.py"), "__version__ = '2.8.0'\ncuda: Optional[str] = '12.8'\n")
+		hosttest.Library{Name: "opt/conda/bin/python3", Source: "",
+			Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib",
+				"-Wl,--dynamic-linker=/lib64/ld-linux-x86-64.so.2"}})
+	hosttest.Write(t, filepath.Join(root, site+"torch/version.py"),
+		"__version__ = '2.8.0'\ncuda: Optional[str] = '12.8'\n")
 	hosttest.Write(t, filepath.Join(root, site+"torch-2.8.0.dist-info/METADATA"), "Name: torch\nVersion: 2.8.0\n")
 	lacks := func(reason string) *facts.Stdcxx {
-		return &facts.Stdcxx{Path: "/usr/lib64/libstdc++.so.6", Reason: reason, Missing: []string{"GLIBCXX_3.4.30"}, By: "/" + site + "torch/lib/libtorch_cuda.so"}
+		return &facts.Stdcxx{Path: "/usr/lib64/libstdc++.so.6", Reason: reason, Missing: []string{"GLIBCXX_3.4.30"},
+			By: "/" + site + "torch/lib/libtorch_cuda.so"}
 	}
 	for _, tt := range []struct {
 		name, libraryPath string
@@ -41,8 +49,10 @@ func TestStandardLibrary(t *testing.T) {
 		want              *facts.Stdcxx
 	}{
 		{"system", "", false, lacks("default path")},
-		{"library-path", "/opt/conda/lib", false, &facts.Stdcxx{Path: "/opt/conda/lib/libstdc++.so.6", Reason: "LD_LIBRARY_PATH"}},
-		{"conda", "", true, &facts.Stdcxx{Path: "/opt/conda/lib/libstdc++.so.6", Reason: "DT_RPATH of /opt/conda/bin/python3"}},
+		{"library-path", "/opt/conda/lib", false,
+			&facts.Stdcxx{Path: "/opt/conda/lib/libstdc++.so.6", Reason: "LD_LIBRARY_PATH"}},
+		{"conda", "", true, &facts.Stdcxx{Path: "/opt/conda/lib/libstdc++.so.6",
+			Reason: "DT_RPATH of /opt/conda/bin/python3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.conda {

@@ -13,14 +13,17 @@ import (
 // xlaSonames are the libraries that XLA's stubs open by name for each CUDA family (tsl's dso_loader.cc), on behalf of
 // the library that the stubs stand in.
 var xlaSonames = map[string][]string{
-	"11": {"libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11", "libcusparse.so.11"},
-	"12": {"libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11", "libcusparse.so.12"},
-	"13": {"libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcufft.so.12", "libcusolver.so.12", "libcusparse.so.12"},
+	"11": {"libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11",
+		"libcusparse.so.11"},
+	"12": {"libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11",
+		"libcusparse.so.12"},
+	"13": {"libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcufft.so.12", "libcusolver.so.12",
+		"libcusparse.so.12"},
 }
 
 // xlaLoads maps the libraries of a framework built on XLA, then what their stubs open, and notes which CUDA libraries
-// that takes. All is opened on behalf of the first library that is there: TensorFlow 2.21.0 has the run path to cuSOLVER
-// in another one, and its own MaybeTryDlopenGPULibraries fails for it, as 2.16.1's does for five.
+// that takes. All is opened on behalf of the first library that is there: TensorFlow 2.21.0 has the run path to
+// cuSOLVER in another one, and its own MaybeTryDlopenGPULibraries fails for it, as 2.16.1's does for five.
 func xlaLoads(b *facts.Build, h *host.Host, p *ldso.Process, s *site, libraries, sonames []string) error {
 	var stubs *ldso.Object
 	for _, lib := range libraries {

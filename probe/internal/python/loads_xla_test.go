@@ -17,7 +17,8 @@ const (
 	jaxPlugins  = testSite + "jax_plugins/xla_cuda12/"
 	systemCuDNN = "usr/local/cuda-12.4/lib64/libcudnn.so.9"
 	wheelCuDNN  = testSite + "nvidia/cudnn/lib/libcudnn.so.9"
-	jaxInit     = "  _load(\"cudnn\", [\"libcudnn.so.9\"])\n  _load(\"cusparse\", [\"libcusparse.so.12\"])\n  _load(\"nccl\", [\"libnccl.so.2\"])\n"
+	jaxInit     = "  _load(\"cudnn\", [\"libcudnn.so.9\"])\n  _load(\"cusparse\", [\"libcusparse.so.12\"])\n" +
+		"  _load(\"nccl\", [\"libnccl.so.2\"])\n"
 )
 
 // jaxTree is a site with a JAX as its wheels are laid out: the plugin needs no library of CUDA's and opens all.
@@ -29,16 +30,20 @@ func jaxTree(t *testing.T) string {
 	if err := os.RemoveAll(filepath.Join(root, testSite, "torch-2.8.0+cu128.dist-info")); err != nil {
 		t.Fatal(err)
 	}
-	rpath := "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN/../../nvidia/cusparse/lib:$ORIGIN/../../nvidia/cuda_runtime/lib"
+	rpath := "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN/../../nvidia/cusparse/lib:" +
+		"$ORIGIN/../../nvidia/cuda_runtime/lib"
 	const cudnn = "int cudnnCreate(void) { return 0; }\n"
 	hosttest.Compile(t, root,
 		hosttest.Library{Name: wheelCuDNN, Source: cudnn},
 		hosttest.Library{Name: systemCuDNN, Source: cudnn},
-		hosttest.Library{Name: jaxPlugins + "xla_cuda_plugin.so", Source: "int GetPjrtApi(void) { return 0; }\n", Flags: []string{rpath}})
+		hosttest.Library{Name: jaxPlugins + "xla_cuda_plugin.so", Source: "int GetPjrtApi(void) { return 0; }\n",
+			Flags: []string{rpath}})
 	hosttest.Write(t, filepath.Join(root, testSite+"jaxlib-0.7.2.dist-info/METADATA"), "Name: jaxlib\nVersion: 0.7.2\n")
-	hosttest.Write(t, filepath.Join(root, testSite+"jax_cuda12_plugin-0.7.2.dist-info/METADATA"), "Name: jax-cuda12-plugin\nVersion: 0.7.2\n"+
-		"Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.8; sys_platform == \"linux\" and extra == \"with-cuda\"\n")
-	hosttest.Write(t, filepath.Join(root, testSite+"nvidia_cudnn_cu12-9.10.2.21.dist-info/METADATA"), "Name: nvidia-cudnn-cu12\nVersion: 9.10.2.21\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"jax_cuda12_plugin-0.7.2.dist-info/METADATA"),
+		"Name: jax-cuda12-plugin\nVersion: 0.7.2\n"+
+			"Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.8; sys_platform == \"linux\" and extra == \"with-cuda\"\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"nvidia_cudnn_cu12-9.10.2.21.dist-info/METADATA"),
+		"Name: nvidia-cudnn-cu12\nVersion: 9.10.2.21\n")
 	return root
 }
 
@@ -67,8 +72,8 @@ func takenAt(b *facts.Build, name string) string {
 	return ""
 }
 
-// TestJAX takes JAX's libraries: by its own list of paths, as jax 0.6.2 and newer do, and by the plugin's DT_RPATH. Asked
-// of the real loader with jax 0.7.2, LD_DEBUG=files shows the paths of the list and in their order.
+// TestJAX takes JAX's libraries: by its own list of paths, as jax 0.6.2 and newer do, and by the plugin's DT_RPATH.
+// Asked of the real loader with jax 0.7.2, LD_DEBUG=files shows the paths of the list and in their order.
 func TestJAX(t *testing.T) {
 	const ofPlugin = "DT_RPATH of /" + jaxPlugins + "xla_cuda_plugin.so"
 	oldJit := "/" + filepath.Dir(oldJit)
@@ -79,11 +84,15 @@ func TestJAX(t *testing.T) {
 	}{
 		{"list", jaxInit, "", "", "/" + wheelCuDNN + ": its path", nil, nil},
 		{"no-list", "", "", "", "/" + wheelCuDNN + ": " + ofPlugin, nil, nil},
-		{"list-before-library-path", jaxInit, "/" + filepath.Dir(systemCuDNN), "", "/" + wheelCuDNN + ": its path", nil, nil},
-		{"rpath-before-library-path", "", "/" + filepath.Dir(systemCuDNN), "", "/" + wheelCuDNN + ": " + ofPlugin, nil, nil},
-		{"no-wheel", jaxInit, "/" + filepath.Dir(systemCuDNN), wheelCuDNN, "/" + systemCuDNN + ": LD_LIBRARY_PATH", nil, nil},
+		{"list-before-library-path", jaxInit, "/" + filepath.Dir(systemCuDNN), "", "/" + wheelCuDNN + ": its path", nil,
+			nil},
+		{"rpath-before-library-path", "", "/" + filepath.Dir(systemCuDNN), "", "/" + wheelCuDNN + ": " + ofPlugin, nil,
+			nil},
+		{"no-wheel", jaxInit, "/" + filepath.Dir(systemCuDNN), wheelCuDNN, "/" + systemCuDNN + ": LD_LIBRARY_PATH", nil,
+			nil},
 		{"nowhere", jaxInit, "", wheelCuDNN, "", []string{"libcudnn.so.9"}, nil},
-		{"older-nvjitlink", jaxInit, oldJit, "", "/" + wheelCuDNN + ": its path", nil, []string{"__nvJitLinkCreate_12_8"}},
+		{"older-nvjitlink", jaxInit, oldJit, "", "/" + wheelCuDNN + ": its path", nil,
+			[]string{"__nvJitLinkCreate_12_8"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := jaxTree(t)
@@ -125,10 +134,14 @@ func TestTensorFlow(t *testing.T) {
 	hosttest.Compile(t, root,
 		hosttest.Library{Name: wheelCuDNN, Source: source},
 		hosttest.Library{Name: systemCuDNN, Source: source},
-		hosttest.Library{Name: lib + "libtensorflow_framework.so.2", Source: source, Flags: []string{"-Wl,--enable-new-dtags,-rpath,$ORIGIN/../nvidia/cudnn/lib"}},
-		hosttest.Library{Name: lib + "libtensorflow_cc.so.2", Source: source, Needs: []string{lib + "libtensorflow_framework.so.2"}, Flags: []string{"-Wl,-rpath,$ORIGIN"}})
-	hosttest.Write(t, filepath.Join(root, lib+"python/platform/build_info.py"), "build_info = {'cuda_version': '12.5.1', 'cudnn_version': '9', 'is_cuda_build': True}\n")
-	hosttest.Write(t, filepath.Join(root, testSite+"tensorflow-2.20.0.dist-info/METADATA"), "Name: tensorflow\nVersion: 2.20.0\n")
+		hosttest.Library{Name: lib + "libtensorflow_framework.so.2", Source: source,
+			Flags: []string{"-Wl,--enable-new-dtags,-rpath,$ORIGIN/../nvidia/cudnn/lib"}},
+		hosttest.Library{Name: lib + "libtensorflow_cc.so.2", Source: source,
+			Needs: []string{lib + "libtensorflow_framework.so.2"}, Flags: []string{"-Wl,-rpath,$ORIGIN"}})
+	hosttest.Write(t, filepath.Join(root, lib+"python/platform/build_info.py"),
+		"build_info = {'cuda_version': '12.5.1', 'cudnn_version': '9', 'is_cuda_build': True}\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"tensorflow-2.20.0.dist-info/METADATA"),
+		"Name: tensorflow\nVersion: 2.20.0\n")
 	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
 	for path, want := range map[string]string{
 		"":                              "/" + wheelCuDNN + ": DT_RUNPATH of /" + lib + "libtensorflow_framework.so.2",
@@ -138,7 +151,8 @@ func TestTensorFlow(t *testing.T) {
 		if got := takenAt(&b, "libcudnn.so.9"); got != want {
 			t.Errorf("with LD_LIBRARY_PATH=%q cuDNN is taken from %q, want %q", path, got, want)
 		}
-		if want := "libcudart.so.12 libcublas.so.12 libcublasLt.so.12 libcufft.so.11 libcusolver.so.11 libcusparse.so.12"; strings.Join(b.Missing, " ") != want {
+		if want := "libcudart.so.12 libcublas.so.12 libcublasLt.so.12 libcufft.so.11 libcusolver.so.11 " +
+			"libcusparse.so.12"; strings.Join(b.Missing, " ") != want {
 			t.Errorf("missing %v, want %s", b.Missing, want)
 		}
 	}
@@ -153,18 +167,24 @@ func TestNVRTC(t *testing.T) {
 		unresolved     []facts.Unresolved
 	}{
 		{"beside", builtins + "8", nil},
-		{"of-another-release", builtins + "4", []facts.Unresolved{{By: "/" + testSite + nvrtc, Library: "libnvrtc-builtins.so.12.8",
-			Reason: "DT_RPATH of /" + testSite + "torch/lib/libcaffe2_nvrtc.so"}}},
+		{"of-another-release", builtins + "4",
+			[]facts.Unresolved{{By: "/" + testSite + nvrtc, Library: "libnvrtc-builtins.so.12.8",
+				Reason: "DT_RPATH of /" + testSite + "torch/lib/libcaffe2_nvrtc.so"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := torchTree(t)
 			hosttest.Compile(t, root,
 				hosttest.Library{Name: testSite + c.builtins, Source: source},
-				hosttest.Library{Name: testSite + nvrtc, Source: source, Flags: []string{"-Wl,--enable-new-dtags,-rpath,$ORIGIN"}},
-				hosttest.Library{Name: testSite + "torch/lib/libcaffe2_nvrtc.so", Source: "int nvrtcVersion(void); int f(void) { return nvrtcVersion(); }\n", Needs: []string{testSite + nvrtc},
-					Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cuda_nvrtc/lib"}},
-				hosttest.Library{Name: testSite + "torch/lib/libtorch_cuda.so", Source: source, Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN"}})
-			hosttest.Write(t, filepath.Join(root, testSite+"nvidia_cuda_nvrtc_cu12-12.8.93.dist-info/METADATA"), "Name: nvidia-cuda-nvrtc-cu12\nVersion: 12.8.93\n")
+				hosttest.Library{Name: testSite + nvrtc, Source: source,
+					Flags: []string{"-Wl,--enable-new-dtags,-rpath,$ORIGIN"}},
+				hosttest.Library{Name: testSite + "torch/lib/libcaffe2_nvrtc.so",
+					Source: "int nvrtcVersion(void); int f(void) { return nvrtcVersion(); }\n",
+					Needs:  []string{testSite + nvrtc},
+					Flags:  []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cuda_nvrtc/lib"}},
+				hosttest.Library{Name: testSite + "torch/lib/libtorch_cuda.so", Source: source,
+					Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN"}})
+			hosttest.Write(t, filepath.Join(root, testSite+"nvidia_cuda_nvrtc_cu12-12.8.93.dist-info/METADATA"),
+				"Name: nvidia-cuda-nvrtc-cu12\nVersion: 12.8.93\n")
 			b := onlyBuild(t, root, nil)
 			if diff := cmp.Diff(c.unresolved, b.Unresolved); diff != "" {
 				t.Errorf("unresolved (-want +got):\n%s", diff)
@@ -175,7 +195,8 @@ func TestNVRTC(t *testing.T) {
 
 // TestNVRTCRelease tells what the number of an NVRTC says of its CUDA: all from 11.2 to 11.8 have the soname of 11.2.
 func TestNVRTCRelease(t *testing.T) {
-	for version, want := range map[string]string{"12.8.93": "12.8", "11.8.89": "11.8", "13.0.88": "13.0", "11.1": "11.1", "11.2": "", "12": "", "": "", "10.2.89": ""} {
+	for version, want := range map[string]string{"12.8.93": "12.8", "11.8.89": "11.8", "13.0.88": "13.0",
+		"11.1": "11.1", "11.2": "", "12": "", "": "", "10.2.89": ""} {
 		got := ""
 		if m := nvrtcRelease.FindStringSubmatch(version); m != nil {
 			got = m[1] + m[2]

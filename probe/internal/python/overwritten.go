@@ -30,8 +30,8 @@ func (s *site) markOverwritten(h *host.Host) {
 	}
 }
 
-// altered says which library of a distribution is not the one of its RECORD: by the size, which costs nothing, and where
-// that is the same by the hash of what is small.
+// altered says which library of a distribution is not the one of its RECORD: by the size, which costs nothing, and
+// where that is the same by the hash of what is small.
 func altered(h *host.Host, dir, distInfo string) string {
 	data, err := h.ReadFile(distInfo + "/RECORD")
 	if err != nil {

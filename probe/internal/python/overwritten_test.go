@@ -24,7 +24,8 @@ func TestAltered(t *testing.T) {
 		{"size", record("5", "A"), "aaaa", "has 4 bytes, RECORD says 5"},
 		{"gone", record("4", "A"), "", "is gone"},
 		{"no-record", "", "aaaa", ""},
-		{"other-files", "nvidia/nccl/include/nccl.h,sha256=x,9\nnvidia_nccl_cu12-2.27.3.dist-info/RECORD,,\n", "aaaa", ""},
+		{"other-files", "nvidia/nccl/include/nccl.h,sha256=x,9\nnvidia_nccl_cu12-2.27.3.dist-info/RECORD,,\n", "aaaa",
+			""},
 		{"large-is-not-hashed", record("2097152", "A"), strings.Repeat("a", 2<<20), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,7 +32,8 @@ func (p prefix) key(h *host.Host) string {
 var pythonBinary = lazyregexp.New(`^python(\d+\.\d+t?)$`)
 
 func isPrefix(h *host.Host, root string) bool {
-	return h.Exists(root+"/pyvenv.cfg") || len(h.GlobIn(root, "lib/python3.*")) > 0 || len(h.GlobIn(root, "lib64/python3.*")) > 0
+	return h.Exists(root+"/pyvenv.cfg") || len(h.GlobIn(root, "lib/python3.*")) > 0 ||
+		len(h.GlobIn(root, "lib64/python3.*")) > 0
 }
 
 // prefixesAt finds the Python installations in root, one for each version.
@@ -80,7 +81,8 @@ func (p *prefix) fill(h *host.Host, failed *host.Errors) bool {
 		p.kind = "user"
 	case p.path == "/usr":
 		p.sites = systemSites(h, p.path, p.python)
-		return h.Exists("/usr/bin/python"+p.python) || h.Exists("/usr/libexec/platform-python"+p.python) // not its library alone
+		// not its library alone
+		return h.Exists("/usr/bin/python"+p.python) || h.Exists("/usr/libexec/platform-python"+p.python)
 	}
 	return true
 }

@@ -21,7 +21,8 @@ func torchBuild(h *host.Host, s *site) (*facts.Build, error) {
 			return nil, err
 		}
 		b := &facts.Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
-		return b, fmt.Errorf("%s: %v: the installation is editable or damaged", name, host.Plain(err)) // no %w: absent is a failure here
+		// no %w: absent is a failure here
+		return b, fmt.Errorf("%s: %v: the installation is editable or damaged", name, host.Plain(err))
 	}
 	b := parseTorchVersion(data)
 	b.Path, b.From = dir, name
@@ -67,7 +68,8 @@ func takeMetadata(b *facts.Build, m metadata) {
 	}
 }
 
-var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]+)['"]|None)\s*$`)
+var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:` +
+	`['"]([^'"\n]+)['"]|None)\s*$`)
 
 // parseTorchVersion reads torch/version.py, whose lines are annotated since 2.x:
 //

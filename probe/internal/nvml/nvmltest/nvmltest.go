@@ -20,7 +20,8 @@ func Library(t *testing.T, defines ...string) string {
 		t.Skip("no C compiler: no NVML to ask")
 	}
 	dir := t.TempDir()
-	args := append([]string{"-shared", "-fPIC", "-w", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "-xc", "-"}, defines...)
+	args := append([]string{"-shared", "-fPIC", "-w", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "-xc", "-"},
+		defines...)
 	cmd := exec.Command(compiler, args...)
 	cmd.Stdin = strings.NewReader(source)
 	if out, err := cmd.CombinedOutput(); err != nil {
