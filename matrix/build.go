@@ -103,7 +103,7 @@ func commonCUDA(rows []row) version.Number {
 // the smaller part of it.
 var dispensable = []string{"flash-attn-3", "torchao", "vllm-flash-attn", "xformers"}
 
-// optional says that this extension is not missed where it has no code for the GPU: SGLang brings kernels for Hopper along
+// optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for Hopper along
 // and runs on an A10G. What people install by itself is no part, whoever asks for it too.
 func (b *build) optional() bool {
 	part := b.PartOf != "" && !slices.Contains(compiled, b.Name) && !slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)

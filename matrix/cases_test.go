@@ -80,7 +80,7 @@ func expected(item string) *regexp.Regexp {
 
 // TestEveryRuleHasCases wants, for each rule, a machine where it fires and one where it stays silent.
 func TestEveryRuleHasCases(t *testing.T) {
-	for _, rule := range Rules {
+	for _, rule := range rules {
 		files, _ := filepath.Glob("testdata/" + rule.ID + "/*.txtar")
 		fires, silent := 0, 0
 		for _, file := range files {
@@ -181,4 +181,46 @@ func on(target string) string {
 		return ""
 	}
 	return " on " + target
+}
+
+// bearable are the rules about the machine whose error a build may work beside.
+var bearable = []string{"gpu-count", "gpu-health", "cuda-packages-mixed", "container-toolkit", "cdi-spec-stale", "world-size",
+	"required-missing"}
+
+// TestErrorsOfTheMachineBreakBuilds wants each rule about the machine that makes an error to break what needs the GPU,
+// or to stand among those that a build may work beside.
+func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
+	var beside []string
+	for _, rule := range rules {
+		if rule.onMachine == nil || rule.breaks != nil {
+			continue
+		}
+		makesError := func(archive *txtar.Archive) bool {
+			return slices.ContainsFunc(judge(t, archive).Findings, func(f Finding) bool { return f.Rule == rule.ID && f.Severity == Error })
+		}
+		if slices.ContainsFunc(casesOf(t, rule.ID), makesError) {
+			beside = append(beside, rule.ID)
+		}
+	}
+	if diff := cmp.Diff(bearable, beside); diff != "" {
+		t.Errorf("rules that make errors and break no build (-want +got):\n%s", diff)
+	}
+}
+
+// casesOf are the cases of a rule.
+func casesOf(t *testing.T, rule string) []*txtar.Archive {
+	t.Helper()
+	files, err := filepath.Glob("testdata/" + rule + "/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*txtar.Archive
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, archive)
+	}
+	return list
 }

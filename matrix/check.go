@@ -16,7 +16,8 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	v := Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{}, Suppressed: []Suppressed{}, Waivers: []WaiverUse{}}
 	inconclusive := false
 	for _, target := range targets {
-		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v, failed: map[string]bool{}}
+		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v,
+			failed: map[about]bool{}, spoken: map[about]bool{}, undecided: map[string][]Rule{}}
 		v.Judged = append(v.Judged, j.judged())
 		v.Disagreements = j.disagreements() // the same for every target
 		j.rules()
@@ -31,16 +32,23 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 // judgement is one target on its way through the rules.
 type judgement struct {
 	*machine
-	verdict *Verdict
-	failed  map[string]bool // rule and subject with an error
+	verdict   *Verdict
+	failed    map[about]bool    // errors
+	spoken    map[about]bool    // findings of any severity
+	undecided map[string][]Rule // by subject: the rules that lack a fact which decides
+	compared  bool              // something was there to compare
+	open      bool              // a fact is missing that leaves the outcome open
 }
 
+// about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
+type about struct{ rule, subject string }
+
 func (j *judgement) rules() {
-	for _, rule := range Rules {
-		if rule.Machine != nil && !j.silenced(rule, "") {
-			j.record(rule, rule.Machine(j.machine), true)
+	for _, rule := range rules {
+		if rule.onMachine != nil && !j.silenced(rule, "") {
+			j.record(rule, rule.onMachine(j.machine), true)
 		}
-		if rule.Build == nil {
+		if rule.onBuild == nil {
 			continue
 		}
 		for _, b := range j.builds {
@@ -63,10 +71,10 @@ func (m *machine) judged() Judged {
 	return list
 }
 
-// silenced says that a cause of this rule has been found already, for the machine or for this subject.
+// silenced reports whether a cause of this rule has been found already, for the machine or for this subject.
 func (j *judgement) silenced(rule Rule, subject string) bool {
 	return slices.ContainsFunc(rule.After, func(cause string) bool {
-		return j.failed[cause] || j.failed[cause+" "+subject]
+		return j.failed[about{cause, ""}] || j.failed[about{cause, subject}]
 	})
 }
 
@@ -75,29 +83,39 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	for _, r := range results {
 		switch {
 		case r.finding != nil:
-			f := *r.finding
-			f.Rule, f.Target = rule.ID, j.name
-			if f.Severity == Error {
-				j.fail(rule, r.subject)
-			}
-			if !counts || r.noted {
-				f.Severity = Note
-			}
-			f.complete()
-			j.verdict.Findings = append(j.verdict.Findings, f)
+			j.find(rule, *r.finding, counts && !r.noted)
 		case r.missing != "":
 			j.verdict.Unknown = append(j.verdict.Unknown, Missing{rule.ID, r.subject, j.name, r.missing})
+			if rule.decides {
+				j.undecided[r.subject] = append(j.undecided[r.subject], rule)
+			}
+			j.open = j.open || rule.leavesOpen
 		default:
 			j.verdict.Passed = append(j.verdict.Passed, Passed{rule.ID, r.subject, j.name})
+			j.compared = j.compared || rule.compares
 		}
 	}
 }
 
-func (j *judgement) fail(rule Rule, subject string) {
-	if rule.Machine != nil {
-		j.failed[rule.ID] = true
+func (j *judgement) find(rule Rule, f Finding, counts bool) {
+	f.Rule, f.Target = rule.ID, j.name
+	j.mark(j.spoken, rule, f.Subject)
+	if f.Severity == Error {
+		j.mark(j.failed, rule, f.Subject)
 	}
-	j.failed[rule.ID+" "+subject] = true
+	if !counts {
+		f.Severity = Note
+	}
+	j.compared = j.compared || f.Severity != Note
+	f.complete()
+	j.verdict.Findings = append(j.verdict.Findings, f)
+}
+
+func (j *judgement) mark(list map[about]bool, rule Rule, subject string) {
+	list[about{rule.ID, subject}] = true
+	if rule.onMachine != nil {
+		list[about{rule.ID, ""}] = true
+	}
 }
 
 func (f *Finding) complete() {
@@ -117,15 +135,6 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// breaking are the machine's own errors under which no CUDA program runs.
-var breaking = []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "device-access-lost", "device-permission",
-	"device-nodes-missing", "container-driver-libs", "driver-drops-gpu", "driver-too-old-for-gpu",
-	"stub-library", "forward-compat-unsupported", "forward-compat-not-applicable",
-	"nouveau-loaded", "module-missing-for-kernel", "open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver", "fabric-manager"}
-
-// deciding are the rules whose missing fact leaves a build's answer unknown.
-var deciding = []string{"driver-too-old", "gpu-arch-missing"}
-
 // answers works out each build's answer; true says that the whole is inconclusive unless an error stands.
 func (j *judgement) answers() (inconclusive bool) {
 	first := len(j.verdict.Answers)
@@ -137,73 +146,56 @@ func (j *judgement) answers() (inconclusive bool) {
 		}
 	}
 	j.yield(j.verdict.Answers[first:])
-	return inconclusive || !j.compared() || j.leftOpen()
+	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open
 }
 
+// answer is broken for what breaks the build, else unknown for the facts that are missing, else what a rule says of it.
 func (j *judgement) answer(b *build) BuildAnswer {
 	a := BuildAnswer{Subject: b.subject, Target: j.name, Answer: Works, Because: []string{}, Counts: b.counts}
-	for _, id := range breaking {
-		if j.failed[id] && b.accelerator != "cpu" {
-			a.Answer, a.Because = Broken, append(a.Because, id)
+	says := func(answer Answer, rule Rule) {
+		a.Answer, a.Because = answer, append(a.Because, rule.ID)
+	}
+	for _, rule := range rules {
+		if j.broken(b, rule) {
+			says(Broken, rule)
 		}
-	}
-	for _, rule := range Rules {
-		if rule.Build != nil && j.failed[rule.ID+" "+b.subject] {
-			a.Answer, a.Because = Broken, append(a.Because, rule.ID)
-		}
-	}
-	if j.failed["visible-devices"] && j.shown.hidden && b.accelerator != "cpu" {
-		a.Answer, a.Because = Broken, append(a.Because, "visible-devices")
-	}
-	if b.optional() && j.said("gpu-arch-missing", b) {
-		a.Answer, a.Because = Broken, append(a.Because, "gpu-arch-missing")
-	}
-	if b.offGPU() && a.Answer != Broken && j.said("extension-mismatch", b) {
-		a.Answer, a.Because = Broken, append(a.Because, "extension-mismatch")
 	}
 	if a.Answer == Broken {
 		return a
 	}
-	for _, u := range j.verdict.Unknown {
-		if u.Subject == b.subject && u.Target == j.name && slices.Contains(deciding, u.Rule) {
-			a.Answer, a.Because = Unknown, append(a.Because, u.Rule)
-		}
+	for _, rule := range j.undecided[b.subject] {
+		says(Unknown, rule)
 	}
-	switch {
-	case a.Answer == Works && j.said("forward-compat-in-use", b):
-		a.Answer, a.Because = WorksForward, []string{"forward-compat-in-use"}
-	case a.Answer == Works && j.said("minor-compat", b):
-		a.Answer, a.Because = WorksMinorVersion, []string{"minor-compat"}
+	for _, rule := range rules {
+		if a.Answer == Works && rule.says != "" && j.spoken[about{rule.ID, b.subject}] {
+			says(rule.says, rule)
+		}
 	}
 	return a
 }
 
-// said tells whether a rule has a finding for a build.
-func (j *judgement) said(rule string, b *build) bool {
-	return slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool {
-		return f.Rule == rule && f.Subject == b.subject && f.Target == j.name
-	})
+// broken reports whether a build cannot run for what a rule found.
+func (j *judgement) broken(b *build, rule Rule) bool {
+	switch {
+	case rule.onMachine != nil:
+		return rule.breaks != nil && j.failed[about{rule.ID, ""}] && rule.breaks(j.machine, b)
+	case j.failed[about{rule.ID, b.subject}]:
+		return true
+	}
+	return rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b)
 }
 
-// compared says that something was there to compare: a build that the driver or a GPU was judged for, or the driver
-// with a GPU.
-func (j *judgement) compared() bool {
-	if len(j.gpus) == 0 {
-		return false
-	}
-	judged := func(rule string) bool {
-		return slices.Contains([]string{"driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "gpu-arch-missing", "cpu-only-build"}, rule)
-	}
-	return slices.ContainsFunc(j.verdict.Passed, func(p Passed) bool { return p.Target == j.name && judged(p.Rule) }) ||
-		slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool { return f.Target == j.name && f.Severity != Note })
-}
+// everyCUDABuild is broken by what takes the GPU away.
+func everyCUDABuild(_ *machine, b *build) bool { return b.accelerator != "cpu" }
 
-// leftOpen reports whether a required fact, or something that could hold CUDA code, was not looked at.
-func (j *judgement) leftOpen() bool {
-	return slices.ContainsFunc(j.verdict.Unknown, func(u Missing) bool {
-		return (u.Rule == "required-missing" || u.Rule == "not-looked-at") && u.Target == j.name
-	})
-}
+// optionalBuild is a part without code for the GPU, of which the rest does without.
+func optionalBuild(_ *machine, b *build) bool { return b.optional() }
+
+// unusableBuild is an extension that cannot load what it needs, which breaks no other.
+func unusableBuild(_ *machine, b *build) bool { return b.offGPU() }
+
+// hiddenBuild is one that is shown no GPU at all.
+func hiddenBuild(m *machine, b *build) bool { return m.shown.hidden && b.accelerator != "cpu" }
 
 func (v *Verdict) outcome(inconclusive bool) Outcome {
 	switch {

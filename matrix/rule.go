@@ -1,18 +1,34 @@
 package matrix
 
+import "slices"
+
 // Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
 // key of a waiver, as the name of its page and of its cases. Ids are never used again.
 type Rule struct {
 	ID    string
 	Title string
-	// After names the rules whose error makes this one a mere consequence: it stays silent then.
-	After []string
-	// Machine judges the machine, Build one build on it; a rule has one of them. A result that is nil means that
-	// the question does not arise.
-	Machine func(*machine) []*result
-	Build   func(*machine, *build) []*result
-	// Shown says that a build's rule depends on which GPUs a program is shown.
-	Shown bool
+	After []string // the rules whose error makes this one a mere consequence: it stays silent then
+	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
+	LeavesNoGPU bool
+	Reads       []string // the tables' columns that it decides by
+
+	// onMachine judges the machine, onBuild one build on it; a rule has one of them. No result means that the question
+	// does not arise.
+	onMachine func(*machine) []*result
+	onBuild   func(*machine, *build) []*result
+	// shown reports whether a build's rule depends on which GPUs a program is shown.
+	shown bool
+	// breaks reports whether a build cannot run for what the rule found: an error of the machine, or a finding of any
+	// severity about the build. An error about the build itself always breaks it.
+	breaks func(*machine, *build) bool
+	// says is the answer for a build about which the rule has a finding and nothing is wrong.
+	says Answer
+	// decides reports whether a build's answer is unknown while a fact is missing that the rule needs.
+	decides bool
+	// leavesOpen reports whether the outcome is inconclusive while a fact is missing that the rule needs.
+	leavesOpen bool
+	// compares reports whether a machine was judged at all where the rule holds.
+	compares bool
 }
 
 // result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.
@@ -31,75 +47,367 @@ func unknown(subject, missing string) []*result {
 
 func found(f Finding) []*result { return []*result{{subject: f.Subject, finding: &f}} }
 
+// What many rules come after, since nothing can be said of a build before: a driver, one that drives the GPU, one that
+// is new enough for the build's CUDA, and machine code that it takes.
+var (
+	needsDriver    = []string{"driver-missing"}
+	needsDrivenGPU = causes(needsDriver, "driver-drops-gpu", "driver-too-old-for-gpu")
+	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
+	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")
+)
+
+// causes is a group of causes with more of them.
+func causes(group []string, more ...string) []string { return slices.Concat(group, more) }
+
 // Rules is every rule, causes before their consequences.
-var Rules = []Rule{
-	{ID: "nouveau-loaded", Title: "the GPU belongs to nouveau", Machine: nouveauLoaded},
-	{ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module", After: []string{"nouveau-loaded"}, Machine: moduleMissing},
-	{ID: "driver-missing", Title: "no NVIDIA driver is loaded", Machine: driverMissing},
-	{ID: "driver-mismatch", Title: "user space and kernel module are of different drivers", After: []string{"driver-missing"}, Machine: driverMismatch},
-	{ID: "driver-unresponsive", Title: "the driver does not answer", After: []string{"driver-missing"}, Machine: driverUnresponsive},
-	{ID: "device-access-lost", Title: "access to the GPU's devices was lost", Machine: deviceAccessLost},
-	{ID: "device-permission", Title: "this user may not open the GPU's devices", After: []string{"device-access-lost"}, Machine: devicePermission},
-	{ID: "device-nodes-missing", Title: "device nodes of the driver are not there", After: []string{"driver-missing", "device-access-lost"}, Machine: deviceNodesMissing},
-	{ID: "container-driver-libs", Title: "the driver's libraries did not come into the container", After: []string{"device-access-lost"}, Machine: containerDriverLibs},
-	{ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU", After: []string{"driver-missing"}, Machine: driverDropsGPU},
-	{ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU", After: []string{"driver-missing"}, Machine: driverTooOldForGPU},
-	{ID: "stub-library", Title: "a stub is taken for the driver's library", After: []string{"driver-missing"}, Machine: stubLibrary},
-	{ID: "open-module-required", Title: "the GPU needs the open kernel module", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu"}, Machine: openRequired},
-	{ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu"}, Machine: openUnsupported},
-	{ID: "gsp-firmware", Title: "the open kernel module has no firmware", After: []string{"driver-missing"}, Machine: gspFirmware},
-	{ID: "vgpu-driver", Title: "a part of a GPU needs the GRID driver", After: []string{"driver-missing"}, Machine: vgpuDriver},
-	{ID: "fabric-manager", Title: "NVSwitch is not programmed", After: []string{"driver-missing", "driver-mismatch", "driver-unresponsive"}, Machine: fabricManager},
-	{ID: "gpu-count", Title: "GPUs are missing", After: []string{"driver-missing", "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "nouveau-loaded", "open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver"}, Machine: gpuCount},
-	{ID: "gpu-health", Title: "a GPU reports trouble of its hardware", After: []string{"driver-unresponsive"}, Machine: gpuHealth},
-	{ID: "driver-packages-mixed", Title: "two installations of the driver are mixed", Machine: driverPackagesMixed},
-	{ID: "driver-auto-update", Title: "the driver can be upgraded without asking", Machine: driverAutoUpdate},
-	{ID: "persistence-off", Title: "the GPU is started anew for every program", After: []string{"driver-missing"}, Machine: persistenceOff},
-	{ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU", After: []string{"driver-missing"}, Machine: forwardUnsupported},
-	{ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not go with this driver", After: []string{"driver-missing"}, Machine: forwardNotApplicable},
-	{ID: "driver-too-old", Title: "the driver is too old for the build's CUDA", After: []string{"driver-missing"}, Build: driverTooOld},
-	{ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: ptxNewer, Shown: true},
-	{ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: fatbinZstd, Shown: true},
-	{ID: "forward-compat-in-use", Title: "runs by forward compatibility", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "ptx-newer-than-driver", "fatbin-zstd"}, Build: forwardInUse},
-	{ID: "minor-compat", Title: "runs by minor-version compatibility", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "ptx-newer-than-driver", "fatbin-zstd"}, Build: minorCompat},
-	{ID: "cpu-only-build", Title: "the build has no CUDA in it", After: []string{"driver-missing"}, Build: cpuOnlyBuild, Shown: true},
-	{ID: "gpu-arch-missing", Title: "the build has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old"}, Build: gpuArchMissing, Shown: true},
-	{ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "ptx-newer-than-driver"}, Build: gpuArchPTXOnly, Shown: true},
-	{ID: "python-unsupported", Title: "the release has no build for this Python", Build: pythonUnsupported},
-	{ID: "glibc-too-old", Title: "the C library is older than the wheel needs", Build: glibcTooOld},
-	{ID: "libstdcxx-too-old", Title: "the C++ library is older than the build needs", Build: libstdcxxTooOld},
-	{ID: "cudnn-mismatch", Title: "cuDNN is not one that the build can use", After: []string{"driver-missing"}, Build: cudnnMismatch},
-	{ID: "nccl-mismatch", Title: "NCCL is not one that the build can use", After: []string{"driver-missing"}, Build: ncclMismatch},
-	{ID: "nccl-shadowed", Title: "NCCL is not the build's own", After: []string{"driver-missing"}, Build: ncclShadowed},
-	{ID: "library-shadowed", Title: "a CUDA library is taken that lacks what is needed of it", After: []string{"driver-missing"}, Build: libraryShadowed},
-	{ID: "companion-mismatch", Title: "a companion package is of another release", After: []string{"driver-missing"}, Build: companionMismatch},
-	{ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries", After: []string{"driver-missing"}, Build: tensorflowLibs, Shown: true},
-	{ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files", Machine: packagesMixed},
-	{ID: "driver-eol", Title: "the driver's branch is past its end of life", After: []string{"driver-missing"}, Machine: driverEOL},
-	{ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"}, Build: ncclTooOldForGPU, Shown: true},
-	{ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU", After: []string{"driver-missing", "driver-drops-gpu", "driver-too-old-for-gpu", "driver-too-old", "gpu-arch-missing"}, Build: jitTooOldForGPU, Shown: true},
-	{ID: "jit-needs-compiler", Title: "Triton finds no C compiler, or no libcuda", Build: jitNeedsCompiler},
-	{ID: "host-compiler", Title: "the toolkit does not go with the C compiler", Machine: hostCompiler},
-	{ID: "toolkit-framework", Title: "the toolkit is of another CUDA than torch", Build: toolkitFramework},
-	{ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU", Machine: toolkitTooOldForGPU},
-	{ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA", After: []string{"driver-missing"}, Build: extensionMismatch},
-	{ID: "numpy-abi", Title: "the build was compiled before NumPy 2", Build: numpyABI},
-	{ID: "known-bad", Title: "a combination that is known to be bad", After: []string{"driver-missing", "gpu-arch-missing"}, Build: knownBad, Shown: true},
-	{ID: "matrix-outdated", Title: "the tables are older than what is installed", Machine: matrixOutdated},
-	{ID: "container-requirements", Title: "the image requires another driver", Machine: containerRequirements},
-	{ID: "container-toolkit", Title: "the container engine cannot give out GPUs", After: []string{"driver-missing"}, Machine: containerToolkit},
-	{ID: "cdi-spec-stale", Title: "the CDI specification is of a driver that is gone", After: []string{"driver-missing"}, Machine: cdiSpecStale},
-	{ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs", Machine: visibleDevices},
-	{ID: "world-size", Title: "more ranks than GPUs", After: []string{"visible-devices"}, Machine: worldSize},
-	{ID: "shm-too-small", Title: "little shared memory for several GPUs", Machine: shmTooSmall},
-	{ID: "peer-to-peer", Title: "GPUs cannot write to each other directly", Machine: peerToPeer},
-	{ID: "efa-nccl-plugin", Title: "NCCL finds no plugin for EFA", Machine: efaPlugin},
-	{ID: "memlock-too-small", Title: "EFA may lock too little memory", Machine: memlockTooSmall},
-	{ID: "imex-channel", Title: "the container has no IMEX channel", Machine: imexChannel},
-	{ID: "memory-in-use", Title: "others hold memory of the GPU", Machine: memoryInUse},
-	{ID: "mig-devices", Title: "MIG devices that no program can use", Machine: migDevices},
-	{ID: "compute-mode", Title: "the GPU's compute mode shuts programs out", Machine: computeMode},
-	{ID: "launch-blocking", Title: "every kernel launch waits", Machine: launchBlocking},
-	{ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at", Machine: notLookedAt},
-	{ID: "required-missing", Title: "something that was asked for is not there", Machine: requiredMissing},
+func Rules() []Rule { return slices.Clone(rules) }
+
+// RuleNamed is the rule of an id; false for an id that no rule has.
+func RuleNamed(id string) (Rule, bool) {
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return rules[i], true
+}
+
+var rules = []Rule{
+	{
+		ID: "nouveau-loaded", Title: "the GPU belongs to nouveau",
+		onMachine: nouveauLoaded, breaks: everyCUDABuild,
+	},
+	{
+		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
+		After:     []string{"nouveau-loaded"},
+		onMachine: moduleMissing, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
+		onMachine: driverMissing, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-mismatch", Title: "user space and kernel module are of different drivers",
+		After:     needsDriver,
+		onMachine: driverMismatch, breaks: everyCUDABuild,
+	},
+	{
+		ID: "driver-unresponsive", Title: "the driver does not answer",
+		After:     needsDriver,
+		onMachine: driverUnresponsive, breaks: everyCUDABuild,
+	},
+	{
+		ID: "device-access-lost", Title: "access to the GPU's devices was lost",
+		onMachine: deviceAccessLost, breaks: everyCUDABuild,
+	},
+	{
+		ID: "device-permission", Title: "this user may not open the GPU's devices",
+		After:     []string{"device-access-lost"},
+		onMachine: devicePermission, breaks: everyCUDABuild,
+	},
+	{
+		ID: "device-nodes-missing", Title: "device nodes of the driver are not there",
+		After:     causes(needsDriver, "device-access-lost"),
+		onMachine: deviceNodesMissing, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "container-driver-libs", Title: "the driver's libraries did not come into the container",
+		After:     []string{"device-access-lost"},
+		onMachine: containerDriverLibs, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU",
+		After:     needsDriver,
+		onMachine: driverDropsGPU, breaks: everyCUDABuild,
+		compares: true, Reads: []string{"last_branch"},
+	},
+	{
+		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
+		After:     needsDriver,
+		onMachine: driverTooOldForGPU, breaks: everyCUDABuild,
+		compares: true, Reads: []string{"first_branch"},
+	},
+	{
+		ID: "stub-library", Title: "a stub is taken for the driver's library",
+		After:     needsDriver,
+		onMachine: stubLibrary, breaks: everyCUDABuild,
+	},
+	{
+		ID: "open-module-required", Title: "the GPU needs the open kernel module",
+		After:     needsDrivenGPU,
+		onMachine: openRequired, breaks: everyCUDABuild,
+	},
+	{
+		ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU",
+		After:     needsDrivenGPU,
+		onMachine: openUnsupported, breaks: everyCUDABuild,
+	},
+	{
+		ID: "gsp-firmware", Title: "the open kernel module has no firmware",
+		After:     needsDriver,
+		onMachine: gspFirmware, breaks: everyCUDABuild,
+	},
+	{
+		ID: "vgpu-driver", Title: "a part of a GPU needs the GRID driver",
+		After:     needsDriver,
+		onMachine: vgpuDriver, breaks: everyCUDABuild,
+	},
+	{
+		ID: "fabric-manager", Title: "NVSwitch is not programmed",
+		After:     causes(needsDriver, "driver-mismatch", "driver-unresponsive"),
+		onMachine: fabricManager, breaks: everyCUDABuild,
+	},
+	{
+		ID: "gpu-count", Title: "GPUs are missing",
+		After: causes(
+			needsDriver, "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "nouveau-loaded",
+			"open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver",
+		),
+		onMachine: gpuCount,
+	},
+	{
+		ID: "gpu-health", Title: "a GPU reports trouble of its hardware",
+		After:     []string{"driver-unresponsive"},
+		onMachine: gpuHealth,
+	},
+	{
+		ID: "driver-packages-mixed", Title: "two installations of the driver are mixed",
+		onMachine: driverPackagesMixed,
+	},
+	{
+		ID: "driver-auto-update", Title: "the driver can be upgraded without asking",
+		onMachine: driverAutoUpdate,
+	},
+	{
+		ID: "persistence-off", Title: "the GPU is started anew for every program",
+		After:     needsDriver,
+		onMachine: persistenceOff,
+	},
+	{
+		ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU",
+		After:     needsDriver,
+		onMachine: forwardUnsupported, breaks: everyCUDABuild,
+	},
+	{
+		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not go with this driver",
+		After:     needsDriver,
+		onMachine: forwardNotApplicable, breaks: everyCUDABuild,
+	},
+	{
+		ID: "driver-too-old", Title: "the driver is too old for the build's CUDA",
+		After:   needsDriver,
+		onBuild: driverTooOld,
+		decides: true, compares: true, LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
+	},
+	{
+		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
+		After:   needsNewDriver,
+		onBuild: ptxNewer, shown: true,
+	},
+	{
+		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
+		After:   needsNewDriver,
+		onBuild: fatbinZstd, shown: true,
+	},
+	{
+		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
+		After:   needsCode,
+		onBuild: forwardInUse, says: WorksForward,
+	},
+	{
+		ID: "minor-compat", Title: "runs by minor-version compatibility",
+		After:   needsCode,
+		onBuild: minorCompat, says: WorksMinorVersion,
+		Reads: []string{"cuda"},
+	},
+	{
+		ID: "cpu-only-build", Title: "the build has no CUDA in it",
+		After:   needsDriver,
+		onBuild: cpuOnlyBuild, shown: true,
+		compares: true, LeavesNoGPU: true,
+	},
+	{
+		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
+		After:   needsNewDriver,
+		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
+		decides: true, compares: true, Reads: []string{"sass", "ptx"},
+	},
+	{
+		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
+		After:   causes(needsNewDriver, "ptx-newer-than-driver"),
+		onBuild: gpuArchPTXOnly, shown: true,
+		Reads: []string{"sass", "ptx"},
+	},
+	{
+		ID: "python-unsupported", Title: "the release has no build for this Python",
+		onBuild: pythonUnsupported,
+		Reads:   []string{"python"},
+	},
+	{
+		ID: "glibc-too-old", Title: "the C library is older than the wheel needs",
+		onBuild: glibcTooOld,
+		Reads:   []string{"glibc"},
+	},
+	{
+		ID: "libstdcxx-too-old", Title: "the C++ library is older than the build needs",
+		onBuild: libstdcxxTooOld,
+	},
+	{
+		ID: "cudnn-mismatch", Title: "cuDNN is not one that the build can use",
+		After:   needsDriver,
+		onBuild: cudnnMismatch,
+		Reads:   []string{"cudnn"},
+	},
+	{
+		ID: "nccl-mismatch", Title: "NCCL is not one that the build can use",
+		After:   needsDriver,
+		onBuild: ncclMismatch,
+		Reads:   []string{"nccl"},
+	},
+	{
+		ID: "nccl-shadowed", Title: "NCCL is not the build's own",
+		After:   needsDriver,
+		onBuild: ncclShadowed,
+	},
+	{
+		ID: "library-shadowed", Title: "a CUDA library is taken that lacks what is needed of it",
+		After:   needsDriver,
+		onBuild: libraryShadowed,
+	},
+	{
+		ID: "companion-mismatch", Title: "a companion package is of another release",
+		After:   needsDriver,
+		onBuild: companionMismatch,
+		Reads:   []string{"torchvision", "torchaudio", "triton"},
+	},
+	{
+		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
+		After:   needsDriver,
+		onBuild: tensorflowLibs, shown: true,
+	},
+	{
+		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
+		onMachine: packagesMixed,
+	},
+	{
+		ID: "driver-eol", Title: "the driver's branch is past its end of life",
+		After:     needsDriver,
+		onMachine: driverEOL,
+	},
+	{
+		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
+		After:   causes(needsDriver, "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"),
+		onBuild: ncclTooOldForGPU, shown: true,
+	},
+	{
+		ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU",
+		After:   causes(needsNewDriver, "gpu-arch-missing"),
+		onBuild: jitTooOldForGPU, shown: true,
+	},
+	{
+		ID: "jit-needs-compiler", Title: "Triton finds no C compiler, or no libcuda",
+		onBuild: jitNeedsCompiler,
+	},
+	{
+		ID: "host-compiler", Title: "the toolkit does not go with the C compiler",
+		onMachine: hostCompiler,
+	},
+	{
+		ID: "toolkit-framework", Title: "the toolkit is of another CUDA than torch",
+		onBuild: toolkitFramework,
+	},
+	{
+		ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU",
+		onMachine: toolkitTooOldForGPU,
+	},
+	{
+		ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA",
+		After:   needsDriver,
+		onBuild: extensionMismatch, breaks: unusableBuild,
+	},
+	{
+		ID: "numpy-abi", Title: "the build was compiled before NumPy 2",
+		onBuild: numpyABI,
+	},
+	{
+		ID: "known-bad", Title: "a combination that is known to be bad",
+		After:   causes(needsDriver, "gpu-arch-missing"),
+		onBuild: knownBad, shown: true,
+	},
+	{
+		ID: "matrix-outdated", Title: "the tables are older than what is installed",
+		onMachine: matrixOutdated,
+	},
+	{
+		ID: "container-requirements", Title: "the image requires another driver",
+		onMachine: containerRequirements,
+	},
+	{
+		ID: "container-toolkit", Title: "the container engine cannot give out GPUs",
+		After:       needsDriver,
+		onMachine:   containerToolkit,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "cdi-spec-stale", Title: "the CDI specification is of a driver that is gone",
+		After:     needsDriver,
+		onMachine: cdiSpecStale,
+	},
+	{
+		ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs",
+		onMachine: visibleDevices, breaks: hiddenBuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "world-size", Title: "more ranks than GPUs",
+		After:     []string{"visible-devices"},
+		onMachine: worldSize,
+	},
+	{
+		ID: "shm-too-small", Title: "little shared memory for several GPUs",
+		onMachine: shmTooSmall,
+	},
+	{
+		ID: "peer-to-peer", Title: "GPUs cannot write to each other directly",
+		onMachine: peerToPeer,
+	},
+	{
+		ID: "efa-nccl-plugin", Title: "NCCL finds no plugin for EFA",
+		onMachine: efaPlugin,
+	},
+	{
+		ID: "memlock-too-small", Title: "EFA may lock too little memory",
+		onMachine: memlockTooSmall,
+	},
+	{
+		ID: "imex-channel", Title: "the container has no IMEX channel",
+		onMachine: imexChannel,
+	},
+	{
+		ID: "memory-in-use", Title: "others hold memory of the GPU",
+		onMachine: memoryInUse,
+	},
+	{
+		ID: "mig-devices", Title: "MIG devices that no program can use",
+		onMachine: migDevices,
+	},
+	{
+		ID: "compute-mode", Title: "the GPU's compute mode shuts programs out",
+		onMachine: computeMode,
+	},
+	{
+		ID: "launch-blocking", Title: "every kernel launch waits",
+		onMachine: launchBlocking,
+	},
+	{
+		ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at",
+		onMachine: notLookedAt, leavesOpen: true,
+	},
+	{
+		ID: "required-missing", Title: "something that was asked for is not there",
+		onMachine: requiredMissing, leavesOpen: true,
+	},
 }

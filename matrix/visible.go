@@ -160,15 +160,15 @@ func distinct(gpus []probe.GPU) []probe.GPU {
 // asShown runs a build's rule. Where it is not known which GPUs a program is shown, a rule that depends on them is run
 // for each alone and for all, and speaks when they agree; while all are hidden it says nothing above a note.
 func (m *machine) asShown(rule Rule, b *build) []*result {
-	results := rule.Build(m, b)
-	if m.shown.unsure == "" || !rule.Shown {
+	results := rule.onBuild(m, b)
+	if m.shown.unsure == "" || !rule.shown {
 		return results
 	}
 	agree := !m.shown.hidden || weight(results) == "" || weight(results) == Note
 	for i := range m.gpus {
 		alone := *m
 		alone.gpus = m.gpus[i : i+1]
-		agree = agree && weight(rule.Build(&alone, b)) == weight(results)
+		agree = agree && weight(rule.onBuild(&alone, b)) == weight(results)
 	}
 	if !agree {
 		return unknown(b.subject, m.shown.unsure)

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/tables"
@@ -21,20 +22,15 @@ type Why struct {
 	Checked  string   `json:"checked"`
 }
 
-// readers are the rules that read a column, in any table.
-var readers = map[string][]string{
-	"cuda":        {"driver-too-old", "minor-compat"},
-	"driver":      {"driver-too-old"},
-	"sass":        {"gpu-arch-missing", "gpu-arch-ptx-only"},
-	"ptx":         {"gpu-arch-missing", "gpu-arch-ptx-only"},
-	"python":      {"python-unsupported"},
-	"glibc":       {"glibc-too-old"},
-	"cudnn":       {"cudnn-mismatch"},
-	"nccl":        {"nccl-mismatch"},
-	"torchvision": {"companion-mismatch"},
-	"torchaudio":  {"companion-mismatch"},
-	"triton":      {"companion-mismatch"},
-	"last_branch": {"driver-drops-gpu"}, "first_branch": {"driver-too-old-for-gpu"},
+// readersOf are the rules that decide by a column.
+func readersOf(column string) []string {
+	list := []string{}
+	for _, rule := range rules {
+		if slices.Contains(rule.Reads, column) {
+			list = append(list, rule.ID)
+		}
+	}
+	return list
 }
 
 // Whys explain one column of each of the grid's rows.
@@ -42,7 +38,7 @@ func Whys(t *Tables, g tables.Grid, column string) []Why {
 	var list []Why
 	for i, row := range g.Rows {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
-			Rules: orEmpty(readers[column]), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: tables.SourcesOf(g.Cell(i, "source"))}
+			Rules: readersOf(column), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: tables.SourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
 			w.workOut(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
 		}

@@ -86,7 +86,7 @@ func count(cases []junitCase) junitCounts {
 // junitCases are in the order of the rules.
 func junitCases(r Report) []junitCase {
 	cases := []junitCase{comparison(r)}
-	for _, rule := range matrix.Rules {
+	for _, rule := range matrix.Rules() {
 		own := casesOf(rule.ID, r)
 		if len(own) == 0 {
 			own = append(own, newCase(rule.ID, rule.Title, ""))

@@ -126,7 +126,7 @@ func SARIF(w io.Writer, r Report, _ Style) error {
 // sarifRules is every rule; those with results have their page, which GitHub shows beside an alert.
 func sarifRules(results []sarifResult) []sarifRule {
 	var list []sarifRule
-	for _, rule := range matrix.Rules {
+	for _, rule := range matrix.Rules() {
 		page, _ := docs.Rules.ReadFile("rules/" + rule.ID + ".md") // that each has one, a test says
 		help := sarifHelp{Text: "cudacompat explain " + rule.ID}
 		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {

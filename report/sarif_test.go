@@ -84,7 +84,7 @@ func holdsToSARIF(t *testing.T, run sarifRun, result sarifResult) {
 // TestSARIFHasEveryRule compares the rules of a file with those of the program, and their pages.
 func TestSARIFHasEveryRule(t *testing.T) {
 	run := readSARIF(t, show(t, cases(t)["driver-too-old"], "sarif", Style{}))
-	for i, rule := range matrix.Rules {
+	for i, rule := range matrix.Rules() {
 		got := run.Tool.Driver.Rules[i]
 		if got.ID != rule.ID || got.Short.Text != rule.Title || got.Help.Text != "cudacompat explain "+rule.ID {
 			t.Errorf("rule %d is %+v, want %s", i, got, rule.ID)

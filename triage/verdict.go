@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cudacompat/matrix"
 )
 
 // finding is an event with what it means in this log: the words of its signature, unless a reader
@@ -95,9 +97,11 @@ func findings(log, seen []event) []finding {
 	return withoutNotices(withoutDisproved(all), seen)
 }
 
-// leaveNoGPU are the rules whose faults leave no GPU to run on.
-var leaveNoGPU = []string{"container-driver-libs", "container-toolkit", "cpu-only-build", "device-nodes-missing",
-	"driver-missing", "driver-too-old", "module-missing-for-kernel", "visible-devices"}
+// leavesNoGPU reports whether a rule's fault leaves a program no GPU to run on.
+func leavesNoGPU(id string) bool {
+	rule, _ := matrix.RuleNamed(id)
+	return rule.LeavesNoGPU
+}
 
 // withoutDisproved drops faults that leave no GPU to run on when a kernel failed while it ran: a tool
 // that is not there, or a process that sees no GPU, was not this one's trouble.
@@ -106,7 +110,7 @@ func withoutDisproved(all []finding) []finding {
 	if !slices.ContainsFunc(all, ran) {
 		return all
 	}
-	return slices.DeleteFunc(all, func(f finding) bool { return f.blame == Environment && slices.Contains(leaveNoGPU, f.rule) })
+	return slices.DeleteFunc(all, func(f finding) bool { return f.blame == Environment && leavesNoGPU(f.rule) })
 }
 
 func find(events []event, id string) *event {

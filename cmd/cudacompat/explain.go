@@ -118,7 +118,7 @@ func listPages(s streams) error {
 	}
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "Rules (cudacompat explain RULE):")
-	for _, r := range matrix.Rules {
+	for _, r := range matrix.Rules() {
 		fmt.Fprintf(&b, "  %-26s  %s\n", r.ID, r.Title)
 	}
 	fmt.Fprintln(&b, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")

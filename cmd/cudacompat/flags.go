@@ -120,7 +120,7 @@ var failOnWords = []string{"error", "warning", "never"}
 
 func ruleIDs() []string {
 	var ids []string
-	for _, r := range matrix.Rules {
+	for _, r := range matrix.Rules() {
 		ids = append(ids, r.ID)
 	}
 	return ids
