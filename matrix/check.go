@@ -13,7 +13,7 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	if len(targets) == 0 {
 		targets = []Target{{}}
 	}
-	v := Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{}, Suppressed: []Suppressed{}, Waivers: []WaiverUse{}}
+	v := emptyVerdict()
 	inconclusive := false
 	for _, target := range targets {
 		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v,
@@ -26,6 +26,21 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	v.waive(policy.Waivers, cmpOr(policy.Today, t.Date()))
 	v.sort()
 	v.Outcome = v.outcome(inconclusive)
+	return v
+}
+
+// emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
+func emptyVerdict() Verdict {
+	return Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{},
+		Suppressed: []Suppressed{}, Waivers: []WaiverUse{}}
+}
+
+// Unjudged is the verdict on facts for which there was no time.
+func Unjudged(t *Tables, policy Policy, why string) Verdict {
+	v := emptyVerdict()
+	v.Unknown = append(v.Unknown, Missing{Rule: "not-looked-at", Subject: "judgement", Missing: why})
+	v.waive(policy.Waivers, cmpOr(policy.Today, t.Date()))
+	v.Outcome = Inconclusive
 	return v
 }
 

@@ -11,10 +11,19 @@ import (
 const lineLimit = 80
 
 // Line writes the verdict in one line of at most 80 bytes that begins with FAIL, OK or UNKNOWN.
-func Line(w io.Writer, r Report, _ Style) error {
+func Line(w io.Writer, r Report, style Style) error {
 	text, tail := lineText(r)
+	if style.Remark != "" {
+		tail += "; " + style.Remark
+	}
 	tail = cut(clean(tail), lineLimit/2)
 	_, err := fmt.Fprintln(w, cut(clean(text), lineLimit-len(tail))+tail)
+	return err
+}
+
+// UsageLine writes in such a line that the command itself was wrong.
+func UsageLine(w io.Writer, why string) error {
+	_, err := fmt.Fprintln(w, cut("USAGE "+clean(why), lineLimit))
 	return err
 }
 

@@ -74,6 +74,8 @@ type Style struct {
 	// Verbose says where this program's own tables are wrong.
 	Verbose bool
 	ASCII   bool // no character outside ASCII
+	// Remark is what a line says beside the verdict: a configuration that was left out.
+	Remark string
 }
 
 // Format is one way to say a value.

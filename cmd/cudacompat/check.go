@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"cudacompat/probe"
 
@@ -13,21 +16,20 @@ import (
 
 func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:     "check FILE",
 		Short:   "Judge facts taken elsewhere: facts or report JSON, a collect_env report, a requirements file, a lock; - is stdin",
 		Example: "  cudacompat check example:broken\n  python3 -m torch.utils.collect_env | cudacompat check -",
 		Args:    oneFile,
-		RunE: func(_ *cobra.Command, args []string) error {
-			var err error
-			if judge.tables, err = judge.load(); err != nil {
-				return err
-			}
-			job, err := judge.prepare(s)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := bounded(cmd.Context(), timeout)
+			defer cancel()
+			job, err := judge.prepare(ctx, s)
 			if err != nil {
 				return err
 			}
-			r, err := job.judge(func() (probe.Facts, error) { return given(args[0], s.in) })
+			r, err := job.judge(ctx, func() (probe.Facts, error) { return givenInTime(ctx, args[0], s.in) })
 			if err != nil {
 				return err
 			}
@@ -39,6 +41,7 @@ func checkCommand(s streams) *cobra.Command {
 		},
 	}
 	judge.add(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout, "bound everything: reading, judging")
 	return cmd
 }
 
@@ -50,8 +53,17 @@ func oneFile(cmd *cobra.Command, args []string) error {
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
 }
 
+// givenInTime reads a file of facts. One that does not come in time was not looked at, which leaves the outcome open.
+func givenInTime(ctx context.Context, name string, stdin io.Reader) (probe.Facts, error) {
+	facts, err := inTime(ctx, func() (probe.Facts, error) { return given(name, stdin) })
+	if late := new(lateError); errors.As(err, &late) {
+		return probe.Facts{Unread: []probe.Unread{{Place: name, Reason: late.Error(), Kind: probe.UnreadCut}}}, nil
+	}
+	return facts, err
+}
+
 // givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
-const givenCap = 64 << 20
+const givenCap = 8 << 20
 
 func given(name string, stdin io.Reader) (probe.Facts, error) {
 	in, err := opened(name, stdin)
@@ -59,7 +71,10 @@ func given(name string, stdin io.Reader) (probe.Facts, error) {
 		return probe.Facts{}, err
 	}
 	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(in, givenCap))
+	data, err := io.ReadAll(io.LimitReader(in, givenCap+1))
+	if err == nil && len(data) > givenCap {
+		err = fmt.Errorf("it is larger than %d MiB, which no report and no lock is", givenCap>>20)
+	}
 	if err != nil {
 		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"cudacompat/matrix"
@@ -42,40 +47,39 @@ func doctorCommand(s streams) *cobra.Command {
 const healthTimeout = 15 * time.Second
 
 func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
-	var err error
-	if f.tables, err = f.load(); err != nil {
-		return err
-	}
-	h, err := f.host()
-	if err != nil {
-		return err
-	}
 	if f.healthcheck {
 		if err := f.healthy(); err != nil {
 			return err
 		}
 	}
-	job, err := f.prepare(s)
+	reading, cancel := bounded(ctx, f.limit())
+	defer cancel()
+	h, err := inTime(reading, f.host)
+	if err != nil {
+		return err
+	}
+	job, err := f.prepare(reading, s)
 	if err != nil {
 		return err
 	}
 	job.policy.Health = f.healthcheck
 	if f.log != "" {
-		d, err := diagnose(ctx, []string{f.log}, f.timeout, s.in)
+		d, err := diagnose(reading, []string{f.log}, f.timeout, s.in)
 		if err != nil {
 			return err
 		}
 		job.log = &d
 	}
-	r, err := f.waitFor(job, func() (probe.Facts, error) { return probe.Run(ctx, h, f.options()), nil })
+	r, err := f.waitFor(ctx, job, h)
 	if err != nil {
 		return err
 	}
-	if err := job.outputs.write(r); err != nil {
-		return err
-	}
-	if f.healthcheck {
+	err = job.outputs.write(r)
+	switch {
+	case f.healthcheck: // whoever reads the line may be gone; the code is what counts
 		return exitForHealth(r.Verdict, len(f.require) > 0)
+	case err != nil:
+		return err
 	}
 	job.config.remark(s.err, r.Verdict)
 	return exitFor(r.Verdict, f.failOn, job.outputs)
@@ -91,24 +95,38 @@ func (f *doctorFlags) healthy() error {
 	case f.timeout == 0:
 		f.timeout = healthTimeout
 	}
+	f.health = true
 	f.formats = []string{"line"}
+	signal.Ignore(syscall.SIGPIPE) // standard output gone is no reason to die
 	return nil
 }
 
 // waitStep is how long --wait pauses between two looks: drivers and daemons take seconds to start.
 const waitStep = 2 * time.Second
 
-// waitFor looks again until the time is up, while something that is required is missing or nothing is conclusive.
-func (f *doctorFlags) waitFor(job job, facts func() (probe.Facts, error)) (report.Report, error) {
+// waitFor looks again until the time is up, while something that is required is missing or nothing is conclusive. Each
+// look has the time that --timeout gives.
+func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host) (report.Report, error) {
 	end := time.Now().Add(f.wait)
 	for {
-		r, err := job.judge(facts)
+		r, err := f.look(ctx, job, h)
 		missing := r.Outcome == matrix.Inconclusive || r.Fires("required-missing")
 		if err != nil || !missing || time.Now().Add(waitStep).After(end) {
 			return r, err
 		}
 		time.Sleep(waitStep)
 	}
+}
+
+// look reads the machine once and judges it. Without --timeout each source of facts has a limit of its own, NVML by the
+// number of GPUs.
+func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host) (report.Report, error) {
+	if f.timeout > 0 {
+		bound, cancel := bounded(ctx, f.timeout)
+		defer cancel()
+		ctx = bound
+	}
+	return job.judge(ctx, func() (probe.Facts, error) { return probe.Run(ctx, h, f.options()), nil })
 }
 
 // job is a judgement whose every word has been checked, before the machine is looked at.
@@ -122,10 +140,15 @@ type job struct {
 	config  config
 }
 
-func (f *judgeFlags) prepare(s streams) (job, error) {
-	j := job{tables: f.tables}
+func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
+	var j job
 	var err error
-	if j.config, err = f.configure(); err != nil {
+	if f.tables, err = inTime(ctx, f.load); err != nil {
+		return j, err
+	}
+	j.tables = f.tables
+	remark := ""
+	if j.config, remark, err = f.configureInTime(ctx); err != nil {
 		return j, err
 	}
 	if j.policy, err = f.policy(); err != nil {
@@ -142,12 +165,26 @@ func (f *judgeFlags) prepare(s streams) (job, error) {
 		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3", "leave one of them out, or give the format a file: -o nagios=FILE"}
 	}
 	for i := range j.outputs.list {
-		j.outputs.list[i].style.Verbose = f.verbose
+		j.outputs.list[i].style.Verbose, j.outputs.list[i].style.Remark = f.verbose, remark
 	}
 	return j, err
 }
 
-func (j job) judge(facts func() (probe.Facts, error)) (report.Report, error) {
+// configureInTime reads the configuration. A health check goes on without a broken one, with a remark: a container is
+// not ill because a file that waives findings cannot be read.
+func (f *judgeFlags) configureInTime(ctx context.Context) (c config, remark string, err error) {
+	named := cmp.Or(f.config, os.Getenv("CUDACOMPAT_CONFIG"), configName)
+	c, err = inTime(ctx, f.configure)
+	if late := new(lateError); errors.As(err, &late) {
+		err = unreadableConfig(named, late)
+	}
+	if err != nil && f.health {
+		return config{}, "configuration broken: " + named, nil
+	}
+	return c, "", err
+}
+
+func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (report.Report, error) {
 	found, err := facts()
 	if err != nil {
 		return report.Report{}, err
@@ -155,7 +192,14 @@ func (j job) judge(facts func() (probe.Facts, error)) (report.Report, error) {
 	if j.verbose != nil {
 		report.Probes(j.verbose, found.Probes)
 	}
-	r := report.New(tool(j.tables), found, j.targets, matrix.Check(j.tables, found, j.targets, j.policy))
+	found.Complete()
+	judging, cancel := forJudging(ctx)
+	defer cancel()
+	verdict, err := inTime(judging, func() (matrix.Verdict, error) { return matrix.Check(j.tables, found, j.targets, j.policy), nil })
+	if err != nil {
+		verdict = matrix.Unjudged(j.tables, j.policy, err.Error())
+	}
+	r := report.New(tool(j.tables), found, j.targets, verdict)
 	r.Log = j.log
 	return r, nil
 }

@@ -25,7 +25,18 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "look at the tree under `DIR`: a mounted AMI, an unpacked image, a node's /host")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "files only, of the running system: judge what will be true after boot")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil, "this Python environment (repeat for more); else the active one and all that are found")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything; default 10s for files, and NVML's own by the number of GPUs")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything, judging too; default 10s and NVML's own by the number of GPUs, 120s under --root and --offline")
+}
+
+// limit is how long reading files may take.
+func (f *lookFlags) limit() time.Duration {
+	switch {
+	case f.timeout > 0:
+		return f.timeout
+	case f.root != "" || f.offline:
+		return restTimeout
+	}
+	return liveTimeout
 }
 
 // host is the machine that the flags name.
@@ -57,7 +68,13 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-func (f *lookFlags) options() probe.Options { return probe.Options{Timeout: f.timeout, Envs: f.envs} }
+func (f *lookFlags) options() probe.Options {
+	opt := probe.Options{Timeout: f.timeout, Envs: f.envs}
+	if f.timeout == 0 && f.limit() == restTimeout {
+		opt.Timeout = restTimeout
+	}
+	return opt
+}
 
 // judgeFlags say what to judge for, and how strictly.
 type judgeFlags struct {
@@ -72,6 +89,7 @@ type judgeFlags struct {
 	tables          *matrix.Tables
 	given           func(flag string) bool // whether the caller gave it
 	config          string
+	health          bool // what is judged is a health check
 }
 
 func (f *judgeFlags) add(cmd *cobra.Command) {

@@ -29,7 +29,7 @@ func diagnose(ctx context.Context, names []string, limit time.Duration, stdin io
 	if limit <= 0 {
 		limit = logTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the time was up (--timeout %s)", limit))
+	ctx, cancel := bounded(ctx, limit)
 	defer cancel()
 	var sources []triage.Source
 	for _, name := range names {

@@ -52,7 +52,9 @@ func pinsCommand(s streams) *cobra.Command {
 }
 
 func (f *pinsFlags) run(ctx context.Context, s streams) error {
-	tables, err := f.load()
+	reading, cancel := bounded(ctx, f.limit())
+	defer cancel()
+	tables, err := inTime(reading, f.load)
 	if err != nil {
 		return err
 	}
@@ -64,11 +66,18 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	h, err := f.host()
+	h, err := inTime(reading, f.host)
 	if err != nil {
 		return err
 	}
-	pins := matrix.Pins(tables, f.facts(ctx, h), target, want)
+	facts := f.facts(ctx, h)
+	judging, cancel := forJudging(ctx)
+	defer cancel()
+	pins, err := inTime(judging, func() (matrix.PinSets, error) { return matrix.Pins(tables, facts, target, want), nil })
+	if err != nil {
+		complain(s.err, err.Error(), "give more --timeout, or --env for one environment")
+		return exitError(exitInconclusive)
+	}
 	if len(pins.Target.GPUs) == 0 {
 		complain(s.err, "no GPU is here and none is named", "cudacompat pins --instance g5.xlarge --driver 550.90.07, or --gpu L4")
 		return exitError(exitInconclusive)

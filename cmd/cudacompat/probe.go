@@ -12,7 +12,9 @@ func probeCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "probe", Short: "The facts alone, as JSON", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			h, err := look.host()
+			ctx, cancel := bounded(cmd.Context(), look.limit())
+			defer cancel()
+			h, err := inTime(ctx, look.host)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"unicode"
 
 	"cudacompat/matrix"
 	"cudacompat/report"
@@ -51,6 +54,9 @@ func run(args []string, s streams) (code int) {
 	root.SetOut(help)
 	root.SetArgs(args)
 	err := root.Execute()
+	if slices.Contains(args, "--healthcheck") {
+		return healthCode(err, s.out)
+	}
 	if err == nil && help.failed != nil {
 		err = fmt.Errorf("cannot write the help: %w", help.failed)
 	}
@@ -71,6 +77,19 @@ func (r *remembering) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// healthCode is Docker's, which knows 0 and 1 only: a mistake in the command is unhealthy, and its line says so.
+func healthCode(err error, out io.Writer) int {
+	var exit exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		return int(exit)
+	}
+	_ = report.UsageLine(out, err.Error())
+	return exitIncompatible
+}
+
 func exitCode(err error, s streams) int {
 	var exit exitError
 	var usage *usageError
@@ -87,11 +106,23 @@ func exitCode(err error, s streams) int {
 	return exitUsage
 }
 
+// complain says one sentence and what to do. Both may quote arguments and files: no control byte of theirs reaches a
+// terminal.
 func complain(w io.Writer, message, hint string) {
-	fmt.Fprintf(w, "cudacompat: %s\n", message)
+	fmt.Fprintf(w, "cudacompat: %s\n", printable(message))
 	if hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", hint)
+		fmt.Fprintf(w, "hint: %s\n", printable(hint))
 	}
+}
+
+// printable is a text without line breaks and control bytes.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, strings.Join(strings.Fields(text), " "))
 }
 
 // newRoot is the command tree, one file a command.

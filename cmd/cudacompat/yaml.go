@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -43,13 +42,7 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 
 // oneLine is an error of the YAML reader without line breaks; what it quotes of the file reaches no terminal raw.
 func oneLine(err error) string {
-	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsGraphic(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+	return strings.TrimPrefix(printable(err.Error()), "yaml: ")
 }
 
 // mapping reads a node of known keys.

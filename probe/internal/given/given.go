@@ -27,7 +27,13 @@ var formats = []format{
 // Read reads what was taken elsewhere, of whatever format. Text in which nothing is found gives empty Facts.
 func Read(data []byte) (facts.Facts, error) {
 	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\uFEFF")), " \t\r\n")
+	if err := tooLarge(data); err != nil {
+		return facts.Facts{}, err
+	}
 	f, err := formatOf(data).read(data)
+	if err == nil {
+		err = tooManyNamed(f)
+	}
 	if err != nil {
 		return facts.Facts{}, err
 	}

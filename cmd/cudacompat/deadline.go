@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// Defaults of --timeout: a cold volume that is mounted for --root takes minutes to answer where a running machine takes
+// milliseconds.
+const (
+	liveTimeout  = 10 * time.Second
+	restTimeout  = 120 * time.Second
+	checkTimeout = 10 * time.Second
+)
+
+// sayTimeout is what remains for judging and writing once reading has taken all the time.
+const sayTimeout = 100 * time.Millisecond
+
+// bounded ends a context when the time is up, and says so.
+func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("the time was up (--timeout %s)", limit))
+}
+
+// forJudging is a context for what follows reading: it ends as ctx does, but not before there was time to say what was
+// read. Reading without a limit of its own leaves judging the usual time.
+func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
+	ends, limited := ctx.Deadline()
+	if !limited {
+		return bounded(ctx, liveTimeout)
+	}
+	if soonest := time.Now().Add(sayTimeout); ends.Before(soonest) {
+		ends = soonest
+	}
+	cause := fmt.Errorf("the time was up before everything was judged")
+	return context.WithDeadlineCause(context.WithoutCancel(ctx), ends, cause)
+}
+
+// inTime does work that may wait for a file that never ends, or compute for minutes, and gives up when ctx does. What
+// is late is left behind: the process is about to end.
+func inTime[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+		bug   any
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r.bug = fmt.Sprintf("%v\n%s", p, debug.Stack())
+			}
+			done <- r
+		}()
+		r.value, r.err = work()
+	}()
+	select {
+	case r := <-done:
+		if r.bug != nil {
+			panic(r.bug) // where run reports it
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, &lateError{context.Cause(ctx)}
+	}
+}
+
+// lateError is what inTime says of work that it left behind.
+type lateError struct{ error }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is far above the deadlines here: what misses one of them hangs.
+const patience = 20 * time.Second
+
+// pipe is one that nobody writes to.
+func pipe(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestNothingWaitsForAPipe gives each command a file that never ends.
+func TestNothingWaitsForAPipe(t *testing.T) {
+	empty := t.TempDir()
+	for name, tt := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"configuration": {[]string{"doctor", "--root", empty, "--config", pipe(t)}, exitUsage, "the time was up (--timeout 100ms)"},
+		"facts":         {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 100ms)"},
+		"log":           {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
+		"healthcheck":   {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK, "configuration broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			started := time.Now()
+			code, out, errs := says(t, append(tt.args, "--timeout", "100ms")...)
+			if took := time.Since(started); code != tt.code || !strings.Contains(out+errs, tt.says) || took > patience {
+				t.Errorf("exit code %d after %s:\n%s%s", code, took, out, errs)
+			}
+		})
+	}
+}
+
+// TestInTime leaves behind what is late, and passes on what is not: values, errors and bugs.
+func TestInTime(t *testing.T) {
+	ctx, cancel := bounded(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	_, err := inTime(ctx, func() (int, error) { select {} })
+	if late := new(lateError); !errors.As(err, &late) || err.Error() != "the time was up (--timeout 10ms)" {
+		t.Errorf("late work: %v", err)
+	}
+	if n, err := inTime(context.Background(), func() (int, error) { return 7, os.ErrExist }); n != 7 || err != os.ErrExist {
+		t.Errorf("work in time: %d, %v", n, err)
+	}
+	defer func() {
+		if r, _ := recover().(string); !strings.HasPrefix(r, "a bug for the test\n") {
+			t.Errorf("a bug: %.100q", r)
+		}
+	}()
+	_, _ = inTime(context.Background(), func() (int, error) { panic("a bug for the test") })
+}
+
+// TestForJudging: there is always time to say what was read.
+func TestForJudging(t *testing.T) {
+	up, cancel := bounded(context.Background(), time.Nanosecond)
+	defer cancel()
+	<-up.Done()
+	judging, cancel := forJudging(up)
+	defer cancel()
+	if judging.Err() != nil {
+		t.Error("no time to judge after reading took all of it")
+	}
+	if _, limited := judging.Deadline(); !limited {
+		t.Error("judging has no end")
+	}
+}
+
+// TestErrorsAreHarmless: arguments that hold control bytes reach no terminal.
+func TestErrorsAreHarmless(t *testing.T) {
+	const name = "/nope\x1b[31m\x1b]0;title\x07\u202e"
+	for _, args := range [][]string{{"explain", name}, {"doctor", "--root", name}, {"doctor", "--log", name}, {"doctor", "--env", name}, {"check", name},
+		{"doctor", "--gpu", name}, {"matrix", "--matrix", name, "torch"}, {name}, {"doctor", "--config", name}, {"doctor", "--" + name}, {"pins", "--instance", name}} {
+		code, out, errs := says(t, args...)
+		if code != exitUsage || strings.ContainsAny(out+errs, "\x1b\x07\u202e") {
+			t.Errorf("%q: exit code %d, %q", args, code, errs)
+		}
+	}
+}
+
+// TestHealthWithoutAScreen: whoever reads the line is gone, the code stays.
+func TestHealthWithoutAScreen(t *testing.T) {
+	for require, want := range map[string]int{"": exitOK, "driver": exitIncompatible} {
+		args := []string{"doctor", "--healthcheck", "--root", t.TempDir()}
+		if require != "" {
+			args = append(args, "--require", require)
+		}
+		var errs strings.Builder
+		if code := run(args, streams{strings.NewReader(""), full{}, &errs}); code != want {
+			t.Errorf("--require %q: exit code %d, want %d: %s", require, code, want, errs.String())
+		}
+	}
+}

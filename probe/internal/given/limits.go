@@ -1,0 +1,66 @@
+package given
+
+import (
+	"bytes"
+	"fmt"
+
+	"cudacompat/probe/facts"
+)
+
+// What is read becomes many times its size, so it is counted before it is parsed. A report of a node with a thousand
+// environments has some 15,000 objects; a lock of 3,000 packages some 9,000 tables, 60,000 wheels and 70,000 lines.
+const (
+	maxObjects = 50_000
+	maxTables  = 10_000 // the TOML parser's time grows with their square
+	maxInline  = 100_000
+	maxLines   = 200_000
+)
+
+// tooLarge says what a file has too much of, before it is parsed. Braces within strings count too: nobody writes so
+// many of them.
+func tooLarge(data []byte) error {
+	if isJSON(data) {
+		return tooMany(bytes.Count(data, []byte("{")), maxObjects, "JSON objects")
+	}
+	for _, count := range []struct {
+		mark string
+		most int
+		what string
+	}{{"\n[", maxTables, "tables"}, {"{", maxInline, "inline tables"}, {"\n", maxLines, "lines"}} {
+		if err := tooMany(bytes.Count(data, []byte(count.mark)), count.most, count.what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tooMany(n, most int, what string) error {
+	if n <= most {
+		return nil
+	}
+	return fmt.Errorf("it has %d %s; more than %d are not read", n, what, most)
+}
+
+// What one document may name: far more than any machine has. They are compared with each other.
+const (
+	maxGPUs         = 1024
+	maxEnvironments = 5000
+	maxBuilds       = 5000
+)
+
+// tooManyNamed says what a document names too many of.
+func tooManyNamed(f facts.Facts) error {
+	builds := 0
+	for _, e := range f.Environments {
+		builds += len(e.Builds)
+	}
+	for _, count := range []struct {
+		n, most int
+		what    string
+	}{{len(f.GPUs), maxGPUs, "GPUs"}, {len(f.Environments), maxEnvironments, "environments"}, {builds, maxBuilds, "builds"}} {
+		if err := tooMany(count.n, count.most, count.what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
