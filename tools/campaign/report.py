@@ -1,0 +1,149 @@
+"""Prints the table of one run: report.py COMMIT RESULTS.jsonl [RESULTS.jsonl ...] > table.md"""
+import collections
+import json
+import sys
+
+ORDER = ["missed", "missed-here", "alarm", "unknown", "silent", "hit-elsewhere", "hit", "agree", "unprovable"]
+MEANING = {
+    "missed": "proven broken or CPU-only, and the tool's outcome is `compatible`, or it answers `works`",
+    "missed-here": "proven broken; the outcome is not `compatible`, but this subject's answer is `works`",
+    "alarm": "proven healthy, and the tool answers `broken` or `works-cpu-only`",
+    "unknown": "proven either way, and the tool answers `unknown`",
+    "silent": "proven healthy or CPU-only, and the tool has no answer for it",
+    "hit-elsewhere": "proven broken; the tool says `incompatible` for another reason and has no answer for this subject",
+    "hit": "proven broken, and the tool says so",
+    "agree": "proven healthy or CPU-only, and the tool says so",
+    "unprovable": "neither could be proven without a GPU",
+}
+
+
+def clean(text, size=110):
+    text = " ".join(str(text).split()).replace("|", "/")
+    return text[:size] + ("…" if len(text) > size else "")
+
+
+def read(paths):
+    lines = [json.loads(line) for path in paths for line in open(path)]
+    return ([l for l in lines if "subjects" in l], [l for l in lines if "pin" in l], [l for l in lines if "build" in l])
+
+
+def short(why):
+    """The proof without the folder it was found in."""
+    return clean(why.split("site-packages/")[-1] if "site-packages/" in why else why)
+
+
+def summary(rows):
+    count = collections.Counter(s["class"] for r in rows for s in r["subjects"].values())
+    proofs = collections.Counter(s["proof"] for r in rows for s in r["subjects"].values())
+    triples = collections.Counter()
+    for r in rows:
+        classes = {s["class"] for s in r["subjects"].values()}
+        triples[next((c for c in ORDER if c in classes), "nothing to prove")] += 1
+    pairs = len({(r["env"], r["damage"]) for r in rows})
+    print(f"{len({r['env'] for r in rows})} environments, {pairs} states (as installed or damaged), {len(rows)} triples. "
+          f"Proofs by subject: {', '.join(f'{n} {p}' for p, n in proofs.most_common())}.\n")
+    print("| class | subjects | triples (worst subject) | meaning |\n|---|---|---|---|")
+    for name in ORDER:
+        print(f"| {name} | {count[name]} | {triples[name]} | {MEANING[name]} |")
+    print()
+
+
+def group(rows, wanted):
+    """(environment, damage, subject, proof, answer) to the machines."""
+    groups = collections.OrderedDict()
+    for r in rows:
+        for name, s in r["subjects"].items():
+            if s["class"] in wanted:
+                key = (r["env"], r["damage"], name, short(s["why"]), s["answer"], r["outcome"])
+                groups.setdefault(key, []).append(r["machine"])
+    return groups
+
+
+def section(title, rows, wanted):
+    groups = group(rows, wanted)
+    print(f"### {title} ({len(groups)})\n")
+    if not groups:
+        print("None.\n")
+        return
+    print("| environment | damage | subject | proof | the tool | machines |\n|---|---|---|---|---|---|")
+    for (env, damage, name, why, answer, outcome), machines in groups.items():
+        print(f"| {env} | {damage or '(as installed)'} | {clean(name, 60)} | {why} | {answer}; {outcome} | {', '.join(machines)} |")
+    print()
+
+
+def causes(rows):
+    """Misses by subject: what a developer mends first."""
+    count = collections.Counter()
+    seen = collections.defaultdict(set)
+    for r in rows:
+        for name, s in r["subjects"].items():
+            if s["class"] in ("missed", "missed-here"):
+                subject = "library" if name.startswith("library ") else name
+                count[(subject, s["answer"])] += 1
+                seen[(subject, s["answer"])].add(r["damage"] or f"{r['env']} as installed")
+    print("### Misses by subject\n\n| subject | the tool's answer | triples | where |\n|---|---|---|---|")
+    for (subject, answer), n in count.most_common():
+        print(f"| {subject} | {answer} | {n} | {clean(', '.join(sorted(seen[(subject, answer)])), 400)} |")
+    print()
+
+
+def facts(rows):
+    wrong = collections.OrderedDict()
+    for r in rows:
+        for w in r["wrong"] or []:
+            wrong.setdefault((r["env"], r["damage"], w), 0)
+    print(f"### Wrong facts ({len(wrong)})\n")
+    for env, damage, text in wrong:
+        print(f"- {env}, {damage or 'as installed'}: {clean(text, 200)}")
+    print()
+
+
+def surprises(rows):
+    """Where the expectation, written before, did not come true: the yardstick's own errors."""
+    print("### Expectations that the oracle refuted\n")
+    seen = set()
+    for r in rows:
+        states = {s["loaded"] for s in r["subjects"].values()}
+        expect = r["expect"]
+        refuted = (expect == "broken" and "broken" not in states) or (expect in ("works", "same") and "broken" in states)
+        if refuted and states and (r["env"], r["damage"]) not in seen:
+            seen.add((r["env"], r["damage"]))
+            why = [f"{n}: {short(s['why'])}" for n, s in r["subjects"].items() if s["loaded"] == "broken"]
+            print(f"- {r['env']}, {r['damage'] or 'as installed'}: expected {expect}, found {', '.join(sorted(states))}"
+                  f"{' — ' + clean('; '.join(why), 220) if why else ''}")
+    print()
+
+
+def pins(lines):
+    good = sum(1 for p in lines if p["ran"] == "yes" and all(v[0] in ("works", "cpu-only") for v in p["after"].values()))
+    ran = sum(1 for p in lines if p["ran"] == "yes")
+    print(f"### First pins followed ({len(lines)}): {ran} ran, {good} left every module loading\n")
+    print("| environment | damage | rule | command (as followed on the default index) | ran | modules after | the tool after |\n|---|---|---|---|---|---|---|")
+    for p in lines:
+        after = "; ".join(f"{m} {v[0]}" + (f" ({short(v[1])})" if v[0] == "broken" else "") for m, v in p["after"].items())
+        print(f"| {p['env']} | {p['damage'] or '(as installed)'} | {p['rule']} | `{clean(p['followed'], 160)}` | {clean(p['ran'])} | "
+              f"{clean(after, 240)} | {p['tool_after']} |")
+    print()
+
+
+def main():
+    rows, pinned, failed = read(sys.argv[2:])
+    print(f"## Main at {sys.argv[1]}\n")
+    summary(rows)
+    causes(rows)
+    section("Missed", rows, {"missed"})
+    section("Missed here, incompatible elsewhere", rows, {"missed-here"})
+    section("False alarms", rows, {"alarm"})
+    section("Unknown though provable", rows, {"unknown"})
+    section("Healthy or CPU-only, and no answer", rows, {"silent"})
+    facts(rows)
+    surprises(rows)
+    if pinned:
+        pins(pinned)
+    if failed:
+        print("### Not built\n")
+        for f in failed:
+            print(f"- {f['env']} {f.get('damage', '')}: {clean(f['build'], 200)}")
+
+
+main()
