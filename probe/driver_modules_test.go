@@ -1,10 +1,15 @@
 package probe
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/libversion"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,5 +79,60 @@ func TestReadDriverModules(t *testing.T) {
 				t.Errorf("modules (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// FuzzModuleVersion gives arbitrary bytes as a kernel module in each packing.
+func FuzzModuleVersion(f *testing.F) {
+	for i, end := range []string{"", ".gz", ".xz", ".zst"} {
+		f.Add(hosttest.Compressed(f, "nvidia.ko"+end, []byte("license=NVIDIA\x00version=550.107.02\x00")), i)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte, packing int) {
+		h := &Host{Root: dir}
+		name := "/nvidia.ko" + []string{"", ".gz", ".xz", ".zst"}[uint(packing)%4]
+		hosttest.Must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+		version, _, err := moduleInfo(h, name)
+		if (version == "") == (err == nil) || version != "" && !libversion.Driver.MatchString(version) {
+			t.Errorf("%q, %v", version, err)
+		}
+	})
+}
+
+// TestLicenceWatch cuts a module at every byte: where a read ends must not matter.
+func TestLicenceWatch(t *testing.T) {
+	for want, licence := range map[string]string{"proprietary": "NVIDIA", "open": "Dual MIT/GPL", "": "GPL"} {
+		data := []byte("alias=x\x00license=" + licence + "\x00version=580.95.05\x00")
+		for cut := range data {
+			var w licenceWatch
+			_, _ = w.Write(data[:cut])
+			if _, err := w.Write(data[cut:]); err != nil || w.flavour != want {
+				t.Errorf("%s cut at %d: %q, %v", licence, cut, w.flavour, err)
+			}
+		}
+	}
+}
+
+// TestSearchStream finds the version wherever it stands, across the borders of what is read at once, too.
+func TestSearchStream(t *testing.T) {
+	const chunk = 1 << 20
+	field := "\x00version=550.107.02\x00"
+	for _, at := range []int{0, 1, chunk - len(field), chunk - 5, chunk, chunk + 250, chunk + 256, 2*chunk + 250,
+		3 * chunk} {
+		data := append(bytes.Repeat([]byte{'x'}, at), field...)
+		data = append(data, bytes.Repeat([]byte{'y'}, 100)...)
+		got, err := searchStream(bytes.NewReader(data), "version=", moduleVersionField, int64(len(data)))
+		if got != "550.107.02" || err != nil {
+			t.Errorf("at %d: %q, %v", at, got, err)
+		}
+		if got, _ := searchStream(bytes.NewReader(data), "version=", moduleVersionField, int64(at+5)); got != "" {
+			t.Errorf("at %d, behind the limit: %q", at, got)
+		}
+	}
+	for _, other := range []string{"\x00srcversion=550.107\x00", "\x00rhelversion=9.4\x00", "version=9.4\x00",
+		"version=550.107.02", "version=\x00"} {
+		if got, _ := searchStream(strings.NewReader(other), "version=", moduleVersionField, 1000); got != "" {
+			t.Errorf("%q gives %q", other, got)
+		}
 	}
 }

@@ -57,3 +57,33 @@ func TestModprobe(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func FuzzParseMemlock(f *testing.F) {
+	f.Add("Max locked memory         8388608              8388608              bytes\n")
+	f.Add("Max locked memory         unlimited")
+	f.Fuzz(func(t *testing.T, text string) {
+		if n := parseMemlock(text); n < -1 {
+			t.Errorf("%d bytes", n)
+		}
+	})
+}
+
+func TestMayLock(t *testing.T) {
+	const all = "         0          0 4294967295\n"
+	for _, tt := range []struct {
+		status, users string
+		want          bool
+	}{
+		{"CapEff:\t000001ffffffffff\n", all, true},
+		{"CapEff:\t00000000a80425fb\n", all, false}, // Docker's default
+		{"CapEff:\t000001ffffffffff\n", "         0       1000          1\n", false},
+		{"", "", false},
+	} {
+		root := t.TempDir()
+		hosttest.Write(t, filepath.Join(root, "proc/self/status"), "Name:\tx\n"+tt.status)
+		hosttest.Write(t, filepath.Join(root, "proc/self/uid_map"), tt.users)
+		if got := mayLock(&Host{Root: root}); got != tt.want {
+			t.Errorf("%q, %q: %v", tt.status, tt.users, got)
+		}
+	}
+}

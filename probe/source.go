@@ -22,6 +22,7 @@ type source struct {
 	read func(*Host, Options) (found, error)
 }
 
+// found writes what a source has read into Facts.
 type found func(*Facts)
 
 // skipped says why a source did not look; nothing that it would have found is needed.
