@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -163,5 +164,5 @@ func (m *machine) clauseFrom(c tables.Clause, b *build) string {
 	case "driver":
 		return m.driver.from
 	}
-	return cmpOr(b.From, b.Path)
+	return cmp.Or(b.From, b.Path)
 }

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ type build struct {
 type environment struct{ *probe.Environment }
 
 func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *build {
-	v := &build{Build: b, env: environment{env}, standing: s, counts: s != noted, python: cmpOr(m.target.Python, env.Python)}
+	v := &build{Build: b, env: environment{env}, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
 	v.subject = Subject(b, env)
 	v.release, _ = version.ParseRelease(b.Version)
 	if v.release.Local == "" && b.Index == "default" {
@@ -56,7 +57,7 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *b
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
 func Subject(b *probe.Build, env *probe.Environment) string {
-	subject := b.Name + " " + cmpOr(b.Version, b.Specifier, "of unknown version")
+	subject := b.Name + " " + cmp.Or(b.Version, b.Specifier, "of unknown version")
 	if env.Path != "" {
 		subject += " in " + env.Path
 	}
@@ -159,9 +160,9 @@ func (b *build) source() []string {
 
 // evidence is the build's version and CUDA as evidence.
 func (b *build) evidence() []Evidence {
-	list := []Evidence{{Fact: b.Name, Value: b.Version, From: cmpOr(b.From, b.Path)}}
+	list := []Evidence{{Fact: b.Name, Value: b.Version, From: cmp.Or(b.From, b.Path)}}
 	if b.cuda.Known() {
-		list = append(list, Evidence{Fact: b.Name + " CUDA", Value: b.cuda.String(), From: cmpOr(b.From, b.Path)})
+		list = append(list, Evidence{Fact: b.Name + " CUDA", Value: b.cuda.String(), From: cmp.Or(b.From, b.Path)})
 	}
 	return list
 }

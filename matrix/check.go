@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 		j.rules()
 		inconclusive = j.answers() || inconclusive
 	}
-	v.waive(policy.Waivers, cmpOr(policy.Today, t.Date()))
+	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
 	v.sort()
 	v.Outcome = v.outcome(inconclusive)
 	return v
@@ -39,7 +40,7 @@ func emptyVerdict() Verdict {
 func Unjudged(t *Tables, policy Policy, why string) Verdict {
 	v := emptyVerdict()
 	v.Unknown = append(v.Unknown, Missing{Rule: "not-looked-at", Subject: "judgement", Missing: why})
-	v.waive(policy.Waivers, cmpOr(policy.Today, t.Date()))
+	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
 	v.Outcome = Inconclusive
 	return v
 }

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ type gpu struct {
 // newMachine lays the target over the facts.
 func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
 	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance}
-	if name := cmpOr(target.Instance, f.System.Instance); name != "" {
+	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.Instance(name)
 	}
 	m.present = m.gpusOf()
@@ -70,15 +71,6 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 		}
 	}
 	return m
-}
-
-func cmpOr(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 func (m *machine) platformOf() string {
@@ -145,7 +137,7 @@ func (m *machine) bootModule() *probe.Module {
 	boot, _ := m.bootKernel()
 	for i := range m.f.Driver.Modules {
 		module := &m.f.Driver.Modules[i]
-		if module.Kernel == cmpOr(boot, m.f.System.Kernel) {
+		if module.Kernel == cmp.Or(boot, m.f.System.Kernel) {
 			return module
 		}
 		if newest == nil || tables.CompareNaturally(newest.Kernel, module.Kernel) < 0 {
@@ -289,7 +281,7 @@ func (m *machine) drivenBy(g gpu, driver version.Number) bool {
 func (m *machine) pciLabel(g probe.GPU, chip *tables.Chip) string {
 	switch {
 	case chip == nil:
-		return "GPU " + cmpOr(g.PCIID, g.Bus, "of unknown kind")
+		return "GPU " + cmp.Or(g.PCIID, g.Bus, "of unknown kind")
 	case m.instance != nil && m.t.ChipNamed(m.instance.GPU) == chip:
 		return m.instance.GPU
 	case len(chip.Names) == 1:

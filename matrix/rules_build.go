@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)}
 	if m.driver.cudaSaw {
-		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(), From: cmpOr(m.f.Driver.CUDAFrom, m.driver.from)})
+		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(), From: cmp.Or(m.f.Driver.CUDAFrom, m.driver.from)})
 	}
 	f.Pins, f.Do = m.pins(b)
 	if m.forward.state == forwardWorks {
@@ -189,7 +190,7 @@ func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
 // evidenceCode is the machine code that is there.
 func (m *machine) evidenceCode(b *build, proof string) Evidence {
 	list := slices.Concat(b.SASS, b.PTX)
-	from := cmpOr(b.Path, b.From)
+	from := cmp.Or(b.Path, b.From)
 	if len(list) == 0 && len(b.rows) > 0 {
 		list, from = b.rows[0].SASS, "table row "+b.rows[0].Release+" "+b.rows[0].Variant
 	}
@@ -242,7 +243,7 @@ func pythonUnsupported(m *machine, b *build) []*result {
 func (m *machine) noPython(b *build, python, why string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
 		Need: "a Python that the release was built for", Source: b.source(),
-		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmpOr(b.env.Path, "--python")})}
+		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmp.Or(b.env.Path, "--python")})}
 	f.Pins, f.Do = m.pins(b)
 	if len(b.rows) > 0 && len(b.rows[0].Python) > 0 {
 		newest := b.rows[0].Python[len(b.rows[0].Python)-1]

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func (m *machine) ptxFinding(b *build, hit []gpu, isa version.Number) Finding {
 		Message: fmt.Sprintf("for %s the build has PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
 			hit[0].label, isa, m.driverWords(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from}, m.evidenceCode(b, ""),
-			{Fact: "PTX version", Value: isa.String(), From: cmpOr(b.Path, b.From)}}, b.evidence()...)}
+			{Fact: "PTX version", Value: isa.String(), From: cmp.Or(b.Path, b.From)}}, b.evidence()...)}
 	if len(hit) < len(m.gpus) {
 		f.Severity = Note
 		f.Do = []string{m.hideGPUs(hit)}
@@ -131,7 +132,7 @@ func fatbinZstd(m *machine, b *build) []*result {
 	f := Finding{Severity: Error, Subject: b.subject, Need: "driver >= 550.54.14", Source: []string{"https://docs.rapids.ai/api/rapids-cmake/stable/command/rapids_cuda_enable_fatbin_compression"},
 		Message: fmt.Sprintf("its code for %s is compressed with zstd, which drivers before 550.54.14 cannot read; this is %s", hit[0].label, m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from},
-			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmpOr(b.Path, b.From)}}, b.evidence()...)}
+			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmp.Or(b.Path, b.From)}}, b.evidence()...)}
 	if len(hit) < len(m.gpus) {
 		f.Severity, f.Do = Warning, []string{m.hideGPUs(hit)}
 		return found(f)

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -202,7 +203,7 @@ func (m *machine) requirable() []version.Properties {
 
 // hostWords is what an image meets here, for a sentence.
 func (m *machine) hostWords() string {
-	words := "driver " + cmpOr(m.f.Driver.Version, "of unknown version")
+	words := "driver " + cmp.Or(m.f.Driver.Version, "of unknown version")
 	if cuda := m.hostCUDA(); cuda.Known() {
 		words += " (CUDA " + cuda.Short() + ")"
 	}

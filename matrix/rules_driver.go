@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -34,8 +35,8 @@ func driverMissing(m *machine) []*result {
 		Evidence: []Evidence{{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
 		Pins:     m.driverPins(version.Number{}), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if module := m.bootModule(); module != nil {
-		f.Message += fmt.Sprintf(", though %s is installed for this kernel", cmpOr(module.Version, "a module"))
-		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: cmpOr(module.Version, "of unknown version"), From: module.Path})
+		f.Message += fmt.Sprintf(", though %s is installed for this kernel", cmp.Or(module.Version, "a module"))
+		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
 		f.Pins, f.Do = nil, []string{"sudo modprobe nvidia; if that fails, dmesg says why (Secure Boot, a GPU that the module does not support)"}
 	}
 	return found(f)
@@ -298,13 +299,13 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 	}
 	switch want {
 	case "driver":
-		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmpOr(m.probeFailure("proc-driver"), slow)
+		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmp.Or(m.probeFailure("proc-driver"), slow)
 	case "gpu":
 		return len(m.gpus) > 0 && !m.shown.hidden, slow
 	case "efa":
 		return m.hasEFA()
 	case "build":
-		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" && b.counts }), cmpOr(m.unread(), m.probeFailure("python"))
+		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" && b.counts }), cmp.Or(m.unread(), m.probeFailure("python"))
 	}
 	return false, "how to look for " + want
 }

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -53,7 +54,7 @@ func efaPlugin(m *machine) []*result {
 	case m.elsewhere() && efa.Elsewhere != "":
 		return unknown("NCCL", "whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH")
 	}
-	f := Finding{Severity: Warning, Subject: "NCCL", Need: cmpOr(strings.Join(names, " or "), "a plugin") + " on the loader's path",
+	f := Finding{Severity: Warning, Subject: "NCCL", Need: cmp.Or(strings.Join(names, " or "), "a plugin") + " on the loader's path",
 		Message:  fmt.Sprintf("EFA is attached and NCCL finds no plugin for it (%s): between nodes it falls back to TCP", strings.Join(names, ", ")),
 		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"}, m.evidenceEFA()},
 		Do:       []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (m *machine) fabricLive() []*result {
 	switch {
 	case fabric.Running == "no":
 		return found(m.fabricFinding("NVSwitch is here and the fabric manager does not run", "nvidia-fabricmanager running",
-			Evidence{Fact: "fabric manager", Value: cmpOr(fabric.Manager, "not installed"), From: "/proc"}, m.fabricInstall()))
+			Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, m.fabricInstall()))
 	case fabric.Running == "" || !m.looked("fabric"):
 		return unknown("fabric", "whether the fabric manager runs: other users' processes are hidden")
 	}

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func gpuHealth(m *machine) []*result {
 // healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
 // control are everyday life.
 func (m *machine) healthOf(g probe.GPU) []*result {
-	label := m.gpuFound(g).label + " at " + cmpOr(g.Bus, "an unknown address")
+	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*result
 	say := func(severity Severity, message, need, value, do string) {
 		results = append(results, found(Finding{Severity: severity, Subject: label, Message: label + ": " + message, Need: need,

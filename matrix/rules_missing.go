@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrt
 // wheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
 func (b *build) wheelsOf(library string) []string {
 	stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".so")
-	middle := strings.ToLower(cmpOr(wheelNames[stem], stem))
+	middle := strings.ToLower(cmp.Or(wheelNames[stem], stem))
 	return []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major()), "nvidia-" + middle}
 }
 
@@ -53,7 +54,7 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 	for _, library := range lost {
 		wheel := b.installed(library)
 		f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name, Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
-		f.Pins = append(f.Pins, forcedPin(wheel.Name, cmpOr(b.Requires[wheel.Name], wheel.Version))...)
+		f.Pins = append(f.Pins, forcedPin(wheel.Name, cmp.Or(b.Requires[wheel.Name], wheel.Version))...)
 	}
 	if len(lost) < len(missing) {
 		f.Pins = append(f.Pins, b.withLibraries()...)

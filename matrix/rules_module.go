@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func (m *machine) installedForGPU() bool {
 func (m *machine) moduleEvidence() []Evidence {
 	var list []Evidence
 	for _, d := range m.f.Driver.Modules {
-		list = append(list, Evidence{Fact: "module for " + d.Kernel, Value: cmpOr(d.Version, "of unknown version"), From: d.Path})
+		list = append(list, Evidence{Fact: "module for " + d.Kernel, Value: cmp.Or(d.Version, "of unknown version"), From: d.Path})
 	}
 	for _, lib := range m.f.Driver.Libraries {
 		list = append(list, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -181,7 +182,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	switch missing := b.missingNCCL(); {
 	case len(missing) > 0:
 		f.Severity = Error
-		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmpOr(have.String(), lib.from), some(missing), b.Name, b.Version)
+		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmp.Or(have.String(), lib.from), some(missing), b.Name, b.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.from})
 	case m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major():
 		f.Severity = Error
@@ -439,7 +440,7 @@ func unmix(env environment, twins []probe.Package) ([]Pin, []string) {
 		for _, p := range twins {
 			if b.Requires[p.Name] != "" || familySuffix.FindStringSubmatch(p.Name)[1] == fmt.Sprint(version.Of(b.CUDA).Major()) {
 				keep = p
-				keep.Version = cmpOr(b.Requires[p.Name], p.Version)
+				keep.Version = cmp.Or(b.Requires[p.Name], p.Version)
 			}
 		}
 	}

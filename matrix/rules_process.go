@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func migDevices(m *machine) []*result {
 	for _, g := range m.f.GPUs {
 		if g.MIG == "on" && g.Instances == 0 {
 			return found(Finding{Severity: Warning, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
-				Message:  cmpOr(g.Name, "a GPU") + " is in MIG mode and has no compute instance: no program can run on it",
+				Message:  cmp.Or(g.Name, "a GPU") + " is in MIG mode and has no compute instance: no program can run on it",
 				Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"}, {Fact: "GPU", Value: g.Bus, From: "NVML"}},
 				Do:       []string{"make one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or turn MIG off: `sudo nvidia-smi -mig 0`"}})
 		}
@@ -149,10 +150,10 @@ func computeMode(m *machine) []*result {
 			Need: "compute mode default", Do: []string{"sudo nvidia-smi -c DEFAULT"}}
 		switch {
 		case g.Mode == "prohibited":
-			f.Message = cmpOr(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
 			return found(f)
 		case g.Mode == "exclusive" && m.f.Devices.MPS == "dead":
-			f.Message = cmpOr(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
 			f.Evidence = append(f.Evidence, Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
 			f.Do = []string{"start it again: `sudo nvidia-cuda-mps-control -d`; or `sudo nvidia-smi -c DEFAULT`"}
 			return found(f)

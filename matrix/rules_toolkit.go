@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -135,5 +136,5 @@ func (b *build) compiler() (v version.Number, from string, known bool) {
 			return version.Of(p.Version), p.Path, true
 		}
 	}
-	return b.cuda, cmpOr(b.From, b.Path), b.Name == "torch" && b.cuda.Parts() > 1 && (b.official() || b.Origin == "conda")
+	return b.cuda, cmp.Or(b.From, b.Path), b.Name == "torch" && b.cuda.Parts() > 1 && (b.official() || b.Origin == "conda")
 }

@@ -100,7 +100,7 @@ func (m *machine) wantedBuild(want Wanted) *build {
 			b.env = environment{e}
 		}
 	}
-	b.python = cmpOr(m.target.Python, b.env.Python)
+	b.python = cmp.Or(m.target.Python, b.env.Python)
 	b.release, _ = version.ParseRelease(want.Release)
 	return b
 }

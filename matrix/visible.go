@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func (m *machine) show() []gpu {
 		m.shown.unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
 		chosen = listed
 	default:
-		chosen, m.shown.unsure = listed, cmpOr(m.shown.unsure, m.shown.missing)
+		chosen, m.shown.unsure = listed, cmp.Or(m.shown.unsure, m.shown.missing)
 	}
 	var gpus []gpu
 	chosen = distinct(chosen)

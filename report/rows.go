@@ -24,7 +24,10 @@ func driverRow(r Report) []row {
 		return nil
 	}
 	d := r.Judged[0]
-	details := join(", ", d.Driver, prefixed("CUDA ", d.CUDA))
+	details := d.Driver
+	if d.CUDA != "" {
+		details = join(", ", d.Driver, "CUDA "+d.CUDA)
+	}
 	if details == "" {
 		return nil
 	}
@@ -218,13 +221,6 @@ var answers = map[matrix.Answer]painted{
 	matrix.Works: {green, "works"}, matrix.WorksMinorVersion: {green, "works (minor version)"},
 	matrix.WorksForward: {green, "works (forward compatibility)"},
 	matrix.Broken:       {red, "broken"}, matrix.Unknown: {yellow, "unknown"},
-}
-
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
 }
 
 func join(separator string, parts ...string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ func (f *judgeFlags) configure() (config, error) {
 // findConfig reads the file that is named by the flag or the environment, else the first one that is there, else
 // nothing.
 func findConfig(named string) (string, []byte, error) {
-	if named = cmpOr(named, os.Getenv("CUDACOMPAT_CONFIG")); named != "" {
+	if named = cmp.Or(named, os.Getenv("CUDACOMPAT_CONFIG")); named != "" {
 		data, err := readConfig(named)
 		return named, data, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func (f *lookFlags) host() (*probe.Host, error) {
 		return nil, &usageError{"--root and --offline are two ways to look at files at rest", "give one of them"}
 	case f.root != "" || f.offline:
 		var err error
-		if h, err = probe.Tree(cmpOr(f.root, "/")); err != nil {
+		if h, err = probe.Tree(cmp.Or(f.root, "/")); err != nil {
 			return nil, &usageError{message: fmt.Sprintf("--root %s: %v", f.root, err), hint: "give the directory under which the tree's /usr and /etc stand"}
 		}
 	default:
@@ -59,13 +60,6 @@ func (f *lookFlags) host() (*probe.Host, error) {
 		}
 	}
 	return h, nil
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func (f *lookFlags) options() probe.Options {
