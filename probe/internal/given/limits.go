@@ -57,7 +57,8 @@ func tooManyNamed(f facts.Facts) error {
 	for _, count := range []struct {
 		n, most int
 		what    string
-	}{{len(f.GPUs), maxGPUs, "GPUs"}, {len(f.Environments), maxEnvironments, "environments"}, {builds, maxBuilds, "builds"}} {
+	}{{len(f.GPUs), maxGPUs, "GPUs"}, {len(f.Environments), maxEnvironments, "environments"},
+		{builds, maxBuilds, "builds"}} {
 		if err := tooMany(count.n, count.most, count.what); err != nil {
 			return err
 		}

@@ -23,13 +23,18 @@ func TestTooLarge(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"objects":      {numbered(`{"gpus":[{}`, `,{"n":%d}`, 60_000, "]}"), "it has 60002 JSON objects; more than 50000 are not read"},
-		"GPUs":         {numbered(`{"gpus":[{}`, `,{"n":%d}`, 2000, "]}"), "it has 2001 GPUs; more than 1024 are not read"},
-		"environments": {numbered(`{"environments":[{}`, `,{"path":"/e%d"}`, 6000, "]}"), "it has 6001 environments; more than 5000 are not read"},
-		"builds":       {numbered("", "torch==2.%d\n", 6000, ""), "it has 6000 builds; more than 5000 are not read"},
-		"tables":       {numbered("lock-version = \"1.0\"\n", "[a%d]\n", 80_000, ""), "it has 80000 tables; more than 10000 are not read"},
-		"wheels":       {numbered("version = 1\n[[package]]\nname = \"torch\"\nwheels = [{}", ",{n=%d}", 200_000, "]\n"), "it has 200001 inline tables; more than 100000 are not read"},
-		"lines":        {numbered("", "x%d\n", 300_000, ""), "it has 300000 lines; more than 200000 are not read"},
+		"objects": {numbered(`{"gpus":[{}`, `,{"n":%d}`, 60_000, "]}"),
+			"it has 60002 JSON objects; more than 50000 are not read"},
+		"GPUs": {numbered(`{"gpus":[{}`, `,{"n":%d}`, 2000, "]}"),
+			"it has 2001 GPUs; more than 1024 are not read"},
+		"environments": {numbered(`{"environments":[{}`, `,{"path":"/e%d"}`, 6000, "]}"),
+			"it has 6001 environments; more than 5000 are not read"},
+		"builds": {numbered("", "torch==2.%d\n", 6000, ""), "it has 6000 builds; more than 5000 are not read"},
+		"tables": {numbered("lock-version = \"1.0\"\n", "[a%d]\n", 80_000, ""),
+			"it has 80000 tables; more than 10000 are not read"},
+		"wheels": {numbered("version = 1\n[[package]]\nname = \"torch\"\nwheels = [{}", ",{n=%d}", 200_000,
+			"]\n"), "it has 200001 inline tables; more than 100000 are not read"},
+		"lines": {numbered("", "x%d\n", 300_000, ""), "it has 300000 lines; more than 200000 are not read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			started := time.Now()
@@ -46,7 +51,9 @@ func TestTooLarge(t *testing.T) {
 
 // TestLargeEnough: the largest that people have is read.
 func TestLargeEnough(t *testing.T) {
-	lock := numbered("version = 1\n", "[[package]]\nname = \"p%d\"\nversion = \"1\"\nwheels = [{ url = \"https://example.org/p-1-py3-none-any.whl\" }]\n\n", 3000,
+	lock := numbered("version = 1\n",
+		"[[package]]\nname = \"p%d\"\nversion = \"1\"\n"+
+			"wheels = [{ url = \"https://example.org/p-1-py3-none-any.whl\" }]\n\n", 3000,
 		"[[package]]\nname = \"torch\"\nversion = \"2.9.0+cu130\"\n")
 	got, err := Read(lock)
 	if err != nil || len(got.Environments) != 1 || got.Environments[0].Builds[0].Name != "torch" {

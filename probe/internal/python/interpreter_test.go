@@ -20,7 +20,8 @@ import (
 var askFramework = map[string]string{
 	"torch": `import torch; print("CODE", torch._C._cuda_getArchFlags())
 print(open("/proc/self/maps").read())`,
-	"tensorflow": `import tensorflow as tf; print("CODE", *tf.sysconfig.get_build_info().get("cuda_compute_capabilities", []))
+	"tensorflow": `import tensorflow as tf
+print("CODE", *tf.sysconfig.get_build_info().get("cuda_compute_capabilities", []))
 print(open("/proc/self/maps").read())`,
 	"jax": `import jax
 try: jax.devices("cuda")
