@@ -35,7 +35,7 @@ nvml amd64 gcc cudacompat-linux-amd64
 nvml arm64 aarch64-linux-gnu-gcc cudacompat-linux-arm64
 static linux amd64 cudacompat-linux-amd64-static
 static linux arm64 cudacompat-linux-arm64-static
-#static windows amd64 cudacompat-windows-amd64.exe
+static windows amd64 cudacompat-windows-amd64.exe
 static darwin amd64 cudacompat-darwin-amd64
 static darwin arm64 cudacompat-darwin-arm64
 

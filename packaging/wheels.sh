@@ -24,7 +24,7 @@ wheel cudacompat-linux-amd64-static musllinux_1_1_x86_64
 wheel cudacompat-linux-arm64-static musllinux_1_1_aarch64
 wheel cudacompat-darwin-amd64 macosx_12_0_x86_64 # the oldest that Go 1.26 runs on
 wheel cudacompat-darwin-arm64 macosx_12_0_arm64
-#wheel cudacompat-windows-amd64.exe win_amd64
+wheel cudacompat-windows-amd64.exe win_amd64
 
 for file in "$OUT"/wheels/*.whl; do
     size=$(stat -c %s "$file")

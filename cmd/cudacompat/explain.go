@@ -190,7 +190,12 @@ func (f *explainFlags) findings(cmd *cobra.Command, rule string, stdin io.Reader
 			return nil, err
 		}
 	case f.here:
-		facts = probe.Run(cmd.Context(), probe.This(), probe.Options{})
+		var look lookFlags
+		h, err := look.host()
+		if err != nil {
+			return nil, err
+		}
+		facts = probe.Run(cmd.Context(), h, look.options())
 	default:
 		return nil, nil
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ func (f *lookFlags) limit() time.Duration {
 func (f *lookFlags) host() (*probe.Host, error) {
 	var h *probe.Host
 	switch {
+	case runtime.GOOS == "windows":
+		return nil, &usageError{"on Windows, cudacompat judges files and reports, but does not look at the machine",
+			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program inside WSL2"}
 	case f.root != "" && f.offline:
 		return nil, &usageError{"--root and --offline are two ways to look at files at rest", "give one of them"}
 	case f.root != "" || f.offline:

@@ -66,11 +66,10 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	h, err := inTime(reading, f.host)
+	facts, err := f.facts(ctx, reading)
 	if err != nil {
 		return err
 	}
-	facts := f.facts(ctx, h)
 	judging, cancel := forJudging(ctx)
 	defer cancel()
 	pins, err := inTime(judging, func() (matrix.PinSets, error) { return matrix.Pins(tables, facts, target, want), nil })
@@ -101,12 +100,16 @@ func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return nam
 
 // facts are this machine's. For a target that is another machine its own C library and packages say nothing, so
 // nothing is looked at there.
-func (f *pinsFlags) facts(ctx context.Context, h *probe.Host) probe.Facts {
+func (f *pinsFlags) facts(ctx, reading context.Context) (probe.Facts, error) {
 	elsewhere := (f.instance != "" || len(f.gpus) > 0) && f.driver != ""
 	if elsewhere && f.root == "" && len(f.envs) == 0 {
-		return probe.Facts{}
+		return probe.Facts{}, nil
 	}
-	return probe.Run(ctx, h, f.options())
+	h, err := inTime(reading, f.host)
+	if err != nil {
+		return probe.Facts{}, err
+	}
+	return probe.Run(ctx, h, f.options()), nil
 }
 
 var frameworkText = lazyregexp.New(`^([A-Za-z-]+)(?:==(\d+(?:\.\d+){1,3}))?$`)
