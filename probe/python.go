@@ -1,9 +1,22 @@
 package probe
 
-import "cudacompat/probe/internal/python"
+import (
+	"slices"
+
+	"cudacompat/probe/internal/python"
+)
+
+// NoEnvironments in Options.Envs means that no build is looked for: the driver and the GPUs are all that matters.
+const NoEnvironments = "none"
 
 // readPython reads every Python environment.
 func readPython(h *Host, opt Options) (found, error) {
-	environments, err := python.Read(h, opt.Envs)
-	return func(f *Facts) { f.Environments = environments }, err
+	if slices.Contains(opt.Envs, NoEnvironments) {
+		return nil, skipped("--env none: no build is looked for")
+	}
+	read, err := python.Read(h, opt.Envs)
+	return func(f *Facts) {
+		f.Environments = read.Environments
+		f.Unread = append(f.Unread, read.Unread...)
+	}, err
 }

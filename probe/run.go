@@ -89,6 +89,10 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 // unread marks the sources that did not come back in time.
 func unread(facts Facts, late []source, limit time.Duration) Facts {
 	for _, s := range late {
+		if s.name == "python" {
+			facts.Unread = append(facts.Unread, Unread{Kind: UnreadCut, Place: "Python environments",
+				Reason: fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit)})
+		}
 		facts.Probes = append(facts.Probes, Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(),
 			Error: fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files",
 				limit)})

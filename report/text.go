@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/probe"
 )
 
 // Text writes the report for people: the verdict first, one line a build, findings as short paragraphs, the count
@@ -89,6 +90,8 @@ func worksText(r Report) string {
 		instances = add(instances, t.Instance)
 	}
 	switch {
+	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes, func(s probe.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
+		return "driver and GPU work together" + on(instances) + "; no build was looked for"
 	case len(r.Answers) == 0:
 		return "driver and GPU go together" + on(instances) + "; there is no build to judge"
 	case len(works) == 0:

@@ -26,7 +26,7 @@ type lookFlags struct {
 func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "look at the tree under `DIR`: a mounted AMI, an unpacked image, a node's /host")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "files only, of the running system: judge what will be true after boot")
-	cmd.Flags().StringArrayVar(&f.envs, "env", nil, "this Python environment (repeat for more); else the active one and all that are found")
+	cmd.Flags().StringArrayVar(&f.envs, "env", nil, "this Python environment (`PATH`, repeat for more), or none; else the active one and all found")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything, judging too; default 10s and NVML's own by the number of GPUs, 120s under --root and --offline")
 }
 
@@ -59,8 +59,12 @@ func (f *lookFlags) host() (*probe.Host, error) {
 		h = probe.This()
 	}
 	for _, env := range f.envs {
+		if env == probe.NoEnvironments {
+			continue
+		}
 		if !probe.IsEnvironment(h, env) {
-			return nil, &usageError{message: "no Python environment at " + env, hint: "give the directory that holds pyvenv.cfg or lib/python3.*"}
+			return nil, &usageError{message: "no Python environment at " + env,
+				hint: "give the directory that holds pyvenv.cfg, lib/python3.*, or what pip install --target put there; or none"}
 		}
 	}
 	return h, nil

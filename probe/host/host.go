@@ -54,6 +54,9 @@ func This() *Host {
 			env[k] = v
 		}
 	}
+	if dir, err := os.Getwd(); err == nil {
+		env["PWD"] = dir // what a shell says of it may be old
+	}
 	return &Host{Root: "/", Env: env}
 }
 

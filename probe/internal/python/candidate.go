@@ -33,21 +33,6 @@ func namedPython(h *host.Host, name string) candidate {
 	return candidate{root: name}
 }
 
-// activePython finds the environment that `python3` starts in this process's environment.
-func activePython(h *host.Host) (candidate, bool) {
-	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
-		if root := h.Var(name); path.IsAbs(root) && isPrefix(h, root) {
-			return candidate{root: root}, true
-		}
-	}
-	for _, dir := range host.SplitPath(h.Var("PATH")) {
-		if c, ok := pythonPrefix(h, path.Join(dir, "python3")); ok {
-			return c, true
-		}
-	}
-	return candidate{}, false
-}
-
 // pythonPrefix finds the prefix of an interpreter as CPython does: pyvenv.cfg beside the name as it was called, else
 // where its links end.
 func pythonPrefix(h *host.Host, binary string) (candidate, bool) {

@@ -57,12 +57,12 @@ func TestRealBuild(t *testing.T) {
 	if root == "" {
 		t.Skip("CUDACOMPAT_ENV names no environment")
 	}
-	environments, err := Read(host.This(), []string{root})
+	found, err := Read(host.This(), []string{root})
 	if err != nil {
 		t.Error(err)
 	}
 	var f facts.Facts
-	f.Environments = environments
+	f.Environments = found.Environments
 	for _, b := range f.Environments[0].Builds {
 		t.Logf("%s %s\n\tSASS %v\n\tPTX %v %v\n\tzstd %v\n\tmissing %v", b.Name, b.Version+" CUDA "+b.CUDA, b.SASS,
 			b.PTX, b.PTXISA, b.Zstd, b.Missing)

@@ -39,12 +39,12 @@ func TestEditable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := hosttest.Tree(t, editableTorch+c.tree)
-			environments, err := Read(h, []string{"/srv/v"})
+			found, err := Read(h, []string{"/srv/v"})
 			if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
 				t.Errorf("error %v, want %q", err, c.why)
 			}
 			var f facts.Facts
-			f.Environments = environments
+			f.Environments = found.Environments
 			builds := f.Environments[0].Builds
 			if len(builds) != 1 || builds[0].Path != c.path || c.why == "" && builds[0].CUDA != "12.8" {
 				t.Errorf("builds are %+v, want one at %s", builds, c.path)

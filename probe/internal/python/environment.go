@@ -20,24 +20,37 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 		for _, read := range frameworks {
 			build, err := read(h, s)
 			failed.Add(err)
-			if build != nil && !slices.ContainsFunc(env.Builds, func(b facts.Build) bool {
-				return b.Name == build.Name
-			}) {
+			if build != nil && !has(env.Builds, build.Name) {
 				env.Builds = append(env.Builds, *build)
 			}
 		}
-		env.Packages = append(env.Packages, s.dists...)
+		env.Packages = append(env.Packages, notHidden(env.Packages, s.dists)...)
 	}
 	if cuda, ok := frameworkCUDA(&env); ok || usesCUDA(&env) {
 		for _, dir := range sites {
 			s := &site{dir: dir, path: sites, conda: condaOf(p)}
-			env.Builds = append(env.Builds, extensions(h, s, cuda, ok, failed)...)
+			for _, b := range extensions(h, s, cuda, ok, failed) {
+				if !has(env.Builds, b.Name) {
+					env.Builds = append(env.Builds, b)
+				}
+			}
 		}
 	}
 	if p.kind == "conda" {
 		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
 	}
 	return env
+}
+
+func has(builds []facts.Build, name string) bool {
+	return slices.ContainsFunc(builds, func(b facts.Build) bool { return b.Name == name })
+}
+
+// notHidden leaves out the distributions that an earlier directory of the import path has too: Python imports that one.
+func notHidden(before, dists []facts.Package) []facts.Package {
+	return slices.DeleteFunc(slices.Clone(dists), func(d facts.Package) bool {
+		return slices.ContainsFunc(before, func(p facts.Package) bool { return p.Name == d.Name })
+	})
 }
 
 // condaOf is the conda prefix that a prefix is, else empty.

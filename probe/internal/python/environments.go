@@ -3,122 +3,85 @@
 package python
 
 import (
-	"path"
-	"slices"
 	"strings"
 
-	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
-// Read reads every Python environment: those named, the active one, those in known places. An
-// environment that cannot be read costs itself alone.
-func Read(h *host.Host, envs []string) ([]facts.Environment, error) {
-	var environments []facts.Environment
-	var failed host.Errors
-	seen := map[string]int{} // a prefix's first site directory → its index in environments, -1 when it holds nothing
-	for _, c := range candidates(h, envs) {
-		for _, p := range prefixesAt(h, c.root, &failed) {
-			if c.python != "" && !strings.HasPrefix(p.python+".", c.python+".") {
-				continue
-			}
-			p.sites = withUserSite(h, p, c)
-			i, known := seen[p.key(h)]
-			if !known {
-				env := readEnvironment(h, p, &failed)
-				i = -1
-				if c.active || c.named || len(env.Builds)+len(env.Packages) > 0 {
-					i = len(environments)
-					environments = append(environments, env)
-				}
-				seen[p.key(h)] = i
-			}
-			if i >= 0 {
-				environments[i].Active = environments[i].Active || c.active
-				environments[i].Named = environments[i].Named || c.named
+// Found is what the search for environments came to.
+type Found struct {
+	Environments []facts.Environment
+	Unread       []facts.Unread // places that could hold one and were not looked at
+}
+
+// Read reads the environments that envs names, else the active one and all in known places. An environment that cannot
+// be read costs only itself.
+func Read(h *host.Host, envs []string) (Found, error) {
+	s := &search{Host: h, places: map[string]int{}, seen: map[string]int{}}
+	for _, c := range s.candidates(envs) {
+		for _, p := range prefixesAt(h, c.root, &s.failed) {
+			if c.python == "" || strings.HasPrefix(p.python+".", c.python+".") {
+				s.read(p, c)
 			}
 		}
 	}
-	if len(environments) == 0 && len(failed) == 0 {
-		return nil, host.ErrAbsent
+	s.closedPlaces()
+	if len(s.found.Environments)+len(s.found.Unread)+len(s.failed) == 0 {
+		return Found{}, host.ErrAbsent
 	}
-	return environments, failed.Err()
+	return s.found, s.failed.Err()
 }
 
-// candidates lists where to look, best first: a place listed twice keeps the marks of both.
-func candidates(h *host.Host, envs []string) []candidate {
-	var list []candidate
-	for _, name := range envs {
-		c := namedPython(h, name)
-		c.named = true
-		list = append(list, c)
-	}
-	if c, ok := activePython(h); ok {
-		c.active = true
-		list = append(list, c)
-	}
-	list = append(list, runningPythons(h)...)
-	for _, root := range knownRoots(h) {
-		list = append(list, candidate{root: root})
-	}
-	return list
+// search is the search on its way.
+type search struct {
+	*host.Host
+	found  Found
+	failed host.Errors
+	seen   map[string]int // a prefix's key → its index in found.Environments, -1 when it holds nothing
+	places map[string]int // directory → how many places below it this user may not read
 }
 
-// bases are the directories under which people put environments.
-var bases = []string{"/opt/*", "/usr/local", "/srv", "/app", "/workspace", "/root", "/home/*"}
+// read adds one environment, or the marks of another way to one that is known.
+func (s *search) read(p prefix, c candidate) {
+	p.sites = importPath(s.Host, p, c)
+	i, known := s.seen[p.key(s.Host)]
+	if !known {
+		env := readEnvironment(s.Host, p, &s.failed)
+		env.OtherUser = !s.Rest && !c.active && !c.named && ofOtherUser(s.Host, p.path)
+		i = -1
+		if c.active || c.named || len(env.Builds)+len(env.Packages) > 0 {
+			i = len(s.found.Environments)
+			s.found.Environments = append(s.found.Environments, env)
+		}
+		s.seen[p.key(s.Host)] = i
+		s.unreadSites(p, c)
+	}
+	if i >= 0 {
+		env := &s.found.Environments[i]
+		env.Active, env.Named = env.Active || c.active, env.Named || c.named
+	}
+}
 
-// maxRoots bounds the places looked at; a home directory can hold thousands of projects.
-const maxRoots = 4000
-
-// knownRoots lists the places where environments are usually found and where something is.
-func knownRoots(h *host.Host) []string {
-	roots := []string{"/usr"}
-	for _, pattern := range bases {
-		for _, base := range h.Glob(pattern) {
-			roots = append(roots, withInner(base)...)
-			roots = append(roots, storedIn(h, base)...)
-			roots = append(roots, base+"/.local")
-			for _, child := range subdirs(h, base) {
-				roots = append(roots, withInner(child)...)
-				roots = append(roots, subdirs(h, child+"/envs")...)
+// unreadSites names the directories on the import path that could not be read.
+func (s *search) unreadSites(p prefix, c candidate) {
+	for _, dir := range p.sites {
+		if _, err := s.ReadDir(dir); unreadable(err) {
+			kind := facts.UnreadClosed
+			if c.active || c.named || s.Rest {
+				kind = facts.UnreadNeeded
 			}
-			roots = append(roots, subdirs(h, base+"/envs")...)
+			s.unread(dir, host.Plain(err).Error(), kind)
 		}
 	}
-	return slices.DeleteFunc(roots[:min(len(roots), maxRoots)], func(root string) bool { return !isPrefix(h, root) })
 }
 
-func withInner(dir string) []string { return []string{dir, dir + "/venv", dir + "/.venv"} }
-
-func subdirs(h *host.Host, dir string) []string {
-	entries, err := h.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var dirs []string
-	for _, e := range entries {
-		if e.Name()[0] != '.' && !e.Type().IsRegular() {
-			dirs = append(dirs, path.Join(dir, e.Name()))
-		}
-	}
-	return dirs
+func (s *search) unread(place, reason, kind string) {
+	s.found.Unread = append(s.found.Unread, facts.Unread{Place: place, Reason: reason, Kind: kind})
 }
 
-// IsEnvironment says whether a Python environment stands at root.
+// IsEnvironment reports whether a Python environment stands at root, or a directory of distributions.
 func IsEnvironment(h *host.Host, root string) bool {
-	return isPrefix(h, namedPython(h, root).root)
-}
-
-// withUserSite puts the user's own packages before the system's, as the running user's `python3` does.
-func withUserSite(h *host.Host, p prefix, c candidate) []string {
-	home := h.Var("HOME")
-	if !c.active || p.kind == "venv" || home == "" {
-		return p.sites
-	}
-	user := home + "/.local/lib/python" + version.ShortPython(p.python) + "/site-packages"
-	if !h.Exists(user) {
-		return p.sites
-	}
-	return append([]string{user}, p.sites...)
+	root = namedPython(h, root).root
+	return isPrefix(h, root) || isTarget(h, root)
 }

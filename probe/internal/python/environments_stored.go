@@ -3,12 +3,14 @@ package python
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"path"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -25,68 +27,82 @@ var stores = []string{
 }
 
 // storedIn lists the environments of the tools' stores under one base directory.
-func storedIn(h *host.Host, base string) []string {
+func (s *search) storedIn(base string) []string {
 	var roots []string
 	for _, pattern := range stores {
-		roots = append(roots, h.GlobIn(base, pattern)...)
+		roots = append(roots, s.GlobIn(base, pattern)...)
 	}
-	return append(roots, condaList(h, base+"/.conda/environments.txt")...)
+	return append(roots, s.condaList(base+"/.conda/environments.txt")...)
 }
 
 // maxCondaList bounds how many lines of conda's list are taken.
 const maxCondaList = 1000
 
 // condaList reads the environments that conda has ever made for a user, one path a line: "/data/envs/train".
-func condaList(h *host.Host, name string) []string {
-	data, err := h.ReadFile(name)
+func (s *search) condaList(name string) []string {
+	data, err := s.ReadFile(name)
 	if err != nil {
 		return nil
 	}
 	var roots []string
-	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan() && len(roots) < maxCondaList; {
-		if root := strings.TrimSpace(lines.Text()); path.IsAbs(root) {
+	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+		root := strings.TrimSpace(lines.Text())
+		if len(roots) == maxCondaList {
+			s.unread("conda's list of environments", fmt.Sprintf("only its first %d lines were read: name those that matter with --env", maxCondaList), facts.UnreadCut)
+			break
+		}
+		if path.IsAbs(root) {
 			roots = append(roots, path.Clean(root))
 		}
 	}
 	return roots
 }
 
-// maxProcesses bounds how many processes are looked at: a look costs two system calls.
-const maxProcesses = 4000
+// maxProcesses bounds how many processes are looked at, at two system calls each: Linux's own limit on most machines
+// (pid_max of proc(5)).
+const maxProcesses = 32768
 
 var (
 	processID     = lazyregexp.New(`^\d+$`)
 	pythonProgram = lazyregexp.New(`^(python|pypy)[\d.]*t?$`)
 )
 
-// runningPythons lists the environments of the interpreters that run here, as far as this user may see them. The name
-// that a program was started by tells an environment from the Python that it was made of.
-func runningPythons(h *host.Host) []candidate {
-	if h.Rest {
+// runningPythons lists the environments of the interpreters that run here, as far as this user may see them.
+func (s *search) runningPythons() []candidate {
+	if s.Rest {
 		return nil
 	}
-	entries, err := h.ReadDir("/proc")
+	entries, err := s.ReadDir("/proc")
 	if err != nil {
 		return nil
+	}
+	if len(entries) > maxProcesses {
+		s.unread("running processes", fmt.Sprintf("only the first %d of %d were looked at", maxProcesses, len(entries)), facts.UnreadCut)
 	}
 	var list []candidate
 	for _, e := range entries[:min(len(entries), maxProcesses)] {
 		if !processID.MatchString(e.Name()) {
 			continue
 		}
-		exe, err := h.Readlink("/proc/" + e.Name() + "/exe")
-		if err != nil || !pythonProgram.MatchString(path.Base(exe)) {
-			continue
-		}
-		name := startedAs(h, "/proc/"+e.Name()+"/cmdline")
-		if !path.IsAbs(name) || !pythonProgram.MatchString(path.Base(name)) {
-			name = exe
-		}
-		if c, ok := pythonPrefix(h, name); ok && !slices.Contains(list, c) {
+		if c, ok := pythonOfProcess(s.Host, "/proc/"+e.Name()); ok && !slices.Contains(list, c) {
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// pythonOfProcess is the environment of a process that is an interpreter. The name that it was started by tells an
+// environment from the Python that it was made of.
+func pythonOfProcess(h *host.Host, dir string) (candidate, bool) {
+	exe, err := h.Readlink(dir + "/exe")
+	if err != nil || !pythonProgram.MatchString(path.Base(exe)) {
+		return candidate{}, false
+	}
+	name := startedAs(h, dir+"/cmdline")
+	if !path.IsAbs(name) || !pythonProgram.MatchString(path.Base(name)) {
+		name = exe
+	}
+	return pythonPrefix(h, name)
 }
 
 // startedAs is the first argument of a process, of which nothing else is read.

@@ -56,12 +56,12 @@ func storeTree(t *testing.T) string {
 
 func environmentsOf(t *testing.T, h *host.Host) []string {
 	t.Helper()
-	environments, err := Read(h, nil)
+	found, err := Read(h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var f facts.Facts
-	f.Environments = environments
+	f.Environments = found.Environments
 	var paths []string
 	for _, e := range f.Environments {
 		paths = append(paths, e.Path)
@@ -91,9 +91,12 @@ func TestStores(t *testing.T) {
 // TestCondaListBounds takes a bounded part of a list of any length.
 func TestCondaListBounds(t *testing.T) {
 	root := t.TempDir()
-	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"),
-		[]byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
-	if got := len(condaList(&host.Host{Root: root}, "/environments.txt")); got != maxCondaList {
+	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"), []byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
+	s := &search{Host: &host.Host{Root: root}}
+	if got := len(s.condaList("/environments.txt")); got != maxCondaList {
 		t.Errorf("%d lines taken, want %d", got, maxCondaList)
+	}
+	if len(s.found.Unread) != 1 || s.found.Unread[0].Kind != facts.UnreadCut {
+		t.Errorf("the cap is not said: %+v", s.found.Unread)
 	}
 }

@@ -200,12 +200,12 @@ func TestUsesNoCUDA(t *testing.T) {
 	hosttest.Compile(t, root, hosttest.Library{Name: testSite + library,
 		Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
 	install(t, root, "our_kernels-1.2", library, "Name: our-kernels\nVersion: 1.2\n")
-	environments, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var f facts.Facts
-	if f.Environments = environments; len(f.Environments) != 1 || len(f.Environments[0].Builds) > 0 {
+	if f.Environments = found.Environments; len(f.Environments) != 1 || len(f.Environments[0].Builds) > 0 {
 		t.Errorf("environments %s", strings.TrimSpace(fmt.Sprint(f.Environments)))
 	}
 }

@@ -99,12 +99,12 @@ func TestExtensions(t *testing.T) {
 	record("our_kernels-1.2", "ours/_C.so")
 	record("plain-3.4", "plain/_C.so")
 
-	environments, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var f facts.Facts
-	f.Environments = environments
+	f.Environments = found.Environments
 	path := "/" + testSite + "our_kernels-1.2.dist-info"
 	want := []facts.Build{{Name: "our-kernels", Version: "1.2", Extension: true, Accelerator: "cuda", CUDA: "12",
 		SASS: []string{"sm_80", "sm_90"},

@@ -38,12 +38,12 @@ func TestAgainstInterpreter(t *testing.T) {
 	if root == "" {
 		t.Skip("CUDACOMPAT_ENV names no environment")
 	}
-	environments, err := Read(host.This(), []string{root})
+	found, err := Read(host.This(), []string{root})
 	if err != nil {
 		t.Error(err)
 	}
 	var f facts.Facts
-	f.Environments = environments
+	f.Environments = found.Environments
 	for _, b := range f.Environments[0].Builds {
 		program := askFramework[b.Name]
 		if program == "" {

@@ -80,14 +80,13 @@ func TestShadows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hosttest.Write(t, filepath.Join(root, testSite+"torch/__init__.py"), c.init)
-			h := &host.Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": c.libraryPath,
-				"LD_PRELOAD": c.preload}}
-			environments, err := Read(h, []string{"/opt/venv"})
+			h := &host.Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": c.libraryPath, "LD_PRELOAD": c.preload}}
+			found, err := Read(h, []string{"/opt/venv"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var f facts.Facts
-			f.Environments = environments
+			f.Environments = found.Environments
 			b := f.Environments[0].Builds[0]
 			if b.Compared != c.compared {
 				t.Errorf("compared is %v, want %v", b.Compared, c.compared)

@@ -59,10 +59,10 @@ func TestStandardLibrary(t *testing.T) {
 				hosttest.Write(t, filepath.Join(root, "opt/conda/conda-meta/python-3.12.3-h1_0.json"), "{}")
 			}
 			h := &host.Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": tt.libraryPath}}
-			environments, err := Read(h, []string{"/opt/conda"})
+			found, err := Read(h, []string{"/opt/conda"})
 			hosttest.Must(t, err)
 			var f facts.Facts
-			f.Environments = environments
+			f.Environments = found.Environments
 			if diff := cmp.Diff(tt.want, f.Environments[0].Builds[0].Stdcxx); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -50,12 +50,12 @@ func jaxTree(t *testing.T) string {
 // onlyBuild is the one build of a tree.
 func onlyBuild(t *testing.T, root string, env map[string]string) facts.Build {
 	t.Helper()
-	environments, err := Read(&host.Host{Root: root, Env: env}, []string{"/opt/venv"})
+	found, err := Read(&host.Host{Root: root, Env: env}, []string{"/opt/venv"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var f facts.Facts
-	f.Environments = environments
+	f.Environments = found.Environments
 	if len(f.Environments[0].Builds) != 1 {
 		t.Fatalf("builds are %+v", f.Environments[0].Builds)
 	}

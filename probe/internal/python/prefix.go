@@ -18,6 +18,7 @@ type prefix struct {
 	python string   // "3.12" or "3.13t"; for venvs and conda the full "3.12.3"
 	kind   string   // as Environment.Kind
 	sites  []string // its site-packages and dist-packages, in the order of sys.path
+	base   int      // where in sites those of the Python it is made of begin; 0 where it stands for itself
 }
 
 // key is one for all ways to the same prefix. Sites would not do: environments can share the system's.
@@ -36,8 +37,16 @@ func isPrefix(h *host.Host, root string) bool {
 		len(h.GlobIn(root, "lib64/python3.*")) > 0
 }
 
+// isTarget reports whether dir is what `pip install --target` fills: distributions without an interpreter.
+func isTarget(h *host.Host, dir string) bool {
+	return len(h.GlobIn(dir, "*.dist-info")) > 0 || len(h.GlobIn(dir, "*.egg-info")) > 0
+}
+
 // prefixesAt finds the Python installations in root, one for each version.
 func prefixesAt(h *host.Host, root string, failed *host.Errors) []prefix {
+	if !isPrefix(h, root) && isTarget(h, root) {
+		return []prefix{{path: root, kind: "target", python: targetPython(h, root), sites: []string{root}}}
+	}
 	var list []prefix
 	for _, version := range pythonVersions(h, root) {
 		if p := (prefix{path: root, python: version, kind: "system"}); p.fill(h, failed) {
@@ -45,6 +54,12 @@ func prefixesAt(h *host.Host, root string, failed *host.Errors) []prefix {
 		}
 	}
 	return list
+}
+
+// targetPython is the version whose extension modules stand in a directory of distributions, empty where none tells.
+func targetPython(h *host.Host, dir string) string {
+	return cmp.Or(extensionPython(h, dir+"/torch/_C.cpython-*.so"),
+		extensionPython(h, dir+"/numpy/*/_multiarray_umath.cpython-*.so"))
 }
 
 // pythonVersions lists the X.Y of root's lib/pythonX.Y directories.
@@ -136,6 +151,7 @@ func (p *prefix) venv(h *host.Host, failed *host.Errors) bool {
 		fields[strings.ToLower(m[1])] = m[2]
 	}
 	if strings.EqualFold(fields["include-system-site-packages"], "true") {
+		p.base = len(p.sites)
 		p.sites = append(p.sites, systemSites(h, path.Dir(path.Clean(fields["home"])), p.python)...)
 	}
 	full := cmp.Or(fullVersion.FindString(fields["version"]), fullVersion.FindString(fields["version_info"]))

@@ -1,0 +1,86 @@
+package python
+
+import (
+	"path"
+
+	"cudacompat/probe/host"
+)
+
+// candidates lists where to look, best first: those that were named and nothing else, or the active one, those that
+// run, and those in known places. A place listed twice keeps the marks of both.
+func (s *search) candidates(envs []string) []candidate {
+	active, ok := activePython(s.Host)
+	active.active = ok
+	var list []candidate
+	for _, name := range envs {
+		c := namedPython(s.Host, name)
+		c.named, c.active = true, ok && c.root == active.root
+		list = append(list, c)
+	}
+	if len(list) > 0 {
+		return list
+	}
+	if ok {
+		list = append(list, active)
+	}
+	list = append(list, s.runningPythons()...)
+	for _, root := range s.knownRoots() {
+		list = append(list, candidate{root: root})
+	}
+	return list
+}
+
+// activePython finds the environment that a program is started with here. In a container that is the interpreter of its
+// first process; elsewhere what this process's environment, its directory and its PATH lead to, in this order.
+func activePython(h *host.Host) (candidate, bool) {
+	if h.Rest {
+		return candidate{}, false
+	}
+	for _, find := range []func(*host.Host) (candidate, bool){ofFirstProcess, activated, ofProject, onPath} {
+		if c, ok := find(h); ok {
+			return c, true
+		}
+	}
+	return candidate{}, false
+}
+
+// ofFirstProcess is the interpreter that a container runs; a shell or an init there says nothing.
+func ofFirstProcess(h *host.Host) (candidate, bool) {
+	if h.ContainerKind() == "" {
+		return candidate{}, false
+	}
+	return pythonOfProcess(h, "/proc/1")
+}
+
+// activated is the environment that VIRTUAL_ENV or CONDA_PREFIX names. Conda activates its base for every shell, so
+// that one was not chosen.
+func activated(h *host.Host) (candidate, bool) {
+	if root := h.Var("VIRTUAL_ENV"); path.IsAbs(root) && isPrefix(h, root) {
+		return candidate{root: root}, true
+	}
+	root := h.Var("CONDA_PREFIX")
+	return candidate{root: root}, path.IsAbs(root) && isPrefix(h, root) && !h.Exists(root+"/condabin")
+}
+
+// ofProject is the nearest .venv of the working directory and its parents, which uv, Poetry and editors use without
+// its being activated.
+func ofProject(h *host.Host) (candidate, bool) {
+	for dir := h.Var("PWD"); path.IsAbs(dir); dir = path.Dir(dir) {
+		if isPrefix(h, path.Join(dir, ".venv")) {
+			return candidate{root: path.Join(dir, ".venv")}, true
+		}
+		if dir == "/" {
+			break
+		}
+	}
+	return candidate{}, false
+}
+
+func onPath(h *host.Host) (candidate, bool) {
+	for _, dir := range host.SplitPath(h.Var("PATH")) {
+		if c, ok := pythonPrefix(h, path.Join(dir, "python3")); ok {
+			return c, true
+		}
+	}
+	return candidate{}, false
+}

@@ -1,0 +1,90 @@
+package python
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"syscall"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// bases are the directories under which people put environments.
+var bases = []string{"/opt/*", "/usr/local", "/srv", "/app", "/workspace", "/root", "/home/*"}
+
+// maxRoots bounds how many environments are read: far more than any machine has been seen with.
+const maxRoots = 4000
+
+// knownRoots lists the places where environments are usually found and where one is.
+func (s *search) knownRoots() []string {
+	roots := []string{"/usr"}
+	for _, pattern := range bases {
+		for _, base := range s.Glob(pattern) {
+			s.noteClosed(base)
+			roots = append(roots, s.around(base)...)
+		}
+	}
+	roots = slices.DeleteFunc(roots, func(root string) bool { return !isPrefix(s.Host, root) })
+	if n := len(roots); n > maxRoots {
+		s.unread("Python environments", fmt.Sprintf("only the first %d of %d that a search found were read: name those that matter with --env", maxRoots, n), facts.UnreadCut)
+		return roots[:maxRoots]
+	}
+	return roots
+}
+
+// around lists where environments may be in and below one directory.
+func (s *search) around(base string) []string {
+	roots := slices.Concat(withInner(base), s.storedIn(base), []string{base + "/.local"})
+	for _, child := range subdirs(s.Host, base) {
+		roots = append(roots, withInner(child)...)
+		roots = append(roots, subdirs(s.Host, child+"/envs")...)
+	}
+	return append(roots, subdirs(s.Host, base+"/envs")...)
+}
+
+func withInner(dir string) []string { return []string{dir, dir + "/venv", dir + "/.venv"} }
+
+func subdirs(h *host.Host, dir string) []string {
+	entries, err := h.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.Name()[0] != '.' && !e.Type().IsRegular() {
+			dirs = append(dirs, path.Join(dir, e.Name()))
+		}
+	}
+	return dirs
+}
+
+// noteClosed counts a directory that this user may not read.
+func (s *search) noteClosed(dir string) {
+	if _, err := s.ReadDir(dir); unreadable(err) {
+		s.places[path.Dir(dir)]++
+	}
+}
+
+// unreadable reports whether something may be there that could not be read; nothing can be behind links that go round
+// in a circle.
+func unreadable(err error) bool {
+	return err != nil && !host.Absent(err) && !errors.Is(err, syscall.ELOOP)
+}
+
+// closedPlaces writes the directories down that were closed, by number: their names are those of users.
+func (s *search) closedPlaces() {
+	kind := facts.UnreadClosed
+	if s.Rest {
+		kind = facts.UnreadNeeded
+	}
+	for _, parent := range slices.Sorted(maps.Keys(s.places)) {
+		place := fmt.Sprintf("%d directories under %s", s.places[parent], parent)
+		if s.places[parent] == 1 {
+			place = "1 directory under " + parent
+		}
+		s.unread(place, "this user may not read what is there", kind)
+	}
+}

@@ -1,0 +1,69 @@
+package python
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/host"
+)
+
+// importPath is where an interpreter looks for packages (https://docs.python.org/3/library/site.html): PYTHONPATH, then
+// its own directories, the user's before the system's. Only the environments that this user starts get his own parts.
+func importPath(h *host.Host, p prefix, c candidate) []string {
+	if !c.active && !c.named || p.kind == "target" || h.Rest {
+		return p.sites
+	}
+	list := pythonPath(h)
+	if p.kind == "venv" && p.base == 0 {
+		return append(list, p.sites...)
+	}
+	list = append(list, p.sites[:p.base]...)
+	return append(append(list, userSite(h, p)...), p.sites[p.base:]...)
+}
+
+// pythonPath are the directories of PYTHONPATH; a relative one counts from the working directory.
+func pythonPath(h *host.Host) []string {
+	var list []string
+	for dir := range strings.SplitSeq(h.Var("PYTHONPATH"), ":") {
+		if dir == "" {
+			continue
+		}
+		if !path.IsAbs(dir) {
+			dir = path.Join(h.Var("PWD"), dir)
+		}
+		if real, err := h.Resolve(dir); err == nil && !slices.Contains(list, real) {
+			list = append(list, real)
+		}
+	}
+	return list
+}
+
+// userSite is where `pip install --user` puts packages, none where it is switched off.
+func userSite(h *host.Host, p prefix) []string {
+	dir := homeOf(h) + "/.local/lib/python" + version.ShortPython(p.python) + "/site-packages"
+	if homeOf(h) == "" || h.Var("PYTHONNOUSERSITE") != "" || !h.Exists(dir) {
+		return nil
+	}
+	return []string{dir}
+}
+
+// homeOf is the home of the user who asks; services and health checks often run without HOME.
+func homeOf(h *host.Host) string {
+	if home := h.Var("HOME"); home != "" || h.Root != "/" || os.Getuid() != 0 {
+		return home
+	}
+	return "/root"
+}
+
+// ofOtherUser reports whether a path lies in the home of a user who is neither the one who asks nor the one who called
+// sudo.
+func ofOtherUser(h *host.Host, name string) bool {
+	below := func(dir string) bool { return dir != "" && strings.HasPrefix(name+"/", path.Clean(dir)+"/") }
+	if below(homeOf(h)) || h.Var("SUDO_USER") != "" && below("/home/"+h.Var("SUDO_USER")) {
+		return false
+	}
+	return below("/home") || below("/root")
+}
