@@ -52,7 +52,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 			return err
 		}
 	}
-	reading, cancel := bounded(ctx, f.limit())
+	reading, cancel := bounded(ctx, max(f.limit(), sayTimeout)) // tables and configuration are small files
 	defer cancel()
 	h, err := inTime(reading, f.host)
 	if err != nil {
