@@ -80,7 +80,7 @@ func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, r
 func Given(data []byte) (Facts, error) { return given.Read(data) }
 
 // ServeNVML must be called first in main by a program that wants NVML asked in a child process: in the child it
-// answers on standard output and does not return. A program that never calls it gets NVML in its own process.
+// answers and does not return. A program that never calls it gets NVML in its own process.
 func ServeNVML() { nvml.Serve() }
 
 // NVMLSupport says in words whether this build can ask NVML, "with NVML".

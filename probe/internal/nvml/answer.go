@@ -19,6 +19,7 @@ type Answer struct {
 	Counted int      `json:"counted"`
 	Peers   string   `json:"peers"`
 	Holders []holder `json:"holders"` // processes; they go no further
+	Whole   bool     `json:"whole"`   // nothing more follows
 
 	took time.Duration // measured by the one who asks
 }

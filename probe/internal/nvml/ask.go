@@ -10,6 +10,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/libversion"
 
+	"github.com/NVIDIA/go-nvml/pkg/dl"
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
@@ -18,33 +19,53 @@ const (
 	noNVML  = ""
 )
 
-// askNVML asks the driver's management library. After a failed Init no other call is safe: go-nvml's symbols are
-// resolved lazily, and an undefined one ends the process with status 127.
-func askNVML() Answer {
+// askNVML asks the driver's management library, and says what identifies the machine before it asks on: what follows
+// is less needed and has more that can go wrong. Whose memory is taken is asked in a child only: go-nvml's list of
+// processes grows for as long as the library calls it too short.
+func askNVML(child bool, say func(Answer)) {
 	lib := nvml.New()
-	if ret := lib.Init(); ret != nvml.SUCCESS {
-		return Answer{NVML: initFailure(ret)}
+	if why := open(lib); why.Status != "ok" {
+		say(Answer{NVML: why, Whole: true})
+		return
 	}
 	// No Shutdown: the process ends, and a driver in trouble can hang in it.
 	has := func(symbol string) bool { return lib.Extensions().LookupSymbol(symbol) == nil }
-	a := Answer{NVML: facts.NVML{Status: "ok"}}
-	if version, ret := lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
-		a.Driver = version
+	a := Answer{NVML: facts.NVML{Status: "ok"}, CUDA: cudaOf(lib, has)}
+	if has("nvmlSystemGetDriverVersion") {
+		if version, ret := lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
+			a.Driver = version
+		}
 	}
-	a.CUDA = cudaOf(lib, has)
 	devices, trouble := a.list(lib, has)
-	for i, device := range devices {
-		gpu := gpuOf(device, has)
-		gpu.Memory = memoryOf(device, has, gpu.MIG == "on")
-		a.GPUs, a.Holders = append(a.GPUs, gpu), append(a.Holders, holdersOf(device, has, i)...)
+	for _, device := range devices {
+		a.GPUs = append(a.GPUs, gpuOf(device, has))
 	}
 	if trouble != "" {
 		a.note(trouble)
-		return a
+	} else {
+		a.Peers = peersOf(devices, has)
+		a.Named = namedDevices(devices, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
 	}
-	a.Peers = peersOf(devices, has)
-	a.Named = namedDevices(devices, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
-	return a
+	if child {
+		say(a)
+		a.memory(devices, has)
+	}
+	a.Whole = true
+	say(a)
+}
+
+// open loads the library and initialises it. Without its first function no call is safe: go-nvml's symbols are resolved
+// lazily, and an undefined one ends the process with status 127.
+func open(lib nvml.Interface) facts.NVML {
+	const name = "libnvidia-ml.so.1"
+	first := dl.New(name, dl.RTLD_LAZY|dl.RTLD_GLOBAL)
+	if first.Open() == nil && first.Lookup("nvmlInit_v2") != nil && first.Lookup("nvmlInit") != nil {
+		return facts.NVML{Status: "error", Message: name + " has no nvmlInit"}
+	}
+	if ret := lib.Init(); ret != nvml.SUCCESS {
+		return initFailure(ret)
+	}
+	return facts.NVML{Status: "ok"}
 }
 
 // initText says in plain words what the codes of nvmlInit mean that people meet (nvml.h, nvmlReturn_t).
@@ -114,8 +135,10 @@ func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml
 // gpuOf asks for what identifies a model, and for nothing that identifies the board: no serial number, no UUID.
 func gpuOf(device nvml.Device, has func(string) bool) facts.GPU {
 	gpu := facts.GPU{From: []string{"NVML"}}
-	if name, ret := device.GetName(); ret == nvml.SUCCESS {
-		gpu.Name = name
+	if has("nvmlDeviceGetName") {
+		if name, ret := device.GetName(); ret == nvml.SUCCESS {
+			gpu.Name = name
+		}
 	}
 	if has("nvmlDeviceGetCudaComputeCapability") {
 		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS && 0 < major && major < 100 &&

@@ -2,11 +2,19 @@
 
 package nvml
 
-import "cudacompat/probe/facts"
+import (
+	"context"
+	"time"
+)
 
 const (
 	builtIn = false
 	noNVML  = "this build has no NVML (built without cgo); driver and GPUs come from /proc, /sys and files alone"
 )
 
-func askNVML() Answer { return Answer{NVML: facts.NVML{Status: "not built in", Message: noNVML}} }
+// Without NVML nobody is asked: Start says so before.
+func askNVML(bool, func(Answer)) {}
+
+func serve() {}
+
+func askChild(context.Context, map[string]string, time.Duration) *Answer { return nil }

@@ -34,6 +34,14 @@ func peersOf(devices []nvml.Device, has func(string) bool) string {
 	return peers
 }
 
+// memory asks what is taken of each GPU's memory, and by whom.
+func (a *Answer) memory(devices []nvml.Device, has func(string) bool) {
+	for i, device := range devices {
+		a.GPUs[i].Memory = memoryOf(device, has, a.GPUs[i].MIG == "on")
+		a.Holders = append(a.Holders, holdersOf(device, has, i)...)
+	}
+}
+
 // memoryOf asks what is taken of a GPU's memory. A GPU that is cut answers for its parts alone, and they are not asked.
 // Of the releases of NVML some count what the driver keeps among the used memory; the free memory means the same in
 // all.
@@ -49,15 +57,19 @@ func memoryOf(device nvml.Device, has func(string) bool, cut bool) *facts.Memory
 }
 
 // holdersOf lists the processes that compute on a GPU, as far as NVML names them.
-func holdersOf(device nvml.Device, has func(string) bool, gpu int) []holder {
+func holdersOf(device nvml.Device, has func(string) bool, gpu int) (holders []holder) {
 	if !has("nvmlDeviceGetComputeRunningProcesses_v3") {
 		return nil
 	}
+	defer func() {
+		if recover() != nil { // go-nvml believes a library that counts more processes than it had room for
+			holders = nil
+		}
+	}()
 	processes, ret := device.GetComputeRunningProcesses()
 	if ret != nvml.SUCCESS {
 		return nil
 	}
-	var holders []holder
 	for _, p := range processes {
 		if p.UsedGpuMemory < 1<<62 { // what is not available is all ones
 			holders = append(holders, holder{gpu, int(p.Pid), p.UsedGpuMemory})

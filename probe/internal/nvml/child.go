@@ -1,0 +1,280 @@
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"cudacompat/probe/facts"
+
+	"golang.org/x/sys/unix"
+)
+
+// What the child may write. An answer about sixteen GPUs has some ten kilobytes.
+const (
+	maxAnswer  = 1 << 20
+	maxLines   = 8 // two are written
+	maxObjects = 20_000
+	maxErrors  = 1 << 20
+	keptErrors = 64 << 10 // the last of them: a traceback stands in it with its first line
+)
+
+// child is this program, started again to ask NVML, in a process group of its own.
+type child struct {
+	cmd     *exec.Cmd
+	leash   *os.File      // the child ends when this does
+	answers chan Answer   // what it writes, until it writes no more
+	exited  chan struct{} // it has ended; its group has not been
+	flooded chan string   // what it wrote too much of
+
+	mu   sync.Mutex
+	errs []byte // the last of what it wrote on standard error
+}
+
+// askChild asks NVML in a child process, so that a crash, a missing symbol or a hang in the driver's library is a
+// fact and not this program's end. A child that cannot be killed is left behind. The child gets env, where
+// LD_LIBRARY_PATH says which library is asked; nil is this process's own.
+func askChild(ctx context.Context, env map[string]string, limit time.Duration) *Answer {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := startChild(env, limit)
+	if err != nil {
+		return &Answer{NVML: facts.NVML{Status: "crashed", Message: "cannot start the child process: " + err.Error()}}
+	}
+	defer c.leash.Close()
+	return c.answer(ctx, limit)
+}
+
+// startChild starts what this process runs, whatever lies at its path by now. Its death signal wakes a child that a
+// library has stopped, so that it sees the leash's end (heel).
+func startChild(env map[string]string, limit time.Duration) (*child, error) {
+	answers, answersEnd, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer answersEnd.Close()
+	errs, errsEnd, err := os.Pipe()
+	if err != nil {
+		answers.Close()
+		return nil, err
+	}
+	defer errsEnd.Close()
+	leashEnd, leash, err := os.Pipe()
+	if err != nil {
+		answers.Close()
+		errs.Close()
+		return nil, err
+	}
+	defer leashEnd.Close()
+	c := &child{leash: leash, answers: make(chan Answer, maxLines), exited: make(chan struct{}),
+		flooded: make(chan string, 2)}
+	c.cmd = exec.Command("/proc/self/exe", nvmlArg, limit.String())
+	c.cmd.Stderr, c.cmd.ExtraFiles = errsEnd, []*os.File{answersEnd, leashEnd} // answerFD, leashFD
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
+	for name, value := range env {
+		c.cmd.Env = append(c.cmd.Env, name+"="+value)
+	}
+	if err := c.cmd.Start(); err != nil {
+		answers.Close()
+		errs.Close()
+		leash.Close()
+		return nil, err
+	}
+	go c.listen(answers)
+	go c.keepErrors(errs)
+	go c.await(answers)
+	return c, nil
+}
+
+// listen passes on what the child answers.
+func (c *child) listen(from *os.File) {
+	defer close(c.answers)
+	defer from.Close()
+	all := &io.LimitedReader{R: from, N: maxAnswer}
+	lines := bufio.NewScanner(all)
+	lines.Buffer(nil, maxAnswer)
+	for n := 0; n < maxLines && lines.Scan(); n++ {
+		var a Answer
+		if bytes.Count(lines.Bytes(), []byte("{")) > maxObjects || json.Unmarshal(lines.Bytes(), &a) != nil {
+			continue
+		}
+		if c.answers <- a; a.Whole {
+			return
+		}
+	}
+	if all.N == 0 {
+		c.flooded <- "an answer"
+	}
+}
+
+// keepErrors keeps the end of what the child writes on standard error.
+func (c *child) keepErrors(from *os.File) {
+	defer from.Close()
+	block, total := make([]byte, 4<<10), 0
+	for total < maxErrors {
+		n, err := from.Read(block)
+		if err != nil {
+			return
+		}
+		total += n
+		c.mu.Lock()
+		c.errs = append(c.errs, block[:n]...)
+		c.errs = c.errs[max(len(c.errs)-keptErrors, 0):]
+		c.mu.Unlock()
+	}
+	c.flooded <- "error messages"
+}
+
+// lastWords is what may still come from a child that has ended: what it wrote is in the pipes already.
+const lastWords = 100 * time.Millisecond
+
+// await waits for the child's end and leaves it to be reaped: until then no other process gets its number. A process
+// that it has started may hold the pipes open.
+func (c *child) await(answers *os.File) {
+	var info unix.Siginfo
+	for unix.Waitid(unix.P_PID, c.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	_ = answers.SetReadDeadline(time.Now().Add(lastWords))
+	close(c.exited)
+}
+
+// answer is the last that the child says in time.
+func (c *child) answer(ctx context.Context, limit time.Duration) *Answer {
+	var last *Answer
+	for {
+		select {
+		case a, more := <-c.answers:
+			if !more {
+				return c.silent(ctx, last, limit)
+			}
+			if last = &a; a.Whole {
+				c.end()
+				return last
+			}
+		case what := <-c.flooded:
+			return c.tooMuch(what)
+		case <-ctx.Done():
+			return c.abandon(last, limit)
+		}
+	}
+}
+
+// silent waits for the end of a child that answers no more.
+func (c *child) silent(ctx context.Context, last *Answer, limit time.Duration) *Answer {
+	select {
+	case <-c.exited:
+		c.end()
+		return c.died(last)
+	case what := <-c.flooded:
+		return c.tooMuch(what)
+	case <-ctx.Done():
+		return c.abandon(last, limit)
+	}
+}
+
+func (c *child) tooMuch(what string) *Answer {
+	c.end()
+	return &Answer{NVML: facts.NVML{Status: "crashed",
+		Message: "the child that asked NVML was ended: it wrote " + what + " without end"}}
+}
+
+// endTimeout is what the kernel may take to end a process that is killed; one in state D stays.
+const endTimeout = 150 * time.Millisecond
+
+// end kills the child's process group and reports whether the child is gone.
+func (c *child) end() bool {
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	reaped := make(chan struct{})
+	go func() {
+		_ = c.cmd.Wait()
+		close(reaped)
+	}()
+	select {
+	case <-reaped:
+		return true
+	case <-time.After(endTimeout):
+		return false
+	}
+}
+
+// abandon ends a child that is late. State D after that is proof that the driver hangs: nothing can end such a
+// process, so it is left behind.
+func (c *child) abandon(last *Answer, limit time.Duration) *Answer {
+	pid := c.cmd.Process.Pid
+	stuck := hangsInKernel(pid)
+	if !c.end() && stuck && hangsInKernel(pid) {
+		return &Answer{NVML: facts.NVML{Status: "stuck",
+			Message: fmt.Sprintf("NVML hangs in the kernel (process %d, state D, for %s)", pid, limit)}}
+	}
+	if last != nil {
+		return last.without(late(limit).NVML.Message)
+	}
+	return late(limit)
+}
+
+// without notes why nothing is known of the GPUs' memory.
+func (a *Answer) without(why string) *Answer {
+	a.note("whose memory is taken was asked for in vain: " + why)
+	return a
+}
+
+// hangsInKernel reports whether a thread of the process is in state D. The thread that asks NVML need not be the first,
+// whose state /proc/PID/stat shows.
+func hangsInKernel(pid int) bool {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return slices.ContainsFunc(stats, func(name string) bool {
+		data, err := os.ReadFile(name)
+		return err == nil && threadState(string(data)) == "D"
+	})
+}
+
+// threadState is the one-letter state in a stat file of /proc: "4711 (cudacompat) D 1 …". A name may hold anything.
+func threadState(stat string) string {
+	_, rest, _ := strings.Cut(stat[strings.LastIndexByte(stat, ')')+1:], " ")
+	state, _, _ := strings.Cut(rest, " ")
+	return state
+}
+
+// died says how the child ended that did not answer to the end.
+func (c *child) died(last *Answer) *Answer {
+	why := "it wrote no answer"
+	if state := c.cmd.ProcessState; state != nil && !state.Success() {
+		why = state.String()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if line := lastLine(string(c.errs)); line != "" {
+		why += ": " + line
+	}
+	why = "the child that asked NVML died: " + why
+	if last != nil {
+		return last.without(why)
+	}
+	return &Answer{NVML: facts.NVML{Status: "crashed", Message: why}}
+}
+
+// lastLine is the loader's complaint, "undefined symbol: nvmlInit_v2" of "PROGRAM: symbol lookup error: PROGRAM:
+// undefined symbol: nvmlInit_v2", without this program's path; of what the Go runtime says the first line says most.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines {
+		if strings.HasPrefix(line, "SIG") || strings.HasPrefix(line, "fatal error:") || strings.HasPrefix(line, "panic:") {
+			return line
+		}
+	}
+	last := lines[len(lines)-1]
+	return last[max(strings.LastIndex(last, "undefined symbol:"), 0):]
+}
