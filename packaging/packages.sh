@@ -42,7 +42,12 @@ fields() {
     if [ "$1" = rpm ]; then
         DOC=doc LICENSE_FIELD='license: Apache-2.0' CHANGELOG_FIELD="changelog: $STAGE/changelog.yaml"
     fi
-    export DOC LICENSE_FIELD CHANGELOG_FIELD
+    # One by one: nfpm takes no pattern where it marks documents.
+    MAN_PAGES=
+    for page in "$STAGE"/man/*; do
+        MAN_PAGES+="  - {src: $page, dst: /usr/share/man/man1/${page##*/}, type: '$DOC'}"$'\n'
+    done
+    export DOC LICENSE_FIELD CHANGELOG_FIELD MAN_PAGES
 }
 
 for ARCH in amd64 arm64; do

@@ -8,5 +8,15 @@
 source "$(dirname "$0")/lib.sh"
 [ "$VERSION" != 0.0.0 ] || die "which version? VERSION=0.1.0 make release"
 mkdir -p "$OUT"
+rm -rf "$OUT"/{bin,wheels,packages,image,sbom} # of another version, perhaps
 
 "$PACKAGING/binaries.sh"
+"$PACKAGING/wheels.sh"
+"$PACKAGING/packages.sh"
+"$PACKAGING/image.sh"
+if [ -e "$TOP/.git" ]; then
+    say "sources"
+    git -C "$TOP" archive --format=tar --prefix="cudacompat-$VERSION/" HEAD | gzip -9n >"$OUT/cudacompat-$VERSION.tar.gz"
+fi
+"$PACKAGING/trust.sh"
+say "done: $OUT"

@@ -14,18 +14,18 @@ import (
 // unless the line begins with a command already.
 func GitHub(w io.Writer, r Report, _ Style) error {
 	var b bytes.Buffer
-	annotate(&b, verdictKind[r.Outcome], "cudacompat", verdict(r))
+	annotate(&b, verdictKind[r.Outcome]+" ", "cudacompat", verdict(r))
 	for _, f := range r.Findings {
 		title := f.Rule + ": " + f.Subject + on(add(nil, f.Target))
-		annotate(&b, commands[f.Severity], title, details(r, f))
+		annotate(&b, commands[f.Severity]+githubPlace(f, r), title, details(r, f))
 	}
 	for _, u := range r.Unknown {
 		if decides(r, u) {
-			annotate(&b, "warning", u.Rule+": "+u.Subject+on(add(nil, u.Target)), "not known: "+clean(u.Missing))
+			annotate(&b, "warning ", u.Rule+": "+u.Subject+on(add(nil, u.Target)), "not known: "+clean(u.Missing))
 		}
 	}
 	for _, s := range r.Suppressed {
-		annotate(&b, "notice", s.Rule+": "+s.Subject+on(add(nil, s.Target)), waiver(s)+"\n"+details(r, s.Finding))
+		annotate(&b, "notice"+githubPlace(s.Finding, r), s.Rule+": "+s.Subject+on(add(nil, s.Target)), waiver(s)+"\n"+details(r, s.Finding))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -41,7 +41,16 @@ var (
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// annotate writes one command. Only the line breaks between lines of a message are ours and stay.
+// githubPlace is the file and the line beside which GitHub shows a finding, as a command's first properties.
+func githubPlace(f matrix.Finding, r Report) string {
+	line, ok := sourceLine(f, r)
+	if !ok {
+		return " "
+	}
+	return fmt.Sprintf(" file=%s,line=%d,", githubProperty.Replace(clean(r.Source)), line)
+}
+
+// annotate writes one command, which ends where the title's property can follow. Only the line breaks between lines of a message are ours and stay.
 func annotate(b *bytes.Buffer, command, title, message string) {
 	lines := strings.Split(message, "\n")
 	for i := range lines {
@@ -49,5 +58,5 @@ func annotate(b *bytes.Buffer, command, title, message string) {
 			lines[i] = " " + lines[i] // no line of a message looks like a command, should one ever be printed by itself
 		}
 	}
-	fmt.Fprintf(b, "::%s title=%s::%s\n", command, githubProperty.Replace(clean(title)), githubData.Replace(strings.Join(lines, "\n")))
+	fmt.Fprintf(b, "::%stitle=%s::%s\n", command, githubProperty.Replace(clean(title)), githubData.Replace(strings.Join(lines, "\n")))
 }

@@ -23,6 +23,8 @@ type Report struct {
 	Facts   probe.Facts `json:"facts"`
 	// Log is what a log given beside the machine shows; null when none was given.
 	Log *triage.Diagnosis `json:"log"`
+	// Source is the file that was judged, relative to where the caller works; empty where a machine was.
+	Source string `json:"-"`
 }
 
 // Tool is the program that made the report.

@@ -88,7 +88,7 @@ type (
 	}
 	sarifArtifact struct {
 		URI  string `json:"uri"`
-		Base string `json:"uriBaseId"`
+		Base string `json:"uriBaseId,omitempty"`
 	}
 	sarifLogical struct {
 		Name string `json:"fullyQualifiedName"`
@@ -169,11 +169,19 @@ func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
 	return sarifResult{
 		Rule: f.Rule, Level: f.Severity, Message: sarifText{summary(f) + "\n" + details(r, f)},
 		Locations: []sarifLocation{{
-			Physical: sarifPhysical{sarifArtifact{relativeURI(placeOf(f, r)), sarifRoot}, sarifStart},
+			Physical: sarifPlace(f, r),
 			Logical:  []sarifLogical{{f.Subject + on(add(nil, f.Target))}},
 		}},
 		Fingerprints: map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", mark, seen[mark])},
 	}
+}
+
+// sarifPlace is a line of the file that was judged, which GitHub looks for in the repository; else a file of the system.
+func sarifPlace(f matrix.Finding, r Report) sarifPhysical {
+	if line, ok := sourceLine(f, r); ok {
+		return sarifPhysical{sarifArtifact{URI: relativeURI(r.Source)}, sarifRegion{line, 1, line, 1}}
+	}
+	return sarifPhysical{sarifArtifact{relativeURI(placeOf(f, r)), sarifRoot}, sarifStart}
 }
 
 // placeOf is the file that a finding rests on: of its evidence, else the environment of its subject, else the

@@ -198,6 +198,9 @@ func describeFields(t *testing.T, at string, typ reflect.Type, n node) {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		names[name] = true
 		property, ok := n.child("properties", name)
 		if !ok {

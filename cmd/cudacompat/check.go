@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ func checkCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			r.Source = source(args[0])
 			if err := job.outputs.write(r); err != nil {
 				return err
 			}
@@ -51,6 +53,20 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	}
 	return &usageError{message: fmt.Sprintf("%s takes one file, not %d", cmd.Name(), len(args)),
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
+}
+
+// source is the file as seen from the working directory, in a workflow the repository; empty for what is no file, and
+// for facts, whose lines are those of another file.
+func source(name string) string {
+	if name == "-" || strings.HasPrefix(name, examplePrefix) || filepath.Ext(name) == ".json" {
+		return ""
+	}
+	if here, err := os.Getwd(); err == nil && filepath.IsAbs(name) {
+		if relative, err := filepath.Rel(here, name); err == nil {
+			name = relative
+		}
+	}
+	return filepath.ToSlash(filepath.Clean(name))
 }
 
 // givenInTime reads a file of facts. One that does not come in time was not looked at, which leaves the outcome open.
