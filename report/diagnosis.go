@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"cudacompat/matrix"
 	"cudacompat/triage"
@@ -163,24 +164,48 @@ func Cause(w io.Writer, own []triage.Signature, s Style) error {
 		}
 	}
 	p.line()
-	p.line("## What you see")
-	p.line()
-	for _, sig := range own {
-		p.line("    ", short(sig.Positive, 200))
-	}
-	p.line()
+	p.seen(own)
 	if _, do := own[0].Words(); len(do) > 0 {
 		p.line("## What to do")
 		p.steps(do)
 		p.line()
 	}
-	p.line("## Sources")
-	p.line()
-	for _, sig := range own {
-		for _, source := range sig.Source {
-			p.line("- ", source)
-		}
-	}
+	p.sources(own)
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// seen are lines as programs printed them.
+func (p *page) seen(own []triage.Signature) {
+	title := "## What you see\n"
+	for _, sig := range own {
+		if sig.Positive == "" {
+			continue
+		}
+		for _, line := range strings.Split(title, "\n") {
+			if title != "" {
+				p.line(line)
+			}
+		}
+		title = ""
+		p.line("    ", short(sig.Positive, 200))
+	}
+	if title == "" {
+		p.line()
+	}
+}
+
+func (p *page) sources(own []triage.Signature) {
+	var all []string
+	for _, sig := range own {
+		all = append(all, sig.Source...)
+	}
+	if len(all) == 0 {
+		return
+	}
+	p.line("## Sources")
+	p.line()
+	for _, source := range all {
+		p.line("- ", source)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -42,12 +43,21 @@ func readCases(t testing.TB, name string) []logCase {
 
 func explain(t testing.TB, log string) Diagnosis {
 	t.Helper()
-	d, err := Read(context.Background(), table(t), []Source{{Name: "log", Reader: strings.NewReader(log)}})
-	if err != nil {
+	s := newScanner(theFinder(), table(t))
+	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
+	d := diagnose([][]event{s.events(0)}, s.records(0), []Source{{Name: "log"}})
+	d.Unread = []string{}
+	d.withCandidates()
 	return d
 }
+
+// theFinder is that of the whole table, built once: it costs more than most logs.
+var theFinder = sync.OnceValue(func() *finder {
+	all, _ := theTable()
+	return newFinder(all, marks...)
+})
 
 // TestPublicCases holds the accuracy on real logs: right in at least 90 %, wrong in at most 5 %, and
 // the environment never blamed for a program's fault, nor the program for the environment's.

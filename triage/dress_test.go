@@ -1,7 +1,6 @@
 package triage
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -48,27 +47,19 @@ var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
 
 // TestDressedCases: what a log went through on its way changes neither the cause nor the blame.
 func TestDressedCases(t *testing.T) {
-	finder := newFinder(table(t))
-	judge := func(log string) Diagnosis {
-		s := newScanner(finder, table(t))
-		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
-			t.Fatal(err)
-		}
-		return diagnose([][]event{s.events(0)}, []Source{{Name: "log"}})
-	}
 	dresses := forms()
 	names := slices.Sorted(maps.Keys(dresses))
 	for i, c := range readCases(t, "testdata/cases.jsonl") {
 		if !wholeGrid && i%4 != 0 {
 			continue
 		}
-		asItIs := judge(c.Log)
+		asItIs := explain(t, c.Log)
 		for j, name := range names {
 			if !wholeGrid && (i/4)%len(names) != j {
 				continue // each case in one dress, each dress on many cases
 			}
 			plain, form := asItIs, dresses[name]
-			got := judge(form(c.Log))
+			got := explain(t, form(c.Log))
 			if told := name == "rank" && got.Cause == "more-ranks-than-gpus"; told {
 				continue // the rank is a fact of its own
 			}

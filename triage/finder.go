@@ -25,8 +25,14 @@ type gram = uint32
 // hash spreads grams, which share most of their bits, by Knuth's multiplier.
 func hash(g gram) uint32 { return g * 2654435761 >> (32 - hashBits) }
 
-func newFinder(signatures []Signature) *finder {
+// mark is the place of a mark of trouble among the signatures.
+const mark = -1
+
+func newFinder(signatures []Signature, marks ...string) *finder {
 	users := map[string][]int{}
+	for _, lit := range marks {
+		users[lit] = append(users[lit], mark)
+	}
 	for i, s := range signatures {
 		for _, lit := range s.Literal {
 			users[lit] = append(users[lit], i)

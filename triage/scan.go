@@ -37,6 +37,9 @@ type scanner struct {
 	found      []*event // by signature
 	tried      []int    // by signature: up to where in the region its pattern was shown the text, and did not match
 
+	marks []int   // where in the region marks of trouble end
+	kept  excerpt // the lines around them
+
 	done    <-chan struct{} // closed when the time is up
 	lines   int             // line breaks before the region under scan
 	counted int             // bytes of the region whose line breaks are in lines
@@ -87,10 +90,12 @@ func cut(text []byte) (end, rest int) {
 }
 
 func (s *scanner) scan(region []byte) {
-	s.counted = 0
+	s.counted, s.marks = 0, s.marks[:0]
+	first := s.lines + 1
 	clear(s.tried)
 	s.finder.find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
 	s.lineAt(region, len(region))
+	s.kept.take(region, s.marks, first)
 }
 
 // hit shows the line around a literal to the signatures that wait for it, each at most once a piece.
@@ -98,12 +103,16 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 	var text string
 	var shownTo int
 	for _, i := range signatures {
+		if i == mark {
+			s.marks = append(s.marks, end)
+			continue
+		}
 		if s.found[i] != nil || end <= s.tried[i] {
 			continue
 		}
 		if text == "" {
 			if !s.affords(region, end) {
-				return
+				continue
 			}
 			from, to := pieceAround(region, end)
 			text, shownTo = clean(region[from:to]), to

@@ -77,8 +77,9 @@ type Source struct {
 // a log or of a line. What was read before a source failed or the time was up still counts: the diagnosis
 // is valid together with the error, which names the source.
 func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagnosis, error) {
-	finder := newFinder(signatures)
+	finder := newFinder(signatures, marks...)
 	var logs [][]event
+	var records []record
 	var failed error
 	unread := []string{}
 	for i, src := range sources {
@@ -91,14 +92,13 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 			unread = append(unread, fmt.Sprintf("%s: line %d holds so many likenesses of errors that it was not read to its end", clean([]byte(src.Name)), s.skipped))
 		}
 		logs = append(logs, s.events(i))
+		records = append(records, s.records(i)...)
 	}
-	d := diagnose(logs, sources)
+	d := diagnose(logs, records, sources)
 	if d.Blame == None && len(unread) > 0 {
 		d = nothing() // what was not read may hold the error
 	}
 	d.Unread = unread
-	if d.Candidates == nil {
-		d.Candidates = []Candidate{}
-	}
+	d.withCandidates()
 	return d, failed
 }

@@ -22,7 +22,7 @@ type finding struct {
 }
 
 // diagnose finds the first cause in what the signatures found, one list of events a log.
-func diagnose(logs [][]event, sources []Source) Diagnosis {
+func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	seen := slices.Concat(logs...)
 	seen, harmless := withoutHarmless(seen)
 	var best []finding
@@ -32,14 +32,33 @@ func diagnose(logs [][]event, sources []Source) Diagnosis {
 			best = append(best, *f)
 		}
 	}
-	if len(best) == 0 {
-		if len(harmless) > 0 && find(seen, trouble) == nil && find(seen, traceback) == nil {
-			return nothingWrong(harmless, sources)
+	found := structural(records, known())
+	if len(best) > 0 {
+		first := slices.MinFunc(best, firstToFail)
+		if f := heaviest(found); f != nil && f.decides(first) {
+			return f.diagnosis(logs[f.source], sources)
 		}
-		return nothing()
+		return first.diagnosis(logs[first.source], sources)
 	}
-	first := slices.MinFunc(best, firstToFail)
-	return first.diagnosis(logs[first.source], sources)
+	if f := heaviest(found); f != nil {
+		return f.diagnosis(logs[f.source], sources)
+	}
+	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
+		return nothingWrong(harmless, sources)
+	}
+	d := nothing()
+	if len(records) > 0 || find(seen, trouble) != nil || find(seen, pythonTraceback) != nil {
+		d.Candidates = anything
+	}
+	return d
+}
+
+// decides reports whether a finding of grammar says more than a row that could not decide. Of its own line the row knows
+// better than what grammar says in general.
+func (f *finding) decides(row finding) bool {
+	same := f.source == row.source && f.line == row.line
+	general := f.signature.Weight <= symptom || slices.Contains([]string{"record-status", "record-memory", "record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
+	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)
 }
 
 // trouble is the signature of what programs print when they end in failure, whatever it was.
@@ -125,7 +144,7 @@ func find(events []event, id string) *event {
 // withoutNotices drops what healthy programs print too ("could not find cuda drivers") when
 // something failed: the failure has another reason, even if no signature knows it.
 func withoutNotices(all []finding, seen []event) []finding {
-	failed := find(seen, traceback) != nil || slices.ContainsFunc(all, func(f finding) bool {
+	failed := find(seen, pythonTraceback) != nil || slices.ContainsFunc(all, func(f finding) bool {
 		return f.signature.Weight == consequence && f.blame == Unknown
 	})
 	if !failed {
@@ -136,8 +155,8 @@ func withoutNotices(all []finding, seen []event) []finding {
 	})
 }
 
-// traceback is the signature of the line above every Python exception's.
-const traceback = "python-traceback"
+// pythonTraceback is the signature of the line above every Python exception's.
+const pythonTraceback = "python-traceback"
 
 // heaviest chooses within one log: the most decisive line, the first of equals. An error with
 // several possible causes yields to a warning that names one.

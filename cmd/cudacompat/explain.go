@@ -7,10 +7,13 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"cudacompat/docs"
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/report"
@@ -32,7 +35,7 @@ type explainFlags struct {
 func explainCommand(s streams) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain [RULE | CAUSE | TEXT | LOG...]",
+		Use:   "explain [RULE | CAUSE | CODE | NAME | TEXT | LOG...]",
 		Short: "A rule's page; or logs (files, directories, -, a quoted line): environment, program or hardware?",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,7 +75,47 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 		}
 		return written(s.out, page)
 	}
+	style, err := styleFor(f.colour, s.out)
+	if err != nil {
+		return err
+	}
+	if page := report.Word(known(name), style); page != nil {
+		return written(s.out, page)
+	}
 	return f.cause(name, s)
+}
+
+// xidWord is an Xid as people write it: xid79, "Xid-79".
+var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
+
+// known is what the tables know of a word: the names of statuses and libraries, the numbers of CUDA's errors and Xids.
+func known(word string) report.Known {
+	t, k := tables.Embedded(), report.Known{Word: word}
+	code, err := strconv.Atoi(word)
+	if m := xidWord.FindStringSubmatch(word); m != nil {
+		code, err = strconv.Atoi(m[1])
+	} else if err == nil {
+		k.Statuses = t.Statuses("", code)
+	} else {
+		k.Statuses = t.Statuses(word, 0)
+		k.Library = t.Library(word)
+	}
+	if err == nil {
+		k.Xid = t.XidNumber(code)
+	}
+	return k
+}
+
+// names are the words that known knows.
+func names() []string {
+	var all []string
+	for _, s := range tables.Rows[tables.Status](tables.Embedded()) {
+		all = append(all, s.Name)
+	}
+	for _, l := range tables.Rows[tables.Library](tables.Embedded()) {
+		all = append(all, l.Name)
+	}
+	return all
 }
 
 // cause writes the page of one of triage's own causes, from its signatures.
@@ -81,6 +124,7 @@ func (f *explainFlags) cause(name string, s streams) error {
 	if err != nil {
 		return err
 	}
+	all = append(all, triage.Answers()...)
 	var own []triage.Signature
 	for _, sig := range all {
 		if sig.Cause == name && sig.Because != "" {
@@ -88,10 +132,10 @@ func (f *explainFlags) cause(name string, s streams) error {
 		}
 	}
 	if len(own) == 0 {
-		if strings.ContainsAny(name, "/.") {
+		if strings.ContainsAny(name, "/.") && nearest(name, names()) == "" {
 			return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
 		}
-		return misspelt("rule, cause or file", name, slices.AppendSeq(ruleIDs(), maps.Keys(causes(all))))
+		return misspelt("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names()...), maps.Keys(causes(all))))
 	}
 	style, err := styleFor(f.colour, s.out)
 	if err != nil {
@@ -116,6 +160,7 @@ func listPages(s streams) error {
 	if err != nil {
 		return err
 	}
+	all = append(all, triage.Answers()...)
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "Rules (cudacompat explain RULE):")
 	for _, r := range matrix.Rules() {

@@ -55,6 +55,8 @@ var sheets = []sheet{
 	sheetOf[Instance]("ec2", 1, csvFile),
 	sheetOf[Container]("container", 2, csvFile),
 	sheetOf[Xid]("xid", 1, csvFile),
+	sheetOf[Library]("library", 1, csvFile),
+	sheetOf[Status]("status", 1, csvFile),
 	sheetOf[Extension]("extension", 3, csvFile),
 	sheetOf[Advisory]("advisory", 1, csvFile),
 }

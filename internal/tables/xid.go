@@ -27,8 +27,13 @@ func (t *Tables) Xid(line string) *Xid {
 	if m == nil {
 		return nil
 	}
+	return t.XidNumber(version.Int(m[1]))
+}
+
+// XidNumber is the row of a number, nil when there is none.
+func (t *Tables) XidNumber(number int) *Xid {
 	rows := Rows[Xid](t)
-	i := slices.IndexFunc(rows, func(x Xid) bool { return x.Xid == version.Int(m[1]) })
+	i := slices.IndexFunc(rows, func(x Xid) bool { return x.Xid == number })
 	if i < 0 {
 		return nil
 	}

@@ -1,0 +1,54 @@
+package tables
+
+import (
+	"slices"
+	"strings"
+)
+
+// Library is a shared library or DLL by its file name, and what holds it.
+type Library struct {
+	Name    string   `csv:"name"`
+	Library string   `csv:"library"` // in words: "cuDNN"
+	CUDA    []string `csv:"cuda"`    // the majors of CUDA that it comes with
+	Pip     []string `csv:"pip"`     // the wheels that hold it
+	Origin
+}
+
+// Library is the row of a file name, nil when there is none. A library of a patch release ("libcublas.so.12.4.5.8") is
+// known by its soname.
+func (t *Tables) Library(name string) *Library {
+	rows := Rows[Library](t)
+	for {
+		if i := slices.IndexFunc(rows, func(l Library) bool { return strings.EqualFold(l.Name, name) }); i >= 0 {
+			return &rows[i]
+		}
+		dot := strings.LastIndexByte(name, '.')
+		if dot < 0 || !strings.Contains(name[:dot], ".so.") {
+			return nil
+		}
+		name = name[:dot]
+	}
+}
+
+// Status is a value that a call of one of NVIDIA's libraries returns.
+type Status struct {
+	Name    string `csv:"name"`
+	API     string `csv:"api"`
+	Code    int    `csv:"code"`
+	Text    string `csv:"text"`    // as the library itself puts it, where it was asked
+	Blame   string `csv:"blame"`   // empty: not known, or no error
+	Cause   string `csv:"cause"`   // a cause of the logs' signatures
+	Meaning string `csv:"meaning"` // in our words; empty: the name says it
+	Origin
+}
+
+// Statuses are the rows of a name, or of a code of CUDA's driver and runtime, which share their numbers.
+func (t *Tables) Statuses(name string, code int) []Status {
+	var list []Status
+	for _, s := range Rows[Status](t) {
+		if strings.EqualFold(s.Name, name) || name == "" && s.Code == code && strings.HasPrefix(s.API, "cuda-") {
+			list = append(list, s)
+		}
+	}
+	return list
+}

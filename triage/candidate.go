@@ -1,0 +1,89 @@
+package triage
+
+// The commands whose output decides between candidates. Explain takes that output beside the log.
+const (
+	fetchXid      = "dmesg | grep -i -e xid -e nvrm"
+	fetchSMI      = "nvidia-smi -q"
+	fetchDoctor   = "cudacompat doctor --log LOG"
+	fetchBlocking = "CUDA_LAUNCH_BLOCKING=1 python PROGRAM"
+	fetchMemory   = "nvidia-smi --query-compute-apps=pid,used_memory --format=csv"
+	fetchOOM      = "dmesg | grep -i -e 'out of memory' -e oom-kill"
+	fetchRanks    = "the logs of all ranks: torchrun --log-dir DIR --redirects 3, then cudacompat explain DIR"
+	fetchNCCL     = "NCCL_DEBUG=INFO in the environment of every rank"
+	fetchSanitize = "compute-sanitizer python PROGRAM"
+	fetchBuild    = "pip install -v --no-cache-dir PACKAGE"
+	fetchFault    = "python -X faulthandler PROGRAM"
+)
+
+var (
+	mayBeDriver    = Candidate{"driver-mismatch", Environment, fetchDoctor}
+	mayBeGPU       = Candidate{"gpu-failed", Hardware, fetchXid}
+	mayBeAccess    = Candidate{"illegal-memory-access", Program, fetchBlocking}
+	mayBeMemory    = Candidate{"gpu-memory-exhausted", Program, fetchMemory}
+	mayBeLibraries = Candidate{"library-shadowed", Environment, fetchDoctor}
+	mayBeOOM       = Candidate{"host-out-of-memory", Program, fetchOOM}
+	mayBeOtherRank = Candidate{"rank-died", Unknown, fetchRanks}
+	mayBeNetwork   = Candidate{"nccl-network-unreachable", Environment, fetchNCCL}
+)
+
+// candidates are what an unclear cause may be, the likeliest first.
+var candidates = map[string][]Candidate{
+	"cuda-unknown-error":          {mayBeDriver, {"driver-not-loaded", Environment, fetchSMI}, mayBeGPU},
+	"cuda-initialization-error":   {{"fork-after-cuda-init", Program, fetchFault}, mayBeDriver, mayBeGPU},
+	"cuda-os-error":               {mayBeDriver, mayBeGPU},
+	"cuda-out-of-memory":          {{"out-of-memory", Program, fetchMemory}, mayBeMemory, mayBeGPU},
+	"cublas-execution-failed":     {mayBeAccess, mayBeLibraries, mayBeMemory},
+	"cublas-not-initialized":      {mayBeMemory, mayBeAccess, mayBeLibraries},
+	"cublas-invalid-value":        {{"shape-mismatch", Program, fetchBlocking}, mayBeLibraries},
+	"cudnn-failed":                {mayBeMemory, {"cudnn-mismatch", Environment, fetchDoctor}, mayBeAccess},
+	"cudnn-handle":                {mayBeMemory, {"cudnn-mismatch", Environment, fetchDoctor}},
+	"cudnn-did-not-start":         {mayBeMemory, {"cudnn-mismatch", Environment, fetchDoctor}},
+	"cudnn-refused-call":          {{"shape-mismatch", Program, fetchBlocking}, {"cudnn-mismatch", Environment, fetchDoctor}},
+	"cusolver-failed":             {mayBeMemory, mayBeLibraries, mayBeAccess},
+	"cufft-failed":                {mayBeLibraries, mayBeMemory},
+	"invalid-device-ordinal":      {{"more-ranks-than-gpus", Environment, "nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES"}, {"invalid-argument", Program, fetchBlocking}},
+	"collective-timed-out":        {mayBeOtherRank, {"mismatched-collectives", Program, "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun PROGRAM"}, mayBeNetwork},
+	"rank-lost":                   {mayBeOtherRank, mayBeNetwork, mayBeGPU},
+	"rank-died":                   {mayBeOtherRank, mayBeOOM, mayBeGPU},
+	"mpi-rank-died":               {mayBeOtherRank, mayBeOOM},
+	"ray-worker-died":             {mayBeOOM, {"rank-died", Unknown, "ray logs worker-*.err"}},
+	"vllm-worker-failed":          {{"gpu-memory-exhausted", Program, "the lines above, of the worker itself"}, mayBeLibraries},
+	"dataloader-worker-died":      {mayBeOOM, {"shm-too-small", Environment, "df -h /dev/shm"}},
+	"notebook-kernel-died":        {mayBeOOM, mayBeLibraries},
+	"nccl-cuda-error":             {mayBeMemory, {"fabric-not-ready", Environment, "nvidia-smi -q | grep -A3 Fabric"}, mayBeGPU},
+	"nccl-system-error":           {{"shm-too-small", Environment, "df -h /dev/shm"}, mayBeNetwork},
+	"nccl-internal-error":         {mayBeNetwork, mayBeLibraries},
+	"nccl-invalid-usage":          {{"two-ranks-on-one-gpu", Program, fetchNCCL}, mayBeLibraries},
+	"nccl-transport-failed":       {{"network-card-error", Environment, "ibstat; dmesg | grep -i mlx"}, mayBeNetwork, mayBeOtherRank},
+	"xid-ambiguous":               {mayBeAccess, mayBeGPU, {"driver-too-old", Environment, fetchDoctor}},
+	"nvml-not-there":              {{"container-driver-libs-missing", Environment, fetchSMI}, {"no-driver", Environment, fetchDoctor}},
+	"nvml-not-usable":             {mayBeDriver, mayBeGPU},
+	"library-lacks-symbol":        {{"extension-mismatch", Environment, fetchDoctor}, mayBeLibraries},
+	"extension-did-not-build":     {{"host-compiler", Environment, fetchBuild}, {"toolkit-framework", Environment, fetchDoctor}, {"build-out-of-memory", Program, fetchOOM}},
+	"runs-on-cpu":                 {{"no-driver", Environment, fetchSMI}, {"library-built-without-cuda", Environment, fetchDoctor}, {"container-driver-libs-missing", Environment, "nvidia-smi in the same container"}},
+	"process-crashed":             {mayBeOOM, mayBeLibraries, {"launch-failure", Program, fetchFault}},
+	"illegal-memory-access":       {{"illegal-memory-access", Program, fetchSanitize}, mayBeGPU},
+	"rendezvous-failed":           {mayBeOtherRank, {"rendezvous-not-reached", Environment, "nc -zv MASTER_ADDR MASTER_PORT on every node"}},
+	"rendezvous-store-lost":       {mayBeOtherRank, {"rendezvous-not-reached", Environment, "nc -zv MASTER_ADDR MASTER_PORT on every node"}},
+	"cuda-does-not-start-on-host": {mayBeDriver, mayBeGPU},
+	"triton-did-not-compile":      {{"jit-too-old-for-gpu", Environment, fetchDoctor}, {"compiler-missing", Environment, "gcc --version"}},
+	"kernel-did-not-compile":      {{"jit-too-old-for-gpu", Environment, fetchDoctor}, {"kernel-source", Program, "the compiler's lines above"}},
+	"amd-not-judged":              {{"gpu-arch-missing", Environment, "rocminfo | grep gfx"}},
+}
+
+// anything is what a log may be that shows trouble of which nothing is known.
+var anything = []Candidate{
+	{"no-driver", Environment, fetchDoctor},
+	{"gpu-failed", Hardware, fetchXid},
+	{"rank-died", Unknown, fetchRanks},
+}
+
+// withCandidates says of an unclear diagnosis what it may be.
+func (d *Diagnosis) withCandidates() {
+	if all := candidates[d.Cause]; d.Blame == Unknown && all != nil {
+		d.Candidates = all
+	}
+	if d.Candidates == nil {
+		d.Candidates = []Candidate{}
+	}
+}

@@ -1,0 +1,162 @@
+package triage
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// record is one thing that a log tells, read by grammar and not by a text that somebody saw before: what it is of, its
+// slots, and where it stands.
+type record struct {
+	kind   string
+	slots  map[string]string
+	frames []frame // of a traceback, the outermost first
+	line   int
+	source int
+	text   string
+	notice bool // its line says itself that it only informs or warns
+}
+
+// slot is what a record says of one thing; empty when it does not.
+func (r *record) slot(name string) string { return r.slots[name] }
+
+// grammar is one form of a kind of record. The pattern's named groups are the slots.
+type grammar struct {
+	kind    string
+	marks   []string // one of these stands in every line of this form
+	pattern *lazyregexp.Regexp
+}
+
+// marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
+var marks = []string{"Traceback (most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure", "annot ", "can't",
+	"ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported", "not supported", "incompatible", "ismatch",
+	"egmentation", "ore dumped", "illed", "xit code", "exit status", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS", "SIGILL", "Xid (", "WinError", "denied", "panic", "OOMK", "oom-", "oom_", "ut of memory",
+	"No module", "not compiled", "without CUDA", "ssert", "_STATUS_", "not installed", "requires ", "nmet dep", "HIP ", "hipE", "ROCm", "MIOpen", "No matching",
+	"No GPU", "no GPU", "No CUDA", " CPU", "the cpu", "cpu only", "library=cpu", "cpu]", "compatible=", "nothing provides", "nsufficient", "refused", "too old", "not available", "NVRM: ", "probe of", "not in [", "must be", "xpected", "unmatched", "signal: ", "No route", "in use", "runtime specified", "does not exist", "NV_ERR", "AER: ", "ompatible GPU", "ermission", "apabilit", "nsupported", "invalid", "indices["}
+
+// prefix is what loggers put before the message itself: a time, a level, a place in the source.
+var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) \d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|c):\d+\]?:?|-+>|E  |\|) *)+`)
+
+// bare is a line without what collectors put before it, a traceback's indentation kept.
+func bare(line string) string {
+	return strings.TrimRight(line[len(collected.FindString(line)):], " ")
+}
+
+// message is a bare line without a logger's prefix, too.
+func message(line string) string { return line[len(prefix.FindString(line)):] }
+
+// informs reports whether a line says itself that it only informs or warns.
+func informs(line string) bool { return level.MatchString(line) && !containsAny(line, failsAloud) }
+
+// failsAloud are the lines whose level says less than they mean.
+var failsAloud = []string{"NCCL WARN", "OP_REQUIRES failed", "caught exception", "xecution provider", "xecutionProvider"}
+
+var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|libGL error)|^-- |^ls: |^ssh: |^\[W[ \d]|^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|^[IW]\d{4} `)
+
+// records reads the kept lines of a log by every grammar.
+func (s *scanner) records(source int) []record {
+	lines := s.kept.lines()
+	calls := tracebacks(lines)
+	var all []record
+	for i, l := range lines {
+		for _, r := range single(l, lines[i+1:]) {
+			r.source, r.frames = source, calls[l.number]
+			all = append(all, r)
+		}
+	}
+	return slices.DeleteFunc(all, func(r record) bool { return s.harmless(r.text) })
+}
+
+// harmless reports whether a line is known to frighten for nothing.
+func (s *scanner) harmless(text string) bool {
+	return slices.ContainsFunc(s.signatures, func(sig Signature) bool {
+		return sig.Blame == None && containsAny(text, sig.Literal) && sig.find(text) != nil
+	})
+}
+
+// single are the records that one line makes. The message of an exception that ends open goes on over the next ones.
+func single(l logLine, next []logLine) []record {
+	if l.text == "" || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "//") {
+		return nil
+	}
+	var all []record
+	if r := exception(l); r != nil {
+		if open := r.slots["message"]; open == "" || strings.ContainsAny(open[len(open)-1:], ":,(") {
+			l.text += continued(next)
+			r.slots["message"] = strings.TrimSpace(open + continued(next))
+		}
+		all = append(all, *r)
+	}
+	for _, status := range spelt(l) {
+		all = append(all, status)
+	}
+	for _, g := range grammars {
+		if !containsAny(l.text, g.marks) {
+			continue
+		}
+		m := g.pattern.FindStringSubmatchIndex(l.text)
+		if m == nil || !speaks(l.text, m[0]) {
+			continue
+		}
+		r := record{kind: g.kind, slots: map[string]string{}, line: l.number, text: l.text, notice: informs(l.text)}
+		for i, name := range g.pattern.SubexpNames() {
+			if name != "" && m[2*i] >= 0 {
+				r.slots[name] = l.text[m[2*i]:m[2*i+1]]
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// continued is the rest of a message that goes on over several lines.
+func continued(next []logLine) string {
+	var rest strings.Builder
+	for _, l := range next[:min(3, len(next))] {
+		text := strings.TrimSpace(l.text)
+		if text == "" || raised.MatchString(message(text)) || frameLine.MatchString(text) || strings.Contains(text, "Traceback (most") || strings.HasPrefix(text, "CUDA kernel errors might") {
+			break
+		}
+		rest.WriteString(" " + text)
+	}
+	return rest.String()
+}
+
+// spelt are the statuses of CUDA that a line says in the runtime's own words.
+func spelt(l logLine) []record {
+	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU"})
+	var best *tables.Status
+	for _, s := range statuses() {
+		tells := named || len(s.Text) >= tellingText
+		if s.Text != "" && tells && speaks(l.text, strings.Index(l.text, s.Text)) && (best == nil || len(s.Text) > len(best.Text)) {
+			best = &s
+		}
+	}
+	if best == nil || best.Cause == "" {
+		return nil
+	}
+	return []record{{kind: "status", slots: map[string]string{"name": best.Name}, line: l.number, text: l.text, notice: informs(l.text)}}
+}
+
+func statuses() []tables.Status { return tables.Rows[tables.Status](known()) }
+
+// tellingText is how long a status' text must be to mean it without the word CUDA beside it: "invalid argument" does not.
+const tellingText = 31
+
+// speaks reports whether a line says what stands at a place in it, and does not only quote it; a place before the line
+// is none.
+func speaks(text string, at int) bool {
+	return at >= 0 && !hypothetical.MatchString(text[:at]) && !quoted(text, text[:at])
+}
+
+func containsAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}

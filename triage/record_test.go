@@ -1,0 +1,187 @@
+package triage
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRecords holds for every kind of record one line that grammar reads, what its slots are, and the answer.
+func TestRecords(t *testing.T) {
+	for _, c := range []struct{ line, kind, slot, want, cause string }{
+		{"ImportError: libcublasLt.so.12: cannot open shared object file: No such file or directory", "library", "library", "libcublasLt.so.12", "cuda-library-not-found"},
+		{"tool: error while loading shared libraries: libfoo.so.3: cannot open shared object file", "library", "library", "libfoo.so.3", "shared-library-not-found"},
+		{"OSError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory", "library", "library", "libtorch_cuda_cu.so", "extension-mismatch"},
+		{"ImportError: DLL load failed while importing _C: The specified module could not be found.", "dll", "module", "_C", "windows-library-not-found"},
+		{"ImportError: x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_", "symbol", "symbol", "c10::detail::torchCheckFail", "extension-mismatch"},
+		{"x.so: undefined symbol: cublasLtMatmulAlgoGetIds, version libcublasLt.so.12", "symbol", "what", "cuBLASLt", "cuda-library-older-than-build"},
+		{"/lib/libc.so.6: version `GLIBC_2.32' not found (required by x.so)", "symbol-version", "set", "GLIBC", "glibc-too-old"},
+		{"libefa.so.1: version `IBVERBS_PRIVATE_34' not found (required by /lib/libibverbs.so.1)", "symbol-version", "version", "IBVERBS_PRIVATE_34", "nccl-transport-libraries-mixed"},
+		{"a.cu:3:10: fatal error: cusparse.h: No such file or directory", "header", "what", "cuSPARSE", "cuda-headers-missing"},
+		{"nvcc fatal   : Unsupported gpu architecture 'compute_120'", "target", "target", "compute_120", "toolkit-too-old-for-gpu"},
+		{"/bin/sh: 1: ninja: not found", "tool", "tool", "ninja", "build-tool-missing"},
+		{"ERROR: No matching distribution found for torch==2.9.0+cu130", "package", "package", "torch", "package-not-in-repository"},
+		{"RuntimeError: flurb was compiled with CUDA 12.1 but the runtime found is 11.8", "version", "built", "12.1", "version-mismatch"},
+		{"flurb: fatal: cuda error code 803", "status", "code", "803", "driver-mismatch"},
+		{"flurb_init returned CUDA_ERROR_NO_BINARY_FOR_GPU", "status", "cause", "gpu-arch-missing", "gpu-arch-missing"},
+		{"flurb: CUDA says: device kernel image is invalid", "status", "cause", "kernel-image-invalid", "kernel-image-invalid"},
+		{"[ 1.0] NVRM: Xid (PCI:0000:01:00): 140, pid=1, flurb", "xid", "code", "140", "gpu-failed"},
+		{"Memory cgroup out of memory: Killed process 12 (python)", "oom-killer", "", "", "host-out-of-memory"},
+		{"nvidia-container-cli: mount error: file creation failed: flurb: unable to do it", "container", "", "", "container-runtime-failed"},
+		{"Error: crun: cannot stat `/usr/lib64/libEGL_nvidia.so.550.54.14`: No such file or directory", "device-file", "path", "/usr/lib64/libEGL_nvidia.so.550.54.14", "cdi-file-stale"},
+		{"flurb: failed to allocate 12.00 GiB on the device", "memory", "want", "12.00 GiB", "out-of-memory"},
+		{"f.cu:7: g: block: [0,0,0], thread: [1,0,0] Assertion `n > 0` failed.", "assert", "expression", "n > 0", "device-assert"},
+		{"RuntimeError: HIP error: invalid device function", "amd", "", "", "amd-not-judged"},
+		{"ModuleNotFoundError: No module named 'pointnet2_cuda'", "exception", "module", "pointnet2_cuda", "extension-not-built"},
+		{"RuntimeError: flurb: shape '[3, 4]' is invalid for input of size 7", "exception", "class", "RuntimeError", "shape-mismatch"},
+		{"ImportError: cannot import name 'flurb' from 'transformers'", "exception", "class", "ImportError", "packages-do-not-fit"},
+		{`time=2025-01-14T16:41:34 level=INFO msg="no compatible GPUs were discovered"`, "on-cpu", "", "", "runs-on-cpu"},
+	} {
+		s := newScanner(newFinder(nil, marks...), nil)
+		if err := s.read(context.Background(), strings.NewReader("first\n"+c.line+"\n")); err != nil {
+			t.Fatal(err)
+		}
+		records := s.records(0)
+		found := structural(records, known())
+		i := slices.IndexFunc(records, func(r record) bool { return r.kind == c.kind })
+		if i < 0 || c.slot != "" && records[i].slot(c.slot) != c.want || records[i].line != 2 {
+			t.Errorf("%s: %+v; want a record %s with %s = %q", c.line, records, c.kind, c.slot, c.want)
+			continue
+		}
+		if best := heaviest(found); best == nil || best.cause != c.cause {
+			t.Errorf("%s: %+v; want %s", c.line, best, c.cause)
+		}
+	}
+}
+
+// TestNoticesBlameNobody: a line that only informs or warns is no record of a failure.
+func TestNoticesBlameNobody(t *testing.T) {
+	for _, line := range []string{
+		"2024-01-01 10:00:00.1: W tensorflow/x.cc:1] failed to allocate 2.00GiB on the device",
+		"INFO: could not find libfoo.so.3, using the built-in one",
+		"UserWarning: flurb was compiled with CUDA 12.1 but the runtime found is 11.8",
+		"# nvcc fatal   : Unsupported gpu architecture 'compute_120'",
+		"if you see CUDA_ERROR_NO_BINARY_FOR_GPU, build for your GPU: to avoid CUDA_ERROR_NO_BINARY_FOR_GPU set it",
+	} {
+		if d := explain(t, line); d.Blame != Unknown {
+			t.Errorf("%s: %s, %s", line, d.Blame, d.Cause)
+		}
+	}
+}
+
+// TestTraceback: calls, the class and message of the exception, and who owns the deepest call.
+func TestTraceback(t *testing.T) {
+	s := newScanner(newFinder(nil, marks...), nil)
+	log := `Traceback (most recent call last):
+  File "/home/me/train.py", line 3, in <module>
+    main()
+  File "/opt/venv/lib/python3.11/site-packages/torch/nn/functional.py", line 2210, in embedding
+    return torch.embedding(weight, input)
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/usr/lib/python3.11/contextlib.py", line 1, in inner
+    return f()
+RuntimeError:
+  flurb happened
+  in two lines
+`
+	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+		t.Fatal(err)
+	}
+	all := s.records(0)
+	i := slices.IndexFunc(all, func(r record) bool { return r.kind == "exception" })
+	if i < 0 || all[i].line != 9 || len(all[i].frames) != 3 || all[i].deepest() != "torch" || all[i].slot("message") != "flurb happened in two lines" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestAnswers holds the form of the words: a sentence of at most 120 characters without its slots, at most four steps,
+// and one side for each cause, the same as the rows' of that cause.
+func TestAnswers(t *testing.T) {
+	blames := map[string]Blame{}
+	for _, s := range table(t) {
+		blames[s.Cause] = s.Blame
+	}
+	for name, a := range answers {
+		if bare := placeholder.ReplaceAllString(a.because, ""); len(bare) > maxSentence || len(a.do) > 4 {
+			t.Errorf("%s: %d characters, %d steps", name, len(bare), len(a.do))
+		}
+		if b, seen := blames[a.cause]; seen && b != a.blame {
+			t.Errorf("%s: the cause %s is blamed on %s, its rows on %s", name, a.cause, a.blame, b)
+		}
+		blames[a.cause] = a.blame
+	}
+	for kind := range weighers {
+		known := kind == "exception" || slices.ContainsFunc(grammars, func(g grammar) bool { return g.kind == kind })
+		if !known {
+			t.Errorf("no grammar makes a record %s", kind)
+		}
+	}
+	for _, g := range grammars {
+		if weighers[g.kind] == nil {
+			t.Errorf("a record %s is weighed by nobody", g.kind)
+		}
+	}
+}
+
+// TestCandidates: what an unclear log may be is a cause that has a page, and comes with a command.
+func TestCandidates(t *testing.T) {
+	pages := map[string]bool{}
+	for _, s := range append(table(t), Answers()...) {
+		pages[s.Cause] = true
+	}
+	candidates["anything"] = anything
+	defer delete(candidates, "anything")
+	for cause, all := range candidates {
+		if len(all) > 3 || !pages[cause] && cause != "anything" {
+			t.Errorf("%s: %d candidates, a page: %t", cause, len(all), pages[cause])
+		}
+		for _, c := range all {
+			if !pages[c.Cause] || c.Fetch == "" {
+				t.Errorf("%s: the candidate %+v has no page or no command", cause, c)
+			}
+		}
+	}
+	if d := explain(t, "Traceback (most recent call last):\nFlurbError: x"); d.Blame != Unknown || len(d.Candidates) == 0 {
+		t.Errorf("%s: trouble, and nothing to fetch", d.Cause)
+	}
+	if d := explain(t, "hello"); len(d.Candidates) != 0 {
+		t.Errorf("nothing is wrong, and may be %v", d.Candidates)
+	}
+	if d := explain(t, failure); d.Candidates == nil || len(d.Candidates) != 0 {
+		t.Errorf("a decided log has candidates: %v", d.Candidates)
+	}
+}
+
+// TestStatusCauses: the causes that data/status.csv names have pages, and the same side there.
+func TestStatusCauses(t *testing.T) {
+	blames := map[string]Blame{}
+	for _, s := range append(Answers(), table(t)...) {
+		blames[s.Cause] = s.Blame
+	}
+	for _, s := range statuses() {
+		if b, page := blames[s.Cause]; s.Cause != "" && !page || s.Blame != "" && b != Blame(s.Blame) {
+			t.Errorf("%s: the cause %q is blamed on %q, by its page on %q", s.Name, s.Cause, s.Blame, b)
+		}
+	}
+}
+
+// FuzzRecords: no line breaks a grammar, and what is made of it is a sentence.
+func FuzzRecords(f *testing.F) {
+	for _, line := range []string{"Traceback (most recent call last):\n  File \"a\", line 1\nRuntimeError: x", "x: undefined symbol: _ZN99999999999a", "_ZN3c106detail", "[1] NVRM: Xid (PCI:0): 79",
+		"version `GLIBC_2.3' not found", "cuda error code 999999999999999999", "File \"\", line 1\nError:", "Assertion `x` failed", "\r\r\n\r"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, log string) {
+		s := newScanner(newFinder(nil, marks...), nil)
+		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+			t.Skip()
+		}
+		for _, found := range structural(s.records(0), known()) {
+			if found.because == "" || placeholder.MatchString(found.because) && !placeholder.MatchString(log) || found.line < 1 {
+				t.Fatalf("%+v", found)
+			}
+		}
+		demangled(log)
+	})
+}

@@ -1,0 +1,92 @@
+package triage
+
+import (
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// frame is one call of a traceback.
+type frame struct{ path, function string }
+
+// frameLine is a call as Python prints it, and as IPython does:
+//
+//	File "/opt/venv/lib/python3.11/site-packages/torch/cuda/__init__.py", line 310, in _lazy_init
+//	File ~/venv/lib/python3.10/site-packages/accelerate/launchers.py:87, in notebook_launcher(function, args)
+var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|([^\s:"]+):\d+(?:, in (\w+))?)`)
+
+// raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
+//
+//	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
+var raised = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |UnhandledException: )?(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|Failure|Died|NotFound|Closed))(?:: ?(.*))?$`)
+
+// exception is the record of an exception's last line, in a traceback or quoted without it.
+func exception(l logLine) *record {
+	text := message(l.text)
+	m := raised.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	return &record{kind: "exception", slots: map[string]string{"class": m[1], "message": strings.TrimSpace(m[2])}, line: l.number, text: l.text, notice: informs(l.text)}
+}
+
+// tracebacks are the calls of every traceback, by the number of the line on which it ends.
+func tracebacks(lines []logLine) map[int][]frame {
+	calls := map[int][]frame{}
+	for i := 0; i < len(lines); i++ {
+		if strings.Contains(lines[i].text, "Traceback (most recent call last)") {
+			frames, end := traceback(lines[i+1:])
+			if end >= 0 {
+				calls[lines[i+1+end].number] = frames
+			}
+		}
+	}
+	return calls
+}
+
+// traceback reads the calls below a traceback's first line and says on which line it ends; -1 when it does not. Under a
+// call stands its source, which may look like anything.
+func traceback(lines []logLine) (frames []frame, end int) {
+	strange := 0
+	for i := 0; i < len(lines) && strange < 8; i++ {
+		text := lines[i].text
+		if m := frameLine.FindStringSubmatch(text); m != nil {
+			frames = append(frames, frame{m[1] + m[3], m[2] + m[4]})
+			strange = 0
+			continue
+		}
+		if strings.Contains(text, "Traceback (most recent call last)") {
+			return nil, -1
+		}
+		if raised.MatchString(message(text)) {
+			return frames, i
+		}
+		strange++
+	}
+	return nil, -1
+}
+
+// installed is the directory of a distribution in a path.
+var installed = lazyregexp.New(`(?:site|dist)-packages[/\\]([^/\\]+)`)
+
+// owner is the package that a call belongs to: "python" for its own library, empty for the program itself.
+func (f frame) owner() string {
+	if m := installed.FindStringSubmatch(f.path); m != nil {
+		name, _, _ := strings.Cut(m[1], ".")
+		return name
+	}
+	if strings.Contains(f.path, "lib/python3") || strings.Contains(f.path, `\lib\`) || strings.HasPrefix(f.path, "<frozen") {
+		return "python"
+	}
+	return ""
+}
+
+// deepest is the package of the last call that is not Python's own.
+func (r *record) deepest() string {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if owner := r.frames[i].owner(); owner != "python" {
+			return owner
+		}
+	}
+	return ""
+}
