@@ -1,4 +1,5 @@
-// Package data holds what is known: one table a file, one release a row, a source in every row. Package
+// Package data holds what is known: one table a file (the signatures of logs: one family a file), one
+// release a row, a source in every row. Package
 // internal/tables reads it.
 package data
 
@@ -6,5 +7,5 @@ import "embed"
 
 // FS holds the tables.
 //
-//go:embed *.csv
+//go:embed *.csv signature/*.txt
 var FS embed.FS

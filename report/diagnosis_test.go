@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/data"
+	"cudacompat/internal/tables"
 	"cudacompat/matrix"
 	"cudacompat/triage"
 )
@@ -39,15 +39,7 @@ func TestLogGoldens(t *testing.T) {
 
 func diagnose(t *testing.T, file string) triage.Diagnosis {
 	t.Helper()
-	table, err := data.FS.Open("signature.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer table.Close()
-	signatures, err := triage.ReadSignatures(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signatures := triage.Signatures(tables.Embedded())
 	log, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)

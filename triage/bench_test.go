@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"cudacompat/internal/tables"
 )
 
 // BenchmarkRead streams logs with one error at their end; it says how many megabytes a second one
@@ -46,15 +48,9 @@ func BenchmarkReadShort(b *testing.B) {
 	}
 }
 
-// BenchmarkReadSignatures is what loading the table costs.
-func BenchmarkReadSignatures(b *testing.B) {
-	text, err := os.ReadFile("../data/signature.csv")
-	if err != nil {
-		b.Fatal(err)
-	}
+// BenchmarkSignatures is what loading the table costs.
+func BenchmarkSignatures(b *testing.B) {
 	for b.Loop() {
-		if _, err := ReadSignatures(bytes.NewReader(text)); err != nil {
-			b.Fatal(err)
-		}
+		Signatures(tables.Embedded())
 	}
 }

@@ -1,21 +1,17 @@
 package triage
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"sync"
 	"testing"
+
+	"cudacompat/data"
 )
 
-// theTable is data/signature.csv, read once for all tests.
+// theTable is data/signature, read once for all tests.
 var theTable = sync.OnceValues(func() ([]Signature, error) {
-	f, err := os.Open("../data/signature.csv")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return ParseSignatures(f)
+	return ParseSignatures(data.FS)
 })
 
 func table(t testing.TB) []Signature {
@@ -32,7 +28,7 @@ var thread = regexp.MustCompile(`^https://(?:github\.com/[\w.-]+/[\w.-]+/(?:issu
 
 // unthreaded names the rows whose line comes from no thread: from the library that holds the text and nowhere
 // else (cuda-223), and from a published collection of logs (sxid-fatal).
-var unthreaded = []string{"cuda-223", "sxid-fatal"}
+var unthreaded = []string{"sxid-fatal", "cuda-223"}
 
 // TestLinesWereSeen holds that every other line was seen in a thread, so that the list cannot grow unnoticed.
 func TestLinesWereSeen(t *testing.T) {

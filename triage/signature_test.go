@@ -1,62 +1,99 @@
 package triage
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
-// TestParseSignaturesRefuses holds what the linter finds, one fault a row.
+// TestParseSignaturesRefuses holds what the linter finds, one fault a file.
 func TestParseSignaturesRefuses(t *testing.T) {
-	good := map[string]string{"id": "an-id", "cause": "a-cause", "blame": "program", "weight": "5", "literal": "it failed", "pattern": `it failed: (?P<why>\w+)`,
-		"because": "It failed for {why}.", "do": "mend it", "positive": "it failed: badly", "source": "https://example.com/1", "checked": "2026-11-21"}
-	row := func(change map[string]string) string {
-		var fields []string
-		for _, name := range header {
-			v, changed := change[name]
-			if !changed {
-				v = good[name]
-			}
-			fields = append(fields, `"`+strings.ReplaceAll(v, `"`, `""`)+`"`)
-		}
-		return strings.Join(fields, ",") + "\n"
+	const good = "cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\nline: an-id\nweight: cause\n" +
+		"pattern: it failed: (?P<why>\\w+)\nseen: it failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21\n"
+	parse := func(text string) ([]Signature, error) {
+		return ParseSignatures(fstest.MapFS{"signature/a.txt": {Data: []byte(text)}})
 	}
-	head := strings.Join(header, ",") + "\n"
-	if all, err := ParseSignatures(strings.NewReader("# comment\n" + head + row(nil))); err != nil || len(all) != 1 {
-		t.Fatalf("a good row: %d, %v", len(all), err)
+	if all, err := parse("# comment\n\n" + good); err != nil || len(all) != 1 || !slices.Equal(all[0].Literal, []string{"it failed: "}) {
+		t.Fatalf("a good line: %+v, %v", all, err)
 	}
-	for name, c := range map[string]struct{ text, says string }{
-		"header":             {"id,cause\n", "wrong number of fields"},
-		"other_header":       {strings.Replace(head, "cause", "reason", 1), "header is not"},
-		"no_header":          {"", "header is not"},
-		"double_id":          {head + row(nil) + row(nil), "not unique"},
-		"id":                 {head + row(map[string]string{"id": "An ID"}), "lower-case words"},
-		"blame":              {head + row(map[string]string{"blame": "me"}), `blame "me"`},
-		"two_blames":         {head + row(nil) + row(map[string]string{"id": "b", "blame": "hardware"}), "blamed on both program and hardware"},
-		"rule":               {head + row(map[string]string{"rule": "No Rule"}), `rule "No Rule"`},
-		"weight":             {head + row(map[string]string{"weight": "9"}), "weight 9"},
-		"weight_no_number":   {head + row(map[string]string{"weight": "heavy"}), `weight "heavy"`},
-		"needs":              {head + row(map[string]string{"needs": "nobody"}), `unknown signature "nobody"`},
-		"reads":              {head + row(map[string]string{"reads": "palm"}), `reads "palm"`},
-		"pattern":            {head + row(map[string]string{"pattern": "("}), "missing closing"},
-		"literal_short":      {head + row(map[string]string{"literal": "it"}), "shorter than"},
-		"literal_not_needed": {head + row(map[string]string{"pattern": `it failed: (?P<why>\w+)|broke`}), "not every match"},
-		"positive":           {head + row(map[string]string{"positive": "all is well"}), "does not match its own"},
-		"positive_is_advice": {head + row(map[string]string{"positive": "# it failed: badly"}), "does not match its own"},
-		"placeholder":        {head + row(map[string]string{"because": "{who} failed"}), "has a group for {who}"},
-		"hole":               {head + row(map[string]string{"pattern": `it failed(?:: (?P<why>\w+))?`}), "has a group for {why}"},
-		"no_words":           {head + row(map[string]string{"because": "", "do": ""}), "because and do"},
-		"steps_as_a_pipe":    {head + row(map[string]string{"do": "dmesg | grep Xid | reboot"}), "is a pipe"},
-		"source":             {head + row(map[string]string{"source": "https://example.com/1 | a friend"}), `"a friend"] is not made of`},
-		"no_source":          {head + row(map[string]string{"source": ""}), "is not made of"},
-		"checked":            {head + row(map[string]string{"checked": "today"}), `checked "today"`},
+	for name, c := range map[string]struct{ old, text, says string }{
+		"field":              {"cause: a", "reason: a", "none of the fields"},
+		"no_field":           {"do: mend it", "mend it", "none of the fields"},
+		"twice":              {"weight: cause", "weight: cause\nweight: fault", "said twice"},
+		"no_cause":           {"cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\n", "", "before every cause"},
+		"double_id":          {"checked: 2026-11-21", "checked: 2026-11-21\n\nline: an-id\nweight: cause", "stands twice"},
+		"id":                 {"an-id", "An ID", "lower-case words"},
+		"blame":              {"blame: program", "blame: me", `blame: "me"`},
+		"two_blames":         {"checked: 2026-11-21", "checked: 2026-11-21\n\nline: b\nblame: hardware\nweight: cause\npattern: it failed: (?P<why>\\w+)\nseen: it failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21", "blamed on both program and hardware"},
+		"rule":               {"weight: cause", "weight: cause\nrule: No Rule", `rule "No Rule"`},
+		"weight":             {"weight: cause", "weight: heavy", "weight"},
+		"needs":              {"weight: cause", "weight: cause\nneeds: nobody", `unknown signature "nobody"`},
+		"reads":              {"weight: cause", "weight: cause\nreads: palm", `reads "palm"`},
+		"pattern":            {"(?P<why>\\w+)", "(", "missing closing"},
+		"literal_short":      {"pattern: it failed: ", "literal: it\npattern: it failed: ", "shorter than"},
+		"literal_not_needed": {"pattern: it failed: (?P<why>\\w+)", "literal: it failed\npattern: it failed: (?P<why>\\w+)|broke", "not every match"},
+		"no_literal":         {"pattern: it failed: (?P<why>\\w+)", "pattern: it (?P<why>\\w+)", "no literal"},
+		"positive":           {"seen: it failed: badly", "seen: all is well", "does not match its own"},
+		"positive_is_advice": {"seen: it failed: badly", "seen: # it failed: badly", "does not match its own"},
+		"placeholder":        {"{why}", "{who}", "has a group for {who}"},
+		"hole":               {": (?P<why>\\w+)", "(?:: (?P<why>\\w+))?", "has a group for {why}"},
+		"no_words":           {"because: It failed for {why}.\ndo: mend it\n", "", "because and do"},
+		"five_steps":         {"do: mend it", "do: a\ndo: b\ndo: c\ndo: d\ndo: e", "more than 4 steps"},
+		"source":             {"https://example.com/1", "a friend", `"a friend" is neither`},
+		"no_source":          {"source: https://example.com/1\n", "", "is neither"},
+		"checked":            {"2026-11-21", "today", `"today" is not a date`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := ParseSignatures(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
+			if !strings.Contains(good, c.old) {
+				t.Fatalf("%q is not in the good file", c.old)
+			}
+			if _, err := parse(strings.Replace(good, c.old, c.text, 1)); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v; want … %s …", err, c.says)
 			}
 		})
 	}
+}
+
+// TestLiteralsOf: the texts that a pattern's own letters prove.
+func TestLiteralsOf(t *testing.T) {
+	for pattern, want := range map[string][]string{
+		`an error of (?P<x>\w+)`:           {"an error of "},
+		`an? errors?: x`:                   {" error"},
+		`(?:first|second) thing`:           {" thing"},
+		`(?:first one|second one) x`:       {"first one", "second one"},
+		`long enough|(?:also|very) longer`: {"long enough", " longer"},
+		`a\.b\(c\)`:                        {"a.b(c)"},
+		`[Ee]rror{2}abcd`:                  {"rabcd"},
+		`^\W*text with [a-z]{0,3}(?:x)?`:   {"text with "},
+		`abc`:                              nil,
+		`(?i)letters`:                      nil,
+		`good text|\d+`:                    nil,
+		`[]abcdef`:                         nil,
+		`(abcdef`:                          {"abcdef"},
+	} {
+		if got := literalsOf(pattern); !slices.Equal(got, want) && !(pattern == `[Ee]rror{2}abcd` && mustContain(pattern, got)) {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+}
+
+// FuzzLiteralsOf: what is derived from a pattern is proven by the parsed one, as far as the proof goes.
+func FuzzLiteralsOf(f *testing.F) {
+	for _, s := range table(f) {
+		f.Add(s.Pattern, s.Positive)
+	}
+	f.Fuzz(func(t *testing.T, pattern, line string) {
+		re, err := regexp.Compile(pattern)
+		if err != nil || len(pattern) > 1000 {
+			literalsOf(pattern) // must not panic
+			t.Skip()
+		}
+		if literals := literalsOf(pattern); literals != nil && re.MatchString(line) && !containsAny(re.FindString(line), literals) {
+			t.Fatalf("%q matches %q and holds none of %q", pattern, line, literals)
+		}
+	})
 }
 
 func TestMustContain(t *testing.T) {

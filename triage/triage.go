@@ -1,11 +1,12 @@
 // Package triage reads the log of a failed CUDA program and says whose fault it shows: the
 // environment's, the program's or the hardware's.
 //
-// The knowledge is data: one [Signature] a row of data/signature.csv, each with the fault it
-// stands for and one line as a real program printed it. [Read] streams logs of any size past all
-// signatures at once and keeps, for every signature, the first line that matched; the verdict is
-// worked out from those few lines. CUDA reports asynchronously, so what is printed last is rarely
-// the cause: a signature's weight says how much its line decides.
+// A log is read twice at once. Grammars turn its lines into records with slots (what the loader missed, which status a
+// call returned, which package is not there), which small tables of names judge. And a [Signature] of data/signature
+// knows a line as a real program printed it, with its fault and words: where one decides, it overrides the grammar.
+// [Read] streams logs of any size past all signatures at once and keeps, for every signature, the first line that
+// matched, and the lines around marks of trouble. CUDA reports asynchronously, so what is printed last is rarely the
+// cause: a weight says how much a line decides.
 package triage
 
 import (

@@ -120,11 +120,7 @@ func names() []string {
 
 // cause writes the page of one of triage's own causes, from its signatures.
 func (f *explainFlags) cause(name string, s streams) error {
-	all, err := signatures()
-	if err != nil {
-		return err
-	}
-	all = append(all, triage.Answers()...)
+	all := append(signatures(), triage.Answers()...)
 	var own []triage.Signature
 	for _, sig := range all {
 		if sig.Cause == name && sig.Because != "" {
@@ -156,11 +152,7 @@ func causes(all []triage.Signature) map[string]triage.Blame {
 }
 
 func listPages(s streams) error {
-	all, err := signatures()
-	if err != nil {
-		return err
-	}
-	all = append(all, triage.Answers()...)
+	all := append(signatures(), triage.Answers()...)
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "Rules (cudacompat explain RULE):")
 	for _, r := range matrix.Rules() {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cudacompat/data"
+	"cudacompat/internal/tables"
 	"cudacompat/triage"
 )
 
@@ -45,11 +45,7 @@ func diagnose(ctx context.Context, names []string, limit time.Duration, stdin io
 }
 
 func judgeLogs(ctx context.Context, sources []triage.Source) (triage.Diagnosis, error) {
-	signatures, err := signatures()
-	if err != nil {
-		return triage.Diagnosis{}, err
-	}
-	d, err := triage.Read(ctx, signatures, sources)
+	d, err := triage.Read(ctx, signatures(), sources)
 	if err != nil && ctx.Err() == nil && d.Cause == triage.NothingFound && len(d.Unread) >= len(sources) {
 		return d, &usageError{message: err.Error(), hint: logHint}
 	}
@@ -127,14 +123,7 @@ func (a *awaited) Read(p []byte) (int, error) {
 	}
 }
 
-func signatures() ([]triage.Signature, error) {
-	f, err := data.FS.Open("signature.csv")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return triage.ReadSignatures(f)
-}
+func signatures() []triage.Signature { return triage.Signatures(tables.Embedded()) }
 
 // lazyFile opens its file at the first read and closes it after the last: a directory can hold more logs than a process
 // may have open.

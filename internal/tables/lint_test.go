@@ -14,15 +14,19 @@ import (
 func copyOf(t *testing.T, file string, change func(lines []string) []string) fs.FS {
 	t.Helper()
 	copied := fstest.MapFS{}
-	for _, name := range Names() {
-		text, err := fs.ReadFile(data.FS, name+".csv")
-		if err != nil {
-			t.Fatal(err)
+	err := fs.WalkDir(data.FS, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
-		if name+".csv" == file {
+		text, err := fs.ReadFile(data.FS, name)
+		if name == file {
 			text = []byte(strings.Join(change(strings.SplitAfter(string(text), "\n")), ""))
 		}
-		copied[name+".csv"] = &fstest.MapFile{Data: text}
+		copied[name] = &fstest.MapFile{Data: text}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return copied
 }
@@ -91,6 +95,8 @@ func TestLinterFindsTheCell(t *testing.T) {
 		{"header-long", "minor_compat.csv", edit(1, ",checked", ",checked,more"), `^minor_compat\.csv:1:\d+: column 6 of the header is "more"`},
 		{"cell-missing", "minor_compat.csv", edit(2, ",452.39", ""), `^minor_compat\.csv:2:1: wrong number of fields$`},
 		{"bare-quote", "minor_compat.csv", edit(2, "452.39", `452"39`), `^minor_compat\.csv:2:\d+: `},
+		{"stanza-field", "signature/log.txt", edit(3, "cause: ", "reason: "), `^signature/log\.txt:3:1: ".*" is none of the fields`},
+		{"stanza-undated", "signature/log.txt", edit(6, "line: ", "checked: soon\nline: "), `^signature/log\.txt:\d+:1: checked`},
 		{"empty", "minor_compat.csv", func([]string) []string { return nil }, `^minor_compat\.csv:1:1: there is no header$`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

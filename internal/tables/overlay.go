@@ -18,16 +18,13 @@ func LoadOver(over fs.FS) (*Tables, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		name, isTable := strings.CutSuffix(e.Name(), ".csv")
-		if isTable && !slices.Contains(foreign, name) && !slices.Contains(Names(), name) {
+		isTable := strings.HasSuffix(e.Name(), ".csv")
+		if isTable && !slices.ContainsFunc(sheets, func(s sheet) bool { return s.file() == e.Name() }) {
 			return nil, fmt.Errorf("%s: there is no such table; they are %s", e.Name(), strings.Join(Names(), ", "))
 		}
 	}
 	return Load(overlay{over, data.FS})
 }
-
-// foreign are tables of the data directory that this package does not read.
-var foreign = []string{"signature"}
 
 // overlay opens what is in over, else what is in under.
 type overlay struct{ over, under fs.FS }

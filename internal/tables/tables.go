@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
 	"sync"
 
 	"cudacompat/data"
@@ -49,6 +50,12 @@ func Load(fsys fs.FS) (*Tables, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// Read reads and lints the one table in fsys whose rows are of type T.
+func Read[T any](fsys fs.FS) ([]T, error) {
+	i := slices.IndexFunc(sheets, func(s sheet) bool { return s.row == reflect.TypeFor[T]() })
+	return readTable[T](fsys, sheets[i], checkCell)
 }
 
 // Open is the tables in fsys as they are: those that were linted before, by Load or by a test.

@@ -18,7 +18,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"open_module":    lazyregexp.New(`^(required|supported|unsupported)$`),
 	"module":         lazyregexp.New(`^(proprietary|both|open)$`),
 	"type":           lazyregexp.New(`^(LTS|PB|NFB)$`),
-	"blame":          lazyregexp.New(`^(program|environment|hardware|unknown)$`),
+	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
 	"fraction":       lazyregexp.New(`^1/\d+$`),
 	"nvswitch":       yesOrNo,
 	"fabric_manager": yesOrNo,
