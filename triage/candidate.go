@@ -60,6 +60,8 @@ var candidates = map[string][]Candidate{
 	"nvml-not-usable":             {mayBeDriver, mayBeGPU},
 	"library-lacks-symbol":        {{"extension-mismatch", Environment, fetchDoctor}, mayBeLibraries},
 	"extension-did-not-build":     {{"host-compiler", Environment, fetchBuild}, {"toolkit-framework", Environment, fetchDoctor}, {"build-out-of-memory", Program, fetchOOM}},
+	"tensorflow-no-gpu":           {{"no-driver", Environment, fetchSMI}, {"tensorflow-library-not-found", Environment, fetchDoctor}, {"container-driver-libs-missing", Environment, "nvidia-smi in the same container"}},
+	"jax-fell-back":               {{"cpu-only-build", Environment, "pip list | grep jax"}, {"no-driver", Environment, fetchSMI}},
 	"runs-on-cpu":                 {{"no-driver", Environment, fetchSMI}, {"library-built-without-cuda", Environment, fetchDoctor}, {"container-driver-libs-missing", Environment, "nvidia-smi in the same container"}},
 	"process-crashed":             {mayBeOOM, mayBeLibraries, {"launch-failure", Program, fetchFault}},
 	"illegal-memory-access":       {{"illegal-memory-access", Program, fetchSanitize}, mayBeGPU},

@@ -198,6 +198,10 @@ func firstToFail(a, b finding) int {
 	return cmp.Compare(b.signature.Weight, a.signature.Weight)
 }
 
+// goesOn are the causes of which a notice says that the program goes on with the CPU: right on a machine meant for it,
+// and the log does not say whether this one is.
+var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back"}
+
 // maxLines is how many lines a diagnosis quotes.
 const maxLines = 5
 
@@ -205,6 +209,9 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 	d := Diagnosis{Schema: Schema, Blame: f.blame, Cause: f.cause, Because: f.because, Do: f.do, Rule: f.rule}
 	if d.Do == nil {
 		d.Do = []string{}
+	}
+	if f.signature.Weight == consequence && slices.Contains(goesOn, f.cause) {
+		d.Blame = Unknown
 	}
 	if f.signature.Async {
 		d.reportedLate(find(log, launchBlocking))

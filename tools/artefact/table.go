@@ -209,14 +209,17 @@ func (d *Data) Write(changes []Change) error {
 }
 
 // tablesIn is a directory with its tables alone.
-func tablesIn(dir string) fs.FS { return csvOnly{os.DirFS(dir)} }
+func tablesIn(dir string) fs.FS { return tablesOnly{os.DirFS(dir)} }
 
-type csvOnly struct{ fs.FS }
+type tablesOnly struct{ fs.FS }
 
 // ReadDir is of fs.ReadDirFS.
-func (c csvOnly) ReadDir(name string) ([]fs.DirEntry, error) {
-	entries, err := fs.ReadDir(c.FS, name)
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".csv") }), err
+func (t tablesOnly) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(t.FS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		table := e.IsDir() || strings.HasSuffix(e.Name(), ".csv") || strings.HasSuffix(e.Name(), ".txt")
+		return !table || strings.HasPrefix(e.Name(), ".")
+	}), err
 }
 
 // replaceRow writes a change into one table: in the place of the row with its key, or where its key belongs.
