@@ -53,7 +53,7 @@ class Room:
     def __init__(self, scratch, cuobjdump):
         self.scratch, self.env = scratch, os.path.join(scratch, "env")
         self.cuobjdump = cuobjdump
-        self.mounted = False
+        self.mounted = os.path.ismount(self.env)
         os.makedirs(scratch, exist_ok=True)
 
     def base(self, name):
@@ -374,6 +374,8 @@ def on_machine(loaded, why, family, arch, machine):
     """The proof for one machine, from what loads, the floors and the machine code."""
     if loaded in ("broken", "cpu-only"):
         return loaded, why
+    if family == "cpu":
+        return "unprovable", "uses no CUDA: the machine does not matter"
     if machine.get("arch") == "aarch64":
         return "broken", "x86-64 files on an aarch64 machine"
     if not machine["driver"]:
@@ -402,12 +404,17 @@ def family_of(env, facts):
     return env["cuda"]
 
 
-def judged(report, module, machine):
-    """The tool's answer for one module: the worst among the subjects that are named so; and the rules behind it."""
+def judged(report, module):
+    """The tool's answer for one module: the worst among the subjects that are named so; and the rules behind it.
+
+    Answers that do not count are those of other environments that the tool came across.
+    """
     order = ["broken", "unknown", "works-cpu-only", "works-forward-compat", "works-minor-version", "works"]
     prefixes = NAMES.get(module, (module,))
     found, rules = [], []
     for a in report.get("answers") or []:
+        if not a.get("counts", True):
+            continue
         name = a["subject"].split()[0].lower().replace("_", "-")
         if any(name == p or name.startswith(p + "-") for p in prefixes):
             found.append(a["answer"])
@@ -423,7 +430,7 @@ def compare(proof, answer, outcome):
     said_bad = answer == "broken"
     if proof == "broken":
         if said_bad or answer == "works-cpu-only":
-            return "hit"
+            return "quiet" if outcome == "compatible" else "hit"
         if answer == "unknown":
             return "unknown"
         if answer == "silent":
@@ -438,6 +445,8 @@ def wrong_facts(report, state):
     """Versions the tool reads otherwise than the interpreter."""
     wrong = []
     for place in (report.get("facts") or {}).get("environments") or []:
+        if not place.get("named"):
+            continue
         for b in place.get("builds") or []:
             m = (state.get("modules") or {}).get(b["name"])
             if not m or not m["ok"]:
@@ -482,7 +491,7 @@ def triple(room, args, e, damage, healthy, now_healthy, archs, out):
             proof, why = on_machine(loaded, why, family_of(e, facts), arch, machine)
             if module in NAMES and not NAMES[module]:
                 continue
-            answer, rules = judged(report, module, machine)
+            answer, rules = judged(report, module)
             subjects[module] = {"loaded": loaded, "proof": proof, "why": why, "answer": answer, "rules": rules,
                                 "class": compare(proof, answer, report["outcome"])}
         for library in state.get("libraries") or []:
@@ -494,7 +503,7 @@ def triple(room, args, e, damage, healthy, now_healthy, archs, out):
                     "unknown" if report["outcome"] == "inconclusive" else "missed"})
         line = {"env": e["id"], "damage": damage["id"] if damage else "", "machine": machine["id"], "outcome": report["outcome"],
                 "exit": code, "subjects": subjects, "wrong": wrong, "expect": (damage or e)["expect"],
-                "silent": not report.get("answers")}
+                "silent": not any(a.get("counts", True) for a in report.get("answers") or [])}
         out.write(json.dumps(line) + "\n")
         out.flush()
     if args.pins:
@@ -507,7 +516,7 @@ def follow(room, args, e, damage, healthy, out):
     report, _ = room.ask(args.tool, machine)
     for finding in report.get("findings") or []:
         pins = [p for p in finding.get("pins") or [] if (p.get("commands") or {}).get("uv")]
-        if not pins or finding["severity"] == "note":
+        if not pins or finding["severity"] == "note" or (" in " in finding["subject"] and room.shown not in finding["subject"]):
             continue
         command = pins[0]["commands"]["uv"]
         line = {"pin": command, "rule": finding["rule"], "env": e["id"], "damage": damage["id"] if damage else "", "machine": machine["id"]}

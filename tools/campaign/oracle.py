@@ -157,40 +157,44 @@ def tensorflow(m, checks, facts):
 
 def jax(m, checks, facts):
     facts.update(version=m.__version__)
-    bridge = importlib.import_module("jax._src.xla_bridge")
     found = []
     for family in ("cuda12", "cuda13"):
+        found_path = ""
         for pattern in (f"jax_plugins/xla_{family}/xla_cuda_plugin.so", f"jax_{family}_plugin/*.so"):
             for path in glob.glob(os.path.join(SITE, pattern)):
                 if pattern.startswith("jax_plugins"):
                     found.append(family)
+                    found_path = path
                     check(checks, f"plugin {family}", lambda p=path: load(p))
         if glob.glob(os.path.join(SITE, f"jax_plugins/xla_{family}")):
             check(checks, f"xla_{family} module", lambda f=family: importlib.import_module(f"jax_plugins.xla_{f}") and "")
-            check(checks, f"versions {family}", lambda f=family: jax_versions(bridge, f))
-            check(checks, f"plugin extension {family}",
-                  lambda f=family: importlib.import_module(f"jax_{f}_plugin._versions") and "")
+            check(checks, f"plugin parts {family}", lambda f=family, p=found_path: jax_versions(f, p, checks) if p else "")
     facts["cpu_only"] = not found
-    cudnn_parts(checks)
 
 
-def jax_versions(bridge, family):
-    """jax's own check of library versions, as it runs when the plugin starts."""
+# What XLA opens by name; the plugin composes the names, so that they cannot be read out of it.
+JAX_OPENS = {
+    "cuda12": ["libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.9", "libcufft.so.11", "libcusolver.so.11",
+               "libcusparse.so.12"],
+    "cuda13": ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9", "libcufft.so.12", "libcusolver.so.12",
+               "libcusparse.so.12"],
+}
+
+
+def jax_versions(family, plugin, checks):
+    """What the plugin checks when it starts, without the parts that ask a device: versions, and names that XLA opens."""
     module = importlib.import_module(f"jax_plugins.xla_{family}")
-    call = getattr(module, "_check_cuda_versions", None) or getattr(bridge, "_check_cuda_versions", None)
-    if call is None:
-        return ""
-    try:
-        call(raise_on_first_error=True)
-    except TypeError:
-        call()
-    except RuntimeError as err:
-        if "Outdated" in str(err) or "not found" in str(err) or "Unable to load" in str(err) or "CuDNN" in str(err):
-            return str(err)
-        if "no device" in str(err).lower() or "cuInit" in str(err) or "driver" in str(err).lower():
-            return ""
-        return str(err)
-    return ""
+    for step in ("_import_extensions", "_load_nvidia_libraries"):
+        getattr(module, step, lambda: None)()
+    versions = importlib.import_module(f"jax_{family}_plugin._versions")
+    for name, scale in (("cuda_runtime", 0), ("cudnn", 100), ("cufft", 100), ("cupti", 0)):
+        def compare(name=name, scale=scale):
+            have, built = getattr(versions, name + "_get_version")(), getattr(versions, name + "_build_version")()
+            return scale and built // scale > have and f"{name} {have}, but the plugin was built with {built}"
+        check(checks, f"{name} version", compare)
+    for name in JAX_OPENS[family]:
+        check(checks, name, lambda n=name: open_from(plugin, n))
+    cudnn_parts(checks)
 
 
 def onnxruntime(m, checks, facts):

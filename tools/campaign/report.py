@@ -1,13 +1,16 @@
 """Prints the table of one run: report.py COMMIT RESULTS.jsonl [RESULTS.jsonl ...] > table.md"""
 import collections
 import json
+import re
 import sys
 
-ORDER = ["missed", "missed-here", "alarm", "unknown", "silent", "hit-elsewhere", "hit", "agree", "unprovable"]
+ORDER = ["missed", "missed-here", "quiet", "alarm", "misplaced", "unknown", "silent", "hit-elsewhere", "hit", "agree", "unprovable"]
 MEANING = {
     "missed": "proven broken or CPU-only, and the tool's outcome is `compatible`, or it answers `works`",
     "missed-here": "proven broken; the outcome is not `compatible`, but this subject's answer is `works`",
+    "quiet": "proven broken, the subject's answer is `broken` or `works-cpu-only`, and yet the outcome is `compatible` and the exit code 0",
     "alarm": "proven healthy, and the tool answers `broken` or `works-cpu-only`",
+    "misplaced": "proven healthy, and the tool answers `broken`; what is broken is another module of the same environment",
     "unknown": "proven either way, and the tool answers `unknown`",
     "silent": "proven healthy or CPU-only, and the tool has no answer for it",
     "hit-elsewhere": "proven broken; the tool says `incompatible` for another reason and has no answer for this subject",
@@ -18,18 +21,36 @@ MEANING = {
 
 
 def clean(text, size=110):
-    text = " ".join(str(text).split()).replace("|", "/")
+    text = re.sub(r"(/[\w.+~-]+)+/site-packages/", "", " ".join(str(text).split()).replace("|", "/"))
+    text = re.sub(r"/(work|root|tmp|home)/[^\s'\":,\])]*", "…", text)
     return text[:size] + ("…" if len(text) > size else "")
+
+
+def through(row):
+    """A module that fails because the first one fails is named there: one cause, one miss."""
+    names = list(row["subjects"])
+    first = row["subjects"][names[0]] if names else None
+    for name in names[1:]:
+        s = row["subjects"][name]
+        if first["class"] in ("hit", "unknown") and s["class"].startswith("missed") and s["loaded"] == first["loaded"] == "broken" \
+                and (s["why"] == first["why"] or first["why"].split(":")[0] in ("ImportError", "ModuleNotFoundError")):
+            s["class"] = "hit-elsewhere"
+    broken = [n for n in names if row["subjects"][n]["proof"] == "broken"]
+    for name in names:
+        if row["subjects"][name]["class"] == "alarm" and broken:
+            row["subjects"][name]["class"] = "misplaced"
 
 
 def read(paths):
     lines = [json.loads(line) for path in paths for line in open(path)]
+    for line in lines:
+        through(line) if "subjects" in line else None
     return ([l for l in lines if "subjects" in l], [l for l in lines if "pin" in l], [l for l in lines if "build" in l])
 
 
 def short(why):
-    """The proof without the folder it was found in."""
-    return clean(why.split("site-packages/")[-1] if "site-packages/" in why else why)
+    """The proof in one line, without the list of folders that torch adds."""
+    return clean(re.sub(r" in the system path \[.*", "", why.replace("\n", " ")))
 
 
 def summary(rows):
@@ -133,7 +154,9 @@ def main():
     causes(rows)
     section("Missed", rows, {"missed"})
     section("Missed here, incompatible elsewhere", rows, {"missed-here"})
+    section("Said, and yet compatible", rows, {"quiet"})
     section("False alarms", rows, {"alarm"})
+    section("Broken said of the wrong module", rows, {"misplaced"})
     section("Unknown though provable", rows, {"unknown"})
     section("Healthy or CPU-only, and no answer", rows, {"silent"})
     facts(rows)
