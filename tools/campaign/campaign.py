@@ -171,6 +171,8 @@ class Room:
 
     def code(self, module):
         """The architectures in the file that decides for a module, or nothing; read once for a file of this size."""
+        if module == "jax":
+            return "jit"
         found = sorted(glob.glob(os.path.join(self.site(), CODE.get(module, "-none-"))))
         if not found or not self.cuobjdump:
             return ""
@@ -389,6 +391,9 @@ def on_machine(loaded, why, family, arch, machine):
         return loaded, why
     if not arch:
         return "unprovable", "loads; its machine code was not read"
+    if arch == "jit":  # XLA compiles for the GPU it finds; what every release of today supports is Turing to Hopper
+        known = (7, 5) <= cc <= (9, 0)
+        return ("healthy", "loads, compiles itself for this GPU") if known else ("unprovable", "compiles itself for the GPU")
     code = carries(arch, machine["cc"])
     if code == "no":
         return "broken", f"no machine code for {machine['cc']} among {arch}"

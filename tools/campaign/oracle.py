@@ -266,6 +266,14 @@ def triton(m, checks, facts):
         check(checks, os.path.basename(tool), run)
 
 
+def paddle(m, checks, facts):
+    facts.update(version=m.__version__, cuda=m.version.cuda(), cudnn_wanted=m.version.cudnn(), cpu_only=not m.is_compiled_with_cuda())
+    caller = (mapped(r"/libpaddle\.so|/libphi") or [""])[0]
+    major = str(m.version.cuda()).split(".")[0]
+    for name in (f"libcublas.so.{major}", f"libcublasLt.so.{major}", f"libcudnn.so.{str(m.version.cudnn()).split('.')[0]}"):
+        check(checks, name, lambda n=name: open_from(caller, n))
+
+
 def vllm(m, checks, facts):
     facts.update(version=m.__version__)
     for name in ("vllm._C", "vllm._moe_C"):
@@ -279,7 +287,7 @@ def cudf(m, checks, facts):
 
 
 PROBES = {f.__name__: f for f in (torch, torchvision, xformers, bitsandbytes, tensorflow, jax, onnxruntime, cupy, ctranslate2,
-                                  xgboost, faiss, triton, vllm, cudf)}
+                                  xgboost, faiss, triton, paddle, vllm, cudf)}
 PROBES["numba.cuda"] = numba_cuda
 
 
