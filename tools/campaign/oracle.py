@@ -7,6 +7,7 @@ import ctypes
 import glob
 import importlib
 import json
+import mmap
 import os
 import re
 import subprocess
@@ -52,6 +53,12 @@ def runpath(path):
     for value in re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", out):
         dirs += [d.replace("$ORIGIN", os.path.dirname(os.path.realpath(path))) for d in value.split(":")]
     return dirs
+
+
+def holds(path, text):
+    """Whether a file has this text in it."""
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return data.find(text) >= 0
 
 
 def open_from(caller, name):
@@ -145,8 +152,8 @@ def tensorflow(m, checks, facts):
                  arch=" ".join(info.get("cuda_compute_capabilities", [])), cpu_only=not info.get("is_cuda_build"))
     if not info.get("is_cuda_build"):
         return
-    # The dlopen of TensorFlow happens in libtensorflow_cc/_framework or in _pywrap_tensorflow_common: their RUNPATHs count.
-    callers = mapped(r"libtensorflow_cc\.so|libtensorflow_framework\.so|_pywrap_tensorflow_(common|internal)")
+    # A dlopen looks in the run path of the library that calls it: the one that holds the loader's complaint.
+    callers = [p for p in mapped(r"/tensorflow/.*\.so") if holds(p, b"Cannot dlopen some GPU libraries")]
     cudnn = str(info.get("cudnn_version", "9")).split(".")[0]
     names = ["libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcufft.so.11", "libcusolver.so.11",
              "libcusparse.so.12", f"libcudnn.so.{cudnn}"]
