@@ -17,6 +17,9 @@ var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrt
 // wheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
 func (b *build) wheelsOf(library string) []string {
 	stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".so")
+	if strings.HasPrefix(stem, "cudnn_") {
+		stem = "cudnn"
+	}
 	middle := strings.ToLower(cmp.Or(wheelNames[stem], stem))
 	return []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major()), "nvidia-" + middle}
 }
@@ -27,7 +30,7 @@ func (b *build) nowhere() []string {
 	if b.Name == "tensorflow" || b.Extension || !b.official() || !b.Looked {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") || !b.wants(s) })
+	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") || !b.ownLibrary(s) && !b.wants(s) })
 }
 
 // wants says that the build's own wheels would bring a library.
@@ -40,14 +43,14 @@ func (b *build) wants(library string) bool {
 // missingLibrary: libraries are nowhere. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have,
 // unless a wheel is there and its file is not.
 func (m *machine) missingLibrary(b *build, missing []string) []*result {
+	if own := b.ownMissing(missing); len(own) > 0 {
+		return found(b.incomplete(own))
+	}
 	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.installed(library) == nil })
 	if m.f.System.Rest && len(lost) == 0 {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
 	}
-	fails := b.Name + " does not start"
-	if b.Name == "jax" {
-		fails = "it runs on the CPU"
-	}
+	fails := b.failsWithout(missing)
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
 		Message:  nowhereWords(missing) + ": " + fails,
 		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
@@ -60,6 +63,54 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 		f.Pins = append(f.Pins, b.withLibraries()...)
 	}
 	return found(f)
+}
+
+// failsWithout is what becomes of a build without some libraries.
+func (b *build) failsWithout(missing []string) string {
+	opened := func(prefix string) bool {
+		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
+	}
+	switch {
+	case b.Name == "jax":
+		return "it runs on the CPU"
+	case opened("libcudnn_"):
+		return "convolutions and other functions of cuDNN fail"
+	case opened("libnvrtc"), opened("libnvJitLink"):
+		return "what is compiled at run time fails"
+	}
+	return b.Name + " does not start"
+}
+
+// ownMissing are the libraries among those missing that the build's own package brings.
+func (b *build) ownMissing(missing []string) []string {
+	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !b.ownLibrary(s) })
+}
+
+// ownLibrary reports whether a library is of torch's own package.
+func (b *build) ownLibrary(library string) bool {
+	return b.Name == "torch" && (strings.HasPrefix(library, "libtorch") || strings.HasPrefix(library, "libc10") ||
+		strings.HasPrefix(library, "libcaffe2"))
+}
+
+// incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
+func (b *build) incomplete(lost []string) Finding {
+	f := Finding{Severity: Error, Subject: b.subject, Need: some(lost), Message: b.Name + " is incomplete: " + some(lost) + " is gone",
+		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(lost, " "), From: b.Path}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
+	if len(lost) > 1 {
+		f.Message = b.Name + " is incomplete: " + some(lost) + " are gone"
+	}
+	installed := b.Version
+	if p := b.env.Package(b.Name); p != nil {
+		installed = p.Version // without a local version it came from the default index
+	}
+	f.Pins = forcedPin(b.Name, installed)
+	if _, local, found := strings.Cut(installed, "+"); found {
+		for tool := range f.Pins[0].Commands {
+			f.Pins[0].Commands[tool] += " --index-url " + torchIndex(local)
+		}
+	}
+	return f
 }
 
 func nowhereWords(missing []string) string {

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"slices"
@@ -28,15 +29,16 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	main, err := torchCUDA(b, h, p)
+	if main == nil && err == nil {
+		b.Missing, b.Looked = ownLost(b, h, s), true
+	}
 	if main == nil || err != nil {
 		return err
 	}
-	inWheel := func(name string) bool { return len(s.inWheels(h, "*/lib/"+name)) > 0 }
-	// where the loader finds nothing, torch looks there itself
-	b.Missing = slices.DeleteFunc(absentLibraries(b, p), inWheel)
 	if err := findShadows(b, h, p, s); err != nil {
 		return err
 	}
+	b.Missing = torchMissing(b, h, p, s)
 	takeLibraries(b, h, p, s)
 	if err := standardLibrary(b, p); err != nil {
 		return err
@@ -51,6 +53,49 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	return nil
+}
+
+// torchMissing are the libraries that the loader finds nowhere for torch: its own, CUDA's, and what those open by name.
+// Where the loader finds nothing, torch looks into the wheels itself; a part that cuDNN's wheel never held is one that
+// this cuDNN does without.
+func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {
+	list := slices.DeleteFunc(absentLibraries(b, p), func(name string) bool {
+		return len(s.inWheels(h, "*/lib/"+name)) > 0 || strings.HasPrefix(name, "libcudnn_") && !s.wheelHeld(h, name) ||
+			strings.HasPrefix(name, nvrtcBuiltins)
+	})
+	for _, m := range p.Missing {
+		name := path.Base(m.Name)
+		if torchOwn.MatchString(name) && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// torchOwn matches the libraries that torch's wheels bring and that its CUDA half cannot do without.
+var torchOwn = lazyregexp.New(`^lib(torch|torch_cpu|torch_cuda|torch_cuda_linalg|c10|c10_cuda|caffe2_nvrtc)\.so$`)
+
+// ownLost is torch's CUDA half where the wheel's RECORD lists it and the file is not there.
+func ownLost(b *facts.Build, h *host.Host, s *site) []string {
+	const main = "torch/lib/libtorch_cuda.so"
+	dist := s.dist("torch")
+	if dist == nil || h.Exists(b.Path+"/lib/libtorch_cuda.so") || !recorded(h, dist.Path, main) {
+		return nil
+	}
+	return []string{path.Base(main)}
+}
+
+// wheelHeld reports whether an installed wheel of cuDNN lists a library among its files.
+func (s *site) wheelHeld(h *host.Host, library string) bool {
+	return slices.ContainsFunc(s.twins("cudnn"), func(p facts.Package) bool {
+		return recorded(h, p.Path, "nvidia/cudnn/lib/"+library)
+	})
+}
+
+// recorded reports whether a distribution's RECORD lists a file.
+func recorded(h *host.Host, distInfo, file string) bool {
+	record := h.ReadQuietly(distInfo + "/RECORD")
+	return bytes.Contains(append([]byte("\n"), record...), []byte("\n"+file+","))
 }
 
 // torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code
