@@ -69,7 +69,7 @@ func (j *judgement) rules() {
 		}
 		for _, b := range j.builds {
 			if !j.silenced(rule, b.subject) {
-				j.record(rule, j.asShown(rule, b), b.counts)
+				j.record(rule, b.withoutGPU(j.asShown(rule, b)), b.counts)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	for _, r := range results {
 		switch {
 		case r.finding != nil:
-			j.find(rule, *r.finding, counts && !r.noted)
+			j.find(rule, *r.finding, counts && !r.noted, r.cpuOnly)
 		case r.missing != "":
 			j.verdict.Unknown = append(j.verdict.Unknown, Missing{rule.ID, r.subject, j.name, r.missing})
 			if rule.decides {
@@ -113,14 +113,17 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	}
 }
 
-func (j *judgement) find(rule Rule, f Finding, counts bool) {
+func (j *judgement) find(rule Rule, f Finding, counts, cpuOnly bool) {
 	f.Rule, f.Target = rule.ID, j.name
 	j.mark(j.spoken, rule, f.Subject)
 	if f.Severity == Error {
 		j.mark(j.failed, rule, f.Subject)
 	}
-	if !counts {
+	switch {
+	case !counts:
 		f.Severity = Note
+	case cpuOnly:
+		f.Severity = Warning
 	}
 	j.compared = j.compared || f.Severity != Note
 	f.complete()
@@ -171,12 +174,24 @@ func (j *judgement) answer(b *build) BuildAnswer {
 	says := func(answer Answer, rule Rule) {
 		a.Answer, a.Because = answer, append(a.Because, rule.ID)
 	}
+	var without []Rule // what takes the GPU away from a part that the rest does without
 	for _, rule := range rules {
-		if j.broken(b, rule) {
+		if failed, reached := j.broken(b, rule); failed {
 			says(Broken, rule)
+		} else if reached {
+			without = append(without, rule)
 		}
 	}
-	if a.Answer == Broken {
+	if a.Answer == Broken && b.goesOn() {
+		a.Answer = WorksCPUOnly
+	}
+	if a.Answer != Works {
+		return a
+	}
+	for _, rule := range without {
+		says(WorksCPUOnly, rule)
+	}
+	if a.Answer != Works {
 		return a
 	}
 	for _, rule := range j.undecided[b.subject] {
@@ -190,15 +205,15 @@ func (j *judgement) answer(b *build) BuildAnswer {
 	return a
 }
 
-// broken reports whether a build cannot run for what a rule found.
-func (j *judgement) broken(b *build, rule Rule) bool {
+// broken reports whether a build cannot run for what a rule found, or, where that is no error, cannot use the GPU.
+func (j *judgement) broken(b *build, rule Rule) (failed, withoutGPU bool) {
 	switch {
 	case rule.onMachine != nil:
-		return rule.breaks != nil && j.failed[about{rule.ID, ""}] && rule.breaks(j.machine, b)
+		return rule.breaks != nil && j.failed[about{rule.ID, ""}] && rule.breaks(j.machine, b), false
 	case j.failed[about{rule.ID, b.subject}]:
-		return true
+		return true, false
 	}
-	return rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b)
+	return false, rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b)
 }
 
 // everyCUDABuild is broken by what takes the GPU away.

@@ -37,6 +37,7 @@ type result struct {
 	finding *Finding
 	missing string
 	noted   bool // in an environment that does not count
+	cpuOnly bool // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
 func holds(subject string) []*result { return []*result{{subject: subject}} }

@@ -52,7 +52,7 @@ func (m *machine) neededLibraries() []string {
 
 // judgesCUDA says that a build for CUDA counts here, or that the caller requires what CUDA needs.
 func (m *machine) judgesCUDA() bool {
-	return len(m.policy.Require) > 0 || slices.ContainsFunc(m.builds, func(b *build) bool { return b.counts && b.accelerator == "cuda" })
+	return len(m.policy.Require) > 0 || m.anyWants(func(b *build) bool { return b.counts })
 }
 
 func (m *machine) withoutLibraries(missing []string) Finding {
@@ -86,7 +86,7 @@ func (m *machine) withoutCompiler() Finding {
 func (m *machine) compilerMatters() Severity {
 	for _, b := range m.builds {
 		for _, g := range m.gpus {
-			if covered, _ := m.code(b, g); b.counts && b.accelerator == "cuda" && covered == version.ByPTX {
+			if covered, _ := m.code(b, g); b.counts && b.wantsCUDA() && covered == version.ByPTX {
 				return Error
 			}
 		}
@@ -278,7 +278,7 @@ func (m *machine) engine(r probe.Runtime) []*result {
 // forContainers says that the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a CUDA
 // build of its own. A workstation may have Docker for other things.
 func (m *machine) forContainers() bool {
-	return m.instance != nil && !slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" })
+	return m.instance != nil && !m.anyWants(func(*build) bool { return true })
 }
 
 // cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone.

@@ -45,7 +45,7 @@ func driverMissing(m *machine) []*result {
 // wantsGPU says that something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
 func (m *machine) wantsGPU() bool {
 	return m.instance != nil || len(m.f.Toolkits)+len(m.f.Driver.Libraries)+len(m.f.Driver.Modules) > 0 ||
-		len(m.policy.Require) > 0 || slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" })
+		len(m.policy.Require) > 0 || m.anyWants(func(*build) bool { return true })
 }
 
 func (m *machine) onPCI() bool {
@@ -305,7 +305,7 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 	case "efa":
 		return m.hasEFA()
 	case "build":
-		return slices.ContainsFunc(m.builds, func(b *build) bool { return b.accelerator == "cuda" && b.counts }), cmp.Or(m.unread(), m.probeFailure("python"))
+		return m.anyWants(func(b *build) bool { return b.counts }), cmp.Or(m.unread(), m.probeFailure("python"))
 	}
 	return false, "how to look for " + want
 }

@@ -56,7 +56,7 @@ func (b *build) without() (severity Severity, fails, source string) {
 	notCuDNN := func(name string) bool { return !strings.HasPrefix(name, "libcudnn") }
 	switch {
 	case b.Name == "onnxruntime-gpu":
-		return Warning, "runs on the CPU", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
+		return Error, "runs on the CPU, though its name asks for the GPU", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
 	case b.Name != "ctranslate2":
 		return Error, "compiles no kernel", "https://docs.cupy.dev/en/stable/install.html"
 	case slices.ContainsFunc(b.Missing, notCuDNN):

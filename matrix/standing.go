@@ -34,9 +34,9 @@ func standingOf(f *probe.Facts) func(*probe.Environment) standing {
 	}
 }
 
-// usesCUDA reports whether an environment holds a build that is made for CUDA, or that may be.
+// usesCUDA reports whether an environment holds a build that is there for the GPU, or that may be.
 func usesCUDA(e *probe.Environment) bool {
-	return slices.ContainsFunc(e.Builds, func(b probe.Build) bool { return b.Accelerator == "cuda" || b.Accelerator == "" })
+	return slices.ContainsFunc(e.Builds, func(b probe.Build) bool { return asks(&b) && (b.Accelerator == "cuda" || b.Accelerator == "") })
 }
 
 // yield turns the errors of environments that a search found into warnings where another one works: that is the one
@@ -62,7 +62,7 @@ func (j *judgement) yield(answers []BuildAnswer) {
 func (j *judgement) sound(answers []BuildAnswer) map[string]bool {
 	works := map[string]bool{}
 	for i, b := range j.builds {
-		if b.standing != searched || b.accelerator == "cpu" {
+		if b.standing != searched || b.accelerator == "cpu" || b.goesOn() {
 			continue
 		}
 		before, met := works[b.env.Path]

@@ -23,8 +23,10 @@ const (
 	Works             Answer = "works"
 	WorksMinorVersion Answer = "works-minor-version"
 	WorksForward      Answer = "works-forward-compat"
-	Broken            Answer = "broken"
-	Unknown           Answer = "unknown"
+	// WorksCPUOnly is the answer of what asked for no GPU, carries CUDA code that cannot run here, and goes on without it.
+	WorksCPUOnly Answer = "works-cpu-only"
+	Broken       Answer = "broken"
+	Unknown      Answer = "unknown"
 )
 
 // Outcome is what is known of the whole.

@@ -220,6 +220,7 @@ var accelerators = map[string]string{"cpu": "CPUs", "rocm": "ROCm", "xpu": "XPUs
 var answers = map[matrix.Answer]painted{
 	matrix.Works: {green, "works"}, matrix.WorksMinorVersion: {green, "works (minor version)"},
 	matrix.WorksForward: {green, "works (forward compatibility)"},
+	matrix.WorksCPUOnly: {yellow, "no GPU use"},
 	matrix.Broken:       {red, "broken"}, matrix.Unknown: {yellow, "unknown"},
 }
 

@@ -82,7 +82,7 @@ func compatible(r Report) string {
 func worksText(r Report) string {
 	var works, instances []string
 	for _, a := range r.Answers {
-		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown {
+		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown && a.Answer != matrix.WorksCPUOnly {
 			works = add(works, bare(a.Subject))
 		}
 	}

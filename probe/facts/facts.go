@@ -146,7 +146,9 @@ type Build struct {
 	// no framework: a distribution with CUDA code beside one, or one that needs none
 	Extension bool `json:"extension"`
 	// an extension's: the distribution that it came along with; empty when none asks for it
-	PartOf      string   `json:"part_of,omitempty"`
+	PartOf string `json:"part_of,omitempty"`
+	// an extension's: it neither requires a framework nor needs a library of one
+	Standalone  bool     `json:"standalone,omitempty"`
 	Version     string   `json:"version"`     // with its local version, "2.9.0+cu130"
 	Accelerator string   `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
 	CUDA        string   `json:"cuda"`        // what it was built with, "13.0"

@@ -26,13 +26,12 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 		}
 		env.Packages = append(env.Packages, notHidden(env.Packages, s.dists)...)
 	}
-	if cuda, ok := frameworkCUDA(&env); ok || usesCUDA(&env) {
-		for _, dir := range sites {
-			s := &site{dir: dir, path: sites, conda: condaOf(p)}
-			for _, b := range extensions(h, s, cuda, ok, failed) {
-				if !has(env.Builds, b.Name) {
-					env.Builds = append(env.Builds, b)
-				}
+	cuda := frameworkCUDA(&env)
+	for _, dir := range sites {
+		s := &site{dir: dir, path: sites, conda: condaOf(p)}
+		for _, b := range extensions(h, s, cuda, failed) {
+			if !has(env.Builds, b.Name) {
+				env.Builds = append(env.Builds, b)
 			}
 		}
 	}
@@ -61,11 +60,11 @@ func condaOf(p prefix) string {
 	return ""
 }
 
-// frameworkCUDA is the CUDA of an environment's framework; false says that none is for CUDA.
-func frameworkCUDA(e *facts.Environment) (string, bool) {
+// frameworkCUDA is the CUDA of an environment's framework; empty where none is for CUDA.
+func frameworkCUDA(e *facts.Environment) string {
 	i := slices.IndexFunc(e.Builds, func(b facts.Build) bool { return b.Accelerator == "cuda" })
 	if i < 0 {
-		return "", false
+		return ""
 	}
-	return e.Builds[i].CUDA, true
+	return e.Builds[i].CUDA
 }

@@ -15,23 +15,26 @@ import (
 	"cudacompat/probe/internal/distname"
 )
 
-// Bounds on the search for extensions. A library with CUDA code for one GPU alone has some hundred kilobytes.
+// Least sizes of libraries worth reading, in bytes. One with kernels for a single GPU has some hundred kilobytes; it
+// says by its name what it is, where hundreds of small modules of other packages do not.
 const (
-	extensionSize  = 1 << 20 // least size of a library worth reading, in bytes
-	maxExtensions  = 64      // distributions with CUDA code in one environment
-	maxExtensionSO = 64      // libraries read of one distribution; bitsandbytes has some 15
+	anySize   = 1 << 20
+	namedSize = 16 << 10
 )
+
+// cudaWords matches the paths of libraries that say that they are for the GPU: "torchao/_C_cutlass_100a.abi3.so".
+var cudaWords = lazyregexp.New(`(?i)cuda|cutlass|cublas|cudnn|nccl|nvrtc|gpu|torch`)
 
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
 // generate much of theirs when they run.
-var notExtensions = lazyregexp.New(`^(nvidia-.*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|` +
+var notExtensions = lazyregexp.New(`^(nvidia-(?:[^d]|d[^a]|da[^l]).*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|` +
 	`custatevec.*|cudensitymat.*|warp-lang|` +
 	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
 
-// extensions reads every distribution beside a CUDA framework that carries CUDA code: flash-attn, vllm, xformers,
-// bitsandbytes, or one that nobody else knows; without a framework those alone that need none. Their RECORDs say which
-// have large libraries at all.
-func extensions(h *host.Host, s *site, cuda string, framework bool, failed *host.Errors) []facts.Build {
+// extensions reads every distribution that carries CUDA code or needs a CUDA library: flash-attn, vllm, XGBoost, or one
+// that nobody else knows, beside a framework of a CUDA version or without one. Their RECORDs say which have libraries
+// at all.
+func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts.Build {
 	entries, err := h.ReadDir(s.dir)
 	if err != nil {
 		return nil // distributions has said so
@@ -40,14 +43,13 @@ func extensions(h *host.Host, s *site, cuda string, framework bool, failed *host
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
 		name, version, _ := strings.Cut(stem, "-")
-		if name = distname.Normal(name); !ok || notExtensions.MatchString(name) || len(list) == maxExtensions ||
-			!framework && openers[name] == nil {
+		if name = distname.Normal(name); !ok || notExtensions.MatchString(name) {
 			continue
 		}
 		b := &facts.Build{Name: name, Version: version, Accelerator: "cuda", Extension: true,
 			Path: path.Join(s.dir, e.Name()), From: path.Join(s.dir, e.Name(), "RECORD")}
 		failed.Add(readExtension(b, h, s, cuda))
-		if len(b.SASS)+len(b.PTX) > 0 {
+		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && cudaWords.MatchString(name) {
 			failed.Add(readOpened(b, h, s))
 			list = append(list, *b)
 		}
@@ -97,15 +99,15 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 	}
 	var failed host.Errors
 	families := map[string]bool{}
-	for _, name := range loadedOf(largeLibraries(record), cuda) {
+	b.Standalone = !requiresFramework(h, b)
+	for _, name := range loadedOf(librariesIn(record), cuda) {
 		full := path.Join(s.dir, name)
-		before := len(b.SASS) + len(b.PTX)
 		failed.Add(addCode(b, h, full))
-		if len(b.SASS)+len(b.PTX) == before {
-			continue
-		}
-		if family := cudaFamily(h, full); family != "" {
-			families[family] = true
+		for _, library := range neededBy(h, full) {
+			if m := familyName.FindStringSubmatch(library); m != nil {
+				families[m[1]] = true
+			}
+			b.Standalone = b.Standalone && !frameworkLibrary.MatchString(library)
 		}
 	}
 	if len(families) == 1 {
@@ -116,19 +118,27 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 	return failed.Err()
 }
 
-// largeLibraries lists the libraries of a RECORD that are large enough, such as
+// requiresFramework reports whether a distribution asks for a framework that it runs in.
+func requiresFramework(h *host.Host, b *facts.Build) bool {
+	metadata := h.ReadQuietly(b.Path + "/METADATA")
+	return slices.ContainsFunc([]string{"torch", "tensorflow", "jax", "jaxlib"}, func(name string) bool {
+		return requires(metadata, name, false)
+	})
+}
+
+// librariesIn lists the libraries of a RECORD that are worth reading, such as
 // "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so,sha256=…,987654321". RECORDs can have ten thousands of lines.
-func largeLibraries(record []byte) []string {
+func librariesIn(record []byte) []string {
 	var list []string
 	for line := range bytes.Lines(record) {
-		at := bytes.Index(line, []byte(".so"))
-		if at < 0 || len(list) == maxExtensionSO {
+		if bytes.Index(line, []byte(".so")) < 0 {
 			continue
 		}
 		name, rest, _ := bytes.Cut(line, []byte(","))
 		_, size, ok := bytes.Cut(rest, []byte(","))
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)
-		if ok && err == nil && n >= extensionSize && libraryFile.Match(name) && !bytes.HasPrefix(name, []byte("..")) {
+		worth := n >= anySize || n >= namedSize && cudaWords.Match(name)
+		if ok && err == nil && worth && libraryFile.Match(name) && !bytes.HasPrefix(name, []byte("..")) {
 			list = append(list, string(name))
 		}
 	}
@@ -156,23 +166,23 @@ func loadedOf(names []string, cuda string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isFor(name, "") })
 }
 
-var cudartName = lazyregexp.New(`^libcudart\.so\.(\d+)`)
+var (
+	// familyName matches the sonames that tell which CUDA a library is for; cuBLAS's, NVRTC's and NPP's have its major.
+	familyName = lazyregexp.New(`^lib(?:cudart|cublas|cublasLt|nvrtc|npp\w+)\.so\.(\d+)`)
+	// frameworkLibrary matches the libraries of frameworks.
+	frameworkLibrary = lazyregexp.New(`^lib(?:torch|c10|tensorflow_framework)\b`)
+)
 
-// cudaFamily is the major of the CUDA runtime that a library needs, empty when it is linked in.
-func cudaFamily(h *host.Host, name string) string {
+// neededBy lists the libraries that one needs; none of a damaged one, of which addCode has spoken.
+func neededBy(h *host.Host, name string) []string {
 	f, err := h.Files().Open(name)
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer f.Close()
 	e, err := ldso.Read(f)
 	if err != nil {
-		return ""
+		return nil
 	}
-	for _, needed := range e.Needed {
-		if m := cudartName.FindStringSubmatch(needed); m != nil {
-			return m[1]
-		}
-	}
-	return ""
+	return e.Needed
 }

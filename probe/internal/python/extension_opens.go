@@ -19,11 +19,6 @@ var openers = map[string]func(*host.Host, *site, *facts.Build, *ldso.Process) (b
 	"cupy-cuda11x": openCuPy, "cupy-cuda12x": openCuPy, "cupy-cuda13x": openCuPy,
 }
 
-// usesCUDA says that an environment has one of them.
-func usesCUDA(e *facts.Environment) bool {
-	return slices.ContainsFunc(e.Packages, func(p facts.Package) bool { return openers[p.Name] != nil })
-}
-
 // opens notes which CUDA libraries the loader does not find for a package, and which of these lie where the program can
 // reach them nevertheless.
 func readOpened(b *facts.Build, h *host.Host, s *site) error {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -193,19 +192,21 @@ func TestCameByExtra(t *testing.T) {
 	}
 }
 
-// TestUsesNoCUDA: without a framework nothing but what goes without one is read.
-func TestUsesNoCUDA(t *testing.T) {
+// TestAlone: a distribution that nobody knows and that carries machine code is a build without a framework, too; one
+// that requires a framework does not stand by itself.
+func TestAlone(t *testing.T) {
 	root := t.TempDir()
 	const library = "ours/_C.so"
 	hosttest.Compile(t, root, hosttest.Library{Name: testSite + library,
 		Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
 	install(t, root, "our_kernels-1.2", library, "Name: our-kernels\nVersion: 1.2\n")
-	found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f facts.Facts
-	if f.Environments = found.Environments; len(f.Environments) != 1 || len(f.Environments[0].Builds) > 0 {
-		t.Errorf("environments %s", strings.TrimSpace(fmt.Sprint(f.Environments)))
+	for requires, standalone := range map[string]bool{"": true, "Requires-Dist: torch>=2.4\n": false} {
+		hosttest.Write(t, filepath.Join(root, testSite+"our_kernels-1.2.dist-info/METADATA"), "Name: our-kernels\nVersion: 1.2\n"+requires)
+		found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		hosttest.Must(t, err)
+		builds := found.Environments[0].Builds
+		if len(builds) != 1 || builds[0].Name != "our-kernels" || len(builds[0].SASS) == 0 || builds[0].Standalone != standalone {
+			t.Errorf("with %q: builds are %+v", requires, builds)
+		}
 	}
 }

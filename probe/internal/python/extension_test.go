@@ -14,24 +14,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLargeLibraries(t *testing.T) {
+func TestLibrariesIn(t *testing.T) {
 	const record = "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so,sha256=x,987654321\r\n" +
 		"pkg/lib/libbig.so.12.1,sha256=x,1048576\n" +
 		"pkg/small.so,sha256=x,1048575\n" +
+		"torchao/_C_cutlass_100a.abi3.so,sha256=x,261128\n" +
+		"pkg/_cuda_stub.so,sha256=x,9000\n" +
 		"pkg/notes.so.txt,sha256=x,9999999\n" +
 		"pkg/no_size.so,,\n" +
 		"../../../etc/evil.so,sha256=x,9999999\n" +
 		"pkg/huge.so,sha256=x,99999999999999999999\n"
-	want := []string{"flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", "pkg/lib/libbig.so.12.1"}
-	if diff := cmp.Diff(want, largeLibraries([]byte(record))); diff != "" {
+	want := []string{"flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", "pkg/lib/libbig.so.12.1",
+		"torchao/_C_cutlass_100a.abi3.so"}
+	if diff := cmp.Diff(want, librariesIn([]byte(record))); diff != "" {
 		t.Errorf("libraries (-want +got):\n%s", diff)
 	}
 }
 
-func FuzzLargeLibraries(f *testing.F) {
+func FuzzLibrariesIn(f *testing.F) {
 	f.Add([]byte("a.so,sha256=x,1048576\n"))
 	f.Fuzz(func(t *testing.T, record []byte) {
-		for _, name := range largeLibraries(record) {
+		for _, name := range librariesIn(record) {
 			if strings.HasPrefix(name, "..") || !strings.Contains(name, ".so") {
 				t.Errorf("%q is no library of the distribution", name)
 			}
@@ -106,7 +109,7 @@ func TestExtensions(t *testing.T) {
 	var f facts.Facts
 	f.Environments = found.Environments
 	path := "/" + testSite + "our_kernels-1.2.dist-info"
-	want := []facts.Build{{Name: "our-kernels", Version: "1.2", Extension: true, Accelerator: "cuda", CUDA: "12",
+	want := []facts.Build{{Name: "our-kernels", Version: "1.2", Extension: true, Standalone: true, Accelerator: "cuda", CUDA: "12",
 		SASS: []string{"sm_80", "sm_90"},
 		PTX:  []string{"compute_90"}, PTXISA: map[string]string{"compute_90": "8.7"},
 		Zstd: []string{"sm_80", "sm_90", "compute_90"}, Path: path, From: path + "/RECORD"}}
