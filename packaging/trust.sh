@@ -6,7 +6,9 @@ source "$(dirname "$0")/lib.sh"
 mkdir -p "$OUT/sbom"
 (cd "$TOP" && CGO_ENABLED=0 go build -o "$CACHE/release" ./tools/release)
 
-say "bills of materials"
+say "tables, bills of materials"
+rm -f "$OUT"/cudacompat-tables-*.zip
+(cd "$TOP" && "$CACHE/release" bundle >"$OUT/cudacompat-tables-$VERSION.zip")
 for file in "$OUT"/bin/*; do
     "$CACHE/release" sbom "$file" >"$OUT/sbom/${file##*/}.cdx.json"
 done

@@ -1,28 +1,43 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 
+	"cudacompat/internal/bundle"
 	"cudacompat/matrix"
 
 	"github.com/spf13/cobra"
 )
 
 // tablesFlag says which tables to judge by.
-type tablesFlag struct{ dir string }
+type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.dir, "matrix", "", "tables from `DIR`, CSVs of the embedded ones' names, in their place")
+	cmd.Flags().StringVar(&f.path, "matrix", "", "tables from `DIR|BUNDLE`, over the embedded ones: CSVs of their names, or a release's bundle")
 }
 
-// load is the embedded tables, or those with the directory's in their place, linted as a whole.
+// load is the embedded tables, or those with the given ones over them, linted as a whole.
 func (f *tablesFlag) load() (*matrix.Tables, error) {
-	if f.dir == "" {
+	if f.path == "" {
 		return matrix.Embedded(), nil
 	}
-	tables, err := matrix.LoadOver(os.DirFS(f.dir))
+	over, err := f.open()
 	if err != nil {
-		return nil, &usageError{message: "--matrix " + f.dir + ": " + err.Error(), hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
+		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(), hint: "give a directory of CSVs, or a release's bundle of tables"}
+	}
+	tables, err := matrix.LoadOver(over)
+	if err != nil {
+		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(), hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
 	}
 	return tables, nil
+}
+
+// open is a directory as it stands, or a bundle once it was found whole.
+func (f *tablesFlag) open() (fs.FS, error) {
+	if info, err := os.Stat(f.path); err != nil || info.IsDir() {
+		return os.DirFS(f.path), err
+	}
+	tables, _, err := bundle.Open(f.path)
+	return tables, err
 }

@@ -1,5 +1,5 @@
 // Command release writes what accompanies a release's artefacts: the licences of what is linked in, a bill of materials
-// of a binary, and the record of how the artefacts came about. packaging/release.sh calls it.
+// of a binary, the bundle of tables, and the record of how the artefacts came about. packaging/release.sh calls it.
 package main
 
 import (
@@ -8,10 +8,15 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"cudacompat/data"
+	"cudacompat/internal/bundle"
+	"cudacompat/internal/tables"
 )
 
 const usage = `usage: release notice                     the licences of all that is linked into the program
        release sbom BINARY                CycloneDX, from the record that the linker left in it
+       release bundle                     the tables as one file, for --matrix
        release provenance COMMIT FILE...  in-toto, with the SLSA predicate
 SOURCE_DATE_EPOCH says the time of the sources, VERSION the release.`
 
@@ -26,6 +31,8 @@ func run(args []string, w io.Writer) error {
 	switch {
 	case len(args) == 1 && args[0] == "notice":
 		return notice(w)
+	case len(args) == 1 && args[0] == "bundle":
+		return bundle.Write(w, data.FS, tables.Embedded().Date())
 	case len(args) == 2 && args[0] == "sbom":
 		return sbom(w, args[1], sourceTime())
 	case len(args) > 2 && args[0] == "provenance":

@@ -1,0 +1,187 @@
+// Package bundle reads and writes tables as one file, which a release hands out between two programs: a zip whose first
+// entry, manifest.json, names the others with their SHA-256, the date of the newest row, and the form that they have.
+package bundle
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Schema names the columns of the tables. Its number grows when a program that knows only the one before would read
+// the tables wrongly; a column that such a program can leave out changes nothing.
+const Schema = schemaName + "1"
+
+const schemaName = "cudacompat/tables/v"
+
+const manifestName = "manifest.json"
+
+// The tables of 2026 take 1.2 MB, and 0.2 in a zip.
+const (
+	maxBundle = 16 << 20 // bytes of the file
+	maxEntry  = 32 << 20 // bytes of one table
+	maxFiles  = 200
+)
+
+// Manifest says what is in a bundle.
+type Manifest struct {
+	Schema string  `json:"schema"`
+	Date   string  `json:"date"` // of the newest row
+	Files  []Entry `json:"files"`
+}
+
+// Entry is one file of a bundle.
+type Entry struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// Write makes a bundle of all files of tables. The same tables make the same bytes.
+func Write(w io.Writer, tables fs.FS, date string) error {
+	m := Manifest{Schema: Schema, Date: date}
+	content := map[string][]byte{}
+	err := fs.WalkDir(tables, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(tables, name)
+		m.Files = append(m.Files, Entry{name, sum(data)})
+		content[name] = data
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return err
+	}
+	manifest, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	archive := zip.NewWriter(w)
+	if err := add(archive, manifestName, day, append(manifest, '\n')); err != nil {
+		return err
+	}
+	for _, e := range m.Files {
+		if err := add(archive, e.Name, day, content[e.Name]); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
+
+func add(archive *zip.Writer, name string, day time.Time, data []byte) error {
+	entry, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: day})
+	if err != nil {
+		return err
+	}
+	_, err = entry.Write(data)
+	return err
+}
+
+// Open reads a bundle whole and checks every file of it against the manifest. Nothing of a damaged one is returned.
+func Open(name string) (fs.FS, Manifest, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, Manifest{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBundle+1))
+	if err != nil {
+		return nil, Manifest{}, err
+	}
+	if len(data) > maxBundle {
+		return nil, Manifest{}, fmt.Errorf("larger than a bundle of tables can be, %d MB", maxBundle>>20)
+	}
+	return read(data)
+}
+
+func read(data []byte) (fs.FS, Manifest, error) {
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, Manifest{}, errors.New("no bundle of tables, or a damaged one: " + err.Error())
+	}
+	m, err := manifestOf(archive)
+	if err != nil {
+		return nil, m, err
+	}
+	return archive, m, check(archive, m)
+}
+
+// manifestOf reads the first entry; of a bundle of a later form nothing else is read.
+func manifestOf(archive *zip.Reader) (Manifest, error) {
+	var m Manifest
+	if len(archive.File) == 0 || archive.File[0].Name != manifestName {
+		return m, fmt.Errorf("no bundle of tables: it does not begin with %s", manifestName)
+	}
+	data, err := contentOf(archive.File[0])
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("damaged: %s: %w", manifestName, err)
+	}
+	if m.Schema == Schema {
+		return m, nil
+	}
+	number, err := strconv.Atoi(strings.TrimPrefix(m.Schema, schemaName))
+	if err != nil || !strings.HasPrefix(m.Schema, schemaName) || number < 1 {
+		return m, fmt.Errorf("no bundle of tables: its manifest says schema %q", m.Schema)
+	}
+	return m, fmt.Errorf("made for a newer cudacompat: its tables have the form %s, this program reads %s", m.Schema, Schema)
+}
+
+// check compares what is there with what the manifest names, both ways.
+func check(archive *zip.Reader, m Manifest) error {
+	files := archive.File[1:]
+	if len(files) > maxFiles {
+		return fmt.Errorf("damaged: %d files, more than a bundle has", len(files))
+	}
+	if len(files) != len(m.Files) {
+		return fmt.Errorf("damaged: the manifest names %d files, %d are there", len(m.Files), len(files))
+	}
+	for _, f := range files {
+		i := slices.IndexFunc(m.Files, func(e Entry) bool { return e.Name == f.Name })
+		if i < 0 {
+			return fmt.Errorf("damaged: the manifest does not name %s", f.Name)
+		}
+		data, err := contentOf(f)
+		if err != nil {
+			return err
+		}
+		if sum(data) != m.Files[i].SHA256 {
+			return fmt.Errorf("damaged: %s is not what the manifest says (SHA-256)", f.Name)
+		}
+	}
+	return nil
+}
+
+func contentOf(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("damaged: %s: %w", f.Name, err)
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxEntry+1))
+	if err != nil {
+		return nil, fmt.Errorf("damaged: %s: %w", f.Name, err)
+	}
+	if len(data) > maxEntry {
+		return nil, fmt.Errorf("%s is larger than a table can be, %d MB", f.Name, maxEntry>>20)
+	}
+	return data, nil
+}
+
+func sum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
