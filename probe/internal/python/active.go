@@ -2,6 +2,8 @@ package python
 
 import (
 	"path"
+	"slices"
+	"strings"
 
 	"cudacompat/probe/host"
 )
@@ -31,12 +33,13 @@ func (s *search) candidates(envs []string) []candidate {
 }
 
 // activePython finds the environment that a program is started with here. In a container that is the interpreter of its
-// first process; elsewhere what this process's environment, its directory and its PATH lead to, in this order.
+// first process; elsewhere what this process's environment, the place of its program, its directory and its PATH lead to,
+// in this order.
 func activePython(h *host.Host) (candidate, bool) {
 	if h.Rest {
 		return candidate{}, false
 	}
-	for _, find := range []func(*host.Host) (candidate, bool){ofFirstProcess, activated, ofProject, onPath} {
+	for _, find := range []func(*host.Host) (candidate, bool){ofFirstProcess, activated, ofProgram, ofProject, onPath} {
 		if c, ok := find(h); ok {
 			return c, true
 		}
@@ -62,6 +65,31 @@ func activated(h *host.Host) (candidate, bool) {
 	return candidate{root: root}, path.IsAbs(root) && isPrefix(h, root) && !h.Exists(root+"/condabin")
 }
 
+// ofProgram is the environment that this program was installed into and is called from by its path, without activation.
+func ofProgram(h *host.Host) (candidate, bool) {
+	program, err := h.Readlink("/proc/self/exe")
+	if err != nil {
+		return candidate{}, false
+	}
+	root := path.Dir(path.Dir(program))
+	return candidate{root: root}, h.Exists(root+"/pyvenv.cfg") && !forOneTool(h, root)
+}
+
+// forOneTool reports whether an environment holds this program and nothing beside it: uvx and pipx make one for it, and
+// uvx puts it first on PATH. What there is to judge is elsewhere.
+func forOneTool(h *host.Host, root string) bool {
+	packages := h.GlobIn(root, "lib/python3.*/site-packages/*.dist-info")
+	own := false
+	for _, p := range packages {
+		name, _, _ := strings.Cut(path.Base(p), "-")
+		own = own || name == "cudacompat"
+		if !slices.Contains([]string{"cudacompat", "pip", "setuptools", "wheel"}, name) {
+			return false
+		}
+	}
+	return own
+}
+
 // ofProject is the nearest .venv of the working directory and its parents, which uv, Poetry and editors use without
 // its being activated.
 func ofProject(h *host.Host) (candidate, bool) {
@@ -78,7 +106,7 @@ func ofProject(h *host.Host) (candidate, bool) {
 
 func onPath(h *host.Host) (candidate, bool) {
 	for _, dir := range host.SplitPath(h.Var("PATH")) {
-		if c, ok := pythonPrefix(h, path.Join(dir, "python3")); ok {
+		if c, ok := pythonPrefix(h, path.Join(dir, "python3")); ok && !forOneTool(h, c.root) {
 			return c, true
 		}
 	}

@@ -2,6 +2,7 @@ package python
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +64,41 @@ func TestActive(t *testing.T) {
 	}
 	if c, ok := activePython(&host.Host{Root: root, Rest: true}); ok {
 		t.Errorf("a tree at rest has the active environment %q", c.root)
+	}
+}
+
+// TestActiveBesideTheProgram holds what is judged when the program lies in an environment: that one, where it has
+// anything else; else it was made by uvx or pipx for this program, and the project or the machine is meant.
+func TestActiveBesideTheProgram(t *testing.T) {
+	const tool, full = "/root/.cache/uv/archive-v0/dSqz", "/opt/venv"
+	files := map[string]string{
+		"/usr/bin/python3 -> python3.12": "", "/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": "",
+		"/home/a/work/.venv/pyvenv.cfg": "version = 3.12.3\n", "/home/a/b/x": "",
+	}
+	for _, env := range []string{tool, full} {
+		files[env+"/pyvenv.cfg"] = "version = 3.12.3\nhome = /usr/bin\n"
+		files[env+"/bin/python3 -> /usr/bin/python3.12"] = ""
+		files[env+"/bin/cudacompat"] = ""
+		for _, name := range []string{"cudacompat-0.1.0", "pip-25.0"} {
+			files[env+"/lib/python3.12/site-packages/"+name+".dist-info/METADATA"] = "Version: 1\n"
+		}
+	}
+	files[full+"/lib/python3.12/site-packages/numpy-2.0.0.dist-info/METADATA"] = "Version: 2.0.0\n"
+	for _, c := range []struct{ name, program, path, dir, want string }{
+		{"called-by-its-path", full, "/usr/bin", "/home/a/work", full},
+		{"uvx-in-a-project", tool, tool + "/bin:/usr/bin", "/home/a/work", "/home/a/work/.venv"},
+		{"uvx-elsewhere", tool, tool + "/bin:/usr/bin", "/home/a/b", "/usr"},
+		{"uvx-beside-an-environment-on-path", tool, tool + "/bin:" + full + "/bin", "/home/a/b", full},
+		{"installed-for-the-system", "/usr", "/usr/bin", "/home/a/b", "/usr"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			own := maps.Clone(files)
+			own["/proc/self/exe -> "+c.program+"/bin/cudacompat"] = ""
+			h := &host.Host{Root: plant(t, nil, own), Env: map[string]string{"PATH": c.path, "PWD": c.dir}}
+			if got, ok := activePython(h); !ok || got.root != c.want {
+				t.Errorf("active is %q, want %q", got.root, c.want)
+			}
+		})
 	}
 }
 
