@@ -16,7 +16,7 @@ RELEASE := -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test grid lint golden fuzz bench build static release clean
+.PHONY: doctor test grid lint golden fuzz bench build static release rename clean
 
 build: bin/cudacompat
 
@@ -78,6 +78,13 @@ bench:
 	go test $(LAZY) -run none -bench . -benchtime 40x ./cmd/cudacompat
 	FATBIN_LIB=$$(ls $$CUDACOMPAT_BENCH_ENV/lib/python3*/site-packages/torch/lib/libtorch_cuda.so 2>/dev/null) \
 		go test $(LAZY) -run none -bench . -benchtime 40x ./internal/fatbin
+
+# The module under the path that its owner has for it, so that go install PATH/cmd/cudacompat@latest works.
+rename:
+	@[ -n "$(MODULE)" ] || { echo "which path? make rename MODULE=github.com/OWNER/cudacompat"; exit 1; }
+	go run ./tools/rename $(MODULE)
+	go mod tidy
+	$(MAKE) test
 
 clean:
 	rm -rf bin
