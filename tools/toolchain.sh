@@ -15,8 +15,8 @@ if older "$have" 1.21; then
         "https://go.dev/dl/, any release from 1.21 on: it fetches Go $want by itself"
 fi
 # From 1.21 on the go command runs the release that go.mod names, unless it may not or cannot fetch it.
-if older "$have" "$want" && ! fetched=$(go version 2>&1); then
-    lacks "this is Go $have, go.mod asks for $want, which could not be fetched: $fetched" \
+if older "$have" "$want" && ! fetched=$(go list -m 2>&1); then
+    lacks "this is Go $have, go.mod asks for $want, and could not get it: $fetched" \
         "GOTOOLCHAIN=auto with a way to a module proxy, or https://go.dev/dl/"
 fi
 if [ "$(go env GOOS) $(go env CGO_ENABLED)" = "linux 0" ]; then

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Runs every channel of a release in a clean root and writes what was run and what it printed into docs/install.md.
+#
+#	packaging/try.sh                $OUT (dist/) holds what release.sh made; some ten minutes, 3 GB in the cache
+#
+# It needs Debian with mmdebstrap, bubblewrap, qemu-user-static, lintian, rpmlint, zsh and fish; nothing leaves the machine
+# but downloads from Debian's mirror and Python's package index. The first failure ends it.
+source "$(dirname "$0")/lib.sh"
+[ -e "$OUT/SHA256SUMS" ] || die "$OUT holds no release: VERSION=… packaging/release.sh first"
+VERSION=$(basename "$OUT"/cudacompat-tables-*.zip .zip)
+VERSION=${VERSION#cudacompat-tables-}
+export VERSION
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+rows=$work/rows
+unset PIP_FIND_LINKS PIP_INDEX_URL VIRTUAL_ENV # what this machine sets for its own user
+
+# row CHANNEL PLATFORM COMMAND: a line of the table; the last line of standard input is what was printed.
+row() {
+    local printed
+    printed=$(grep -v '^$' | tail -n 1 | cut -c 1-110 | sed 's/|/\\|/g; s/`/ /g')
+    [ -n "$printed" ] || die "$1, $2: $3 printed nothing"
+    printf '| %s | %s | `%s` | `%s` |\n' "$1" "$2" "${3//|/\\|}" "$printed" | tee -a "$rows"
+}
+
+# debian RELEASE PACKAGES: the path of a new copy of a root, kept in the cache as a tar.
+debian() {
+    local tar=$CACHE/try-$1.tar root
+    [ -e "$tar" ] || mmdebstrap --variant=minbase --include="$2" "$1" "$tar" "${MIRROR:-http://deb.debian.org/debian}" >&2
+    root=$work/$1-$RANDOM
+    mkdir "$root"
+    tar -C "$root" -xf "$tar" --exclude='./dev/*'
+    printf '%s\n' "$root"
+}
+
+# inside ROOT COMMAND...: runs it there as root, without a network, with the release under /release.
+inside() {
+    local root=$1
+    shift
+    bwrap --bind "$root" / --proc /proc --dev /dev --tmpfs /tmp --ro-bind "$OUT" /release --unshare-all --uid 0 --gid 0 \
+        --clearenv --setenv PATH /usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin --setenv HOME /root --setenv LC_ALL C.UTF-8 --chdir / "$@"
+}
+
+for step in binaries wheels packages images others; do
+    say "$step"
+    source "$PACKAGING/try/$step.sh"
+done
+
+say "docs/install.md"
+python3 - "$rows" "$TOP/docs/install.md" <<'END'
+import re, sys
+rows, page = open(sys.argv[1]).read(), open(sys.argv[2]).read()
+head = "| channel | platform | command | printed |\n|---|---|---|---|\n"
+page, found = re.subn(r"(?s)(<!-- tried -->\n).*?(<!-- /tried -->)", lambda m: m[1] + head + rows + m[2], page)
+assert found == 1, "docs/install.md has no place for the table"
+open(sys.argv[2], "w").write(page)
+END

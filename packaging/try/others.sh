@@ -1,0 +1,40 @@
+# What goes with them: completions in their shells, the Action's step, the bundle, what a stranger checks.
+program=$OUT/bin/cudacompat-linux-amd64
+mkdir -p "$work/complete"
+ln -s "$program" "$work/complete/cudacompat"
+export PATH=$work/complete:$PATH
+"$program" completion bash >"$work/complete/bash"
+bash --norc -c ". /usr/share/bash-completion/bash_completion; . $work/complete/bash
+    COMP_WORDS=(cudacompat doc); COMP_CWORD=1 COMP_LINE='cudacompat doc' COMP_POINT=14; __start_cudacompat; echo \"\${COMPREPLY[@]}\"" |
+    row "completion" "bash $(bash -c 'echo ${BASH_VERSION%%(*}')" "cudacompat doc[TAB]"
+"$program" completion fish >"$work/complete/fish"
+fish --no-config -c ". $work/complete/fish; complete -C 'cudacompat doc'" | row "completion" "$(fish --version)" "cudacompat doc[TAB]"
+"$program" completion zsh >"$work/complete/_cudacompat"
+zsh -f -c "fpath=($work/complete \$fpath); autoload -Uz compinit && compinit -u -d $work/zcompdump; echo \${_comps[cudacompat]} && cudacompat __complete doc 2>/dev/null | head -n 1" |
+    tr '\t\n' '  ' | row "completion" "$(zsh --version | cut -d ' ' -f 1-2)" "cudacompat doc[TAB]"
+
+"$PACKAGING/action_test.sh" "$program" | row "Action" "its step, as a runner starts it" "packaging/action_test.sh cudacompat-linux-amd64"
+
+bundle=$(cd "$OUT" && ls cudacompat-tables-*.zip)
+"$program" check example:broken -o line --fail-on never --matrix "$OUT/$bundle" | row "bundle" "any" "cudacompat check example:broken --matrix $bundle"
+head -c 100000 "$OUT/$bundle" >"$work/cut.zip"
+code=0
+"$program" check example:broken --matrix "$work/cut.zip" 2>"$work/said" || code=$?
+{ head -n 1 "$work/said" | sed "s#$work/##"; echo "exit $code"; } | tr '\n' ' ' | row "bundle" "cut" "cudacompat check example:broken --matrix cut.zip"
+[ "$code" = 64 ] || die "a cut bundle: exit $code"
+
+(cd "$OUT" && sha256sum --check --quiet SHA256SUMS && echo "all $(wc -l <SHA256SUMS) as listed") | row "checksums" "any" "sha256sum --check --quiet SHA256SUMS"
+if [ -e "$OUT/SHA256SUMS.sig" ]; then
+    { printf 'cudacompat '; cut -d ' ' -f 1,2 "$SIGNING_KEY.pub"; } >"$work/allowed_signers"
+    ssh-keygen -Y verify -f "$work/allowed_signers" -I cudacompat -n cudacompat -s "$OUT/SHA256SUMS.sig" <"$OUT/SHA256SUMS" |
+        cut -d ' ' -f 1-5 | row "signature" "any" "ssh-keygen -Y verify … <SHA256SUMS"
+fi
+"$work/tools/bin/python" - "$OUT"/sbom/*.json <<'END' | row "SBOM" "any" "CycloneDX's schema 1.6, by cyclonedx-python-lib"
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+for name in sys.argv[1:]:
+    error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(name).read())
+    assert error is None, (name, error)
+print(len(sys.argv) - 1, "documents, all valid")
+END
