@@ -30,7 +30,8 @@ func explainedJSON(w io.Writer, e Explained, _ Style) error {
 	return writeJSON(w, e)
 }
 
-var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardware: red, triage.Program: yellow, triage.Unknown: cyan, triage.None: green}
+var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardware: red, triage.Program: yellow,
+	triage.Unknown: cyan, triage.None: green}
 
 // Blamed is a side in the words of the screen.
 func Blamed(b triage.Blame) string {
@@ -44,7 +45,8 @@ func Blamed(b triage.Blame) string {
 func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
-	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame], Blamed(d.Blame)}, ": ")
+	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame],
+		Blamed(d.Blame)}, ": ")
 	if len(d.Lines) > 0 {
 		p.line()
 	}

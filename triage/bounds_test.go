@@ -13,7 +13,8 @@ import (
 
 // TestNearMissesInOneLine: a long line of beginnings of errors ends soon, and the error after it is found.
 func TestNearMissesInOneLine(t *testing.T) {
-	log := strings.Repeat("CUDA error ", 16<<10/11) + "\n" + strings.Repeat("CUDA error ", 1<<20/11) + "\n" + failure + "\n"
+	log := strings.Repeat("CUDA error ", 16<<10/11) + "\n" + strings.Repeat("CUDA error ", 1<<20/11) + "\n" + failure +
+		"\n"
 	start := time.Now()
 	d, err := Read(context.Background(), table(t), []Source{{Name: "log", Reader: strings.NewReader(log)}})
 	if err != nil || d.Cause != "device-side-assert" {
@@ -30,12 +31,14 @@ func TestNearMissesInOneLine(t *testing.T) {
 // TestTimeUp: what was read before the time was up is judged, and it is said that there was more.
 func TestTimeUp(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	late := io.MultiReader(strings.NewReader(failure+"\n"+strings.Repeat("x\n", chunk)), readerFunc(func([]byte) (int, error) {
+	late := io.MultiReader(strings.NewReader(failure+"\n"+strings.Repeat("x\n", chunk)), readerFunc(func([]byte) (int,
+		error) {
 		cancel(errors.New("the time was up"))
 		return 0, context.Cause(ctx)
 	}))
 	d, err := Read(ctx, table(t), []Source{{Name: "log", Reader: late}})
-	if err == nil || d.Cause != "device-side-assert" || len(d.Unread) != 1 || !strings.Contains(d.Unread[0], "the time was up") {
+	if err == nil || d.Cause != "device-side-assert" || len(d.Unread) != 1 || !strings.Contains(d.Unread[0],
+		"the time was up") {
 		t.Errorf("%s, %q (%v)", d.Cause, d.Unread, err)
 	}
 }
@@ -46,8 +49,12 @@ func TestPartOfAHealthyLog(t *testing.T) {
 	if d := explain(t, harmless); d.Blame != None || len(d.Lines) != 1 || d.Lines[0].Why == "" {
 		t.Errorf("whole: %+v", d)
 	}
-	cut := io.MultiReader(strings.NewReader(harmless), readerFunc(func([]byte) (int, error) { return 0, errors.New("disk gone") }))
-	if d, err := Read(context.Background(), table(t), []Source{{Name: "log", Reader: cut}}); err == nil || d.Blame != Unknown {
+	cut := io.MultiReader(strings.NewReader(harmless), readerFunc(func([]byte) (int, error) {
+		return 0, errors.New(
+			"disk gone")
+	}))
+	if d, err := Read(context.Background(), table(t), []Source{{Name: "log",
+		Reader: cut}}); err == nil || d.Blame != Unknown {
 		t.Errorf("cut: %s (%v)", d.Blame, err)
 	}
 }
@@ -94,7 +101,8 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	d := explain(t, "RuntimeError: CUDA error: no kernel image is available for execution on the device https://user:SECRETPW@host/ hf_abcSECRETPW")
+	d := explain(t, "RuntimeError: CUDA error: no kernel image is available for execution on the device "+
+		"https://user:SECRETPW@host/ hf_abcSECRETPW")
 	if strings.Contains(d.Lines[0].Text, "SECRETPW") || !strings.Contains(d.Lines[0].Text, "no kernel image") {
 		t.Errorf("%q", d.Lines[0].Text)
 	}

@@ -9,94 +9,236 @@ func form(kind, pattern string, marks ...string) grammar {
 // The parts of which the forms are made.
 const (
 	soName       = `(?P<library>lib[\w.+-]+?\.so(?:\.\d+)*)`
-	packageNames = `(?:torch|tensorflow|jax|nvidia|cuda|cudnn|nccl|triton|xformers|flash|vllm|onnxruntime|cupy|tensorrt|bitsandbytes|paddle)`
-	dllName      = `(?P<library>[\w.+-]+\.dll)`
+	packageNames = `(?:torch|tensorflow|jax|nvidia|cuda|cudnn|nccl|triton|xformers|flash|vllm|onnxruntime|cupy|` +
+		`tensorrt|bitsandbytes|paddle)`
+	dllName = `(?P<library>[\w.+-]+\.dll)`
 )
 
 // grammars are all forms. Several may read one line: each says another thing.
 var grammars = []grammar{
 	// The loader: what it looked for and did not find.
-	form("library", `(?:^|[\s:;'"(])(?:\S*/)?`+soName+`['"]?: (?:cannot open shared object file|image not found|file not found)`, ".so"),
-	form("library", `(?i)(?:could ?n.t|could not|cannot|can't|unable to|failed to) (?:dl)?(?:open|load|find|locate)(?: (?:the|dynamic|shared|nccl|cuda|cudnn|library|lib|file|module|dso|object|at|[\w+]+))*:? ['"]?(?:\S*/)?`+soName, ".so"),
+	form("library", `(?:^|[\s:;'"(])(?:\S*/)?`+soName+`['"]?: (?:cannot open shared object file|image not found|`+
+		`file not found)`, ".so"),
+	form("library", `(?i)(?:could ?n.t|could not|cannot|can't|unable to|failed to) (?:dl)?(?:open|load|find|`+
+		`locate)(?: (?:the|dynamic|shared|nccl|cuda|cudnn|library|lib|file|module|dso|object|at|[\w+]+))*:? `+
+		`['"]?(?:\S*/)?`+soName, ".so"),
 	form("ldd", soName+` => not found`, "not found"),
-	form("library", `(?i)`+dllName+`['"]? (?:was |is |could )?(?:not (?:be )?found|missing|not be loaded)`, ".dll", ".DLL"),
-	form("library", `(?i)(?:could ?n.t|could not|cannot|unable to|failed to) (?:open|load|find|locate)(?: (?:the|dynamic|shared|library|dll|file|module))*:? ['"]?(?:\S*[/\\])?`+dllName, ".dll", ".DLL"),
+	form("library", `(?i)`+dllName+`['"]? (?:was |is |could )?(?:not (?:be )?found|missing|not be loaded)`, ".dll",
+		".DLL"),
+	form("library", `(?i)(?:could ?n.t|could not|cannot|unable to|failed to) (?:open|load|find|locate)(?: (?:the|`+
+		`dynamic|shared|library|dll|file|module))*:? ['"]?(?:\S*[/\\])?`+dllName, ".dll", ".DLL"),
 	form("library", `Error loading "(?:[^"]*[/\\])?`+dllName+`" or one of its dependencies`, ".dll"),
-	form("dll", `(?:DLL load failed(?: while importing (?P<module>\w+))?|\[WinError (?P<code>126|127|193|1114|182)\])`, "DLL load failed", "WinError"),
+	form("dll",
+		`(?:DLL load failed(?: while importing (?P<module>\w+))?|\[WinError (?P<code>126|127|193|1114|182)\])`,
+		"DLL load failed", "WinError"),
 	form("symbol", `undefined\s+symbol: (?P<symbol>[\w@.]+)`, "undefined symbol"),
 	form("symbol", `symbol lookup error: (?P<library>\S+): `, "symbol lookup error"),
-	form("symbol", `(?:The procedure entry point|procedure entry point) (?P<symbol>\S+) could not be located`, "entry point"),
-	form("symbol-version", "version [`'](?P<version>(?P<set>GLIBC|GLIBCXX|CXXABI|GCC|[A-Z]\\w*?)_?[\\d.]*)' not found(?: \\(required by (?P<by>[^)]+)\\))?", "' not found"),
-	form("library-damaged", `(?P<library>[\w.+-]+\.so[\w.]*): (?:file too short|invalid ELF header|wrong ELF class|cannot enable executable stack|failed to map segment|ELF load command)`, ".so"),
+	form("symbol", `(?:The procedure entry point|procedure entry point) (?P<symbol>\S+) could not be located`,
+		"entry point"),
+	form("symbol-version", "version [`'](?P<version>(?P<set>GLIBC|GLIBCXX|CXXABI|GCC|[A-Z]\\w*?)_?[\\d.]*)' not "+
+		"found(?: \\(required by (?P<by>[^)]+)\\))?", "' not found"),
+	form("library-damaged", `(?P<library>[\w.+-]+\.so[\w.]*): (?:file too short|invalid ELF header|wrong ELF `+
+		`class|cannot enable executable stack|failed to map segment|ELF load command)`, ".so"),
 
 	// Compilers and what drives them.
-	form("header", "fatal error: ['‘]?(?P<header>[\\w./+-]+\\.(?:h|hpp|cuh|inc|hh))['’]?(?:: No such file| file not found)", "fatal error"),
-	form("header", `(?:Cannot open include file|cannot open source file):? ['"](?P<header>[\w./+-]+)['"]`, "annot open"),
+	form("header",
+		"fatal error: ['‘]?(?P<header>[\\w./+-]+\\.(?:h|hpp|cuh|inc|hh))['’]?(?:: No such file| file not found)",
+		"fatal error"),
+	form("header", `(?:Cannot open include file|cannot open source file):? ['"](?P<header>[\w./+-]+)['"]`,
+		"annot open"),
 	form("compiler-too-new", `(?i)unsupported (?:GNU|Microsoft Visual Studio|clang|gcc) version`, "nsupported"),
-	form("target", `(?:[Uu]nsupported gpu architecture|Value) '(?P<target>(?:compute|sm)_\w+)'|(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
+	form("target", `(?:[Uu]nsupported gpu architecture|Value) '(?P<target>(?:compute|sm)_\w+)'|`+
+		`(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
 	form("build", `nvcc fatal *: (?P<why>.*)`, "nvcc fatal"),
-	form("linked", `cannot find -l(?P<library>cu\w+|nv\w+|nccl\w*|torch\w*|c10\w*)|LNK1181: cannot open input file '(?P<library2>[\w.]+)'`, "cannot find -l", "LNK1181"),
-	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |cannot find |Unable to find |No such file or directory: )['"]?(?:\S*/)?(?P<tool>nvcc|nvidia-smi|ptxas|ninja|gcc|g\+\+|cl(?:\.exe)?|cmake|cicc|nvlink|fatbinary|nvidia-modprobe|nvidia-ctk|nvidia-container-cli)\b`, "o such file", "WinError", "ind "),
-	form("tool", `(?:^|: |/)(?P<tool>ptxas|ninja|gcc|g\+\+|c\+\+|cl\.exe|cmake|nvidia-modprobe|nvidia-ctk|nvidia-container-cli|nvidia-container-runtime|make): (?:command )?not found`, "not found"),
+	form("linked", `cannot find -l(?P<library>cu\w+|nv\w+|nccl\w*|torch\w*|c10\w*)|LNK1181: cannot open input `+
+		`file '(?P<library2>[\w.]+)'`, "cannot find -l", "LNK1181"),
+	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |`+
+		`cannot find |Unable to find |No such file or directory: )['"]?(?:\S*/)?(?P<tool>nvcc|nvidia-smi|`+
+		`ptxas|ninja|gcc|g\+\+|cl(?:\.exe)?|cmake|cicc|nvlink|fatbinary|nvidia-modprobe|nvidia-ctk|`+
+		`nvidia-container-cli)\b`, "o such file", "WinError", "ind "),
+	form("tool", `(?:^|: |/)(?P<tool>ptxas|ninja|gcc|g\+\+|c\+\+|cl\.exe|cmake|nvidia-modprobe|nvidia-ctk|`+
+		`nvidia-container-cli|nvidia-container-runtime|make): (?:command )?not found`, "not found"),
 	form("tool", `exec: "(?P<tool>nvidia-[\w-]+)": executable file not found`, "executable file not found"),
-	form("cmake", `Could NOT find (?P<package>CUDA\w*|CUDNN|cuDNN|CUDAToolkit|NCCL|Torch|TensorRT)|No CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|Failed to detect a default CUDA architecture|Cannot find CUDA|[Cc]ould not find (?:the )?CUDA(?: toolkit| installation)?\b`, "ould", "CMAKE", "Failed to", "CUDA"),
-	form("build", `(?:error: command ['"]?\S*(?P<tool>nvcc|gcc|g\+\+|c\+\+|cl\.exe|ninja|clang)\S*['"]? failed|Error building extension|ninja: build stopped|Error compiling objects for extension|Failed building wheel for (?P<package>[\w.-]+)|Failed to build (?P<package2>[\w.-]+)|subprocess-exited-with-error|metadata-generation-failed)`, "rror", "ninja", "ailed"),
-	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*nvidia|Unknown symbol \w+ \(err|disagrees about version of symbol)`, "rror", "module", "kernel", "make[", "nknown symbol"),
+	form("cmake", `Could NOT find (?P<package>CUDA\w*|CUDNN|cuDNN|CUDAToolkit|NCCL|Torch|TensorRT)|No `+
+		`CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|`+
+		`Failed to detect a default CUDA architecture|Cannot find CUDA|[Cc]ould not find (?:the )?CUDA(?: `+
+		`toolkit| installation)?\b`, "ould", "CMAKE", "Failed to", "CUDA"),
+	form("build", `(?:error: command ['"]?\S*(?P<tool>nvcc|gcc|g\+\+|c\+\+|cl\.exe|ninja|clang)\S*['"]? failed|`+
+		`Error building extension|ninja: build stopped|Error compiling objects for extension|Failed building `+
+		`wheel for (?P<package>[\w.-]+)|Failed to build (?P<package2>[\w.-]+)|subprocess-exited-with-error|`+
+		`metadata-generation-failed)`, "rror", "ninja", "ailed"),
+	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error `+
+		`occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for `+
+		`kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*nvidia|Unknown `+
+		`symbol \w+ \(err|disagrees about version of symbol)`, "rror", "module", "kernel", "make[", "nknown symbol"),
 
 	// Package tools.
-	form("package", `(?:No matching distribution found for|Could not find a version that satisfies the requirement|Unable to locate package|nothing provides(?: requested)?|No package|PackagesNotFoundError|has no installation candidate:?|No match for argument:|Package) ['"]?(?P<package>[\w.+-]*`+packageNames+`[\w.+-]*)\S*(?: has no installation candidate)?`, "o matching", "ould not find a version", "locate", "nothing provides", "o package", "NotFound", "candidate", "No match"),
-	form("packages", `(?:ResolutionImpossible|LibMambaUnsatisfiableError|UnsatisfiableError|No solution found when resolving|`+packageNames+`.*have conflicting dependencies|held broken packages|unmet dependencies|conflicting requests)`, "Impossible", "nsatisfiable", "No solution", "onflicting", "broken packages", "unmet"),
-	form("packages", `requires (?P<wanted>[\w.-]*`+packageNames+`[\w.-]* ?[=<>~!].*?), but you(?:'ll)? have (?P<found>[\w.-]+ [\w.+-]+)`, "but you"),
-	form("wheel", `is not a supported wheel on this platform|requires a different Python|Requires-Python|requires-python`, "wheel", "ython"),
+	form("package", `(?:No matching distribution found for|Could not find a version that satisfies the `+
+		`requirement|Unable to locate package|nothing provides(?: requested)?|No package|`+
+		`PackagesNotFoundError|has no installation candidate:?|No match for argument:|Package) `+
+		`['"]?(?P<package>[\w.+-]*`+packageNames+`[\w.+-]*)\S*(?: has no installation candidate)?`, "o matching",
+		"ould not find a version", "locate", "nothing provides", "o package", "NotFound", "candidate", "No match"),
+	form("packages",
+		`(?:ResolutionImpossible|LibMambaUnsatisfiableError|UnsatisfiableError|No solution found when resolving|`+packageNames+
+			`.*have conflicting dependencies|held broken packages|unmet dependencies|conflicting requests)`, "Impossible",
+		"nsatisfiable", "No solution", "onflicting", "broken packages", "unmet"),
+	form("packages", `requires (?P<wanted>[\w.-]*`+packageNames+`[\w.-]* ?[=<>~!].*?), but you(?:'ll)? have `+
+		`(?P<found>[\w.-]+ [\w.+-]+)`, "but you"),
+	form("wheel",
+		`is not a supported wheel on this platform|requires a different Python|Requires-Python|requires-python`,
+		"wheel", "ython"),
 
 	// Versions: built for one, found another.
-	form("version", `(?i)(?:compiled|built|linked|build) (?:with|for|against|using|by|on)\b.{0,60}?(?P<built>\d+\.\d+[\w.+]*).{0,120}?\b(?:found|loaded|detected|running|installed|current|runtime|but|has|have|is|uses?|using)\b.{0,60}?(?P<found>\d+(?:\.\d+)+)`, "ompiled", "uilt", "inked"),
-	form("version", `(?i)(?:loaded|detected|found|installed|runtime).{0,60}?(?P<found>\d+(?:\.\d+)+).{0,80}?(?:compiled?|built|linked|expect\w*|requires?|needs?)\b.{0,40}?(?P<built>\d+(?:\.\d+)+)`, "ompile", "uilt", "xpect", "equire", "eeds", "inked"),
-	form("version", `(?i)(?P<subject>[\w-]+) (?:version|library)[ =:]*(?P<found>\d+(?:\.\d+)+\S*) (?:is|are) (?:newer|older|too old|too new|not compatible|incompatible|not supported|unsupported|lower)`, "is ", "are "),
-	form("version", `(?i)(?:requires?|needs?|must (?:be|have)|at least|minimum(?: required)?(?: version)?(?: is| of)?|please (?:up(?:grade|date)|install))\W+(?:an? |the |at least |version )*(?P<subject>cuda|cudnn|nvidia driver|driver|nccl|glibc|gcc|torch|pytorch|triton|tensorrt|cudatoolkit|transformers|numpy)\W+(?:toolkit|version|driver|runtime|with|of|is|>=|>|=|\W)*(?P<wanted>\d+(?:\.\d+)*)`, "equire", "eed", "must", "least", "inimum", "lease"),
-	form("version", `(?i)(?:mismatch(?:ed)?|incompatible|do(?:es)?n.?o?t match|not compatible|unmatched)\b.{0,80}\b(?P<subject>driver|cuda|cudnn|nccl|torch|pytorch|jaxlib?|plugin|triton|tensorrt|numpy|glibc|nvml)\b.{0,20}version|\b(?P<subject2>driver|cuda|cudnn|nccl|torch|pytorch|jaxlib?|plugin|triton|tensorrt|numpy|nvml|nvidia\.ko)\b.{0,30}version.{0,60}\b(?:mismatch(?:ed)?|incompatible|do(?:es)?n.?o?t match|not compatible|unmatched)\b|version mismatch.{0,40}(?P<subject3>nvidia|driver|cuda|nvml)|API mismatch`, "ismatch", "ncompatible", "not match", "not compatible", "unmatched", "t match", "API mismatch"),
+	form("version", `(?i)(?:compiled|built|linked|build) (?:with|for|against|using|by|`+
+		`on)\b.{0,60}?(?P<built>\d+\.\d+[\w.+]*).{0,120}?\b(?:found|loaded|detected|running|installed|`+
+		`current|runtime|but|has|have|is|uses?|using)\b.{0,60}?(?P<found>\d+(?:\.\d+)+)`, "ompiled", "uilt", "inked"),
+	form("version", `(?i)(?:loaded|detected|found|installed|runtime).{0,60}?(?P<found>\d+(?:\.\d+)+).{0,80}?(?:co`+
+		`mpiled?|built|linked|expect\w*|requires?|needs?)\b.{0,40}?(?P<built>\d+(?:\.\d+)+)`, "ompile", "uilt",
+		"xpect", "equire", "eeds", "inked"),
+	form("version", `(?i)(?P<subject>[\w-]+) (?:version|library)[ =:]*(?P<found>\d+(?:\.\d+)+\S*) (?:is|are) `+
+		`(?:newer|older|too old|too new|not compatible|incompatible|not supported|unsupported|lower)`, "is ", "are "),
+	form("version", `(?i)(?:requires?|needs?|must (?:be|have)|at least|minimum(?: required)?(?: version)?(?: is| `+
+		`of)?|please (?:up(?:grade|date)|install))\W+(?:an? |the |at least |version )*(?P<subject>cuda|cudnn|`+
+		`nvidia driver|driver|nccl|glibc|gcc|torch|pytorch|triton|tensorrt|cudatoolkit|transformers|`+
+		`numpy)\W+(?:toolkit|version|driver|runtime|with|of|is|>=|>|=|\W)*(?P<wanted>\d+(?:\.\d+)*)`, "equire", "eed",
+		"must", "least", "inimum", "lease"),
+	form("version", `(?i)(?:mismatch(?:ed)?|incompatible|do(?:es)?n.?o?t match|not compatible|`+
+		`unmatched)\b.{0,80}\b(?P<subject>driver|cuda|cudnn|nccl|torch|pytorch|jaxlib?|plugin|triton|`+
+		`tensorrt|numpy|glibc|nvml)\b.{0,20}version|\b(?P<subject2>driver|cuda|cudnn|nccl|torch|pytorch|`+
+		`jaxlib?|plugin|triton|tensorrt|numpy|nvml|nvidia\.ko)\b.{0,30}version.{0,60}\b(?:mismatch(?:ed)?|`+
+		`incompatible|do(?:es)?n.?o?t match|not compatible|unmatched)\b|version `+
+		`mismatch.{0,40}(?P<subject3>nvidia|driver|cuda|nvml)|API mismatch`, "ismatch", "ncompatible", "not match",
+		"not compatible", "unmatched", "t match", "API mismatch"),
 
 	// What a library says about the GPU or about itself.
-	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:suitable |usable |compatible |supported |available |visible )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? devices?|cuda gpus?)\b.{0,30}(?:found|detected|available|visible|present|with)|(?:gpu|cuda|nvidia gpu|cuda device)s? (?:is|are|was|were)? ?(?:not|n't) (?:available|found|detected|visible|usable|accessible)|could(?: not|n't) (?:find|detect|access|initialize)(?: any| an?| the)? (?:nvidia |cuda |usable )*(?:gpus?|devices?|driver)|torch\.cuda\.is_available\(\) (?:is|returned|should be) \w+|cuda is not available|(?:found )?no nvidia driver)`, "GPU", "gpu", "CUDA", "cuda", "evice", "NVIDIA", "driver"),
-	form("no-cuda-build", `(?i)not (?:been )?(?:compiled|built) with (?:\w+ )?(?:cuda|gpu|cudnn|nccl|tensorrt|nvenc)|(?:compiled|built) without (?:\w+ )?(?:cuda|gpu|cudnn|nccl)|(?:cuda|gpu) support (?:is )?(?:not (?:enabled|compiled|built|available|included)|disabled)|(?:no|without) cuda (?:support|backend)|cuda backend (?:is )?not (?:available|found|built)|CPU-only (?:build|version)|no kernel image|not compiled for|does not support (?:cuda|gpu)|no registered platform called .{0,3}CUDA|'aten::\w+' with arguments from the 'CUDA' backend`, "ompiled", "uilt", "support", "CUDA", "cuda", "CPU-only", "kernel image"),
-	form("gpu-arch", `(?i)(?:compute capability|cuda capability|sm_\d+|gpu architecture|cuda arch)\b.{0,100}(?:not (?:supported|compatible|recognized)|unsupported|too (?:old|low)|required|at least|minimum|>= ?\d|below|lower|unknown)|(?:unsupported|unknown|requires?|needs?|only supports?|not supported)\b.{0,80}(?:compute capability|cuda capability|\bsm_?\d+|gpu architecture|cuda arch|Ampere|Hopper|Turing|Ada\b|Blackwell|Volta)`, "apability", "sm_", "SM", "arch", "Ampere", "Hopper", "Turing", "Blackwell", "Volta", "Ada"),
-	form("driver", `(?i)(?:nvidia |cuda )?driver (?:on your system |version )?(?:is|was|are)? ?(?:not (?:loaded|installed|found|running|available)|too old|insufficient|outdated|missing)|(?:load|initiali[sz]e|communicate with|find|open)(?:ing)? (?:the )?(?:nvidia |cuda )?(?:kernel )?driver|nvml(?: init)?.{0,30}(?:fail|error|not found)|failed to initiali[sz]e nvml|libcuda|libnvidia-ml`, "river", "NVML", "nvml", "libcuda", "libnvidia"),
+	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:suitable |usable |`+
+		`compatible |supported |available |visible )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? `+
+		`devices?|cuda gpus?)\b.{0,30}(?:found|detected|available|visible|present|with)|(?:gpu|cuda|nvidia `+
+		`gpu|cuda device)s? (?:is|are|was|were)? ?(?:not|n't) (?:available|found|detected|visible|usable|`+
+		`accessible)|could(?: not|n't) (?:find|detect|access|initialize)(?: any| an?| the)? (?:nvidia |cuda |`+
+		`usable )*(?:gpus?|devices?|driver)|torch\.cuda\.is_available\(\) (?:is|returned|should be) \w+|cuda `+
+		`is not available|(?:found )?no nvidia driver)`, "GPU", "gpu", "CUDA", "cuda", "evice", "NVIDIA", "driver"),
+	form("no-cuda-build", `(?i)not (?:been )?(?:compiled|built) with (?:\w+ )?(?:cuda|gpu|cudnn|nccl|tensorrt|`+
+		`nvenc)|(?:compiled|built) without (?:\w+ )?(?:cuda|gpu|cudnn|nccl)|(?:cuda|gpu) support (?:is `+
+		`)?(?:not (?:enabled|compiled|built|available|included)|disabled)|(?:no|without) cuda (?:support|`+
+		`backend)|cuda backend (?:is )?not (?:available|found|built)|CPU-only (?:build|version)|no kernel `+
+		`image|not compiled for|does not support (?:cuda|gpu)|no registered platform called .{0,3}CUDA|`+
+		`'aten::\w+' with arguments from the 'CUDA' backend`, "ompiled", "uilt", "support", "CUDA", "cuda",
+		"CPU-only", "kernel image"),
+	form("gpu-arch", `(?i)(?:compute capability|cuda capability|sm_\d+|gpu architecture|cuda `+
+		`arch)\b.{0,100}(?:not (?:supported|compatible|recognized)|unsupported|too (?:old|low)|required|at `+
+		`least|minimum|>= ?\d|below|lower|unknown)|(?:unsupported|unknown|requires?|needs?|only supports?|`+
+		`not supported)\b.{0,80}(?:compute capability|cuda capability|\bsm_?\d+|gpu architecture|cuda arch|`+
+		`Ampere|Hopper|Turing|Ada\b|Blackwell|Volta)`, "apability", "sm_", "SM", "arch", "Ampere", "Hopper", "Turing",
+		"Blackwell", "Volta", "Ada"),
+	form("driver", `(?i)(?:nvidia |cuda )?driver (?:on your system |version )?(?:is|was|are)? ?(?:not (?:loaded|`+
+		`installed|found|running|available)|too old|insufficient|outdated|missing)|(?:load|initiali[sz]e|`+
+		`communicate with|find|open)(?:ing)? (?:the )?(?:nvidia |cuda )?(?:kernel )?driver|nvml(?: `+
+		`init)?.{0,30}(?:fail|error|not found)|failed to initiali[sz]e nvml|libcuda|libnvidia-ml`, "river", "NVML",
+		"nvml", "libcuda", "libnvidia"),
 
 	// The codes of the APIs.
-	form("status", `\b(?P<name>CUDA_ERROR_[A-Z][A-Z_0-9]+|cudaError[A-Z]\w+|(?:CUBLAS|CUDNN|CUSPARSE|CUSOLVER|CURAND|NVJPEG)_STATUS_[A-Z_0-9]+|CUFFT_[A-Z_]+|(?:NVML|NVRTC|NVJITLINK|NPP)_(?:ERROR_)?[A-Z][A-Z_0-9]+|nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError))\b`, "CUDA_ERROR_", "cudaError", "_STATUS_", "CUFFT_", "NVML_", "NVRTC_", "NVJITLINK_", "NPP_", "nccl"),
-	form("status", `(?i)\b(?:cuda|cudart|cuinit|cuda_?error|driver api|cuda runtime|culaunchkernel|cudamalloc|gpuassert)\w*\b[^0-9\n]{0,30}\b(?:error|code|status|returned|err)\b[^0-9\n]{0,12}(?P<code>[1-9]\d{0,2})\b(?:[^.\d%]|$)`, "rror", "ode", "tatus", "eturned", "ERROR"),
+	form("status", `\b(?P<name>CUDA_ERROR_[A-Z][A-Z_0-9]+|cudaError[A-Z]\w+|(?:CUBLAS|CUDNN|CUSPARSE|CUSOLVER|`+
+		`CURAND|NVJPEG)_STATUS_[A-Z_0-9]+|CUFFT_[A-Z_]+|(?:NVML|NVRTC|NVJITLINK|`+
+		`NPP)_(?:ERROR_)?[A-Z][A-Z_0-9]+|nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|`+
+		`InvalidUsage|RemoteError))\b`, "CUDA_ERROR_", "cudaError", "_STATUS_", "CUFFT_", "NVML_", "NVRTC_",
+		"NVJITLINK_", "NPP_", "nccl"),
+	form("status", `(?i)\b(?:cuda|cudart|cuinit|cuda_?error|driver api|cuda runtime|culaunchkernel|cudamalloc|`+
+		`gpuassert)\w*\b[^0-9\n]{0,30}\b(?:error|code|status|returned|`+
+		`err)\b[^0-9\n]{0,12}(?P<code>[1-9]\d{0,2})\b(?:[^.\d%]|$)`, "rror", "ode", "tatus", "eturned", "ERROR"),
 
-	form("assert", "block: \\[\\d+,\\d+,\\d+\\], thread: \\[\\d+,\\d+,\\d+\\] Assertion [`'](?P<expression>.*?)[`'] ?failed", "ssertion"),
+	form("assert",
+		"block: \\[\\d+,\\d+,\\d+\\], thread: \\[\\d+,\\d+,\\d+\\] Assertion [`'](?P<expression>.*?)[`'] ?failed",
+		"ssertion"),
 	form("extension", `No module named '?(?P<module>\w+_(?:cuda|ext|cpp|C|ops|kernels))\b`, "No module"),
 
-	form("program", `(?i)one of the variables needed for gradient computation has been modified|incompatible shapes?\b|size mismatch for|expected (?:object|tensor|scalar type|all tensors|input|self|more than)\b|shapes? .{0,40}(?:not aligned|cannot be multiplied|do not match|must match|mismatch)|mat1 and mat2|must match the (?:existing )?size|index(?:es)? .{0,40}(?:out of (?:range|bounds))|indices\[.*\] = -?\d+ is not in \[|backward through the graph|not implemented for '(?:Half|BFloat16|Long|Int|Float|Bool)'|in forked subprocess|marked as ready twice|must be broadcastable|given groups=\d+|invalid for input of size|can't be cast to the desired|no available memory for the cache blocks|oom when allocating|loss (?:is|became|was) (?:nan|inf)|exporting the operator .{0,80}not supported|invalid device context|requires? (?:the )?input.{0,30}(?:cuda|gpu|contiguous)`, "odified", "hape", "ismatch", "xpected", "mat1", "must ", "ndex", "ndices", "ackward", "mplemented", "forked", "ready twice", "iven groups", "nvalid", "desired", "resource", "cache blocks", "OOM when", "oss ", "xporting", "equire"),
-	form("worker", `DataLoader worker .*(?:killed by signal|exited unexpectedly):? ?(?P<signal>[\w ]*)`, "DataLoader worker"),
-	form("operator", `operator '?(?P<operator>(?:torchvision|torchaudio|torch_sparse|torch_scatter|_C\w*|vllm|xformers|flash_attn|mmcv|mmdeploy|sgl_kernel)\w*::\w+)'? does not exist|'(?P<operator2>(?:torchvision|torch_\w+|mmcv|xformers)::\w+)' with arguments from`, "does not exist", "with arguments from"),
-	form("network", `(?i)(?:nccl|gloo|c10d|rendezvous|socket|tcpstore|connect\w*|server).{0,100}(?:no route to host|connection refused|connection timed out|address already in use|eaddrinuse|failed to (?:bind|listen)|name or service not known|network is unreachable|connectFullMesh failed)|Got completion .*(?:error|status=)12\b`, "route", "refused", "timed out", "in use", "EADDRINUSE", "ailed to", "not known", "nreachable", "MeshX", "FullMesh", "ompletion"),
-	form("compile-error", `\.cuh?(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error|\.(?:cpp|cc|cxx|h|hpp)(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error.{0,200}(?:\bat::|c10::|torch|THC|cuda|cublas|cudnn|nccl)`, "error"),
+	form("program", `(?i)one of the variables needed for gradient computation has been modified|incompatible `+
+		`shapes?\b|size mismatch for|expected (?:object|tensor|scalar type|all tensors|input|self|more `+
+		`than)\b|shapes? .{0,40}(?:not aligned|cannot be multiplied|do not match|must match|mismatch)|mat1 `+
+		`and mat2|must match the (?:existing )?size|index(?:es)? .{0,40}(?:out of (?:range|bounds))|`+
+		`indices\[.*\] = -?\d+ is not in \[|backward through the graph|not implemented for '(?:Half|BFloat16|`+
+		`Long|Int|Float|Bool)'|in forked subprocess|marked as ready twice|must be broadcastable|given `+
+		`groups=\d+|invalid for input of size|can't be cast to the desired|no available memory for the cache `+
+		`blocks|oom when allocating|loss (?:is|became|was) (?:nan|inf)|exporting the operator .{0,80}not `+
+		`supported|invalid device context|requires? (?:the )?input.{0,30}(?:cuda|gpu|contiguous)`, "odified", "hape",
+		"ismatch", "xpected", "mat1", "must ", "ndex", "ndices", "ackward", "mplemented", "forked", "ready twice",
+		"iven groups", "nvalid", "desired", "resource", "cache blocks", "OOM when", "oss ", "xporting", "equire"),
+	form("worker", `DataLoader worker .*(?:killed by signal|exited unexpectedly):? ?(?P<signal>[\w ]*)`,
+		"DataLoader worker"),
+	form("operator", `operator '?(?P<operator>(?:torchvision|torchaudio|torch_sparse|torch_scatter|_C\w*|vllm|`+
+		`xformers|flash_attn|mmcv|mmdeploy|sgl_kernel)\w*::\w+)'? does not exist|`+
+		`'(?P<operator2>(?:torchvision|torch_\w+|mmcv|xformers)::\w+)' with arguments from`, "does not exist",
+		"with arguments from"),
+	form("network", `(?i)(?:nccl|gloo|c10d|rendezvous|socket|tcpstore|connect\w*|server).{0,100}(?:no route to `+
+		`host|connection refused|connection timed out|address already in use|eaddrinuse|failed to (?:bind|`+
+		`listen)|name or service not known|network is unreachable|connectFullMesh failed)|Got completion `+
+		`.*(?:error|status=)12\b`, "route", "refused", "timed out", "in use", "EADDRINUSE", "ailed to", "not known",
+		"nreachable", "MeshX", "FullMesh", "ompletion"),
+	form("compile-error", `\.cuh?(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error|\.(?:cpp|cc|cxx|h|`+
+		`hpp)(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error.{0,200}(?:\bat::|c10::|torch|THC|cuda|cublas|`+
+		`cudnn|nccl)`, "error"),
 	form("module", `^(?:ERROR:? *)?No module named '?(?P<module>[\w.]+)'?`, "No module"),
 
 	// The kernel.
-	form("kernel-driver", `(?i)NVRM: .*(?:probe routine failed|init_?adapter failed|not supported|have the same version|make sure that this kernel module|is invalid|unable to)|nvidia: probe of \S+ failed|modprobe: (?:FATAL|ERROR): .*\bnvidia(?:[_-](?:uvm|drm|modeset))?(?:[^\w-]|$)|(?:could not insert|unable to load).{0,30}nvidia|module nvidia(?:_uvm|_drm|_modeset)? not found|module with unavailable key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed`, "NVRM", "probe", "modprobe", "nsert", "odule", "nable to", "nvidia"),
+	form("kernel-driver", `(?i)NVRM: .*(?:probe routine failed|init_?adapter failed|not supported|have the same `+
+		`version|make sure that this kernel module|is invalid|unable to)|nvidia: probe of \S+ failed|`+
+		`modprobe: (?:FATAL|ERROR): .*\bnvidia(?:[_-](?:uvm|drm|modeset))?(?:[^\w-]|$)|(?:could not insert|`+
+		`unable to load).{0,30}nvidia|module nvidia(?:_uvm|_drm|_modeset)? not found|module with unavailable `+
+		`key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed`, "NVRM", "probe", "modprobe", "nsert",
+		"odule", "nable to", "nvidia"),
 	form("xid", `NVRM: (?:GPU .*)?Xid \((?P<where>[^)]*)\): (?P<code>\d+),? ?(?P<rest>.*)`, "Xid"),
-	form("oom-killer", `(?:Out of memory: Kill(?:ed)? process|oom-kill:|invoked oom-killer|Memory cgroup out of memory|OOMKilled|oom_reaper|Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory"),
-	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|retired pages|nvlink\b.{0,40}(?:fatal|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|NV_ERR_RESET_REQUIRED|NV_ERR_GPU_IS_LOST|AER: .*(?:recovery failed|recover|Uncorrect)|device unresponsive|power cable|thermal (?:shutdown|violation))`, "ncorrect", "ouble", "bus", "lost", "emap", "PCIe", "etired", "NVLink", "hung", "crashed", "heat", "ower", "hermal", "nvlink", "NV_ERR", "AER", "unresponsive"),
+	form("oom-killer", `(?:Out of memory: Kill(?:ed)? process|oom-kill:|invoked oom-killer|Memory cgroup out of `+
+		`memory|OOMKilled|oom_reaper|Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory"),
+	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the `+
+		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|retired pages|`+
+		`nvlink\b.{0,40}(?:fatal|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+
+		`NV_ERR_RESET_REQUIRED|NV_ERR_GPU_IS_LOST|AER: .*(?:recovery failed|recover|Uncorrect)|device `+
+		`unresponsive|power cable|thermal (?:shutdown|violation))`, "ncorrect", "ouble", "bus", "lost", "emap",
+		"PCIe", "etired", "NVLink", "hung", "crashed", "heat", "ower", "hermal", "nvlink", "NV_ERR", "AER",
+		"unresponsive"),
 
 	// Containers and schedulers.
-	form("container", `(?i)(?:nvidia-container-(?:cli|runtime|runtime-hook)\S*:? .*(?:error|fail|not found|unable)|could not select device driver|unknown or invalid runtime name: nvidia|unknown runtime specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|unknown flag: --gpus|failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice", "runtime", "CDI", "cdi", "hook", "flag", "nvidia", "mode"),
-	form("device-file", `(?i)(?:cannot stat|failed to stat|error stat'?ing|stat|mount|open|access|failed to open|no such file or directory)\b.{0,80}?(?P<path>/dev/(?:nvidia|dri/|infiniband)[\w/-]*|[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|vdpau_nvidia)[\w.-]*\.so[\w.]*).{0,40}(?:no such file|not permitted|permission denied|$)`, "/dev/nvidia", "/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
-	form("scheduler", `(?i)insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|invalid generic resource|requested node configuration is not available|gres\b.{0,60}(?:error|fatal|not|invalid|fail)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate failed`, "nsufficient", "available", "Admission", "generic resource", "gres", "GRES", "GPU", "gpu", "llocate"),
+	form("container", `(?i)(?:nvidia-container-(?:cli|runtime|runtime-hook)\S*:? .*(?:error|fail|not found|`+
+		`unable)|could not select device driver|unknown or invalid runtime name: nvidia|unknown runtime `+
+		`specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|unknown flag: --gpus|`+
+		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
+		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
+		"runtime", "CDI", "cdi", "hook", "flag", "nvidia", "mode"),
+	form("device-file", `(?i)(?:cannot stat|failed to stat|error stat'?ing|stat|mount|open|access|failed to open|`+
+		`no such file or directory)\b.{0,80}?(?P<path>/dev/(?:nvidia|dri/|infiniband)[\w/-]*|`+
+		`[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|`+
+		`vdpau_nvidia)[\w.-]*\.so[\w.]*).{0,40}(?:no such file|not permitted|permission denied|$)`, "/dev/nvidia",
+		"/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
+	form("scheduler", `(?i)insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|invalid `+
+		`generic resource|requested node configuration is not available|gres\b.{0,60}(?:error|fatal|not|`+
+		`invalid|fail)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate `+
+		`failed`, "nsufficient", "available", "Admission", "generic resource", "gres", "GRES", "GPU", "gpu",
+		"llocate"),
 
 	// Memory.
-	form("memory", `(?i)(?:(?:cuda|gpu|device|hip)[\w :]{0,30}out of memory|out of (?:gpu |device |cuda )?memory|outofmemory|resource_exhausted|(?:failed|unable|tried|trying|could not|not enough memory:? you tried) to allocate\b|cudamalloc failed|memory allocation (?:of|failed|failure)|not enough (?:gpu |video |device |host )?(?:memory|vram)|insufficient (?:gpu |device |video )?memory|alloc(?:ation)? fail\w*)(?:.{0,60}?(?P<want>\d[\d.]* ?(?:[KMGT]i?B|bytes)\b))?`, "emory", "EXHAUSTED", "lloc", "OutOfMemory", "VRAM"),
-	form("host-memory", `(?i)DefaultCPUAllocator|std::bad_alloc|^(?:\S+: )?cannot allocate memory|errno 12\b|unable to allocate .* for an array|\bMemoryError\b|host (?:memory|allocation)`, "Allocator", "bad_alloc", "llocate", "MemoryError", "host", "Host"),
+	form("memory", `(?i)(?:(?:cuda|gpu|device|hip)[\w :]{0,30}out of memory|out of (?:gpu |device |cuda )?memory|`+
+		`outofmemory|resource_exhausted|(?:failed|unable|tried|trying|could not|not enough memory:? you `+
+		`tried) to allocate\b|cudamalloc failed|memory allocation (?:of|failed|failure)|not enough (?:gpu |`+
+		`video |device |host )?(?:memory|vram)|insufficient (?:gpu |device |video )?memory|alloc(?:ation)? `+
+		`fail\w*)(?:.{0,60}?(?P<want>\d[\d.]* ?(?:[KMGT]i?B|bytes)\b))?`, "emory", "EXHAUSTED", "lloc", "OutOfMemory",
+		"VRAM"),
+	form("host-memory", `(?i)DefaultCPUAllocator|std::bad_alloc|^(?:\S+: )?cannot allocate memory|errno 12\b|`+
+		`unable to allocate .* for an array|\bMemoryError\b|host (?:memory|allocation)`, "Allocator", "bad_alloc",
+		"llocate", "MemoryError", "host", "Host"),
 
 	// The end of a process.
-	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error|sigbus|illegal instruction|sigill|floating point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal )\(?(?P<code>-\d+|1(?:29|3\d)|6|7|9|11)\b`, "egmentation", "SIG", "us error", "llegal", "loating", "exit", "Exit", "returned", "signal"),
+	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error|sigbus|illegal instruction|sigill|floating `+
+		`point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal `+
+		`)\(?(?P<code>-\d+|1(?:29|3\d)|6|7|9|11)\b`, "egmentation", "SIG", "us error", "llegal", "loating", "exit",
+		"Exit", "returned", "signal"),
 
 	// AMD's stack, which is not judged here.
-	form("amd", `\bHIP (?:error|out of memory)|\bhipError\w+|\bROCm\b|\brocm\b|\brocBLAS\b|\bMIOpen\b|\bamdgpu\b|HSA_STATUS_ERROR|HIPBLAS_STATUS_\w+`, "HIP", "hip", "ROC", "roc", "MIOpen", "amdgpu", "HSA"),
+	form("amd", `\bHIP (?:error|out of memory)|\bhipError\w+|\bROCm\b|\brocm\b|\brocBLAS\b|\bMIOpen\b|\bamdgpu\b|`+
+		`HSA_STATUS_ERROR|HIPBLAS_STATUS_\w+`, "HIP", "hip", "ROC", "roc", "MIOpen", "amdgpu", "HSA"),
 
 	// Servers that go on without the GPU and do not call it an error.
-	form("on-cpu", `no compatible GPUs were discovered|runners="?\[cpu[\w ]*\]|compatible gpu libraries" compatible=\[\]|library=cpu\b|no usable GPU found|GPU (?:offload|support) (?:is )?(?:not supported|disabled)|offloaded 0/\d+ layers|(?i)fall(?:ing|s)? back to (?:the )?cpu|(?:using|running on|on) (?:the )?cpu (?:only|instead|mode)|gpu will not be used`, "GPU", "cpu", "CPU", "compatible=", "offloaded"),
+	form("on-cpu", `no compatible GPUs were discovered|runners="?\[cpu[\w ]*\]|compatible gpu libraries" `+
+		`compatible=\[\]|library=cpu\b|no usable GPU found|GPU (?:offload|support) (?:is )?(?:not supported|`+
+		`disabled)|offloaded 0/\d+ layers|(?i)fall(?:ing|s)? back to (?:the )?cpu|(?:using|running on|on) `+
+		`(?:the )?cpu (?:only|instead|mode)|gpu will not be used`, "GPU", "cpu", "CPU", "compatible=", "offloaded"),
 }

@@ -31,14 +31,24 @@ type grammar struct {
 }
 
 // marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
-var marks = []string{"Traceback (most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure", "annot ", "can't",
-	"ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported", "not supported", "incompatible", "ismatch",
-	"egmentation", "ore dumped", "illed", "xit code", "exit status", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS", "SIGILL", "Xid (", "WinError", "denied", "panic", "OOMK", "oom-", "oom_", "ut of memory",
-	"No module", "not compiled", "without CUDA", "ssert", "_STATUS_", "not installed", "requires ", "nmet dep", "HIP ", "hipE", "ROCm", "MIOpen", "No matching",
-	"No GPU", "no GPU", "No CUDA", " CPU", "the cpu", "cpu only", "library=cpu", "cpu]", "compatible=", "nothing provides", "nsufficient", "refused", "too old", "not available", "NVRM: ", "probe of", "not in [", "must be", "xpected", "unmatched", "signal: ", "No route", "in use", "runtime specified", "does not exist", "NV_ERR", "AER: ", "ompatible GPU", "ermission", "apabilit", "nsupported", "invalid", "indices["}
+var marks = []string{"Traceback (most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
+	"annot ", "can't",
+	"ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported", "not supported",
+	"incompatible", "ismatch",
+	"egmentation", "ore dumped", "illed", "xit code", "exit status", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS",
+	"SIGILL", "Xid (", "WinError", "denied", "panic", "OOMK", "oom-", "oom_", "ut of memory",
+	"No module", "not compiled", "without CUDA", "ssert", "_STATUS_", "not installed", "requires ", "nmet dep",
+	"HIP ", "hipE", "ROCm", "MIOpen", "No matching",
+	"No GPU", "no GPU", "No CUDA", " CPU", "the cpu", "cpu only", "library=cpu", "cpu]", "compatible=",
+	"nothing provides", "nsufficient", "refused", "too old", "not available", "NVRM: ", "probe of", "not in [",
+	"must be", "xpected", "unmatched", "signal: ", "No route", "in use", "runtime specified", "does not exist",
+	"NV_ERR", "AER: ", "ompatible GPU", "ermission", "apabilit", "nsupported", "invalid", "indices["}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
-var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) \d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|c):\d+\]?:?|-+>|E  |\|) *)+`)
+var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
+	`\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) ` +
+	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
+	`c):\d+\]?:?|-+>|E  |\|) *)+`)
 
 // bare is a line without what collectors put before it, a traceback's indentation kept.
 func bare(line string) string {
@@ -52,9 +62,14 @@ func message(line string) string { return line[len(prefix.FindString(line)):] }
 func informs(line string) bool { return level.MatchString(line) && !containsAny(line, failsAloud) }
 
 // failsAloud are the lines whose level says less than they mean.
-var failsAloud = []string{"NCCL WARN", "OP_REQUIRES failed", "caught exception", "xecution provider", "xecutionProvider"}
+var failsAloud = []string{"NCCL WARN", "OP_REQUIRES failed", "caught exception", "xecution provider",
+	"xecutionProvider"}
 
-var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|libGL error)|^-- |^ls: |^ssh: |^\[W[ \d]|^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|^[IW]\d{4} `)
+var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|ignored)|option ` +
+	`will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|` +
+	`libGL error)|^-- |^ls: |^ssh: |^\[W[ \d]|^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
+	`WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
+	`^[IW]\d{4} `)
 
 // records reads the kept lines of a log by every grammar.
 func (s *scanner) records(source int) []record {
@@ -117,7 +132,8 @@ func continued(next []logLine) string {
 	var rest strings.Builder
 	for _, l := range next[:min(3, len(next))] {
 		text := strings.TrimSpace(l.text)
-		if text == "" || raised.MatchString(message(text)) || frameLine.MatchString(text) || strings.Contains(text, "Traceback (most") || strings.HasPrefix(text, "CUDA kernel errors might") {
+		if text == "" || raised.MatchString(message(text)) || frameLine.MatchString(text) || strings.Contains(text,
+			"Traceback (most") || strings.HasPrefix(text, "CUDA kernel errors might") {
 			break
 		}
 		rest.WriteString(" " + text)
@@ -131,14 +147,16 @@ func spelt(l logLine) []record {
 	var best *tables.Status
 	for _, s := range statuses() {
 		tells := named || len(s.Text) >= tellingText
-		if s.Text != "" && tells && speaks(l.text, strings.Index(l.text, s.Text)) && (best == nil || len(s.Text) > len(best.Text)) {
+		if s.Text != "" && tells && speaks(l.text, strings.Index(l.text,
+			s.Text)) && (best == nil || len(s.Text) > len(best.Text)) {
 			best = &s
 		}
 	}
 	if best == nil || best.Cause == "" {
 		return nil
 	}
-	return []record{{kind: "status", slots: map[string]string{"name": best.Name}, line: l.number, text: l.text, notice: informs(l.text)}}
+	return []record{{kind: "status", slots: map[string]string{"name": best.Name}, line: l.number, text: l.text,
+		notice: informs(l.text)}}
 }
 
 func statuses() []tables.Status { return tables.Rows[tables.Status](known()) }

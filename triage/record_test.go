@@ -10,33 +10,53 @@ import (
 // TestRecords holds for every kind of record one line that grammar reads, what its slots are, and the answer.
 func TestRecords(t *testing.T) {
 	for _, c := range []struct{ line, kind, slot, want, cause string }{
-		{"ImportError: libcublasLt.so.12: cannot open shared object file: No such file or directory", "library", "library", "libcublasLt.so.12", "cuda-library-not-found"},
-		{"tool: error while loading shared libraries: libfoo.so.3: cannot open shared object file", "library", "library", "libfoo.so.3", "shared-library-not-found"},
-		{"OSError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory", "library", "library", "libtorch_cuda_cu.so", "extension-mismatch"},
-		{"ImportError: DLL load failed while importing _C: The specified module could not be found.", "dll", "module", "_C", "windows-library-not-found"},
-		{"ImportError: x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_", "symbol", "symbol", "c10::detail::torchCheckFail", "extension-mismatch"},
-		{"x.so: undefined symbol: cublasLtMatmulAlgoGetIds, version libcublasLt.so.12", "symbol", "what", "cuBLASLt", "cuda-library-older-than-build"},
-		{"/lib/libc.so.6: version `GLIBC_2.32' not found (required by x.so)", "symbol-version", "set", "GLIBC", "glibc-too-old"},
-		{"libefa.so.1: version `IBVERBS_PRIVATE_34' not found (required by /lib/libibverbs.so.1)", "symbol-version", "version", "IBVERBS_PRIVATE_34", "nccl-transport-libraries-mixed"},
-		{"a.cu:3:10: fatal error: cusparse.h: No such file or directory", "header", "what", "cuSPARSE", "cuda-headers-missing"},
-		{"nvcc fatal   : Unsupported gpu architecture 'compute_120'", "target", "target", "compute_120", "toolkit-too-old-for-gpu"},
+		{"ImportError: libcublasLt.so.12: cannot open shared object file: No such file or directory", "library",
+			"library", "libcublasLt.so.12", "cuda-library-not-found"},
+		{"tool: error while loading shared libraries: libfoo.so.3: cannot open shared object file", "library",
+			"library", "libfoo.so.3", "shared-library-not-found"},
+		{"OSError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory", "library",
+			"library", "libtorch_cuda_cu.so", "extension-mismatch"},
+		{"ImportError: DLL load failed while importing _C: The specified module could not be found.", "dll", "module",
+			"_C", "windows-library-not-found"},
+		{"ImportError: x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_", "symbol", "symbol",
+			"c10::detail::torchCheckFail", "extension-mismatch"},
+		{"x.so: undefined symbol: cublasLtMatmulAlgoGetIds, version libcublasLt.so.12", "symbol", "what", "cuBLASLt",
+			"cuda-library-older-than-build"},
+		{"/lib/libc.so.6: version `GLIBC_2.32' not found (required by x.so)", "symbol-version", "set", "GLIBC",
+			"glibc-too-old"},
+		{"libefa.so.1: version `IBVERBS_PRIVATE_34' not found (required by /lib/libibverbs.so.1)", "symbol-version",
+			"version", "IBVERBS_PRIVATE_34", "nccl-transport-libraries-mixed"},
+		{"a.cu:3:10: fatal error: cusparse.h: No such file or directory", "header", "what", "cuSPARSE",
+			"cuda-headers-missing"},
+		{"nvcc fatal   : Unsupported gpu architecture 'compute_120'", "target", "target", "compute_120",
+			"toolkit-too-old-for-gpu"},
 		{"/bin/sh: 1: ninja: not found", "tool", "tool", "ninja", "build-tool-missing"},
-		{"ERROR: No matching distribution found for torch==2.9.0+cu130", "package", "package", "torch", "package-not-in-repository"},
-		{"RuntimeError: flurb was compiled with CUDA 12.1 but the runtime found is 11.8", "version", "built", "12.1", "version-mismatch"},
+		{"ERROR: No matching distribution found for torch==2.9.0+cu130", "package", "package", "torch",
+			"package-not-in-repository"},
+		{"RuntimeError: flurb was compiled with CUDA 12.1 but the runtime found is 11.8", "version", "built", "12.1",
+			"version-mismatch"},
 		{"flurb: fatal: cuda error code 803", "status", "code", "803", "driver-mismatch"},
 		{"flurb_init returned CUDA_ERROR_NO_BINARY_FOR_GPU", "status", "cause", "gpu-arch-missing", "gpu-arch-missing"},
-		{"flurb: CUDA says: device kernel image is invalid", "status", "cause", "kernel-image-invalid", "kernel-image-invalid"},
+		{"flurb: CUDA says: device kernel image is invalid", "status", "cause", "kernel-image-invalid",
+			"kernel-image-invalid"},
 		{"[ 1.0] NVRM: Xid (PCI:0000:01:00): 140, pid=1, flurb", "xid", "code", "140", "gpu-failed"},
 		{"Memory cgroup out of memory: Killed process 12 (python)", "oom-killer", "", "", "host-out-of-memory"},
-		{"nvidia-container-cli: mount error: file creation failed: flurb: unable to do it", "container", "", "", "container-runtime-failed"},
-		{"Error: crun: cannot stat `/usr/lib64/libEGL_nvidia.so.550.54.14`: No such file or directory", "device-file", "path", "/usr/lib64/libEGL_nvidia.so.550.54.14", "cdi-file-stale"},
+		{"nvidia-container-cli: mount error: file creation failed: flurb: unable to do it", "container", "", "",
+			"container-runtime-failed"},
+		{"Error: crun: cannot stat `/usr/lib64/libEGL_nvidia.so.550.54.14`: No such file or directory", "device-file",
+			"path", "/usr/lib64/libEGL_nvidia.so.550.54.14", "cdi-file-stale"},
 		{"flurb: failed to allocate 12.00 GiB on the device", "memory", "want", "12.00 GiB", "out-of-memory"},
-		{"f.cu:7: g: block: [0,0,0], thread: [1,0,0] Assertion `n > 0` failed.", "assert", "expression", "n > 0", "device-assert"},
+		{"f.cu:7: g: block: [0,0,0], thread: [1,0,0] Assertion `n > 0` failed.", "assert", "expression", "n > 0",
+			"device-assert"},
 		{"RuntimeError: HIP error: invalid device function", "amd", "", "", "amd-not-judged"},
-		{"ModuleNotFoundError: No module named 'pointnet2_cuda'", "exception", "module", "pointnet2_cuda", "extension-not-built"},
-		{"RuntimeError: flurb: shape '[3, 4]' is invalid for input of size 7", "exception", "class", "RuntimeError", "shape-mismatch"},
-		{"ImportError: cannot import name 'flurb' from 'transformers'", "exception", "class", "ImportError", "packages-do-not-fit"},
-		{`time=2025-01-14T16:41:34 level=INFO msg="no compatible GPUs were discovered"`, "on-cpu", "", "", "runs-on-cpu"},
+		{"ModuleNotFoundError: No module named 'pointnet2_cuda'", "exception", "module", "pointnet2_cuda",
+			"extension-not-built"},
+		{"RuntimeError: flurb: shape '[3, 4]' is invalid for input of size 7", "exception", "class", "RuntimeError",
+			"shape-mismatch"},
+		{"ImportError: cannot import name 'flurb' from 'transformers'", "exception", "class", "ImportError",
+			"packages-do-not-fit"},
+		{`time=2025-01-14T16:41:34 level=INFO msg="no compatible GPUs were discovered"`, "on-cpu", "", "",
+			"runs-on-cpu"},
 	} {
 		s := newScanner(newFinder(nil, marks...), nil)
 		if err := s.read(context.Background(), strings.NewReader("first\n"+c.line+"\n")); err != nil {
@@ -90,7 +110,8 @@ RuntimeError:
 	}
 	all := s.records(0)
 	i := slices.IndexFunc(all, func(r record) bool { return r.kind == "exception" })
-	if i < 0 || all[i].line != 9 || len(all[i].frames) != 3 || all[i].deepest() != "torch" || all[i].slot("message") != "flurb happened in two lines" {
+	if i < 0 || all[i].line != 9 || len(all[i].frames) != 3 || all[i].deepest() != "torch" || all[i].slot(
+		"message") != "flurb happened in two lines" {
 		t.Errorf("%+v", all)
 	}
 }
@@ -168,8 +189,10 @@ func TestStatusCauses(t *testing.T) {
 
 // FuzzRecords: no line breaks a grammar, and what is made of it is a sentence.
 func FuzzRecords(f *testing.F) {
-	for _, line := range []string{"Traceback (most recent call last):\n  File \"a\", line 1\nRuntimeError: x", "x: undefined symbol: _ZN99999999999a", "_ZN3c106detail", "[1] NVRM: Xid (PCI:0): 79",
-		"version `GLIBC_2.3' not found", "cuda error code 999999999999999999", "File \"\", line 1\nError:", "Assertion `x` failed", "\r\r\n\r"} {
+	for _, line := range []string{"Traceback (most recent call last):\n  File \"a\", line 1\nRuntimeError: x",
+		"x: undefined symbol: _ZN99999999999a", "_ZN3c106detail", "[1] NVRM: Xid (PCI:0): 79",
+		"version `GLIBC_2.3' not found", "cuda error code 999999999999999999", "File \"\", line 1\nError:",
+		"Assertion `x` failed", "\r\r\n\r"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, log string) {

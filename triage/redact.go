@@ -15,7 +15,8 @@ var secrets = []struct {
 	{lazyregexp.New(`\b(AKIA|ASIA)[A-Z0-9]{12,}`), "${1}***"},
 	{lazyregexp.New(`(?i)\b(bearer|basic) +[\w.~+/=-]{8,}`), "${1} ***"},
 	{lazyregexp.New(`\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*`), "***"},
-	{lazyregexp.New(`(?i)\b((?:\w*(?:secret|passw(?:or)?d|passwd|api_?key|access_?key)["']?\s*[=:]|\w*token["']?=|\w+_token["']?\s*:)\s*["']?)[^\s"',;&*]{6,}`), "${1}***"},
+	{lazyregexp.New(`(?i)\b((?:\w*(?:secret|passw(?:or)?d|passwd|api_?key|access_?key)["']?\s*[=:]|` +
+		`\w*token["']?=|\w+_token["']?\s*:)\s*["']?)[^\s"',;&*]{6,}`), "${1}***"},
 }
 
 // redact cuts the credentials out of a line.

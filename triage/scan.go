@@ -49,7 +49,8 @@ type scanner struct {
 }
 
 func newScanner(f *finder, signatures []Signature) *scanner {
-	return &scanner{finder: f, signatures: signatures, found: make([]*event, len(signatures)), tried: make([]int, len(signatures))}
+	return &scanner{finder: f, signatures: signatures, found: make([]*event, len(signatures)), tried: make([]int,
+		len(signatures))}
 }
 
 // read scans a log to its end. A log cut off in the middle, compressed or not, is a shorter log.

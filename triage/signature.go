@@ -50,7 +50,8 @@ var (
 )
 
 // weights are the words in which the files say how much a line decides.
-var weights = map[string]int{"fact": fact, "consequence": consequence, "warning": warning, "symptom": symptom, "fault": fault, "cause": cause}
+var weights = map[string]int{"fact": fact, "consequence": consequence, "warning": warning, "symptom": symptom, "fault": fault,
+	"cause": cause}
 
 // ParseSignatures reads and lints the table. All that is wrong with it is reported, with the line's name.
 func ParseSignatures(fsys fs.FS) ([]Signature, error) {
@@ -74,7 +75,8 @@ func fromRows(rows []tables.Signature) []Signature {
 			literal = literalsOf(r.Pattern)
 		}
 		pattern := r.Pattern
-		all[i] = Signature{ID: r.ID, Cause: r.Cause, Blame: Blame(r.Blame), Rule: r.Rule, Weight: weight, Needs: r.Needs, Reads: r.Reads,
+		all[i] = Signature{ID: r.ID, Cause: r.Cause, Blame: Blame(r.Blame), Rule: r.Rule, Weight: weight,
+			Needs: r.Needs, Reads: r.Reads,
 			Async: r.Async == "yes", Literal: literal, Pattern: pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
 			Source: r.Source, Checked: r.Checked,
 			pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })}

@@ -18,7 +18,9 @@ var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|([
 // raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
 //
 //	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
-var raised = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |UnhandledException: )?(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|Failure|Died|NotFound|Closed))(?:: ?(.*))?$`)
+var raised = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |UnhandledException: ` +
+	`)?(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|Failure|Died|NotFound|` +
+	`Closed))(?:: ?(.*))?$`)
 
 // exception is the record of an exception's last line, in a traceback or quoted without it.
 func exception(l logLine) *record {
@@ -27,7 +29,8 @@ func exception(l logLine) *record {
 	if m == nil {
 		return nil
 	}
-	return &record{kind: "exception", slots: map[string]string{"class": m[1], "message": strings.TrimSpace(m[2])}, line: l.number, text: l.text, notice: informs(l.text)}
+	return &record{kind: "exception", slots: map[string]string{"class": m[1], "message": strings.TrimSpace(m[2])},
+		line: l.number, text: l.text, notice: informs(l.text)}
 }
 
 // tracebacks are the calls of every traceback, by the number of the line on which it ends.
@@ -75,7 +78,8 @@ func (f frame) owner() string {
 		name, _, _ := strings.Cut(m[1], ".")
 		return name
 	}
-	if strings.Contains(f.path, "lib/python3") || strings.Contains(f.path, `\lib\`) || strings.HasPrefix(f.path, "<frozen") {
+	if strings.Contains(f.path, "lib/python3") || strings.Contains(f.path, `\lib\`) || strings.HasPrefix(f.path,
+		"<frozen") {
 		return "python"
 	}
 	return ""

@@ -90,7 +90,9 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 			unread = append(unread, fmt.Sprintf("%s was not read to its end: %v", clean([]byte(src.Name)), err))
 		}
 		if s.skipped > 0 {
-			unread = append(unread, fmt.Sprintf("%s: line %d holds so many likenesses of errors that it was not read to its end", clean([]byte(src.Name)), s.skipped))
+			unread = append(unread, fmt.Sprintf(
+				"%s: line %d holds so many likenesses of errors that it was not read to its end",
+				clean([]byte(src.Name)), s.skipped))
 		}
 		logs = append(logs, s.events(i))
 		records = append(records, s.records(i)...)

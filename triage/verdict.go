@@ -57,7 +57,8 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 // better than what grammar says in general.
 func (f *finding) decides(row finding) bool {
 	same := f.source == row.source && f.line == row.line
-	general := f.signature.Weight <= symptom || slices.Contains([]string{"record-status", "record-memory", "record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
+	general := f.signature.Weight <= symptom || slices.Contains([]string{"record-status", "record-memory",
+		"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
 	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)
 }
 
@@ -78,7 +79,10 @@ func withoutHarmless(all []event) (rest, harmless []event) {
 
 // nothingWrong names every harmless line and says why it is.
 func nothingWrong(harmless []event, sources []Source) Diagnosis {
-	slices.SortStableFunc(harmless, func(a, b event) int { return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.line, b.line)) })
+	slices.SortStableFunc(harmless, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.source, b.source),
+			cmp.Compare(a.line, b.line))
+	})
 	d := Diagnosis{Schema: Schema, Blame: None, Cause: harmless[0].signature.Cause, Do: []string{}}
 	for _, e := range harmless {
 		l := e.quote(sources)
@@ -87,7 +91,9 @@ func nothingWrong(harmless []event, sources []Source) Diagnosis {
 	}
 	d.Because = d.Lines[0].Why
 	if len(harmless) > 1 {
-		d.Because = fmt.Sprintf("The %d kinds of lines that frighten here are harmless, and no other error stands in the log.", len(harmless))
+		d.Because = fmt.Sprintf(
+			"The %d kinds of lines that frighten here are harmless, and no other error stands in the log.",
+			len(harmless))
 	}
 	return d
 }
@@ -165,7 +171,8 @@ func heaviest(all []finding) *finding {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(b.signature.Weight, a.signature.Weight), cmp.Compare(a.line, b.line), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(b.signature.Weight, a.signature.Weight), cmp.Compare(a.line, b.line),
+			cmp.Compare(a.order, b.order))
 	})
 	best := &all[0]
 	if best.blame != Unknown || best.signature.Weight > symptom {
@@ -270,7 +277,8 @@ func (e *event) fill(words string) string {
 
 func nothing() Diagnosis {
 	return Diagnosis{Schema: Schema, Blame: Unknown, Cause: NothingFound, Lines: []Line{},
-		Because: "Nothing found: no line of the log is an error of CUDA, its driver, its libraries or the frameworks on them that is known here.",
+		Because: "Nothing found: no line of the log is an error of CUDA, its driver, its libraries or the " +
+			"frameworks on them that is known here.",
 		Do: []string{
 			"give the whole log, from the first line on, of the process that failed first: standard error too",
 			"for a hang, add py-spy dump of the process and the kernel log (dmesg)",

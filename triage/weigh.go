@@ -98,11 +98,13 @@ var telling = []string{"on-cpu", "gpu-arch"}
 
 // finding says an answer with the record's slots.
 func (r *record) finding(a answer) finding {
-	s := &Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight, Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
+	s := &Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
+		Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
 	if s.Blame == Unknown && r.kind != "amd" {
 		s.Weight = warning
 	}
-	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text, match: []int{0, len(r.text)}},
+	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
+		match: []int{0, len(r.text)}},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
 	for _, step := range a.do {
 		f.do = append(f.do, r.fill(step))
@@ -124,14 +126,16 @@ func (r *record) fill(words string) string {
 	})
 }
 
-var optionalLibrary = lazyregexp.New(`^(?:libnvinfer|libnccl-net|libnccl-tuner|libibverbs|libsox|libsnpe|libGL|libjpeg|libpng|libavutil|libtorchcodec|image\.so)`)
+var optionalLibrary = lazyregexp.New(`^(?:libnvinfer|libnccl-net|libnccl-tuner|libibverbs|libsox|libsnpe|libGL|` +
+	`libjpeg|libpng|libavutil|libtorchcodec|image\.so)`)
 
 func weighLibrary(r *record, t *tables.Tables) string {
 	name := r.slot("library")
 	switch known := t.Library(name); {
 	case optionalLibrary.MatchString(name) && strings.Contains(r.text, " W "):
 		return ""
-	case strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "libnvidia-") || strings.HasPrefix(name, "nvcuda"):
+	case strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "libnvidia-") || strings.HasPrefix(name,
+		"nvcuda"):
 		return "libcuda"
 	case known != nil:
 		r.slots["what"], r.slots["cuda"], r.slots["pip"] = known.Library, strings.Join(known.CUDA, " or "), known.Pip[0]
@@ -153,7 +157,8 @@ func weighLdd(r *record, t *tables.Tables) string {
 }
 
 // severe are words of a line that tells of an end, and not of a choice.
-var severe = lazyregexp.New(`(?i)error|fatal|fail|exception|abort|panic|critical|assert|cannot|can't|could ?n.t|unable|require|must|need|^no |not able`)
+var severe = lazyregexp.New(`(?i)error|fatal|fail|exception|abort|panic|critical|assert|cannot|can't|could ?n.t|` +
+	`unable|require|must|need|^no |not able`)
 
 func whenSevere(name string) func(*record, *tables.Tables) string {
 	return func(r *record, _ *tables.Tables) string {
@@ -181,8 +186,10 @@ func weighDLL(r *record, _ *tables.Tables) string {
 
 // cudaSymbol tells by its beginning of which of NVIDIA's libraries a symbol is.
 var cudaSymbols = []struct{ prefix, what string }{
-	{"cublasLt", "cuBLASLt"}, {"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"}, {"cusolver", "cuSOLVER"},
-	{"nccl", "NCCL"}, {"__nvJitLink", "nvJitLink"}, {"nvJitLink", "nvJitLink"}, {"nvrtc", "NVRTC"}, {"__cuda", "the CUDA runtime"}, {"cuda", "the CUDA runtime"}, {"nvml", "NVML"},
+	{"cublasLt", "cuBLASLt"}, {"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"},
+	{"cusolver", "cuSOLVER"},
+	{"nccl", "NCCL"}, {"__nvJitLink", "nvJitLink"}, {"nvJitLink", "nvJitLink"}, {"nvrtc", "NVRTC"}, {"__cuda",
+		"the CUDA runtime"}, {"cuda", "the CUDA runtime"}, {"nvml", "NVML"},
 }
 
 func weighSymbol(r *record, _ *tables.Tables) string {
@@ -194,7 +201,8 @@ func weighSymbol(r *record, _ *tables.Tables) string {
 		}
 	}
 	r.slots["symbol"] = demangled(name)
-	if strings.Contains(name, "c10") || strings.Contains(name, "2at") || strings.Contains(name, "5torch") || strings.HasPrefix(name, "THP") || strings.HasPrefix(name, "aoti_torch") {
+	if strings.Contains(name, "c10") || strings.Contains(name, "2at") || strings.Contains(name, "5torch") || strings.HasPrefix(name,
+		"THP") || strings.HasPrefix(name, "aoti_torch") {
 		return "torch-symbol"
 	}
 	return "symbol"
@@ -214,10 +222,14 @@ func weighSymbolVersion(r *record, _ *tables.Tables) string {
 
 // headerOf tells what a header belongs to by its beginning.
 var headerOf = []struct{ prefix, what string }{
-	{"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"}, {"cusolver", "cuSOLVER"}, {"curand", "cuRAND"}, {"nccl", "NCCL"},
-	{"cuda", "the CUDA toolkit"}, {"nv", "the CUDA toolkit"}, {"cub/", "the CUDA toolkit"}, {"thrust", "the CUDA toolkit"}, {"crt/", "the CUDA toolkit"},
-	{"driver_types", "the CUDA toolkit"}, {"vector_", "the CUDA toolkit"}, {"helper_", "the CUDA samples"}, {"cutlass", "CUTLASS"}, {"cute/", "CUTLASS"},
-	{"Python.h", "Python"}, {"pyconfig", "Python"}, {"torch/", "PyTorch"}, {"ATen", "PyTorch"}, {"c10", "PyTorch"}, {"THC/", "an old PyTorch (before 1.11)"},
+	{"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"}, {"cusolver", "cuSOLVER"},
+	{"curand", "cuRAND"}, {"nccl", "NCCL"},
+	{"cuda", "the CUDA toolkit"}, {"nv", "the CUDA toolkit"}, {"cub/", "the CUDA toolkit"}, {"thrust",
+		"the CUDA toolkit"}, {"crt/", "the CUDA toolkit"},
+	{"driver_types", "the CUDA toolkit"}, {"vector_", "the CUDA toolkit"}, {"helper_", "the CUDA samples"}, {
+		"cutlass", "CUTLASS"}, {"cute/", "CUTLASS"},
+	{"Python.h", "Python"}, {"pyconfig", "Python"}, {"torch/", "PyTorch"}, {"ATen", "PyTorch"}, {"c10", "PyTorch"}, {
+		"THC/", "an old PyTorch (before 1.11)"},
 	{"NvInfer", "TensorRT"}, {"infiniband", "rdma-core"},
 }
 
@@ -336,10 +348,15 @@ func weighMemory(r *record, _ *tables.Tables) string {
 }
 
 // signals are the ends of processes by the code that shells and launchers report.
-var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad pointer (SIGSEGV)", "139": "a bad pointer (SIGSEGV)",
-	"-9": "SIGKILL, mostly for want of main memory", "9": "SIGKILL, mostly for want of main memory", "137": "SIGKILL, mostly for want of main memory",
-	"-7": "SIGBUS, mostly for want of shared memory", "7": "SIGBUS, mostly for want of shared memory", "135": "SIGBUS, mostly for want of shared memory",
-	"-6": "its own abort (SIGABRT)", "6": "its own abort (SIGABRT)", "134": "its own abort (SIGABRT)", "-4": "an instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have (SIGILL)"}
+var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad pointer (SIGSEGV)", "139": "a bad " +
+	"pointer (SIGSEGV)",
+	"-9": "SIGKILL, mostly for want of main memory", "9": "SIGKILL, mostly for want of main memory", "137": "SIGK" +
+		"ILL, mostly for want of main memory",
+	"-7": "SIGBUS, mostly for want of shared memory", "7": "SIGBUS, mostly for want of shared memory", "135": "SI" +
+		"GBUS, mostly for want of shared memory",
+	"-6": "its own abort (SIGABRT)", "6": "its own abort (SIGABRT)", "134": "its own abort (SIGABRT)", "-4": "an " +
+		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
+		"(SIGILL)"}
 
 func weighExit(r *record, _ *tables.Tables) string {
 	if r.slot("signal") != "" {
@@ -354,19 +371,52 @@ func weighExit(r *record, _ *tables.Tables) string {
 
 // The words by which an exception shows its side when no grammar read more from it.
 var (
-	noModule       = lazyregexp.New(`^No module named '?([\w.]+)'?`)
-	compiled       = lazyregexp.New(`(?i)(?:_cuda|_C|_ext|_cpp|_kernels?|_ops|_cpu|_gpu|Cuda|CUDA)$|^(?:flash_attn|apex|amp_C|xformers|triton|bitsandbytes|deepspeed|mamba|causal_conv1d|selective_scan|pointnet|spconv|MinkowskiEngine|torch_scatter|torch_sparse|torch_cluster|pytorch3d|nvdiffrast|tinycudann|gsplat|diff_gaussian|simple_knn|natten|cupy|pycuda|tensorrt|transformer_engine|vllm|sageattention)`)
-	shapeWords     = lazyregexp.New(`(?i)\bshapes?\b|size of tensor|sizes? (?:of|mismatch|must)|dimensions?\b|mat1 and mat2|size mismatch|must match|broadcast|stride|numel|\bdims?\b|batch size|num_classes|number of (?:channels|classes|features|elements|heads)|divisible|\bview\(|out of (?:bounds|range)|channels?\b`)
-	argument       = lazyregexp.New(`(?i)dtype|scalar type|expected .* (?:but|got|to be)|must be (?:a |an |one |of |in |either |the |positive|set|on)|got an? (?:unexpected|invalid)|unexpected key|missing key|state_dict|require[s_ ]grad|inplace|in-place|leaf variable|element 0 of tensors|backward|contiguous|same device|on device|cuda:\d|is on cpu|NaN|\bInf\b|label|target|token|vocab|pad_token|tensor|gradient|optimizer|not iterable|positional argument|keyword argument|has no len|not callable|not subscriptable|could not broadcast|invalid literal|nan\b|loss`)
-	envWords       = lazyregexp.New(`(?i)driver|libcuda|\.so\b|\.dll|nvcc|CUDA_HOME|toolkit|compiled with|compiled without|not compiled|not built|not installed|is required|please install|pip install|no CUDA|CUDA (?:is )?not|GPU (?:is )?not|nvidia-smi|\bversion [<>=\d]|incompatible|too old|not supported (?:on|by) (?:this|your)|sm_\d+|compute capability|permission denied|kernel image|not available|cannot be found|not found|DLL|extension|plugin|symbol|Ninja|compiler|PTX|cudnn|nccl|architecture`)
-	aboutGPU       = lazyregexp.New(`(?i)cuda|gpu|nvidia|cudnn|nccl|tensorrt|driver|torch|triton|xformers|flash|toolkit|extension|compiler|compute capability|sm_\d|\.so\b|\.dll|\bDLL|nvcc|ninja|backend`)
-	clearlyProgram = lazyregexp.New(`(?i)modified by an in-?place operation|incompatible shapes|size mismatch for|^expected (?:object|tensor|scalar|all tensors|input)|shapes? .* (?:not aligned|cannot be multiplied|do not match)|mat1 and mat2|must match the size|exporting the operator .* not supported|operator '?aten::|index out of range|out of bounds|element 0 of tensors|backward through the graph|not implemented for '(?:Half|BFloat16|Long|Int|Float)'|forked subprocess`)
-	aboutTensor    = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv|embedding|\bbatch|logits|\bloss\b|\bgrad|layer|\bweights?\b|input|\bmodel\b|token`)
-	attribute      = lazyregexp.New(`^cannot import name .* from '?(?:torch|transformers|triton|diffusers|accelerate|peft|jax|tensorflow|keras|vllm|xformers|flash_attn|numpy|cupy|onnx|deepspeed|bitsandbytes|apex|mmcv|lightning|pytorch_lightning|timm|numba)|^partially initialized module '?(?:torch|jax|triton)`)
+	noModule = lazyregexp.New(`^No module named '?([\w.]+)'?`)
+	compiled = lazyregexp.New(`(?i)(?:_cuda|_C|_ext|_cpp|_kernels?|_ops|_cpu|_gpu|Cuda|CUDA)$|` +
+		`^(?:flash_attn|apex|amp_C|xformers|triton|bitsandbytes|deepspeed|mamba|causal_conv1d|selective_scan|` +
+		`pointnet|spconv|MinkowskiEngine|torch_scatter|torch_sparse|torch_cluster|pytorch3d|nvdiffrast|` +
+		`tinycudann|gsplat|diff_gaussian|simple_knn|natten|cupy|pycuda|tensorrt|transformer_engine|vllm|` +
+		`sageattention)`)
+	shapeWords = lazyregexp.New(`(?i)\bshapes?\b|size of tensor|sizes? (?:of|mismatch|must)|dimensions?\b|` +
+		`mat1 and mat2|size mismatch|must match|broadcast|stride|numel|\bdims?\b|batch size|num_classes|` +
+		`number of (?:channels|classes|features|elements|heads)|divisible|\bview\(|out of (?:bounds|range)|` +
+		`channels?\b`)
+	argument = lazyregexp.New(`(?i)dtype|scalar type|expected .* (?:but|got|to be)|must be (?:a |an |one |` +
+		`of |in |either |the |positive|set|on)|got an? (?:unexpected|invalid)|unexpected key|missing key|` +
+		`state_dict|require[s_ ]grad|inplace|in-place|leaf variable|element 0 of tensors|backward|contiguous|` +
+		`same device|on device|cuda:\d|is on cpu|NaN|\bInf\b|label|target|token|vocab|pad_token|tensor|` +
+		`gradient|optimizer|not iterable|positional argument|keyword argument|has no len|not callable|not ` +
+		`subscriptable|could not broadcast|invalid literal|nan\b|loss`)
+	envWords = lazyregexp.New(`(?i)driver|libcuda|\.so\b|\.dll|nvcc|CUDA_HOME|toolkit|compiled with|` +
+		`compiled without|not compiled|not built|not installed|is required|please install|pip install|no ` +
+		`CUDA|CUDA (?:is )?not|GPU (?:is )?not|nvidia-smi|\bversion [<>=\d]|incompatible|too old|not ` +
+		`supported (?:on|by) (?:this|your)|sm_\d+|compute capability|permission denied|kernel image|not ` +
+		`available|cannot be found|not found|DLL|extension|plugin|symbol|Ninja|compiler|PTX|cudnn|nccl|` +
+		`architecture`)
+	aboutGPU = lazyregexp.New(`(?i)cuda|gpu|nvidia|cudnn|nccl|tensorrt|driver|torch|triton|xformers|flash|` +
+		`toolkit|extension|compiler|compute capability|sm_\d|\.so\b|\.dll|\bDLL|nvcc|ninja|backend`)
+	clearlyProgram = lazyregexp.New(`(?i)modified by an in-?place operation|incompatible shapes|size mismatch ` +
+		`for|^expected (?:object|tensor|scalar|all tensors|input)|shapes? .* (?:not aligned|cannot be ` +
+		`multiplied|do not match)|mat1 and mat2|must match the size|exporting the operator .* not supported|` +
+		`operator '?aten::|index out of range|out of bounds|element 0 of tensors|backward through the graph|` +
+		`not implemented for '(?:Half|BFloat16|Long|Int|Float)'|forked subprocess`)
+	aboutTensor = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv|embedding|\bbatch|logits|` +
+		`\bloss\b|\bgrad|layer|\bweights?\b|input|\bmodel\b|token`)
+	attribute = lazyregexp.New(`^cannot import name .* from '?(?:torch|transformers|triton|diffusers|` +
+		`accelerate|peft|jax|tensorflow|keras|vllm|xformers|flash_attn|numpy|cupy|onnx|deepspeed|` +
+		`bitsandbytes|apex|mmcv|lightning|pytorch_lightning|timm|numba)|^partially initialized module ` +
+		`'?(?:torch|jax|triton)`)
 	// stack are the packages of which a missing module, or a failing call, is a matter of the stack that is judged here.
-	stack       = lazyregexp.New(`^(?:torch\w*|functorch|tensorflow\w*|tf_keras|keras|jax\w*|flax|triton|xformers|flash_attn\w*|apex|nvidia\w*|pynvml|cuda|cupy\w*|cudf|cuml|rmm|numba\w*|pycuda|onnxruntime\w*|tensorrt\w*|polygraphy|vllm|sglang|sgl_kernel|lmdeploy|deepspeed|bitsandbytes|auto_gptq|awq\w*|exllama\w*|mmcv\w*|mmdet\w*|detectron2|pytorch3d|spconv|pointnet\w*|MinkowskiEngine|transformers|diffusers|accelerate|peft|timm|lightning|pytorch_lightning|fairseq|megatron|transformer_engine|causal_conv1d|mamba_ssm|gsplat|nvdiffrast|tinycudann|kaolin|dgl|paddle|theano|chainer|mxnet|faiss|llama_cpp|ctranslate2|horovod)$`)
+	stack = lazyregexp.New(`^(?:torch\w*|functorch|tensorflow\w*|tf_keras|keras|jax\w*|flax|triton|` +
+		`xformers|flash_attn\w*|apex|nvidia\w*|pynvml|cuda|cupy\w*|cudf|cuml|rmm|numba\w*|pycuda|` +
+		`onnxruntime\w*|tensorrt\w*|polygraphy|vllm|sglang|sgl_kernel|lmdeploy|deepspeed|bitsandbytes|` +
+		`auto_gptq|awq\w*|exllama\w*|mmcv\w*|mmdet\w*|detectron2|pytorch3d|spconv|pointnet\w*|` +
+		`MinkowskiEngine|transformers|diffusers|accelerate|peft|timm|lightning|pytorch_lightning|fairseq|` +
+		`megatron|transformer_engine|causal_conv1d|mamba_ssm|gsplat|nvdiffrast|tinycudann|kaolin|dgl|paddle|` +
+		`theano|chainer|mxnet|faiss|llama_cpp|ctranslate2|horovod)$`)
 	programmers = []string{"ValueError", "TypeError", "IndexError", "AssertionError",
-		"NotImplementedError", "RuntimeError", "InvalidArgumentError", "FailedPreconditionError", "JaxRuntimeError", "XlaRuntimeError", "InternalError", "UnimplementedError"}
+		"NotImplementedError", "RuntimeError", "InvalidArgumentError", "FailedPreconditionError", "JaxRuntimeError",
+		"XlaRuntimeError", "InternalError", "UnimplementedError"}
 )
 
 // weighException judges an exception by its class, its message and whose code raised it. What another grammar reads in

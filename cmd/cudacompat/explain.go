@@ -48,8 +48,10 @@ func explainCommand(s streams) *cobra.Command {
 			return f.logs(cmd, args, s)
 		},
 	}
-	cmd.Flags().StringVar(&f.facts, "facts", "", "hold the log against these facts or this report (`FILE`): pins for what it shows")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout, "give up reading after this time and judge what was read")
+	cmd.Flags().StringVar(&f.facts, "facts", "",
+		"hold the log against these facts or this report (`FILE`): pins for what it shows")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
+		"give up reading after this time and judge what was read")
 	cmd.Flags().BoolVar(&f.here, "here", false, "hold the log against this machine")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: text or json")
 	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
@@ -131,7 +133,8 @@ func (f *explainFlags) cause(name string, s streams) error {
 		if strings.ContainsAny(name, "/.") && nearest(name, names()) == "" {
 			return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
 		}
-		return misspelt("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names()...), maps.Keys(causes(all))))
+		return misspelt("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names()...),
+			maps.Keys(causes(all))))
 	}
 	style, err := styleFor(f.colour, s.out)
 	if err != nil {
@@ -184,7 +187,10 @@ func (f *explainFlags) logs(cmd *cobra.Command, names []string, s streams) error
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
 	}
-	return f.diagnosed(cmd, s, func() (triage.Diagnosis, error) { return diagnose(cmd.Context(), names, f.timeout, s.in) })
+	return f.diagnosed(cmd, s, func() (triage.Diagnosis, error) {
+		return diagnose(cmd.Context(), names, f.timeout,
+			s.in)
+	})
 }
 
 // text diagnoses lines that stand on the command line.

@@ -95,7 +95,8 @@ func isText(name string) bool {
 	defer f.Close()
 	head := make([]byte, 512)
 	n, _ := f.Read(head)
-	marked := bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	marked := bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0xff,
+		0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	return marked || !bytes.Contains(head[:n], []byte{0})
 }
 
