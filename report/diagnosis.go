@@ -47,6 +47,9 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 	d := e.Diagnosis
 	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame],
 		Blamed(d.Blame)}, ": ")
+	if d.Why != "" {
+		p.wrap(2, d.Why, "  ")
+	}
 	if len(d.Lines) > 0 {
 		p.line()
 	}

@@ -27,7 +27,7 @@ func TestMemoryNumbers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := explain(t, c.log)
-			if d.Blame != Program || d.Cause != c.cause || d.Rule != c.rule || !strings.Contains(d.Because, c.says) {
+			if d.Blame != Program || d.Cause != c.cause || d.Rule != c.rule || !strings.Contains(d.Because+" "+d.Why, c.says) {
 				t.Errorf("%s, %s, rule %q: %s\nwant program, %s, rule %q: … %s …", d.Blame, d.Cause, d.Rule, d.Because, c.cause, c.rule, c.says)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestRecords holds for every kind of record one line that grammar reads, what its slots are, and the answer.
@@ -171,6 +172,20 @@ func TestCandidates(t *testing.T) {
 	}
 	if d := explain(t, failure); d.Candidates == nil || len(d.Candidates) != 0 {
 		t.Errorf("a decided log has candidates: %v", d.Candidates)
+	}
+}
+
+// TestSentences: the fault of every row is one sentence of at most 120 characters, and nothing of its words is lost.
+func TestSentences(t *testing.T) {
+	for _, s := range table(t) {
+		words, _ := s.Words()
+		fault, why := parted(words)
+		if n := utf8.RuneCountInString(fault); n > maxSentence {
+			t.Errorf("%s: %d characters: %s", s.ID, n, fault)
+		}
+		if kept := len(fault) + len(why); kept < len(words)-2 {
+			t.Errorf("%s: of %q is left %q, %q", s.ID, words, fault, why)
+		}
 	}
 }
 

@@ -42,7 +42,8 @@ type Diagnosis struct {
 	Schema  string   `json:"schema"`
 	Blame   Blame    `json:"blame"`
 	Cause   string   `json:"cause"`   // a slug, the same for all signatures of one cause
-	Because string   `json:"because"` // one or two sentences
+	Because string   `json:"because"` // the fault in one sentence, with its numbers
+	Why     string   `json:"why"`     // how it comes to that, or empty
 	Lines   []Line   `json:"lines"`   // the deciding line first, then what bears it out; never nil
 	Do      []string `json:"do"`      // next steps, in order; never nil
 	Rule    string   `json:"rule"`    // the related rule of cudacompat, or empty
@@ -103,5 +104,6 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	}
 	d.Unread = unread
 	d.withCandidates()
+	d.part()
 	return d, failed
 }

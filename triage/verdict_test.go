@@ -147,15 +147,15 @@ func TestRanks(t *testing.T) {
 func TestTracebackTrust(t *testing.T) {
 	const failed = "RuntimeError: CUDA error: device-side assert triggered\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
 	late := explain(t, failed)
-	if !strings.Contains(late.Because, "cannot be trusted") || !strings.Contains(strings.Join(late.Do, "\n"), "CUDA_LAUNCH_BLOCKING=1") {
+	if !strings.Contains(late.Why, "cannot be trusted") || !strings.Contains(strings.Join(late.Do, "\n"), "CUDA_LAUNCH_BLOCKING=1") {
 		t.Errorf("asynchronous: %q, %q", late.Because, late.Do)
 	}
 	for _, shown := range []string{"export CUDA_LAUNCH_BLOCKING=1", "+ CUDA_LAUNCH_BLOCKING=1 python train.py", "CUDA_LAUNCH_BLOCKING: 1"} {
-		if d := explain(t, shown+"\n"+failed); strings.Contains(d.Because, "cannot be trusted") {
+		if d := explain(t, shown+"\n"+failed); strings.Contains(d.Because+d.Why, "cannot be trusted") {
 			t.Errorf("after %q: %q", shown, d.Because)
 		}
 	}
-	if d := explain(t, "IndexError: index out of range in self"); strings.Contains(d.Because, "traceback") {
+	if d := explain(t, "IndexError: index out of range in self"); strings.Contains(d.Because+d.Why, "traceback") {
 		t.Errorf("an error raised on the spot: %q", d.Because)
 	}
 }
