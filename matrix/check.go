@@ -69,7 +69,7 @@ func (j *judgement) rules() {
 		}
 		for _, b := range j.builds {
 			if !j.silenced(rule, b.subject) {
-				j.record(rule, b.withoutGPU(j.asShown(rule, b)), b.counts)
+				j.record(rule, b.env.addressed(b.withoutGPU(j.asShown(rule, b))), b.counts)
 			}
 		}
 	}

@@ -365,6 +365,7 @@ func packagesMixed(m *machine) []*result {
 			}
 			r := found(m.mixed(env, library, twins))
 			r[0].noted = standing(env.Environment) == noted
+			env.addressed(r)
 			results = append(results, r...)
 		}
 	}

@@ -54,7 +54,7 @@ func TestPagesFitTheScreen(t *testing.T) {
 }
 
 func command(text string) bool {
-	return slices.ContainsFunc([]string{"pip ", "uv ", "sudo ", "cudacompat "}, func(program string) bool {
+	return strings.Contains(text, "bin/python -m pip ") || slices.ContainsFunc([]string{"pip ", "uv ", "sudo ", "cudacompat "}, func(program string) bool {
 		return strings.HasPrefix(text, program) || strings.Contains(text, ": "+program)
 	})
 }

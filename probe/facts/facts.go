@@ -123,9 +123,13 @@ type Environment struct {
 	Active bool   `json:"active"` // the one that `python3` starts here
 	Named  bool   `json:"named"`  // asked for with --env
 	// OtherUser tells that it stands in the home of another user than the one who asks.
-	OtherUser bool      `json:"other_user"`
-	Builds    []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
-	Packages  []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
+	OtherUser bool `json:"other_user"`
+	// NoPip tells that it has no pip of its own, as uv makes them.
+	NoPip bool `json:"no_pip,omitempty"`
+	// Managed is the file by which a distribution keeps pip out of its Python (PEP 668).
+	Managed  string    `json:"externally_managed,omitempty"`
+	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
+	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
 }
 
 // Package is one installed distribution.

@@ -3,6 +3,7 @@ package python
 import (
 	"slices"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -35,6 +36,8 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 			}
 		}
 	}
+	env.NoPip = !slices.ContainsFunc(sites, func(dir string) bool { return h.Exists(dir + "/pip") })
+	env.Managed = managed(h, p)
 	if p.kind == "conda" {
 		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
 	}
@@ -50,6 +53,15 @@ func notHidden(before, dists []facts.Package) []facts.Package {
 	return slices.DeleteFunc(slices.Clone(dists), func(d facts.Package) bool {
 		return slices.ContainsFunc(before, func(p facts.Package) bool { return p.Name == d.Name })
 	})
+}
+
+// managed is the mark of PEP 668 in an installation, /usr/lib/python3.12/EXTERNALLY-MANAGED; empty where there is none.
+func managed(h *host.Host, p prefix) string {
+	name := p.path + "/lib/python" + version.ShortPython(p.python) + "/EXTERNALLY-MANAGED"
+	if p.kind != "system" || !h.Exists(name) {
+		return ""
+	}
+	return name
 }
 
 // condaOf is the conda prefix that a prefix is, else empty.
