@@ -82,6 +82,9 @@ func (p *page) log(r Report) {
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "predicted and seen: the log shows " + d.Rule + ", as the machine does"
+	case d.Rule != "" && d.Blame == triage.Environment && r.Outcome == matrix.Compatible:
+		text = "they disagree: the log shows " + d.Rule + ", and this machine has nothing of it; " +
+			"the log is of another machine or environment, or it was mended since. " + d.Because
 	case d.Blame == triage.Program && r.Outcome == matrix.Compatible:
 		text = "your environment is fine; the program is to blame: " + d.Because
 	}

@@ -69,7 +69,7 @@ func explain(t *testing.T, e Explained, format string, style Style) string {
 func TestLogBesideTheMachine(t *testing.T) {
 	for _, test := range []struct{ name, log, machine, want string }{
 		{"program", "label-range", "healthy", "log   your environment is fine; the program is to blame: "},
-		{"seen-alone", "no-driver", "healthy", "log   environment: "},
+		{"seen-alone", "no-driver", "healthy", "log   they disagree: the log shows driver-missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := diagnose(t, "testdata/logs/"+test.log+".log")

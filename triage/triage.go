@@ -82,6 +82,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	finder := newFinder(signatures, marks...)
 	var logs [][]event
 	var records []record
+	windows := false
 	var failed error
 	unread := []string{}
 	for i, src := range sources {
@@ -97,6 +98,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		}
 		logs = append(logs, s.events(i))
 		records = append(records, s.records(i)...)
+		windows = windows || s.kept.wroteOnWindows()
 	}
 	d := diagnose(logs, records, sources)
 	if d.Blame == None && len(unread) > 0 {
@@ -105,5 +107,8 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	d.Unread = unread
 	d.withCandidates()
 	d.part()
+	if windows {
+		d.forWindows()
+	}
 	return d, failed
 }

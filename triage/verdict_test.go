@@ -143,6 +143,31 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// TestWindows: a log of Windows gets no advice for Linux, and the event log in the kernel log's place.
+func TestWindows(t *testing.T) {
+	read := func(log string) Diagnosis {
+		d, err := Read(context.Background(), table(t), []Source{{Name: "log", Reader: strings.NewReader(log)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const line = "ImportError: libfoo.so.3: cannot open shared object file"
+	linux, windows := read(line), read("  File \"C:\\venv\\x.py\", line 3, in f\n"+line)
+	if !slices.ContainsFunc(linux.Do, linuxOnly.MatchString) || slices.ContainsFunc(windows.Do, linuxOnly.MatchString) || len(windows.Do) == 0 {
+		t.Errorf("Linux %q, Windows %q", linux.Do, windows.Do)
+	}
+	unclear := read("C:\\x\\y.exe: error\nRuntimeError: CUDA error: unknown error")
+	for _, c := range unclear.Candidates {
+		if linuxOnly.MatchString(c.Fetch) {
+			t.Errorf("on Windows: %+v", c)
+		}
+	}
+	if len(unclear.Candidates) == 0 {
+		t.Error("an unclear log has no candidates")
+	}
+}
+
 // TestTracebackTrust holds what is said of the traceback of an error that CUDA reports late.
 func TestTracebackTrust(t *testing.T) {
 	const failed = "RuntimeError: CUDA error: device-side assert triggered\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
