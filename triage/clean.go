@@ -107,6 +107,9 @@ var collected = lazyregexp.New(`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.
 func (s *Signature) find(text string) []int {
+	if !mayMatch(text, s.needles()) {
+		return nil
+	}
 	m := s.pattern().FindStringSubmatchIndex(text)
 	if m != nil || !strings.Contains(s.Pattern, "^") {
 		return m

@@ -1,6 +1,9 @@
 package triage
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // literalsOf are texts of which one stands in every match of a pattern, read from the pattern's own letters: the longest
 // run that it always spells, or one of each alternative. It is far cheaper than parsing the pattern, which only those
@@ -155,4 +158,48 @@ func shortest(texts []string) int {
 		least = min(least, len(text))
 	}
 	return least
+}
+
+// needles are, for each alternative of a pattern, the runs of letters that it spells outside groups: a text that holds
+// not all of any alternative cannot match. To look for them costs a hundredth of the pattern. Nil: nothing is known.
+func needles(pattern string) [][]string {
+	if strings.Contains(pattern, "(?i)") {
+		return nil
+	}
+	var all [][]string
+	for _, branch := range branches(pattern) {
+		all = append(all, runs(branch))
+	}
+	return all
+}
+
+// runs are the letters that a branch always spells outside groups, as far as they stand together.
+func runs(branch string) []string {
+	var all []string
+	run := ""
+	for i := 0; i < len(branch); {
+		end := elementEnd(branch, i)
+		optional, more := quantified(branch, end)
+		letter, plain := letterOf(branch[i:end])
+		if plain && !optional && end == more {
+			run += letter
+		} else if run != "" {
+			all, run = append(all, run), ""
+		}
+		i = more
+	}
+	if run != "" {
+		all = append(all, run)
+	}
+	return all
+}
+
+// mayMatch reports whether a text holds the needles of an alternative.
+func mayMatch(text string, alternatives [][]string) bool {
+	for _, needles := range alternatives {
+		if !slices.ContainsFunc(needles, func(needle string) bool { return !strings.Contains(text, needle) }) {
+			return true
+		}
+	}
+	return alternatives == nil
 }

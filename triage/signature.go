@@ -42,6 +42,7 @@ type Signature struct {
 	Checked  string   // when, as 2006-01-02
 
 	pattern func() *regexp.Regexp // compiled when a literal of it is met; most never are
+	needles func() [][]string
 }
 
 var (
@@ -79,7 +80,8 @@ func fromRows(rows []tables.Signature) []Signature {
 			Needs: r.Needs, Reads: r.Reads,
 			Async: r.Async == "yes", Literal: literal, Pattern: pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
 			Source: r.Source, Checked: r.Checked,
-			pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })}
+			pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }),
+			needles: sync.OnceValue(func() [][]string { return needles(pattern) })}
 	}
 	return all
 }

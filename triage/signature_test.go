@@ -79,6 +79,19 @@ func TestLiteralsOf(t *testing.T) {
 	}
 }
 
+// TestNeedles: a text without what an alternative spells is not shown to the pattern.
+func TestNeedles(t *testing.T) {
+	n := needles(`CUDA (?:error|failure)s? 34\b|exactly this`)
+	for text, want := range map[string]bool{"CUDA error 34": true, "it is exactly this": true, "CUDA error 35": false, "34": false} {
+		if mayMatch(text, n) != want {
+			t.Errorf("%q with %q: %t", text, n, !want)
+		}
+	}
+	if !mayMatch("anything", needles(`(?i)any`)) || !mayMatch("x", needles(`\w`)) {
+		t.Error("a pattern that spells nothing is ruled out")
+	}
+}
+
 // FuzzLiteralsOf: what is derived from a pattern is proven by the parsed one, as far as the proof goes.
 func FuzzLiteralsOf(f *testing.F) {
 	for _, s := range table(f) {
@@ -88,7 +101,11 @@ func FuzzLiteralsOf(f *testing.F) {
 		re, err := regexp.Compile(pattern)
 		if err != nil || len(pattern) > 1000 {
 			literalsOf(pattern) // must not panic
+			needles(pattern)
 			t.Skip()
+		}
+		if re.MatchString(line) && !mayMatch(line, needles(pattern)) {
+			t.Fatalf("%q matches %q, and %q says that it cannot", pattern, line, needles(pattern))
 		}
 		if literals := literalsOf(pattern); literals != nil && re.MatchString(line) && !containsAny(re.FindString(line), literals) {
 			t.Fatalf("%q matches %q and holds none of %q", pattern, line, literals)
