@@ -1,6 +1,6 @@
 # The binaries: on systems with old and new libcs, on another architecture, without any libc, on Windows.
-bullseye=$(debian bullseye ca-certificates,man-db)
-trixie=$(debian trixie man-db,rpm)
+bullseye=$(debian bullseye man-db)
+trixie=$(debian trixie "$TRIXIE")
 inside "$bullseye" /release/bin/cudacompat-linux-amd64 version | row "binary" "Debian 11, glibc 2.31" "cudacompat-linux-amd64 version"
 inside "$trixie" /release/bin/cudacompat-linux-amd64 version | row "binary" "Debian 13, glibc 2.41" "cudacompat-linux-amd64 version"
 "$PACKAGING/artefact.sh" "$OUT/bin/cudacompat-linux-amd64" | row "binary" "any glibc from 2.3.3 on" "packaging/artefact.sh cudacompat-linux-amd64"
@@ -18,10 +18,20 @@ mkdir -p "$work/driver"
 cp "$TOP/examples/container/driver.c" "$work/driver"
 bwrap --bind "$ROOT" / --dev /dev --bind "$work/driver" /tmp --chdir /tmp \
     aarch64-linux-gnu-gcc -shared -fPIC -o libnvidia-ml.so.1 -Wl,-soname,libnvidia-ml.so.1 driver.c
-arm() { qemu-aarch64-static -L "$ROOT/usr/aarch64-linux-gnu" -E LD_LIBRARY_PATH="$work/driver" "$@"; }
+# The program starts itself as the child that asks NVML, so the kernel must know qemu: in a user namespace of its own.
+cat >"$work/arm.sh" <<'END'
+mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+printf ':qemu-aarch64:M::%s:%s:/usr/bin/qemu-aarch64-static:F' "$magic" "$mask" >/proc/sys/fs/binfmt_misc/register
+exec bwrap --dev-bind / / --dev /dev --dev-bind /dev/null /dev/nvidiactl "$@"
+END
+arm() {
+    QEMU_LD_PREFIX=$ROOT/usr/aarch64-linux-gnu QEMU_SET_ENV=LD_LIBRARY_PATH=$work/driver unshare -Urm sh "$work/arm.sh" "$@"
+}
 arm "$OUT/bin/cudacompat-linux-arm64" version | row "binary" "arm64 under qemu, glibc 2.31" "cudacompat-linux-arm64 version"
 arm "$OUT/bin/cudacompat-linux-arm64" probe >"$work/arm.json"
-python3 -c 'import json, sys; d = json.load(sys.stdin)["driver"]; print("driver", d["version"], "by NVML:", d["nvml"]["status"])' \
+python3 -c 'import json, sys; f = json.load(sys.stdin); print(f["driver"]["version"], f["driver"]["from"], f["gpus"][0]["name"])' \
     <"$work/arm.json" | row "binary" "arm64 under qemu, a driver library for tests" "cudacompat-linux-arm64 probe"
 arm "$OUT/bin/cudacompat-linux-arm64-static" check example:broken -o line --fail-on never |
     row "static binary" "arm64 under qemu" "cudacompat-linux-arm64-static check example:broken -o line"

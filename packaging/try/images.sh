@@ -4,7 +4,7 @@ crane=$(tool "$CRANE")
 sleep 1
 for tag in "$VERSION" "$VERSION-glibc"; do
     mkdir "$work/layout-$tag" && tar -C "$work/layout-$tag" -xf "$OUT/image/cudacompat-$tag.oci.tar"
-    "$crane" push --index "$work/layout-$tag" "127.0.0.1:5056/cudacompat:$tag" 2>/dev/null | sed 's/.*@/pushed /' |
+    "$crane" push "$work/layout-$tag" "127.0.0.1:5056/cudacompat:$tag" 2>/dev/null | sed 's/.*@/pushed /' |
         row "image" "linux/amd64, linux/arm64" "crane push image/cudacompat-$tag.oci.tar"
     mkdir "$work/image-$tag"
     "$crane" export --platform linux/amd64 "127.0.0.1:5056/cudacompat:$tag" - | tar -C "$work/image-$tag" -x

@@ -1,17 +1,29 @@
 # What goes with them: completions in their shells, the Action's step, the bundle, what a stranger checks.
 program=$OUT/bin/cudacompat-linux-amd64
-mkdir -p "$work/complete"
-ln -s "$program" "$work/complete/cudacompat"
-export PATH=$work/complete:$PATH
-"$program" completion bash >"$work/complete/bash"
-bash --norc -c ". /usr/share/bash-completion/bash_completion; . $work/complete/bash
-    COMP_WORDS=(cudacompat doc); COMP_CWORD=1 COMP_LINE='cudacompat doc' COMP_POINT=14; __start_cudacompat; echo \"\${COMPREPLY[@]}\"" |
-    row "completion" "bash $(bash -c 'echo ${BASH_VERSION%%(*}')" "cudacompat doc[TAB]"
-"$program" completion fish >"$work/complete/fish"
-fish --no-config -c ". $work/complete/fish; complete -C 'cudacompat doc'" | row "completion" "$(fish --version)" "cudacompat doc[TAB]"
-"$program" completion zsh >"$work/complete/_cudacompat"
-zsh -f -c "fpath=($work/complete \$fpath); autoload -Uz compinit && compinit -u -d $work/zcompdump; echo \${_comps[cudacompat]} && cudacompat __complete doc 2>/dev/null | head -n 1" |
-    tr '\t\n' '  ' | row "completion" "$(zsh --version | cut -d ' ' -f 1-2)" "cudacompat doc[TAB]"
+shells=$(debian trixie "$TRIXIE")
+ln -s /release/bin/cudacompat-linux-amd64 "$shells/usr/local/bin/cudacompat"
+for shell in bash fish zsh; do "$program" completion $shell >"$shells/usr/local/share/_cudacompat.$shell"; done
+ln -s _cudacompat.zsh "$shells/usr/local/share/_cudacompat"
+cat >"$shells/complete.bash" <<'END'
+. /usr/share/bash-completion/bash_completion
+. /usr/local/share/_cudacompat.bash
+COMP_WORDS=(cudacompat doc) COMP_CWORD=1 COMP_LINE='cudacompat doc' COMP_POINT=14 COMP_TYPE=9
+__start_cudacompat
+echo "${COMPREPLY[@]}"
+END
+cat >"$shells/complete.fish" <<'END'
+. /usr/local/share/_cudacompat.fish
+complete -C 'cudacompat doc'
+END
+cat >"$shells/complete.zsh" <<'END'
+fpath=(/usr/local/share $fpath)
+autoload -Uz compinit
+compinit -u -d /tmp/zcompdump
+echo ${_comps[cudacompat]}: $(cudacompat __complete doc 2>/dev/null | head -n 1)
+END
+for shell in bash fish zsh; do
+    inside "$shells" "$shell" "/complete.$shell" | tr '\t' ' ' | grep doctor | row "completion" "$shell of Debian 13" "cudacompat doc[TAB]"
+done
 
 "$PACKAGING/action_test.sh" "$program" | row "Action" "its step, as a runner starts it" "packaging/action_test.sh cudacompat-linux-amd64"
 
