@@ -11,7 +11,7 @@ VERSION=$(basename "$OUT"/cudacompat-tables-*.zip .zip)
 VERSION=${VERSION#cudacompat-tables-}
 export VERSION
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 rows=$work/rows
 unset PIP_FIND_LINKS PIP_INDEX_URL VIRTUAL_ENV # what this machine sets for its own user
 
