@@ -39,6 +39,7 @@ type (
 	Compiler      = facts.Compiler
 	Environment   = facts.Environment
 	Package       = facts.Package
+	Wanted        = facts.Wanted
 	Build         = facts.Build
 	Taken         = facts.Taken
 	Unresolved    = facts.Unresolved
@@ -75,9 +76,24 @@ func Tree(root string) (*Host, error) { return host.Tree(root) }
 // IsEnvironment reports whether a Python environment stands at root.
 func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, root) }
 
-// Given reads what was taken elsewhere: facts or a report as JSON, a requirements file, a lock, or a collect_env report
-// as text. Text in which nothing is found gives empty Facts.
-func Given(data []byte) (Facts, error) { return given.Read(data) }
+// Document is a file that somebody else has written, and how files that it refers to are opened.
+type Document = given.Document
+
+// What Given says of a file that it does not read.
+var (
+	ErrForeign = given.ErrForeign // it is of no kind that is read
+	ErrArchive = given.ErrArchive // it is an archive, such as an image
+)
+
+// Given reads what was taken elsewhere: facts or a report as JSON, nvidia-smi's output, a list of packages, a lock, a
+// Dockerfile, or a collect_env report as text.
+func Given(data []byte) (Facts, error) { return given.Read(Document{Data: data}) }
+
+// GivenFile is Given for a file that may refer to others.
+func GivenFile(d Document) (Facts, error) { return given.Read(d) }
+
+// GivenFormats are the kinds of files that Given reads, as people call them.
+func GivenFormats() []string { return given.Formats() }
 
 // ServeNVML must be called first in main by a program that wants NVML asked in a child process: in the child it
 // answers and does not return. A program that never calls it gets NVML in its own process.

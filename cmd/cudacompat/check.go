@@ -19,8 +19,11 @@ func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:     "check FILE",
-		Short:   "Judge facts taken elsewhere: facts or report JSON, a collect_env report, a requirements file, a lock; - is stdin",
+		Use:   "check FILE",
+		Short: "Judge what was written down elsewhere: a report, nvidia-smi's output, requirements, a lock, a Dockerfile; - is stdin",
+		Long: "Judge what was written down elsewhere. These are read, in UTF-8 or UTF-16: " + strings.Join(probe.GivenFormats(), ", ") +
+			". Nothing is installed and nothing is run: files of names are judged by what the releases in them are built for. " +
+			"Give the machine that they are meant for with --driver and --gpu, or --instance.",
 		Example: "  cudacompat check example:broken\n  python3 -m torch.utils.collect_env | cudacompat check -",
 		Args:    oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,20 +91,56 @@ func given(name string, stdin io.Reader) (probe.Facts, error) {
 	}
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, givenCap+1))
-	if err == nil && len(data) > givenCap {
-		err = fmt.Errorf("it is larger than %d MiB, which no report and no lock is", givenCap>>20)
-	}
 	if err != nil {
 		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}
-	facts, err := probe.Given(data)
-	if err != nil {
-		return facts, &usageError{message: fmt.Sprintf("%q: %v", name, err), hint: "give the JSON that `cudacompat probe` or `doctor -o json` writes, or a collect_env report"}
+	facts, err := probe.GivenFile(documentOf(name, data))
+	switch {
+	case errors.Is(err, probe.ErrArchive):
+		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), archiveHint}
+	case len(data) > givenCap:
+		return facts, &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is", name, givenCap>>20), givenHint}
+	case err != nil:
+		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), givenHint}
 	}
 	return facts, nil
 }
 
-const givenHint = "give a file with facts, a report or a pasted collect_env report, or - for standard input"
+// documentOf is what was read under a name; a file's includes are looked for beside it.
+func documentOf(name string, data []byte) probe.Document {
+	d := probe.Document{Data: data[:min(len(data), givenCap)]}
+	if name != "-" && !strings.HasPrefix(name, examplePrefix) {
+		d.Name = name
+		d.Beside = func(other string) ([]byte, error) {
+			if !filepath.IsAbs(other) {
+				other = filepath.Join(filepath.Dir(name), other)
+			}
+			return included(other)
+		}
+	}
+	return d
+}
+
+// included reads a file that another one names. Only a regular file is opened: anything else may never end.
+func included(name string) ([]byte, error) {
+	switch info, err := os.Stat(name); {
+	case err != nil:
+		return nil, cause(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, givenCap))
+}
+
+const (
+	givenHint   = "`cudacompat check --help` lists what is read, such as a requirements file, a lock, nvidia-smi's output; - is standard input"
+	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c | tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
+)
 
 // opened is the file of that name, standard input for -, or what the program carries for example:NAME.
 func opened(name string, stdin io.Reader) (io.ReadCloser, error) {

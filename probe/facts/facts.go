@@ -130,6 +130,22 @@ type Environment struct {
 	Managed  string    `json:"externally_managed,omitempty"`
 	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
 	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
+	// Wanted are the other packages that a file names: nothing of them is installed, so their names are all there is.
+	Wanted []Wanted `json:"wanted,omitempty"`
+}
+
+// Wanted is one package that a file names to be installed.
+type Wanted struct {
+	Name      string   `json:"name"`                // normalised as pip does, "cupy-cuda12x"
+	Version   string   `json:"version,omitempty"`   // the exact one; empty when the file leaves a choice
+	Specifier string   `json:"specifier,omitempty"` // what it asks for instead, ">=13"
+	Extras    []string `json:"extras,omitempty"`
+	Index     string   `json:"index,omitempty"` // as Build.Index
+	// what conda's builds tell, or an image's tag: "12.6"
+	CUDA        string `json:"cuda,omitempty"`
+	Accelerator string `json:"accelerator,omitempty"` // as Build.Accelerator, where a build's name tells
+	Origin      string `json:"origin,omitempty"`      // as Build.Origin; "image" for a container's image
+	From        string `json:"from"`                  // "line 3", "package cupy-cuda12x"
 }
 
 // Package is one installed distribution.

@@ -41,10 +41,30 @@ var (
 	platformArch = lazyregexp.New(`(x86_64|aarch64|arm64)`)
 )
 
-// isText takes what is left: a report can stand anywhere in a text that somebody has pasted.
-func isText([]byte) bool { return true }
+// isCollectEnv takes what is left if anything of a report stands anywhere in it, as people paste them.
+func isCollectEnv(d Document) bool {
+	for line := range strings.Lines(string(d.Data)) {
+		if (&pasted{}).matters(line) && !looseKey.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
 
-func readCollectEnv(data []byte) (facts.Facts, error) { return parseCollectEnv(string(data)), nil }
+// looseKey matches lines that any text may hold beside those of a report: "OS: Ubuntu", a line of pip's.
+var looseKey = lazyregexp.New(`(?i)^\W*(OS|Python version)\b`)
+
+// readCollectEnv reads the report; a table of nvidia-smi's that is pasted beside it fills in what the report lacks.
+func readCollectEnv(d Document) (facts.Facts, error) {
+	f := parseCollectEnv(string(d.Data))
+	if smi := smiTable(d); f.Driver.Version == "" && smi.Driver.Version != "" {
+		f.Driver = smi.Driver
+		if len(f.GPUs) == 0 {
+			f.GPUs = smi.GPUs
+		}
+	}
+	return f, nil
+}
 
 // parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
 // or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.

@@ -98,7 +98,7 @@ func TestCollectEnv(t *testing.T) {
 			for _, whole := range []string{text, "\uFEFF\n " + text, strings.ReplaceAll(text, "\n", "\r\n"),
 				strings.ReplaceAll(text, ": ", ":\u00a0"), strings.ReplaceAll(text, "\n", "<br>\n"),
 				"```\n" + text + "\n```\n"} {
-				got, err := Read([]byte(whole))
+				got, err := Read(Document{Data: []byte(whole)})
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("%v; -want +got:\n%s", err, diff)
 				}

@@ -1,19 +1,26 @@
 package given
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 )
 
-func isJSON(data []byte) bool { return bytes.HasPrefix(data, []byte("{")) }
+// ourKey matches a field of facts or of a report.
+var ourKey = lazyregexp.New(`"(schema|facts|system|driver|gpus|toolkits|environments|libraries|unread|machine)"\s*:`)
+
+// isJSON takes an object with a field of facts or of a report near its beginning.
+func isJSON(d Document) bool {
+	return d.starts("{") && ourKey.Match(d.Data[:min(len(d.Data), 1<<20)])
+}
 
 // readJSON reads facts, or a report with facts in it, as this program writes them.
-func readJSON(data []byte) (facts.Facts, error) {
+func readJSON(d Document) (facts.Facts, error) {
+	data := d.Data
 	var document struct {
 		facts.Facts
 		Inner *facts.Facts `json:"facts"`

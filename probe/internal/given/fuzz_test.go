@@ -20,7 +20,7 @@ func FuzzGiven(f *testing.F) {
 	f.Add([]byte(`{"schema":"cudacompat/facts/v1","gpus":null,"environments":[{"builds":[{}]}]}`))
 	f.Add([]byte(`{"schema":"cudacompat/report/v1","facts":{"driver":{"version":"535.183.01"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := Read(data)
+		got, err := Read(Document{Data: data})
 		if err != nil {
 			return
 		}

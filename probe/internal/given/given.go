@@ -3,34 +3,78 @@ package given
 
 import (
 	"bytes"
+	"errors"
+	"strings"
 
 	"cudacompat/probe/facts"
 )
 
+// Document is one file: its name, what is in it, and how files that it refers to are opened.
+type Document struct {
+	Name string // empty for standard input
+	Data []byte
+	// Beside opens a file by the path that the document gives; nil where nothing is beside it, as with standard input.
+	Beside func(name string) ([]byte, error)
+}
+
 // A format is one kind of file: how it is recognised, and how it is read.
 type format struct {
 	name string // what people call it, "uv.lock"
-	is   func([]byte) bool
-	read func([]byte) (facts.Facts, error)
+	is   func(Document) bool
+	read func(Document) (facts.Facts, error)
 }
 
 // formats is every kind of file that is read. The first that recognises a file reads it, so those with marks of their
 // own stand before those that take any JSON, any list of names or any text.
 var formats = []format{
-	{"facts or a report", isJSON, readJSON},
+	{"Pipfile.lock", isPipfileLock, readPipfileLock},
+	{"pip list --format=json", isPipJSON, readPipJSON},
+	{"conda list --json", isCondaJSON, readCondaJSON},
+	{"facts or a report of cudacompat", isJSON, readJSON},
+	{"nvidia-smi -x -q", isSMIXML, readSMIXML},
+	{"nvidia-smi -q", isSMIQuery, readSMIQuery},
+	{"nvidia-smi", isSMITable, readSMITable},
+	{"nvidia-smi -L", isSMIList, readSMIList},
+	{"poetry.lock", isPoetryLock, readPoetryLock},
 	{"uv.lock", isUVLock, readUVLock},
 	{"pylock.toml", isPylock, readPylock},
-	{"requirements", isRequirements, readRequirements},
-	{"collect_env report", isText, readCollectEnv},
+	{"pyproject.toml", isPyproject, readPyproject},
+	{"pixi.lock", isPixiLock, readPixiLock},
+	{"environment.yml", isCondaYAML, readCondaYAML},
+	{"conda list --explicit", isCondaExplicit, readCondaExplicit},
+	{"conda list", isCondaList, readCondaList},
+	{"Dockerfile", isDockerfile, readDockerfile},
+	{"pip list", isPipList, readPipList},
+	{"requirements (pip freeze)", isRequirements, readRequirements},
+	{"collect_env report", isCollectEnv, readCollectEnv},
 }
 
-// Read reads what was taken elsewhere, of whatever format. Text in which nothing is found gives empty Facts.
-func Read(data []byte) (facts.Facts, error) {
-	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\uFEFF")), " \t\r\n")
-	if err := tooLarge(data); err != nil {
+// ErrForeign is a file of no kind that is read.
+var ErrForeign = errors.New("this is none of the files that can be read: " + strings.Join(Formats(), ", "))
+
+// Formats are the kinds of files that are read, as people call them.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Read reads what was taken elsewhere, of whatever format; ErrForeign says that it is of none.
+func Read(d Document) (facts.Facts, error) {
+	var err error
+	if d.Data, err = decoded(d.Data); err == nil {
+		err = tooLarge(d.Data)
+	}
+	if err != nil {
 		return facts.Facts{}, err
 	}
-	f, err := formatOf(data).read(data)
+	kind, ok := formatOf(d)
+	if !ok {
+		return facts.Facts{}, ErrForeign
+	}
+	f, err := kind.read(d)
 	if err == nil {
 		err = tooManyNamed(f)
 	}
@@ -41,12 +85,22 @@ func Read(data []byte) (facts.Facts, error) {
 	return f, nil
 }
 
-// formatOf is the format that reads a file; the last one reads any.
-func formatOf(data []byte) format {
+// formatOf is the format that reads a document.
+func formatOf(d Document) (format, bool) {
 	for _, f := range formats {
-		if f.is(data) {
-			return f
+		if f.is(d) {
+			return f, true
 		}
 	}
-	return formats[len(formats)-1]
+	return format{}, false
+}
+
+// starts reports whether a document begins with one of some texts.
+func (d Document) starts(with ...string) bool {
+	for _, text := range with {
+		if bytes.HasPrefix(d.Data, []byte(text)) {
+			return true
+		}
+	}
+	return false
 }

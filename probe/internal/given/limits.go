@@ -19,7 +19,7 @@ const (
 // tooLarge says what a file has too much of, before it is parsed. Braces within strings count too: nobody writes so
 // many of them.
 func tooLarge(data []byte) error {
-	if isJSON(data) {
+	if bytes.HasPrefix(data, []byte("{")) || bytes.HasPrefix(data, []byte("[{")) {
 		return tooMany(bytes.Count(data, []byte("{")), maxObjects, "JSON objects")
 	}
 	for _, count := range []struct {

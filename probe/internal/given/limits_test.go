@@ -38,7 +38,7 @@ func TestTooLarge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			started := time.Now()
-			_, err := Read(tt.data)
+			_, err := Read(Document{Data: tt.data})
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
@@ -55,7 +55,7 @@ func TestLargeEnough(t *testing.T) {
 		"[[package]]\nname = \"p%d\"\nversion = \"1\"\n"+
 			"wheels = [{ url = \"https://example.org/p-1-py3-none-any.whl\" }]\n\n", 3000,
 		"[[package]]\nname = \"torch\"\nversion = \"2.9.0+cu130\"\n")
-	got, err := Read(lock)
+	got, err := Read(Document{Data: lock})
 	if err != nil || len(got.Environments) != 1 || got.Environments[0].Builds[0].Name != "torch" {
 		t.Errorf("%+v, %v", got.Environments, err)
 	}

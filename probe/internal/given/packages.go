@@ -22,12 +22,25 @@ type locked struct {
 	wheels    []string // file names
 	direct    bool     // an address stands in place of an index
 	from      string   // "line 3", "package torch"
+
+	// what conda's builds tell beside the version
+	cuda, accelerator, origin string
 }
 
-// lockedFacts are the builds that a file's packages would install, in one environment that counts.
-func lockedFacts(kind string, list []locked, left []string) facts.Facts {
-	var f facts.Facts
-	env := facts.Environment{Kind: kind, Active: true}
+// lockedFacts are the builds that a file's packages would install, in one environment that counts; left is what the
+// file refers to and was not read.
+func lockedFacts(kind string, list []locked, left []facts.Unread) facts.Facts {
+	f := facts.Facts{Unread: left}
+	if env := lockedEnvironment(kind, list); len(env.Builds)+len(env.Packages)+len(env.Wanted) > 0 {
+		env.Active = true
+		f.Environments = []facts.Environment{env}
+	}
+	return f
+}
+
+// lockedEnvironment is what a file's packages would make.
+func lockedEnvironment(kind string, list []locked) facts.Environment {
+	env := facts.Environment{Kind: kind}
 	for _, p := range list {
 		if !p.linux() {
 			continue
@@ -35,21 +48,29 @@ func lockedFacts(kind string, list []locked, left []string) facts.Facts {
 		if distname.Companions.MatchString(p.name) && p.version != "" {
 			env.Packages = append(env.Packages, facts.Package{Name: p.name, Version: p.full()})
 		}
-		if b, ok := p.build(); ok {
+		switch b, ok := p.build(); {
+		case p.name == "python":
+			env.Python = leadVersion.FindString(p.version + strings.TrimLeft(p.specifier, "=~"))
+		case ok:
 			env.Builds = append(env.Builds, b)
+		case !jaxPart.MatchString(p.name):
+			env.Wanted = append(env.Wanted, p.wanted())
 		}
 	}
 	if b, ok := lockedJAX(list); ok {
 		env.Builds = append(env.Builds, b)
 	}
-	if len(env.Builds)+len(env.Packages) > 0 {
-		f.Environments = []facts.Environment{env}
-	}
-	for _, what := range left {
-		f.Probes = append(f.Probes, facts.Status{Name: kind, Status: "failed", Error: what})
-	}
-	return f
+	return env
 }
+
+// wanted is the package as a fact of its own, where it is no framework.
+func (p locked) wanted() facts.Wanted {
+	return facts.Wanted{Name: p.name, Version: p.version, Specifier: p.specifier, Extras: p.extras, Index: p.index,
+		CUDA: p.cuda, Accelerator: p.accelerator, Origin: p.origin, From: p.from}
+}
+
+// jaxPart matches what a JAX is made of.
+var jaxPart = lazyregexp.New(`^jax(lib|-cuda\d+-(plugin|pjrt))?$`)
 
 // linux says that a package has something for Linux: a lock lists the wheels of every platform.
 func (p locked) linux() bool {
@@ -72,11 +93,12 @@ var localised = lazyregexp.New(`^torch(vision|audio)?$`)
 
 // build is the framework that a package is, ok is false when it is none. JAX's is in several packages.
 func (p locked) build() (b facts.Build, ok bool) {
-	b = facts.Build{Version: p.full(), Specifier: p.specifier, Origin: "wheel", Index: p.index, From: p.from}
+	b = facts.Build{Version: p.full(), Specifier: p.specifier, Origin: cmp.Or(p.origin, "wheel"), Index: p.index,
+		CUDA: p.cuda, Accelerator: p.accelerator, From: p.from}
 	switch p.name {
 	case "torch":
 		b.Name = "torch"
-		if b.Version == "" {
+		if b.Version == "" && p.origin == "" {
 			b.Accelerator, b.CUDA = variantCUDA(p.index)
 		}
 	case "tensorflow", "tensorflow-gpu":
@@ -117,6 +139,10 @@ func lockedJAX(list []locked) (b facts.Build, ok bool) {
 		ok = true
 		b.Version, b.Specifier, b.From = cmp.Or(b.Version, p.version), cmp.Or(b.Specifier, p.specifier),
 			cmp.Or(b.From, p.from)
+		if p.origin != "" {
+			b.Origin, b.Index = p.origin, ""
+			b.Accelerator, b.CUDA = cmp.Or(p.accelerator, b.Accelerator), cmp.Or(p.cuda, b.CUDA)
+		}
 		for _, extra := range p.extras {
 			if m := jaxExtra.FindStringSubmatch(extra); m != nil {
 				b.Accelerator, b.CUDA = "cuda", cmp.Or(b.CUDA, m[1])

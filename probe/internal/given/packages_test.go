@@ -70,7 +70,7 @@ func TestRequirements(t *testing.T) {
 			[]string{"tensorflow|2.18.0|||default|line 1", "tensorflow|2.18.0|cpu||default|line 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := Read([]byte(c.text))
+			f, err := Read(Document{Data: []byte(c.text)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,13 +85,12 @@ func TestRequirements(t *testing.T) {
 }
 
 func TestRequirementsLeaveOut(t *testing.T) {
-	f, err := Read([]byte("-r base.txt\ntorchvision==0.24.0\n-i " + cu126 + "\n"))
+	f, err := Read(Document{Data: []byte("-r base.txt\ntorchvision==0.24.0\n-i " + cu126 + "\n")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Probes) != 1 || f.Probes[0].Status != "failed" ||
-		!strings.HasPrefix(f.Probes[0].Error, "-r base.txt is not read") {
-		t.Errorf("a file that is referred to is not named: %+v", f.Probes)
+	if len(f.Unread) != 1 || f.Unread[0].Place != "base.txt" || f.Unread[0].Kind != facts.UnreadNeeded {
+		t.Errorf("a file that is referred to is not named: %+v", f.Unread)
 	}
 	if p := f.Environments[0].Package("torchvision"); p == nil || p.Version != "0.24.0+cu126" {
 		t.Errorf("torchvision is %+v", p)
@@ -102,8 +101,8 @@ func TestRequirementsLeaveOut(t *testing.T) {
 func TestNoRequirements(t *testing.T) {
 	for _, text := range []string{"", "hello", "PyTorch version: 2.9.0+cu130\nIs debug build: False\n",
 		"Traceback (most recent call last):\n", "-x\n", "torch==\n", "torch = 2.9\n"} {
-		if list, _, ok := parseRequirements(text); ok {
-			t.Errorf("%q was taken for a requirements file: %+v", text, list)
+		if isRequirements(Document{Data: []byte(text)}) {
+			t.Errorf("%q was taken for a requirements file", text)
 		}
 	}
 }
@@ -145,7 +144,7 @@ wheels = [{ url = "https://example.com/nvidia_nccl_cu13-2.27.7-py3-none-manylinu
 `
 
 func TestUVLock(t *testing.T) {
-	f, err := Read(fmt.Appendf(nil, uvLockText, cu130))
+	f, err := Read(Document{Data: fmt.Appendf(nil, uvLockText, cu130)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +159,7 @@ func TestUVLock(t *testing.T) {
 func TestUVLockOfTheInstallersIndex(t *testing.T) {
 	text := "version = 1\n[[package]]\nname = \"torch\"\nversion = \"2.9.0\"\n" +
 		"source = { registry = \"https://mirror.example/simple\" }\n"
-	f, err := Read([]byte(text))
+	f, err := Read(Document{Data: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +174,7 @@ func TestPylock(t *testing.T) {
 		"wheels = [{ url = \"https://example.com/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl\", hashes " +
 		"= {} }]\n\n" +
 		"[[packages]]\nname = \"torch\"\nversion = \"2.9.0\"\nmarker = \"sys_platform == 'darwin'\"\n"
-	f, err := Read([]byte(text))
+	f, err := Read(Document{Data: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,11 +184,11 @@ func TestPylock(t *testing.T) {
 }
 
 func TestBrokenLockNamesThePlace(t *testing.T) {
-	_, err := Read([]byte("lock-version = \"1.0\"\n[[packages]\nname = 3\n"))
+	_, err := Read(Document{Data: []byte("lock-version = \"1.0\"\n[[packages]\nname = 3\n")})
 	if err == nil || !strings.HasPrefix(err.Error(), "not valid TOML: line 2, column ") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err = Read([]byte("lock-version = \"1.0\"\n[[packages]]\nname = 3\n")); err == nil {
+	if _, err = Read(Document{Data: []byte("lock-version = \"1.0\"\n[[packages]]\nname = 3\n")}); err == nil {
 		t.Error("a name that is a number was read")
 	}
 }
@@ -202,7 +201,7 @@ func FuzzLocked(f *testing.F) {
 		"torch[x]==2.9.0 ; python_version > '3' --hash=sha256:aa\n"))
 	f.Add([]byte("torch @ https://x/%zz.whl"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		read, err := formatOf(data).read(data)
+		read, err := Read(Document{Data: data, Beside: func(string) ([]byte, error) { return data, nil }})
 		if err != nil {
 			return
 		}

@@ -1,6 +1,8 @@
 package given
 
 import (
+	"bytes"
+
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 
@@ -9,10 +11,12 @@ import (
 
 var pyLock = lazyregexp.New(`(?m)^lock-version\s*=`)
 
-func isPylock(data []byte) bool { return pyLock.Match(data) }
+func isPylock(d Document) bool {
+	return pyLock.Match(d.Data) && bytes.Contains(d.Data, []byte("[[packages"))
+}
 
-func readPylock(data []byte) (facts.Facts, error) {
-	list, err := parsePylock(data)
+func readPylock(d Document) (facts.Facts, error) {
+	list, err := parsePylock(d.Data)
 	return lockedFacts("pylock.toml", list, nil), err
 }
 

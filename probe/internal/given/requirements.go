@@ -22,28 +22,42 @@ var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
 
 // requirementFile is a requirements file on its way into a list. Options hold for the whole file, wherever they stand.
 type requirementFile struct {
-	list    []locked
-	left    []string // what the file refers to and is not read
-	indexes []string // addresses, --index-url first
-	replace bool     // --index-url is given: the installer's own index is not asked
-	links   bool     // --find-links or --no-index: the packages may come from anywhere
-	sure    bool     // something in it is of no other kind of file
+	list        []locked
+	left        []facts.Unread // what the file refers to and is not read
+	constraints []locked       // what constraints files say of packages, named or not
+	indexes     []string       // addresses, --index-url first
+	replace     bool           // --index-url is given: the installer's own index is not asked
+	links       bool           // --find-links or --no-index: the packages may come from anywhere
+	sure        bool           // something in it is of no other kind of file
+
+	files  includes
+	where  string // before a line's number: the included file that is read
+	bounds bool   // a constraints file is read, which asks for nothing by itself
 }
 
-func isRequirements(data []byte) bool {
-	_, _, ok := parseRequirements(string(data))
-	return ok
+// requirementName matches the names that people give to these files: a bare list of names is one then.
+var requirementName = lazyregexp.New(`(?i)(requirement|constraint)[^/]*\.(txt|in|pip)$|(^|/)requirements/[^/]+$`)
+
+func isRequirements(d Document) bool {
+	f := &requirementFile{sure: requirementName.MatchString(d.Name)}
+	return len(d.Data) > 0 && f.lines(string(d.Data)) && f.sure
 }
 
-func readRequirements(data []byte) (facts.Facts, error) {
-	list, left, _ := parseRequirements(string(data))
+func readRequirements(d Document) (facts.Facts, error) {
+	list, left := parseRequirements(d)
 	return lockedFacts("requirements", list, left), nil
 }
 
-// parseRequirements reads pip's requirements format. Not ok is a text with a line that is none of it, or in which
-// nothing is sure to be.
-func parseRequirements(text string) (list []locked, left []string, ok bool) {
-	f := &requirementFile{}
+// parseRequirements reads pip's requirements format and what it includes.
+func parseRequirements(d Document) ([]locked, []facts.Unread) {
+	f := &requirementFile{files: newIncludes(d)}
+	f.lines(string(d.Data))
+	f.include()
+	return f.packages(), f.left
+}
+
+// lines reads a text; false says that a line is none of the format.
+func (f *requirementFile) lines(text string) bool {
 	number := 0
 	for line := range strings.Lines(strings.ReplaceAll(joinedLines(text), "\r", "")) {
 		start := number + 1
@@ -51,16 +65,26 @@ func parseRequirements(text string) (list []locked, left []string, ok bool) {
 		line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
 		line = strings.TrimSpace(line)
 		if line != "" && !f.option(line) && !f.requirement(line, start) {
-			return nil, nil, false
+			return false
 		}
 	}
+	return true
+}
+
+// packages are the packages that the file names, each with its index and, where constraints say so, its version.
+func (f *requirementFile) packages() []locked {
 	index := f.index()
 	for i := range f.list {
-		if f.list[i].index == "" && !f.list[i].direct {
-			f.list[i].index = index
+		p := &f.list[i]
+		if p.index == "" && !p.direct {
+			p.index = index
+		}
+		at := slices.IndexFunc(f.constraints, func(c locked) bool { return c.name == p.name && c.version != "" })
+		if at >= 0 && p.version == "" {
+			p.version, p.specifier = f.constraints[at].version, ""
 		}
 	}
-	return f.list, f.left, f.sure
+	return f.list
 }
 
 // joinedLines joins lines that end in a backslash; "\v" stands for the break, so that lines can still be counted.
@@ -85,8 +109,7 @@ func (f *requirementFile) option(line string) bool {
 	case "-f", "--find-links", "--no-index":
 		f.links = true
 	case "-r", "--requirement", "-c", "--constraint":
-		f.left = append(f.left, fmt.Sprintf("%s %s is not read: give one file with everything in it, such as pip "+
-			"freeze or uv export write", name, value))
+		f.files.ask(value, f.bounds || name == "-c" || name == "--constraint")
 	case "-e", "--editable", "--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes",
 		"--trusted-host", "--use-feature":
 	default:
@@ -106,7 +129,7 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	if m == nil {
 		return false
 	}
-	p := locked{name: distname.Normal(m[1]), from: fmt.Sprintf("line %d", number)}
+	p := locked{name: distname.Normal(m[1]), from: fmt.Sprintf("%sline %d", f.where, number)}
 	for extra := range strings.SplitSeq(m[2], ",") {
 		if extra = strings.TrimSpace(extra); extra != "" {
 			p.extras = append(p.extras, extra)
@@ -114,7 +137,11 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	}
 	p.take(m[3], strings.TrimSpace(m[4]))
 	f.sure = f.sure || m[3] != "" || m[4] != "" || distname.Companions.MatchString(p.name)
-	if !notLinux.MatchString(marker) {
+	switch {
+	case notLinux.MatchString(marker):
+	case f.bounds:
+		f.constraints = append(f.constraints, p)
+	default:
 		f.list = append(f.list, p)
 	}
 	return true

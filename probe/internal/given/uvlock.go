@@ -12,10 +12,10 @@ var (
 	tomlTable = lazyregexp.New(`(?m)^\[\[package\]\]\s*$`)
 )
 
-func isUVLock(data []byte) bool { return uvLock.Match(data) && tomlTable.Match(data) }
+func isUVLock(d Document) bool { return uvLock.Match(d.Data) && tomlTable.Match(d.Data) }
 
-func readUVLock(data []byte) (facts.Facts, error) {
-	list, err := parseUVLock(data)
+func readUVLock(d Document) (facts.Facts, error) {
+	list, err := parseUVLock(d.Data)
 	return lockedFacts("uv.lock", list, nil), err
 }
 

@@ -1,0 +1,326 @@
+package given
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+)
+
+var (
+	dockerLine  = lazyregexp.New(`(?i)^(from|arg|env|run|copy|add)\s+(.*)$`)
+	dockerStart = lazyregexp.New(`(?im)^\s*from\s+(--platform=\S+\s+)?[\w./:@${}-]+(\s+as\s+\S+)?\s*$`)
+	dockerValue = lazyregexp.New(`\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))`)
+	heredoc     = lazyregexp.New(`<<-?\s*["']?(\w+)["']?`)
+	shellBreak  = lazyregexp.New(`\s*(?:&&|\|\||;|\||\n)\s*`)
+	pipInstall  = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+(?:-\S+\s+)*install\s+(.*)$`)
+	condaAdd    = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
+	otherTool   = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm install|uv add|` +
+		`(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
+	imageName = lazyregexp.New(`^(?:docker\.io/)?(?:library/)?([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
+)
+
+func isDockerfile(d Document) bool {
+	for line := range strings.Lines(string(d.Data)) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "#"):
+			continue
+		case dockerStart.MatchString(line):
+			return true
+		}
+		return strings.HasPrefix(strings.ToUpper(line), "ARG ") && dockerStart.Match(d.Data)
+	}
+	return false
+}
+
+// stage is one FROM of a Dockerfile with what is installed after it.
+type stage struct {
+	name, image string
+	number      int      // of the line
+	needs       []string // stages that it is made of, or copies from
+	list        []locked
+}
+
+// dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
+type dockerfile struct {
+	files  includes
+	values map[string]string
+	stages []stage
+	copied []string // files of the build context that are copied in
+	arch   string
+	left   []facts.Unread
+}
+
+// readDockerfile reads what the last stage, and those that it is made of, are based on and install:
+//
+//	ARG CUDA=12.6.3
+//	FROM nvidia/cuda:${CUDA}-runtime-ubuntu24.04 AS base
+//	RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu126
+func readDockerfile(d Document) (facts.Facts, error) {
+	f := &dockerfile{files: newIncludes(d), values: map[string]string{}}
+	f.instructions(string(d.Data))
+	image, list := f.last()
+	out := lockedFacts("Dockerfile", list, f.left)
+	if image.Name != "" {
+		if len(out.Environments) == 0 {
+			out.Environments = []facts.Environment{{Kind: "Dockerfile", Active: true}}
+		}
+		out.Environments[0].Wanted = append([]facts.Wanted{image}, out.Environments[0].Wanted...)
+	}
+	out.System.Arch = f.arch
+	return out, nil
+}
+
+// instructions reads line by line; a line that ends in a backslash goes on, comments between are no part of it.
+func (f *dockerfile) instructions(text string) {
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		number, whole := i+1, ""
+		for ; i < len(lines); i++ {
+			line := strings.TrimSpace(lines[i])
+			if strings.HasPrefix(line, "#") {
+				continue
+			}
+			rest, more := strings.CutSuffix(line, "\\")
+			whole += rest + " "
+			if !more {
+				break
+			}
+		}
+		if m := heredoc.FindStringSubmatch(whole); m != nil && strings.HasPrefix(strings.ToUpper(whole), "RUN") {
+			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != m[1]; i++ {
+				whole += "\n" + lines[i]
+			}
+		}
+		if m := dockerLine.FindStringSubmatch(strings.TrimSpace(strings.ReplaceAll(whole, "\n", " ; "))); m != nil {
+			f.instruction(strings.ToUpper(m[1]), f.expand(m[2]), number)
+		}
+	}
+}
+
+func (f *dockerfile) instruction(name, text string, number int) {
+	switch fields := strings.Fields(text); name {
+	case "FROM":
+		f.from(fields, number)
+	case "ARG", "ENV":
+		f.assign(name, text)
+	case "COPY", "ADD":
+		f.copy(fields)
+	case "RUN":
+		if len(f.stages) > 0 {
+			f.run(text, number)
+		}
+	}
+}
+
+// assign takes NAME=VALUE pairs, and ENV's old form NAME VALUE. An ARG of a stage without a default keeps the global's.
+func (f *dockerfile) assign(kind, text string) {
+	for _, word := range words(text) {
+		if key, value, ok := strings.Cut(word, "="); ok {
+			f.values[key] = value
+		}
+	}
+	if key, value, ok := strings.Cut(text, " "); ok && kind == "ENV" && !strings.Contains(key, "=") {
+		f.values[key] = strings.TrimSpace(value)
+	}
+}
+
+// expand puts the values of variables in, or their defaults; what has neither is left as it stands.
+func (f *dockerfile) expand(text string) string {
+	return dockerValue.ReplaceAllStringFunc(text, func(variable string) string {
+		m := dockerValue.FindStringSubmatch(variable)
+		return cmp.Or(f.values[m[1]+m[3]], m[2], variable)
+	})
+}
+
+func (f *dockerfile) from(fields []string, number int) {
+	s := stage{number: number}
+	for i, field := range fields {
+		platform, ok := strings.CutPrefix(field, "--platform=")
+		switch {
+		case ok && strings.HasSuffix(platform, "/arm64"):
+			f.arch = "aarch64"
+		case ok || strings.HasPrefix(field, "--"):
+		case s.image == "":
+			s.image = field
+		case strings.EqualFold(field, "as") && i+1 < len(fields):
+			s.name = strings.ToLower(fields[i+1])
+		}
+	}
+	s.needs = []string{strings.ToLower(s.image)}
+	f.stages = append(f.stages, s)
+}
+
+// copy notes what a stage takes from others, and which files of the build context it takes.
+func (f *dockerfile) copy(fields []string) {
+	for _, field := range fields {
+		if from, ok := strings.CutPrefix(field, "--from="); ok && len(f.stages) > 0 {
+			s := &f.stages[len(f.stages)-1]
+			s.needs = append(s.needs, strings.ToLower(from))
+			return
+		}
+	}
+	if len(fields) > 1 {
+		f.copied = append(f.copied, fields[:len(fields)-1]...)
+	}
+}
+
+// run reads the commands of one RUN.
+func (f *dockerfile) run(text string, number int) {
+	s := &f.stages[len(f.stages)-1]
+	for command := range strings.SplitSeq(shellBreak.ReplaceAllString(text, "\n"), "\n") {
+		if m := pipInstall.FindStringSubmatch(command); m != nil {
+			s.list = append(s.list, f.pip(words(m[1]), number)...)
+		} else if m := condaAdd.FindStringSubmatch(command); m != nil {
+			c := &conda{}
+			for _, word := range words(m[1]) {
+				if !strings.HasPrefix(word, "-") && condaSpec.MatchString(word) {
+					c.spec(word)
+				}
+			}
+			s.list = append(s.list, c.packages()...)
+		} else if m := otherTool.FindStringSubmatch(command); m != nil {
+			f.unread(m[1], "what it installs stands in another file: check that one too", number)
+		}
+	}
+}
+
+func (f *dockerfile) unread(place, reason string, number int) {
+	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason, Kind: facts.UnreadNeeded})
+}
+
+// pipValues are pip's options that take the next word and say nothing of what is installed.
+var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p", "--timeout", "--retries", "--cache-dir", "--proxy", "--cert",
+	"--trusted-host", "--progress-bar", "--platform", "--python-version", "--only-binary", "--no-binary", "--upgrade-strategy", "--no-build-isolation-package"}
+
+// pip reads the words of one installation: options hold for it alone, and for the files that it names.
+func (f *dockerfile) pip(args []string, number int) []locked {
+	r := &requirementFile{files: f.files}
+	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
+		if value := f.values[name]; value != "" {
+			r.option("--index-url " + value)
+		}
+	}
+	if value := f.values["PIP_EXTRA_INDEX_URL"]; value != "" {
+		r.option("--extra-index-url " + value)
+	}
+	for i := 0; i < len(args); i++ {
+		arg, next := args[i], ""
+		if i+1 < len(args) {
+			next = args[i+1]
+		}
+		switch {
+		case slices.Contains([]string{"-r", "--requirement", "-c", "--constraint"}, arg):
+			r.files.ask(f.beside(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
+			i++
+		case slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index"}, arg):
+			r.option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") + next)
+			i++
+		case slices.Contains(pipValues, arg):
+			i++
+		case strings.HasPrefix(arg, "--requirement="), strings.HasPrefix(arg, "--constraint="):
+			name, value, _ := strings.Cut(arg, "=")
+			r.files.ask(f.beside(value), name == "--constraint")
+		case arg == "-e" || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
+			f.unread("pip install "+strings.Join(args[i:min(i+2, len(args))], " "), "what the project asks for stands in another file: check that one too", number)
+			if arg == "-e" {
+				i++
+			}
+		case strings.HasPrefix(arg, "-"):
+			r.option(arg)
+		default:
+			r.requirement(arg, number)
+		}
+	}
+	r.include()
+	f.files.met = r.files.met
+	f.left = append(f.left, r.left...)
+	return r.packages()
+}
+
+// beside is where a file of the image lies in the build context: where COPY takes it from, else at its own path.
+func (f *dockerfile) beside(name string) string {
+	for _, source := range f.copied {
+		if path.Base(source) == path.Base(name) {
+			return strings.TrimPrefix(source, "/")
+		}
+	}
+	if path.IsAbs(name) {
+		return path.Base(name)
+	}
+	return name
+}
+
+// last is the image at the bottom of the last stage, and what is installed on the way up to it.
+func (f *dockerfile) last() (facts.Wanted, []locked) {
+	var image facts.Wanted
+	var list []locked
+	wanted := map[string]bool{}
+	for i := range slices.Backward(f.stages) {
+		s := f.stages[i]
+		bottom := image.Name == "" && (i == len(f.stages)-1 || wanted["from "+s.name])
+		if i < len(f.stages)-1 && !(s.name != "" && (wanted[s.name] || wanted["from "+s.name])) && !wanted[fmt.Sprint(i)] {
+			continue
+		}
+		list = append(slices.Clone(s.list), list...)
+		for _, name := range s.needs {
+			wanted[name] = true
+		}
+		if !bottom {
+			continue
+		}
+		if f.stageNamed(s.needs[0], i) {
+			wanted["from "+s.needs[0]] = true
+		} else {
+			image = imageOf(s)
+		}
+	}
+	return image, list
+}
+
+func (f *dockerfile) stageNamed(name string, before int) bool {
+	return slices.ContainsFunc(f.stages[:before], func(s stage) bool { return s.name != "" && s.name == name })
+}
+
+// imageOf is the image of a FROM as a fact: "nvidia/cuda", "12.6.3-runtime-ubuntu24.04".
+func imageOf(s stage) facts.Wanted {
+	m := imageName.FindStringSubmatch(s.image)
+	if m == nil || m[1] == "scratch" {
+		return facts.Wanted{}
+	}
+	return facts.Wanted{Name: m[1], Version: m[2], Origin: "image", From: fmt.Sprintf("line %d", s.number)}
+}
+
+// words splits a command as a shell does, as far as quotes go.
+func words(text string) []string {
+	var list []string
+	var word bytes.Buffer
+	quote, begun := byte(0), false
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, begun = c, true
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if begun {
+				list = append(list, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteByte(c)
+			begun = true
+		}
+	}
+	if begun {
+		list = append(list, word.String())
+	}
+	return list
+}

@@ -1,0 +1,194 @@
+package given
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-groups|tool\.(poetry|uv|pdm|hatch)(\.[\w.-]+)?)\]\s*(#.*)?$`)
+
+func isPyproject(d Document) bool { return pyprojectTable.Match(d.Data) }
+
+func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// pyproject is what of a pyproject.toml names packages: PEP 621's lists, PEP 735's groups, Poetry's tables, and where
+// uv and Poetry take them from:
+//
+//	[project]
+//	dependencies = ["torch==2.9.0"]
+//	[tool.poetry.dependencies]
+//	torch = {version = "2.9.0", source = "pytorch"}
+//	[tool.uv.sources]
+//	torch = [{index = "pytorch-cu126", marker = "sys_platform == 'linux'"}]
+type pyproject struct {
+	Project struct {
+		Dependencies []string            `toml:"dependencies"`
+		Optional     map[string][]string `toml:"optional-dependencies"`
+	} `toml:"project"`
+	Groups map[string][]any `toml:"dependency-groups"`
+	Tool   struct {
+		Poetry struct {
+			Dependencies map[string]any `toml:"dependencies"`
+			Dev          map[string]any `toml:"dev-dependencies"`
+			Group        map[string]struct {
+				Dependencies map[string]any `toml:"dependencies"`
+			} `toml:"group"`
+			Source []pythonIndex `toml:"source"`
+		} `toml:"poetry"`
+		UV struct {
+			Dev     []string       `toml:"dev-dependencies"`
+			Sources map[string]any `toml:"sources"`
+			Index   []pythonIndex  `toml:"index"`
+		} `toml:"uv"`
+	} `toml:"tool"`
+}
+
+// pythonIndex is one package index that has a name.
+type pythonIndex struct {
+	Name string `toml:"name"`
+	URL  string `toml:"url"`
+}
+
+// readPyproject reads what a project asks for. Its extras and groups are environments of their own: nobody said which
+// of them are installed.
+func readPyproject(d Document) (facts.Facts, error) {
+	p := &pyproject{}
+	if err := toml.Unmarshal(d.Data, p); err != nil {
+		return facts.Facts{}, tomlError(err)
+	}
+	main := append(p.listed(p.Project.Dependencies, ""), p.poetry(p.Tool.Poetry.Dependencies, "")...)
+	f := lockedFacts("pyproject.toml", main, nil)
+	add := func(name string, list []locked) {
+		if env := lockedEnvironment("pyproject.toml", list); len(env.Builds)+len(env.Packages)+len(env.Wanted) > 0 {
+			env.Path = name
+			f.Environments = append(f.Environments, env)
+		}
+	}
+	for _, name := range sorted(p.Project.Optional) {
+		add("extra "+name, p.listed(p.Project.Optional[name], name))
+	}
+	for _, name := range sorted(p.Groups) {
+		add("group "+name, p.listed(texts(p.Groups[name]), name))
+	}
+	for _, name := range sorted(p.Tool.Poetry.Group) {
+		add("group "+name, p.poetry(p.Tool.Poetry.Group[name].Dependencies, name))
+	}
+	add("group dev", append(p.listed(p.Tool.UV.Dev, "dev"), p.poetry(p.Tool.Poetry.Dev, "dev")...))
+	return f, nil
+}
+
+// texts are the requirements of a group; what it includes of others are tables, and those groups stand for themselves.
+func texts(list []any) []string {
+	var found []string
+	for _, item := range list {
+		if text, ok := item.(string); ok {
+			found = append(found, text)
+		}
+	}
+	return found
+}
+
+// listed are requirements of PEP 508, of which one that cannot be read names no package.
+func (p *pyproject) listed(list []string, group string) []locked {
+	f := &requirementFile{}
+	for _, line := range list {
+		f.requirement(strings.TrimSpace(line), 0)
+	}
+	for i := range f.list {
+		l := &f.list[i]
+		l.from = "package " + l.name
+		if !l.direct {
+			l.index = cmp.Or(p.uvIndex(l.name, group), defaultIndex)
+		}
+	}
+	return f.list
+}
+
+// uvIndex is where uv takes a package from, empty where nothing says so: of several sources the one for Linux, and for
+// this extra or group.
+func (p *pyproject) uvIndex(name, group string) string {
+	for key, source := range p.Tool.UV.Sources {
+		if distname.Normal(key) != name {
+			continue
+		}
+		list, many := source.([]any)
+		if !many {
+			list = []any{source}
+		}
+		for _, item := range list {
+			table, _ := item.(map[string]any)
+			text := func(key string) string { value, _ := table[key].(string); return value }
+			only := cmp.Or(text("extra"), text("group"))
+			if notLinux.MatchString(text("marker")) || only != "" && only != group {
+				continue
+			}
+			return p.index(text("index"), p.Tool.UV.Index)
+		}
+	}
+	return ""
+}
+
+func (p *pyproject) index(name string, list []pythonIndex) string {
+	for _, i := range list {
+		if i.Name == name {
+			return indexOf(i.URL)
+		}
+	}
+	return ""
+}
+
+// poetry are the packages of one of Poetry's tables; python is among them and is none.
+func (p *pyproject) poetry(table map[string]any, _ string) []locked {
+	var list []locked
+	for _, name := range sorted(table) {
+		l := locked{name: distname.Normal(name), from: "package " + distname.Normal(name), index: defaultIndex}
+		constraint, plain := table[name].(string)
+		if fields, ok := table[name].(map[string]any); ok {
+			constraint, plain = fields["version"].(string)
+			if source, ok := fields["source"].(string); ok {
+				l.index = p.index(source, p.Tool.Poetry.Source)
+			}
+			l.extras = texts(anyList(fields["extras"]))
+			if marker, _ := fields["markers"].(string); notLinux.MatchString(marker) || fields["platform"] == "darwin" || fields["platform"] == "win32" {
+				continue
+			}
+		}
+		if l.name != "python" {
+			l.constrain(constraint, plain)
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func anyList(value any) []any {
+	list, _ := value.([]any)
+	return list
+}
+
+var bareVersion = lazyregexp.New(`^\d[A-Za-z0-9.+!]*$`)
+
+// constrain reads Poetry's constraint: a bare version is exact, "^2.5" and "*" leave a choice.
+func (p *locked) constrain(constraint string, known bool) {
+	switch {
+	case !known:
+		p.specifier = "of another source"
+		p.index = ""
+	case bareVersion.MatchString(constraint):
+		p.version = constraint
+	case strings.HasPrefix(constraint, "==") && bareVersion.MatchString(strings.TrimSpace(constraint[2:])):
+		p.version = strings.TrimSpace(constraint[2:])
+	case constraint == "" || constraint == "*":
+		p.specifier = "of any version"
+	default:
+		p.specifier = strings.ReplaceAll(constraint, " ", "")
+	}
+}
