@@ -22,6 +22,8 @@ type build struct {
 	cuda        version.Number
 	rows        []row // the table's rows that may be this build; all must agree
 	python      string
+	resolved    *probe.Package // the cuDNN that an installer would bring along; nil where one is there, or named
+	named       *named         // a package that a file names, which is all there is of it; else nil
 }
 
 // environment is a Python environment with what the rules ask of it.
@@ -46,6 +48,7 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *b
 		return v
 	}
 	v.rows = m.rowsFor(v)
+	v.resolved = m.resolvedCuDNN(v)
 	if !v.cuda.Known() {
 		v.cuda = commonCUDA(v.rows)
 	}

@@ -26,7 +26,8 @@ type machine struct {
 	shown    shown
 	gpus     []gpu // those that a program would see, or may see where shown is unsure
 	builds   []*build
-	forward  forward // the cuda-compat library that stands in for the driver's user space
+	names    []*named // packages that files name and that have to do with a GPU
+	forward  forward  // the cuda-compat library that stands in for the driver's user space
 }
 
 // driver is the driver that builds will meet.
@@ -50,6 +51,9 @@ type gpu struct {
 	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
+// answers reports whether NVML showed the GPU, to this program or to nvidia-smi: the driver knows it then.
+func (g gpu) answers() bool { return strings.Contains(g.from, "NVML") || g.from == "nvidia-smi" }
+
 // newMachine lays the target over the facts.
 func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
 	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance}
@@ -70,6 +74,7 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 			m.builds = append(m.builds, newBuild(m, &f.Environments[i], &f.Environments[i].Builds[j], standing(&f.Environments[i])))
 		}
 	}
+	m.layNamed(standing)
 	return m
 }
 
@@ -248,7 +253,7 @@ func (m *machine) firstDriver(g gpu) (version.Number, []string) {
 	if g.chip == nil {
 		return version.Number{}, nil
 	}
-	if g.name != "" && !strings.Contains(g.from, "NVML") {
+	if g.name != "" && !g.answers() {
 		for _, i := range tables.Rows[tables.Instance](m.t) {
 			if tables.NormalGPU(i.GPU) == tables.NormalGPU(g.name) && g.chip.FirstBranch.Less(i.FirstBranch) {
 				return i.FirstBranch, i.Source
@@ -264,7 +269,7 @@ func (m *machine) lastBranch(g gpu) (version.Number, []string) {
 	switch {
 	case g.chip == nil:
 		return version.Number{}, nil
-	case m.instance != nil && m.instance.LastBranch.Known() && tables.NormalGPU(m.instance.GPU) == tables.NormalGPU(g.name) && !strings.Contains(g.from, "NVML"):
+	case m.instance != nil && m.instance.LastBranch.Known() && tables.NormalGPU(m.instance.GPU) == tables.NormalGPU(g.name) && !g.answers():
 		return m.instance.LastBranch, m.instance.Source
 	}
 	return g.chip.LastBranch, g.chip.Source

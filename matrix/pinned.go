@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/probe"
 )
 
 // PinnedPackage is one package at one version.
@@ -43,6 +44,25 @@ func (m *machine) chosenLibraries(r row) []PinnedPackage {
 		}
 	}
 	return list
+}
+
+// resolvedCuDNN is the cuDNN that an installer takes for a JAX or TensorFlow which a file names: the newest in the range
+// that the release asks for. Nil where the file names one, or nothing is installed by it.
+func (m *machine) resolvedCuDNN(b *build) *probe.Package {
+	if b.Index != "default" || b.Path != "" || len(b.rows) != 1 {
+		return nil
+	}
+	name := fmt.Sprintf("nvidia-cudnn-cu%d", b.rows[0].CUDA.Major())
+	asked := b.rows[0].asks(name)
+	if asked == "" || b.env.Package(name) != nil {
+		return nil
+	}
+	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.t)) {
+		if ok, err := version.Allows(asked, c.Release); err == nil && ok && c.CUDA.Major() == b.rows[0].CUDA.Major() && c.Build.Known() {
+			return &probe.Package{Name: name, Version: c.Build.String(), Path: "what " + b.Name + " " + b.Version + " asks for, " + asked}
+		}
+	}
+	return nil
 }
 
 // newestCuDNN is the newest build in a range that has code for every GPU here; empty when that is the newest of all,

@@ -33,7 +33,15 @@ func driverTooOld(m *machine, b *build) []*result {
 		if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
 			return unknown(b.subject, "why the report says that CUDA is available though "+m.driverWords()+" is below "+need)
 		}
-		return found(m.tooOld(b, b.cuda, need, source))
+		if b.Origin == "image" && m.compatPackage(b.cuda) != nil {
+			return unknown(b.subject, "whether the image's own cuda-compat library is taken, which runs it on "+m.driverWords())
+		}
+		f := m.tooOld(b, b.cuda, need, source)
+		if b.either() {
+			f.Severity = Warning
+			f.Message += "; " + b.Name + " goes on with the CPU"
+		}
+		return found(f)
 	}
 	return holds(b.subject)
 }
@@ -136,7 +144,7 @@ func (m *machine) otherCUDA(b *build) bool {
 
 // gpuArchMissing: no code in the build for any visible GPU.
 func gpuArchMissing(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" && b.accelerator != "" {
+	if b.accelerator != "cuda" && b.accelerator != "" || b.compilesLater() || b.either() && len(b.SASS) == 0 {
 		return nil
 	}
 	if len(m.gpus) == 0 {

@@ -66,8 +66,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 		return nil
 	}
 	var results []*result
-	for i := range b.env.Packages {
-		p := &b.env.Packages[i]
+	for _, p := range b.env.beside() {
 		rows := m.extensionRows(p)
 		if len(rows) == 0 {
 			continue
@@ -86,10 +85,24 @@ func extensionMismatch(m *machine, b *build) []*result {
 	return results
 }
 
+// beside are the packages of an environment, those that a file only names too.
+func (e environment) beside() []*probe.Package {
+	var list []*probe.Package
+	for i := range e.Packages {
+		list = append(list, &e.Packages[i])
+	}
+	for _, w := range e.Wanted {
+		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
+			list = append(list, &probe.Package{Name: w.Name, Version: w.Version, Path: w.From})
+		}
+	}
+	return list
+}
+
 // compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
 // compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need libraries and no torch, nor
 // transformer-engine itself, which asks for one of the two that are here, or is built from source with what is there.
-var compiled = []string{"bitsandbytes", "deepspeed", "transformer-engine-cu12", "transformer-engine-cu13", "vllm", "xformers"}
+var compiled = []string{"aphrodite-engine", "bitsandbytes", "deepspeed", "sglang", "transformer-engine-cu12", "transformer-engine-cu13", "vllm", "xformers"}
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.

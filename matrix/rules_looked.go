@@ -18,6 +18,7 @@ func notLookedAt(m *machine) []*result {
 		}
 		results = append(results, unknown(u.Place, u.Reason)...)
 	}
+	results = append(results, m.namedOnly()...)
 	if len(closed) > 0 && !m.policy.Health {
 		results = append(results, found(closedPlaces(closed))...)
 	}

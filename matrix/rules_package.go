@@ -40,6 +40,9 @@ func (b *build) takes(name string) (library, bool) {
 	if wheel == nil && b.cuda.Major() >= 13 {
 		wheel = b.env.Package("nvidia-" + name) // from CUDA 13 on most of NVIDIA's wheels have no suffix
 	}
+	if wheel == nil && name == "cudnn" {
+		wheel = b.resolved
+	}
 	if wheel == nil || len(b.env.twins(name)) > 1 {
 		return l, false
 	}

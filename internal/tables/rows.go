@@ -209,3 +209,14 @@ type Forward struct {
 	Image   []string       `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
 	Origin
 }
+
+// Package is what a Python package does with a GPU, where its name does not tell.
+type Package struct {
+	Package string `csv:"package"` // as pip normalises it
+	// "gpu" needs one; "torch", "jax", "tensorflow" bring that framework and are judged as it; "jit" compiles its code when it
+	// runs; "either" is the same with and without a GPU; "none" has nothing to do with CUDA programs
+	Uses    string         `csv:"uses"`
+	Release version.Number `csv:"release"` // the one that was looked at; CUDA holds from it on
+	CUDA    version.Number `csv:"cuda"`    // the least that it needs, where what it requires tells
+	Origin
+}

@@ -59,6 +59,7 @@ var sheets = []sheet{
 	sheetOf[Status]("status", 1, csvFile),
 	sheetOf[Signature]("signature", 1, stanzas),
 	sheetOf[Extension]("extension", 3, csvFile),
+	sheetOf[Package]("package", 1, csvFile),
 	sheetOf[Advisory]("advisory", 1, csvFile),
 }
 

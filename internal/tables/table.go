@@ -17,11 +17,11 @@ import (
 
 // Origin is where a row comes from: every table ends in these columns.
 type Origin struct {
-	Source  Sources `csv:"source"`  // https addresses, or "wheel NAME sha256:…" for what was read from the artefact
+	Source  Sources `csv:"source"`  // https addresses, or "wheel NAME sha256:…" for what was read from the artefact (or "sdist …")
 	Checked string  `csv:"checked"` // ISO date
 }
 
-// Sources is a cell of sources separated by spaces; a wheel's has spaces of its own.
+// Sources is a cell of sources separated by spaces; an artefact's has spaces of its own.
 type Sources []string
 
 // UnmarshalText reads the cell; checkCell has its form.
@@ -35,7 +35,7 @@ func SourcesOf(cell string) Sources {
 	list := Sources{}
 	for words := strings.Fields(cell); len(words) > 0; {
 		n := 1
-		if words[0] == "wheel" {
+		if words[0] == "wheel" || words[0] == "sdist" {
 			n = min(3, len(words))
 		}
 		list = append(list, strings.Join(words[:n], " "))
@@ -225,7 +225,8 @@ func setCell(field reflect.Value, cell string) error {
 	return nil
 }
 
-var sourceText = lazyregexp.New(`^(https://\S+|wheel \S+ sha256:[0-9a-f]{64})( (https://\S+|wheel \S+ sha256:[0-9a-f]{64}))*$`)
+var sourceText = lazyregexp.New(
+	`^(https://\S+|(wheel|sdist) \S+ sha256:[0-9a-f]{64})( (https://\S+|(wheel|sdist) \S+ sha256:[0-9a-f]{64}))*$`)
 
 // cellCheck says what is wrong with a cell of a column.
 type cellCheck func(name, cell string) error
@@ -240,7 +241,7 @@ func checkCell(name, cell string) error {
 	case strings.TrimSpace(cell) != cell:
 		return fmt.Errorf("%q has spaces around it", cell)
 	case name == "source" && !sourceText.MatchString(cell):
-		return fmt.Errorf("%q is neither an https address nor `wheel NAME sha256:…`", cell)
+		return fmt.Errorf("%q is neither an https address nor `wheel NAME sha256:…` or `sdist …`", cell)
 	case name == "checked":
 		if _, err := time.Parse(time.DateOnly, cell); err != nil {
 			return fmt.Errorf("%q is not a date like 2026-11-21", cell)

@@ -1,0 +1,299 @@
+package matrix
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// named is one package that a file names, with what is known of it without its files.
+type named struct {
+	*probe.Wanted
+	env     *probe.Environment
+	rows    []tables.Extension // those that may be this release
+	uses    string             // of the table of packages; empty: not in it
+	cuda    version.Number     // the CUDA that it needs, or its family
+	torch   string             // the one release of PyTorch that it asks for
+	certain bool               // a row, not its name alone, tells
+}
+
+// subject names it in findings: "vllm 0.30.0".
+func (n *named) subject() string {
+	subject := n.Name + " " + cmp.Or(n.Version, n.Specifier)
+	if n.env.Path != "" {
+		subject += " in " + n.env.Path
+	}
+	return strings.TrimSpace(subject)
+}
+
+// familyName matches names that tell a CUDA family or release: "cupy-cuda12x", "cudf-cu12", "nvidia-dali-cuda120",
+// "mxnet-cu112".
+var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
+
+// helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They are
+// judged with what loads them.
+var helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
+
+// wanted are the packages of the files that need or can use a GPU, as far as tables and names tell.
+func (m *machine) wanted() []*named {
+	var list []*named
+	for i := range m.f.Environments {
+		env := &m.f.Environments[i]
+		for j := range env.Wanted {
+			if n := m.namedOf(env, &env.Wanted[j]); n != nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+// namedOf is what is known of one package; nil of one that has nothing to do with a GPU.
+func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
+	n := &named{Wanted: w, env: env, uses: m.usesOf(w)}
+	if w.Origin == "image" {
+		return m.namedImage(n)
+	}
+	all := 0
+	public, _, _ := strings.Cut(w.Version, "+")
+	release, _ := version.ParseRelease(w.Version)
+	for _, e := range tables.Rows[tables.Extension](m.t) {
+		if e.Package != w.Name {
+			continue
+		}
+		all++
+		if e.Release == public && (release.Local == "" || e.Variant == release.Local) {
+			n.rows = append(n.rows, e)
+		}
+	}
+	if own := n.published(); len(own) > 0 && release.Local == "" {
+		n.rows = own
+	}
+	n.learn(m, release)
+	switch {
+	case len(n.rows) == 0 && all == 0 && n.uses == "" && (!n.cuda.Known() || helper.MatchString(n.Name)), n.uses == "none":
+		return nil
+	case n.uses == "":
+		n.uses = "gpu"
+	}
+	return n
+}
+
+// imageCUDA matches tags that tell a CUDA release: "2.9.0-cuda12.6-cudnn9-runtime".
+var imageCUDA = lazyregexp.New(`(?:^|-)cuda?(\d\d\.?\d)`)
+
+// namedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. An
+// image without a framework asks for nothing by itself: what is installed over it is judged.
+func (m *machine) namedImage(n *named) *named {
+	release, _, _ := strings.Cut(n.Version, "-")
+	for _, c := range tables.Rows[tables.Container](m.t) {
+		if c.Image == n.Name && (c.Tag == n.Version || c.Tag == release) {
+			if !strings.HasPrefix(n.Name, "nvcr.io/nvidia/") {
+				return nil
+			}
+			n.cuda, n.uses, n.certain = c.CUDA, "gpu", true
+			return n
+		}
+	}
+	if f := imageCUDA.FindStringSubmatch(n.Version); f != nil && n.Name != "nvidia/cuda" {
+		digits := strings.ReplaceAll(f[1], ".", "")
+		n.cuda, n.uses = version.Of(digits[:2]+"."+digits[2:]), "gpu"
+		return n
+	}
+	if strings.HasPrefix(n.Name, "nvcr.io/") {
+		n.uses = "gpu"
+		return n
+	}
+	return nil
+}
+
+// published are the rows of the wheel that the package index has.
+func (n *named) published() []tables.Extension {
+	return slices.DeleteFunc(slices.Clone(n.rows), func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
+}
+
+// learn takes the CUDA and the PyTorch from what tells the most: the file, the rows, the version, the table of packages,
+// the name.
+func (n *named) learn(m *machine, release version.Release) {
+	n.cuda = version.Of(n.CUDA)
+	if cuda := leastCUDA(n.rows); !n.cuda.Known() && cuda.Known() {
+		n.cuda, n.certain = cuda, true
+	}
+	if local, ok := release.LocalCUDA(); ok && !n.cuda.Known() {
+		n.cuda = local
+	}
+	if p := m.packageOf(n.Name); p != nil && !n.cuda.Known() && (n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
+		n.cuda = p.CUDA
+	}
+	if f := familyName.FindStringSubmatch(n.Name); f != nil && !n.cuda.Known() {
+		n.cuda = version.Of(strings.TrimSuffix(f[1]+"."+cmp.Or(strings.Trim(f[2], "0"), ""), "."))
+	}
+	for _, r := range n.rows {
+		if len(r.Torch) == 1 && version.Of(strings.TrimPrefix(r.Torch[0], "==")).Known() {
+			n.torch = strings.TrimPrefix(r.Torch[0], "==")
+		}
+	}
+	if n.torch == "" && n.Version != "" {
+		n.torch = m.torchBeside(n.Name, n.Version)
+	}
+}
+
+// leastCUDA is the oldest CUDA among rows: one of them will do.
+func leastCUDA(rows []tables.Extension) version.Number {
+	var least version.Number
+	for _, r := range rows {
+		for _, text := range r.CUDA {
+			if v := version.Of(text); !least.Known() || v.Less(least) {
+				least = v
+			}
+		}
+	}
+	return least
+}
+
+// torchBeside is the release of PyTorch that a torchvision or torchaudio is made for.
+func (m *machine) torchBeside(name, release string) string {
+	release, _, _ = strings.Cut(release, "+")
+	for _, t := range tables.Rows[tables.Torch](m.t) {
+		if name == "torchvision" && t.Torchvision == release || name == "torchaudio" && t.Torchaudio == release && version.Of(release).Less(stableAudio) {
+			return t.Release
+		}
+	}
+	return ""
+}
+
+func (m *machine) packageOf(name string) *tables.Package {
+	rows := tables.Rows[tables.Package](m.t)
+	i := slices.IndexFunc(rows, func(p tables.Package) bool { return p.Package == name })
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+// usesOf is what the table of packages says of one.
+func (m *machine) usesOf(w *probe.Wanted) string {
+	if p := m.packageOf(w.Name); p != nil {
+		return p.Uses
+	}
+	return ""
+}
+
+// framework reports whether the file names the framework itself, with which this package is judged.
+func (n *named) framework(name string) bool {
+	return slices.ContainsFunc(n.env.Builds, func(b probe.Build) bool { return b.Name == name })
+}
+
+// build is the package as a build that can be judged; nil where too little is known of it, or where the framework beside
+// it is judged in its place.
+func (n *named) build() *probe.Build {
+	torch := n.torch != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
+	if torch && n.framework("torch") || !n.cuda.Known() && n.torch == "" || n.Accelerator == "cpu" {
+		return nil
+	}
+	b := &probe.Build{Name: n.Name, Extension: true, Version: n.Version, Specifier: n.Specifier, CUDA: n.cuda.String(),
+		Origin: cmp.Or(n.Origin, "wheel"), Index: n.Index, From: n.From}
+	if n.cuda.Known() {
+		b.Accelerator = "cuda"
+	}
+	if len(n.rows) == 1 || n.sameCode() {
+		b.SASS, b.PTX = n.rows[0].SASS, n.rows[0].PTX
+	}
+	return b
+}
+
+// sameCode reports whether every row that may be this release has the same machine code.
+func (n *named) sameCode() bool {
+	return len(n.rows) > 0 && !slices.ContainsFunc(n.rows, func(e tables.Extension) bool {
+		return !slices.Equal(e.SASS, n.rows[0].SASS) || !slices.Equal(e.PTX, n.rows[0].PTX)
+	})
+}
+
+// layNamed adds what files name to the builds: of those whose names alone tell a CUDA family the first of each family
+// speaks for the rest.
+func (m *machine) layNamed(standing func(*probe.Environment) standing) {
+	m.names = m.wanted()
+	met := map[string]bool{}
+	for _, n := range m.names {
+		b := n.build()
+		family := n.env.Path + " " + n.cuda.String()
+		if b == nil || !n.certain && n.torch == "" && n.CUDA == "" && met[family] {
+			continue
+		}
+		met[family] = true
+		v := newBuild(m, n.env, b, standing(n.env))
+		v.named = n
+		if n.Origin == "image" {
+			v.rows, v.release = nil, version.Release{}
+		}
+		if n.torch != "" {
+			m.asTorch(v, n.torch)
+		}
+		m.builds = append(m.builds, v)
+	}
+}
+
+// asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code is
+// for the same GPUs or fewer.
+func (m *machine) asTorch(b *build, release string) {
+	torch := &build{Build: &probe.Build{Name: "torch", Version: release}, cuda: b.cuda}
+	torch.release, _ = version.ParseRelease(release)
+	b.rows = m.torchRows(torch)
+	if variant := m.defaultVariant("torch", torch.release); variant != "" && b.Index == "default" {
+		own := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return r.Variant != variant })
+		if len(own) > 0 {
+			b.rows = own
+		}
+	}
+	if cuda := commonCUDA(b.rows); cuda.Known() && (!b.cuda.Known() || b.cuda.Parts() < 2 && cuda.Major() == b.cuda.Major()) {
+		b.cuda, b.accelerator = cuda, "cuda"
+	}
+}
+
+// either reports whether the package is the same with and without a GPU: what it cannot have it does without.
+func (b *build) either() bool { return b.named != nil && b.named.uses == "either" }
+
+// compilesLater reports whether its code is made for the GPU when it runs: there is none to compare.
+func (b *build) compilesLater() bool { return b.named != nil && b.named.uses == "jit" }
+
+// namedOnly are packages that need a GPU, or a framework that may, and of which a file says no more than that.
+func (m *machine) namedOnly() []*result {
+	var results []*result
+	standing := standingOf(m.f)
+	for _, n := range m.names {
+		judged := slices.ContainsFunc(m.builds, func(b *build) bool {
+			return b.named == n || b.named != nil && b.named.env == n.env && b.cuda.Known() && n.cuda.Known() && b.cuda.Major() == n.cuda.Major()
+		})
+		if judged || standing(n.env) == noted {
+			continue
+		}
+		results = append(results, n.left()...)
+	}
+	return results
+}
+
+// left says what is not known of a package that no rule can judge.
+func (n *named) left() []*result {
+	switch n.uses {
+	case "either":
+		return found(Finding{Severity: Note, Subject: n.subject(), Need: "nothing",
+			Message:  n.Name + " is the same package with and without a GPU, and a name does not tell which is meant: there is nothing to judge",
+			Evidence: []Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
+	case "torch", "jax", "tensorflow":
+		if n.framework(n.uses) {
+			return nil // judged as that framework
+		}
+		return unknown(n.subject(), "the "+n.uses+" that it brings: the file names no release of it")
+	case "jit":
+		return nil
+	}
+	if len(n.rows) > 0 && n.framework("torch") || n.Accelerator == "cpu" {
+		return nil // judged beside that torch
+	}
+	return unknown(n.subject(), "the CUDA that it is built for: it needs a GPU, and neither its name nor the tables tell more of this release")
+}
