@@ -39,6 +39,7 @@ type child struct {
 	answers chan Answer   // what it writes, until it writes no more
 	exited  chan struct{} // it has ended; its group has not been
 	flooded chan string   // what it wrote too much of
+	heard   chan struct{} // it writes no more on standard error
 
 	mu   sync.Mutex
 	errs []byte // the last of what it wrote on standard error
@@ -80,7 +81,7 @@ func startChild(env map[string]string, limit time.Duration) (*child, error) {
 	}
 	defer leashEnd.Close()
 	c := &child{leash: leash, answers: make(chan Answer, maxLines), exited: make(chan struct{}),
-		flooded: make(chan string, 2)}
+		flooded: make(chan string, 2), heard: make(chan struct{})}
 	c.cmd = exec.Command("/proc/self/exe", nvmlArg, limit.String())
 	c.cmd.Stderr, c.cmd.ExtraFiles = errsEnd, []*os.File{answersEnd, leashEnd} // answerFD, leashFD
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
@@ -122,6 +123,7 @@ func (c *child) listen(from *os.File) {
 
 // keepErrors keeps the end of what the child writes on standard error.
 func (c *child) keepErrors(from *os.File) {
+	defer close(c.heard)
 	defer from.Close()
 	block, total := make([]byte, 4<<10), 0
 	for total < maxErrors {
@@ -253,6 +255,10 @@ func (c *child) died(last *Answer) *Answer {
 	why := "it wrote no answer"
 	if state := c.cmd.ProcessState; state != nil && !state.Success() {
 		why = state.String()
+	}
+	select {
+	case <-c.heard:
+	case <-time.After(lastWords): // a process that it started holds the pipe open
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
