@@ -34,7 +34,7 @@ var damages = []damage{
 	{"os-release-fifo", "etc/os-release", "-- etc/os-release = fifo --", "system",
 		"open /etc/os-release: not a regular file"},
 	{"os-release-huge", "etc/os-release", "-- etc/os-release = sparse 40000000 --", "system",
-		"read /etc/os-release: larger than 32 MiB"},
+		"read /etc/os-release: larger than 16 MiB"},
 	{"os-release-loop", "etc/os-release", "-- etc/os-release -> os-release --", "system",
 		"resolve /etc/os-release: too many levels of symbolic links"},
 	{"libc-garbage", "lib/x86_64-linux-gnu/", "-- lib/x86_64-linux-gnu/libc.so.6 --\ncut off", "system",
@@ -54,7 +54,7 @@ var damages = []damage{
 		"open /etc/ld.so.conf.d/cuda.conf: not a regular file"},
 	{"module-garbage", "lib/modules/6.8.0-1021-aws/",
 		"-- lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz --\nthis was never packed by xz\n", "driver-modules",
-		"/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz: xz: invalid header magic bytes; is the file damaged?"},
+		"/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko.xz: not a whole .xz file; is the file damaged?"},
 	{"modules-two", "lib/modules/", "-- lib/modules/1/extra/nvidia.ko = fifo --\n-- lib/modules/2/extra/nvidia.ko/ --",
 		"driver-modules",
 		"open /lib/modules/1/extra/nvidia.ko: not a regular file; open /lib/modules/2/extra/nvidia.ko: not a regular " +

@@ -3,6 +3,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,16 +31,18 @@ type Host struct {
 
 // seen is what was asked once in a run and is asked again: most look-ups share a handful of directories.
 type seen struct {
+	beneath   beneath
 	loader    *ldso.Resolver
-	links     map[string]linkTarget
+	resolved  map[string]resolution
+	reached   map[string]error
 	dirs      map[string][]fs.DirEntry
 	processes map[string]bool
 }
 
-// linkTarget is what readlink said of a path: the target, empty for what is no link.
-type linkTarget struct {
-	target string
-	err    error
+// resolution is what a name was resolved to.
+type resolution struct {
+	path string
+	err  error
 }
 
 // Anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
@@ -76,96 +79,82 @@ func Tree(root string) (*Host, error) {
 	return &Host{Root: abs, Rest: true}, nil
 }
 
-// maxLinks is Linux's own limit on symbolic links in one look-up (path_resolution(7)).
-const maxLinks = 40
+// beneath opens the root when it is first looked into.
+func (h *Host) beneath() (beneath, error) {
+	if h.seen.beneath == nil {
+		root, err := rootAt(cmp.Or(h.Root, "/"))
+		if err != nil {
+			return nil, Plain(err)
+		}
+		h.seen.beneath = root
+	}
+	return h.seen.beneath, nil
+}
 
 // Resolve returns name with every symbolic link followed inside the root. ".." is the parent of what stands before it
 // once links are followed, as for the kernel, and the root's parent is the root.
 func (h *Host) Resolve(name string) (string, error) {
-	at, rest := "/", strings.Split(name, "/")
-	for links := 0; len(rest) > 0; {
-		part := rest[0]
-		rest = rest[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			at = path.Dir(at)
-			continue
-		}
-		next := path.Join(at, part)
-		target, err := h.Readlink(next)
-		if err != nil {
-			return "", &fs.PathError{Op: "resolve", Path: name, Err: Plain(err)}
-		}
-		if target == "" {
-			at = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", &fs.PathError{Op: "resolve", Path: name, Err: syscall.ELOOP}
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-		if path.IsAbs(target) {
-			at = "/"
-		}
+	known, ok := h.seen.resolved[name]
+	if !ok {
+		known.path, known.err = inRoot(h, name, beneath.resolve)
+		h.seen.resolved = remember(h.seen.resolved, name, known)
 	}
-	return at, nil
+	return known.path, pathError("resolve", name, known.err)
 }
 
-// Readlink is where a link at a resolved directory's entry points, empty for what is no link.
+// Readlink is where a link points, empty for what is no link.
 func (h *Host) Readlink(name string) (string, error) {
-	if l, ok := h.seen.links[name]; ok {
-		return l.target, l.err
+	target, err := inRoot(h, name, beneath.readlink)
+	return target, pathError("readlink", name, err)
+}
+
+// inRoot asks the root for a name, unless the directory that it should be in is known to be missing: most of what is
+// looked for is not there, nor is its directory.
+func inRoot[T any](h *Host, name string, ask func(beneath, string) (T, error)) (T, error) {
+	var none T
+	root, err := h.beneath()
+	if err != nil {
+		return none, err
 	}
-	target, err := os.Readlink(h.Real(name))
-	if errors.Is(err, syscall.EINVAL) { // there, and not a link
-		target, err = "", nil
+	if dir := path.Dir(name); len(dir) > 1 && len(dir) < len(name) && !strings.Contains(name, "..") {
+		if err := h.reach(dir); Absent(err) {
+			return none, err
+		}
 	}
-	if h.seen.links == nil {
-		h.seen.links = map[string]linkTarget{}
+	return ask(root, name)
+}
+
+// pathError names the file as the target does. Links in a circle are the same mistake whatever was asked.
+func pathError(op, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ELOOP):
+		op = "resolve"
 	}
-	h.seen.links[name] = linkTarget{target, err}
-	return target, err
+	return &fs.PathError{Op: op, Path: name, Err: Plain(err)}
+}
+
+func remember[T any](known map[string]T, name string, value T) map[string]T {
+	if known == nil {
+		known = map[string]T{}
+	}
+	known[name] = value
+	return known
 }
 
 // Real is where a resolved path lies on this machine.
 func (h *Host) Real(resolved string) string { return filepath.Join(h.Root, resolved) }
 
-// Plain takes the cause out of a PathError, whose path would be this machine's and not the target's.
-func Plain(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
-
 // Open opens a regular file for positioned reads. Devices, pipes and directories are refused: opening them can
 // block or have effects.
 func (h *Host) Open(name string) (*os.File, error) {
-	resolved, err := h.Resolve(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Lstat(h.Real(resolved))
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
-	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: Plain(err)}
-	}
-	f, err := os.OpenFile(h.Real(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: Plain(err)}
-	}
-	return f, nil
+	f, err := inRoot(h, name, beneath.open)
+	return f, pathError("open", name, err)
 }
 
-var errNotRegular = errors.New("not a regular file")
-
 // textCap bounds what is read of one text file; the largest that matters, dpkg's status, stays far below it.
-const textCap = 32 << 20
+const textCap = 16 << 20
 
 // ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0.
 func (h *Host) ReadFile(name string) ([]byte, error) {
@@ -174,24 +163,28 @@ func (h *Host) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := readAll(f, textCap+1)
-	if err == nil && len(data) > textCap {
-		err = fmt.Errorf("larger than %d MiB", textCap>>20)
-	}
+	data, err := readAll(f, textCap)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
 	}
 	return data, nil
 }
 
-// readAll reads at most limit bytes of a file; the size that it claims spares growing, and is not trusted.
+// readAll reads a file of at most limit bytes; the size that it claims spares growing, and is not trusted.
 func readAll(f *os.File, limit int64) ([]byte, error) {
-	var claimed int64
-	if info, err := f.Stat(); err == nil {
-		claimed = info.Size()
+	tooLarge := fmt.Errorf("larger than %d MiB", limit>>20)
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Size() > limit:
+		return nil, tooLarge
 	}
-	data := bytes.NewBuffer(make([]byte, 0, min(claimed, limit)+bytes.MinRead))
-	_, err := data.ReadFrom(io.LimitReader(f, limit))
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	n, err := data.ReadFrom(io.LimitReader(f, limit+1))
+	if err == nil && n > limit {
+		err = tooLarge
+	}
 	return data.Bytes(), err
 }
 
@@ -204,28 +197,34 @@ func (h *Host) ReadLine(name string) (string, error) {
 
 // ReadDir lists a directory by name, sorted; the list is shared, so it is not to be written to.
 func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
-	resolved, err := h.Resolve(name)
-	if err != nil {
-		return nil, err
-	}
-	if entries, ok := h.seen.dirs[resolved]; ok {
+	if entries, ok := h.seen.dirs[name]; ok {
 		return entries, nil
 	}
-	entries, err := os.ReadDir(h.Real(resolved))
+	dir, err := inRoot(h, name, beneath.openDir)
 	if err != nil {
-		return nil, &fs.PathError{Op: "list", Path: name, Err: Plain(err)}
+		return nil, pathError("list", name, err)
 	}
-	if h.seen.dirs == nil {
-		h.seen.dirs = map[string][]fs.DirEntry{}
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return nil, pathError("list", name, err)
 	}
-	h.seen.dirs[resolved] = entries
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	h.seen.dirs = remember(h.seen.dirs, name, entries)
 	return entries, nil
 }
 
-// Exists says whether name can be reached.
-func (h *Host) Exists(name string) bool {
-	_, err := h.Resolve(name)
-	return err == nil
+// Exists reports whether name can be reached.
+func (h *Host) Exists(name string) bool { return h.reach(name) == nil }
+
+// reach is why a name cannot be reached.
+func (h *Host) reach(name string) error {
+	err, ok := h.seen.reached[name]
+	if !ok {
+		_, err = inRoot(h, name, func(root beneath, name string) (bool, error) { return true, root.reach(name) })
+		h.seen.reached = remember(h.seen.reached, name, err)
+	}
+	return err
 }
 
 // Glob lists the paths that match pattern, sorted: those that exist, and those of which that cannot be said, such as
@@ -243,7 +242,7 @@ func (h *Host) glob(dir string, rest []string) []string {
 	}
 	if !strings.ContainsAny(rest[0], "*?[") {
 		next := path.Join(dir, rest[0])
-		if _, err := h.Resolve(next); Absent(err) {
+		if Absent(h.reach(next)) {
 			return nil
 		}
 		return h.glob(next, rest[1:])

@@ -129,7 +129,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 }
 
 func TestReadFileCap(t *testing.T) {
-	const textCap = 32 << 20
+	const textCap = 16 << 20
 	h := &host.Host{Root: t.TempDir()}
 	hosttest.Must(t, os.WriteFile(filepath.Join(h.Root, "/file"), nil, 0o644))
 	hosttest.Must(t, os.Truncate(filepath.Join(h.Root, "/file"), textCap))
@@ -137,7 +137,7 @@ func TestReadFileCap(t *testing.T) {
 		t.Errorf("at the cap: %d bytes, %v", len(data), err)
 	}
 	hosttest.Must(t, os.Truncate(filepath.Join(h.Root, "/file"), textCap+1))
-	if data, err := h.ReadFile("/file"); err == nil || err.Error() != "read /file: larger than 32 MiB" {
+	if data, err := h.ReadFile("/file"); err == nil || err.Error() != "read /file: larger than 16 MiB" {
 		t.Errorf("above the cap: %d bytes, %v", len(data), err)
 	}
 }

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// beneath opens what lies beneath a root. Links resolve inside it as chroot would have them, and what is exchanged for
+// something else while it is looked up leads nowhere else.
+type beneath interface {
+	// reach reports why a name leads to nothing.
+	reach(name string) error
+	// resolve returns the name without links.
+	resolve(name string) (string, error)
+	// readlink is where a link points, empty for what is no link.
+	readlink(name string) (string, error)
+	// open opens a regular file, and nothing else: opening a pipe can block, opening a device can have effects.
+	open(name string) (*os.File, error)
+	openDir(name string) (*os.File, error)
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// regular is the file, unless it is something else.
+func regular(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// walked is a root on systems, and in sandboxes, that cannot resolve in a root themselves: it follows links step by
+// step, and os.Root opens what they lead to without following any more out of the root.
+type walked struct {
+	root  *os.Root
+	links map[string]linkTarget
+}
+
+// linkTarget is what readlink said of a path: the target, empty for what is no link.
+type linkTarget struct {
+	target string
+	err    error
+}
+
+func walk(dir string) (beneath, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &walked{root, map[string]linkTarget{}}, nil
+}
+
+// relative is a resolved path as os.Root wants it.
+func relative(resolved string) string { return strings.TrimPrefix(path.Join("./", resolved), "/") }
+
+// maxLinks is Linux's own limit on symbolic links in one look-up (path_resolution(7)).
+const maxLinks = 40
+
+// resolve follows links: ".." is the parent of what stands before it once links are followed, as for the kernel, and
+// the root's parent is the root.
+func (w *walked) resolve(name string) (string, error) {
+	at, rest := "/", strings.Split(name, "/")
+	for links := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, part)
+		target, err := w.target(next)
+		if err != nil {
+			return "", err
+		}
+		if target == "" {
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", syscall.ELOOP
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+		if path.IsAbs(target) {
+			at = "/"
+		}
+	}
+	return at, nil
+}
+
+// target is where a link at a resolved directory's entry points, empty for what is no link.
+func (w *walked) target(name string) (string, error) {
+	if l, ok := w.links[name]; ok {
+		return l.target, l.err
+	}
+	target, err := w.root.Readlink(relative(name))
+	if errors.Is(err, syscall.EINVAL) { // there, and not a link
+		target, err = "", nil
+	}
+	w.links[name] = linkTarget{target, Plain(err)}
+	return target, Plain(err)
+}
+
+func (w *walked) readlink(name string) (string, error) {
+	above, last := path.Split(name) // not path.Dir, which takes ".." for the parent of a link
+	dir, err := w.resolve(above)
+	if err != nil {
+		return "", err
+	}
+	return w.target(path.Join(dir, last))
+}
+
+func (w *walked) reach(name string) error {
+	_, err := w.resolve(name)
+	return err
+}
+
+func (w *walked) open(name string) (*os.File, error) {
+	resolved, err := w.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := w.root.Lstat(relative(resolved))
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, err
+	}
+	return regular(w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0))
+}
+
+func (w *walked) openDir(name string) (*os.File, error) {
+	resolved, err := w.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := w.root.Lstat(relative(resolved))
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// Plain takes the cause out of a PathError, whose path would be this machine's and not the target's.
+func Plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// kernelRoot lets the kernel resolve: one call in place of a readlink for each part of a path.
+type kernelRoot struct {
+	dir  *os.File // the root, as a place only
+	path string   // of it, as the kernel writes paths
+}
+
+// rootAt opens a root. openat2 is missing before Linux 5.6 and refused by older sandboxes; without /proc nobody says
+// where it has led.
+func rootAt(dir string) (beneath, error) {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &kernelRoot{dir: os.NewFile(uintptr(fd), dir)}
+	if r.path, err = os.Readlink(proc(fd)); err != nil || r.reach("/") != nil {
+		r.dir.Close()
+		return walk(dir)
+	}
+	return r, nil
+}
+
+func proc(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// retries are for look-ups that a rename anywhere on the machine has disturbed (EAGAIN, openat2(2)).
+const retries = 100
+
+// at opens a name beneath the root. The links of /proc that lead to any file of a process are not followed.
+func (r *kernelRoot) at(name string, flags uint64) (int, error) {
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	if name == "" {
+		name = "/"
+	}
+	for tries := 0; ; tries++ {
+		fd, err := unix.Openat2(int(r.dir.Fd()), name, &how)
+		if err == unix.EINTR || err == unix.EAGAIN && tries < retries {
+			continue
+		}
+		return fd, err
+	}
+}
+
+func (r *kernelRoot) reach(name string) error {
+	fd, err := r.at(name, unix.O_PATH)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}
+
+// open looks at what is there before it opens that very file, whatever stands under its name by now.
+func (r *kernelRoot) open(name string) (*os.File, error) {
+	place, err := r.at(name, unix.O_PATH)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(place)
+	var stat unix.Stat_t
+	if err := unix.Fstat(place, &stat); err != nil {
+		return nil, err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, errNotRegular
+	}
+	fd, err := unix.Open(proc(place), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// openDir opens a directory; the kernel refuses anything else before it opens it.
+func (r *kernelRoot) openDir(name string) (*os.File, error) {
+	fd, err := r.at(name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	// Of file systems that do not tell an entry's type, os asks for it by this name.
+	return os.NewFile(uintptr(fd), filepath.Join(r.path, name)), nil
+}
+
+var errNoPath = errors.New("its path is not known")
+
+func (r *kernelRoot) readlink(name string) (string, error) {
+	link, err := r.at(name, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(link)
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(link, "", target)
+	if err == unix.ENOENT { // there, and not a link
+		return "", nil
+	}
+	return string(target[:max(n, 0)]), err
+}
+
+// resolve asks the kernel where a name has led.
+func (r *kernelRoot) resolve(name string) (string, error) {
+	place, err := r.at(name, unix.O_PATH)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(place)
+	resolved, err := os.Readlink(proc(place))
+	if err != nil {
+		return "", Plain(err)
+	}
+	inside, ok := strings.CutPrefix(resolved+"/", strings.TrimSuffix(r.path, "/")+"/")
+	if !ok {
+		return "", errNoPath
+	}
+	return "/" + strings.TrimSuffix(inside, "/"), nil
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package host
+
+func rootAt(dir string) (beneath, error) { return walk(dir) }
