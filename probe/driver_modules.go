@@ -12,7 +12,6 @@ import (
 	"cudacompat/probe/host"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
 )
 
 // moduleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat,
@@ -123,13 +122,14 @@ func decompress(f io.Reader, name string) (io.Reader, func(), error) {
 	r := bufio.NewReaderSize(f, 1<<16)
 	switch path.Ext(name) {
 	case ".zst":
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(moduleCap))
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(moduleCap), zstd.WithDecoderMaxWindow(windowCap))
 		if err != nil {
 			return nil, none, err
 		}
 		return z, z.Close, nil
 	case ".xz":
-		z, err := xz.NewReader(r)
+		z, err := newXZReader(r)
 		return z, none, err
 	case ".gz":
 		z, err := gzip.NewReader(r)
