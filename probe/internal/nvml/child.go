@@ -59,44 +59,50 @@ func askChild(ctx context.Context, env map[string]string, limit time.Duration) *
 	return c.answer(ctx, limit)
 }
 
+// pipe has an end to read and an end to write.
+type pipe struct{ read, write *os.File }
+
+// openPipes are the three between the processes: answers, error messages, the leash.
+func openPipes() (pipes [3]pipe, err error) {
+	for i := range pipes {
+		if pipes[i].read, pipes[i].write, err = os.Pipe(); err != nil {
+			closePipes(pipes)
+			return pipes, err
+		}
+	}
+	return pipes, nil
+}
+
+func closePipes(pipes [3]pipe) {
+	for _, p := range pipes {
+		_, _ = p.read.Close(), p.write.Close() // one that was not opened says so
+	}
+}
+
 // startChild starts what this process runs, whatever lies at its path by now. Its death signal wakes a child that a
 // library has stopped, so that it sees the leash's end (heel).
 func startChild(env map[string]string, limit time.Duration) (*child, error) {
-	answers, answersEnd, err := os.Pipe()
+	pipes, err := openPipes()
 	if err != nil {
 		return nil, err
 	}
-	defer answersEnd.Close()
-	errs, errsEnd, err := os.Pipe()
-	if err != nil {
-		answers.Close()
-		return nil, err
-	}
-	defer errsEnd.Close()
-	leashEnd, leash, err := os.Pipe()
-	if err != nil {
-		answers.Close()
-		errs.Close()
-		return nil, err
-	}
-	defer leashEnd.Close()
-	c := &child{leash: leash, answers: make(chan Answer, maxLines), exited: make(chan struct{}),
+	answers, errs, leash := pipes[0], pipes[1], pipes[2]
+	c := &child{leash: leash.write, answers: make(chan Answer, maxLines), exited: make(chan struct{}),
 		flooded: make(chan string, 2), heard: make(chan struct{})}
 	c.cmd = exec.Command("/proc/self/exe", nvmlArg, limit.String())
-	c.cmd.Stderr, c.cmd.ExtraFiles = errsEnd, []*os.File{answersEnd, leashEnd} // answerFD, leashFD
+	c.cmd.Stderr, c.cmd.ExtraFiles = errs.write, []*os.File{answers.write, leash.read} // answerFD, leashFD
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
 	for name, value := range env {
 		c.cmd.Env = append(c.cmd.Env, name+"="+value)
 	}
 	if err := c.cmd.Start(); err != nil {
-		answers.Close()
-		errs.Close()
-		leash.Close()
+		closePipes(pipes)
 		return nil, err
 	}
-	go c.listen(answers)
-	go c.keepErrors(errs)
-	go c.await(answers)
+	_, _, _ = answers.write.Close(), errs.write.Close(), leash.read.Close()
+	go c.listen(answers.read)
+	go c.keepErrors(errs.read)
+	go c.await(answers.read)
 	return c, nil
 }
 
@@ -258,7 +264,7 @@ func (c *child) died(last *Answer) *Answer {
 	}
 	select {
 	case <-c.heard:
-	case <-time.After(lastWords): // a process that it started holds the pipe open
+	case <-time.After(lastWords):
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
