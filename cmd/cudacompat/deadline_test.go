@@ -32,10 +32,12 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		code int
 		says string
 	}{
-		"configuration": {[]string{"doctor", "--root", empty, "--config", pipe(t)}, exitUsage, "the time was up (--timeout 100ms)"},
-		"facts":         {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 100ms)"},
-		"log":           {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
-		"healthcheck":   {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK, "configuration broken"},
+		"configuration": {[]string{"doctor", "--root", empty, "--config", pipe(t)}, exitUsage,
+			"the time was up (--timeout 100ms)"},
+		"facts": {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 100ms)"},
+		"log":   {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
+		"healthcheck": {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK,
+			"configuration broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			started := time.Now()
@@ -55,7 +57,8 @@ func TestInTime(t *testing.T) {
 	if late := new(lateError); !errors.As(err, &late) || err.Error() != "the time was up (--timeout 10ms)" {
 		t.Errorf("late work: %v", err)
 	}
-	if n, err := inTime(context.Background(), func() (int, error) { return 7, os.ErrExist }); n != 7 || err != os.ErrExist {
+	if n, err := inTime(context.Background(), func() (int, error) { return 7, os.ErrExist }); n != 7 ||
+		err != os.ErrExist {
 		t.Errorf("work in time: %d, %v", n, err)
 	}
 	defer func() {
@@ -84,8 +87,10 @@ func TestForJudging(t *testing.T) {
 // TestErrorsAreHarmless: arguments that hold control bytes reach no terminal.
 func TestErrorsAreHarmless(t *testing.T) {
 	const name = "/nope\x1b[31m\x1b]0;title\x07\u202e"
-	for _, args := range [][]string{{"explain", name}, {"doctor", "--root", name}, {"doctor", "--log", name}, {"doctor", "--env", name}, {"check", name},
-		{"doctor", "--gpu", name}, {"matrix", "--matrix", name, "torch"}, {name}, {"doctor", "--config", name}, {"doctor", "--" + name}, {"pins", "--instance", name}} {
+	for _, args := range [][]string{{"explain", name}, {"doctor", "--root", name}, {"doctor", "--log", name},
+		{"doctor", "--env", name}, {"check", name},
+		{"doctor", "--gpu", name}, {"matrix", "--matrix", name, "torch"}, {name}, {"doctor", "--config", name},
+		{"doctor", "--" + name}, {"pins", "--instance", name}} {
 		code, out, errs := says(t, args...)
 		if code != exitUsage || strings.ContainsAny(out+errs, "\x1b\x07\u202e") {
 			t.Errorf("%q: exit code %d, %q", args, code, errs)

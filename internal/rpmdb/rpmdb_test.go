@@ -116,13 +116,7 @@ func TestReadEnds(t *testing.T) {
 // the stack grows until the process dies.
 func TestReadClaims(t *testing.T) {
 	const size = 512
-	page := make([]byte, size)
-	copy(page, sqliteMagic)
-	binary.BigEndian.PutUint16(page[16:], size)
-	page[18] = 2
-	binary.BigEndian.PutUint32(page[56:], 1)
-	page[100] = interiorPage
-	binary.BigEndian.PutUint32(page[108:], 1)
+	page := selfish(size)
 	for _, cells := range []uint16{0, 3} { // three children each are 3^20 ways
 		binary.BigEndian.PutUint16(page[103:], cells)
 		for i := range cells {
@@ -133,6 +127,18 @@ func TestReadClaims(t *testing.T) {
 			t.Errorf("%d cells: no error", cells)
 		}
 	}
+}
+
+// selfish is a database of one interior page whose right child is itself.
+func selfish(size uint16) []byte {
+	page := make([]byte, size)
+	copy(page, sqliteMagic)
+	binary.BigEndian.PutUint16(page[16:], size)
+	page[18] = 2
+	binary.BigEndian.PutUint32(page[56:], 1)
+	page[100] = interiorPage
+	binary.BigEndian.PutUint32(page[108:], 1)
+	return page
 }
 
 // claiming is a write-ahead log of one frame, which says that the database has so many pages.
@@ -164,6 +170,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(small, []byte(nil))
 	wal := testFile(f, "rpmdb.sqlite-wal")
 	f.Add(testFile(f, "rpmdb.sqlite")[:3*4096], wal[:walHead+2*(walFrameHead+4096)])
+	f.Add(selfish(512), claiming(selfish(512), 1<<32-1))
 	f.Add(testFile(f, "Packages.db")[:3*4096], []byte(nil))
 	f.Add(testFile(f, "Packages")[:8*4096], []byte(nil))
 	f.Fuzz(func(t *testing.T, db, wal []byte) {

@@ -76,11 +76,16 @@ func repeated(s string, n int) func() []byte {
 
 func packedBombs() []bomb {
 	return []bomb{
-		{name: "a .zst module with a window of 512 MB", plant: file(module+".zst", func() []byte { return zstdZeros(600<<20, 512<<20) }), args: doctorOn},
-		{name: "a .zst module with a window of 8 MB", plant: file(module+".zst", func() []byte { return zstdZeros(600<<20, 8<<20) }), args: doctorOn},
-		{name: "a .xz module that claims a dictionary of 128 MB", plant: file(module+".xz", func() []byte { return xzZeros(700<<20, 30) }), args: doctorOn},
-		{name: "a .xz module that claims a dictionary of 4 GB", plant: file(module+".xz", func() []byte { return xzZeros(700<<20, 40) }), args: doctorOn},
-		{name: "a .gz module of 2 GB", plant: file(module+".gz", func() []byte { return gzipZeros(2 << 30) }), args: doctorOn},
+		{name: "a .zst module with a window of 512 MB", plant: file(module+".zst",
+			func() []byte { return zstdZeros(600<<20, 512<<20) }), args: doctorOn},
+		{name: "a .zst module with a window of 8 MB", plant: file(module+".zst",
+			func() []byte { return zstdZeros(600<<20, 8<<20) }), args: doctorOn},
+		{name: "a .xz module that claims a dictionary of 128 MB", plant: file(module+".xz",
+			func() []byte { return xzZeros(700<<20, 30) }), args: doctorOn},
+		{name: "a .xz module that claims a dictionary of 4 GB", plant: file(module+".xz",
+			func() []byte { return xzZeros(700<<20, 40) }), args: doctorOn},
+		{name: "a .gz module of 2 GB", plant: file(module+".gz", func() []byte { return gzipZeros(2 << 30) }),
+			args: doctorOn},
 		{name: "sixty .gz modules of 256 MB", plant: sixtyModules, args: doctorOn},
 		{name: "a .gz log of 2 GB", plant: file("input", func() []byte { return gzipZeros(2 << 30) }), args: explainIt},
 	}
@@ -89,7 +94,8 @@ func packedBombs() []bomb {
 func sixtyModules(dir string) error {
 	body := gzipZeros(256 << 20)
 	for i := range 60 {
-		if err := write(filepath.Join(dir, fmt.Sprintf("lib/modules/6.1.%d/updates/dkms/nvidia.ko.gz", i)), body); err != nil {
+		if err := write(filepath.Join(dir, fmt.Sprintf("lib/modules/6.1.%d/updates/dkms/nvidia.ko.gz", i)),
+			body); err != nil {
 			return err
 		}
 	}
@@ -108,7 +114,8 @@ func zeros(w interface{ Write([]byte) (int, error) }, n int) {
 
 func zstdZeros(n, window int) []byte {
 	var out bytes.Buffer
-	w, err := zstd.NewWriter(&out, zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	w, err := zstd.NewWriter(&out, zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		panic(err)
 	}
@@ -175,7 +182,8 @@ func empty(name string) error { return os.WriteFile(name, nil, 0o644) }
 func treeBombs() []bomb {
 	return []bomb{
 		{name: "400,000 files in site-packages", limit: 10 * time.Second, plant: many(400_000, "f%d", empty), args: doctorOn},
-		{name: "100,000 distributions", limit: 10 * time.Second, plant: many(100_000, "pkg%d-1.0.dist-info", mkdir), args: doctorOn},
+		{name: "100,000 distributions", limit: 10 * time.Second, plant: many(100_000, "pkg%d-1.0.dist-info", mkdir),
+			args: doctorOn},
 		{name: "20,000 of NVIDIA's wheels", plant: many(20_000, "nvidia_x%d_cu12-1.0.dist-info", mkdir), args: doctorOn},
 		{name: "10,000 NCCLs", plant: many(10_000, "nvidia_nccl_cu%d-1.0.dist-info", mkdir), args: doctorOn},
 		{name: "5,000 torches", plant: many(5_000, "torch-2.%d.dist-info", mkdir), args: doctorOn},
@@ -190,7 +198,8 @@ func treeBombs() []bomb {
 // manyEnvironments have a torch each, on a machine with so many GPUs on its bus.
 func manyEnvironments(environments, gpus int) func(string) error {
 	return func(dir string) error {
-		files := map[string]string{"proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n"}
+		files := map[string]string{"proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel " +
+			"Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n"}
 		for i := range gpus {
 			device := fmt.Sprintf("sys/bus/pci/devices/%04x:%02x:00.0/", i/256, i%256)
 			files[device+"vendor"], files[device+"class"], files[device+"device"] = "0x10de\n", "0x030200\n", "0x27b8\n"
@@ -246,10 +255,12 @@ func chain(dir string) error {
 }
 
 func circles(dir string) error {
-	if err := write(filepath.Join(dir, "pyvenv.cfg"), []byte("home = /bin\ninclude-system-site-packages = true\nversion = 3.12.1\n")); err != nil {
+	if err := write(filepath.Join(dir, "pyvenv.cfg"),
+		[]byte("home = /bin\ninclude-system-site-packages = true\nversion = 3.12.1\n")); err != nil {
 		return err
 	}
-	for name, target := range map[string]string{"opt": "..", "home": "/", "srv": ".", "usr": "/", "lib": "/", "lib64": ".", "root": ".",
+	for name, target := range map[string]string{"opt": "..", "home": "/", "srv": ".", "usr": "/", "lib": "/",
+		"lib64": ".", "root": ".",
 		"envs": ".", "python3.12": ".", "site-packages": ".", "local": "."} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			return err
@@ -273,7 +284,8 @@ func textBombs() []bomb {
 		{"lib/modules/6.1.0/modules.dep", repeated("/nvidia.ko", 3_000_000)},
 		{"lib/modules/6.1.0/modules.dep", repeated("../../../../etc/x/nvidia.ko:\n", 900_000)},
 		{packages + "nvidia_nccl_cu12-2.dist-info/RECORD", repeated("nvidia/nccl/lib/libx.so.2,sha256=x,3\n", 700_000)},
-		{"var/lib/dpkg/status", repeated("Package: libnvidia-compute-535\nStatus: install ok installed\nVersion: 1\n\n", 420_000)},
+		{"var/lib/dpkg/status",
+			repeated("Package: libnvidia-compute-535\nStatus: install ok installed\nVersion: 1\n\n", 420_000)},
 		{"var/lib/dpkg/status", repeated("Package: x", 3<<20)},
 		{"proc/driver/nvidia/version", repeated("NVRM version: 1.1.1.1.1.1", 1<<20)},
 		{"boot/grub/grub.cfg", repeated("submenu x {\n", 2_000_000)},
@@ -327,20 +339,29 @@ func inputBombs() []bomb {
 		}
 	}
 	return []bomb{
+		input("2,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 2000)),
 		input("4,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 4000)),
 		input("100,000 GPUs", checkFile, numbered(`{"schema":"cudacompat/facts/v1","gpus":[{"n":0}`, `,{"n":%d}`, 100_000)),
-		input("100,000 empty GPUs without a schema", checkFile, func() []byte { return []byte(`{"gpus":[{}` + strings.Repeat(",{}", 99_999) + "]}") }),
+		input("100,000 empty GPUs without a schema", checkFile,
+			func() []byte { return []byte(`{"gpus":[{}` + strings.Repeat(",{}", 99_999) + "]}") }),
 		input("80,000 TOML tables", checkFile, numbered("lock-version = \"1.0\"\n", "[a%d]\n", 80_000)),
-		input("60 MB of GPUs", checkFile, func() []byte { return []byte(`{"gpus":[{}` + strings.Repeat(",{}", 20<<20) + "]}") }),
-		input("60 MB of one string", checkFile, func() []byte { return []byte(`{"driver":{"version":"` + strings.Repeat("1", 60<<20) + `"}}`) }),
+		input("60 MB of GPUs", checkFile, func() []byte {
+			return []byte(`{"gpus":[{}` + strings.Repeat(",{}",
+				20<<20) + "]}")
+		}),
+		input("60 MB of one string", checkFile,
+			func() []byte { return []byte(`{"driver":{"version":"` + strings.Repeat("1", 60<<20) + `"}}`) }),
 		input("45 MB of wheels", checkFile, func() []byte {
-			return []byte("version = 1\n[[package]]\nname = \"torch\"\nversion = \"2.9.0\"\nwheels = [{}" + strings.Repeat(",{}", 15<<20) + "]\n")
+			return []byte("version = 1\n[[package]]\nname = \"torch\"\nversion = \"2.9.0\"\nwheels = " +
+				"[{}" + strings.Repeat(",{}", 15<<20) + "]\n")
 		}),
 		input("deep JSON", checkFile, func() []byte { return []byte(`{"gpus":` + strings.Repeat("[", 10<<20)) }),
 		input("20,000 environments", checkFile, numbered(`{"schema":"cudacompat/facts/v1","environments":[{}`,
 			`,{"path":"/e%d","active":true,"builds":[{"name":"torch","version":"2.9.0+cu130","cuda":"13.0"}]}`, 20_000)),
 		input("one line of 16 KB", explainIt, repeated("CUDA error ", 1500)),
 		input("one line of 1 MB", explainIt, repeated("CUDA error ", 95_000)),
-		input("100,000 tracebacks", explainIt, repeated("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nRuntimeError: CUDA error: an illegal memory access was encountered\n", 100_000)),
+		input("100,000 tracebacks", explainIt,
+			repeated("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nRuntimeError: CUDA "+
+				"error: an illegal memory access was encountered\n", 100_000)),
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,6 +54,7 @@ func (b *bench) cagedRun(o order) (outcome, error) {
 		o.Patience = 30 * time.Second
 	}
 	out, errs := filepath.Join(b.dir, "stdout"), filepath.Join(b.dir, "stderr")
+	o.Env = append(slices.Clone(o.Env), "CUDACOMPAT_CONFIG="+b.config())
 	written, err := json.Marshal(o)
 	if err != nil {
 		return outcome{}, err
@@ -86,6 +89,8 @@ func cage(args []string) {
 	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
 		fail(err)
 	}
+	// A shell's background job ignores interrupts, and so would what it starts; what is caught here is not ignored there.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fail(err)
 	}

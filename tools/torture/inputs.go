@@ -99,7 +99,8 @@ func (s seed) broken(b *bench) {
 	for _, arg := range s.args {
 		args = append(args, strings.ReplaceAll(arg, "{}", input))
 	}
-	d := demand{deadline: 5 * time.Second, codes: []int{0, 1, 3, 64}, json: format == "json" || format == "sarif", command: s.args[0]}
+	d := demand{deadline: 5 * time.Second, codes: []int{0, 1, 3, 64}, json: format == "json" ||
+		format == "sarif", command: s.args[0]}
 	if format == "nagios" {
 		d.codes = []int{0, 1, 2, 3, 64}
 	}
@@ -114,7 +115,8 @@ func (s seed) broken(b *bench) {
 }
 
 // words that parsers stumble over.
-var words = []string{"\x00", "\xff", `"`, "{", "[", "]", "}", ",", "-1", "99999999999999999999", "\n", `\`, "null", "1e999", "torch==", "\x1b[",
+var words = []string{"\x00", "\xff", `"`, "{", "[", "]", "}", ",", "-1", "99999999999999999999", "\n", `\`,
+	"null", "1e999", "torch==", "\x1b[",
 	"==", "2.9.0+cu130", "sm_", ":", "/", "..", "&a *a", "[[package]]\n", "\ufeff", "\u202e", "{}", "~=", "\r"}
 
 func (b *bench) mutate(data []byte) []byte {

@@ -48,7 +48,8 @@ type tally struct {
 const shownFaults = 5
 
 func newTally(verbose bool) tally {
-	return tally{verbose: verbose, shown: map[string]int{}, cases: map[string]int{}, all: map[string]int{}, counts: map[string]int{}, peak: map[string]int64{}, out: map[string]string{}}
+	return tally{verbose: verbose, shown: map[string]int{}, cases: map[string]int{}, all: map[string]int{},
+		counts: map[string]int{}, peak: map[string]int64{}, out: map[string]string{}}
 }
 
 func (t *tally) count(family string) { t.cases[family]++ }
@@ -64,7 +65,8 @@ func (t *tally) known(family string, n int)     { t.all[family] = max(t.all[fami
 func (t *tally) leftOut(family string, e error) { t.out[family] = e.Error() }
 
 // counted are the counts in the order in which they are printed; all but the last two must be zero.
-var counted = []string{"crashes", "deadline misses", "wrong exits", "no JSON", "control bytes", "processes left", "opens outside",
+var counted = []string{"crashes", "deadline misses", "wrong exits", "no JSON", "control bytes",
+	"processes left", "opens outside",
 	"writes", "programs run", "over 64 MB", "left apart", "starved"}
 
 const allowed = 2
@@ -127,7 +129,8 @@ func (b *bench) judge(o order, d demand) outcome {
 		got = again
 	}
 	if b.tally.verbose {
-		fmt.Printf("   %s: %s: exit %d %s in %s, %d MB\n", b.tally.family, b.tally.name, got.Code, got.Signal, got.Wall.Round(time.Millisecond), got.Peak>>10)
+		fmt.Printf("   %s: %s: exit %d %s in %s, %d MB\n", b.tally.family, b.tally.name, got.Code, got.Signal,
+			got.Wall.Round(time.Millisecond), got.Peak>>10)
 	}
 	b.tally.weigh(got, d)
 	return got
@@ -184,10 +187,12 @@ var control = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]|\x{85}|[\x{80}-\x{9f}
 
 // crashed reports whether a run ended as a bug ends it.
 func crashed(got outcome) bool {
-	return got.Signal != "" || got.Code == 2 || got.Code == 70 || got.Code == 127 || bytes.Contains(got.Err, []byte("goroutine "))
+	return got.Signal != "" || got.Code == 2 || got.Code == 70 || got.Code == 127 || bytes.Contains(got.Err,
+		[]byte("goroutine "))
 }
 
 // starved reports whether the Go runtime or the C library could not get what it needs to start.
 func starved(got outcome) bool {
-	return got.Code == 2 || got.Code == 127 || got.Signal == "segmentation fault" || got.Signal == "aborted" || got.Signal == "killed"
+	return got.Code == 2 || got.Code == 127 || got.Signal == "segmentation fault" || got.Signal == "aborted" ||
+		got.Signal == "killed"
 }

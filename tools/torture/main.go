@@ -27,7 +27,8 @@ func main() {
 	minutes := flag.Float64("minutes", 1, "how long to go on; every family gets its share")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "the order of the cases and every random choice")
 	only := flag.String("only", "", "only these families, commas between")
-	libraries := flag.String("nvml", "", "a directory with real libnvidia-ml.so.1 files, one directory each (see debian.sh)")
+	libraries := flag.String("nvml", "",
+		"a directory with real libnvidia-ml.so.1 files, one directory each (see debian.sh)")
 	verbose := flag.Bool("v", false, "print every case")
 	flag.Parse()
 	if flag.NArg() != 1 {
@@ -80,8 +81,14 @@ func newBench(binary, libraries string, seed uint64, verbose bool) (*bench, erro
 	if b.dir, err = os.MkdirTemp("", "torture-"); err != nil {
 		return nil, err
 	}
+	if err := write(b.config(), nil); err != nil {
+		return nil, err
+	}
 	return b, write(filepath.Join(b.dir, "venv/pyvenv.cfg"), []byte("home = /usr/bin\nversion = 3.12.3\n"))
 }
+
+// config is an empty configuration: this machine's own is no part of a case.
+func (b *bench) config() string { return filepath.Join(b.dir, "config.yaml") }
 
 func (b *bench) close() { os.RemoveAll(b.dir) }
 

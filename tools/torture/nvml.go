@@ -36,7 +36,8 @@ func (b *bench) fake() ([]byte, error) {
 	if err := os.WriteFile(source, fakeSource, 0o644); err != nil {
 		return nil, err
 	}
-	if out, err := exec.Command("cc", "-shared", "-fPIC", "-w", "-O1", "-o", library, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-shared", "-fPIC", "-w", "-O1", "-o", library,
+		source).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("cc: %w: %s", err, out)
 	}
 	var err error
@@ -104,7 +105,8 @@ func nvmlCases(b *bench) ([]testCase, error) {
 	}
 	for branch, lacking := range branches {
 		for _, gpus := range []string{"0", "1", "8", "16"} {
-			list = append(list, nvmlCase{name: branch + " with " + gpus + " GPUs", library: without(fake, lacking), orders: "nvmlDeviceGetCount_v2=value:" + gpus})
+			list = append(list, nvmlCase{name: branch + " with " + gpus + " GPUs", library: without(fake, lacking),
+				orders: "nvmlDeviceGetCount_v2=value:" + gpus})
 		}
 	}
 	list = append(list, noLibraries(fake)...)
@@ -150,7 +152,8 @@ func (b *bench) doctorLive(limit time.Duration) []string {
 }
 
 // codes of nvmlReturn_t (nvml.h), and some that it does not have.
-var nvmlCodes = []int{1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25, 26, 29, 999, -1, 1<<31 - 1}
+var nvmlCodes = []int{1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25, 26, 29, 999,
+	-1, 1<<31 - 1}
 
 func returns(symbols []string) []string {
 	var list []string
@@ -166,7 +169,8 @@ func returns(symbols []string) []string {
 // most at every call.
 func deedsAt(symbols []string) []string {
 	deeds := strings.Fields("hang deaf masked spin stop slow crash abort divide trap overflow killed exit _exit exit2 " +
-		"flood-out flood-errors banner claim colours close-out close-all terminate-parent helper helper-hang detached borrowed gorge")
+		"flood-out flood-errors banner claim colours close-out close-all terminate-parent helper helper-hang " +
+		"detached borrowed gorge")
 	var list []string
 	for _, deed := range deeds {
 		for _, place := range []string{"load", "unload", "nvmlInit_v2", "nvmlDeviceGetName"} {
@@ -186,11 +190,16 @@ func values() []string {
 			list = append(list, s+"=text:"+v)
 		}
 	}
-	for _, v := range strings.Fields("0 1 -1 5 7 255 1024 1025 13000 120400 1000000 2147483647 2147483648 4294967295 changing") {
-		for _, s := range strings.Fields("nvmlDeviceGetCount_v2 nvmlSystemGetCudaDriverVersion_v2 nvmlDeviceGetCudaComputeCapability " +
-			"nvmlDeviceGetHandleByIndex_v2 nvmlDeviceGetRemappedRows nvmlDeviceGetTotalEccErrors nvmlDeviceGetCurrentClocksThrottleReasons " +
-			"nvmlDeviceGetGpuFabricInfo nvmlDeviceGetPersistenceMode nvmlDeviceGetBrand nvmlDeviceGetComputeMode nvmlDeviceGetMigMode " +
-			"nvmlDeviceGetP2PStatus nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetPciInfo_v3") {
+	for _, v := range strings.Fields("0 1 -1 5 7 255 1024 1025 13000 120400 1000000 2147483647 2147483648 " +
+		"4294967295 changing") {
+		for _, s := range strings.Fields("nvmlDeviceGetCount_v2 nvmlSystemGetCudaDriverVersion_v2 " +
+			"nvmlDeviceGetCudaComputeCapability " +
+			"nvmlDeviceGetHandleByIndex_v2 nvmlDeviceGetRemappedRows nvmlDeviceGetTotalEccErrors " +
+			"nvmlDeviceGetCurrentClocksThrottleReasons " +
+			"nvmlDeviceGetGpuFabricInfo nvmlDeviceGetPersistenceMode nvmlDeviceGetBrand nvmlDeviceGetComputeMode " +
+			"nvmlDeviceGetMigMode " +
+			"nvmlDeviceGetP2PStatus nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetComputeRunningProcesses_v3 " +
+			"nvmlDeviceGetPciInfo_v3") {
 			list = append(list, s+"=value:"+v)
 		}
 		list = append(list, "nvmlDeviceGetMigMode=value:1,nvmlDeviceGetMaxMigDeviceCount=value:"+v)
@@ -204,16 +213,22 @@ func values() []string {
 // branches are what the library of a driver's branch lacks of what is asked for, read from Debian's libnvidia-ml1
 // (340.108, 390.157, 418.226.00, 450.248.02, 460.106.00, 470.256.02); 535.216.03, 550.54.15 and 555.58.02 have all.
 var branches = map[string][]string{
-	"R340": strings.Fields("nvmlSystemGetCudaDriverVersion nvmlSystemGetCudaDriverVersion_v2 nvmlDeviceGetCudaComputeCapability " +
-		"nvmlDeviceGetPciInfo_v3 nvmlDeviceGetRemappedRows nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMigMode nvmlDeviceGetMaxMigDeviceCount " +
+	"R340": strings.Fields("nvmlSystemGetCudaDriverVersion nvmlSystemGetCudaDriverVersion_v2 " +
+		"nvmlDeviceGetCudaComputeCapability " +
+		"nvmlDeviceGetPciInfo_v3 nvmlDeviceGetRemappedRows nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMigMode " +
+		"nvmlDeviceGetMaxMigDeviceCount " +
 		"nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetP2PStatus nvmlDeviceGetMemoryInfo_v2 " +
 		"nvmlDeviceGetComputeRunningProcesses_v2 nvmlDeviceGetComputeRunningProcesses_v3"),
-	"R390": strings.Fields("nvmlSystemGetCudaDriverVersion_v2 nvmlDeviceGetRemappedRows nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMigMode " +
+	"R390": strings.Fields("nvmlSystemGetCudaDriverVersion_v2 nvmlDeviceGetRemappedRows " +
+		"nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMigMode " +
 		"nvmlDeviceGetMaxMigDeviceCount nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetMemoryInfo_v2 " +
 		"nvmlDeviceGetComputeRunningProcesses_v2 nvmlDeviceGetComputeRunningProcesses_v3"),
-	"R418": strings.Fields("nvmlDeviceGetRemappedRows nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMigMode nvmlDeviceGetMaxMigDeviceCount " +
-		"nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetComputeRunningProcesses_v2 nvmlDeviceGetComputeRunningProcesses_v3"),
-	"R450 to R470": strings.Fields("nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetComputeRunningProcesses_v3"),
+	"R418": strings.Fields("nvmlDeviceGetRemappedRows nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMigMode " +
+		"nvmlDeviceGetMaxMigDeviceCount " +
+		"nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetComputeRunningProcesses_v2 " +
+		"nvmlDeviceGetComputeRunningProcesses_v3"),
+	"R450 to R470": strings.Fields("nvmlDeviceGetGpuFabricInfo nvmlDeviceGetMemoryInfo_v2 " +
+		"nvmlDeviceGetComputeRunningProcesses_v3"),
 	"R535 to R555": nil,
 }
 
@@ -225,7 +240,8 @@ func noLibraries(fake []byte) []nvmlCase {
 		return library
 	}
 	return []nvmlCase{
-		{name: "empty", library: nil}, {name: "text", library: []byte("hello\n")}, {name: "zeros", library: make([]byte, 1<<20)},
+		{name: "empty", library: nil}, {name: "text", library: []byte("hello\n")}, {name: "zeros",
+			library: make([]byte, 1<<20)},
 		{name: "cut short", library: fake[:5000]}, {name: "cut in the symbols", library: fake[:len(fake)/3]},
 		{name: "another machine's", library: patched(18, 0xb7)}, {name: "32-bit", library: patched(4, 1)},
 		{name: "a directory", put: func(name string) error { return os.Mkdir(name, 0o755) }},
@@ -275,7 +291,8 @@ func inProcessCases(b *bench) ([]testCase, error) {
 			dir := filepath.Join(b.dir, "in-process")
 			_ = os.MkdirAll(dir, 0o755)
 			_ = os.WriteFile(filepath.Join(dir, "libnvidia-ml.so.1"), fake, 0o755)
-			b.judge(order{Args: []string{b.self, "look", nvmlLimit.String()}, Env: []string{"LD_LIBRARY_PATH=" + dir, "FAKE_NVML=" + orders}},
+			b.judge(order{Args: []string{b.self, "look", nvmlLimit.String()}, Env: []string{"LD_LIBRARY_PATH=" + dir,
+				"FAKE_NVML=" + orders}},
 				demand{codes: []int{0}, json: !strings.Contains(orders, "banner")})
 		}})
 	}

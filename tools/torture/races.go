@@ -51,7 +51,8 @@ func (r race) run(b *bench) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for one, other := filepath.Join(root, r.inside), filepath.Join(root, r.link); !stop.Load(); time.Sleep(20 * time.Microsecond) {
+		for one, other := filepath.Join(root, r.inside), filepath.Join(root,
+			r.link); !stop.Load(); time.Sleep(20 * time.Microsecond) {
 			_ = unix.Renameat2(unix.AT_FDCWD, one, unix.AT_FDCWD, other, unix.RENAME_EXCHANGE)
 		}
 	}()
@@ -81,7 +82,8 @@ func (r race) plant(root, outside string) error {
 			return err
 		}
 	}
-	files := map[string]string{"etc/os-release": "ID=ubuntu\n", "var/lib/dpkg/status": "Package: x\n", "opt/venv/pyvenv.cfg": "version = 3.12.3\n",
+	files := map[string]string{"etc/os-release": "ID=ubuntu\n", "var/lib/dpkg/status": "Package: x\n",
+		"opt/venv/pyvenv.cfg": "version = 3.12.3\n",
 		"opt/venv/lib/python3.12/site-packages/torch/version.py": "__version__ = '2.9.0'\n"}
 	for name, body := range files {
 		if err := write(filepath.Join(root, name), []byte(body)); err != nil {

@@ -50,7 +50,8 @@ func (b *bench) roots() ([]root, error) {
 			return err
 		}
 		archive, err := txtar.ParseFile(name)
-		b.prepared.roots = append(b.prepared.roots, root{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), archive: archive})
+		b.prepared.roots = append(b.prepared.roots, root{name: strings.TrimSuffix(filepath.Base(name), ".txtar"),
+			archive: archive})
 		return err
 	})
 	if err == nil && len(b.prepared.roots) == 0 {
@@ -103,8 +104,14 @@ var hostilities = map[string]func(b *bench, file string) error{
 	"a relative link": func(b *bench, file string) error {
 		return os.Symlink(strings.Repeat("../", 30)+b.dir+"/outside/secret", file)
 	},
-	"through /proc":   func(b *bench, file string) error { return os.Symlink("/proc/self/root"+b.dir+"/outside/secret", file) },
-	"through init":    func(b *bench, file string) error { return os.Symlink("/proc/1/root"+b.dir+"/outside/secret", file) },
+	"through /proc": func(b *bench,
+		file string) error {
+		return os.Symlink("/proc/self/root"+b.dir+"/outside/secret", file)
+	},
+	"through init": func(b *bench,
+		file string) error {
+		return os.Symlink("/proc/1/root"+b.dir+"/outside/secret", file)
+	},
 	"the shadow file": func(_ *bench, file string) error { return os.Symlink("/etc/shadow", file) },
 	"a loop":          func(_ *bench, file string) error { return os.Symlink(filepath.Base(file), file) },
 	"a pipe":          func(_ *bench, file string) error { return syscall.Mkfifo(file, 0o644) },
@@ -131,8 +138,9 @@ var hostilities = map[string]func(b *bench, file string) error{
 		return os.WriteFile(file, noise, 0o644)
 	},
 	"escapes": func(_ *bench, file string) error {
-		return os.WriteFile(file, []byte(strings.Repeat("Name: \x1b[31m\nVersion: 1\x1b]0;x\x07\nID=\x1b[2J\nNVRM version: \x1b[31m 535.1\x1b[0m.1\n"+
-			"__version__ = \"2.9.0\x1b[31m+cu130\"\nversion=\x1b[1m999.99\x00\"\n::error::x|y=1\n", 50)), 0o644)
+		return os.WriteFile(file,
+			[]byte(strings.Repeat("Name: \x1b[31m\nVersion: 1\x1b]0;x\x07\nID=\x1b[2J\nNVRM version: \x1b[31m 535.1\x1b[0m.1\n"+
+				"__version__ = \"2.9.0\x1b[31m+cu130\"\nversion=\x1b[1m999.99\x00\"\n::error::x|y=1\n", 50)), 0o644)
 	},
 }
 
@@ -151,7 +159,8 @@ func rootCases(b *bench) ([]testCase, error) {
 	var cases []testCase
 	for i := range roots {
 		for name, put := range hostilities {
-			cases = append(cases, testCase{roots[i].name + " with " + name + " for every file", func(b *bench) { roots[i].hostile(b, put) }})
+			cases = append(cases, testCase{roots[i].name + " with " + name + " for every file",
+				func(b *bench) { roots[i].hostile(b, put) }})
 		}
 	}
 	return cases, nil
@@ -199,11 +208,13 @@ func (b *bench) rootOrder(dir string) order {
 type trace struct{ inside, outside, writes, ran []string }
 
 // calls are those that open, write or start something.
-const calls = "open,openat,openat2,creat,execve,execveat,unlink,unlinkat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,link,linkat," +
+const calls = "open,openat,openat2,creat,execve,execveat,unlink,unlinkat,mkdir,mkdirat,mknod,mknodat," +
+	"rename,renameat,renameat2,link,linkat," +
 	"symlink,symlinkat,truncate,ftruncate,chmod,fchmod,fchmodat,chown,fchownat,utimensat,%network"
 
 // own matches what the Go runtime and the C library open for themselves.
-var own = regexp.MustCompile(`^(/etc/ld\.so\.cache|/etc/localtime|/usr/share/zoneinfo/.*|/dev/null|(/usr)?/lib/[a-z0-9_-]+/lib(c|dl|pthread|resolv)\.so\.\d|` +
+var own = regexp.MustCompile(`^(/etc/ld\.so\.cache|/etc/localtime|/usr/share/zoneinfo/.*|/dev/null|` +
+	`(/usr)?/lib/[a-z0-9_-]+/lib(c|dl|pthread|resolv)\.so\.\d|` +
 	`/proc/(self|\d+)/(cgroup|maps|mountinfo|exe)|/sys/fs/cgroup(/.*)?|/sys/kernel/mm/transparent_hugepage/hpage_pmd_size)$`)
 
 // traced runs doctor on a tree under strace, which tells where each descriptor really leads.
@@ -223,7 +234,7 @@ func (b *bench) traced(dir string) trace {
 	defer f.Close()
 	var t trace
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		t.add(lines.Text(), dir, b.binary)
+		t.add(lines.Text(), dir, b.binary, b.config())
 	}
 	slices.Sort(t.inside)
 	t.inside = slices.Compact(t.inside)
@@ -231,17 +242,19 @@ func (b *bench) traced(dir string) trace {
 }
 
 var (
-	call   = regexp.MustCompile(`^\d+ +(\w+)\((?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?(?:"([^"]*)")?(.*)$`)
+	call   = regexp.MustCompile(`^\d+ +(\w+)\((?:(?:AT_FDCWD|\d+)(?:<[^>]*>)?, )?(?:"([^"]*)")?(.*)$`)
 	result = regexp.MustCompile(`\) = \d+<([^>]*)>`)
 )
 
-// add sorts one line: `4711 openat(AT_FDCWD</cwd>, "/tmp/root/etc/os-release", O_RDONLY|O_CLOEXEC) = 3</tmp/root/etc/os-release>`.
-func (t *trace) add(line, root, program string) {
+// add sorts one line:
+//
+//	4711 openat(AT_FDCWD</cwd>, "/tmp/root/etc/os-release", O_RDONLY|O_CLOEXEC) = 3</tmp/root/etc/os-release>
+func (t *trace) add(line, root, program, config string) {
 	m := call.FindStringSubmatch(line)
 	if m == nil {
 		return
 	}
-	name, named, rest := m[1], m[3], m[4]
+	name, named, rest := m[1], m[2], m[3]
 	within := func(path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 	switch {
 	case strings.HasPrefix(name, "exec"):
@@ -257,7 +270,9 @@ func (t *trace) add(line, root, program string) {
 		switch {
 		case led != nil && within(led[1]):
 			t.inside = append(t.inside, led[1])
-		case led != nil && !own.MatchString(led[1]), led == nil && filepath.IsAbs(named) && !within(named) && !own.MatchString(named):
+		case led != nil && own.MatchString(led[1]), named == config:
+		case led != nil, filepath.IsAbs(named) && !within(named) && !own.MatchString(named) &&
+			!strings.Contains(rest, "RESOLVE_IN_ROOT"):
 			t.outside = append(t.outside, line)
 		}
 	}

@@ -45,7 +45,7 @@ func tooMany(n, most int, what string) error {
 const (
 	maxGPUs         = 1024
 	maxEnvironments = 5000
-	maxBuilds       = 5000
+	maxBuilds       = 2000
 )
 
 // tooManyNamed says what a document names too many of.
