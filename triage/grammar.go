@@ -233,8 +233,8 @@ var grammars = []grammar{
 		"Exit", "returned", "signal"),
 
 	// AMD's stack, which is not judged here.
-	form("amd", `\bHIP (?:error|out of memory)|\bhipError\w+|\bROCm\b|\brocm\b|\brocBLAS\b|\bMIOpen\b|\bamdgpu\b|`+
-		`HSA_STATUS_ERROR|HIPBLAS_STATUS_\w+`, "HIP", "hip", "ROC", "roc", "MIOpen", "amdgpu", "HSA"),
+	form("amd", `\bHIP (?:error|out of memory)|\bhipError[A-Z]\w+|HSA_STATUS_ERROR\w*|HIPBLAS_STATUS_\w+|\bMIOpen Error`,
+		"HIP", "hipE", "HSA_", "MIOpen"),
 
 	// Servers that go on without the GPU and do not call it an error.
 	form("on-cpu", `no compatible GPUs were discovered|runners="?\[cpu[\w ]*\]|compatible gpu libraries" `+

@@ -38,7 +38,7 @@ var marks = []string{"Traceback (most", "rror", "ERROR", "FATAL", "atal", "xcept
 	"egmentation", "ore dumped", "illed", "xit code", "exit status", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS",
 	"SIGILL", "Xid (", "WinError", "denied", "panic", "OOMK", "oom-", "oom_", "ut of memory",
 	"No module", "not compiled", "without CUDA", "ssert", "_STATUS_", "not installed", "requires ", "nmet dep",
-	"HIP ", "hipE", "ROCm", "MIOpen", "No matching",
+	"HIP ", "hipE", "HSA_", "HIPBLAS", "MIOpen", "No matching",
 	"No GPU", "no GPU", "No CUDA", " CPU", "the cpu", "cpu only", "library=cpu", "cpu]", "compatible=",
 	"nothing provides", "nsufficient", "refused", "too old", "not available", "NVRM: ", "probe of", "not in [",
 	"must be", "xpected", "unmatched", "signal: ", "No route", "in use", "runtime specified", "does not exist",

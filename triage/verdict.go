@@ -33,6 +33,9 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 		}
 	}
 	found := structural(records, known())
+	if f := heaviest(found); f != nil && f.cause == amd {
+		return f.diagnosis(logs[f.source], sources) // the rows are of CUDA, whose words HIP repeats
+	}
 	if len(best) > 0 {
 		first := slices.MinFunc(best, firstToFail)
 		if f := heaviest(found); f != nil && f.decides(first) {
@@ -61,6 +64,9 @@ func (f *finding) decides(row finding) bool {
 		"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
 	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)
 }
+
+// amd is the cause of what AMD's stack prints.
+const amd = "amd-not-judged"
 
 // trouble is the signature of what programs print when they end in failure, whatever it was.
 const trouble = "trouble"

@@ -143,6 +143,13 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// TestAMD: HIP repeats CUDA's words, and CUDA's answer to them would be wrong.
+func TestAMD(t *testing.T) {
+	if d := explain(t, "RuntimeError: HIP error: invalid device function"); d.Cause != amd || d.Blame != Unknown || len(d.Candidates) == 0 {
+		t.Errorf("%s, %s, %v", d.Blame, d.Cause, d.Candidates)
+	}
+}
+
 // TestWindows: a log of Windows gets no advice for Linux, and the event log in the kernel log's place.
 func TestWindows(t *testing.T) {
 	read := func(log string) Diagnosis {
