@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -30,6 +31,8 @@ type build struct {
 type environment struct{ *probe.Environment }
 
 func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *build {
+	own := b
+	b = m.onTarget(b)
 	v := &build{Build: b, env: environment{env}, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
 	v.subject = Subject(b, env)
 	v.release, _ = version.ParseRelease(b.Version)
@@ -49,6 +52,9 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *b
 	}
 	v.rows = m.rowsFor(v)
 	v.resolved = m.resolvedCuDNN(v)
+	if b != own && len(v.rows) == 0 {
+		b.Damaged = fmt.Sprintf("what its build for %s holds: this one is for %s", strings.TrimPrefix(m.platform, "linux_"), own.Arch)
+	}
 	if !v.cuda.Known() {
 		v.cuda = commonCUDA(v.rows)
 	}
@@ -56,6 +62,16 @@ func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *b
 		v.accelerator = "cuda"
 	}
 	return v
+}
+
+// onTarget is what is known of a build on the target's architecture: of one for another, what the tables say of the same
+// release there, for nothing that was read in its files holds.
+func (m *machine) onTarget(b *probe.Build) *probe.Build {
+	if b.Arch == "" || !strings.HasPrefix(m.platform, "linux_") || m.platform == "linux_"+b.Arch {
+		return b
+	}
+	return &probe.Build{Name: b.Name, Extension: b.Extension, PartOf: b.PartOf, Standalone: b.Standalone, Version: b.Version,
+		Accelerator: b.Accelerator, CUDA: b.CUDA, Origin: b.Origin, Requires: b.Requires, Path: b.Path, From: b.From}
 }
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".

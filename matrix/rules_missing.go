@@ -30,7 +30,9 @@ func (b *build) nowhere() []string {
 	if b.Name == "tensorflow" || b.Extension || !b.official() || !b.Looked {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") || !b.ownLibrary(s) && !b.wants(s) })
+	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
+		return !b.ownLibrary(s) && (!strings.HasPrefix(s, "lib") || !b.wants(s))
+	})
 }
 
 // wants says that the build's own wheels would bring a library.
@@ -88,7 +90,7 @@ func (b *build) ownMissing(missing []string) []string {
 
 // ownLibrary reports whether a library is of torch's own package.
 func (b *build) ownLibrary(library string) bool {
-	return b.Name == "torch" && (strings.HasPrefix(library, "libtorch") || strings.HasPrefix(library, "libc10") ||
+	return b.Name == "torch" && (strings.HasPrefix(library, "torch/") || strings.HasPrefix(library, "libtorch") || strings.HasPrefix(library, "libc10") ||
 		strings.HasPrefix(library, "libcaffe2"))
 }
 

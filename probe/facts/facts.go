@@ -180,8 +180,9 @@ type Build struct {
 	PTXISA map[string]string `json:"ptx_isa"`
 	// targets, rare ones too, with code that is compressed with zstd; likewise
 	Zstd   []string `json:"zstd"`
-	Python string   `json:"python"` // CPython ABI of its extension module, "3.12" or "3.13t"
-	Glibc  string   `json:"glibc"`  // least glibc by its wheel tag, "2.28"
+	Arch   string   `json:"arch,omitempty"` // "x86_64", "aarch64": what its wheel is for
+	Python string   `json:"python"`         // CPython ABI of its extension module, "3.12" or "3.13t"
+	Glibc  string   `json:"glibc"`          // least glibc by its wheel tag, "2.28"
 	// "wheel", "conda", "conda-forge", "ngc", "distribution", "source"; empty when not known
 	Origin   string            `json:"origin"`
 	Requires map[string]string `json:"requires"` // exact pins among its requirements, name to version

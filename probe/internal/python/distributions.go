@@ -43,6 +43,7 @@ type metadata struct {
 	requires map[string]string // exact pins that hold on Linux without an extra, name to version
 	python   string            // CPython ABI by the wheel's tag, as Build.Python
 	glibc    string            // least glibc by the wheel's tags
+	arch     string            // "x86_64" or "aarch64" by the wheel's tag; empty for one of every architecture
 	pip      bool              // installed by pip or uv, not by conda
 }
 
@@ -74,6 +75,9 @@ func readMetadata(h *host.Host, dist *facts.Package) (metadata, error) {
 	wheel, err := h.ReadFile(dist.Path + "/WHEEL")
 	failed.Add(err)
 	m.python, m.glibc = parseWheel(wheel)
+	if tag := wheelArch.FindSubmatch(wheel); tag != nil {
+		m.arch = string(tag[1])
+	}
 	installer, err := h.ReadLine(dist.Path + "/INSTALLER")
 	failed.Add(err)
 	m.pip = installer == "pip" || installer == "uv"
@@ -101,6 +105,9 @@ var (
 	wheelPython   = lazyregexp.New(`(?m)^Tag: cp(\d)(\d+)-cp\d+m?(t?)-`)
 	wheelPlatform = lazyregexp.New(`(?m)^Tag: \S*?-manylinux(_(\d+)_(\d+)|2014|2010|1)_`)
 )
+
+// wheelArch matches the architecture of a wheel, "Tag: cp312-cp312-manylinux_2_28_aarch64".
+var wheelArch = lazyregexp.New(`(?m)^Tag: \S+_(x86_64|aarch64)\r?$`)
 
 // parseWheel reads the CPython ABI and the least glibc out of WHEEL's tags, "Tag: cp312-cp312-manylinux_2_28_x86_64"
 // (PEP 600; manylinux1, 2010 and 2014 are 2.5, 2.12 and 2.17). Several tags are alternatives, the one of the oldest

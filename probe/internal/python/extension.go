@@ -100,6 +100,9 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 	var failed host.Errors
 	families := map[string]bool{}
 	b.Standalone = !requiresFramework(h, b)
+	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
+		b.Arch = string(tag[1])
+	}
 	for _, name := range loadedOf(librariesIn(record), cuda) {
 		full := path.Join(s.dir, name)
 		failed.Add(addCode(b, h, full))

@@ -21,7 +21,7 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 	b := &facts.Build{Name: "jax", Version: jaxlib.Version, Accelerator: "cpu", Path: s.dir + "/jaxlib",
 		From: jaxlib.Path}
 	m, err := readMetadata(h, jaxlib)
-	b.Requires, b.Glibc = m.requires, m.glibc
+	b.Requires, b.Glibc, b.Arch = m.requires, m.glibc, m.arch
 	if m.pip {
 		b.Origin = "wheel"
 	}

@@ -75,11 +75,11 @@ func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []stri
 // torchOwn matches the libraries that torch's wheels bring and that its CUDA half cannot do without.
 var torchOwn = lazyregexp.New(`^lib(torch|torch_cpu|torch_cuda|torch_cuda_linalg|c10|c10_cuda|caffe2_nvrtc)\.so$`)
 
-// ownLost is torch's CUDA half where the wheel's RECORD lists it and the file is not there.
+// ownLost is torch's CUDA half where the wheel's RECORD lists it and the loader cannot map it.
 func ownLost(b *facts.Build, h *host.Host, s *site) []string {
 	const main = "torch/lib/libtorch_cuda.so"
 	dist := s.dist("torch")
-	if dist == nil || h.Exists(b.Path+"/lib/libtorch_cuda.so") || !recorded(h, dist.Path, main) {
+	if dist == nil || !recorded(h, dist.Path, main) {
 		return nil
 	}
 	return []string{path.Base(main)}

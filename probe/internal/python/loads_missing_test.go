@@ -48,6 +48,30 @@ func completeTorch(t *testing.T) string {
 	return root
 }
 
+// TestMetadataWithoutPackage: what a half-removed torch leaves is its metadata; its RECORD tells that it is no editable
+// installation.
+func TestMetadataWithoutPackage(t *testing.T) {
+	root := completeTorch(t)
+	hosttest.Must(t, os.RemoveAll(filepath.Join(root, testSite+"torch")))
+	hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/RECORD"), "torch/version.py,sha256=x,1\n")
+	found, _ := Read(&host.Host{Root: root, Rest: true}, []string{"/opt/venv"})
+	b := found.Environments[0].Builds[0]
+	if b.Name != "torch" || !b.Looked || !cmp.Equal(b.Missing, []string{"torch/version.py"}) {
+		t.Errorf("torch without its package is %+v", b)
+	}
+}
+
+// TestArchitecture: the wheel's tag tells what a build is for.
+func TestArchitecture(t *testing.T) {
+	root := completeTorch(t)
+	hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/WHEEL"), "Wheel-Version: 1.0\nTag: cp312-cp312-manylinux_2_28_aarch64\n")
+	found, err := Read(&host.Host{Root: root, Rest: true}, []string{"/opt/venv"})
+	hosttest.Must(t, err)
+	if b := found.Environments[0].Builds[0]; b.Arch != "aarch64" {
+		t.Errorf("torch is for %q, want aarch64", b.Arch)
+	}
+}
+
 // TestIncompleteTorch takes files away one at a time, as an installation that stopped half-way or a slimmed image does.
 // The parts that this cuDNN's wheel never listed are not missing.
 func TestIncompleteTorch(t *testing.T) {

@@ -47,7 +47,7 @@ func tensorflowDist(b *facts.Build, h *host.Host, s *site) error {
 		}
 		b.Version = dist.Version
 		m, err := readMetadata(h, dist)
-		b.Requires, b.Python, b.Glibc = m.requires, m.python, m.glibc
+		b.Requires, b.Python, b.Glibc, b.Arch = m.requires, m.python, m.glibc, m.arch
 		if b.Origin == "" && m.pip {
 			b.Origin = "wheel"
 		}

@@ -21,6 +21,9 @@ func torchBuild(h *host.Host, s *site) (*facts.Build, error) {
 			return nil, err
 		}
 		b := &facts.Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
+		if recorded(h, dist.Path, "torch/version.py") {
+			b.Missing, b.Looked = []string{"torch/version.py"}, true
+		}
 		// no %w: absent is a failure here
 		return b, fmt.Errorf("%s: %v: the installation is editable or damaged", name, host.Plain(err))
 	}
@@ -54,7 +57,7 @@ func torchBuild(h *host.Host, s *site) (*facts.Build, error) {
 
 // takeMetadata adds what METADATA pins: cuDNN and NCCL come as wheels of their own.
 func takeMetadata(b *facts.Build, m metadata) {
-	b.Requires, b.Glibc = m.requires, m.glibc
+	b.Requires, b.Glibc, b.Arch = m.requires, m.glibc, m.arch
 	for _, major := range []string{"11", "12", "13"} {
 		if v := m.requires["nvidia-cudnn-cu"+major]; v != "" {
 			b.CuDNN = v
