@@ -145,6 +145,7 @@ func (r *pasted) field(key, value string) {
 	case "os":
 		if said {
 			r.System.OS = value
+			r.System.ID, r.System.IDLike = distribution(value)
 			r.arch(value)
 		}
 	case "libc version":
@@ -171,6 +172,24 @@ func (r *pasted) field(key, value string) {
 			r.Driver.Version, r.Driver.From = v, fromReport
 		}
 	}
+}
+
+// distributions are how systems name themselves, and what os-release would call them and those that they derive from.
+var distributions = []struct{ name, id, like string }{
+	{"Ubuntu", "ubuntu", "debian"}, {"Debian", "debian", ""}, {"Amazon Linux", "amzn", "fedora"},
+	{"Red Hat Enterprise Linux", "rhel", "fedora"}, {"Rocky Linux", "rocky", "rhel centos fedora"},
+	{"AlmaLinux", "almalinux", "rhel centos fedora"}, {"Oracle Linux", "ol", "fedora"}, {"CentOS", "centos", "rhel fedora"},
+	{"Fedora", "fedora", ""}, {"openSUSE", "opensuse", "suse"}, {"SUSE", "sles", "suse"}, {"Arch Linux", "arch", ""},
+}
+
+// distribution is what a report's line tells of the system, "Ubuntu 22.04.5 LTS (x86_64)"; empty of one that is not known.
+func distribution(os string) (id, like string) {
+	for _, d := range distributions {
+		if strings.HasPrefix(os, d.name) {
+			return d.id, d.like
+		}
+	}
+	return "", ""
 }
 
 // builtWith reads "12.6", "10.1.243", or "None" of a build for CPUs.
