@@ -48,6 +48,7 @@ type gpu struct {
 	chip       *tables.Chip // nil when the table does not know it
 	from       string
 	bus        string // its address; empty where none is known
+	pciID      string // "10de:27b8"; empty where PCI was not read
 	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
@@ -226,7 +227,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	if chip == nil && g.Name != "" {
 		chip = m.t.ChipNamed(g.Name)
 	}
-	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, bus: g.Bus, number: m.numberOf(g)}
+	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, bus: g.Bus, pciID: g.PCIID, number: m.numberOf(g)}
 	if c, err := version.ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {
@@ -247,22 +248,6 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 	return seen
 }
 
-// firstDriver is the first driver that knows a GPU, with its source: its product's, where an instance type's row has a
-// later one than its chip's. What NVML shows, the driver knows, whatever the product's papers say.
-func (m *machine) firstDriver(g gpu) (version.Number, []string) {
-	if g.chip == nil {
-		return version.Number{}, nil
-	}
-	if g.name != "" && !g.answers() {
-		for _, i := range tables.Rows[tables.Instance](m.t) {
-			if tables.NormalGPU(i.GPU) == tables.NormalGPU(g.name) && g.chip.FirstBranch.Less(i.FirstBranch) {
-				return i.FirstBranch, i.Source
-			}
-		}
-	}
-	return g.chip.FirstBranch, g.chip.Source
-}
-
 // lastBranch is the last branch that drives a GPU, with its source: the instance type's own where its row has one, as a
 // part of a GPU may, else its chip's.
 func (m *machine) lastBranch(g gpu) (version.Number, []string) {
@@ -275,11 +260,11 @@ func (m *machine) lastBranch(g gpu) (version.Number, []string) {
 	return g.chip.LastBranch, g.chip.Source
 }
 
-// drivenBy says that a driver knows a GPU, and still does; of a GPU that nobody knows it says so too.
+// drivenBy reports whether a driver knows a GPU, and still does; of a GPU that nobody knows it says so too.
 func (m *machine) drivenBy(g gpu, driver version.Number) bool {
-	first, _ := m.firstDriver(g)
 	last, _ := m.lastBranch(g)
-	return !(first.Known() && driver.Less(first)) && !(last.Known() && driver.Major() > last.Major())
+	before := m.before(g, driver)
+	return !(before != nil && before.proven) && !(last.Known() && driver.Major() > last.Major())
 }
 
 // pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.
@@ -291,6 +276,8 @@ func (m *machine) pciLabel(g probe.GPU, chip *tables.Chip) string {
 		return m.instance.GPU
 	case len(chip.Names) == 1:
 		return chip.Names[0]
+	case len(m.t.Products(g.PCIID, "")) == 1:
+		return m.t.Products(g.PCIID, "")[0].Name
 	}
 	return fmt.Sprintf("%s GPU %s", chip.Chip, g.PCIID)
 }

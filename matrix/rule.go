@@ -129,7 +129,7 @@ var rules = []Rule{
 		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
 		After:     needsDriver,
 		onMachine: driverTooOldForGPU, breaks: everyCUDABuild,
-		compares: true, Reads: []string{"first_branch"},
+		compares: true, Reads: []string{"first_branch", "listed", "noted"},
 	},
 	{
 		ID: "stub-library", Title: "a stub is taken for the driver's library",
@@ -154,7 +154,7 @@ var rules = []Rule{
 	{
 		ID: "vgpu-driver", Title: "a part of a GPU needs the GRID driver",
 		After:     needsDriver,
-		onMachine: vgpuDriver, breaks: everyCUDABuild,
+		onMachine: vgpuDriver, breaks: everyCUDABuild, Reads: []string{"vgpu"},
 	},
 	{
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",

@@ -210,21 +210,25 @@ func driverDropsGPU(m *machine) []*result {
 	})
 }
 
-// driverTooOldForGPU: the branch was made before the chip.
+// driverTooOldForGPU: the driver was made before the chip or the product. READMEs lag, so what they alone prove is a
+// warning.
 func driverTooOldForGPU(m *machine) []*result {
-	tooNew := func(g gpu) bool {
-		first, _ := m.firstDriver(g)
-		return first.Known() && m.driver.version.Less(first)
+	driver := m.driver.version
+	tooNew := func(g gpu) bool { b := m.before(g, driver); return b != nil && b.proven }
+	say := func(g gpu) Finding {
+		b := m.before(g, driver)
+		return Finding{Message: b.words(driver, g.label), Need: b.need(), Pins: m.driverPins(version.Number{}), Source: b.source}
 	}
-	return m.driverAgainstGPUs(tooNew, func(g gpu) Finding {
-		first, source := m.firstDriver(g)
-		words := "of branch " + first.String()
-		if first.Parts() > 1 {
-			words = first.String()
-		}
-		return Finding{Message: fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", m.driver.version, g.label, words),
-			Need: "driver >= " + first.String(), Pins: m.driverPins(version.Number{}), Source: source}
-	})
+	results := m.driverAgainstGPUs(tooNew, say)
+	unlisted := slices.IndexFunc(m.gpus, func(g gpu) bool { return m.before(g, driver) != nil })
+	if len(results) != 1 || results[0].finding != nil || unlisted < 0 {
+		return results
+	}
+	g := m.gpus[unlisted]
+	f := say(g)
+	f.Severity, f.Subject = Warning, "driver"
+	f.Evidence = []Evidence{m.evidenceDriver(), {Fact: "GPU", Value: g.label, From: g.from}}
+	return found(f)
 }
 
 // driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.

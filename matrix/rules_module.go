@@ -229,7 +229,12 @@ func (m *machine) looked(name string) bool {
 
 // vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone.
 func vgpuDriver(m *machine) []*result {
-	if !m.host() || !m.partOfGPU() || m.target.Driver != "" {
+	switch {
+	case !m.host() || !m.partOfGPU():
+		return nil
+	case m.t.NoVGPU(m.driver.version):
+		return found(m.needsGRID(fmt.Sprintf("and NVIDIA has no GRID driver of branch %d", m.driver.version.Major())))
+	case m.target.Driver != "":
 		return nil
 	}
 	if m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0 || m.f.Machine.GRID != "" {
@@ -238,8 +243,14 @@ func vgpuDriver(m *machine) []*result {
 	if len(m.f.Machine.Installers) > 0 || !m.driver.version.Known() || !m.looked("grid") {
 		return unknown("driver", "whether the driver is NVIDIA's vGPU guest driver (GRID)")
 	}
-	return found(Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a part of a GPU, and the driver is not the GRID driver",
-		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes", Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance, From: "the table of EC2 instances"}},
-		Do:     []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers in place of this driver, then reboot"},
-		Source: []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"}})
+	return found(m.needsGRID("and the driver is not the GRID driver"))
+}
+
+// needsGRID says that an instance type with a part of a GPU has another driver.
+func (m *machine) needsGRID(but string) Finding {
+	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a part of a GPU, " + but,
+		Need:     "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
+		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance, From: "the table of EC2 instances"}},
+		Do:       []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers in place of this driver, then reboot"},
+		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"}}
 }

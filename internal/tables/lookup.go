@@ -336,3 +336,18 @@ func printed(least version.Number) string {
 	}
 	return least.String()
 }
+
+// DeveloperBeta reports whether a driver is a developer beta: its series goes on below the numbers of its branch's
+// releases, which say nothing of it.
+func (t *Tables) DeveloperBeta(driver version.Number) bool {
+	return slices.ContainsFunc(Rows[Branch](t), func(b Branch) bool {
+		return b.Beta != "" && driver.Short() == b.Beta && driver.Parts() > 2
+	})
+}
+
+// NoVGPU reports whether a driver's branch is known to have no vGPU software, so that no GRID driver is of it.
+func (t *Tables) NoVGPU(driver version.Number) bool {
+	return slices.ContainsFunc(Rows[Branch](t), func(b Branch) bool {
+		return b.VGPU == "none" && driver.Known() && driver.Major() == version.Int(b.Branch)
+	})
+}

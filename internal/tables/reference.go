@@ -23,7 +23,7 @@ var references = []reference{
 	{"container", "cuda", knowsOldCUDA, "cuda"},
 	{"forward_compat", "cuda", knowsCUDA, "cuda"},
 	{"nccl", "built", knowsCUDA, "cuda"},
-	{"extension", "cuda", knowsCUDA, "cuda"},
+	{"extension", "cuda", knowsAnyCUDA, "cuda"},
 	{"cuda", "branch", knowsBranch, "driver_branch"},
 	{"forward_compat", "branch", knowsBranch, "driver_branch"},
 	{"forward_compat", "base_branches", knowsBranch, "driver_branch"},
@@ -45,6 +45,9 @@ func knowsOldCUDA(t *Tables, text string) bool {
 	rows := Rows[CUDA](t)
 	return knowsCUDA(t, text) || len(rows) > 0 && version.Of(text).Less(rows[0].Release)
 }
+
+// knowsAnyCUDA lets a package be known to need none.
+func knowsAnyCUDA(t *Tables, text string) bool { return text == "none" || knowsCUDA(t, text) }
 
 func knowsBranch(t *Tables, text string) bool {
 	return text == "none" || slices.ContainsFunc(Rows[Branch](t), func(b Branch) bool { return b.Branch == text })

@@ -61,13 +61,14 @@ type Container struct {
 	Origin
 }
 
-// Extension is one release of a package that is built against a framework or a CUDA.
+// Extension is one release of a package that is built against a framework or a CUDA, or that asks for one: an engine's
+// torch is the one that it pins, and its CUDA that torch's on the package index.
 type Extension struct {
 	Package  string         `csv:"package"` // "flash-attn"
 	Release  string         `csv:"release"`
-	Variant  string         `csv:"variant"` // where it is published, or for which CUDA
+	Variant  string         `csv:"variant"` // where it is published ("pypi"), for which CUDA, or "sdist": compiled where it is installed
 	Torch    []string       `csv:"torch"`   // releases that it was built with, or a range that it asks for
-	CUDA     []string       `csv:"cuda"`    // "12", or "12.1"; several where one package holds code for several
+	CUDA     []string       `csv:"cuda"`    // "12", or "12.1"; several where one package holds code for several; "none"
 	CuDNN    version.Number `csv:"cudnn"`
 	SASS     []string       `csv:"sass"`
 	PTX      []string       `csv:"ptx"`
@@ -101,13 +102,15 @@ type CUDA struct {
 
 // Branch is one driver branch.
 type Branch struct {
-	Branch       string         `csv:"branch"`        // "535"
-	Type         string         `csv:"type"`          // "LTS", "PB" (production) or "NFB" (new feature)
-	CUDA         version.Number `csv:"cuda"`          // what its user-mode driver reports, "12.2"
-	FirstRelease string         `csv:"first_release"` // ISO date or month
-	EndOfLife    string         `csv:"end_of_life"`   // ISO date or month
-	Newest       version.Number `csv:"newest"`        // newest Linux release seen
-	Module       string         `csv:"module"`        // kernel modules that it ships: "proprietary", "both" or "open"
+	Branch       string         `csv:"branch"`         // "535"
+	Type         string         `csv:"type"`           // "LTS", "PB" (production) or "NFB" (new feature)
+	CUDA         version.Number `csv:"cuda"`           // what its user-mode driver reports, "12.2"
+	FirstRelease string         `csv:"first_release"`  // ISO date or month
+	EndOfLife    string         `csv:"end_of_life"`    // ISO date or month
+	Newest       version.Number `csv:"newest"`         // newest Linux release seen
+	Module       string         `csv:"module"`         // kernel modules that it ships: "proprietary", "both" or "open"
+	Beta         string         `csv:"developer_beta"` // its series of developer betas, which go on beside its releases: "550.40"
+	VGPU         string         `csv:"vgpu"`           // the vGPU software whose GRID drivers are of it, "18"; "none"
 	Origin
 }
 

@@ -43,6 +43,7 @@ var sheets = []sheet{
 	sheetOf[CUDA]("cuda", 1, csvFile),
 	sheetOf[Branch]("driver_branch", 1, csvFile),
 	sheetOf[Chip]("gpu", 1, csvFile),
+	sheetOf[Product]("product", 1, csvFile),
 	sheetOf[Minor]("minor_compat", 1, csvFile),
 	sheetOf[Forward]("forward_compat", 1, csvFile),
 	sheetOf[Torch]("torch", 3, csvFile),

@@ -15,10 +15,12 @@ import (
 // Tables is the knowledge: what goes with what, a source in every row. Each table is read when it is first asked
 // for. It is safe for several goroutines.
 type Tables struct {
-	fsys        fs.FS
-	rows        map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
-	chipsByName func() map[string]*Chip
-	chipsByID   func() map[string]*Chip
+	fsys           fs.FS
+	rows           map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
+	chipsByName    func() map[string]*Chip
+	chipsByID      func() map[string]*Chip
+	productsByName func() map[string][]*Product
+	productsByID   func() map[string]*Product
 }
 
 // Rows are the rows of the table whose rows are of type T. Load or the build's tests have linted them: an error here
@@ -46,6 +48,9 @@ func Load(fsys fs.FS) (*Tables, error) {
 	if err := t.references(); err != nil {
 		return nil, err
 	}
+	if err := t.instances(); err != nil {
+		return nil, err
+	}
 	if err := t.proofs(); err != nil {
 		return nil, err
 	}
@@ -66,5 +71,7 @@ func Open(fsys fs.FS) *Tables {
 	}
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)
+	t.productsByName = sync.OnceValue(t.indexProductNames)
+	t.productsByID = sync.OnceValue(t.indexProducts)
 	return t
 }

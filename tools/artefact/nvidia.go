@@ -11,9 +11,10 @@ import (
 	"cudacompat/internal/fatbin"
 )
 
-var projectFamily = regexp.MustCompile(`cu(?:da)?(\d+)(?:_plugin)?$`)
+var projectFamily = regexp.MustCompile(`cu(?:da)?(\d\d)0?(?:_plugin)?$`)
 
-// family is the CUDA family that a project's name tells, "12" of nvidia_nccl_cu12; empty where it tells none.
+// family is the CUDA family that a project's name tells, "12" of nvidia_nccl_cu12 and nvidia_dali_cuda120; empty where
+// it tells none.
 func (t Tag) family() string {
 	if m := projectFamily.FindStringSubmatch(t.Project); m != nil {
 		return m[1]

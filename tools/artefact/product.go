@@ -20,10 +20,11 @@ type Product struct {
 	Members  []string // what is taken out of a wheel, as patterns of package path
 	rows     func(*Source, context.Context, *Reading) ([]Row, error)
 	platform string // the one platform whose wheels make rows, where a table has one row for all
+	since    string // the oldest release that makes a row; empty: as far back as the table reaches
 }
 
 // Products are all of them.
-var Products = []Product{
+var Products = append([]Product{
 	{Name: "torch", Table: "torch", Projects: []string{"torch"}, rows: torchRows,
 		Members: []string{"torch/version.py", "torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_c*.so",
 			"torch/lib/libc10*.so", "torch/lib/libgomp*.so*"}}, // these want the newest glibc; the tag manylinux1 does not tell
@@ -35,7 +36,7 @@ var Products = []Product{
 		Members: []string{"nvidia/nccl/lib/libnccl.so.2"}, platform: "linux_x86_64"},
 	{Name: "cudnn", Table: "cudnn", Projects: []string{"nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"}, rows: cudnnRows,
 		Members: []string{"nvidia/cudnn/lib/libcudnn_cnn.so.9", "nvidia/cudnn/lib/libcudnn_cnn_infer.so.8"}, platform: "linux_x86_64"},
-}
+}, extensionProducts()...)
 
 // ProductNamed finds a product by its name or by one of its projects, to which it is then narrowed.
 func ProductNamed(name string) (Product, bool) {
@@ -94,15 +95,27 @@ func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error)
 		if err != nil {
 			return nil, err
 		}
-		list := choose(files, s.data.names)
-		all = append(all, slices.DeleteFunc(list, func(c Candidate) bool {
-			return p.platform != "" && c.Platform != p.platform && c.Platform != "any"
-		})...)
+		all = append(all, p.onPlatform(choose(files, s.data.names))...)
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
 		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.Platform, b.Platform))
 	})
 	return all, nil
+}
+
+// onPlatform leaves the wheels of the product's platform where there is one, and those for any where a release has no
+// other.
+func (p Product) onPlatform(list []Candidate) []Candidate {
+	if p.platform == "" {
+		return list
+	}
+	own := map[string]bool{}
+	for _, c := range list {
+		own[c.Version] = own[c.Version] || c.Platform == p.platform
+	}
+	return slices.DeleteFunc(list, func(c Candidate) bool {
+		return c.Platform != p.platform && (c.Platform != "any" || own[c.Version])
+	})
 }
 
 func (s *Source) files(ctx context.Context, project string) ([]File, error) {
@@ -153,7 +166,8 @@ func better(a, b Candidate, named func(File) bool) bool {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(a.Python, b.Python)) > 0
+	// The wheel for older systems is the poorer one where there are two: XGBoost's has no CUDA.
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(a.Python, b.Python), compareVersions(a.Glibc, b.Glibc)) > 0
 }
 
 // Rows reads one wheel and says what rows come out of it.
@@ -167,7 +181,7 @@ func (s *Source) Rows(ctx context.Context, p Product, c Candidate) ([]Row, error
 		return nil, fmt.Errorf("%s: %w", c.Name, err)
 	}
 	for i := range rows {
-		if _, ok := rows[i].Cells["python"]; ok {
+		if _, ok := rows[i].Cells["python"]; ok && len(c.Pythons) > 0 {
 			slices.SortFunc(c.Pythons, comparePythons)
 			rows[i].Cells["python"] = strings.Join(c.Pythons, " ")
 		}

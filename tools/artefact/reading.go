@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ type Reading struct {
 	Glibc     string                 // newest one that a library needs, whatever the wheel's tag says
 	Banner    string                 // NCCL's own version and CUDA, "2.27.5+cuda12.9"
 	Constants []int                  // numbers that code hands to a function, where versions can be among them
+	Libraries []string               // the names of all that were read, in the wheel
+	Families  []string               // the CUDA families that they need: "12"
+	Paddle    string                 // the CUDA that PaddlePaddle says it was built with, "11.8"
 }
 
 // source is the reading as a source of a row.
@@ -129,7 +133,9 @@ func (r *Reading) take(ctx context.Context, root, site string, names []string) e
 		switch {
 		case strings.HasSuffix(name, ".dist-info/METADATA"):
 			err = r.takeMetadata(filepath.Join(site, name))
-		case strings.Contains(name, ".so"):
+		case strings.HasSuffix(name, "paddle/version/__init__.py"):
+			err = r.takePaddle(filepath.Join(site, name))
+		case strings.Contains(name, ".so"), strings.Contains(name, ".libs/lib"):
 			err = r.takeLibrary(filepath.Join(site, name), name)
 		}
 		if err != nil {
@@ -168,6 +174,19 @@ func (r *Reading) takeMetadata(name string) error {
 	return err
 }
 
+// paddleCUDA matches the line of PaddlePaddle's version file:
+//
+//	cuda_version     = '11.8'
+var paddleCUDA = regexp.MustCompile(`(?m)^cuda_version *= *'([\d.]+)'`)
+
+func (r *Reading) takePaddle(name string) error {
+	data, err := os.ReadFile(name)
+	if m := paddleCUDA.FindSubmatch(data); m != nil {
+		r.Paddle = string(m[1])
+	}
+	return err
+}
+
 // takeLibrary reads one library: its machine code, the glibc that it needs, what it says of itself.
 func (r *Reading) takeLibrary(file, name string) error {
 	f, err := os.Open(file)
@@ -190,6 +209,10 @@ func (r *Reading) takeLibrary(file, name string) error {
 	if err != nil {
 		return err
 	}
+	r.Libraries = append(r.Libraries, name)
+	r.Families = append(r.Families, familiesOf(library)...)
+	slices.Sort(r.Families)
+	r.Families = slices.Compact(r.Families)
 	r.Glibc = newer(r.Glibc, glibcOf(library))
 	if strings.HasSuffix(name, "/libnccl.so.2") {
 		r.Banner = bannerOf(library)

@@ -256,8 +256,11 @@ func render(records [][]string) []byte {
 // names says that a row already rests on this wheel.
 func (d *Data) names(f File) bool { return f.SHA256 != "" && strings.Contains(d.sources, f.SHA256) }
 
-// Reaches says that a candidate is not older than what the product's table begins with.
+// Reaches says that a candidate is not older than what the product's rows begin with.
 func (d *Data) Reaches(p Product, c Candidate) bool {
+	if p.since != "" {
+		return compareVersions(c.Version, p.since) >= 0
+	}
 	g := d.grids[p.Table]
 	return len(g.Rows) == 0 || compareVersions(c.Version, g.Rows[0][0]) >= 0
 }
@@ -265,6 +268,9 @@ func (d *Data) Reaches(p Product, c Candidate) bool {
 // Knows says that the tables have a candidate's release for its platform and CUDA family.
 func (d *Data) Knows(p Product, c Candidate) bool {
 	g := d.grids[p.Table]
+	if p.Table == "extension" {
+		return slices.ContainsFunc(g.Rows, func(row []string) bool { return row[0] == p.Name && row[1] == c.Version })
+	}
 	for i := range g.Rows {
 		release := cmp.Or(g.Cell(i, "build"), g.Cell(i, "release"))
 		platform := g.Cell(i, "platform")

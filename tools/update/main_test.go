@@ -146,6 +146,34 @@ tensorflow.csv: 2.90.0 gpu linux_x86_64: new
 	}
 }
 
+// TestExtensions reads packages that are built against a framework or a CUDA: the family stands in a library that is
+// opened by name, in a version file, in what is asked for, in the index's variant of the torch that is pinned; or there
+// is no CUDA in it.
+func TestExtensions(t *testing.T) {
+	b := newBench(t)
+	for product, rows := range map[string][]string{
+		"sglang": {"sglang,9.0.0,pypi,2.9.1,12,,,,>=3.11,,METADATA TODAY,", "sglang,9.1.0,pypi,\"<2.13,>=2.11\",13,,,,,,METADATA TODAY,"},
+		"xgboost": {"xgboost,9.0.0,pypi,,12,,sm_80 sm_90,compute_90,,,METADATA libxgboost.so TODAY," +
+			"wheel xgboost-9.0.0-py3-none-manylinux_2_28_x86_64.whl SHA,TODAY\n"},
+		"lightgbm":         {"lightgbm,9.0.0,pypi,,none,,,,,,METADATA lib_lightgbm.so TODAY,"},
+		"ctranslate2":      {"ctranslate2,9.0.0,pypi,,12,,sm_80,compute_80,3.12,,METADATA libctranslate2-1.so.9 TODAY,"},
+		"paddlepaddle-gpu": {"paddlepaddle-gpu,9.0.0,pypi,,11.8,,,,3.12,,METADATA version/__init__.py TODAY,"},
+	} {
+		_, out, errs := b.run(product)
+		for _, row := range rows {
+			if !strings.Contains(out, row) {
+				t.Errorf("%s: want %s\n%s%s", product, row, out, errs)
+			}
+		}
+		if code, out, errs := b.run("-w", product); code != exitSame {
+			t.Errorf("%s: exit %d\n%s%s", product, code, out, errs)
+		}
+		if _, out, _ := b.run(product); !strings.HasPrefix(out, "0 wheels") {
+			t.Errorf("%s is written, and still new:\n%s", product, out)
+		}
+	}
+}
+
 // TestLibrariesInside has a wheel with cuDNN inside, whose machine code says nothing of PyTorch's own: those cells stay
 // empty, and without them and a second source the row is not written.
 func TestLibrariesInside(t *testing.T) {

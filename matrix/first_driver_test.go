@@ -1,0 +1,114 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// onBus judges a build on a GPU that PCI alone shows, under a driver, and says how hard driver-too-old-for-gpu speaks and
+// what the build's answer is.
+func onBus(t *Tables, id, driver string) (severity Severity, answer Answer) {
+	facts := probe.Facts{
+		System: probe.System{Arch: "x86_64", Kernel: "6.8.0", Libc: "2.35"},
+		Driver: probe.Driver{Version: driver, From: "/proc/driver/nvidia/version", Module: "open"},
+		GPUs:   []probe.GPU{{PCIID: "10de:" + id, Bus: "0000:00:1e.0", Bound: "nvidia", From: []string{"/sys/bus/pci"}}},
+		Environments: []probe.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
+			Builds: []probe.Build{{Name: "torch", Version: "2.4.0+cu118", Origin: "wheel"}}}},
+	}
+	v := Check(t, facts, nil, Policy{})
+	for _, f := range v.Findings {
+		if f.Rule == "driver-too-old-for-gpu" {
+			severity = f.Severity
+		}
+	}
+	return severity, v.Answers[0].Answer
+}
+
+// TestNoProductBeforeItsDriver goes over all PCI ids: under the drivers just before the first that knows a product, the
+// rule speaks, as an error where its chip or a release note says so and else as a warning; under that driver it is
+// silent. So nothing is said to work on a GPU that the driver does not know without a word of it.
+func TestNoProductBeforeItsDriver(t *testing.T) {
+	t.Parallel()
+	embedded := Embedded()
+	ids := 0
+	for _, chip := range tables.Rows[tables.Chip](embedded) {
+		for _, id := range chip.PCIIDs {
+			ids++
+			if chip.FirstBranch.Known() {
+				before := fmt.Sprintf("%d.99.99", chip.FirstBranch.Major()-1)
+				wantOnBus(t, embedded, id, before, Error)
+			}
+		}
+	}
+	if ids < 800 {
+		t.Errorf("only %d PCI ids were tried", ids)
+	}
+	for _, p := range tables.Rows[tables.Product](embedded) {
+		noted := ""
+		for _, first := range p.Noted {
+			noted = first
+			wantOnBus(t, embedded, p.PCIID, justBefore(first), Error)
+			wantOnBus(t, embedded, p.PCIID, first, "")
+		}
+		for _, word := range p.Listed {
+			last, none := strings.CutPrefix(word, ">")
+			switch {
+			case word == "none" || noted != "" && version.Of(last).Major() <= version.Of(noted).Major():
+			case none:
+				wantOnBus(t, embedded, p.PCIID, last, Warning)
+			default:
+				wantOnBus(t, embedded, p.PCIID, justBefore(word), Warning)
+				wantOnBus(t, embedded, p.PCIID, word, "")
+			}
+		}
+	}
+}
+
+func wantOnBus(t *testing.T, tables *Tables, id, driver string, want Severity) {
+	t.Helper()
+	got, answer := onBus(tables, id, driver)
+	if got != want || want == Error && strings.HasPrefix(string(answer), "works") {
+		t.Errorf("10de:%s under %s: %q, and the build's answer is %s; want %q", id, driver, got, answer, want)
+	}
+}
+
+// justBefore is a driver of the same branch that is older: 525.105.16 before 525.105.17, 575.63.99 before 575.64.
+func justBefore(driver string) string {
+	parts := strings.Split(driver, ".")
+	n := version.Int(parts[len(parts)-1])
+	if len(parts) == 2 {
+		return fmt.Sprintf("%s.%d.99", parts[0], n-1)
+	}
+	return fmt.Sprintf("%s.%s.%02d", parts[0], parts[1], n-1)
+}
+
+// TestProductsByName has boards of one name and several ids: only what is true of all of them is said. The RTX 3060 was
+// sold before the READMEs, and again, as 10de:24c7, after them.
+func TestProductsByName(t *testing.T) {
+	embedded := Embedded()
+	named := func(name, driver string) *before {
+		m := newMachine(embedded, &probe.Facts{}, Target{GPUs: []string{name}, Driver: driver}, Policy{})
+		return m.before(m.gpus[0], m.driver.version)
+	}
+	if b := named("GeForce RTX 3060", "515.48.07"); b != nil {
+		t.Errorf("an RTX 3060 may be older than the READMEs, and %+v is said", *b)
+	}
+	if b := named("NVIDIA L4", "530.30.02"); b == nil || b.proven || b.first.String() != "530.41.03" {
+		t.Errorf("the L4 came to branch 530 with 530.41.03: %+v", b)
+	}
+	if b := named("RTX PRO 6000 Blackwell Server Edition", "570.211.01"); b == nil || !b.proven || b.first.String() != "575.57.08" {
+		t.Errorf("a product page says 575.57.08: %+v", b)
+	}
+	if b := named("L4", "530"); b != nil {
+		t.Errorf("branch 530 knows the L4 in the end: %+v", *b)
+	}
+	if rows := embedded.Products("", "GeForce RTX 3060"); len(rows) < 3 || !slices.ContainsFunc(rows, func(p *tables.Product) bool { return p.PCIID == "24c7" }) {
+		t.Errorf("%d boards are called GeForce RTX 3060", len(rows))
+	}
+}

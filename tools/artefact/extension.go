@@ -1,0 +1,207 @@
+package artefact
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// extension is a package of extension.csv whose wheels the index has.
+type extension struct {
+	project string
+	since   string   // the oldest release of which there is a row
+	members []string // libraries that say which CUDA they need; those of hundreds of megabytes are left alone
+	code    bool     // their machine code is all that the package has
+	extra   string   // by which older releases ask for torch
+}
+
+var extensions = []extension{
+	{"aphrodite-engine", "0.6.0", []string{"aphrodite/_flashmla_C*.so"}, false, ""},
+	{"ctranslate2", "4.5.0", []string{"ctranslate2.libs/libctranslate2-*"}, true, ""},
+	{"cudf-cu12", "24.12.0", nil, false, ""},
+	{"cudf-cu13", "25.10.0", nil, false, ""},
+	{"cuml-cu12", "25.10.0", nil, false, ""},
+	{"cuml-cu13", "25.10.0", nil, false, ""},
+	{"faiss-gpu", "1.7.2", []string{"faiss/libfaiss.so", "faiss_gpu.libs/libfaiss*", "faiss/_swigfaiss*.so"}, true, ""},
+	{"faiss-gpu-cu11", "1.8.0.2", []string{"faiss_gpu_cu11.libs/libfaiss*", "faiss/_swigfaiss*.so"}, true, ""},
+	{"faiss-gpu-cu12", "1.8.0.2", []string{"faiss_gpu_cu12.libs/libfaiss*", "faiss/_swigfaiss*.so"}, true, ""},
+	{"flashinfer-python", "0.5.0", nil, false, ""},
+	{"lightgbm", "4.0.0", []string{"lightgbm/lib/lib_lightgbm.so"}, true, ""},
+	{"lmdeploy", "0.4.0", nil, false, ""},
+	{"nvidia-dali-cuda120", "1.53.0", []string{"nvidia/dali/libdali_kernels.so"}, true, ""},
+	{"nvidia-dali-cuda130", "1.53.0", []string{"nvidia/dali/libdali_kernels.so"}, true, ""},
+	{"paddlepaddle-gpu", "2.4.0", []string{"paddle/version/__init__.py"}, false, ""},
+	{"rmm-cu12", "24.12.0", nil, false, ""},
+	{"rmm-cu13", "25.10.0", nil, false, ""},
+	{"sgl-kernel", "0.1.0", []string{"sgl_kernel/spatial_ops*.so"}, false, ""},
+	{"sglang", "0.4.0", nil, false, "srt"},
+	{"sglang-kernel", "0.4.0", []string{"sgl_kernel/spatial_ops*.so"}, false, ""},
+	{"tensorrt", "8.5.1.7", nil, false, ""},
+	{"torch-tensorrt", "1.3.0", []string{"torch_tensorrt/_C*.so"}, false, ""},
+	{"torchao", "0.5.0", []string{"torchao/_C*.so"}, false, ""},
+	{"torchcodec", "0.1.0", []string{"torchcodec/libtorchcodec_core*.so"}, true, ""},
+	{"vllm", "0.5.0", []string{"vllm/cumem_allocator*.so"}, false, ""},
+	{"xgboost", "3.0.0", []string{"xgboost/lib/libxgboost.so"}, true, ""},
+}
+
+// extensionProducts are the extensions as products of the updater.
+func extensionProducts() []Product {
+	var list []Product
+	for _, e := range extensions {
+		rows := func(s *Source, _ context.Context, r *Reading) ([]Row, error) { return []Row{s.extensionRow(r, e)}, nil }
+		list = append(list, Product{Name: e.project, Table: "extension", Projects: []string{e.project}, Members: e.members,
+			rows: rows, platform: "linux_x86_64", since: e.since})
+	}
+	return list
+}
+
+// extensionRow is the row of one release. A cell of which the wheel says nothing is left alone.
+func (s *Source) extensionRow(r *Reading, e extension) Row {
+	cells := map[string]string{"package": e.project, "release": r.Tag.Version, "variant": "pypi"}
+	read := append([]string{"METADATA"}, r.saidFamily()...)
+	torch := cmp.Or(r.wants("torch", ""), r.wants("torch", e.extra))
+	if torch != "" {
+		cells["torch"] = torch
+	}
+	if families := s.families(r, torch, e.code); families != "" {
+		cells["cuda"] = families
+	}
+	cells["python"] = "" // the wheels' own, where they are for one each
+	if python := requiresPython.FindStringSubmatch(r.Metadata); python != nil {
+		cells["python"] = beforePython4.ReplaceAllString(strings.ReplaceAll(python[1], " ", ""), "")
+	}
+	if sass, ptx, _ := r.code(buildList); e.code && len(sass) > 0 {
+		setCode(cells, sass, ptx)
+		read = append(read, r.libraries()...)
+	}
+	slices.Sort(read)
+	return r.newRow("extension", slices.Compact(read), cells)
+}
+
+// saidFamily are the files that tell the CUDA family beside METADATA.
+func (r *Reading) saidFamily() []string {
+	if r.Paddle != "" {
+		return []string{"version/__init__.py"}
+	}
+	var list []string
+	for _, name := range r.Libraries {
+		list = append(list, name[strings.LastIndex(name, "/")+1:])
+	}
+	return list
+}
+
+var (
+	requiresPython = regexp.MustCompile(`(?m)^Requires-Python: *(.+)$`)
+	beforePython4  = regexp.MustCompile(`^<4[.0]*,|,<4[.0]*$`)
+)
+
+// wants is the version of a package that METADATA asks for, by itself or for an extra: "2.14.1" where it names one, else
+// the range; empty where any will do.
+func (r *Reading) wants(name, extra string) string {
+	for _, q := range r.requires() {
+		marker := strings.ReplaceAll(q.marker, `'`, `"`)
+		asked := extra == "" && !strings.Contains(marker, "extra") || extra != "" && strings.Contains(marker, `"`+extra+`"`)
+		if q.name == name && asked && !elsewhere(marker) {
+			return strings.TrimPrefix(q.spec, "==")
+		}
+	}
+	return ""
+}
+
+// elsewhere reports whether a marker is that of another platform than x86-64 Linux.
+func elsewhere(marker string) bool {
+	marker = strings.ReplaceAll(strings.ReplaceAll(marker, `'`, `"`), " ", "")
+	for _, other := range []string{`sys_platform=="win32"`, `sys_platform=="darwin"`, `platform_machine=="aarch64"`, `sys_platform!="linux"`} {
+		if strings.HasPrefix(marker, other) || strings.HasPrefix(marker, "("+other) {
+			return true
+		}
+	}
+	return false
+}
+
+// families are the CUDA families that a release is for: those of the CUDA libraries that its own need or open by name;
+// else what its version file says, that of its project's name, of the NVIDIA packages that it asks for, or of the torch that it pins, as the index
+// has it. "none" is said of libraries that are all that the package has and need no CUDA.
+func (s *Source) families(r *Reading, torch string, all bool) string {
+	if len(r.Families) > 0 {
+		return strings.Join(r.Families, " ")
+	}
+	if family := cmp.Or(r.Paddle, r.Tag.family(), r.requiredFamily(), s.torchFamily(torch)); family != "" {
+		return family
+	}
+	if all && len(r.Libraries) > 0 && len(r.Code) == 0 {
+		return "none"
+	}
+	return ""
+}
+
+var (
+	packageFamily = regexp.MustCompile(`-cu(\d\d)$|-cuda(\d\d)x$`)
+	extraFamily   = regexp.MustCompile(`(?m)^Requires-Dist: *[A-Za-z0-9._-]+\[[^\]]*\bcu(\d\d)\b[^\]]*\] *[^;\n]*$`)
+	majorBound    = regexp.MustCompile(`[=>~]=(\d\d)\.`)
+)
+
+// requiredFamily is the CUDA family of the NVIDIA packages that METADATA asks for: nvidia-cublas-cu12,
+// cuda-toolkit==13.0.2, flashinfer_python[cu13].
+func (r *Reading) requiredFamily() string {
+	for _, q := range r.requires() {
+		if strings.Contains(q.marker, "extra") || elsewhere(q.marker) {
+			continue
+		}
+		if m := packageFamily.FindStringSubmatch(q.name); m != nil {
+			return m[1] + m[2]
+		}
+		if m := majorBound.FindStringSubmatch(q.spec); m != nil && (q.name == "cuda-toolkit" || q.name == "nvidia-cuda-runtime") {
+			return m[1]
+		}
+	}
+	if m := extraFamily.FindStringSubmatch(r.Metadata); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// torchFamily is the CUDA family of a torch, as the index has it; empty for a range of them.
+func (s *Source) torchFamily(torch string) string {
+	variant := s.data.defaultVariant(torch)
+	if len(variant) < len("cu121") || !strings.HasPrefix(variant, "cu") {
+		return ""
+	}
+	return variant[2:4]
+}
+
+// defaultVariant is the variant of a torch release that the index has for x86-64 Linux.
+func (d *Data) defaultVariant(torch string) string {
+	for _, row := range d.grids["pypi_default"].Rows {
+		if final.MatchString(torch) && row[0] == short(torch) && row[1] == "linux_x86_64" {
+			return row[2]
+		}
+	}
+	return ""
+}
+
+// cudaLibrary matches the CUDA libraries whose number is the family's.
+var cudaLibrary = regexp.MustCompile(`\blib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(1[0-9])\b`)
+
+// familiesOf are the CUDA families of the libraries that one needs, or, where it needs none, of those that it names to
+// open them.
+func familiesOf(f *elf.File) []string {
+	needed, _ := f.ImportedLibraries() // a broken list is an empty one
+	list := familiesIn(strings.Join(needed, " "))
+	if len(list) == 0 {
+		list = familiesIn(string(sectionOf(f, ".rodata")))
+	}
+	return list
+}
+
+func familiesIn(text string) []string {
+	var list []string
+	for _, m := range cudaLibrary.FindAllStringSubmatch(text, -1) {
+		list = append(list, m[1])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
