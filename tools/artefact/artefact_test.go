@@ -169,3 +169,23 @@ func TestNotShipped(t *testing.T) {
 		}
 	}
 }
+
+// TestAsks reads what metadata asks for in the forms that PyTorch and torchvision have had.
+func TestAsks(t *testing.T) {
+	r := &Reading{Tag: Tag{Platform: "linux_aarch64"}, Metadata: "Requires-Dist: torch (>=2.14.0)\n" +
+		`Requires-Dist: triton (==3.5.0) ; platform_system == "Linux" and platform_machine == "x86_64"` + "\n"}
+	if got := r.triton(); got != "" {
+		t.Errorf("on aarch64 no Triton is asked for, not %s", got)
+	}
+	r.Tag.Platform = "linux_x86_64"
+	if got := r.triton(); got != "3.5.0" {
+		t.Errorf("triton %q", got)
+	}
+	r.Metadata += `Requires-Dist: torch>=2.0,<2.1; extra == "old"`
+	if !r.takes("torch", "2.15.0") || r.takes("torch", "2.13.1") {
+		t.Error("torch >=2.14.0 takes 2.15.0 and not 2.13.1")
+	}
+	if got := leastCapability([]string{"sm_100f", "sm_75", "sm_90a"}); got != "7.5" {
+		t.Errorf("the least capability is 7.5, not %s", got)
+	}
+}

@@ -35,6 +35,7 @@ type File struct {
 	Name   string // "torch-2.9.0-cp312-cp312-manylinux_2_28_x86_64.whl"
 	URL    string
 	SHA256 string // empty where the index does not say
+	Date   string // of the upload, "2026-07-22"; empty where the index does not say (PEP 700)
 	Yanked bool   // withdrawn: installed only where it is asked for by its exact version
 }
 
@@ -80,7 +81,8 @@ func resolve(page *url.URL, address string) string {
 
 // jsonFiles reads a project's page in JSON:
 //
-//	{"files": [{"filename": "x-1.0-py3-none-any.whl", "hashes": {"sha256": "…"}, "url": "…", "yanked": false}, …], …}
+//	{"files": [{"filename": "x-1.0-py3-none-any.whl", "hashes": {"sha256": "…"}, "upload-time": "2026-07-22T…", "url": "…",
+//	  "yanked": false}, …], …}
 //
 // "yanked" is the reason where there is one.
 func jsonFiles(page []byte) ([]File, error) {
@@ -89,6 +91,7 @@ func jsonFiles(page []byte) ([]File, error) {
 			Filename string
 			URL      string
 			Hashes   map[string]string
+			Uploaded string `json:"upload-time"`
 			Yanked   any
 		}
 	}
@@ -98,7 +101,8 @@ func jsonFiles(page []byte) ([]File, error) {
 	var files []File
 	for _, f := range list.Files {
 		yanked := f.Yanked != nil && f.Yanked != false
-		files = append(files, File{Name: f.Filename, URL: f.URL, SHA256: f.Hashes["sha256"], Yanked: yanked})
+		day, _, _ := strings.Cut(f.Uploaded, "T")
+		files = append(files, File{Name: f.Filename, URL: f.URL, SHA256: f.Hashes["sha256"], Date: day, Yanked: yanked})
 	}
 	return files, nil
 }

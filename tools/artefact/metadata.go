@@ -2,6 +2,7 @@ package artefact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,22 @@ func (r *Reading) pin(name string) string {
 		}
 	}
 	return ""
+}
+
+// exactly is the version of a specifier that names one: "==2.15.0", or "~=2.15.0" and its patches.
+func exactly(spec string) (version string, ok bool) {
+	if version, ok = strings.CutPrefix(spec, "=="); !ok {
+		version, ok = strings.CutPrefix(spec, "~=")
+	}
+	return version, ok
+}
+
+// takes reports whether METADATA asks for a package with a lower bound alone that this release reaches: ">=2.14.0".
+func (r *Reading) takes(name, release string) bool {
+	return slices.ContainsFunc(r.requires(), func(q requirement) bool {
+		least, ok := strings.CutPrefix(q.spec, ">=")
+		return ok && q.name == name && !strings.Contains(least, ",") && compareVersions(least, release) <= 0
+	})
 }
 
 // extra lists what an extra asks for, "nvidia-nccl-cu12<3.0,>=2.25.1".

@@ -40,6 +40,19 @@ func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	return []Row{r.newRow("nccl", r.libraries(), cells)}, nil
 }
 
+// leastCapability is the oldest GPU that machine code serves: "7.5" of sm_75 sm_80.
+func leastCapability(sass []string) string {
+	least := ""
+	for _, target := range sass {
+		digits := strings.Trim(target, "sm_af")
+		capability := digits[:len(digits)-1] + "." + digits[len(digits)-1:]
+		if least == "" || compareVersions(capability, least) < 0 {
+			least = capability
+		}
+	}
+	return least
+}
+
 // cudnnRows is the row of one cuDNN for one CUDA family. Its kernels stand in many libraries; the convolutions' has
 // code for every GPU that is served.
 func cudnnRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
@@ -53,6 +66,6 @@ func cudnnRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 		return nil, &Empty{"the libraries that are read hold no machine code"}
 	}
 	setCode(cells, sass, ptx)
-	cells["ptx_isa"] = isa
+	cells["ptx_isa"], cells["capability_min"] = isa, leastCapability(sass)
 	return []Row{r.newRow("cudnn", slices.Compact(r.libraries()), cells)}, nil
 }

@@ -3,6 +3,7 @@ package artefact
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -19,8 +20,9 @@ type Product struct {
 	Projects []string // on the index
 	Members  []string // what is taken out of a wheel, as patterns of package path
 	rows     func(*Source, context.Context, *Reading) ([]Row, error)
-	platform string // the one platform whose wheels make rows, where a table has one row for all
-	since    string // the oldest release that makes a row; empty: as far back as the table reaches
+	platform string   // the one platform whose wheels make rows, where a table has one row for all
+	first    []string // members that tell whether there is a row; the others are fetched only then
+	since    string   // the oldest release that makes a row; empty: as far back as the table reaches
 }
 
 // Products are all of them.
@@ -29,6 +31,7 @@ var Products = append([]Product{
 		Members: []string{"torch/version.py", "torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_c*.so",
 			"torch/lib/libc10*.so", "torch/lib/libgomp*.so*"}}, // these want the newest glibc; the tag manylinux1 does not tell
 	{Name: "tensorflow", Table: "tensorflow", Projects: []string{"tensorflow"}, rows: tensorflowRows,
+		first:   []string{"tensorflow/python/platform/build_info.py"},
 		Members: []string{"tensorflow/python/platform/build_info.py", "tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.so"}},
 	{Name: "jax", Table: "jax", Projects: []string{"jax-cuda12-plugin", "jax-cuda13-plugin"}, rows: jaxRows,
 		Members: []string{"jax_cuda*_plugin/*.so"}},
@@ -172,6 +175,9 @@ func better(a, b Candidate, named func(File) bool) bool {
 
 // Rows reads one wheel and says what rows come out of it.
 func (s *Source) Rows(ctx context.Context, p Product, c Candidate) ([]Row, error) {
+	if err := s.isEmpty(ctx, p, c); err != nil {
+		return nil, err
+	}
 	reading, err := s.Read(ctx, c.File, p.Members)
 	if err != nil {
 		return nil, err
@@ -185,8 +191,28 @@ func (s *Source) Rows(ctx context.Context, p Product, c Candidate) ([]Row, error
 			slices.SortFunc(c.Pythons, comparePythons)
 			rows[i].Cells["python"] = strings.Join(c.Pythons, " ")
 		}
+		if s.data.has(rows[i].Table, "released") && c.Date != "" {
+			rows[i].Cells["released"] = c.Date
+		}
 	}
 	return rows, nil
+}
+
+// isEmpty reads what tells by itself that a wheel makes no row, and gives Empty then: 22 of TensorFlow's wheels for
+// aarch64 are for CPUs, with libraries of 130 MB.
+func (s *Source) isEmpty(ctx context.Context, p Product, c Candidate) error {
+	if p.first == nil {
+		return nil
+	}
+	reading, err := s.Read(ctx, c.File, p.first)
+	if err != nil {
+		return err
+	}
+	var empty *Empty
+	if _, err := p.rows(s, ctx, reading); errors.As(err, &empty) {
+		return empty
+	}
+	return nil
 }
 
 // comparePythons puts "3.13t" behind "3.13".

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,7 +53,7 @@ func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading,
 	if f.SHA256 == "" {
 		return nil, fmt.Errorf("%s: the index gives no sha256, by which a row names its wheel", f.Name)
 	}
-	kept := filepath.Join(r.Cache, form, f.SHA256+".json")
+	kept := filepath.Join(r.Cache, form, f.SHA256+"-"+nameOf(patterns)+".json")
 	if data, err := os.ReadFile(kept); err == nil {
 		reading := new(Reading)
 		if json.Unmarshal(data, reading) == nil && slices.Equal(reading.Members, patterns) {
@@ -64,6 +65,11 @@ func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading,
 		return nil, err
 	}
 	return reading, keep(kept, reading)
+}
+
+// nameOf tells readings of one wheel apart by what was read of it.
+func nameOf(patterns []string) string {
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(strings.Join(patterns, "\n"))))
 }
 
 // keep writes a reading into the cache, whole or not at all.

@@ -101,7 +101,7 @@ var requirements = []string{"packages", "jaxlib", "numpy"}
 // says tells that a cell says already what was read.
 func says(column, old, read string) bool {
 	switch {
-	case old == read:
+	case old == read, column == "released" && old != "": // a page tells the day better than the upload does
 		return true
 	case slices.Contains(requirements, column):
 		return slices.EqualFunc(strings.Fields(old), strings.Fields(read), sameRange)
@@ -255,6 +255,24 @@ func render(records [][]string) []byte {
 
 // names says that a row already rests on this wheel.
 func (d *Data) names(f File) bool { return f.SHA256 != "" && strings.Contains(d.sources, f.SHA256) }
+
+// has says that a table has a column.
+func (d *Data) has(table, column string) bool {
+	g := d.grids[table]
+	return g.Column(column) >= 0
+}
+
+// Names says that a release on the command line means a candidate: by its version, or by the key of its row, as 9.24.1
+// is cuDNN 9.24.1.1's.
+func (d *Data) Names(p Product, release string, c Candidate) bool {
+	if release == c.Version {
+		return true
+	}
+	g := d.grids[p.Table]
+	return strings.HasPrefix(c.Version, release+".") && slices.ContainsFunc(g.Rows, func(row []string) bool {
+		return row[slices.Index(g.Columns, "release")] == release
+	})
+}
 
 // Reaches says that a candidate is not older than what the product's rows begin with.
 func (d *Data) Reaches(p Product, c Candidate) bool {

@@ -32,7 +32,7 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		setCode(cells, sass, ptx)
 		by = slices.Concat([]string{"METADATA", "version.py"}, r.libraries())
 	}
-	for column, version := range map[string]string{"cudnn": r.Build.CuDNN, "nccl": r.Build.NCCL, "triton": r.pin("triton")} {
+	for column, version := range map[string]string{"cudnn": r.Build.CuDNN, "nccl": r.Build.NCCL, "triton": r.triton()} {
 		if version != "" { // else it is inside, or not for this release
 			cells[column] = version
 		}
@@ -44,6 +44,18 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		}
 	}
 	return []Row{row, byDefault}, nil
+}
+
+// triton is the Triton that METADATA asks for on the wheel's platform: 3.5.0 of "==3.5.0", 3.9.0 of "~=3.9.0".
+func (r *Reading) triton() string {
+	machine := strings.TrimPrefix(r.Tag.Platform, "linux_")
+	for _, q := range r.requires() {
+		elsewhere := strings.Contains(q.marker, "platform_machine") && !strings.Contains(q.marker, machine)
+		if version, ok := exactly(q.spec); ok && q.name == "triton" && !elsewhere {
+			return version
+		}
+	}
+	return ""
 }
 
 // torchVariant is what ends the version in version.py; 1.13's is "cu117.with.pypi.cudnn". Up to 1.12 that says nothing
@@ -60,25 +72,35 @@ func (r *Reading) torchVariant() string {
 	return variant
 }
 
-// companion finds the newest release of a package that asks for exactly this PyTorch.
+// companion finds the newest release of a package that asks for exactly this PyTorch; where none does, the newest that
+// asks for no more than it: torchvision 0.29.2 takes any since 2.14.
 func (s *Source) companion(ctx context.Context, row *Row, project, torch string) error {
 	list, err := s.Candidates(ctx, Product{Projects: []string{project}})
 	if err != nil {
 		return err
 	}
+	var loose *Reading
 	for _, c := range slices.Backward(list) {
 		if c.Yanked || c.Platform == "linux_aarch64" { // that one is made for the same PyTorch as its twin
 			continue
 		}
 		r, err := s.Read(ctx, c.File, nil)
-		if err != nil {
+		switch {
+		case err != nil:
 			return fmt.Errorf("%s of torch %s: %w", project, torch, err)
-		}
-		if r.pin("torch") == torch {
-			row.Cells[project] = c.Version
-			row.Sources[project] = r.source()
+		case r.pin("torch") == torch:
+			row.companion(project, r)
 			return nil
+		case loose == nil && r.takes("torch", torch):
+			loose = r
 		}
 	}
+	if loose != nil {
+		row.companion(project, loose)
+	}
 	return nil
+}
+
+func (row *Row) companion(project string, r *Reading) {
+	row.Cells[project], row.Sources[project] = r.Tag.Version, r.source()
 }

@@ -154,7 +154,7 @@ func (o *options) wanted(list []artefact.Candidate, data *artefact.Data) []artef
 		case "":
 			return known || c.Yanked || !data.Reaches(o.product, c)
 		}
-		return o.release != c.Version
+		return !data.Names(o.product, o.release, c)
 	})
 }
 
