@@ -53,6 +53,21 @@ func (m *machine) wanted() []*named {
 	return list
 }
 
+// WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
+// business, and reports are pasted into public threads.
+func WithoutPrivate(t *Tables, f probe.Facts) probe.Facts {
+	if !slices.ContainsFunc(f.Environments, func(e probe.Environment) bool { return len(e.Wanted) > 0 }) {
+		return f
+	}
+	f.Environments = slices.Clone(f.Environments)
+	m := newMachine(t, &f, Target{}, Policy{})
+	for i := range f.Environments {
+		env := &f.Environments[i]
+		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted), func(w probe.Wanted) bool { return m.namedOf(env, &w) == nil })
+	}
+	return f
+}
+
 // namedOf is what is known of one package; nil of one that has nothing to do with a GPU.
 func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
 	n := &named{Wanted: w, env: env, uses: m.usesOf(w)}

@@ -199,7 +199,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	if err != nil {
 		verdict = matrix.Unjudged(j.tables, j.policy, err.Error())
 	}
-	r := report.New(tool(j.tables), found, j.targets, verdict)
+	r := report.New(tool(j.tables), matrix.WithoutPrivate(j.tables, found), j.targets, verdict)
 	r.Log = j.log
 	return r, nil
 }
