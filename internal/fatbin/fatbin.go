@@ -21,6 +21,9 @@
 //     and what it requires, wheel xformers-0.0.32.post1
 //     sha256:5f245b5555188da112070d8fefb6b7ae1ae47422856521d66c837e9d2352fbe4, and wheel vllm-0.5.0
 //     sha256:72f35a3b5f9f303783ba38832de00ba9832af136b36d6b510f09d8a10375cf2d, built with CUDA 12.1.
+//   - ptxas 13 sets no such bit; it notes its command line, "-arch sm_90a", in .note.nv.tkinfo. In all cubins of sm_90
+//     and later of wheel onnxruntime_gpu-1.31.1
+//     sha256:05d548956197b9d01f59b625de740e0d6be3593f874e241a12dc0362650ecdf7 that is what bits 20 and 21 say.
 //   - cuobjdump 13.5.37 (wheel nvidia_cuda_cuobjdump-13.5.37
 //     sha256:38780fee50863252a0b8926357faa91615ca1c8346490563f33a06100cd73f58) takes the suffix of PTX from
 //     these bits and that of SASS from the cubin, where it leaves "f" out. It names the same targets.

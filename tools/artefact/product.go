@@ -157,6 +157,18 @@ func choose(files []File, named func(File) bool) []Candidate {
 	return slices.Collect(maps.Values(best))
 }
 
+// Releases gives one wheel for each final release for a platform, the newest first.
+func Releases(files []File, platform string) []File {
+	list := choose(files, func(File) bool { return false })
+	list = slices.DeleteFunc(list, func(c Candidate) bool { return c.Platform != platform })
+	slices.SortFunc(list, func(a, b Candidate) int { return compareVersions(b.Version, a.Version) })
+	wheels := make([]File, len(list))
+	for i, c := range list {
+		wheels[i] = c.File
+	}
+	return wheels
+}
+
 func better(a, b Candidate, named func(File) bool) bool {
 	rank := func(c Candidate) int {
 		switch {

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/flate"
 )
@@ -86,6 +88,19 @@ func (w *Wheel) members(patterns ...string) []*zip.File {
 	slices.SortFunc(list, func(a, b *zip.File) int { return cmp.Compare(offset(a), offset(b)) })
 	return list
 }
+
+// Libraries are the names of the shared libraries of at least so many bytes, in the order in which they lie in the wheel.
+func (w *Wheel) Libraries(least uint64) []string {
+	var names []string
+	for _, m := range w.zip.File {
+		if m.UncompressedSize64 >= least && libraryName.MatchString(m.Name) && !strings.ContainsAny(m.Name, `*?[\`) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+var libraryName = regexp.MustCompile(`\.so(\.\d+)*$`)
 
 func offset(m *zip.File) int64 {
 	off, err := m.DataOffset()
