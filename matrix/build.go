@@ -204,7 +204,9 @@ func (b *build) sassRead() []string {
 	list := slices.Clone(b.SASS)
 	if b.Name == "tensorflow" {
 		for _, ptx := range b.PTX {
-			list = append(list, "sm_"+strings.TrimPrefix(ptx, "compute_"))
+			if c, ok := version.ParseCode(ptx); ok && c.Suffix == "" { // XLA's lists have none
+				list = append(list, c.SM())
+			}
 		}
 	}
 	return list

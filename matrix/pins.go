@@ -86,16 +86,27 @@ func (m *machine) reached(cuda version.Number) bool {
 	return state == floorFull || state == floorMinor
 }
 
-// hasCode says that the row has machine code for every GPU that is known here, and that its cuDNN has: torch 2.4 and
-// newer still carry code for a K80, and the cuDNN 9 that they bring does not.
+// hasCode says that the row has machine code for every GPU that is known here, that no part of it lacks code or has
+// only PTX that the driver cannot compile, and that its cuDNN has code: torch 2.4 and newer still carry code for a K80,
+// and the cuDNN 9 that they bring does not.
 func (m *machine) hasCode(r row) bool {
 	least := m.t.CuDNNLeast(r.CuDNN)
 	for _, g := range m.gpus {
-		if !g.capability.Known() || version.Cover(r.SASS, nil, g.capability) != version.BySASS || !g.capability.AtLeast(least) {
+		if !g.capability.Known() || version.Cover(r.SASS, nil, g.capability) != version.BySASS ||
+			!g.capability.AtLeast(least) || !m.hasParts(r, g.capability) {
 			return false
 		}
 	}
 	return true
+}
+
+// hasParts reports whether every part of a row's build runs on a GPU with this driver.
+func (m *machine) hasParts(r row, gpu version.Capability) bool {
+	list := r.parts()
+	return unserved(list, gpu) == nil && !slices.ContainsFunc(list, func(p part) bool {
+		newer, _ := m.newerPTX(r.CUDA, p.PTXFor(gpu))
+		return p.Cover(gpu) == version.ByPTX && newer
+	})
 }
 
 // rankRows sorts by nearness: first of the release, then of the CUDA to the driver's own.

@@ -11,6 +11,7 @@ import (
 // row is one release of a framework in one variant: what rules and pins read of any framework's table.
 type row struct {
 	tables.Wheel
+	groups     version.Groups
 	framework  string          // "torch", "tensorflow" or "jax"
 	packages   []string        // "nvidia-cudnn-cu12>=9.8,<10.0"
 	companions []PinnedPackage // packages that are made for this release, with the versions that go with it
@@ -23,7 +24,7 @@ func torchRow(w *tables.Torch) row {
 }
 
 func tensorflowRow(r *tables.TensorFlow) row {
-	return row{Wheel: r.Wheel, framework: "tensorflow", packages: r.Packages, source: r.Source}
+	return row{Wheel: r.Wheel, groups: r.Groups, framework: "tensorflow", packages: r.Packages, source: r.Source}
 }
 
 func jaxRow(r *tables.JAX) row {

@@ -207,6 +207,7 @@ var rules = []Rule{
 		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
 		After:   needsNewDriver,
 		onBuild: ptxNewer, shown: true,
+		Reads: []string{"groups"},
 	},
 	{
 		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
@@ -234,11 +235,11 @@ var rules = []Rule{
 		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
 		After:   needsNewDriver,
 		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
-		decides: true, compares: true, Reads: []string{"sass", "ptx"},
+		decides: true, compares: true, Reads: []string{"sass", "ptx", "groups"},
 	},
 	{
 		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
-		After:   causes(needsNewDriver, "ptx-newer-than-driver"),
+		After:   causes(needsNewDriver, "ptx-newer-than-driver", "gpu-arch-missing"),
 		onBuild: gpuArchPTXOnly, shown: true,
 		Reads: []string{"sass", "ptx"},
 	},

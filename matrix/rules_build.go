@@ -142,7 +142,7 @@ func (m *machine) otherCUDA(b *build) bool {
 	})
 }
 
-// gpuArchMissing: no code in the build for any visible GPU.
+// gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
 func gpuArchMissing(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" && b.accelerator != "" || b.compilesLater() || b.either() && len(b.SASS) == 0 {
 		return nil
@@ -151,13 +151,17 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return unknown(b.subject, "a GPU to compare with")
 	}
 	var without []gpu
-	var missing, proof string
+	var missing string
+	var proof Evidence
 	for _, g := range m.gpus {
-		switch c, why := m.code(b, g); c {
-		case version.Uncovered:
-			without, proof = append(without, g), why
-		case version.Unsure:
+		c, why := m.code(b, g)
+		switch p := unserved(b.parts(), g.capability); {
+		case c == version.Uncovered:
+			without, proof = append(without, g), m.evidenceCode(b, why)
+		case c == version.Unsure:
 			missing = why
+		case p != nil:
+			without, proof = append(without, g), p.evidence(b)
 		}
 	}
 	switch {
@@ -173,10 +177,13 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	return found(m.archMissing(b, without, proof))
 }
 
-func (m *machine) archMissing(b *build, without []gpu, proof string) Finding {
+func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: "code for " + without[0].capability.SM() + ", or PTX for it",
 		Message:  fmt.Sprintf("%s %s has no code for %s", b.Name, b.Version, without[0].label),
-		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, m.evidenceCode(b, proof)), Source: b.source()}
+		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, code), Source: b.source()}
+	if p := unserved(b.parts(), without[0].capability); p != nil {
+		f.Message += " in " + p.String()
+	}
 	if len(without) < len(m.gpus) {
 		f.Severity = Warning
 		f.Do = []string{"hide the GPUs without code from the program: " + m.showing(func(g gpu) bool { return !slices.Contains(without, g) })}

@@ -13,57 +13,74 @@ import (
 // ptxSource is NVIDIA's list of PTX versions by toolkit and driver.
 const ptxSource = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#release-notes"
 
-// ptxNewer: for a GPU the build has PTX alone, of a version that the driver's compiler does not know: error 222. Where
-// another visible GPU is served the build runs there, and it is a note.
+// ptxNewer: for a GPU the build, or a part of it, has PTX alone, of a version that the driver's compiler does not know:
+// error 222. Where another visible GPU is served the build runs there, and it is a note.
 func ptxNewer(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" {
 		return nil
 	}
-	var hit []gpu
-	var isa version.Number
-	only, missing := 0, ""
+	var hit newPTX
+	only, missing := false, ""
 	for _, g := range m.gpus {
-		if c, _ := m.code(b, g); c != version.ByPTX {
-			continue
-		}
-		only++
-		v := b.ptxFor(g.capability)
-		switch newer, why := m.newerPTX(b, v); {
-		case why != "":
-			missing = why
-		case newer:
-			hit, isa = append(hit, g), v
+		one, why := m.ptxFor(b, g)
+		only = only || one != nil
+		missing = cmp.Or(why, missing)
+		if one != nil && one.newer {
+			hit.part, hit.isa, hit.gpus = one.part, one.isa, append(hit.gpus, g)
 		}
 	}
 	switch {
-	case len(hit) > 0:
-		return found(m.ptxFinding(b, hit, isa))
+	case len(hit.gpus) > 0:
+		return found(m.ptxFinding(b, hit))
 	case missing != "":
 		return unknown(b.subject, missing)
-	case only > 0:
+	case only:
 		return holds(b.subject)
 	}
 	return nil
 }
 
-// ptxFor is the version of the PTX that the driver would compile for a GPU, that of the nearest target; the zero
-// Version when it was not read.
-func (b *build) ptxFor(gpu version.Capability) version.Number {
-	var nearest version.Capability
-	var isa version.Number
-	for _, text := range b.PTX {
-		if c, ok := version.ParseCode(text); ok && c.Serves(gpu) && c.AtLeast(nearest) {
-			nearest, isa = c.Capability, version.Of(b.PTXISA[text])
+// newPTX is PTX that the driver must compile for a GPU.
+type newPTX struct {
+	part  *part // nil: all that the build has
+	isa   version.Number
+	newer bool // than the driver's compiler
+	gpus  []gpu
+}
+
+// ptxFor finds the PTX that the driver must compile for a GPU, that of a part which is too new before others; nil where
+// there is machine code. missing says what is not known.
+func (m *machine) ptxFor(b *build, g gpu) (one *newPTX, missing string) {
+	list := b.parts()
+	if c, _ := m.code(b, g); c == version.ByPTX {
+		isa := map[string]version.Number{}
+		for target, v := range b.PTXISA {
+			isa[target] = version.Of(v)
 		}
+		list = append([]part{{Group: version.Group{PTX: b.PTX, ISA: isa}}}, list...)
 	}
-	return isa
+	for i, p := range list {
+		if p.Cover(g.capability) != version.ByPTX {
+			continue
+		}
+		found := newPTX{isa: p.PTXFor(g.capability)}
+		if p.Section != "" {
+			found.part = &list[i]
+		}
+		var why string
+		if found.newer, why = m.newerPTX(b.cuda, found.isa); found.newer {
+			return &found, ""
+		}
+		one, missing = &found, cmp.Or(missing, why)
+	}
+	return one, missing
 }
 
 // newerPTX compares a PTX version with those that the driver's compiler knows; why says what is missing.
-func (m *machine) newerPTX(b *build, isa version.Number) (newer bool, why string) {
+func (m *machine) newerPTX(cuda, isa version.Number) (newer bool, why string) {
 	low, high := m.t.PTXKnown(m.driver.cuda)
 	switch {
-	case !isa.Known() && b.cuda.Parts() > 1 && m.driver.cuda.Known() && !m.driver.cuda.LessShort(b.cuda):
+	case !isa.Known() && cuda.Parts() > 1 && m.driver.cuda.Known() && !m.driver.cuda.LessShort(cuda):
 		return false, "" // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
 	case !isa.Known():
 		return false, "the PTX version of the build's code"
@@ -77,17 +94,24 @@ func (m *machine) newerPTX(b *build, isa version.Number) (newer bool, why string
 	return false, "the PTX version that a driver for CUDA " + m.driver.cuda.Short() + " knows"
 }
 
-func (m *machine) ptxFinding(b *build, hit []gpu, isa version.Number) Finding {
-	cuda := m.t.CUDAOfPTX(isa)
-	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), hit[0].capability.SM()), Source: []string{ptxSource},
-		Message: fmt.Sprintf("for %s the build has PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
-			hit[0].label, isa, m.driverWords(), m.driver.cuda.Short()),
-		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from}, m.evidenceCode(b, ""),
-			{Fact: "PTX version", Value: isa.String(), From: cmp.Or(b.Path, b.From)}}, b.evidence()...)}
-	if len(hit) < len(m.gpus) {
+func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
+	cuda, g := m.t.CUDAOfPTX(hit.isa), hit.gpus[0]
+	what, code := "the build has", m.evidenceCode(b, "")
+	if hit.part != nil {
+		what, code = "the kernels in "+hit.part.String()+" have", hit.part.evidence(b)
+	}
+	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), g.capability.SM()), Source: []string{ptxSource},
+		Message: fmt.Sprintf("for %s %s PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
+			g.label, what, hit.isa, m.driverWords(), m.driver.cuda.Short()),
+		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: g.label, From: g.from}, code,
+			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.evidence()...)}
+	if len(hit.gpus) < len(m.gpus) {
 		f.Severity = Note
-		f.Do = []string{m.hideGPUs(hit)}
+		f.Do = []string{m.hideGPUs(hit.gpus)}
 		return f
+	}
+	if hit.part != nil && !b.framework() {
+		f.Severity = Warning // other parts do the same work in another way, as vLLM's other attention kernels
 	}
 	f.Pins, f.Do = m.pins(b)
 	m.addSpeaking(&f, cuda)

@@ -41,6 +41,7 @@ type (
 	Package       = facts.Package
 	Wanted        = facts.Wanted
 	Build         = facts.Build
+	CodeGroup     = facts.CodeGroup
 	Taken         = facts.Taken
 	Unresolved    = facts.Unresolved
 	Stdcxx        = facts.Stdcxx

@@ -166,9 +166,10 @@ type Torch struct {
 // TensorFlow is one release of the official Linux wheel. A release of two parts stands for all its patches.
 type TensorFlow struct {
 	Wheel
-	Packages []string `csv:"packages"` // what the and-cuda extra asks for
-	Numpy    string   `csv:"numpy"`
-	Verified string   `csv:"verified"`
+	Groups   version.Groups `csv:"groups"`   // ".rodata=sm_80+compute_90a@8.5"; empty: one, or not known
+	Packages []string       `csv:"packages"` // what the and-cuda extra asks for
+	Numpy    string         `csv:"numpy"`
+	Verified string         `csv:"verified"`
 	Origin
 }
 

@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // words are the forms of cells that rules compare as words: what is misspelt there would mean "no" to them.
 var words = map[string]*lazyregexp.Regexp{
 	"sass":           lazyregexp.New(`^sm_\d{2,3}[af]?$`),
 	"ptx":            lazyregexp.New(`^(none|compute_\d{2,3}[af]?)$`),
+	"groups":         version.GroupText,
 	"python":         lazyregexp.New(`^(3\.\d+t?|[<>=!]=?3[.\d]*(,[<>=!]=?3[.\d]*)*)$`),
 	"platform":       lazyregexp.New(`^(linux_x86_64|linux_aarch64|win_amd64)$`),
 	"pci_ids":        lazyregexp.New(`^[0-9a-f]{4}$`),

@@ -38,6 +38,14 @@ func (e *Environment) complete() {
 		fill(&b.SASS)
 		fill(&b.PTX)
 		fill(&b.Zstd)
+		fill(&b.Groups)
+		for g := range b.Groups {
+			fill(&b.Groups[g].SASS)
+			fill(&b.Groups[g].PTX)
+			if b.Groups[g].PTXISA == nil {
+				b.Groups[g].PTXISA = map[string]string{}
+			}
+		}
 		if b.PTXISA == nil {
 			b.PTXISA = map[string]string{}
 		}

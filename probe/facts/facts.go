@@ -178,6 +178,8 @@ type Build struct {
 	PTX         []string `json:"ptx"`         // "compute_90"; likewise
 	// newest PTX version of each target in PTX, "8.5"; read from fat-binary headers alone
 	PTXISA map[string]string `json:"ptx_isa"`
+	// sections of its libraries that were built for one set of targets; likewise
+	Groups []CodeGroup `json:"groups"`
 	// targets, rare ones too, with code that is compressed with zstd; likewise
 	Zstd   []string `json:"zstd"`
 	Arch   string   `json:"arch,omitempty"` // "x86_64", "aarch64": what its wheel is for
@@ -204,6 +206,16 @@ type Build struct {
 	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5"
 
 	Damaged string `json:"damaged,omitempty"` // why the machine code of a library of its own could not be listed
+}
+
+// CodeGroup is one section of a library nearly all of whose fat binaries have the same targets.
+type CodeGroup struct {
+	Library    string            `json:"library"`    // "/opt/venv/lib/python3.12/site-packages/tensorflow/libtensorflow_cc.so.2"
+	Section    string            `json:"section"`    // ".rodata"
+	Containers int               `json:"containers"` // how many fat binaries have just these targets
+	SASS       []string          `json:"sass"`       // "sm_89"
+	PTX        []string          `json:"ptx"`        // "compute_90a"
+	PTXISA     map[string]string `json:"ptx_isa"`    // newest PTX version of each target in PTX
 }
 
 // Taken is one library that the loader would map for a build.

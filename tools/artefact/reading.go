@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -247,4 +248,30 @@ func (r *Reading) code(share float64) (sass, ptx []string, isa string) {
 		}
 	}
 	return slices.Compact(sass), slices.Compact(ptx), isa
+}
+
+// groups are those of the libraries that have more than one: ".nv_fatbin=sm_90+compute_90@8.3 .rodata=sm_89+compute_90a@8.5".
+func (r *Reading) groups() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(r.Code)) {
+		list := r.Code[name].Groups
+		for _, g := range list {
+			if len(list) > 1 {
+				words = append(words, g.Section+"="+strings.Join(groupTargets(g), "+"))
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func groupTargets(g fatbin.Group) []string {
+	var list []string
+	for _, t := range slices.Concat(g.SASS, g.PTX) {
+		text := t.String()
+		if t.PTXVersion != "" {
+			text += "@" + t.PTXVersion
+		}
+		list = append(list, text)
+	}
+	return list
 }

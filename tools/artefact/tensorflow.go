@@ -25,6 +25,7 @@ func tensorflowRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 		"python": "", "glibc": r.glibc(),
 	}
 	setCode(cells, sass, ptx)
+	cells["groups"] = r.groups()
 	packages := r.extra("and-cuda")
 	if len(packages) > 0 {
 		cells["packages"] = strings.Join(packages, " ")

@@ -132,7 +132,7 @@ func TestOtherTables(t *testing.T) {
 	for product, want := range map[string]string{
 		"tensorflow": `tensorflow 2.90.0 linux_aarch64: no row: it holds no TensorFlow, only requirements
 tensorflow.csv: 2.90.0 gpu linux_x86_64: new
-2.90.0,gpu,linux_x86_64,13.0,9,2.29.7,sm_80 sm_90,compute_90,3.12,2.17,"nvidia-cudnn-cu13<10.0,>=9.3.0.75 nvidia-nccl-cu13==2.29.7","<3.0,>=2.0",METADATA build_info.py libtensorflow_cc.so.2 TODAY,wheel tensorflow-2.90.0-cp312-cp312-manylinux_2_17_x86_64.whl SHA,TODAY
+2.90.0,gpu,linux_x86_64,13.0,9,2.29.7,sm_80 sm_90,compute_90,3.12,2.17,,"nvidia-cudnn-cu13<10.0,>=9.3.0.75 nvidia-nccl-cu13==2.29.7","<3.0,>=2.0",METADATA build_info.py libtensorflow_cc.so.2 TODAY,wheel tensorflow-2.90.0-cp312-cp312-manylinux_2_17_x86_64.whl SHA,TODAY
 2 wheels: 1 read, 1 make no row, 0 could not be read; 1 differ from the tables, 0 written
 `,
 		"jax-cuda13-plugin": `jax.csv: 0.90.0 cuda13 linux_x86_64: new

@@ -40,6 +40,7 @@ func addCode(b *facts.Build, h *host.Host, name string) error {
 		return err
 	}
 	takeCode(b, code)
+	takeGroups(b, name, code.Groups)
 	return nil
 }
 
@@ -57,6 +58,18 @@ func takeCode(b *facts.Build, all fatbin.Code) {
 		if have := b.PTXISA[t.String()]; versionLess(have, t.PTXVersion) {
 			b.PTXISA[t.String()] = t.PTXVersion
 		}
+	}
+}
+
+// takeGroups adds one library's groups.
+func takeGroups(b *facts.Build, library string, groups []fatbin.Group) {
+	for _, g := range groups {
+		one := facts.CodeGroup{Library: library, Section: g.Section, Containers: g.Containers, PTXISA: map[string]string{}}
+		one.SASS, one.PTX = union(nil, g.SASS), union(nil, g.PTX)
+		for _, t := range g.PTX {
+			one.PTXISA[t.String()] = t.PTXVersion
+		}
+		b.Groups = append(b.Groups, one)
 	}
 }
 
