@@ -28,7 +28,7 @@ func TestDisagreements(t *testing.T) {
 		{"one-of-the-variants", probe.Build{Name: "torch", Version: "2.8.0", Accelerator: "cuda", SASS: own}, ""},
 		{"not-of-the-table", probe.Build{Name: "torch", Version: "2.8.0+cu128", Origin: "conda-forge", SASS: own[:1]}, ""},
 		{"no-row", probe.Build{Name: "torch", Version: "2.8.99+cu128", SASS: own[:1]}, ""},
-		{"tensorflow", probe.Build{Name: "tensorflow", Version: "2.20.0", CUDA: "12.5.1", SASS: []string{"sm_60", "sm_70", "sm_80", "sm_89"}, PTX: []string{"compute_90"}}, ""},
+		{"tensorflow", probe.Build{Name: "tensorflow", Version: "2.20.0", CUDA: "12.5.1", SASS: []string{"sm_60", "sm_70", "sm_80", "sm_89"}, PTX: []string{"compute_90", "compute_90a"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := probe.Facts{System: probe.System{Arch: "x86_64"}, Environments: []probe.Environment{{Path: "/opt/venv", Builds: []probe.Build{c.build}}}}
