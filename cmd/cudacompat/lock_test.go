@@ -28,7 +28,8 @@ func TestCheckFiles(t *testing.T) {
 		{"pylock-cu126", strings.ReplaceAll(pylock, "cu130", "cu126"), 0, "OK "},
 		{"jax-cuda13", "jax[cuda13]==0.9.0\n", 1, "FAIL driver-too-old"},
 		{"jax-cuda12", "jax[cuda12]==0.9.0\n", 0, "OK "},
-		{"tensorflow", "tensorflow[and-cuda]==2.18.0\n", 0, "OK "},
+		{"tensorflow", "tensorflow[and-cuda]==2.16.2\n", 0, "OK "},
+		{"tensorflow-of-newer-ptx", "tensorflow[and-cuda]==2.18.0\n", 1, "FAIL ptx-newer-than-driver"},
 		{"cpu", "--index-url https://download.pytorch.org/whl/cpu\ntorch==2.9.0\n", 1, "FAIL cpu-only-build"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
