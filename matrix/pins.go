@@ -42,9 +42,14 @@ func (m *machine) pinsAmong(b *build, candidates []row) []Pin {
 	return pins
 }
 
-// runnable are the rows of the build's framework that this machine can run.
+// runnable are the rows of the build's framework that this machine can run; where some of them also compile for its GPUs
+// at run time, those alone.
 func (m *machine) runnable(b *build) []row {
-	return slices.DeleteFunc(m.frameworkRows(b.Name), func(r row) bool { return !m.runs(b, r) })
+	list := slices.DeleteFunc(m.frameworkRows(b.Name), func(r row) bool { return !m.runs(b, r) })
+	if slices.ContainsFunc(list, m.assembles) {
+		list = slices.DeleteFunc(list, func(r row) bool { return !m.assembles(r) })
+	}
+	return list
 }
 
 // runs asks of a row what Check would ask of it once it is installed.

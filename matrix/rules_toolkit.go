@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -102,39 +101,4 @@ func toolkitTooOldForGPU(m *machine) []*result {
 		f.Severity = Warning
 	}
 	return found(f)
-}
-
-// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know.
-func jitTooOldForGPU(m *machine, b *build) []*result {
-	have, from, known := b.compiler()
-	if b.accelerator != "cuda" || !b.framework() || len(m.gpus) == 0 || !known {
-		return nil
-	}
-	for _, g := range m.gpus {
-		if g.chip == nil || !g.chip.FirstCUDA.Known() || !have.LessShort(g.chip.FirstCUDA) || g.capability.Tegra() {
-			continue
-		}
-		f := Finding{Severity: Warning, Subject: b.subject, Need: "a build with CUDA >= " + g.chip.FirstCUDA.Short(), Source: g.chip.Source,
-			Message:  fmt.Sprintf("%s %s compiles at run time with CUDA %s, which does not know %s: ready-made kernels run, compiled ones fail", b.Name, b.Version, have.Short(), g.label),
-			Evidence: append(b.evidence(), Evidence{Fact: "run-time compiler", Value: have.String(), From: from}, Evidence{Fact: "GPU", Value: g.label, From: g.from})}
-		f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool { return r.CUDA.LessShort(g.chip.FirstCUDA) }))
-		f.Do = []string{"until then: leave torch.compile, Triton and other code that is compiled at run time out"}
-		return found(f)
-	}
-	return holds(b.subject)
-}
-
-// compiler is the run-time compiler that a build takes: the wheel's of NVRTC for torch, of ptxas for the others, which
-// is often newer than the build; else the one of the build's own CUDA, for torch alone.
-func (b *build) compiler() (v version.Number, from string, known bool) {
-	name := "nvidia-cuda-nvcc"
-	if b.Name == "torch" {
-		name = "nvidia-cuda-nvrtc"
-	}
-	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.cuda.Major()), name} {
-		if p := b.env.Package(wheel); p != nil {
-			return version.Of(p.Version), p.Path, true
-		}
-	}
-	return b.cuda, cmp.Or(b.From, b.Path), b.Name == "torch" && b.cuda.Parts() > 1 && (b.official() || b.Origin == "conda")
 }

@@ -42,6 +42,7 @@ type (
 	Wanted        = facts.Wanted
 	Build         = facts.Build
 	CodeGroup     = facts.CodeGroup
+	Assembler     = facts.Assembler
 	Taken         = facts.Taken
 	Unresolved    = facts.Unresolved
 	Stdcxx        = facts.Stdcxx

@@ -187,6 +187,16 @@ func (t *Tables) Torch(release, platform string) []Torch {
 	return found
 }
 
+// Triton is the row of a Triton release, nil where the table has none.
+func (t *Tables) Triton(release version.Number) *Triton {
+	rows := Rows[Triton](t)
+	i := slices.IndexFunc(rows, func(r Triton) bool { return release.Known() && r.Release.Compare(release) == 0 })
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
 // TensorFlow is the row of a TensorFlow release: its own, else that of its minor version.
 func (t *Tables) TensorFlow(release version.Number) *TensorFlow {
 	rows := Rows[TensorFlow](t)

@@ -36,6 +36,14 @@ type NCCL struct {
 	Origin
 }
 
+// Triton is one release of Triton's wheel, with the ptxas that it brings.
+type Triton struct {
+	Release        version.Number `csv:"release"`
+	PTXAS          version.Number `csv:"ptxas"`           // "12.8.93"
+	PTXASBlackwell version.Number `csv:"ptxas_blackwell"` // for capability 10 and newer; empty: there is one for all
+	Origin
+}
+
 // HostCompiler is what one toolkit's nvcc accepts; both ends belong to the range.
 type HostCompiler struct {
 	CUDA     version.Number `csv:"cuda"`

@@ -52,6 +52,7 @@ var sheets = []sheet{
 	sheetOf[JAX]("jax", 3, csvFile),
 	sheetOf[NCCL]("nccl", 2, csvFile),
 	sheetOf[CuDNN]("cudnn", 2, csvFile),
+	sheetOf[Triton]("triton", 1, csvFile),
 	sheetOf[HostCompiler]("host_compiler", 1, csvFile),
 	sheetOf[Instance]("ec2", 1, csvFile),
 	sheetOf[Container]("container", 2, csvFile),

@@ -33,6 +33,7 @@ func (f *Facts) Complete() {
 func (e *Environment) complete() {
 	fill(&e.Builds)
 	fill(&e.Packages)
+	fill(&e.Assemblers)
 	for i := range e.Builds {
 		b := &e.Builds[i]
 		fill(&b.SASS)

@@ -130,6 +130,8 @@ type Environment struct {
 	Managed  string    `json:"externally_managed,omitempty"`
 	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
 	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
+	// Assemblers are the compilers that make machine code of PTX when a program runs.
+	Assemblers []Assembler `json:"assemblers"`
 	// Wanted are the other packages that a file names: nothing of them is installed, so their names are all there is.
 	Wanted []Wanted `json:"wanted,omitempty"`
 }
@@ -146,6 +148,14 @@ type Wanted struct {
 	Accelerator string `json:"accelerator,omitempty"` // as Build.Accelerator, where a build's name tells
 	Origin      string `json:"origin,omitempty"`      // as Build.Origin; "image" for a container's image
 	From        string `json:"from"`                  // "line 3", "package cupy-cuda12x"
+}
+
+// Assembler is one ptxas that a program of an environment starts.
+type Assembler struct {
+	Name    string `json:"name"`    // "ptxas"; "ptxas-blackwell", which Triton takes for capability 10 and newer
+	Version string `json:"version"` // of its CUDA, "12.8.93", as its bytes tell; empty when they do not
+	Path    string `json:"path"`
+	By      string `json:"by"` // "triton", "nvcc" (NVIDIA's wheel), or the variable that names it, "TRITON_PTXAS_PATH"
 }
 
 // Package is one installed distribution.

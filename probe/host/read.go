@@ -50,7 +50,10 @@ func (h *Host) FirstThere(names ...string) string {
 }
 
 // Constants are the bytes of a library's .rodata, none where it has no such section.
-func Constants(r io.ReaderAt) ([]byte, error) {
+func Constants(r io.ReaderAt) ([]byte, error) { return FirstConstants(r, rodataCap) }
+
+// FirstConstants are at most n of them.
+func FirstConstants(r io.ReaderAt, n int64) ([]byte, error) {
 	file, err := elf.NewFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("not an ELF file: %w", err)
@@ -59,7 +62,7 @@ func Constants(r io.ReaderAt) ([]byte, error) {
 	if section == nil {
 		return nil, nil
 	}
-	return io.ReadAll(io.LimitReader(section.Open(), rodataCap))
+	return io.ReadAll(io.LimitReader(section.Open(), n))
 }
 
 // rodataCap bounds what is read of a library's constants; libtorch_cuda.so's .rodata is some 30 MB.

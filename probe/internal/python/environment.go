@@ -26,6 +26,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 			}
 		}
 		env.Packages = append(env.Packages, notHidden(env.Packages, s.dists)...)
+		env.Assemblers = append(env.Assemblers, assemblersIn(h, dir, failed)...)
 	}
 	cuda := frameworkCUDA(&env)
 	for _, dir := range sites {
@@ -38,6 +39,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 	}
 	env.NoPip = !slices.ContainsFunc(sites, func(dir string) bool { return h.Exists(dir + "/pip") })
 	env.Managed = managed(h, p)
+	env.Assemblers = append(env.Assemblers, assemblersNamed(h, failed)...)
 	if p.kind == "conda" {
 		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
 	}

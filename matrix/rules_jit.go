@@ -1,0 +1,209 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// jitCompiler is what makes machine code for a GPU when a program runs.
+type jitCompiler struct {
+	name    string // "Triton's ptxas"
+	version version.Number
+	from    string
+}
+
+// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. NVRTC alone is a
+// note: torch has it write PTX of the newest kind that it knows, though not yet in 1.7
+// (https://github.com/pytorch/pytorch/issues/48200).
+func jitTooOldForGPU(m *machine, b *build) []*result {
+	if b.accelerator != "cuda" || !b.framework() || len(m.gpus) == 0 {
+		return nil
+	}
+	judged := false
+	for _, g := range m.gpus {
+		if c := m.assembler(b, g); c != nil {
+			if judged = true; c.older(g) {
+				return found(m.jitFinding(b, g, *c, Warning))
+			}
+		}
+	}
+	for _, g := range m.gpus {
+		if c := b.nvrtc(); c != nil {
+			if judged = true; c.older(g) {
+				severity := Note
+				if b.release.Number.Less(version.Of("1.8")) {
+					severity = Warning
+				}
+				return found(m.jitFinding(b, g, *c, severity))
+			}
+		}
+	}
+	if !judged {
+		return nil
+	}
+	return holds(b.subject)
+}
+
+// older reports whether the compiler came before the GPU.
+func (c jitCompiler) older(g gpu) bool {
+	return g.chip != nil && g.chip.FirstCUDA.Known() && c.version.LessShort(g.chip.FirstCUDA) && !g.capability.Tegra()
+}
+
+func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) Finding {
+	first := g.chip.FirstCUDA
+	f := Finding{Severity: severity, Subject: b.subject, Source: g.chip.Source,
+		Need: c.name + " of CUDA >= " + first.Short(),
+		Message: fmt.Sprintf("%s is of CUDA %s, which does not know %s: ready-made kernels run, what is compiled at run time fails",
+			c.name, c.version.Short(), g.label),
+		Evidence: append(b.evidence(), Evidence{Fact: c.name, Value: c.version.String(), From: c.from},
+			Evidence{Fact: "GPU", Value: g.label, From: g.from})}
+	if severity == Note {
+		f.Message = fmt.Sprintf("%s is of CUDA %s, which does not know %s: what torch compiles with it is made for an older GPU, or fails",
+			c.name, c.version.Short(), g.label)
+	}
+	f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool {
+		return !m.assembles(r) || r.CUDA.LessShort(first)
+	}))
+	f.Do = []string{"until then: leave torch.compile, Triton and other code that is compiled at run time out"}
+	if strings.HasPrefix(c.name, "Triton") {
+		_, variable := m.tritonTool(b, g)
+		f.Do = append(f.Do, fmt.Sprintf("or name a newer one: %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short()))
+	}
+	return f
+}
+
+// tritonTool is the name of the ptxas that Triton takes for a GPU, and the variable that names another in its place.
+func (m *machine) tritonTool(b *build, g gpu) (name, variable string) {
+	if g.capability.Major >= blackwell && m.twoAssemblers(b) {
+		return "ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"
+	}
+	return "ptxas", "TRITON_PTXAS_PATH"
+}
+
+// blackwell is the compute capability from which on Triton takes a ptxas of its own, where it brings two.
+const blackwell = 10
+
+// assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others. Its
+// bytes go before its wheel's version; nil where neither is known.
+func (m *machine) assembler(b *build, g gpu) *jitCompiler {
+	if b.Name != "torch" {
+		return b.nvcc()
+	}
+	name, variable := m.tritonTool(b, g)
+	for _, by := range []struct{ by, words string }{{variable, variable}, {"triton", "Triton's " + name}} {
+		if a := b.env.assembler(name, by.by); a != nil {
+			return known(jitCompiler{by.words, version.Of(a.Version), a.Path})
+		}
+	}
+	release, from := m.triton(b)
+	row := m.t.Triton(release)
+	switch {
+	case row == nil:
+		return nil
+	case name == "ptxas":
+		return known(jitCompiler{"Triton's ptxas", row.PTXAS, from})
+	}
+	return known(jitCompiler{"Triton's " + name, row.PTXASBlackwell, from})
+}
+
+// known gives a compiler whose version was read, else nil.
+func known(c jitCompiler) *jitCompiler {
+	if !c.version.Known() {
+		return nil
+	}
+	return &c
+}
+
+// assembler finds one by its name and who brings it.
+func (e environment) assembler(name, by string) *probe.Assembler {
+	i := slices.IndexFunc(e.Assemblers, func(a probe.Assembler) bool { return a.Name == name && a.By == by })
+	if i < 0 {
+		return nil
+	}
+	return &e.Assemblers[i]
+}
+
+// twoAssemblers reports whether the build's Triton has another ptxas for capability 10 and newer.
+func (m *machine) twoAssemblers(b *build) bool {
+	if slices.ContainsFunc(b.env.Assemblers, func(a probe.Assembler) bool { return a.By == "triton" }) {
+		return b.env.assembler("ptxas-blackwell", "triton") != nil
+	}
+	release, _ := m.triton(b)
+	row := m.t.Triton(release)
+	return row != nil && row.PTXASBlackwell.Known()
+}
+
+// triton is the release of Triton beside a torch: the installed one's, else, where a file names torch, the one that torch
+// brings.
+func (m *machine) triton(b *build) (release version.Number, from string) {
+	for _, name := range []string{"triton", "pytorch-triton"} {
+		if p := b.env.Package(name); p != nil {
+			return version.Of(p.Version), p.Path
+		}
+	}
+	if b.Path != "" || len(b.rows) == 0 {
+		return version.Number{}, ""
+	}
+	for _, c := range b.rows[0].companions {
+		if c.Package == "triton" {
+			return version.Of(c.Version), "table row " + b.rows[0].Release + " " + b.rows[0].Variant
+		}
+	}
+	return version.Number{}, ""
+}
+
+// nvcc is the ptxas of NVIDIA's wheel, which JAX and TensorFlow start.
+func (b *build) nvcc() *jitCompiler {
+	if a := b.env.assembler("ptxas", "nvcc"); a != nil {
+		return known(jitCompiler{"the ptxas of NVIDIA's wheel", version.Of(a.Version), a.Path})
+	}
+	return b.wheel("nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
+}
+
+// nvrtc is torch's other run-time compiler: the wheel's, which is often newer than the build, else that of its own CUDA.
+func (b *build) nvrtc() *jitCompiler {
+	if b.Name != "torch" {
+		return nil
+	}
+	if c := b.wheel("nvidia-cuda-nvrtc", "NVRTC"); c != nil {
+		return c
+	}
+	if b.cuda.Parts() < 2 || !b.official() && b.Origin != "conda" {
+		return nil
+	}
+	return &jitCompiler{"NVRTC", b.cuda, cmp.Or(b.From, b.Path)}
+}
+
+// wheel is a compiler that one of NVIDIA's wheels brings.
+func (b *build) wheel(name, words string) *jitCompiler {
+	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.cuda.Major()), name} {
+		if p := b.env.Package(wheel); p != nil {
+			return &jitCompiler{words, version.Of(p.Version), p.Path}
+		}
+	}
+	return nil
+}
+
+// assembles reports whether the Triton that comes with a row of torch compiles for every GPU here. Where the table does
+// not know it, every Triton does for GPUs before Blackwell.
+func (m *machine) assembles(r row) bool {
+	if r.framework != "torch" {
+		return true
+	}
+	i := slices.IndexFunc(r.companions, func(c PinnedPackage) bool { return c.Package == "triton" })
+	t := m.t.Triton(version.Of(r.companions[i].Version))
+	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
+		switch {
+		case t == nil:
+			return g.capability.Major >= blackwell
+		case g.capability.Major >= blackwell && t.PTXASBlackwell.Known():
+			return jitCompiler{version: t.PTXASBlackwell}.older(g)
+		}
+		return jitCompiler{version: t.PTXAS}.older(g)
+	})
+}

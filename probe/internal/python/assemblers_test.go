@@ -1,0 +1,40 @@
+package python
+
+import (
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The banner is that of the ptxas in Triton 3.4.0.
+func TestAssemblers(t *testing.T) {
+	h := hosttest.Tree(t, `
+-- s/triton/backends/nvidia/bin/ptxas = elf x86_64 .rodata --
+Cuda compilation tools, release 12.8, V12.8.93
+-- s/triton/backends/nvidia/bin/ptxas-blackwell --
+not an ELF file
+-- s/nvidia/cu13/bin/ptxas = elf x86_64 .rodata --
+no banner in it
+-- usr/local/cuda/bin/ptxas = elf x86_64 .rodata --
+Cuda compilation tools, release 13.0, V13.0.88
+`)
+	h.Env = map[string]string{"TRITON_PTXAS_PATH": "/usr/local/cuda/bin/ptxas", "TRITON_PTXAS_BLACKWELL_PATH": "/gone"}
+	var failed host.Errors
+	got := append(assemblersIn(h, "/s", &failed), assemblersNamed(h, &failed)...)
+	want := []facts.Assembler{
+		{Name: "ptxas", Version: "12.8.93", Path: "/s/triton/backends/nvidia/bin/ptxas", By: "triton"},
+		{Name: "ptxas-blackwell", Path: "/s/triton/backends/nvidia/bin/ptxas-blackwell", By: "triton"},
+		{Name: "ptxas", Path: "/s/nvidia/cu13/bin/ptxas", By: "nvcc"},
+		{Name: "ptxas", Version: "13.0.88", Path: "/usr/local/cuda/bin/ptxas", By: "TRITON_PTXAS_PATH"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(failed) != 1 {
+		t.Errorf("%v; want one line, of the file that is no library", failed)
+	}
+}
