@@ -23,7 +23,8 @@ func (b *build) parts() []part {
 		for target, v := range g.PTXISA {
 			isa[target] = version.Of(v)
 		}
-		list = append(list, part{version.Group{Section: g.Section, SASS: g.SASS, PTX: g.PTX, ISA: isa}, g.Library, g.Containers})
+		group := version.Group{Section: g.Section, SASS: g.SASS, PTX: g.PTX, ISA: isa}
+		list = append(list, part{group, g.Library, g.Containers})
 	}
 	if len(b.SASS)+len(b.PTX) > 0 || b.Damaged != "" || len(b.rows) != 1 {
 		return list
@@ -39,8 +40,8 @@ func (r row) parts() []part {
 	return list
 }
 
-// unserved finds a part without code for a GPU that others of its library serve. A library that serves it nowhere is for
-// other GPUs, as vLLM's FlashAttention 3 is; so is a part whose targets all have a suffix.
+// unserved finds a part without code for a GPU that others of its library serve. A library that serves it nowhere is
+// for other GPUs, as vLLM's FlashAttention 3 is; so is a part whose targets all have a suffix.
 func unserved(list []part, gpu version.Capability) *part {
 	for i, p := range list {
 		if p.Special() || p.Cover(gpu) != version.Uncovered {
@@ -67,7 +68,9 @@ func (p part) String() string {
 func (p part) evidence(b *build) Evidence {
 	text := strings.Join(append(p.SASS, p.PTX...), " ")
 	if p.library == "" {
-		return Evidence{Fact: "machine code in " + p.Section, Value: text, From: "table row " + b.rows[0].Release + " " + b.rows[0].Variant}
+		row := "table row " + b.rows[0].Release + " " + b.rows[0].Variant
+		return Evidence{Fact: "machine code in " + p.Section, Value: text, From: row}
 	}
-	return Evidence{Fact: fmt.Sprintf("machine code of %d kernels' fat binaries", p.count), Value: text, From: p.library + ", " + p.Section}
+	fact := fmt.Sprintf("machine code of %d kernels' fat binaries", p.count)
+	return Evidence{Fact: fact, Value: text, From: p.library + ", " + p.Section}
 }

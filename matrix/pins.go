@@ -42,8 +42,8 @@ func (m *machine) pinsAmong(b *build, candidates []row) []Pin {
 	return pins
 }
 
-// runnable are the rows of the build's framework that this machine can run; where some of them also compile for its GPUs
-// at run time, those alone.
+// runnable are the rows of the build's framework that this machine can run; where some of them also compile for its
+// GPUs at run time, only those.
 func (m *machine) runnable(b *build) []row {
 	list := slices.DeleteFunc(m.frameworkRows(b.Name), func(r row) bool { return !m.runs(b, r) })
 	if slices.ContainsFunc(list, m.assembles) {

@@ -180,7 +180,8 @@ func gpuArchMissing(m *machine, b *build) []*result {
 func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: "code for " + without[0].capability.SM() + ", or PTX for it",
 		Message:  fmt.Sprintf("%s %s has no code for %s", b.Name, b.Version, without[0].label),
-		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, code), Source: b.source()}
+		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, code),
+		Source:   b.source()}
 	if p := unserved(b.parts(), without[0].capability); p != nil {
 		f.Message += " in " + p.String()
 	}

@@ -100,7 +100,8 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 	if hit.part != nil {
 		what, code = "the kernels in "+hit.part.String()+" have", hit.part.evidence(b)
 	}
-	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), g.capability.SM()), Source: []string{ptxSource},
+	f := Finding{Severity: Error, Subject: b.subject, Source: []string{ptxSource},
+		Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), g.capability.SM()),
 		Message: fmt.Sprintf("for %s %s PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
 			g.label, what, hit.isa, m.driverWords(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: g.label, From: g.from}, code,

@@ -17,8 +17,8 @@ type jitCompiler struct {
 	from    string
 }
 
-// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. NVRTC alone is a
-// note: torch has it write PTX of the newest kind that it knows, though not yet in 1.7
+// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. NVRTC alone is
+// a note: torch has it write PTX of the newest kind that it knows, though not yet in 1.7
 // (https://github.com/pytorch/pytorch/issues/48200).
 func jitTooOldForGPU(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.framework() || len(m.gpus) == 0 {
@@ -58,13 +58,13 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 	first := g.chip.FirstCUDA
 	f := Finding{Severity: severity, Subject: b.subject, Source: g.chip.Source,
 		Need: c.name + " of CUDA >= " + first.Short(),
-		Message: fmt.Sprintf("%s is of CUDA %s, which does not know %s: ready-made kernels run, what is compiled at run time fails",
-			c.name, c.version.Short(), g.label),
+		Message: fmt.Sprintf("%s is of CUDA %s, which does not know %s: ready-made kernels run, "+
+			"what is compiled at run time fails", c.name, c.version.Short(), g.label),
 		Evidence: append(b.evidence(), Evidence{Fact: c.name, Value: c.version.String(), From: c.from},
 			Evidence{Fact: "GPU", Value: g.label, From: g.from})}
 	if severity == Note {
-		f.Message = fmt.Sprintf("%s is of CUDA %s, which does not know %s: what torch compiles with it is made for an older GPU, or fails",
-			c.name, c.version.Short(), g.label)
+		f.Message = fmt.Sprintf("%s is of CUDA %s, which does not know %s: what torch compiles with it is made for "+
+			"an older GPU, or fails", c.name, c.version.Short(), g.label)
 	}
 	f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool {
 		return !m.assembles(r) || r.CUDA.LessShort(first)
@@ -88,8 +88,8 @@ func (m *machine) tritonTool(b *build, g gpu) (name, variable string) {
 // blackwell is the compute capability from which on Triton takes a ptxas of its own, where it brings two.
 const blackwell = 10
 
-// assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others. Its
-// bytes go before its wheel's version; nil where neither is known.
+// assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others.
+// Its bytes go before its wheel's version; nil where neither is known.
 func (m *machine) assembler(b *build, g gpu) *jitCompiler {
 	if b.Name != "torch" {
 		return b.nvcc()
@@ -138,8 +138,8 @@ func (m *machine) twoAssemblers(b *build) bool {
 	return row != nil && row.PTXASBlackwell.Known()
 }
 
-// triton is the release of Triton beside a torch: the installed one's, else, where a file names torch, the one that torch
-// brings.
+// triton is the release of Triton beside a torch: the installed one's, else, where a file names torch, the one that
+// torch brings.
 func (m *machine) triton(b *build) (release version.Number, from string) {
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.env.Package(name); p != nil {
@@ -165,7 +165,8 @@ func (b *build) nvcc() *jitCompiler {
 	return b.wheel("nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
 }
 
-// nvrtc is torch's other run-time compiler: the wheel's, which is often newer than the build, else that of its own CUDA.
+// nvrtc is torch's other run-time compiler: the wheel's, which is often newer than the build, else that of its own
+// CUDA.
 func (b *build) nvrtc() *jitCompiler {
 	if b.Name != "torch" {
 		return nil

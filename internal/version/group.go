@@ -9,7 +9,8 @@ import (
 )
 
 // Group is what one section of a library was built for: a GPU that it does not serve finds kernels missing there,
-// whatever the library holds elsewhere. TensorFlow 2.20's MLIR kernels stand in .rodata, for fewer GPUs than .nv_fatbin.
+// whatever the library holds elsewhere. TensorFlow 2.20's MLIR kernels stand in .rodata, for fewer GPUs than
+// .nv_fatbin.
 type Group struct {
 	Section string // ".rodata"
 	SASS    []string
@@ -42,7 +43,9 @@ func (g Group) PTXFor(gpu Capability) Number {
 }
 
 // GroupText is the form of a group in a cell.
-var GroupText = lazyregexp.New(`^\.?\w[\w.]*=(sm_\d{2,3}[af]?|compute_\d{2,3}[af]?@\d+\.\d+)(\+(sm_\d{2,3}[af]?|compute_\d{2,3}[af]?@\d+\.\d+))*$`)
+var GroupText = lazyregexp.New(`^\.?\w[\w.]*=` + targetText + `(\+` + targetText + `)*$`)
+
+const targetText = `(sm_\d{2,3}[af]?|compute_\d{2,3}[af]?@\d+\.\d+)`
 
 // Groups is a table's cell of groups.
 type Groups []Group

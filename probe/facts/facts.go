@@ -220,7 +220,7 @@ type Build struct {
 
 // CodeGroup is one section of a library nearly all of whose fat binaries have the same targets.
 type CodeGroup struct {
-	Library    string            `json:"library"`    // "/opt/venv/lib/python3.12/site-packages/tensorflow/libtensorflow_cc.so.2"
+	Library    string            `json:"library"`    // "…/site-packages/tensorflow/libtensorflow_cc.so.2"
 	Section    string            `json:"section"`    // ".rodata"
 	Containers int               `json:"containers"` // how many fat binaries have just these targets
 	SASS       []string          `json:"sass"`       // "sm_89"

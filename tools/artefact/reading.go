@@ -250,7 +250,9 @@ func (r *Reading) code(share float64) (sass, ptx []string, isa string) {
 	return slices.Compact(sass), slices.Compact(ptx), isa
 }
 
-// groups are those of the libraries that have more than one: ".nv_fatbin=sm_90+compute_90@8.3 .rodata=sm_89+compute_90a@8.5".
+// groups are those of the libraries that have more than one:
+//
+//	.nv_fatbin=sm_90+compute_90@8.3 .rodata=sm_89+compute_90a@8.5
 func (r *Reading) groups() string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(r.Code)) {

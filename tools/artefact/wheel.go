@@ -89,7 +89,8 @@ func (w *Wheel) members(patterns ...string) []*zip.File {
 	return list
 }
 
-// Libraries are the names of the shared libraries of at least so many bytes, in the order in which they lie in the wheel.
+// Libraries are the names of the shared libraries of at least so many bytes, in the order in which they lie in the
+// wheel.
 func (w *Wheel) Libraries(least uint64) []string {
 	var names []string
 	for _, m := range w.zip.File {
