@@ -111,12 +111,12 @@ func (b *build) builtWith(own string, of func(row) version.Number) version.Numbe
 }
 
 func (m *machine) capabilities() (list []version.Number, known bool) {
-	for _, g := range m.gpus {
+	for _, g := range m.kinds {
 		if g.capability.Known() {
 			list = append(list, version.Of(g.capability.String()))
 		}
 	}
-	return list, len(list) == len(m.gpus)
+	return list, len(list) == len(m.kinds)
 }
 
 // knownBad: a combination of which an advisory says that it does not work.

@@ -14,7 +14,7 @@ import (
 // build is one framework and what is known of it: what was read goes before what the tables say.
 type build struct {
 	*probe.Build
-	env         environment
+	env         *environment
 	subject     string // "torch 2.9.0+cu130 in /opt/venv"
 	standing    standing
 	counts      bool // standing is more than noted
@@ -27,14 +27,11 @@ type build struct {
 	named       *named         // a package that a file names, which is all there is of it; else nil
 }
 
-// environment is a Python environment with what the rules ask of it.
-type environment struct{ *probe.Environment }
-
-func newBuild(m *machine, env *probe.Environment, b *probe.Build, s standing) *build {
+func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	own := b
 	b = m.onTarget(b)
-	v := &build{Build: b, env: environment{env}, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
-	v.subject = Subject(b, env)
+	v := &build{Build: b, env: env, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
+	v.subject = Subject(b, env.Environment)
 	v.release, _ = version.ParseRelease(b.Version)
 	if v.release.Local == "" && b.Index == "default" {
 		v.release.Local = m.defaultVariant(b.Name, v.release)

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -130,7 +131,7 @@ func judge(t *testing.T, archive *txtar.Archive) Verdict {
 			t.Fatal(err)
 		}
 	}
-	return Check(Embedded(), facts, targets, Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
+	return Check(context.Background(), Embedded(), facts, targets, Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
 		Today: strings.TrimSpace(string(getFile(archive, "today")))})
 }
 

@@ -2,14 +2,16 @@ package matrix
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
 	"cudacompat/probe"
 )
 
-// Check judges facts for every target, or for the machine itself when there is none.
-func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
+// Check judges facts for every target, or for the machine itself when there is none. When ctx ends before everything
+// is judged the verdict is what was found until then, and inconclusive unless an error stands.
+func Check(ctx context.Context, t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	f.Complete()
 	if len(targets) == 0 {
 		targets = []Target{{}}
@@ -17,11 +19,16 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	v := emptyVerdict()
 	inconclusive := false
 	for _, target := range targets {
+		if ctx.Err() != nil {
+			v.Unknown = append(v.Unknown, outOfTime(ctx, target.Instance))
+			inconclusive = true
+			continue
+		}
 		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v,
-			failed: map[about]bool{}, spoken: map[about]bool{}, undecided: map[string][]Rule{}}
+			failed: map[about]bool{}, spoken: map[about]bool{}, undecided: map[string][]string{}}
 		v.Judged = append(v.Judged, j.judged())
 		v.Disagreements = j.disagreements() // the same for every target
-		j.rules()
+		j.rules(ctx)
 		inconclusive = j.answers() || inconclusive
 	}
 	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
@@ -30,36 +37,33 @@ func Check(t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
 	return v
 }
 
+// outOfTime is what is missing of a target when the time is up.
+func outOfTime(ctx context.Context, target string) Missing {
+	return Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, Missing: context.Cause(ctx).Error()}
+}
+
 // emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
 func emptyVerdict() Verdict {
 	return Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{},
 		Suppressed: []Suppressed{}, Waivers: []WaiverUse{}}
 }
 
-// Unjudged is the verdict on facts for which there was no time.
-func Unjudged(t *Tables, policy Policy, why string) Verdict {
-	v := emptyVerdict()
-	v.Unknown = append(v.Unknown, Missing{Rule: "not-looked-at", Subject: "judgement", Missing: why})
-	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
-	v.Outcome = Inconclusive
-	return v
-}
-
 // judgement is one target on its way through the rules.
 type judgement struct {
 	*machine
 	verdict   *Verdict
-	failed    map[about]bool    // errors
-	spoken    map[about]bool    // findings of any severity
-	undecided map[string][]Rule // by subject: the rules that lack a fact which decides
-	compared  bool              // something was there to compare
-	open      bool              // a fact is missing that leaves the outcome open
+	failed    map[about]bool      // errors
+	spoken    map[about]bool      // findings of any severity
+	undecided map[string][]string // by subject: the rules that lack a fact which decides
+	compared  bool                // something was there to compare
+	open      bool                // a fact is missing that leaves the outcome open
+	cut       bool                // the time was up before every rule was asked
 }
 
 // about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
 type about struct{ rule, subject string }
 
-func (j *judgement) rules() {
+func (j *judgement) rules(ctx context.Context) {
 	for _, rule := range rules {
 		if rule.onMachine != nil && !j.silenced(rule, "") {
 			j.record(rule, rule.onMachine(j.machine), true)
@@ -68,6 +72,11 @@ func (j *judgement) rules() {
 			continue
 		}
 		for _, b := range j.builds {
+			if ctx.Err() != nil {
+				j.verdict.Unknown = append(j.verdict.Unknown, outOfTime(ctx, j.name))
+				j.open, j.cut = true, true
+				return
+			}
 			if !j.silenced(rule, b.subject) {
 				j.record(rule, b.env.addressed(b.withoutGPU(j.asShown(rule, b))), b.counts)
 			}
@@ -77,12 +86,33 @@ func (j *judgement) rules() {
 
 // judged is the machine in a few words.
 func (m *machine) judged() Judged {
-	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from, GPUs: []string{}, Hidden: []string{}}
+	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from,
+		GPUs: []string{}, Hidden: m.hidden(), Devices: m.devices()}
 	for _, g := range m.present {
 		list.GPUs = append(list.GPUs, g.label)
-		if m.hides(g) {
-			list.Hidden = append(list.Hidden, g.bus)
+	}
+	return list
+}
+
+// devices are the target's GPUs, else all that were found, with the reason why programs are not shown one.
+func (m *machine) devices() []JudgedGPU {
+	list := []JudgedGPU{}
+	if m.target.named() {
+		for _, g := range m.present {
+			list = append(list, JudgedGPU{Label: g.label, From: g.from})
 		}
+		return list
+	}
+	why, hidden := withheld(m.f), map[string]bool{}
+	for _, address := range m.hidden() {
+		hidden[address] = true
+	}
+	for _, g := range m.f.GPUs {
+		device := JudgedGPU{Address: g.Bus, Label: m.gpuFound(g).label, From: cmp.Or(g.From...), Hidden: why(g)}
+		if device.Hidden == "" && hidden[g.Bus] {
+			device.Hidden = "hidden by CUDA_VISIBLE_DEVICES"
+		}
+		list = append(list, device)
 	}
 	return list
 }
@@ -102,8 +132,8 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 			j.find(rule, *r.finding, counts && !r.noted, r.cpuOnly)
 		case r.missing != "":
 			j.verdict.Unknown = append(j.verdict.Unknown, Missing{rule.ID, r.subject, j.name, r.missing})
-			if rule.decides {
-				j.undecided[r.subject] = append(j.undecided[r.subject], rule)
+			if rule.decides && !slices.Contains(j.undecided[r.subject], rule.ID) {
+				j.undecided[r.subject] = append(j.undecided[r.subject], rule.ID)
 			}
 			j.open = j.open || rule.leavesOpen
 		default:
@@ -171,35 +201,38 @@ func (j *judgement) answers() (inconclusive bool) {
 // answer is broken for what breaks the build, else unknown for the facts that are missing, else what a rule says of it.
 func (j *judgement) answer(b *build) BuildAnswer {
 	a := BuildAnswer{Subject: b.subject, Target: j.name, Answer: Works, Because: []string{}, Counts: b.counts}
-	says := func(answer Answer, rule Rule) {
-		a.Answer, a.Because = answer, append(a.Because, rule.ID)
+	says := func(answer Answer, rule string) {
+		a.Answer, a.Because = answer, append(a.Because, rule)
 	}
 	var without []Rule // what takes the GPU away from a part that the rest does without
 	for _, rule := range rules {
 		if failed, reached := j.broken(b, rule); failed {
-			says(Broken, rule)
+			says(Broken, rule.ID)
 		} else if reached {
 			without = append(without, rule)
 		}
 	}
-	if a.Answer == Broken && b.goesOn() {
+	switch {
+	case j.cut && (a.Answer != Broken || b.goesOn()):
+		says(Unknown, "not-looked-at")
+	case a.Answer == Broken && b.goesOn():
 		a.Answer = WorksCPUOnly
 	}
 	if a.Answer != Works {
 		return a
 	}
 	for _, rule := range without {
-		says(WorksCPUOnly, rule)
+		says(WorksCPUOnly, rule.ID)
 	}
 	if a.Answer != Works {
 		return a
 	}
-	for _, rule := range j.undecided[b.subject] {
-		says(Unknown, rule)
+	for _, id := range j.undecided[b.subject] {
+		says(Unknown, id)
 	}
 	for _, rule := range rules {
 		if a.Answer == Works && rule.says != "" && j.spoken[about{rule.ID, b.subject}] {
-			says(rule.says, rule)
+			says(rule.says, rule.ID)
 		}
 	}
 	return a

@@ -15,7 +15,7 @@ var (
 
 // interpreter is the environment's own, as a shell takes it, through which pip cannot miss it; empty for one that no
 // path tells, or whose path nobody should paste into a shell.
-func (e environment) interpreter() string {
+func (e *environment) interpreter() string {
 	switch {
 	case e.Path == "" || strings.ContainsFunc(e.Path, unicode.IsControl) || !utf8.ValidString(e.Path):
 		return ""
@@ -38,7 +38,7 @@ func quoted(name string) string {
 }
 
 // addressed is a rule's results with commands that name the environment.
-func (e environment) addressed(results []*result) []*result {
+func (e *environment) addressed(results []*result) []*result {
 	for _, r := range results {
 		if r.finding != nil {
 			e.address(r.finding)
@@ -49,7 +49,7 @@ func (e environment) addressed(results []*result) []*result {
 
 // address makes the commands of a finding name the environment that they are for: a bare pip installs into whichever
 // environment is active. Where the environment has no pip, as uv makes them, only uv's command is left.
-func (e environment) address(f *Finding) {
+func (e *environment) address(f *Finding) {
 	python := e.interpreter()
 	if python == "" || e.Environment == nil {
 		return
@@ -75,14 +75,14 @@ func (e environment) address(f *Finding) {
 	}
 }
 
-func (e environment) pip(command string) string {
+func (e *environment) pip(command string) string {
 	if e.Kind == "target" {
 		return around(pipCommand, command, "pip ", " --target "+quoted(e.Path))
 	}
 	return around(pipCommand, command, e.interpreter()+" -m pip ", "")
 }
 
-func (e environment) uv(command string) string {
+func (e *environment) uv(command string) string {
 	if e.Kind == "target" {
 		return around(uvCommand, command, "uv pip ", " --target "+quoted(e.Path))
 	}

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"testing"
 
 	"cudacompat/data"
@@ -32,7 +33,7 @@ func TestDisagreements(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := probe.Facts{System: probe.System{Arch: "x86_64"}, Environments: []probe.Environment{{Path: "/opt/venv", Builds: []probe.Build{c.build}}}}
-			list := Check(tables, f, []Target{{Instance: "g5.xlarge"}, {Instance: "p5.48xlarge"}}, Policy{}).Disagreements
+			list := Check(context.Background(), tables, f, []Target{{Instance: "g5.xlarge"}, {Instance: "p5.48xlarge"}}, Policy{}).Disagreements
 			got := ""
 			if len(list) > 0 {
 				got = list[0].Table

@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"context"
 	"fmt"
 
 	"cudacompat/matrix"
@@ -15,7 +16,7 @@ func ExampleCheck() {
 		Environments: []probe.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 			Builds: []probe.Build{{Name: "torch", Version: "2.9.0+cu130", Origin: "wheel"}}}},
 	}
-	verdict := matrix.Check(matrix.Embedded(), facts, nil, matrix.Policy{})
+	verdict := matrix.Check(context.Background(), matrix.Embedded(), facts, nil, matrix.Policy{})
 	fmt.Println(verdict.Outcome)
 	for _, f := range verdict.Findings {
 		if f.Severity == matrix.Error {

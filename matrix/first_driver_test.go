@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func onBus(t *Tables, id, driver string) (severity Severity, answer Answer) {
 		Environments: []probe.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 			Builds: []probe.Build{{Name: "torch", Version: "2.4.0+cu118", Origin: "wheel"}}}},
 	}
-	v := Check(t, facts, nil, Policy{})
+	v := Check(context.Background(), t, facts, nil, Policy{})
 	for _, f := range v.Findings {
 		if f.Rule == "driver-too-old-for-gpu" {
 			severity = f.Severity

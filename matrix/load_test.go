@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"io/fs"
 	"slices"
 	"testing"
@@ -26,7 +27,7 @@ func (w *watched) Open(name string) (fs.File, error) {
 // compilers are not read, and no table is read twice.
 func TestCheckReadsOnlyWhatItNeeds(t *testing.T) {
 	files := &watched{FS: data.FS}
-	Check(tables.Open(files), machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
+	Check(context.Background(), tables.Open(files), machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
 	slices.Sort(files.opened)
 	if twice := slices.Compact(slices.Clone(files.opened)); len(twice) != len(files.opened) {
 		t.Errorf("a table is read twice: %v", files.opened)

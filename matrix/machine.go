@@ -3,6 +3,7 @@ package matrix
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,7 +25,13 @@ type machine struct {
 	driver   driver
 	present  []gpu // those that are there
 	shown    shown
-	gpus     []gpu // those that a program would see, or may see where shown is unsure
+	gpus     []gpu          // those that a program would see, or may see where shown is unsure
+	kinds    []gpu          // the first of each kind of gpus: those of a kind are judged alike
+	listed   []probe.GPU    // those that CUDA can number, in the order of their addresses
+	numbers  map[string]int // of listed, by address
+	resolved map[gpuKind]gpu
+	worked   *worked
+	met      map[*probe.Environment]*environment
 	builds   []*build
 	names    []*named // packages that files name and that have to do with a GPU
 	forward  forward  // the cuda-compat library that stands in for the driver's user space
@@ -57,26 +64,44 @@ func (g gpu) answers() bool { return strings.Contains(g.from, "NVML") || g.from 
 
 // newMachine lays the target over the facts.
 func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
-	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance}
+	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance,
+		resolved: map[gpuKind]gpu{}, worked: &worked{}, met: map[*probe.Environment]*environment{}}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.Instance(name)
 	}
+	m.list()
 	m.present = m.gpusOf()
-	m.gpus = m.present
+	m.see(m.present)
 	m.platform = m.platformOf()
 	m.driver = m.driverOf()
 	if len(target.GPUs) == 0 && target.Instance == "" {
-		m.gpus = m.show()
+		m.see(m.show())
 	}
 	m.layCompat()
 	standing := standingOf(f)
 	for i := range f.Environments {
-		for j := range f.Environments[i].Builds {
-			m.builds = append(m.builds, newBuild(m, &f.Environments[i], &f.Environments[i].Builds[j], standing(&f.Environments[i])))
+		env := m.environment(&f.Environments[i])
+		for _, b := range once(f.Environments[i].Builds) {
+			m.builds = append(m.builds, newBuild(m, env, b, standing(&f.Environments[i])))
 		}
 	}
 	m.layNamed(standing)
 	return m
+}
+
+// once leaves out what is said of a build a second time, as generated requirements do.
+func once(builds []probe.Build) []*probe.Build {
+	var list []*probe.Build
+	met := map[string]*probe.Build{}
+	for i := range builds {
+		b := &builds[i]
+		if same := met[b.Name+" "+b.Version]; same != nil && reflect.DeepEqual(same, b) {
+			continue
+		}
+		met[b.Name+" "+b.Version] = b
+		list = append(list, b)
+	}
+	return list
 }
 
 func (m *machine) platformOf() string {
@@ -176,22 +201,30 @@ func (m *machine) gpusOf() []gpu {
 	return gpus
 }
 
-// visible picks the GPUs that programs on this machine can be shown. NVML speaks for containers, which see a part of
-// the host's PCI bus; on a host, a GPU that only PCI shows may be one that the driver dropped. GPUs that are
-// held for a virtual machine are not shown here, nor is nouveau's beside NVIDIA's, which may be for the screen.
+// visible are the GPUs that programs on this machine can be shown.
 func visible(f *probe.Facts) []probe.GPU {
-	byDriver := func(g probe.GPU) bool {
-		return slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
-	}
+	why := withheld(f)
+	return slices.DeleteFunc(slices.Clone(f.GPUs), func(g probe.GPU) bool { return why(g) != "" })
+}
+
+// withheld tells why programs on this machine are not shown a GPU, with nothing for those that they are. NVML speaks
+// for containers, which see a part of the host's PCI bus; on a host, a GPU that only PCI shows may be one that the
+// driver dropped. What is held for a virtual machine is not shown, nor is nouveau's beside NVIDIA's, which may be for
+// the screen.
+func withheld(f *probe.Facts) func(probe.GPU) string {
 	shared := slices.ContainsFunc(f.GPUs, func(g probe.GPU) bool { return g.Bound == "nvidia" })
-	var list []probe.GPU
-	for _, g := range f.GPUs {
-		pciOnly := slices.Contains(g.From, "/sys/bus/pci") && !byDriver(g)
-		if !toVM(g) && !(nouveaus(g) && shared) && !(pciOnly && f.System.Container != "") {
-			list = append(list, g)
+	return func(g probe.GPU) string {
+		driven := slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
+		switch {
+		case toVM(g):
+			return "held by " + g.Bound
+		case nouveaus(g) && shared:
+			return "driven by " + g.Bound
+		case f.System.Container != "" && !driven && slices.Contains(g.From, "/sys/bus/pci"):
+			return "not given to this container"
 		}
+		return ""
 	}
-	return list
 }
 
 // toVM says that a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci), by Xen's
@@ -208,8 +241,7 @@ func nouveaus(g probe.GPU) bool {
 // gpuNamed resolves a name or a compute capability.
 func (m *machine) gpuNamed(name, from string) gpu {
 	if c, err := version.ParseCapability(name); err == nil {
-		g := gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.ChipOf(c), from: from}
-		return g
+		return gpu{label: "GPU of compute capability " + name, capability: c, chip: m.t.ChipOf(c), from: from}
 	}
 	chip := m.t.ChipNamed(name)
 	g := gpu{label: name, name: name, chip: chip, from: from}
@@ -220,14 +252,31 @@ func (m *machine) gpuNamed(name, from string) gpu {
 	return g
 }
 
-// gpuFound resolves what was probed: the capability that the driver says goes before the tables.
+// gpuFound resolves what was probed. Devices that differ by their address alone are looked up once.
 func (m *machine) gpuFound(g probe.GPU) gpu {
-	from := strings.Join(g.From, ", ")
+	kind := gpuKind{g.Name, g.PCIID, g.Capability, "", strings.Join(g.From, ", ")}
+	if g.Name+g.PCIID == "" {
+		kind.bus = g.Bus
+	}
+	seen, ok := m.resolved[kind]
+	if !ok {
+		seen = m.resolve(g, kind.from)
+		m.resolved[kind] = seen
+	}
+	seen.bus, seen.number = g.Bus, m.numberOf(g)
+	return seen
+}
+
+// gpuKind is what of a probed GPU decides what it is; bus only where nothing else names it.
+type gpuKind struct{ name, pciID, capability, bus, from string }
+
+// resolve asks the tables: the capability that the driver says goes before theirs.
+func (m *machine) resolve(g probe.GPU, from string) gpu {
 	chip := m.t.ChipByID(g.PCIID)
 	if chip == nil && g.Name != "" {
 		chip = m.t.ChipNamed(g.Name)
 	}
-	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, bus: g.Bus, pciID: g.PCIID, number: m.numberOf(g)}
+	seen := gpu{label: g.Name, name: g.Name, chip: chip, from: from, pciID: g.PCIID}
 	if c, err := version.ParseCapability(g.Capability); err == nil {
 		seen.capability = c
 		if chip == nil || chip.Capability != c {

@@ -241,7 +241,7 @@ func (m *machine) layNamed(standing func(*probe.Environment) standing) {
 			continue
 		}
 		met[family] = true
-		v := newBuild(m, n.env, b, standing(n.env))
+		v := newBuild(m, m.environment(n.env), b, standing(n.env))
 		v.named = n
 		if n.Origin == "image" {
 			v.rows, v.release = nil, version.Release{}

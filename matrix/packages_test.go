@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -35,7 +36,7 @@ func TestPackages(t *testing.T) {
 			if err != nil {
 				t.Fatal(line, err)
 			}
-			v := Check(Embedded(), facts, []Target{{Driver: driver, GPUs: []string{"L4"}}}, Policy{})
+			v := Check(context.Background(), Embedded(), facts, []Target{{Driver: driver, GPUs: []string{"L4"}}}, Policy{})
 			said := saidOf(v, strings.TrimSuffix(name, "-cuda13-plugin"))
 			t.Logf("%-32s %s %-12s %s", line, driver[:3], v.Outcome, strings.Join(said, "; "))
 			answered := slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "answer ") })

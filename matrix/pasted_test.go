@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"os"
 	"slices"
@@ -33,7 +34,7 @@ func TestPastedReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(c.ID, err)
 			}
-			v := Check(Embedded(), facts, nil, Policy{})
+			v := Check(context.Background(), Embedded(), facts, nil, Policy{})
 			hit := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == c.Rule && f.Severity != Note })
 			if c.Rule != "" && !hit || c.Rule == "" && v.Outcome == Incompatible {
 				t.Errorf("%s: want %q:\n%s", c.ID, c.Rule, summary(v))

@@ -26,14 +26,13 @@ func (m *machine) pins(b *build) (pins []Pin, do []string) {
 
 // frameworkPins picks what to install instead: of the same release the variants that run here, those nearest to the
 // driver's own CUDA first; else the one of the nearest release.
-func (m *machine) frameworkPins(b *build) []Pin { return m.pinsAmong(b, m.runnable(b)) }
+func (m *machine) frameworkPins(b *build) []Pin { return m.pinsAmong(b, m.ranked(b)) }
 
-// pinsAmong picks from some rows.
+// pinsAmong picks from some rows, the nearest first.
 func (m *machine) pinsAmong(b *build, candidates []row) []Pin {
 	if len(candidates) == 0 {
 		return nil
 	}
-	m.rankRows(b, candidates)
 	best := candidates[0]
 	pins := []Pin{m.frameworkPin(b, best)}
 	if len(candidates) > 1 && candidates[1].Release == best.Release {
@@ -45,9 +44,43 @@ func (m *machine) pinsAmong(b *build, candidates []row) []Pin {
 // runnable are the rows of the build's framework that this machine can run; where some of them also compile for its
 // GPUs at run time, only those.
 func (m *machine) runnable(b *build) []row {
-	list := slices.DeleteFunc(m.frameworkRows(b.Name), func(r row) bool { return !m.runs(b, r) })
-	if slices.ContainsFunc(list, m.assembles) {
-		list = slices.DeleteFunc(list, func(r row) bool { return !m.assembles(r) })
+	key := asked{framework: b.Name, python: version.ShortPython(b.python)}
+	return slices.Clone(m.worked.rows(key, func() []row {
+		list := slices.DeleteFunc(m.frameworkRows(b.Name), func(r row) bool { return !m.runs(b, r) })
+		if slices.ContainsFunc(list, m.assembles) {
+			list = slices.DeleteFunc(list, func(r row) bool { return !m.assembles(r) })
+		}
+		return list
+	}))
+}
+
+// ranked are the runnable rows, the nearest to the build's release first.
+func (m *machine) ranked(b *build) []row {
+	key := asked{framework: b.Name, python: version.ShortPython(b.python), release: b.release.Number.String()}
+	if key.release == "" {
+		key.release = "the newest"
+	}
+	return m.worked.rows(key, func() []row {
+		list := m.runnable(b)
+		m.rankRows(b, list)
+		return list
+	})
+}
+
+// worked is what was worked out for one build and holds for every other that asks the same.
+type worked struct{ lists map[asked][]row }
+
+// asked is what rows depend on, beside the machine.
+type asked struct{ framework, python, release string }
+
+func (w *worked) rows(key asked, work func() []row) []row {
+	list, ok := w.lists[key]
+	if !ok {
+		list = work()
+		if w.lists == nil {
+			w.lists = map[asked][]row{}
+		}
+		w.lists[key] = list
 	}
 	return list
 }
@@ -68,7 +101,7 @@ func (m *machine) faulty(b *build, r row) bool {
 	speaks := func(c tables.Clause) bool {
 		switch c.Name {
 		case r.framework:
-			return c.Allowed.Has(version.Of(r.Release))
+			return c.Allowed.Has(r.number)
 		case "python":
 			python := version.Of(version.ShortPython(b.python))
 			return python.Known() && c.Allowed.Has(python)
@@ -96,7 +129,7 @@ func (m *machine) reached(cuda version.Number) bool {
 // and the cuDNN 9 that they bring does not.
 func (m *machine) hasCode(r row) bool {
 	least := m.t.CuDNNLeast(r.CuDNN)
-	for _, g := range m.gpus {
+	for _, g := range m.kinds {
 		if !g.capability.Known() || version.Cover(r.SASS, nil, g.capability) != version.BySASS ||
 			!g.capability.AtLeast(least) || !m.hasParts(r, g.capability) {
 			return false
@@ -122,7 +155,7 @@ func (m *machine) rankRows(b *build, list []row) {
 		wanted, exact = len(releases), true
 	}
 	distance := func(r row) int {
-		at, _ := slices.BinarySearchFunc(releases, version.Of(r.Release), version.Number.Compare)
+		at, _ := slices.BinarySearchFunc(releases, r.number, version.Number.Compare)
 		d := at - wanted
 		switch {
 		case exact:
@@ -137,7 +170,7 @@ func (m *machine) rankRows(b *build, list []row) {
 		if c := distance(x) - distance(y); c != 0 {
 			return c
 		}
-		if c := version.Of(y.Release).Compare(version.Of(x.Release)); c != 0 {
+		if c := y.number.Compare(x.number); c != 0 {
 			return c // of two as near, the newer
 		}
 		return m.cudaDistance(x.CUDA) - m.cudaDistance(y.CUDA)
@@ -154,8 +187,8 @@ func (m *machine) cudaDistance(cuda version.Number) int {
 func (m *machine) releases(framework string) []version.Number {
 	var list []version.Number
 	for _, r := range m.frameworkRows(framework) {
-		if v := version.Of(r.Release); len(list) == 0 || list[len(list)-1].Compare(v) != 0 {
-			list = append(list, v)
+		if len(list) == 0 || list[len(list)-1].Compare(r.number) != 0 {
+			list = append(list, r.number)
 		}
 	}
 	return list

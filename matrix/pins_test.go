@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -106,7 +107,7 @@ func machineWith(driver string, gpu version.Capability, python, torch string) pr
 // checkPins installs each pin of each error and judges again. It returns why an error of a build has no torch pin.
 func checkPins(t *testing.T, known *Tables, facts probe.Facts, python string) (without string) {
 	t.Helper()
-	for _, f := range Check(known, facts, nil, Policy{}).Findings {
+	for _, f := range Check(context.Background(), known, facts, nil, Policy{}).Findings {
 		if f.Severity != Error {
 			continue
 		}
@@ -117,7 +118,7 @@ func checkPins(t *testing.T, known *Tables, facts probe.Facts, python string) (w
 		for _, p := range f.Pins {
 			mended := install(facts, p)
 			torch = torch || p.Package == "torch"
-			for _, again := range Check(known, mended, nil, Policy{}).Findings {
+			for _, again := range Check(context.Background(), known, mended, nil, Policy{}).Findings {
 				if again.Severity == Error && (p.Package == "torch" && again.Subject != "driver" || again.Rule == f.Rule) {
 					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(facts), p.Package, p.Version, again.Rule, again.Message)
 				}
@@ -221,7 +222,7 @@ func TestPinsByHand(t *testing.T) {
 	} {
 		facts := machineWith(c.driver, capability(t, c.gpu), c.python, c.build)
 		facts.System.Libc = c.libc
-		if got := firstTorchPin(Check(Embedded(), facts, nil, Policy{})); got != c.want {
+		if got := firstTorchPin(Check(context.Background(), Embedded(), facts, nil, Policy{})); got != c.want {
 			t.Errorf("%s, glibc %s: the first torch pin is %q, want %q", describe(facts), c.libc, got, c.want)
 		}
 	}

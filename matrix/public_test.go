@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"os"
 	"regexp"
@@ -107,7 +108,7 @@ func TestPublicCases(t *testing.T) {
 		}
 		hit := false
 		for _, f := range c.inputs(t) {
-			v := Check(Embedded(), f, nil, Policy{})
+			v := Check(context.Background(), Embedded(), f, nil, Policy{})
 			if c.Kind != "environment" && c.Kind != "hardware" && v.Outcome == Incompatible {
 				t.Errorf("%s: %s, but comes out incompatible:\n%s", c.ID, c.Kind, summary(v))
 			}

@@ -11,6 +11,7 @@ import (
 // row is one release of a framework in one variant: what rules and pins read of any framework's table.
 type row struct {
 	tables.Wheel
+	number     version.Number // the release
 	groups     version.Groups
 	framework  string          // "torch", "tensorflow" or "jax"
 	packages   []string        // "nvidia-cudnn-cu12>=9.8,<10.0"
@@ -19,16 +20,16 @@ type row struct {
 }
 
 func torchRow(w *tables.Torch) row {
-	return row{Wheel: w.Wheel, framework: "torch", source: w.Source,
+	return row{Wheel: w.Wheel, number: version.Of(w.Release), framework: "torch", source: w.Source,
 		companions: []PinnedPackage{{"torchvision", w.Torchvision}, {"torchaudio", w.Torchaudio}, {"triton", w.Triton}}}
 }
 
 func tensorflowRow(r *tables.TensorFlow) row {
-	return row{Wheel: r.Wheel, groups: r.Groups, framework: "tensorflow", packages: r.Packages, source: r.Source}
+	return row{Wheel: r.Wheel, number: version.Of(r.Release), groups: r.Groups, framework: "tensorflow", packages: r.Packages, source: r.Source}
 }
 
 func jaxRow(r *tables.JAX) row {
-	return row{Wheel: r.Wheel, framework: "jax", packages: r.Packages, source: r.Source}
+	return row{Wheel: r.Wheel, number: version.Of(r.Release), framework: "jax", packages: r.Packages, source: r.Source}
 }
 
 // Frameworks are the frameworks whose releases the tables have.

@@ -187,7 +187,7 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	}
 	if len(without) < len(m.gpus) {
 		f.Severity = Warning
-		f.Do = []string{"hide the GPUs without code from the program: " + m.showing(func(g gpu) bool { return !slices.Contains(without, g) })}
+		f.Do = []string{"hide the GPUs without code from the program: " + m.showing(others(without))}
 		return f
 	}
 	if b.optional() {

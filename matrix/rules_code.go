@@ -121,7 +121,7 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 
 // hideGPUs is how a program is kept off the GPUs that it does not run on.
 func (m *machine) hideGPUs(bad []gpu) string {
-	return "hide the GPUs that it does not run on from the program: " + m.showing(func(g gpu) bool { return !slices.Contains(bad, g) })
+	return "hide the GPUs that it does not run on from the program: " + m.showing(others(bad))
 }
 
 // addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package.

@@ -66,27 +66,46 @@ func extensionMismatch(m *machine, b *build) []*result {
 		return nil
 	}
 	var results []*result
-	for _, p := range b.env.beside() {
-		rows := m.extensionRows(p)
-		if len(rows) == 0 {
-			continue
-		}
-		subject := p.Name + " " + p.Version
-		if b.env.Path != "" {
-			subject += " in " + b.env.Path
-		}
-		if f, bad := m.extension(b, p, rows); bad {
-			f.Subject = subject
+	for _, c := range m.compiledIn(b.env) {
+		if f, bad := m.extension(b, c.Package, c.rows); bad {
+			f.Subject = c.subject
 			results = append(results, found(f)...)
 		} else {
-			results = append(results, holds(subject)...)
+			results = append(results, holds(c.subject)...)
 		}
 	}
 	return results
 }
 
+// compiledPackage is a package whose wheel is made for one torch or one CUDA, with the table's rows that may be it.
+type compiledPackage struct {
+	*probe.Package
+	subject string
+	rows    []tables.Extension
+}
+
+// compiledIn are an environment's packages of that kind.
+func (m *machine) compiledIn(e *environment) []compiledPackage {
+	if e.compiled != nil {
+		return e.compiled
+	}
+	e.compiled = []compiledPackage{}
+	for _, p := range e.beside() {
+		rows := m.extensionRows(p)
+		if len(rows) == 0 {
+			continue
+		}
+		subject := p.Name + " " + p.Version
+		if e.Path != "" {
+			subject += " in " + e.Path
+		}
+		e.compiled = append(e.compiled, compiledPackage{p, subject, rows})
+	}
+	return e.compiled
+}
+
 // beside are the packages of an environment, those that a file only names too.
-func (e environment) beside() []*probe.Package {
+func (e *environment) beside() []*probe.Package {
 	var list []*probe.Package
 	for i := range e.Packages {
 		list = append(list, &e.Packages[i])

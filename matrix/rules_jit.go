@@ -66,7 +66,7 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 		f.Message = fmt.Sprintf("%s is of CUDA %s, which does not know %s: what torch compiles with it is made for "+
 			"an older GPU, or fails", c.name, c.version.Short(), g.label)
 	}
-	f.Pins = m.pinsAmong(b, slices.DeleteFunc(m.runnable(b), func(r row) bool {
+	f.Pins = m.pinsAmong(b, slices.DeleteFunc(slices.Clone(m.ranked(b)), func(r row) bool {
 		return !m.assembles(r) || r.CUDA.LessShort(first)
 	}))
 	f.Do = []string{"until then: leave torch.compile, Triton and other code that is compiled at run time out"}
@@ -120,7 +120,7 @@ func known(c jitCompiler) *jitCompiler {
 }
 
 // assembler finds one by its name and who brings it.
-func (e environment) assembler(name, by string) *probe.Assembler {
+func (e *environment) assembler(name, by string) *probe.Assembler {
 	i := slices.IndexFunc(e.Assemblers, func(a probe.Assembler) bool { return a.Name == name && a.By == by })
 	if i < 0 {
 		return nil

@@ -345,7 +345,7 @@ var sharedPaths = []string{"nccl", "cudnn", "nvshmem", "cusparselt"}
 var familySuffix = lazyregexp.New(`-cu(\d+)$`)
 
 // twins are the installed wheels of one library, one for each CUDA family.
-func (e environment) twins(library string) []probe.Package {
+func (e *environment) twins(library string) []probe.Package {
 	var list []probe.Package
 	for _, p := range e.Packages {
 		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library && name != library {
@@ -360,7 +360,7 @@ func packagesMixed(m *machine) []*result {
 	var results []*result
 	standing := standingOf(m.f)
 	for i := range m.f.Environments {
-		env := environment{&m.f.Environments[i]}
+		env := m.environment(&m.f.Environments[i])
 		for _, library := range sharedPaths {
 			twins := env.twins(library)
 			if len(twins) < 2 || library == "cudnn" && version.Of(twins[0].Version).Major() != version.Of(twins[1].Version).Major() {
@@ -375,7 +375,7 @@ func packagesMixed(m *machine) []*result {
 	return results
 }
 
-func (m *machine) mixed(env environment, name string, twins []probe.Package) Finding {
+func (m *machine) mixed(env *environment, name string, twins []probe.Package) Finding {
 	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path), Need: "one of them",
 		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one that was installed last has overwritten the other", name),
 		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}
@@ -404,7 +404,7 @@ func prefixed(prefix, text string) string {
 }
 
 // holds is the library that is really there, by the version in its bytes; nil where no build takes it from its wheel.
-func (e environment) holds(library string) *probe.Taken {
+func (e *environment) holds(library string) *probe.Taken {
 	for _, b := range e.Builds {
 		for i, t := range b.Taken {
 			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") && strings.Contains(t.Path, "/nvidia/"+library+"/") {
@@ -417,7 +417,7 @@ func (e environment) holds(library string) *probe.Taken {
 
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
 // or lacks a function that the environment's torch calls.
-func (m *machine) survivorFails(env environment, name string, twins []probe.Package) string {
+func (m *machine) survivorFails(env *environment, name string, twins []probe.Package) string {
 	left := slices.DeleteFunc(slices.Clone(twins), func(p probe.Package) bool { return p.Overwritten })
 	if len(left) != 1 {
 		return ""
@@ -438,7 +438,7 @@ func (m *machine) survivorFails(env environment, name string, twins []probe.Pack
 
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
 // deletes the shared files, so the other must be installed again.
-func unmix(env environment, twins []probe.Package) ([]Pin, []string) {
+func unmix(env *environment, twins []probe.Package) ([]Pin, []string) {
 	keep := twins[len(twins)-1]
 	for _, b := range env.Builds {
 		for _, p := range twins {

@@ -93,11 +93,11 @@ func Pins(t *Tables, f probe.Facts, target Target, want Wanted) PinSets {
 
 // wantedBuild stands for what is to be installed, in the environment that counts.
 func (m *machine) wantedBuild(want Wanted) *build {
-	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release}, env: environment{&probe.Environment{}}}
+	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release}, env: newEnvironment(&probe.Environment{})}
 	standing := standingOf(m.f)
 	for i := range m.f.Environments {
 		if e := &m.f.Environments[i]; standing(e) != noted && b.env.Path == "" {
-			b.env = environment{e}
+			b.env = m.environment(e)
 		}
 	}
 	b.python = cmp.Or(m.target.Python, b.env.Python)
@@ -180,7 +180,7 @@ func (m *machine) newest(b *build) (PinSet, string) {
 		return PinSet{}, why
 	}
 	slices.SortStableFunc(candidates, func(x, y row) int {
-		if c := version.Of(y.Release).Compare(version.Of(x.Release)); c != 0 {
+		if c := y.number.Compare(x.number); c != 0 {
 			return c
 		}
 		return y.CUDA.Compare(x.CUDA)

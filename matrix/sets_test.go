@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -89,7 +90,7 @@ func setReason(why string) string {
 func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target, pins PinSets) {
 	t.Helper()
 	for _, s := range pins.Sets {
-		for _, f := range Check(known, installSet(facts, s, pins.Target.Framework), targets, Policy{}).Findings {
+		for _, f := range Check(context.Background(), known, installSet(facts, s, pins.Target.Framework), targets, Policy{}).Findings {
 			if f.Severity == Error {
 				t.Errorf("%+v: the set %s (driver %q, %v) does not pass: %s: %s", pins.Target, s.Choice, s.Driver, s.Packages, f.Rule, f.Message)
 			}

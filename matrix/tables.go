@@ -9,6 +9,10 @@ import (
 // Tables is the knowledge that machines are judged by: what goes with what, a source in every row.
 type Tables = tables.Tables
 
+// TableSource is one table by which a report was made: its name, date and hash, and whether rows of a site's own stand
+// in it.
+type TableSource = tables.Source
+
 // Embedded is the tables compiled into the program.
 func Embedded() *Tables { return tables.Embedded() }
 

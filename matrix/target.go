@@ -35,3 +35,6 @@ var (
 	driverText = lazyregexp.New(`^\d{3,4}(\.\d+){0,2}$`)
 	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)
 )
+
+// named reports whether the target names the GPUs, itself or by an instance type.
+func (target Target) named() bool { return len(target.GPUs) > 0 || target.Instance != "" }

@@ -101,12 +101,21 @@ type Suppressed struct {
 
 // Judged is one machine that was judged for: what the target says over what was found.
 type Judged struct {
-	Target string   `json:"target"` // instance type; empty for this machine
-	Driver string   `json:"driver"` // version, empty when not known
-	CUDA   string   `json:"cuda"`   // what the driver speaks, seen or by its branch's row
-	From   string   `json:"from"`   // where the driver was read
-	GPUs   []string `json:"gpus"`   // those that a program can be shown, "Tesla T4 (7.5)"
-	Hidden []string `json:"hidden"` // the addresses of those that CUDA_VISIBLE_DEVICES hides
+	Target  string      `json:"target"`  // instance type; empty for this machine
+	Driver  string      `json:"driver"`  // version, empty when not known
+	CUDA    string      `json:"cuda"`    // what the driver speaks, seen or by its branch's row
+	From    string      `json:"from"`    // where the driver was read
+	GPUs    []string    `json:"gpus"`    // those that a program can be shown, "Tesla T4 (7.5)"
+	Hidden  []string    `json:"hidden"`  // the addresses of those that CUDA_VISIBLE_DEVICES hides
+	Devices []JudgedGPU `json:"devices"` // every GPU that is there, in the order of the facts
+}
+
+// JudgedGPU is one GPU, and why programs here are not shown it.
+type JudgedGPU struct {
+	Address string `json:"address"` // on PCI; empty where it is not known
+	Label   string `json:"label"`   // "Tesla T4 (7.5)"
+	From    string `json:"from"`    // where it was found, or the flag that names it
+	Hidden  string `json:"hidden"`  // "held by vfio-pci"; empty: programs are shown it
 }
 
 // Verdict is everything that Check has to say.

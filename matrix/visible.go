@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/version"
@@ -25,24 +26,42 @@ type shown struct {
 // hiding are the values of CUDA_VISIBLE_DEVICES that hide every GPU; Slurm writes the last.
 var hiding = []string{"", "-1", "none", "void", "NoDevFiles"}
 
-// listed are the GPUs that CUDA can number, in the order of their addresses: NVML's, else those of the driver's files.
-func (m *machine) listed() []probe.GPU {
+// list notes the GPUs that CUDA can number, in the order of their addresses: NVML's, else those of the driver's files.
+func (m *machine) list() {
 	by := "NVML"
 	if m.f.Driver.NVML.Status != "ok" {
 		by = "/proc/driver/nvidia"
 	}
 	list := slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, by) })
 	slices.SortStableFunc(list, func(a, b probe.GPU) int { return strings.Compare(a.Bus, b.Bus) })
-	return list
+	m.listed, m.numbers = list, map[string]int{}
+	for i, g := range list {
+		if _, twice := m.numbers[g.Bus]; g.Bus != "" && !twice {
+			m.numbers[g.Bus] = i
+		}
+	}
+}
+
+// see makes some GPUs those that are judged for.
+func (m *machine) see(gpus []gpu) {
+	m.gpus, m.kinds = gpus, nil
+	met := map[gpu]bool{}
+	for _, g := range gpus {
+		kind := g
+		kind.bus, kind.number = "", ""
+		if !met[kind] {
+			met[kind], m.kinds = true, append(m.kinds, g)
+		}
+	}
 }
 
 // uncounted says that the driver has GPUs which NVML could not ask, so that the numbers of the others are not known.
-func (m *machine) uncounted() bool { return m.f.Devices.Counted > len(m.listed()) }
+func (m *machine) uncounted() bool { return m.f.Devices.Counted > len(m.listed) }
 
 // show chooses among the GPUs that are there those that a program here is shown.
 func (m *machine) show() []gpu {
 	list, set := m.f.Variables["CUDA_VISIBLE_DEVICES"]
-	listed := m.listed()
+	listed := m.listed
 	m.shown = shown{list: list, set: set && len(listed) > 0, count: len(listed)}
 	if !m.shown.set {
 		return m.present
@@ -150,9 +169,10 @@ func alike(gpus []probe.GPU) bool {
 // distinct drops a GPU that is named twice.
 func distinct(gpus []probe.GPU) []probe.GPU {
 	var list []probe.GPU
-	for i, g := range gpus {
-		if g.Bus == "" || !slices.ContainsFunc(gpus[:i], func(o probe.GPU) bool { return o.Bus == g.Bus }) {
-			list = append(list, g)
+	met := map[string]bool{}
+	for _, g := range gpus {
+		if g.Bus == "" || !met[g.Bus] {
+			met[g.Bus], list = true, append(list, g)
 		}
 	}
 	return list
@@ -166,9 +186,10 @@ func (m *machine) asShown(rule Rule, b *build) []*result {
 		return results
 	}
 	agree := !m.shown.hidden || weight(results) == "" || weight(results) == Note
-	for i := range m.gpus {
+	for i := range m.kinds {
 		alone := *m
-		alone.gpus = m.gpus[i : i+1]
+		alone.worked = &worked{}
+		alone.see(m.kinds[i : i+1])
 		agree = agree && weight(rule.onBuild(&alone, b)) == weight(results)
 	}
 	if !agree {
@@ -187,9 +208,31 @@ func weight(results []*result) Severity {
 	return ""
 }
 
-// hides says that CUDA_VISIBLE_DEVICES keeps a GPU from the programs here, as far as that can be told.
-func (m *machine) hides(g gpu) bool {
-	return m.shown.hidden || m.shown.set && m.shown.unsure == "" && !slices.ContainsFunc(m.gpus, func(o gpu) bool { return o.bus == g.bus })
+// hidden are the addresses of the GPUs that CUDA_VISIBLE_DEVICES keeps from the programs here, as far as that can be told.
+func (m *machine) hidden() []string {
+	list := []string{}
+	if !m.shown.hidden && (!m.shown.set || m.shown.unsure != "") {
+		return list
+	}
+	seen := map[string]bool{}
+	for _, g := range m.gpus {
+		seen[g.bus] = !m.shown.hidden
+	}
+	for _, g := range m.present {
+		if !seen[g.bus] {
+			list = append(list, g.bus)
+		}
+	}
+	return list
+}
+
+// others are the GPUs that are not among some.
+func others(some []gpu) func(gpu) bool {
+	among := map[gpu]bool{}
+	for _, g := range some {
+		among[g] = true
+	}
+	return func(g gpu) bool { return !among[g] }
 }
 
 // showing is the setting under which programs see only the GPUs that pass.
@@ -208,9 +251,9 @@ func (m *machine) showing(passes func(gpu) bool) string {
 
 // numberOf is a GPU's number in the order of addresses, empty when it has none.
 func (m *machine) numberOf(g probe.GPU) string {
-	i := slices.IndexFunc(m.listed(), func(o probe.GPU) bool { return g.Bus != "" && o.Bus == g.Bus })
-	if i < 0 || m.uncounted() {
+	i, ok := m.numbers[g.Bus]
+	if !ok || m.uncounted() {
 		return ""
 	}
-	return fmt.Sprint(i)
+	return strconv.Itoa(i)
 }

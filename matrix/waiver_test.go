@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"testing"
 
 	"cudacompat/probe"
@@ -64,7 +65,7 @@ func TestWaivers(t *testing.T) {
 			Compatible, []string{"for good"}, []int{1, 1, 1}, []bool{true, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := Check(Embedded(), facts, nil, Policy{Waivers: tt.waivers, Today: tt.today})
+			v := Check(context.Background(), Embedded(), facts, nil, Policy{Waivers: tt.waivers, Today: tt.today})
 			var reasons []string
 			for _, s := range v.Suppressed {
 				reasons = append(reasons, s.Reason)

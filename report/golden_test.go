@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -144,7 +145,7 @@ func judge(t testing.TB, factsFile, argsFile string) Report {
 		t.Fatalf("%s: %v", factsFile, err)
 	}
 	targets, policy := arguments(t, argsFile)
-	return New(Tool{Version: "1.0.0", Matrix: "2026-11-21"}, facts, targets, matrix.Check(matrix.Embedded(), facts, targets, policy))
+	return New(Tool{Version: "1.0.0", Matrix: "2026-11-21"}, facts, targets, matrix.Check(context.Background(), matrix.Embedded(), facts, targets, policy))
 }
 
 // arguments reads a file of flags; without it the facts are judged as they are.

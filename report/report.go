@@ -31,6 +31,8 @@ type Report struct {
 type Tool struct {
 	Version string `json:"version"`
 	Matrix  string `json:"matrix"` // ISO date of the newest row that was checked
+	// Tables are the tables that judged.
+	Tables []matrix.TableSource `json:"tables"`
 }
 
 // Target is what the caller said of the machine that the builds are meant for, over what was found.
@@ -45,6 +47,9 @@ type Target struct {
 func New(tool Tool, facts probe.Facts, targets []matrix.Target, verdict matrix.Verdict) Report {
 	r := Report{Schema: Schema, Tool: tool, Verdict: verdict, Targets: []Target{}, Facts: facts}
 	r.Facts.Complete()
+	if r.Tool.Tables == nil {
+		r.Tool.Tables = []matrix.TableSource{}
+	}
 	for _, t := range targets {
 		if t.Instance+t.Driver+t.Python == "" && len(t.GPUs) == 0 {
 			continue

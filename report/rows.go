@@ -41,58 +41,18 @@ func driverRow(r Report) []row {
 	return []row{{name: "driver", details: details, from: cmp.Or(d.From, r.Facts.Driver.CUDAFrom)}}
 }
 
-// gpuRows are the GPUs that the builds were judged for: the target's, else those that were found.
+// gpuRows are the GPUs of each machine that was judged for; where --gpu names them they are the same for every one.
 func gpuRows(r Report) []row {
 	var rows []row
-	named := slices.ContainsFunc(r.Targets, func(t Target) bool { return len(t.GPUs) > 0 })
 	for _, judged := range r.Judged {
-		if judged.Target == "" && !named {
-			return counted(foundGPUs(r, judged))
+		for _, g := range judged.Devices {
+			rows = append(rows, row{name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "), from: join(", ", g.From, g.Hidden)})
 		}
-		from := "--gpu"
-		if !named {
-			from = "--instance " + judged.Target
-		}
-		for _, label := range judged.GPUs {
-			rows = append(rows, row{name: "GPU", details: strings.TrimPrefix(label, "GPU "), from: from})
-		}
-		if named {
-			break // the same for every instance
+		if r.asked(func(t Target) string { return cmp.Or(t.GPUs...) }) != "" {
+			break
 		}
 	}
 	return counted(rows)
-}
-
-// foundGPUs are all that were found: those that a program would see with their labels, the others with the reason
-// why it would not.
-func foundGPUs(r Report, judged matrix.Judged) []row {
-	var rows []row
-	visible := judged.GPUs
-	for _, g := range r.Facts.GPUs {
-		place := cmp.Or(g.From...)
-		hidden := hiddenBy(g, r.Facts.System)
-		label := gpuLabel(g)
-		if hidden == "" && len(visible) > 0 {
-			label, visible = visible[0], visible[1:]
-		}
-		if hidden == "" && slices.Contains(judged.Hidden, g.Bus) {
-			hidden = ", hidden by CUDA_VISIBLE_DEVICES"
-		}
-		rows = append(rows, row{name: "GPU", details: label, from: place + hidden})
-	}
-	return rows
-}
-
-// hiddenBy says why no program here will see a GPU, empty when it will.
-func hiddenBy(g probe.GPU, s probe.System) string {
-	driven := slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
-	switch {
-	case g.Bound == "vfio-pci":
-		return ", held by vfio-pci"
-	case s.Container != "" && !driven && slices.Contains(g.From, "/sys/bus/pci"):
-		return ", not given to this container"
-	}
-	return ""
 }
 
 // counted writes equal rows in one, "8 × NVIDIA H100 80GB HBM3 (9.0)".
@@ -110,17 +70,6 @@ func counted(rows []row) []row {
 		}
 	}
 	return list
-}
-
-func gpuLabel(g probe.GPU) string {
-	label := g.Name
-	if label == "" {
-		label = "NVIDIA device " + g.PCIID
-	}
-	if g.Capability != "" {
-		label += " (" + g.Capability + ")"
-	}
-	return label
 }
 
 // toolkitRows writes a row for each toolkit with --all, else one for all of them: they matter only for building.

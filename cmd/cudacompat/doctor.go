@@ -195,11 +195,9 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	found.Complete()
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	verdict, err := inTime(judging, func() (matrix.Verdict, error) { return matrix.Check(j.tables, found, j.targets, j.policy), nil })
-	if err != nil {
-		verdict = matrix.Unjudged(j.tables, j.policy, err.Error())
-	}
-	r := report.New(tool(j.tables), matrix.WithoutPrivate(j.tables, found), j.targets, verdict)
+	verdict := matrix.Check(judging, j.tables, found, j.targets, j.policy)
+	shown := matrix.WithoutPrivate(j.tables, found)
+	r := report.New(tool(j.tables, j.outputs.asJSON()), shown, j.targets, verdict)
 	r.Log = j.log
 	return r, nil
 }

@@ -242,7 +242,7 @@ func (f *explainFlags) findings(cmd *cobra.Command, rule string, stdin io.Reader
 	default:
 		return nil, nil
 	}
-	verdict := matrix.Check(matrix.Embedded(), facts, nil, matrix.Policy{})
+	verdict := matrix.Check(cmd.Context(), matrix.Embedded(), facts, nil, matrix.Policy{})
 	return slices.DeleteFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule != rule }), nil
 }
 

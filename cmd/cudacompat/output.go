@@ -103,6 +103,11 @@ func (o outputs[T]) monitored() bool {
 	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "nagios" && one.file == "" })
 }
 
+// asJSON reports whether one of the formats is JSON.
+func (o outputs[T]) asJSON() bool {
+	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "json" })
+}
+
 // styleFor decides colour, width and marks, in this order: --color, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR, a dumb
 // terminal, a terminal at all.
 func styleFor(colour string, out io.Writer) (report.Style, error) {

@@ -27,15 +27,23 @@ func versionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "The program's version, the date of its tables, and whether it has NVML", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			t := tool(matrix.Embedded())
-			_, err := fmt.Fprintf(s.out, "cudacompat %s, tables of %s, %s, %s/%s\n", t.Version, t.Matrix, probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(s.out, "cudacompat %s, tables of %s, %s, %s/%s\n", toolVersion(), matrix.Embedded().Checked(), probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
 }
 
-func tool(t *matrix.Tables) report.Tool {
-	return report.Tool{Version: toolVersion(), Matrix: t.Date()}
+// tool is this program with its tables. Their hashes take as long as a judgement does, and only JSON has them.
+func tool(t *matrix.Tables, hashed bool) report.Tool {
+	tool := report.Tool{Version: toolVersion(), Matrix: t.Checked()}
+	if !hashed {
+		return tool
+	}
+	var err error
+	if tool.Tables, err = t.Sources(); err != nil { // they have been loaded before
+		panic(err)
+	}
+	return tool
 }
 
 func toolVersion() string {

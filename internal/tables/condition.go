@@ -46,7 +46,8 @@ type Clause struct {
 
 var (
 	clauseText  = lazyregexp.New(`^([a-z_]+)((?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*(?:,(?:!=|<=|>=|=|<|>)\d+(?:\.\d+)*)*)$`)
-	clauseNames = []string{"torch", "tensorflow", "jax", "driver", "cuda", "cudnn", "built_cudnn", "nccl", "built_nccl", "cublas", "numpy", "python", "glibc", "capability", "gpus"}
+	clauseNames = []string{"torch", "tensorflow", "jax", "driver", "cuda", "cudnn", "built_cudnn", "nccl", "built_nccl",
+		"cublas", "numpy", "python", "glibc", "capability", "gpus"}
 )
 
 // UnmarshalText reads a table's cell.

@@ -50,7 +50,8 @@ func (t *Tables) ChipByID(id string) *Chip { return t.chipsByID()[id] }
 
 // decoration is what vendors, NVML and people put after a model's name without changing its chip's capability; the
 // last two are MIG and vGPU profiles, "MIG 3g.20gb" and "-24Q".
-var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mig .*)|d?-\d+[abcq])$`)
+var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mig .*)` +
+	`|d?-\d+[abcq])$`)
 
 // brands are the words that people leave out before a model's name, or NVML puts there.
 var brands = []string{"", "tesla ", "geforce ", "geforce gtx ", "geforce rtx ", "quadro ", "rtx "}
@@ -215,7 +216,8 @@ func (t *Tables) JAX(release version.Number, cuda version.Number, platform strin
 	rows := Rows[JAX](t)
 	for i := range rows {
 		r := &rows[i]
-		if version.Of(r.Release).Compare(release) == 0 && r.Variant == fmt.Sprintf("cuda%d", cuda.Major()) && r.Platform == platform {
+		ofFamily := r.Variant == fmt.Sprintf("cuda%d", cuda.Major())
+		if ofFamily && r.Platform == platform && version.Of(r.Release).Compare(release) == 0 {
 			return r
 		}
 	}
@@ -317,8 +319,8 @@ func (t *Tables) Date() string {
 	return newest
 }
 
-// Floor is the least driver for a CUDA version, in Linux' or in Windows' numbers, from the table of its family or, for families without minor-version
-// compatibility, of the toolkit.
+// Floor is the least driver for a CUDA version, in Linux' or in Windows' numbers: of its family or, for families
+// without minor-version compatibility, of the toolkit. need says it in words.
 func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least version.Number, source []string) {
 	if family := t.Family(cuda); family != nil {
 		least = family.DriverLinux

@@ -167,7 +167,7 @@ type Torch struct {
 	Torchvision string `csv:"torchvision"`
 	Torchaudio  string `csv:"torchaudio"`
 	Triton      string `csv:"triton"`
-	Verified    string `csv:"verified"` // what was read of the artefact, and when; "single-source"; empty: two independent sources
+	Verified    string `csv:"verified"` // what was read of the artefact, and when; "single-source"; empty: two sources
 	Origin
 }
 
@@ -218,7 +218,7 @@ type Forward struct {
 	Branch  string         `csv:"branch"`         // of the driver that it is taken from, "580"
 	Base    []string       `csv:"base_branches"`  // branches of the kernel-mode driver that it supports; "none"
 	Other   []string       `csv:"other_branches"` // those that it is known not to support; "none"
-	Image   []string       `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: wider, and no promise
+	Image   []string       `csv:"image_branches"` // old branches on which NVIDIA's image of that CUDA starts: no promise
 	Origin
 }
 

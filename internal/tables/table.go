@@ -184,7 +184,8 @@ func checkHeader(header []string, columns []column) (at int, err error) {
 		}
 	}
 	if len(header) > len(columns) {
-		return len(columns), fmt.Errorf("column %d of the header is %q, which this table does not have", len(columns)+1, header[len(columns)])
+		n := len(columns)
+		return n, fmt.Errorf("column %d of the header is %q, which this table does not have", n+1, header[n])
 	}
 	return 0, nil
 }

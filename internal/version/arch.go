@@ -4,22 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"cudacompat/internal/lazyregexp"
+	"strings"
 )
 
 // Capability is a GPU's compute capability, 8.9. The zero Capability is "not known".
 type Capability struct{ Major, Minor int }
 
-var capabilityText = lazyregexp.New(`^(\d{1,2})\.(\d)$`)
-
 // ParseCapability reads "8.9".
 func ParseCapability(text string) (Capability, error) {
-	m := capabilityText.FindStringSubmatch(text)
-	if m == nil {
+	major, minor, _ := strings.Cut(text, ".")
+	if len(major) < 1 || len(major) > 2 || len(minor) != 1 || !allDigits(major) || !allDigits(minor) {
 		return Capability{}, fmt.Errorf("%q is not a compute capability", text)
 	}
-	return Capability{Int(m[1]), Int(m[2])}, nil
+	return Capability{Int(major), Int(minor)}, nil
 }
 
 func (c Capability) String() string {
@@ -58,16 +55,28 @@ type Code struct {
 	Suffix string // "", "a" (exactly this capability) or "f" (this family)
 }
 
-var codeText = lazyregexp.New(`^(sm|compute)_(\d{1,2})(\d)([af]?)$`)
-
-// ParseCode reads "sm_90a" or "compute_90"; false for anything else.
+// ParseCode reads "sm_90a" or "compute_90"; false for anything else. It is asked of every library of every build for
+// every GPU, so it uses no pattern.
 func ParseCode(text string) (Code, bool) {
-	m := codeText.FindStringSubmatch(text)
-	if m == nil {
+	digits, ptx := strings.CutPrefix(text, "compute_")
+	if !ptx {
+		var sass bool
+		if digits, sass = strings.CutPrefix(text, "sm_"); !sass {
+			return Code{}, false
+		}
+	}
+	c := Code{PTX: ptx}
+	if last := len(digits) - 1; last >= 0 && (digits[last] == 'a' || digits[last] == 'f') {
+		digits, c.Suffix = digits[:last], digits[last:]
+	}
+	if len(digits) < 2 || len(digits) > 3 || !allDigits(digits) {
 		return Code{}, false
 	}
-	return Code{Capability{Int(m[2]), Int(m[3])}, m[1] == "compute", m[4]}, true
+	c.Capability = Capability{Int(digits[:len(digits)-1]), Int(digits[len(digits)-1:])}
+	return c, true
 }
+
+func allDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
 func (c Code) String() string {
 	kind := "sm"
@@ -79,7 +88,8 @@ func (c Code) String() string {
 
 // CompareCodes puts machine code before PTX, then the lower capability first.
 func CompareCodes(x, y Code) int {
-	return cmp.Or(cmp.Compare(boolInt(x.PTX), boolInt(y.PTX)), cmp.Compare(x.Major, y.Major), cmp.Compare(x.Minor, y.Minor), cmp.Compare(x.Suffix, y.Suffix))
+	return cmp.Or(cmp.Compare(boolInt(x.PTX), boolInt(y.PTX)), cmp.Compare(x.Major, y.Major),
+		cmp.Compare(x.Minor, y.Minor), cmp.Compare(x.Suffix, y.Suffix))
 }
 
 var tegra = []Capability{{3, 2}, {5, 3}, {6, 2}, {7, 2}, {8, 7}, {10, 1}, {11, 0}}

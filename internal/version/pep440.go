@@ -17,7 +17,8 @@ type Release struct {
 	text   string
 }
 
-var pep440 = lazyregexp.New(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)((?:[-_.]?post\d*)?)((?:\.?dev\d*)?)(?:\+([A-Za-z0-9._-]+))?$`)
+var pep440 = lazyregexp.New(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)` +
+	`((?:[-_.]?post\d*)?)((?:\.?dev\d*)?)(?:\+([A-Za-z0-9._-]+))?$`)
 
 // ParseRelease reads a PEP 440 version; ok is false for anything else.
 func ParseRelease(text string) (r Release, ok bool) {

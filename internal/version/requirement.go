@@ -119,7 +119,9 @@ func (c constraint) compare(have Number) Truth {
 		return Unsaid
 	}
 	order := have.Compare(want)
-	holds := map[string]bool{"=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}
+	holds := map[string]bool{
+		"=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0,
+	}
 	if holds[c.operator] {
 		return Met
 	}

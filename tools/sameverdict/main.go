@@ -124,7 +124,9 @@ func targetFlags(data []byte) []string {
 // documents are the files that `check` reads as they are.
 func documents() []question {
 	var list []question
-	for _, pattern := range []string{"report/testdata/*.json", "examples/facts/*", "examples/collect_env/*", "probe/testdata/collectenv/*"} {
+	for _, pattern := range []string{
+		"report/testdata/*.json", "examples/facts/*", "examples/collect_env/*", "probe/testdata/collectenv/*",
+	} {
 		for _, file := range glob(pattern) {
 			list = append(list, question{name: file, args: []string{"check", file}})
 		}

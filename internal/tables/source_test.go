@@ -1,0 +1,46 @@
+package tables
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+// TestSources compares the dates that are read from the files' lines with those of the tables' rows, and tells a site's
+// table from the embedded one.
+func TestSources(t *testing.T) {
+	sources, err := Embedded().Sources()
+	if err != nil || len(sources) != len(Names()) {
+		t.Fatalf("%d sources, %v", len(sources), err)
+	}
+	newest := ""
+	for _, s := range sources {
+		g, err := Embedded().Grid(s.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Date != g.Date() || len(s.Hash) != 64 || s.Overlay {
+			t.Errorf("%s is said to be of %s, its rows are of %s: %+v", s.Name, s.Date, g.Date(), s)
+		}
+		newest = max(newest, s.Date)
+	}
+	if got := Embedded().Checked(); got != newest {
+		t.Errorf("the tables are said to be of %s, their newest row is of %s", got, newest)
+	}
+	minor := "family,driver_linux,driver_windows,source,checked\n12,530.30.02,528.33,https://example.com/policy,2031-11-21\n"
+	own, err := LoadOver(fstest.MapFS{"minor_compat.csv": {Data: []byte(minor)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err = own.Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sources {
+		if s.Overlay != (s.Name == "minor_compat") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if own.Checked() != "2031-11-21" {
+		t.Errorf("the newest row is of %s", own.Checked())
+	}
+}

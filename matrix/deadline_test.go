@@ -1,0 +1,49 @@
+package matrix
+
+import (
+	"context"
+	"slices"
+	"testing"
+)
+
+// countdown is a context that ends when it has been asked so many times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+// Err is of context.Context.
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestDeadline ends judging at every point: what was found until then is said, and no build is said to work.
+func TestDeadline(t *testing.T) {
+	facts := many(3, 4)
+	whole := Check(context.Background(), Embedded(), facts, nil, Policy{})
+	if slices.ContainsFunc(whole.Unknown, func(u Missing) bool { return u.Rule == "not-looked-at" }) {
+		t.Fatal("something is left over without a deadline")
+	}
+	ended := 0
+	for left := range 1000 {
+		v := Check(&countdown{context.Background(), left}, Embedded(), facts, nil, Policy{})
+		if !slices.ContainsFunc(v.Unknown, func(u Missing) bool { return u.Rule == "not-looked-at" }) {
+			break
+		}
+		ended++
+		for _, a := range v.Answers {
+			if a.Answer != Broken && a.Answer != Unknown {
+				t.Errorf("after %d steps %s is said to be %q", left, a.Subject, a.Answer)
+			}
+		}
+		if v.Outcome == Compatible || v.Count(Error) > whole.Count(Error) {
+			t.Errorf("after %d steps the outcome is %s with %d errors", left, v.Outcome, v.Count(Error))
+		}
+	}
+	if ended < 50 {
+		t.Errorf("judging could be ended at %d points only", ended)
+	}
+}

@@ -1,0 +1,34 @@
+package matrix
+
+import (
+	"context"
+	"testing"
+
+	"cudacompat/probe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDevices wants each GPU under its own label, and the reason why programs are not shown it.
+func TestDevices(t *testing.T) {
+	pci, nvml := []string{"/sys/bus/pci"}, []string{"NVML", "/sys/bus/pci"}
+	f := probe.Facts{
+		System: probe.System{Arch: "x86_64"}, Driver: probe.Driver{Version: "580.95.05", From: "NVML", NVML: probe.NVML{Status: "ok"}},
+		Variables: map[string]string{"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
+		GPUs: []probe.GPU{
+			{PCIID: "10de:128b", Bus: "0000:01:00.0", Bound: "nouveau", From: pci},
+			{PCIID: "10de:27b8", Bus: "0000:02:00.0", Bound: "nvgrace_gpu_vfio_pci", From: pci},
+			{Name: "NVIDIA L4", Capability: "8.9", Bus: "0000:03:00.0", Bound: "nvidia", From: nvml},
+			{Name: "Tesla T4", Capability: "7.5", Bus: "0000:04:00.0", Bound: "nvidia", From: nvml},
+		},
+	}
+	want := []JudgedGPU{
+		{"0000:01:00.0", "GK208 GPU 10de:128b (3.5)", "/sys/bus/pci", "driven by nouveau"},
+		{"0000:02:00.0", "L4 (8.9)", "/sys/bus/pci", "held by nvgrace_gpu_vfio_pci"},
+		{"0000:03:00.0", "NVIDIA L4 (8.9)", "NVML", "hidden by CUDA_VISIBLE_DEVICES"},
+		{"0000:04:00.0", "Tesla T4 (7.5)", "NVML", ""},
+	}
+	if diff := cmp.Diff(want, Check(context.Background(), Embedded(), f, nil, Policy{}).Judged[0].Devices); diff != "" {
+		t.Errorf("devices (-want +got):\n%s", diff)
+	}
+}
