@@ -336,7 +336,7 @@ var rules = []Rule{
 	},
 	{
 		ID: "known-bad", Title: "a combination that is known to be bad",
-		After:   causes(needsDriver, "gpu-arch-missing"),
+		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
 		onBuild: knownBad, shown: true,
 	},
 	{
