@@ -105,9 +105,7 @@ func single(l logLine, next []logLine) []record {
 		}
 		all = append(all, *r)
 	}
-	for _, status := range spelt(l) {
-		all = append(all, status)
-	}
+	all = append(all, spelt(l)...)
 	for _, g := range grammars {
 		if !containsAny(l.text, g.marks) {
 			continue

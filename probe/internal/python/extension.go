@@ -134,7 +134,7 @@ func requiresFramework(h *host.Host, b *facts.Build) bool {
 func librariesIn(record []byte) []string {
 	var list []string
 	for line := range bytes.Lines(record) {
-		if bytes.Index(line, []byte(".so")) < 0 {
+		if !bytes.Contains(line, []byte(".so")) {
 			continue
 		}
 		name, rest, _ := bytes.Cut(line, []byte(","))
