@@ -55,6 +55,9 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	if !v.cuda.Known() {
 		v.cuda = commonCUDA(v.rows)
 	}
+	if !v.cuda.Known() && b.Standalone {
+		v.cuda = m.standaloneCUDA(b)
+	}
 	if v.cuda.Known() {
 		v.accelerator = "cuda"
 	}

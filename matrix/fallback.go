@@ -2,8 +2,12 @@ package matrix
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -15,6 +19,43 @@ var gpuName = lazyregexp.New(`-gpu(-|$)|-cu\d+(-|$)|cuda`)
 // What stands by itself merely carries CUDA code and goes on with the CPU, such as XGBoost's and CTranslate2's wheels.
 func asks(b *probe.Build) bool {
 	return !b.Extension || gpuName.MatchString(b.Name) || !b.Standalone && b.Name != "ctranslate2"
+}
+
+// standaloneCUDA is the CUDA family of a build that has the runtime linked in, so that no library that it needs tells: by
+// the release's rows, else by its PTX, which no older toolkit writes.
+func (m *machine) standaloneCUDA(b *probe.Build) version.Number {
+	public, _, _ := strings.Cut(b.Version, "+")
+	families := map[int]bool{}
+	for _, e := range tables.Rows[tables.Extension](m.t) {
+		if e.Package == b.Name && e.Release == public {
+			for _, cuda := range e.CUDA {
+				families[version.Of(cuda).Major()] = true
+			}
+		}
+	}
+	if len(families) != 1 {
+		families = map[int]bool{m.oldestToolkit(b).Major(): true}
+	}
+	for major := range families {
+		if major > 0 {
+			return version.Of(strconv.Itoa(major))
+		}
+	}
+	return version.Number{}
+}
+
+// oldestToolkit is the first CUDA that could have written a build's PTX.
+func (m *machine) oldestToolkit(b *probe.Build) version.Number {
+	var newest version.Number
+	for _, isa := range b.PTXISA {
+		if v := version.Of(isa); !newest.Known() || newest.Less(v) {
+			newest = v
+		}
+	}
+	if !newest.Known() {
+		return newest
+	}
+	return m.t.CUDAOfPTX(newest)
 }
 
 // goesOn reports whether a build carries CUDA code that it can do without.

@@ -20,6 +20,8 @@ func driverTooOld(m *machine, b *build) []*result {
 		return unknown(b.subject, "the driver's version")
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
 		return unknown(b.subject, m.forward.why)
+	case !b.cuda.Known() && b.Standalone && !b.goesOn():
+		return unknown(b.subject, "the CUDA that it is built for")
 	case !b.cuda.Known() && b.Extension:
 		return nil // its framework is judged
 	case !b.cuda.Known():
