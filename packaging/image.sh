@@ -24,7 +24,7 @@ libc() {
     local tar=$CACHE/libc-bookworm-$1.tar
     [ -e "$tar" ] || mmdebstrap --variant=extract --architectures="$1" --include=base-files,libc6,libc-bin \
         --customize-hook='rm -rf "$1"/usr/share "$1"/var/lib/apt "$1"/var/cache "$1"/etc/apt "$1"/dev/*' \
-        bookworm "$tar" "${MIRROR:-http://deb.debian.org/debian}" >&2
+        bookworm "$tar" ${MIRROR:+"$MIRROR"} >&2
     printf '%s\n' "$tar"
 }
 

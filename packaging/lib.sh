@@ -9,6 +9,9 @@ CACHE=${CUDACOMPAT_RELEASE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cudacompat-rel
 NFPM=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 CRANE=github.com/google/go-containerregistry/cmd/crane@v0.22.1
 
+# Debian's mirror for the roots: the one that this machine uses; without apt, mmdebstrap's own choice.
+: "${MIRROR:=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | sed -n 1p || true)}"
+
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'release: %s\n' "$*" >&2; exit 1; }
 need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }

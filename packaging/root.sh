@@ -6,7 +6,6 @@
 # GLIBC_2.34, which Amazon Linux 2, Ubuntu 20.04 and RHEL 8 do not have.
 source "$(dirname "$0")/lib.sh"
 ROOT=$CACHE/bullseye
-MIRROR=${MIRROR:-http://deb.debian.org/debian}
 
 if [ ! -e "$ROOT/.complete" ]; then
     need mmdebstrap "apt-get install mmdebstrap"
@@ -14,7 +13,7 @@ if [ ! -e "$ROOT/.complete" ]; then
     rm -rf "$ROOT"
     mkdir -p "$CACHE"
     mmdebstrap --variant=minbase --include=gcc,libc6-dev,gcc-aarch64-linux-gnu,libc6-dev-arm64-cross \
-        bullseye "$ROOT" "$MIRROR" >&2
+        bullseye "$ROOT" ${MIRROR:+"$MIRROR"} >&2
     touch "$ROOT/.complete"
 fi
 printf '%s\n' "$ROOT"

@@ -26,7 +26,7 @@ row() {
 # debian RELEASE PACKAGES: the path of a new copy of a root, kept in the cache as a tar.
 debian() {
     local tar=$CACHE/try-$1.tar root
-    [ -e "$tar" ] || mmdebstrap --variant=minbase --include="$2" "$1" "$tar" "${MIRROR:-http://deb.debian.org/debian}" >&2
+    [ -e "$tar" ] || mmdebstrap --variant=minbase --include="$2" "$1" "$tar" ${MIRROR:+"$MIRROR"} >&2
     root=$work/$1-$RANDOM
     mkdir "$root"
     tar -C "$root" -xf "$tar" --exclude='./dev/*'

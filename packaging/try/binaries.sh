@@ -38,7 +38,7 @@ arm "$OUT/bin/cudacompat-linux-arm64-static" check example:broken -o line --fail
 
 # Wine from 9 on: Go asks for bcryptprimitives.dll, which Debian 12's lacks.
 [ -e "$CACHE/wine/.complete" ] || {
-    mmdebstrap --variant=minbase --include=wine,wine64 trixie "$CACHE/wine" "${MIRROR:-http://deb.debian.org/debian}" >&2
+    mmdebstrap --variant=minbase --include=wine,wine64 trixie "$CACHE/wine" ${MIRROR:+"$MIRROR"} >&2
     touch "$CACHE/wine/.complete"
 }
 windows() {

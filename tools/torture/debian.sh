@@ -2,13 +2,14 @@
 # Fetches the libnvidia-ml.so.1 of every driver branch that Debian serves into DIR/VERSION/, for torture -nvml DIR.
 # Needs apt and dpkg; the system's own lists of packages stay as they are.
 #
-#	tools/torture/debian.sh DIR
+#	[MIRROR=ADDRESS] tools/torture/debian.sh DIR	the mirror is the one that this machine uses
 set -eu
+mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' | grep -v security | sed -n 1p)}
 dir=$(mkdir -p "$1" && cd "$1" && pwd)
 apt=$dir/apt
 mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$apt/packages"
 for suite in bullseye bookworm bookworm-backports trixie sid experimental; do
-	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main contrib non-free"
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main contrib non-free"
 done >"$apt/sources.list"
 cat >"$apt/apt.conf" <<CONF
 Dir::State "$apt/state"; Dir::Cache "$apt/cache"; Dir::Etc::SourceList "$apt/sources.list"; Dir::Etc::SourceParts "/dev/null";
