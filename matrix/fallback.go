@@ -59,7 +59,7 @@ func (m *machine) oldestToolkit(b *probe.Build) version.Number {
 }
 
 // goesOn reports whether a build carries CUDA code that it can do without.
-func (b *build) goesOn() bool { return !asks(b.Build) }
+func (b *build) goesOn() bool { return b.either() || !asks(b.Build) }
 
 // wantsCUDA reports whether a build is made for CUDA and there for the GPU.
 func (b *build) wantsCUDA() bool { return b.accelerator == "cuda" && !b.goesOn() }

@@ -38,12 +38,7 @@ func driverTooOld(m *machine, b *build) []*result {
 		if b.Origin == "image" && m.compatPackage(b.cuda) != nil {
 			return unknown(b.subject, "whether the image's own cuda-compat library is taken, which runs it on "+m.driverWords())
 		}
-		f := m.tooOld(b, b.cuda, need, source)
-		if b.either() {
-			f.Severity = Warning
-			f.Message += "; " + b.Name + " goes on with the CPU"
-		}
-		return found(f)
+		return found(m.tooOld(b, b.cuda, need, source))
 	}
 	return holds(b.subject)
 }

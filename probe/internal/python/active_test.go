@@ -35,8 +35,8 @@ func plant(t *testing.T, environments []string, files map[string]string) string 
 
 // TestActive holds the order in which the environment that a program starts in is found.
 func TestActive(t *testing.T) {
-	root := plant(t, []string{"/opt/venv", "/home/a/work/.venv", "/opt/conda/envs/ml", "/opt/conda", "/data/app"}, map[string]string{
-		"/opt/conda/condabin/conda": "#", "/home/a/work/src/deep/x.py": "", "/usr/bin/python3 -> python3.12": "", "/usr/bin/python3.12": "",
+	root := plant(t, []string{"/opt/venv", "/home/a/project/.venv", "/opt/conda/envs/ml", "/opt/conda", "/data/app"}, map[string]string{
+		"/opt/conda/condabin/conda": "#", "/home/a/project/src/deep/x.py": "", "/usr/bin/python3 -> python3.12": "", "/usr/bin/python3.12": "",
 		"/usr/lib/python3.12/os.py": "", "/proc/1/exe -> /usr/bin/python3.12": "", "/proc/1/cmdline": "/data/app/bin/python\x00serve.py",
 		"/data/app/bin/python -> /usr/bin/python3.12": "",
 	})
@@ -45,9 +45,9 @@ func TestActive(t *testing.T) {
 		env        map[string]string
 	}{
 		{"virtual-env", "/opt/venv", map[string]string{"VIRTUAL_ENV": "/opt/venv", "CONDA_PREFIX": "/opt/conda/envs/ml", "PATH": "/usr/bin"}},
-		{"conda", "/opt/conda/envs/ml", map[string]string{"CONDA_PREFIX": "/opt/conda/envs/ml", "PWD": "/home/a/work", "PATH": "/usr/bin"}},
-		{"conda-base-is-not-chosen", "/home/a/work/.venv", map[string]string{"CONDA_PREFIX": "/opt/conda", "PWD": "/home/a/work", "PATH": "/usr/bin"}},
-		{"project", "/home/a/work/.venv", map[string]string{"PWD": "/home/a/work/src/deep", "PATH": "/usr/bin"}},
+		{"conda", "/opt/conda/envs/ml", map[string]string{"CONDA_PREFIX": "/opt/conda/envs/ml", "PWD": "/home/a/project", "PATH": "/usr/bin"}},
+		{"conda-base-is-not-chosen", "/home/a/project/.venv", map[string]string{"CONDA_PREFIX": "/opt/conda", "PWD": "/home/a/project", "PATH": "/usr/bin"}},
+		{"project", "/home/a/project/.venv", map[string]string{"PWD": "/home/a/project/src/deep", "PATH": "/usr/bin"}},
 		{"path", "/usr", map[string]string{"PWD": "/home/a", "PATH": "/usr/bin"}},
 		{"container", "/data/app", map[string]string{"container": "podman", "VIRTUAL_ENV": "/opt/venv", "PATH": "/usr/bin"}},
 	} {
@@ -73,7 +73,7 @@ func TestActiveBesideTheProgram(t *testing.T) {
 	const tool, full = "/root/.cache/uv/archive-v0/dSqz", "/opt/venv"
 	files := map[string]string{
 		"/usr/bin/python3 -> python3.12": "", "/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": "",
-		"/home/a/work/.venv/pyvenv.cfg": "version = 3.12.3\n", "/home/a/b/x": "",
+		"/home/a/project/.venv/pyvenv.cfg": "version = 3.12.3\n", "/home/a/b/x": "",
 	}
 	for _, env := range []string{tool, full} {
 		files[env+"/pyvenv.cfg"] = "version = 3.12.3\nhome = /usr/bin\n"
@@ -85,8 +85,8 @@ func TestActiveBesideTheProgram(t *testing.T) {
 	}
 	files[full+"/lib/python3.12/site-packages/numpy-2.0.0.dist-info/METADATA"] = "Version: 2.0.0\n"
 	for _, c := range []struct{ name, program, path, dir, want string }{
-		{"called-by-its-path", full, "/usr/bin", "/home/a/work", full},
-		{"uvx-in-a-project", tool, tool + "/bin:/usr/bin", "/home/a/work", "/home/a/work/.venv"},
+		{"called-by-its-path", full, "/usr/bin", "/home/a/project", full},
+		{"uvx-in-a-project", tool, tool + "/bin:/usr/bin", "/home/a/project", "/home/a/project/.venv"},
 		{"uvx-elsewhere", tool, tool + "/bin:/usr/bin", "/home/a/b", "/usr"},
 		{"uvx-beside-an-environment-on-path", tool, tool + "/bin:" + full + "/bin", "/home/a/b", full},
 		{"installed-for-the-system", "/usr", "/usr/bin", "/home/a/b", "/usr"},
