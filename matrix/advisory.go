@@ -65,7 +65,8 @@ func (b *build) own(library string) version.Number {
 func (m *machine) spares(c tables.Condition) bool {
 	return slices.ContainsFunc(c.Clauses, func(clause tables.Clause) bool {
 		capabilities, _ := m.capabilities()
-		return clause.Name == "capability" && slices.ContainsFunc(capabilities, func(v version.Number) bool { return !clause.Allowed.Has(v) })
+		return clause.Name == "capability" && slices.ContainsFunc(capabilities,
+			func(v version.Number) bool { return !clause.Allowed.Has(v) })
 	})
 }
 
@@ -129,7 +130,8 @@ func knownBad(m *machine, b *build) []*result {
 	for _, a := range tables.Rows[tables.Advisory](m.t) {
 		switch t, what := m.meets(a.When, b); t {
 		case yes:
-			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.Text, Do: []string{a.Fix}, Source: a.Source,
+			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.Text,
+				Do: []string{a.Fix}, Source: a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
 			if f.Severity == Error && m.spares(a.When) {
 				f.Severity = Warning

@@ -48,7 +48,8 @@ func FuzzConditions(f *testing.F) {
 // release of a framework, not of half the machines.
 func TestAdvisoriesAreSound(t *testing.T) {
 	for _, a := range tables.Rows[tables.Advisory](Embedded()) {
-		one := len(a.When.Clauses) == 1 && slices.Contains(Frameworks(), a.When.Clauses[0].Name) && strings.HasPrefix(a.When.Text, a.When.Clauses[0].Name+"=")
+		one := len(a.When.Clauses) == 1 && slices.Contains(Frameworks(), a.When.Clauses[0].Name) &&
+			strings.HasPrefix(a.When.Text, a.When.Clauses[0].Name+"=")
 		if a.Message == "" || a.Fix == "" || len(a.When.Clauses) == 1 && !one {
 			t.Errorf("%s lacks a message, a fix or a second clause", a.ID)
 		}
@@ -59,7 +60,8 @@ func TestAdvisoriesAreSound(t *testing.T) {
 // them there: another one is proposed.
 func TestFaultyReleasesHaveNoPin(t *testing.T) {
 	for _, c := range []struct{ python, asked, want string }{
-		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"}, {"3.12", "2.16.1", "2.16.2"}, {"3.11", "2.16", "2.16.2"},
+		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"},
+		{"3.12", "2.16.1", "2.16.2"}, {"3.11", "2.16", "2.16.2"},
 	} {
 		facts := machineWith("550.163.01", version.Capability{Major: 8, Minor: 9}, c.python, "")
 		for _, s := range Pins(Embedded(), facts, Target{}, Wanted{"tensorflow", c.asked}).Sets {

@@ -50,7 +50,8 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	v.rows = m.rowsFor(v)
 	v.resolved = m.resolvedCuDNN(v)
 	if b != own && len(v.rows) == 0 {
-		b.Damaged = fmt.Sprintf("what its build for %s holds: this one is for %s", strings.TrimPrefix(m.platform, "linux_"), own.Arch)
+		b.Damaged = fmt.Sprintf("what its build for %s holds: this one is for %s", strings.TrimPrefix(m.platform, "linux_"),
+			own.Arch)
 	}
 	if !v.cuda.Known() {
 		v.cuda = commonCUDA(v.rows)
@@ -64,13 +65,14 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	return v
 }
 
-// onTarget is what is known of a build on the target's architecture: of one for another, what the tables say of the same
-// release there, for nothing that was read in its files holds.
+// onTarget is what is known of a build on the target's architecture: of one for another, what the tables say of the
+// same release there, for nothing that was read in its files holds.
 func (m *machine) onTarget(b *probe.Build) *probe.Build {
 	if b.Arch == "" || !strings.HasPrefix(m.platform, "linux_") || m.platform == "linux_"+b.Arch {
 		return b
 	}
-	return &probe.Build{Name: b.Name, Extension: b.Extension, PartOf: b.PartOf, Standalone: b.Standalone, Version: b.Version,
+	return &probe.Build{Name: b.Name, Extension: b.Extension, PartOf: b.PartOf, Standalone: b.Standalone,
+		Version:     b.Version,
 		Accelerator: b.Accelerator, CUDA: b.CUDA, Origin: b.Origin, Requires: b.Requires, Path: b.Path, From: b.From}
 }
 
@@ -119,14 +121,15 @@ func commonCUDA(rows []row) version.Number {
 	return rows[0].CUDA
 }
 
-// dispensable are extensions that others install and do without, and torchao, whose kernels for Hopper and Blackwell are
-// the smaller part of it.
+// dispensable are extensions that others install and do without, and torchao, whose kernels for Hopper and Blackwell
+// are the smaller part of it.
 var dispensable = []string{"flash-attn-3", "torchao", "vllm-flash-attn", "xformers"}
 
-// optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for Hopper along
-// and runs on an A10G. What people install by itself is no part, whoever asks for it too.
+// optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for
+// Hopper along and runs on an A10G. What people install by itself is no part, whoever asks for it too.
 func (b *build) optional() bool {
-	part := b.PartOf != "" && !slices.Contains(compiled, b.Name) && !slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)
+	part := b.PartOf != "" && !slices.Contains(compiled, b.Name) &&
+		!slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)
 	return b.Extension && (part || slices.Contains(dispensable, b.Name))
 }
 

@@ -53,8 +53,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// missedExpectations holds a summary against the expect line of its case: an outcome, "answer ANSWER", "unknown RULE", "SEVERITY
-// RULE", or either of these with "no"; "no error" means none of any rule.
+// missedExpectations holds a summary against the expect line of its case: an outcome, "answer ANSWER", "unknown
+// RULE", "SEVERITY RULE", or either of these with "no"; "no error" means none of any rule.
 func missedExpectations(comment, summary string) []string {
 	_, line, found := strings.Cut("\n"+comment, "\nexpect: ")
 	if !found {
@@ -64,7 +64,8 @@ func missedExpectations(comment, summary string) []string {
 	var list []string
 	for i, item := range strings.Split(line, ", ") {
 		item, not := strings.CutPrefix(item, "no ")
-		if holds := i == 0 && strings.HasPrefix(summary, item+"\n") || i > 0 && expected(item).MatchString(summary); holds == not {
+		if holds := i == 0 && strings.HasPrefix(summary, item+"\n") ||
+			i > 0 && expected(item).MatchString(summary); holds == not {
 			list = append(list, "not as the case expects: "+line+": "+item)
 		}
 	}
@@ -131,8 +132,9 @@ func judge(t *testing.T, archive *txtar.Archive) Verdict {
 			t.Fatal(err)
 		}
 	}
-	return Check(context.Background(), Embedded(), facts, targets, Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
-		Today: strings.TrimSpace(string(getFile(archive, "today")))})
+	return Check(context.Background(), Embedded(), facts, targets,
+		Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
+			Today: strings.TrimSpace(string(getFile(archive, "today")))})
 }
 
 func getFile(archive *txtar.Archive, name string) []byte {
@@ -185,7 +187,8 @@ func on(target string) string {
 }
 
 // bearable are the rules about the machine whose error a build may work beside.
-var bearable = []string{"gpu-count", "gpu-health", "cuda-packages-mixed", "container-toolkit", "cdi-spec-stale", "world-size",
+var bearable = []string{"gpu-count", "gpu-health", "cuda-packages-mixed", "container-toolkit", "cdi-spec-stale",
+	"world-size",
 	"required-missing"}
 
 // TestErrorsOfTheMachineBreakBuilds wants each rule about the machine that makes an error to break what needs the GPU,
@@ -197,7 +200,8 @@ func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
 			continue
 		}
 		makesError := func(archive *txtar.Archive) bool {
-			return slices.ContainsFunc(judge(t, archive).Findings, func(f Finding) bool { return f.Rule == rule.ID && f.Severity == Error })
+			return slices.ContainsFunc(judge(t, archive).Findings,
+				func(f Finding) bool { return f.Rule == rule.ID && f.Severity == Error })
 		}
 		if slices.ContainsFunc(casesOf(t, rule.ID), makesError) {
 			beside = append(beside, rule.ID)

@@ -44,7 +44,8 @@ func outOfTime(ctx context.Context, target string) Missing {
 
 // emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
 func emptyVerdict() Verdict {
-	return Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{}, Unknown: []Missing{},
+	return Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{},
+		Unknown:    []Missing{},
 		Suppressed: []Suppressed{}, Waivers: []WaiverUse{}}
 }
 

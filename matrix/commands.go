@@ -70,7 +70,8 @@ func (e *environment) address(f *Finding) {
 		}
 	}
 	if touched && e.Managed != "" {
-		f.Do = append(f.Do, "the distribution manages this Python ("+e.Managed+", PEP 668), so pip refuses to install into it: "+
+		f.Do = append(f.Do, "the distribution manages this Python ("+e.Managed+
+			", PEP 668), so pip refuses to install into it: "+
 			"install into a venv (python3 -m venv), or ask apt or dnf for the package")
 	}
 }

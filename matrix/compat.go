@@ -132,7 +132,8 @@ func (m *machine) baseBranch() forwardState {
 		f.source = append(f.source, row.Source...)
 		return forwardWorks
 	}
-	f.why = fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the tables do not know", f.version, branch)
+	f.why = fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the "+
+		"tables do not know", f.version, branch)
 	return forwardUndecided
 }
 

@@ -13,7 +13,8 @@ import (
 func TestDevices(t *testing.T) {
 	pci, nvml := []string{"/sys/bus/pci"}, []string{"NVML", "/sys/bus/pci"}
 	f := probe.Facts{
-		System: probe.System{Arch: "x86_64"}, Driver: probe.Driver{Version: "580.95.05", From: "NVML", NVML: probe.NVML{Status: "ok"}},
+		System: probe.System{Arch: "x86_64"}, Driver: probe.Driver{Version: "580.95.05", From: "NVML",
+			NVML: probe.NVML{Status: "ok"}},
 		Variables: map[string]string{"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
 		GPUs: []probe.GPU{
 			{PCIID: "10de:128b", Bus: "0000:01:00.0", Bound: "nouveau", From: pci},

@@ -28,7 +28,8 @@ func (m *machine) disagreements() []Disagreement {
 		if len(b.SASS) == 0 || len(rows) == 0 || len(rows) < len(b.rows) || slices.ContainsFunc(rows, b.agrees) {
 			continue
 		}
-		list = append(list, Disagreement{Subject: b.subject, Fact: "machine code", Read: codeWords(b.sassRead(), b.PTX), From: cmp.Or(b.Path, b.From),
+		list = append(list, Disagreement{Subject: b.subject, Fact: "machine code", Read: codeWords(b.sassRead(), b.PTX),
+			From:  cmp.Or(b.Path, b.From),
 			Table: codeWords(rows[0].SASS, rows[0].PTX), Source: rows[0].source})
 	}
 	return list

@@ -22,18 +22,24 @@ func TestDisagreements(t *testing.T) {
 		want  string // what the table says; empty: they agree, or nothing is compared
 	}{
 		{"same", probe.Build{Name: "torch", Version: "2.8.0+cu128", SASS: own}, ""},
-		{"other-order", probe.Build{Name: "torch", Version: "2.8.0+cu128", SASS: []string{"sm_120", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100"}}, ""},
-		{"fewer", probe.Build{Name: "torch", Version: "2.8.0+cu128", SASS: own[2:]}, "sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"},
-		{"ptx", probe.Build{Name: "torch", Version: "2.8.0+cu128", SASS: own, PTX: []string{"compute_120"}}, "sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"},
+		{"other-order", probe.Build{Name: "torch", Version: "2.8.0+cu128",
+			SASS: []string{"sm_120", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100"}}, ""},
+		{"fewer", probe.Build{Name: "torch", Version: "2.8.0+cu128", SASS: own[2:]},
+			"sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"},
+		{"ptx", probe.Build{Name: "torch", Version: "2.8.0+cu128", SASS: own, PTX: []string{"compute_120"}},
+			"sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"},
 		{"not-read", probe.Build{Name: "torch", Version: "2.8.0+cu128"}, ""},
 		{"one-of-the-variants", probe.Build{Name: "torch", Version: "2.8.0", Accelerator: "cuda", SASS: own}, ""},
 		{"not-of-the-table", probe.Build{Name: "torch", Version: "2.8.0+cu128", Origin: "conda-forge", SASS: own[:1]}, ""},
 		{"no-row", probe.Build{Name: "torch", Version: "2.8.99+cu128", SASS: own[:1]}, ""},
-		{"tensorflow", probe.Build{Name: "tensorflow", Version: "2.20.0", CUDA: "12.5.1", SASS: []string{"sm_60", "sm_70", "sm_80", "sm_89"}, PTX: []string{"compute_90", "compute_90a"}}, ""},
+		{"tensorflow", probe.Build{Name: "tensorflow", Version: "2.20.0", CUDA: "12.5.1",
+			SASS: []string{"sm_60", "sm_70", "sm_80", "sm_89"}, PTX: []string{"compute_90", "compute_90a"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := probe.Facts{System: probe.System{Arch: "x86_64"}, Environments: []probe.Environment{{Path: "/opt/venv", Builds: []probe.Build{c.build}}}}
-			list := Check(context.Background(), tables, f, []Target{{Instance: "g5.xlarge"}, {Instance: "p5.48xlarge"}}, Policy{}).Disagreements
+			f := probe.Facts{System: probe.System{Arch: "x86_64"},
+				Environments: []probe.Environment{{Path: "/opt/venv", Builds: []probe.Build{c.build}}}}
+			list := Check(context.Background(), tables, f, []Target{{Instance: "g5.xlarge"}, {Instance: "p5.48xlarge"}},
+				Policy{}).Disagreements
 			got := ""
 			if len(list) > 0 {
 				got = list[0].Table

@@ -21,8 +21,8 @@ func asks(b *probe.Build) bool {
 	return !b.Extension || gpuName.MatchString(b.Name) || !b.Standalone && b.Name != "ctranslate2"
 }
 
-// standaloneCUDA is the CUDA family of a build that has the runtime linked in, so that no library that it needs tells: by
-// the release's rows, else by its PTX, which no older toolkit writes.
+// standaloneCUDA is the CUDA family of a build that has the runtime linked in, so that no library that it needs
+// tells: by the release's rows, else by its PTX, which no older toolkit writes.
 func (m *machine) standaloneCUDA(b *probe.Build) version.Number {
 	public, _, _ := strings.Cut(b.Version, "+")
 	families := map[int]bool{}

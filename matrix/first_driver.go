@@ -78,7 +78,8 @@ func (b *before) words(driver version.Number, label string) string {
 	case b.proven:
 		return fmt.Sprintf("driver %s is older than %s; the first that knows it is of branch %s", driver, label, b.first)
 	case b.first.Known():
-		return fmt.Sprintf("driver %s may not know %s: the first of its branch whose README lists it is %s", driver, label, b.first)
+		return fmt.Sprintf("driver %s may not know %s: the first of its branch whose README lists it is %s", driver, label,
+			b.first)
 	}
 	return fmt.Sprintf("driver %s may not know %s: no README of its branch up to %s lists it", driver, label, b.last)
 }

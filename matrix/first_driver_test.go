@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe"
 )
 
-// onBus judges a build on a GPU that PCI alone shows, under a driver, and says how hard driver-too-old-for-gpu speaks and
-// what the build's answer is.
+// onBus judges a build on a GPU that PCI alone shows, under a driver, and says how hard driver-too-old-for-gpu speaks
+// and what the build's answer is.
 func onBus(t *Tables, id, driver string) (severity Severity, answer Answer) {
 	facts := probe.Facts{
 		System: probe.System{Arch: "x86_64", Kernel: "6.8.0", Libc: "2.35"},
@@ -103,13 +103,15 @@ func TestProductsByName(t *testing.T) {
 	if b := named("NVIDIA L4", "530.30.02"); b == nil || b.proven || b.first.String() != "530.41.03" {
 		t.Errorf("the L4 came to branch 530 with 530.41.03: %+v", b)
 	}
-	if b := named("RTX PRO 6000 Blackwell Server Edition", "570.211.01"); b == nil || !b.proven || b.first.String() != "575.57.08" {
+	if b := named("RTX PRO 6000 Blackwell Server Edition", "570.211.01"); b == nil || !b.proven ||
+		b.first.String() != "575.57.08" {
 		t.Errorf("a product page says 575.57.08: %+v", b)
 	}
 	if b := named("L4", "530"); b != nil {
 		t.Errorf("branch 530 knows the L4 in the end: %+v", *b)
 	}
-	if rows := embedded.Products("", "GeForce RTX 3060"); len(rows) < 3 || !slices.ContainsFunc(rows, func(p *tables.Product) bool { return p.PCIID == "24c7" }) {
+	if rows := embedded.Products("", "GeForce RTX 3060"); len(rows) < 3 ||
+		!slices.ContainsFunc(rows, func(p *tables.Product) bool { return p.PCIID == "24c7" }) {
 		t.Errorf("%d boards are called GeForce RTX 3060", len(rows))
 	}
 }

@@ -27,12 +27,14 @@ func (w *watched) Open(name string) (fs.File, error) {
 // compilers are not read, and no table is read twice.
 func TestCheckReadsOnlyWhatItNeeds(t *testing.T) {
 	files := &watched{FS: data.FS}
-	Check(context.Background(), tables.Open(files), machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
+	Check(context.Background(), tables.Open(files),
+		machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
 	slices.Sort(files.opened)
 	if twice := slices.Compact(slices.Clone(files.opened)); len(twice) != len(files.opened) {
 		t.Errorf("a table is read twice: %v", files.opened)
 	}
-	for _, file := range []string{"tensorflow.csv", "jax.csv", "container.csv", "host_compiler.csv", "signature", "ec2.csv", "xid.csv"} {
+	for _, file := range []string{"tensorflow.csv", "jax.csv", "container.csv", "host_compiler.csv", "signature",
+		"ec2.csv", "xid.csv"} {
 		if slices.Contains(files.opened, file) {
 			t.Errorf("%s is read for a machine that has nothing of it: %v", file, files.opened)
 		}

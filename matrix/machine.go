@@ -227,8 +227,8 @@ func withheld(f *probe.Facts) func(probe.GPU) string {
 	}
 }
 
-// toVM says that a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci), by Xen's
-// (pciback), or by the stub that keeps others off.
+// toVM says that a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci), by
+// Xen's (pciback), or by the stub that keeps others off.
 func toVM(g probe.GPU) bool {
 	return strings.Contains(g.Bound, "vfio") || strings.Contains(g.Bound, "pciback") || g.Bound == "pci-stub"
 }
@@ -303,7 +303,8 @@ func (m *machine) lastBranch(g gpu) (version.Number, []string) {
 	switch {
 	case g.chip == nil:
 		return version.Number{}, nil
-	case m.instance != nil && m.instance.LastBranch.Known() && tables.NormalGPU(m.instance.GPU) == tables.NormalGPU(g.name) && !g.answers():
+	case m.instance != nil && m.instance.LastBranch.Known() &&
+		tables.NormalGPU(m.instance.GPU) == tables.NormalGPU(g.name) && !g.answers():
 		return m.instance.LastBranch, m.instance.Source
 	}
 	return g.chip.LastBranch, g.chip.Source

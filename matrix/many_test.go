@@ -26,8 +26,9 @@ func many(environments, gpus int) probe.Facts {
 	for i := range environments {
 		path := fmt.Sprintf("/opt/e%d", i)
 		f.Environments = append(f.Environments, probe.Environment{Path: path, Python: "3.12.3", Builds: []probe.Build{
-			{Name: "torch", Version: "2.9.0+cu130", CUDA: "13.0", Path: path + "/lib/torch", Origin: "wheel", Accelerator: "cuda",
-				SASS: []string{"sm_75", "sm_80"}, PTX: []string{"compute_80"}}}})
+			{Name: "torch", Version: "2.9.0+cu130", CUDA: "13.0", Path: path + "/lib/torch", Origin: "wheel",
+				Accelerator: "cuda",
+				SASS:        []string{"sm_75", "sm_80"}, PTX: []string{"compute_80"}}}})
 	}
 	return f
 }
@@ -38,7 +39,8 @@ func requirements(lines int) probe.Facts {
 	e := &f.Environments[0]
 	e.Builds = nil
 	for i := range lines {
-		e.Builds = append(e.Builds, probe.Build{Name: "torch", Version: fmt.Sprintf("2.%d.%d+cu1%d", i%10, i%7, 21+i%9), Accelerator: "cuda", Origin: "wheel"})
+		e.Builds = append(e.Builds, probe.Build{Name: "torch", Version: fmt.Sprintf("2.%d.%d+cu1%d", i%10, i%7, 21+i%9),
+			Accelerator: "cuda", Origin: "wheel"})
 		e.Packages = append(e.Packages, probe.Package{Name: "torch", Version: e.Builds[i].Version})
 	}
 	return f

@@ -35,8 +35,8 @@ func (n *named) subject() string {
 // "mxnet-cu112".
 var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
 
-// helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They are
-// judged with what loads them.
+// helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They
+// are judged with what loads them.
 var helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
 
 // wanted are the packages of the files that need or can use a GPU, as far as tables and names tell.
@@ -63,7 +63,8 @@ func WithoutPrivate(t *Tables, f probe.Facts) probe.Facts {
 	m := newMachine(t, &f, Target{}, Policy{})
 	for i := range f.Environments {
 		env := &f.Environments[i]
-		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted), func(w probe.Wanted) bool { return m.namedOf(env, &w) == nil })
+		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted),
+			func(w probe.Wanted) bool { return m.namedOf(env, &w) == nil })
 	}
 	return f
 }
@@ -129,11 +130,12 @@ func (m *machine) namedImage(n *named) *named {
 
 // published are the rows of the wheel that the package index has.
 func (n *named) published() []tables.Extension {
-	return slices.DeleteFunc(slices.Clone(n.rows), func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
+	return slices.DeleteFunc(slices.Clone(n.rows),
+		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
 }
 
-// learn takes the CUDA and the PyTorch from what tells the most: the file, the rows, the version, the table of packages,
-// the name.
+// learn takes the CUDA and the PyTorch from what tells the most: the file, the rows, the version, the table of
+// packages, the name.
 func (n *named) learn(m *machine, release version.Release) {
 	n.cuda = version.Of(n.CUDA)
 	if cuda := leastCUDA(n.rows); !n.cuda.Known() && cuda.Known() {
@@ -142,7 +144,8 @@ func (n *named) learn(m *machine, release version.Release) {
 	if local, ok := release.LocalCUDA(); ok && !n.cuda.Known() {
 		n.cuda = local
 	}
-	if p := m.packageOf(n.Name); p != nil && !n.cuda.Known() && (n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
+	if p := m.packageOf(n.Name); p != nil && !n.cuda.Known() &&
+		(n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
 		n.cuda = p.CUDA
 	}
 	if f := familyName.FindStringSubmatch(n.Name); f != nil && !n.cuda.Known() {
@@ -175,7 +178,8 @@ func leastCUDA(rows []tables.Extension) version.Number {
 func (m *machine) torchBeside(name, release string) string {
 	release, _, _ = strings.Cut(release, "+")
 	for _, t := range tables.Rows[tables.Torch](m.t) {
-		if name == "torchvision" && t.Torchvision == release || name == "torchaudio" && t.Torchaudio == release && version.Of(release).Less(stableAudio) {
+		if name == "torchvision" && t.Torchvision == release ||
+			name == "torchaudio" && t.Torchaudio == release && version.Of(release).Less(stableAudio) {
 			return t.Release
 		}
 	}
@@ -204,8 +208,8 @@ func (n *named) framework(name string) bool {
 	return slices.ContainsFunc(n.env.Builds, func(b probe.Build) bool { return b.Name == name })
 }
 
-// build is the package as a build that can be judged; nil where too little is known of it, or where the framework beside
-// it is judged in its place.
+// build is the package as a build that can be judged; nil where too little is known of it, or where the framework
+// beside it is judged in its place.
 func (n *named) build() *probe.Build {
 	torch := n.torch != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
 	if torch && n.framework("torch") || !n.cuda.Known() && n.torch == "" || n.Accelerator == "cpu" {
@@ -253,8 +257,8 @@ func (m *machine) layNamed(standing func(*probe.Environment) standing) {
 	}
 }
 
-// asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code is
-// for the same GPUs or fewer.
+// asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code
+// is for the same GPUs or fewer.
 func (m *machine) asTorch(b *build, release string) {
 	torch := &build{Build: &probe.Build{Name: "torch", Version: release}, cuda: b.cuda}
 	torch.release, _ = version.ParseRelease(release)
@@ -265,7 +269,8 @@ func (m *machine) asTorch(b *build, release string) {
 			b.rows = own
 		}
 	}
-	if cuda := commonCUDA(b.rows); cuda.Known() && (!b.cuda.Known() || b.cuda.Parts() < 2 && cuda.Major() == b.cuda.Major()) {
+	if cuda := commonCUDA(b.rows); cuda.Known() &&
+		(!b.cuda.Known() || b.cuda.Parts() < 2 && cuda.Major() == b.cuda.Major()) {
 		b.cuda, b.accelerator = cuda, "cuda"
 	}
 }
@@ -282,7 +287,8 @@ func (m *machine) namedOnly() []*result {
 	standing := standingOf(m.f)
 	for _, n := range m.names {
 		judged := slices.ContainsFunc(m.builds, func(b *build) bool {
-			return b.named == n || b.named != nil && b.named.env == n.env && b.cuda.Known() && n.cuda.Known() && b.cuda.Major() == n.cuda.Major()
+			return b.named == n || b.named != nil && b.named.env == n.env && b.cuda.Known() && n.cuda.Known() &&
+				b.cuda.Major() == n.cuda.Major()
 		})
 		if judged || standing(n.env) == noted {
 			continue
@@ -297,7 +303,8 @@ func (n *named) left() []*result {
 	switch n.uses {
 	case "either":
 		return found(Finding{Severity: Note, Subject: n.subject(), Need: "nothing",
-			Message:  n.Name + " is the same package with and without a GPU, and a name does not tell which is meant: there is nothing to judge",
+			Message: n.Name + " is the same package with and without a GPU, and a name does not tell which is meant: there " +
+				"is nothing to judge",
 			Evidence: []Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":
 		if n.framework(n.uses) {
@@ -310,5 +317,6 @@ func (n *named) left() []*result {
 	if len(n.rows) > 0 && n.framework("torch") || n.Accelerator == "cpu" {
 		return nil // judged beside that torch
 	}
-	return unknown(n.subject(), "the CUDA that it is built for: it needs a GPU, and neither its name nor the tables tell more of this release")
+	return unknown(n.subject(), "the CUDA that it is built for: it needs a GPU, and neither its name nor the tables "+
+		"tell more of this release")
 }

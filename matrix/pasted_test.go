@@ -29,7 +29,8 @@ func TestPastedReports(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{c.Report, "> " + strings.ReplaceAll(strings.TrimSuffix(c.Report, "\n"), "\n", "\r\n> ") + "\r\n"} {
+		for _, text := range []string{c.Report, "> " +
+			strings.ReplaceAll(strings.TrimSuffix(c.Report, "\n"), "\n", "\r\n> ") + "\r\n"} {
 			facts, err := probe.Given([]byte(text))
 			if err != nil {
 				t.Fatal(c.ID, err)

@@ -46,8 +46,8 @@ func (m *machine) chosenLibraries(r row) []PinnedPackage {
 	return list
 }
 
-// resolvedCuDNN is the cuDNN that an installer takes for a JAX or TensorFlow which a file names: the newest in the range
-// that the release asks for. Nil where the file names one, or nothing is installed by it.
+// resolvedCuDNN is the cuDNN that an installer takes for a JAX or TensorFlow which a file names: the newest in the
+// range that the release asks for. Nil where the file names one, or nothing is installed by it.
 func (m *machine) resolvedCuDNN(b *build) *probe.Package {
 	if b.Index != "default" || b.Path != "" || len(b.rows) != 1 {
 		return nil
@@ -58,8 +58,10 @@ func (m *machine) resolvedCuDNN(b *build) *probe.Package {
 		return nil
 	}
 	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.t)) {
-		if ok, err := version.Allows(asked, c.Release); err == nil && ok && c.CUDA.Major() == b.rows[0].CUDA.Major() && c.Build.Known() {
-			return &probe.Package{Name: name, Version: c.Build.String(), Path: "what " + b.Name + " " + b.Version + " asks for, " + asked}
+		if ok, err := version.Allows(asked, c.Release); err == nil && ok && c.CUDA.Major() == b.rows[0].CUDA.Major() &&
+			c.Build.Known() {
+			return &probe.Package{Name: name, Version: c.Build.String(),
+				Path: "what " + b.Name + " " + b.Version + " asks for, " + asked}
 		}
 	}
 	return nil
@@ -74,7 +76,10 @@ func (m *machine) newestCuDNN(r row, asked string) string {
 		if err != nil || !ok || c.CUDA.Major() != r.CUDA.Major() || len(c.SASS) == 0 || !c.Build.Known() {
 			continue
 		}
-		if !slices.ContainsFunc(m.gpus, func(g gpu) bool { return version.Cover(c.SASS, nil, g.capability) != version.BySASS }) {
+		if !slices.ContainsFunc(m.gpus, func(g gpu) bool {
+			return version.Cover(c.SASS, nil,
+				g.capability) != version.BySASS
+		}) {
 			if newest {
 				return ""
 			}

@@ -203,7 +203,8 @@ func (m *machine) frameworkPin(b *build, r row) Pin {
 		}
 	}
 	list = append(list, m.chosenLibraries(r)...)
-	return Pin{Package: r.framework, Version: list[0].Version, Why: "keeps the driver", Commands: installCommands(b, r, list)}
+	return Pin{Package: r.framework, Version: list[0].Version, Why: "keeps the driver",
+		Commands: installCommands(b, r, list)}
 }
 
 // installCommands are pip's and uv's words for a list of packages of one row's variant.

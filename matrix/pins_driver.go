@@ -61,7 +61,8 @@ func (m *machine) branchFits(b *tables.Branch) bool {
 		if !m.drivenBy(g, b.Newest) {
 			return false
 		}
-		if g.chip.OpenModule == "unsupported" && b.Module == "open" || g.chip.OpenModule == "required" && b.Module == "proprietary" {
+		if g.chip.OpenModule == "unsupported" && b.Module == "open" ||
+			g.chip.OpenModule == "required" && b.Module == "proprietary" {
 			return false
 		}
 	}
@@ -85,17 +86,20 @@ func (m *machine) reaches(b *tables.Branch, cuda version.Number) bool {
 // older than Turing cannot use it.
 func (m *machine) driverCommands(b tables.Branch) map[string]string {
 	if m.partOfGPU() {
-		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers, or launch from an AMI that has it: a part of a GPU takes no other", b.Branch)}
+		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket "+
+			"ec2-linux-nvidia-drivers, or launch from an AMI that has it: a part of a GPU takes no other", b.Branch)}
 	}
 	open := m.openModule(b)
 	commands := map[string]string{}
 	if s := m.f.System; s.ID == "" || s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian") {
 		commands["apt"] = aptDriver(b.Branch, s.ID, open)
 	}
-	if s := m.f.System; s.ID == "" || strings.Contains(s.ID+" "+s.IDLike, "rhel") && s.ID != "amzn" { // Amazon Linux has no module streams
+	// Amazon Linux has no module streams.
+	if s := m.f.System; s.ID == "" || strings.Contains(s.ID+" "+s.IDLike, "rhel") && s.ID != "amzn" {
 		commands["dnf"] = dnfDriver(b.Branch, open)
 	}
-	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or newer of branch %s (the AWS Deep Learning AMI release notes name each AMI's driver)", b.Newest, b.Branch)
+	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or newer of branch %s (the AWS Deep Learning AMI "+
+		"release notes name each AMI's driver)", b.Newest, b.Branch)
 	return commands
 }
 

@@ -17,7 +17,8 @@ func (m *machine) openSteps(b *build) []string {
 	if b.Name == "ctranslate2" {
 		step = m.wheelStep(b)
 	}
-	return []string{cmp.Or(step, fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH that leads there", some(b.Missing), b.cuda.Major()))}
+	return []string{cmp.Or(step, fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH "+
+		"that leads there", some(b.Missing), b.cuda.Major()))}
 }
 
 // releaseStep names a release that takes the libraries of the framework beside it, else one that brings its own. Those
@@ -57,7 +58,8 @@ func (m *machine) releaseFor(b *build, fits func(tables.Extension) bool) *tables
 	var list []tables.Extension
 	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.t)) {
 		python := version.ShortPython(b.python)
-		if sameProject(e.Package, b.Name) && looksIntoWheels(e) && fits(e) && (python == "" || slices.Contains(e.Python, python)) {
+		if sameProject(e.Package, b.Name) && looksIntoWheels(e) && fits(e) &&
+			(python == "" || slices.Contains(e.Python, python)) {
 			list = append(list, e)
 		}
 	}
@@ -73,7 +75,10 @@ func (m *machine) releaseFor(b *build, fits func(tables.Extension) bool) *tables
 
 // covers says that a release has machine code for every GPU here.
 func (m *machine) covers(e tables.Extension) bool {
-	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return version.Cover(e.SASS, nil, g.capability) != version.BySASS })
+	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
+		return version.Cover(e.SASS, nil,
+			g.capability) != version.BySASS
+	})
 }
 
 // sameProject says that two names are of one project: CuPy has a name for every CUDA.
@@ -91,7 +96,8 @@ func looksIntoWheels(e tables.Extension) bool {
 	return !version.Of(e.Release).Less(version.Of(least)) && e.Release != "1.27.0"
 }
 
-// change is the command that puts a release in the place of the one that is there, with its extras that bring libraries.
+// change is the command that puts a release in the place of the one that is there, with its extras that bring
+// libraries.
 func (b *build) change(e *tables.Extension, extras bool) string {
 	if e == nil {
 		return ""
@@ -110,8 +116,8 @@ func (b *build) change(e *tables.Extension, extras bool) string {
 	return command + after
 }
 
-// wheelStep installs the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's cuDNN
-// stays as it is.
+// wheelStep installs the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's
+// cuDNN stays as it is.
 func (m *machine) wheelStep(b *build) string {
 	var wheels, dirs []string
 	for _, library := range b.Missing {
@@ -129,5 +135,6 @@ func (m *machine) wheelStep(b *build) string {
 	if b.cuda.Major() > 12 || m.frameworkOf(b) != nil && slices.ContainsFunc(wheels, cudnn) {
 		return ""
 	}
-	return fmt.Sprintf("pip install %s, and start the program with LD_LIBRARY_PATH=%s", strings.Join(wheels, " "), strings.Join(dirs, ":"))
+	return fmt.Sprintf("pip install %s, and start the program with LD_LIBRARY_PATH=%s", strings.Join(wheels, " "),
+		strings.Join(dirs, ":"))
 }

@@ -26,8 +26,8 @@ func inSample(count *int) bool {
 	return wholeGrid || *count%23 == 1
 }
 
-// pairsWithoutTorch is how many machines of the grid have no torch to pin; the test fails when it grows. 208 of them are
-// Blackwell GPUs under drivers of before them, which no machine can be: NVML, which shows the GPU, is believed.
+// pairsWithoutTorch is how many machines of the grid have no torch to pin; the test fails when it grows. 208 of them
+// are Blackwell GPUs under drivers of before them, which no machine can be: NVML, which shows the GPU, is believed.
 const pairsWithoutTorch = 3339
 
 // TestEveryPinPasses takes every driver branch × GPU × Python, breaks it with a build that cannot run there, installs
@@ -60,7 +60,8 @@ func TestEveryPinPasses(t *testing.T) {
 		t.Logf("  %5d  %s", without[why], why)
 	}
 	if wholeGrid && total > pairsWithoutTorch {
-		t.Errorf("%d machines have no torch to pin, %d had none before: a row is lost or a rule is stricter", total, pairsWithoutTorch)
+		t.Errorf("%d machines have no torch to pin, %d had none before: a row is lost or a rule is stricter", total,
+			pairsWithoutTorch)
 	}
 }
 
@@ -98,10 +99,11 @@ func capabilitiesOf(known *Tables) []version.Capability {
 // machineWith is a Linux host with one GPU, one driver and one environment with one torch.
 func machineWith(driver string, gpu version.Capability, python, torch string) probe.Facts {
 	return probe.Facts{
-		System:       probe.System{Arch: "x86_64", ID: "ubuntu", Libc: "2.35"},
-		Driver:       probe.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
-		GPUs:         []probe.GPU{{Name: "GPU", Capability: gpu.String(), From: []string{"NVML"}}},
-		Environments: []probe.Environment{{Path: "/opt/venv", Python: python, Active: true, Builds: []probe.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}},
+		System: probe.System{Arch: "x86_64", ID: "ubuntu", Libc: "2.35"},
+		Driver: probe.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
+		GPUs:   []probe.GPU{{Name: "GPU", Capability: gpu.String(), From: []string{"NVML"}}},
+		Environments: []probe.Environment{{Path: "/opt/venv", Python: python, Active: true,
+			Builds: []probe.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}},
 	}
 }
 
@@ -121,7 +123,8 @@ func checkPins(t *testing.T, known *Tables, facts probe.Facts, python string) (w
 			torch = torch || p.Package == "torch"
 			for _, again := range Check(context.Background(), known, mended, nil, Policy{}).Findings {
 				if again.Severity == Error && (p.Package == "torch" && again.Subject != "driver" || again.Rule == f.Rule) {
-					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(facts), p.Package, p.Version, again.Rule, again.Message)
+					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(facts), p.Package, p.Version,
+						again.Rule, again.Message)
 				}
 			}
 		}
@@ -138,7 +141,8 @@ func checkPins(t *testing.T, known *Tables, facts probe.Facts, python string) (w
 
 // reasonKind groups the reasons: which of the machine's parts has no wheel.
 func reasonKind(why string) string {
-	for words, kind := range map[string]string{"has machine code for": "GPU", "runs on ": "driver", "is for Python": "Python", "is for glibc": "glibc"} {
+	for words, kind := range map[string]string{"has machine code for": "GPU", "runs on ": "driver",
+		"is for Python": "Python", "is for glibc": "glibc"} {
 		if strings.Contains(why, words) {
 			return "no wheel for its " + kind
 		}
@@ -154,7 +158,8 @@ func install(facts probe.Facts, p Pin) probe.Facts {
 	}
 	if strings.HasPrefix(p.Package, "cuda-compat-") {
 		row := forwardPackage(Embedded(), p.Package)
-		mended.Driver.Compat = []probe.Compat{{Version: row.Branch + ".99", Path: "/usr/local/cuda/compat/libcuda.so.1", Taken: true, Reason: "LD_LIBRARY_PATH"}}
+		mended.Driver.Compat = []probe.Compat{{Version: row.Branch + ".99", Path: "/usr/local/cuda/compat/libcuda.so.1",
+			Taken: true, Reason: "LD_LIBRARY_PATH"}}
 		return mended
 	}
 	env := facts.Environments[0]
@@ -164,7 +169,8 @@ func install(facts probe.Facts, p Pin) probe.Facts {
 }
 
 func describe(f probe.Facts) string {
-	return fmt.Sprintf("driver %s, GPU %s, Python %s, torch %s", f.Driver.Version, f.GPUs[0].Capability, f.Environments[0].Python, f.Environments[0].Builds[0].Version)
+	return fmt.Sprintf("driver %s, GPU %s, Python %s, torch %s", f.Driver.Version, f.GPUs[0].Capability,
+		f.Environments[0].Python, f.Environments[0].Builds[0].Version)
 }
 
 // TestPinsByHand holds the first torch pin of machines that people have worked out: from PyTorch's release matrix,

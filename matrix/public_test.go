@@ -40,20 +40,30 @@ type publicCase struct {
 
 // ruleOf translates a case's word for its cause to our rule.
 var ruleOf = map[string]string{
-	"driver-too-old-for-runtime": "driver-too-old", "gpu-arch-not-in-wheel": "gpu-arch-missing", "cpu-only-wheel": "cpu-only-build",
-	"driver-library-mismatch": "driver-mismatch", "cudnn-missing-or-wrong-major": "cudnn-mismatch", "cudnn-older-than-build": "cudnn-mismatch",
-	"nvidia-cu11-cu12-packages-mixed": "cuda-packages-mixed", "kernel-module-not-loaded": "driver-missing", "no-wheel-for-python": "python-unsupported",
-	"glibc-too-old-for-wheel": "glibc-too-old", "nccl-built-for-other-cuda": "nccl-mismatch", "tensorflow-pip-cuda-libs-not-found": "tensorflow-cuda-libs",
-	"toolkit-torch-cuda-mismatch-for-build": "toolkit-framework", "toolkit-too-old-for-gpu-arch": "toolkit-too-old-for-gpu",
-	"nvrtc-too-old-for-gpu": "jit-too-old-for-gpu", "ptx-newer-than-driver": "ptx-newer-than-driver", "needs-open-kernel-module": "open-module-required",
-	"forward-compat-on-consumer-gpu": "forward-compat-unsupported", "cuda-visible-devices-wrong": "visible-devices", "mig-visible-devices": "mig-devices",
-	"nvidia-require-cuda-unmet": "container-requirements", "container-lost-gpu-cgroup": "device-access-lost", "dev-shm-too-small": "shm-too-small",
-	"p2p-broken-iommu-acs": "peer-to-peer", "fabric-manager-not-running": "fabric-manager", "container-runtime-not-nvidia": "container-toolkit",
+	"driver-too-old-for-runtime": "driver-too-old", "gpu-arch-not-in-wheel": "gpu-arch-missing",
+	"cpu-only-wheel":          "cpu-only-build",
+	"driver-library-mismatch": "driver-mismatch", "cudnn-missing-or-wrong-major": "cudnn-mismatch",
+	"cudnn-older-than-build":          "cudnn-mismatch",
+	"nvidia-cu11-cu12-packages-mixed": "cuda-packages-mixed", "kernel-module-not-loaded": "driver-missing",
+	"no-wheel-for-python":     "python-unsupported",
+	"glibc-too-old-for-wheel": "glibc-too-old", "nccl-built-for-other-cuda": "nccl-mismatch",
+	"tensorflow-pip-cuda-libs-not-found":    "tensorflow-cuda-libs",
+	"toolkit-torch-cuda-mismatch-for-build": "toolkit-framework",
+	"toolkit-too-old-for-gpu-arch":          "toolkit-too-old-for-gpu",
+	"nvrtc-too-old-for-gpu":                 "jit-too-old-for-gpu", "ptx-newer-than-driver": "ptx-newer-than-driver",
+	"needs-open-kernel-module":       "open-module-required",
+	"forward-compat-on-consumer-gpu": "forward-compat-unsupported", "cuda-visible-devices-wrong": "visible-devices",
+	"mig-visible-devices":       "mig-devices",
+	"nvidia-require-cuda-unmet": "container-requirements", "container-lost-gpu-cgroup": "device-access-lost",
+	"dev-shm-too-small":    "shm-too-small",
+	"p2p-broken-iommu-acs": "peer-to-peer", "fabric-manager-not-running": "fabric-manager",
+	"container-runtime-not-nvidia": "container-toolkit",
 	"tensorflow-no-gpu-on-windows": "cpu-only-build",
 }
 
 // milder are the rules that never make an error, or none of what a thread tells.
-var milder = map[string]bool{"toolkit-framework": true, "toolkit-too-old-for-gpu": true, "jit-too-old-for-gpu": true, "cuda-packages-mixed": true}
+var milder = map[string]bool{"toolkit-framework": true, "toolkit-too-old-for-gpu": true, "jit-too-old-for-gpu": true,
+	"cuda-packages-mixed": true}
 
 // lacking names, for each case that its rule cannot judge from what the thread says, the fact that is missing.
 var lacking = map[string]string{
@@ -112,7 +122,10 @@ func TestPublicCases(t *testing.T) {
 			if c.Kind != "environment" && c.Kind != "hardware" && v.Outcome == Incompatible {
 				t.Errorf("%s: %s, but comes out incompatible:\n%s", c.ID, c.Kind, summary(v))
 			}
-			hit = hit || slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == want && (f.Severity == Error || milder[want]) })
+			hit = hit || slices.ContainsFunc(v.Findings, func(f Finding) bool {
+				return f.Rule == want &&
+					(f.Severity == Error || milder[want])
+			})
 		}
 		if c.Kind != "environment" {
 			continue

@@ -25,7 +25,8 @@ func torchRow(w *tables.Torch) row {
 }
 
 func tensorflowRow(r *tables.TensorFlow) row {
-	return row{Wheel: r.Wheel, number: version.Of(r.Release), groups: r.Groups, framework: "tensorflow", packages: r.Packages, source: r.Source}
+	return row{Wheel: r.Wheel, number: version.Of(r.Release), groups: r.Groups, framework: "tensorflow",
+		packages: r.Packages, source: r.Source}
 }
 
 func jaxRow(r *tables.JAX) row {

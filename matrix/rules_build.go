@@ -66,7 +66,8 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)}
 	if m.driver.cudaSaw {
-		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(), From: cmp.Or(m.f.Driver.CUDAFrom, m.driver.from)})
+		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(),
+			From: cmp.Or(m.f.Driver.CUDAFrom, m.driver.from)})
 	}
 	f.Pins, f.Do = m.pins(b)
 	if m.forward.state == forwardWorks {
@@ -88,7 +89,8 @@ func minorCompat(m *machine, b *build) []*result {
 		return nil
 	}
 	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
-		Message: fmt.Sprintf("built with CUDA %s, the driver speaks %s: it runs by minor-version compatibility; only code that is compiled from "+
+		Message: fmt.Sprintf("built with CUDA %s, the driver speaks %s: it runs by minor-version compatibility; only "+
+			"code that is compiled from "+
 			"PTX at run time, and calls newer than the driver (error 36), can fail", b.cuda.Short(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }
@@ -105,8 +107,10 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 		}
 		return nil
 	}
-	f := Finding{Severity: Error, Subject: b.subject, Message: fmt.Sprintf("%s %s is built for CPUs and will not use %s", b.Name, b.Version, m.gpus[0].label),
-		Need: "a CUDA build of " + b.Name, Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from})}
+	f := Finding{Severity: Error, Subject: b.subject,
+		Message: fmt.Sprintf("%s %s is built for CPUs and will not use %s", b.Name, b.Version, m.gpus[0].label),
+		Need:    "a CUDA build of " + b.Name, Evidence: append(b.evidence(),
+			Evidence{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from})}
 	f.Pins, f.Do = m.pins(b)
 	f.Source = []string{"https://pytorch.org/get-started/locally/"}
 	if m.platform == "linux_aarch64" && b.Name == "torch" {
@@ -119,7 +123,8 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	}
 	switch {
 	case m.undriven():
-		f.Severity, f.Pins, f.Do = Note, nil, []string{"where CUDA is wanted: install the NVIDIA driver, then the CUDA build; until then the processor is used"}
+		f.Severity, f.Pins, f.Do = Note, nil, []string{"where CUDA is wanted: install the NVIDIA driver, then the CUDA " +
+			"build; until then the processor is used"}
 	case b.standing == searched, m.otherCUDA(b):
 		f.Severity = Note
 	}
@@ -131,7 +136,8 @@ func (m *machine) undriven() bool {
 	return m.here() && m.host() && m.onPCI() && !m.driver.loaded && m.f.Driver.NVML.Status != "ok" && !m.wantsGPU()
 }
 
-// otherCUDA says that another framework is there for the GPU: in the same environment or, where nobody chose one, in any.
+// otherCUDA says that another framework is there for the GPU: in the same environment or, where nobody chose one, in
+// any.
 func (m *machine) otherCUDA(b *build) bool {
 	all := b.counts && !b.env.Active && !b.env.Named // where nobody chose one
 	return slices.ContainsFunc(m.builds, func(o *build) bool {
@@ -225,9 +231,12 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 				severity = Note
 			}
 			return found(Finding{Severity: severity, Subject: b.subject, Need: "machine code for " + g.capability.SM(),
-				Message:  fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, and the first start is slow", b.Name, b.Version, g.label),
-				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")), Source: b.source(),
-				Do: []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296"}})
+				Message: fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, and the first start is slow", b.Name,
+					b.Version, g.label),
+				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")),
+				Source:   b.source(),
+				Do: []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, " +
+					"CUDA_CACHE_MAXSIZE=4294967296"}})
 		}
 	}
 	return nil
@@ -254,13 +263,15 @@ func pythonUnsupported(m *machine, b *build) []*result {
 }
 
 func (m *machine) noPython(b *build, python, why string) Finding {
-	f := Finding{Severity: Error, Subject: b.subject, Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
-		Need: "a Python that the release was built for", Source: b.source(),
+	f := Finding{Severity: Error, Subject: b.subject,
+		Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
+		Need:    "a Python that the release was built for", Source: b.source(),
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmp.Or(b.env.Path, "--python")})}
 	f.Pins, f.Do = m.pins(b)
 	if len(b.rows) > 0 && len(b.rows[0].Python) > 0 {
 		newest := b.rows[0].Python[len(b.rows[0].Python)-1]
-		f.Do = append(f.Do, "or keep the release and make an environment with another Python: uv venv --python "+strings.TrimSuffix(newest, "t"))
+		f.Do = append(f.Do, "or keep the release and make an environment with another Python: uv venv --python "+
+			strings.TrimSuffix(newest, "t"))
 	}
 	return f
 }
@@ -271,7 +282,8 @@ func glibcTooOld(m *machine, b *build) []*result {
 	if !need.Known() && len(b.rows) > 0 {
 		need = b.rows[0].Glibc
 	}
-	if !need.Known() || m.f.Observed.Imported || !strings.HasPrefix(m.platform, "linux") || m.target.Instance != "" && m.f.System.Libc == "" {
+	if !need.Known() || m.f.Observed.Imported || !strings.HasPrefix(m.platform, "linux") ||
+		m.target.Instance != "" && m.f.System.Libc == "" {
 		return nil
 	}
 	if m.f.System.Libc != "musl" && !have.Known() {
@@ -280,7 +292,8 @@ func glibcTooOld(m *machine, b *build) []*result {
 	if !have.Less(need) {
 		return holds(b.subject)
 	}
-	f := Finding{Severity: Error, Subject: b.subject, Need: "glibc >= " + need.String(), Source: []string{"https://peps.python.org/pep-0600/"},
+	f := Finding{Severity: Error, Subject: b.subject, Need: "glibc >= " + need.String(),
+		Source:   []string{"https://peps.python.org/pep-0600/"},
 		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.f.System.Libc),
 		Evidence: append(b.evidence(), Evidence{Fact: "libc", Value: m.f.System.Libc, From: m.f.System.LibcFrom})}
 	f.Pins, f.Do = m.pins(b)

@@ -130,7 +130,8 @@ func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 		return
 	}
 	if b := m.driverBranch(func(b *tables.Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
-		f.Pins = append(f.Pins, Pin{Package: "driver", Version: b.Newest.String(), Why: "speaks CUDA " + b.CUDA.Short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
+		f.Pins = append(f.Pins, Pin{Package: "driver", Version: b.Newest.String(),
+			Why: "speaks CUDA " + b.CUDA.Short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
 	}
 	pins, do := m.compatPins(cuda)
 	f.Pins, f.Do = append(f.Pins, pins...), append(f.Do, do...)
@@ -154,8 +155,10 @@ func fatbinZstd(m *machine, b *build) []*result {
 	case !m.driver.cuda.LessShort(zstdCUDA):
 		return holds(b.subject)
 	}
-	f := Finding{Severity: Error, Subject: b.subject, Need: "driver >= 550.54.14", Source: []string{"https://docs.rapids.ai/api/rapids-cmake/stable/command/rapids_cuda_enable_fatbin_compression"},
-		Message: fmt.Sprintf("its code for %s is compressed with zstd, which drivers before 550.54.14 cannot read; this is %s", hit[0].label, m.driverWords()),
+	f := Finding{Severity: Error, Subject: b.subject, Need: "driver >= 550.54.14",
+		Source: []string{"https://docs.rapids.ai/api/rapids-cmake/stable/command/rapids_cuda_enable_fatbin_compression"},
+		Message: fmt.Sprintf("its code for %s is compressed with zstd, which drivers before 550.54.14 cannot "+
+			"read; this is %s", hit[0].label, m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from},
 			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmp.Or(b.Path, b.From)}}, b.evidence()...)}
 	if len(hit) < len(m.gpus) {
@@ -164,7 +167,8 @@ func fatbinZstd(m *machine, b *build) []*result {
 	}
 	m.addSpeaking(&f, zstdCUDA)
 	if len(f.Pins)+len(f.Do) == 0 {
-		f.Do = []string{"install a driver of 550.54.14 or newer, or a build that was made without zstd (nvcc --compress-mode=speed)"}
+		f.Do = []string{"install a driver of 550.54.14 or newer, or a build that was made without zstd (nvcc " +
+			"--compress-mode=speed)"}
 	}
 	return found(f)
 }

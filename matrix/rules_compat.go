@@ -21,11 +21,13 @@ func forwardUnsupported(m *machine) []*result {
 	case forwardWorks:
 		return holds("libcuda " + f.Version)
 	}
-	finding := m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA will not start (error 804)", f.Version, f.why),
+	finding := m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA will "+
+		"not start (error 804)", f.Version, f.why),
 		"the driver's own libcuda, or data-centre GPUs alone")
 	finding.Evidence = append(finding.Evidence, Evidence{Fact: "GPU", Value: f.wrong[0].label, From: f.wrong[0].from})
 	if len(f.wrong) < len(m.gpus) {
-		finding.Do = append(finding.Do, "or hide these GPUs from the program: "+m.showing(func(g gpu) bool { return !slices.Contains(f.wrong, g) }))
+		finding.Do = append(finding.Do, "or hide these GPUs from the program: "+
+			m.showing(func(g gpu) bool { return !slices.Contains(f.wrong, g) }))
 	}
 	return found(finding)
 }
@@ -41,7 +43,8 @@ func forwardNotApplicable(m *machine) []*result {
 	case forwardWorks, forwardUndecidedGPU:
 		return holds("libcuda " + f.Version)
 	}
-	return found(m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA will not start (error 803)", f.Version, f.why),
+	return found(m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA "+
+		"will not start (error 803)", f.Version, f.why),
 		"the driver's own libcuda, or a cuda-compat package that supports driver branch "+fmt.Sprint(f.base.version.Major())))
 }
 
@@ -61,7 +64,8 @@ func (m *machine) leaveCompat() string {
 	dir := path.Dir(m.forward.Path)
 	switch {
 	case !strings.Contains(dir, "compat"):
-		return "take the cuda-compat package out of the image, or update nvidia-container-toolkit to 1.17.5 or newer: an older one mounts it over the driver's libcuda"
+		return "take the cuda-compat package out of the image, or update nvidia-container-toolkit to 1.17.5 or newer: an " +
+			"older one mounts it over the driver's libcuda"
 	case m.forward.Reason == "LD_LIBRARY_PATH":
 		return "take " + dir + " out of LD_LIBRARY_PATH"
 	}
@@ -80,8 +84,10 @@ func forwardInUse(m *machine, b *build) []*result {
 		return nil
 	}
 	f := &m.forward
-	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source, Need: fmt.Sprintf("libcuda %s to go on being taken", f.Version),
-		Message: fmt.Sprintf("built with CUDA %s, which driver %s does not speak: it runs by forward compatibility, with libcuda %s for CUDA %s in the driver's place; "+
+	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source,
+		Need: fmt.Sprintf("libcuda %s to go on being taken", f.Version),
+		Message: fmt.Sprintf("built with CUDA %s, which driver %s does not speak: it runs by forward compatibility, with "+
+			"libcuda %s for CUDA %s in the driver's place; "+
 			"OpenGL and Vulkan interoperation do not work so", b.cuda.Short(), f.base.version, f.Version, f.cuda),
 		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
 }
@@ -95,7 +101,8 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	}
 	for _, c := range m.f.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
-			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver (forward compatibility, for data-centre GPUs alone)", row.Package, first(path.Dir(c.Path)))}
+			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver "+
+				"(forward compatibility, for data-centre GPUs alone)", row.Package, first(path.Dir(c.Path)))}
 		}
 	}
 	commands := map[string]string{}
@@ -106,7 +113,8 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	if m.debian() != yes {
 		commands["dnf"] = "sudo dnf install " + row.Package + export
 	}
-	return []Pin{{Package: row.Package, Version: row.CUDA.String(), Why: "keeps the driver; forward compatibility, for data-centre GPUs alone", Commands: commands}}, nil
+	return []Pin{{Package: row.Package, Version: row.CUDA.String(),
+		Why: "keeps the driver; forward compatibility, for data-centre GPUs alone", Commands: commands}}, nil
 }
 
 // first puts a directory before what LD_LIBRARY_PATH holds.

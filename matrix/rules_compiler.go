@@ -29,12 +29,16 @@ func hostCompiler(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: "toolkit", Need: cc.Name + " " + limits.String(), Source: limits.source,
-		Message:  fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: running is not affected, building fails", version.Of(picked.Version).Short(), cc.Name, cc.Version),
-		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path}, {Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
-		Do: []string{fmt.Sprintf("to build extensions: install %s %s and name it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name, limits.newest, plusPlus[cc.Name]),
+		Message: fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: running is not affected, building fails",
+			version.Of(picked.Version).Short(), cc.Name, cc.Version),
+		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
+			{Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
+		Do: []string{fmt.Sprintf("to build extensions: install %s %s and name it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name,
+			limits.newest, plusPlus[cc.Name]),
 			"or install a newer CUDA toolkit beside this one and point CUDA_HOME to it"}}
 	if picked.GCC != "" {
-		f.Evidence = append(f.Evidence, Evidence{Fact: "newest gcc", Value: picked.GCC, From: picked.Path + "/include/crt/host_config.h"})
+		f.Evidence = append(f.Evidence, Evidence{Fact: "newest gcc", Value: picked.GCC,
+			From: picked.Path + "/include/crt/host_config.h"})
 	}
 	if m.building() {
 		f.Severity = Warning
@@ -84,7 +88,8 @@ var tritonSource = []string{"https://github.com/triton-lang/triton/blob/0419e8f0
 // jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
 // libcuda. Kernels that come with torch need neither.
 func jitNeedsCompiler(m *machine, b *build) []*result {
-	triton := slices.IndexFunc([]string{"triton", "pytorch-triton"}, func(name string) bool { return b.env.Package(name) != nil })
+	triton := slices.IndexFunc([]string{"triton", "pytorch-triton"},
+		func(name string) bool { return b.env.Package(name) != nil })
 	if b.Name != "torch" || b.accelerator != "cuda" || triton < 0 || !m.here() || !m.looked("building") {
 		return nil
 	}
@@ -93,10 +98,12 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 	case building.Compiler.Path == "":
 		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler), the rest runs"
 		f.Need = "gcc or clang on PATH, or CC"
-		f.Do = []string{"where torch.compile or Triton is used: install gcc and the C library's headers (Debian, Ubuntu: gcc libc6-dev; Red Hat: gcc)"}
+		f.Do = []string{"where torch.compile or Triton is used: install gcc and the C library's headers (Debian, Ubuntu: " +
+			"gcc libc6-dev; Red Hat: gcc)"}
 	case building.LibCUDA == "" && !building.Named && m.library("libcuda") != nil:
 		file := m.library("libcuda").Path
-		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found), the rest runs"
+		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot " +
+			"found), the rest runs"
 		f.Need = "libcuda.so.1 in the list of ldconfig -p, or TRITON_LIBCUDA_PATH"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "libcuda", Value: m.library("libcuda").Version, From: file})
 		f.Do = []string{"run ldconfig as root, or: export TRITON_LIBCUDA_PATH=" + path.Dir(file)}
@@ -114,10 +121,13 @@ func libstdcxxTooOld(m *machine, b *build) []*result {
 	if len(b.Stdcxx.Missing) == 0 {
 		return holds(b.subject)
 	}
-	f := Finding{Severity: Error, Subject: b.subject, Need: "a libstdc++.so.6 with " + b.Stdcxx.Missing[len(b.Stdcxx.Missing)-1],
-		Message:  fmt.Sprintf("%s is taken for libstdc++.so.6 by %s, and lacks %s, which %s needs: the import fails", b.Stdcxx.Path, b.Stdcxx.Reason, some(b.Stdcxx.Missing), path.Base(b.Stdcxx.By)),
-		Evidence: append(b.evidence(), Evidence{Fact: "libstdc++.so.6", Value: "lacks " + some(b.Stdcxx.Missing), From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),
-		Source:   []string{"https://github.com/pytorch/pytorch/issues/157709"}}
+	f := Finding{Severity: Error, Subject: b.subject,
+		Need: "a libstdc++.so.6 with " + b.Stdcxx.Missing[len(b.Stdcxx.Missing)-1],
+		Message: fmt.Sprintf("%s is taken for libstdc++.so.6 by %s, and lacks %s, which %s needs: the import fails",
+			b.Stdcxx.Path, b.Stdcxx.Reason, some(b.Stdcxx.Missing), path.Base(b.Stdcxx.By)),
+		Evidence: append(b.evidence(), Evidence{Fact: "libstdc++.so.6", Value: "lacks " + some(b.Stdcxx.Missing),
+			From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),
+		Source: []string{"https://github.com/pytorch/pytorch/issues/157709"}}
 	f.Do = m.newerStdcxx(b)
 	return found(f)
 }
@@ -130,6 +140,7 @@ func (m *machine) newerStdcxx(b *build) []string {
 	case b.env.Kind == "conda":
 		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + b.env.Path + "/lib"}
 	}
-	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a container with a newer system",
+	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a " +
+		"container with a newer system",
 		"or install a build that was made on an older system: PyTorch's own wheels"}
 }

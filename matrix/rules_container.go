@@ -11,7 +11,9 @@ import (
 	"cudacompat/probe"
 )
 
-var capabilitySource = []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html"}
+var capabilitySource = []string{
+	"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
+}
 
 // containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
 func containerDriverLibs(m *machine) []*result {
@@ -56,7 +58,8 @@ func (m *machine) judgesCUDA() bool {
 }
 
 func (m *machine) withoutLibraries(missing []string) Finding {
-	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + " did not come into this container", Need: "the driver capability compute",
+	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + " did not come into this container",
+		Need:     "the driver capability compute",
 		Evidence: m.evidenceGiven(), Source: capabilitySource}
 	if list, lacks := m.lacksCapability("compute"); lacks {
 		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
@@ -64,7 +67,8 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 		return f
 	}
 	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
-	f.Do = []string{"start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in Kubernetes the limit nvidia.com/gpu",
+	f.Do = []string{"start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
+		"Kubernetes the limit nvidia.com/gpu",
 		"a container that needs no GPU says so with NVIDIA_VISIBLE_DEVICES=void"}
 	return f
 }
@@ -72,9 +76,12 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 // withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
 // loads it; one that has only PTX for the GPU fails.
 func (m *machine) withoutCompiler() Finding {
-	f := Finding{Severity: m.compilerMatters(), Subject: "driver", Need: "the driver capability compute", Evidence: m.evidenceGiven(), Source: capabilitySource,
-		Message: "libnvidia-ptxjitcompiler.so.1 did not come into this container beside libcuda: what is compiled from PTX at run time fails (error 221)",
-		Do:      []string{"let NVIDIA's runtime bring the driver in, or mount all of its libraries; `docker run --gpus all` does"}}
+	f := Finding{Severity: m.compilerMatters(), Subject: "driver", Need: "the driver capability compute",
+		Evidence: m.evidenceGiven(), Source: capabilitySource,
+		Message: "libnvidia-ptxjitcompiler.so.1 did not come into this container beside libcuda: what is compiled from " +
+			"PTX at run time fails (error 221)",
+		Do: []string{"let NVIDIA's runtime bring the driver in, or mount all of its libraries; `docker run " +
+			"--gpus all` does"}}
 	if list, lacks := m.lacksCapability("compute"); lacks {
 		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
 	}
@@ -96,8 +103,9 @@ func (m *machine) compilerMatters() Severity {
 
 // withoutNVML: CUDA works without NVML, NCCL does not.
 func (m *machine) withoutNVML() Finding {
-	f := Finding{Severity: Note, Subject: "driver", Message: "libnvidia-ml.so.1 did not come into this container: nvidia-smi and monitoring see nothing; CUDA works",
-		Need: "the driver capability utility", Evidence: m.evidenceGiven(), Source: capabilitySource,
+	f := Finding{Severity: Note, Subject: "driver",
+		Message: "libnvidia-ml.so.1 did not come into this container: nvidia-smi and monitoring see nothing; CUDA works",
+		Need:    "the driver capability utility", Evidence: m.evidenceGiven(), Source: capabilitySource,
 		Do: []string{"start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"}}
 	if m.usesNCCL() {
 		f.Severity = Warning
@@ -109,7 +117,8 @@ func (m *machine) withoutNVML() Finding {
 // usesNCCL says that the process is one of several ranks, or that NCCL was configured for it.
 func (m *machine) usesNCCL() bool {
 	for name, value := range m.f.Variables {
-		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" || (name == "WORLD_SIZE" || name == "LOCAL_WORLD_SIZE") && version.Int(value) > 1 {
+		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" ||
+			(name == "WORLD_SIZE" || name == "LOCAL_WORLD_SIZE") && version.Int(value) > 1 {
 			return true
 		}
 	}
@@ -174,10 +183,13 @@ func (m *machine) requires(name, text string) []*result {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
 	f := Finding{Severity: Warning, Subject: name, Need: first, Source: []string{
 		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
-		Message: fmt.Sprintf("the image requires %s, and this is %s: a runtime in legacy mode would refuse this", first, m.hostWords()),
-		Evidence: []Evidence{{Fact: name, Value: text, From: "environment"}, {Fact: "driver", Value: m.f.Driver.Version, From: m.f.Driver.From},
+		Message: fmt.Sprintf("the image requires %s, and this is %s: a runtime in legacy mode would refuse this", first,
+			m.hostWords()),
+		Evidence: []Evidence{{Fact: name, Value: text, From: "environment"},
+			{Fact: "driver", Value: m.f.Driver.Version, From: m.f.Driver.From},
 			{Fact: "brand", Value: but.Brand, From: "NVML"}},
-		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 skips the check"}}
+		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 " +
+			"skips the check"}}
 	but.AnyBrand = true
 	if expression.On(but) == version.Met {
 		f.Severity = Note
@@ -252,7 +264,8 @@ func containerToolkit(m *machine) []*result {
 func (m *machine) engine(r probe.Runtime) []*result {
 	f := Finding{Severity: Error, Subject: r.Name, Evidence: []Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
-		Do:     []string{"install the package nvidia-container-toolkit, then `sudo nvidia-ctk runtime configure --runtime=" + r.Name + "` and `sudo systemctl restart " + r.Name + "`"}}
+		Do: []string{"install the package nvidia-container-toolkit, then `sudo nvidia-ctk runtime " +
+			"configure --runtime=" + r.Name + "` and `sudo systemctl restart " + r.Name + "`"}}
 	f.Need = "NVIDIA's container runtime, configured for " + r.Name
 	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s probe.CDISpec) bool { return len(s.Missing) == 0 })
 	switch {
@@ -291,8 +304,10 @@ func cdiSpecStale(m *machine) []*result {
 		return holds("CDI")
 	}
 	return found(Finding{Severity: Error, Subject: "CDI", Need: "a specification of driver " + m.driver.version.String(),
-		Message:  fmt.Sprintf("%s mounts libraries of driver %s, which is gone; this is %s: no container that asks for nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver.version),
+		Message: fmt.Sprintf("%s mounts libraries of driver %s, which is gone; this is %s: no container that asks for "+
+			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver.version),
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
-		Do:       []string{"sudo nvidia-ctk cdi generate --output=" + last.Path, "after every change of the driver again (nvidia-cdi-refresh.service does it)"},
-		Source:   []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
+		Do: []string{"sudo nvidia-ctk cdi generate --output=" + last.Path,
+			"after every change of the driver again (nvidia-cdi-refresh.service does it)"},
+		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
 }

@@ -13,7 +13,9 @@ const controlNode = "/dev/nvidiactl"
 
 const memoryNode = "/dev/nvidia-uvm"
 
-var toolkitSource = []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"}
+var toolkitSource = []string{
+	"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html",
+}
 
 // here says that this very machine is judged, while it runs: a target's nodes and limits cannot be seen.
 func (m *machine) here() bool {
@@ -41,7 +43,8 @@ func (m *machine) compatTaken() bool {
 
 // driverAnswers says that the driver lets a program here see a GPU: stronger than any mode.
 func (m *machine) driverAnswers() bool {
-	return m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
+	return m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
+		func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
 }
 
 // gpuNodes are the nodes of GPUs, /dev/nvidia0 and on.
@@ -66,11 +69,13 @@ func deviceAccessLost(m *machine) []*result {
 		return holds("driver")
 	}
 	return found(Finding{Severity: Error, Subject: "driver", Source: toolkitSource,
-		Message:  "access to the GPU was lost (systemd daemon-reload) or never granted: " + controlNode + " is there, and opening it is refused (EPERM)",
+		Message: "access to the GPU was lost (systemd daemon-reload) or never granted: " + controlNode +
+			" is there, and opening it is refused (EPERM)",
 		Need:     "access to " + controlNode,
 		Evidence: []Evidence{evidenceNode(*control), {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
 		Do: []string{"restart the container; that gives the access back",
-			"so that it stays: give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device for each node), " +
+			"so that it stays: give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device " +
+				"for each node), " +
 				"or set the cgroup driver of Docker's daemon.json to cgroupfs"}})
 }
 
@@ -83,17 +88,22 @@ func devicePermission(m *machine) []*result {
 	shut := slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
 		return n.Access != "EACCES" || n.Path != memoryNode && (n.Path != controlNode || m.driverAnswers())
 	})
-	if refused := slices.DeleteFunc(slices.Clone(gpus), func(n probe.Node) bool { return n.Access != "EACCES" }); len(refused) == len(gpus) {
+	if refused := slices.DeleteFunc(slices.Clone(gpus),
+		func(n probe.Node) bool { return n.Access != "EACCES" }); len(refused) == len(gpus) {
 		shut = append(shut, refused...) // some of the GPUs: a scheduler's choice
 	}
 	if len(shut) == 0 {
 		return holds("driver")
 	}
-	return found(Finding{Severity: Error, Subject: "driver", Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"},
-		Message: "this user may not open " + shut[0].Path + " (EACCES)", Need: "read and write permission on the nodes /dev/nvidia*",
+	return found(Finding{Severity: Error, Subject: "driver",
+		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"},
+		Message:  "this user may not open " + shut[0].Path + " (EACCES)",
+		Need:     "read and write permission on the nodes /dev/nvidia*",
 		Evidence: []Evidence{evidenceNode(shut[0])},
-		Do: []string{"run as a user of the group that owns the nodes (ls -l /dev/nvidia*), or give them mode 0666: NVreg_DeviceFileMode=0666 in /etc/modprobe.d, then reboot",
-			"in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"}})
+		Do: []string{"run as a user of the group that owns the nodes (ls -l /dev/nvidia*), or give them mode 0666: " +
+			"NVreg_DeviceFileMode=0666 in /etc/modprobe.d, then reboot",
+			"in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every " +
+				"device on it"}})
 }
 
 // deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there.
@@ -108,16 +118,21 @@ func deviceNodesMissing(m *machine) []*result {
 	case len(missing) == 0:
 		return holds("driver")
 	}
-	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + " " + plural(len(missing), "is", "are") + " not there, though the driver runs",
-		Need: joinAnd(missing), Evidence: []Evidence{m.evidenceDriver(), {Fact: "nvidia-modprobe", Value: m.f.Devices.Modprobe, From: "/usr/bin"}},
+	f := Finding{Severity: Error, Subject: "driver",
+		Message: joinAnd(missing) + " " + plural(len(missing), "is", "are") + " not there, though the driver runs",
+		Need:    joinAnd(missing), Evidence: []Evidence{m.evidenceDriver(),
+			{Fact: "nvidia-modprobe", Value: m.f.Devices.Modprobe, From: "/usr/bin"}},
 		Source: toolkitSource}
 	if m.ownNodes() {
 		f.Message += fmt.Sprintf(", and nvidia-modprobe, which makes them for programs, is %s", m.f.Devices.Modprobe)
-		f.Do = []string{"install the package nvidia-modprobe (it must be setuid root), or run `sudo nvidia-modprobe -c 0 -u` at every boot"}
+		f.Do = []string{"install the package nvidia-modprobe (it must be setuid root), or run `sudo nvidia-modprobe -c 0 " +
+			"-u` at every boot"}
 		return found(f)
 	}
-	f.Evidence = append(f.Evidence[:1], Evidence{Fact: "NVIDIA_VISIBLE_DEVICES", Value: m.f.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
-	f.Do = []string{"on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container anew with its GPU (`docker run --gpus all`)"}
+	f.Evidence = append(f.Evidence[:1], Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
+		Value: m.f.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
+	f.Do = []string{"on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container anew with its GPU (`docker " +
+		"run --gpus all`)"}
 	return found(f)
 }
 

@@ -31,13 +31,17 @@ func driverMissing(m *machine) []*result {
 	}
 	state := map[bool]string{false: "loaded", true: "installed"}[rest]
 	f := Finding{Severity: Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.gpus[0].label,
-		Need:     "the NVIDIA kernel module " + state,
-		Evidence: []Evidence{{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
-		Pins:     m.driverPins(version.Number{}), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+		Need: "the NVIDIA kernel module " + state,
+		Evidence: []Evidence{{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from},
+			{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
+		Pins:   m.driverPins(version.Number{}),
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if module := m.bootModule(); module != nil {
 		f.Message += fmt.Sprintf(", though %s is installed for this kernel", cmp.Or(module.Version, "a module"))
-		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
-		f.Pins, f.Do = nil, []string{"sudo modprobe nvidia; if that fails, dmesg says why (Secure Boot, a GPU that the module does not support)"}
+		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk",
+			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
+		f.Pins, f.Do = nil, []string{"sudo modprobe nvidia; if that fails, dmesg says why (Secure Boot, a GPU that the " +
+			"module does not support)"}
 	}
 	return found(f)
 }
@@ -74,7 +78,8 @@ func driverMismatch(m *machine) []*result {
 	}
 	disk := m.bootModule()
 	for _, lib := range m.f.Driver.Libraries {
-		if v := version.Of(lib.Version); lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() && v.Compare(loaded) != 0 {
+		if v := version.Of(lib.Version); lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() &&
+			v.Compare(loaded) != 0 {
 			return found(m.mismatch(loaded, &lib, disk))
 		}
 	}
@@ -94,7 +99,8 @@ func driverMismatch(m *machine) []*result {
 func (m *machine) mismatchAtRest() []*result {
 	kernel, _ := m.bootKernel()
 	module := m.moduleOf(kernel)
-	if !m.host() || m.target.Driver != "" || len(m.f.Machine.Installers) > 0 || module == nil || !version.Of(module.Version).Known() ||
+	if !m.host() || m.target.Driver != "" || len(m.f.Machine.Installers) > 0 || module == nil ||
+		!version.Of(module.Version).Known() ||
 		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
 		return nil
 	}
@@ -106,9 +112,12 @@ func (m *machine) mismatchAtRest() []*result {
 		}
 		if judged = holds("driver"); v.Compare(version.Of(module.Version)) != 0 {
 			return found(Finding{Severity: Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
-				Message:  fmt.Sprintf("%s is of driver %s, the kernel module that will be loaded of %s", lib.Name, v, module.Version),
-				Evidence: []Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path}, {Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
-				Do:       []string{"install or build the module of " + v.String() + " for " + kernel + ", or reinstall the driver's packages, so that library and module are of one release"}})
+				Message: fmt.Sprintf("%s is of driver %s, the kernel module that will be loaded of %s", lib.Name, v,
+					module.Version),
+				Evidence: []Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path},
+					{Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
+				Do: []string{"install or build the module of " + v.String() + " for " + kernel +
+					", or reinstall the driver's packages, so that library and module are of one release"}})
 		}
 	}
 	return judged
@@ -120,9 +129,11 @@ const nvmlMismatch = 18
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
 func (m *machine) mismatch(loaded version.Number, lib *probe.Library, disk *probe.Module) Finding {
-	f := Finding{Severity: Error, Subject: "driver", Message: "the driver's libraries are of another release than the loaded kernel module",
-		Need: "one release for both", Source: mismatchSource, Evidence: []Evidence{
-			{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From}, {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}}
+	f := Finding{Severity: Error, Subject: "driver",
+		Message: "the driver's libraries are of another release than the loaded kernel module",
+		Need:    "one release for both", Source: mismatchSource, Evidence: []Evidence{
+			{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
+			{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}}
 	user := version.Number{}
 	if lib != nil {
 		user = version.Of(lib.Version)
@@ -153,20 +164,25 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *probe.Module)
 	case disk != nil && user.Known() && version.Of(disk.Version).Compare(user) == 0:
 		return []string{"reboot: the module on disk is " + disk.Version + " already",
 			"or, when no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
-	case disk != nil && disk.Version != "" && version.Of(disk.Version).Compare(loaded) == 0 || disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
-		return []string{"rebuild the module for " + user.String() + ": sudo dkms autoinstall, then reboot; a reboot alone loads " + loaded.String() + " again",
+	case disk != nil && disk.Version != "" && version.Of(disk.Version).Compare(loaded) == 0 ||
+		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
+		return []string{"rebuild the module for " + user.String() +
+			": sudo dkms autoinstall, then reboot; a reboot alone loads " + loaded.String() + " again",
 			"if the build fails, /var/lib/dkms/nvidia/" + user.String() + "/build/make.log says why",
 			"or reinstall the driver's packages, so that library and module are of one release"}
 	case disk == nil:
-		return []string{"reboot; if the mismatch stays, reinstall the driver's packages so that library and module are of one release"}
+		return []string{"reboot; if the mismatch stays, reinstall the driver's packages so that library and module are " +
+			"of one release"}
 	}
 	return []string{"reinstall the driver's packages so that library and module are of one release, then reboot"}
 }
 
 // pendingModule: an update waits for the next boot; until then all is well.
 func (m *machine) pendingModule(loaded version.Number, disk *probe.Module) Finding {
-	return Finding{Severity: Warning, Subject: "driver", Source: mismatchSource, Need: "driver " + loaded.String() + " for both after the next boot",
-		Message: fmt.Sprintf("the module on disk is %s, the loaded one %s: the next boot changes the driver", disk.Version, loaded),
+	return Finding{Severity: Warning, Subject: "driver", Source: mismatchSource,
+		Need: "driver " + loaded.String() + " for both after the next boot",
+		Message: fmt.Sprintf("the module on disk is %s, the loaded one %s: the next boot changes the driver", disk.Version,
+			loaded),
 		Evidence: []Evidence{{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
 			{Fact: "module on disk", Value: disk.Version, From: disk.Path}},
 		Do: []string{"finish the update of the driver's user space, then reboot"}}
@@ -205,7 +221,8 @@ func driverDropsGPU(m *machine) []*result {
 	}
 	return m.driverAgainstGPUs(dropped, func(g gpu) Finding {
 		last, source := m.lastBranch(g)
-		return Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s", m.driver.version, g.label, last),
+		return Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s",
+			m.driver.version, g.label, last),
 			Need: fmt.Sprintf("driver branch <= %s", last), Pins: m.driverPins(version.Number{}), Source: source}
 	})
 }
@@ -217,7 +234,8 @@ func driverTooOldForGPU(m *machine) []*result {
 	tooNew := func(g gpu) bool { b := m.before(g, driver); return b != nil && b.proven }
 	say := func(g gpu) Finding {
 		b := m.before(g, driver)
-		return Finding{Message: b.words(driver, g.label), Need: b.need(), Pins: m.driverPins(version.Number{}), Source: b.source}
+		return Finding{Message: b.words(driver, g.label), Need: b.need(), Pins: m.driverPins(version.Number{}),
+			Source: b.source}
 	}
 	results := m.driverAgainstGPUs(tooNew, say)
 	unlisted := slices.IndexFunc(m.gpus, func(g gpu) bool { return m.before(g, driver) != nil })
@@ -249,7 +267,8 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
 		f.Severity = Warning
 		f.Message += "; it serves " + m.gpus[served].label
-		f.Do = append(f.Do, "leave the unsupported GPU out: "+m.showing(func(g gpu) bool { return !bad(g) })+", or move it to another machine")
+		f.Do = append(f.Do, "leave the unsupported GPU out: "+m.showing(func(g gpu) bool { return !bad(g) })+
+			", or move it to another machine")
 	}
 	if f.Severity == Error && len(f.Pins)+len(f.Do) == 0 {
 		f.Do = append(f.Do, "no driver branch serves all of these GPUs: move the build or the GPU to another machine")
@@ -276,7 +295,8 @@ func requiredMissing(m *machine) []*result {
 
 // lacking says what is required and not there; a GPU that only this process does not see is there.
 func (m *machine) lacking(want string) Finding {
-	f := Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required", Need: want, Do: []string{requiredSteps[want]}}
+	f := Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required", Need: want,
+		Do: []string{requiredSteps[want]}}
 	if want == "efa" {
 		f.Message, f.Need = "no EFA adapter was found, and it is required", "an EFA adapter"
 	}
@@ -289,10 +309,13 @@ func (m *machine) lacking(want string) Finding {
 }
 
 var requiredSteps = map[string]string{
-	"driver": "install the NVIDIA driver and reboot, or start the container with its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
-	"gpu":    "start this on a GPU instance, or give the container its GPU (docker run --gpus all); `cudacompat probe` shows where it was looked for",
-	"efa":    "launch the instance with an EFA network interface and install EFA's driver, or give the container its devices (/dev/infiniband; in Kubernetes the limit vpc.amazonaws.com/efa)",
-	"build":  "install a CUDA build of PyTorch, TensorFlow or JAX, or name its environment with --env",
+	"driver": "install the NVIDIA driver and reboot, or start the container with its GPU (docker run --gpus all); " +
+		"`cudacompat probe` shows where it was looked for",
+	"gpu": "start this on a GPU instance, or give the container its GPU (docker run --gpus all); `cudacompat " +
+		"probe` shows where it was looked for",
+	"efa": "launch the instance with an EFA network interface and install EFA's driver, or give the container its " +
+		"devices (/dev/infiniband; in Kubernetes the limit vpc.amazonaws.com/efa)",
+	"build": "install a CUDA build of PyTorch, TensorFlow or JAX, or name its environment with --env",
 }
 
 // has says whether a required thing is there, or why that could not be found out.

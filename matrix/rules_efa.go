@@ -13,8 +13,8 @@ func (m *machine) demands(want string) bool { return slices.Contains(m.policy.Re
 // elsewhere says that what is judged for is not the machine that was looked at while it runs.
 func (m *machine) elsewhere() bool { return m.f.System.Rest || m.target.Instance != "" }
 
-// hasEFA says whether an EFA adapter is attached, or why that could not be found out. A container sees those of its host
-// on PCI and has them where their nodes were given to it.
+// hasEFA says whether an EFA adapter is attached, or why that could not be found out. A container sees those of its
+// host on PCI and has them where their nodes were given to it.
 func (m *machine) hasEFA() (has bool, couldNot string) {
 	efa := m.f.Machine.EFA
 	switch {
@@ -26,8 +26,8 @@ func (m *machine) hasEFA() (has bool, couldNot string) {
 	return efa.Devices > 0 && (m.f.System.Container == "" || efa.Nodes > 0), m.probeFailure("efa")
 }
 
-// efaWanted says that NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller requires it.
-// NCCL_NET=Socket is TCP on purpose.
+// efaWanted says that NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller requires
+// it. NCCL_NET=Socket is TCP on purpose.
 func (m *machine) efaWanted() bool {
 	has, _ := m.hasEFA()
 	tcp := strings.EqualFold(m.f.Variables["NCCL_NET"], "socket")
@@ -54,14 +54,20 @@ func efaPlugin(m *machine) []*result {
 	case m.elsewhere() && efa.Elsewhere != "":
 		return unknown("NCCL", "whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH")
 	}
-	f := Finding{Severity: Warning, Subject: "NCCL", Need: cmp.Or(strings.Join(names, " or "), "a plugin") + " on the loader's path",
-		Message:  fmt.Sprintf("EFA is attached and NCCL finds no plugin for it (%s): between nodes it falls back to TCP", strings.Join(names, ", ")),
-		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"}, m.evidenceEFA()},
-		Do:       []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},
-		Source:   []string{"https://github.com/NVIDIA/nccl/blob/5067397c2676d5aed50042fc39e5c8ee96eb0027/src/plugin/net.cc", "https://github.com/NVIDIA/nccl/issues/959"}}
+	f := Finding{Severity: Warning, Subject: "NCCL",
+		Need: cmp.Or(strings.Join(names, " or "), "a plugin") + " on the loader's path",
+		Message: fmt.Sprintf("EFA is attached and NCCL finds no plugin for it (%s): between nodes it falls back to TCP",
+			strings.Join(names, ", ")),
+		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"},
+			m.evidenceEFA()},
+		Do: []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and " +
+			"put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},
+		Source: []string{"https://github.com/NVIDIA/nccl/blob/5067397c2676d5aed50042fc39e5c8ee96eb0027/src/plugin/net.cc",
+			"https://github.com/NVIDIA/nccl/issues/959"}}
 	switch {
 	case len(names) == 0:
-		f.Message = "EFA is required, and NCCL_NET_PLUGIN=" + m.f.Variables["NCCL_NET_PLUGIN"] + " tells NCCL to use no plugin"
+		f.Message = "EFA is required, and NCCL_NET_PLUGIN=" + m.f.Variables["NCCL_NET_PLUGIN"] +
+			" tells NCCL to use no plugin"
 		f.Do = []string{"unset NCCL_NET_PLUGIN, or name the plugin: NCCL_NET_PLUGIN=ofi"}
 	case efa.Elsewhere != "":
 		f.Evidence = append(f.Evidence, Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
@@ -105,11 +111,14 @@ func memlockTooSmall(m *machine) []*result {
 		return unknown("EFA", fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20))
 	}
 	return found(Finding{Severity: Warning, Subject: "EFA", Need: "unlimited locked memory",
-		Message:  fmt.Sprintf("this process may lock %s of memory, and EFA registers its buffers as locked memory: (-12) Cannot allocate memory", kibibytes(limit)),
+		Message: fmt.Sprintf("this process may lock %s of memory, and EFA registers its buffers as locked memory: (-12) "+
+			"Cannot allocate memory", kibibytes(limit)),
 		Evidence: []Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
-		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock unlimited` in /etc/security/limits.conf, then log in anew",
+		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock " +
+			"unlimited` in /etc/security/limits.conf, then log in anew",
 			"for a service LimitMEMLOCK=infinity in its unit; under Slurm in slurmd's"},
-		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/647", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
+		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/647",
+			"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
 }
 
 func kibibytes(n int64) string {

@@ -28,9 +28,11 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 		if !g.capability.Known() || version.Cover(n.SASS, n.PTX, g.capability) != version.Uncovered {
 			continue
 		}
-		f := Finding{Severity: Error, Subject: b.subject, Need: "an NCCL with code for " + g.capability.SM(), Source: n.Source,
-			Message:  fmt.Sprintf("NCCL %s has no code for %s", n.Release, g.label),
-			Evidence: append(b.evidence(), lib.evidence("NCCL"), Evidence{Fact: "GPU", Value: g.label, From: g.from}, Evidence{Fact: "machine code", Value: strings.Join(n.SASS, " "), From: "nccl.csv"})}
+		f := Finding{Severity: Error, Subject: b.subject, Need: "an NCCL with code for " + g.capability.SM(),
+			Source:  n.Source,
+			Message: fmt.Sprintf("NCCL %s has no code for %s", n.Release, g.label),
+			Evidence: append(b.evidence(), lib.evidence("NCCL"), Evidence{Fact: "GPU", Value: g.label, From: g.from},
+				Evidence{Fact: "machine code", Value: strings.Join(n.SASS, " "), From: "nccl.csv"})}
 		if len(m.gpus) == 1 {
 			f.Severity = Note
 		}
@@ -56,8 +58,8 @@ func (m *machine) ncclFor(cuda version.Number) version.Number {
 	return version.Number{}
 }
 
-// extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by itself
-// and does not find its libraries.
+// extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
+// itself and does not find its libraries.
 func extensionMismatch(m *machine, b *build) []*result {
 	if b.Extension {
 		return m.opens(b)
@@ -121,7 +123,8 @@ func (e *environment) beside() []*probe.Package {
 // compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
 // compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need libraries and no torch, nor
 // transformer-engine itself, which asks for one of the two that are here, or is built from source with what is there.
-var compiled = []string{"aphrodite-engine", "bitsandbytes", "deepspeed", "sglang", "transformer-engine-cu12", "transformer-engine-cu13", "vllm", "xformers"}
+var compiled = []string{"aphrodite-engine", "bitsandbytes", "deepspeed", "sglang", "transformer-engine-cu12",
+	"transformer-engine-cu13", "vllm", "xformers"}
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
@@ -154,12 +157,16 @@ func (m *machine) extension(b *build, p *probe.Package, rows []tables.Extension)
 		f.Message = fmt.Sprintf("%s %s is compiled for torch %s; this is %s", p.Name, p.Version, want, b.Version)
 	case b.cuda.Known() && every(func(e tables.Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
-		f.Message = fmt.Sprintf("%s %s is compiled for CUDA %s; torch %s is of CUDA %s", p.Name, p.Version, strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
-	case p.Name == "bitsandbytes" && version.Of(p.Version).Less(version.Of("0.50")) && b.cuda.Parts() > 1 && every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
+		f.Message = fmt.Sprintf("%s %s is compiled for CUDA %s; torch %s is of CUDA %s", p.Name, p.Version,
+			strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
+	case p.Name == "bitsandbytes" && version.Of(p.Version).Less(version.Of("0.50")) && b.cuda.Parts() > 1 &&
+		every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
 		f.Need = "a library for CUDA " + b.cuda.Short()
-		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; it falls back within the major from 0.50 on", p.Name, p.Version, b.cuda.Short())
-		f.Do = []string{"pip install --upgrade bitsandbytes, or name a library that it has, such as BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")}
+		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; it falls back within the major from 0.50 on", p.Name,
+			p.Version, b.cuda.Short())
+		f.Do = []string{"pip install --upgrade bitsandbytes, or name a library that it has, such as BNB_CUDA_VERSION=" +
+			strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")}
 		return f, true
 	default:
 		return f, false
@@ -182,7 +189,8 @@ func otherTorch(list []string, torch version.Number) bool {
 
 // otherFamily says that none of a list of CUDA releases is of the family.
 func otherFamily(list []string, cuda version.Number) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return version.Of(text).Major() == cuda.Major() })
+	return len(list) > 0 && !slices.ContainsFunc(list,
+		func(text string) bool { return version.Of(text).Major() == cuda.Major() })
 }
 
 // extensionSteps names the newest release of the package that goes with this torch, and what else helps.
@@ -192,10 +200,12 @@ func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
 			return version.Of(strings.TrimPrefix(text, "==")).Short() == b.release.Number.Short()
 		})
 		if e.Package == p.Name && exact && !otherFamily(e.CUDA, b.cuda) {
-			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which goes with torch " + b.release.Number.Short()}
+			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which goes with torch " +
+				b.release.Number.Short()}
 		}
 	}
-	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.Short() + " and its CUDA, or the torch that it was made for"}
+	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.Short() +
+		" and its CUDA, or the torch that it was made for"}
 }
 
 // numpyABI: compiled code of before NumPy 2 does not load with it.
@@ -208,7 +218,8 @@ func numpyABI(_ *machine, b *build) []*result {
 	if version.Of(p.Version).Major() < 2 || version.Of(last).LessShort(b.release.Number) {
 		return holds(b.subject)
 	}
-	f := Finding{Severity: Warning, Subject: b.subject, Need: "numpy < 2", Source: []string{"https://numpy.org/devdocs/numpy_2_0_migration_guide.html"},
+	f := Finding{Severity: Warning, Subject: b.subject, Need: "numpy < 2",
+		Source:   []string{"https://numpy.org/devdocs/numpy_2_0_migration_guide.html"},
 		Message:  fmt.Sprintf("%s %s was compiled before NumPy 2; numpy %s is installed", b.Name, b.Version, p.Version),
 		Evidence: append(b.evidence(), Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
 		Pins: []Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",

@@ -36,7 +36,10 @@ func (m *machine) fabricElsewhere() bool {
 	if m.instance != nil && (m.instance.FabricManager == "no" || m.instance.IMEX == "yes") {
 		return true
 	}
-	return slices.ContainsFunc(m.present, func(g gpu) bool { return strings.Contains(g.label, "GB200") || strings.Contains(g.label, "GB300") })
+	return slices.ContainsFunc(m.present, func(g gpu) bool {
+		return strings.Contains(g.label, "GB200") ||
+			strings.Contains(g.label, "GB300")
+	})
 }
 
 // fabricLive judges a running machine.
@@ -107,19 +110,22 @@ func (m *machine) fabricPending(state string) []*result {
 }
 
 func (m *machine) fabricFinding(message, need string, seen Evidence, do []string) Finding {
-	return Finding{Severity: Error, Subject: "fabric", Message: message, Need: need, Evidence: []Evidence{seen, m.evidenceDriver()}, Do: do, Source: fabricSource}
+	return Finding{Severity: Error, Subject: "fabric", Message: message, Need: need,
+		Evidence: []Evidence{seen, m.evidenceDriver()}, Do: do, Source: fabricSource}
 }
 
 // fabricAtRest judges files for an instance whose row needs the daemon.
 func (m *machine) fabricAtRest() []*result {
 	fabric := m.f.Machine.Fabric
 	switch {
-	case !m.f.System.Rest || !m.looked("fabric") || slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "driver-container" }):
+	case !m.f.System.Rest || !m.looked("fabric") ||
+		slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "driver-container" }):
 		return unknown("fabric", "whether the fabric manager is installed")
 	case !m.driver.version.Known() || len(m.f.Machine.Kernels) == 0: // an image for containers, or one without a driver
 		return nil
 	case fabric.Manager == "":
-		return found(m.fabricFinding(m.instance.Instance+" has NVSwitch and the fabric manager is not installed", "nvidia-fabricmanager "+m.driver.version.String(),
+		return found(m.fabricFinding(m.instance.Instance+" has NVSwitch and the fabric manager is not installed",
+			"nvidia-fabricmanager "+m.driver.version.String(),
 			Evidence{Fact: "fabric manager", Value: "not installed", From: "/usr/bin/nv-fabricmanager"}, m.fabricInstall()))
 	}
 	if missing := m.fourthGeneration(false); missing != nil {
@@ -129,7 +135,8 @@ func (m *machine) fabricAtRest() []*result {
 }
 
 func (m *machine) fabricInstall() []string {
-	return []string{fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), m.driver.version), "sudo systemctl enable --now nvidia-fabricmanager"}
+	return []string{fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), m.driver.version),
+		"sudo systemctl enable --now nvidia-fabricmanager"}
 }
 
 // fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
@@ -162,9 +169,11 @@ func (m *machine) fourthGeneration(live bool) *Finding {
 	default:
 		return nil
 	}
-	f := m.fabricFinding(m.instance.Instance+" has NVSwitch of the fourth generation, and "+lack+" is missing", "nvidia-fabricmanager, nvlsm and the kernel module ib_umad",
+	f := m.fabricFinding(m.instance.Instance+" has NVSwitch of the fourth generation, and "+lack+" is missing",
+		"nvidia-fabricmanager, nvlsm and the kernel module ib_umad",
 		Evidence{Fact: lack, Value: "missing", From: "/opt/nvidia/nvlsm, /lib/modules"},
-		[]string{"install nvlsm; echo ib_umad | sudo tee /etc/modules-load.d/ib_umad.conf; sudo modprobe ib_umad", "sudo systemctl restart nvidia-fabricmanager"})
+		[]string{"install nvlsm; echo ib_umad | sudo tee /etc/modules-load.d/ib_umad.conf; sudo modprobe ib_umad",
+			"sudo systemctl restart nvidia-fabricmanager"})
 	return &f
 }
 
@@ -185,6 +194,7 @@ func (m *machine) fabricVersion() []*result {
 	if version.Of(release[1]).Compare(m.driver.version) == 0 {
 		return holds("fabric")
 	}
-	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s and the driver %s", release[1], m.driver.version), "one release for both",
+	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s and the driver %s", release[1], m.driver.version),
+		"one release for both",
 		Evidence{Fact: "fabric manager", Value: fabric.Version, From: fabric.From}, m.fabricInstall()))
 }

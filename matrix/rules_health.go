@@ -11,7 +11,8 @@ import (
 
 // gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus.
 func gpuCount(m *machine) []*result {
-	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 || m.f.Machine.Job != "" {
+	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 ||
+		m.f.Machine.Job != "" {
 		return nil
 	}
 	if failed := m.probeFailure("pci"); failed != "" {
@@ -20,22 +21,30 @@ func gpuCount(m *machine) []*result {
 	bus := m.onBus()
 	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
 	if m.instance != nil && m.looked("pci") && len(bus) < m.instance.Count {
-		return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("%s has %s and the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
-			Need: gpus(m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)), From: "/sys/bus/pci"}},
-			Do: []string{"stop and start the instance, which moves it to another host; report the old one to AWS"}, Source: source})
+		return found(Finding{Severity: Error, Subject: "GPUs",
+			Message: fmt.Sprintf("%s has %s and the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
+			Need:    gpus(m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)),
+				From: "/sys/bus/pci"}},
+			Do:     []string{"stop and start the instance, which moves it to another host; report the old one to AWS"},
+			Source: source})
 	}
 	if m.f.Driver.NVML.Status != "ok" {
 		return nil
 	}
-	shown := len(slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") }))
+	shown := len(slices.DeleteFunc(slices.Clone(m.f.GPUs),
+		func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") }))
 	should := len(slices.DeleteFunc(slices.Clone(bus), func(g probe.GPU) bool { return !m.driven(g) }))
 	lost := slices.DeleteFunc(bus, func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") || !m.driven(g) })
 	if shown >= should || len(lost) == 0 { // an old NVML does not tell addresses
 		return holds("GPUs")
 	}
-	return found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it lacks %s at %s", shown, gpus(should), m.gpuFound(lost[0]).label, lost[0].Bus),
-		Need: "every GPU on the bus answering NVML", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML", From: "/sys/bus/pci"}},
-		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays, replace the machine"}, Source: source})
+	return found(Finding{Severity: Error, Subject: "GPUs",
+		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it lacks %s at %s", shown, gpus(should),
+			m.gpuFound(lost[0]).label, lost[0].Bus),
+		Need: "every GPU on the bus answering NVML", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
+			From: "/sys/bus/pci"}},
+		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays, replace " +
+			"the machine"}, Source: source})
 }
 
 func gpus(n int) string {
@@ -47,7 +56,8 @@ func gpus(n int) string {
 
 // onBus are the GPUs that PCI shows.
 func (m *machine) onBus() []probe.GPU {
-	return slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
+	return slices.DeleteFunc(slices.Clone(m.f.GPUs),
+		func(g probe.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
 }
 
 // driven says that the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
@@ -55,7 +65,8 @@ func (m *machine) driven(g probe.GPU) bool {
 	return !toVM(g) && !nouveaus(g) && m.drivenBy(m.gpuFound(g), m.driver.version)
 }
 
-var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
+var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+	"https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
 
 // gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind.
 func gpuHealth(m *machine) []*result {
@@ -83,23 +94,29 @@ func (m *machine) healthOf(g probe.GPU) []*result {
 	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*result
 	say := func(severity Severity, message, need, value, do string) {
-		results = append(results, found(Finding{Severity: severity, Subject: label, Message: label + ": " + message, Need: need,
+		results = append(results, found(Finding{Severity: severity, Subject: label, Message: label + ": " + message,
+			Need:     need,
 			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Do: []string{do}, Source: healthSource})...)
 	}
 	h := g.Health
 	if h.RemapFailure {
-		say(Error, "a broken row of its memory could not be replaced", "no row-remap failure", "row-remap failure", "replace the GPU or the machine (on EC2: stop and start the instance)")
+		say(Error, "a broken row of its memory could not be replaced", "no row-remap failure", "row-remap failure",
+			"replace the GPU or the machine (on EC2: stop and start the instance)")
 	}
 	if h.Uncorrectable > 0 {
-		say(Error, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable), "no uncorrectable memory errors",
-			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable), "end what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if they come back, replace it")
+		say(Error, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
+			"no uncorrectable memory errors",
+			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
+			"end what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if they come back, replace it")
 	}
 	if h.RemapPending && !h.RemapFailure {
-		say(Warning, "a row of its memory will be replaced at the next reset", "no pending row remap", "row remap pending", "drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
+		say(Warning, "a row of its memory will be replaced at the next reset", "no pending row remap", "row remap pending",
+			"drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
 	}
 	hard := slices.DeleteFunc(slices.Clone(h.Slowdown), func(s string) bool { return !slices.Contains(hardSlowdowns, s) })
 	if len(hard) > 0 {
-		say(Error, "its hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown", "slowdown: "+strings.Join(hard, ", "),
+		say(Error, "its hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown",
+			"slowdown: "+strings.Join(hard, ", "),
 			"check cooling and power; nvidia-smi -q -d PERFORMANCE,TEMPERATURE shows more")
 	}
 	return results
@@ -119,22 +136,26 @@ func (m *machine) xidFindings() []*result {
 			continue
 		}
 		said = append(said, x.Xid)
-		results = append(results, found(Finding{Severity: Error, Subject: "GPUs", Message: fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
-			Need: "no such Xid since the driver was loaded", Evidence: []Evidence{{Fact: "kernel log", Value: line, From: "/dev/kmsg"}},
-			Do: []string{repairSteps[x.Action]}, Source: x.Source})...)
+		results = append(results, found(Finding{Severity: Error, Subject: "GPUs",
+			Message:  fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
+			Need:     "no such Xid since the driver was loaded",
+			Evidence: []Evidence{{Fact: "kernel log", Value: line, From: "/dev/kmsg"}},
+			Do:       []string{repairSteps[x.Action]}, Source: x.Source})...)
 	}
 	return results
 }
 
 var repairSteps = map[string]string{
-	"reset-gpu":       "end what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it comes back, replace the GPU or the machine",
+	"reset-gpu": "end what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it comes back, " +
+		"replace the GPU or the machine",
 	"restart-machine": "reboot the machine; if it comes back, replace the GPU or the machine",
 	"contact-support": "replace the GPU or the machine (on EC2: stop and start the instance), and tell its vendor",
 }
 
 // persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time.
 func persistenceOff(m *machine) []*result {
-	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || m.f.Driver.NVML.Status != "ok" || m.f.Machine.Persistenced {
+	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" ||
+		m.f.Driver.NVML.Status != "ok" || m.f.Machine.Persistenced {
 		return nil
 	}
 	asked := false
@@ -144,9 +165,11 @@ func persistenceOff(m *machine) []*result {
 		}
 		asked = true
 		if g.Health.Persistence == "off" {
-			return found(Finding{Severity: Note, Subject: "GPUs", Message: "persistence mode is off: the driver starts the GPUs anew for every program", Need: "nvidia-persistenced",
-				Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}}, Do: []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
-				Source: []string{"https://docs.nvidia.com/deploy/driver-persistence/"}})
+			return found(Finding{Severity: Note, Subject: "GPUs",
+				Message: "persistence mode is off: the driver starts the GPUs anew for every program", Need: "nvidia-persistenced",
+				Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
+				Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
+				Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}})
 		}
 	}
 	if !asked {

@@ -45,8 +45,10 @@ func driverEOL(m *machine) []*result {
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
 func (m *machine) laterBranch(old *tables.Branch) []Pin {
 	for _, b := range tables.Rows[tables.Branch](m.t) {
-		if version.Int(b.Branch) > version.Int(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() && m.branchFits(&b) {
-			return []Pin{{Package: "driver", Version: b.Newest.String(), Why: "maintained until " + b.EndOfLife + "; needs a reboot", Commands: m.driverCommands(b)}}
+		if version.Int(b.Branch) > version.Int(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() &&
+			m.branchFits(&b) {
+			return []Pin{{Package: "driver", Version: b.Newest.String(),
+				Why: "maintained until " + b.EndOfLife + "; needs a reboot", Commands: m.driverCommands(b)}}
 		}
 	}
 	return nil
@@ -75,10 +77,13 @@ func matrixOutdated(m *machine) []*result {
 	if len(newer) == 0 {
 		return holds("matrix")
 	}
-	return found(Finding{Severity: Warning, Subject: "matrix", Need: "tables that know " + joinAnd(newer), Source: []string{},
-		Message:  fmt.Sprintf("the tables are of %s and do not know %s: what is said of it may be incomplete", m.t.Date(), joinAnd(newer)),
-		Evidence: []Evidence{{Fact: "tables", Value: m.t.Date(), From: "driver_branch.csv"}, {Fact: "today", Value: m.today(), From: "clock"}},
-		Do:       []string{"take a newer cudacompat, or give newer tables with --matrix"}})
+	return found(Finding{Severity: Warning, Subject: "matrix", Need: "tables that know " + joinAnd(newer),
+		Source: []string{},
+		Message: fmt.Sprintf("the tables are of %s and do not know %s: what is said of it may be incomplete", m.t.Date(),
+			joinAnd(newer)),
+		Evidence: []Evidence{{Fact: "tables", Value: m.t.Date(), From: "driver_branch.csv"},
+			{Fact: "today", Value: m.today(), From: "clock"}},
+		Do: []string{"take a newer cudacompat, or give newer tables with --matrix"}})
 }
 
 // newerThanTables are the releases on this machine that come after the newest of their table.

@@ -12,7 +12,8 @@ import (
 
 // wheelNames are the middles of the names of the wheels that have a library, nvidia-cuda-runtime-cu12; the others are
 // called after it.
-var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrtc", "cupti": "cuda-cupti", "cublasLt": "cublas", "nvshmem_host": "nvshmem"}
+var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrtc", "cupti": "cuda-cupti",
+	"cublasLt": "cublas", "nvshmem_host": "nvshmem"}
 
 // wheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
 func (b *build) wheelsOf(library string) []string {
@@ -53,12 +54,14 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
 	}
 	fails := b.failsWithout(missing)
-	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
+	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
+		Source:   []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
 		Message:  nowhereWords(missing) + ": " + fails,
 		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
 	for _, library := range lost {
 		wheel := b.installed(library)
-		f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name, Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
+		f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name,
+			Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
 		f.Pins = append(f.Pins, forcedPin(wheel.Name, cmp.Or(b.Requires[wheel.Name], wheel.Version))...)
 	}
 	if len(lost) < len(missing) {
@@ -90,13 +93,15 @@ func (b *build) ownMissing(missing []string) []string {
 
 // ownLibrary reports whether a library is of torch's own package.
 func (b *build) ownLibrary(library string) bool {
-	return b.Name == "torch" && (strings.HasPrefix(library, "torch/") || strings.HasPrefix(library, "libtorch") || strings.HasPrefix(library, "libc10") ||
+	return b.Name == "torch" && (strings.HasPrefix(library, "torch/") || strings.HasPrefix(library, "libtorch") ||
+		strings.HasPrefix(library, "libc10") ||
 		strings.HasPrefix(library, "libcaffe2"))
 }
 
 // incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
 func (b *build) incomplete(lost []string) Finding {
-	f := Finding{Severity: Error, Subject: b.subject, Need: some(lost), Message: b.Name + " is incomplete: " + some(lost) + " is gone",
+	f := Finding{Severity: Error, Subject: b.subject, Need: some(lost),
+		Message:  b.Name + " is incomplete: " + some(lost) + " is gone",
 		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(lost, " "), From: b.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
 	if len(lost) > 1 {
@@ -150,5 +155,6 @@ func (b *build) withLibraries() []Pin {
 func forcedPin(name, version string) []Pin {
 	spec := name + "==" + version
 	return []Pin{{Package: name, Version: version, Why: "puts its files back; keeps the driver",
-		Commands: map[string]string{"pip": "pip install --no-deps --force-reinstall " + spec, "uv": "uv pip install --no-deps --reinstall " + spec}}}
+		Commands: map[string]string{"pip": "pip install --no-deps --force-reinstall " + spec,
+			"uv": "uv pip install --no-deps --reinstall " + spec}}}
 }

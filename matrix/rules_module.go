@@ -50,10 +50,12 @@ func moduleMissing(m *machine) []*result {
 	if m.f.System.Rest {
 		what = "the kernel that will boot"
 	}
-	return found(Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s, %s, has no nvidia module", what, kernel),
+	return found(Finding{Severity: Error, Subject: "driver",
+		Message:  fmt.Sprintf("%s, %s, has no nvidia module", what, kernel),
 		Need:     "nvidia.ko under /lib/modules/" + kernel,
 		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from}}, m.moduleEvidence()...),
-		Do:       m.moduleSteps(kernel), Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
+		Do:       m.moduleSteps(kernel),
+		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
 }
 
 // installedForGPU says that a driver is installed here for a GPU that is here or asked for. At rest a module for some
@@ -68,7 +70,8 @@ func (m *machine) installedForGPU() bool {
 func (m *machine) moduleEvidence() []Evidence {
 	var list []Evidence
 	for _, d := range m.f.Driver.Modules {
-		list = append(list, Evidence{Fact: "module for " + d.Kernel, Value: cmp.Or(d.Version, "of unknown version"), From: d.Path})
+		list = append(list, Evidence{Fact: "module for " + d.Kernel, Value: cmp.Or(d.Version, "of unknown version"),
+			From: d.Path})
 	}
 	for _, lib := range m.f.Driver.Libraries {
 		list = append(list, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
@@ -83,8 +86,12 @@ func (m *machine) moduleSteps(kernel string) []string {
 		headers = "kernel-devel-" + kernel
 	}
 	steps := []string{"install " + headers + ", then: sudo dkms autoinstall -k " + kernel,
-		"or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: linux-modules-nvidia-BRANCH-" + kernel + ")"}
-	if i := slices.IndexFunc(m.f.Driver.Modules, func(d probe.Module) bool { return slices.Contains(m.f.Machine.Kernels, d.Kernel) }); i >= 0 {
+		"or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: linux-modules-nvidia-BRANCH-" +
+			kernel + ")"}
+	if i := slices.IndexFunc(m.f.Driver.Modules, func(d probe.Module) bool {
+		return slices.Contains(m.f.Machine.Kernels,
+			d.Kernel)
+	}); i >= 0 {
 		steps = append(steps, "or make the boot loader start "+m.f.Driver.Modules[i].Kernel+", which has one")
 	}
 	return steps
@@ -104,13 +111,15 @@ func (m *machine) otherKernels(boot string) []*result {
 	if len(without) == 0 {
 		return nil
 	}
-	return found(Finding{Severity: Note, Subject: "driver", Message: "installed kernels that do not boot by default have no nvidia module: " + joinAnd(without),
-		Need: "nvidia.ko for a kernel before it is booted", Evidence: []Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
-		Do: []string{"build it before such a kernel is booted: sudo dkms autoinstall -k " + without[0]}})
+	return found(Finding{Severity: Note, Subject: "driver",
+		Message:  "installed kernels that do not boot by default have no nvidia module: " + joinAnd(without),
+		Need:     "nvidia.ko for a kernel before it is booted",
+		Evidence: []Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
+		Do:       []string{"build it before such a kernel is booted: sudo dkms autoinstall -k " + without[0]}})
 }
 
-// nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds another, nouveau's may
-// be for the screen.
+// nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds another, nouveau's
+// may be for the screen.
 func nouveauLoaded(m *machine) []*result {
 	if !m.host() || m.target.Driver != "" || m.f.System.Rest || m.target.Instance != "" || !m.wantsGPU() {
 		return nil
@@ -126,9 +135,12 @@ func nouveauLoaded(m *machine) []*result {
 	if len(held) == 0 {
 		return nil
 	}
-	f := Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s is bound to %s, which has no CUDA", m.gpuFound(held[0]).label, held[0].Bound),
-		Need: "the GPU bound to nvidia", Evidence: []Evidence{{Fact: held[0].Bus, Value: "bound to " + held[0].Bound, From: "/sys/bus/pci"}},
-		Do: []string{fmt.Sprintf("echo 'blacklist %s' | sudo tee /etc/modprobe.d/blacklist-%s.conf", held[0].Bound, held[0].Bound),
+	f := Finding{Severity: Error, Subject: "driver",
+		Message: fmt.Sprintf("%s is bound to %s, which has no CUDA", m.gpuFound(held[0]).label, held[0].Bound),
+		Need:    "the GPU bound to nvidia", Evidence: []Evidence{{Fact: held[0].Bus, Value: "bound to " + held[0].Bound,
+			From: "/sys/bus/pci"}},
+		Do: []string{fmt.Sprintf("echo 'blacklist %s' | sudo tee /etc/modprobe.d/blacklist-%s.conf", held[0].Bound,
+			held[0].Bound),
 			"sudo update-initramfs -u (Debian, Ubuntu) or sudo dracut --force, then reboot"},
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if nvidia {
@@ -171,14 +183,16 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 		return nil
 	}
 	bad := func(g gpu) bool { // one that NVML shows is driven
-		return have == flavour && g.chip != nil && m.drivenBy(g, m.driver.version) && g.chip.OpenModule == row && !strings.Contains(g.from, "NVML")
+		return have == flavour && g.chip != nil && m.drivenBy(g, m.driver.version) && g.chip.OpenModule == row &&
+			!strings.Contains(g.from, "NVML")
 	}
 	first := slices.IndexFunc(m.present, bad)
 	if first < 0 {
 		return holds("driver")
 	}
 	g := m.present[first]
-	f := Finding{Severity: Error, Subject: "driver", Message: fmt.Sprintf("%s needs the %s kernel module, this is the %s one", g.label, need, have),
+	f := Finding{Severity: Error, Subject: "driver",
+		Message:  fmt.Sprintf("%s needs the %s kernel module, this is the %s one", g.label, need, have),
 		Need:     "the " + need + " kernel module",
 		Evidence: []Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.label, From: g.from}},
 		Pins:     m.driverPins(version.Number{}), Source: g.chip.Source}
@@ -195,27 +209,35 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 // answers has it.
 func gspFirmware(m *machine) []*result {
 	flavour, from := m.flavour()
-	answers := m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
+	answers := m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
+		func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
 	if !m.host() || m.target.Driver != "" || flavour != "open" || answers || len(m.gpus) == 0 && !m.f.System.Rest {
 		return nil
 	}
 	if !m.looked("firmware") {
 		return unknown("driver", "which GSP firmware is on disk")
 	}
-	f := Finding{Severity: Error, Subject: "driver", Evidence: []Evidence{{Fact: "open module", Value: m.driver.version.String(), From: from}},
-		Source: []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
+	f := Finding{Severity: Error, Subject: "driver",
+		Evidence: []Evidence{{Fact: "open module", Value: m.driver.version.String(), From: from}},
+		Source:   []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
 	want := m.driver.version.String()
 	switch {
 	case want != "" && !slices.Contains(m.f.Machine.Firmware, want):
 		f.Message = "the GSP firmware of driver " + want + " is not on disk, and the open kernel module needs it"
 		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
-		f.Evidence = append(f.Evidence, Evidence{Fact: "firmware on disk", Value: strings.Join(m.f.Machine.Firmware, " "), From: "/lib/firmware/nvidia"})
-		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: nvidia-firmware-" + fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
+		f.Evidence = append(f.Evidence, Evidence{Fact: "firmware on disk", Value: strings.Join(m.f.Machine.Firmware, " "),
+			From: "/lib/firmware/nvidia"})
+		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: nvidia-firmware-" +
+			fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
 	case m.f.Machine.GSPOff != "":
 		f.Severity = Note
-		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 is for the proprietary kernel module; the open one uses the GSP all the same", "the proprietary module to do without the GSP"
-		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0", From: m.f.Machine.GSPOff})
-		f.Source = []string{"https://github.com/NVIDIA/open-gpu-kernel-modules/blob/580.95.05/src/nvidia/arch/nvalloc/unix/src/osapi.c", "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/820"}
+		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 is for the proprietary kernel module; the open one uses the GSP "+
+			"all the same", "the proprietary module to do without the GSP"
+		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0",
+			From: m.f.Machine.GSPOff})
+		f.Source = []string{
+			"https://github.com/NVIDIA/open-gpu-kernel-modules/blob/580.95.05/src/nvidia/arch/nvalloc/unix/src/osapi.c",
+			"https://github.com/NVIDIA/open-gpu-kernel-modules/issues/820"}
 	default:
 		return holds("driver")
 	}
@@ -224,7 +246,10 @@ func gspFirmware(m *machine) []*result {
 
 // looked says that a source was read, whether or not it found anything: facts of an older form do not have it.
 func (m *machine) looked(name string) bool {
-	return slices.ContainsFunc(m.f.Probes, func(p probe.Status) bool { return p.Name == name && (p.Status == "ok" || p.Status == "absent") })
+	return slices.ContainsFunc(m.f.Probes, func(p probe.Status) bool {
+		return p.Name == name &&
+			(p.Status == "ok" || p.Status == "absent")
+	})
 }
 
 // vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone.
@@ -249,8 +274,10 @@ func vgpuDriver(m *machine) []*result {
 // needsGRID says that an instance type with a part of a GPU has another driver.
 func (m *machine) needsGRID(but string) Finding {
 	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a part of a GPU, " + but,
-		Need:     "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
-		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance, From: "the table of EC2 instances"}},
-		Do:       []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers in place of this driver, then reboot"},
-		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"}}
+		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
+		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance,
+			From: "the table of EC2 instances"}},
+		Do: []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers in place of this driver, " +
+			"then reboot"},
+		Source: []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"}}
 }

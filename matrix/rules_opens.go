@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// opens: a package that uses CUDA by itself finds a library nowhere. RULES' row of extension-mismatch, an error for what
-// is built for another CUDA, is for those that end in an exception; what goes on without the GPU is a warning.
+// opens: a package that uses CUDA by itself finds a library nowhere. RULES' row of extension-mismatch, an error for
+// what is built for another CUDA, is for those that end in an exception; what goes on without the GPU is a warning.
 func (m *machine) opens(b *build) []*result {
 	switch {
 	case !b.Looked || len(m.gpus) == 0 || m.shown.hidden:
@@ -16,7 +16,8 @@ func (m *machine) opens(b *build) []*result {
 	case len(b.Missing) > 0:
 		return found(m.withoutOpened(b))
 	case len(b.Beside) > 0:
-		return unknown(b.subject, "whether the program loads "+some(b.Beside)+" first, as "+b.loader()+" may, or is led there by LD_LIBRARY_PATH")
+		return unknown(b.subject, "whether the program loads "+some(b.Beside)+" first, as "+b.loader()+
+			" may, or is led there by LD_LIBRARY_PATH")
 	}
 	return holds(b.subject)
 }
@@ -37,9 +38,11 @@ func (b *build) offGPU() bool {
 
 func (m *machine) withoutOpened(b *build) Finding {
 	severity, fails, source := b.without()
-	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(b.Missing, ", "), Source: []string{source}, Do: m.openSteps(b),
-		Message:  nowhereWords(b.Missing) + ", nor in a wheel or a toolkit: " + b.Name + " " + fails,
-		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(b.Missing, " "), From: b.Path})}
+	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
+		Do:      m.openSteps(b),
+		Message: nowhereWords(b.Missing) + ", nor in a wheel or a toolkit: " + b.Name + " " + fails,
+		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(b.Missing, " "),
+			From: b.Path})}
 	framework := m.frameworkOf(b)
 	if framework != nil {
 		f.Evidence = append(f.Evidence, framework.evidence()...)
@@ -56,13 +59,15 @@ func (b *build) without() (severity Severity, fails, source string) {
 	notCuDNN := func(name string) bool { return !strings.HasPrefix(name, "libcudnn") }
 	switch {
 	case b.Name == "onnxruntime-gpu":
-		return Error, "runs on the CPU, though its name asks for the GPU", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
+		return Error, "runs on the CPU, though its name asks for the GPU",
+			"https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
 	case b.Name != "ctranslate2":
 		return Error, "compiles no kernel", "https://docs.cupy.dev/en/stable/install.html"
 	case slices.ContainsFunc(b.Missing, notCuDNN):
 		return Error, "runs no model on the GPU", "https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/src/cuda/cublas_stub.cc"
 	}
-	return Warning, "runs no model with convolutions, such as Whisper's, on the GPU", "https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/CHANGELOG.md"
+	return Warning, "runs no model with convolutions, such as Whisper's, on the GPU",
+		"https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/CHANGELOG.md"
 }
 
 // frameworkOf is the framework for CUDA beside an extension, nil where there is none.

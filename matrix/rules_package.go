@@ -101,9 +101,11 @@ func (b *build) allowed(l library) bool {
 	return asked != "" && ok && err == nil
 }
 
-// mend is the wheel to install, for which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's, that has to go out of its way.
+// mend is the wheel to install, for which pip would do nothing where its twin has overwritten it; where the loader
+// takes another file than the wheel's, that has to go out of its way.
 func (l library) mend(b *build, want version.Number) ([]Pin, []string) {
-	if twins := b.env.twins(strings.TrimPrefix(familySuffix.ReplaceAllString(l.wheel, ""), "nvidia-")); len(twins) > 1 && !b.shadowed(l) {
+	if twins := b.env.twins(strings.TrimPrefix(familySuffix.ReplaceAllString(l.wheel, ""), "nvidia-")); len(twins) > 1 &&
+		!b.shadowed(l) {
 		return unmix(b.env, twins)
 	}
 	pins := packagePin(l.wheel, b.wanted(l.wheel, want))
@@ -119,11 +121,12 @@ func (l library) mend(b *build, want version.Number) ([]Pin, []string) {
 // has says that a wheel that would serve is installed already.
 func (b *build) has(wheel string, want version.Number) bool {
 	have := b.env.Package(wheel)
-	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) || b.allowed(library{wheel: wheel, version: version.Of(have.Version)}))
+	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) ||
+		b.allowed(library{wheel: wheel, version: version.Of(have.Version)}))
 }
 
-// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when it
-// names none.
+// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when
+// it names none.
 func (b *build) asks(name string) string {
 	for _, r := range b.rows {
 		if asked := r.asks(name); asked != "" {
@@ -185,11 +188,13 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	switch missing := b.missingNCCL(); {
 	case len(missing) > 0:
 		f.Severity = Error
-		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmp.Or(have.String(), lib.from), some(missing), b.Name, b.Version)
+		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmp.Or(have.String(), lib.from), some(missing),
+			b.Name, b.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.from})
 	case m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major():
 		f.Severity = Error
-		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda, m.driverWords(), m.driver.cuda)
+		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda,
+			m.driverWords(), m.driver.cuda)
 	case !have.Known():
 		return nil
 	case have.Compare(want) == 0 || b.allowed(lib):
@@ -231,7 +236,8 @@ func companionMismatch(m *machine, b *build) []*result {
 	}
 	table := m.t.Torch(b.rows[0].Release, m.platform)[0]
 	var results []*result
-	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio}, {"triton", table.Triton}} {
+	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio},
+		{"triton", table.Triton}} {
 		have := b.env.Package(c.name)
 		if have == nil || c.want == "" {
 			continue
@@ -249,7 +255,8 @@ func companionMismatch(m *machine, b *build) []*result {
 // more forgiving.
 func (m *machine) companion(b *build, have *probe.Package, want string) (Finding, bool) {
 	r, ok := version.ParseRelease(have.Version)
-	f := Finding{Severity: Warning, Subject: b.subject, Need: have.Name + " " + want, Source: []string{"https://github.com/pytorch/vision#installation"},
+	f := Finding{Severity: Warning, Subject: b.subject, Need: have.Name + " " + want,
+		Source:   []string{"https://github.com/pytorch/vision#installation"},
 		Message:  fmt.Sprintf("%s %s is for another torch; %s goes with %s", have.Name, have.Version, b.Version, want),
 		Evidence: append(b.evidence(), Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
 	switch {
@@ -306,18 +313,21 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	if len(missing) == 0 {
 		return holds(b.subject)
 	}
-	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "), Source: []string{"https://www.tensorflow.org/install/pip"},
+	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
+		Source:   []string{"https://www.tensorflow.org/install/pip"},
 		Message:  fmt.Sprintf("%s is nowhere on the loader's path: TensorFlow will run on the CPU", some(missing)),
 		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
 	if dirs := b.besidePath(missing); len(dirs) > 0 && m.f.System.Rest {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
-		f.Do = []string{"the wheels are installed, and this TensorFlow's run path does not lead to them: start it with LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+		f.Do = []string{"the wheels are installed, and this TensorFlow's run path does not lead to them: start it with " +
+			"LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
 		return found(f)
 	}
 	spec := fmt.Sprintf("%q", "tensorflow[and-cuda]=="+b.release.Number.String())
-	f.Pins = []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(), Why: "adds the CUDA libraries as wheels; keeps the driver",
+	f.Pins = []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(),
+		Why:      "adds the CUDA libraries as wheels; keeps the driver",
 		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
 	return found(f)
 }
@@ -348,7 +358,8 @@ var familySuffix = lazyregexp.New(`-cu(\d+)$`)
 func (e *environment) twins(library string) []probe.Package {
 	var list []probe.Package
 	for _, p := range e.Packages {
-		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library && name != library {
+		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library &&
+			name != library {
 			list = append(list, p)
 		}
 	}
@@ -363,7 +374,8 @@ func packagesMixed(m *machine) []*result {
 		env := m.environment(&m.f.Environments[i])
 		for _, library := range sharedPaths {
 			twins := env.twins(library)
-			if len(twins) < 2 || library == "cudnn" && version.Of(twins[0].Version).Major() != version.Of(twins[1].Version).Major() {
+			if len(twins) < 2 || library == "cudnn" &&
+				version.Of(twins[0].Version).Major() != version.Of(twins[1].Version).Major() {
 				continue
 			}
 			r := found(m.mixed(env, library, twins))
@@ -376,7 +388,8 @@ func packagesMixed(m *machine) []*result {
 }
 
 func (m *machine) mixed(env *environment, name string, twins []probe.Package) Finding {
-	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path), Need: "one of them",
+	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path),
+		Need:    "one of them",
 		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one that was installed last has overwritten the other", name),
 		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}
 	for _, p := range twins {
@@ -387,7 +400,8 @@ func (m *machine) mixed(env *environment, name string, twins []probe.Package) Fi
 		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
 	}
 	if held := env.holds(name); held != nil {
-		f.Evidence = append(f.Evidence, Evidence{Fact: held.Name, Value: "is " + held.Version + prefixed(" for CUDA ", held.CUDA), From: held.Path})
+		f.Evidence = append(f.Evidence, Evidence{Fact: held.Name,
+			Value: "is " + held.Version + prefixed(" for CUDA ", held.CUDA), From: held.Path})
 	}
 	if why := m.survivorFails(env, name, twins); why != "" {
 		f.Severity, f.Message = Error, f.Message+"; "+why
@@ -407,7 +421,8 @@ func prefixed(prefix, text string) string {
 func (e *environment) holds(library string) *probe.Taken {
 	for _, b := range e.Builds {
 		for i, t := range b.Taken {
-			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") && strings.Contains(t.Path, "/nvidia/"+library+"/") {
+			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") &&
+				strings.Contains(t.Path, "/nvidia/"+library+"/") {
 				return &b.Taken[i]
 			}
 		}
@@ -456,7 +471,8 @@ func unmix(env *environment, twins []probe.Package) ([]Pin, []string) {
 	}
 	spec := keep.Name + "==" + keep.Version
 	remove := strings.Join(drop, " ")
-	return []Pin{{Package: keep.Name, Version: keep.Version, Why: "keeps torch and the driver", Commands: map[string]string{
-		"pip": "pip uninstall -y " + remove + " && pip install --no-deps --force-reinstall " + spec,
-		"uv":  "uv pip uninstall " + remove + " && uv pip install --no-deps --reinstall " + spec}}}, nil
+	return []Pin{{Package: keep.Name, Version: keep.Version, Why: "keeps torch and the driver",
+		Commands: map[string]string{
+			"pip": "pip uninstall -y " + remove + " && pip install --no-deps --force-reinstall " + spec,
+			"uv":  "uv pip uninstall " + remove + " && uv pip install --no-deps --reinstall " + spec}}}, nil
 }

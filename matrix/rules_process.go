@@ -10,7 +10,9 @@ import (
 	"cudacompat/probe"
 )
 
-var visibleSource = []string{"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html"}
+var visibleSource = []string{
+	"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html",
+}
 
 // seen are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
 func (m *machine) seen() []probe.GPU {
@@ -36,11 +38,13 @@ func visibleDevices(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that are there",
-		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"}, {Fact: "GPUs", Value: fmt.Sprint(len(m.seen())), From: "NVML"}}}
+		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"},
+			{Fact: "GPUs", Value: fmt.Sprint(len(m.seen())), From: "NVML"}}}
 	switch {
 	case m.shown.absent != "":
 		f.Severity = Error
-		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which is not there: CUDA hides it and every GPU after it in the list", list, m.shown.absent)
+		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which is not there: CUDA hides it and every GPU after "+
+			"it in the list", list, m.shown.absent)
 		f.Do = []string{fmt.Sprintf("name GPUs from 0 to %d, or unset CUDA_VISIBLE_DEVICES", len(m.seen())-1)}
 		return found(f)
 	case m.shown.missing != "":
@@ -67,11 +71,14 @@ func worldSize(m *machine) []*result {
 		return holds("job")
 	}
 	return found(Finding{Severity: Error, Subject: "job", Need: fmt.Sprintf("%d GPUs", ranks),
-		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), and %d GPU%s can be seen: ranks that find none of their own fail (error 101)",
+		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), and %d GPU%s can be seen: ranks that find "+
+			"none of their own fail (error 101)",
 			ranks, usable, plural(usable, "", "s")),
-		Evidence: []Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"}, {Fact: "GPUs", Value: fmt.Sprint(usable), From: "NVML"}},
-		Do:       []string{fmt.Sprintf("start %d rank%s on this node (torchrun --nproc-per-node=%d), or give it more GPUs", usable, plural(usable, "", "s"), usable)},
-		Source:   []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})
+		Evidence: []Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"},
+			{Fact: "GPUs", Value: fmt.Sprint(usable), From: "NVML"}},
+		Do: []string{fmt.Sprintf("start %d rank%s on this node (torchrun --nproc-per-node=%d), or give it more GPUs",
+			usable, plural(usable, "", "s"), usable)},
+		Source: []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})
 }
 
 // shmEnough is a gibibyte, below which NCCL and data loaders of several GPUs run out; Docker's default is 64 MiB.
@@ -90,13 +97,16 @@ func shmTooSmall(m *machine) []*result {
 		return holds("/dev/shm")
 	}
 	size := fmt.Sprintf("%d MiB", m.f.Devices.Shared>>20)
-	f := Finding{Severity: Note, Subject: "/dev/shm", Need: "1 GiB or more", Message: "/dev/shm holds " + size + ": data loaders with several workers can fill it",
+	f := Finding{Severity: Note, Subject: "/dev/shm", Need: "1 GiB or more",
+		Message:  "/dev/shm holds " + size + ": data loaders with several workers can fill it",
 		Evidence: []Evidence{{Fact: "/dev/shm", Value: size, From: "/dev/shm"}},
-		Do:       []string{"`docker run --shm-size=8g` (or --ipc=host); in Kubernetes an emptyDir of medium Memory at /dev/shm"},
-		Source:   []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
+		Do: []string{"`docker run --shm-size=8g` (or --ipc=host); in Kubernetes an emptyDir of medium Memory " +
+			"at /dev/shm"},
+		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
 	if usable > 1 {
 		f.Severity = Warning
-		f.Message = fmt.Sprintf("/dev/shm holds %s, for %d GPUs: NCCL and data loaders share memory there, and fail when it is full (bus error)", size, usable)
+		f.Message = fmt.Sprintf("/dev/shm holds %s, for %d GPUs: NCCL and data loaders share memory there, and fail when "+
+			"it is full (bus error)", size, usable)
 	}
 	return found(f)
 }
@@ -107,9 +117,12 @@ func launchBlocking(m *machine) []*result {
 	if value == "" || value == "0" {
 		return nil
 	}
-	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "unset, but for debugging", Source: visibleSource,
-		Message:  "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait for its end: good for finding errors, slow for work",
-		Evidence: []Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}}, Do: []string{"unset CUDA_LAUNCH_BLOCKING"}})
+	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "unset, but for debugging",
+		Source: visibleSource,
+		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait for its end: good for finding " +
+			"errors, slow for work",
+		Evidence: []Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}},
+		Do:       []string{"unset CUDA_LAUNCH_BLOCKING"}})
 }
 
 var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
@@ -121,16 +134,19 @@ func migDevices(m *machine) []*result {
 	}
 	if n := strings.Count(m.f.Variables["CUDA_VISIBLE_DEVICES"], "MIG-"); n > 1 {
 		return found(Finding{Severity: Warning, Subject: "MIG", Need: "one MIG device for each process", Source: migSource,
-			Message:  fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses the first of them alone", n),
-			Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.f.Variables["CUDA_VISIBLE_DEVICES"], From: "environment"}},
-			Do:       []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}})
+			Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses the first of them alone", n),
+			Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.f.Variables["CUDA_VISIBLE_DEVICES"],
+				From: "environment"}},
+			Do: []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}})
 	}
 	for _, g := range m.f.GPUs {
 		if g.MIG == "on" && g.Instances == 0 {
 			return found(Finding{Severity: Warning, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
-				Message:  cmp.Or(g.Name, "a GPU") + " is in MIG mode and has no compute instance: no program can run on it",
-				Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"}, {Fact: "GPU", Value: g.Bus, From: "NVML"}},
-				Do:       []string{"make one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or turn MIG off: `sudo nvidia-smi -mig 0`"}})
+				Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode and has no compute instance: no program can run on it",
+				Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
+					{Fact: "GPU", Value: g.Bus, From: "NVML"}},
+				Do: []string{"make one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or " +
+					"turn MIG off: `sudo nvidia-smi -mig 0`"}})
 		}
 	}
 	if m.cut() {
@@ -146,8 +162,9 @@ func computeMode(m *machine) []*result {
 	}
 	source := []string{"https://docs.nvidia.com/deploy/mps/"}
 	for _, g := range m.seen() {
-		f := Finding{Severity: Warning, Subject: "compute mode", Source: source, Evidence: []Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
-			Need: "compute mode default", Do: []string{"sudo nvidia-smi -c DEFAULT"}}
+		f := Finding{Severity: Warning, Subject: "compute mode", Source: source,
+			Evidence: []Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
+			Need:     "compute mode default", Do: []string{"sudo nvidia-smi -c DEFAULT"}}
 		switch {
 		case g.Mode == "prohibited":
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"

@@ -20,10 +20,12 @@ func stubLibrary(m *machine) []*result {
 		return holds("libcuda.so.1")
 	}
 	return found(Finding{Severity: Error, Subject: "libcuda.so.1", Need: "the driver's own libcuda.so.1",
-		Message:  fmt.Sprintf("%s is a stub, made to link against and not to run: CUDA will not start (error 34)", taken.Path),
+		Message: fmt.Sprintf("%s is a stub, made to link against and not to run: CUDA will not start (error 34)",
+			taken.Path),
 		Evidence: []Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
-		Do:       []string{"remove " + taken.Path + " or take its directory out of the loader's way (it is taken by " + taken.Reason + "), then run ldconfig; a stub belongs into LIBRARY_PATH, for the linker"},
-		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
+		Do: []string{"remove " + taken.Path + " or take its directory out of the loader's way (it is taken by " +
+			taken.Reason + "), then run ldconfig; a stub belongs into LIBRARY_PATH, for the linker"},
+		Source: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
 // libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
@@ -38,7 +40,8 @@ func libraryShadowed(m *machine, b *build) []*result {
 	if !b.Compared {
 		return nil
 	}
-	lacks := slices.DeleteFunc(slices.Clone(b.Unresolved), func(u probe.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })
+	lacks := slices.DeleteFunc(slices.Clone(b.Unresolved),
+		func(u probe.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })
 	if len(lacks) == 0 {
 		return holds(b.subject)
 	}
@@ -48,19 +51,24 @@ func libraryShadowed(m *machine, b *build) []*result {
 	}
 	u := lacks[i]
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
-		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason, lacked(u), path.Base(u.By)),
-		Source:  []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"}}
-	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)), From: u.Path + ", needed by " + u.By})
+		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason,
+			lacked(u), path.Base(u.By)),
+		Source: []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"}}
+	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)),
+		From: u.Path + ", needed by " + u.By})
 	f.Pins, f.Do = b.unshadow(u)
 	return found(f)
 }
 
 // withoutPart: a library opens another one by name when it is used, and that one is nowhere. Everything else runs.
 func (b *build) withoutPart(u probe.Unresolved) Finding {
-	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library, Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
-		Message:  fmt.Sprintf("%s opens %s to compile kernels, and the loader finds it nowhere: what is compiled at run time fails", u.By, u.Library),
+	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library,
+		Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
+		Message: fmt.Sprintf("%s opens %s to compile kernels, and the loader finds it nowhere: what is compiled at "+
+			"run time fails", u.By, u.Library),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
-		Do:       []string{"put " + u.Library + " beside " + u.By + ", or take " + path.Dir(u.By) + " out of " + outOf(u.Reason)}}
+		Do: []string{"put " + u.Library + " beside " + u.By + ", or take " + path.Dir(u.By) + " out of " +
+			outOf(u.Reason)}}
 }
 
 // lackedOf names what is missing in the same file for the same library.
@@ -85,7 +93,8 @@ func lacked(u probe.Unresolved) string {
 	return u.Symbol + " of version " + u.Version
 }
 
-// unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's absence.
+// unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
+// absence.
 func (b *build) unshadow(u probe.Unresolved) ([]Pin, []string) {
 	site := path.Dir(b.Path)
 	if rest, inside := strings.CutPrefix(u.Path, site+"/nvidia/"); inside {
@@ -140,7 +149,8 @@ func (b *build) mixedCuDNN(f *Finding) bool {
 			foreign = *first
 		}
 		f.Severity, f.Need = Error, "all parts of one cuDNN"
-		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other", first.Name, first.Version, part.Name, v)
+		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other",
+			first.Name, first.Version, part.Name, v)
 		for _, t := range []probe.Taken{*first, part} {
 			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
 		}
@@ -162,5 +172,6 @@ func (b *build) shadowed(l library) bool {
 
 // onPurpose tells the places where AWS and NGC images keep an NCCL that is meant to stand before the wheels'.
 func onPurpose(file string) bool {
-	return slices.ContainsFunc([]string{"/opt/amazon/", "/opt/nccl", "/opt/aws-ofi-nccl", "/usr/local/nccl"}, func(dir string) bool { return strings.HasPrefix(file, dir) })
+	return slices.ContainsFunc([]string{"/opt/amazon/", "/opt/nccl", "/opt/aws-ofi-nccl", "/usr/local/nccl"},
+		func(dir string) bool { return strings.HasPrefix(file, dir) })
 }

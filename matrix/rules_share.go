@@ -17,9 +17,11 @@ var withoutPeers = lazyregexp.New(`^(geforce|titan|gtx|l4$|a10g$)`)
 // the processor. NVML says which GPUs write to each other, and whether they do so over PCI Express.
 func peerToPeer(m *machine) []*result {
 	bus := m.f.Machine.Bus
-	peers := slices.DeleteFunc(m.seen(), func(g probe.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) })
+	alone := func(g probe.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) }
+	peers := slices.DeleteFunc(m.seen(), alone)
 	guest := bus.Virtual == "yes" || m.instance != nil && !strings.Contains(m.instance.Instance, ".metal")
-	if !m.here() || guest || m.f.System.WSL || m.f.System.Arch != "x86_64" || m.f.Devices.Peers != "pcie" || len(peers) < 2 {
+	if !m.here() || guest || m.f.System.WSL || m.f.System.Arch != "x86_64" || m.f.Devices.Peers != "pcie" ||
+		len(peers) < 2 {
 		return nil
 	}
 	switch {
@@ -43,29 +45,44 @@ func (m *machine) peersFinding(bus probe.Bus) Finding {
 		what = "PCI bridges redirect it to the processor (Access Control Services)"
 	}
 	return Finding{Severity: Warning, Subject: "GPUs", Need: "direct writes between GPUs",
-		Message: "these GPUs write to each other over PCI Express, and " + what + ": copies between them are slow, and may hang or give wrong data",
-		Evidence: []Evidence{{Fact: "IOMMU", Value: bus.IOMMU, From: "/sys/kernel/iommu_groups"}, {Fact: "ACS", Value: bus.ACS, From: "/sys/bus/pci"},
+		Message: "these GPUs write to each other over PCI Express, and " + what +
+			": copies between them are slow, and may hang or give wrong data",
+		Evidence: []Evidence{{Fact: "IOMMU", Value: bus.IOMMU, From: "/sys/kernel/iommu_groups"},
+			{Fact: "ACS", Value: bus.ACS, From: "/sys/bus/pci"},
 			{Fact: "peer access", Value: m.f.Devices.Peers, From: "NVML"}},
-		Do: []string{"on a machine without virtual machines: switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI switches (setpci, after every boot)",
+		Do: []string{"on a machine without virtual machines: switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI " +
+			"switches (setpci, after every boot)",
 			"until then NCCL_P2P_DISABLE=1 keeps NCCL to shared memory"},
-		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html", "https://github.com/pytorch/pytorch/issues/87363"}}
+		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
+			"https://github.com/pytorch/pytorch/issues/87363"}}
 }
 
 // imexChannel: memory of another node's GPUs is mapped through a channel of the driver's, whose node must be in the
 // container.
 func imexChannel(m *machine) []*result {
-	racked := slices.ContainsFunc(m.present, func(g gpu) bool { return strings.Contains(g.label, "GB200") || strings.Contains(g.label, "GB300") })
+	racked := slices.ContainsFunc(m.present, func(g gpu) bool {
+		return strings.Contains(g.label, "GB200") ||
+			strings.Contains(g.label, "GB300")
+	})
 	if m.f.System.Container == "" || !m.nodesJudged() || !racked || !m.wantsMNNVL() {
 		return nil
 	}
-	if slices.ContainsFunc(m.f.Devices.Nodes, func(n probe.Node) bool { return strings.HasPrefix(n.Path, "/dev/nvidia-caps-imex-channels/channel") }) {
+	if slices.ContainsFunc(m.f.Devices.Nodes, func(n probe.Node) bool {
+		return strings.HasPrefix(n.Path,
+			"/dev/nvidia-caps-imex-channels/channel")
+	}) {
 		return holds("IMEX")
 	}
-	return found(Finding{Severity: Warning, Subject: "IMEX", Need: "a node such as /dev/nvidia-caps-imex-channels/channel0",
-		Message:  "NVLink between nodes is wanted, and this container has no IMEX channel: CUDA refuses the memory of other nodes' GPUs (error 800)",
-		Evidence: []Evidence{{Fact: "NCCL_MNNVL_ENABLE", Value: m.f.Variables["NCCL_MNNVL_ENABLE"], From: "environment"}, {Fact: "channels", Value: "none", From: "/dev/nvidia-caps-imex-channels"}},
-		Do: []string{"give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a ComputeDomain of NVIDIA's DRA driver",
-			"on the host it must be made first, after every boot (mknod, as NVIDIA's guide has it); or go without: NCCL_MNNVL_ENABLE=0"},
+	return found(Finding{Severity: Warning, Subject: "IMEX",
+		Need: "a node such as /dev/nvidia-caps-imex-channels/channel0",
+		Message: "NVLink between nodes is wanted, and this container has no IMEX channel: CUDA refuses the memory of " +
+			"other nodes' GPUs (error 800)",
+		Evidence: []Evidence{{Fact: "NCCL_MNNVL_ENABLE", Value: m.f.Variables["NCCL_MNNVL_ENABLE"], From: "environment"},
+			{Fact: "channels", Value: "none", From: "/dev/nvidia-caps-imex-channels"}},
+		Do: []string{"give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a " +
+			"ComputeDomain of NVIDIA's DRA driver",
+			"on the host it must be made first, after every boot (mknod, as NVIDIA's guide has it); or go without: " +
+				"NCCL_MNNVL_ENABLE=0"},
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
 
@@ -95,8 +112,10 @@ func memoryInUse(m *machine) []*result {
 		if others < memoryMatters {
 			continue
 		}
-		results = append(results, found(Finding{Severity: Note, Subject: m.gpuFound(g).label + " at " + g.Bus, Need: "its memory, where a program wants all of it",
-			Message:  fmt.Sprintf("processes outside this %s have %.1f GiB of its memory", m.placeWord(), float64(others)/(1<<30)),
+		results = append(results, found(Finding{Severity: Note, Subject: m.gpuFound(g).label + " at " + g.Bus,
+			Need: "its memory, where a program wants all of it",
+			Message: fmt.Sprintf("processes outside this %s have %.1f GiB of its memory", m.placeWord(),
+				float64(others)/(1<<30)),
 			Evidence: []Evidence{{Fact: "memory in use", Value: fmt.Sprintf("%d MiB", g.Memory.Used>>20), From: "NVML"}},
 			Do:       []string{"nvidia-smi on the host names them; a shared GPU (time-slicing, MPS) is shared on purpose"},
 			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/structnvmlMemory__v2__t.html"}})...)

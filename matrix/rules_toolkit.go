@@ -13,9 +13,9 @@ import (
 
 var toolkitName = lazyregexp.New(`^cuda-(\d+\.\d+)$`)
 
-// toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH, else
-// /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what nvcc answered,
-// one toolkit without a place.
+// toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH,
+// else /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what nvcc
+// answered, one toolkit without a place.
 func (m *machine) toolkit() (picked *probe.Toolkit, asked bool) {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := strings.TrimRight(m.f.Variables[name], "/"); dir != "" {
@@ -65,10 +65,12 @@ func toolkitFramework(m *machine, b *build) []*result {
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: b.subject, Need: fmt.Sprintf("a CUDA %d toolkit", b.cuda.Major()),
-		Message:  fmt.Sprintf("extensions would be built with the CUDA %s toolkit, torch is of CUDA %s: running is not affected, building fails", have, b.cuda.Short()),
+		Message: fmt.Sprintf("extensions would be built with the CUDA %s toolkit, torch is of CUDA %s: running is not "+
+			"affected, building fails", have, b.cuda.Short()),
 		Evidence: append(b.evidence(), Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
 		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
-		Do:       []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.cuda.Short())}}
+		Do: []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point "+
+			"CUDA_HOME to it", b.cuda.Short())}}
 	if asked || m.building() {
 		f.Severity = Warning
 	}
@@ -93,10 +95,13 @@ func toolkitTooOldForGPU(m *machine) []*result {
 		return nil
 	}
 	g := m.gpus[i]
-	f := Finding{Severity: Note, Subject: "toolkit", Need: "CUDA >= " + g.chip.FirstCUDA.Short() + " to build", Source: g.chip.Source,
-		Message:  fmt.Sprintf("the CUDA %s toolkit compiles no code for %s: running is not affected", have, g.label),
-		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path}, {Fact: "GPU", Value: g.label, From: g.from}},
-		Do:       []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.Short() + " toolkit or a newer one beside this one"}}
+	f := Finding{Severity: Note, Subject: "toolkit", Need: "CUDA >= " + g.chip.FirstCUDA.Short() + " to build",
+		Source:  g.chip.Source,
+		Message: fmt.Sprintf("the CUDA %s toolkit compiles no code for %s: running is not affected", have, g.label),
+		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
+			{Fact: "GPU", Value: g.label, From: g.from}},
+		Do: []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.Short() +
+			" toolkit or a newer one beside this one"}}
 	if m.building() {
 		f.Severity = Warning
 	}

@@ -38,7 +38,8 @@ func driverPackagesMixed(m *machine) []*result {
 		return nil
 	}
 	packages, branches := m.core()
-	f := Finding{Severity: Warning, Subject: "driver", Need: "one installation of one driver", Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	f := Finding{Severity: Warning, Subject: "driver", Need: "one installation of one driver",
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	for _, p := range packages {
 		f.Evidence = append(f.Evidence, Evidence{Fact: p.Name, Value: p.Version, From: p.From})
 	}
@@ -47,15 +48,18 @@ func driverPackagesMixed(m *machine) []*result {
 	case runfile != "" && len(packages) > 0 && !m.picksModule():
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, Evidence{Fact: ".run installer", Value: "installed", From: runfile})
-		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run installer's driver"}
+		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run " +
+			"installer's driver"}
 	case len(branches) > 1:
 		slices.Sort(branches)
-		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0], branches[len(branches)-1])
+		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0],
+			branches[len(branches)-1])
 		remove := "sudo apt-get purge"
 		if strings.Contains(packages[0].From, "/rpm/") {
 			remove = "sudo dnf remove"
 		}
-		f.Do = []string{fmt.Sprintf("remove those of branch %d (%s), or finish the upgrade to one branch", branches[0], remove)}
+		f.Do = []string{fmt.Sprintf("remove those of branch %d (%s), or finish the upgrade to one branch", branches[0],
+			remove)}
 	case failed != "":
 		return unknown("driver", failed)
 	case len(packages) == 0 && runfile == "":
@@ -86,8 +90,10 @@ func driverAutoUpdate(m *machine) []*result {
 	case what == nil:
 		return holds("driver")
 	}
-	f := Finding{Severity: Note, Subject: "driver", Need: "the driver's packages held", Message: u.Tool + " may upgrade the driver while it runs; until the next reboot nothing on the GPU starts then",
-		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...), Source: []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
+	f := Finding{Severity: Note, Subject: "driver", Need: "the driver's packages held",
+		Message:  u.Tool + " may upgrade the driver while it runs; until the next reboot nothing on the GPU starts then",
+		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...),
+		Source:   []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
 	f.Do = []string{"sudo apt-mark hold " + strings.Join(m.holdNames(), " ")}
 	if u.Tool == "dnf-automatic" {
 		f.Do = []string{"sudo dnf versionlock add 'nvidia*' 'kmod-nvidia*' 'libnvidia*'"}
@@ -108,8 +114,10 @@ func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string
 	if u.Tool == "dnf-automatic" {
 		return dnfUpdatable(u, packages), ""
 	}
-	held := slices.ContainsFunc(m.f.Machine.Packages, func(p probe.DriverPackage) bool { return p.Held && strings.Contains(p.Name, "nvidia") })
-	if len(packages) == 0 || held || u.Pinned != "" { // the packages of a release ask for each other's exact version: one hold holds all
+	held := slices.ContainsFunc(m.f.Machine.Packages,
+		func(p probe.DriverPackage) bool { return p.Held && strings.Contains(p.Name, "nvidia") })
+	// The packages of a release ask for each other's exact version: one hold holds all.
+	if len(packages) == 0 || held || u.Pinned != "" {
 		return nil, ""
 	}
 	for _, p := range packages {
@@ -133,7 +141,8 @@ func dnfUpdatable(u probe.Updates, packages []probe.DriverPackage) []Evidence {
 	if locked || len(packages) == 0 || len(u.Repos) == 0 {
 		return nil
 	}
-	return []Evidence{{Fact: packages[0].Name, Value: packages[0].Version, From: packages[0].From}, {Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}
+	return []Evidence{{Fact: packages[0].Name, Value: packages[0].Version, From: packages[0].From},
+		{Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}
 }
 
 // lockedByDNF matches version locks and excludes: globs of names, "nvidia*", or names with a version,
@@ -152,7 +161,8 @@ func lockedByDNF(patterns []string, name string) bool {
 func (m *machine) holdNames() []string {
 	var names []string
 	for _, p := range m.f.Machine.Packages {
-		if strings.HasPrefix(p.Name, "nvidia-driver") || strings.HasPrefix(p.Name, "nvidia-headless") || coreNames.MatchString(p.Name) {
+		if strings.HasPrefix(p.Name, "nvidia-driver") || strings.HasPrefix(p.Name, "nvidia-headless") ||
+			coreNames.MatchString(p.Name) {
 			names = append(names, p.Name)
 		}
 	}
@@ -172,7 +182,8 @@ func blacklisted(patterns []string, name string) bool {
 func originAllowed(origins []string, vendor string) bool {
 	return slices.ContainsFunc(origins, func(o string) bool {
 		o = strings.ToLower(o)
-		ofDistribution := strings.HasPrefix(o, "${distro_id}:") || strings.HasPrefix(o, vendor+":") || strings.Contains(o, "origin="+vendor) || strings.Contains(o, "origin=${distro_id}")
+		ofDistribution := strings.HasPrefix(o, "${distro_id}:") || strings.HasPrefix(o, vendor+":") ||
+			strings.Contains(o, "origin="+vendor) || strings.Contains(o, "origin=${distro_id}")
 		switch vendor {
 		case "ubuntu":
 			return everyOrigin(o) || ofDistribution && (strings.Contains(o, "-security") || strings.Contains(o, "-updates"))

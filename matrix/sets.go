@@ -93,7 +93,8 @@ func Pins(t *Tables, f probe.Facts, target Target, want Wanted) PinSets {
 
 // wantedBuild stands for what is to be installed, in the environment that counts.
 func (m *machine) wantedBuild(want Wanted) *build {
-	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release}, env: newEnvironment(&probe.Environment{})}
+	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release},
+		env: newEnvironment(&probe.Environment{})}
 	standing := standingOf(m.f)
 	for i := range m.f.Environments {
 		if e := &m.f.Environments[i]; standing(e) != noted && b.env.Path == "" {
@@ -106,7 +107,8 @@ func (m *machine) wantedBuild(want Wanted) *build {
 }
 
 func (m *machine) pinTarget(b *build, want Wanted) PinTarget {
-	t := PinTarget{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{}, Python: version.ShortPython(b.python),
+	t := PinTarget{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{},
+		Python:   version.ShortPython(b.python),
 		Platform: m.platform, Libc: m.f.System.Libc, Framework: want.Framework, Release: want.Release}
 	for _, g := range m.gpus {
 		t.GPUs = append(t.GPUs, g.label)
@@ -161,7 +163,8 @@ func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
 			continue
 		}
 		if c := 0; best != nil {
-			if c = cmp.Compare(version.Int(branch.Branch), version.Int(best.Branch)); c > 0 || c == 0 && !chosen.CUDA.Less(r.CUDA) {
+			if c = cmp.Compare(version.Int(branch.Branch), version.Int(best.Branch)); c > 0 ||
+				c == 0 && !chosen.CUDA.Less(r.CUDA) {
 				continue
 			}
 		}
@@ -170,7 +173,8 @@ func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
 	if best == nil {
 		return PinSet{}, false
 	}
-	return m.set(b, chosen, best, m.withRelease(b, chosen, "branch "+best.Branch+" is the lowest maintained one that runs it")), true
+	return m.set(b, chosen, best, m.withRelease(b, chosen,
+		"branch "+best.Branch+" is the lowest maintained one that runs it")), true
 }
 
 // newest is the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
@@ -233,7 +237,8 @@ func (m *machine) newestBranch(cuda version.Number) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.t)
 	for i := range branches {
 		b := &branches[i]
-		if b.Newest.Known() && m.branchFits(b) && m.reaches(b, cuda) && (b.Type != "NFB" || found == nil || found.Type == "NFB") {
+		if b.Newest.Known() && m.branchFits(b) && m.reaches(b, cuda) &&
+			(b.Type != "NFB" || found == nil || found.Type == "NFB") {
 			found = b
 		}
 	}
@@ -268,8 +273,10 @@ func (m *machine) set(b *build, r row, branch *tables.Branch, why string) PinSet
 
 // withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.
 func (m *machine) withRelease(b *build, r row, why string) string {
-	if asked := b.release.Number; asked.Known() && version.Of(r.Release).Compare(asked) != 0 && !strings.HasPrefix(r.Release, asked.String()+".") {
-		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.release.Number, r.Release)
+	if asked := b.release.Number; asked.Known() && version.Of(r.Release).Compare(asked) != 0 &&
+		!strings.HasPrefix(r.Release, asked.String()+".") {
+		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.release.Number,
+			r.Release)
 	}
 	return why
 }

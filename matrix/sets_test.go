@@ -12,9 +12,9 @@ import (
 )
 
 // machinesWithoutSet is how many sets of the grid have no answer; the test fails when one grows. Those of torch and JAX
-// were counted by a second program, too, which reads only the tables: of 24 drivers × 18 capabilities × 6 Pythons, 1,134
-// pairs in which the driver does not drive the GPU, and those in which no wheel has machine code for it, or none that
-// the driver runs. TensorFlow's include the GPUs that one section of its library does not serve.
+// were counted by a second program, too, which reads only the tables: of 24 drivers × 18 capabilities × 6 Pythons,
+// 1,134 pairs in which the driver does not drive the GPU, and those in which no wheel has machine code for it, or
+// none that the driver runs. TensorFlow's include the GPUs that one section of its library does not serve.
 var machinesWithoutSet = map[string]int{"torch": 1981, "tensorflow": 4603, "jax": 2781}
 
 // TestEverySetPasses takes every driver branch × GPU × Python, installs each set that is proposed, driver and all,
@@ -48,7 +48,8 @@ func TestEverySetPasses(t *testing.T) {
 				t.Logf("  %5d  %s", reasons[why], why)
 			}
 			if wholeGrid && without > machinesWithoutSet[framework] {
-				t.Errorf("%d sets without an answer, %d had none before: a row is lost or a rule is stricter", without, machinesWithoutSet[framework])
+				t.Errorf("%d sets without an answer, %d had none before: a row is lost or a rule is stricter", without,
+					machinesWithoutSet[framework])
 			}
 		})
 	}
@@ -91,15 +92,18 @@ func setReason(why string) string {
 func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target, pins PinSets) {
 	t.Helper()
 	for _, s := range pins.Sets {
-		for _, f := range Check(context.Background(), known, installSet(facts, s, pins.Target.Framework), targets, Policy{}).Findings {
+		for _, f := range Check(context.Background(), known, installSet(facts, s, pins.Target.Framework), targets,
+			Policy{}).Findings {
 			if f.Severity == Error {
-				t.Errorf("%+v: the set %s (driver %q, %v) does not pass: %s: %s", pins.Target, s.Choice, s.Driver, s.Packages, f.Rule, f.Message)
+				t.Errorf("%+v: the set %s (driver %q, %v) does not pass: %s: %s", pins.Target, s.Choice, s.Driver, s.Packages,
+					f.Rule, f.Message)
 			}
 		}
 		if s.Choice == KeepDriver && s.Driver != "" {
 			t.Errorf("driver %s: keep-driver changes it to %s", facts.Driver.Version, s.Driver)
 		}
-		if s.Why == "" || len(s.Source) == 0 || s.Commands["pip"] == "" || s.Commands["uv"] == "" || s.Driver != "" && s.Commands["ami"] == "" {
+		if s.Why == "" || len(s.Source) == 0 || s.Commands["pip"] == "" || s.Commands["uv"] == "" ||
+			s.Driver != "" && s.Commands["ami"] == "" {
 			t.Errorf("the set %s of %v lacks a reason, a source or a command: %+v", s.Choice, pins.Target, s)
 		}
 	}

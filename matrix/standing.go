@@ -17,9 +17,9 @@ const (
 	chosen                   // named, active, or part of an image
 )
 
-// standingOf tells how much each environment counts: the named ones; else the active one, together with those that a search
-// found when the active one uses no CUDA. In a tree at rest nobody has chosen yet, so all of them do, as does the only one
-// of a report.
+// standingOf tells how much each environment counts: the named ones; else the active one, together with those that a
+// search found when the active one uses no CUDA. In a tree at rest nobody has chosen yet, so all of them do, as does
+// the only one of a report.
 func standingOf(f *probe.Facts) func(*probe.Environment) standing {
 	named := slices.ContainsFunc(f.Environments, func(e probe.Environment) bool { return e.Named })
 	enough := slices.ContainsFunc(f.Environments, func(e probe.Environment) bool { return e.Active && usesCUDA(&e) })
@@ -36,7 +36,10 @@ func standingOf(f *probe.Facts) func(*probe.Environment) standing {
 
 // usesCUDA reports whether an environment holds a build that is there for the GPU, or that may be.
 func usesCUDA(e *probe.Environment) bool {
-	return slices.ContainsFunc(e.Builds, func(b probe.Build) bool { return asks(&b) && (b.Accelerator == "cuda" || b.Accelerator == "") })
+	return slices.ContainsFunc(e.Builds, func(b probe.Build) bool {
+		return asks(&b) &&
+			(b.Accelerator == "cuda" || b.Accelerator == "")
+	})
 }
 
 // yield turns the errors of environments that a search found into warnings where another one works: that is the one

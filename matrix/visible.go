@@ -77,7 +77,8 @@ func (m *machine) show() []gpu {
 	case alike(listed):
 		chosen, m.shown.unsure, m.shown.any = listed[:min(len(chosen), len(listed))], "", true
 	case m.shown.missing+m.shown.unsure == "":
-		m.shown.unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
+		m.shown.unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless "+
+			"CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
 		chosen = listed
 	default:
 		chosen, m.shown.unsure = listed, cmp.Or(m.shown.unsure, m.shown.missing)
@@ -119,7 +120,8 @@ func (m *machine) choose(listed []probe.GPU) (chosen []probe.GPU, numbered bool)
 	return chosen, numbered
 }
 
-// device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not there.
+// device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
+// there.
 func (m *machine) device(name string, listed []probe.GPU) (g *probe.GPU, missing string) {
 	mig := strings.HasPrefix(name, "MIG-")
 	switch {
@@ -208,7 +210,8 @@ func weight(results []*result) Severity {
 	return ""
 }
 
-// hidden are the addresses of the GPUs that CUDA_VISIBLE_DEVICES keeps from the programs here, as far as that can be told.
+// hidden are the addresses of the GPUs that CUDA_VISIBLE_DEVICES keeps from the programs here, as far as that can be
+// told.
 func (m *machine) hidden() []string {
 	list := []string{}
 	if !m.shown.hidden && (!m.shown.set || m.shown.unsure != "") {

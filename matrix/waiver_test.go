@@ -10,8 +10,10 @@ import (
 )
 
 func TestWaiverCovers(t *testing.T) {
-	finding := Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "p5.48xlarge", Evidence: []Evidence{
-		{"driver", "535.183.01", "/proc/driver/nvidia/version"}, {"GPU", "NVIDIA L4 (8.9)", "NVML"}, {"GPU", "NVIDIA H100 (9.0)", "NVML"}}}
+	finding := Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "p5.48xlarge",
+		Evidence: []Evidence{
+			{"driver", "535.183.01", "/proc/driver/nvidia/version"}, {"GPU", "NVIDIA L4 (8.9)", "NVML"},
+			{"GPU", "NVIDIA H100 (9.0)", "NVML"}}}
 	for name, tt := range map[string]struct {
 		rule  string
 		match map[string]string
@@ -48,7 +50,8 @@ func TestWaivers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	week := Waiver{Rule: "driver-too-old", Match: map[string]string{"driver": "535.*"}, Reason: "this week", Until: "2026-12-01"}
+	week := Waiver{Rule: "driver-too-old", Match: map[string]string{"driver": "535.*"}, Reason: "this week",
+		Until: "2026-12-01"}
 	for name, tt := range map[string]struct {
 		today   string
 		waivers []Waiver
@@ -57,11 +60,13 @@ func TestWaivers(t *testing.T) {
 		used    []int
 		expired []bool
 	}{
-		"last-day":     {"2026-12-01", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
-		"day-after":    {"2026-12-02", []Waiver{week}, Incompatible, nil, []int{1}, []bool{true}},
-		"tables-date":  {"", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
-		"other-driver": {"2026-12-01", []Waiver{{Rule: "driver-too-old", Match: map[string]string{"driver": "550.*"}}}, Incompatible, nil, []int{0}, []bool{false}},
-		"one-after-another": {"2026-12-02", []Waiver{week, {Rule: "driver-too-old", Reason: "for good"}, {Rule: "driver-too-old", Reason: "again"}},
+		"last-day":    {"2026-12-01", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
+		"day-after":   {"2026-12-02", []Waiver{week}, Incompatible, nil, []int{1}, []bool{true}},
+		"tables-date": {"", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
+		"other-driver": {"2026-12-01", []Waiver{{Rule: "driver-too-old", Match: map[string]string{"driver": "550.*"}}},
+			Incompatible, nil, []int{0}, []bool{false}},
+		"one-after-another": {"2026-12-02", []Waiver{week, {Rule: "driver-too-old", Reason: "for good"},
+			{Rule: "driver-too-old", Reason: "again"}},
 			Compatible, []string{"for good"}, []int{1, 1, 1}, []bool{true, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +80,8 @@ func TestWaivers(t *testing.T) {
 			for _, w := range v.Waivers {
 				used, expired = append(used, w.Matched), append(expired, w.Expired)
 			}
-			if diff := cmp.Diff([]any{tt.outcome, tt.reasons, tt.used, tt.expired}, []any{v.Outcome, reasons, used, expired}); diff != "" {
+			if diff := cmp.Diff([]any{tt.outcome, tt.reasons, tt.used, tt.expired},
+				[]any{v.Outcome, reasons, used, expired}); diff != "" {
 				t.Errorf("outcome, reasons, matched, expired (-want +got):\n%s", diff)
 			}
 		})

@@ -38,7 +38,8 @@ func Whys(t *Tables, g tables.Grid, column string) []Why {
 	var list []Why
 	for i, row := range g.Rows {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
-			Rules: readersOf(column), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"), Source: tables.SourcesOf(g.Cell(i, "source"))}
+			Rules: readersOf(column), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"),
+			Source: tables.SourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
 			w.workOut(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
 		}
@@ -57,10 +58,12 @@ func (w *Why) workOut(t *Tables, cuda, platform string) {
 	w.Value, w.Source, w.Verified = strings.TrimPrefix(need, "driver "), source, ""
 	switch {
 	case t.Family(v) != nil:
-		w.Because = fmt.Sprintf("built with CUDA %s; every driver from the floor of CUDA %d.x on runs it (minor-version compatibility)", cuda, v.Major())
+		w.Because = fmt.Sprintf("built with CUDA %s; every driver from the floor of CUDA %d.x on runs it (minor-version "+
+			"compatibility)", cuda, v.Major())
 		w.Checked = t.Family(v).Checked
 	case least.Known():
-		w.Because = fmt.Sprintf("built with CUDA %s, whose family has no minor-version compatibility: it needs the toolkit's own driver", cuda)
+		w.Because = fmt.Sprintf("built with CUDA %s, whose family has no minor-version compatibility: it needs the "+
+			"toolkit's own driver", cuda)
 		w.Checked = t.Toolkit(v).Checked
 	}
 }

@@ -32,7 +32,8 @@ func readContainer(h *Host, _ Options) (found, error) {
 
 // mountPoints is the fifth column of mountinfo(5), here /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01:
 //
-//	812 790 259:1 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01 ro,nosuid,nodev - ext4 /dev/root rw
+// 812 790 259:1 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01
+// ro,nosuid,nodev - ext4 /dev/root rw
 func mountPoints(mountinfo string) []string {
 	var points []string
 	for line := range strings.Lines(mountinfo) {

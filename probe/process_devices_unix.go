@@ -13,9 +13,9 @@ const (
 	noDevices = 4 // ST_NODEV of statfs(2)
 )
 
-// readNode asks the kernel whether open would be allowed. access(2) asks the file's mode and the device control group as
-// open does, with the same answers, and has no effect on the driver; only a mount without devices must be asked for
-// apart.
+// readNode asks the kernel whether open would be allowed. access(2) asks the file's mode and the device control group
+// as open does, with the same answers, and has no effect on the driver; only a mount without devices must be asked
+// for apart.
 func readNode(h *Host, name string) (Node, error) {
 	resolved, err := h.Resolve(name)
 	if err != nil {

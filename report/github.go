@@ -25,7 +25,8 @@ func GitHub(w io.Writer, r Report, _ Style) error {
 		}
 	}
 	for _, s := range r.Suppressed {
-		annotate(&b, "notice"+githubPlace(s.Finding, r), s.Rule+": "+s.Subject+on(add(nil, s.Target)), waiver(s)+"\n"+details(r, s.Finding))
+		annotate(&b, "notice"+githubPlace(s.Finding, r), s.Rule+": "+s.Subject+on(add(nil, s.Target)),
+			waiver(s)+"\n"+details(r, s.Finding))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -33,7 +34,8 @@ func GitHub(w io.Writer, r Report, _ Style) error {
 
 var commands = map[matrix.Severity]string{matrix.Error: "error", matrix.Warning: "warning", matrix.Note: "notice"}
 
-var verdictKind = map[matrix.Outcome]string{matrix.Incompatible: "error", matrix.Inconclusive: "warning", matrix.Compatible: "notice"}
+var verdictKind = map[matrix.Outcome]string{matrix.Incompatible: "error", matrix.Inconclusive: "warning",
+	matrix.Compatible: "notice"}
 
 // The runner takes back these escapes and no others; a property also ends at a colon or a comma.
 var (
@@ -50,7 +52,8 @@ func githubPlace(f matrix.Finding, r Report) string {
 	return fmt.Sprintf(" file=%s,line=%d,", githubProperty.Replace(clean(r.Source)), line)
 }
 
-// annotate writes one command, which ends where the title's property can follow. Only the line breaks between lines of a message are ours and stay.
+// annotate writes one command, which ends where the title's property can follow. Only the line breaks between lines
+// of a message are ours and stay.
 func annotate(b *bytes.Buffer, command, title, message string) {
 	lines := strings.Split(message, "\n")
 	for i := range lines {
@@ -58,5 +61,6 @@ func annotate(b *bytes.Buffer, command, title, message string) {
 			lines[i] = " " + lines[i] // no line of a message looks like a command, should one ever be printed by itself
 		}
 	}
-	fmt.Fprintf(b, "::%stitle=%s::%s\n", command, githubProperty.Replace(clean(title)), githubData.Replace(strings.Join(lines, "\n")))
+	fmt.Fprintf(b, "::%stitle=%s::%s\n", command, githubProperty.Replace(clean(title)),
+		githubData.Replace(strings.Join(lines, "\n")))
 }

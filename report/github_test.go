@@ -39,14 +39,16 @@ func TestGitHubIsRead(t *testing.T) {
 			got := readGitHub(t, show(t, r, "github", Style{}))
 			want := []annotation{{verdictKind[r.Outcome], "cudacompat", verdict(r)}}
 			for _, f := range r.Findings {
-				want = append(want, annotation{commands[f.Severity], clean(f.Rule + ": " + f.Subject + on(add(nil, f.Target))), details(r, f)})
+				want = append(want, annotation{commands[f.Severity], clean(f.Rule + ": " + f.Subject + on(add(nil, f.Target))),
+					details(r, f)})
 			}
 			if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			for i, s := range r.Suppressed {
 				waived := got[len(got)-len(r.Suppressed)+i]
-				if waived.Command != "notice" || !strings.HasPrefix(waived.Message, "waived: "+s.Reason) || !strings.Contains(waived.Message, s.Until) {
+				if waived.Command != "notice" || !strings.HasPrefix(waived.Message, "waived: "+s.Reason) ||
+					!strings.Contains(waived.Message, s.Until) {
 					t.Errorf("waived finding as %+v", waived)
 				}
 			}
@@ -57,8 +59,10 @@ func TestGitHubIsRead(t *testing.T) {
 // TestGitHubCannotBeInjected puts the runner's own words into every string: there is no further command, and no
 // property ends early.
 func TestGitHubCannotBeInjected(t *testing.T) {
-	for _, hostile := range []string{"\n::stop-commands::x", "\r\n::set-env name=PATH::/tmp", "##[error]x", "::error::x", "x,file=/etc/passwd", "%0A::error::x", "a%250Ab"} {
-		got, plain := readGitHub(t, show(t, undecidedAll(hostile), "github", Style{})), readGitHub(t, show(t, undecidedAll("x"), "github", Style{}))
+	for _, hostile := range []string{"\n::stop-commands::x", "\r\n::set-env name=PATH::/tmp", "##[error]x", "::error::x",
+		"x,file=/etc/passwd", "%0A::error::x", "a%250Ab"} {
+		got, plain := readGitHub(t, show(t, undecidedAll(hostile), "github", Style{})),
+			readGitHub(t, show(t, undecidedAll("x"), "github", Style{}))
 		if len(got) != len(plain) {
 			t.Errorf("%q makes %d commands of %d", hostile, len(got), len(plain))
 		}

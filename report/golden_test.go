@@ -145,7 +145,8 @@ func judge(t testing.TB, factsFile, argsFile string) Report {
 		t.Fatalf("%s: %v", factsFile, err)
 	}
 	targets, policy := arguments(t, argsFile)
-	return New(Tool{Version: "1.0.0", Matrix: "2026-11-21"}, facts, targets, matrix.Check(context.Background(), matrix.Embedded(), facts, targets, policy))
+	return New(Tool{Version: "1.0.0", Matrix: "2026-11-21"}, facts, targets,
+		matrix.Check(context.Background(), matrix.Embedded(), facts, targets, policy))
 }
 
 // arguments reads a file of flags; without it the facts are judged as they are.
@@ -166,7 +167,8 @@ func arguments(t testing.TB, name string) ([]matrix.Target, matrix.Policy) {
 		t.Fatal(err)
 	}
 	for _, rule := range *ignored {
-		policy.Waivers = append(policy.Waivers, matrix.Waiver{Rule: rule, Reason: "the image is replaced this week", Until: "2026-12-01"})
+		policy.Waivers = append(policy.Waivers, matrix.Waiver{Rule: rule, Reason: "the image is replaced this week",
+			Until: "2026-12-01"})
 	}
 	targets := []matrix.Target{base}
 	if len(*instances) > 0 {

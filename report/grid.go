@@ -85,7 +85,8 @@ func gridText(w io.Writer, g tables.Grid, s Style) error {
 	widths := columnWidths(g)
 	shown, left := chooseColumns(g, widths, s)
 	var b strings.Builder
-	if 0 < len(g.Rows) && len(g.Rows) <= 5 && slices.ContainsFunc(left, func(name string) bool { return name != "source" }) {
+	if 0 < len(g.Rows) && len(g.Rows) <= 5 && slices.ContainsFunc(left,
+		func(name string) bool { return name != "source" }) {
 		left = []string{"source"}
 		gridRecords(&b, g, s)
 	} else {
@@ -117,8 +118,8 @@ func gridLines(b *strings.Builder, g tables.Grid, shown, widths []int, s Style) 
 	}
 }
 
-// gridRecords writes a paragraph a row, what is known of it in a line a column; sources, which no screen holds, are left
-// out.
+// gridRecords writes a paragraph a row, what is known of it in a line a column; sources, which no screen holds, are
+// left out.
 func gridRecords(b *strings.Builder, g tables.Grid, s Style) {
 	pad := 0
 	for _, name := range g.Columns[g.Keys:] {

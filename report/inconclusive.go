@@ -24,7 +24,8 @@ func decides(r Report, u matrix.Missing) bool {
 		return true
 	}
 	return slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool {
-		return a.Answer == matrix.Unknown && a.Counts && a.Subject == u.Subject && a.Target == u.Target && slices.Contains(a.Because, u.Rule)
+		return a.Answer == matrix.Unknown && a.Counts && a.Subject == u.Subject && a.Target == u.Target &&
+			slices.Contains(a.Because, u.Rule)
 	})
 }
 
@@ -35,7 +36,8 @@ func inconclusive(r Report) string {
 	case u == nil:
 		return nothing(r)
 	case u.Rule == "required-missing":
-		return fmt.Sprintf("whether there is %s, which is required, could not be found out: %s", article(u.Subject), u.Missing)
+		return fmt.Sprintf("whether there is %s, which is required, could not be found out: %s", article(u.Subject),
+			u.Missing)
 	case u.Rule == "not-looked-at":
 		return fmt.Sprintf("not everything was looked at: %s: %s", u.Subject, u.Missing)
 	}
@@ -82,7 +84,8 @@ func nothing(r Report) string {
 	case len(lacks) == 0:
 		return "nothing could be compared"
 	}
-	return fmt.Sprintf("nothing to compare %s with: %s was found", strings.Join(has, " and "), strings.Join(lacks, " and "))
+	return fmt.Sprintf("nothing to compare %s with: %s was found", strings.Join(has, " and "),
+		strings.Join(lacks, " and "))
 }
 
 // gap is a missing fact, and all that waits for it under one rule.
@@ -126,7 +129,8 @@ func (p *page) unknowns(r Report) {
 // failures lists what could not be looked at, and why, where nothing else on the page has said it.
 func (p *page) failures(r Report) {
 	told := func(why string) bool {
-		return r.Outcome == matrix.Inconclusive && slices.ContainsFunc(r.Unknown, func(u matrix.Missing) bool { return u.Missing == why }) ||
+		return r.Outcome == matrix.Inconclusive && slices.ContainsFunc(r.Unknown,
+			func(u matrix.Missing) bool { return u.Missing == why }) ||
 			slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
 				return slices.ContainsFunc(f.Evidence, func(e matrix.Evidence) bool { return e.Value == why })
 			})
@@ -168,7 +172,8 @@ func places(r Report, there parts) [][2]string {
 	}
 	var list [][2]string
 	if !there.driver {
-		list = append(list, [2]string{"driver", cmp.Or(why, nvml) + "/proc/driver/nvidia/version, libcuda.so.1, the kernel modules on disk"})
+		list = append(list, [2]string{"driver", cmp.Or(why, nvml) +
+			"/proc/driver/nvidia/version, libcuda.so.1, the kernel modules on disk"})
 	}
 	if !there.gpu {
 		list = append(list, [2]string{"GPU", nvml + "/sys/bus/pci"})

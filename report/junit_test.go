@@ -51,7 +51,8 @@ func TestJUnitIsRead(t *testing.T) {
 func wantedCounts(r Report, read []junitCase) junitCounts {
 	idle := 0
 	for _, c := range read {
-		if c.Skipped != nil && !strings.HasPrefix(c.Skipped.Message, "waived: ") && !strings.HasPrefix(c.Skipped.Message, "not known: ") {
+		if c.Skipped != nil && !strings.HasPrefix(c.Skipped.Message, "waived: ") &&
+			!strings.HasPrefix(c.Skipped.Message, "not known: ") {
 			idle++
 		}
 	}
@@ -61,7 +62,8 @@ func wantedCounts(r Report, read []junitCase) junitCounts {
 			open++
 		}
 	}
-	want := junitCounts{Name: "cudacompat", Failures: r.Count(matrix.Error), Errors: open, Skipped: idle + len(r.Suppressed) + len(r.Unknown) - open}
+	want := junitCounts{Name: "cudacompat", Failures: r.Count(matrix.Error), Errors: open,
+		Skipped: idle + len(r.Suppressed) + len(r.Unknown) - open}
 	want.Tests = 1 + len(r.Findings) + len(r.Suppressed) + len(r.Unknown) + len(r.Passed) + idle
 	if r.Outcome == matrix.Inconclusive && undecided(r) == nil {
 		want.Errors++
@@ -125,7 +127,8 @@ func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	if err := xml.Unmarshal([]byte(text), &back); err != nil {
 		t.Fatal(err)
 	}
-	found := slices.ContainsFunc(back.Suite.Cases, func(c junitCase) bool { return c.Skipped != nil && c.Skipped.Message == "does not apply here" })
+	found := slices.ContainsFunc(back.Suite.Cases,
+		func(c junitCase) bool { return c.Skipped != nil && c.Skipped.Message == "does not apply here" })
 	if back.Suite.Failures != 0 || !found {
 		t.Errorf("%d failures, idle rules found: %v", back.Suite.Failures, found)
 	}

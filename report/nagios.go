@@ -37,17 +37,20 @@ func NagiosStateOf(v matrix.Verdict) NagiosState {
 // nagiosLimit is what the oldest readers, NRPE 2 among them, keep of a plugin's output: 1,024 bytes with the final NUL.
 const nagiosLimit = 1023
 
-// Nagios writes the state in one line with its counts as performance data, then a line for each finding that is more than a note.
+// Nagios writes the state in one line with its counts as performance data, then a line for each finding that is more
+// than a note.
 func Nagios(w io.Writer, r Report, _ Style) error {
 	text, tail := lineText(r)
 	_, text, _ = strings.Cut(text, " ") // the state replaces the verdict's own word
-	first := fmt.Sprintf("CUDACOMPAT %s - %s | %s", NagiosStateOf(r.Verdict), unpiped(cut(clean(text), 200)+cut(clean(tail), 100)), perfdata(r))
+	first := fmt.Sprintf("CUDACOMPAT %s - %s | %s", NagiosStateOf(r.Verdict),
+		unpiped(cut(clean(text), 200)+cut(clean(tail), 100)), perfdata(r))
 	lines := []string{first}
 	for _, f := range r.Findings {
 		if f.Severity == matrix.Note {
 			continue // nothing that anybody is woken for
 		}
-		lines = append(lines, unpiped(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)), expired(r, f)))))
+		lines = append(lines, unpiped(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)),
+			expired(r, f)))))
 	}
 	for _, s := range r.Suppressed {
 		lines = append(lines, unpiped(clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))

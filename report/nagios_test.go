@@ -50,7 +50,8 @@ func TestNagiosStates(t *testing.T) {
 		code    int
 	}{
 		{"fine", matrix.Verdict{Outcome: matrix.Compatible}, NagiosOK, "OK", 0},
-		{"noted", matrix.Verdict{Outcome: matrix.Compatible, Findings: []matrix.Finding{{Severity: matrix.Note}}}, NagiosOK, "OK", 0},
+		{"noted", matrix.Verdict{Outcome: matrix.Compatible, Findings: []matrix.Finding{{Severity: matrix.Note}}}, NagiosOK,
+			"OK", 0},
 		{"warned", matrix.Verdict{Outcome: matrix.Compatible, Findings: warned}, NagiosWarning, "WARNING", 1},
 		{"broken", matrix.Verdict{Outcome: matrix.Incompatible, Findings: warned}, NagiosCritical, "CRITICAL", 2},
 		{"open", matrix.Verdict{Outcome: matrix.Inconclusive, Findings: warned}, NagiosUnknown, "UNKNOWN", 3},

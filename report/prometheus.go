@@ -42,11 +42,13 @@ var gauges = []gauge{
 	{"findings", "Findings of the last run that no waiver hides.", findingSamples},
 	{"suppressed_findings", "Findings of the last run that a waiver hides.", suppressedSamples},
 	{"expired_waivers", "Findings of the last run that were waived until a day that has passed.", expiredSamples},
-	{"rule_results", "Subjects of the last run for which a rule holds (passed) or could not be judged (unknown).", ruleSamples},
+	{"rule_results", "Subjects of the last run for which a rule holds (passed) or could not be judged (unknown).",
+		ruleSamples},
 	{"build_answers", "Builds that count, by what is known of them on this machine or the instance type.", answerSamples},
 	{"component_info", "A component found on this machine; always 1.", componentSamples},
 	{"gpus", "GPUs found on this machine.", gpuSamples},
-	{"probe_success", "Whether a part of the machine could be looked at; 1 also where there is nothing.", probeSuccessSamples},
+	{"probe_success", "Whether a part of the machine could be looked at; 1 also where there is nothing.",
+		probeSuccessSamples},
 	{"probe_duration_seconds", "Wall time that looking at a part of the machine took.", probeDurationSamples},
 	{"tool_info", "The program and the date of its tables; always 1.", toolSamples},
 }
@@ -105,7 +107,8 @@ func findingSamples(r Report) []sample {
 func suppressedSamples(r Report) []sample {
 	var list []sample
 	for _, s := range r.Suppressed {
-		list = append(list, labelled("rule", s.Rule, "severity", string(s.Severity), "target", s.Target, "reason", s.Reason, "until", s.Until))
+		list = append(list, labelled("rule", s.Rule, "severity", string(s.Severity), "target", s.Target, "reason", s.Reason,
+			"until", s.Until))
 	}
 	return list
 }

@@ -46,7 +46,8 @@ func gpuRows(r Report) []row {
 	var rows []row
 	for _, judged := range r.Judged {
 		for _, g := range judged.Devices {
-			rows = append(rows, row{name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "), from: join(", ", g.From, g.Hidden)})
+			rows = append(rows, row{name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "),
+				from: join(", ", g.From, g.Hidden)})
 		}
 		if r.asked(func(t Target) string { return cmp.Or(t.GPUs...) }) != "" {
 			break

@@ -176,7 +176,7 @@ func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
 	}
 }
 
-// sarifPlace is a line of the file that was judged, which GitHub looks for in the repository; else a file of the system.
+// sarifPlace is a line of the file that was judged, which GitHub finds in the repository; else a file of the system.
 func sarifPlace(f matrix.Finding, r Report) sarifPhysical {
 	if line, ok := sourceLine(f, r); ok {
 		return sarifPhysical{sarifArtifact{URI: relativeURI(r.Source)}, sarifRegion{line, 1, line, 1}}

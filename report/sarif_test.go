@@ -71,7 +71,8 @@ func holdsToSARIF(t *testing.T, run sarifRun, result sarifResult) {
 	if _, known := run.Bases[at.Base]; !known {
 		t.Errorf("base %q is not described", at.Base)
 	}
-	if region := result.Locations[0].Physical.Region; region.StartLine < 1 || region.StartColumn < 1 || region.EndLine < 1 || region.EndColumn < 1 {
+	if region := result.Locations[0].Physical.Region; region.StartLine < 1 || region.StartColumn < 1 ||
+		region.EndLine < 1 || region.EndColumn < 1 {
 		t.Errorf("region %+v: GitHub requires all four", region)
 	}
 	for _, s := range result.Suppressions {

@@ -96,7 +96,8 @@ func TestSchemaRefuses(t *testing.T) {
 // description of a field that is no more, fails.
 func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
-		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[probe.Facts](), diagnosisSchema: reflect.TypeFor[Explained](),
+		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[probe.Facts](),
+		diagnosisSchema: reflect.TypeFor[Explained](),
 	} {
 		t.Run(path.Base(name), func(t *testing.T) { describe(t, "", typ, load(t, name)) })
 	}
@@ -223,7 +224,8 @@ var shared = map[string]bool{".log.findings": true}
 var contract = []string{
 	"schema", "tool.version", "tool.matrix", "outcome",
 	"answers[].subject", "answers[].target", "answers[].answer", "answers[].because[]",
-	"findings[].rule", "findings[].severity", "findings[].subject", "findings[].target", "findings[].message", "findings[].need",
+	"findings[].rule", "findings[].severity", "findings[].subject", "findings[].target", "findings[].message",
+	"findings[].need",
 	"findings[].evidence[].fact", "findings[].evidence[].value", "findings[].evidence[].from",
 	"findings[].pins[].package", "findings[].pins[].version", "findings[].pins[].why", "findings[].pins[].commands",
 	"findings[].do[]", "findings[].source[]",
@@ -247,7 +249,8 @@ func TestContractNames(t *testing.T) {
 		for step := range strings.SplitSeq(name, ".") {
 			step, list := strings.CutSuffix(step, "[]")
 			n = follow(t, n)
-			if required, _ := n.words["required"].([]any); !slices.Contains(required, any(step)) && !strings.HasPrefix(name, "suppressed[]") {
+			if required, _ := n.words["required"].([]any); !slices.Contains(required, any(step)) &&
+				!strings.HasPrefix(name, "suppressed[]") {
 				t.Errorf("%s: %s is not required", name, step)
 			}
 			next, ok := n.child("properties", step)

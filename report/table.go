@@ -57,7 +57,8 @@ func (p *page) align(rows []row) ([]string, error) {
 		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}), tablewriter.WithTrimSpace(tw.Off))
 	for i := range rows {
 		row := &rows[i]
-		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit), p.cell(row.from, pathLimit)
+		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit),
+			p.cell(row.from, pathLimit)
 		if err := t.Append([]string{row.name, row.details, row.from, row.answer.text + row.where}); err != nil {
 			return nil, err
 		}

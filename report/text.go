@@ -90,7 +90,8 @@ func worksText(r Report) string {
 		instances = add(instances, t.Instance)
 	}
 	switch {
-	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes, func(s probe.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
+	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes,
+		func(s probe.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
 		return "driver and GPU work together" + on(instances) + "; no build was looked for"
 	case len(r.Answers) == 0:
 		return "driver and GPU go together" + on(instances) + "; there is no build to judge"
@@ -136,7 +137,8 @@ func (p *page) expired(r Report) {
 	for _, w := range r.Waivers {
 		if n := lapsed(r, w); n > 0 {
 			p.line()
-			p.wrap(4, plural(n, "finding")+" waived until "+w.Until+", which has passed", painted{yellow, "~ expired " + w.Rule}, ": ")
+			p.wrap(4, plural(n, "finding")+" waived until "+w.Until+", which has passed",
+				painted{yellow, "~ expired " + w.Rule}, ": ")
 			p.field("by", w.Reason)
 		}
 	}

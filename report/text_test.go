@@ -45,7 +45,8 @@ func TestPagesFitTheScreen(t *testing.T) {
 				line = strings.TrimSuffix(line, "\n")
 				text := strings.TrimSpace(line)
 				_, afterLabel, _ := strings.Cut(text, "  ")
-				if columns(line) > width && strings.Contains(text, " ") && !command(text) && !command(strings.TrimSpace(afterLabel)) {
+				if columns(line) > width && strings.Contains(text, " ") && !command(text) &&
+					!command(strings.TrimSpace(afterLabel)) {
 					t.Errorf("%s: wider than %d columns: %q", name, width, line)
 				}
 			}
@@ -54,9 +55,10 @@ func TestPagesFitTheScreen(t *testing.T) {
 }
 
 func command(text string) bool {
-	return strings.Contains(text, "bin/python -m pip ") || slices.ContainsFunc([]string{"pip ", "uv ", "sudo ", "cudacompat "}, func(program string) bool {
-		return strings.HasPrefix(text, program) || strings.Contains(text, ": "+program)
-	})
+	return strings.Contains(text, "bin/python -m pip ") ||
+		slices.ContainsFunc([]string{"pip ", "uv ", "sudo ", "cudacompat "}, func(program string) bool {
+			return strings.HasPrefix(text, program) || strings.Contains(text, ": "+program)
+		})
 }
 
 func TestFold(t *testing.T) {
@@ -88,11 +90,14 @@ func TestSentence(t *testing.T) {
 		finding matrix.Finding
 		want    string
 	}{
-		{"driver-too-old", matrix.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Evidence: driver},
+		{"driver-too-old", matrix.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv",
+			Evidence: driver},
 			"torch 2.9.0+cu130 cannot run on driver 535.183.01"},
-		{"names-its-subject", matrix.Finding{Rule: "gpu-arch-missing", Subject: "torch 2.9.0 in /opt/venv", Message: "torch 2.9.0 has no code for L4"},
+		{"names-its-subject", matrix.Finding{Rule: "gpu-arch-missing", Subject: "torch 2.9.0 in /opt/venv",
+			Message: "torch 2.9.0 has no code for L4"},
 			"torch 2.9.0 has no code for L4"},
-		{"needs-its-subject", matrix.Finding{Rule: "cuda-packages-mixed", Subject: "nvidia-nccl-cu12 and nvidia-nccl-cu13 in /opt/venv", Message: "both own nvidia/nccl/lib"},
+		{"needs-its-subject", matrix.Finding{Rule: "cuda-packages-mixed",
+			Subject: "nvidia-nccl-cu12 and nvidia-nccl-cu13 in /opt/venv", Message: "both own nvidia/nccl/lib"},
 			"nvidia-nccl-cu12 and nvidia-nccl-cu13: both own nvidia/nccl/lib"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -25,13 +25,15 @@ func whyText(w io.Writer, list []matrix.Why, s Style) error {
 			value = "not known"
 		}
 		fmt.Fprintln(&b, s.heading(fmt.Sprintf("%s %s: %s is %s", why.Table, clean(why.Key), why.Column, value)))
-		details := []struct{ name, text string }{{"why", why.Because}, {"read", why.Verified}, {"date", why.Checked}, {"rules", strings.Join(why.Rules, ", ")}}
+		details := []struct{ name, text string }{{"why", why.Because}, {"read", why.Verified}, {"date", why.Checked},
+			{"rules", strings.Join(why.Rules, ", ")}}
 		for _, source := range why.Source {
 			details = append(details, struct{ name, text string }{"from", source})
 		}
 		for _, d := range details {
 			if d.text != "" {
-				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(paragraph(clean(d.text), s.Width-9), "\n  ", "\n         "))
+				fmt.Fprintf(&b, "  %-5s  %s\n", d.name, strings.ReplaceAll(paragraph(clean(d.text), s.Width-9), "\n  ",
+					"\n         "))
 			}
 		}
 	}

@@ -19,7 +19,8 @@ var clocks = []struct {
 	// ERROR 02-06 16:34:06 [core.py:936]
 	{lazyregexp.New(`(?m)(?:^|[ \[])(\d\d-\d\d) (\d\d:\d\d:\d\d)\b`), "01-02 15:04:05"},
 	// [Fri Aug 30 11:43:09 2024] and Sep 18 03:19:01
-	{lazyregexp.New(`\b((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d) (\d\d:\d\d:\d\d)`), "Jan _2 15:04:05"},
+	{lazyregexp.New(`\b((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d) (\d\d:\d\d:\d\d)`),
+		"Jan _2 15:04:05"},
 }
 
 // stampBefore reads the time of the line that holds the byte before end, or, as the lines of a

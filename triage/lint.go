@@ -78,7 +78,8 @@ func (s *Signature) lintPattern() error {
 		return fmt.Errorf("not every match of %q holds one of the literals %q", s.Pattern, s.Literal)
 	}
 	text := clean([]byte(s.Positive))
-	if !slices.ContainsFunc(s.Literal, func(lit string) bool { return strings.Contains(s.Positive, lit) }) || s.match(text) == nil {
+	if !slices.ContainsFunc(s.Literal, func(lit string) bool { return strings.Contains(s.Positive, lit) }) ||
+		s.match(text) == nil {
 		return fmt.Errorf("does not match its own positive line %q", s.Positive)
 	}
 	return nil

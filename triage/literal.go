@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// literalsOf are texts of which one stands in every match of a pattern, read from the pattern's own letters: the longest
-// run that it always spells, or one of each alternative. It is far cheaper than parsing the pattern, which only those
-// need whose literal a log holds; a test proves every one of them. Nil: the pattern spells nothing long enough.
+// literalsOf are texts of which one stands in every match of a pattern, read from the pattern's own letters: the
+// longest run that it always spells, or one of each alternative. It is far cheaper than parsing the pattern, which
+// only those need whose literal a log holds; a test proves every one of them. Nil: the pattern spells nothing long
+// enough.
 func literalsOf(pattern string) []string {
 	if strings.Contains(pattern, "(?i)") {
 		return nil // its letters may be capitals

@@ -57,7 +57,8 @@ func readMemory(f *finding) bool {
 	case knowSlack && slack > want && slack > allocated*notable:
 		f.inPieces(want, slack)
 	case knowTotal:
-		f.because += fmt.Sprintf(" It asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated), gib(total))
+		f.because += fmt.Sprintf(" It asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
+			gib(total))
 	}
 	return true
 }
@@ -72,15 +73,20 @@ const (
 
 func (f *finding) heldByOthers(total, others float64) {
 	f.cause, f.rule = "out-of-memory-other-process", "memory-in-use"
-	f.because = fmt.Sprintf("About %s of the GPU's %s is held neither by PyTorch in this process nor free: another process, another rank on the same GPU, or a library outside PyTorch has it.", gib(others), gib(total))
-	f.do = []string{"see who holds it: nvidia-smi --query-compute-apps=pid,used_memory --format=csv (a container shows only its own processes)",
-		"end left-over processes, give each rank its own GPU, or choose a free GPU with CUDA_VISIBLE_DEVICES", "else ask for less: a smaller batch"}
+	f.because = fmt.Sprintf("About %s of the GPU's %s is held neither by PyTorch in this process nor free: another "+
+		"process, another rank on the same GPU, or a library outside PyTorch has it.", gib(others), gib(total))
+	f.do = []string{"see who holds it: nvidia-smi --query-compute-apps=pid,used_memory --format=csv (a container " +
+		"shows only its own processes)",
+		"end left-over processes, give each rank its own GPU, or choose a free GPU with CUDA_VISIBLE_DEVICES",
+		"else ask for less: a smaller batch"}
 }
 
 func (f *finding) inPieces(want, slack float64) {
 	f.cause = "out-of-memory-fragmentation"
-	f.because = fmt.Sprintf("PyTorch holds %s that it does not use, but in pieces too small for the %s asked for.", gib(slack), gib(want))
-	f.do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer; before: max_split_size_mb:128)",
+	f.because = fmt.Sprintf("PyTorch holds %s that it does not use, but in pieces too small for the %s asked for.",
+		gib(slack), gib(want))
+	f.do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer; before: " +
+		"max_split_size_mb:128)",
 		"keep shapes the same from step to step: pad to fixed lengths", "else ask for less: a smaller batch"}
 }
 
@@ -104,7 +110,8 @@ func readFree(f *finding) bool {
 	}
 	if free > enoughForHandle {
 		f.cause, f.blame, f.rule = "cudnn-not-started", Environment, "cudnn-mismatch"
-		f.because = fmt.Sprintf("cuDNN could not start although %s of %s are free: the cuDNN that is loaded does not fit the framework, the GPU or the driver.", gib(free), gib(total))
+		f.because = fmt.Sprintf("cuDNN could not start although %s of %s are free: the cuDNN that is loaded does not fit "+
+			"the framework, the GPU or the driver.", gib(free), gib(total))
 		f.do = []string{"cudacompat doctor names the cuDNN that is loaded and the one the framework needs",
 			"take other cuDNN copies off LD_LIBRARY_PATH, or install the one of the framework's own extra"}
 		return true

@@ -159,7 +159,8 @@ func spelt(l logLine) []record {
 
 func statuses() []tables.Status { return tables.Rows[tables.Status](known()) }
 
-// tellingText is how long a status' text must be to mean it without the word CUDA beside it: "invalid argument" does not.
+// tellingText is how long a status' text must be to mean it without the word CUDA beside it: "invalid argument" does
+// not.
 const tellingText = 31
 
 // speaks reports whether a line says what stands at a place in it, and does not only quote it; a place before the line

@@ -3,8 +3,8 @@ package triage
 import "cudacompat/internal/lazyregexp"
 
 // secrets are the credentials that logs hold and that must not go where a report goes, which is often a public thread:
-// passwords in addresses, the tokens of Hugging Face, GitHub, GitLab, Slack, OpenAI and NGC, AWS key ids, bearer tokens,
-// and what is assigned to a name that says it is secret. What is left shows that something was there.
+// passwords in addresses, the tokens of Hugging Face, GitHub, GitLab, Slack, OpenAI and NGC, AWS key ids, bearer
+// tokens, and what is assigned to a name that says it is secret. What is left shows that something was there.
 var secrets = []struct {
 	pattern *lazyregexp.Regexp
 	left    string

@@ -105,7 +105,8 @@ func product(subs []*syntax.Regexp) []string {
 	return all
 }
 
-// fills reports whether every match of the expression sets the named group, so that the words that name it have no hole.
+// fills reports whether every match of the expression sets the named group, so that the words that name it have no
+// hole.
 func fills(re *syntax.Regexp, name string) bool {
 	in := func(sub *syntax.Regexp) bool { return fills(sub, name) }
 	switch re.Op {

@@ -48,22 +48,26 @@ func TestForms(t *testing.T) {
 		log  []byte
 		line int
 	}{
-		"plain":                {[]byte("a\nb\n" + failure + "\n"), 3},
-		"no_last_line_break":   {[]byte("a\n" + failure), 2},
-		"windows":              {[]byte("a\r\nb\r\n" + failure + "\r\n"), 3},
-		"gzip":                 {zipped(t, "a\n"+failure+"\n"), 2},
-		"utf16":                {wideText("a\nü 😀\n" + failure + "\n"), 3},
-		"progress_bar":         {[]byte("a\n 1%\r 2%\r" + failure + "\r 3%\n"), 2},
-		"colours":              {[]byte("\x1b[31mRuntimeError\x1b[0m: \x1b[1mCUDA error: device-side assert triggered\x1b[0m\n"), 1},
-		"coloured_words":       {[]byte("a\n\x1b[KRuntimeError: CUDA error: device-si\x1b[1;31mde assert\x1b[0m triggered\n"), 2},
-		"colours_only":         {[]byte(strings.Repeat("\x1b[0m", chunk) + "\n" + failure + "\n"), 2},
-		"code":                 {[]byte("a\n`" + failure + "`\n"), 2},
-		"in_a_long_line":       {[]byte("a\n" + long + " " + failure + " " + long), 2},
-		"after_a_long_line":    {[]byte(long + "\n" + failure + "\n"), 2},
-		"across_a_chunk":       {[]byte(strings.Repeat("y", chunk-len(failure)/2) + failure + long), 1},
-		"after_many_lines":     {[]byte(strings.Repeat("an ordinary line\n", 100_000) + failure + "\n"), 100_001},
-		"json":                 {[]byte(`{"log":"` + failure + `\n","stream":"stderr"}`), 1},
-		"json_cut":             {[]byte(`{"log":"a\n","time":"t"}` + "\n" + `{"log":"RuntimeError: CUDA error: device-si","time":"t"}` + "\n" + `{"log":"de assert triggered\n","time":"t"}` + "\n"), 2},
+		"plain":              {[]byte("a\nb\n" + failure + "\n"), 3},
+		"no_last_line_break": {[]byte("a\n" + failure), 2},
+		"windows":            {[]byte("a\r\nb\r\n" + failure + "\r\n"), 3},
+		"gzip":               {zipped(t, "a\n"+failure+"\n"), 2},
+		"utf16":              {wideText("a\nü 😀\n" + failure + "\n"), 3},
+		"progress_bar":       {[]byte("a\n 1%\r 2%\r" + failure + "\r 3%\n"), 2},
+		"colours": {[]byte("\x1b[31mRuntimeError\x1b[0m: \x1b[1mCUDA error: device-side assert " +
+			"triggered\x1b[0m\n"), 1},
+		"coloured_words": {[]byte("a\n\x1b[KRuntimeError: CUDA error: device-si\x1b[1;31mde assert\x1b[0m " +
+			"triggered\n"), 2},
+		"colours_only":      {[]byte(strings.Repeat("\x1b[0m", chunk) + "\n" + failure + "\n"), 2},
+		"code":              {[]byte("a\n`" + failure + "`\n"), 2},
+		"in_a_long_line":    {[]byte("a\n" + long + " " + failure + " " + long), 2},
+		"after_a_long_line": {[]byte(long + "\n" + failure + "\n"), 2},
+		"across_a_chunk":    {[]byte(strings.Repeat("y", chunk-len(failure)/2) + failure + long), 1},
+		"after_many_lines":  {[]byte(strings.Repeat("an ordinary line\n", 100_000) + failure + "\n"), 100_001},
+		"json":              {[]byte(`{"log":"` + failure + `\n","stream":"stderr"}`), 1},
+		"json_cut": {[]byte(`{"log":"a\n","time":"t"}` + "\n" +
+			`{"log":"RuntimeError: CUDA error: device-si","time":"t"}` + "\n" + `{"log":"de assert triggered\n","time":"t"}` +
+			"\n"), 2},
 		"json_zipped":          {zipped(t, `{"log":"`+failure+`\n","stream":"stderr"}`+"\n"), 1},
 		"json_then_none":       {[]byte(`{"log":"a\n"}` + "\nb\n{\n" + failure + "\n"), 4},
 		"json_of_a_long_line":  {[]byte(`{"log":"` + long + `"}` + "\n" + `{"log":"` + failure + `"}` + "\n"), 2},
@@ -71,7 +75,8 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Read(context.Background(), table(t), []Source{{Reader: bytes.NewReader(c.log)}})
-			if err != nil || d.Cause != "device-side-assert" || d.Lines[0].Number != c.line || !strings.Contains(d.Lines[0].Text, "device-side assert triggered") {
+			if err != nil || d.Cause != "device-side-assert" || d.Lines[0].Number != c.line ||
+				!strings.Contains(d.Lines[0].Text, "device-side assert triggered") {
 				t.Errorf("%s, %v (%v); want device-side-assert on line %d", d.Cause, d.Lines, err, c.line)
 			}
 			if len(d.Lines) > 0 && len(d.Lines[0].Text) > maxShown+2*len("…") {
@@ -88,7 +93,8 @@ func TestNothing(t *testing.T) {
 	if _, err := r.Read(junk); err != nil {
 		t.Fatal(err)
 	}
-	for name, log := range map[string][]byte{"empty": nil, "junk": junk, "one_byte": {0}, "long_line": bytes.Repeat([]byte{'z'}, 10<<20),
+	for name, log := range map[string][]byte{"empty": nil, "junk": junk, "one_byte": {0},
+		"long_line": bytes.Repeat([]byte{'z'}, 10<<20),
 		"odd_utf16": {0xff, 0xfe, 'a'}, "text": []byte("hello\n")} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Read(context.Background(), table(t), []Source{{Reader: bytes.NewReader(log)}})
@@ -135,7 +141,8 @@ func TestBrokenSources(t *testing.T) {
 // TestNoControlBytes holds that nothing of a log reaches a terminal as a command.
 func TestNoControlBytes(t *testing.T) {
 	log := "\x1b]0;title\x07\x1b[2J\u202e\x00" + failure + "\u009b31m\x7f \xff\xfe\x1b(B"
-	d, err := Read(context.Background(), table(t), []Source{{Name: "a\x1b[2Jb", Reader: strings.NewReader(log)}, {Name: "c", Reader: strings.NewReader("")}})
+	d, err := Read(context.Background(), table(t),
+		[]Source{{Name: "a\x1b[2Jb", Reader: strings.NewReader(log)}, {Name: "c", Reader: strings.NewReader("")}})
 	if err != nil || d.Cause != "device-side-assert" {
 		t.Fatalf("%+v (%v)", d, err)
 	}
@@ -159,7 +166,8 @@ func TestContract(t *testing.T) {
 	delete(d, "because")
 	delete(d, "why")
 	delete(d, "do")
-	want := map[string]any{"schema": "cudacompat/diagnosis/v1", "blame": "program", "cause": "label-out-of-range", "rule": "",
+	want := map[string]any{"schema": "cudacompat/diagnosis/v1", "blame": "program", "cause": "label-out-of-range",
+		"rule":       "",
 		"candidates": []any{}, "unread": []any{},
 		"lines": []any{map[string]any{"number": 1.0, "text": "IndexError: Target 3 is out of bounds."}}}
 	if diff := cmp.Diff(want, d); diff != "" {
@@ -212,7 +220,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil && !bytes.HasPrefix(log, []byte{0x1f, 0x8b}) {
 			t.Fatal(err)
 		}
-		if d.Cause == "" || d.Lines == nil || d.Do == nil || d.Because == "" || (d.Cause == NothingFound) != (len(d.Lines) == 0) {
+		if d.Cause == "" || d.Lines == nil || d.Do == nil || d.Because == "" ||
+			(d.Cause == NothingFound) != (len(d.Lines) == 0) {
 			t.Fatalf("%+v", d)
 		}
 		for _, l := range d.Lines {

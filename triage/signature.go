@@ -51,7 +51,8 @@ var (
 )
 
 // weights are the words in which the files say how much a line decides.
-var weights = map[string]int{"fact": fact, "consequence": consequence, "warning": warning, "symptom": symptom, "fault": fault,
+var weights = map[string]int{"fact": fact, "consequence": consequence, "warning": warning, "symptom": symptom,
+	"fault": fault,
 	"cause": cause}
 
 // ParseSignatures reads and lints the table. All that is wrong with it is reported, with the line's name.

@@ -10,30 +10,36 @@ import (
 
 // TestParseSignaturesRefuses holds what the linter finds, one fault a file.
 func TestParseSignaturesRefuses(t *testing.T) {
-	const good = "cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\nline: an-id\nweight: cause\n" +
+	const good = "cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\nline: " +
+		"an-id\nweight: cause\n" +
 		"pattern: it failed: (?P<why>\\w+)\nseen: it failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21\n"
 	parse := func(text string) ([]Signature, error) {
 		return ParseSignatures(fstest.MapFS{"signature/a.txt": {Data: []byte(text)}})
 	}
-	if all, err := parse("# comment\n\n" + good); err != nil || len(all) != 1 || !slices.Equal(all[0].Literal, []string{"it failed: "}) {
+	if all, err := parse("# comment\n\n" + good); err != nil || len(all) != 1 ||
+		!slices.Equal(all[0].Literal, []string{"it failed: "}) {
 		t.Fatalf("a good line: %+v, %v", all, err)
 	}
 	for name, c := range map[string]struct{ old, text, says string }{
-		"field":              {"cause: a", "reason: a", "none of the fields"},
-		"no_field":           {"do: mend it", "mend it", "none of the fields"},
-		"twice":              {"weight: cause", "weight: cause\nweight: fault", "said twice"},
-		"no_cause":           {"cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\n", "", "before every cause"},
-		"double_id":          {"checked: 2026-11-21", "checked: 2026-11-21\n\nline: an-id\nweight: cause", "stands twice"},
-		"id":                 {"an-id", "An ID", "lower-case words"},
-		"blame":              {"blame: program", "blame: me", `blame: "me"`},
-		"two_blames":         {"checked: 2026-11-21", "checked: 2026-11-21\n\nline: b\nblame: hardware\nweight: cause\npattern: it failed: (?P<why>\\w+)\nseen: it failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21", "blamed on both program and hardware"},
-		"rule":               {"weight: cause", "weight: cause\nrule: No Rule", `rule "No Rule"`},
-		"weight":             {"weight: cause", "weight: heavy", "weight"},
-		"needs":              {"weight: cause", "weight: cause\nneeds: nobody", `unknown signature "nobody"`},
-		"reads":              {"weight: cause", "weight: cause\nreads: palm", `reads "palm"`},
-		"pattern":            {"(?P<why>\\w+)", "(", "missing closing"},
-		"literal_short":      {"pattern: it failed: ", "literal: it\npattern: it failed: ", "shorter than"},
-		"literal_not_needed": {"pattern: it failed: (?P<why>\\w+)", "literal: it failed\npattern: it failed: (?P<why>\\w+)|broke", "not every match"},
+		"field":    {"cause: a", "reason: a", "none of the fields"},
+		"no_field": {"do: mend it", "mend it", "none of the fields"},
+		"twice":    {"weight: cause", "weight: cause\nweight: fault", "said twice"},
+		"no_cause": {"cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\n", "",
+			"before every cause"},
+		"double_id": {"checked: 2026-11-21", "checked: 2026-11-21\n\nline: an-id\nweight: cause", "stands twice"},
+		"id":        {"an-id", "An ID", "lower-case words"},
+		"blame":     {"blame: program", "blame: me", `blame: "me"`},
+		"two_blames": {"checked: 2026-11-21",
+			"checked: 2026-11-21\n\nline: b\nblame: hardware\nweight: cause\npattern: it failed: (?P<why>\\w+)\nseen: it " +
+				"failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21", "blamed on both program and hardware"},
+		"rule":          {"weight: cause", "weight: cause\nrule: No Rule", `rule "No Rule"`},
+		"weight":        {"weight: cause", "weight: heavy", "weight"},
+		"needs":         {"weight: cause", "weight: cause\nneeds: nobody", `unknown signature "nobody"`},
+		"reads":         {"weight: cause", "weight: cause\nreads: palm", `reads "palm"`},
+		"pattern":       {"(?P<why>\\w+)", "(", "missing closing"},
+		"literal_short": {"pattern: it failed: ", "literal: it\npattern: it failed: ", "shorter than"},
+		"literal_not_needed": {"pattern: it failed: (?P<why>\\w+)",
+			"literal: it failed\npattern: it failed: (?P<why>\\w+)|broke", "not every match"},
 		"no_literal":         {"pattern: it failed: (?P<why>\\w+)", "pattern: it (?P<why>\\w+)", "no literal"},
 		"positive":           {"seen: it failed: badly", "seen: all is well", "does not match its own"},
 		"positive_is_advice": {"seen: it failed: badly", "seen: # it failed: badly", "does not match its own"},
@@ -73,7 +79,8 @@ func TestLiteralsOf(t *testing.T) {
 		`[]abcdef`:                         nil,
 		`(abcdef`:                          {"abcdef"},
 	} {
-		if got := literalsOf(pattern); !slices.Equal(got, want) && !(pattern == `[Ee]rror{2}abcd` && mustContain(pattern, got)) {
+		if got := literalsOf(pattern); !slices.Equal(got, want) &&
+			!(pattern == `[Ee]rror{2}abcd` && mustContain(pattern, got)) {
 			t.Errorf("%s: %q, want %q", pattern, got, want)
 		}
 	}
@@ -82,7 +89,8 @@ func TestLiteralsOf(t *testing.T) {
 // TestNeedles: a text without what an alternative spells is not shown to the pattern.
 func TestNeedles(t *testing.T) {
 	n := needles(`CUDA (?:error|failure)s? 34\b|exactly this`)
-	for text, want := range map[string]bool{"CUDA error 34": true, "it is exactly this": true, "CUDA error 35": false, "34": false} {
+	for text, want := range map[string]bool{"CUDA error 34": true, "it is exactly this": true, "CUDA error 35": false,
+		"34": false} {
 		if mayMatch(text, n) != want {
 			t.Errorf("%q with %q: %t", text, n, !want)
 		}
@@ -107,7 +115,8 @@ func FuzzLiteralsOf(f *testing.F) {
 		if re.MatchString(line) && !mayMatch(line, needles(pattern)) {
 			t.Fatalf("%q matches %q, and %q says that it cannot", pattern, line, needles(pattern))
 		}
-		if literals := literalsOf(pattern); literals != nil && re.MatchString(line) && !containsAny(re.FindString(line), literals) {
+		if literals := literalsOf(pattern); literals != nil && re.MatchString(line) &&
+			!containsAny(re.FindString(line), literals) {
 			t.Fatalf("%q matches %q and holds none of %q", pattern, line, literals)
 		}
 	})
@@ -142,7 +151,8 @@ func TestMustContain(t *testing.T) {
 
 // TestFinder compares the finder with a search for every literal on its own.
 func TestFinder(t *testing.T) {
-	all := []Signature{{Literal: []string{"ababab", "babab"}}, {Literal: []string{"abab"}}, {Literal: []string{"cabc", "ababc"}}, {Literal: []string{"ababab"}}}
+	all := []Signature{{Literal: []string{"ababab", "babab"}}, {Literal: []string{"abab"}},
+		{Literal: []string{"cabc", "ababc"}}, {Literal: []string{"ababab"}}}
 	for _, text := range []string{"", "aba", "abab", "xababcabc", "abababababab", "cbabab\nababc", "ababa", "xcabcab"} {
 		type hit struct{ end, signature int }
 		var got, want []hit
@@ -172,7 +182,8 @@ func TestFinder(t *testing.T) {
 func TestStamps(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"2025-05-19 10:10:29,701 [ERROR] x", "2025-05-19T10:10:29.900Z y"},
-		{"[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] x", "[rank0]:[E1206 18:44:12.715298746 ProcessGroupNCCL.cpp:607] y"},
+		{"[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] x",
+			"[rank0]:[E1206 18:44:12.715298746 ProcessGroupNCCL.cpp:607] y"},
 		{"ERROR 02-06 16:34:06 [core.py:936] x", "ERROR 02-06 16:34:07 [core.py:936] y"},
 		{"[Fri Aug 30 11:43:09 2024] x", "Sep  8 03:19:01 node kernel: y"},
 	} {

@@ -56,8 +56,8 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	return d
 }
 
-// decides reports whether a finding of grammar says more than a row that could not decide. Of its own line the row knows
-// better than what grammar says in general.
+// decides reports whether a finding of grammar says more than a row that could not decide. Of its own line the row
+// knows better than what grammar says in general.
 func (f *finding) decides(row finding) bool {
 	same := f.source == row.source && f.line == row.line
 	general := f.signature.Weight <= symptom || slices.Contains([]string{"record-status", "record-memory",

@@ -13,47 +13,75 @@ import (
 
 // TestFirstCause holds which of several errors in one log is called the cause.
 func TestFirstCause(t *testing.T) {
-	const assertion = "Indexing.cu:1292: indexSelectLargeIndex: block: [223,0,0], thread: [96,0,0] Assertion `srcIndex < srcSelectDimSize` failed."
+	const assertion = "Indexing.cu:1292: indexSelectLargeIndex: block: [223,0,0], thread: [96,0,0] Assertion " +
+		"`srcIndex < srcSelectDimSize` failed."
 	for name, c := range map[string]struct {
 		log   []string
 		blame Blame
 		cause string
 		line  int
 	}{
-		"assertion_before_its_symptoms": {[]string{"step 1", assertion, "RuntimeError: CUDA error: device-side assert triggered",
-			"RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"}, Program, "index-out-of-range", 2},
-		"assertion_printed_after_the_traceback": {[]string{"RuntimeError: CUDA error: device-side assert triggered", assertion}, Program, "index-out-of-range", 2},
-		"unknown_assertion_of_a_kernel":         {[]string{"my.cu:7: f: block: [0,0,0], thread: [1,0,0] Assertion `n > 0` failed."}, Program, "device-assert", 1},
-		"dead_rank_before_the_watchdogs": {[]string{"[rank1]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=808",
+		"assertion_before_its_symptoms": {[]string{"step 1", assertion,
+			"RuntimeError: CUDA error: device-side assert triggered",
+			"RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"}, Program,
+			"index-out-of-range", 2},
+		"assertion_printed_after_the_traceback": {[]string{"RuntimeError: CUDA error: device-side assert triggered",
+			assertion}, Program, "index-out-of-range", 2},
+		"unknown_assertion_of_a_kernel": {[]string{"my.cu:7: f: block: [0,0,0], thread: [1,0,0] Assertion `n " +
+			"> 0` failed."}, Program, "device-assert", 1},
+		"dead_rank_before_the_watchdogs": {[]string{"[rank1]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank 1] " +
+			"Watchdog caught collective operation timeout: WorkNCCL(SeqNum=808",
 			"[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"}, Program, "out-of-memory", 2},
-		"watchdog_alone": {[]string{"[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=808"}, Unknown, "collective-timed-out", 1},
-		"old_driver_before_no_gpu": {[]string{"UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12080).",
+		"watchdog_alone": {[]string{"[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=808"}, Unknown,
+			"collective-timed-out", 1},
+		"old_driver_before_no_gpu": {[]string{"UserWarning: CUDA initialization: The NVIDIA driver on your system is too " +
+			"old (found version 12080).",
 			"RuntimeError: No CUDA GPUs are available"}, Environment, "driver-too-old", 1},
-		"program_on_cpu_after_a_driver_warning": {[]string{"UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12080).",
+		"program_on_cpu_after_a_driver_warning": {[]string{"UserWarning: CUDA initialization: The NVIDIA driver on your " +
+			"system is too old (found version 12080).",
 			"IndexError: index out of range in self"}, Program, "index-out-of-range", 2},
-		"arch_warning_explains_an_unclear_error": {[]string{"NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.",
-			"RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"}, Environment, "gpu-arch-missing", 1},
-		"arch_warning_of_another_gpu": {[]string{"Found GPU1 GeForce GT 710 which is of cuda capability 3.5.", "PyTorch no longer supports this GPU because it is too old.",
+		"arch_warning_explains_an_unclear_error": {[]string{"NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not " +
+			"compatible with the current PyTorch installation.",
+			"RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"}, Environment,
+			"gpu-arch-missing", 1},
+		"arch_warning_of_another_gpu": {[]string{"Found GPU1 GeForce GT 710 which is of cuda capability 3.5.",
+			"PyTorch no longer supports this GPU because it is too old.",
 			"RuntimeError: CUDA error: an illegal memory access was encountered"}, Program, "illegal-memory-access", 3},
 		"false_alarm_about_a_later_minor": {[]string{"Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.",
-			"Minimum and Maximum cuda capability supported by this version of PyTorch is", "(8.0) - (12.0)"}, Unknown, NothingFound, 0},
+			"Minimum and Maximum cuda capability supported by this version of PyTorch is", "(8.0) - (12.0)"}, Unknown,
+			NothingFound, 0},
 		"gpu_below_the_range": {[]string{"Found GPU0 NVIDIA GeForce GTX 1080 which is of cuda capability 6.1.",
-			"Minimum and Maximum cuda capability supported by this version of PyTorch is", "(7.0) - (12.0)"}, Environment, "gpu-arch-missing", 3},
-		"gpu_above_the_range": {[]string{"Found GPU0 NVIDIA GeForce RTX 5090 which is of cuda capability 12.0.", "    (5.0) - (9.0)"}, Environment, "gpu-arch-missing", 2},
+			"Minimum and Maximum cuda capability supported by this version of PyTorch is", "(7.0) - (12.0)"}, Environment,
+			"gpu-arch-missing", 3},
+		"gpu_above_the_range": {[]string{"Found GPU0 NVIDIA GeForce RTX 5090 which is of cuda capability 12.0.",
+			"    (5.0) - (9.0)"}, Environment, "gpu-arch-missing", 2},
 		"range_without_a_gpu": {[]string{"(5.0) - (9.0)"}, Unknown, NothingFound, 0},
-		"xid_of_the_program":  {[]string{"NVRM: Xid (PCI:0000:01:00): 31, pid=123", "NVRM: Xid (PCI:0000:01:00): 43, pid=123, Ch 00000010"}, Program, "xid-of-the-program", 1},
-		"xid_cleanup_before_the_link": {[]string{"NVRM: Xid (PCI:0000:48:00): 45, pid=22884, name=VLLM::Worker, channel 0x00000010 caused by previous Xid 45",
-			"NVRM: Xid (PCI:0000:48:00): 74, pid=22884, NVLink: fatal error detected on link 8", "NVRM: Xid (PCI:0000:48:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"}, Hardware, "nvlink-error", 2},
-		"firmware_hang_before_the_bus": {[]string{"NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=nvidia-smi, Timeout after 6s of waiting for RPC response from GPU4 GSP!",
-			"NVRM: Xid (PCI:0000:9b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."}, Hardware, "gpu-off-the-bus", 2},
-		"nvswitch_got_over_it": {[]string{"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Data {0x0000002b, 0x0000002b, 0x00000000}",
-			"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt"}, Unknown, "nvswitch-warning", 2},
-		"nvlink_got_over_it": {[]string{"NVRM: Xid (PCI:0000:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 0 (0x00000001 0x00000008 0x00000000 0x00000000 0x00000000 0x00000000)"}, Unknown, "nvlink-warning", 1},
-		"nvlink_failed_after_a_warning": {[]string{"NVRM: Xid (PCI:0018:01:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2 0x00000008 0x00000001 0x00000000 0x00100000 0x00000004)",
-			"NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x026001c6 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)"}, Hardware, "nvlink-error", 2},
-		"reason_under_the_banner": {[]string{"ERROR: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU functionality will not be available.",
+		"xid_of_the_program": {[]string{"NVRM: Xid (PCI:0000:01:00): 31, pid=123",
+			"NVRM: Xid (PCI:0000:01:00): 43, pid=123, Ch 00000010"}, Program, "xid-of-the-program", 1},
+		"xid_cleanup_before_the_link": {[]string{"NVRM: Xid (PCI:0000:48:00): 45, pid=22884, name=VLLM::Worker, channel " +
+			"0x00000010 caused by previous Xid 45",
+			"NVRM: Xid (PCI:0000:48:00): 74, pid=22884, NVLink: fatal error detected on link 8",
+			"NVRM: Xid (PCI:0000:48:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"},
+			Hardware, "nvlink-error", 2},
+		"firmware_hang_before_the_bus": {[]string{"NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=nvidia-smi, " +
+			"Timeout after 6s of waiting for RPC response from GPU4 GSP!",
+			"NVRM: Xid (PCI:0000:9b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."}, Hardware,
+			"gpu-off-the-bus", 2},
+		"nvswitch_got_over_it": {[]string{"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Data {0x0000002b, " +
+			"0x0000002b, 0x00000000}",
+			"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt"}, Unknown,
+			"nvswitch-warning", 2},
+		"nvlink_got_over_it": {[]string{"NVRM: Xid (PCI:0000:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 0 (0x00000001 " +
+			"0x00000008 0x00000000 0x00000000 0x00000000 0x00000000)"}, Unknown, "nvlink-warning", 1},
+		"nvlink_failed_after_a_warning": {[]string{"NVRM: Xid (PCI:0018:01:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 " +
+			"(0x0409a0c2 0x00000008 0x00000001 0x00000000 0x00100000 0x00000004)",
+			"NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x026001c6 0x00000000 0x00000000 " +
+				"0x00000000 0x00000000 0x00000000)"}, Hardware, "nvlink-error", 2},
+		"reason_under_the_banner": {[]string{"ERROR: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU " +
+			"functionality will not be available.",
 			"   [[ System not yet initialized (error 802) ]]"}, Environment, "fabric-not-ready", 2},
-		"one_library_of_several": {[]string{"cuda driver library init failure: 3", "Traceback (most recent call last):", "KeyError: 'labels'"}, Unknown, NothingFound, 0},
+		"one_library_of_several": {[]string{"cuda driver library init failure: 3", "Traceback (most recent call last):",
+			"KeyError: 'labels'"}, Unknown, NothingFound, 0},
 		"pasted_log_opens_a_code_mark": {[]string{"`THCudaCheck FAIL file=/home/user/hdd/github/PyTorchEMD/cuda/emd_kernel.cu line=190 error=98 : invalid device function",
 			"RuntimeError: x"}, Environment, "gpu-arch-missing", 1},
 		"kernel_ran_without_nvidia_smi": {[]string{"FileNotFoundError: [Errno 2] No such file or directory: 'nvidia-smi'",

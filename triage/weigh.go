@@ -201,8 +201,9 @@ func weighSymbol(r *record, _ *tables.Tables) string {
 		}
 	}
 	r.slots["symbol"] = demangled(name)
-	if strings.Contains(name, "c10") || strings.Contains(name, "2at") || strings.Contains(name, "5torch") || strings.HasPrefix(name,
-		"THP") || strings.HasPrefix(name, "aoti_torch") {
+	if strings.Contains(name, "c10") || strings.Contains(name, "2at") || strings.Contains(name, "5torch") ||
+		strings.HasPrefix(name,
+			"THP") || strings.HasPrefix(name, "aoti_torch") {
 		return "torch-symbol"
 	}
 	return "symbol"

@@ -80,7 +80,8 @@ func measure(b *testing.B, env []string, name string, args ...string) {
 func build(b *testing.B) string {
 	b.Helper()
 	binary := filepath.Join(b.TempDir(), "cudacompat")
-	out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -extldflags=-Wl,-z,lazy", "-o", binary, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -extldflags=-Wl,-z,lazy", "-o", binary,
+		".").CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
@@ -93,10 +94,11 @@ func tree(b *testing.B) string {
 	root := b.TempDir()
 	site := "opt/venv/lib/python3.12/site-packages/"
 	for name, text := range map[string]string{
-		"etc/os-release":                                     "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu\n",
-		"opt/venv/pyvenv.cfg":                                "home = /usr/bin\nversion = 3.12.3\n",
-		site + "torch/version.py":                            "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n",
-		site + "torch-2.8.0+cu128.dist-info/METADATA":        "Name: torch\nVersion: 2.8.0+cu128\nRequires-Dist: nvidia-nccl-cu12==2.27.3\n",
+		"etc/os-release":          "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu\n",
+		"opt/venv/pyvenv.cfg":     "home = /usr/bin\nversion = 3.12.3\n",
+		site + "torch/version.py": "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n",
+		site + "torch-2.8.0+cu128.dist-info/METADATA": "Name: torch\nVersion: 2.8.0+cu128\nRequires-Dist: " +
+			"nvidia-nccl-cu12==2.27.3\n",
 		site + "nvidia_nccl_cu12-2.27.3.dist-info/METADATA":  "Name: nvidia-nccl-cu12\nVersion: 2.27.3\n",
 		"usr/lib/x86_64-linux-gnu/libcuda.so.550.90.07":      "",
 		"usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07": "",

@@ -19,9 +19,11 @@ func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "check FILE",
-		Short: "Judge what was written down elsewhere: a report, nvidia-smi's output, requirements, a lock, a Dockerfile; - is stdin",
-		Long: "Judge what was written down elsewhere. These are read, in UTF-8 or UTF-16: " + strings.Join(probe.GivenFormats(), ", ") +
+		Use: "check FILE",
+		Short: "Judge what was written down elsewhere: a report, nvidia-smi's output, requirements, a lock, a " +
+			"Dockerfile; - is stdin",
+		Long: "Judge what was written down elsewhere. These are read, in UTF-8 or UTF-16: " +
+			strings.Join(probe.GivenFormats(), ", ") +
 			". Nothing is installed and nothing is run: files of names are judged by what the releases in them are built for. " +
 			"Give the machine that they are meant for with --driver and --gpu, or --instance.",
 		Example: "  cudacompat check example:broken\n  python3 -m torch.utils.collect_env | cudacompat check -",
@@ -99,7 +101,8 @@ func given(name string, stdin io.Reader) (probe.Facts, error) {
 	case errors.Is(err, probe.ErrArchive):
 		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), archiveHint}
 	case len(data) > givenCap:
-		return facts, &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is", name, givenCap>>20), givenHint}
+		return facts, &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
+			name, givenCap>>20), givenHint}
 	case err != nil:
 		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), givenHint}
 	}
@@ -138,8 +141,10 @@ func included(name string) ([]byte, error) {
 }
 
 const (
-	givenHint   = "`cudacompat check --help` lists what is read, such as a requirements file, a lock, nvidia-smi's output; - is standard input"
-	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c | tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
+	givenHint = "`cudacompat check --help` lists what is read, such as a requirements file, a lock, nvidia-smi's " +
+		"output; - is standard input"
+	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c " +
+		"| tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
 )
 
 // opened is the file of that name, standard input for -, or what the program carries for example:NAME.

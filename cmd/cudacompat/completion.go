@@ -11,12 +11,14 @@ var shells = []string{"bash", "fish", "powershell", "zsh"}
 
 func completionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "completion SHELL", Short: "A script that completes commands and flags: bash, fish, powershell or zsh", ValidArgs: shells,
-		Example: "  source <(cudacompat completion bash)",
+		Use: "completion SHELL", Short: "A script that completes commands and flags: bash, fish, powershell or zsh",
+		ValidArgs: shells,
+		Example:   "  source <(cudacompat completion bash)",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:
-				return &usageError{message: fmt.Sprintf("completion takes one shell, not %d", len(args)), hint: "one of " + listed(shells)}
+				return &usageError{message: fmt.Sprintf("completion takes one shell, not %d", len(args)),
+					hint: "one of " + listed(shells)}
 			case !slices.Contains(shells, args[0]):
 				return misspelt("completion for the shell", args[0], shells)
 			}

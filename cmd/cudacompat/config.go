@@ -91,7 +91,8 @@ func readConfig(name string) ([]byte, error) {
 }
 
 func unreadableConfig(name string, why error) error {
-	return &usageError{fmt.Sprintf("cannot read the configuration %q: %v", name, why), "--config FILE and $CUDACOMPAT_CONFIG name another"}
+	return &usageError{fmt.Sprintf("cannot read the configuration %q: %v", name, why),
+		"--config FILE and $CUDACOMPAT_CONFIG name another"}
 }
 
 // parseConfig reads a configuration strictly. It takes scalars as they are written: 12.10 is no number here, and

@@ -37,11 +37,13 @@ func TestExampleConfig(t *testing.T) {
 
 // TestConfigKeepsText: YAML's numbers, dates and truth values are text as it stands.
 func TestConfigKeepsText(t *testing.T) {
-	c, err := parseConfig("c", []byte("version: 1\nignore:\n- rule: driver-too-old\n  reason: yes\n  match: {driver CUDA: 12.10, python: 3.10, x: 2027-01-31, y: 0x1F}\n"))
+	c, err := parseConfig("c", []byte("version: 1\nignore:\n- rule: driver-too-old\n  reason: yes\n  match: {driver "+
+		"CUDA: 12.10, python: 3.10, x: 2027-01-31, y: 0x1F}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := matrix.Waiver{Rule: "driver-too-old", Reason: "yes", Match: map[string]string{"driver CUDA": "12.10", "python": "3.10", "x": "2027-01-31", "y": "0x1F"}}
+	want := matrix.Waiver{Rule: "driver-too-old", Reason: "yes",
+		Match: map[string]string{"driver CUDA": "12.10", "python": "3.10", "x": "2027-01-31", "y": "0x1F"}}
 	if diff := cmp.Diff([]matrix.Waiver{want}, c.waivers); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -53,26 +55,43 @@ func TestConfigIsStrict(t *testing.T) {
 		return "version: 1\nignore:\n  - rule: driver-too-old\n    reason: x\n    " + text + "\n"
 	}
 	for name, tt := range map[string]struct{ text, message, hint string }{
-		"key":               {"version: 1\nignroe: []\n", `"c", line 2: there is no key "ignroe"`, "did you mean ignore?"},
-		"key-of-waiver":     {waiver("untill: 2027-01-01"), `"c", line 5: there is no key "untill"`, "did you mean until?"},
-		"key-twice":         {"version: 1\nrequire: [gpu]\nrequire: [driver]\n", `"c", line 3: the key "require" is here twice`, "keep one of them"},
-		"rule":              {"version: 1\nignore:\n- rule: driver-to-old\n  reason: x\n", `"c", line 3: there is no rule "driver-to-old"`, "did you mean driver-too-old?"},
-		"date":              {waiver("until: 31.1.2027"), `"c", line 5: "31.1.2027" is no date`, "write the year, the month and the day: 2027-01-31"},
-		"date-not-there":    {waiver("until: 2027-02-30"), `"c", line 5: "2027-02-30" is no date`, "write the year, the month and the day: 2027-01-31"},
-		"until-empty":       {waiver("until:"), `"c", line 5: a text is wanted here, not nothing`, `write it between quotes: "text"`},
-		"no-reason":         {"version: 1\nignore:\n- rule: driver-too-old\n", `"c", line 3: the waiver of driver-too-old has no reason`, `reason: "who decided it and why"`},
-		"blank-reason":      {"version: 1\nignore:\n- rule: driver-too-old\n  reason: ' '\n", `"c", line 3: the waiver of driver-too-old has no reason`, `reason: "who decided it and why"`},
-		"requirement":       {"version: 1\nrequire: [gpus]\n", `"c", line 2: there is no requirement "gpus"`, "did you mean gpu?"},
-		"requirement-alone": {"version: 1\nrequire: gpu\n", `"c", line 2: a list is wanted here, not "gpu"`, `write "[a, b]", or a line "- a" for each`},
-		"fail-on":           {"version: 1\nfail-on: warnings\n", `"c", line 2: there is no severity for fail-on "warnings"`, "did you mean warning?"},
-		"no-version":        {"require: [gpu]\n", `"c", line 1: the version of this file's form is missing`, "begin with version: 1"},
-		"later-version":     {"version: 2\n", `"c", line 1: there is no version "2"`, "did you mean 1?"},
-		"list":              {"- version: 1\n", `"c", line 1: keys with their values are wanted here, not a list`, `write "key: value"`},
-		"match-list":        {waiver("match: [driver]"), `"c", line 5: keys with their values are wanted here, not a list`, `write "key: value"`},
-		"match-nested":      {waiver("match: {driver: [535, 550]}"), `"c", line 5: a text is wanted here, not a list`, `write it between quotes: "text"`},
-		"two-documents":     {"version: 1\n---\nversion: 1\n", `"c", line 1: the file holds more than one document`, "keep the first, and no line --- after it"},
-		"alias":             {"version: &v 1\nfail-on: *v\n", `"c", line 2: a text is wanted here, not an alias`, `write it between quotes: "text"`},
-		"merge-key":         {"version: 1\n<<: {require: [gpu]}\n", `"c", line 2: there is no key "<<"`, "one of fail-on, ignore, require, version"},
+		"key":           {"version: 1\nignroe: []\n", `"c", line 2: there is no key "ignroe"`, "did you mean ignore?"},
+		"key-of-waiver": {waiver("untill: 2027-01-01"), `"c", line 5: there is no key "untill"`, "did you mean until?"},
+		"key-twice": {"version: 1\nrequire: [gpu]\nrequire: [driver]\n",
+			`"c", line 3: the key "require" is here twice`, "keep one of them"},
+		"rule": {"version: 1\nignore:\n- rule: driver-to-old\n  reason: x\n",
+			`"c", line 3: there is no rule "driver-to-old"`, "did you mean driver-too-old?"},
+		"date": {waiver("until: 31.1.2027"), `"c", line 5: "31.1.2027" is no date`,
+			"write the year, the month and the day: 2027-01-31"},
+		"date-not-there": {waiver("until: 2027-02-30"), `"c", line 5: "2027-02-30" is no date`,
+			"write the year, the month and the day: 2027-01-31"},
+		"until-empty": {waiver("until:"), `"c", line 5: a text is wanted here, not nothing`,
+			`write it between quotes: "text"`},
+		"no-reason": {"version: 1\nignore:\n- rule: driver-too-old\n",
+			`"c", line 3: the waiver of driver-too-old has no reason`, `reason: "who decided it and why"`},
+		"blank-reason": {"version: 1\nignore:\n- rule: driver-too-old\n  reason: ' '\n",
+			`"c", line 3: the waiver of driver-too-old has no reason`, `reason: "who decided it and why"`},
+		"requirement": {"version: 1\nrequire: [gpus]\n", `"c", line 2: there is no requirement "gpus"`,
+			"did you mean gpu?"},
+		"requirement-alone": {"version: 1\nrequire: gpu\n", `"c", line 2: a list is wanted here, not "gpu"`,
+			`write "[a, b]", or a line "- a" for each`},
+		"fail-on": {"version: 1\nfail-on: warnings\n", `"c", line 2: there is no severity for fail-on "warnings"`,
+			"did you mean warning?"},
+		"no-version": {"require: [gpu]\n", `"c", line 1: the version of this file's form is missing`,
+			"begin with version: 1"},
+		"later-version": {"version: 2\n", `"c", line 1: there is no version "2"`, "did you mean 1?"},
+		"list": {"- version: 1\n", `"c", line 1: keys with their values are wanted here, not a list`,
+			`write "key: value"`},
+		"match-list": {waiver("match: [driver]"), `"c", line 5: keys with their values are wanted here, not a list`,
+			`write "key: value"`},
+		"match-nested": {waiver("match: {driver: [535, 550]}"), `"c", line 5: a text is wanted here, not a list`,
+			`write it between quotes: "text"`},
+		"two-documents": {"version: 1\n---\nversion: 1\n", `"c", line 1: the file holds more than one document`,
+			"keep the first, and no line --- after it"},
+		"alias": {"version: &v 1\nfail-on: *v\n", `"c", line 2: a text is wanted here, not an alias`,
+			`write it between quotes: "text"`},
+		"merge-key": {"version: 1\n<<: {require: [gpu]}\n", `"c", line 2: there is no key "<<"`,
+			"one of fail-on, ignore, require, version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseConfig("c", []byte(tt.text))
@@ -89,10 +108,12 @@ func TestConfigIsStrict(t *testing.T) {
 
 // TestConfigThatIsNoYAML is said with its line, and without the file's control bytes.
 func TestConfigThatIsNoYAML(t *testing.T) {
-	for _, text := range []string{"version: 1\n  x: [", "\tversion: 1", "version: 1\n\"\x1b[31m: x", "a: b: c", "\xff\xfe\x00"} {
+	for _, text := range []string{"version: 1\n  x: [", "\tversion: 1", "version: 1\n\"\x1b[31m: x", "a: b: c",
+		"\xff\xfe\x00"} {
 		_, err := parseConfig("c", []byte(text))
 		var usage *usageError
-		if !errors.As(err, &usage) || !strings.HasPrefix(usage.message, `"c" is no YAML: `) || strings.ContainsAny(usage.message, "\n\x1b\x00") {
+		if !errors.As(err, &usage) || !strings.HasPrefix(usage.message, `"c" is no YAML: `) ||
+			strings.ContainsAny(usage.message, "\n\x1b\x00") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -125,7 +146,8 @@ func FuzzConfig(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(example)
-	for _, text := range []string{"version: 1\nignore: [{rule: driver-too-old, reason: x, until: 2027-01-31}]", "a: &a [*a]", "? [a]\n: b", "--- |\n x", "version: !!binary 1"} {
+	for _, text := range []string{"version: 1\nignore: [{rule: driver-too-old, reason: x, until: 2027-01-31}]",
+		"a: &a [*a]", "? [a]\n: b", "--- |\n x", "version: !!binary 1"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

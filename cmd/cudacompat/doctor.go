@@ -37,8 +37,10 @@ func doctorCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
-	cmd.Flags().DurationVar(&f.wait, "wait", 0, "try again until what is required is there and nothing is inconclusive (first boot)")
-	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false, "one line, exit 0 or 1 only; inconclusive is 0 unless --require")
+	cmd.Flags().DurationVar(&f.wait, "wait", 0, "try again until what is required is there and nothing is "+
+		"inconclusive (first boot)")
+	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
+		"one line, exit 0 or 1 only; inconclusive is 0 unless --require")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge a log (`FILE`, - for stdin) together with the machine")
 	return cmd
 }
@@ -91,7 +93,8 @@ func (f *doctorFlags) healthy() error {
 	case len(f.formats) > 0:
 		return &usageError{"--healthcheck writes its one line and no other format", "leave -o out"}
 	case f.given("fail-on"):
-		return &usageError{"--fail-on means nothing to --healthcheck: a proven error is 1, all else 0", "leave one of them out"}
+		return &usageError{"--fail-on means nothing to --healthcheck: a proven error is 1, all else 0",
+			"leave one of them out"}
 	case f.timeout == 0:
 		f.timeout = healthTimeout
 	}
@@ -161,8 +164,10 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	if f.verbose {
 		j.verbose = s.err
 	}
-	if j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s); err == nil && j.outputs.monitored() && f.given("fail-on") {
-		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3", "leave one of them out, or give the format a file: -o nagios=FILE"}
+	if j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s); err == nil &&
+		j.outputs.monitored() && f.given("fail-on") {
+		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3",
+			"leave one of them out, or give the format a file: -o nagios=FILE"}
 	}
 	for i := range j.outputs.list {
 		j.outputs.list[i].style.Verbose, j.outputs.list[i].style.Remark = f.verbose, remark
@@ -204,7 +209,8 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{message: fmt.Sprintf("%s takes no argument, not %q", cmd.Name(), args[0]), hint: "cudacompat " + cmd.Name() + " --help"}
+		return &usageError{message: fmt.Sprintf("%s takes no argument, not %q", cmd.Name(), args[0]),
+			hint: "cudacompat " + cmd.Name() + " --help"}
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func TestContainerExamples(t *testing.T) {
 				}
 				var out, errs bytes.Buffer
 				args = append(args, "--root", t.TempDir(), "--wait", "0s")
-				if code := run(args, streams{in: strings.NewReader(""), out: &out, err: &errs}); code == exitUsage || code == exitInternal || errs.Len() > 0 {
+				if code := run(args, streams{in: strings.NewReader(""), out: &out, err: &errs}); code == exitUsage ||
+					code == exitInternal || errs.Len() > 0 {
 					t.Errorf("%q: exit %d\n%s", args, code, errs.String())
 				}
 			}
@@ -86,7 +87,8 @@ func TestTaskDefinition(t *testing.T) {
 	for _, limit := range []struct {
 		name             string
 		have, least, top int
-	}{{"interval", c.Interval, 5, 300}, {"timeout", c.Timeout, 2, 60}, {"retries", c.Retries, 1, 10}, {"startPeriod", c.StartPeriod, 0, 300}} {
+	}{{"interval", c.Interval, 5, 300}, {"timeout", c.Timeout, 2, 60}, {"retries", c.Retries, 1, 10},
+		{"startPeriod", c.StartPeriod, 0, 300}} {
 		if limit.have < limit.least || limit.have > limit.top {
 			t.Errorf("%s is %d, not from %d to %d", limit.name, limit.have, limit.least, limit.top)
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 // filled are what the examples' own languages put in place of their variables.
-var filled = strings.NewReplacer("'{{ Instances }}'", "g6e.xlarge,p5.48xlarge", `${join(",", var.instances)}`, "g6e.xlarge,p5.48xlarge", "{{ require }}", "driver,gpu")
+var filled = strings.NewReplacer("'{{ Instances }}'", "g6e.xlarge,p5.48xlarge", `${join(",", var.instances)}`,
+	"g6e.xlarge,p5.48xlarge", "{{ require }}", "driver,gpu")
 
 // exampleCommand is a call of the program in an example; in cloud-init's folded text it goes on in the next line.
 var exampleCommand = regexp.MustCompile(`/usr/local/bin/cudacompat (doctor(?:[^\n"]|\n    -)*)`)
@@ -17,7 +18,8 @@ var exampleCommand = regexp.MustCompile(`/usr/local/bin/cudacompat (doctor(?:[^\
 // TestExamplesCall parses every call of the program in the examples for image builders and for first boot.
 func TestExamplesCall(t *testing.T) {
 	examples := os.DirFS("../../examples")
-	for _, file := range []string{"packer/cudacompat.pkr.hcl", "imagebuilder/cudacompat.yaml", "cloud-init/cudacompat.yaml", "ssm/cudacompat.yaml"} {
+	for _, file := range []string{"packer/cudacompat.pkr.hcl", "imagebuilder/cudacompat.yaml",
+		"cloud-init/cudacompat.yaml", "ssm/cudacompat.yaml"} {
 		data, err := fs.ReadFile(examples, file)
 		if err != nil {
 			t.Fatal(err)

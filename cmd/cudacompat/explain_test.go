@@ -22,14 +22,16 @@ func says(t *testing.T, args ...string) (code int, out, complaint string) {
 // TestTornLog: a log that cannot be read takes nothing from what the others show; alone it is a mistake of the caller.
 func TestTornLog(t *testing.T) {
 	dir := t.TempDir()
-	files := map[string]string{"rank0.log": "IndexError: Target 3 is out of bounds.\n", "rank1.log.gz": "\x1f\x8b", "model.pt": "PK\x03\x04\x00IndexError"}
+	files := map[string]string{"rank0.log": "IndexError: Target 3 is out of bounds.\n", "rank1.log.gz": "\x1f\x8b",
+		"model.pt": "PK\x03\x04\x00IndexError"}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	code, out, _ := says(t, "explain", dir)
-	if code != exitOK || !strings.HasPrefix(out, "program: ") || !strings.Contains(out, "rank1.log.gz was not read to its end: unexpected EOF") {
+	if code != exitOK || !strings.HasPrefix(out, "program: ") ||
+		!strings.Contains(out, "rank1.log.gz was not read to its end: unexpected EOF") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if strings.Contains(out, "model.pt") {
@@ -60,10 +62,12 @@ func TestSilentPipe(t *testing.T) {
 // TestFullDisk: what could not be written is no success.
 func TestFullDisk(t *testing.T) {
 	full := writerFunc(func([]byte) (int, error) { return 0, errors.New("no space left on device") })
-	for _, args := range [][]string{{"explain"}, {"--help"}, {"explain", "driver-too-old"}, {"explain", "index-out-of-range"},
+	for _, args := range [][]string{{"explain"}, {"--help"}, {"explain", "driver-too-old"},
+		{"explain", "index-out-of-range"},
 		{"explain", "IndexError: Target 3 is out of bounds."}} {
 		var stderr bytes.Buffer
-		if code := run(args, streams{strings.NewReader(""), full, &stderr}); code == exitOK || !strings.Contains(stderr.String(), "no space left") {
+		if code := run(args, streams{strings.NewReader(""), full, &stderr}); code == exitOK ||
+			!strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("%q: %d, %s", args, code, stderr.String())
 		}
 	}

@@ -24,10 +24,14 @@ type lookFlags struct {
 }
 
 func (f *lookFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.root, "root", "", "look at the tree under `DIR`: a mounted AMI, an unpacked image, a node's /host")
-	cmd.Flags().BoolVar(&f.offline, "offline", false, "files only, of the running system: judge what will be true after boot")
-	cmd.Flags().StringArrayVar(&f.envs, "env", nil, "this Python environment (`PATH`, repeat for more), or none; else the active one and all found")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything, judging too; default 10s and NVML's own by the number of GPUs, 120s under --root and --offline")
+	cmd.Flags().StringVar(&f.root, "root", "", "look at the tree under `DIR`: a mounted AMI, an unpacked image, a "+
+		"node's /host")
+	cmd.Flags().BoolVar(&f.offline, "offline", false,
+		"files only, of the running system: judge what will be true after boot")
+	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
+		"this Python environment (`PATH`, repeat for more), or none; else the active one and all found")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
+		"bound everything, judging too; default 10s and NVML's own by the number of GPUs, 120s under --root and --offline")
 }
 
 // limit is how long reading files may take.
@@ -47,13 +51,15 @@ func (f *lookFlags) host() (*probe.Host, error) {
 	switch {
 	case runtime.GOOS == "windows":
 		return nil, &usageError{"on Windows, cudacompat judges files and reports, but does not look at the machine",
-			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program inside WSL2"}
+			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program " +
+				"inside WSL2"}
 	case f.root != "" && f.offline:
 		return nil, &usageError{"--root and --offline are two ways to look at files at rest", "give one of them"}
 	case f.root != "" || f.offline:
 		var err error
 		if h, err = probe.Tree(cmp.Or(f.root, "/")); err != nil {
-			return nil, &usageError{message: fmt.Sprintf("--root %s: %v", f.root, err), hint: "give the directory under which the tree's /usr and /etc stand"}
+			return nil, &usageError{message: fmt.Sprintf("--root %s: %v", f.root, err),
+				hint: "give the directory under which the tree's /usr and /etc stand"}
 		}
 	default:
 		h = probe.This()
@@ -98,19 +104,24 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.driver, "driver", "", "judge for this driver `VERSION` instead of the one that is here")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "judge for these GPUs, by name or compute capability (`L4,9.0`)")
-	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "judge for these EC2 instance types (`g5.xlarge,p5.48xlarge`)")
+	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
+		"judge for these EC2 instance types (`g5.xlarge,p5.48xlarge`)")
 	cmd.Flags().StringVar(&f.python, "python", "", "judge for this Python `VERSION`")
-	cmd.Flags().StringSliceVar(&f.require, "require", nil, "what must be here: `driver,gpu,build,efa`; absent is an error, could not look is 3")
+	cmd.Flags().StringSliceVar(&f.require, "require", nil,
+		"what must be here: `driver,gpu,build,efa`; absent is an error, could not look is 3")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
-	cmd.Flags().StringVar(&f.config, "config", "", "read requirements and waivers from this `FILE`; else $CUDACOMPAT_CONFIG, ./ or /etc/cudacompat/"+configName)
+	cmd.Flags().StringVar(&f.config, "config", "",
+		"read requirements and waivers from this `FILE`; else $CUDACOMPAT_CONFIG, ./ or /etc/cudacompat/"+configName)
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "waive a `RULE`; what it finds stays in the report")
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say how each probe went, and where the tables disagree with what was read")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false,
+		"say how each probe went, and where the tables disagree with what was read")
 }
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {
-	cmd.Flags().StringArrayVarP(formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(namesOf(report.Formats), ", ")+" (repeat for several)")
+	cmd.Flags().StringArrayVarP(formats, "output", "o", nil,
+		"`FORMAT[=FILE]`: "+strings.Join(namesOf(report.Formats), ", ")+" (repeat for several)")
 	cmd.Flags().StringVar(colour, "color", "auto", "auto, always or never; NO_COLOR holds")
 	cmd.Flags().BoolVar(all, "all", false, "show what passed and every detail, too")
 }

@@ -60,7 +60,8 @@ func judgeImage(t *testing.T, files []txtar.File) string {
 	}
 	var out, errs strings.Builder
 	instances := strings.Join(strings.Fields(entry(files, "@instances")), ",")
-	code := run([]string{"doctor", "--root", root, "--instance", instances, "-o", "json"}, streams{strings.NewReader(""), &out, &errs})
+	code := run([]string{"doctor", "--root", root, "--instance", instances, "-o", "json"},
+		streams{strings.NewReader(""), &out, &errs})
 	var r report.Report
 	if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
 		t.Fatalf("%v; it wrote %s", err, errs.String())

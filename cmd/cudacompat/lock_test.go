@@ -7,9 +7,12 @@ import (
 
 // TestCheckFiles judges the builds that a file would install, on a p5.48xlarge with driver 535.183.01.
 func TestCheckFiles(t *testing.T) {
-	cu130, cu126 := "--index-url https://download.pytorch.org/whl/cu130\n", "--index-url https://download.pytorch.org/whl/cu126\n"
-	uv := "version = 1\n\n[[package]]\nname = \"torch\"\nversion = \"2.9.0+cu130\"\nsource = { registry = \"https://download.pytorch.org/whl/cu130\" }\n"
-	pylock := "lock-version = \"1.0\"\n\n[[packages]]\nname = \"torch\"\nversion = \"2.9.0+cu130\"\nindex = \"https://download.pytorch.org/whl/cu130\"\n"
+	cu130, cu126 := "--index-url https://download.pytorch.org/whl/cu130\n",
+		"--index-url https://download.pytorch.org/whl/cu126\n"
+	uv := "version = 1\n\n[[package]]\nname = \"torch\"\nversion = \"2.9.0+cu130\"\nsource = { registry = " +
+		"\"https://download.pytorch.org/whl/cu130\" }\n"
+	pylock := "lock-version = \"1.0\"\n\n[[packages]]\nname = \"torch\"\nversion = \"2.9.0+cu130\"\nindex = " +
+		"\"https://download.pytorch.org/whl/cu130\"\n"
 	for _, c := range []struct {
 		name, file string
 		code       int

@@ -44,7 +44,8 @@ func matrixCommand(s streams) *cobra.Command {
 		},
 	}
 	f.tablesFlag.add(cmd)
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: text, json, csv, markdown (repeat for several)")
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
+		"`FORMAT[=FILE]`: text, json, csv, markdown (repeat for several)")
 	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every column, however wide")
 	return cmd
@@ -52,7 +53,8 @@ func matrixCommand(s streams) *cobra.Command {
 
 // list shows the tables themselves.
 func (f *matrixFlags) list(s streams, t *matrix.Tables) error {
-	g := tables.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources", "single_source", "checked", "columns"}}
+	g := tables.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources",
+		"single_source", "checked", "columns"}}
 	for _, name := range tables.Names() {
 		table, err := t.Grid(name)
 		if err != nil {
@@ -128,7 +130,8 @@ func keysOf(g tables.Grid) []string {
 // why shows one value of the rows that the words name, with what stands behind it.
 func (f *matrixFlags) why(s streams, t *matrix.Tables, args []string) error {
 	if len(args) < 3 {
-		return &usageError{message: "matrix why takes a table, a key and a column", hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
+		return &usageError{message: "matrix why takes a table, a key and a column",
+			hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
 	}
 	table, words, column := args[0], args[1:len(args)-1], args[len(args)-1]
 	g, err := filtered(t, table, words)
@@ -139,7 +142,8 @@ func (f *matrixFlags) why(s streams, t *matrix.Tables, args []string) error {
 		return misspelt("column in "+table, column, g.WhyColumns())
 	}
 	if len(g.Rows) == 0 {
-		return &usageError{message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")), hint: "cudacompat matrix " + table + " shows the rows"}
+		return &usageError{message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")),
+			hint: "cudacompat matrix " + table + " shows the rows"}
 	}
 	return emit(s, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(t, g, column))
 }

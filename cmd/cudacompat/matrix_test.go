@@ -34,8 +34,10 @@ func TestMatrixCommand(t *testing.T) {
 		{"record", []string{"matrix", "gpu", "L4"}, 0, "gpu AD104\n  capability    8.9\n", ""},
 		{"record-colour", []string{"matrix", "gpu", "L4", "--color", "always"}, 0, "\x1b[1mgpu AD104\x1b[0m\n", ""},
 		{"header-colour", []string{"matrix", "minor_compat", "--color", "always"}, 0, "\x1b[1mfamily  driver_linux", ""},
-		{"why-colour", []string{"matrix", "why", "cuda", "12.6.3", "branch", "--color", "always"}, 0, "\x1b[1mcuda 12.6.3: branch is 560\x1b[0m\n", ""},
-		{"pins-colour", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--python", "3.12", "--color", "always"}, 0, "\n\x1b[1mkeep-driver\x1b[0m: torch ", ""},
+		{"why-colour", []string{"matrix", "why", "cuda", "12.6.3", "branch", "--color", "always"}, 0,
+			"\x1b[1mcuda 12.6.3: branch is 560\x1b[0m\n", ""},
+		{"pins-colour", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--python", "3.12", "--color", "always"},
+			0, "\n\x1b[1mkeep-driver\x1b[0m: torch ", ""},
 		{"no-row", []string{"matrix", "torch", "cuda=9.0"}, 0, "\n0 rows\n", ""},
 		{"csv", []string{"matrix", "minor_compat", "-o", "csv"}, 0, "\n12,525.60.13,528.33,https://", ""},
 		{"markdown", []string{"matrix", "minor_compat", "-o", "markdown"}, 0, "| 12 | 525.60.13 | 528.33 |", ""},
@@ -47,14 +49,16 @@ func TestMatrixCommand(t *testing.T) {
 		{"no-format", []string{"matrix", "torch", "-o", "markdwon"}, 64, "", "did you mean markdown?"},
 		{"no-range", []string{"matrix", "torch", "cuda>=soon"}, 64, "", "no range of versions"},
 		{"no-such-pair", []string{"matrix", "torch", "2.12.0", "cu128"}, 0, "\n0 rows\n", ""},
-		{"why-no-such-pair", []string{"matrix", "why", "torch", "2.12.0", "cu128", "cuda"}, 64, "", "no row of torch fits 2.12.0 cu128"},
+		{"why-no-such-pair", []string{"matrix", "why", "torch", "2.12.0", "cu128", "cuda"}, 64, "",
+			"no row of torch fits 2.12.0 cu128"},
 		{"why-short", []string{"matrix", "why", "torch"}, 64, "", "hint: cudacompat matrix why"},
 		{"why-column", []string{"matrix", "why", "torch", "2.6.0", "drver"}, 64, "", "did you mean driver?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := runs(t, "", c.args...)
 			if got.code != c.code || !strings.Contains(got.out, c.out) || !strings.Contains(got.err, c.errs) {
-				t.Errorf("exit %d, want %d; stdout must have %q, stderr %q:\n%s%s", got.code, c.code, c.out, c.errs, got.out, got.err)
+				t.Errorf("exit %d, want %d; stdout must have %q, stderr %q:\n%s%s", got.code, c.code, c.out, c.errs, got.out,
+					got.err)
 			}
 		})
 	}
@@ -99,17 +103,20 @@ func tableList(t *testing.T) []map[string]string {
 func TestMatrixDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write := func(cell string) {
-		text := "family,driver_linux,driver_windows,source,checked\n12," + cell + ",528.33,https://example.com/policy,2026-11-21\n"
+		text := "family,driver_linux,driver_windows,source,checked\n12," + cell +
+			",528.33,https://example.com/policy,2026-11-21\n"
 		if err := os.WriteFile(filepath.Join(dir, "minor_compat.csv"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write("530.30.02")
-	if got := runs(t, "", "matrix", "minor_compat", "--matrix", dir); got.code != 0 || !strings.Contains(got.out, "530.30.02") {
+	if got := runs(t, "", "matrix", "minor_compat", "--matrix", dir); got.code != 0 ||
+		!strings.Contains(got.out, "530.30.02") {
 		t.Errorf("exit %d:\n%s%s", got.code, got.out, got.err)
 	}
 	write("soon")
-	if got := runs(t, "", "matrix", "minor_compat", "--matrix", dir); got.code != 64 || !strings.Contains(got.err, "minor_compat.csv:2:4: driver_linux:") {
+	if got := runs(t, "", "matrix", "minor_compat", "--matrix", dir); got.code != 64 ||
+		!strings.Contains(got.err, "minor_compat.csv:2:4: driver_linux:") {
 		t.Errorf("exit %d, the cell is not named:\n%s", got.code, got.err)
 	}
 	if got := runs(t, "", "matrix", "--matrix", filepath.Join(dir, "absent")); got.code != 64 {

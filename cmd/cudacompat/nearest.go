@@ -18,7 +18,8 @@ func misspelt(kind, word string, known []string) error {
 // suggest is a hint: the known words that begin with this one, else the nearest, else all of them.
 func suggest(word string, known []string) string {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
-	longer := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
+	longer := slices.DeleteFunc(slices.Clone(known),
+		func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
 	best := nearest(word, known)
 	switch {
 	case len(known) == 0:
@@ -160,7 +161,8 @@ func flagNames(cmd *cobra.Command) []string {
 // atMostOne takes one argument or none.
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return &usageError{message: fmt.Sprintf("%s takes one argument, not %d", cmd.Name(), len(args)), hint: "cudacompat " + cmd.Use}
+		return &usageError{message: fmt.Sprintf("%s takes one argument, not %d", cmd.Name(), len(args)),
+			hint: "cudacompat " + cmd.Use}
 	}
 	return nil
 }

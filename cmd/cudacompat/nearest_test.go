@@ -17,7 +17,8 @@ func TestSuggest(t *testing.T) {
 		{"nothing-like-it", "kernel", rules, "one of driver-missing, driver-too-old, driver-too-old-for-gpu, minor-compat"},
 		{"empty", "", []string{"text", "json"}, "one of json, text"},
 		{"nothing-known", "kernel", nil, ""},
-		{"many", "zz", []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"}, "one of a, b, c, d, e, f, g, h, i, j, k, l and 2 more"},
+		{"many", "zz", []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"},
+			"one of a, b, c, d, e, f, g, h, i, j, k, l and 2 more"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := suggest(test.word, test.known); got != test.want {
@@ -32,7 +33,8 @@ func TestEdits(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abd", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2},
+		{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abd", 1}, {"kitten", "sitting", 3},
+		{"ab", "ba", 2},
 	} {
 		if got := edits(test.a, test.b); got != test.want {
 			t.Errorf("edits(%q, %q) = %d, want %d", test.a, test.b, got, test.want)

@@ -36,7 +36,8 @@ func namesOf[T any](formats []report.Format[T]) []string {
 }
 
 // parseOutputs reads every -o FORMAT[=FILE]; none is the first format on the screen.
-func parseOutputs[T any](formats []report.Format[T], specs []string, colour string, all bool, s streams) (outputs[T], error) {
+func parseOutputs[T any](formats []report.Format[T], specs []string, colour string, all bool, s streams) (outputs[T],
+	error) {
 	if len(specs) == 0 {
 		specs = []string{formats[0].Name}
 	}
@@ -52,7 +53,8 @@ func parseOutputs[T any](formats []report.Format[T], specs []string, colour stri
 			return result, err
 		}
 		if o.file != "" && slices.ContainsFunc(result.list, func(other output[T]) bool { return other.file == o.file }) {
-			return result, &usageError{message: fmt.Sprintf("two formats would be written to %q", o.file), hint: "give each its own file"}
+			return result, &usageError{message: fmt.Sprintf("two formats would be written to %q", o.file),
+				hint: "give each its own file"}
 		}
 		result.list = append(result.list, o)
 	}
@@ -67,7 +69,8 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen report.S
 	case i < 0:
 		return output[T]{}, misspelt("format", name, namesOf(formats))
 	case toFile && file == "":
-		return output[T]{}, &usageError{message: "-o " + spec + " names no file", hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
+		return output[T]{}, &usageError{message: "-o " + spec + " names no file",
+			hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}
 	case toFile:
 		screen = report.Style{All: screen.All}
 	}

@@ -30,7 +30,8 @@ func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
 		Use: "pins", Short: "What to install on this machine, or on --driver, --gpu, --instance", Args: noArgs,
-		Long: "Answers in three sets: what runs on the driver that is there, the smallest change of the driver for what is\n" +
+		Long: "Answers in three sets: what runs on the driver that is there, the smallest change of the driver " +
+			"for what is\n" +
 			"wanted, and the newest of all. Each is full: framework, companions, the driver's packages. Exit code 1: no set.",
 		Example: "  cudacompat pins --instance p5.48xlarge --driver 535.183.01 --python 3.12 --framework torch==2.9\n" +
 			"  cudacompat pins -o requirements=requirements.txt",
@@ -45,7 +46,8 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.python, "python", "", "for this Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch", "`NAME[==RELEASE]`: torch, tensorflow or jax")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "only this `SET`: keep-driver, smallest-driver or newest")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: text, json, requirements, constraints; the last two write one set")
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
+		"`FORMAT[=FILE]`: text, json, requirements, constraints; the last two write one set")
 	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every detail, too")
 	return cmd
@@ -78,7 +80,8 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 		return exitError(exitInconclusive)
 	}
 	if len(pins.Target.GPUs) == 0 {
-		complain(s.err, "no GPU is here and none is named", "cudacompat pins --instance g5.xlarge --driver 550.90.07, or --gpu L4")
+		complain(s.err, "no GPU is here and none is named",
+			"cudacompat pins --instance g5.xlarge --driver 550.90.07, or --gpu L4")
 		return exitError(exitInconclusive)
 	}
 	if f.choice != "" {
@@ -122,7 +125,8 @@ func (f *pinsFlags) wanted() (matrix.Wanted, error) {
 	}
 	m := frameworkText.FindStringSubmatch(f.framework)
 	if m == nil {
-		return matrix.Wanted{}, &usageError{message: fmt.Sprintf("--framework %s names no release", f.framework), hint: "--framework torch==2.6"}
+		return matrix.Wanted{}, &usageError{message: fmt.Sprintf("--framework %s names no release", f.framework),
+			hint: "--framework torch==2.6"}
 	}
 	if f.choice != "" && !slices.Contains(matrix.Choices(), matrix.Choice(f.choice)) {
 		return matrix.Wanted{}, misspelt("set for --choice", f.choice, choiceNames())

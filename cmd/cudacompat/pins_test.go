@@ -9,7 +9,8 @@ import (
 )
 
 func TestPinsCommand(t *testing.T) {
-	p5 := []string{"pins", "--instance", "p5.48xlarge", "--driver", "535.183.01", "--python", "3.12", "--framework", "torch==2.9.0"}
+	p5 := []string{"pins", "--instance", "p5.48xlarge", "--driver", "535.183.01", "--python", "3.12", "--framework",
+		"torch==2.9.0"}
 	for _, c := range []struct {
 		name      string
 		args      []string
@@ -17,13 +18,20 @@ func TestPinsCommand(t *testing.T) {
 		out, errs string
 	}{
 		{"text", p5, 0, "keep-driver: torch 2.9.0+cu126: runs on driver 535.183.01\n", ""},
-		{"nearest", []string{"pins", "--gpu", "T4", "--driver", "470.239.06", "--framework", "torch==2.9"}, 0, "keep-driver: torch 2.7.1+cu118", ""},
-		{"requirements", append(p5, "-o", "requirements"), 0, "\n--index-url https://download.pytorch.org/whl/cu126\ntorch==2.9.0+cu126\ntorchvision==0.24.0+cu126\ntorchaudio==2.9.0+cu126\ntriton==3.5.0\n", ""},
-		{"constraints", append(p5, "-o", "constraints", "--choice", "newest"), 0, "# needs driver 595.91.07\n# with --index-url https://download.pytorch.org/whl/cu132\ntorch==2.15.0+cu132\n", ""},
-		{"jax-constraint-has-no-extra", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--framework", "jax==0.6.2", "-o", "constraints"}, 0, "\njax==0.6.2\n", ""},
-		{"driver-words", append(p5, "--choice", "newest"), 0, "  runfile  sudo sh ./NVIDIA-Linux-x86_64-595.91.07.run -m=kernel-open\n", ""},
-		{"no-set", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow"}, 1, "newest: none: no TensorFlow wheel", ""},
-		{"no-set-no-file", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow", "-o", "requirements"}, 1, "newest: none:", ""},
+		{"nearest", []string{"pins", "--gpu", "T4", "--driver", "470.239.06", "--framework", "torch==2.9"}, 0,
+			"keep-driver: torch 2.7.1+cu118", ""},
+		{"requirements", append(p5, "-o", "requirements"), 0,
+			"\n--index-url https://download.pytorch.org/whl/cu126\ntorch==2.9.0+cu126\ntorchvision==0.24.0+cu126\ntorchaudio==2.9.0+cu126\ntriton==3.5.0\n", ""},
+		{"constraints", append(p5, "-o", "constraints", "--choice", "newest"), 0,
+			"# needs driver 595.91.07\n# with --index-url https://download.pytorch.org/whl/cu132\ntorch==2.15.0+cu132\n", ""},
+		{"jax-constraint-has-no-extra", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--framework",
+			"jax==0.6.2", "-o", "constraints"}, 0, "\njax==0.6.2\n", ""},
+		{"driver-words", append(p5, "--choice", "newest"), 0,
+			"  runfile  sudo sh ./NVIDIA-Linux-x86_64-595.91.07.run -m=kernel-open\n", ""},
+		{"no-set", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow"}, 1,
+			"newest: none: no TensorFlow wheel", ""},
+		{"no-set-no-file", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow", "-o",
+			"requirements"}, 1, "newest: none:", ""},
 		{"no-gpu", []string{"pins", "--root", t.TempDir(), "--driver", "535.183.01"}, 3, "", "no GPU is here"},
 		{"no-framework", []string{"pins", "--framework", "tensrflow"}, 64, "", "did you mean tensorflow?"},
 		{"no-release", []string{"pins", "--framework", "torch==new"}, 64, "", "names no release"},
@@ -34,7 +42,8 @@ func TestPinsCommand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := runs(t, "", c.args...)
 			if got.code != c.code || !strings.Contains(got.out, c.out) || !strings.Contains(got.err, c.errs) {
-				t.Errorf("exit %d, want %d; stdout must have %q, stderr %q:\n%s%s", got.code, c.code, c.out, c.errs, got.out, got.err)
+				t.Errorf("exit %d, want %d; stdout must have %q, stderr %q:\n%s%s", got.code, c.code, c.out, c.errs, got.out,
+					got.err)
 			}
 		})
 	}
@@ -55,7 +64,8 @@ func TestPinsJSON(t *testing.T) {
 	if pins.Schema != "cudacompat/pins/v1" || len(pins.Sets) != 3 {
 		t.Fatalf("schema %q with %d sets", pins.Schema, len(pins.Sets))
 	}
-	for _, name := range []string{`"target"`, `"choice": "smallest-driver"`, `"packages"`, `"package"`, `"version"`, `"commands"`, `"why"`, `"source"`} {
+	for _, name := range []string{`"target"`, `"choice": "smallest-driver"`, `"packages"`, `"package"`, `"version"`,
+		`"commands"`, `"why"`, `"source"`} {
 		if !strings.Contains(got.out, name) {
 			t.Errorf("no %s in the JSON", name)
 		}

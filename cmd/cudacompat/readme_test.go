@@ -96,7 +96,8 @@ func shares(t *testing.T, table, releases string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Rows = slices.DeleteFunc(slices.Clone(g.Rows), func(row []string) bool { return !strings.HasPrefix(row[2], "linux_") })
+	g.Rows = slices.DeleteFunc(slices.Clone(g.Rows),
+		func(row []string) bool { return !strings.HasPrefix(row[2], "linux_") })
 	count, _ := g.Proven()
 	return fmt.Sprintf("of %d rows, %d read from the wheel, %d with two sources, %d with one.",
 		len(g.Rows), count[tables.Artefact], count[tables.TwoSources], count[tables.SingleSource])

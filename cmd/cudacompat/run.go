@@ -146,7 +146,8 @@ func newRoot(s streams) *cobra.Command {
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), matrixCommand(s), pinsCommand(s), versionCommand(s), completionCommand(s))
+	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), matrixCommand(s),
+		pinsCommand(s), versionCommand(s), completionCommand(s))
 	return root
 }
 

@@ -34,7 +34,8 @@ func unwritable(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("cannot write %q: %v", name, cause(err)), "give a file in a directory that is there and may be written to"}
+	return &usageError{fmt.Sprintf("cannot write %q: %v", name, cause(err)),
+		"give a file in a directory that is there and may be written to"}
 }
 
 // cause is why a file operation failed, without its name, which the caller has said, and without those of temporary

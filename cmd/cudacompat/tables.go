@@ -14,7 +14,8 @@ import (
 type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "matrix", "", "tables from `DIR|BUNDLE`, over the embedded ones: CSVs of their names, or a release's bundle")
+	cmd.Flags().StringVar(&f.path, "matrix", "", "tables from `DIR|BUNDLE`, over the embedded ones: CSVs of their "+
+		"names, or a release's bundle")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole.
@@ -24,11 +25,13 @@ func (f *tablesFlag) load() (*matrix.Tables, error) {
 	}
 	over, err := f.open()
 	if err != nil {
-		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(), hint: "give a directory of CSVs, or a release's bundle of tables"}
+		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(),
+			hint: "give a directory of CSVs, or a release's bundle of tables"}
 	}
 	tables, err := matrix.LoadOver(over)
 	if err != nil {
-		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(), hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
+		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(),
+			hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
 	}
 	return tables, nil
 }

@@ -16,7 +16,8 @@ import (
 func judgeBy(t *testing.T, tables string) (int, string) {
 	t.Helper()
 	var out, errs strings.Builder
-	code := run([]string{"check", "example:broken", "-o", "line", "--matrix", tables}, streams{strings.NewReader(""), &out, &errs})
+	code := run([]string{"check", "example:broken", "-o", "line", "--matrix", tables},
+		streams{strings.NewReader(""), &out, &errs})
 	return code, errs.String()
 }
 

@@ -27,7 +27,8 @@ func versionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "The program's version, the date of its tables, and whether it has NVML", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "cudacompat %s, tables of %s, %s, %s/%s\n", toolVersion(), matrix.Embedded().Checked(), probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(s.out, "cudacompat %s, tables of %s, %s, %s/%s\n", toolVersion(),
+				matrix.Embedded().Checked(), probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -9,7 +9,8 @@ import (
 
 // compose loads a project as `docker compose config` does.
 func compose(name string, _ []byte) error {
-	options, err := cli.NewProjectOptions([]string{name}, cli.WithWorkingDirectory(filepath.Dir(name)), cli.WithName("example"))
+	options, err := cli.NewProjectOptions([]string{name}, cli.WithWorkingDirectory(filepath.Dir(name)),
+		cli.WithName("example"))
 	if err != nil {
 		return err
 	}

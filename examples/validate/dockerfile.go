@@ -14,7 +14,8 @@ import (
 // anyImage stands for a registry: every image is there, and says nothing of itself.
 type anyImage struct{}
 
-func (anyImage) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
+func (anyImage) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest,
+	[]byte, error) {
 	config := []byte(`{"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers"}, "config": {}}`)
 	return ref, digest.FromBytes(config), config, nil
 }

@@ -140,7 +140,8 @@ func manifestOf(archive *zip.Reader) (Manifest, error) {
 	if err != nil || !strings.HasPrefix(m.Schema, schemaName) || number < 1 {
 		return m, fmt.Errorf("no bundle of tables: its manifest says schema %q", m.Schema)
 	}
-	return m, fmt.Errorf("made for a newer cudacompat: its tables have the form %s, this program reads %s", m.Schema, Schema)
+	return m, fmt.Errorf("made for a newer cudacompat: its tables have the form %s, this program reads %s", m.Schema,
+		Schema)
 }
 
 // check compares what is there with what the manifest names, both ways.

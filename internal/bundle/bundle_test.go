@@ -85,18 +85,21 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty":         {nil, "no bundle of tables"},
-		"text":          {[]byte("chip,capability\n"), "no bundle of tables"},
-		"cut":           {whole[:len(whole)/2], "no bundle of tables, or a damaged one"},
-		"other-zip":     {packed(t, table), "does not begin with manifest.json"},
-		"no-json":       {packed(t, [2]string{manifestName, "{"}), "damaged: manifest.json"},
-		"other-schema":  {packed(t, manifest(t, Manifest{Schema: "cudacompat/report/v1"})), `schema "cudacompat/report/v1"`},
-		"too-new":       {packed(t, manifest(t, Manifest{Schema: "cudacompat/tables/v2"}), [2]string{"x", ""}), "made for a newer cudacompat"},
-		"changed":       {packed(t, manifest(t, named), [2]string{"gpu.csv", "chip\nGH100\n"}), "gpu.csv is not what the manifest says"},
-		"one-too-many":  {packed(t, manifest(t, named), table, [2]string{"ec2.csv", ""}), "names 1 files, 2 are there"},
-		"another":       {packed(t, manifest(t, named), [2]string{"ec2.csv", "chip\n"}), "does not name ec2.csv"},
-		"gone":          {packed(t, manifest(t, named)), "names 1 files, 0 are there"},
-		"grows-for-all": {packed(t, manifest(t, named), [2]string{"gpu.csv", strings.Repeat(" ", maxEntry+1)}), "larger than a table can be"},
+		"empty":        {nil, "no bundle of tables"},
+		"text":         {[]byte("chip,capability\n"), "no bundle of tables"},
+		"cut":          {whole[:len(whole)/2], "no bundle of tables, or a damaged one"},
+		"other-zip":    {packed(t, table), "does not begin with manifest.json"},
+		"no-json":      {packed(t, [2]string{manifestName, "{"}), "damaged: manifest.json"},
+		"other-schema": {packed(t, manifest(t, Manifest{Schema: "cudacompat/report/v1"})), `schema "cudacompat/report/v1"`},
+		"too-new": {packed(t, manifest(t, Manifest{Schema: "cudacompat/tables/v2"}), [2]string{"x", ""}),
+			"made for a newer cudacompat"},
+		"changed": {packed(t, manifest(t, named), [2]string{"gpu.csv", "chip\nGH100\n"}),
+			"gpu.csv is not what the manifest says"},
+		"one-too-many": {packed(t, manifest(t, named), table, [2]string{"ec2.csv", ""}), "names 1 files, 2 are there"},
+		"another":      {packed(t, manifest(t, named), [2]string{"ec2.csv", "chip\n"}), "does not name ec2.csv"},
+		"gone":         {packed(t, manifest(t, named)), "names 1 files, 0 are there"},
+		"grows-for-all": {packed(t, manifest(t, named), [2]string{"gpu.csv", strings.Repeat(" ", maxEntry+1)}),
+			"larger than a table can be"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := read(c.data); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -97,7 +97,8 @@ func elfFile(sections ...elfSection) []byte {
 }
 
 func fatbinFile(containers ...[]byte) []byte {
-	return elfFile(elfSection{name: ".text", kind: 1, data: []byte("code")}, elfSection{name: ".nv_fatbin", kind: 1, data: slices.Concat(containers...)})
+	return elfFile(elfSection{name: ".text", kind: 1, data: []byte("code")},
+		elfSection{name: ".nv_fatbin", kind: 1, data: slices.Concat(containers...)})
 }
 
 func read(t *testing.T, file []byte) Code {
@@ -137,7 +138,8 @@ func TestReadSections(t *testing.T) {
 		{"no-sections", elfFile(), Code{}},
 		{"no-section-table", noTable(fatbinFile(container(sass(90, 0x2011)))), Code{}},
 		{"no-fatbin", elfFile(elfSection{name: ".text", kind: 1, data: container(sass(90, 0x2011))}), Code{}},
-		{"segment-is-no-fatbin", elfFile(elfSection{name: ".nvFatBinSegment", kind: 1, data: container(sass(90, 0x2011))}), Code{}},
+		{"segment-is-no-fatbin", elfFile(elfSection{name: ".nvFatBinSegment", kind: 1, data: container(sass(90, 0x2011))}),
+			Code{}},
 		{"amd", elfFile(elfSection{name: ".hip_fatbin", kind: 1, data: []byte("__CLANG_OFFLOAD_BUNDLE__")}), Code{}},
 		{"debug-file", elfFile(elfSection{name: ".nv_fatbin", kind: 8, size: 1 << 40}), Code{}},
 		{"empty-section", elfFile(elfSection{name: ".nv_fatbin", kind: 1}), Code{}},
@@ -264,7 +266,8 @@ func TestReadDamaged(t *testing.T) {
 		{"payload-wraps", fatbinFile(overlong(math.MaxUint64 - 63)), "a payload of 18446744073709551552 bytes", one},
 		{"arch", fatbinFile(container(sass(80, 0x11), sass(1<<30, 0x11))), "no such architecture: 1073741824", one},
 		{"other-section-still-read",
-			elfFile(elfSection{name: "__nv_relfatbin", kind: 1, data: make([]byte, 64)}, elfSection{name: ".nv_fatbin", kind: 1, data: good}),
+			elfFile(elfSection{name: "__nv_relfatbin", kind: 1, data: make([]byte, 64)},
+				elfSection{name: ".nv_fatbin", kind: 1, data: good}),
 			`section "__nv_relfatbin": no fat binary`, one},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -331,7 +334,8 @@ func TestCommon(t *testing.T) {
 			"sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120",
 		}, {
 			"libtorch_cuda-2.14.1+cu130",
-			"sm_75:475 sm_80:475 sm_86:475 sm_89:1 sm_90:475 sm_90a:4 sm_100:475 sm_100a:59 sm_103f:59 sm_120:475 sm_120a:1 sm_121a:1",
+			"sm_75:475 sm_80:475 sm_86:475 sm_89:1 sm_90:475 sm_90a:4 sm_100:475 sm_100a:59 sm_103f:59 sm_120:475 " +
+				"sm_120a:1 sm_121a:1",
 			"sm_75 sm_80 sm_86 sm_90 sm_100 sm_100a sm_103f sm_120",
 			"sm_75 sm_80 sm_86 sm_90 sm_100 sm_120",
 		}, {

@@ -20,7 +20,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(fatbinFile(good, make([]byte, 24), good))
 	f.Add(fatbinFile(containerHeader(1<<63), good))
 	f.Add(cutFile(good))
-	f.Add(elfFile(elfSection{name: "__nv_relfatbin", kind: 1, data: good}, elfSection{name: ".nv_fatbin", kind: 1, data: good, size: 1 << 50}))
+	f.Add(elfFile(elfSection{name: "__nv_relfatbin", kind: 1, data: good},
+		elfSection{name: ".nv_fatbin", kind: 1, data: good, size: 1 << 50}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r := &counter{ReaderAt: bytes.NewReader(file)}
 		got, err := Read(r, int64(len(file)))

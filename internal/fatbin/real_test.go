@@ -109,7 +109,10 @@ func TestAgainstCuobjdump(t *testing.T) {
 				code.Containers, counts(code), names(code.Common(Served)), names(code.Common(BuildList)))
 			ours, theirs := forCuobjdump(code), cuobjdump(t, tool, lib)
 			if relocatable(t, f) {
-				ours = slices.DeleteFunc(ours, func(s string) bool { return strings.HasPrefix(s, "compute_") && !slices.Contains(theirs, s) })
+				ours = slices.DeleteFunc(ours, func(s string) bool {
+					return strings.HasPrefix(s, "compute_") &&
+						!slices.Contains(theirs, s)
+				})
 			}
 			if diff := cmp.Diff(theirs, ours); diff != "" {
 				t.Errorf("-cuobjdump +fatbin:\n%s", diff)

@@ -76,7 +76,8 @@ func TestReadSuffixInside(t *testing.T) {
 		{"lz4", dataFile(loaded(".rodata", text(90, 0x2011, []byte(lz4PTX)))), want(90, "a")},
 		{"plain", dataFile(loaded(".rodata", text(100, 0x11, []byte(plainPTX)))), want(100, "f")},
 		{"zstd", dataFile(loaded(".rodata", text(100, 0x8011, zstdPTX(t)))), zstd},
-		{"no-suffix", dataFile(loaded(".rodata", text(90, 0x11, []byte(strings.Replace(plainPTX, "100f", "90", 1))))), want(90, "")},
+		{"no-suffix", dataFile(loaded(".rodata", text(90, 0x11, []byte(strings.Replace(plainPTX, "100f", "90", 1))))),
+			want(90, "")},
 		{"of-another", dataFile(loaded(".rodata", text(90, 0x11, []byte(plainPTX)))), want(90, "")},
 		{"by-the-flags", fatbinFile(text(90, 0x2011, []byte(lz4PTX))), want(90, "")},
 		{"unreadable", dataFile(loaded(".rodata", text(90, 0x2011, bytes.Repeat([]byte{0xff}, 600)))), want(90, "")},
@@ -127,12 +128,15 @@ func TestGroups(t *testing.T) {
 		{"libtorch_cuda", fatbinFile(times(39, torch), special), []Group{group(".nv_fatbin", 39, of(39, 80, 90), nil)}},
 		{"libcublasLt", fatbinFile(times(15, torch), times(15, special)), nil},
 		{"nine", fatbinFile(times(9, torch)), nil},
-		{"empty containers", fatbinFile(times(10, torch), times(90, container())), []Group{group(".nv_fatbin", 10, of(10, 80, 90), nil)}},
-		{"a special kernel's entry in most", fatbinFile(times(19, torch), container(sass(80, 0x11), sass(90, 0x11), sass(90, 0x102011))),
+		{"empty containers", fatbinFile(times(10, torch), times(90, container())),
+			[]Group{group(".nv_fatbin", 10, of(10, 80, 90), nil)}},
+		{"a special kernel's entry in most", fatbinFile(times(19, torch),
+			container(sass(80, 0x11), sass(90, 0x11), sass(90, 0x102011))),
 			[]Group{group(".nv_fatbin", 19, of(20, 80, 90), nil)}},
 		{"relocatable", elfFile(elfSection{name: "__nv_relfatbin", kind: 1, data: times(20, torch)}), nil},
 		{
-			"libtensorflow_cc", dataFile(loaded(".rodata", times(10, mlir), newer), elfSection{name: ".nv_fatbin", kind: 1, data: times(10, torch)}),
+			"libtensorflow_cc", dataFile(loaded(".rodata", times(10, mlir), newer),
+				elfSection{name: ".nv_fatbin", kind: 1, data: times(10, torch)}),
 			[]Group{
 				group(".nv_fatbin", 10, of(10, 80, 90), nil),
 				group(".rodata", 11, of(11, 60), []Target{{Arch: 90, Suffix: "a", PTXVersion: "8.7", Containers: 11}}),
@@ -150,7 +154,8 @@ func TestGroups(t *testing.T) {
 // A target that a group has is common, however many containers the other groups have: sm_90 of TensorFlow 2.20.0.
 func TestCommonOfGroups(t *testing.T) {
 	code := read(t, dataFile(loaded(".rodata", times(100, container(sass(80, 0x2011)))),
-		elfSection{name: ".nv_fatbin", kind: 1, data: slices.Concat(times(20, container(sass(90, 0x2011))), container(sass(52, 0x11)))}))
+		elfSection{name: ".nv_fatbin", kind: 1, data: slices.Concat(times(20, container(sass(90, 0x2011))),
+			container(sass(52, 0x11)))}))
 	if diff := cmp.Diff([]string{"sm_80", "sm_90"}, names(code.Common(BuildList))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -1,5 +1,6 @@
 // Package lazyregexp holds regular expressions that are compiled when they are first used. A run of this program uses
-// few of the some hundred it has, and compiling them all takes a third of its start; the child that asks NVML uses none.
+// few of the some hundred it has, and compiling them all takes a third of its start; the child that asks NVML uses
+// none.
 package lazyregexp
 
 import (

@@ -19,7 +19,8 @@ import (
 func cacheTree(t testing.TB) *tree {
 	w := newTree(t, false)
 	for _, path := range []string{
-		"/a/libx.so.9", "/a/libx.so.10", "/b/libx.so.10", "/b/liby-2.so", "/a/libc10.so", "/a/glibc-hwcaps/x86-64-v2/libx.so.10",
+		"/a/libx.so.9", "/a/libx.so.10", "/b/libx.so.10", "/b/liby-2.so", "/a/libc10.so",
+		"/a/glibc-hwcaps/x86-64-v2/libx.so.10",
 		"/b/glibc-hwcaps/x86-64-v3/libx.so.10", "/a/glibc-hwcaps/x86-64-v9/libx.so.9",
 	} {
 		w.build(library{path: path})

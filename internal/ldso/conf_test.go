@@ -20,10 +20,12 @@ func confTree(t testing.TB) *tree {
 	for _, dir := range []string{"/a", "/b", "/c", "/d", "/e", "/f", "/g h"} {
 		w.write(dir+"/keep", nil)
 	}
-	w.write("/etc/ld.so.conf", []byte(w.expand("# first\n\n$T/c/ # trailing slash\ninclude ld.so.conf.d/*.conf\t$T/etc/more/?[12]*/*.x\n"+
+	w.write("/etc/ld.so.conf", []byte(w.expand("# first\n\n$T/c/ # trailing slash\ninclude "+
+		"ld.so.conf.d/*.conf\t$T/etc/more/?[12]*/*.x\n"+
 		"\t $T/d  \nhwcap 0 nosegneg\n$T/g h\ninclude\nincludes\n$T/a\nnot/absolute-and-absent\n/")))
 	w.write("/etc/ld.so.conf.d/988-cuda.conf", []byte(w.expand("$T/a")))
-	w.write("/etc/ld.so.conf.d/000-first.conf", []byte(w.expand("$T/b\ninclude $T/etc/ld.so.conf\ninclude $T/etc/absent.conf\n")))
+	w.write("/etc/ld.so.conf.d/000-first.conf", []byte(w.expand("$T/b\ninclude $T/etc/ld.so.conf\ninclude "+
+		"$T/etc/absent.conf\n")))
 	w.write("/etc/ld.so.conf.d/.hidden.conf", []byte(w.expand("$T/hidden")))
 	w.write("/etc/ld.so.conf.d/other.txt", []byte(w.expand("$T/other")))
 	w.write("/etc/more/x1y/1.x", []byte(w.expand("$T/e\n")))
@@ -41,7 +43,8 @@ func TestConfEqualsLdconfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(ldconfig(t), "-v", "-N", "-X", "-f", w.dir+"/etc/ld.so.conf", "-C", w.dir+"/cache").CombinedOutput()
+	out, err := exec.Command(ldconfig(t), "-v", "-N", "-X", "-f", w.dir+"/etc/ld.so.conf", "-C",
+		w.dir+"/cache").CombinedOutput()
 	if err != nil {
 		t.Fatalf("ldconfig: %v\n%s", err, out)
 	}

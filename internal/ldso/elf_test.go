@@ -96,7 +96,8 @@ func TestRead(t *testing.T) {
 	}{
 		{"nothing", nil, ldso.ELF{}},
 		{
-			"names", []entry{{elf.DT_NEEDED, 0, "libb.so"}, {elf.DT_SONAME, 0, "liba.so"}, {elf.DT_NEEDED, 0, "libc.so.6"}, {elf.DT_RPATH, 0, long}},
+			"names", []entry{{elf.DT_NEEDED, 0, "libb.so"}, {elf.DT_SONAME, 0, "liba.so"}, {elf.DT_NEEDED, 0, "libc.so.6"},
+				{elf.DT_RPATH, 0, long}},
 			ldso.ELF{Soname: "liba.so", Needed: []string{"libb.so", "libc.so.6"}, RPath: long},
 		},
 		{"rpath-and-runpath", []entry{{elf.DT_RPATH, 0, "/a"}, {elf.DT_RUNPATH, 0, "/b"}}, ldso.ELF{RunPath: "/b"}},
@@ -144,7 +145,8 @@ func TestReadRefuses(t *testing.T) {
 		{"object-file", put(16, 1), "only ET_DYN and ET_EXEC"},
 		{"phentsize", put(54, 1), "phentsize"},
 		{"phoff", put(32, most...), "program headers: a table lies outside the file"},
-		{"phoff-wraps", put(32, 0xe0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "program headers: a table lies outside the file"},
+		{"phoff-wraps", put(32, 0xe0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
+			"program headers: a table lies outside the file"},
 		{"phnum", put(56, 0xff, 0xff), "65535 program headers"},
 		{"dynamic-offset", put(dynamic+8, most...), "dynamic section: a table lies outside the file"},
 		{"dynamic-size", put(dynamic+32, most...), "a dynamic section of 18446744073709551615 bytes"},
@@ -171,7 +173,8 @@ func TestReadRefuses(t *testing.T) {
 // TestReadTruncated reads every beginning of a library: an error or less, but an answer.
 func TestReadTruncated(t *testing.T) {
 	w := newTree(t, false)
-	w.build(library{path: "/libx.so", needs: "liby.so", flags: runpath + "/a", source: "extern int f(void); int user(void) { return f(); }"})
+	w.build(library{path: "/libx.so", needs: "liby.so", flags: runpath + "/a",
+		source: "extern int f(void); int user(void) { return f(); }"})
 	b, err := os.ReadFile(w.dir + "/libx.so")
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +207,8 @@ func TestReadSparse(t *testing.T) {
 // exercise loads a library of any content and looks at all of it.
 func exercise(t testing.TB, b []byte) {
 	t.Helper()
-	r := &ldso.Resolver{FS: memFS{files: map[string][]byte{"/lib/libx.so": b}}, Machine: elf.EM_X86_64, LibraryPath: []string{"/lib"}}
+	r := &ldso.Resolver{FS: memFS{files: map[string][]byte{"/lib/libx.so": b}}, Machine: elf.EM_X86_64,
+		LibraryPath: []string{"/lib"}}
 	p, err := r.Host()
 	if err != nil {
 		t.Fatal(err)
@@ -226,9 +230,11 @@ func exercise(t testing.TB, b []byte) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(makeELF(entry{elf.DT_NEEDED, 0, "libb.so"}, entry{elf.DT_SONAME, 0, "libx.so"}, entry{elf.DT_RPATH, 0, "$ORIGIN/../${LIB}:"}))
+	f.Add(makeELF(entry{elf.DT_NEEDED, 0, "libb.so"}, entry{elf.DT_SONAME, 0, "libx.so"},
+		entry{elf.DT_RPATH, 0, "$ORIGIN/../${LIB}:"}))
 	f.Add(compile(f, "extern int f(void); int user(void) { return f(); }", "-shared", "-fPIC", "-nostdlib", "-s"))
-	f.Add(compile(f, "extern int f(void); int user(void) { return f(); }", "-shared", "-fPIC", "-s", "-Wl,--hash-style=sysv"))
+	f.Add(compile(f, "extern int f(void); int user(void) { return f(); }", "-shared", "-fPIC", "-s",
+		"-Wl,--hash-style=sysv"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		start := time.Now()
 		exercise(t, b)

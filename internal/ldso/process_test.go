@@ -74,7 +74,8 @@ func TestOpenKnown(t *testing.T) {
 	w.build(library{path: "/b/libdep.so"})
 	w.build(library{path: "/b/libplugin.so"})
 	known := map[string][]string{
-		"libcore.so": {"libpart.so.9", "libpart.so"}, "libpart.so": {"libplugin.so", "libcore.so"}, "libdep.so": {"libplugin2.so"},
+		"libcore.so": {"libpart.so.9", "libpart.so"}, "libpart.so": {"libplugin.so", "libcore.so"},
+		"libdep.so": {"libplugin2.so"},
 	}
 	p, err := w.resolver().Host()
 	if err != nil {
@@ -114,7 +115,8 @@ func TestStartRefuses(t *testing.T) {
 	w.probe(library{path: "/bin/foreign"})
 	w.patch("/bin/foreign", 18, 22, 0)
 	for name, want := range map[string]string{
-		"none": "no such file", "script": "invalid ELF header", "musl": "is not glibc's", "elsewhere": "program interpreter", "foreign": "wrong ELF machine",
+		"none": "no such file", "script": "invalid ELF header", "musl": "is not glibc's",
+		"elsewhere": "program interpreter", "foreign": "wrong ELF machine",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := w.resolver().Start(w.dir + "/bin/" + name)
@@ -139,7 +141,8 @@ func TestStartStatic(t *testing.T) {
 // TestStartAlone starts a program that needs nothing but its interpreter, which no library needs either.
 func TestStartAlone(t *testing.T) {
 	w := newTree(t, false)
-	w.write("/alone", compile(t, "void _start(void) { for (;;); }", "-nostdlib", "-pie", "-fPIE", "-Wl,--dynamic-linker,"+interpreter(t)))
+	w.write("/alone", compile(t, "void _start(void) { for (;;); }", "-nostdlib", "-pie", "-fPIE",
+		"-Wl,--dynamic-linker,"+interpreter(t)))
 	p, err := w.resolver().Start(w.dir + "/alone")
 	if err != nil || len(p.Objects) != 2 || p.Objects[1].Reason.How != ldso.Interpreter {
 		t.Errorf("process %+v, error %v", p, err)
@@ -213,7 +216,8 @@ func TestDefaultSystemDirs(t *testing.T) {
 		want       []string
 	}{
 		{"red-hat", "/lib64/libc.so.6", []string{"/lib64", "/usr/lib64"}},
-		{"debian", "/lib/aarch64-linux-gnu/libc.so.6", []string{"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib", "/usr/lib"}},
+		{"debian", "/lib/aarch64-linux-gnu/libc.so.6",
+			[]string{"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib", "/usr/lib"}},
 	} {
 		w.write(c.file, nil)
 		if diff := cmp.Diff(c.want, ldso.DefaultSystemDirs(fsys, elf.EM_AARCH64)); diff != "" {

@@ -186,7 +186,8 @@ var searchCases = []searchCase{
 	},
 	{
 		name: "preload-file", own: true,
-		probe: library{needs: "libqx.so", flags: rpath + "/a"}, libs: append(twice, library{path: "/b/libqw.so"}), preload: "/b/libqw.so",
+		probe: library{needs: "libqx.so", flags: rpath + "/a"}, libs: append(twice, library{path: "/b/libqw.so"}),
+		preload: "/b/libqw.so",
 		prepare: func(w *tree) {
 			w.write("/etc/ld.so.preload", []byte("# wins over all: /a/libqx.so\n/b/libqw.so\t/b/libqx.so # twice\n"))
 		},
@@ -209,7 +210,8 @@ var searchCases = []searchCase{
 		name:  "already-loaded-by-soname",
 		opens: []string{"$T/a/libqx-1.2.so", "$T/b/libqz.so"},
 		libs: []library{
-			{path: "/a/libqx-1.2.so", soname: "libqx.so"}, {path: "/b/libqz.so", needs: "libqx.so", flags: rpath + "$T/b"}, {path: "/b/libqx.so"},
+			{path: "/a/libqx-1.2.so", soname: "libqx.so"}, {path: "/b/libqz.so", needs: "libqx.so", flags: rpath + "$T/b"},
+			{path: "/b/libqx.so"},
 		},
 		want: []string{"/a/libqx-1.2.so: its path", "/b/libqz.so: its path"},
 	},
@@ -283,7 +285,8 @@ var searchCases = []searchCase{
 		name:  "library-path-separators-and-relative-parts",
 		probe: library{needs: "libqx.so libqy.so libqz.so"}, env: "$T/none//;$T/a/;;sub", workDir: "/cwd",
 		libs: []library{{path: "/a/libqx.so"}, {path: "/cwd/sub/libqy.so"}, {path: "/cwd/libqz.so"}},
-		want: []string{"/a/libqx.so: LD_LIBRARY_PATH", "/cwd/sub/libqy.so: LD_LIBRARY_PATH", "/cwd/libqz.so: LD_LIBRARY_PATH"},
+		want: []string{"/a/libqx.so: LD_LIBRARY_PATH", "/cwd/sub/libqy.so: LD_LIBRARY_PATH",
+			"/cwd/libqz.so: LD_LIBRARY_PATH"},
 	},
 	{
 		name:  "needed-with-a-slash",

@@ -139,7 +139,8 @@ func (c *searchCase) compare(w *tree) {
 	stdout, stderr, err := w.run(env, w.name(c.workDir), args...)
 	p := c.process(w)
 	for _, m := range p.Missing {
-		if text := strings.TrimPrefix(m.Err.Error(), "load "); !strings.Contains(stderr, m.Name) || !sameFailure(text, stderr) {
+		if text := strings.TrimPrefix(m.Err.Error(), "load "); !strings.Contains(stderr, m.Name) ||
+			!sameFailure(text, stderr) {
 			w.Errorf("missing %q: %v; the loader says %q", m.Name, m.Err, stderr)
 		}
 		if m.Via == ldso.Needed {

@@ -35,20 +35,26 @@ func TestMissingSymbolsEqualLoader(t *testing.T) {
 		{name: "all-there", user: uses, linked: both, taken: both},
 		{name: "one-missing", user: uses, linked: both, taken: "int g = 2;", want: []string{"f"}},
 		{name: "all-missing", user: uses, linked: both, taken: "int h;", want: []string{"f", "g"}},
-		{name: "weak-is-not-missed", user: "extern int f(void) __attribute__((weak)); int user(void) { return f ? f() : 0; }", taken: "int h;"},
+		{name: "weak-is-not-missed", user: "extern int f(void) __attribute__((weak)); int user(void) { return f " +
+			"? f() : 0; }", taken: "int h;"},
 		{
 			name: "named-by-no-relocation", taken: "int h;",
 			user: `int user(void) { return 1; } __asm__(".section .debug_user,\"\",@progbits\n.quad f\n.text");`,
 		},
 		{name: "weak-definition-serves", user: uses, taken: "__attribute__((weak)) int f(void) { return 1; } int g;"},
-		{name: "hidden-does-not-serve", user: uses, taken: "__attribute__((visibility(\"hidden\"))) int f(void) { return 1; } int g;", want: []string{"f"}},
-		{name: "user-exports-nothing", user: "static int user(void);" + uses + "static int user(void);", flags: "-Wl,--exclude-libs,ALL -fvisibility=hidden", taken: "int g;", want: []string{"f"}},
-		{name: "sysv-hash", user: uses, flags: "-Wl,--hash-style=sysv", taken: "int g;", takenBy: "-Wl,--hash-style=sysv", want: []string{"f"}},
-		{name: "gnu-hash", user: uses, flags: "-Wl,--hash-style=gnu", taken: "int g;", takenBy: "-Wl,--hash-style=gnu", want: []string{"f"}},
+		{name: "hidden-does-not-serve", user: uses, taken: "__attribute__((visibility(\"hidden\"))) int f(void) { return " +
+			"1; } int g;", want: []string{"f"}},
+		{name: "user-exports-nothing", user: "static int user(void);" + uses + "static int user(void);",
+			flags: "-Wl,--exclude-libs,ALL -fvisibility=hidden", taken: "int g;", want: []string{"f"}},
+		{name: "sysv-hash", user: uses, flags: "-Wl,--hash-style=sysv", taken: "int g;", takenBy: "-Wl,--hash-style=sysv",
+			want: []string{"f"}},
+		{name: "gnu-hash", user: uses, flags: "-Wl,--hash-style=gnu", taken: "int g;", takenBy: "-Wl,--hash-style=gnu",
+			want: []string{"f"}},
 		{name: "many-symbols", user: uses, taken: many(3000) + "int g;", want: []string{"f"}},
 		{name: "many-symbols-sysv-hash", user: uses, taken: many(3000) + both, takenBy: "-Wl,--hash-style=sysv"},
 		{name: "same-version", user: uses, linked: both, versions: "V1 { f; g; };", taken: both, takenAs: "V1 { f; g; };"},
-		{name: "newer-version-added", user: uses, linked: both, versions: "V1 { f; g; };", taken: both + "int h;", takenAs: "V1 { f; g; }; V2 { h; } V1;"},
+		{name: "newer-version-added", user: uses, linked: both, versions: "V1 { f; g; };", taken: both + "int h;",
+			takenAs: "V1 { f; g; }; V2 { h; } V1;"},
 		{
 			name: "other-version", user: uses, linked: both, versions: "V1 { f; g; };", taken: both, takenAs: "V2 { f; g; };",
 			want: []string{"V1 of libqv.so", "f@V1", "g@V1"},
@@ -59,10 +65,12 @@ func TestMissingSymbolsEqualLoader(t *testing.T) {
 		},
 		{name: "versions-wanted-of-a-library-without", user: uses, linked: both, versions: "V1 { f; g; };", taken: both},
 		{name: "versions-of-a-library-linked-without", user: uses, linked: both, taken: both, takenAs: "V1 { f; g; };"},
-		{name: "symbol-outside-the-versions", user: uses, linked: both, versions: "V1 { f; g; };", taken: both, takenAs: "V1 { f; };"},
+		{name: "symbol-outside-the-versions", user: uses, linked: both, versions: "V1 { f; g; };", taken: both,
+			takenAs: "V1 { f; };"},
 		{
 			name: "superseded-definition-serves-its-version", user: uses, linked: both, versions: "V1 { f; g; };",
-			taken:   "int g; int f1(void) { return 1; } int f2(void) { return 2; } __asm__(\".symver f1,f@V1\\n.symver f2,f@@V2\");",
+			taken: "int g; int f1(void) { return 1; } int f2(void) { return 2; } __asm__(\".symver f1,f@V1\\n.symver " +
+				"f2,f@@V2\");",
 			takenAs: "V1 { g; }; V2 { f2; } V1;",
 		},
 		{
@@ -71,7 +79,8 @@ func TestMissingSymbolsEqualLoader(t *testing.T) {
 			takenAs: "V1 { f1; };",
 		},
 		{
-			name: "only-superseded-definition-without-version", user: uses, taken: "int g; int f1(void) { return 1; } __asm__(\".symver f1,f@V3\");",
+			name: "only-superseded-definition-without-version", user: uses,
+			taken:   "int g; int f1(void) { return 1; } __asm__(\".symver f1,f@V3\");",
 			takenAs: "V1 { g; }; V2 { none; }; V3 { f1; };", want: []string{"f"},
 		},
 	} {

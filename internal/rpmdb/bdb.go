@@ -8,9 +8,9 @@ import (
 )
 
 // Packages is a hash table of Berkeley DB (libdb: src/dbinc/db_page.h). Its first page has at 12 the magic, at 20 the
-// page size, at 24 whether it is encrypted, at 32 the last page's number, in the machine's own byte order. A page has at
-// 16 the number of the next page, at 20 how many items it has, at 22 the length of its part of a large item, at 25 its
-// kind; at 26 the offsets of its items, key and value by turns, which fill the page from its end.
+// page size, at 24 whether it is encrypted, at 32 the last page's number, in the machine's own byte order. A page has
+// at 16 the number of the next page, at 20 how many items it has, at 22 the length of its part of a large item, at 25
+// its kind; at 26 the offsets of its items, key and value by turns, which fill the page from its end.
 const (
 	bdbMagic    = 0x00061561
 	bdbHashMeta = 8

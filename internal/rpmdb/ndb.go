@@ -62,7 +62,8 @@ func ndbSlots(db io.ReaderAt) ([]byte, error) {
 // ndbBlob is the header at an offset.
 func ndbBlob(db io.ReaderAt, size int64, pkg uint32, at int64) (*blob, error) {
 	head := make([]byte, ndbUnit)
-	if _, err := db.ReadAt(head, at); err != nil || string(head[:4]) != "BlbS" || binary.LittleEndian.Uint32(head[4:]) != pkg {
+	if _, err := db.ReadAt(head, at); err != nil || string(head[:4]) != "BlbS" ||
+		binary.LittleEndian.Uint32(head[4:]) != pkg {
 		return nil, fmt.Errorf("package %d is not where its slot says", pkg)
 	}
 	b := &blob{size: int64(binary.LittleEndian.Uint32(head[12:]))}

@@ -30,7 +30,8 @@ func TestRealDatabases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			query := exec.Command("rpm", "--dbpath", copied, "-qa", "--qf", `%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n`)
+			query := exec.Command("rpm", "--dbpath", copied, "-qa", "--qf",
+				`%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n`)
 			out, err := query.Output()
 			if err != nil {
 				t.Fatal(err)

@@ -42,7 +42,8 @@ func TestRead(t *testing.T) {
 		{"sqlite-garbage-log", "rpmdb.sqlite", bytes.Repeat([]byte("log "), 99), before},
 		{"sqlite-damaged-log", "rpmdb.sqlite", damaged, before},
 		{"sqlite-foreign-log", "rpmdb.sqlite", foreign, before},
-		{"sqlite-cut-log", "rpmdb.sqlite", cut, slices.DeleteFunc(slices.Clone(before), func(s string) bool { return s == "filler3=1-1" })},
+		{"sqlite-cut-log", "rpmdb.sqlite", cut, slices.DeleteFunc(slices.Clone(before),
+			func(s string) bool { return s == "filler3=1-1" })},
 		{"ndb", "Packages.db", nil, before},
 		{"bdb", "Packages", nil, before},
 	} {

@@ -14,7 +14,8 @@ func TestFilters(t *testing.T) {
 		filters     []string
 		want        []string // the keys that are left
 	}{
-		{"version-and-list", "torch", []string{"cuda=12.6", "python=3.12", "platform=linux_x86_64", "release<2.8"}, []string{"2.6.0 cu126 linux_x86_64", "2.7.0 cu126 linux_x86_64", "2.7.1 cu126 linux_x86_64"}},
+		{"version-and-list", "torch", []string{"cuda=12.6", "python=3.12", "platform=linux_x86_64", "release<2.8"},
+			[]string{"2.6.0 cu126 linux_x86_64", "2.7.0 cu126 linux_x86_64", "2.7.1 cu126 linux_x86_64"}},
 		{"range", "minor_compat", []string{"driver_linux>=525,<580"}, []string{"12"}},
 		{"leading-zero", "cuda", []string{"driver_linux>=525.60.02,<525.85"}, []string{"12.0.0"}},
 		{"build", "torch", []string{"2.6.0+cu124", "linux_x86_64"}, []string{"2.6.0 cu124 linux_x86_64"}},

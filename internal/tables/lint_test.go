@@ -75,28 +75,42 @@ func TestLinterFindsTheCell(t *testing.T) {
 		{"source-not-https", "cuda.csv", edit(3, "https://", "http://"), `^cuda\.csv:3:\d\d: source: "http://.*" is neither`},
 		{"undated", "cuda.csv", replaceIn(3, dateCell, ",\n"), `^cuda\.csv:3:\d+: checked: "" is not a date`},
 		{"dangling-cuda", "torch.csv", edit(3, ",10.2", ",10.7"), `^torch\.csv:3:23: cuda: 10\.7 is not in cuda\.csv$`},
-		{"dangling-branch", "cuda.csv", edit(3, ",418,", ",419,"), `^cuda\.csv:3:\d+: branch: 419 is not in driver_branch\.csv$`},
+		{"dangling-branch", "cuda.csv", edit(3, ",418,", ",419,"),
+			`^cuda\.csv:3:\d+: branch: 419 is not in driver_branch\.csv$`},
 		{"dangling-gpu", "ec2.csv", edit(2, "Tesla M60", "Tesla M61"), `^ec2\.csv:2:12: gpu: Tesla M61 is not in gpu\.csv$`},
-		{"dangling-capability", "ec2.csv", edit(2, ",5.2,", ",5.4,"), `^ec2\.csv:2:\d+: capability: 5\.4 is not in gpu\.csv$`},
-		{"dangling-variant", "pypi_default.csv", edit(3, "cu102", "cu199"), `^pypi_default\.csv:3:18: variant: cu199 is not in torch\.csv$`},
-		{"dangling-in-list", "nccl.csv", edit(2, ",10.1 10.2,", ",10.1 10.9,"), `^nccl\.csv:2:10: built: 10\.9 is not in cuda\.csv$`},
-		{"unproven", "jax.csv", edit(2, ",single-source,", ",,"), `^jax\.csv:2:\d+: verified: the row has one source and does not say so`},
-		{"proof-undated", "tensorflow.csv", replaceIn(2, readCell, ",METADATA,"), `^tensorflow\.csv:2:\d+: verified: ".*" is neither`},
-		{"proof-without-wheel", "jax.csv", edit(2, ",single-source,", ",METADATA 2026-11-21,"), `^jax\.csv:2:\d+: verified: it says what was read, but no source`},
+		{"dangling-capability", "ec2.csv", edit(2, ",5.2,", ",5.4,"),
+			`^ec2\.csv:2:\d+: capability: 5\.4 is not in gpu\.csv$`},
+		{"dangling-variant", "pypi_default.csv", edit(3, "cu102", "cu199"),
+			`^pypi_default\.csv:3:18: variant: cu199 is not in torch\.csv$`},
+		{"dangling-in-list", "nccl.csv", edit(2, ",10.1 10.2,", ",10.1 10.9,"),
+			`^nccl\.csv:2:10: built: 10\.9 is not in cuda\.csv$`},
+		{"unproven", "jax.csv", edit(2, ",single-source,", ",,"),
+			`^jax\.csv:2:\d+: verified: the row has one source and does not say so`},
+		{"proof-undated", "tensorflow.csv", replaceIn(2, readCell, ",METADATA,"),
+			`^tensorflow\.csv:2:\d+: verified: ".*" is neither`},
+		{"proof-without-wheel", "jax.csv", edit(2, ",single-source,", ",METADATA 2026-11-21,"),
+			`^jax\.csv:2:\d+: verified: it says what was read, but no source`},
 		{"no-version", "cuda.csv", edit(3, "418.39", "soon"), `^cuda\.csv:3:10: driver_linux: "soon" is not a version$`},
-		{"no-capability", "gpu.csv", edit(2, ",8.9,", ",89,"), `^gpu\.csv:2:7: capability: "89" is not a compute capability$`},
+		{"no-capability", "gpu.csv", edit(2, ",8.9,", ",89,"),
+			`^gpu\.csv:2:7: capability: "89" is not a compute capability$`},
 		{"no-number", "ec2.csv", edit(2, ",5.2,1,", ",5.2,one,"), `^ec2\.csv:2:\d+: count: "one" is not a number$`},
 		{"no-machine-code", "torch.csv", edit(2, "sm_37", "sm37"), `^torch\.csv:2:\d+: sass: "sm37" is not of the form `},
 		{"no-yes", "ec2.csv", edit(2, ",no,", ",nein,"), `^ec2\.csv:2:\d+: nvswitch: "nein" is not of the form `},
-		{"no-day", "driver_branch.csv", edit(20, "2022-", "22-"), `^driver_branch\.csv:20:\d+: [a-z_]+: "22-.*" is not of the form `},
+		{"no-day", "driver_branch.csv", edit(20, "2022-", "22-"),
+			`^driver_branch\.csv:20:\d+: [a-z_]+: "22-.*" is not of the form `},
 		{"spaces", "gpu.csv", edit(2, ",8.9,", ",8.9 ,"), `^gpu\.csv:2:7: `},
-		{"header", "gpu.csv", edit(1, "capability", "capabilities"), `^gpu\.csv:1:6: column 2 of the header must be "capability"$`},
-		{"header-short", "minor_compat.csv", edit(1, ",checked", ""), `^minor_compat\.csv:1:\d+: column 5 of the header must be "checked"$`},
-		{"header-long", "minor_compat.csv", edit(1, ",checked", ",checked,more"), `^minor_compat\.csv:1:\d+: column 6 of the header is "more"`},
+		{"header", "gpu.csv", edit(1, "capability", "capabilities"),
+			`^gpu\.csv:1:6: column 2 of the header must be "capability"$`},
+		{"header-short", "minor_compat.csv", edit(1, ",checked", ""),
+			`^minor_compat\.csv:1:\d+: column 5 of the header must be "checked"$`},
+		{"header-long", "minor_compat.csv", edit(1, ",checked", ",checked,more"),
+			`^minor_compat\.csv:1:\d+: column 6 of the header is "more"`},
 		{"cell-missing", "minor_compat.csv", edit(2, ",452.39", ""), `^minor_compat\.csv:2:1: wrong number of fields$`},
 		{"bare-quote", "minor_compat.csv", edit(2, "452.39", `452"39`), `^minor_compat\.csv:2:\d+: `},
-		{"stanza-field", "signature/log.txt", edit(3, "cause: ", "reason: "), `^signature/log\.txt:3:1: ".*" is none of the fields`},
-		{"stanza-undated", "signature/log.txt", edit(6, "line: ", "checked: soon\nline: "), `^signature/log\.txt:\d+:1: checked`},
+		{"stanza-field", "signature/log.txt", edit(3, "cause: ", "reason: "),
+			`^signature/log\.txt:3:1: ".*" is none of the fields`},
+		{"stanza-undated", "signature/log.txt", edit(6, "line: ", "checked: soon\nline: "),
+			`^signature/log\.txt:\d+:1: checked`},
 		{"empty", "minor_compat.csv", func([]string) []string { return nil }, `^minor_compat\.csv:1:1: there is no header$`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,7 +138,8 @@ func TestLoadOver(t *testing.T) {
 	if len(Rows[Torch](tables)) == 0 {
 		t.Error("the embedded torch table is gone")
 	}
-	if _, err := LoadOver(fstest.MapFS{"minor_compta.csv": {}}); err == nil || !strings.Contains(err.Error(), "there is no such table") {
+	if _, err := LoadOver(fstest.MapFS{"minor_compta.csv": {}}); err == nil ||
+		!strings.Contains(err.Error(), "there is no such table") {
 		t.Errorf("a misspelt table gives %v", err)
 	}
 	if _, err := LoadOver(fstest.MapFS{"torch.csv/x": {}}); err == nil {
@@ -143,7 +158,8 @@ func FuzzLoadOver(f *testing.F) {
 	f.Add([]byte("family\n\"\n"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, table []byte) {
-		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, minor, checkCell); err != nil && !strings.HasPrefix(err.Error(), "minor_compat.csv") {
+		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, minor, checkCell); err != nil &&
+			!strings.HasPrefix(err.Error(), "minor_compat.csv") {
 			t.Errorf("the error %q does not name the file", err)
 		}
 	})

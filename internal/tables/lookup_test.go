@@ -5,11 +5,17 @@ import "testing"
 // TestGPUNames holds names as NVML, collect_env and people write them.
 func TestGPUNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"NVIDIA A100-SXM4-40GB MIG 3g.20gb": "8.0", "Tesla T4": "7.5", "T4": "7.5", "NVIDIA H100 80GB HBM3": "9.0", "NVIDIA H100 (P5)": "9.0",
-		"H100 with NVSwitch": "9.0", "1050 Ti": "6.1", "GeForce RTX 2080Ti": "7.5", "Nvidia RTX 3060": "8.6", "4090": "8.9", "A6000": "8.6",
-		"RTX 8000": "7.5", "NVIDIA RTX 6000 Ada Generation": "8.9", "RTX PRO 6000": "12.0", "NVIDIA GeForce RTX 5070 Ti": "12.0",
-		"NVIDIA GB10": "12.1", "GRID A100D-40C": "8.0", "NVIDIA A10-24Q": "8.6", "GeForce GTX 1660 SUPER": "7.5", "Quadro M1000M": "5.0",
-		"NVIDIA GeForce RTX 5060 Laptop GPU": "12.0", "Orin": "8.7", "NVIDIA TITAN X (Pascal)": "6.1", "GH200 480GB": "9.0", "B200": "10.0",
+		"NVIDIA A100-SXM4-40GB MIG 3g.20gb": "8.0", "Tesla T4": "7.5", "T4": "7.5", "NVIDIA H100 80GB HBM3": "9.0",
+		"NVIDIA H100 (P5)":   "9.0",
+		"H100 with NVSwitch": "9.0", "1050 Ti": "6.1", "GeForce RTX 2080Ti": "7.5", "Nvidia RTX 3060": "8.6", "4090": "8.9",
+		"A6000":    "8.6",
+		"RTX 8000": "7.5", "NVIDIA RTX 6000 Ada Generation": "8.9", "RTX PRO 6000": "12.0",
+		"NVIDIA GeForce RTX 5070 Ti": "12.0",
+		"NVIDIA GB10":                "12.1", "GRID A100D-40C": "8.0", "NVIDIA A10-24Q": "8.6",
+		"GeForce GTX 1660 SUPER":             "7.5",
+		"Quadro M1000M":                      "5.0",
+		"NVIDIA GeForce RTX 5060 Laptop GPU": "12.0", "Orin": "8.7", "NVIDIA TITAN X (Pascal)": "6.1", "GH200 480GB": "9.0",
+		"B200":        "10.0",
 		"NVIDIA Z999": "", "": "", "GeForce": "", "RTX": "", "NVIDIA": "",
 	} {
 		got := ""

@@ -8,8 +8,8 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Product is one GPU product by its PCI id: the first driver that knows it, where that is later than the first branch of
-// its chip. Rows are written by tools/gpu.
+// Product is one GPU product by its PCI id: the first driver that knows it, where that is later than the first branch
+// of its chip. Rows are written by tools/gpu.
 type Product struct {
 	PCIID string `csv:"pci_id"` // "27b8"
 	Name  string `csv:"name"`   // as the READMEs have it, without "NVIDIA "
@@ -54,8 +54,8 @@ func (t *Tables) indexProductNames() map[string][]*Product {
 	return index
 }
 
-// Before reports whether a driver is older than the first that a release note or a product page names: of its branch, or
-// of every branch, where its own branch's READMEs do not list the product either.
+// Before reports whether a driver is older than the first that a release note or a product page names: of its branch,
+// or of every branch, where its own branch's READMEs do not list the product either.
 func (p *Product) Before(driver version.Number) (first version.Number, older bool) {
 	for _, text := range p.Noted {
 		if noted := version.Of(text); noted.Major() == driver.Major() {
@@ -94,8 +94,8 @@ func (p *Product) Unlisted(driver version.Number) (first, last version.Number, u
 	return version.Number{}, version.Number{}, false
 }
 
-// KnownFrom is the oldest release that knows the product: the first that a release note names, else the first that lists
-// it, else the branch after the last that does not. Not known where nothing is later than the chip.
+// KnownFrom is the oldest release that knows the product: the first that a release note names, else the first that
+// lists it, else the branch after the last that does not. Not known where nothing is later than the chip.
 func (p *Product) KnownFrom(t *Tables) version.Number {
 	if first := p.firstNoted(); first.Known() {
 		return first
@@ -107,14 +107,15 @@ func (p *Product) KnownFrom(t *Tables) version.Number {
 	}
 	last := version.Of(strings.TrimPrefix(p.Listed[len(p.Listed)-1], ">"))
 	branches := Rows[Branch](t)
-	if i := slices.IndexFunc(branches, func(b Branch) bool { return version.Int(b.Branch) > last.Major() }); last.Known() && i >= 0 {
+	after := func(b Branch) bool { return version.Int(b.Branch) > last.Major() }
+	if i := slices.IndexFunc(branches, after); last.Known() && i >= 0 {
 		return version.Of(branches[i].Branch)
 	}
 	return version.Number{}
 }
 
-// instances checks that an EC2 row's first driver is that of its product, else of its chip. A part of a GPU has a driver
-// of its own.
+// instances checks that an EC2 row's first driver is that of its product, else of its chip. A part of a GPU has a
+// driver of its own.
 func (t *Tables) instances() error {
 	s, _ := sheetNamed("ec2")
 	g, err := s.grid(t.fsys)

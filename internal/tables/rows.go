@@ -74,7 +74,7 @@ type Container struct {
 type Extension struct {
 	Package  string         `csv:"package"` // "flash-attn"
 	Release  string         `csv:"release"`
-	Variant  string         `csv:"variant"` // where it is published ("pypi"), for which CUDA, or "sdist": compiled where it is installed
+	Variant  string         `csv:"variant"` // "pypi", for which CUDA, or "sdist": compiled where it is installed
 	Torch    []string       `csv:"torch"`   // releases that it was built with, or a range that it asks for
 	CUDA     []string       `csv:"cuda"`    // "12", or "12.1"; several where one package holds code for several; "none"
 	CuDNN    version.Number `csv:"cudnn"`
@@ -117,7 +117,7 @@ type Branch struct {
 	EndOfLife    string         `csv:"end_of_life"`    // ISO date or month
 	Newest       version.Number `csv:"newest"`         // newest Linux release seen
 	Module       string         `csv:"module"`         // kernel modules that it ships: "proprietary", "both" or "open"
-	Beta         string         `csv:"developer_beta"` // its series of developer betas, which go on beside its releases: "550.40"
+	Beta         string         `csv:"developer_beta"` // its series of developer betas, beside its releases: "550.40"
 	VGPU         string         `csv:"vgpu"`           // the vGPU software whose GRID drivers are of it, "18"; "none"
 	Origin
 }
@@ -225,8 +225,8 @@ type Forward struct {
 // Package is what a Python package does with a GPU, where its name does not tell.
 type Package struct {
 	Package string `csv:"package"` // as pip normalises it
-	// "gpu" needs one; "torch", "jax", "tensorflow" bring that framework and are judged as it; "jit" compiles its code when it
-	// runs; "either" is the same with and without a GPU; "none" has nothing to do with CUDA programs
+	// "gpu" needs one; "torch", "jax", "tensorflow" bring that framework and are judged as it; "jit" compiles its code
+	// when it runs; "either" is the same with and without a GPU; "none" has nothing to do with CUDA programs
 	Uses    string         `csv:"uses"`
 	Release version.Number `csv:"release"` // the one that was looked at; CUDA holds from it on
 	CUDA    version.Number `csv:"cuda"`    // the least that it needs, where what it requires tells

@@ -17,7 +17,7 @@ import (
 
 // Origin is where a row comes from: every table ends in these columns.
 type Origin struct {
-	Source  Sources `csv:"source"`  // https addresses, or "wheel NAME sha256:…" for what was read from the artefact (or "sdist …")
+	Source  Sources `csv:"source"`  // https addresses, or "wheel NAME sha256:…" (or "sdist …") where it was read
 	Checked string  `csv:"checked"` // ISO date
 }
 

@@ -15,7 +15,8 @@ var rootMarks = []struct{ mark, kind string }{
 // containerByRoot reads the mounts where a control group namespace hides the engine's name: an engine's overlay at the
 // root, or the cover that NVIDIA's hook puts over /proc/driver/nvidia.
 //
-//	612 431 0:87 / / rw,relatime - overlay overlay rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/12/fs
+// 612 431 0:87 / / rw,relatime - overlay overlay
+// rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/12/fs
 func containerByRoot(h *Host) string {
 	if h.Rest {
 		return ""

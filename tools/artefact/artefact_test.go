@@ -23,10 +23,13 @@ func TestPipIndex(t *testing.T) {
 		}
 		return name
 	}
-	system := file("system", "# index-url = https://comment.example/simple\n[global]\ntimeout = 60\nIndex_URL: https://system.example/simple\n")
-	user := file("user", "[install]\nindex-url = https://install.example/simple\n[global]\nindex-url = https://user.example/simple\n")
+	system := file("system", "# index-url = https://comment.example/simple\n[global]\ntimeout = 60\nIndex_URL: "+
+		"https://system.example/simple\n")
+	user := file("user", "[install]\nindex-url = https://install.example/simple\n[global]\nindex-url = "+
+		"https://user.example/simple\n")
 	none := file("none", "[global]\ncert = /etc/ssl\n")
-	help := "  -i, --index-url <url>       Base URL of the Python Package Index (default\n                              https://default.example/simple). This should point to …"
+	help := "  -i, --index-url <url>       Base URL of the Python Package Index (default\n                            " +
+		"  https://default.example/simple). This should point to …"
 	for _, c := range []struct {
 		name, variable string
 		files          []string
@@ -56,7 +59,8 @@ func TestPipFiles(t *testing.T) {
 	}{
 		{nil, []string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf"}},
 		{map[string]string{"HOME": "/h", "VIRTUAL_ENV": "/v", "PIP_CONFIG_FILE": "/c"},
-			[]string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf", "/h/.pip/pip.conf", "/h/.config/pip/pip.conf", "/v/pip.conf", "/c"}},
+			[]string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf", "/h/.pip/pip.conf", "/h/.config/pip/pip.conf", "/v/pip.conf",
+				"/c"}},
 		{map[string]string{"HOME": "/h", "XDG_CONFIG_HOME": "/x"},
 			[]string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf", "/h/.pip/pip.conf", "/x/pip/pip.conf"}},
 		{map[string]string{"HOME": "/h", "PIP_CONFIG_FILE": "/dev/null"}, nil},
@@ -69,13 +73,18 @@ func TestPipFiles(t *testing.T) {
 
 func TestTag(t *testing.T) {
 	for name, want := range map[string]Tag{
-		"torch-2.9.0-cp313-cp313t-manylinux_2_28_aarch64.whl":                             {"torch", "2.9.0", "3.13t", "linux_aarch64", "2.28"},
-		"torch-1.8.0-cp36-cp36m-manylinux1_x86_64.whl":                                    {"torch", "1.8.0", "3.6", "linux_x86_64", "2.5"},
-		"tensorflow-2.20.0-cp39-cp39-manylinux_2_17_x86_64.manylinux2014_x86_64.whl":      {"tensorflow", "2.20.0", "3.9", "linux_x86_64", "2.17"},
-		"nvidia_nccl_cu12-2.27.5-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl": {"nvidia_nccl_cu12", "2.27.5", "", "linux_x86_64", "2.17"},
-		"jax-0.9.2-py3-none-any.whl":                                                      {"jax", "0.9.2", "", "any", ""},
-		"vllm-0.11.0-cp38-abi3-manylinux1_x86_64.whl":                                     {"vllm", "0.11.0", "", "linux_x86_64", "2.5"},
-		"torch-2.9.0-2-cp312-cp312-win_amd64.whl":                                         {"torch", "2.9.0", "3.12", "", ""},
+		"torch-2.9.0-cp313-cp313t-manylinux_2_28_aarch64.whl": {"torch", "2.9.0", "3.13t",
+			"linux_aarch64", "2.28"},
+		"torch-1.8.0-cp36-cp36m-manylinux1_x86_64.whl": {"torch", "1.8.0", "3.6",
+			"linux_x86_64", "2.5"},
+		"tensorflow-2.20.0-cp39-cp39-manylinux_2_17_x86_64.manylinux2014_x86_64.whl": {"tensorflow", "2.20.0", "3.9",
+			"linux_x86_64", "2.17"},
+		"nvidia_nccl_cu12-2.27.5-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl": {"nvidia_nccl_cu12", "2.27.5",
+			"", "linux_x86_64", "2.17"},
+		"jax-0.9.2-py3-none-any.whl": {"jax", "0.9.2", "", "any", ""},
+		"vllm-0.11.0-cp38-abi3-manylinux1_x86_64.whl": {"vllm", "0.11.0", "",
+			"linux_x86_64", "2.5"},
+		"torch-2.9.0-2-cp312-cp312-win_amd64.whl": {"torch", "2.9.0", "3.12", "", ""},
 	} {
 		if got, ok := (File{Name: name}).Tag(); !ok || got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
@@ -86,10 +95,12 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestConstants has the code of jax_cuda12_plugin 0.9.2's _versions.so that returns 12090, as the two compilers wrote it.
+// TestConstants has the code of jax_cuda12_plugin 0.9.2's _versions.so that returns 12090, as the two compilers wrote
+// it.
 func TestConstants(t *testing.T) {
 	// push rbp; mov rbp,rsp; mov edi,0x2f3a; call; pop rbp; ret; then a mov before no call
-	x86 := []byte{0x55, 0x48, 0x89, 0xe5, 0xbf, 0x3a, 0x2f, 0, 0, 0xe8, 0x12, 0x08, 0x05, 0, 0x5d, 0xc3, 0xbf, 1, 0, 0, 0, 0x5d}
+	x86 := []byte{0x55, 0x48, 0x89, 0xe5, 0xbf, 0x3a, 0x2f, 0, 0, 0xe8, 0x12, 0x08, 0x05, 0, 0x5d, 0xc3, 0xbf, 1, 0, 0,
+		0, 0x5d}
 	if got := constantsX86(x86); !slices.Equal(got, []int{12090}) {
 		t.Errorf("x86-64: %v", got)
 	}
@@ -120,7 +131,8 @@ func TestSays(t *testing.T) {
 		{"glibc", "2.17.1", "2.17", false},
 		{"cudnn", "8.6", "8", true},
 		{"built", "12.2 12.4", "12.4", true},
-		{"packages", "nvidia-cudnn-cu12>=9.0,<10.0 nvidia-nccl-cu12==2.18.1", "nvidia-cudnn-cu12<10.0,>=9.0 nvidia-nccl-cu12==2.18.1", true},
+		{"packages", "nvidia-cudnn-cu12>=9.0,<10.0 nvidia-nccl-cu12==2.18.1",
+			"nvidia-cudnn-cu12<10.0,>=9.0 nvidia-nccl-cu12==2.18.1", true},
 		{"packages", "nvidia-cudnn-cu12>=9.0", "nvidia-cudnn-cu13>=9.0", false},
 		{"numpy", "<3.0,>=2.0", ">=2.0,<3.0", true},
 		{"numpy", ">=2.0", ">=2.0,<3.0", false},

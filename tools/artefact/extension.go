@@ -98,8 +98,8 @@ var (
 	beforePython4  = regexp.MustCompile(`^<4[.0]*,|,<4[.0]*$`)
 )
 
-// wants is the version of a package that METADATA asks for, by itself or for an extra: "2.14.1" where it names one, else
-// the range; empty where any will do.
+// wants is the version of a package that METADATA asks for, by itself or for an extra: "2.14.1" where it names one,
+// else the range; empty where any will do.
 func (r *Reading) wants(name, extra string) string {
 	for _, q := range r.requires() {
 		marker := strings.ReplaceAll(q.marker, `'`, `"`)
@@ -114,7 +114,8 @@ func (r *Reading) wants(name, extra string) string {
 // elsewhere reports whether a marker is that of another platform than x86-64 Linux.
 func elsewhere(marker string) bool {
 	marker = strings.ReplaceAll(strings.ReplaceAll(marker, `'`, `"`), " ", "")
-	for _, other := range []string{`sys_platform=="win32"`, `sys_platform=="darwin"`, `platform_machine=="aarch64"`, `sys_platform!="linux"`} {
+	for _, other := range []string{`sys_platform=="win32"`, `sys_platform=="darwin"`, `platform_machine=="aarch64"`,
+		`sys_platform!="linux"`} {
 		if strings.HasPrefix(marker, other) || strings.HasPrefix(marker, "("+other) {
 			return true
 		}
@@ -123,8 +124,9 @@ func elsewhere(marker string) bool {
 }
 
 // families are the CUDA families that a release is for: those of the CUDA libraries that its own need or open by name;
-// else what its version file says, that of its project's name, of the NVIDIA packages that it asks for, or of the torch that it pins, as the index
-// has it. "none" is said of libraries that are all that the package has and need no CUDA.
+// else what its version file says, that of its project's name, of the NVIDIA packages that it asks for, or of the
+// torch that it pins, as the index has it. "none" is said of libraries that are all that the package has and need no
+// CUDA.
 func (s *Source) families(r *Reading, torch string, all bool) string {
 	if len(r.Families) > 0 {
 		return strings.Join(r.Families, " ")
@@ -154,7 +156,8 @@ func (r *Reading) requiredFamily() string {
 		if m := packageFamily.FindStringSubmatch(q.name); m != nil {
 			return m[1] + m[2]
 		}
-		if m := majorBound.FindStringSubmatch(q.spec); m != nil && (q.name == "cuda-toolkit" || q.name == "nvidia-cuda-runtime") {
+		if m := majorBound.FindStringSubmatch(q.spec); m != nil &&
+			(q.name == "cuda-toolkit" || q.name == "nvidia-cuda-runtime") {
 			return m[1]
 		}
 	}

@@ -81,8 +81,10 @@ func resolve(page *url.URL, address string) string {
 
 // jsonFiles reads a project's page in JSON:
 //
-//	{"files": [{"filename": "x-1.0-py3-none-any.whl", "hashes": {"sha256": "…"}, "upload-time": "2026-07-22T…", "url": "…",
-//	  "yanked": false}, …], …}
+// {"files": [{"filename": "x-1.0-py3-none-any.whl", "hashes": {"sha256": "…"}, "upload-time": "2026-07-22T…", "url":
+// "…",
+//
+//	"yanked": false}, …], …}
 //
 // "yanked" is the reason where there is one.
 func jsonFiles(page []byte) ([]File, error) {

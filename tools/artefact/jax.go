@@ -54,7 +54,8 @@ func (s *Source) takeJAX(ctx context.Context, row *Row) error {
 			row.Sources[r.Tag.Project] = r.source()
 		}
 	}
-	libraries := slices.DeleteFunc(r.extra(row.Cells["variant"]), func(p string) bool { return !strings.HasPrefix(p, "nvidia-") })
+	libraries := slices.DeleteFunc(r.extra(row.Cells["variant"]),
+		func(p string) bool { return !strings.HasPrefix(p, "nvidia-") })
 	if len(libraries) > 0 {
 		row.Cells["packages"] = strings.Join(libraries, " ")
 		row.Sources[r.Tag.Project] = r.source()

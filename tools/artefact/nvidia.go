@@ -30,7 +30,8 @@ func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	}
 	switch {
 	case strings.HasPrefix(r.Tag.Version, version+".post"):
-		return nil, &Empty{"a later build of " + version + " for CUDA " + cuda + "; frameworks ask for " + version + " itself, whose wheel makes the row"}
+		return nil, &Empty{"a later build of " + version + " for CUDA " + cuda + "; frameworks ask for " + version +
+			" itself, whose wheel makes the row"}
 	case version != r.Tag.Version:
 		return nil, fmt.Errorf("libnccl.so.2 says that it is %s", version)
 	}

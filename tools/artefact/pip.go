@@ -75,7 +75,8 @@ func (p Pip) Index() (string, error) {
 	if m := helpDefault.FindStringSubmatch(p.Help()); m != nil {
 		return m[1], nil
 	}
-	return "", errors.New("pip's configuration names no package index, and pip itself could not be asked; give --index or set PIP_INDEX_URL")
+	return "", errors.New("pip's configuration names no package index, and pip itself could not be asked; give " +
+		"--index or set PIP_INDEX_URL")
 }
 
 // pipSetting is a setting of the [global] section in one of pip's files; empty when it is not there.

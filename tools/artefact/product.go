@@ -31,14 +31,18 @@ var Products = append([]Product{
 		Members: []string{"torch/version.py", "torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_c*.so",
 			"torch/lib/libc10*.so", "torch/lib/libgomp*.so*"}}, // these want the newest glibc; the tag manylinux1 does not tell
 	{Name: "tensorflow", Table: "tensorflow", Projects: []string{"tensorflow"}, rows: tensorflowRows,
-		first:   []string{"tensorflow/python/platform/build_info.py"},
-		Members: []string{"tensorflow/python/platform/build_info.py", "tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.so"}},
+		first: []string{"tensorflow/python/platform/build_info.py"},
+		Members: []string{"tensorflow/python/platform/build_info.py", "tensorflow/libtensorflow_cc.so.2",
+			"tensorflow/python/_pywrap_tensorflow_internal.so"}},
 	{Name: "jax", Table: "jax", Projects: []string{"jax-cuda12-plugin", "jax-cuda13-plugin"}, rows: jaxRows,
 		Members: []string{"jax_cuda*_plugin/*.so"}},
-	{Name: "nccl", Table: "nccl", Projects: []string{"nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"}, rows: ncclRows,
+	{Name: "nccl", Table: "nccl", Projects: []string{"nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"},
+		rows:    ncclRows,
 		Members: []string{"nvidia/nccl/lib/libnccl.so.2"}, platform: "linux_x86_64"},
-	{Name: "cudnn", Table: "cudnn", Projects: []string{"nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"}, rows: cudnnRows,
-		Members: []string{"nvidia/cudnn/lib/libcudnn_cnn.so.9", "nvidia/cudnn/lib/libcudnn_cnn_infer.so.8"}, platform: "linux_x86_64"},
+	{Name: "cudnn", Table: "cudnn", Projects: []string{"nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"},
+		rows:     cudnnRows,
+		Members:  []string{"nvidia/cudnn/lib/libcudnn_cnn.so.9", "nvidia/cudnn/lib/libcudnn_cnn_infer.so.8"},
+		platform: "linux_x86_64"},
 }, extensionProducts()...)
 
 // ProductNamed finds a product by its name or by one of its projects, to which it is then narrowed.
@@ -90,7 +94,8 @@ func (c Candidate) String() string {
 }
 
 // Candidates lists the releases on the index, in order, with one wheel for each platform: the one that a
-// row names already, else CPython 3.12's, else the newest. Candidates for a release and development builds are left out.
+// row names already, else CPython 3.12's, else the newest. Candidates for a release and development builds are left
+// out.
 func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error) {
 	var all []Candidate
 	for _, project := range p.Projects {
@@ -182,7 +187,8 @@ func better(a, b Candidate, named func(File) bool) bool {
 		return 1
 	}
 	// The wheel for older systems is the poorer one where there are two: XGBoost's has no CUDA.
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(a.Python, b.Python), compareVersions(a.Glibc, b.Glibc)) > 0
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(a.Python, b.Python),
+		compareVersions(a.Glibc, b.Glibc)) > 0
 }
 
 // Rows reads one wheel and says what rows come out of it.

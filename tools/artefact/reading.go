@@ -129,7 +129,8 @@ func (r *Reader) readWheel(ctx context.Context, f File, patterns []string) (*Rea
 	if err != nil {
 		return nil, err
 	}
-	reading := &Reading{Wheel: f.Name, SHA256: f.SHA256, Members: patterns, Date: time.Now().Format(time.DateOnly), Tag: tag, Code: map[string]fatbin.Code{}}
+	reading := &Reading{Wheel: f.Name, SHA256: f.SHA256, Members: patterns, Date: time.Now().Format(time.DateOnly),
+		Tag: tag, Code: map[string]fatbin.Code{}}
 	return reading, reading.take(ctx, root, site, names)
 }
 

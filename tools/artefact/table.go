@@ -126,7 +126,8 @@ func sameRange(a, b string) bool {
 
 var wheelSource = regexp.MustCompile(`wheel ([^-\s]+)-\S+ sha256:[0-9a-f]{64}`)
 
-// mergeSources puts what was read in the place of the wheels of the same projects, or behind the sources that are there.
+// mergeSources puts what was read in the place of the wheels of the same projects, or behind the sources that are
+// there.
 func (c *Change) mergeSources(row Row) {
 	i := slices.Index(c.Columns, "source")
 	seen := map[string]bool{}

@@ -15,7 +15,8 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	if variant == "" {
 		return nil, errors.New("its version.py names no variant")
 	}
-	byDefault := r.newRow("pypi_default", nil, map[string]string{"release": short(r.Tag.Version), "platform": r.Tag.Platform, "variant": variant})
+	byDefault := r.newRow("pypi_default", nil, map[string]string{"release": short(r.Tag.Version),
+		"platform": r.Tag.Platform, "variant": variant})
 	if variant == "cpu" {
 		return []Row{byDefault}, nil
 	}

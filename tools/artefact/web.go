@@ -125,7 +125,8 @@ func (w *Web) from(ctx context.Context, url string, off int64) (body io.ReadClos
 	m := contentRange.FindStringSubmatch(answer.Header.Get("Content-Range"))
 	if m == nil || m[1] != strconv.FormatInt(off, 10) {
 		answer.Body.Close()
-		return nil, 0, false, fmt.Errorf("the server sends %q for the bytes from %d on", answer.Header.Get("Content-Range"), off)
+		return nil, 0, false, fmt.Errorf("the server sends %q for the bytes from %d on", answer.Header.Get("Content-Range"),
+			off)
 	}
 	size, err = strconv.ParseInt(m[2], 10, 64)
 	return answer.Body, size, false, err

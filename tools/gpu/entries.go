@@ -57,7 +57,8 @@ func chipOf(name string, chips []string) string {
 	found := ""
 	for _, chip := range chips {
 		variant, ok := strings.CutPrefix(word, chip)
-		if ok && len(chip) > len(found) && strings.Trim(variant, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && !beside.MatchString(name) {
+		if ok && len(chip) > len(found) && strings.Trim(variant, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" &&
+			!beside.MatchString(name) {
 			found = chip
 		}
 	}

@@ -32,7 +32,8 @@ const pciIDs = `# comment
 
 func TestIDs(t *testing.T) {
 	got := idsOf(entries([]byte(pciIDs)), []string{"GA100", "GB10B", "GH100", "GH200", "GK110", "GM107", "GM204"})
-	want := map[string][]string{"GA100": {"20b0", "20b2", "20bb"}, "GB10B": {"2b00"}, "GH100": {"2330"}, "GH200": {"2342"}, "GK110": {"1028"}, "GM107": {"1380"}, "GM204": {"13ad"}}
+	want := map[string][]string{"GA100": {"20b0", "20b2", "20bb"}, "GB10B": {"2b00"}, "GH100": {"2330"},
+		"GH200": {"2342"}, "GK110": {"1028"}, "GM107": {"1380"}, "GM204": {"13ad"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ids of the chips (-want +got):\n%s", diff)
 	}
@@ -40,13 +41,16 @@ func TestIDs(t *testing.T) {
 
 func TestRewrite(t *testing.T) {
 	const header = "chip,capability,pci_ids,source,checked\n"
-	old := header + "GA100,8.0,20b0,https://github.com/pciutils/pciids/blob/c1c1/pci.ids https://example.com/a,2026-01-02\nGK20A,3.2,,https://example.com/b,2026-01-02\n"
-	want := header + "GA100,8.0,20b0 20b2 20bb,https://example.com/pci.ids/2 https://example.com/a,2026-03-04\nGK20A,3.2,,https://example.com/b,2026-01-02\n"
+	old := header + "GA100,8.0,20b0,https://github.com/pciutils/pciids/blob/c1c1/pci.ids " +
+		"https://example.com/a,2026-01-02\nGK20A,3.2,,https://example.com/b,2026-01-02\n"
+	want := header + "GA100,8.0,20b0 20b2 20bb,https://example.com/pci.ids/2 " +
+		"https://example.com/a,2026-03-04\nGK20A,3.2,,https://example.com/b,2026-01-02\n"
 	got, err := rewrite([]byte(old), entries([]byte(pciIDs)), "https://example.com/pci.ids/2", "2026-03-04")
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, string(got)))
 	}
-	if _, err := rewrite([]byte(strings.Replace(old, "20b0", "20ff", 1)), entries([]byte(pciIDs)), "", ""); err == nil || !strings.Contains(err.Error(), "20ff") {
+	if _, err := rewrite([]byte(strings.Replace(old, "20b0", "20ff", 1)), entries([]byte(pciIDs)), "", ""); err == nil ||
+		!strings.Contains(err.Error(), "20ff") {
 		t.Errorf("an id that is gone gives %v", err)
 	}
 }

@@ -40,7 +40,8 @@ var (
 
 func init() {
 	for id := range productNames {
-		chipsOfTest[id] = map[byte]chip{'a': {"AD104", "Ada", "520"}, 'b': {"AD102", "Ada", "520"}, 'c': {"TU104", "Turing", "410"}}[id[0]]
+		chipsOfTest[id] = map[byte]chip{'a': {"AD104", "Ada", "520"}, 'b': {"AD102", "Ada", "520"},
+			'c': {"TU104", "Turing", "410"}}[id[0]]
 	}
 }
 
@@ -97,7 +98,8 @@ func TestWithoutBetas(t *testing.T) {
 
 // TestUnknownID has a README with an id that no chip has yet.
 func TestUnknownID(t *testing.T) {
-	if _, err := newKnowledge([]release{at("515.48.07", "2022-05-31", "a1")}, nil); err == nil || !strings.Contains(err.Error(), "gpu ids") {
+	if _, err := newKnowledge([]release{at("515.48.07", "2022-05-31", "a1")}, nil); err == nil ||
+		!strings.Contains(err.Error(), "gpu ids") {
 		t.Error(err)
 	}
 }

@@ -33,7 +33,8 @@ func productsOf(readme string) map[string]string {
 	return products
 }
 
-// releasesOf reads every tagged release in a clone, oldest number first. Those without a table (515.43.04) are left out.
+// releasesOf reads every tagged release in a clone, oldest number first. Those without a table (515.43.04) are left
+// out.
 func releasesOf(clone string) ([]release, error) {
 	out, err := git(clone, "for-each-ref", "--format=%(refname:short) %(creatordate:short)", "refs/tags")
 	if err != nil {
@@ -93,7 +94,8 @@ func seriesOf(version string) string {
 // withoutBetas leaves out the developer betas. Such a series goes on for months below the numbers of its branch's
 // releases and knows what they do not, so that the next higher number says nothing of what it lists.
 func withoutBetas(list []release, betas []string) ([]release, error) {
-	counted := slices.DeleteFunc(slices.Clone(list), func(r release) bool { return slices.Contains(betas, seriesOf(r.version)) })
+	counted := slices.DeleteFunc(slices.Clone(list),
+		func(r release) bool { return slices.Contains(betas, seriesOf(r.version)) })
 	late := map[string]int{}
 	for i, r := range counted {
 		after := func(later release) bool {

@@ -48,7 +48,8 @@ func linkedModules() ([]module, error) {
 	list := []module{{"the Go standard library", strings.TrimSpace(goroot)}}
 	var lines []string
 	for _, system := range platforms {
-		out, err := goCommand(system, "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}} {{.Dir}}{{end}}{{end}}", "./cmd/cudacompat")
+		out, err := goCommand(system, "list", "-deps", "-f",
+			"{{with .Module}}{{if .Version}}{{.Path}} {{.Dir}}{{end}}{{end}}", "./cmd/cudacompat")
 		if err != nil {
 			return nil, err
 		}

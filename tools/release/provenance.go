@@ -10,8 +10,8 @@ import (
 // release is what all artefacts of one share. When they were made is left out: it is no property of the bytes.
 type release struct{ Version, Commit string }
 
-// statement is in-toto's (https://github.com/in-toto/attestation/blob/v1.1.0/spec/v1/statement.md) with SLSA's predicate
-// (https://slsa.dev/spec/v1.0/provenance). It is not signed itself: the signed list of checksums holds it.
+// statement is in-toto's (https://github.com/in-toto/attestation/blob/v1.1.0/spec/v1/statement.md) with SLSA's
+// predicate (https://slsa.dev/spec/v1.0/provenance). It is not signed itself: the signed list of checksums holds it.
 type statement struct {
 	Type          string     `json:"_type"`
 	Subject       []resource `json:"subject"`

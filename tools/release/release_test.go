@@ -23,7 +23,8 @@ func TestBillNamesWhatIsLinked(t *testing.T) {
 	want := []dependency{
 		{"pkg:golang/cudacompat@0.1.0", []string{
 			"pkg:golang/std@1.26.0", "pkg:golang/example.org/a@v2.0.0%2Bincompatible", "pkg:golang/example.org/c@v1.1.0"}},
-		{Ref: "pkg:golang/std@1.26.0"}, {Ref: "pkg:golang/example.org/a@v2.0.0%2Bincompatible"}, {Ref: "pkg:golang/example.org/c@v1.1.0"},
+		{Ref: "pkg:golang/std@1.26.0"}, {Ref: "pkg:golang/example.org/a@v2.0.0%2Bincompatible"},
+		{Ref: "pkg:golang/example.org/c@v1.1.0"},
 	}
 	if diff := cmp.Diff(want, b.Dependencies); diff != "" {
 		t.Error(diff)

@@ -1,5 +1,5 @@
-// Command rename gives the module another path: in go.mod and in every import, and nowhere else, since the names of JSON
-// schemas begin with the same word. make rename MODULE=… calls it and runs the tests.
+// Command rename gives the module another path: in go.mod and in every import, and nowhere else, since the names of
+// JSON schemas begin with the same word. make rename MODULE=… calls it and runs the tests.
 package main
 
 import (

@@ -50,7 +50,8 @@ func TestRenameLeavesNamesAlone(t *testing.T) {
 	if err := rename(dir, "example.org/owner/cudacompat"); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"go.mod": "module example.org/owner/cudacompat\n\ngo 1.26.0\n", "x.go": after} {
+	for name, want := range map[string]string{"go.mod": "module example.org/owner/cudacompat\n\ngo 1.26.0\n",
+		"x.go": after} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

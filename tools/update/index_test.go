@@ -86,10 +86,12 @@ func (s *server) page(w http.ResponseWriter, project string) {
 			continue
 		}
 		sum, address := fmt.Sprintf("%x", sha256.Sum256(wheel)), "../../files/"+name
-		files = append(files, map[string]any{"filename": name, "url": address, "hashes": map[string]string{"sha256": sum}, "yanked": false})
+		files = append(files, map[string]any{"filename": name, "url": address, "hashes": map[string]string{"sha256": sum},
+			"yanked": false})
 		anchors += fmt.Sprintf("<a href=\"%s#sha256=%s\">%s</a>\n", address, sum, name)
 	}
-	files = append(files, map[string]any{"filename": project + "-99.0-py3-none-any.whl", "url": "gone", "yanked": "it was wrong"})
+	files = append(files, map[string]any{"filename": project + "-99.0-py3-none-any.whl", "url": "gone",
+		"yanked": "it was wrong"})
 	if s.html {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, anchors, `<a href="gone" data-yanked="it was wrong">`, project, `-99.0-py3-none-any.whl</a>`)

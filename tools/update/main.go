@@ -85,12 +85,14 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	flags.StringVar(&o.index, "index", "", "address of the index's simple API; else pip's own")
 	flags.StringVar(&o.data, "data", "data", "directory of the tables")
 	flags.StringVar(&o.cache, "cache", defaultCache(), "directory for what was read, by the wheel's sha256")
-	flags.DurationVar(&o.pause, "pause", time.Second, "before an index that does not answer is asked again; doubled each time")
+	flags.DurationVar(&o.pause, "pause", time.Second,
+		"before an index that does not answer is asked again; doubled each time")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if flags.NArg() < 1 || flags.NArg() > 2 {
-		return o, errors.New("which package? update PACKAGE [RELEASE | all], PACKAGE one of " + strings.Join(productNames(), ", "))
+		return o, errors.New("which package? update PACKAGE [RELEASE | all], PACKAGE one of " +
+			strings.Join(productNames(), ", "))
 	}
 	product, ok := artefact.ProductNamed(flags.Arg(0))
 	if !ok {
@@ -159,7 +161,8 @@ func (o *options) wanted(list []artefact.Candidate, data *artefact.Data) []artef
 }
 
 // settle says what one wheel's rows mean for the tables, and writes them where that was asked for.
-func (o *options) settle(count *tally, data *artefact.Data, c artefact.Candidate, rows []artefact.Row, err error, out io.Writer) {
+func (o *options) settle(count *tally, data *artefact.Data, c artefact.Candidate, rows []artefact.Row, err error,
+	out io.Writer) {
 	var empty *artefact.Empty
 	switch {
 	case errors.As(err, &empty):

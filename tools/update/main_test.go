@@ -82,7 +82,8 @@ func TestRows(t *testing.T) {
 			b := newBench(t)
 			prepare(b.server)
 			code, out, errs := b.run("torch")
-			if diff := cmp.Diff(torchNew+"2 wheels: 2 read, 0 make no row, 0 could not be read; 2 differ from the tables, 0 written\n", out); diff != "" || code != exitDiffers {
+			if diff := cmp.Diff(torchNew+"2 wheels: 2 read, 0 make no row, 0 could not be read; 2 differ from the tables, "+
+				"0 written\n", out); diff != "" || code != exitDiffers {
 				t.Errorf("exit %d\n%s\n%s", code, diff, errs)
 			}
 		})
@@ -152,7 +153,8 @@ tensorflow.csv: 2.90.0 gpu linux_x86_64: new
 func TestExtensions(t *testing.T) {
 	b := newBench(t)
 	for product, rows := range map[string][]string{
-		"sglang": {"sglang,9.0.0,pypi,2.9.1,12,,,,>=3.11,,METADATA TODAY,", "sglang,9.1.0,pypi,\"<2.13,>=2.11\",13,,,,,,METADATA TODAY,"},
+		"sglang": {"sglang,9.0.0,pypi,2.9.1,12,,,,>=3.11,,METADATA TODAY,",
+			"sglang,9.1.0,pypi,\"<2.13,>=2.11\",13,,,,,,METADATA TODAY,"},
 		"xgboost": {"xgboost,9.0.0,pypi,,12,,sm_80 sm_90,compute_90,,,METADATA libxgboost.so TODAY," +
 			"wheel xgboost-9.0.0-py3-none-manylinux_2_28_x86_64.whl SHA,TODAY\n"},
 		"lightgbm":         {"lightgbm,9.0.0,pypi,,none,,,,,,METADATA lib_lightgbm.so TODAY,"},
@@ -181,7 +183,8 @@ func TestLibrariesInside(t *testing.T) {
 	before := b.table(t, "torch.csv")
 	_, out, _ := b.run("-w", "torch", "1.7.9")
 	row := "1.7.9,cu102,linux_x86_64,10.2,,,,,3.8,2.5,,,,,wheel torch-1.7.9-cp38-cp38-manylinux1_x86_64.whl SHA,TODAY\n"
-	if !strings.Contains(out, row) || !strings.Contains(out, "verified: the row has one source") || b.table(t, "torch.csv") != before {
+	if !strings.Contains(out, row) || !strings.Contains(out, "verified: the row has one source") ||
+		b.table(t, "torch.csv") != before {
 		t.Error(out)
 	}
 }
@@ -194,12 +197,14 @@ func TestWrite(t *testing.T) {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
 	after := b.table(t, "torch.csv")
-	if line := strings.TrimPrefix(after, before); strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "2.90.0,cu130,") {
+	if line := strings.TrimPrefix(after, before); strings.Count(line, "\n") != 1 ||
+		!strings.HasPrefix(line, "2.90.0,cu130,") {
 		t.Errorf("beside the new row at the end, this changed:\n%s", cmp.Diff(before, after))
 	}
 	clear(b.fetched)
 	code, out, _ := b.run("torch", "all")
-	if code != exitSame || !strings.Contains(out, "torch.csv: 2.90.0 cu130 linux_x86_64: as in the wheel\n") || len(b.fetched) > 0 {
+	if code != exitSame || !strings.Contains(out, "torch.csv: 2.90.0 cu130 linux_x86_64: as in the wheel\n") ||
+		len(b.fetched) > 0 {
 		t.Errorf("exit %d, fetched %v\n%s", code, b.fetched, out)
 	}
 	if code, out, _ := b.run("torch"); code != exitSame || !strings.HasPrefix(out, "0 wheels") {
@@ -217,7 +222,8 @@ func TestDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, _ := b.run("torch", "2.90.0")
-	if want := "linux_x86_64: differs\n  - sass: sm_80 sm_90\n  + sass: sm_80 sm_90 sm_120\npypi"; code != exitDiffers || !strings.Contains(out, want) {
+	if want := "linux_x86_64: differs\n  - sass: sm_80 sm_90\n  + sass: sm_80 sm_90 sm_120\npypi"; code != exitDiffers ||
+		!strings.Contains(out, want) {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	b.run("-w", "torch", "2.90.0")
@@ -232,7 +238,8 @@ func TestRefused(t *testing.T) {
 	b := newBench(t)
 	before := b.table(t, "nccl.csv")
 	code, out, _ := b.run("-w", "nccl", "2.90.2")
-	if want := "nothing is written, the linter refuses the row: nccl.csv:"; code != exitDiffers || !strings.Contains(out, want) {
+	if want := "nothing is written, the linter refuses the row: nccl.csv:"; code != exitDiffers ||
+		!strings.Contains(out, want) {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	name := "nvidia_nccl_cu13-2.90.1-py3-none-manylinux_2_18_x86_64.whl"
@@ -275,7 +282,8 @@ func TestStopped(t *testing.T) {
 	}
 	b.serve = nil
 	clear(b.fetched)
-	if _, out, _ := b.run("torch"); !strings.HasPrefix(out, torchNew) || b.fetched["torch-2.90.0-cp312-cp312-manylinux_2_28_aarch64.whl"] > 0 {
+	if _, out, _ := b.run("torch"); !strings.HasPrefix(out, torchNew) ||
+		b.fetched["torch-2.90.0-cp312-cp312-manylinux_2_28_aarch64.whl"] > 0 {
 		t.Errorf("fetched %v\n%s", b.fetched, out)
 	}
 }

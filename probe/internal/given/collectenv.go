@@ -182,7 +182,7 @@ var distributions = []struct{ name, id, like string }{
 	{"Fedora", "fedora", ""}, {"openSUSE", "opensuse", "suse"}, {"SUSE", "sles", "suse"}, {"Arch Linux", "arch", ""},
 }
 
-// distribution is what a report's line tells of the system, "Ubuntu 22.04.5 LTS (x86_64)"; empty of one that is not known.
+// distribution is what a report's line tells of the system, "Ubuntu 22.04.5 LTS (x86_64)"; empty of an unknown one.
 func distribution(os string) (id, like string) {
 	for _, d := range distributions {
 		if strings.HasPrefix(os, d.name) {

@@ -17,7 +17,8 @@ import (
 // reports are collect_env reports as people paste them, with what they say.
 var reports = map[string]func(*facts.Facts){
 	"pytorch-new.txt": func(f *facts.Facts) {
-		f.System = facts.System{OS: "Ubuntu 24.10 (x86_64)", ID: "ubuntu", IDLike: "debian", Arch: "x86_64", Libc: "2.40", LibcFrom: fromReport}
+		f.System = facts.System{OS: "Ubuntu 24.10 (x86_64)", ID: "ubuntu", IDLike: "debian", Arch: "x86_64", Libc: "2.40",
+			LibcFrom: fromReport}
 		f.Driver.Version, f.Driver.From = "570.124.04", fromReport
 		f.GPUs = []facts.GPU{{Name: "NVIDIA GeForce RTX 5090 D", Capability: "12.0"}, {Name: "NVIDIA A100-SXM4-80GB"}}
 		f.Toolkits = []facts.Toolkit{{Version: "12.8", From: fromReport}}
@@ -39,7 +40,8 @@ var reports = map[string]func(*facts.Facts){
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
 	"vllm.txt": func(f *facts.Facts) {
-		f.System = facts.System{OS: "Ubuntu 22.04.5 LTS (x86_64)", ID: "ubuntu", IDLike: "debian", Arch: "x86_64", Libc: "2.35", LibcFrom: fromReport}
+		f.System = facts.System{OS: "Ubuntu 22.04.5 LTS (x86_64)", ID: "ubuntu", IDLike: "debian", Arch: "x86_64",
+			Libc: "2.35", LibcFrom: fromReport}
 		f.Driver.Version, f.Driver.From = "580.126.20", fromReport
 		f.GPUs = []facts.GPU{{Name: "NVIDIA H20"}, {Name: "NVIDIA H20"}}
 		f.Toolkits = []facts.Toolkit{{Version: "13.0", From: fromReport}}
@@ -49,7 +51,8 @@ var reports = map[string]func(*facts.Facts){
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
 	"rocm.txt": func(f *facts.Facts) {
-		f.System = facts.System{OS: "Ubuntu 22.04.3 LTS (x86_64)", ID: "ubuntu", IDLike: "debian", Arch: "x86_64", Libc: "2.35", LibcFrom: fromReport}
+		f.System = facts.System{OS: "Ubuntu 22.04.3 LTS (x86_64)", ID: "ubuntu", IDLike: "debian", Arch: "x86_64",
+			Libc: "2.35", LibcFrom: fromReport}
 		f.Environments = reported("3.10.12",
 			facts.Build{Version: "2.3.1+rocm5.7", Accelerator: "rocm", Origin: "wheel"})
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
@@ -63,7 +66,8 @@ var reports = map[string]func(*facts.Facts){
 	},
 	// https://github.com/vllm-project/vllm/issues/5640
 	"jetson.txt": func(f *facts.Facts) {
-		f.System = facts.System{OS: "Ubuntu 20.04.5 LTS (aarch64)", ID: "ubuntu", IDLike: "debian", Arch: "aarch64", Libc: "2.31", LibcFrom: fromReport,
+		f.System = facts.System{OS: "Ubuntu 20.04.5 LTS (aarch64)", ID: "ubuntu", IDLike: "debian", Arch: "aarch64",
+			Libc: "2.31", LibcFrom: fromReport,
 			Jetson: true}
 		f.Toolkits = []facts.Toolkit{{Version: "11.4", From: fromReport}}
 		f.Environments = reported("3.8.10",

@@ -139,7 +139,8 @@ var condaFirst = lazyregexp.New(`^\[\s*\{\s*"base_url":`)
 
 // readCondaJSON reads conda list --json:
 //
-//	[{"base_url": "…", "build_string": "py3.12_cuda12.4_cudnn9.1.0_0", "channel": "pytorch", "name": "pytorch", "version": "2.5.1"}]
+// [{"base_url": "…", "build_string": "py3.12_cuda12.4_cudnn9.1.0_0", "channel": "pytorch", "name": "pytorch",
+// "version": "2.5.1"}]
 func readCondaJSON(d Document) (facts.Facts, error) {
 	var document []listed
 	if err := json.Unmarshal(d.Data, &document); err != nil {
@@ -192,7 +193,8 @@ func readCondaYAML(d Document) (facts.Facts, error) {
 		Dependencies []any `yaml:"dependencies"`
 	}
 	if err := yaml.Unmarshal(d.Data, &document); err != nil {
-		return facts.Facts{}, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
+		return facts.Facts{}, fmt.Errorf("not valid YAML: %s",
+			strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
 	}
 	c := &conda{}
 	pip := &requirementFile{files: newIncludes(d)}

@@ -42,6 +42,7 @@ func archive(data []byte) bool {
 		}
 	}
 	tar := len(data) > 262 && string(data[257:262]) == "ustar"
-	return tar || bytes.HasPrefix(data, []byte("{")) && (bytes.Contains(data[:min(len(data), 4096)], []byte(`"imageLayoutVersion"`)) ||
-		bytes.Contains(data[:min(len(data), 4096)], []byte(`application/vnd.oci.image.`)))
+	return tar || bytes.HasPrefix(data, []byte("{")) &&
+		(bytes.Contains(data[:min(len(data), 4096)], []byte(`"imageLayoutVersion"`)) ||
+			bytes.Contains(data[:min(len(data), 4096)], []byte(`application/vnd.oci.image.`)))
 }

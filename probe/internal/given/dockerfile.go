@@ -191,12 +191,15 @@ func (f *dockerfile) run(text string, number int) {
 }
 
 func (f *dockerfile) unread(place, reason string, number int) {
-	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason, Kind: facts.UnreadNeeded})
+	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason,
+		Kind: facts.UnreadNeeded})
 }
 
 // pipValues are pip's options that take the next word and say nothing of what is installed.
-var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p", "--timeout", "--retries", "--cache-dir", "--proxy", "--cert",
-	"--trusted-host", "--progress-bar", "--platform", "--python-version", "--only-binary", "--no-binary", "--upgrade-strategy", "--no-build-isolation-package"}
+var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p", "--timeout", "--retries",
+	"--cache-dir", "--proxy", "--cert",
+	"--trusted-host", "--progress-bar", "--platform", "--python-version", "--only-binary", "--no-binary",
+	"--upgrade-strategy", "--no-build-isolation-package"}
 
 // pip reads the words of one installation: options hold for it alone, and for the files that it names.
 func (f *dockerfile) pip(args []string, number int) []locked {
@@ -218,8 +221,10 @@ func (f *dockerfile) pip(args []string, number int) []locked {
 		case slices.Contains([]string{"-r", "--requirement", "-c", "--constraint"}, arg):
 			r.files.ask(f.beside(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
 			i++
-		case slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index"}, arg):
-			r.option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") + next)
+		case slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index",
+			"--default-index"}, arg):
+			r.option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") +
+				next)
 			i++
 		case slices.Contains(pipValues, arg):
 			i++
@@ -227,7 +232,8 @@ func (f *dockerfile) pip(args []string, number int) []locked {
 			name, value, _ := strings.Cut(arg, "=")
 			r.files.ask(f.beside(value), name == "--constraint")
 		case arg == "-e" || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
-			f.unread("pip install "+strings.Join(args[i:min(i+2, len(args))], " "), "what the project asks for stands in another file: check that one too", number)
+			f.unread("pip install "+strings.Join(args[i:min(i+2, len(args))], " "),
+				"what the project asks for stands in another file: check that one too", number)
 			if arg == "-e" {
 				i++
 			}

@@ -37,7 +37,8 @@ func readPixiLock(d Document) (facts.Facts, error) {
 		} `yaml:"environments"`
 	}
 	if err := yaml.Unmarshal(head, &document); err != nil {
-		return facts.Facts{}, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
+		return facts.Facts{}, fmt.Errorf("not valid YAML: %s",
+			strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
 	}
 	var f facts.Facts
 	for _, name := range sorted(document.Environments) {

@@ -157,7 +157,8 @@ func (p *pyproject) poetry(table map[string]any, _ string) []locked {
 				l.index = p.index(source, p.Tool.Poetry.Source)
 			}
 			l.extras = texts(anyList(fields["extras"]))
-			if marker, _ := fields["markers"].(string); notLinux.MatchString(marker) || fields["platform"] == "darwin" || fields["platform"] == "win32" {
+			if marker, _ := fields["markers"].(string); notLinux.MatchString(marker) || fields["platform"] == "darwin" ||
+				fields["platform"] == "win32" {
 				continue
 			}
 		}

@@ -156,13 +156,16 @@ func readSMIQuery(d Document) (facts.Facts, error) {
 }
 
 func isSMIXML(d Document) bool {
-	return d.starts("<?xml", "<nvidia_smi_log") && bytes.Contains(d.Data[:min(len(d.Data), 1024)], []byte("nvidia_smi_log"))
+	return d.starts("<?xml", "<nvidia_smi_log") &&
+		bytes.Contains(d.Data[:min(len(d.Data), 1024)], []byte("nvidia_smi_log"))
 }
 
 // readSMIXML reads the long form in XML; a GPU's elements beside these are passed over:
 //
 //	<driver_version>535.183.01</driver_version>
-//	<gpu id="00000000:00:1E.0"><product_name>NVIDIA L4</product_name><pci><pci_device_id>27B810DE</pci_device_id></pci></gpu>
+//
+// <gpu id="00000000:00:1E.0"><product_name>NVIDIA
+// L4</product_name><pci><pci_device_id>27B810DE</pci_device_id></pci></gpu>
 func readSMIXML(d Document) (facts.Facts, error) {
 	var document struct {
 		Driver string `xml:"driver_version"`

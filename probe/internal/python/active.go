@@ -33,8 +33,8 @@ func (s *search) candidates(envs []string) []candidate {
 }
 
 // activePython finds the environment that a program is started with here. In a container that is the interpreter of its
-// first process; elsewhere what this process's environment, the place of its program, its directory and its PATH lead to,
-// in this order.
+// first process; elsewhere what this process's environment, the place of its program, its directory and its PATH lead
+// to, in this order.
 func activePython(h *host.Host) (candidate, bool) {
 	if h.Rest {
 		return candidate{}, false

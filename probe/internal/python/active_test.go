@@ -25,7 +25,8 @@ func plant(t *testing.T, environments []string, files map[string]string) string 
 	}
 	for i, env := range environments {
 		add(env+"/pyvenv.cfg", "version = 3.12.3\nhome = /usr/bin\n")
-		add(env+"/lib/python3.12/site-packages/torch/version.py", fmt.Sprintf("__version__ = '2.%d.0+cu126'\ncuda = '12.6'\n", i))
+		add(env+"/lib/python3.12/site-packages/torch/version.py",
+			fmt.Sprintf("__version__ = '2.%d.0+cu126'\ncuda = '12.6'\n", i))
 	}
 	for name, text := range files {
 		add(name, text)
@@ -35,18 +36,24 @@ func plant(t *testing.T, environments []string, files map[string]string) string 
 
 // TestActive holds the order in which the environment that a program starts in is found.
 func TestActive(t *testing.T) {
-	root := plant(t, []string{"/opt/venv", "/home/a/project/.venv", "/opt/conda/envs/ml", "/opt/conda", "/data/app"}, map[string]string{
-		"/opt/conda/condabin/conda": "#", "/home/a/project/src/deep/x.py": "", "/usr/bin/python3 -> python3.12": "", "/usr/bin/python3.12": "",
-		"/usr/lib/python3.12/os.py": "", "/proc/1/exe -> /usr/bin/python3.12": "", "/proc/1/cmdline": "/data/app/bin/python\x00serve.py",
-		"/data/app/bin/python -> /usr/bin/python3.12": "",
-	})
+	root := plant(t, []string{"/opt/venv", "/home/a/project/.venv", "/opt/conda/envs/ml", "/opt/conda", "/data/app"},
+		map[string]string{
+			"/opt/conda/condabin/conda": "#", "/home/a/project/src/deep/x.py": "", "/usr/bin/python3 -> python3.12": "",
+			"/usr/bin/python3.12":       "",
+			"/usr/lib/python3.12/os.py": "", "/proc/1/exe -> /usr/bin/python3.12": "",
+			"/proc/1/cmdline": "/data/app/bin/python\x00serve.py",
+			"/data/app/bin/python -> /usr/bin/python3.12": "",
+		})
 	for _, c := range []struct {
 		name, want string
 		env        map[string]string
 	}{
-		{"virtual-env", "/opt/venv", map[string]string{"VIRTUAL_ENV": "/opt/venv", "CONDA_PREFIX": "/opt/conda/envs/ml", "PATH": "/usr/bin"}},
-		{"conda", "/opt/conda/envs/ml", map[string]string{"CONDA_PREFIX": "/opt/conda/envs/ml", "PWD": "/home/a/project", "PATH": "/usr/bin"}},
-		{"conda-base-is-not-chosen", "/home/a/project/.venv", map[string]string{"CONDA_PREFIX": "/opt/conda", "PWD": "/home/a/project", "PATH": "/usr/bin"}},
+		{"virtual-env", "/opt/venv", map[string]string{"VIRTUAL_ENV": "/opt/venv", "CONDA_PREFIX": "/opt/conda/envs/ml",
+			"PATH": "/usr/bin"}},
+		{"conda", "/opt/conda/envs/ml", map[string]string{"CONDA_PREFIX": "/opt/conda/envs/ml", "PWD": "/home/a/project",
+			"PATH": "/usr/bin"}},
+		{"conda-base-is-not-chosen", "/home/a/project/.venv",
+			map[string]string{"CONDA_PREFIX": "/opt/conda", "PWD": "/home/a/project", "PATH": "/usr/bin"}},
 		{"project", "/home/a/project/.venv", map[string]string{"PWD": "/home/a/project/src/deep", "PATH": "/usr/bin"}},
 		{"path", "/usr", map[string]string{"PWD": "/home/a", "PATH": "/usr/bin"}},
 		{"container", "/data/app", map[string]string{"container": "podman", "VIRTUAL_ENV": "/opt/venv", "PATH": "/usr/bin"}},
@@ -106,7 +113,9 @@ func TestActiveBesideTheProgram(t *testing.T) {
 func TestImportPath(t *testing.T) {
 	torch := func(version string) string { return "__version__ = '" + version + "+cu126'\ncuda = '12.6'\n" }
 	files := map[string]string{
-		"/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": "", "/home/a/v/pyvenv.cfg": "version = 3.12.3\nhome = /usr/bin\ninclude-system-site-packages = true\n",
+		"/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": "",
+		"/home/a/v/pyvenv.cfg": "version = 3.12.3\nhome = " +
+			"/usr/bin\ninclude-system-site-packages = true\n",
 		"/home/a/v/lib/python3.12/site-packages/README":                                   "",
 		"/home/a/.local/lib/python3.12/site-packages/torch/version.py":                    torch("2.1.0"),
 		"/usr/lib/python3/dist-packages/torch/version.py":                                 torch("2.2.0"),
@@ -119,9 +128,12 @@ func TestImportPath(t *testing.T) {
 		name, want, audio string
 		env               map[string]string
 	}{
-		{"user-site-of-a-venv-with-system-packages", "2.1.0+cu126", "2.1.0", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v"}},
-		{"no-user-site", "2.2.0+cu126", "", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v", "PYTHONNOUSERSITE": "1"}},
-		{"pythonpath", "2.3.0+cu126", "2.3.0", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v", "PYTHONPATH": "packages:/gone", "PWD": "/data"}},
+		{"user-site-of-a-venv-with-system-packages", "2.1.0+cu126", "2.1.0",
+			map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v"}},
+		{"no-user-site", "2.2.0+cu126", "", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v",
+			"PYTHONNOUSERSITE": "1"}},
+		{"pythonpath", "2.3.0+cu126", "2.3.0", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v",
+			"PYTHONPATH": "packages:/gone", "PWD": "/data"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found, err := Read(&host.Host{Root: root, Env: c.env}, nil)
@@ -140,7 +152,8 @@ func TestImportPath(t *testing.T) {
 // TestTarget reads what `pip install --target` filled when it is named, and no other environment beside it.
 func TestTarget(t *testing.T) {
 	root := plant(t, []string{"/opt/venv"}, map[string]string{
-		"/srv/lib/torch/version.py": "__version__ = '2.9.0+cu130'\ncuda = '13.0'\n", "/srv/lib/torch-2.9.0.dist-info/METADATA": "Version: 2.9.0\n",
+		"/srv/lib/torch/version.py":                         "__version__ = '2.9.0+cu130'\ncuda = '13.0'\n",
+		"/srv/lib/torch-2.9.0.dist-info/METADATA":           "Version: 2.9.0\n",
 		"/srv/lib/torch/_C.cpython-312-x86_64-linux-gnu.so": "",
 	})
 	h := &host.Host{Root: root, Env: map[string]string{"PATH": "/usr/bin"}}
@@ -162,12 +175,14 @@ func TestManyProjects(t *testing.T) {
 	root := plant(t, []string{"/home/zoe/ml"}, nil)
 	for user := range 30 {
 		for project := range 60 {
-			hosttest.Must(t, os.MkdirAll(filepath.Join(root, "home", fmt.Sprintf("user%02d", user), fmt.Sprintf("project%02d", project)), 0o755))
+			hosttest.Must(t, os.MkdirAll(filepath.Join(root, "home", fmt.Sprintf("user%02d", user),
+				fmt.Sprintf("project%02d", project)), 0o755))
 		}
 	}
 	found, err := Read(&host.Host{Root: root, Env: map[string]string{"HOME": "/root"}}, nil)
 	hosttest.Must(t, err)
-	if len(found.Environments) != 1 || found.Environments[0].Path != "/home/zoe/ml" || !found.Environments[0].OtherUser || len(found.Unread) != 0 {
+	if len(found.Environments) != 1 || found.Environments[0].Path != "/home/zoe/ml" ||
+		!found.Environments[0].OtherUser || len(found.Unread) != 0 {
 		t.Errorf("found %+v", found)
 	}
 }

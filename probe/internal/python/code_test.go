@@ -80,12 +80,15 @@ func TestTakeGroups(t *testing.T) {
 	b := &facts.Build{}
 	takeGroups(b, "/opt/venv/tensorflow/libtensorflow_cc.so.2", []fatbin.Group{
 		{Section: ".nv_fatbin", SASS: []fatbin.Target{{Arch: 90}}, Containers: 248},
-		{Section: ".rodata", SASS: []fatbin.Target{{Arch: 80}, {Arch: 89}}, PTX: []fatbin.Target{{Arch: 90, Suffix: "a", PTXVersion: "8.5"}}, Containers: 1149},
+		{Section: ".rodata", SASS: []fatbin.Target{{Arch: 80}, {Arch: 89}},
+			PTX: []fatbin.Target{{Arch: 90, Suffix: "a", PTXVersion: "8.5"}}, Containers: 1149},
 	})
 	want := []facts.CodeGroup{
-		{Library: "/opt/venv/tensorflow/libtensorflow_cc.so.2", Section: ".nv_fatbin", Containers: 248, SASS: []string{"sm_90"}, PTXISA: map[string]string{}},
-		{Library: "/opt/venv/tensorflow/libtensorflow_cc.so.2", Section: ".rodata", Containers: 1149, SASS: []string{"sm_80", "sm_89"},
-			PTX: []string{"compute_90a"}, PTXISA: map[string]string{"compute_90a": "8.5"}},
+		{Library: "/opt/venv/tensorflow/libtensorflow_cc.so.2", Section: ".nv_fatbin", Containers: 248,
+			SASS: []string{"sm_90"}, PTXISA: map[string]string{}},
+		{Library: "/opt/venv/tensorflow/libtensorflow_cc.so.2", Section: ".rodata", Containers: 1149,
+			SASS: []string{"sm_80", "sm_89"},
+			PTX:  []string{"compute_90a"}, PTXISA: map[string]string{"compute_90a": "8.5"}},
 	}
 	if diff := cmp.Diff(want, b.Groups); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -29,7 +29,8 @@ func (s *search) knownRoots() []string {
 	}
 	roots = slices.DeleteFunc(roots, func(root string) bool { return !isPrefix(s.Host, root) })
 	if n := len(roots); n > maxRoots {
-		s.unread("Python environments", fmt.Sprintf("only the first %d of %d that a search found were read: name those that matter with --env", maxRoots, n), facts.UnreadCut)
+		s.unread("Python environments", fmt.Sprintf("only the first %d of %d that a search found were read: name those "+
+			"that matter with --env", maxRoots, n), facts.UnreadCut)
 		return roots[:maxRoots]
 	}
 	return roots

@@ -48,7 +48,8 @@ func (s *search) condaList(name string) []string {
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
 		root := strings.TrimSpace(lines.Text())
 		if len(roots) == maxCondaList {
-			s.unread("conda's list of environments", fmt.Sprintf("only its first %d lines were read: name those that matter with --env", maxCondaList), facts.UnreadCut)
+			s.unread("conda's list of environments", fmt.Sprintf("only its first %d lines were read: name those that "+
+				"matter with --env", maxCondaList), facts.UnreadCut)
 			break
 		}
 		if path.IsAbs(root) {
@@ -77,7 +78,8 @@ func (s *search) runningPythons() []candidate {
 		return nil
 	}
 	if len(entries) > maxProcesses {
-		s.unread("running processes", fmt.Sprintf("only the first %d of %d were looked at", maxProcesses, len(entries)), facts.UnreadCut)
+		s.unread("running processes", fmt.Sprintf("only the first %d of %d were looked at", maxProcesses, len(entries)),
+			facts.UnreadCut)
 	}
 	var list []candidate
 	for _, e := range entries[:min(len(entries), maxProcesses)] {

@@ -91,7 +91,8 @@ func TestStores(t *testing.T) {
 // TestCondaListBounds takes a bounded part of a list of any length.
 func TestCondaListBounds(t *testing.T) {
 	root := t.TempDir()
-	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"), []byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
+	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"),
+		[]byte(strings.Repeat("/envs/x\n", 5*maxCondaList)), 0o644))
 	s := &search{Host: &host.Host{Root: root}}
 	if got := len(s.condaList("/environments.txt")); got != maxCondaList {
 		t.Errorf("%d lines taken, want %d", got, maxCondaList)

@@ -201,11 +201,13 @@ func TestAlone(t *testing.T) {
 		Source: "int f(void) { return 0; }\n" + fatSource(80, 90)})
 	install(t, root, "our_kernels-1.2", library, "Name: our-kernels\nVersion: 1.2\n")
 	for requires, standalone := range map[string]bool{"": true, "Requires-Dist: torch>=2.4\n": false} {
-		hosttest.Write(t, filepath.Join(root, testSite+"our_kernels-1.2.dist-info/METADATA"), "Name: our-kernels\nVersion: 1.2\n"+requires)
+		hosttest.Write(t, filepath.Join(root, testSite+"our_kernels-1.2.dist-info/METADATA"),
+			"Name: our-kernels\nVersion: 1.2\n"+requires)
 		found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
 		hosttest.Must(t, err)
 		builds := found.Environments[0].Builds
-		if len(builds) != 1 || builds[0].Name != "our-kernels" || len(builds[0].SASS) == 0 || builds[0].Standalone != standalone {
+		if len(builds) != 1 || builds[0].Name != "our-kernels" || len(builds[0].SASS) == 0 ||
+			builds[0].Standalone != standalone {
 			t.Errorf("with %q: builds are %+v", requires, builds)
 		}
 	}

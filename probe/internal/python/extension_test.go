@@ -109,7 +109,8 @@ func TestExtensions(t *testing.T) {
 	var f facts.Facts
 	f.Environments = found.Environments
 	path := "/" + testSite + "our_kernels-1.2.dist-info"
-	want := []facts.Build{{Name: "our-kernels", Version: "1.2", Extension: true, Standalone: true, Accelerator: "cuda", CUDA: "12",
+	want := []facts.Build{{Name: "our-kernels", Version: "1.2", Extension: true, Standalone: true, Accelerator: "cuda",
+		CUDA: "12",
 		SASS: []string{"sm_80", "sm_90"},
 		PTX:  []string{"compute_90"}, PTXISA: map[string]string{"compute_90": "8.7"},
 		Zstd: []string{"sm_80", "sm_90", "compute_90"}, Path: path, From: path + "/RECORD"}}

@@ -65,7 +65,8 @@ func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []stri
 	})
 	for _, m := range p.Missing {
 		name := path.Base(m.Name)
-		if torchOwn.MatchString(name) && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil && !slices.Contains(list, name) {
+		if torchOwn.MatchString(name) && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil &&
+			!slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

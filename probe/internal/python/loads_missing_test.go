@@ -32,11 +32,13 @@ func completeTorch(t *testing.T) string {
 		library("torch/lib/libcaffe2_nvrtc.so", "int nvrtcVersion(void); int stub(void) { return nvrtcVersion(); }\n",
 			"nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
 		library("torch/lib/libtorch_global_deps.so", "int deps(void) { return 0; }\n"),
-		library("torch/lib/libtorch_cuda.so", "int c10(void); int cudnnCreate(void); int torch(void) { return c10() + cudnnCreate(); }\n",
+		library("torch/lib/libtorch_cuda.so", "int c10(void); int cudnnCreate(void); int torch(void) { return c10() + "+
+			"cudnnCreate(); }\n",
 			"torch/lib/libc10_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9"))
 	for name, text := range map[string]string{
 		"torch/__init__.py": "", "torch/version.py": "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n",
-		"torch-2.8.0.dist-info/METADATA":                    "Name: torch\nVersion: 2.8.0\nRequires-Dist: nvidia-cuda-nvrtc-cu12==12.8.93\n",
+		"torch-2.8.0.dist-info/METADATA": "Name: torch\nVersion: 2.8.0\nRequires-Dist: " +
+			"nvidia-cuda-nvrtc-cu12==12.8.93\n",
 		"torch-2.8.0.dist-info/RECORD":                      "torch/lib/libc10_cuda.so,sha256=x,1\ntorch/lib/libtorch_cuda.so,sha256=x,1\n",
 		"nvidia_cudnn_cu12-9.10.2.21.dist-info/METADATA":    "Name: nvidia-cudnn-cu12\nVersion: 9.10.2.21\n",
 		"nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD":      "nvidia/cudnn/lib/libcudnn.so.9,sha256=x,1\nnvidia/cudnn/lib/libcudnn_ops.so.9,sha256=x,1\n",
@@ -64,7 +66,8 @@ func TestMetadataWithoutPackage(t *testing.T) {
 // TestArchitecture: the wheel's tag tells what a build is for.
 func TestArchitecture(t *testing.T) {
 	root := completeTorch(t)
-	hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/WHEEL"), "Wheel-Version: 1.0\nTag: cp312-cp312-manylinux_2_28_aarch64\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/WHEEL"),
+		"Wheel-Version: 1.0\nTag: cp312-cp312-manylinux_2_28_aarch64\n")
 	found, err := Read(&host.Host{Root: root, Rest: true}, []string{"/opt/venv"})
 	hosttest.Must(t, err)
 	if b := found.Environments[0].Builds[0]; b.Arch != "aarch64" {
