@@ -3,6 +3,7 @@ package matrix
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -250,18 +251,6 @@ func (j *judgement) broken(b *build, rule Rule) (failed, withoutGPU bool) {
 	return false, rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b)
 }
 
-// everyCUDABuild is broken by what takes the GPU away.
-func everyCUDABuild(_ *machine, b *build) bool { return b.accelerator != "cpu" }
-
-// optionalBuild is a part without code for the GPU, of which the rest does without.
-func optionalBuild(_ *machine, b *build) bool { return b.optional() }
-
-// unusableBuild is an extension that cannot load what it needs, which breaks no other.
-func unusableBuild(_ *machine, b *build) bool { return b.offGPU() }
-
-// hiddenBuild is one that is shown no GPU at all.
-func hiddenBuild(m *machine, b *build) bool { return m.shown.hidden && b.accelerator != "cpu" }
-
 func (v *Verdict) outcome(inconclusive bool) Outcome {
 	switch {
 	case v.Count(Error) > 0:
@@ -298,4 +287,36 @@ func (v *Verdict) sort() {
 		}
 		return strings.Compare(a.Target, b.Target)
 	})
+}
+
+// yield turns the errors of environments that a search found into warnings where another one works: that is the one
+// which people use on this machine. What is not known of an environment stays unknown.
+func (j *judgement) yield(answers []BuildAnswer) {
+	if !slices.Contains(slices.Collect(maps.Values(j.sound(answers))), true) {
+		return
+	}
+	broken := map[string]bool{} // the subjects that give way
+	for i, b := range j.builds {
+		if b.standing == searched && answers[i].Answer == Broken {
+			broken[b.subject], answers[i].Counts = true, false
+		}
+	}
+	for i := range j.verdict.Findings {
+		if f := &j.verdict.Findings[i]; broken[f.Subject] && f.Target == j.name && f.Severity == Error {
+			f.Severity = Warning
+		}
+	}
+}
+
+// sound tells of each environment that a search found and that uses CUDA whether all its builds work.
+func (j *judgement) sound(answers []BuildAnswer) map[string]bool {
+	works := map[string]bool{}
+	for i, b := range j.builds {
+		if b.standing != searched || b.accelerator == "cpu" || b.goesOn() {
+			continue
+		}
+		before, met := works[b.env.Path]
+		works[b.env.Path] = (before || !met) && answers[i].Answer != Broken && answers[i].Answer != Unknown
+	}
+	return works
 }

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -186,4 +187,56 @@ func (g gpu) dataCentre() trilean {
 		return yes
 	}
 	return maybe
+}
+
+func (m *machine) compatPackage(cuda version.Number) *tables.Forward {
+	base := m.driver.version
+	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() ||
+		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
+		return nil
+	}
+	rows := tables.Rows[tables.Forward](m.t)
+	i := slices.IndexFunc(rows, func(r tables.Forward) bool {
+		dropped := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dropped(version.Int(r.Branch)) })
+		return !dropped && !r.CUDA.LessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+// compatPins is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
+// data-centre one and NVIDIA lists the driver's branch. Where it is installed, do says how the loader comes to take it.
+func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
+	row := m.compatPackage(cuda)
+	if row == nil {
+		return nil, nil
+	}
+	for _, c := range m.f.Driver.Compat {
+		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
+			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver "+
+				"(forward compatibility, for data-centre GPUs alone)", row.Package, first(path.Dir(c.Path)))}
+		}
+	}
+	commands := map[string]string{}
+	export := " && export LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
+	if m.debian() != no {
+		commands["apt"] = "sudo apt-get install " + row.Package + export
+	}
+	if m.debian() != yes {
+		commands["dnf"] = "sudo dnf install " + row.Package + export
+	}
+	return []Pin{{Package: row.Package, Version: row.CUDA.String(),
+		Why: "keeps the driver; forward compatibility, for data-centre GPUs alone", Commands: commands}}, nil
+}
+
+// evidenceCompat is the taken library, with the reason why it is.
+func (m *machine) evidenceCompat() Evidence {
+	return Evidence{Fact: "libcuda", Value: m.forward.Version, From: m.forward.Path + ", taken by " + m.forward.Reason}
+}
+
+// compatTaken says that a cuda-compat library stands in for the driver's user space.
+func (m *machine) compatTaken() bool {
+	return slices.ContainsFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
 }

@@ -1,6 +1,9 @@
 package matrix
 
-import "cudacompat/probe"
+import (
+	"cudacompat/internal/tables"
+	"cudacompat/probe"
+)
 
 // environment is a Python environment with what the rules ask of it.
 type environment struct {
@@ -29,3 +32,16 @@ func (m *machine) environment(e *probe.Environment) *environment {
 
 // Package is the package of a name that is installed, nil where none is.
 func (e *environment) Package(name string) *probe.Package { return e.packages[name] }
+
+// compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
+// compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need libraries and no torch, nor
+// transformer-engine itself, which asks for one of the two that are here, or is built from source with what is there.
+var compiled = []string{"aphrodite-engine", "bitsandbytes", "deepspeed", "sglang", "transformer-engine-cu12",
+	"transformer-engine-cu13", "vllm", "xformers"}
+
+// compiledPackage is a package whose wheel is made for one torch or one CUDA, with the table's rows that may be it.
+type compiledPackage struct {
+	*probe.Package
+	subject string
+	rows    []tables.Extension
+}

@@ -320,3 +320,6 @@ func (n *named) left() []*result {
 	return unknown(n.subject(), "the CUDA that it is built for: it needs a GPU, and neither its name nor the tables "+
 		"tell more of this release")
 }
+
+// stableAudio is the first torchaudio on torch's stable ABI; since then it works beside later torches.
+var stableAudio = version.Of("2.9")

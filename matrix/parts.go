@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/version"
@@ -73,4 +74,37 @@ func (p part) evidence(b *build) Evidence {
 	}
 	fact := fmt.Sprintf("machine code of %d kernels' fat binaries", p.count)
 	return Evidence{Fact: fact, Value: text, From: p.library + ", " + p.Section}
+}
+
+// offGPU says that nothing of a package runs on a GPU: it raises, or takes the CPU.
+func (b *build) offGPU() bool {
+	severity, _, _ := b.without()
+	return b.Extension && b.Looked && len(b.Missing) > 0 && (severity == Error || b.Name == "onnxruntime-gpu")
+}
+
+// frameworkOf is the framework for CUDA beside an extension, nil where there is none.
+func (m *machine) frameworkOf(b *build) *build {
+	i := slices.IndexFunc(m.builds, func(o *build) bool {
+		return o.env == b.env && !o.Extension && o.accelerator == "cuda" && o.cuda.Known()
+	})
+	if i < 0 {
+		return nil
+	}
+	return m.builds[i]
+}
+
+// without is what becomes of a package whose libraries are nowhere, and who says so.
+func (b *build) without() (severity Severity, fails, source string) {
+	notCuDNN := func(name string) bool { return !strings.HasPrefix(name, "libcudnn") }
+	switch {
+	case b.Name == "onnxruntime-gpu":
+		return Error, "runs on the CPU, though its name asks for the GPU",
+			"https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
+	case b.Name != "ctranslate2":
+		return Error, "compiles no kernel", "https://docs.cupy.dev/en/stable/install.html"
+	case slices.ContainsFunc(b.Missing, notCuDNN):
+		return Error, "runs no model on the GPU", "https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/src/cuda/cublas_stub.cc"
+	}
+	return Warning, "runs no model with convolutions, such as Whisper's, on the GPU",
+		"https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/CHANGELOG.md"
 }

@@ -206,19 +206,6 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	return f
 }
 
-// evidenceCode is the machine code that is there.
-func (m *machine) evidenceCode(b *build, proof string) Evidence {
-	list := slices.Concat(b.SASS, b.PTX)
-	from := cmp.Or(b.Path, b.From)
-	if len(list) == 0 && len(b.rows) > 0 {
-		list, from = b.rows[0].SASS, "table row "+b.rows[0].Release+" "+b.rows[0].Variant
-	}
-	if len(list) == 0 {
-		return Evidence{Fact: "machine code", Value: proof, From: from}
-	}
-	return Evidence{Fact: "machine code", Value: strings.Join(list, " "), From: from}
-}
-
 // gpuArchPTXOnly: the driver must compile the build's PTX before the first start.
 func gpuArchPTXOnly(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" {

@@ -76,24 +76,6 @@ func (m *machine) ptxFor(b *build, g gpu) (one *newPTX, missing string) {
 	return one, missing
 }
 
-// newerPTX compares a PTX version with those that the driver's compiler knows; why says what is missing.
-func (m *machine) newerPTX(cuda, isa version.Number) (newer bool, why string) {
-	low, high := m.t.PTXKnown(m.driver.cuda)
-	switch {
-	case !isa.Known() && cuda.Parts() > 1 && m.driver.cuda.Known() && !m.driver.cuda.LessShort(cuda):
-		return false, "" // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
-	case !isa.Known():
-		return false, "the PTX version of the build's code"
-	case !m.driver.cuda.Known():
-		return false, "the CUDA that the driver speaks"
-	case low.Known() && !low.Less(isa):
-		return false, ""
-	case high.Known() && high.Less(isa):
-		return true, ""
-	}
-	return false, "the PTX version that a driver for CUDA " + m.driver.cuda.Short() + " knows"
-}
-
 func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 	cuda, g := m.t.CUDAOfPTX(hit.isa), hit.gpus[0]
 	what, code := "the build has", m.evidenceCode(b, "")

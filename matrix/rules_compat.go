@@ -5,9 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"cudacompat/internal/tables"
-	"cudacompat/internal/version"
 )
 
 // forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804.
@@ -54,11 +51,6 @@ func (m *machine) forwardFinding(message, need string) Finding {
 		Evidence: []Evidence{m.evidenceDriver(), m.evidenceCompat()}, Do: []string{m.leaveCompat()}}
 }
 
-// evidenceCompat is the taken library, with the reason why it is.
-func (m *machine) evidenceCompat() Evidence {
-	return Evidence{Fact: "libcuda", Value: m.forward.Version, From: m.forward.Path + ", taken by " + m.forward.Reason}
-}
-
 // leaveCompat is how the loader comes to take the driver's own libcuda again.
 func (m *machine) leaveCompat() string {
 	dir := path.Dir(m.forward.Path)
@@ -90,60 +82,4 @@ func forwardInUse(m *machine, b *build) []*result {
 			"libcuda %s for CUDA %s in the driver's place; "+
 			"OpenGL and Vulkan interoperation do not work so", b.cuda.Short(), f.base.version, f.Version, f.cuda),
 		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
-}
-
-// compatPins is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
-// data-centre one and NVIDIA lists the driver's branch. Where it is installed, do says how the loader comes to take it.
-func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
-	row := m.compatPackage(cuda)
-	if row == nil {
-		return nil, nil
-	}
-	for _, c := range m.f.Driver.Compat {
-		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
-			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver "+
-				"(forward compatibility, for data-centre GPUs alone)", row.Package, first(path.Dir(c.Path)))}
-		}
-	}
-	commands := map[string]string{}
-	export := " && export LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
-	if m.debian() != no {
-		commands["apt"] = "sudo apt-get install " + row.Package + export
-	}
-	if m.debian() != yes {
-		commands["dnf"] = "sudo dnf install " + row.Package + export
-	}
-	return []Pin{{Package: row.Package, Version: row.CUDA.String(),
-		Why: "keeps the driver; forward compatibility, for data-centre GPUs alone", Commands: commands}}, nil
-}
-
-// first puts a directory before what LD_LIBRARY_PATH holds.
-func first(dir string) string { return dir + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" }
-
-// debian tells whether packages are Debian's; maybe, where the system is not known.
-func (m *machine) debian() trilean {
-	switch s := m.f.System; {
-	case s.ID == "":
-		return maybe
-	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
-		return yes
-	}
-	return no
-}
-
-func (m *machine) compatPackage(cuda version.Number) *tables.Forward {
-	base := m.driver.version
-	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() ||
-		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
-		return nil
-	}
-	rows := tables.Rows[tables.Forward](m.t)
-	i := slices.IndexFunc(rows, func(r tables.Forward) bool {
-		dropped := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dropped(version.Int(r.Branch)) })
-		return !dropped && !r.CUDA.LessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
-	})
-	if i < 0 {
-		return nil
-	}
-	return &rows[i]
 }

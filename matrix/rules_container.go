@@ -52,11 +52,6 @@ func (m *machine) neededLibraries() []string {
 	return []string{"libcuda", "libnvidia-ptxjitcompiler"}
 }
 
-// judgesCUDA says that a build for CUDA counts here, or that the caller requires what CUDA needs.
-func (m *machine) judgesCUDA() bool {
-	return len(m.policy.Require) > 0 || m.anyWants(func(b *build) bool { return b.counts })
-}
-
 func (m *machine) withoutLibraries(missing []string) Finding {
 	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + " did not come into this container",
 		Need:     "the driver capability compute",
@@ -123,13 +118,6 @@ func (m *machine) usesNCCL() bool {
 		}
 	}
 	return false
-}
-
-// lacksCapability says whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
-func (m *machine) lacksCapability(want string) (list string, lacks bool) {
-	list, set := m.f.Variables["NVIDIA_DRIVER_CAPABILITIES"]
-	names := strings.Split(list, ",")
-	return list, set && list != "" && !slices.Contains(names, "all") && !slices.Contains(names, want)
 }
 
 func (m *machine) evidenceGiven() []Evidence {

@@ -3,7 +3,6 @@ package matrix
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"cudacompat/probe"
 )
@@ -17,42 +16,10 @@ var toolkitSource = []string{
 	"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html",
 }
 
-// here says that this very machine is judged, while it runs: a target's nodes and limits cannot be seen.
-func (m *machine) here() bool {
-	return !m.f.System.Rest && m.target.Driver == "" && m.target.Instance == "" && len(m.target.GPUs) == 0
-}
-
-// nodesJudged says that the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
-func (m *machine) nodesJudged() bool {
-	return m.here() && m.looked("devices") && !m.f.System.WSL && !m.jetson() && m.f.Devices.Node("/dev/dxg") == nil
-}
-
-// library is the driver's own library of that name, or nil.
-func (m *machine) library(name string) *probe.Library {
-	i := slices.IndexFunc(m.f.Driver.Libraries, func(l probe.Library) bool { return l.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &m.f.Driver.Libraries[i]
-}
-
-// compatTaken says that a cuda-compat library stands in for the driver's user space.
-func (m *machine) compatTaken() bool {
-	return slices.ContainsFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
-}
-
 // driverAnswers says that the driver lets a program here see a GPU: stronger than any mode.
 func (m *machine) driverAnswers() bool {
 	return m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
 		func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
-}
-
-// gpuNodes are the nodes of GPUs, /dev/nvidia0 and on.
-func (m *machine) gpuNodes() []probe.Node {
-	return slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
-		number := strings.TrimPrefix(n.Path, "/dev/nvidia")
-		return number == "" || strings.Trim(number, "0123456789") != ""
-	})
 }
 
 func evidenceNode(n probe.Node) Evidence {
@@ -136,13 +103,6 @@ func deviceNodesMissing(m *machine) []*result {
 	return found(f)
 }
 
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
-}
-
 // ownNodes says that /dev is the machine's own: a host's, and Apptainer's, which shares it.
 func (m *machine) ownNodes() bool {
 	return m.f.System.Container == "" || m.f.System.Container == "apptainer"
@@ -196,38 +156,4 @@ func (m *machine) missingOnHost() []string {
 		missing = append(missing, "/dev/nvidia0")
 	}
 	return missing
-}
-
-// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said. One
-// that hides every GPU from its programs was to have none.
-// NVIDIA_VISIBLE_DEVICES is "void" where a CDI specification gave the GPU: its nodes and libraries tell then.
-func (m *machine) given() (count int, asked bool) {
-	list, set := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
-	hidden, hides := m.f.Variables["CUDA_VISIBLE_DEVICES"]
-	switch {
-	case set && list == "none", hides && slices.Contains(hiding, strings.TrimSpace(hidden)):
-		return 0, slices.Contains(m.policy.Require, "gpu")
-	case !set || list == "" || list == "void":
-		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
-	case list == "all": // every CUDA image sets it, with compute; where no GPU is in sight nobody can have meant it
-		_, chosen := m.lacksCapability("compute")
-		return 0, chosen || m.gpuInSight() || slices.Contains(m.policy.Require, "gpu")
-	case strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
-		return 0, true
-	}
-	names := strings.Split(list, ",")
-	slices.Sort(names)
-	return len(slices.Compact(names)), true
-}
-
-// gpuInSight says that the container's host has an NVIDIA GPU or its driver: a container sees those of its host on PCI
-// and in /proc.
-func (m *machine) gpuInSight() bool {
-	return m.onPCI() || m.f.Driver.Version != "" || len(m.f.Devices.Nodes) > 0 || m.injected()
-}
-
-// injected says that a runtime brought the driver's libraries in: they are mounts, or of the very driver that runs.
-func (m *machine) injected() bool {
-	cuda := m.library("libcuda")
-	return m.f.Container.Injected || cuda != nil && cuda.Version != "" && cuda.Version == m.f.Driver.Version
 }

@@ -46,26 +46,6 @@ func driverMissing(m *machine) []*result {
 	return found(f)
 }
 
-// wantsGPU says that something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
-func (m *machine) wantsGPU() bool {
-	return m.instance != nil || len(m.f.Toolkits)+len(m.f.Driver.Libraries)+len(m.f.Driver.Modules) > 0 ||
-		len(m.policy.Require) > 0 || m.anyWants(func(*build) bool { return true })
-}
-
-func (m *machine) onPCI() bool {
-	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
-}
-
-// probeFailure is why a probe could not look, empty when it could.
-func (m *machine) probeFailure(name string) string {
-	for _, p := range m.f.Probes {
-		if p.Name == name && p.Status == "failed" {
-			return p.Error
-		}
-	}
-	return ""
-}
-
 // driverMismatch: the user space that programs load is not of the driver that runs. What is on disk decides whether a
 // reboot mends it.
 func driverMismatch(m *machine) []*result {
@@ -339,5 +319,3 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 
 // Requirements are the things that can be required, in the order in which they are listed for people.
 func Requirements() []string { return []string{"driver", "gpu", "build", "efa"} }
-
-func joinAnd(list []string) string { return strings.Join(list, " and ") }

@@ -10,22 +10,6 @@ import (
 
 func (m *machine) demands(want string) bool { return slices.Contains(m.policy.Require, want) }
 
-// elsewhere says that what is judged for is not the machine that was looked at while it runs.
-func (m *machine) elsewhere() bool { return m.f.System.Rest || m.target.Instance != "" }
-
-// hasEFA says whether an EFA adapter is attached, or why that could not be found out. A container sees those of its
-// host on PCI and has them where their nodes were given to it.
-func (m *machine) hasEFA() (has bool, couldNot string) {
-	efa := m.f.Machine.EFA
-	switch {
-	case m.elsewhere() && m.instance != nil:
-		return m.instance.EFA == "yes", ""
-	case m.elsewhere():
-		return false, "a tree at rest shows no EFA adapter; --instance says what it is for"
-	}
-	return efa.Devices > 0 && (m.f.System.Container == "" || efa.Nodes > 0), m.probeFailure("efa")
-}
-
 // efaWanted says that NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller requires
 // it. NCCL_NET=Socket is TCP on purpose.
 func (m *machine) efaWanted() bool {

@@ -79,13 +79,6 @@ func extensionMismatch(m *machine, b *build) []*result {
 	return results
 }
 
-// compiledPackage is a package whose wheel is made for one torch or one CUDA, with the table's rows that may be it.
-type compiledPackage struct {
-	*probe.Package
-	subject string
-	rows    []tables.Extension
-}
-
 // compiledIn are an environment's packages of that kind.
 func (m *machine) compiledIn(e *environment) []compiledPackage {
 	if e.compiled != nil {
@@ -119,12 +112,6 @@ func (e *environment) beside() []*probe.Package {
 	}
 	return list
 }
-
-// compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
-// compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need libraries and no torch, nor
-// transformer-engine itself, which asks for one of the two that are here, or is built from source with what is there.
-var compiled = []string{"aphrodite-engine", "bitsandbytes", "deepspeed", "sglang", "transformer-engine-cu12",
-	"transformer-engine-cu13", "vllm", "xformers"}
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
@@ -176,10 +175,6 @@ func (m *machine) fourthGeneration(live bool) *Finding {
 			"sudo systemctl restart nvidia-fabricmanager"})
 	return &f
 }
-
-// packageRelease is the driver's release in a package's version, "580.95.05" of "580.95.05-0ubuntu0.22.04.1" and of
-// "1:580.95.05-1".
-var packageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 
 // fabricVersion: the daemon refuses a driver of any other release.
 func (m *machine) fabricVersion() []*result {

@@ -10,13 +10,6 @@ import (
 	"cudacompat/probe"
 )
 
-// jitCompiler is what makes machine code for a GPU when a program runs.
-type jitCompiler struct {
-	name    string // "Triton's ptxas"
-	version version.Number
-	from    string
-}
-
 // jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. NVRTC alone is
 // a note: torch has it write PTX of the newest kind that it knows, though not yet in 1.7
 // (https://github.com/pytorch/pytorch/issues/48200).
@@ -49,11 +42,6 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 	return holds(b.subject)
 }
 
-// older reports whether the compiler came before the GPU.
-func (c jitCompiler) older(g gpu) bool {
-	return g.chip != nil && g.chip.FirstCUDA.Known() && c.version.LessShort(g.chip.FirstCUDA) && !g.capability.Tegra()
-}
-
 func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) Finding {
 	first := g.chip.FirstCUDA
 	f := Finding{Severity: severity, Subject: b.subject, Source: g.chip.Source,
@@ -84,9 +72,6 @@ func (m *machine) tritonTool(b *build, g gpu) (name, variable string) {
 	}
 	return "ptxas", "TRITON_PTXAS_PATH"
 }
-
-// blackwell is the compute capability from which on Triton takes a ptxas of its own, where it brings two.
-const blackwell = 10
 
 // assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others.
 // Its bytes go before its wheel's version; nil where neither is known.
@@ -188,23 +173,4 @@ func (b *build) wheel(name, words string) *jitCompiler {
 		}
 	}
 	return nil
-}
-
-// assembles reports whether the Triton that comes with a row of torch compiles for every GPU here. Where the table does
-// not know it, every Triton does for GPUs before Blackwell.
-func (m *machine) assembles(r row) bool {
-	if r.framework != "torch" {
-		return true
-	}
-	i := slices.IndexFunc(r.companions, func(c PinnedPackage) bool { return c.Package == "triton" })
-	t := m.t.Triton(version.Of(r.companions[i].Version))
-	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
-		switch {
-		case t == nil:
-			return g.capability.Major >= blackwell
-		case g.capability.Major >= blackwell && t.PTXASBlackwell.Known():
-			return jitCompiler{version: t.PTXASBlackwell}.older(g)
-		}
-		return jitCompiler{version: t.PTXAS}.older(g)
-	})
 }

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,9 +9,6 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
-
-// today is the day for which the machine is judged: the caller's, else that of the tables.
-func (m *machine) today() string { return cmp.Or(m.policy.Today, m.t.Date()) }
 
 // driverEOL: the driver's branch gets no more updates. On a tree at rest, from which machines will be started, that is
 // worth a warning, but not where the distribution keeps the branch alive, or for vGPU's own drivers.

@@ -38,16 +38,6 @@ func closedPlaces(closed []probe.Unread) Finding {
 	return f
 }
 
-// unread is why the builds that count may not all be known; empty when they are.
-func (m *machine) unread() string {
-	for _, u := range m.f.Unread {
-		if u.Kind != probe.UnreadClosed {
-			return u.Place + ": " + u.Reason
-		}
-	}
-	return ""
-}
-
 func places(n int) string {
 	if n == 1 {
 		return "1 other place"

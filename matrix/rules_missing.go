@@ -6,42 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"cudacompat/probe"
 )
-
-// wheelNames are the middles of the names of the wheels that have a library, nvidia-cuda-runtime-cu12; the others are
-// called after it.
-var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrtc", "cupti": "cuda-cupti",
-	"cublasLt": "cublas", "nvshmem_host": "nvshmem"}
-
-// wheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
-func (b *build) wheelsOf(library string) []string {
-	stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".so")
-	if strings.HasPrefix(stem, "cudnn_") {
-		stem = "cudnn"
-	}
-	middle := strings.ToLower(cmp.Or(wheelNames[stem], stem))
-	return []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major()), "nvidia-" + middle}
-}
-
-// nowhere are the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
-// origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs', and extensions' are extension-mismatch's.
-func (b *build) nowhere() []string {
-	if b.Name == "tensorflow" || b.Extension || !b.official() || !b.Looked {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
-		return !b.ownLibrary(s) && (!strings.HasPrefix(s, "lib") || !b.wants(s))
-	})
-}
-
-// wants says that the build's own wheels would bring a library.
-func (b *build) wants(library string) bool {
-	return slices.ContainsFunc(b.wheelsOf(library), func(wheel string) bool {
-		return b.Requires[wheel] != "" || b.asks(wheel) != "" || b.env.Package(wheel) != nil
-	}) || b.Requires["cuda-toolkit"] != ""
-}
 
 // missingLibrary: libraries are nowhere. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have,
 // unless a wheel is there and its file is not.
@@ -91,13 +56,6 @@ func (b *build) ownMissing(missing []string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !b.ownLibrary(s) })
 }
 
-// ownLibrary reports whether a library is of torch's own package.
-func (b *build) ownLibrary(library string) bool {
-	return b.Name == "torch" && (strings.HasPrefix(library, "torch/") || strings.HasPrefix(library, "libtorch") ||
-		strings.HasPrefix(library, "libc10") ||
-		strings.HasPrefix(library, "libcaffe2"))
-}
-
 // incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
 func (b *build) incomplete(lost []string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: some(lost),
@@ -118,23 +76,6 @@ func (b *build) incomplete(lost []string) Finding {
 		}
 	}
 	return f
-}
-
-func nowhereWords(missing []string) string {
-	if len(missing) > 1 {
-		return some(missing) + " are nowhere on the loader's path"
-	}
-	return missing[0] + " is nowhere on the loader's path"
-}
-
-// installed is the wheel that should have a library.
-func (b *build) installed(library string) *probe.Package {
-	for _, wheel := range b.wheelsOf(library) {
-		if p := b.env.Package(wheel); p != nil {
-			return p
-		}
-	}
-	return nil
 }
 
 // withLibraries installs what the build asks for beside it: pip and uv look at the requirements of what is there, too.

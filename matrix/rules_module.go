@@ -6,32 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
-
-// bootKernel is the kernel that runs; at rest the boot loader's default, else the newest. Empty when none is known.
-func (m *machine) bootKernel() (kernel, from string) {
-	switch {
-	case !m.f.System.Rest:
-		return m.f.System.Kernel, "/proc/sys/kernel/osrelease"
-	case m.f.Machine.Boot != "":
-		return m.f.Machine.Boot, m.f.Machine.BootFrom
-	case len(m.f.Machine.Kernels) > 0:
-		return slices.MaxFunc(m.f.Machine.Kernels, tables.CompareNaturally), "the newest of /lib/modules"
-	}
-	return "", ""
-}
-
-// moduleOf is the module on disk of one kernel, or nil.
-func (m *machine) moduleOf(kernel string) *probe.Module {
-	i := slices.IndexFunc(m.f.Driver.Modules, func(d probe.Module) bool { return d.Kernel == kernel })
-	if i < 0 {
-		return nil
-	}
-	return &m.f.Driver.Modules[i]
-}
 
 // moduleMissing: the driver is installed, but not for the kernel that boots. A driver that runs came from somewhere.
 func moduleMissing(m *machine) []*result {
@@ -242,14 +219,6 @@ func gspFirmware(m *machine) []*result {
 		return holds("driver")
 	}
 	return found(f)
-}
-
-// looked says that a source was read, whether or not it found anything: facts of an older form do not have it.
-func (m *machine) looked(name string) bool {
-	return slices.ContainsFunc(m.f.Probes, func(p probe.Status) bool {
-		return p.Name == name &&
-			(p.Status == "ok" || p.Status == "absent")
-	})
 }
 
 // vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone.

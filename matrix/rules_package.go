@@ -5,59 +5,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
-
-// library is the CUDA library that a build will take: its version, the CUDA that it is for, and where it lies.
-type library struct {
-	version, cuda version.Number
-	wheel         string // the wheel to pin instead, "nvidia-cudnn-cu12"
-	from, reason  string
-}
-
-// takes finds the cuDNN or NCCL that the build will take: what the loader maps, where the facts say, else the wheel
-// beside the build, which its own run path leads to. False when neither is known.
-func (b *build) takes(name string) (library, bool) {
-	l := library{wheel: fmt.Sprintf("nvidia-%s-cu%d", name, b.cuda.Major())}
-	files := []string{"lib" + name + ".so"}
-	if name == "cudnn" { // where a part is taken from elsewhere, it is the part that says which cuDNN this is
-		files = []string{"libcudnn_graph.so", "libcudnn_ops_infer.so", "libcudnn.so"}
-	}
-	for _, file := range files {
-		i := slices.IndexFunc(b.Taken, func(t probe.Taken) bool { return strings.HasPrefix(t.Name, file) })
-		if i >= 0 {
-			taken := b.Taken[i]
-			l.version, l.cuda, l.from, l.reason = version.Of(taken.Version), version.Of(taken.CUDA), taken.Path, taken.Reason
-			return l, l.version.Known()
-		}
-	}
-	wheel := b.env.Package(l.wheel)
-	if wheel == nil && b.cuda.Major() >= 13 {
-		wheel = b.env.Package("nvidia-" + name) // from CUDA 13 on most of NVIDIA's wheels have no suffix
-	}
-	if wheel == nil && name == "cudnn" {
-		wheel = b.resolved
-	}
-	if wheel == nil || len(b.env.twins(name)) > 1 {
-		return l, false
-	}
-	l.version, l.cuda, l.from = version.Of(wheel.Version), b.cuda, wheel.Path
-	return l, l.version.Known()
-}
-
-// evidence is the library as evidence, with the reason why the loader takes it.
-func (l library) evidence(fact string) Evidence {
-	e := Evidence{Fact: fact, Value: l.version.String(), From: l.from}
-	if l.reason != "" {
-		e.From += ", taken by " + l.reason
-	}
-	return e
-}
 
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
 func cudnnMismatch(m *machine, b *build) []*result {
@@ -125,17 +77,6 @@ func (b *build) has(wheel string, want version.Number) bool {
 		b.allowed(library{wheel: wheel, version: version.Of(have.Version)}))
 }
 
-// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when
-// it names none.
-func (b *build) asks(name string) string {
-	for _, r := range b.rows {
-		if asked := r.asks(name); asked != "" {
-			return asked
-		}
-	}
-	return ""
-}
-
 // wanted is what to install: the exact version that the build's metadata pins, else the range that its release asks
 // for, else every patch of the one it was built with.
 func (b *build) wanted(name string, built version.Number) string {
@@ -146,17 +87,6 @@ func (b *build) wanted(name string, built version.Number) string {
 		return strings.TrimPrefix(asked, "=")
 	}
 	return built.String() + ".*"
-}
-
-// packagePin is the pin of one wheel that nothing else depends on.
-func packagePin(name, version string) []Pin {
-	spec := name + version
-	if !strings.ContainsAny(version[:1], "<>=") {
-		spec = name + "==" + version
-	}
-	spec = strconv.Quote(spec)
-	return []Pin{{Package: name, Version: version, Why: "what the build was made with; keeps the driver",
-		Commands: map[string]string{"pip": "pip install --no-deps " + spec, "uv": "uv pip install --no-deps " + spec}}}
 }
 
 // ncclMismatch: the build's own NCCL lacks a function that it calls, or is of a CUDA that the driver does not speak.
@@ -221,14 +151,6 @@ func symbolsOf(missing []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !strings.HasPrefix(s, prefix) })
 }
 
-// some shows the first of a list and how many more there are.
-func some(list []string) string {
-	if len(list) == 1 {
-		return list[0]
-	}
-	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
-}
-
 // companionMismatch: torchvision, torchaudio and Triton are made for one torch.
 func companionMismatch(m *machine, b *build) []*result {
 	if b.Name != "torch" || !b.official() || len(b.rows) == 0 {
@@ -277,9 +199,6 @@ func (m *machine) companion(b *build, have *probe.Package, want string) (Finding
 	f.Pins = companionPin(have.Name, want, b)
 	return f, true
 }
-
-// stableAudio is the first torchaudio on torch's stable ABI; since then it works beside later torches.
-var stableAudio = version.Of("2.9")
 
 // differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since.
 func differentCUDA(vision version.Release, b *build) bool {
@@ -347,23 +266,6 @@ func (b *build) besidePath(libraries []string) []string {
 		}
 	}
 	return dirs
-}
-
-// sharedPaths are the libraries whose wheels of different CUDA families own the same files.
-var sharedPaths = []string{"nccl", "cudnn", "nvshmem", "cusparselt"}
-
-var familySuffix = lazyregexp.New(`-cu(\d+)$`)
-
-// twins are the installed wheels of one library, one for each CUDA family.
-func (e *environment) twins(library string) []probe.Package {
-	var list []probe.Package
-	for _, p := range e.Packages {
-		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library &&
-			name != library {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // packagesMixed: two wheels own one path, and only one of them can have its file there.

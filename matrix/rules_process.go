@@ -14,16 +14,6 @@ var visibleSource = []string{
 	"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html",
 }
 
-// seen are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
-func (m *machine) seen() []probe.GPU {
-	return slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") })
-}
-
-// cut says that a GPU is divided into MIG devices, which have numbers of their own.
-func (m *machine) cut() bool {
-	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return g.MIG == "on" })
-}
-
 // bound says that something other than a person may hide GPUs from this process on purpose.
 func (m *machine) bound() bool {
 	_, rank := m.f.Variables["LOCAL_RANK"]

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -107,14 +106,6 @@ func (b *build) unshadow(u probe.Unresolved) ([]Pin, []string) {
 	return nil, []string{"take " + u.Path + " out of " + outOf(u.Reason)}
 }
 
-// outOf is what a file has to be taken out of, by the reason why it is taken.
-func outOf(reason string) string {
-	if reason == "LD_LIBRARY_PATH" || reason == "LD_PRELOAD" {
-		return reason + ", where the program is started"
-	}
-	return "the loader's way: it is taken by " + reason
-}
-
 // ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put
 // there on purpose, is not worth a note.
 func ncclShadowed(m *machine, b *build) []*result {
@@ -127,47 +118,6 @@ func ncclShadowed(m *machine, b *build) []*result {
 		return holds(b.subject)
 	}
 	return results
-}
-
-// mixedCuDNN finds parts of cuDNN that are taken from different releases, which refuse each other. The front library,
-// libcudnn.so.9, asks nothing of them.
-func (b *build) mixedCuDNN(f *Finding) bool {
-	var first *probe.Taken
-	for i, part := range b.Taken {
-		v := version.Of(part.Version)
-		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() {
-			continue
-		}
-		if first == nil {
-			first = &b.Taken[i]
-		}
-		if sameShort(v, version.Of(first.Version)) {
-			continue
-		}
-		foreign := part
-		if !strings.HasPrefix(first.Path, path.Dir(b.Path)+"/") {
-			foreign = *first
-		}
-		f.Severity, f.Need = Error, "all parts of one cuDNN"
-		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other",
-			first.Name, first.Version, part.Name, v)
-		for _, t := range []probe.Taken{*first, part} {
-			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
-		}
-		f.Do = []string{"take " + path.Dir(foreign.Path) + " out of " + outOf(foreign.Reason)}
-		return true
-	}
-	return false
-}
-
-// sameShort compares the first two parts, and the third where both have one.
-func sameShort(v, w version.Number) bool {
-	return v.Short() == w.Short() && (v.Parts() < 3 || w.Parts() < 3 || v.SamePatch(w))
-}
-
-// shadowed says that a library lies outside the directory where the build is installed.
-func (b *build) shadowed(l library) bool {
-	return l.reason != "" && !strings.HasPrefix(l.from, path.Dir(b.Path)+"/")
 }
 
 // onPurpose tells the places where AWS and NGC images keep an NCCL that is meant to stand before the wheels'.

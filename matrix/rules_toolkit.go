@@ -2,54 +2,16 @@ package matrix
 
 import (
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
-
-var toolkitName = lazyregexp.New(`^cuda-(\d+\.\d+)$`)
-
-// toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH,
-// else /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what nvcc
-// answered, one toolkit without a place.
-func (m *machine) toolkit() (picked *probe.Toolkit, asked bool) {
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
-		if dir := strings.TrimRight(m.f.Variables[name], "/"); dir != "" {
-			return m.toolkitAt(dir, name), true
-		}
-	}
-	for i, t := range m.f.Toolkits {
-		if t.OnPath || t.Path == "" && len(m.f.Toolkits) == 1 {
-			return &m.f.Toolkits[i], false
-		}
-	}
-	return m.toolkitAt("/usr/local/cuda", ""), false
-}
-
-// toolkitAt is the toolkit of a directory, by its name where the probe has it under another one.
-func (m *machine) toolkitAt(dir, from string) *probe.Toolkit {
-	for i := range m.f.Toolkits {
-		if m.f.Toolkits[i].Path == dir {
-			return &m.f.Toolkits[i]
-		}
-	}
-	if v := toolkitName.FindStringSubmatch(path.Base(dir)); v != nil && from != "" {
-		return &probe.Toolkit{Version: v[1], Path: dir, From: from}
-	}
-	return nil
-}
 
 // otherToolkit says that another installed toolkit would do.
 func (m *machine) otherToolkit(does func(version.Number) bool) bool {
 	return slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return does(version.Of(t.Version)) })
 }
-
-// building says that extensions are to be built here.
-func (m *machine) building() bool { return slices.Contains(m.policy.Require, "build") }
 
 // toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA.
 func toolkitFramework(m *machine, b *build) []*result {

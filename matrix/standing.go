@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"maps"
 	"slices"
 
 	"cudacompat/probe"
@@ -40,36 +39,4 @@ func usesCUDA(e *probe.Environment) bool {
 		return asks(&b) &&
 			(b.Accelerator == "cuda" || b.Accelerator == "")
 	})
-}
-
-// yield turns the errors of environments that a search found into warnings where another one works: that is the one
-// which people use on this machine. What is not known of an environment stays unknown.
-func (j *judgement) yield(answers []BuildAnswer) {
-	if !slices.Contains(slices.Collect(maps.Values(j.sound(answers))), true) {
-		return
-	}
-	broken := map[string]bool{} // the subjects that give way
-	for i, b := range j.builds {
-		if b.standing == searched && answers[i].Answer == Broken {
-			broken[b.subject], answers[i].Counts = true, false
-		}
-	}
-	for i := range j.verdict.Findings {
-		if f := &j.verdict.Findings[i]; broken[f.Subject] && f.Target == j.name && f.Severity == Error {
-			f.Severity = Warning
-		}
-	}
-}
-
-// sound tells of each environment that a search found and that uses CUDA whether all its builds work.
-func (j *judgement) sound(answers []BuildAnswer) map[string]bool {
-	works := map[string]bool{}
-	for i, b := range j.builds {
-		if b.standing != searched || b.accelerator == "cpu" || b.goesOn() {
-			continue
-		}
-		before, met := works[b.env.Path]
-		works[b.env.Path] = (before || !met) && answers[i].Answer != Broken && answers[i].Answer != Unknown
-	}
-	return works
 }

@@ -260,3 +260,13 @@ func (m *machine) numberOf(g probe.GPU) string {
 	}
 	return strconv.Itoa(i)
 }
+
+// cut says that a GPU is divided into MIG devices, which have numbers of their own.
+func (m *machine) cut() bool {
+	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return g.MIG == "on" })
+}
+
+// seen are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
+func (m *machine) seen() []probe.GPU {
+	return slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") })
+}

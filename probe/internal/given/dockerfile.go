@@ -204,14 +204,7 @@ var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p
 // pip reads the words of one installation: options hold for it alone, and for the files that it names.
 func (f *dockerfile) pip(args []string, number int) []locked {
 	r := &requirementFile{files: f.files}
-	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
-		if value := f.values[name]; value != "" {
-			r.option("--index-url " + value)
-		}
-	}
-	if value := f.values["PIP_EXTRA_INDEX_URL"]; value != "" {
-		r.option("--extra-index-url " + value)
-	}
+	f.indexes(r)
 	for i := 0; i < len(args); i++ {
 		arg, next := args[i], ""
 		if i+1 < len(args) {
@@ -247,6 +240,18 @@ func (f *dockerfile) pip(args []string, number int) []locked {
 	f.files.met = r.files.met
 	f.left = append(f.left, r.left...)
 	return r.packages()
+}
+
+// indexes are the package indexes that the image's variables name.
+func (f *dockerfile) indexes(r *requirementFile) {
+	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
+		if value := f.values[name]; value != "" {
+			r.option("--index-url " + value)
+		}
+	}
+	if value := f.values["PIP_EXTRA_INDEX_URL"]; value != "" {
+		r.option("--extra-index-url " + value)
+	}
 }
 
 // beside is where a file of the image lies in the build context: where COPY takes it from, else at its own path.

@@ -1,0 +1,193 @@
+package matrix
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe"
+)
+
+// What is judged, and what of it could be looked at: the questions that many rules ask first.
+
+// here says that this very machine is judged, while it runs: a target's nodes and limits cannot be seen.
+func (m *machine) here() bool {
+	return !m.f.System.Rest && m.target.Driver == "" && m.target.Instance == "" && len(m.target.GPUs) == 0
+}
+
+func (m *machine) onPCI() bool {
+	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
+}
+
+// wantsGPU says that something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
+func (m *machine) wantsGPU() bool {
+	return m.instance != nil || len(m.f.Toolkits)+len(m.f.Driver.Libraries)+len(m.f.Driver.Modules) > 0 ||
+		len(m.policy.Require) > 0 || m.anyWants(func(*build) bool { return true })
+}
+
+// looked says that a source was read, whether or not it found anything: facts of an older form do not have it.
+func (m *machine) looked(name string) bool {
+	return slices.ContainsFunc(m.f.Probes, func(p probe.Status) bool {
+		return p.Name == name &&
+			(p.Status == "ok" || p.Status == "absent")
+	})
+}
+
+// probeFailure is why a probe could not look, empty when it could.
+func (m *machine) probeFailure(name string) string {
+	for _, p := range m.f.Probes {
+		if p.Name == name && p.Status == "failed" {
+			return p.Error
+		}
+	}
+	return ""
+}
+
+// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said. One
+// that hides every GPU from its programs was to have none.
+// NVIDIA_VISIBLE_DEVICES is "void" where a CDI specification gave the GPU: its nodes and libraries tell then.
+func (m *machine) given() (count int, asked bool) {
+	list, set := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
+	hidden, hides := m.f.Variables["CUDA_VISIBLE_DEVICES"]
+	switch {
+	case set && list == "none", hides && slices.Contains(hiding, strings.TrimSpace(hidden)):
+		return 0, slices.Contains(m.policy.Require, "gpu")
+	case !set || list == "" || list == "void":
+		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
+	case list == "all": // every CUDA image sets it, with compute; where no GPU is in sight nobody can have meant it
+		_, chosen := m.lacksCapability("compute")
+		return 0, chosen || m.gpuInSight() || slices.Contains(m.policy.Require, "gpu")
+	case strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
+		return 0, true
+	}
+	names := strings.Split(list, ",")
+	slices.Sort(names)
+	return len(slices.Compact(names)), true
+}
+
+// unread is why the builds that count may not all be known; empty when they are.
+func (m *machine) unread() string {
+	for _, u := range m.f.Unread {
+		if u.Kind != probe.UnreadClosed {
+			return u.Place + ": " + u.Reason
+		}
+	}
+	return ""
+}
+
+// judgesCUDA says that a build for CUDA counts here, or that the caller requires what CUDA needs.
+func (m *machine) judgesCUDA() bool {
+	return len(m.policy.Require) > 0 || m.anyWants(func(b *build) bool { return b.counts })
+}
+
+// today is the day for which the machine is judged: the caller's, else that of the tables.
+func (m *machine) today() string { return cmp.Or(m.policy.Today, m.t.Date()) }
+
+// nodesJudged says that the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
+func (m *machine) nodesJudged() bool {
+	return m.here() && m.looked("devices") && !m.f.System.WSL && !m.jetson() && m.f.Devices.Node("/dev/dxg") == nil
+}
+
+// gpuNodes are the nodes of GPUs, /dev/nvidia0 and on.
+func (m *machine) gpuNodes() []probe.Node {
+	return slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
+		number := strings.TrimPrefix(n.Path, "/dev/nvidia")
+		return number == "" || strings.Trim(number, "0123456789") != ""
+	})
+}
+
+// hasEFA says whether an EFA adapter is attached, or why that could not be found out. A container sees those of its
+// host on PCI and has them where their nodes were given to it.
+func (m *machine) hasEFA() (has bool, couldNot string) {
+	efa := m.f.Machine.EFA
+	switch {
+	case m.elsewhere() && m.instance != nil:
+		return m.instance.EFA == "yes", ""
+	case m.elsewhere():
+		return false, "a tree at rest shows no EFA adapter; --instance says what it is for"
+	}
+	return efa.Devices > 0 && (m.f.System.Container == "" || efa.Nodes > 0), m.probeFailure("efa")
+}
+
+// debian tells whether packages are Debian's; maybe, where the system is not known.
+func (m *machine) debian() trilean {
+	switch s := m.f.System; {
+	case s.ID == "":
+		return maybe
+	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
+		return yes
+	}
+	return no
+}
+
+// library is the driver's own library of that name, or nil.
+func (m *machine) library(name string) *probe.Library {
+	i := slices.IndexFunc(m.f.Driver.Libraries, func(l probe.Library) bool { return l.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.f.Driver.Libraries[i]
+}
+
+// building says that extensions are to be built here.
+func (m *machine) building() bool { return slices.Contains(m.policy.Require, "build") }
+
+// toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH,
+// else /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what nvcc
+// answered, one toolkit without a place.
+func (m *machine) toolkit() (picked *probe.Toolkit, asked bool) {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if dir := strings.TrimRight(m.f.Variables[name], "/"); dir != "" {
+			return m.toolkitAt(dir, name), true
+		}
+	}
+	for i, t := range m.f.Toolkits {
+		if t.OnPath || t.Path == "" && len(m.f.Toolkits) == 1 {
+			return &m.f.Toolkits[i], false
+		}
+	}
+	return m.toolkitAt("/usr/local/cuda", ""), false
+}
+
+// lacksCapability says whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
+func (m *machine) lacksCapability(want string) (list string, lacks bool) {
+	list, set := m.f.Variables["NVIDIA_DRIVER_CAPABILITIES"]
+	names := strings.Split(list, ",")
+	return list, set && list != "" && !slices.Contains(names, "all") && !slices.Contains(names, want)
+}
+
+// packageRelease is the driver's release in a package's version, "580.95.05" of "580.95.05-0ubuntu0.22.04.1" and of
+// "1:580.95.05-1".
+var packageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
+
+// gpuInSight says that the container's host has an NVIDIA GPU or its driver: a container sees those of its host on PCI
+// and in /proc.
+func (m *machine) gpuInSight() bool {
+	return m.onPCI() || m.f.Driver.Version != "" || len(m.f.Devices.Nodes) > 0 || m.injected()
+}
+
+// injected says that a runtime brought the driver's libraries in: they are mounts, or of the very driver that runs.
+func (m *machine) injected() bool {
+	cuda := m.library("libcuda")
+	return m.f.Container.Injected || cuda != nil && cuda.Version != "" && cuda.Version == m.f.Driver.Version
+}
+
+// elsewhere says that what is judged for is not the machine that was looked at while it runs.
+func (m *machine) elsewhere() bool { return m.f.System.Rest || m.target.Instance != "" }
+
+// toolkitAt is the toolkit of a directory, by its name where the probe has it under another one.
+func (m *machine) toolkitAt(dir, from string) *probe.Toolkit {
+	for i := range m.f.Toolkits {
+		if m.f.Toolkits[i].Path == dir {
+			return &m.f.Toolkits[i]
+		}
+	}
+	if v := toolkitName.FindStringSubmatch(path.Base(dir)); v != nil && from != "" {
+		return &probe.Toolkit{Version: v[1], Path: dir, From: from}
+	}
+	return nil
+}
+
+var toolkitName = lazyregexp.New(`^cuda-(\d+\.\d+)$`)

@@ -1,0 +1,190 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// library is the CUDA library that a build will take: its version, the CUDA that it is for, and where it lies.
+type library struct {
+	version, cuda version.Number
+	wheel         string // the wheel to pin instead, "nvidia-cudnn-cu12"
+	from, reason  string
+}
+
+// takes finds the cuDNN or NCCL that the build will take: what the loader maps, where the facts say, else the wheel
+// beside the build, which its own run path leads to. False when neither is known.
+func (b *build) takes(name string) (library, bool) {
+	l := library{wheel: fmt.Sprintf("nvidia-%s-cu%d", name, b.cuda.Major())}
+	files := []string{"lib" + name + ".so"}
+	if name == "cudnn" { // where a part is taken from elsewhere, it is the part that says which cuDNN this is
+		files = []string{"libcudnn_graph.so", "libcudnn_ops_infer.so", "libcudnn.so"}
+	}
+	for _, file := range files {
+		i := slices.IndexFunc(b.Taken, func(t probe.Taken) bool { return strings.HasPrefix(t.Name, file) })
+		if i >= 0 {
+			taken := b.Taken[i]
+			l.version, l.cuda, l.from, l.reason = version.Of(taken.Version), version.Of(taken.CUDA), taken.Path, taken.Reason
+			return l, l.version.Known()
+		}
+	}
+	wheel := b.env.Package(l.wheel)
+	if wheel == nil && b.cuda.Major() >= 13 {
+		wheel = b.env.Package("nvidia-" + name) // from CUDA 13 on most of NVIDIA's wheels have no suffix
+	}
+	if wheel == nil && name == "cudnn" {
+		wheel = b.resolved
+	}
+	if wheel == nil || len(b.env.twins(name)) > 1 {
+		return l, false
+	}
+	l.version, l.cuda, l.from = version.Of(wheel.Version), b.cuda, wheel.Path
+	return l, l.version.Known()
+}
+
+// evidence is the library as evidence, with the reason why the loader takes it.
+func (l library) evidence(fact string) Evidence {
+	e := Evidence{Fact: fact, Value: l.version.String(), From: l.from}
+	if l.reason != "" {
+		e.From += ", taken by " + l.reason
+	}
+	return e
+}
+
+// asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when
+// it names none.
+func (b *build) asks(name string) string {
+	for _, r := range b.rows {
+		if asked := r.asks(name); asked != "" {
+			return asked
+		}
+	}
+	return ""
+}
+
+// packagePin is the pin of one wheel that nothing else depends on.
+func packagePin(name, version string) []Pin {
+	spec := name + version
+	if !strings.ContainsAny(version[:1], "<>=") {
+		spec = name + "==" + version
+	}
+	spec = strconv.Quote(spec)
+	return []Pin{{Package: name, Version: version, Why: "what the build was made with; keeps the driver",
+		Commands: map[string]string{"pip": "pip install --no-deps " + spec, "uv": "uv pip install --no-deps " + spec}}}
+}
+
+// installed is the wheel that should have a library.
+func (b *build) installed(library string) *probe.Package {
+	for _, wheel := range b.wheelsOf(library) {
+		if p := b.env.Package(wheel); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// shadowed says that a library lies outside the directory where the build is installed.
+func (b *build) shadowed(l library) bool {
+	return l.reason != "" && !strings.HasPrefix(l.from, path.Dir(b.Path)+"/")
+}
+
+// mixedCuDNN finds parts of cuDNN that are taken from different releases, which refuse each other. The front library,
+// libcudnn.so.9, asks nothing of them.
+func (b *build) mixedCuDNN(f *Finding) bool {
+	var first *probe.Taken
+	for i, part := range b.Taken {
+		v := version.Of(part.Version)
+		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() {
+			continue
+		}
+		if first == nil {
+			first = &b.Taken[i]
+		}
+		if sameShort(v, version.Of(first.Version)) {
+			continue
+		}
+		foreign := part
+		if !strings.HasPrefix(first.Path, path.Dir(b.Path)+"/") {
+			foreign = *first
+		}
+		f.Severity, f.Need = Error, "all parts of one cuDNN"
+		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other",
+			first.Name, first.Version, part.Name, v)
+		for _, t := range []probe.Taken{*first, part} {
+			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
+		}
+		f.Do = []string{"take " + path.Dir(foreign.Path) + " out of " + outOf(foreign.Reason)}
+		return true
+	}
+	return false
+}
+
+// sharedPaths are the libraries whose wheels of different CUDA families own the same files.
+var sharedPaths = []string{"nccl", "cudnn", "nvshmem", "cusparselt"}
+
+// nowhere are the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
+// origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs', and extensions' are extension-mismatch's.
+func (b *build) nowhere() []string {
+	if b.Name == "tensorflow" || b.Extension || !b.official() || !b.Looked {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
+		return !b.ownLibrary(s) && (!strings.HasPrefix(s, "lib") || !b.wants(s))
+	})
+}
+
+// ownLibrary reports whether a library is of torch's own package.
+func (b *build) ownLibrary(library string) bool {
+	return b.Name == "torch" && (strings.HasPrefix(library, "torch/") || strings.HasPrefix(library, "libtorch") ||
+		strings.HasPrefix(library, "libc10") ||
+		strings.HasPrefix(library, "libcaffe2"))
+}
+
+// wants says that the build's own wheels would bring a library.
+func (b *build) wants(library string) bool {
+	return slices.ContainsFunc(b.wheelsOf(library), func(wheel string) bool {
+		return b.Requires[wheel] != "" || b.asks(wheel) != "" || b.env.Package(wheel) != nil
+	}) || b.Requires["cuda-toolkit"] != ""
+}
+
+// wheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
+func (b *build) wheelsOf(library string) []string {
+	stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".so")
+	if strings.HasPrefix(stem, "cudnn_") {
+		stem = "cudnn"
+	}
+	middle := strings.ToLower(cmp.Or(wheelNames[stem], stem))
+	return []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major()), "nvidia-" + middle}
+}
+
+// twins are the installed wheels of one library, one for each CUDA family.
+func (e *environment) twins(library string) []probe.Package {
+	var list []probe.Package
+	for _, p := range e.Packages {
+		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library &&
+			name != library {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// sameShort compares the first two parts, and the third where both have one.
+func sameShort(v, w version.Number) bool {
+	return v.Short() == w.Short() && (v.Parts() < 3 || w.Parts() < 3 || v.SamePatch(w))
+}
+
+// wheelNames are the middles of the names of the wheels that have a library, nvidia-cuda-runtime-cu12; the others are
+// called after it.
+var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrtc", "cupti": "cuda-cupti",
+	"cublasLt": "cublas", "nvshmem_host": "nvshmem"}
+
+var familySuffix = lazyregexp.New(`-cu(\d+)$`)

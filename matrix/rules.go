@@ -1,0 +1,381 @@
+package matrix
+
+import "slices"
+
+var rules = []Rule{
+	{
+		ID: "nouveau-loaded", Title: "the GPU belongs to nouveau",
+		onMachine: nouveauLoaded, breaks: everyCUDABuild,
+	},
+	{
+		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
+		After:     []string{"nouveau-loaded"},
+		onMachine: moduleMissing, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
+		onMachine: driverMissing, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-mismatch", Title: "user space and kernel module are of different drivers",
+		After:     needsDriver,
+		onMachine: driverMismatch, breaks: everyCUDABuild,
+	},
+	{
+		ID: "driver-unresponsive", Title: "the driver does not answer",
+		After:     needsDriver,
+		onMachine: driverUnresponsive, breaks: everyCUDABuild,
+	},
+	{
+		ID: "device-access-lost", Title: "access to the GPU's devices was lost",
+		onMachine: deviceAccessLost, breaks: everyCUDABuild,
+	},
+	{
+		ID: "device-permission", Title: "this user may not open the GPU's devices",
+		After:     []string{"device-access-lost"},
+		onMachine: devicePermission, breaks: everyCUDABuild,
+	},
+	{
+		ID: "device-nodes-missing", Title: "device nodes of the driver are not there",
+		After:     causes(needsDriver, "device-access-lost"),
+		onMachine: deviceNodesMissing, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "container-driver-libs", Title: "the driver's libraries did not come into the container",
+		After:     []string{"device-access-lost"},
+		onMachine: containerDriverLibs, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU",
+		After:     needsDriver,
+		onMachine: driverDropsGPU, breaks: everyCUDABuild,
+		compares: true, Reads: []string{"last_branch"},
+	},
+	{
+		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
+		After:     needsDriver,
+		onMachine: driverTooOldForGPU, breaks: everyCUDABuild,
+		compares: true, Reads: []string{"first_branch", "listed", "noted"},
+	},
+	{
+		ID: "stub-library", Title: "a stub is taken for the driver's library",
+		After:     needsDriver,
+		onMachine: stubLibrary, breaks: everyCUDABuild,
+	},
+	{
+		ID: "open-module-required", Title: "the GPU needs the open kernel module",
+		After:     needsDrivenGPU,
+		onMachine: openRequired, breaks: everyCUDABuild,
+	},
+	{
+		ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU",
+		After:     needsDrivenGPU,
+		onMachine: openUnsupported, breaks: everyCUDABuild,
+	},
+	{
+		ID: "gsp-firmware", Title: "the open kernel module has no firmware",
+		After:     needsDriver,
+		onMachine: gspFirmware, breaks: everyCUDABuild,
+	},
+	{
+		ID: "vgpu-driver", Title: "a part of a GPU needs the GRID driver",
+		After:     needsDriver,
+		onMachine: vgpuDriver, breaks: everyCUDABuild, Reads: []string{"vgpu"},
+	},
+	{
+		ID: "fabric-manager", Title: "NVSwitch is not programmed",
+		After:     causes(needsDriver, "driver-mismatch", "driver-unresponsive"),
+		onMachine: fabricManager, breaks: everyCUDABuild,
+	},
+	{
+		ID: "gpu-count", Title: "GPUs are missing",
+		After: causes(
+			needsDriver, "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "nouveau-loaded",
+			"open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver",
+		),
+		onMachine: gpuCount,
+	},
+	{
+		ID: "gpu-health", Title: "a GPU reports trouble of its hardware",
+		After:     []string{"driver-unresponsive"},
+		onMachine: gpuHealth,
+	},
+	{
+		ID: "driver-packages-mixed", Title: "two installations of the driver are mixed",
+		onMachine: driverPackagesMixed,
+	},
+	{
+		ID: "driver-auto-update", Title: "the driver can be upgraded without asking",
+		onMachine: driverAutoUpdate,
+	},
+	{
+		ID: "persistence-off", Title: "the GPU is started anew for every program",
+		After:     needsDriver,
+		onMachine: persistenceOff,
+	},
+	{
+		ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU",
+		After:     needsDriver,
+		onMachine: forwardUnsupported, breaks: everyCUDABuild,
+	},
+	{
+		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not go with this driver",
+		After:     needsDriver,
+		onMachine: forwardNotApplicable, breaks: everyCUDABuild,
+	},
+	{
+		ID: "driver-too-old", Title: "the driver is too old for the build's CUDA",
+		After:   needsDriver,
+		onBuild: driverTooOld,
+		decides: true, compares: true, LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
+	},
+	{
+		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
+		After:   needsNewDriver,
+		onBuild: ptxNewer, shown: true,
+		Reads: []string{"groups"},
+	},
+	{
+		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
+		After:   needsNewDriver,
+		onBuild: fatbinZstd, shown: true,
+	},
+	{
+		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
+		After:   needsCode,
+		onBuild: forwardInUse, says: WorksForward,
+	},
+	{
+		ID: "minor-compat", Title: "runs by minor-version compatibility",
+		After:   needsCode,
+		onBuild: minorCompat, says: WorksMinorVersion,
+		Reads: []string{"cuda"},
+	},
+	{
+		ID: "cpu-only-build", Title: "the build has no CUDA in it",
+		After:   needsDriver,
+		onBuild: cpuOnlyBuild, shown: true,
+		compares: true, LeavesNoGPU: true,
+	},
+	{
+		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
+		After:   needsNewDriver,
+		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
+		decides: true, compares: true, Reads: []string{"sass", "ptx", "groups"},
+	},
+	{
+		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
+		After:   causes(needsNewDriver, "ptx-newer-than-driver", "gpu-arch-missing"),
+		onBuild: gpuArchPTXOnly, shown: true,
+		Reads: []string{"sass", "ptx"},
+	},
+	{
+		ID: "python-unsupported", Title: "the release has no build for this Python",
+		onBuild: pythonUnsupported,
+		Reads:   []string{"python"},
+	},
+	{
+		ID: "glibc-too-old", Title: "the C library is older than the wheel needs",
+		onBuild: glibcTooOld,
+		Reads:   []string{"glibc"},
+	},
+	{
+		ID: "libstdcxx-too-old", Title: "the C++ library is older than the build needs",
+		onBuild: libstdcxxTooOld,
+	},
+	{
+		ID: "cudnn-mismatch", Title: "cuDNN is not one that the build can use",
+		After:   needsDriver,
+		onBuild: cudnnMismatch,
+		Reads:   []string{"cudnn"},
+	},
+	{
+		ID: "nccl-mismatch", Title: "NCCL is not one that the build can use",
+		After:   needsDriver,
+		onBuild: ncclMismatch,
+		Reads:   []string{"nccl"},
+	},
+	{
+		ID: "nccl-shadowed", Title: "NCCL is not the build's own",
+		After:   needsDriver,
+		onBuild: ncclShadowed,
+	},
+	{
+		ID: "library-shadowed", Title: "a CUDA library is taken that lacks what is needed of it",
+		After:   needsDriver,
+		onBuild: libraryShadowed,
+	},
+	{
+		ID: "companion-mismatch", Title: "a companion package is of another release",
+		After:   needsDriver,
+		onBuild: companionMismatch,
+		Reads:   []string{"torchvision", "torchaudio", "triton"},
+	},
+	{
+		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
+		After:   needsDriver,
+		onBuild: tensorflowLibs, shown: true,
+	},
+	{
+		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
+		onMachine: packagesMixed,
+	},
+	{
+		ID: "driver-eol", Title: "the driver's branch is past its end of life",
+		After:     needsDriver,
+		onMachine: driverEOL,
+	},
+	{
+		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
+		After:   causes(needsDriver, "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"),
+		onBuild: ncclTooOldForGPU, shown: true,
+	},
+	{
+		ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU",
+		After:   causes(needsNewDriver, "gpu-arch-missing"),
+		onBuild: jitTooOldForGPU, shown: true,
+	},
+	{
+		ID: "jit-needs-compiler", Title: "Triton finds no C compiler, or no libcuda",
+		onBuild: jitNeedsCompiler,
+	},
+	{
+		ID: "host-compiler", Title: "the toolkit does not go with the C compiler",
+		onMachine: hostCompiler,
+	},
+	{
+		ID: "toolkit-framework", Title: "the toolkit is of another CUDA than torch",
+		onBuild: toolkitFramework,
+	},
+	{
+		ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU",
+		onMachine: toolkitTooOldForGPU,
+	},
+	{
+		ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA",
+		After:   needsDriver,
+		onBuild: extensionMismatch, breaks: unusableBuild,
+	},
+	{
+		ID: "numpy-abi", Title: "the build was compiled before NumPy 2",
+		onBuild: numpyABI,
+	},
+	{
+		ID: "known-bad", Title: "a combination that is known to be bad",
+		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
+		onBuild: knownBad, shown: true,
+	},
+	{
+		ID: "matrix-outdated", Title: "the tables are older than what is installed",
+		onMachine: matrixOutdated,
+	},
+	{
+		ID: "container-requirements", Title: "the image requires another driver",
+		onMachine: containerRequirements,
+	},
+	{
+		ID: "container-toolkit", Title: "the container engine cannot give out GPUs",
+		After:       needsDriver,
+		onMachine:   containerToolkit,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "cdi-spec-stale", Title: "the CDI specification is of a driver that is gone",
+		After:     needsDriver,
+		onMachine: cdiSpecStale,
+	},
+	{
+		ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs",
+		onMachine: visibleDevices, breaks: hiddenBuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "world-size", Title: "more ranks than GPUs",
+		After:     []string{"visible-devices"},
+		onMachine: worldSize,
+	},
+	{
+		ID: "shm-too-small", Title: "little shared memory for several GPUs",
+		onMachine: shmTooSmall,
+	},
+	{
+		ID: "peer-to-peer", Title: "GPUs cannot write to each other directly",
+		onMachine: peerToPeer,
+	},
+	{
+		ID: "efa-nccl-plugin", Title: "NCCL finds no plugin for EFA",
+		onMachine: efaPlugin,
+	},
+	{
+		ID: "memlock-too-small", Title: "EFA may lock too little memory",
+		onMachine: memlockTooSmall,
+	},
+	{
+		ID: "imex-channel", Title: "the container has no IMEX channel",
+		onMachine: imexChannel,
+	},
+	{
+		ID: "memory-in-use", Title: "others hold memory of the GPU",
+		onMachine: memoryInUse,
+	},
+	{
+		ID: "mig-devices", Title: "MIG devices that no program can use",
+		onMachine: migDevices,
+	},
+	{
+		ID: "compute-mode", Title: "the GPU's compute mode shuts programs out",
+		onMachine: computeMode,
+	},
+	{
+		ID: "launch-blocking", Title: "every kernel launch waits",
+		onMachine: launchBlocking,
+	},
+	{
+		ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at",
+		onMachine: notLookedAt, leavesOpen: true,
+	},
+	{
+		ID: "required-missing", Title: "something that was asked for is not there",
+		onMachine: requiredMissing, leavesOpen: true,
+	},
+}
+
+// Rules is every rule, causes before their consequences.
+func Rules() []Rule { return slices.Clone(rules) }
+
+// RuleNamed is the rule of an id; false for an id that no rule has.
+func RuleNamed(id string) (Rule, bool) {
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return rules[i], true
+}
+
+// What many rules come after, since nothing can be said of a build before: a driver, one that drives the GPU, one that
+// is new enough for the build's CUDA, and machine code that it takes.
+var (
+	needsDriver    = []string{"driver-missing"}
+	needsDrivenGPU = causes(needsDriver, "driver-drops-gpu", "driver-too-old-for-gpu")
+	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
+	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")
+)
+
+// causes is a group of causes with more of them.
+func causes(group []string, more ...string) []string { return slices.Concat(group, more) }
+
+// everyCUDABuild is broken by what takes the GPU away.
+func everyCUDABuild(_ *machine, b *build) bool { return b.accelerator != "cpu" }
+
+// optionalBuild is a part without code for the GPU, of which the rest does without.
+func optionalBuild(_ *machine, b *build) bool { return b.optional() }
+
+// unusableBuild is an extension that cannot load what it needs, which breaks no other.
+func unusableBuild(_ *machine, b *build) bool { return b.offGPU() }
+
+// hiddenBuild is one that is shown no GPU at all.
+func hiddenBuild(m *machine, b *build) bool { return m.shown.hidden && b.accelerator != "cpu" }

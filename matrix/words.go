@@ -1,0 +1,41 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+)
+
+func joinAnd(list []string) string { return strings.Join(list, " and ") }
+
+// some shows the first of a list and how many more there are.
+func some(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+func nowhereWords(missing []string) string {
+	if len(missing) > 1 {
+		return some(missing) + " are nowhere on the loader's path"
+	}
+	return missing[0] + " is nowhere on the loader's path"
+}
+
+// outOf is what a file has to be taken out of, by the reason why it is taken.
+func outOf(reason string) string {
+	if reason == "LD_LIBRARY_PATH" || reason == "LD_PRELOAD" {
+		return reason + ", where the program is started"
+	}
+	return "the loader's way: it is taken by " + reason
+}
+
+// first puts a directory before what LD_LIBRARY_PATH holds.
+func first(dir string) string { return dir + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" }
