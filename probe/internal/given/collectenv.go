@@ -37,7 +37,6 @@ var (
 		`(?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
 	reportTooOld = lazyregexp.New(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
 	pastedEnd    = lazyregexp.New(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
-	leadVersion  = lazyregexp.New(`^\d+(?:\.\d+)+`)
 	platformArch = lazyregexp.New(`(x86_64|aarch64|arm64)`)
 )
 
@@ -290,10 +289,4 @@ func (r *pasted) status() facts.Status {
 		s.Status, s.Error = "failed", fromReport+`: no line "Nvidia driver version" in it; is it cut off?`
 	}
 	return s
-}
-
-// twoParts is "12.4" of "12.4.131": nvcc's and cudart's third part is the component's build.
-func twoParts(v string) string {
-	parts := strings.SplitN(v, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }

@@ -2,9 +2,6 @@ package given
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
@@ -32,13 +29,4 @@ func readJSON(d Document) (facts.Facts, error) {
 		return *document.Inner, nil
 	}
 	return document.Facts, nil
-}
-
-// jsonError says in one clause what is wrong with a JSON document.
-func jsonError(err error) error {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
-		return fmt.Errorf("%s should not be a %s", strings.TrimPrefix(kind.Field, "Facts."), kind.Value)
-	}
-	return fmt.Errorf("not valid JSON: %w", err)
 }

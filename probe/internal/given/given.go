@@ -2,20 +2,11 @@
 package given
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 
 	"cudacompat/probe/facts"
 )
-
-// Document is one file: its name, what is in it, and how files that it refers to are opened.
-type Document struct {
-	Name string // empty for standard input
-	Data []byte
-	// Beside opens a file by the path that the document gives; nil where nothing is beside it, as with standard input.
-	Beside func(name string) ([]byte, error)
-}
 
 // A format is one kind of file: how it is recognised, and how it is read.
 type format struct {
@@ -93,14 +84,4 @@ func formatOf(d Document) (format, bool) {
 		}
 	}
 	return format{}, false
-}
-
-// starts reports whether a document begins with one of some texts.
-func (d Document) starts(with ...string) bool {
-	for _, text := range with {
-		if bytes.HasPrefix(d.Data, []byte(text)) {
-			return true
-		}
-	}
-	return false
 }

@@ -185,3 +185,7 @@ func wheelFile(address string) string {
 	}
 	return name
 }
+
+// notLinux matches the markers that leave Linux out.
+var notLinux = lazyregexp.New(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|` +
+	`!=\s*['"](?:linux|Linux))`)

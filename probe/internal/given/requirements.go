@@ -147,10 +147,6 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	return true
 }
 
-// notLinux matches the markers that leave Linux out.
-var notLinux = lazyregexp.New(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|` +
-	`!=\s*['"](?:linux|Linux))`)
-
 // take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
 func (p *locked) take(address, specifiers string) {
 	if address != "" {
