@@ -5,5 +5,5 @@ import "embed"
 
 // Rules holds one page a rule, rules/<id>.md.
 //
-//go:embed rules/*.md
+//go:embed rules/[a-z]*.md
 var Rules embed.FS

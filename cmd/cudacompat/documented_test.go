@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"cudacompat/docs"
+	"cudacompat/matrix"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -37,6 +39,30 @@ func TestEveryRuleHasItsPage(t *testing.T) {
 	slices.Sort(pages)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(ruleIDs())), pages); diff != "" {
 		t.Errorf("rules and their pages (-rules +pages):\n%s", diff)
+	}
+}
+
+// TestRuleIndex compares docs/rules/README.md with the rules, in their order: -update writes it.
+func TestRuleIndex(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Rules\n\nEvery rule, causes before their consequences. " +
+		"`cudacompat explain RULE` prints its page.\n\n| rule | what it reports |\n|---|---|\n")
+	for _, r := range matrix.Rules() {
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", r.ID, r.ID, r.Title)
+	}
+	const path = "../../docs/rules/README.md"
+	if *updateReadme {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(old), b.String()); diff != "" {
+		t.Errorf("docs/rules/README.md is not the index of the rules (-file +rules); run with -update:\n%s", diff)
 	}
 }
 
