@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
+	"text/tabwriter"
 )
 
 // row is one line of the table: what it is, its version, where it was read, and a build's answer with the targets or
@@ -50,20 +48,14 @@ const (
 // align sets the rows under each other.
 func (p *page) align(rows []row) ([]string, error) {
 	var out bytes.Buffer
-	t := tablewriter.NewTable(&out,
-		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Symbols: tw.NewSymbols(tw.StyleNone),
-			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone}}),
-		tablewriter.WithRowAutoWrap(tw.WrapNone), tablewriter.WithRowAlignment(tw.AlignLeft),
-		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}), tablewriter.WithTrimSpace(tw.Off))
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for i := range rows {
 		row := &rows[i]
 		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit),
 			p.cell(row.from, pathLimit)
-		if err := t.Append([]string{row.name, row.details, row.from, row.answer.text + row.where}); err != nil {
-			return nil, err
-		}
+		fmt.Fprintln(w, strings.Join([]string{row.name, row.details, row.from, row.answer.text + row.where}, "	"))
 	}
-	if err := t.Render(); err != nil {
+	if err := w.Flush(); err != nil {
 		return nil, err
 	}
 	var lines []string
