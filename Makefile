@@ -14,7 +14,7 @@ export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 # Not position-independent (-buildmode=pie): its relocations are 1.2 MB more, above the 12 MB of .ci/run, for a program
 # that runs for milliseconds, parses in a memory-safe language and takes no connection.
 LAZY := -ldflags=-extldflags=-Wl,-z,lazy
-RELEASE := -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
+RELEASE := -tags packed -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -22,13 +22,17 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 build: bin/cudacompat
 
-bin/cudacompat: FORCE
+# The tables as one file, for programs built with -tags packed; without the tag they are embedded as they are.
+data/tables.zip: FORCE
 	@tools/toolchain.sh
+	@CGO_ENABLED=0 go run ./tools/release bundle >$@.new && mv $@.new $@
+
+bin/cudacompat: data/tables.zip FORCE
 	go build $(RELEASE) -o $@ ./cmd/cudacompat
 
 # Without NVML and without libc: for scratch images, Alpine, --root scans.
-static:
-	CGO_ENABLED=0 go build -trimpath '-ldflags=-s -w' -o bin/cudacompat-static ./cmd/cudacompat
+static: data/tables.zip
+	CGO_ENABLED=0 go build -tags packed -trimpath '-ldflags=-s -w' -o bin/cudacompat-static ./cmd/cudacompat
 
 # The outcome is the exit code; make would call anything but 0 a failure of its own. 3 is inconclusive: a machine
 # without a GPU, most often, where the example shows what a verdict is.

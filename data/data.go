@@ -1,11 +1,16 @@
-// Package data holds what is known: one table a file (the signatures of logs: one family a file), one
-// release a row, a source in every row. Package
-// internal/tables reads it.
+//go:build !packed
+
+// Package data holds what is known: one table a file (the signatures of logs: one family a file), one release a row, a
+// source in every row. Package internal/tables reads it.
 package data
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed *.csv signature/*.txt
+var files embed.FS
 
 // FS holds the tables.
-//
-//go:embed *.csv signature/*.txt
-var FS embed.FS
+var FS fs.FS = files

@@ -1,5 +1,6 @@
-// Package bundle reads and writes tables as one file, which a release hands out between two programs: a zip whose first
-// entry, manifest.json, names the others with their SHA-256, the date of the newest row, and the form that they have.
+// Package bundle reads and writes tables as one file, which a release hands out between two programs and which its own
+// program carries: a zip whose first entry, manifest.json, names the others with their SHA-256, the date of the newest
+// row, and the form that they have.
 package bundle
 
 import (
@@ -18,8 +19,8 @@ import (
 	"time"
 )
 
-// Schema names the columns of the tables. Its number grows when a program that knows only the one before would read
-// the tables wrongly; a column that such a program can leave out changes nothing.
+// Schema names the form of a bundle. Its number grows when a program that knows only the one before would read tables
+// wrongly; what a column more or less does is the tables' reader's to say, which names it.
 const Schema = schemaName + "1"
 
 const schemaName = "cudacompat/tables/v"
@@ -37,7 +38,24 @@ const (
 type Manifest struct {
 	Schema string  `json:"schema"`
 	Date   string  `json:"date"` // of the newest row
+	Tables []Table `json:"tables"`
 	Files  []Entry `json:"files"`
+}
+
+// Table is what is known of a table without reading it; that of signatures is of several files.
+type Table struct {
+	Name   string `json:"name"`
+	Date   string `json:"date"`   // of the newest row
+	SHA256 string `json:"sha256"` // of its files, one after the other
+}
+
+// Tables are those that the manifest in a bundle's files names; none where there is no manifest.
+func Tables(files fs.FS) []Table {
+	var m Manifest
+	if data, err := fs.ReadFile(files, manifestName); err != nil || json.Unmarshal(data, &m) != nil {
+		return nil
+	}
+	return m.Tables
 }
 
 // Entry is one file of a bundle.
@@ -46,15 +64,18 @@ type Entry struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Write makes a bundle of all files of tables. The same tables make the same bytes.
-func Write(w io.Writer, tables fs.FS, date string) error {
-	m := Manifest{Schema: Schema, Date: date}
+// Write makes a bundle of all files of these tables. The same files make the same bytes.
+func Write(w io.Writer, files fs.FS, tables []Table) error {
+	m := Manifest{Schema: Schema, Tables: tables}
+	for _, t := range tables {
+		m.Date = max(m.Date, t.Date)
+	}
 	content := map[string][]byte{}
-	err := fs.WalkDir(tables, ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		data, err := fs.ReadFile(tables, name)
+		data, err := fs.ReadFile(files, name)
 		m.Files = append(m.Files, Entry{name, sum(data)})
 		content[name] = data
 		return err
@@ -62,7 +83,7 @@ func Write(w io.Writer, tables fs.FS, date string) error {
 	if err != nil {
 		return err
 	}
-	day, err := time.Parse(time.DateOnly, date)
+	day, err := time.Parse(time.DateOnly, m.Date)
 	if err != nil {
 		return err
 	}
@@ -82,8 +103,17 @@ func Write(w io.Writer, tables fs.FS, date string) error {
 	return archive.Close()
 }
 
+// plain are the tables that the judgement of a machine with PyTorch reads, and the manifest. They are kept as they are:
+// unpacking them would take half as long as reading them does, at every run.
+var plain = []string{manifestName, "advisory.csv", "cuda.csv", "cudnn.csv", "driver_branch.csv", "ec2.csv",
+	"forward_compat.csv", "gpu.csv", "minor_compat.csv", "nccl.csv", "product.csv", "torch.csv", "triton.csv"}
+
 func add(archive *zip.Writer, name string, day time.Time, data []byte) error {
-	entry, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: day})
+	method := zip.Deflate
+	if slices.Contains(plain, name) {
+		method = zip.Store
+	}
+	entry, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: day})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,10 +18,12 @@ var twoTables = fstest.MapFS{
 	"signature/os.csv": {Data: []byte("cause\n")},
 }
 
+var known = []Table{{"gpu", "2026-11-21", "aa"}, {"signature", "2026-10-02", "bb"}}
+
 func written(t *testing.T, tables fs.FS) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, tables, "2026-11-21"); err != nil {
+	if err := Write(&b, tables, known); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -37,6 +40,9 @@ func TestBundleIsReadAsItWasWritten(t *testing.T) {
 	}
 	if m.Date != "2026-11-21" || m.Schema != "cudacompat/tables/v1" || len(m.Files) != 2 {
 		t.Errorf("the manifest says %+v", m)
+	}
+	if got := Tables(tables); !slices.Equal(got, known) {
+		t.Errorf("of the tables it says %+v", got)
 	}
 	for name, want := range twoTables {
 		if got, err := fs.ReadFile(tables, name); err != nil || string(got) != string(want.Data) {
@@ -132,7 +138,7 @@ func TestNoBitIsLost(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
-	if err := Write(&b, twoTables, "2026-11-21"); err != nil {
+	if err := Write(&b, twoTables, known); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"cudacompat/data"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // copyOf is the embedded tables with one of them changed.
@@ -125,25 +127,63 @@ func TestLinterFindsTheCell(t *testing.T) {
 	}
 }
 
-// TestLoadOver takes one table from a site's own directory, and refuses a file that is no table's.
+// TestLoadOver lays a site's own rows over the embedded ones: one takes the place of the row with its key, one is
+// added where the order wants it, and what nobody named stays. A file that is no table's is refused, and so is a place
+// without any.
 func TestLoadOver(t *testing.T) {
-	minor := "family,driver_linux,driver_windows,source,checked\n12,530.30.02,528.33,https://example.com/policy,2026-11-21\n"
+	minor := "family,driver_linux,driver_windows,source,checked\n" +
+		"10,440.33,441.22,https://example.com/policy,2026-11-21\n12,530.30.02,528.33,https://example.com/policy,2026-11-21\n"
 	tables, err := LoadOver(fstest.MapFS{"minor_compat.csv": {Data: []byte(minor)}, "README": {}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows := Rows[Minor](tables); len(rows) != 1 || rows[0].DriverLinux.String() != "530.30.02" {
-		t.Errorf("minor_compat has the rows %v, want the site's own", rows)
+	var got []string
+	for _, row := range Rows[Minor](tables) {
+		got = append(got, row.Family.String()+" "+row.DriverLinux.String())
+	}
+	if diff := cmp.Diff([]string{"10 440.33", "11 450.80.02", "12 530.30.02", "13 580"}, got); diff != "" {
+		t.Errorf("minor_compat (-want +got):\n%s", diff)
 	}
 	if len(Rows[Torch](tables)) == 0 {
 		t.Error("the embedded torch table is gone")
 	}
-	if _, err := LoadOver(fstest.MapFS{"minor_compta.csv": {}}); err == nil ||
-		!strings.Contains(err.Error(), "there is no such table") {
-		t.Errorf("a misspelt table gives %v", err)
+	for name, c := range map[string]struct {
+		over fstest.MapFS
+		want string
+	}{
+		"misspelt":  {fstest.MapFS{"minor_compta.csv": {}}, "there is no such table"},
+		"directory": {fstest.MapFS{"torch.csv/x": {}}, "torch.csv"},
+		"nothing":   {fstest.MapFS{"README": {}}, "there is no table"},
+		"own-cell": {fstest.MapFS{"minor_compat.csv": {Data: []byte(strings.Replace(minor, "2026-11-21", "yesterday", 1))}},
+			`minor_compat.csv:2:45: checked: "yesterday" is not a date`},
+		"own-reference": {fstest.MapFS{"pypi_default.csv": {Data: []byte("release,platform,variant,source,checked\n" +
+			"2.0.0,linux_x86_64,cu999,https://example.com,2026-11-21\n")}},
+			`pypi_default.csv:2:20: variant: cu999 is not in torch.csv`},
+	} {
+		if _, err := LoadOver(c.over); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
-	if _, err := LoadOver(fstest.MapFS{"torch.csv/x": {}}); err == nil {
-		t.Error("a directory in a table's place was loaded")
+}
+
+// TestOwnSignatures lays a line of a log over the embedded ones: known by its id, it takes their place; else it comes
+// after them.
+func TestOwnSignatures(t *testing.T) {
+	embedded := Rows[Signature](Embedded())
+	own := "cause: cluster-quota\nblame: environment\nbecause: The quota is used up.\ndo: ask for more\n\n" +
+		"line: " + embedded[3].ID + "\nweight: cause\npattern: QUOTA EXCEEDED\nseen: QUOTA EXCEEDED\n" +
+		"source: https://example.com\nchecked: 2026-11-21\n\n" +
+		"line: own-quota\nweight: cause\npattern: QUOTA NEARLY USED\nseen: QUOTA NEARLY USED\n" +
+		"source: https://example.com\nchecked: 2026-11-21\n"
+	tables, err := LoadOver(fstest.MapFS{"signature/own.txt": {Data: []byte(own)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := Rows[Signature](tables)
+	last := rows[len(rows)-1].ID
+	if len(rows) != len(embedded)+1 || rows[3].Cause != "cluster-quota" || rows[4].ID != embedded[4].ID ||
+		last != "own-quota" {
+		t.Errorf("%d rows of %d; the fourth is of %s, the last is %s", len(rows), len(embedded), rows[3].Cause, last)
 	}
 }
 
@@ -158,7 +198,8 @@ func FuzzLoadOver(f *testing.F) {
 	f.Add([]byte("family\n\"\n"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, table []byte) {
-		if _, err := readTable[Minor](fstest.MapFS{"minor_compat.csv": {Data: table}}, minor, checkCell); err != nil &&
+		one := layers{under: fstest.MapFS{"minor_compat.csv": {Data: table}}}
+		if _, err := readTable[Minor](one, minor, checkCell); err != nil &&
 			!strings.HasPrefix(err.Error(), "minor_compat.csv") {
 			t.Errorf("the error %q does not name the file", err)
 		}

@@ -10,30 +10,90 @@ import (
 	"cudacompat/data"
 )
 
-// LoadOver is the embedded tables with those of over in their place, all of them linted. Other files than CSVs are
-// left alone; a CSV that is no table's is an error, since a misspelt one would change nothing.
+// LoadOver is the embedded tables with the rows of over laid on them, all of it linted: a row takes the place of the one
+// that has its key, or is added. Other files than tables are left alone; a CSV that is no table's is an error, since a
+// misspelt one would change nothing, and so is a place without any table.
 func LoadOver(over fs.FS) (*Tables, error) {
 	entries, err := fs.ReadDir(over, ".")
 	if err != nil {
 		return nil, err
 	}
+	found := false
 	for _, e := range entries {
-		isTable := strings.HasSuffix(e.Name(), ".csv")
-		if isTable && !slices.ContainsFunc(sheets, func(s sheet) bool { return s.file() == e.Name() }) {
+		isTable := slices.ContainsFunc(sheets, func(s sheet) bool { return s.file() == e.Name() })
+		if !isTable && strings.HasSuffix(e.Name(), ".csv") {
 			return nil, fmt.Errorf("%s: there is no such table; they are %s", e.Name(), strings.Join(Names(), ", "))
 		}
+		found = found || isTable
 	}
-	return Load(overlay{over, data.FS})
+	if !found {
+		return nil, fmt.Errorf("there is no table: neither TABLE.csv (%s) nor a directory signature",
+			strings.Join(Names(), ", "))
+	}
+	return load(layers{over, data.FS})
 }
 
-// overlay opens what is in over, else what is in under.
-type overlay struct{ over, under fs.FS }
+// layers is where tables are read from: a site's own rows, if there are any, and those under them.
+type layers struct{ over, under fs.FS }
 
-// Open is of fs.FS.
-func (o overlay) Open(name string) (fs.File, error) {
-	f, err := o.over.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return o.under.Open(name)
+// each calls visit for every row of a table, in its order.
+func (l layers) each(s sheet, columns []column, visit func(record) error) error {
+	own, err := l.own(s, columns)
+	if err != nil {
+		return err
 	}
-	return f, err
+	if len(own) == 0 {
+		return s.form.each(l.under, s, columns, visit)
+	}
+	rows, err := collect(l.under, s, columns)
+	if err != nil {
+		return err
+	}
+	for _, r := range s.merge(rows, own) {
+		if err := visit(r); err != nil {
+			return located(r.place, err)
+		}
+	}
+	return nil
+}
+
+// own are the rows that a site has of a table.
+func (l layers) own(s sheet, columns []column) ([]record, error) {
+	if l.over == nil {
+		return nil, nil
+	}
+	rows, err := collect(l.over, s, columns)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return rows, err
+}
+
+func collect(from fs.FS, s sheet, columns []column) ([]record, error) {
+	var rows []record
+	err := s.form.each(from, s, columns, func(r record) error {
+		rows = append(rows, r.kept())
+		return nil
+	})
+	return rows, err
+}
+
+// merge puts own rows in the places of those that have their keys, the others where the table's order wants them.
+func (s sheet) merge(rows, own []record) []record {
+	key := func(r record) string { return strings.Join(r.cells[:s.keys], "\x00") }
+	at := map[string]int{}
+	for i, r := range rows {
+		at[key(r)] = i
+	}
+	for _, r := range own {
+		if i, known := at[key(r)]; known {
+			rows[i] = r
+		} else {
+			rows = append(rows, r)
+		}
+	}
+	if s.form.sorted {
+		slices.SortStableFunc(rows, func(a, b record) int { return CompareKeys(a.cells[:s.keys], b.cells[:s.keys]) })
+	}
+	return rows
 }

@@ -73,13 +73,13 @@ func origins(source []string) []string {
 func (t *Tables) proofs() error {
 	for _, table := range proven {
 		s, _ := sheetNamed(table)
-		g, err := s.grid(t.fsys)
+		g, err := s.grid(t.from)
 		if err != nil {
 			return err
 		}
 		for i := range g.Rows {
 			if _, err := g.proof(i); err != nil {
-				return g.places[i][g.Column("verified")].error(fmt.Errorf("verified: %w", err))
+				return g.places[i](g.Column("verified")).error(fmt.Errorf("verified: %w", err))
 			}
 		}
 	}

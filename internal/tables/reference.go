@@ -70,7 +70,7 @@ func (t *Tables) references() error {
 		if !ok {
 			s, _ := sheetNamed(r.table)
 			var err error
-			if g, err = s.grid(t.fsys); err != nil {
+			if g, err = s.grid(t.from); err != nil {
 				return err
 			}
 			grids[r.table] = g
@@ -94,7 +94,7 @@ func (r reference) check(t *Tables, g Grid) error {
 		}
 		for _, item := range items {
 			if !r.known(t, item) {
-				return g.places[i][column].error(errors.New(r.column + ": " + item + " is not in " + r.in + ".csv"))
+				return g.places[i](column).error(errors.New(r.column + ": " + item + " is not in " + r.in + ".csv"))
 			}
 		}
 	}

@@ -15,24 +15,25 @@ type sheet struct {
 	keys int
 	form form
 	row  reflect.Type
-	read func(fs.FS, sheet, cellCheck) (any, error) // a slice of rows
+	read func(layers, sheet, cellCheck) (any, error) // a slice of rows
 }
 
 // sheetOf is a table whose rows fill T.
 func sheetOf[T any](name string, keys int, form form) sheet {
-	return sheet{name, keys, form, reflect.TypeFor[T](), func(fsys fs.FS, s sheet, check cellCheck) (any, error) {
-		return readTable[T](fsys, s, check)
+	return sheet{name, keys, form, reflect.TypeFor[T](), func(from layers, s sheet, check cellCheck) (any, error) {
+		return readTable[T](from, s, check)
 	}}
 }
 
 // form is how a table is written.
 type form struct {
-	file string // where: the table's name stands for "*"
-	each func(fsys fs.FS, s sheet, columns []column, visit func(record) error) error
+	file   string // where: the table's name stands for "*"
+	sorted bool   // by the keys
+	each   func(fsys fs.FS, s sheet, columns []column, visit func(record) error) error
 }
 
 // csvFile is one file of comma-separated values, sorted by its key.
-var csvFile = form{"*.csv", eachLine}
+var csvFile = form{"*.csv", true, eachLine}
 
 // file is where the table is.
 func (s sheet) file() string { return strings.Replace(s.form.file, "*", s.name, 1) }
@@ -89,7 +90,7 @@ type Grid struct {
 	Keys    int // how many leading columns make the key
 	Rows    [][]string
 	kinds   []reflect.Type
-	places  [][]place
+	places  []func(column int) place
 }
 
 // Grid reads and lints one table.
@@ -98,24 +99,21 @@ func (t *Tables) Grid(table string) (Grid, error) {
 	if !ok {
 		return Grid{}, fmt.Errorf("there is no table %q", table)
 	}
-	if _, err := s.read(t.fsys, s, checkCell); err != nil {
+	if _, err := s.read(t.from, s, checkCell); err != nil {
 		return Grid{}, err
 	}
-	return s.grid(t.fsys)
+	return s.grid(t.from)
 }
 
-func (s sheet) grid(fsys fs.FS) (Grid, error) {
+func (s sheet) grid(from layers) (Grid, error) {
 	columns := columnsOf(s.row)
 	g := Grid{Table: s.name, Keys: s.keys}
 	for _, c := range columns {
 		g.Columns, g.kinds = append(g.Columns, c.name), append(g.kinds, c.kind)
 	}
-	err := s.form.each(fsys, s, columns, func(r record) error {
-		places := make([]place, len(r.cells))
-		for i := range places {
-			places[i] = r.place(i)
-		}
-		g.Rows, g.places = append(g.Rows, slices.Clone(r.cells)), append(g.places, places)
+	err := from.each(s, columns, func(r record) error {
+		kept := r.kept()
+		g.Rows, g.places = append(g.Rows, kept.cells), append(g.places, kept.place)
 		return nil
 	})
 	return g, err

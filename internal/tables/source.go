@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
+	"slices"
+	"sync"
 	"time"
 
 	"cudacompat/data"
+	"cudacompat/internal/bundle"
 )
 
 // Source is one table by which a report was made.
 type Source struct {
 	Name    string `json:"name"`
 	Date    string `json:"date"`    // ISO date of the newest row that was checked; empty where none says
-	Hash    string `json:"hash"`    // SHA-256 of its files
+	Hash    string `json:"hash"`    // SHA-256 of its files, a site's own after the embedded ones
 	Overlay bool   `json:"overlay"` // rows of a site's own stand in it
 }
 
@@ -22,13 +26,11 @@ type Source struct {
 func (t *Tables) Sources() ([]Source, error) {
 	list := make([]Source, 0, len(sheets))
 	for _, s := range sheets {
-		text, err := textOf(t.fsys, s.file())
+		source, err := t.from.source(s)
 		if err != nil {
 			return nil, err
 		}
-		embedded, _ := textOf(data.FS, s.file())
-		hash := sha256.Sum256(text)
-		list = append(list, Source{s.name, newestDay(text), hex.EncodeToString(hash[:]), !bytes.Equal(text, embedded)})
+		list = append(list, source)
 	}
 	return list, nil
 }
@@ -37,15 +39,57 @@ func (t *Tables) Sources() ([]Source, error) {
 func (t *Tables) Checked() string {
 	newest := ""
 	for _, s := range sheets {
-		if text, err := textOf(t.fsys, s.file()); err == nil {
+		if known, ok := t.from.packed(s); ok {
+			newest = max(newest, known.Date)
+			continue
+		}
+		for _, layer := range []fs.FS{t.from.under, t.from.over} {
+			text, _ := textOf(layer, s.file()) // Load has said what cannot be read
 			newest = max(newest, newestDay(text))
 		}
 	}
 	return newest
 }
 
-// textOf is a table's file, or the files of its directory one after the other.
+func (l layers) source(s sheet) (Source, error) {
+	if known, ok := l.packed(s); ok {
+		return Source{Name: s.name, Date: known.Date, Hash: known.SHA256}, nil
+	}
+	text, err := textOf(l.under, s.file())
+	if err != nil {
+		return Source{}, err
+	}
+	own, err := textOf(l.over, s.file())
+	if err != nil {
+		return Source{}, err
+	}
+	if bytes.Equal(own, text) { // a bundle has all tables, most of them as they are
+		own = nil
+	}
+	hash := sha256.Sum256(slices.Concat(text, own))
+	return Source{s.name, max(newestDay(text), newestDay(own)), hex.EncodeToString(hash[:]), len(own) > 0}, nil
+}
+
+// manifest is what a packed program says of its tables, so that nobody reads all of them for a date.
+var manifest = sync.OnceValue(func() []bundle.Table { return bundle.Tables(data.FS) })
+
+// packed is what the manifest says of a table over which nothing is laid.
+func (l layers) packed(s sheet) (bundle.Table, bool) {
+	if l.under != data.FS || l.over != nil {
+		return bundle.Table{}, false
+	}
+	i := slices.IndexFunc(manifest(), func(t bundle.Table) bool { return t.Name == s.name })
+	if i < 0 {
+		return bundle.Table{}, false
+	}
+	return manifest()[i], true
+}
+
+// textOf is a table's file, or the files of its directory one after the other; nothing where it is not.
 func textOf(fsys fs.FS, root string) ([]byte, error) {
+	if fsys == nil {
+		return nil, nil
+	}
 	var text []byte
 	err := fs.WalkDir(fsys, root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -55,6 +99,9 @@ func textOf(fsys fs.FS, root string) ([]byte, error) {
 		text = append(text, part...)
 		return err
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	return text, err
 }
 

@@ -1,12 +1,15 @@
 package tables
 
 import (
+	"io/fs"
 	"testing"
 	"testing/fstest"
+
+	"cudacompat/data"
 )
 
-// TestSources compares the dates that are read from the files' lines with those of the tables' rows, and tells a site's
-// table from the embedded one.
+// TestSources compares the dates that are read from the files' lines with those of the tables' rows, and tells a table
+// with a site's rows from the embedded one, of which a copy says nothing new.
 func TestSources(t *testing.T) {
 	sources, err := Embedded().Sources()
 	if err != nil || len(sources) != len(Names()) {
@@ -26,8 +29,14 @@ func TestSources(t *testing.T) {
 	if got := Embedded().Checked(); got != newest {
 		t.Errorf("the tables are said to be of %s, their newest row is of %s", got, newest)
 	}
-	minor := "family,driver_linux,driver_windows,source,checked\n12,530.30.02,528.33,https://example.com/policy,2031-11-21\n"
-	own, err := LoadOver(fstest.MapFS{"minor_compat.csv": {Data: []byte(minor)}})
+	minor := "family,driver_linux,driver_windows,source,checked\n" +
+		"12,530.30.02,528.33,https://example.com/policy,2031-11-21\n"
+	xid, err := fs.ReadFile(data.FS, "xid.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := fstest.MapFS{"minor_compat.csv": {Data: []byte(minor)}, "xid.csv": {Data: xid}}
+	own, err := LoadOver(over)
 	if err != nil {
 		t.Fatal(err)
 	}

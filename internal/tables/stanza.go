@@ -57,7 +57,7 @@ const several = " || "
 //	seen: IndexError: index out of range in self
 //	source: https://github.com/fc2869/lo-fit/issues/1
 //	checked: 2026-11-21
-var stanzas = form{"*", eachStanza}
+var stanzas = form{"*", false, eachStanza}
 
 // eachStanza calls visit for every line of every file, the files by their names.
 func eachStanza(fsys fs.FS, s sheet, columns []column, visit func(record) error) error {

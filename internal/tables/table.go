@@ -63,10 +63,10 @@ func (n NameList) MarshalText() ([]byte, error) { return []byte(strings.Join(n, 
 
 // readTable reads one table: the header names T's columns exactly, every cell parses and passes the check, keys are
 // unique and sorted. An error names file, line and column.
-func readTable[T any](fsys fs.FS, s sheet, check cellCheck) ([]T, error) {
+func readTable[T any](from layers, s sheet, check cellCheck) ([]T, error) {
 	columns := columnsOf(reflect.TypeFor[T]())
 	var rows []T
-	err := s.form.each(fsys, s, columns, func(r record) error {
+	err := from.each(s, columns, func(r record) error {
 		row, err := readRow[T](r, columns, check)
 		rows = append(rows, row)
 		return err
@@ -81,6 +81,15 @@ func readTable[T any](fsys fs.FS, s sheet, check cellCheck) ([]T, error) {
 type record struct {
 	cells []string
 	place func(column int) place
+}
+
+// kept is the record as it is read now: its cells and places outlive the reader's next one.
+func (r record) kept() record {
+	places := make([]place, len(r.cells))
+	for i := range places {
+		places[i] = r.place(i)
+	}
+	return record{slices.Clone(r.cells), func(column int) place { return places[column] }}
 }
 
 // place is where a cell stands: line and column count from 1, columns in bytes.

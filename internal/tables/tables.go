@@ -15,7 +15,7 @@ import (
 // Tables is the knowledge: what goes with what, a source in every row. Each table is read when it is first asked
 // for. It is safe for several goroutines.
 type Tables struct {
-	fsys           fs.FS
+	from           layers
 	rows           map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
@@ -34,14 +34,16 @@ func Rows[T any](t *Tables) []T {
 }
 
 // Embedded is the tables compiled into the program.
-func Embedded() *Tables { return Open(data.FS) }
+func Embedded() *Tables { return open(layers{under: data.FS}) }
 
 // Load reads and lints every table in fsys, and that rows name only things which exist. An error says file, line and
 // column; nothing half-loaded is returned.
-func Load(fsys fs.FS) (*Tables, error) {
-	t := Open(fsys)
+func Load(fsys fs.FS) (*Tables, error) { return load(layers{under: fsys}) }
+
+func load(from layers) (*Tables, error) {
+	t := open(from)
 	for _, s := range sheets {
-		if _, err := s.read(fsys, s, checkCell); err != nil {
+		if _, err := s.read(from, s, checkCell); err != nil {
 			return nil, err
 		}
 	}
@@ -60,14 +62,16 @@ func Load(fsys fs.FS) (*Tables, error) {
 // Read reads and lints the one table in fsys whose rows are of type T.
 func Read[T any](fsys fs.FS) ([]T, error) {
 	i := slices.IndexFunc(sheets, func(s sheet) bool { return s.row == reflect.TypeFor[T]() })
-	return readTable[T](fsys, sheets[i], checkCell)
+	return readTable[T](layers{under: fsys}, sheets[i], checkCell)
 }
 
 // Open is the tables in fsys as they are: those that were linted before, by Load or by a test.
-func Open(fsys fs.FS) *Tables {
-	t := &Tables{fsys: fsys, rows: map[reflect.Type]func() (any, error){}}
+func Open(fsys fs.FS) *Tables { return open(layers{under: fsys}) }
+
+func open(from layers) *Tables {
+	t := &Tables{from: from, rows: map[reflect.Type]func() (any, error){}}
 	for _, s := range sheets {
-		t.rows[s.row] = sync.OnceValues(func() (any, error) { return s.read(fsys, s, linted) })
+		t.rows[s.row] = sync.OnceValues(func() (any, error) { return s.read(from, s, linted) })
 	}
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)

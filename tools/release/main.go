@@ -16,7 +16,7 @@ import (
 
 const usage = `usage: release notice                     the licences of all that is linked into the program
        release sbom BINARY                CycloneDX, from the record that the linker left in it
-       release bundle                     the tables as one file, for --matrix
+       release bundle                     the tables as one file, for --matrix and for the program that carries them
        release provenance COMMIT FILE...  in-toto, with the SLSA predicate
 SOURCE_DATE_EPOCH says the time of the sources, VERSION the release.`
 
@@ -32,13 +32,26 @@ func run(args []string, w io.Writer) error {
 	case len(args) == 1 && args[0] == "notice":
 		return notice(w)
 	case len(args) == 1 && args[0] == "bundle":
-		return bundle.Write(w, data.FS, tables.Embedded().Date())
+		return packed(w)
 	case len(args) == 2 && args[0] == "sbom":
 		return sbom(w, args[1], sourceTime())
 	case len(args) > 2 && args[0] == "provenance":
 		return provenance(w, release{os.Getenv("VERSION"), args[1]}, args[2:])
 	}
 	return fmt.Errorf("%s", usage)
+}
+
+// packed writes the embedded tables as a bundle.
+func packed(w io.Writer) error {
+	sources, err := tables.Embedded().Sources()
+	if err != nil {
+		return err
+	}
+	known := make([]bundle.Table, len(sources))
+	for i, s := range sources {
+		known[i] = bundle.Table{Name: s.Name, Date: s.Date, SHA256: s.Hash}
+	}
+	return bundle.Write(w, data.FS, known)
 }
 
 // sourceTime is when the sources were committed: two builds of them say the same
