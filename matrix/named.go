@@ -20,6 +20,7 @@ type named struct {
 	cuda    version.Number     // the CUDA that it needs, or its family
 	torch   string             // the one release of PyTorch that it asks for
 	certain bool               // a row, not its name alone, tells
+	image   *tables.Container  // of the table of images; nil: not in it
 }
 
 // subject names it in findings: "vllm 0.30.0".
@@ -98,34 +99,6 @@ func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
 		n.uses = "gpu"
 	}
 	return n
-}
-
-// imageCUDA matches tags that tell a CUDA release: "2.9.0-cuda12.6-cudnn9-runtime".
-var imageCUDA = lazyregexp.New(`(?:^|-)cuda?(\d\d\.?\d)`)
-
-// namedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. An
-// image without a framework asks for nothing by itself: what is installed over it is judged.
-func (m *machine) namedImage(n *named) *named {
-	release, _, _ := strings.Cut(n.Version, "-")
-	for _, c := range tables.Rows[tables.Container](m.t) {
-		if c.Image == n.Name && (c.Tag == n.Version || c.Tag == release) {
-			if !strings.HasPrefix(n.Name, "nvcr.io/nvidia/") {
-				return nil
-			}
-			n.cuda, n.uses, n.certain = c.CUDA, "gpu", true
-			return n
-		}
-	}
-	if f := imageCUDA.FindStringSubmatch(n.Version); f != nil && n.Name != "nvidia/cuda" {
-		digits := strings.ReplaceAll(f[1], ".", "")
-		n.cuda, n.uses = version.Of(digits[:2]+"."+digits[2:]), "gpu"
-		return n
-	}
-	if strings.HasPrefix(n.Name, "nvcr.io/") {
-		n.uses = "gpu"
-		return n
-	}
-	return nil
 }
 
 // published are the rows of the wheel that the package index has.
@@ -234,27 +207,40 @@ func (n *named) sameCode() bool {
 }
 
 // layNamed adds what files name to the builds: of those whose names alone tell a CUDA family the first of each family
-// speaks for the rest.
+// speaks for the rest. An image of CUDA is one only where nothing else is.
 func (m *machine) layNamed(standing func(*probe.Environment) standing) {
 	m.names = m.wanted()
 	met := map[string]bool{}
 	for _, n := range m.names {
-		b := n.build()
 		family := n.env.Path + " " + n.cuda.String()
-		if b == nil || !n.certain && n.torch == "" && n.CUDA == "" && met[family] {
+		if n.base() || !n.certain && n.torch == "" && n.CUDA == "" && met[family] {
 			continue
 		}
-		met[family] = true
-		v := newBuild(m, m.environment(n.env), b, standing(n.env))
-		v.named = n
-		if n.Origin == "image" {
-			v.rows, v.release = nil, version.Release{}
-		}
-		if n.torch != "" {
-			m.asTorch(v, n.torch)
-		}
-		m.builds = append(m.builds, v)
+		met[family] = m.layOne(n, standing(n.env)) || met[family]
 	}
+	for _, n := range m.names {
+		if n.base() && !m.spokenFor(n) {
+			m.layOne(n, standing(n.env))
+		}
+	}
+}
+
+// layOne adds a package as a build, where enough is known of it.
+func (m *machine) layOne(n *named, s standing) bool {
+	b := n.build()
+	if b == nil {
+		return false
+	}
+	v := newBuild(m, m.environment(n.env), b, s)
+	v.named = n
+	if n.Origin == "image" {
+		v.rows, v.release = nil, version.Release{}
+	}
+	if n.torch != "" {
+		m.asTorch(v, n.torch)
+	}
+	m.builds = append(m.builds, v)
+	return true
 }
 
 // asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code
@@ -290,7 +276,7 @@ func (m *machine) namedOnly() []*result {
 			return b.named == n || b.named != nil && b.named.env == n.env && b.cuda.Known() && n.cuda.Known() &&
 				b.cuda.Major() == n.cuda.Major()
 		})
-		if judged || standing(n.env) == noted {
+		if judged || standing(n.env) == noted || m.spokenFor(n) {
 			continue
 		}
 		results = append(results, n.left()...)
@@ -301,6 +287,11 @@ func (m *machine) namedOnly() []*result {
 // left says what is not known of a package that no rule can judge.
 func (n *named) left() []*result {
 	switch n.uses {
+	case "gpu":
+		if n.Origin == "image" {
+			return unknown(n.subject(),
+				"the CUDA that is in this image: it is one for a GPU, and neither its tag nor the tables tell more")
+		}
 	case "either":
 		return found(Finding{Severity: Note, Subject: n.subject(), Need: "nothing",
 			Message: n.Name + " is the same package with and without a GPU, and a name does not tell which is meant: there " +

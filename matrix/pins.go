@@ -15,6 +15,9 @@ func torchIndex(variant string) string { return "https://download.pytorch.org/wh
 // pins says what to install instead of a build that does not run here: the same framework in a variant that runs on
 // this driver, these GPUs and this Python, else the nearest release. do says why there is none, or what else helps.
 func (m *machine) pins(b *build) (pins []Pin, do []string) {
+	if b.Origin == "image" {
+		return nil, m.imageSteps()
+	}
 	if !slices.Contains(Frameworks(), b.Name) {
 		return nil, []string{"install a build of " + b.Name + " for this driver and these GPUs"}
 	}

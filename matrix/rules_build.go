@@ -35,7 +35,7 @@ func driverTooOld(m *machine, b *build) []*result {
 		if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
 			return unknown(b.subject, "why the report says that CUDA is available though "+m.driverWords()+" is below "+need)
 		}
-		if b.Origin == "image" && m.compatPackage(b.cuda) != nil {
+		if b.Origin == "image" && m.letIn(b) {
 			return unknown(b.subject, "whether the image's own cuda-compat library is taken, which runs it on "+m.driverWords())
 		}
 		return found(m.tooOld(b, b.cuda, need, source))
@@ -81,7 +81,8 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 
 // minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing.
 func minorCompat(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" || b.Extension || !b.cuda.Known() || m.jetson() || m.forward.state != forwardNone {
+	part := b.Extension && b.Origin != "image"
+	if b.accelerator != "cuda" || part || !b.cuda.Known() || m.jetson() || m.forward.state != forwardNone {
 		return nil
 	}
 	state, need, source := m.floor(b.cuda)
@@ -149,6 +150,9 @@ func (m *machine) otherCUDA(b *build) bool {
 func gpuArchMissing(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" && b.accelerator != "" || b.compilesLater() || b.either() && len(b.SASS) == 0 {
 		return nil
+	}
+	if b.base() {
+		return m.baseCode(b)
 	}
 	if len(m.gpus) == 0 {
 		return unknown(b.subject, "a GPU to compare with")

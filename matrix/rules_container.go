@@ -134,15 +134,24 @@ func (m *machine) evidenceGiven() []Evidence {
 // containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at.
 func containerRequirements(m *machine) []*result {
 	if m.f.System.Container == "" || !m.here() || isTrue(m.f.Variables["NVIDIA_DISABLE_REQUIRE"]) {
-		return nil
+		return m.imageRequirements()
 	}
 	var results []*result
 	for _, name := range slices.Sorted(maps.Keys(m.f.Variables)) {
 		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") && !strings.HasPrefix(name, "NVIDIA_REQUIRE_JETPACK") {
-			results = append(results, m.requires(name, m.f.Variables[name])...)
+			results = append(results, m.requires(requirement{name: name, text: m.f.Variables[name], from: "environment",
+				host: m.hostWords(), of: m.requirable()})...)
 		}
 	}
 	return results
+}
+
+// requirement is one NVIDIA_REQUIRE_* with what it is held against: for each GPU the properties that it may have.
+type requirement struct {
+	name, text, from string
+	source           []string
+	host             string // for a sentence
+	of               [][]version.Properties
 }
 
 // isTrue reads a switch as NVIDIA's runtime does.
@@ -150,53 +159,68 @@ func isTrue(text string) bool {
 	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
 }
 
-// requires judges one variable for every GPU of the container.
-func (m *machine) requires(name, text string) []*result {
-	expression, err := version.ParseRequirement(text)
+// requires judges one variable for every GPU.
+func (m *machine) requires(r requirement) []*result {
+	expression, err := version.ParseRequirement(r.text)
 	if err != nil {
-		return unknown(name, "an expression that can be read: "+err.Error())
+		return unknown(r.name, "an expression that can be read: "+err.Error())
 	}
 	worst, but := version.Met, version.Properties{}
-	for _, p := range m.requirable() {
-		if got := expression.On(p); got < worst {
-			worst, but = got, p
+	for _, alternatives := range r.of {
+		if got := onEither(expression, alternatives); got < worst {
+			worst, but = got, alternatives[0]
 		}
 	}
 	switch worst {
 	case version.Met:
-		return holds(name)
+		return holds(r.name)
 	case version.Unsaid:
-		return unknown(name, m.unsureWhy(but))
+		return unknown(r.name, m.unsureWhy(but))
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	f := Finding{Severity: Warning, Subject: name, Need: first, Source: []string{
+	return found(r.unmet(m, expression, but))
+}
+
+// onEither judges an expression where one of several properties holds: they must agree.
+func onEither(expression version.Requirement, alternatives []version.Properties) version.Truth {
+	first := expression.On(alternatives[0])
+	if slices.ContainsFunc(alternatives, func(p version.Properties) bool { return expression.On(p) != first }) {
+		return version.Unsaid
+	}
+	return first
+}
+
+func (r requirement) unmet(m *machine, expression version.Requirement, but version.Properties) Finding {
+	first, _, _ := strings.Cut(strings.TrimSpace(r.text), " ")
+	f := Finding{Severity: Warning, Subject: r.name, Need: first, Source: append([]string{
 		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
+		r.source...),
 		Message: fmt.Sprintf("the image requires %s, and this is %s: a runtime in legacy mode would refuse this", first,
-			m.hostWords()),
-		Evidence: []Evidence{{Fact: name, Value: text, From: "environment"},
-			{Fact: "driver", Value: m.f.Driver.Version, From: m.f.Driver.From},
-			{Fact: "brand", Value: but.Brand, From: "NVML"}},
+			r.host),
+		Evidence: []Evidence{{Fact: r.name, Value: r.text, From: r.from}, m.evidenceDriver()},
 		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 " +
 			"skips the check"}}
+	if r.from == "environment" {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "brand", Value: but.Brand, From: "NVML"})
+	}
 	but.AnyBrand = true
 	if expression.On(but) == version.Met {
 		f.Severity = Note
 		f.Message += "; for other brands the same driver is let in, and what is in the image is judged on its own"
 	}
-	return found(f)
+	return f
 }
 
 // requirable is what the constraints are about, a GPU each; without a GPU the driver alone.
-func (m *machine) requirable() []version.Properties {
+func (m *machine) requirable() [][]version.Properties {
 	base := version.Properties{CUDA: m.hostCUDA(), Driver: version.Of(m.f.Driver.Version), NoGPU: true}
-	var list []version.Properties
+	var list [][]version.Properties
 	for _, g := range visible(m.f) {
 		p := base
 		p.NoGPU, p.Brand, p.Arch = false, g.Brand, version.Of(m.gpuFound(g).capability.String())
-		list = append(list, p)
+		list = append(list, []version.Properties{p})
 	}
 	if len(list) == 0 {
-		list = append(list, base)
+		list = append(list, []version.Properties{base})
 	}
 	return list
 }

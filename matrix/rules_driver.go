@@ -13,6 +13,9 @@ import (
 
 // driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver.
 func driverMissing(m *machine) []*result {
+	if m.f.Driver.NVML.Code == nvmlNotLoaded && m.looked("nvidia-smi") && m.target.Driver == "" {
+		return found(m.unreached())
+	}
 	if !m.host() || len(m.gpus) == 0 || m.target.Driver != "" || !m.wantsGPU() {
 		return nil
 	}
@@ -46,6 +49,18 @@ func driverMissing(m *machine) []*result {
 	return found(f)
 }
 
+// unreached is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
+func (m *machine) unreached() Finding {
+	return Finding{Severity: Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
+		Message: "nvidia-smi reaches no NVIDIA driver: its kernel module is not loaded, or this is a container without " +
+			"its GPU",
+		Evidence: []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}},
+		Do: []string{"sudo modprobe nvidia; where that fails, dmesg says why. After an update of the kernel or of the " +
+			"driver: sudo dkms autoinstall, then reboot",
+			"in a container: start it with its GPU, `docker run --gpus all`"},
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+}
+
 // driverMismatch: the user space that programs load is not of the driver that runs. What is on disk decides whether a
 // reboot mends it.
 func driverMismatch(m *machine) []*result {
@@ -65,7 +80,7 @@ func driverMismatch(m *machine) []*result {
 	}
 	switch {
 	case m.f.Driver.NVML.Code == nvmlMismatch:
-		return found(m.mismatch(loaded, nil, disk))
+		return found(m.mismatch(loaded, m.library("libnvidia-ml"), disk))
 	case disk != nil && version.Of(disk.Version).Known() && version.Of(disk.Version).Compare(loaded) != 0:
 		return found(m.pendingModule(loaded, disk))
 	case len(m.f.Driver.Libraries) == 0:
@@ -103,8 +118,12 @@ func (m *machine) mismatchAtRest() []*result {
 	return judged
 }
 
-// nvmlMismatch is NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h).
-const nvmlMismatch = 18
+// Codes of nvmlReturn_t (nvml.h): NVML_ERROR_DRIVER_NOT_LOADED, _GPU_IS_LOST, _LIB_RM_VERSION_MISMATCH.
+const (
+	nvmlNotLoaded = 9
+	nvmlLost      = 15
+	nvmlMismatch  = 18
+)
 
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
@@ -113,12 +132,16 @@ func (m *machine) mismatch(loaded version.Number, lib *probe.Library, disk *prob
 		Message: "the driver's libraries are of another release than the loaded kernel module",
 		Need:    "one release for both", Source: mismatchSource, Evidence: []Evidence{
 			{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
-			{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}}
+			{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}}}
 	user := version.Number{}
-	if lib != nil {
+	if lib != nil && loaded.Known() {
 		user = version.Of(lib.Version)
 		f.Message = fmt.Sprintf("%s is of driver %s, the loaded kernel module of %s", lib.Name, user, loaded)
 		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + " for both"
+		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
+	}
+	if lib != nil && !loaded.Known() {
+		f.Message = fmt.Sprintf("%s is of driver %s, the loaded kernel module of another", lib.Name, lib.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if disk != nil {
@@ -168,6 +191,14 @@ func (m *machine) pendingModule(loaded version.Number, disk *probe.Module) Findi
 		Do: []string{"finish the update of the driver's user space, then reboot"}}
 }
 
+// nvmlFrom is who put NVML's answer into words.
+func (m *machine) nvmlFrom() string {
+	if m.looked("nvidia-smi") {
+		return "nvidia-smi"
+	}
+	return "NVML"
+}
+
 // driverUnresponsive: proof that the driver hangs. A mere time-out is no proof.
 func driverUnresponsive(m *machine) []*result {
 	if m.target.Driver != "" {
@@ -179,6 +210,11 @@ func driverUnresponsive(m *machine) []*result {
 	if len(m.f.Driver.Kernel) > 0 {
 		f.Message = "the kernel log says that the driver lost a GPU or could not start it"
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}
+		return found(f)
+	}
+	if m.f.Driver.NVML.Code == nvmlLost {
+		f.Message = "the driver lost a GPU: it fell off the bus, or cannot be reached for another reason"
+		f.Evidence = []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}}
 		return found(f)
 	}
 	switch m.f.Driver.NVML.Status {

@@ -106,11 +106,27 @@ func (p *page) buildRows(r Report) []row {
 			}
 			rows = append(rows, rowsOf(b, e, answers, r)...)
 		}
+		for _, w := range e.Wanted {
+			rows = append(rows, wantedRows(w, e, r)...)
+		}
 	}
 	if hidden > 0 {
 		rows = append(rows, row{name: "...", details: plural(hidden, "more build"), from: "other environments (--all)"})
 	}
 	return rows
+}
+
+// wantedRows are the rows of a package that a file names, where it was judged by its name.
+func wantedRows(w probe.Wanted, e probe.Environment, r Report) []row {
+	b := probe.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
+	answers := answered(r, matrix.Subject(&b, &e))
+	if len(answers) == 0 {
+		return nil
+	}
+	if w.Origin == "image" {
+		b.Name, b.Version = "image", w.Name+" "+w.Version
+	}
+	return rowsOf(b, e, answers, r)
 }
 
 func answered(r Report, subject string) []matrix.BuildAnswer {
@@ -153,7 +169,7 @@ func aside(r Report) string {
 
 // buildDetails is "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
 func buildDetails(b probe.Build) string {
-	version := cmp.Or(b.Version, "of unknown version")
+	version := cmp.Or(b.Version, b.Specifier, "of unknown version")
 	switch {
 	case strings.Contains(version, "+"):
 		return version

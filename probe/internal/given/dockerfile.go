@@ -64,7 +64,7 @@ type dockerfile struct {
 func readDockerfile(d Document) (facts.Facts, error) {
 	f := &dockerfile{files: newIncludes(d), values: map[string]string{}}
 	f.instructions(string(d.Data))
-	image, list := f.last()
+	image, list := f.last() // before f.left is taken
 	out := lockedFacts("Dockerfile", list, f.left)
 	if image.Name != "" {
 		if len(out.Environments) == 0 {
@@ -288,7 +288,7 @@ func (f *dockerfile) last() (facts.Wanted, []locked) {
 		if f.stageNamed(s.needs[0], i) {
 			wanted["from "+s.needs[0]] = true
 		} else {
-			image = imageOf(s)
+			image = f.imageOf(s)
 		}
 	}
 	return image, list
@@ -299,7 +299,11 @@ func (f *dockerfile) stageNamed(name string, before int) bool {
 }
 
 // imageOf is the image of a FROM as a fact: "nvidia/cuda", "12.6.3-runtime-ubuntu24.04".
-func imageOf(s stage) facts.Wanted {
+func (f *dockerfile) imageOf(s stage) facts.Wanted {
+	if strings.Contains(s.image, "$") {
+		f.unread("FROM "+s.image, "the image is named by an ARG without a default", s.number)
+		return facts.Wanted{}
+	}
 	m := imageName.FindStringSubmatch(s.image)
 	if m == nil || m[1] == "scratch" {
 		return facts.Wanted{}

@@ -26,6 +26,7 @@ var formats = []format{
 	{"nvidia-smi -q", isSMIQuery, readSMIQuery},
 	{"nvidia-smi", isSMITable, readSMITable},
 	{"nvidia-smi -L", isSMIList, readSMIList},
+	{"an error of nvidia-smi", isSMIFailure, readSMIFailure},
 	{"poetry.lock", isPoetryLock, readPoetryLock},
 	{"uv.lock", isUVLock, readUVLock},
 	{"pylock.toml", isPylock, readPylock},

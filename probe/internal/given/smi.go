@@ -92,6 +92,7 @@ func smiTable(d Document) facts.Facts {
 		}
 	}
 	s.system(smiModel.Match(d.Data), tool)
+	s.failures(d.Data)
 	return s.done()
 }
 
@@ -110,6 +111,7 @@ func readSMIList(d Document) (facts.Facts, error) {
 			s.gpu(m[2], "")
 		}
 	}
+	s.failures(d.Data)
 	return s.done(), nil
 }
 

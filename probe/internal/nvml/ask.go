@@ -125,6 +125,9 @@ func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml
 		device, ret := lib.DeviceGetHandleByIndex(i)
 		if ret != nvml.SUCCESS {
 			trouble = fmt.Sprintf("GPU %d cannot be asked (NVML %d)", i, int(ret))
+			if ret == nvml.ERROR_GPU_IS_LOST {
+				a.NVML.Code = int(ret)
+			}
 			continue
 		}
 		devices = append(devices, device)

@@ -1,0 +1,200 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+)
+
+// cudaImage is the image that holds CUDA itself: other images are built on it.
+const cudaImage = "nvidia/cuda"
+
+var (
+	// imageCUDA matches tags that tell a CUDA release: "2.9.0-cuda12.6-cudnn9-runtime", "2.5.1-gpu-py311-cu124".
+	imageCUDA = lazyregexp.New(`(?:^|-)cuda?(\d\d\.?\d)`)
+	// baseCUDA matches the tags of nvidia/cuda: "12.6.3-runtime-ubuntu24.04".
+	baseCUDA = lazyregexp.New(`^(\d+\.\d+(?:\.\d+)?)(?:-|$)`)
+	// gpuImage matches the names and tags of images that are for a GPU.
+	gpuImage = lazyregexp.New(`(?i)^nvcr\.io/|nvidia|cuda|tensorrt|triton|vllm|sglang|lmdeploy|rapids|pytorch|text-generation-inference|(?:^|[-:/])gpu(?:-|$)`)
+	// gpuOrNot matches images that are the same with and without a GPU.
+	gpuOrNot = lazyregexp.New(`^(?:ghcr\.io/)?(?:ollama/ollama$|ggml-org/llama\.cpp$)`)
+	// otherImage matches those for other accelerators, or for none.
+	otherImage = lazyregexp.New(`(?i)rocm|cpu|xpu|neuron|habana|openvino`)
+)
+
+// namedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
+// that names no GPU asks for nothing by itself: what is installed over it is judged.
+func (m *machine) namedImage(n *named) *named {
+	n.image = m.imageOf(n.Name, n.Version)
+	name := n.Name + ":" + n.Version
+	switch tag := imageCUDA.FindStringSubmatch(n.Version); {
+	case n.image != nil:
+		n.cuda, n.uses, n.certain = n.image.CUDA, "gpu", true
+	case n.Name == cudaImage:
+		if f := baseCUDA.FindStringSubmatch(n.Version); f != nil {
+			n.cuda = version.Of(f[1])
+		}
+		n.uses = "gpu"
+	case tag != nil:
+		digits := strings.ReplaceAll(tag[1], ".", "")
+		n.cuda, n.uses = version.Of(digits[:2]+"."+digits[2:]), "gpu"
+	case gpuOrNot.MatchString(n.Name):
+		n.uses = "either"
+	case gpuImage.MatchString(name) && !otherImage.MatchString(name):
+		n.uses = "gpu"
+	default:
+		return nil
+	}
+	return n
+}
+
+// imageOf is the table's row of an image: of its tag, else of the release that the tag begins with.
+func (m *machine) imageOf(name, tag string) *tables.Container {
+	release, _, _ := strings.Cut(tag, "-")
+	rows := tables.Rows[tables.Container](m.t)
+	for _, want := range []string{tag, release} {
+		if i := slices.IndexFunc(rows, func(c tables.Container) bool { return c.Image == name && c.Tag == want }); i >= 0 {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// base reports whether this is an image of CUDA without a program: what is built on it brings its own code.
+func (n *named) base() bool { return n.Origin == "image" && n.Name == cudaImage }
+
+// base reports whether this stands for all that is built on an image of CUDA.
+func (b *build) base() bool { return b.named != nil && b.named.base() }
+
+// spokenFor reports whether an image of CUDA is no build by itself: what the file installs over it brings its own
+// runtime, and is judged.
+func (m *machine) spokenFor(n *named) bool {
+	return n.base() && slices.ContainsFunc(m.builds, func(b *build) bool {
+		return b.env.Environment == n.env && b.accelerator != "cpu"
+	})
+}
+
+// baseCode: CUDA's own libraries and compiler in an image, where they no longer serve a GPU. What else runs in the
+// image is not known.
+func (m *machine) baseCode(b *build) []*result {
+	for _, g := range m.gpus {
+		if g.chip != nil && g.chip.LastCUDA.Known() && g.chip.LastCUDA.LessShort(b.cuda) {
+			return unknown(b.subject, fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, "+
+				"%s was the last that did", g.label, b.cuda.Short(), g.chip.LastCUDA))
+		}
+	}
+	return nil
+}
+
+// imageRequirements is what the images of a file say of the driver, as containerRequirements reads it in one that runs.
+func (m *machine) imageRequirements() []*result {
+	var results []*result
+	for _, n := range m.names {
+		if n.image == nil || n.image.Require == "" || !m.driver.version.Known() || m.windowsNumbers() || m.refused(n) {
+			continue
+		}
+		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: requireCUDA(n.image),
+			from: n.From, source: n.image.Source, host: m.targetWords(), of: m.targetProperties()}
+		results = append(results, m.requires(r)...)
+	}
+	return results
+}
+
+// targetWords is the machine that a file is judged for, for a sentence.
+func (m *machine) targetWords() string {
+	words := m.driverWords()
+	if m.driver.cuda.Known() {
+		words += " (CUDA " + m.driver.cuda.Short() + ")"
+	}
+	if len(m.gpus) > 0 {
+		words += " with " + m.gpus[0].label
+	}
+	return words
+}
+
+// refused reports whether the image's CUDA is above the driver's reach, which driver-too-old has said.
+func (m *machine) refused(n *named) bool {
+	return slices.ContainsFunc(m.builds, func(b *build) bool {
+		state, _, _ := m.floor(b.cuda)
+		return b.named == n && state == floorBelow && !m.letIn(b)
+	})
+}
+
+// letIn reports whether an image may run on a driver that is too old for its CUDA: with the cuda-compat library that is
+// in it, where NVIDIA lists the driver's branch, or the image itself does.
+func (m *machine) letIn(b *build) bool {
+	if m.compatPackage(b.cuda) != nil {
+		return true
+	}
+	if b.named == nil || b.named.image == nil || b.named.image.Require == "" || len(m.gpus) == 0 {
+		return false
+	}
+	expression, err := version.ParseRequirement(requireCUDA(b.named.image))
+	refuses := func(p []version.Properties) bool { return onEither(expression, p) != version.Met }
+	return err == nil && !slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) &&
+		!slices.ContainsFunc(m.targetProperties(), refuses)
+}
+
+// imageSteps names the newest image of CUDA that the driver runs.
+func (m *machine) imageSteps() []string {
+	var newest version.Number
+	for _, c := range tables.Rows[tables.Container](m.t) {
+		if c.Image == cudaImage && m.reached(c.CUDA) && newest.Less(c.CUDA) {
+			newest = c.CUDA
+		}
+	}
+	if !newest.Known() {
+		return nil
+	}
+	return []string{"build it on an image of CUDA " + newest.Short() + " or older, which this driver runs"}
+}
+
+// requireCUDA is the variable as the image sets it: "cuda>=12.6 brand=tesla,driver>=535,driver<536 …".
+func requireCUDA(c *tables.Container) string {
+	text := c.Require
+	for _, branch := range c.Branches {
+		if branch == "none" {
+			continue
+		}
+		next := version.Int(branch) + 1
+		for _, brand := range c.Brands {
+			text += fmt.Sprintf(" brand=%s,driver>=%s,driver<%d", brand, branch, next)
+		}
+	}
+	return text
+}
+
+// targetProperties is what the constraints are about where no container runs: each GPU by every brand that NVML may
+// call it.
+func (m *machine) targetProperties() [][]version.Properties {
+	base := version.Properties{CUDA: m.driver.cuda, Driver: m.driver.version, NoGPU: len(m.gpus) == 0}
+	list := [][]version.Properties{}
+	for _, g := range m.gpus {
+		var one []version.Properties
+		for _, brand := range g.brands() {
+			p := base
+			p.NoGPU, p.Brand, p.Arch = false, brand, version.Of(g.capability.String())
+			one = append(one, p)
+		}
+		list = append(list, one)
+	}
+	if len(list) == 0 {
+		list = append(list, []version.Properties{base})
+	}
+	return list
+}
+
+// brands are the names that NVML may have for a GPU's brand, as NVIDIA_REQUIRE_CUDA writes them.
+func (g gpu) brands() []string {
+	switch {
+	case g.dataCentre() == yes:
+		return []string{"tesla", "nvidia"}
+	case g.dataCentre() == no:
+		return []string{"geforce", "geforcertx", "titan", "titanrtx"}
+	}
+	return []string{"quadro", "quadrortx", "nvidiartx"}
+}
