@@ -1,0 +1,85 @@
+package triage
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// sighted is a log of testdata/firstsight: drawn by situation and labelled before any tool had seen it.
+type sighted struct {
+	ID        string  `json:"id"`
+	Log       string  `json:"log"`
+	Blame     []Blame `json:"blame"`     // those that count as right, the likeliest first
+	Decidable bool    `json:"decidable"` // by its lines alone
+}
+
+// TestFirstSight prints today's score of each set; the first scores stand in testdata/firstsight/README.md. A healthy
+// log is right where nobody is blamed.
+func TestFirstSight(t *testing.T) {
+	files, err := filepath.Glob("testdata/firstsight/*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sets: %v", err)
+	}
+	for _, file := range files {
+		score := map[string]int{}
+		for _, c := range readSighted(t, file) {
+			d := explain(t, c.Log)
+			kind, got := c.judge(d.Blame)
+			score[kind+" "+got]++
+			if got != "right" && kind != "undecidable" {
+				t.Logf("%s: %s: %s, not %s (%s)", c.ID, got, d.Blame, c.Blame[0], d.Cause)
+			}
+		}
+		t.Logf("%s: %v", file, score)
+		wrong := score["decidable wrong"] + score["healthy wrong"] + score["undecidable wrong"]
+		if all := len(readSighted(t, file)); wrong*40 > all {
+			t.Errorf("%s: %d of %d are blamed wrongly, more than 2.5 %%", file, wrong, all)
+		}
+	}
+}
+
+// judge says of what kind a log is, and whether a blame is right for it.
+func (c *sighted) judge(blame Blame) (kind, got string) {
+	healthy := c.Blame[0] == None
+	switch {
+	case healthy:
+		kind = "healthy"
+	case c.Decidable:
+		kind = "decidable"
+	default:
+		kind = "undecidable"
+	}
+	switch {
+	case slices.Contains(c.Blame, blame), healthy && blame == Unknown, kind == "undecidable" && blame == Unknown:
+		return kind, "right"
+	case blame == Unknown:
+		return kind, "unknown"
+	}
+	return kind, "wrong"
+}
+
+func readSighted(t *testing.T, file string) []sighted {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []sighted
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var c sighted
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	if err := lines.Err(); err != nil || len(all) == 0 {
+		t.Fatalf("%d logs in %q: %v", len(all), file, err)
+	}
+	return all
+}
