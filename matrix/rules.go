@@ -311,6 +311,10 @@ var rules = []Rule{
 		onMachine: efaPlugin,
 	},
 	{
+		ID: "efa-library-mismatch", Title: "NCCL's plugin for EFA cannot be loaded",
+		onMachine: efaLibraryMismatch,
+	},
+	{
 		ID: "memlock-too-small", Title: "EFA may lock too little memory",
 		onMachine: memlockTooSmall,
 	},

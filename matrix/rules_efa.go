@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cudacompat/probe"
 )
 
 func (m *machine) demands(want string) bool { return slices.Contains(m.policy.Require, want) }
@@ -58,6 +60,51 @@ func efaPlugin(m *machine) []*result {
 		f.Do = []string{m.leadTo(efa.Elsewhere)}
 	}
 	return found(f)
+}
+
+// efaLibraryMismatch: the plugin that NCCL finds cannot be loaded, for what it or a library below it wants of another
+// one. NCCL says so at the level INFO and goes on without.
+func efaLibraryMismatch(m *machine) []*result {
+	efa := m.f.Machine.EFA
+	switch {
+	case !m.efaWanted() || efa.Plugin == "":
+		return nil
+	case !efa.Looked:
+		return unknown("NCCL", "whether the loader can load "+efa.Plugin+" with the libraries below it")
+	case len(efa.Unresolved) == 0:
+		return holds("NCCL")
+	case m.elsewhere():
+		return unknown("NCCL", "whether jobs get other libraries than those found here: "+unloadable(efa.Unresolved[0]))
+	}
+	return found(m.unloadablePlugin(efa))
+}
+
+// unloadablePlugin names all that keeps the loader from the plugin, and what brings libraries that belong together.
+func (m *machine) unloadablePlugin(efa probe.EFA) Finding {
+	u := efa.Unresolved[0]
+	f := Finding{Severity: Warning, Subject: "NCCL",
+		Need:     "libraries that " + path.Base(efa.Plugin) + " can be loaded with",
+		Message:  "NCCL cannot load its plugin for EFA: " + unloadable(u) + "; between nodes it falls back to TCP",
+		Evidence: []Evidence{{Fact: "plugin", Value: path.Base(efa.Plugin), From: efa.Plugin}, m.evidenceEFA()},
+		Do: []string{"install the plugin, libfabric and rdma-core of one release of EFA's installer (the first two " +
+			"lie in /opt/amazon, rdma-core among the system's libraries)"},
+		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/292",
+			"https://github.com/aws/aws-ofi-nccl/issues/241"}}
+	for _, u := range efa.Unresolved {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "not loadable", Value: unloadable(u), From: u.By})
+	}
+	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
+		f.Do = append(f.Do, "or take "+u.Path+" out of "+outOf(u.Reason)+", if another "+u.Library+" is there")
+	}
+	return f
+}
+
+// unloadable says why a library cannot be loaded.
+func unloadable(u probe.Unresolved) string {
+	if u.Path == "" {
+		return u.Library + ", which " + u.By + " needs, is nowhere on the loader's path"
+	}
+	return u.Path + " lacks " + lacked(u) + ", which " + u.By + " needs"
 }
 
 // evidenceEFA is how it is known that an adapter is there.

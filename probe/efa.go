@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
 	"cudacompat/probe/host"
 )
 
@@ -23,8 +24,7 @@ func readEFA(h *Host, _ Options) (found, error) {
 	value, set := h.Env["NCCL_NET_PLUGIN"]
 	efa.Names = pluginNames(value, set)
 	if efa.Devices > 0 || h.Rest {
-		var err error
-		if efa.Plugin, err = plugin(h, efa.Names); err != nil {
+		if err := findPlugin(h, &efa); err != nil {
 			return nil, err
 		}
 	}
@@ -76,22 +76,32 @@ func pluginNames(value string, set bool) []string {
 	return names
 }
 
-// plugin is the file that NCCL would get for one of the names. Conda's NCCL looks beside itself, too.
-func plugin(h *Host, names []string) (string, error) {
-	process, err := h.Loader().Host()
+// findPlugin notes the plugin that NCCL would open, and what that lacks. A library that cannot be read leaves open
+// whether the plugin can be loaded.
+func findPlugin(h *Host, efa *EFA) error {
+	process, err := ncclProcess(h)
 	if err != nil {
-		return "", err
+		return err
 	}
+	if efa.Plugin = plugin(h, process, efa.Names); efa.Plugin != "" {
+		efa.Unresolved, err = pluginLacks(process, efa.Plugin)
+		efa.Looked = err == nil
+	}
+	return nil
+}
+
+// plugin is the file that NCCL would get for one of the names. Conda's NCCL looks beside itself, too.
+func plugin(h *Host, process *ldso.Process, names []string) string {
 	for _, name := range names {
 		if f, err := process.Find(name, nil); err == nil {
-			return f.Path, nil
+			return f.Path
 		}
 		if beside := h.Var("CONDA_PREFIX") + "/lib/" + name; path.IsAbs(beside) && h.Var("CONDA_PREFIX") != "" &&
 			h.Exists(beside) {
-			return beside, nil
+			return beside
 		}
 	}
-	return "", nil
+	return ""
 }
 
 func pluginElsewhere(h *Host) string {

@@ -79,6 +79,7 @@ func (f *Facts) completeMachine() {
 
 func (m *Machine) complete() {
 	fill(&m.EFA.Names)
+	fill(&m.EFA.Unresolved)
 	fill(&m.Kernels)
 	fill(&m.Installers)
 	fill(&m.Firmware)

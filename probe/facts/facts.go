@@ -275,7 +275,7 @@ func (e *Environment) Package(name string) *Package {
 	return &e.Packages[i]
 }
 
-// Unresolved is a symbol that a mapped library needs of a CUDA library, and that the file taken for that one lacks.
+// Unresolved is a symbol that a mapped library needs of another one, and that the file taken for that one lacks.
 type Unresolved struct {
 	Symbol  string `json:"symbol"`  // "__nvJitLinkComplete_12_4"; empty where a whole version is missing
 	Version string `json:"version"` // symbol version, "libnvJitLink.so.12"; empty where there are none

@@ -84,6 +84,9 @@ type EFA struct {
 	Plugin string   `json:"plugin"` // the file that the loader finds for one of them
 	// a plugin where the loader does not look, "/opt/amazon/ofi-nccl/lib/libnccl-net.so"
 	Elsewhere string `json:"elsewhere"`
+	// what keeps the loader from the plugin, in it or in the libraries below it
+	Unresolved []Unresolved `json:"unresolved"`
+	Looked     bool         `json:"looked"` // whether Unresolved was looked for
 }
 
 // Memory is what is taken of a GPU's memory.
