@@ -150,11 +150,16 @@ func (b *build) nvcc() *jitCompiler {
 	return b.wheel("nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
 }
 
-// nvrtc is torch's other run-time compiler: the wheel's, which is often newer than the build, else that of its own
-// CUDA.
+// nvrtc is torch's other run-time compiler: the one that the loader takes, else the wheel's, which is often newer than
+// the build, else that of its own CUDA.
 func (b *build) nvrtc() *jitCompiler {
 	if b.Name != "torch" {
 		return nil
+	}
+	for _, t := range b.Taken {
+		if v := version.Of(t.Version); strings.HasPrefix(t.Name, "libnvrtc") && v.Known() {
+			return &jitCompiler{"NVRTC", v, t.Path + ", taken by " + t.Reason}
+		}
 	}
 	if c := b.wheel("nvidia-cuda-nvrtc", "NVRTC"); c != nil {
 		return c

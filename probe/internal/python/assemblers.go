@@ -3,9 +3,9 @@ package python
 import (
 	"path"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
 )
 
 // assemblerPlaces are where wheels keep their ptxas, below a package directory.
@@ -57,27 +57,8 @@ func readAssembler(h *host.Host, file, name, by string, failed *host.Errors) (fa
 		return one, true
 	}
 	defer f.Close()
-	data, err := host.FirstConstants(f, bannerWithin)
-	if err != nil {
+	if one.Version, err = libversion.Compiler(f, libversion.PTXAS); err != nil {
 		failed.Add(host.Damaged(file, err.Error()))
-		return one, true
 	}
-	one.Version = assemblerVersion(data)
 	return one, true
-}
-
-var assemblerBanner = lazyregexp.New(`Cuda compilation tools, release \d+\.\d+, V(\d+(?:\.\d+)+)`)
-
-// bannerWithin is how far into its constants a ptxas has its banner at most: 15 kB in those of Triton 2.0 to 3.9.
-const bannerWithin = 1 << 20
-
-// assemblerVersion finds what `ptxas --version` prints:
-//
-//	Cuda compilation tools, release 12.8, V12.8.93
-func assemblerVersion(data []byte) string {
-	m := assemblerBanner.FindSubmatch(data)
-	if m == nil {
-		return ""
-	}
-	return string(m[1])
 }

@@ -120,7 +120,7 @@ func torchCUDA(b *facts.Build, h *host.Host, p *ldso.Process) (*ldso.Object, err
 }
 
 // cudaLibrary matches the libraries whose origin decides whether a build works.
-var cudaLibrary = lazyregexp.New(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|cuda)\.so`)
+var cudaLibrary = lazyregexp.New(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|nvrtc|cuda)\.so`)
 
 // cudnnPart matches the libraries that cuDNN opens.
 var cudnnPart = lazyregexp.New(`^libcudnn_\w+\.so\.`)
@@ -167,10 +167,28 @@ func takenVersion(h *host.Host, library, real string, s *site) (version, cuda st
 		version, cuda, _ = libversion.NCCL(h, real) // not known: its symbols still tell
 		return version, cuda
 	}
+	if library == "nvrtc" {
+		return nvrtcVersion(h, real), ""
+	}
 	if version = libversion.InName(real); version == "" && library == "cudnn" {
 		version, _ = libversion.CuDNN(h.Files(), real)
 	}
 	return version, ""
+}
+
+// nvrtcVersion is the release of an NVRTC: its whole number stands in the name of the file where a toolkit put it
+// ("libnvrtc.so.12.4.127"); in that of others there is its soname alone, which is 11.2 in all from 11.2 to 11.8.
+func nvrtcVersion(h *host.Host, real string) string {
+	if v := libversion.InName(real); strings.Count(v, ".") == 2 {
+		return v
+	}
+	f, err := h.Open(real)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	v, _ := libversion.Compiler(f, libversion.NVRTC) // a damaged one is spoken of where its code is listed
+	return v
 }
 
 // unpinned says that the installed wheel of a library is not the one that the build pins, so that its functions must

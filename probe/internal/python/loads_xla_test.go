@@ -3,6 +3,7 @@ package python
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,6 +191,25 @@ func TestNVRTC(t *testing.T) {
 				t.Errorf("unresolved (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNVRTCByBytes: an NVRTC that no wheel brings tells by its bytes which release it is of.
+func TestNVRTCByBytes(t *testing.T) {
+	root := torchTree(t)
+	hosttest.Compile(t, root,
+		hosttest.Library{Name: "opt/other/libnvrtc.so.12", Source: "int nvrtcVersion(void) { return 0; }\n" +
+			"const char banner[] = \"Cuda compilation tools, release 12.1, V12.1.105\";\n"},
+		hosttest.Library{Name: testSite + "torch/lib/libcaffe2_nvrtc.so",
+			Source: "int nvrtcVersion(void); int f(void) { return nvrtcVersion(); }\n",
+			Needs:  []string{"opt/other/libnvrtc.so.12"}},
+		hosttest.Library{Name: testSite + "torch/lib/libtorch_cuda.so", Source: "int torch(void) { return 0; }\n",
+			Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN"}})
+	b := onlyBuild(t, root, map[string]string{"LD_LIBRARY_PATH": "/opt/other"})
+	want := facts.Taken{Name: "libnvrtc.so.12", Version: "12.1.105", Path: "/opt/other/libnvrtc.so.12",
+		Reason: "LD_LIBRARY_PATH"}
+	if !slices.Contains(b.Taken, want) {
+		t.Errorf("taken are %+v, want %+v among them", b.Taken, want)
 	}
 }
 
