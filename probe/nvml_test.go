@@ -93,7 +93,7 @@ var nvmls = []struct {
 		[]GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
 	{"gpu-lost", []string{"-DLOST=0"}, patient,
 		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-			NVML: NVML{Status: "ok", Code: 0, Message: "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
+			NVML: NVML{Status: "ok", Code: 15, Message: "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
 	{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
 		Driver{NVML: NVML{Status: "crashed", Code: 0,
 			Message: "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
