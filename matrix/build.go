@@ -72,7 +72,7 @@ func (m *machine) onTarget(b *probe.Build) *probe.Build {
 		return b
 	}
 	return &probe.Build{Name: b.Name, Extension: b.Extension, PartOf: b.PartOf, Standalone: b.Standalone,
-		Version:     b.Version,
+		Version: b.Version, Framework: b.Framework, Hindrances: b.Hindrances,
 		Accelerator: b.Accelerator, CUDA: b.CUDA, Origin: b.Origin, Requires: b.Requires, Path: b.Path, From: b.From}
 }
 

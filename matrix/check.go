@@ -80,7 +80,7 @@ func (j *judgement) rules(ctx context.Context) {
 				return
 			}
 			if !j.silenced(rule, b.subject) {
-				j.record(rule, b.env.addressed(b.withoutGPU(j.asShown(rule, b))), b.counts)
+				j.record(rule, b.env.addressed(b.withoutGPU(rule, j.asShown(rule, b))), b.counts)
 			}
 		}
 	}
@@ -130,6 +130,8 @@ func (j *judgement) silenced(rule Rule, subject string) bool {
 func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	for _, r := range results {
 		switch {
+		case r.implied:
+			j.mark(j.failed, rule, r.subject)
 		case r.finding != nil:
 			j.find(rule, *r.finding, counts && !r.noted, r.cpuOnly)
 		case r.missing != "":
@@ -196,13 +198,25 @@ func (j *judgement) answers() (inconclusive bool) {
 			inconclusive = true
 		}
 	}
+	j.withFrameworks(j.verdict.Answers[first:])
 	j.yield(j.verdict.Answers[first:])
 	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open
+}
+
+// withFrameworks breaks what runs in a framework that is broken itself: torchvision, whose torch does not start.
+func (j *judgement) withFrameworks(answers []BuildAnswer) {
+	for i, b := range j.builds {
+		f := slices.IndexFunc(j.builds, func(o *build) bool { return o.env == b.env && o.Name == b.Framework })
+		if f >= 0 && b.Extension && answers[f].Answer == Broken && answers[i].Answer != Broken {
+			answers[i].Answer, answers[i].Because = Broken, answers[f].Because
+		}
+	}
 }
 
 // answer is broken for what breaks the build, else unknown for the facts that are missing, else what a rule says of it.
 func (j *judgement) answer(b *build) BuildAnswer {
 	a := BuildAnswer{Subject: b.subject, Target: j.name, Answer: Works, Because: []string{}, Counts: b.counts}
+	always := false // broken with and without a GPU
 	says := func(answer Answer, rule string) {
 		a.Answer, a.Because = answer, append(a.Because, rule)
 	}
@@ -210,6 +224,7 @@ func (j *judgement) answer(b *build) BuildAnswer {
 	for _, rule := range rules {
 		if failed, reached := j.broken(b, rule); failed {
 			says(Broken, rule.ID)
+			always = always || rule.always
 		} else if reached {
 			without = append(without, rule)
 		}
@@ -217,7 +232,7 @@ func (j *judgement) answer(b *build) BuildAnswer {
 	switch {
 	case j.cut && (a.Answer != Broken || b.goesOn()):
 		says(Unknown, "not-looked-at")
-	case a.Answer == Broken && b.goesOn():
+	case a.Answer == Broken && b.goesOn() && !always:
 		a.Answer = WorksCPUOnly
 	}
 	if a.Answer != Works {

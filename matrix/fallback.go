@@ -66,9 +66,9 @@ func (b *build) wantsCUDA() bool { return b.accelerator == "cuda" && !b.goesOn()
 
 // withoutGPU makes warnings of the errors that a build goes on after without the GPU; it marks them, for they silence
 // their consequences as errors do.
-func (b *build) withoutGPU(results []*result) []*result {
+func (b *build) withoutGPU(rule Rule, results []*result) []*result {
 	for _, r := range results {
-		if r.finding != nil && r.finding.Severity == Error && b.goesOn() {
+		if r.finding != nil && r.finding.Severity == Error && b.goesOn() && !rule.always {
 			f := *r.finding
 			f.Message += "; " + b.Name + " goes on with the CPU"
 			r.finding, r.cpuOnly = &f, true

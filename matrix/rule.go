@@ -25,6 +25,8 @@ type Rule struct {
 	decides bool
 	// leavesOpen reports whether the outcome is inconclusive while a fact is missing that the rule needs.
 	leavesOpen bool
+	// always reports whether an error breaks a build with and without a GPU.
+	always bool
 	// compares reports whether a machine was judged at all where the rule holds.
 	compares bool
 }
@@ -35,6 +37,7 @@ type result struct {
 	finding *Finding
 	missing string
 	noted   bool // in an environment that does not count
+	implied bool // broken by what has been said of another build
 	cpuOnly bool // an error after which the build goes on without the GPU: it is reported as a warning
 }
 

@@ -128,6 +128,11 @@ var rules = []Rule{
 		onMachine: forwardNotApplicable, breaks: everyCUDABuild,
 	},
 	{
+		ID: "not-importable", Title: "Python does not import what is installed",
+		onBuild: notImportable,
+		always:  true, decides: true,
+	},
+	{
 		ID: "driver-too-old", Title: "the driver is too old for the build's CUDA",
 		After:   needsDriver,
 		onBuild: driverTooOld,
@@ -175,8 +180,9 @@ var rules = []Rule{
 	},
 	{
 		ID: "python-unsupported", Title: "the release has no build for this Python",
+		After:   []string{"not-importable"},
 		onBuild: pythonUnsupported,
-		Reads:   []string{"python"},
+		always:  true, Reads: []string{"python"},
 	},
 	{
 		ID: "glibc-too-old", Title: "the C library is older than the wheel needs",
@@ -360,10 +366,10 @@ func RuleNamed(id string) (Rule, bool) {
 	return rules[i], true
 }
 
-// What many rules come after, since nothing can be said of a build before: a driver, one that drives the GPU, one that
-// is new enough for the build's CUDA, and machine code that it takes.
+// What many rules come after, since nothing can be said of a build before: a driver and a build that Python imports,
+// a driver that drives the GPU, one that is new enough for the build's CUDA, and machine code that it takes.
 var (
-	needsDriver    = []string{"driver-missing"}
+	needsDriver    = []string{"driver-missing", "not-importable"}
 	needsDrivenGPU = causes(needsDriver, "driver-drops-gpu", "driver-too-old-for-gpu")
 	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
 	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")

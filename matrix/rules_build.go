@@ -235,6 +235,9 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 
 // pythonUnsupported: no wheel of this release was made for this Python.
 func pythonUnsupported(m *machine, b *build) []*result {
+	if results := b.otherPythons(); results != nil && m.target.Python == "" {
+		return results
+	}
 	python := version.ShortPython(b.python)
 	if python == "" || len(b.rows) == 0 || m.f.Observed.Imported && m.target.Python == "" {
 		return nil

@@ -45,6 +45,8 @@ type (
 	Assembler     = facts.Assembler
 	Taken         = facts.Taken
 	Unresolved    = facts.Unresolved
+	Interpreter   = facts.Interpreter
+	Hindrance     = facts.Hindrance
 	Stdcxx        = facts.Stdcxx
 	Observed      = facts.Observed
 	Status        = facts.Status
@@ -80,6 +82,15 @@ func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, r
 
 // Document is a file that somebody else has written, and how files that it refers to are opened.
 type Document = given.Document
+
+// The kinds of hindrances; see facts.
+const (
+	HindranceGone        = facts.HindranceGone
+	HindranceOtherPython = facts.HindranceOtherPython
+	HindranceHidden      = facts.HindranceHidden
+	HindranceHere        = facts.HindranceHere
+	HindranceOverwritten = facts.HindranceOverwritten
+)
 
 // What Given says of a file that it does not read.
 var (

@@ -124,6 +124,8 @@ type Environment struct {
 	Named  bool   `json:"named"`  // asked for with --env
 	// OtherUser tells that it stands in the home of another user than the one who asks.
 	OtherUser bool `json:"other_user"`
+	// Interpreter is what its python3 leads to, where that does not start what stands in it; nil where it does.
+	Interpreter *Interpreter `json:"interpreter,omitempty"`
 	// NoPip tells that it has no pip of its own, as uv makes them.
 	NoPip bool `json:"no_pip,omitempty"`
 	// Managed is the file by which a distribution keeps pip out of its Python (PEP 668).
@@ -135,6 +137,31 @@ type Environment struct {
 	// Wanted are the other packages that a file names: nothing of them is installed, so their names are all there is.
 	Wanted []Wanted `json:"wanted,omitempty"`
 }
+
+// Interpreter is a python3 that does not import what stands beside it.
+type Interpreter struct {
+	Path   string `json:"path"`   // "/opt/venv/bin/python3"
+	Leads  string `json:"leads"`  // where its links end, "/usr/bin/python3.13"
+	Gone   bool   `json:"gone"`   // nothing is there
+	Python string `json:"python"` // else its version by its name, "3.13"
+}
+
+// Hindrance is why Python does not import what a distribution installed.
+type Hindrance struct {
+	Kind string `json:"kind"` // one of the Hindrance… constants
+	Of   string `json:"of"`   // the distribution that it is of: the build's own, or one that it requires, "numpy"
+	Path string `json:"path"` // the file that decides
+	By   string `json:"by"`   // the other one: "onnxruntime 1.31.1", "3.11"; empty where nothing is in its place
+}
+
+// The kinds of hindrances.
+const (
+	HindranceGone        = "gone"        // the metadata is there, its files are not
+	HindranceOtherPython = "python"      // its extension modules are for another Python, By
+	HindranceHidden      = "hidden"      // a module of the same name comes first on the import path
+	HindranceHere        = "here"        // one in the working directory does, for what is started there
+	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
+)
 
 // Wanted is one package that a file names to be installed.
 type Wanted struct {
@@ -178,7 +205,9 @@ type Build struct {
 	// an extension's: the distribution that it came along with; empty when none asks for it
 	PartOf string `json:"part_of,omitempty"`
 	// an extension's: it neither requires a framework nor needs a library of one
-	Standalone  bool     `json:"standalone,omitempty"`
+	Standalone bool `json:"standalone,omitempty"`
+	// an extension's: the framework that it requires, or needs a library of
+	Framework   string   `json:"framework,omitempty"`
 	Version     string   `json:"version"`     // with its local version, "2.9.0+cu130"
 	Accelerator string   `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
 	CUDA        string   `json:"cuda"`        // what it was built with, "13.0"
@@ -214,6 +243,9 @@ type Build struct {
 	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
 	Index     string `json:"index"`
 	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5"
+
+	// Hindrances are why Python does not import it as it was installed.
+	Hindrances []Hindrance `json:"hindrances,omitempty"`
 
 	Damaged string `json:"damaged,omitempty"` // why the machine code of a library of its own could not be listed
 }

@@ -13,15 +13,17 @@ var frameworks = []func(*host.Host, *site) (*facts.Build, error){torchBuild, ten
 
 // readEnvironment reads the packages and frameworks of one prefix.
 func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environment {
-	env := facts.Environment{Path: p.path, Python: p.python, Kind: p.kind}
+	env := facts.Environment{Path: p.path, Python: p.python, Kind: p.kind, Interpreter: unusable(h, p)}
 	sites := withPathFiles(h, p.sites, failed)
 	for _, dir := range sites {
-		s := &site{dir: dir, path: sites, conda: condaOf(p), dists: distributions(h, dir, failed)}
+		s := newSite(h, p, dir, sites)
+		s.dists = distributions(h, dir, failed)
 		s.markOverwritten(h)
 		for _, read := range frameworks {
 			build, err := read(h, s)
 			failed.Add(err)
 			if build != nil && !has(env.Builds, build.Name) {
+				s.hinder(h, build, s.frameworkInfo(build.Name), modules[build.Name])
 				env.Builds = append(env.Builds, *build)
 			}
 		}
@@ -30,7 +32,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 	}
 	cuda := frameworkCUDA(&env)
 	for _, dir := range sites {
-		s := &site{dir: dir, path: sites, conda: condaOf(p)}
+		s := newSite(h, p, dir, sites)
 		for _, b := range extensions(h, s, cuda, failed) {
 			if !has(env.Builds, b.Name) {
 				env.Builds = append(env.Builds, b)
@@ -44,6 +46,16 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
 	}
 	return env
+}
+
+// newSite is one of a prefix's package directories. Only what this user starts finds modules in the directory where he
+// stands, unless that is one of Python's own.
+func newSite(h *host.Host, p prefix, dir string, sites []string) *site {
+	s := &site{dir: dir, path: sites, python: p.python, conda: condaOf(p)}
+	if here, err := h.Resolve(h.Var("PWD")); p.started && err == nil && !slices.Contains(sites, here) {
+		s.here = []string{here}
+	}
+	return s
 }
 
 func has(builds []facts.Build, name string) bool {

@@ -44,7 +44,8 @@ type search struct {
 
 // read adds one environment, or the marks of another way to one that is known.
 func (s *search) read(p prefix, c candidate) {
-	p.sites = importPath(s.Host, p, c)
+	p.started = (c.active || c.named) && p.kind != "target" && !s.Rest
+	p.sites = importPath(s.Host, p)
 	i, known := s.seen[p.key(s.Host)]
 	if !known {
 		env := readEnvironment(s.Host, p, &s.failed)

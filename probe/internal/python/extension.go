@@ -43,14 +43,16 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
 		name, version, _ := strings.Cut(stem, "-")
-		if name = distname.Normal(name); !ok || notExtensions.MatchString(name) {
+		if name = distname.Normal(name); !ok || notExtensions.MatchString(name) || s.hiding(h, name) {
 			continue
 		}
 		b := &facts.Build{Name: name, Version: version, Accelerator: "cuda", Extension: true,
 			Path: path.Join(s.dir, e.Name()), From: path.Join(s.dir, e.Name(), "RECORD")}
 		failed.Add(readExtension(b, h, s, cuda))
-		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && cudaWords.MatchString(name) {
+		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && cudaWords.MatchString(name) ||
+			len(b.Hindrances) > 0 {
 			failed.Add(readOpened(b, h, s))
+			s.hinder(h, b, b.Path, modulesIn(h.ReadQuietly(b.From)))
 			list = append(list, *b)
 		}
 	}
@@ -99,20 +101,25 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 	}
 	var failed host.Errors
 	families := map[string]bool{}
-	b.Standalone = !requiresFramework(h, b)
+	b.Framework = requiredFramework(h, b)
 	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
 		b.Arch = string(tag[1])
 	}
-	for _, name := range loadedOf(librariesIn(record), cuda) {
+	names := loadedOf(librariesIn(record), cuda)
+	b.Hindrances = s.gone(h, b, names)
+	for _, name := range names {
 		full := path.Join(s.dir, name)
 		failed.Add(addCode(b, h, full))
 		for _, library := range neededBy(h, full) {
 			if m := familyName.FindStringSubmatch(library); m != nil {
 				families[m[1]] = true
 			}
-			b.Standalone = b.Standalone && !frameworkLibrary.MatchString(library)
+			if m := frameworkLibrary.FindStringSubmatch(library); m != nil && b.Framework == "" {
+				b.Framework = frameworkOf[m[1]]
+			}
 		}
 	}
+	b.Standalone = b.Framework == ""
 	if len(families) == 1 {
 		for family := range families {
 			b.CUDA = family
@@ -121,12 +128,42 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 	return failed.Err()
 }
 
-// requiresFramework reports whether a distribution asks for a framework that it runs in.
-func requiresFramework(h *host.Host, b *facts.Build) bool {
+// requiredFramework is the framework that a distribution asks for, empty where it asks for none.
+func requiredFramework(h *host.Host, b *facts.Build) string {
 	metadata := h.ReadQuietly(b.Path + "/METADATA")
-	return slices.ContainsFunc([]string{"torch", "tensorflow", "jax", "jaxlib"}, func(name string) bool {
-		return requires(metadata, name, false)
-	})
+	for _, name := range []string{"torch", "tensorflow", "jax", "jaxlib"} {
+		if requires(metadata, name, false) {
+			return strings.TrimSuffix(name, "lib")
+		}
+	}
+	return ""
+}
+
+// gone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
+// the GPU: what is left is its metadata.
+func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
+	there := func(name string) bool { return !absent(h, path.Join(s.dir, name)) }
+	if len(names) == 0 || slices.ContainsFunc(names, there) {
+		return nil
+	}
+	forGPU := b.Framework != "" || cudaWords.MatchString(b.Name) || slices.ContainsFunc(names, cudaWords.MatchString) ||
+		requiresCUDA.Match(h.ReadQuietly(b.Path+"/METADATA"))
+	if !forGPU {
+		return nil
+	}
+	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: b.Name + " " + b.Version, Path: path.Join(s.dir, names[0])}}
+}
+
+// requiresCUDA matches a requirement of one of NVIDIA's libraries, "Requires-Dist: nvidia-nccl-cu12; …".
+var requiresCUDA = lazyregexp.New(`(?m)^Requires-Dist: (nvidia-|cuda-)`)
+
+// absent reports whether a file is certainly not there.
+func absent(h *host.Host, name string) bool {
+	f, err := h.Open(name)
+	if err == nil {
+		f.Close()
+	}
+	return host.Absent(err)
 }
 
 // librariesIn lists the libraries of a RECORD that are worth reading, such as
@@ -173,7 +210,8 @@ var (
 	// familyName matches the sonames that tell which CUDA a library is for; cuBLAS's, NVRTC's and NPP's have its major.
 	familyName = lazyregexp.New(`^lib(?:cudart|cublas|cublasLt|nvrtc|npp\w+)\.so\.(\d+)`)
 	// frameworkLibrary matches the libraries of frameworks.
-	frameworkLibrary = lazyregexp.New(`^lib(?:torch|c10|tensorflow_framework)\b`)
+	frameworkLibrary = lazyregexp.New(`^lib(torch|c10|tensorflow_framework)\b`)
+	frameworkOf      = map[string]string{"torch": "torch", "c10": "torch", "tensorflow_framework": "tensorflow"}
 )
 
 // neededBy lists the libraries that one needs; none of a damaged one, of which addCode has spoken.

@@ -12,8 +12,8 @@ import (
 
 // importPath is where an interpreter looks for packages (https://docs.python.org/3/library/site.html): PYTHONPATH, then
 // its own directories, the user's before the system's. Only the environments that this user starts get his own parts.
-func importPath(h *host.Host, p prefix, c candidate) []string {
-	if !c.active && !c.named || p.kind == "target" || h.Rest {
+func importPath(h *host.Host, p prefix) []string {
+	if !p.started {
 		return p.sites
 	}
 	list := pythonPath(h)

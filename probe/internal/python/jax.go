@@ -19,7 +19,7 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 		return nil, nil
 	}
 	b := &facts.Build{Name: "jax", Version: jaxlib.Version, Accelerator: "cpu", Path: s.dir + "/jaxlib",
-		From: jaxlib.Path}
+		From: jaxlib.Path, Hindrances: s.lost(h, "jax", "jaxlib/__init__.py")}
 	m, err := readMetadata(h, jaxlib)
 	b.Requires, b.Glibc, b.Arch = m.requires, m.glibc, m.arch
 	if m.pip {

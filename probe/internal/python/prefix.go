@@ -19,6 +19,8 @@ type prefix struct {
 	kind   string   // as Environment.Kind
 	sites  []string // its site-packages and dist-packages, in the order of sys.path
 	base   int      // where in sites those of the Python it is made of begin; 0 where it stands for itself
+	// whether this user starts it: active, or named, and no tree at rest
+	started bool
 }
 
 // key is one for all ways to the same prefix. Sites would not do: environments can share the system's.

@@ -11,10 +11,12 @@ import (
 
 // site is one package directory and the distributions that stand in it.
 type site struct {
-	dir   string
-	path  []string // all of the environment's, in the order of sys.path
-	conda string   // the conda prefix it belongs to, else empty
-	dists []facts.Package
+	dir    string
+	path   []string // all of the environment's, in the order of sys.path
+	here   []string // the working directory, which comes first for what is started there; none of a tree at rest
+	python string   // the environment's version, empty where it is not known
+	conda  string   // the conda prefix it belongs to, else empty
+	dists  []facts.Package
 }
 
 // inWheels finds what Python would below nvidia/, which wheels in several directories share.

@@ -18,6 +18,10 @@ func tensorflowBuild(h *host.Host, s *site) (*facts.Build, error) {
 	dir := s.dir + "/tensorflow"
 	name := dir + "/python/platform/build_info.py"
 	data, err := h.ReadFile(name)
+	if lost := s.lost(h, "tensorflow", strings.TrimPrefix(name, s.dir+"/")); host.Absent(err) && len(lost) > 0 {
+		b := &facts.Build{Name: "tensorflow", Path: dir, From: s.frameworkInfo("tensorflow"), Hindrances: lost}
+		return b, tensorflowDist(b, h, s)
+	}
 	if err != nil {
 		return nil, err
 	}

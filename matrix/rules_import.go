@@ -1,0 +1,105 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// importSource says where Python looks for modules, and what a RECORD lists.
+const importSource = "https://docs.python.org/3/library/site.html"
+
+// notImportable: Python does not import what the metadata says is installed: the environment's interpreter is gone or
+// of another version, the files are gone, or a module of the same name comes first.
+func notImportable(_ *machine, b *build) []*result {
+	if b.env.Interpreter != nil && b.accelerator != "cpu" {
+		return b.withoutInterpreter()
+	}
+	for _, h := range b.Hindrances {
+		switch h.Kind {
+		case probe.HindranceGone:
+			return found(b.filesGone(h))
+		case probe.HindranceHidden:
+			if path.Base(h.Path) == "__init__.py" {
+				return unknown(b.subject, "what "+path.Dir(h.Path)+" holds, which Python imports in place of "+b.Name)
+			}
+			return found(b.hidden(h, Error))
+		case probe.HindranceHere:
+			return found(b.hidden(h, Warning))
+		}
+	}
+	return nil
+}
+
+// withoutInterpreter is said once of an environment, of its first build; the others are broken by it too.
+func (b *build) withoutInterpreter() []*result {
+	first := slices.IndexFunc(b.env.Builds, func(o probe.Build) bool { return o.Accelerator != "cpu" })
+	if b.env.Builds[first].Name != b.Name {
+		return []*result{{subject: b.subject, implied: true}}
+	}
+	i, python := b.env.Interpreter, version.ShortPython(b.env.Python)
+	f := Finding{Severity: Error, Subject: b.subject, Need: "Python " + python, Source: []string{importSource},
+		Evidence: append(b.evidence(), Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
+		Do: []string{"make the environment anew with Python " + python + " (uv venv --clear --python " + python + " " +
+			quoted(b.env.Path) + ", or python" + python + " -m venv --clear " + quoted(b.env.Path) +
+			"), then install what it held"}}
+	if i.Gone {
+		f.Message = fmt.Sprintf("%s leads to %s, which is gone: nothing in %s starts", i.Path, i.Leads, b.env.Path)
+		f.Do = append(f.Do, "or install that Python again where it was")
+		return found(f)
+	}
+	f.Message = fmt.Sprintf("%s is Python %s now, and the packages of %s are installed for %s: it imports none of them",
+		i.Path, i.Python, b.env.Path, python)
+	return found(f)
+}
+
+// filesGone: the metadata is all that is left of a distribution.
+func (b *build) filesGone(h probe.Hindrance) Finding {
+	name, installed, _ := strings.Cut(h.Of, " ")
+	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(name, installed),
+		Message:  fmt.Sprintf("only the metadata of %s is left: %s is gone", h.Of, h.Path),
+		Evidence: append(b.evidence(), Evidence{Fact: "RECORD", Value: "lists " + h.Path, From: b.From}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
+}
+
+// hidden: another module is imported in a build's place.
+func (b *build) hidden(h probe.Hindrance, severity Severity) Finding {
+	f := Finding{Severity: severity, Subject: b.subject, Source: []string{importSource},
+		Need:     "no other module of that name before it",
+		Message:  fmt.Sprintf("Python imports %s in place of %s: it comes first on the import path", h.Path, b.Name),
+		Evidence: append(b.evidence(), Evidence{Fact: "imported instead", Value: path.Base(h.Path), From: h.Path})}
+	place := strings.TrimSuffix(h.Path, "/__init__.py")
+	f.Do = []string{"rename " + place + ", or take " + path.Dir(place) + " out of PYTHONPATH"}
+	if severity == Warning {
+		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s "+
+			"in place of %s", path.Dir(place), h.Path, b.Name)
+		f.Do = []string{"rename " + place + ", or start programs in another directory"}
+	}
+	return f
+}
+
+// otherPythons: the extension modules of a build, or of a package that it imports, are for another Python.
+func (b *build) otherPythons() []*result {
+	i := slices.IndexFunc(b.Hindrances, func(h probe.Hindrance) bool { return h.Kind == probe.HindranceOtherPython })
+	if i < 0 {
+		return nil
+	}
+	h, python := b.Hindrances[i], version.ShortPython(b.env.Python)
+	name, installed, _ := strings.Cut(h.Of, " ")
+	f := Finding{Severity: Error, Subject: b.subject, Need: h.Of + " for Python " + python,
+		Pins: forcedPin(name, installed),
+		Message: fmt.Sprintf("the extension modules of %s are for Python %s; %s has Python %s",
+			h.Of, h.By, b.env.Path, python),
+		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: python, From: b.env.Path},
+			Evidence{Fact: name, Value: "for Python " + h.By, From: h.Path}),
+		Source: []string{"https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/"}}
+	if name != b.Name {
+		f.Message += ", so " + b.Name + " is not imported"
+	}
+	f.Pins[0].Why = "its files for Python " + python + "; keeps the driver"
+	return found(f)
+}

@@ -1,0 +1,176 @@
+package python
+
+import (
+	"bytes"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+)
+
+// modules are what programs import of a framework.
+var modules = map[string][]string{"torch": {"torch"}, "tensorflow": {"tensorflow"}, "jax": {"jax", "jaxlib"}}
+
+// hinder notes why Python does not import a build as it was installed, its dist-info directory (empty where it has
+// none) and its modules being given.
+func (s *site) hinder(h *host.Host, b *facts.Build, info string, names []string) {
+	add := func(kind, of, file, by string) {
+		b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: kind, Of: of, Path: file, By: by})
+	}
+	own := b.Name + " " + b.Version
+	for _, name := range names {
+		if file := firstModule(h, s.before(), name); file != "" && path.Dir(file) != b.Path {
+			add(facts.HindranceHidden, own, file, "")
+		} else if file := firstModule(h, s.here, name); file != "" && path.Dir(file) != b.Path {
+			add(facts.HindranceHere, own, file, "") // unless it is an editable installation's
+		}
+	}
+	if info == "" || s.python == "" {
+		return
+	}
+	for _, dist := range append([]string{info}, s.requiredOf(h, info)...) {
+		if file, python := otherPython(h, dist, s.python); python != "" {
+			add(facts.HindranceOtherPython, distOf(dist), file, python)
+		}
+	}
+}
+
+// frameworkDists are the distributions that bring a framework.
+var frameworkDists = map[string][]string{"torch": {"torch"}, "tensorflow": tensorflowDists, "jax": {"jaxlib"}}
+
+// frameworkInfo is the dist-info directory that a framework came with, empty where there is none.
+func (s *site) frameworkInfo(framework string) string {
+	for _, name := range frameworkDists[framework] {
+		if d := s.dist(name); d != nil {
+			return d.Path
+		}
+	}
+	return ""
+}
+
+// lost is that a file without which a framework is not imported is gone, though the RECORD of its distribution lists
+// it.
+func (s *site) lost(h *host.Host, framework, file string) []facts.Hindrance {
+	info := s.frameworkInfo(framework)
+	if info == "" || !absent(h, path.Join(s.dir, file)) || s.elsewhere(h, file) || !recorded(h, info, file) {
+		return nil
+	}
+	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: distOf(info), Path: path.Join(s.dir, file)}}
+}
+
+// distOf is "numpy 2.3.1" of "/opt/venv/…/numpy-2.3.1.dist-info".
+func distOf(info string) string {
+	name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(info), ".dist-info"), "-")
+	return distname.Normal(name) + " " + version
+}
+
+// before are the directories that Python looks into before this one.
+func (s *site) before() []string { return s.path[:max(slices.Index(s.path, s.dir), 0)] }
+
+// firstModule is the file that the first of the directories has for a module. A directory without __init__.py is part
+// of a namespace, which gives way to any module behind it (PEP 420).
+func firstModule(h *host.Host, dirs []string, name string) string {
+	for _, dir := range dirs {
+		for _, file := range []string{name + "/__init__.py", name + ".py"} {
+			if file = path.Join(dir, file); h.Exists(file) {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// topModule matches a module or package of a RECORD that is imported by its own name, "xgboost/__init__.py,".
+var topModule = lazyregexp.New(`(?m)^(\w+)(?:/__init__)?\.py,`)
+
+// modulesIn lists the modules that a distribution brings to the top of the import path.
+func modulesIn(record []byte) []string {
+	var list []string
+	for _, m := range topModule.FindAllSubmatch(record, -1) {
+		list = append(list, string(m[1]))
+	}
+	return list
+}
+
+// hiding reports whether a directory before this one has a distribution of the same name: Python imports that one.
+func (s *site) hiding(h *host.Host, name string) bool {
+	return slices.ContainsFunc(s.before(), func(dir string) bool { return infoOf(h, dir, name) != "" })
+}
+
+// infoOf is the dist-info directory of a distribution in one directory, empty where it has none.
+func infoOf(h *host.Host, dir, name string) string {
+	entries, err := h.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(entries, func(e fs.DirEntry) bool {
+		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
+		dist, _, _ := strings.Cut(stem, "-")
+		return ok && len(dist) == len(name) && distname.Normal(dist) == name
+	})
+	if i < 0 {
+		return ""
+	}
+	return path.Join(dir, entries[i].Name())
+}
+
+var (
+	requiredName = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(.*)$`)
+	purelib      = []byte("Root-Is-Purelib: true")
+)
+
+// requiredOf are the dist-info directories, in the same place, of what a distribution requires and what holds compiled
+// modules: NumPy's beside XGBoost's. NVIDIA's hold libraries, which are of no Python.
+func (s *site) requiredOf(h *host.Host, info string) []string {
+	head, _, _ := bytes.Cut(h.ReadQuietly(info+"/METADATA"), []byte("\n\n"))
+	var list []string
+	for _, m := range requiredName.FindAllSubmatch(head, -1) {
+		name := distname.Normal(string(m[1]))
+		if elsewhere.Match(m[2]) || strings.HasPrefix(name, "nvidia-") {
+			continue
+		}
+		dist := infoOf(h, s.dir, name)
+		if dist != "" && !slices.Contains(list, dist) && !bytes.Contains(h.ReadQuietly(dist+"/WHEEL"), purelib) {
+			list = append(list, dist)
+		}
+	}
+	return list
+}
+
+// compiledModule matches an extension module of a RECORD, "numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so,".
+var compiledModule = lazyregexp.New(`(?m)^([^,\n]+?)\.cpython-(\d)(\d+)(t?)(-[\w-]+\.so),`)
+
+// otherPython tells for which Python a distribution's extension modules are, where none is for the environment's own:
+// by their names in RECORD, or by the file that lies in the place of the first of them. Empty where they are for this
+// one.
+func otherPython(h *host.Host, info, python string) (file, other string) {
+	own := version.ShortPython(python)
+	found := compiledModule.FindAllSubmatch(h.ReadQuietly(info+"/RECORD"), -1)
+	i := slices.IndexFunc(found, func(m [][]byte) bool { return tagged(m) == own })
+	switch {
+	case len(found) == 0:
+		return "", ""
+	case i < 0:
+		return path.Join(path.Dir(info), string(found[0][1])), tagged(found[0])
+	}
+	file = path.Join(path.Dir(info), string(bytes.TrimSuffix(found[i][0], []byte(","))))
+	if h.Exists(file) {
+		return "", ""
+	}
+	stem := path.Join(path.Dir(info), string(found[i][1]))
+	for _, name := range h.GlobIn(path.Dir(stem), path.Base(stem)+".cpython-*.so") {
+		if m := extensionTag.FindStringSubmatch(path.Base(name)); m != nil {
+			return name, m[1] + "." + m[2] + m[3]
+		}
+	}
+	return "", ""
+}
+
+// tagged is the Python of a match of compiledModule, "3.12".
+func tagged(m [][]byte) string { return string(m[2]) + "." + string(m[3]) + string(m[4]) }

@@ -1,0 +1,146 @@
+package python
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// xgboostTree is an environment with the metadata of an XGBoost for the GPU, and of the NumPy that it requires.
+func xgboostTree(t *testing.T) string {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"xgboost-3.4.1.dist-info/METADATA": "Name: xgboost\nVersion: 3.4.1\nRequires-Dist: numpy\n" +
+			"Requires-Dist: nvidia-nccl-cu13; platform_system == \"Linux\"\n",
+		"xgboost-3.4.1.dist-info/RECORD":                     "xgboost/__init__.py,sha256=x,10\nxgboost/lib/libxgboost.so,sha256=x,200000000\n",
+		"numpy-2.3.1.dist-info/METADATA":                     "Name: numpy\nVersion: 2.3.1\n",
+		"numpy-2.3.1.dist-info/WHEEL":                        "Root-Is-Purelib: false\nTag: cp312-cp312-manylinux_2_28_x86_64\n",
+		"numpy-2.3.1.dist-info/RECORD":                       "numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so,sha256=x,1\n",
+		"numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so": "x",
+	} {
+		hosttest.Write(t, filepath.Join(root, testSite+name), text)
+	}
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	return root
+}
+
+// hindrancesOf are those of the only build of the environment, what is started here being in a directory.
+func hindrancesOf(t *testing.T, root string, variables map[string]string) []facts.Hindrance {
+	t.Helper()
+	found, err := Read(&host.Host{Root: root, Env: variables}, []string{"/opt/venv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	builds := found.Environments[0].Builds
+	if len(builds) == 0 {
+		return nil
+	}
+	return builds[0].Hindrances
+}
+
+// TestMetadataOnly: what is left of an XGBoost is its metadata, which tells that it was one for the GPU; of a package that
+// names nothing of CUDA's, such as LightGBM, nothing is said.
+func TestMetadataOnly(t *testing.T) {
+	root := xgboostTree(t)
+	want := []facts.Hindrance{{Kind: facts.HindranceGone, Of: "xgboost 3.4.1", Path: "/" + testSite + "xgboost/lib/libxgboost.so"}}
+	if diff := cmp.Diff(want, hindrancesOf(t, root, nil)); diff != "" {
+		t.Errorf("XGBoost (-want +got):\n%s", diff)
+	}
+	hosttest.Write(t, filepath.Join(root, testSite+"xgboost-3.4.1.dist-info/METADATA"), "Name: xgboost\n")
+	if got := hindrancesOf(t, root, nil); got != nil {
+		t.Errorf("without a word of CUDA: %v", got)
+	}
+}
+
+// TestModulesBefore: a file on PYTHONPATH is imported before the package, one in the working directory by what is started
+// there, and a directory without __init__.py by nobody.
+func TestModulesBefore(t *testing.T) {
+	root := xgboostTree(t)
+	hosttest.Write(t, filepath.Join(root, "srv/front/xgboost.py"), "")
+	hosttest.Write(t, filepath.Join(root, "srv/source/xgboost/__init__.py"), "")
+	hosttest.Write(t, filepath.Join(root, "srv/data/xgboost/model.json"), "")
+	for name, c := range map[string]struct {
+		variables  map[string]string
+		kind, file string
+	}{
+		"file":      {map[string]string{"PYTHONPATH": "/srv/front"}, facts.HindranceHidden, "/srv/front/xgboost.py"},
+		"package":   {map[string]string{"PYTHONPATH": "/srv/data:/srv/source"}, facts.HindranceHidden, "/srv/source/xgboost/__init__.py"},
+		"here":      {map[string]string{"PWD": "/srv/front"}, facts.HindranceHere, "/srv/front/xgboost.py"},
+		"namespace": {map[string]string{"PYTHONPATH": "/srv/data", "PWD": "/srv/data"}, "", ""},
+	} {
+		var kind, file string
+		for _, h := range hindrancesOf(t, root, c.variables) {
+			if h.Kind != facts.HindranceGone {
+				kind, file = h.Kind, h.Path
+			}
+		}
+		if kind != c.kind || file != c.file {
+			t.Errorf("%s: %q by %q, want %q by %q", name, kind, file, c.kind, c.file)
+		}
+	}
+}
+
+// TestOtherPython: the modules of another Python stand in the site, by RECORD or against it.
+func TestOtherPython(t *testing.T) {
+	root := xgboostTree(t)
+	module := "/" + testSite + "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so"
+	info := "/" + testSite + "numpy-2.3.1.dist-info"
+	check := func(name, wantFile, wantPython string) {
+		t.Helper()
+		h := &host.Host{Root: root}
+		if file, python := otherPython(h, info, "3.12.3"); file != wantFile || python != wantPython {
+			t.Errorf("%s: %q for %q", name, file, python)
+		}
+	}
+	check("healthy", "", "")
+	hosttest.Must(t, os.Rename(filepath.Join(root, testSite+"numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so"), filepath.Join(root, module)))
+	check("renamed", module, "3.11")
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so,sha256=x,1\n")
+	check("installed for another", "/"+testSite+"numpy/_core/_umath", "3.11")
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.abi3.so,sha256=x,1\n")
+	check("stable ABI", "", "")
+	want := facts.Hindrance{Kind: facts.HindranceOtherPython, Of: "numpy 2.3.1", Path: "/" + testSite + "numpy/_core/_umath", By: "3.11"}
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so,sha256=x,1\n")
+	if got := hindrancesOf(t, root, nil); len(got) != 2 || got[1] != want {
+		t.Errorf("XGBoost requires NumPy: %v, want %v", got, want)
+	}
+}
+
+// TestInterpreter: python3 of a venv leads nowhere, to another version, to its own, or is a copy of which the name tells
+// nothing.
+func TestInterpreter(t *testing.T) {
+	for name, c := range map[string]struct {
+		links map[string]string // in bin
+		want  *facts.Interpreter
+	}{
+		"gone": {map[string]string{"python": "/nowhere/bin/python3.12", "python3": "python"},
+			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/nowhere/bin/python3.12", Gone: true}},
+		"half gone": {map[string]string{"python": "/nowhere/bin/python3.12", "python3": "/usr/bin/python3.12"}, nil},
+		"upgraded": {map[string]string{"python3": "/usr/bin/python3"},
+			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/usr/bin/python3.13", Python: "3.13"}},
+		"own":  {map[string]string{"python3": "/usr/bin/python3.12"}, nil},
+		"none": {nil, nil},
+	} {
+		root := xgboostTree(t)
+		hosttest.Write(t, filepath.Join(root, "usr/bin/python3.12"), "")
+		hosttest.Write(t, filepath.Join(root, "usr/bin/python3.13"), "")
+		hosttest.Must(t, os.Symlink("python3.13", filepath.Join(root, "usr/bin/python3")))
+		hosttest.Must(t, os.MkdirAll(filepath.Join(root, "opt/venv/bin"), 0o755))
+		for link, to := range c.links {
+			hosttest.Must(t, os.Symlink(to, filepath.Join(root, "opt/venv/bin", link)))
+		}
+		found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, found.Environments[0].Interpreter); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
