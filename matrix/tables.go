@@ -13,11 +13,14 @@ type Tables = tables.Tables
 // in it.
 type TableSource = tables.Source
 
+// Digest is one SHA-256 of all tables that judge: two programs with the same one know the same.
+func Digest(sources []TableSource) string { return tables.Digest(sources) }
+
 // Embedded is the tables compiled into the program.
 func Embedded() *Tables { return tables.Embedded() }
 
 // Load reads and lints every table in fsys. An error says file, line and column; nothing half-loaded is returned.
 func Load(fsys fs.FS) (*Tables, error) { return tables.Load(fsys) }
 
-// LoadOver is the embedded tables with those of over in their place, all of them linted.
+// LoadOver is the embedded tables with the rows of over laid on them, all of it linted.
 func LoadOver(over fs.FS) (*Tables, error) { return tables.LoadOver(over) }

@@ -10,7 +10,7 @@ ROOT=$CACHE/bullseye
 if [ ! -e "$ROOT/.complete" ]; then
     need mmdebstrap "apt-get install mmdebstrap"
     say "a Debian 11 root with compilers, in $ROOT"
-    rm -rf "$ROOT"
+    rm -rf --one-file-system "$ROOT" # a run that was killed may have left its mounts
     mkdir -p "$CACHE"
     mmdebstrap --variant=minbase --include=gcc,libc6-dev,gcc-aarch64-linux-gnu,libc6-dev-arm64-cross \
         bullseye "$ROOT" ${MIRROR:+"$MIRROR"} >&2

@@ -35,6 +35,17 @@ type Tool struct {
 	Tables []matrix.TableSource `json:"tables"`
 }
 
+// OwnTables are the names of the tables in which a site's own rows stand.
+func OwnTables(sources []matrix.TableSource) []string {
+	var names []string
+	for _, s := range sources {
+		if s.Overlay {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 // Target is what the caller said of the machine that the builds are meant for, over what was found.
 type Target struct {
 	Instance string   `json:"instance"` // EC2 instance type; empty: none was named

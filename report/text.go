@@ -32,10 +32,19 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.expired(r)
 	p.try(r)
 	p.passed(r)
+	p.ownTables(r)
 	p.line()
 	p.wrap(0, p.counts(r))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// ownTables says that rows which a site laid over the tables took part in the judgement.
+func (p *page) ownTables(r Report) {
+	if own := OwnTables(r.Tool.Tables); len(own) > 0 {
+		p.line()
+		p.wrap(0, "Judged with rows of --matrix in "+strings.Join(own, ", ")+"; the newest row is of "+r.Tool.Matrix+".")
+	}
 }
 
 func onEC2(r Report) bool {

@@ -65,6 +65,15 @@ func ParseSignatures(fsys fs.FS) ([]Signature, error) {
 // Signatures are the rows of the table, of which a test has seen that it is sound: linting costs more than most logs.
 func Signatures(t *tables.Tables) []Signature { return fromRows(tables.Rows[tables.Signature](t)) }
 
+// Linted are the rows of tables over which a site's own are laid. An error is of the first that is wrong.
+func Linted(t *tables.Tables) ([]Signature, error) {
+	all := Signatures(t)
+	if faults := lint(all); len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return all, nil
+}
+
 func fromRows(rows []tables.Signature) []Signature {
 	all := make([]Signature, len(rows))
 	for i, r := range rows {

@@ -66,7 +66,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	}
 	job.policy.Health = f.healthcheck
 	if f.log != "" {
-		d, err := diagnose(reading, []string{f.log}, f.timeout, s.in)
+		d, err := f.diagnosis(reading, s.in)
 		if err != nil {
 			return err
 		}
@@ -85,6 +85,15 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	}
 	job.config.remark(s.err, r.Verdict)
 	return exitFor(r.Verdict, f.failOn, job.outputs)
+}
+
+// diagnosis is what the log that was named shows.
+func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (triage.Diagnosis, error) {
+	all, err := f.signatures(f.tables)
+	if err != nil {
+		return triage.Diagnosis{}, err
+	}
+	return diagnose(ctx, all, []string{f.log}, f.timeout, stdin)
 }
 
 // healthy sets what a health check is, and refuses what it cannot be.
@@ -134,13 +143,14 @@ func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host) (report.
 
 // job is a judgement whose every word has been checked, before the machine is looked at.
 type job struct {
-	tables  *matrix.Tables
-	policy  matrix.Policy
-	verbose io.Writer // where it is said how the probes went; nil: nowhere
-	targets []matrix.Target
-	outputs outputs[report.Report]
-	log     *triage.Diagnosis
-	config  config
+	tables   *matrix.Tables
+	overlaid bool // with a site's own
+	policy   matrix.Policy
+	verbose  io.Writer // where it is said how the probes went; nil: nowhere
+	targets  []matrix.Target
+	outputs  outputs[report.Report]
+	log      *triage.Diagnosis
+	config   config
 }
 
 func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
@@ -149,7 +159,7 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	if f.tables, err = inTime(ctx, f.load); err != nil {
 		return j, err
 	}
-	j.tables = f.tables
+	j.tables, j.overlaid = f.tables, f.path != ""
 	remark := ""
 	if j.config, remark, err = f.configureInTime(ctx); err != nil {
 		return j, err
@@ -202,7 +212,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	defer cancel()
 	verdict := matrix.Check(judging, j.tables, found, j.targets, j.policy)
 	shown := matrix.WithoutPrivate(j.tables, found)
-	r := report.New(tool(j.tables, j.outputs.asJSON()), shown, j.targets, verdict)
+	r := report.New(tool(j.tables, j.outputs.asJSON() || j.overlaid), shown, j.targets, verdict)
 	r.Log = j.log
 	return r, nil
 }

@@ -24,6 +24,8 @@ import (
 
 // explainFlags say where the facts come from that a log is held against, and how to write.
 type explainFlags struct {
+	tablesFlag
+	tables  *matrix.Tables
 	facts   string
 	here    bool
 	timeout time.Duration
@@ -39,15 +41,22 @@ func explainCommand(s streams) *cobra.Command {
 		Short: "A rule's page; or logs (files, directories, -, a quoted line): environment, program or hardware?",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
+			defer cancel()
+			var err error
+			if f.tables, err = inTime(reading, f.load); err != nil {
+				return err
+			}
 			switch {
 			case len(args) == 0:
-				return listPages(s)
+				return f.listPages(s)
 			case len(args) == 1 && !isLog(args[0]):
 				return f.page(cmd, args[0], s)
 			}
 			return f.logs(cmd, args, s)
 		},
 	}
+	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
 		"hold the log against these facts or this report (`FILE`): pins for what it shows")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
@@ -81,7 +90,7 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 	if err != nil {
 		return err
 	}
-	if page := report.Word(known(name), style); page != nil {
+	if page := report.Word(known(f.tables, name), style); page != nil {
 		return written(s.out, page)
 	}
 	return f.cause(name, s)
@@ -91,8 +100,8 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
 
 // known is what the tables know of a word: the names of statuses and libraries, the numbers of CUDA's errors and Xids.
-func known(word string) report.Known {
-	t, k := tables.Embedded(), report.Known{Word: word}
+func known(t *matrix.Tables, word string) report.Known {
+	k := report.Known{Word: word}
 	code, err := strconv.Atoi(word)
 	if m := xidWord.FindStringSubmatch(word); m != nil {
 		code, err = strconv.Atoi(m[1])
@@ -109,12 +118,12 @@ func known(word string) report.Known {
 }
 
 // names are the words that known knows.
-func names() []string {
+func names(t *matrix.Tables) []string {
 	var all []string
-	for _, s := range tables.Rows[tables.Status](tables.Embedded()) {
+	for _, s := range tables.Rows[tables.Status](t) {
 		all = append(all, s.Name)
 	}
-	for _, l := range tables.Rows[tables.Library](tables.Embedded()) {
+	for _, l := range tables.Rows[tables.Library](t) {
 		all = append(all, l.Name)
 	}
 	return all
@@ -122,7 +131,10 @@ func names() []string {
 
 // cause writes the page of one of triage's own causes, from its signatures.
 func (f *explainFlags) cause(name string, s streams) error {
-	all := append(signatures(), triage.Answers()...)
+	all, err := f.answers()
+	if err != nil {
+		return err
+	}
 	var own []triage.Signature
 	for _, sig := range all {
 		if sig.Cause == name && sig.Because != "" {
@@ -130,10 +142,10 @@ func (f *explainFlags) cause(name string, s streams) error {
 		}
 	}
 	if len(own) == 0 {
-		if strings.ContainsAny(name, "/.") && nearest(name, names()) == "" {
+		if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
 			return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
 		}
-		return misspelt("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names()...),
+		return misspelt("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names(f.tables)...),
 			maps.Keys(causes(all))))
 	}
 	style, err := styleFor(f.colour, s.out)
@@ -141,6 +153,12 @@ func (f *explainFlags) cause(name string, s streams) error {
 		return err
 	}
 	return report.Cause(s.out, own, style)
+}
+
+// answers are the signatures, and what triage says where none decides.
+func (f *explainFlags) answers() ([]triage.Signature, error) {
+	all, err := f.signatures(f.tables)
+	return append(all, triage.Answers()...), err
 }
 
 // causes are those that have a page, with the side that each is blamed on.
@@ -154,8 +172,11 @@ func causes(all []triage.Signature) map[string]triage.Blame {
 	return blamed
 }
 
-func listPages(s streams) error {
-	all := append(signatures(), triage.Answers()...)
+func (f *explainFlags) listPages(s streams) error {
+	all, err := f.answers()
+	if err != nil {
+		return err
+	}
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "Rules (cudacompat explain RULE):")
 	for _, r := range matrix.Rules() {
@@ -187,21 +208,20 @@ func (f *explainFlags) logs(cmd *cobra.Command, names []string, s streams) error
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
 	}
-	return f.diagnosed(cmd, s, func() (triage.Diagnosis, error) {
-		return diagnose(cmd.Context(), names, f.timeout,
-			s.in)
+	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, error) {
+		return diagnose(cmd.Context(), all, names, f.timeout, s.in)
 	})
 }
 
 // text diagnoses lines that stand on the command line.
 func (f *explainFlags) text(cmd *cobra.Command, text string, s streams) error {
-	return f.diagnosed(cmd, s, func() (triage.Diagnosis, error) {
-		return judgeLogs(cmd.Context(), []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
+	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, error) {
+		return judgeLogs(cmd.Context(), all, []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
 	})
 }
 
 // diagnosed writes a diagnosis and, where facts are given, what the doctor says of its rule.
-func (f *explainFlags) diagnosed(cmd *cobra.Command, s streams, diagnosis func() (triage.Diagnosis, error)) error {
+func (f *explainFlags) diagnosed(cmd *cobra.Command, s streams, diagnosis func([]triage.Signature) (triage.Diagnosis, error)) error {
 	if f.here && f.facts != "" {
 		return &usageError{"--here and --facts are two machines", "give one of them"}
 	}
@@ -209,7 +229,11 @@ func (f *explainFlags) diagnosed(cmd *cobra.Command, s streams, diagnosis func()
 	if err != nil {
 		return err
 	}
-	d, err := diagnosis()
+	all, err := f.signatures(f.tables)
+	if err != nil {
+		return err
+	}
+	d, err := diagnosis(all)
 	if err != nil {
 		return err
 	}
@@ -242,7 +266,7 @@ func (f *explainFlags) findings(cmd *cobra.Command, rule string, stdin io.Reader
 	default:
 		return nil, nil
 	}
-	verdict := matrix.Check(cmd.Context(), matrix.Embedded(), facts, nil, matrix.Policy{})
+	verdict := matrix.Check(cmd.Context(), f.tables, facts, nil, matrix.Policy{})
 	return slices.DeleteFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule != rule }), nil
 }
 

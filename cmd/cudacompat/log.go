@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"cudacompat/internal/tables"
 	"cudacompat/triage"
 )
 
@@ -25,7 +24,8 @@ const logHint = "give a log, a directory of rank logs, or - for standard input"
 
 // diagnose reads logs, "-" for standard input, or directories of rank logs, and says what they show together. What
 // could not be read, or not in the time, is said in the diagnosis; it is an error only where nothing could be.
-func diagnose(ctx context.Context, names []string, limit time.Duration, stdin io.Reader) (triage.Diagnosis, error) {
+func diagnose(ctx context.Context, all []triage.Signature, names []string, limit time.Duration,
+	stdin io.Reader) (triage.Diagnosis, error) {
 	if limit <= 0 {
 		limit = logTimeout
 	}
@@ -41,11 +41,11 @@ func diagnose(ctx context.Context, names []string, limit time.Duration, stdin io
 			sources = append(sources, triage.Source{Name: file, Reader: &awaited{ctx, logSource(file, stdin)}})
 		}
 	}
-	return judgeLogs(ctx, sources)
+	return judgeLogs(ctx, all, sources)
 }
 
-func judgeLogs(ctx context.Context, sources []triage.Source) (triage.Diagnosis, error) {
-	d, err := triage.Read(ctx, signatures(), sources)
+func judgeLogs(ctx context.Context, all []triage.Signature, sources []triage.Source) (triage.Diagnosis, error) {
+	d, err := triage.Read(ctx, all, sources)
 	if err != nil && ctx.Err() == nil && d.Cause == triage.NothingFound && len(d.Unread) >= len(sources) {
 		return d, &usageError{message: err.Error(), hint: logHint}
 	}
@@ -123,8 +123,6 @@ func (a *awaited) Read(p []byte) (int, error) {
 		return 0, context.Cause(a.ctx)
 	}
 }
-
-func signatures() []triage.Signature { return triage.Signatures(tables.Embedded()) }
 
 // lazyFile opens its file at the first read and closes it after the last: a directory can hold more logs than a process
 // may have open.

@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/bundle"
 	"cudacompat/matrix"
+	"cudacompat/triage"
 
 	"github.com/spf13/cobra"
 )
@@ -15,7 +16,7 @@ type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "matrix", "", "tables from `DIR|BUNDLE`, over the embedded ones: CSVs of their "+
-		"names, or a release's bundle")
+		"names and signature/*.txt, or a release's bundle")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole.
@@ -26,7 +27,7 @@ func (f *tablesFlag) load() (*matrix.Tables, error) {
 	over, err := f.open()
 	if err != nil {
 		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(),
-			hint: "give a directory of CSVs, or a release's bundle of tables"}
+			hint: "give a directory of tables, or a release's bundle of them"}
 	}
 	tables, err := matrix.LoadOver(over)
 	if err != nil {
@@ -34,6 +35,19 @@ func (f *tablesFlag) load() (*matrix.Tables, error) {
 			hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
 	}
 	return tables, nil
+}
+
+// signatures are those of the tables that load gave; a site's own are linted here, the embedded ones were by a test.
+func (f *tablesFlag) signatures(t *matrix.Tables) ([]triage.Signature, error) {
+	if f.path == "" {
+		return triage.Signatures(t), nil
+	}
+	all, err := triage.Linted(t)
+	if err != nil {
+		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(),
+			hint: "data/signature in the sources shows how they are written"}
+	}
+	return all, nil
 }
 
 // open is a directory as it stands, or a bundle once it was found whole.

@@ -24,14 +24,38 @@ var version string
 var stamp string
 
 func versionCommand(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "The program's version, the date of its tables, and whether it has NVML", Args: noArgs,
+	var f tablesFlag
+	cmd := &cobra.Command{
+		Use: "version", Short: "The program's version, date and hash of its tables, and whether it has NVML", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "cudacompat %s, tables of %s, %s, %s/%s\n", toolVersion(),
-				matrix.Embedded().Checked(), probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
+			t, err := f.load()
+			if err != nil {
+				return err
+			}
+			tables, err := f.tellTables(t)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.out, "cudacompat %s, %s, %s, %s/%s\n",
+				toolVersion(), tables, probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
+	f.add(cmd)
+	return cmd
+}
+
+// tellTables says by what is judged: "tables of 2026-11-22 (1f2e3d4c5b6a)", and in which a site's own rows stand.
+func (f *tablesFlag) tellTables(t *matrix.Tables) (string, error) {
+	sources, err := t.Sources()
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("tables of %s (%.12s)", t.Checked(), matrix.Digest(sources))
+	if own := report.OwnTables(sources); len(own) > 0 {
+		text += fmt.Sprintf(" with rows of %s in %s", f.path, strings.Join(own, ", "))
+	}
+	return text, nil
 }
 
 // tool is this program with its tables. Their hashes take as long as a judgement does, and only JSON has them.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -33,6 +34,15 @@ func (t *Tables) Sources() ([]Source, error) {
 		list = append(list, source)
 	}
 	return list, nil
+}
+
+// Digest is one SHA-256 of all of them.
+func Digest(sources []Source) string {
+	all := sha256.New()
+	for _, s := range sources {
+		fmt.Fprintln(all, s.Name, s.Hash)
+	}
+	return hex.EncodeToString(all.Sum(nil))
 }
 
 // Checked is the ISO date of the newest row of all tables.

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Makes a release twice and compares every byte: from two clones of this checkout's commit, in places of other depth, each
+# with a compiler's cache of its own, the second under another time zone, locale and umask.
+#
+#	VERSION=0.1.0 packaging/reproduce.sh     half an hour on two cores, 2 GB in TMPDIR
+source "$(dirname "$0")/lib.sh"
+[ "$VERSION" != 0.0.0 ] || die "which version? VERSION=0.1.0 packaging/reproduce.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# release PLACE NAME=VALUE...: one of the two, of which only the result is kept.
+release() {
+    local place=$work/$1
+    shift
+    git clone -q "$TOP" "$place"
+    git -C "$place" checkout -q "$COMMIT"
+    env -u SOURCE_DATE_EPOCH OUT="$place/dist" GOCACHE="$work/cache" "$@" "$place/packaging/release.sh"
+    mv "$place/dist" "$work/dist-${place##*/}"
+    rm -rf "$place" "$work/cache"
+}
+release first
+(umask 077 && release somewhere/else/second TZ=Asia/Tokyo LC_ALL=C)
+
+cd "$work"
+if ! diff -rq dist-first dist-second; then
+    die "two builds of the same sources differ"
+fi
+say "$(find dist-first -type f | wc -l) files, the same twice: SHA256SUMS is $(sha256sum <dist-first/SHA256SUMS | cut -c 1-16)…"
