@@ -33,15 +33,15 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		says string
 	}{
 		"configuration": {[]string{"doctor", "--root", empty, "--config", pipe(t)}, exitUsage,
-			"the time was up (--timeout 100ms)"},
-		"facts": {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 100ms)"},
+			"the time was up (--timeout 500ms)"},
+		"facts": {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
 		"log":   {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
 		"healthcheck": {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK,
 			"configuration broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			started := time.Now()
-			code, out, errs := says(t, append(tt.args, "--timeout", "100ms")...)
+			code, out, errs := says(t, append(tt.args, "--timeout", "500ms")...)
 			if took := time.Since(started); code != tt.code || !strings.Contains(out+errs, tt.says) || took > patience {
 				t.Errorf("exit code %d after %s:\n%s%s", code, took, out, errs)
 			}
