@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -50,7 +51,7 @@ func (t *Tables) ChipByID(id string) *Chip { return t.chipsByID()[id] }
 
 // decoration is what vendors, NVML and people put after a model's name without changing its chip's capability; the
 // last two are MIG and vGPU profiles, "MIG 3g.20gb" and "-24Q".
-var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mig .*)` +
+var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mega|mig .*)` +
 	`|d?-\d+[abcq])$`)
 
 // brands are the words that people leave out before a model's name, or NVML puts there.
@@ -59,17 +60,44 @@ var brands = []string{"", "tesla ", "geforce ", "geforce gtx ", "geforce rtx ", 
 // gluedSuffix is "2080ti", as people write it.
 var gluedSuffix = lazyregexp.New(`(\d)(ti|super)\b`)
 
+// How people and schedulers write a name as one word, or with hyphens: "rtx5090", "RTX-A6000", "nvidia-h100-mega-80gb",
+// "rtx4090d".
+var (
+	hyphens  = strings.NewReplacer("-", " ", "_", " ")
+	wordEnds = lazyregexp.New(`(geforce|quadro|tesla|nvidia|rtx|gtx|\bgt|pro|titan)(pro|rtx|gtx|[a-z]?\d)`)
+	numEnds  = lazyregexp.New(`(\d)(d|ada|laptop|super|ti)\b`)
+)
+
+// spellings are a GPU's name as it was written, in the index's form, and with each word by itself.
+func spellings(name string) []string {
+	key := strings.TrimPrefix(NormalGPU(name), "grid ")
+	apart := hyphens.Replace(key)
+	for range 3 { // "geforcertxpro" has as many words at most
+		apart = wordEnds.ReplaceAllString(apart, "$1 $2")
+	}
+	return []string{gluedSuffix.ReplaceAllString(key, "$1 $2"), NormalGPU(numEnds.ReplaceAllString(apart, "$1 $2"))}
+}
+
 // ChipNamed finds the chip of a GPU's name, nil when the table does not know it or when chips of several
 // capabilities share it.
 func (t *Tables) ChipNamed(name string) *Chip {
-	key := gluedSuffix.ReplaceAllString(strings.TrimPrefix(NormalGPU(name), "grid "), "$1 $2")
+	for _, key := range spellings(name) {
+		if chip := t.chipSpelt(key); chip != nil {
+			return known(chip)
+		}
+	}
+	return nil
+}
+
+// chipSpelt looks a name up, shorter by a decoration each time.
+func (t *Tables) chipSpelt(key string) *Chip {
 	for {
 		if chip := t.chipBranded(key); chip != nil {
-			return known(chip)
+			return chip
 		}
 		short := decoration.ReplaceAllString(key, "")
 		if short == key {
-			return known(t.chipLonger(key))
+			return t.chipLonger(key)
 		}
 		key = short
 	}
@@ -78,15 +106,26 @@ func (t *Tables) ChipNamed(name string) *Chip {
 // chipBranded looks a name up with and without its brand.
 func (t *Tables) chipBranded(key string) *Chip {
 	index := t.chipsByName()
-	for _, brand := range brands {
-		if chip := index[brand+key]; chip != nil {
+	for name := range branded(key) {
+		if chip := index[name]; chip != nil {
 			return chip
-		}
-		if bare, ok := strings.CutPrefix(key, brand); ok && brand != "" && index[bare] != nil {
-			return index[bare]
 		}
 	}
 	return nil
+}
+
+// branded yields a name with each brand before it and, where it begins with one, without.
+func branded(key string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, brand := range brands {
+			if !yield(brand + key) {
+				return
+			}
+			if bare, ok := strings.CutPrefix(key, brand); ok && brand != "" && !yield(bare) {
+				return
+			}
+		}
+	}
 }
 
 // chipLonger is for names that were cut, "RTX PRO 6000" of "RTX PRO 6000 Blackwell Server Edition": every name that

@@ -29,10 +29,14 @@ func (t *Tables) Products(id, name string) []*Product {
 		}
 		return nil
 	}
-	if name == "" {
-		return nil
+	for _, key := range spellings(name) {
+		for key := range branded(key) {
+			if rows := t.productsByName()[key]; rows != nil {
+				return rows
+			}
+		}
 	}
-	return t.productsByName()[NormalGPU(name)]
+	return nil
 }
 
 func (t *Tables) indexProducts() map[string]*Product {
