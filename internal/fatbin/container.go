@@ -116,6 +116,7 @@ const readers = 16
 type listing struct {
 	extent
 	entries []entry
+	linked  bool // it holds code to be linked when the program runs, which is compiled for the GPU that is there
 }
 
 // list reads the entries of all containers. The error is that of the first container with one.
@@ -127,8 +128,7 @@ func (w *walker) list() ([]listing, error) {
 		group.Go(func() {
 			one := window{r: w.r, size: w.size, spent: w.spent}
 			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
-				found[i].extent = w.containers[i]
-				found[i].entries, errs[i] = one.entries(w.containers[i])
+				found[i], errs[i] = one.listing(w.containers[i])
 			}
 		})
 	}
@@ -152,29 +152,31 @@ func sound(found []listing, errs []error) (kept []listing, err error) {
 	return kept, err
 }
 
-// entries lists the entries of a container that are code.
-func (w *window) entries(of extent) (list []entry, err error) {
+// listing lists the entries of a container that are code.
+func (w *window) listing(of extent) (listing, error) {
+	l := listing{extent: of}
 	for off := of.off; off < of.end; {
 		b, next, err := w.entry(off, of.end)
 		if err != nil {
-			return list, fmt.Errorf("section %q: %w", of.in.name, err)
+			return l, fmt.Errorf("section %q: %w", of.in.name, err)
 		}
 		e, isCode, err := parseEntry(b)
 		if err != nil {
-			return list, fmt.Errorf("section %q: fat-binary entry at %#x: %w", of.in.name, off, err)
+			return l, fmt.Errorf("section %q: fat-binary entry at %#x: %w", of.in.name, off, err)
 		}
+		l.linked = l.linked || le.Uint16(b) == kindLTO
 		if isCode {
 			if e.hidesSuffix() && of.in.role == data {
 				e.suffix, err = w.suffixInside(b, off, next)
 			}
-			list = append(list, e)
+			l.entries = append(l.entries, e)
 		}
 		if err != nil {
-			return list, err
+			return l, err
 		}
 		off = next
 	}
-	return list, nil
+	return l, nil
 }
 
 // entry reads the header of the entry at off and gives the offset after its payload.

@@ -80,7 +80,7 @@ func elfFile(sections ...elfSection) []byte {
 		}
 		le.PutUint32(h[4:], s.kind)
 		if s.flags != 0 {
-			file = append(file, make([]byte, -len(file)&(alignment-1))...)
+			file = append(file, make([]byte, -len(file)&7)...)
 		}
 		le.PutUint64(h[8:], s.flags)
 		le.PutUint64(h[24:], uint64(len(file)))

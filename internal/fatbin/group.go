@@ -43,8 +43,8 @@ func groups(list []listing) (found []Group) {
 func group(list []listing) (Group, bool) {
 	all, sets, full := tallies{}, map[string]int{}, 0
 	for i, l := range list {
-		if len(l.entries) == 0 {
-			continue // says nothing
+		if len(l.entries) == 0 || l.linked {
+			continue // says nothing of what the section was built for
 		}
 		all.add(l.entries, i+1)
 		sets[setOf(l.entries)]++

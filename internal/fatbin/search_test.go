@@ -53,6 +53,10 @@ func TestReadOtherSections(t *testing.T) {
 		{"rodata", dataFile(loaded(".rodata", make([]byte, 64), good, make([]byte, 9))), one},
 		{"large-data", dataFile(loaded(".ldata", good)), one},
 		{"across-two-reads", dataFile(loaded(".rodata", make([]byte, searchSize-8), good)), one},
+		{"unaligned", dataFile(loaded(".rodata", []byte("P"), good)), one},
+		{"unaligned-across-two-reads", dataFile(loaded(".rodata", make([]byte, searchSize-3), good)), one},
+		{"begins-a-read", dataFile(loaded(".rodata", make([]byte, searchSize-len(afterFirst)), good)), one},
+		{"cut-off", dataFile(loaded(".rodata", good[1:], make([]byte, 9))), Code{}},
 		{"not-nvcc's", elfFile(loaded(".rodata", good)), Code{}},
 		{"not-loaded", dataFile(elfSection{name: ".debug_str", kind: 1, data: good}), Code{}},
 		{"executable", dataFile(elfSection{name: ".text", kind: 1, flags: 6, data: good}), Code{}},
@@ -133,6 +137,8 @@ func TestGroups(t *testing.T) {
 		{"a special kernel's entry in most", fatbinFile(times(19, torch),
 			container(sass(80, 0x11), sass(90, 0x11), sass(90, 0x102011))),
 			[]Group{group(".nv_fatbin", 19, of(20, 80, 90), nil)}},
+		{"libcudf's code to be linked", dataFile(loaded(".rodata", times(20, container(
+			testEntry{kind: kindLTO, arch: 70}, ptx(120, 0x2011, 8, 8))))), nil},
 		{"relocatable", elfFile(elfSection{name: "__nv_relfatbin", kind: 1, data: times(20, torch)}), nil},
 		{
 			"libtensorflow_cc", dataFile(loaded(".rodata", times(10, mlir), newer),
@@ -165,7 +171,7 @@ func TestCommonOfGroups(t *testing.T) {
 func TestSearchIsBounded(t *testing.T) {
 	claim := func(size uint64) []byte {
 		file := dataFile(elfSection{name: ".rodata", kind: 1, flags: 2, size: size})
-		file = append(file, make([]byte, -len(file)&(alignment-1))...)
+		file = append(file, make([]byte, -len(file)&7)...)
 		table := int(le.Uint64(file[40:]))
 		le.PutUint64(file[table+2*sectionHeaderSize+24:], uint64(len(file)))
 		return file

@@ -10,6 +10,7 @@ import (
 const (
 	kindPTX     = 1
 	kindCubin   = 2
+	kindLTO     = 8    // NVVM's code for the link at run time: those embedded in libcudf 26.8 and 26.10
 	kindCubin16 = 0x10 // not in any library seen; cuobjdump 12.8 and 13.5 list it as a cubin, and no kind besides
 
 	flagLZ4    = 1 << 13

@@ -90,7 +90,8 @@ def suffix_of_cubin(cubin, arch):
 
 
 def container(m, at, end):
-    """Lists the targets of the container at an offset and gives its end; None where it is none."""
+    """Lists the targets of the container at an offset, None among them for code that is linked at run time, and
+    gives its end; None where it is none."""
     (size,) = struct.unpack_from("<Q", m, at + 8)
     at, stop, found = at + 16, at + 16 + size, []
     if stop > end:
@@ -112,6 +113,8 @@ def container(m, at, end):
                 suffix = "?"
             name = f"compute_{arch}{suffix}" if kind == 1 else f"sm_{arch}{suffix}"
             found.append((name, (major, minor) if kind == 1 else None, bool(flags & 0x8000)))
+        elif kind == 8:
+            found.append(None)
         at += head + length
     return found, stop
 
@@ -130,6 +133,7 @@ def containers(m, offset, size):
 def words(found, only=None):
     counts, versions, packed = collections.Counter(), {}, set()
     for one in found:
+        one = [entry for entry in one if entry]
         counts.update({name for name, _, _ in one})
         for name, version, zstd in one:
             if version:
@@ -160,7 +164,7 @@ def lines(path):
         if everything:
             yield f"all {len(everything)} {words(everything)}".rstrip()
         for name, found in read:
-            with_code = [c for c in found if c]
+            with_code = [c for c in found if c and None not in c]
             sets = collections.Counter(frozenset(n for n, _, _ in c) for c in with_code)
             if not sets or "relfatbin" in name:
                 continue
