@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/olekukonko/tablewriter"
 )
 
 // row is one line of the table: what it is, its version, where it was read, and a build's answer with the targets or
@@ -48,16 +49,20 @@ const (
 // align sets the rows under each other.
 func (p *page) align(rows []row) ([]string, error) {
 	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	t := tablewriter.NewWriter(&out)
+	t.SetBorder(false)
+	t.SetAutoWrapText(false)
+	t.SetNoWhiteSpace(true)
+	t.SetTablePadding("  ")
+	t.SetColumnSeparator("")
+	t.SetAlignment(tablewriter.ALIGN_LEFT)
 	for i := range rows {
 		row := &rows[i]
 		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit),
 			p.cell(row.from, pathLimit)
-		fmt.Fprintln(w, strings.Join([]string{row.name, row.details, row.from, row.answer.text + row.where}, "	"))
+		t.Append([]string{row.name, row.details, row.from, row.answer.text + row.where})
 	}
-	if err := w.Flush(); err != nil {
-		return nil, err
-	}
+	t.Render()
 	var lines []string
 	for line := range strings.Lines(out.String()) {
 		lines = append(lines, strings.TrimRight(line, " \n"))
