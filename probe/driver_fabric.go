@@ -2,7 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"path"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ func readFabric(h *Host, _ Options) (found, error) {
 	f := Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"),
 		NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
 		UMAD:  umad(h), Switches: nvSwitches(h)}
-	if !h.Rest {
+	if f.Manager != "" || mayHaveNVIDIA(h) {
 		f.Running = h.Running("nv-fabricmanager")
 	}
 	if f == (Fabric{}) {
@@ -60,17 +59,5 @@ func umadOnDisk(h *Host) bool {
 // nvSwitches counts NVIDIA's devices of class 0x0680 ("bridge, other"): NVSwitches of A100, H100 and H200 boards.
 // Those given to a virtual machine (vfio-pci) are its to manage.
 func nvSwitches(h *Host) int {
-	const devices = "/sys/bus/pci/devices"
-	entries, _ := h.ReadDir(devices)
-	n := 0
-	for _, e := range entries {
-		dir := path.Join(devices, e.Name())
-		vendor, _ := h.ReadLine(dir + "/vendor")
-		class, _ := h.ReadLine(dir + "/class")
-		driver, _ := h.Resolve(dir + "/driver")
-		if vendor == "0x10de" && strings.HasPrefix(class, "0x0680") && path.Base(driver) != "vfio-pci" {
-			n++
-		}
-	}
-	return n
+	return len(nvidiaDevices(h, "0x0680"))
 }

@@ -103,7 +103,7 @@ func moduleInfo(h *Host, name string) (version, flavour string, err error) {
 	}
 	defer done()
 	var licence licenceWatch
-	version, err = searchStream(io.TeeReader(r, &licence), "version=", moduleVersionField, moduleCap)
+	version, err = host.SearchFirst(io.TeeReader(r, &licence), "version=", moduleVersionField, moduleCap)
 	if err != nil {
 		return "", licence.flavour, host.Damaged(name, err.Error())
 	}
@@ -136,28 +136,4 @@ func decompress(f io.Reader, name string) (io.Reader, func(), error) {
 		return z, none, err
 	}
 	return r, none, nil
-}
-
-// searchStream returns the first match's first group in at most limit bytes of r, in flat memory. The pattern is
-// tried only where its literal occurs, which is far cheaper; a match longer than overlap bytes can be missed.
-func searchStream(r io.Reader, literal string, pattern *lazyregexp.Regexp, limit int64) (string, error) {
-	const chunk, overlap = 256 << 10, 256
-	buf := make([]byte, 0, chunk+overlap)
-	r = io.LimitReader(r, limit)
-	for {
-		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if bytes.Contains(buf, []byte(literal)) {
-			if m := pattern.FindSubmatch(buf); m != nil {
-				return string(m[1]), nil
-			}
-		}
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-		buf = append(buf[:0], buf[len(buf)-overlap:]...)
-	}
 }

@@ -121,17 +121,17 @@ func TestSearchStream(t *testing.T) {
 		3 * chunk} {
 		data := append(bytes.Repeat([]byte{'x'}, at), field...)
 		data = append(data, bytes.Repeat([]byte{'y'}, 100)...)
-		got, err := searchStream(bytes.NewReader(data), "version=", moduleVersionField, int64(len(data)))
+		got, err := host.SearchFirst(bytes.NewReader(data), "version=", moduleVersionField, int64(len(data)))
 		if got != "550.107.02" || err != nil {
 			t.Errorf("at %d: %q, %v", at, got, err)
 		}
-		if got, _ := searchStream(bytes.NewReader(data), "version=", moduleVersionField, int64(at+5)); got != "" {
+		if got, _ := host.SearchFirst(bytes.NewReader(data), "version=", moduleVersionField, int64(at+5)); got != "" {
 			t.Errorf("at %d, behind the limit: %q", at, got)
 		}
 	}
 	for _, other := range []string{"\x00srcversion=550.107\x00", "\x00rhelversion=9.4\x00", "version=9.4\x00",
 		"version=550.107.02", "version=\x00"} {
-		if got, _ := searchStream(strings.NewReader(other), "version=", moduleVersionField, 1000); got != "" {
+		if got, _ := host.SearchFirst(strings.NewReader(other), "version=", moduleVersionField, 1000); got != "" {
 			t.Errorf("%q gives %q", other, got)
 		}
 	}

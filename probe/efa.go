@@ -39,15 +39,13 @@ func readEFA(h *Host, _ Options) (found, error) {
 
 // adapters counts Amazon's PCI devices 0xefa0 and on.
 func adapters(h *Host) int {
-	const devices = "/sys/bus/pci/devices"
-	entries, _ := h.ReadDir(devices)
+	devices, _ := h.PCI()
 	n := 0
-	for _, e := range entries {
-		dir := path.Join(devices, e.Name())
-		if vendor, _ := h.ReadLine(dir + "/vendor"); vendor != "0x1d0f" {
+	for _, d := range devices {
+		if d.Vendor != "0x1d0f" {
 			continue
 		}
-		if device, _ := h.ReadLine(dir + "/device"); strings.HasPrefix(device, "0xefa") {
+		if device, _ := h.ReadLine(d.Dir + "/device"); strings.HasPrefix(device, "0xefa") {
 			n++
 		}
 	}

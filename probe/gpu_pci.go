@@ -2,6 +2,7 @@ package probe
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"cudacompat/probe/host"
@@ -10,15 +11,14 @@ import (
 // readPCI lists NVIDIA's display devices from /sys/bus/pci, where they show whether or not a driver has them, and
 // marks those that the loaded driver lists in /proc/driver/nvidia/gpus.
 func readPCI(h *Host, _ Options) (found, error) {
-	const devices = "/sys/bus/pci/devices"
-	entries, err := h.ReadDir(devices)
+	devices, err := h.PCI()
 	if err != nil {
 		return nil, err
 	}
 	var gpus []GPU
 	var failed host.Errors
-	for _, e := range entries {
-		gpu, err := pciGPU(h, path.Join(devices, e.Name()))
+	for _, d := range devices {
+		gpu, err := pciGPU(h, d)
 		failed.Add(err)
 		if gpu != nil {
 			gpus = append(gpus, *gpu)
@@ -30,13 +30,27 @@ func readPCI(h *Host, _ Options) (found, error) {
 	return func(f *Facts) { f.GPUs = gpus }, failed.Err()
 }
 
+// nvidia is its vendor's number on the PCI bus.
+const nvidia = "0x10de"
+
+// mayHaveNVIDIA reports whether a device of NVIDIA's is on the PCI bus of this running machine, or the bus cannot be
+// seen. Where none is, its daemons are not looked for among all processes.
+func mayHaveNVIDIA(h *Host) bool {
+	if h.Rest {
+		return false
+	}
+	devices, err := h.PCI()
+	maybe := func(d host.PCIDevice) bool { return d.Vendor == nvidia || d.Err != nil }
+	return err != nil || slices.ContainsFunc(devices, maybe)
+}
+
 // pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
 // Everything else is nil, and so are the virtual functions of a GPU on a vGPU host: each is for a virtual machine.
-func pciGPU(h *Host, dir string) (*GPU, error) {
-	vendor, err := h.ReadLine(path.Join(dir, "vendor"))
-	if err != nil || vendor != "0x10de" {
-		return nil, err
+func pciGPU(h *Host, d host.PCIDevice) (*GPU, error) {
+	if d.Err != nil || d.Vendor != nvidia {
+		return nil, d.Err
 	}
+	dir := d.Dir
 	class, err := h.ReadLine(path.Join(dir, "class"))
 	if err != nil || !strings.HasPrefix(class, "0x03") || h.Exists(path.Join(dir, "physfn")) {
 		return nil, err

@@ -22,16 +22,21 @@ func readBus(h *Host, _ Options) (found, error) {
 
 // displays are the directories of NVIDIA's GPUs under /sys.
 func displays(h *Host) []string {
-	const devices = "/sys/bus/pci/devices"
-	entries, _ := h.ReadDir(devices)
+	return nvidiaDevices(h, "0x03")
+}
+
+// nvidiaDevices are the directories under /sys of NVIDIA's devices of a class that are not for a virtual machine.
+func nvidiaDevices(h *Host, class string) []string {
+	devices, _ := h.PCI()
 	var dirs []string
-	for _, e := range entries {
-		dir := path.Join(devices, e.Name())
-		vendor, _ := h.ReadLine(dir + "/vendor")
-		class, _ := h.ReadLine(dir + "/class")
-		driver, _ := h.Resolve(dir + "/driver")
-		if vendor == "0x10de" && strings.HasPrefix(class, "0x03") && path.Base(driver) != "vfio-pci" {
-			dirs = append(dirs, dir)
+	for _, d := range devices {
+		if d.Vendor != nvidia {
+			continue
+		}
+		of, _ := h.ReadLine(d.Dir + "/class")
+		driver, _ := h.Resolve(d.Dir + "/driver")
+		if strings.HasPrefix(of, class) && path.Base(driver) != "vfio-pci" {
+			dirs = append(dirs, d.Dir)
 		}
 	}
 	return dirs

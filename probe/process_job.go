@@ -16,7 +16,7 @@ func readProcesses(h *Host, _ Options) (found, error) {
 	first, _, _ := strings.Cut(line, " ")
 	uptime, _ := strconv.ParseFloat(first, 64)
 	job, nodes := jobOf(h), nodesOf(h)
-	persistenced := h.Running("nvidia-persistenced") == "yes"
+	persistenced := mayHaveNVIDIA(h) && h.Running("nvidia-persistenced") == "yes"
 	return func(f *Facts) {
 		f.Machine.Uptime, f.Machine.Job, f.Machine.Nodes, f.Machine.Persistenced = uptime, job, nodes, persistenced
 	}, nil

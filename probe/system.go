@@ -118,7 +118,7 @@ const libcCap = 16 << 20
 
 // parseLibcBanner finds "GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36." in libc.so.6.
 func parseLibcBanner(r io.ReaderAt) string {
-	version, err := searchStream(io.NewSectionReader(r, 0, libcCap), "GNU C Library ", libcBanner, libcCap)
+	version, err := host.SearchFirst(io.NewSectionReader(r, 0, libcCap), "GNU C Library ", libcBanner, libcCap)
 	if err != nil {
 		return ""
 	}

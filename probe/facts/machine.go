@@ -46,7 +46,7 @@ type Fabric struct {
 	Manager  string `json:"manager"`  // the daemon's program, "/usr/bin/nv-fabricmanager"
 	Version  string `json:"version"`  // its package's version; empty when not known
 	From     string `json:"from"`     // where Version was read
-	Running  string `json:"running"`  // "yes", "no"; empty when processes cannot be seen
+	Running  string `json:"running"`  // "yes", "no"; empty: processes cannot be seen, or no NVIDIA device is here
 	NVLSM    string `json:"nvlsm"`    // the NVLink subnet manager's directory or program
 	UMAD     string `json:"ib_umad"`  // "loaded", "at boot" (modules-load.d), "on disk"; empty: nowhere
 	Switches int    `json:"switches"` // NVSwitch devices on PCI that are not given to a virtual machine

@@ -37,6 +37,7 @@ type seen struct {
 	reached   map[string]error
 	dirs      map[string][]fs.DirEntry
 	processes map[string]bool
+	pci       []PCIDevice
 }
 
 // resolution is what a name was resolved to.

@@ -49,20 +49,17 @@ func (h *Host) FirstThere(names ...string) string {
 	return names[i]
 }
 
-// Constants are the bytes of a library's .rodata, none where it has no such section.
-func Constants(r io.ReaderAt) ([]byte, error) { return FirstConstants(r, rodataCap) }
-
-// FirstConstants are at most n of them.
-func FirstConstants(r io.ReaderAt, n int64) ([]byte, error) {
+// Constants reads a library's .rodata; nothing where it has no such section.
+func Constants(r io.ReaderAt) (io.Reader, error) {
 	file, err := elf.NewFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("not an ELF file: %w", err)
 	}
 	section := file.Section(".rodata")
 	if section == nil {
-		return nil, nil
+		return strings.NewReader(""), nil
 	}
-	return io.ReadAll(io.LimitReader(section.Open(), n))
+	return io.LimitReader(section.Open(), rodataCap), nil
 }
 
 // rodataCap bounds what is read of a library's constants; libtorch_cuda.so's .rodata is some 30 MB.

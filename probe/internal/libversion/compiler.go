@@ -21,12 +21,9 @@ var compilerBanner = lazyregexp.New(`Cuda compilation tools, release \d+\.\d+, V
 //
 //	Cuda compilation tools, release 12.8, V12.8.93
 func Compiler(r io.ReaderAt, within int64) (string, error) {
-	data, err := host.FirstConstants(r, within)
+	constants, err := host.Constants(r)
 	if err != nil {
 		return "", err
 	}
-	if m := compilerBanner.FindSubmatch(data); m != nil {
-		return string(m[1]), nil
-	}
-	return "", nil
+	return host.SearchFirst(constants, "Cuda compilation tools", compilerBanner, within)
 }

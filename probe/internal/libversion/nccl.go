@@ -1,8 +1,8 @@
 package libversion
 
 import (
-	"bytes"
 	"io"
+	"math"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
@@ -26,21 +26,15 @@ func NCCL(h *host.Host, name string) (version, cuda string, err error) {
 var ncclVersion = lazyregexp.New(`NCCL version (\d+\.\d+\.\d+)[^+\x00\n]*\+cuda(\d+\.\d+)`)
 
 // ncclBanner finds "NCCL version 2.21.5+cuda12.4" among a library's constants; NCCL puts it there to be found. It
-// reads .rodata alone: the machine code around it is a hundred times larger.
+// reads .rodata only: the machine code around it is a hundred times larger.
 func ncclBanner(r io.ReaderAt) (version, cuda string, err error) {
-	data, err := host.Constants(r)
+	constants, err := host.Constants(r)
 	if err != nil {
 		return "", "", err
 	}
-	for at := 0; ; {
-		i := bytes.Index(data[at:], []byte("NCCL version "))
-		if i < 0 {
-			return "", "", nil
-		}
-		at += i
-		if m := ncclVersion.FindSubmatch(data[at:min(at+64, len(data))]); m != nil {
-			return string(m[1]), string(m[2]), nil
-		}
-		at++
+	m, err := host.Search(constants, "NCCL version ", ncclVersion, math.MaxInt64)
+	if m == nil {
+		return "", "", err
 	}
+	return m[1], m[2], nil
 }

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -119,12 +120,12 @@ func cublasNamed(h *host.Host, name string) (major string, err error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := host.Constants(f)
+	constants, err := host.Constants(f)
+	if err == nil {
+		major, err = host.SearchFirst(constants, "libcublas.so.", cublasText, math.MaxInt64)
+	}
 	if err != nil {
 		return "", host.Damaged(name, err.Error())
-	}
-	if m := cublasText.FindSubmatch(data); m != nil {
-		major = string(m[1])
 	}
 	return major, nil
 }
