@@ -14,6 +14,8 @@ func driverTooOld(m *machine, b *build) []*result {
 	switch {
 	case b.accelerator == "cpu" || m.jetson():
 		return nil
+	case len(b.Unmet) > 0:
+		return nil // it loads on no driver
 	case b.accelerator != "cuda" && b.accelerator != "":
 		return unknown(b.subject, "what a build for "+b.accelerator+" needs: the tables are of CUDA")
 	case !m.driver.version.Known() && !m.driver.cuda.Known():

@@ -61,14 +61,23 @@ func (m *machine) ncclFor(cuda version.Number) version.Number {
 // extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
 // itself and does not find its libraries.
 func extensionMismatch(m *machine, b *build) []*result {
-	if b.Extension {
+	switch {
+	case b.Extension && len(b.Unmet) > 0 && !slices.Contains(companions, b.Name):
+		return m.unmet(b)
+	case b.Extension:
 		return m.opens(b)
+	}
+	if b.Name == "jax" {
+		return b.otherPlugin()
 	}
 	if b.Name != "torch" || !b.official() || !b.release.Final() || !b.release.Number.Known() {
 		return nil
 	}
 	var results []*result
 	for _, c := range m.compiledIn(b.env) {
+		if b.env.unmet(c.Name) {
+			continue
+		}
 		if f, bad := m.extension(b, c.Package, c.rows); bad {
 			f.Subject = c.subject
 			results = append(results, found(f)...)

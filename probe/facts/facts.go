@@ -244,6 +244,9 @@ type Build struct {
 	Index     string `json:"index"`
 	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5"
 
+	// Unmet is what an extension's own libraries want of the framework beside it and do not find, so that they do not
+	// load: the library of another CUDA, or a symbol of another release.
+	Unmet []Unresolved `json:"unmet,omitempty"`
 	// Hindrances are why Python does not import it as it was installed.
 	Hindrances []Hindrance `json:"hindrances,omitempty"`
 

@@ -15,8 +15,10 @@ var frameworks = []func(*host.Host, *site) (*facts.Build, error){torchBuild, ten
 func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environment {
 	env := facts.Environment{Path: p.path, Python: p.python, Kind: p.kind, Interpreter: unusable(h, p)}
 	sites := withPathFiles(h, p.sites, failed)
+	torch := &beside{}
 	for _, dir := range sites {
 		s := newSite(h, p, dir, sites)
+		s.torch = torch
 		s.dists = distributions(h, dir, failed)
 		s.markOverwritten(h)
 		for _, read := range frameworks {
@@ -33,6 +35,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 	cuda := frameworkCUDA(&env)
 	for _, dir := range sites {
 		s := newSite(h, p, dir, sites)
+		s.torch = torch
 		for _, b := range extensions(h, s, cuda, failed) {
 			if !has(env.Builds, b.Name) {
 				env.Builds = append(env.Builds, b)

@@ -105,12 +105,17 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
 		b.Arch = string(tag[1])
 	}
+	var linked []string // those that need a library of torch's
 	names := loadedOf(librariesIn(record), cuda)
 	b.Hindrances = s.gone(h, b, names)
 	for _, name := range names {
 		full := path.Join(s.dir, name)
 		failed.Add(addCode(b, h, full))
-		for _, library := range neededBy(h, full) {
+		needed := neededBy(h, full)
+		if slices.ContainsFunc(needed, torchLibrary.MatchString) {
+			linked = append(linked, full)
+		}
+		for _, library := range needed {
 			if m := familyName.FindStringSubmatch(library); m != nil {
 				families[m[1]] = true
 			}
@@ -125,6 +130,7 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
 			b.CUDA = family
 		}
 	}
+	failed.Add(s.torch.pair(h, b, linked))
 	return failed.Err()
 }
 
@@ -210,7 +216,7 @@ var (
 	// familyName matches the sonames that tell which CUDA a library is for; cuBLAS's, NVRTC's and NPP's have its major.
 	familyName = lazyregexp.New(`^lib(?:cudart|cublas|cublasLt|nvrtc|npp\w+)\.so\.(\d+)`)
 	// frameworkLibrary matches the libraries of frameworks.
-	frameworkLibrary = lazyregexp.New(`^lib(torch|c10|tensorflow_framework)\b`)
+	frameworkLibrary = lazyregexp.New(`^lib(torch|c10|tensorflow_framework)(_\w+)?\.so`)
 	frameworkOf      = map[string]string{"torch": "torch", "c10": "torch", "tensorflow_framework": "tensorflow"}
 )
 

@@ -34,8 +34,12 @@ func (s *site) hinder(h *host.Host, b *facts.Build, info string, names []string)
 	if info == "" || s.python == "" {
 		return
 	}
-	for _, dist := range append([]string{info}, s.requiredOf(h, info)...) {
-		if file, python := otherPython(h, dist, s.python); python != "" {
+	dists := s.requiredOf(h, info)
+	if b.Extension { // a framework's own module is Build.Python's
+		dists = append([]string{info}, dists...)
+	}
+	for _, dist := range dists {
+		if file, python := s.otherPython(h, dist); python != "" {
 			add(facts.HindranceOtherPython, distOf(dist), file, python)
 		}
 	}
@@ -143,34 +147,43 @@ func (s *site) requiredOf(h *host.Host, info string) []string {
 	return list
 }
 
-// compiledModule matches an extension module of a RECORD, "numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so,".
-var compiledModule = lazyregexp.New(`(?m)^([^,\n]+?)\.cpython-(\d)(\d+)(t?)(-[\w-]+\.so),`)
-
 // otherPython tells for which Python a distribution's extension modules are, where none is for the environment's own:
 // by their names in RECORD, or by the file that lies in the place of the first of them. Empty where they are for this
 // one.
-func otherPython(h *host.Host, info, python string) (file, other string) {
-	own := version.ShortPython(python)
-	found := compiledModule.FindAllSubmatch(h.ReadQuietly(info+"/RECORD"), -1)
-	i := slices.IndexFunc(found, func(m [][]byte) bool { return tagged(m) == own })
-	switch {
-	case len(found) == 0:
-		return "", ""
-	case i < 0:
-		return path.Join(path.Dir(info), string(found[0][1])), tagged(found[0])
+func (s *site) otherPython(h *host.Host, info string) (file, other string) {
+	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
+		name, _, _ := strings.Cut(string(line), ",")
+		switch tag := tagOf(name); {
+		case tag == version.ShortPython(s.python):
+			return s.replaced(h, path.Join(path.Dir(info), name))
+		case tag != "" && other == "":
+			file, other = path.Join(path.Dir(info), name), tag
+		}
 	}
-	file = path.Join(path.Dir(info), string(bytes.TrimSuffix(found[i][0], []byte(","))))
+	return file, other
+}
+
+// replaced is the module for another Python that lies where a distribution had one for this.
+func (s *site) replaced(h *host.Host, file string) (found, python string) {
 	if h.Exists(file) {
 		return "", ""
 	}
-	stem := path.Join(path.Dir(info), string(found[i][1]))
-	for _, name := range h.GlobIn(path.Dir(stem), path.Base(stem)+".cpython-*.so") {
-		if m := extensionTag.FindStringSubmatch(path.Base(name)); m != nil {
-			return name, m[1] + "." + m[2] + m[3]
-		}
+	dir, base := path.Split(file)
+	stem, _, _ := strings.Cut(base, ".cpython-")
+	for _, name := range h.GlobIn(path.Clean(dir), stem+".cpython-*.so") {
+		return name, tagOf(name)
 	}
 	return "", ""
 }
 
-// tagged is the Python of a match of compiledModule, "3.12".
-func tagged(m [][]byte) string { return string(m[2]) + "." + string(m[3]) + string(m[4]) }
+// tagOf is the Python that an extension module is for by its name, "3.12" of "_umath.cpython-312-x86_64-linux-gnu.so".
+func tagOf(name string) string {
+	if !strings.Contains(name, ".cpython-") || !strings.HasSuffix(name, ".so") {
+		return ""
+	}
+	m := extensionTag.FindStringSubmatch(path.Base(name))
+	if m == nil {
+		return ""
+	}
+	return m[1] + "." + m[2] + m[3]
+}

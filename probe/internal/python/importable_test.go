@@ -93,8 +93,8 @@ func TestOtherPython(t *testing.T) {
 	info := "/" + testSite + "numpy-2.3.1.dist-info"
 	check := func(name, wantFile, wantPython string) {
 		t.Helper()
-		h := &host.Host{Root: root}
-		if file, python := otherPython(h, info, "3.12.3"); file != wantFile || python != wantPython {
+		s := &site{python: "3.12.3"}
+		if file, python := s.otherPython(&host.Host{Root: root}, info); file != wantFile || python != wantPython {
 			t.Errorf("%s: %q for %q", name, file, python)
 		}
 	}
@@ -102,10 +102,10 @@ func TestOtherPython(t *testing.T) {
 	hosttest.Must(t, os.Rename(filepath.Join(root, testSite+"numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so"), filepath.Join(root, module)))
 	check("renamed", module, "3.11")
 	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so,sha256=x,1\n")
-	check("installed for another", "/"+testSite+"numpy/_core/_umath", "3.11")
+	check("installed for another", module, "3.11")
 	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.abi3.so,sha256=x,1\n")
 	check("stable ABI", "", "")
-	want := facts.Hindrance{Kind: facts.HindranceOtherPython, Of: "numpy 2.3.1", Path: "/" + testSite + "numpy/_core/_umath", By: "3.11"}
+	want := facts.Hindrance{Kind: facts.HindranceOtherPython, Of: "numpy 2.3.1", Path: module, By: "3.11"}
 	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so,sha256=x,1\n")
 	if got := hindrancesOf(t, root, nil); len(got) != 2 || got[1] != want {
 		t.Errorf("XGBoost requires NumPy: %v, want %v", got, want)

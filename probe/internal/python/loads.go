@@ -35,6 +35,7 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	if main == nil || err != nil {
 		return err
 	}
+	s.torch.take(b, p)
 	if err := findShadows(b, h, p, s); err != nil {
 		return err
 	}

@@ -1,0 +1,160 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// companions are the packages of PyTorch's own that are made for one torch.
+var companions = []string{"torchvision", "torchaudio", "torchcodec"}
+
+// companionMismatch: torchvision, torchaudio, torchcodec and Triton are made for one torch. What their libraries want
+// and do not find beside torch decides; of versions alone, the tables do.
+func companionMismatch(m *machine, b *build) []*result {
+	if slices.Contains(companions, b.Name) && b.Extension {
+		return m.unmet(b)
+	}
+	if b.Name != "torch" || !b.official() || len(b.rows) == 0 {
+		return nil
+	}
+	table := m.t.Torch(b.rows[0].Release, m.platform)[0]
+	var results []*result
+	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio},
+		{"triton", table.Triton}} {
+		have := b.env.Package(c.name)
+		if have == nil || c.want == "" || b.env.unmet(c.name) {
+			continue
+		}
+		if f, bad := m.companion(b, have, c.want); bad {
+			results = append(results, found(f)...)
+		} else {
+			results = append(results, holds(b.subject)...)
+		}
+	}
+	return results
+}
+
+// companion compares one of them by its version. torchvision's and torchaudio's is the mistake, not torch's; Triton's
+// is felt where torch compiles.
+func (m *machine) companion(b *build, have *probe.Package, want string) (Finding, bool) {
+	r, ok := version.ParseRelease(have.Version)
+	f := Finding{Severity: Warning, Subject: b.subject, Need: have.Name + " " + want,
+		Source:   []string{"https://github.com/pytorch/vision#installation"},
+		Message:  fmt.Sprintf("%s %s is for another torch; %s goes with %s", have.Name, have.Version, b.Version, want),
+		Evidence: append(b.evidence(), Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
+	if have.Name != "triton" {
+		f.Subject = Subject(&probe.Build{Name: have.Name, Version: have.Version}, b.env.Environment)
+	}
+	switch {
+	case !ok || !r.Final():
+		return f, false
+	case have.Name == "torchaudio" && !r.Number.Less(stableAudio) && !version.Of(want).Less(stableAudio):
+		if !m.otherAudio(b, r) {
+			return f, false
+		}
+		f.Severity = Error
+		f.Message = fmt.Sprintf("torchaudio %s is for another CUDA than torch %s", have.Version, b.Version)
+	case r.Number.Short() != version.Of(want).Short():
+		if have.Name == "torchvision" {
+			f.Severity = Error
+		}
+	case have.Name == "torchvision" && differentCUDA(r, b):
+		f.Severity = Error
+		f.Message = fmt.Sprintf("torchvision %s is for another CUDA than torch %s", have.Version, b.Version)
+	default:
+		return f, false
+	}
+	f.Pins = companionPin(have.Name, want, b)
+	return f, true
+}
+
+// differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since.
+func differentCUDA(vision version.Release, b *build) bool {
+	cuda, ok := vision.LocalCUDA()
+	if !ok || !b.cuda.Known() {
+		return false
+	}
+	if vision.Number.Less(version.Of("0.16")) {
+		return cuda.Short() != b.cuda.Short()
+	}
+	return cuda.Major() != b.cuda.Major()
+}
+
+// companionPin is the companion of the torch that is there, from the index that its variant is on.
+func companionPin(name, want string, b *build) []Pin {
+	spec := name + "==" + want
+	index := ""
+	if variant := b.rows[0].Variant; name != "triton" && len(b.rows) == 1 {
+		spec += "+" + variant
+		index = " --index-url " + torchIndex(variant)
+	}
+	return []Pin{{Package: name, Version: strings.TrimPrefix(spec, name+"=="), Why: "keeps torch and the driver",
+		Commands: map[string]string{"pip": "pip install " + spec + index, "uv": "uv pip install " + spec + index}}}
+}
+
+// otherAudio reports whether a torchaudio on torch's stable ABI is for another CUDA: by its local version, or, without
+// one, by the default of the release of torch that it came out with, for only the default index has it so.
+func (m *machine) otherAudio(b *build, audio version.Release) bool {
+	if audio.Local == "" && (b.Index == "" || b.Index == "default") {
+		audio.Local = m.defaultVariant("torch", audio)
+	}
+	cuda, ok := audio.LocalCUDA()
+	return ok && b.cuda.Known() && cuda.Major() != b.cuda.Major()
+}
+
+// companionOf is the release of a companion that a torch's row names; empty where none does.
+func (m *machine) companionOf(torch *build, name string) string {
+	if len(torch.rows) == 0 {
+		return ""
+	}
+	table := m.t.Torch(torch.rows[0].Release, m.platform)[0]
+	return map[string]string{"torchvision": table.Torchvision, "torchaudio": table.Torchaudio}[name]
+}
+
+// unmet: what an extension's libraries need is not of the torch that is there: the runtime of another CUDA, or symbols
+// of another release. It does not load, on any GPU.
+func (m *machine) unmet(b *build) []*result {
+	if len(b.Unmet) == 0 {
+		return nil
+	}
+	u := b.Unmet[0]
+	f := Finding{Severity: Error, Subject: b.subject, Need: u.Library + u.Symbol,
+		Source:  []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
+		Message: fmt.Sprintf("%s needs %s, which is nowhere: it is built for another CUDA", path.Base(u.By), u.Library),
+		Do:      []string{"install the " + b.Name + " that is made for the torch in " + b.env.Path}}
+	if u.Library == "" {
+		f.Message = fmt.Sprintf("%s needs %s: it is built for another torch", path.Base(u.By), u.Symbol)
+	}
+	f.Evidence = append(b.evidence(), Evidence{Fact: "not found", Value: some(notFound(b.Unmet)), From: u.By})
+	if torch := m.frameworkOf(b); torch != nil {
+		f.Message += " than torch " + torch.Version
+		f.Evidence = append(f.Evidence, torch.evidence()...)
+		if want := m.companionOf(torch, b.Name); want != "" {
+			f.Pins, f.Do = companionPin(b.Name, want, torch), nil
+		} else if p := b.env.Package(b.Name); p != nil {
+			f.Do = m.extensionSteps(p, torch)
+		}
+	}
+	return found(f)
+}
+
+// unmet reports whether a package's own libraries say that they do not load beside torch.
+func (e *environment) unmet(name string) bool {
+	return slices.ContainsFunc(e.Builds, func(b probe.Build) bool { return b.Name == name && len(b.Unmet) > 0 })
+}
+
+// notFound names what was not found, each once.
+func notFound(list []probe.Unresolved) []string {
+	var names []string
+	for _, u := range list {
+		if name := u.Library + u.Symbol; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,42 @@
+package matrix
+
+import (
+	"fmt"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// dotted matches what jaxlib compares of a version: all numbers before a suffix.
+var dotted = lazyregexp.New(`^\d+(\.\d+)*`)
+
+// otherPlugin: jaxlib takes nothing of a plugin of another release than its own, and says so in a warning
+// (jaxlib/plugin_support.py, check_plugin_version); the plugin pins the library that it starts with.
+func (b *build) otherPlugin() []*result {
+	if b.accelerator != "cuda" || !b.official() || !b.cuda.Known() {
+		return nil
+	}
+	plugin, library := fmt.Sprintf("jax-cuda%d-plugin", b.cuda.Major()), fmt.Sprintf("jax-cuda%d-pjrt", b.cuda.Major())
+	compared := false
+	for _, name := range []string{plugin, library} {
+		p := b.env.Package(name)
+		if p == nil || dotted.FindString(b.Version) == "" {
+			continue
+		}
+		compared = true
+		if dotted.FindString(p.Version) == dotted.FindString(b.Version) {
+			continue
+		}
+		specs := plugin + "==" + b.Version + " " + library + "==" + b.Version
+		return found(Finding{Severity: Error, Subject: b.subject, Need: name + " " + b.Version,
+			Message: fmt.Sprintf("%s is %s and jaxlib %s: JAX does not use a plugin of another release", name, p.Version,
+				b.Version),
+			Evidence: append(b.evidence(), Evidence{Fact: name, Value: p.Version, From: p.Path}),
+			Pins: []Pin{{Package: plugin, Version: b.Version, Why: "the plugin of this jaxlib; keeps the driver",
+				Commands: map[string]string{"pip": "pip install " + specs, "uv": "uv pip install " + specs}}},
+			Source: []string{"https://docs.jax.dev/en/latest/installation.html"}})
+	}
+	if compared {
+		return holds(b.subject)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package python
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// beside is the torch of an environment in its process, for extensions to be loaded into; empty where there is none for
+// CUDA, or where it does not load itself.
+type beside struct {
+	build   *facts.Build
+	process *ldso.Process
+	python  bool // whether its libtorch_python.so is there, which `import torch` brings
+}
+
+func (t *beside) take(b *facts.Build, p *ldso.Process) {
+	if t != nil && t.process == nil {
+		t.build, t.process = b, p
+	}
+}
+
+var (
+	// torchLibrary matches the libraries of torch that extensions are linked to.
+	torchLibrary = lazyregexp.New(`^lib(torch|torch_cpu|torch_cuda|torch_python|c10|c10_cuda)\.so$`)
+	// torchSymbol matches the functions, types and tables of torch's own namespaces, and those of its stable interface:
+	// "_ZN3c105ErrorC2ENS_14SourceLocationE…", "_ZTVN5torch8autograd4NodeE", "aoti_torch_get_dim".
+	torchSymbol = lazyregexp.New(`^_Z(T[VIS])?N[KVRO]*(2at|3c10|5torch)[0-9]|^(aoti_)?torch_`)
+)
+
+// pair loads an extension's libraries that are linked to torch, and notes what they want and do not find: the runtime
+// of another CUDA than torch's, or symbols of another release. The one that is imported by the package's own name
+// decides, else all of them have to fail: packages carry variants of which one is enough.
+func (t *beside) pair(h *host.Host, b *facts.Build, linked []string) error {
+	if t == nil || t.process == nil || len(linked) == 0 {
+		return nil
+	}
+	if !t.python {
+		t.python = true
+		if _, err := t.process.Open(t.build.Path+"/lib/libtorch_python.so", nil, ldso.Global); err != nil {
+			return err
+		}
+	}
+	asked := pinned(h, b, "torch")
+	pinHolds := asked != "" && asked == publicVersion(t.build.Version)
+	var lost []facts.Unresolved
+	whole, main := true, false
+	for _, file := range linked {
+		found, err := t.unmet(file, pinHolds)
+		if err != nil {
+			return err
+		}
+		whole = whole && len(found) > 0
+		main = main || len(found) > 0 && isMain(file)
+		lost = append(lost, found...)
+	}
+	if whole || main {
+		b.Unmet = lost[:min(len(lost), maxUnresolved)]
+	}
+	return nil
+}
+
+// unmet is what one library does not find beside torch. Where the package pins the torch that is there, its symbols are
+// believed.
+func (t *beside) unmet(file string, pinHolds bool) ([]facts.Unresolved, error) {
+	before := len(t.process.Missing)
+	o, err := t.process.Open(file, nil, ldso.Local)
+	if o == nil || err != nil {
+		return nil, err
+	}
+	var list []facts.Unresolved
+	for _, m := range t.process.Missing[before:] {
+		name := path.Base(m.Name)
+		if m.By == o && t.otherFamily(name) && errors.Is(m.Err, ldso.ErrNotFound) && t.process.Loaded(name) == nil {
+			list = append(list, facts.Unresolved{By: file, Library: name})
+		}
+	}
+	if pinHolds || len(list) > 0 {
+		return list, nil
+	}
+	for _, name := range o.ELF.Needed {
+		if torchLibrary.MatchString(name) && t.process.Loaded(name) == nil {
+			return nil, nil // this torch is not whole
+		}
+	}
+	symbols, err := t.process.MissingSymbols(o, func(s ldso.Symbol) bool { return torchSymbol.MatchString(s.Name) })
+	for _, s := range symbols {
+		list = append(list, facts.Unresolved{Symbol: s.Name, Version: s.Version, By: file})
+	}
+	return list, err
+}
+
+// otherFamily reports whether a library is of another CUDA than torch.
+func (t *beside) otherFamily(name string) bool {
+	m := familyName.FindStringSubmatch(name)
+	major, _, _ := strings.Cut(t.build.CUDA, ".")
+	return m != nil && major != "" && m[1] != major
+}
+
+// isMain reports whether a library is what a package imports first: torchvision/_C.so, torchaudio/lib/libtorchaudio.so.
+func isMain(file string) bool {
+	stem, _, _ := strings.Cut(path.Base(file), ".")
+	own := path.Base(strings.TrimSuffix(path.Dir(file), "/lib"))
+	return slices.Contains([]string{"_C", "_" + own, "lib" + own}, stem)
+}
+
+// pinned is the release of another distribution that a package's metadata pins, empty where it pins none.
+func pinned(h *host.Host, b *facts.Build, name string) string {
+	_, requires := parseMetadata(h.ReadQuietly(b.Path + "/METADATA"))
+	return requires[name]
+}
+
+// publicVersion is a version without its local part.
+func publicVersion(v string) string {
+	public, _, _ := strings.Cut(v, "+")
+	return public
+}

@@ -1,0 +1,81 @@
+package python
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// pairedTorch is completeTorch with an extension "ours", whose libraries are compiled from the sources given by name
+// and linked to torch; that of the source "cudart" needs the runtime of CUDA 13 too, which is nowhere.
+func pairedTorch(t *testing.T, metadata string, sources map[string]string) string {
+	root := completeTorch(t)
+	record := ""
+	for name, source := range sources {
+		needs := []string{testSite + "torch/lib/libc10_cuda.so"}
+		if source == "cudart" {
+			hosttest.Compile(t, root, hosttest.Library{Name: "gone/libcudart.so.13",
+				Source: "int cudaMalloc(void) { return 0; }\n"})
+			needs = append(needs, "gone/libcudart.so.13")
+			source = "int cudaMalloc(void); int ours(void) { return cudaMalloc(); }\n"
+		}
+		source += "int c10(void); int own(void) { return c10(); }\n" + fatSource(80)
+		hosttest.Compile(t, root, hosttest.Library{Name: testSite + name, Source: source, Needs: needs,
+			Flags: []string{"-Wl,--allow-shlib-undefined"}})
+		info, err := os.Stat(filepath.Join(root, testSite+name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		record += fmt.Sprintf("%s,sha256=x,%d\n", name, info.Size())
+	}
+	hosttest.Must(t, os.RemoveAll(filepath.Join(root, "gone")))
+	hosttest.Write(t, filepath.Join(root, testSite+"ours-1.0.dist-info/RECORD"), record)
+	hosttest.Write(t, filepath.Join(root, testSite+"ours-1.0.dist-info/METADATA"), "Name: ours\nVersion: 1.0\n"+metadata)
+	return root
+}
+
+// TestPairs: an extension that does not load beside torch says what it misses; one of several variants is enough, and a
+// pin of this very torch is believed.
+func TestPairs(t *testing.T) {
+	const (
+		whole   = "int whole(void) { return 0; }\n"
+		lacking = "int lacks(void) __asm__(\"_ZN3c104cuda9SetDeviceEab\"); int use(void) { return lacks(); }\n"
+		foreign = "int lacks(void) __asm__(\"_ZN4ours4lateERKN2at6TensorE\"); int use(void) { return lacks(); }\n"
+	)
+	for name, c := range map[string]struct {
+		metadata string
+		sources  map[string]string
+		want     []string
+	}{
+		"another CUDA": {"", map[string]string{"ours/_C.so": "cudart"}, []string{"libcudart.so.13"}},
+		"another torch": {"Requires-Dist: torch==2.9.0\n",
+			map[string]string{"ours/_C.so": lacking, "ours/a_torch.so": whole}, []string{"_ZN3c104cuda9SetDeviceEab"}},
+		"this torch": {"Requires-Dist: torch==2.8.0\n", map[string]string{"ours/_C.so": lacking}, nil},
+		"a variant loads": {"",
+			map[string]string{"ours/a_torch.so": whole, "ours/b_torch.so": lacking}, nil},
+		"no variant loads": {"", map[string]string{"ours/b_torch.so": lacking},
+			[]string{"_ZN3c104cuda9SetDeviceEab"}},
+		"its own function": {"", map[string]string{"ours/_C.so": foreign}, nil},
+		"healthy":          {"", map[string]string{"ours/_C.so": whole}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, _ := Read(&host.Host{Root: pairedTorch(t, c.metadata, c.sources)}, []string{"/opt/venv"})
+			var got []string
+			for _, u := range found.Environments[0].Builds[1].Unmet {
+				got = append(got, u.Library+u.Symbol)
+			}
+			if b := found.Environments[0].Builds[1]; b.Framework != "torch" {
+				t.Errorf("%s is of framework %q", b.Name, b.Framework)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("unmet (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
