@@ -5,6 +5,7 @@
 # make golden   write the tests' expected output anew; read the difference before you commit it
 # make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
 # make torture  MINUTES=1: the binary against hostile libraries, trees and inputs; prints counts that must be zero
+# make vulncheck  what is linked in, against the database of vulnerabilities (VULNDB=DIR: a copy of it)
 # make bench    the budgets, side by side in one run
 # make release  every artefact of a release, into dist/ (VERSION=0.1.0): see packaging/release.sh
 
@@ -78,6 +79,13 @@ MINUTES ?= 1
 # NVML names a directory of real driver libraries, as tools/torture/debian.sh fetches them.
 torture: build
 	go run $(LAZY) ./tools/torture -minutes $(MINUTES) $(if $(NVML),-nvml $(NVML)) bin/cudacompat
+
+VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+.PHONY: vulncheck
+
+vulncheck:
+	go run $(VULNCHECK) $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./cmd/cudacompat
 
 # CUDACOMPAT_BENCH_ENV names an environment with a real torch; without it what needs one is skipped.
 bench:

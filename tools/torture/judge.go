@@ -37,11 +37,18 @@ type tally struct {
 	family, name string // of the case that runs
 	cases, all   map[string]int
 	counts       map[string]int
-	peak         map[string]int64  // KiB, by command
+	peak         map[string]peak   // by command
 	worst        time.Duration     // past a deadline
+	latest       string            // the case that was
 	shown        map[string]int    // faults, by kind and family
 	out          map[string]string // families that were left out, and why
 	verbose      bool
+}
+
+// peak is the most memory that runs of a command took, and the case in which one did.
+type peak struct {
+	kib  int64
+	name string
 }
 
 // shownFaults of one kind and family are printed; -v prints all.
@@ -49,7 +56,7 @@ const shownFaults = 5
 
 func newTally(verbose bool) tally {
 	return tally{verbose: verbose, shown: map[string]int{}, cases: map[string]int{}, all: map[string]int{},
-		counts: map[string]int{}, peak: map[string]int64{}, out: map[string]string{}}
+		counts: map[string]int{}, peak: map[string]peak{}, out: map[string]string{}}
 }
 
 func (t *tally) count(family string) { t.cases[family]++ }
@@ -101,9 +108,9 @@ func (t *tally) print(w io.Writer) bool {
 		fmt.Fprintf(w, "%-16s %d\n", name, t.counts[name])
 		clean = clean && (t.counts[name] == 0 || i >= len(counted)-allowed)
 	}
-	fmt.Fprintf(w, "%-16s %s past a deadline at most\n", "latest", t.worst.Round(time.Millisecond))
+	fmt.Fprintf(w, "%-16s %s past a deadline at most (%s)\n", "latest", t.worst.Round(time.Millisecond), t.latest)
 	for _, command := range slices.Sorted(maps.Keys(t.peak)) {
-		fmt.Fprintf(w, "%-16s %d MB (%s)\n", "peak memory", t.peak[command]>>10, command)
+		fmt.Fprintf(w, "%-16s %d MB (%s: %s)\n", "peak memory", t.peak[command].kib>>10, command, t.peak[command].name)
 	}
 	return clean
 }
@@ -137,8 +144,8 @@ func (b *bench) judge(o order, d demand) outcome {
 }
 
 func (t *tally) weigh(got outcome, d demand) {
-	if d.deadline > 0 {
-		t.worst = max(t.worst, got.Wall-d.deadline)
+	if d.deadline > 0 && got.Wall-d.deadline > t.worst {
+		t.worst, t.latest = got.Wall-d.deadline, t.family+": "+t.name
 	}
 	switch {
 	case got.Hung:
@@ -171,13 +178,15 @@ func (t *tally) weighMemory(got outcome, d demand) {
 	if d.command == "" {
 		return
 	}
-	peak := got.Peak
+	kib := got.Peak
 	if !d.children {
-		peak = max(peak, got.Child)
+		kib = max(kib, got.Child)
 	}
-	t.peak[d.command] = max(t.peak[d.command], peak)
-	if peak > peakCap {
-		t.fault("over 64 MB", "%d MB", peak>>10)
+	if kib > t.peak[d.command].kib {
+		t.peak[d.command] = peak{kib, t.family + ": " + t.name}
+	}
+	if kib > peakCap {
+		t.fault("over 64 MB", "%d MB", kib>>10)
 	}
 }
 
