@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 )
@@ -131,7 +132,7 @@ func knownBad(m *machine, b *build) []*result {
 		switch t, what := m.meets(a.When, b); t {
 		case yes:
 			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "not: " + a.When.Text,
-				Do: []string{a.Fix}, Source: a.Source,
+				Do: []string{m.remedy(a.Fix, b)}, Source: a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
 			if f.Severity == Error && m.spares(a.When) {
 				f.Severity = Warning
@@ -153,6 +154,23 @@ func knownBad(m *machine, b *build) []*result {
 		return unknown(b.subject, missing)
 	}
 	return holds(b.subject)
+}
+
+// cudnnWheel matches the cuDNN of CUDA 12 in a remedy, with the range of its releases.
+var cudnnWheel = lazyregexp.New(`nvidia-cudnn-cu12([<>=0-9.,]+)`)
+
+// remedy is an advisory's, which names the wheel of CUDA 12, for the build's own CUDA.
+func (m *machine) remedy(fix string, b *build) string {
+	f := cudnnWheel.FindStringSubmatch(fix)
+	if f == nil || b.cuda.Major() == 12 {
+		return fix
+	}
+	for _, c := range tables.Rows[tables.CuDNN](m.t) {
+		if ok, err := version.Allows(f[1], c.Release); err == nil && ok && c.CUDA.Major() == b.cuda.Major() {
+			return strings.ReplaceAll(fix, "-cu12", fmt.Sprintf("-cu%d", b.cuda.Major()))
+		}
+	}
+	return fmt.Sprintf("take a build of %s for CUDA 12: cuDNN %s is not there for CUDA %d", b.Name, f[1], b.cuda.Major())
 }
 
 // clauseFrom is where a clause's value was read.

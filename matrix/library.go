@@ -36,6 +36,9 @@ func (b *build) takes(name string) (library, bool) {
 			return l, l.version.Known()
 		}
 	}
+	if slices.ContainsFunc(b.Missing, func(s string) bool { return strings.HasPrefix(s, "lib"+name+".so") }) {
+		return l, false // the wheel that is there is of another release, or empty
+	}
 	wheel := b.env.Package(l.wheel)
 	if wheel == nil && b.cuda.Major() >= 13 {
 		wheel = b.env.Package("nvidia-" + name) // from CUDA 13 on most of NVIDIA's wheels have no suffix
@@ -84,11 +87,17 @@ func packagePin(name, version string) []Pin {
 // installed is the wheel that should have a library.
 func (b *build) installed(library string) *probe.Package {
 	for _, wheel := range b.wheelsOf(library) {
-		if p := b.env.Package(wheel); p != nil {
+		if p := b.env.Package(wheel); p != nil && holdsLibrary(p, library) {
 			return p
 		}
 	}
 	return nil
+}
+
+// holdsLibrary reports whether a wheel's release can have a library: cuDNN 8 has no libcudnn.so.9, nor 9 the other.
+func holdsLibrary(p *probe.Package, library string) bool {
+	stem, major, _ := strings.Cut(library, ".so.")
+	return !strings.HasPrefix(stem, "libcudnn") || version.Int(major) == version.Of(p.Version).Major()
 }
 
 // shadowed says that a library lies outside the directory where the build is installed.
@@ -162,7 +171,11 @@ func (b *build) wheelsOf(library string) []string {
 		stem = "cudnn"
 	}
 	middle := strings.ToLower(cmp.Or(wheelNames[stem], stem))
-	return []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major()), "nvidia-" + middle}
+	wheels := []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major())}
+	if b.cuda.Major() >= 13 { // since when most of NVIDIA's wheels have no suffix
+		wheels = append(wheels, "nvidia-"+middle)
+	}
+	return wheels
 }
 
 // twins are the installed wheels of one library, one for each CUDA family.

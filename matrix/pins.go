@@ -18,11 +18,17 @@ func (m *machine) pins(b *build) (pins []Pin, do []string) {
 	if b.Origin == "image" {
 		return nil, m.imageSteps()
 	}
+	if b.named != nil && b.named.torch != "" && slices.Contains(engines, b.Name) {
+		return m.enginePins(b)
+	}
 	if !slices.Contains(Frameworks(), b.Name) {
 		return nil, []string{"install a build of " + b.Name + " for this driver and these GPUs"}
 	}
 	if pins = m.frameworkPins(b); len(pins) == 0 {
 		do = []string{m.whyNone(b)}
+		if list := m.enginesIn(b.env); b.Name == "torch" && len(list) > 0 && len(m.ranked(b)) > 0 {
+			do = []string{m.noEngine(list[0].Name)}
+		}
 	}
 	return pins, do
 }
@@ -33,6 +39,9 @@ func (m *machine) frameworkPins(b *build) []Pin { return m.pinsAmong(b, m.ranked
 
 // pinsAmong picks from some rows, the nearest first.
 func (m *machine) pinsAmong(b *build, candidates []row) []Pin {
+	if list := m.enginesIn(b.env); b.Name == "torch" && len(list) > 0 {
+		return m.withEngines(b, list, candidates)
+	}
 	if len(candidates) == 0 {
 		return nil
 	}
@@ -212,16 +221,22 @@ func (m *machine) frameworkPin(b *build, r row) Pin {
 
 // installCommands are pip's and uv's words for a list of packages of one row's variant.
 func installCommands(b *build, r row, list []PinnedPackage) map[string]string {
+	index := ""
+	if r.framework == "torch" {
+		index = " --index-url " + torchIndex(r.Variant)
+	}
+	return b.commands(r.CUDA, list, index)
+}
+
+// commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.
+func (b *build) commands(cuda version.Number, list []PinnedPackage, index string, drop ...string) map[string]string {
 	var specs []string
 	for _, p := range list {
 		specs = append(specs, p.spec())
 	}
-	install := strings.Join(specs, " ")
-	if r.framework == "torch" {
-		install += " --index-url " + torchIndex(r.Variant)
-	}
+	install := strings.Join(specs, " ") + index
 	pip, uv := "pip install "+install, "uv pip install "+install
-	if stale := b.otherFamily(r.CUDA); len(stale) > 0 {
+	if stale := append(b.otherFamily(cuda), drop...); len(stale) > 0 {
 		pip = "pip uninstall -y " + strings.Join(stale, " ") + " && " + pip
 		uv = "uv pip uninstall " + strings.Join(stale, " ") + " && " + uv
 	}

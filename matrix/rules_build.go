@@ -40,9 +40,22 @@ func driverTooOld(m *machine, b *build) []*result {
 		if b.Origin == "image" && m.letIn(b) {
 			return unknown(b.subject, "whether the image's own cuda-compat library is taken, which runs it on "+m.driverWords())
 		}
+		if m.tooOldWith(b) {
+			return []*result{{subject: b.subject, implied: true}}
+		}
 		return found(m.tooOld(b, b.cuda, need, source))
 	}
 	return holds(b.subject)
+}
+
+// tooOldWith reports whether the driver is too old, too, for the build that an extension is loaded into or came along
+// with: what helps there helps here.
+func (m *machine) tooOldWith(b *build) bool {
+	return b.Extension && slices.ContainsFunc(m.builds, func(o *build) bool {
+		with := !o.Extension && !b.Standalone || b.PartOf != "" && o.Name == b.PartOf
+		state, _, _ := m.floor(o.cuda)
+		return o != b && o.env == b.env && with && o.cuda.Known() && state == floorBelow
+	})
 }
 
 // tooOldForEvery judges a build whose variant is not known: when every variant of the release is above the driver, so

@@ -167,7 +167,12 @@ func (m *machine) extension(b *build, p *probe.Package, rows []tables.Extension)
 	default:
 		return f, false
 	}
-	f.Do = m.extensionSteps(p, b)
+	if slices.Contains(engines, p.Name) {
+		f.Pins = m.engineMends(p, b)
+	}
+	if len(f.Pins) == 0 {
+		f.Do = m.extensionSteps(p, b)
+	}
 	return f, true
 }
 

@@ -1,0 +1,197 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// engines are packages each release of which asks for one PyTorch, or for few: they undo a pin of PyTorch alone, or do
+// not load with it. Those that others bring along stand last.
+var engines = []string{"vllm", "sglang", "aphrodite-engine", "lmdeploy", "xformers"}
+
+// enginesIn are the engines of an environment; xFormers, which vLLM asks for itself, only where it is the only one.
+func (m *machine) enginesIn(e *environment) []*probe.Package {
+	var list []*probe.Package
+	for _, name := range engines {
+		for _, p := range e.beside() {
+			if p.Name == name && len(m.engineRows(name)) > 0 && (name != "xformers" || len(list) == 0) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// engineRows are the releases of an engine that the package index has for this platform, oldest first.
+func (m *machine) engineRows(name string) []tables.Extension {
+	if m.platform != "linux_x86_64" { // the rows are read from these wheels
+		return nil
+	}
+	var rows []tables.Extension
+	for _, e := range tables.Rows[tables.Extension](m.t) {
+		if e.Package == name && e.Variant == "pypi" && len(e.Torch) > 0 && len(e.CUDA) > 0 {
+			rows = append(rows, e)
+		}
+	}
+	return rows
+}
+
+// withEngines is what to install where engines share the environment with PyTorch, or ask for it: releases that go
+// together, of which the installer's own index has all. Of the torch rows the nearest comes first.
+func (m *machine) withEngines(b *build, list []*probe.Package, candidates []row) []Pin {
+	for _, r := range candidates {
+		if set := m.engineSet(b, list, r); set != nil {
+			return []Pin{m.enginePin(b, r, set)}
+		}
+	}
+	return nil
+}
+
+// engineSet is a release of every engine for one torch; nil where one has none.
+func (m *machine) engineSet(b *build, list []*probe.Package, r row) []PinnedPackage {
+	release, _ := version.ParseRelease(r.Release)
+	if r.Variant != m.defaultVariant("torch", release) {
+		return nil
+	}
+	var set []PinnedPackage
+	for _, p := range list {
+		e := m.engineFor(p, r, version.ShortPython(b.python))
+		if e == nil {
+			return nil
+		}
+		set = append(set, PinnedPackage{p.Name, e.Release})
+	}
+	return set
+}
+
+// engineFor is the engine's own release where it takes a torch, else the newest that does.
+func (m *machine) engineFor(p *probe.Package, r row, python string) *tables.Extension {
+	rows := slices.DeleteFunc(m.engineRows(p.Name), func(e tables.Extension) bool {
+		return !takesTorch(e, r) || python != "" && !takesPython(e, python) || !m.loadsWheel(e) ||
+			len(e.SASS) > 0 && !m.covers(e)
+	})
+	if i := slices.IndexFunc(rows, func(e tables.Extension) bool { return e.Release == p.Version }); i >= 0 {
+		return &rows[i]
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return &rows[len(rows)-1]
+}
+
+// wheelGlibc matches the least glibc in a wheel's name: "vllm-0.19.1-cp38-abi3-manylinux_2_31_x86_64.whl".
+var wheelGlibc = lazyregexp.New(`-manylinux_(\d+)_(\d+)_x86_64`)
+
+// loadsWheel reports whether the C library here is new enough for a release's wheel, by the wheel's name in its source.
+func (m *machine) loadsWheel(e tables.Extension) bool {
+	libc := version.Of(m.f.System.Libc)
+	f := wheelGlibc.FindStringSubmatch(strings.Join(e.Source, " "))
+	return f == nil || !libc.Known() || !libc.Less(version.Of(f[1]+"."+f[2]))
+}
+
+// takesTorch reports whether a release asks for just this torch, or for a range that has it, and is of its CUDA family.
+func takesTorch(e tables.Extension, r row) bool {
+	return !otherFamily(e.CUDA, r.CUDA) && slices.ContainsFunc(e.Torch, func(text string) bool {
+		if exact := strings.TrimPrefix(text, "=="); version.Of(exact).Known() {
+			return version.Of(exact).Compare(r.number) == 0
+		}
+		ok, err := version.Allows(text, r.number)
+		return err == nil && ok
+	})
+}
+
+// takesPython reports whether there is a wheel of a release for a Python, "3.12".
+func takesPython(e tables.Extension, python string) bool {
+	return len(e.Python) == 0 || slices.ContainsFunc(e.Python, func(text string) bool {
+		if version.Of(text).Known() {
+			return text == python
+		}
+		ok, err := version.Allows(text, version.Of(python))
+		return err == nil && ok
+	})
+}
+
+// enginePin writes the commands. PyTorch is named beside the engine, and the companions that are there: pip leaves what
+// is installed as long as nothing forbids it.
+func (m *machine) enginePin(b *build, r row, set []PinnedPackage) Pin {
+	why := fmt.Sprintf("with the torch %s that it is made for; keeps the driver", r.Release)
+	list := append(slices.Clone(set), PinnedPackage{"torch", r.Release})
+	for _, c := range r.companions {
+		if c.Package != "triton" && c.Version != "" && b.env.Package(c.Package) != nil {
+			list = append(list, c)
+		}
+	}
+	return Pin{Package: set[0].Package, Version: set[0].Version, Why: why,
+		Commands: b.commands(r.CUDA, list, "", b.sameButFamily(r, list)...)}
+}
+
+// sameButFamily are the installed packages of a list that are of the very releases, for another CUDA family: pip takes
+// 2.9.0+cu130 for torch==2.9.0 and would leave it.
+func (b *build) sameButFamily(r row, list []PinnedPackage) []string {
+	var names []string
+	for _, p := range list {
+		have := ""
+		if p.Package == b.Name {
+			have = b.Version
+		} else if installed := b.env.Package(p.Package); installed != nil {
+			have = installed.Version
+		}
+		local, _ := version.ParseRelease(have)
+		cuda, ok := local.LocalCUDA()
+		if ok && cuda.Major() != r.CUDA.Major() && strings.HasPrefix(have, p.Version+"+") {
+			names = append(names, p.Package)
+		}
+	}
+	return names
+}
+
+// asFramework is the torch that an engine alone in a file brings.
+func (b *build) asFramework() *build {
+	torch := &build{Build: &probe.Build{Name: "torch", Version: b.named.torch}, env: b.env, python: b.python}
+	torch.release, _ = version.ParseRelease(b.named.torch)
+	return torch
+}
+
+// enginePins is what to install instead of an engine that a file names; do says that there is nothing.
+func (m *machine) enginePins(b *build) (pins []Pin, do []string) {
+	own := []*probe.Package{{Name: b.Name, Version: b.Version}}
+	torch := b.asFramework()
+	if pins = m.withEngines(torch, own, m.ranked(torch)); len(pins) == 0 {
+		do = []string{m.noEngine(b.Name)}
+	}
+	return pins, do
+}
+
+func (m *machine) noEngine(name string) string {
+	return fmt.Sprintf("no release of %s in the tables brings a torch that runs on %s with %s", name, m.driverWords(),
+		m.gpuWords())
+}
+
+// engineMends puts an engine and a torch together again that are not made for each other: the torch that the engine
+// asks for, and the engine for the torch that is there, where these run here.
+func (m *machine) engineMends(p *probe.Package, b *build) []Pin {
+	var pins []Pin
+	for _, keep := range []func(row, []PinnedPackage) bool{
+		func(_ row, set []PinnedPackage) bool { return set[0].Version == p.Version },
+		func(r row, _ []PinnedPackage) bool { return r.number.Short() == b.release.Number.Short() },
+	} {
+		for _, r := range m.ranked(b) {
+			set := m.engineSet(b, []*probe.Package{p}, r)
+			if set == nil || !keep(r, set) {
+				continue
+			}
+			pin := m.enginePin(b, r, set)
+			if !slices.ContainsFunc(pins, func(have Pin) bool { return have.Commands["pip"] == pin.Commands["pip"] }) {
+				pins = append(pins, pin)
+			}
+			break
+		}
+	}
+	return pins
+}

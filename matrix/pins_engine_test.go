@@ -1,0 +1,65 @@
+package matrix
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+)
+
+// TestEnginePinsRun puts each engine's newest release on drivers that are too old for it, follows the pin, and asks
+// again: engine and torch must run, and go together. (That each set resolves on the package index was tried by hand.)
+func TestEnginePinsRun(t *testing.T) {
+	known := Embedded()
+	pinned := 0
+	for _, name := range []string{"vllm", "sglang", "aphrodite-engine"} {
+		rows := newMachine(known, &probe.Facts{}, Target{}, Policy{}).engineRows(name)
+		newest := rows[len(rows)-1].Release
+		for _, driver := range []string{"535.183.01", "550.90.07", "570.86.15"} {
+			for _, gpu := range []string{"T4", "A100", "L4", "H100"} {
+				pin := enginePinOf(t, known, name+"=="+newest, driver, gpu)
+				if pin == nil {
+					t.Errorf("%s %s on %s with %s has no pin", name, newest, driver, gpu)
+					continue
+				}
+				pinned++
+				_, install, _ := strings.Cut(pin.Commands["pip"], "pip install ")
+				again := strings.ReplaceAll(install, " ", "\n") + "\n"
+				if v := fileOn(t, known, again, driver, gpu); v.Outcome != Compatible {
+					t.Errorf("%s on %s with %s: %s: %s\n%s", name, driver, gpu, install, v.Outcome, summary(v))
+				}
+			}
+		}
+	}
+	if pinned == 0 {
+		t.Error("nothing was pinned")
+	}
+}
+
+// enginePinOf is the pin of an engine that the driver is too old for; nil where there is none.
+func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *Pin {
+	t.Helper()
+	v := fileOn(t, known, line+"\n", driver, gpu)
+	name, _, _ := strings.Cut(line, "==")
+	for _, f := range v.Findings {
+		if f.Rule != "driver-too-old" {
+			continue
+		}
+		if i := slices.IndexFunc(f.Pins, func(p Pin) bool { return p.Package == name }); i >= 0 {
+			return &f.Pins[i]
+		}
+	}
+	return nil
+}
+
+// fileOn judges the text of a requirements file.
+func fileOn(t *testing.T, known *Tables, text, driver, gpu string) Verdict {
+	t.Helper()
+	facts, err := probe.GivenFile(probe.Document{Name: "requirements.txt", Data: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Check(context.Background(), known, facts, []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{})
+}
