@@ -152,6 +152,9 @@ func (s *site) requiredOf(h *host.Host, info string) []string {
 // one.
 func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
+		if !bytes.Contains(line, []byte(".cpython-")) { // nearly all of some ten thousand lines
+			continue
+		}
 		name, _, _ := strings.Cut(string(line), ",")
 		switch tag := tagOf(name); {
 		case tag == version.ShortPython(s.python):
