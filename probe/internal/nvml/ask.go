@@ -70,7 +70,6 @@ func open(lib nvml.Interface) facts.NVML {
 
 // initText says in plain words what the codes of nvmlInit mean that people meet (nvml.h, nvmlReturn_t).
 var initText = map[nvml.Return]string{
-	nvml.ERROR_LIBRARY_NOT_FOUND:       "libnvidia-ml.so.1 is not on the loader's path",
 	nvml.ERROR_DRIVER_NOT_LOADED:       "driver not loaded (NVML 9)",
 	nvml.ERROR_NO_PERMISSION:           "no permission to talk to the driver (NVML 4)",
 	nvml.ERROR_LIB_RM_VERSION_MISMATCH: "driver/library version mismatch (NVML 18)",
@@ -79,12 +78,12 @@ var initText = map[nvml.Return]string{
 }
 
 func initFailure(ret nvml.Return) facts.NVML {
+	if ret == nvml.ERROR_LIBRARY_NOT_FOUND {
+		return notFound
+	}
 	text := initText[ret]
 	if text == "" {
 		text = fmt.Sprintf("nvmlInit failed with code %d", int(ret))
-	}
-	if ret == nvml.ERROR_LIBRARY_NOT_FOUND {
-		return facts.NVML{Status: "absent", Code: int(ret), Message: text}
 	}
 	return facts.NVML{Status: "error", Code: int(ret), Message: text}
 }

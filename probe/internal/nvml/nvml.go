@@ -4,10 +4,12 @@ package nvml
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
+	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -36,6 +38,9 @@ func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answe
 	if !builtIn {
 		return func() *Answer { return &Answer{NVML: facts.NVML{Status: "not built in", Message: noNVML}} }
 	}
+	if nowhere(h) {
+		return func() *Answer { return &Answer{NVML: notFound} }
+	}
 	if limit == 0 {
 		limit = nvmlTimeout(h)
 	}
@@ -57,6 +62,23 @@ func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answe
 		defer cancel()
 		return await(ctx, done, limit)
 	}
+}
+
+// notFound is the answer where there is no NVML to ask: 12 is NVML_ERROR_LIBRARY_NOT_FOUND.
+var notFound = facts.NVML{Status: "absent", Code: 12, Message: "libnvidia-ml.so.1 is not on the loader's path"}
+
+// nowhere reports whether the loader would find no NVML: then no child is started only to say so. The child asks the
+// loader of this machine, whatever root is read.
+func nowhere(h *host.Host) bool {
+	if h.Root != "/" {
+		return false
+	}
+	loader, err := h.Loader().Host()
+	if err != nil {
+		return false
+	}
+	_, err = loader.Find("libnvidia-ml.so.1", nil)
+	return errors.Is(err, ldso.ErrNotFound)
 }
 
 // await waits for the answer; one that is there counts even where the files took longer than NVML was given.
