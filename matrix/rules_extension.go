@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -61,7 +62,10 @@ func (m *machine) ncclFor(cuda version.Number) version.Number {
 // extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
 // itself and does not find its libraries.
 func extensionMismatch(m *machine, b *build) []*result {
+	over := slices.IndexFunc(b.Hindrances, func(h probe.Hindrance) bool { return h.Kind == probe.HindranceOverwritten })
 	switch {
+	case over >= 0:
+		return found(b.overwritten(b.Hindrances[over]))
 	case b.Extension && len(b.Unmet) > 0 && !slices.Contains(companions, b.Name):
 		return m.unmet(b)
 	case b.Extension:
@@ -229,4 +233,20 @@ func numpyABI(_ *machine, b *build) []*result {
 		f.Severity = Error
 	}
 	return found(f)
+}
+
+// overwritten: another distribution owns a file of the build's and was installed later, as onnxruntime over
+// onnxruntime-gpu. Removing that one deletes the shared files, so the build must be installed again.
+func (b *build) overwritten(h probe.Hindrance) Finding {
+	other, _, _ := strings.Cut(h.By, " ")
+	spec := b.Name + "==" + b.Version
+	return Finding{Severity: Error, Subject: b.subject, Need: "one of " + b.Name + " and " + other,
+		Message: fmt.Sprintf("%s was installed over %s, so that %s is its file: what is imported is %s", h.By, b.Name,
+			path.Base(h.Path), other),
+		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "as " + h.By + " lists it", From: h.Path}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
+		Pins: []Pin{{Package: b.Name, Version: b.Version, Why: "puts its files back; keeps the driver",
+			Commands: map[string]string{
+				"pip": "pip uninstall -y " + other + " && pip install --no-deps --force-reinstall " + spec,
+				"uv":  "uv pip uninstall " + other + " && uv pip install --no-deps --reinstall " + spec}}}}
 }

@@ -119,6 +119,7 @@ func TestImportPath(t *testing.T) {
 		"/home/a/v/lib/python3.12/site-packages/README":                                   "",
 		"/home/a/.local/lib/python3.12/site-packages/torch/version.py":                    torch("2.1.0"),
 		"/usr/lib/python3/dist-packages/torch/version.py":                                 torch("2.2.0"),
+		"/srv/userbase/lib/python3.12/site-packages/torch/version.py":                     torch("2.4.0"),
 		"/data/packages/torch/version.py":                                                 torch("2.3.0"),
 		"/data/packages/torchaudio-2.3.0.dist-info/METADATA":                              "Version: 2.3.0\n",
 		"/home/a/.local/lib/python3.12/site-packages/torchaudio-2.1.0.dist-info/METADATA": "Version: 2.1.0\n",
@@ -130,6 +131,8 @@ func TestImportPath(t *testing.T) {
 	}{
 		{"user-site-of-a-venv-with-system-packages", "2.1.0+cu126", "2.1.0",
 			map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v"}},
+		{"user-base", "2.4.0+cu126", "", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v",
+			"PYTHONUSERBASE": "/srv/userbase"}},
 		{"no-user-site", "2.2.0+cu126", "", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v",
 			"PYTHONNOUSERSITE": "1"}},
 		{"pythonpath", "2.3.0+cu126", "2.3.0", map[string]string{"HOME": "/home/a", "VIRTUAL_ENV": "/home/a/v",

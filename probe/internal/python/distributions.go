@@ -22,15 +22,16 @@ func distributions(h *host.Host, dir string, failed *host.Errors) []facts.Packag
 		return nil
 	}
 	var dists []facts.Package
-	for _, e := range entries {
-		stem, isDist := strings.CutSuffix(e.Name(), ".dist-info")
-		stem, isEgg := strings.CutSuffix(stem, ".egg-info")
-		if !isDist && !isEgg {
-			continue
+	for _, i := range infosIn(h, dir, entries) {
+		if i.version != "" && distname.Companions.MatchString(i.name) {
+			dists = append(dists, facts.Package{Name: i.name, Version: i.version, Path: i.path})
 		}
+	}
+	for _, e := range entries {
+		stem, isEgg := strings.CutSuffix(e.Name(), ".egg-info")
 		name, version, ok := strings.Cut(stem, "-")
 		version, _, _ = strings.Cut(version, "-py")
-		if name = distname.Normal(name); ok && distname.Companions.MatchString(name) {
+		if name = distname.Normal(name); ok && isEgg && distname.Companions.MatchString(name) {
 			dists = append(dists, facts.Package{Name: name, Version: version, Path: path.Join(dir, e.Name())})
 		}
 	}

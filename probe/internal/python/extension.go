@@ -40,22 +40,27 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		return nil // distributions has said so
 	}
 	var list []facts.Build
-	for _, e := range entries {
-		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
-		name, version, _ := strings.Cut(stem, "-")
-		if name = distname.Normal(name); !ok || notExtensions.MatchString(name) || s.hiding(h, name) {
+	infos, owned := infosIn(h, s.dir, entries), owners{}
+	for _, i := range infos {
+		if notExtensions.MatchString(i.name) || s.hiding(h, i.name) {
 			continue
 		}
-		b := &facts.Build{Name: name, Version: version, Accelerator: "cuda", Extension: true,
-			Path: path.Join(s.dir, e.Name()), From: path.Join(s.dir, e.Name(), "RECORD")}
-		failed.Add(readExtension(b, h, s, cuda))
-		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && cudaWords.MatchString(name) ||
+		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true,
+			Path: i.path, From: i.path + "/RECORD"}
+		libraries, err := readExtension(b, h, s, cuda)
+		failed.Add(err)
+		owned.add(i, libraries)
+		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && cudaWords.MatchString(i.name) ||
 			len(b.Hindrances) > 0 {
 			failed.Add(readOpened(b, h, s))
 			s.hinder(h, b, b.Path, modulesIn(h.ReadQuietly(b.From)))
 			list = append(list, *b)
 		}
 	}
+	for i := range list {
+		list[i].Hindrances = append(list[i].Hindrances, owned.overwritten(h, s, &list[i])...)
+	}
+	list = append(list, unowned(h, s, entries, infos, cuda, failed)...)
 	if len(list) > 0 {
 		noteParts(h, s.dir, entries, list, failed)
 	}
@@ -93,21 +98,27 @@ func unasked(b *facts.Build, h *host.Host) bool {
 	return openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
 }
 
-// extension reads the code of the libraries that a distribution would load beside a framework of a CUDA version.
-func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) error {
+// readExtension reads a distribution and the libraries that it would load beside a framework of a CUDA version, which it
+// returns.
+func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) ([]string, error) {
 	record, err := h.ReadFile(b.From)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var failed host.Errors
-	families := map[string]bool{}
 	b.Framework = requiredFramework(h, b)
 	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
 		b.Arch = string(tag[1])
 	}
+	libraries := loadedOf(librariesIn(record), cuda)
+	b.Hindrances = s.gone(h, b, libraries)
+	return libraries, readLibraries(b, h, s, libraries)
+}
+
+// readLibraries reads the code of a package's libraries, and what they need.
+func readLibraries(b *facts.Build, h *host.Host, s *site, names []string) error {
+	var failed host.Errors
 	var linked []string // those that need a library of torch's
-	names := loadedOf(librariesIn(record), cuda)
-	b.Hindrances = s.gone(h, b, names)
+	families := map[string]bool{}
 	for _, name := range names {
 		full := path.Join(s.dir, name)
 		failed.Add(addCode(b, h, full))
@@ -183,12 +194,16 @@ func librariesIn(record []byte) []string {
 		name, rest, _ := bytes.Cut(line, []byte(","))
 		_, size, ok := bytes.Cut(rest, []byte(","))
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)
-		worth := n >= anySize || n >= namedSize && cudaWords.Match(name)
-		if ok && err == nil && worth && libraryFile.Match(name) && !bytes.HasPrefix(name, []byte("..")) {
+		if ok && err == nil && worthReading(name, n) && !bytes.HasPrefix(name, []byte("..")) {
 			list = append(list, string(name))
 		}
 	}
 	return list
+}
+
+// worthReading reports whether a file is a library that may hold CUDA code, by its name and size.
+func worthReading(name []byte, size int64) bool {
+	return (size >= anySize || size >= namedSize && cudaWords.Match(name)) && libraryFile.Match(name)
 }
 
 var (

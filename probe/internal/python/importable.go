@@ -25,6 +25,10 @@ func (s *site) hinder(h *host.Host, b *facts.Build, info string, names []string)
 	}
 	own := b.Name + " " + b.Version
 	for _, name := range names {
+		if file := path.Join(s.dir, name, "__init__.py"); b.Extension && info != "" && len(b.Hindrances) == 0 &&
+			absent(h, file) && absent(h, file+"c") && recorded(h, info, name+"/__init__.py") {
+			add(facts.HindranceGone, own, file, "")
+		}
 		if file := firstModule(h, s.before(), name); file != "" && path.Dir(file) != b.Path {
 			add(facts.HindranceHidden, own, file, "")
 		} else if file := firstModule(h, s.here, name); file != "" && path.Dir(file) != b.Path {

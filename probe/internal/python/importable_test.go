@@ -3,6 +3,7 @@ package python
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -12,17 +13,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// umath is a module of NumPy's.
+const umath = "numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so"
+
 // xgboostTree is an environment with the metadata of an XGBoost for the GPU, and of the NumPy that it requires.
 func xgboostTree(t *testing.T) string {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"xgboost-3.4.1.dist-info/METADATA": "Name: xgboost\nVersion: 3.4.1\nRequires-Dist: numpy\n" +
 			"Requires-Dist: nvidia-nccl-cu13; platform_system == \"Linux\"\n",
-		"xgboost-3.4.1.dist-info/RECORD":                     "xgboost/__init__.py,sha256=x,10\nxgboost/lib/libxgboost.so,sha256=x,200000000\n",
-		"numpy-2.3.1.dist-info/METADATA":                     "Name: numpy\nVersion: 2.3.1\n",
-		"numpy-2.3.1.dist-info/WHEEL":                        "Root-Is-Purelib: false\nTag: cp312-cp312-manylinux_2_28_x86_64\n",
-		"numpy-2.3.1.dist-info/RECORD":                       "numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so,sha256=x,1\n",
-		"numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so": "x",
+		"xgboost-3.4.1.dist-info/RECORD": "xgboost/__init__.py,sha256=x,10\n" +
+			"xgboost/lib/libxgboost.so,sha256=x,200000000\n",
+		"numpy-2.3.1.dist-info/METADATA": "Name: numpy\nVersion: 2.3.1\n",
+		"numpy-2.3.1.dist-info/WHEEL":    "Root-Is-Purelib: false\nTag: cp312-cp312-manylinux_2_28_x86_64\n",
+		"numpy-2.3.1.dist-info/RECORD":   umath + ",sha256=x,1\n",
+		umath:                            "x",
 	} {
 		hosttest.Write(t, filepath.Join(root, testSite+name), text)
 	}
@@ -44,11 +49,12 @@ func hindrancesOf(t *testing.T, root string, variables map[string]string) []fact
 	return builds[0].Hindrances
 }
 
-// TestMetadataOnly: what is left of an XGBoost is its metadata, which tells that it was one for the GPU; of a package that
-// names nothing of CUDA's, such as LightGBM, nothing is said.
+// TestMetadataOnly: what is left of an XGBoost is its metadata, which tells that it was one for the GPU; of a package
+// that names nothing of CUDA's, such as LightGBM, nothing is said.
 func TestMetadataOnly(t *testing.T) {
 	root := xgboostTree(t)
-	want := []facts.Hindrance{{Kind: facts.HindranceGone, Of: "xgboost 3.4.1", Path: "/" + testSite + "xgboost/lib/libxgboost.so"}}
+	want := []facts.Hindrance{{Kind: facts.HindranceGone, Of: "xgboost 3.4.1",
+		Path: "/" + testSite + "xgboost/lib/libxgboost.so"}}
 	if diff := cmp.Diff(want, hindrancesOf(t, root, nil)); diff != "" {
 		t.Errorf("XGBoost (-want +got):\n%s", diff)
 	}
@@ -58,8 +64,8 @@ func TestMetadataOnly(t *testing.T) {
 	}
 }
 
-// TestModulesBefore: a file on PYTHONPATH is imported before the package, one in the working directory by what is started
-// there, and a directory without __init__.py by nobody.
+// TestModulesBefore: a file on PYTHONPATH is imported before the package, one in the working directory by what is
+// started there, and a directory without __init__.py by nobody.
 func TestModulesBefore(t *testing.T) {
 	root := xgboostTree(t)
 	hosttest.Write(t, filepath.Join(root, "srv/front/xgboost.py"), "")
@@ -69,8 +75,9 @@ func TestModulesBefore(t *testing.T) {
 		variables  map[string]string
 		kind, file string
 	}{
-		"file":      {map[string]string{"PYTHONPATH": "/srv/front"}, facts.HindranceHidden, "/srv/front/xgboost.py"},
-		"package":   {map[string]string{"PYTHONPATH": "/srv/data:/srv/source"}, facts.HindranceHidden, "/srv/source/xgboost/__init__.py"},
+		"file": {map[string]string{"PYTHONPATH": "/srv/front"}, facts.HindranceHidden, "/srv/front/xgboost.py"},
+		"package": {map[string]string{"PYTHONPATH": "/srv/data:/srv/source"}, facts.HindranceHidden,
+			"/srv/source/xgboost/__init__.py"},
 		"here":      {map[string]string{"PWD": "/srv/front"}, facts.HindranceHere, "/srv/front/xgboost.py"},
 		"namespace": {map[string]string{"PYTHONPATH": "/srv/data", "PWD": "/srv/data"}, "", ""},
 	} {
@@ -89,7 +96,7 @@ func TestModulesBefore(t *testing.T) {
 // TestOtherPython: the modules of another Python stand in the site, by RECORD or against it.
 func TestOtherPython(t *testing.T) {
 	root := xgboostTree(t)
-	module := "/" + testSite + "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so"
+	module := "/" + testSite + strings.Replace(umath, "312", "311", 1)
 	info := "/" + testSite + "numpy-2.3.1.dist-info"
 	check := func(name, wantFile, wantPython string) {
 		t.Helper()
@@ -99,21 +106,21 @@ func TestOtherPython(t *testing.T) {
 		}
 	}
 	check("healthy", "", "")
-	hosttest.Must(t, os.Rename(filepath.Join(root, testSite+"numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so"), filepath.Join(root, module)))
+	hosttest.Must(t, os.Rename(filepath.Join(root, testSite+umath), filepath.Join(root, module)))
 	check("renamed", module, "3.11")
-	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so,sha256=x,1\n")
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), strings.Replace(umath, "312", "311", 1)+",sha256=x,1\n")
 	check("installed for another", module, "3.11")
 	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.abi3.so,sha256=x,1\n")
 	check("stable ABI", "", "")
 	want := facts.Hindrance{Kind: facts.HindranceOtherPython, Of: "numpy 2.3.1", Path: module, By: "3.11"}
-	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so,sha256=x,1\n")
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), strings.Replace(umath, "312", "311", 1)+",sha256=x,1\n")
 	if got := hindrancesOf(t, root, nil); len(got) != 2 || got[1] != want {
 		t.Errorf("XGBoost requires NumPy: %v, want %v", got, want)
 	}
 }
 
-// TestInterpreter: python3 of a venv leads nowhere, to another version, to its own, or is a copy of which the name tells
-// nothing.
+// TestInterpreter: python3 of a venv leads nowhere, to another version, to its own, or is a copy of which the name
+// tells nothing.
 func TestInterpreter(t *testing.T) {
 	for name, c := range map[string]struct {
 		links map[string]string // in bin

@@ -43,8 +43,12 @@ func pythonPath(h *host.Host) []string {
 
 // userSite is where `pip install --user` puts packages, none where it is switched off.
 func userSite(h *host.Host, p prefix) []string {
-	dir := homeOf(h) + "/.local/lib/python" + version.ShortPython(p.python) + "/site-packages"
-	if homeOf(h) == "" || h.Var("PYTHONNOUSERSITE") != "" || !h.Exists(dir) {
+	base := h.Var("PYTHONUSERBASE")
+	if base == "" && homeOf(h) != "" {
+		base = homeOf(h) + "/.local"
+	}
+	dir := base + "/lib/python" + version.ShortPython(p.python) + "/site-packages"
+	if !path.IsAbs(base) || h.Var("PYTHONNOUSERSITE") != "" || !h.Exists(dir) {
 		return nil
 	}
 	return []string{dir}

@@ -1,0 +1,85 @@
+package python
+
+import (
+	"bytes"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+)
+
+// info is one dist-info directory, "/opt/venv/lib/python3.12/site-packages/xgboost-3.4.1.dist-info".
+type info struct{ name, version, path string }
+
+// infosIn lists those of a directory, one for each distribution. What pip could not remove begins with a tilde and is
+// nobody's; of two that a broken upgrade left, the one whose files are there counts.
+func infosIn(h *host.Host, dir string, entries []fs.DirEntry) []info {
+	var list []info
+	at := map[string]int{}
+	for _, e := range entries {
+		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
+		name, version, _ := strings.Cut(stem, "-")
+		if !ok || name == "" || name[0] == '~' {
+			continue
+		}
+		one := info{distname.Normal(name), version, path.Join(dir, e.Name())}
+		i, twice := at[one.name]
+		if !twice {
+			at[one.name] = len(list)
+			list = append(list, one)
+			continue
+		}
+		list[i] = truer(h, list[i], one)
+	}
+	return list
+}
+
+// truer is the one of two with fewer files that are not as it says, else the newer one; its version is that of
+// METADATA, for a directory may have been copied.
+func truer(h *host.Host, a, b info) info {
+	for _, one := range []*info{&a, &b} {
+		if version, _ := parseMetadata(h.ReadQuietly(one.path + "/METADATA")); version != "" {
+			one.version = version
+		}
+	}
+	wrongA, wrongB := a.wrong(h), b.wrong(h)
+	if wrongB < wrongA || wrongB == wrongA && version.Of(a.version).Less(version.Of(b.version)) {
+		return b
+	}
+	return a
+}
+
+// maxCompared is how many files of a RECORD are compared with what is there.
+const maxCompared = 100
+
+// wrong counts the files of a RECORD, from its beginning, that are gone or of another size.
+func (i info) wrong(h *host.Host) int {
+	count, seen := 0, 0
+	for line := range bytes.Lines(h.ReadQuietly(i.path + "/RECORD")) {
+		name, size := recordedFile(line)
+		if size < 0 || strings.Contains(name, ".dist-info/") {
+			continue
+		}
+		if seen++; seen > maxCompared {
+			break
+		}
+		if there, err := h.Size(path.Join(path.Dir(i.path), name)); err != nil || there != size {
+			count++
+		}
+	}
+	return count
+}
+
+// recordedFile is the name and the size of a RECORD's line, "xgboost/VERSION,sha256=…,6"; -1 where it tells no size.
+func recordedFile(line []byte) (name string, size int64) {
+	fields := strings.Split(strings.TrimSpace(string(line)), ",")
+	size, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
+	if err != nil || len(fields) < 3 {
+		return "", -1
+	}
+	return strings.Trim(strings.Join(fields[:len(fields)-2], ","), `"`), size
+}

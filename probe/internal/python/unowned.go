@@ -1,0 +1,87 @@
+package python
+
+import (
+	"cmp"
+	"io/fs"
+	"path"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+)
+
+// unownedNames are the directories of packages that are read without metadata, or hold no package.
+var unownedNames = lazyregexp.New(`^(nvidia|torch|tensorflow|jax\w*|triton|cuda|bin|share|include|__pycache__)$`)
+
+// libraryPlaces are where a package keeps its libraries.
+var libraryPlaces = []string{"*.so", "lib/*.so*", "lib64/*.so*"}
+
+// unowned reads the packages of a site whose metadata is gone, as slimmed images leave them: Python imports them as
+// before. Directories that other tools fill have other metadata, or none.
+func unowned(
+	h *host.Host, s *site, entries []fs.DirEntry, infos []info, cuda string, failed *host.Errors,
+) []facts.Build {
+	if s.conda != "" || path.Base(s.dir) != "site-packages" {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, i := range infos {
+		known[i.name] = true
+	}
+	var list []facts.Build
+	for _, e := range entries {
+		name := distname.Normal(e.Name())
+		if !e.IsDir() || known[name] || path.Ext(e.Name()) != "" || unownedNames.MatchString(e.Name()) {
+			continue
+		}
+		libraries := s.unrecorded(h, e.Name(), infos)
+		if len(libraries) == 0 {
+			continue
+		}
+		dir := path.Join(s.dir, e.Name())
+		b := &facts.Build{Name: name, Version: ownVersion(h, dir), Accelerator: "cuda", Extension: true, Path: dir, From: dir}
+		failed.Add(readLibraries(b, h, s, loadedOf(libraries, cuda)))
+		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" {
+			s.hinder(h, b, "", []string{e.Name()})
+			list = append(list, *b)
+		}
+	}
+	return list
+}
+
+// unrecorded lists the libraries of a package directory that are worth reading and that no RECORD lists.
+func (s *site) unrecorded(h *host.Host, dir string, infos []info) []string {
+	var list []string
+	for _, place := range libraryPlaces {
+		for _, file := range h.GlobIn(path.Join(s.dir, dir), place) {
+			name := strings.TrimPrefix(file, s.dir+"/")
+			size, err := h.Size(file)
+			if err != nil || !worthReading([]byte(name), size) {
+				continue
+			}
+			for _, i := range infos {
+				if recorded(h, i.path, name) {
+					return nil
+				}
+			}
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+var versionLine = lazyregexp.New(`(?m)^(?:__version__|version)\s*(?::[^=\n]*)?=\s*['"](\d[^'"\n]*)['"]`)
+
+// ownVersion is what a package says of itself: in VERSION, as XGBoost, or in a line of version.py or __init__.py; empty
+// where it says nothing.
+func ownVersion(h *host.Host, dir string) string {
+	line, _ := h.ReadLine(dir + "/VERSION")
+	for _, name := range []string{"/version.py", "/_version.py", "/__init__.py"} {
+		if m := versionLine.FindSubmatch(h.ReadQuietly(dir + name)); m != nil {
+			line = cmp.Or(line, string(m[1]))
+		}
+	}
+	return line
+}
