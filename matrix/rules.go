@@ -4,17 +4,24 @@ import "slices"
 
 var rules = []Rule{
 	{
+		ID: "architecture-mismatch", Title: "the image is for another architecture",
+		onMachine: architectureMismatch, breaks: everyCUDABuild,
+		LeavesNoGPU: true,
+	},
+	{
 		ID: "nouveau-loaded", Title: "the GPU belongs to nouveau",
+		After:     needsBoot,
 		onMachine: nouveauLoaded, breaks: everyCUDABuild,
 	},
 	{
 		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
-		After:     []string{"nouveau-loaded"},
+		After:     causes(needsBoot, "nouveau-loaded"),
 		onMachine: moduleMissing, breaks: everyCUDABuild,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
+		After:     needsBoot,
 		onMachine: driverMissing, breaks: everyCUDABuild,
 		LeavesNoGPU: true,
 	},
@@ -366,10 +373,11 @@ func RuleNamed(id string) (Rule, bool) {
 	return rules[i], true
 }
 
-// What many rules come after, since nothing can be said of a build before: a driver and a build that Python imports,
+// What many rules come after, since nothing can be said of a build before: an image that boots, a driver and a build that Python imports,
 // a driver that drives the GPU, one that is new enough for the build's CUDA, and machine code that it takes.
 var (
-	needsDriver    = []string{"driver-missing", "not-importable"}
+	needsBoot      = []string{"architecture-mismatch"}
+	needsDriver    = causes(needsBoot, "driver-missing", "not-importable")
 	needsDrivenGPU = causes(needsDriver, "driver-drops-gpu", "driver-too-old-for-gpu")
 	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
 	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")

@@ -1,0 +1,32 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+)
+
+// architectureMismatch: a machine's image at rest is for another architecture than the instance type that it is meant
+// for, and cannot start there. A container's image says nothing of the kind: what is in it is judged build by build.
+func architectureMismatch(m *machine) []*result {
+	s := m.f.System
+	if !s.Rest || !s.Bootable || s.Arch == "" || !m.target.named() || !strings.HasPrefix(m.platform, "linux_") {
+		return nil
+	}
+	want := strings.TrimPrefix(m.platform, "linux_")
+	if want == s.Arch {
+		return holds("image")
+	}
+	return found(Finding{Severity: Error, Subject: "image", Need: "an image for " + want,
+		Message:  fmt.Sprintf("this image is for %s and cannot start on %s, which is %s", s.Arch, m.meant(), want),
+		Evidence: []Evidence{{Fact: "architecture", Value: s.Arch, From: s.LibcFrom}},
+		Do:       []string{"build the image from a base for " + want + ", or choose an instance type with " + s.Arch},
+		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ComponentsAMIs.html"}})
+}
+
+// meant is what the image is meant for, in words.
+func (m *machine) meant() string {
+	if m.target.Instance != "" {
+		return m.target.Instance
+	}
+	return strings.Join(m.target.GPUs, ", ")
+}
