@@ -32,4 +32,5 @@ except cudacompat.Error as err:
 else:
     raise AssertionError("a refused flag raises nothing")
 END
+python3 "$here/quick.py" "$work/clean/bin/cudacompat"
 echo "wheel: ok, $(stat -c %s wheels/*.whl) bytes"

@@ -19,19 +19,8 @@ end=$(date +%s.%N)
 awk "BEGIN { printf \"%.1f s from pip install to the verdict\n\", $end - $start }" >"$work/took"
 row "wheel" "a clean venv, pip" "pip install cudacompat && cudacompat doctor" <"$work/took"
 awk '{ exit !($1 < 10) }' "$work/took" || die "slower than 10 s: $(cat "$work/took")"
-python3 - "$work/venv/bin/cudacompat" <<'END' | row "wheel" "the program in it" "cudacompat doctor, the best of 20 runs"
-import resource, subprocess, sys, time
-
-def once():
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.argv[1], "doctor", "-o", "line"], stdout=subprocess.DEVNULL)
-    took, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, took
-
-cpu, took = map(min, zip(*(once() for _ in range(20))))
-assert cpu < 0.1, cpu # of the processor: others may use the machine, too
-print(f"{cpu:.3f} s of the processor, {took:.3f} s by the clock")
-END
+python3 "$PACKAGING/quick.py" "$work/venv/bin/cudacompat" |
+    row "wheel" "the program in it" "cudacompat doctor, the best of 20 runs"
 "$work/venv/bin/python" -m cudacompat check example:broken -o line --fail-on never | row "wheel" "a clean venv" "python -m cudacompat check example:broken -o line"
 judged='import json, sys; print("judged", [e["path"] for e in json.load(sys.stdin)["facts"]["environments"] if e["active"]][0])'
 short() { sed "s#$work#…#"; }
