@@ -16,7 +16,8 @@ type part struct {
 	count   int    // its fat binaries; 0 where a table tells of it
 }
 
-// parts are those of the build itself where its code was read, else of its row in the tables.
+// parts are those of the build itself where they were read, else of its row in the tables: a wheel whose code is listed
+// without them is of a report from before they were told.
 func (b *build) parts() []part {
 	var list []part
 	for _, g := range b.Groups {
@@ -27,7 +28,8 @@ func (b *build) parts() []part {
 		group := version.Group{Section: g.Section, SASS: g.SASS, PTX: g.PTX, ISA: isa}
 		list = append(list, part{group, g.Library, g.Containers})
 	}
-	if len(b.SASS)+len(b.PTX) > 0 || b.Damaged != "" || len(b.rows) != 1 {
+	own := len(b.SASS)+len(b.PTX) > 0 && !b.official()
+	if len(list) > 0 || own || b.Damaged != "" || len(b.rows) != 1 {
 		return list
 	}
 	return b.rows[0].parts()
