@@ -137,6 +137,9 @@ func TestSays(t *testing.T) {
 		{"numpy", "<3.0,>=2.0", ">=2.0,<3.0", true},
 		{"numpy", ">=2.0", ">=2.0,<3.0", false},
 		{"sass", "sm_80 sm_90", "sm_90 sm_80", false},
+		{"verified", "METADATA libcudf.so 2026-11-22", "METADATA 2026-12-01", true},
+		{"verified", "METADATA 2026-11-22", "METADATA libx.so 2026-11-22", false},
+		{"verified", "", "METADATA 2026-12-01", false},
 	} {
 		if got := says(c.column, c.old, c.read); got != c.want {
 			t.Errorf("%s: %q says %q: %v", c.column, c.old, c.read, got)
