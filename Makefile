@@ -6,6 +6,7 @@
 # make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
 # make torture  MINUTES=1: the binary against hostile libraries, trees and inputs; prints counts that must be zero
 # make vulncheck  what is linked in, against the database of vulnerabilities (VULNDB=DIR: a copy of it)
+# make gpu      what only an NVIDIA GPU can show, in one report: gpu-report.md
 # make bench    the budgets, side by side in one run
 # make release  every artefact of a release, into dist/ (VERSION=0.1.0): see packaging/release.sh
 
@@ -19,7 +20,7 @@ RELEASE := -tags packed -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test grid lint golden fuzz bench build static release rename clean
+.PHONY: doctor test grid lint golden fuzz gpu bench build static release rename clean
 
 build: bin/cudacompat
 
@@ -88,6 +89,9 @@ vulncheck:
 	go run $(VULNCHECK) $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./cmd/cudacompat
 
 # CUDACOMPAT_BENCH_ENV names an environment with a real torch; without it what needs one is skipped.
+gpu: build
+	go run $(LAZY) ./tools/ongpu -tool bin/cudacompat -o gpu-report.md
+
 bench:
 	go test $(LAZY) -run none -bench . -benchtime 40x ./cmd/cudacompat
 	FATBIN_LIB=$$(ls $$CUDACOMPAT_BENCH_ENV/lib/python3*/site-packages/torch/lib/libtorch_cuda.so 2>/dev/null) \

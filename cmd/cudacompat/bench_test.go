@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,20 +152,5 @@ int nvmlDeviceGetName(void *d, char *s, unsigned n) { strcpy(s, "NVIDIA L4"); re
 int nvmlDeviceGetCudaComputeCapability(void *d, int *a, int *b) { *a = 8; *b = 9; return 0; }
 `
 
-const bareSource = `
-#include <dlfcn.h>
-int main(void) {
-  void *l = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_GLOBAL), *d; char s[128]; int v, w; unsigned n, i;
-  if (!l) return 1;
-  ((int (*)(void))dlsym(l, "nvmlInit_v2"))();
-  ((int (*)(char *, unsigned))dlsym(l, "nvmlSystemGetDriverVersion"))(s, 128);
-  ((int (*)(int *))dlsym(l, "nvmlSystemGetCudaDriverVersion_v2"))(&v);
-  ((int (*)(unsigned *))dlsym(l, "nvmlDeviceGetCount_v2"))(&n);
-  for (i = 0; i < n; i++) {
-    ((int (*)(unsigned, void **))dlsym(l, "nvmlDeviceGetHandleByIndex_v2"))(i, &d);
-    ((int (*)(void *, char *, unsigned))dlsym(l, "nvmlDeviceGetName"))(d, s, 128);
-    ((int (*)(void *, int *, int *))dlsym(l, "nvmlDeviceGetCudaComputeCapability"))(d, &v, &w);
-  }
-  return 0;
-}
-`
+//go:embed testdata/bare.c
+var bareSource string
