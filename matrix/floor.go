@@ -26,14 +26,15 @@ func (m *machine) floorOn(d driver, cuda version.Number) (state floorState, need
 		d.version = d.user
 	}
 	need, least, source := m.t.Floor(cuda, m.windowsNumbers())
-	if d.cuda.Known() && !d.cuda.LessShort(cuda) {
+	below := d.version.Known() && least.Known() && d.version.Less(least)
+	if d.cuda.Known() && !d.cuda.LessShort(cuda) && (cuda.Parts() > 1 || !below) { // a family alone is no CUDA to speak
 		return floorFull, need, source
 	}
 	family := m.t.Family(cuda)
 	switch {
 	case family == nil && d.cuda.Known(): // no minor-version compatibility before 11, none known for what is newer
 		return floorBelow, need, source
-	case d.version.Known() && least.Known() && d.version.Less(least):
+	case below:
 		return floorBelow, need, source
 	case d.version.Known() && least.Known():
 		return floorMinor, need, source

@@ -142,19 +142,40 @@ var sharedPaths = []string{"nccl", "cudnn", "nvshmem", "cusparselt"}
 // nowhere are the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
 // origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs', and extensions' are extension-mismatch's.
 func (b *build) nowhere() []string {
-	if b.Name == "tensorflow" || b.Extension || !b.official() || !b.Looked {
+	if b.Extension || !b.official() || !b.Looked {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
-		return !b.ownLibrary(s) && (!strings.HasPrefix(s, "lib") || !b.wants(s))
+		return !b.ownLibrary(s) && (b.Name == "tensorflow" || !strings.HasPrefix(s, "lib") || !b.wants(s))
 	})
 }
 
-// ownLibrary reports whether a library is of torch's own package.
+// ownLibraries are how the names of files begin that a framework's own packages bring.
+var ownLibraries = map[string][]string{
+	"torch":      {"torch/", "libtorch", "libc10", "libcaffe2"},
+	"tensorflow": {"libtensorflow", "_pywrap_tensorflow"},
+	"jax":        {"xla_cuda_plugin", "jax_cuda"},
+}
+
+// ownLibrary reports whether a library is of the framework's own packages.
 func (b *build) ownLibrary(library string) bool {
-	return b.Name == "torch" && (strings.HasPrefix(library, "torch/") || strings.HasPrefix(library, "libtorch") ||
-		strings.HasPrefix(library, "libc10") ||
-		strings.HasPrefix(library, "libcaffe2"))
+	return slices.ContainsFunc(ownLibraries[b.Name], func(start string) bool { return strings.HasPrefix(library, start) })
+}
+
+// unloadable are the files of libraries that the loader does not take.
+func (b *build) unloadable(libraries []string) []probe.Unloadable {
+	return slices.DeleteFunc(slices.Clone(b.Unloadable), func(u probe.Unloadable) bool {
+		return !slices.Contains(libraries, u.Name)
+	})
+}
+
+// evidenceLost are libraries that a build does not get, and why the files that are there are none.
+func (b *build) evidenceLost(libraries []string) []Evidence {
+	list := append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(libraries, " "), From: b.Path})
+	for _, u := range b.unloadable(libraries) {
+		list = append(list, Evidence{Fact: u.Name, Value: "a file that cannot be loaded (" + u.Reason + ")", From: u.Path})
+	}
+	return list
 }
 
 // wants says that the build's own wheels would bring a library.
@@ -198,6 +219,6 @@ func sameShort(v, w version.Number) bool {
 // wheelNames are the middles of the names of the wheels that have a library, nvidia-cuda-runtime-cu12; the others are
 // called after it.
 var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrtc", "cupti": "cuda-cupti",
-	"cublasLt": "cublas", "nvshmem_host": "nvshmem"}
+	"cublasLt": "cublas", "nvshmem_host": "nvshmem", "nvrtc-builtins": "cuda-nvrtc"}
 
 var familySuffix = lazyregexp.New(`-cu(\d+)$`)

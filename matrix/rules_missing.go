@@ -3,6 +3,7 @@ package matrix
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,25 +15,63 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 	if own := b.ownMissing(missing); len(own) > 0 {
 		return found(b.incomplete(own))
 	}
+	if b.Name == "jax" && !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, "libnccl.") }) {
+		return found(m.withoutCollectives(b, missing))
+	}
 	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.installed(library) == nil })
-	if m.f.System.Rest && len(lost) == 0 {
+	if m.f.System.Rest && len(lost) == 0 && len(b.unloadable(missing)) == 0 {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
 	}
 	fails := b.failsWithout(missing)
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
 		Source:   []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
-		Message:  nowhereWords(missing) + ": " + fails,
-		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
-	for _, library := range lost {
-		wheel := b.installed(library)
-		f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name,
-			Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
-		f.Pins = append(f.Pins, forcedPin(wheel.Name, cmp.Or(b.Requires[wheel.Name], wheel.Version))...)
-	}
+		Message:  b.lostWords(missing) + ": " + fails,
+		Evidence: b.evidenceLost(missing)}
+	b.putBack(&f, lost)
 	if len(lost) < len(missing) {
 		f.Pins = append(f.Pins, b.withLibraries()...)
 	}
 	return found(f)
+}
+
+// putBack writes the wheels anew whose libraries are lost, and takes files out of the loader's way that are not theirs.
+func (b *build) putBack(f *Finding, lost []string) {
+	for _, library := range lost {
+		wheel := b.installed(library)
+		bad := b.unloadable([]string{library})
+		if len(bad) == 0 {
+			f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name,
+				Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
+		}
+		own := len(bad) == 0
+		for _, u := range bad {
+			if strings.HasPrefix(u.Path, path.Dir(wheel.Path)+"/") {
+				own = true
+			} else {
+				f.Do = append(f.Do, "take "+u.Path+" out of the loader's way")
+			}
+		}
+		if own && !slices.ContainsFunc(f.Pins, func(p Pin) bool { return p.Package == wheel.Name }) {
+			f.Pins = append(f.Pins, forcedPin(wheel.Name, cmp.Or(b.Requires[wheel.Name], wheel.Version))...)
+		}
+	}
+}
+
+// withoutCollectives: JAX opens NCCL when a computation spans several GPUs, and not before.
+func (m *machine) withoutCollectives(b *build, missing []string) Finding {
+	f := Finding{Severity: Note, Subject: b.subject, Need: some(missing), Evidence: b.evidenceLost(missing),
+		Source: []string{
+			"https://github.com/openxla/xla/blob/80c095fc2f5ba8b1e8c8b7df79c0be532416dd69/xla/tsl/cuda/nccl_stub.cc"},
+		Message: b.lostWords(missing) + ": what spans several GPUs fails"}
+	if len(m.gpus) > 1 {
+		f.Severity = Warning
+	}
+	if b.installed(missing[0]) != nil {
+		b.putBack(&f, missing)
+	} else {
+		f.Pins = b.withLibraries()
+	}
+	return f
 }
 
 // failsWithout is what becomes of a build without some libraries.
@@ -41,10 +80,10 @@ func (b *build) failsWithout(missing []string) string {
 		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
 	}
 	switch {
-	case b.Name == "jax":
-		return "it runs on the CPU"
 	case opened("libcudnn_"):
 		return "convolutions and other functions of cuDNN fail"
+	case b.Name == "jax":
+		return "it runs on the CPU"
 	case opened("libnvrtc"), opened("libnvJitLink"):
 		return "what is compiled at run time fails"
 	}
@@ -58,18 +97,27 @@ func (b *build) ownMissing(missing []string) []string {
 
 // incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
 func (b *build) incomplete(lost []string) Finding {
-	f := Finding{Severity: Error, Subject: b.subject, Need: some(lost),
-		Message:  b.Name + " is incomplete: " + some(lost) + " is gone",
-		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(lost, " "), From: b.Path}),
-		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
-	if len(lost) > 1 {
-		f.Message = b.Name + " is incomplete: " + some(lost) + " are gone"
+	f := Finding{Severity: Error, Subject: b.subject, Need: some(lost), Evidence: b.evidenceLost(lost),
+		Message: b.Name + " is incomplete: " + some(lost) + plural(len(lost), " is gone", " are gone"),
+		Source:  []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
+	if len(b.unloadable(lost)) > 0 {
+		f.Message = b.Name + " is damaged: " + b.lostWords(lost)
+	}
+	name := b.Name
+	if name == "jax" {
+		f.Message += ": it runs on the CPU"
+		part := map[bool]string{true: "pjrt", false: "plugin"}[lost[0] == "xla_cuda_plugin.so"]
+		name = fmt.Sprintf("jax-cuda%d-%s", b.cuda.Major(), part)
+		if b.env.Package(name) == nil {
+			f.Pins = b.withLibraries()
+			return f
+		}
 	}
 	installed := b.Version
-	if p := b.env.Package(b.Name); p != nil {
+	if p := b.env.Package(name); p != nil {
 		installed = p.Version // without a local version it came from the default index
 	}
-	f.Pins = forcedPin(b.Name, installed)
+	f.Pins = forcedPin(name, installed)
 	if _, local, found := strings.Cut(installed, "+"); found {
 		for tool := range f.Pins[0].Commands {
 			f.Pins[0].Commands[tool] += " --index-url " + torchIndex(local)

@@ -15,10 +15,12 @@ func (b *build) loader() string {
 func (m *machine) withoutOpened(b *build) Finding {
 	severity, fails, source := b.without()
 	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
-		Do:      m.openSteps(b),
-		Message: nowhereWords(b.Missing) + ", nor in a wheel or a toolkit: " + b.Name + " " + fails,
-		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(b.Missing, " "),
-			From: b.Path})}
+		Do:       m.openSteps(b),
+		Message:  nowhereWords(b.Missing) + ", nor in a wheel or a toolkit: " + b.Name + " " + fails,
+		Evidence: b.evidenceLost(b.Missing)}
+	if len(b.unloadable(b.Missing)) > 0 {
+		f.Message = b.lostWords(b.Missing) + ": " + b.Name + " " + fails
+	}
 	framework := m.frameworkOf(b)
 	if framework != nil {
 		f.Evidence = append(f.Evidence, framework.evidence()...)

@@ -11,6 +11,10 @@ import (
 	"cudacompat/probe"
 )
 
+// skipCuDNNCheck is the variable that makes torch go on with a cuDNN of a lower minor than its own
+// (https://github.com/pytorch/pytorch/blob/v2.8.0/torch/backends/cudnn/__init__.py).
+const skipCuDNNCheck = "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK"
+
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
 func cudnnMismatch(m *machine, b *build) []*result {
 	want, source := version.Of(b.CuDNN), b.source()
@@ -32,12 +36,17 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		return holds(b.subject)
 	case have.Major() != want.Major():
 		f.Severity = Error
-	case have.LessShort(want) && b.Name == "torch":
-		f.Severity = Warning
+	case have.LessShort(want) && b.Name == "torch" && m.f.Variables[skipCuDNNCheck] == "1":
+		f.Severity = Note
+		f.Message += ", and " + skipCuDNNCheck + " tells it not to compare"
+		f.Evidence = append(f.Evidence, Evidence{Fact: skipCuDNNCheck, Value: "1", From: "environment"})
 	case have.LessShort(want):
 		f.Severity = Error
 	default:
 		return holds(b.subject)
+	}
+	if b.Name == "torch" && have.Major() == want.Major() && f.Severity == Error {
+		f.Message += ": torch raises an error where it asks for the version, as for an RNN on the GPU"
 	}
 	if asked := b.asks(lib.wheel); asked != "" {
 		f.Need = "cuDNN " + strings.TrimPrefix(asked, "=")
@@ -156,14 +165,23 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || m.shown.hidden || !b.Looked {
 		return nil
 	}
-	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool { return !strings.HasPrefix(s, "lib") })
+	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
+		return !strings.HasPrefix(s, "lib") || b.ownLibrary(s)
+	})
 	if len(missing) == 0 {
 		return holds(b.subject)
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
 		Source:   []string{"https://www.tensorflow.org/install/pip"},
 		Message:  fmt.Sprintf("%s is nowhere on the loader's path: TensorFlow will run on the CPU", some(missing)),
-		Evidence: append(b.evidence(), Evidence{Fact: "missing libraries", Value: strings.Join(missing, " "), From: b.Path})}
+		Evidence: b.evidenceLost(missing)}
+	if bad := b.unloadable(missing); len(bad) > 0 {
+		f.Message = b.lostWords(missing) + ": TensorFlow will run on the CPU"
+		b.putBack(&f, slices.DeleteFunc(slices.Clone(missing), func(library string) bool {
+			return b.installed(library) == nil || len(b.unloadable([]string{library})) == 0
+		}))
+		return found(f)
+	}
 	if dirs := b.besidePath(missing); len(dirs) > 0 && m.f.System.Rest {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
 	} else if len(dirs) > 0 {

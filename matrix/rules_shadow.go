@@ -95,12 +95,17 @@ func lacked(u probe.Unresolved) string {
 // unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
 // absence.
 func (b *build) unshadow(u probe.Unresolved) ([]Pin, []string) {
-	site := path.Dir(b.Path)
-	if rest, inside := strings.CutPrefix(u.Path, site+"/nvidia/"); inside {
-		component, _, _ := strings.Cut(rest, "/")
-		wheel := fmt.Sprintf("nvidia-%s-cu%d", strings.ReplaceAll(component, "_", "-"), b.cuda.Major())
-		if pin := b.Requires[wheel]; pin != "" {
-			return packagePin(wheel, pin), nil
+	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
+		for _, wheel := range b.wheelsOf(u.Library) {
+			own, pin := b.env.Package(wheel), b.Requires[wheel]
+			switch {
+			case pin != "" && own != nil && own.Version == pin:
+				return forcedPin(wheel, pin), nil // it is the pinned one, and its file is not
+			case pin != "":
+				return packagePin(wheel, pin), nil
+			case own != nil:
+				return nil, []string{"pip install --no-deps --upgrade --force-reinstall " + wheel}
+			}
 		}
 	}
 	return nil, []string{"take " + u.Path + " out of " + outOf(u.Reason)}

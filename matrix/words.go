@@ -29,6 +29,19 @@ func nowhereWords(missing []string) string {
 	return missing[0] + " is nowhere on the loader's path"
 }
 
+// lostWords say of libraries which file is there that cannot be loaded, and that the others are nowhere.
+func (b *build) lostWords(libraries []string) string {
+	bad := b.unloadable(libraries)
+	if len(bad) == 0 {
+		return nowhereWords(libraries)
+	}
+	words := bad[0].Path + " cannot be loaded (" + bad[0].Reason + ")"
+	if more := len(libraries) - 1; more > 0 {
+		words += fmt.Sprintf(", and %d more %s missing", more, plural(more, "library is", "libraries are"))
+	}
+	return words
+}
+
 // outOf is what a file has to be taken out of, by the reason why it is taken.
 func outOf(reason string) string {
 	if reason == "LD_LIBRARY_PATH" || reason == "LD_PRELOAD" {

@@ -47,6 +47,7 @@ type (
 	Unresolved    = facts.Unresolved
 	Interpreter   = facts.Interpreter
 	Hindrance     = facts.Hindrance
+	Unloadable    = facts.Unloadable
 	Stdcxx        = facts.Stdcxx
 	Observed      = facts.Observed
 	Status        = facts.Status

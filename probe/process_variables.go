@@ -10,7 +10,7 @@ import (
 // variableNames are the names read of a process environment. Reports are pasted into public threads: nothing else
 // is looked at.
 var variableNames = lazyregexp.New(`^(CUDA_\w+|NVIDIA_\w+|NCCL_\w+|TRITON_PTXAS\w*|LD_LIBRARY_PATH|LD_PRELOAD|` +
-	`RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE)$`)
+	`PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE)$`)
 
 // secretNames are names among those that hold secrets by habit.
 var secretNames = lazyregexp.New(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)

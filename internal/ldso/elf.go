@@ -98,7 +98,7 @@ func checkHeader(h []byte, m elf.Machine) error {
 	case osabi != elf.ELFOSABI_NONE && osabi != elf.ELFOSABI_LINUX:
 		return errors.New("ELF file OS ABI invalid")
 	case m != elf.EM_NONE && elf.Machine(le.Uint16(h[18:])) != m:
-		return errOtherMachine
+		return fmt.Errorf("%w: %v", errOtherMachine, elf.Machine(le.Uint16(h[18:])))
 	}
 	if t := elf.Type(le.Uint16(h[16:])); t != elf.ET_DYN && t != elf.ET_EXEC {
 		return errors.New("only ET_DYN and ET_EXEC can be loaded")
@@ -124,6 +124,9 @@ func (e *ELF) readSegments(r *reader, t table) error {
 		s := segment{le.Uint64(b[16:]), le.Uint64(b[8:]), le.Uint64(b[32:])}
 		switch elf.ProgType(le.Uint32(b)) {
 		case elf.PT_LOAD:
+			if err := s.cutOff(r.end); err != nil {
+				return err
+			}
 			e.segments = append(e.segments, s)
 		case elf.PT_INTERP:
 			interp = &s
@@ -141,6 +144,17 @@ func (e *ELF) readSegments(r *reader, t table) error {
 	}
 	e.dynamic = true
 	return e.readDynamic(r, *dynamic)
+}
+
+// cutOff is an error for a segment that lacks whole pages at the end of the file. The loader maps it all the same, and
+// a program that touches such a page is ended by SIGBUS.
+func (s segment) cutOff(end uint64) error {
+	const page = 4096
+	whole := s.off + s.size
+	if last := (end + page - 1) &^ (page - 1); whole < s.off || whole > last {
+		return fmt.Errorf("the file is cut off: it has %d bytes, and a segment ends at %d", end, whole)
+	}
+	return nil
 }
 
 // readDynamic reads the dynamic section up to its DT_NULL.

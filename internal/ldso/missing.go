@@ -57,6 +57,16 @@ func (p *Process) bound(o *Object, w *work, references []reference) ([]Symbol, e
 	return list, err
 }
 
+// Defines reports whether an object defines a symbol, of whatever version.
+func (p *Process) Defines(o *Object, name string) (bool, error) {
+	left := []reference{{Symbol: Symbol{Name: name}}}
+	err := p.withSymbols(o, new(work), func(t *symbols) (err error) {
+		left, err = t.without(left)
+		return err
+	})
+	return len(left) == 0 && err == nil, err
+}
+
 // MissingVersion is a version that an object wants and the library taken does not define. The loader
 // refuses the object for it, whatever symbols it uses: "version `GLIBC_2.38' not found".
 type MissingVersion struct {

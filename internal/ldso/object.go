@@ -1,6 +1,9 @@
 package ldso
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Via is what made the process ask for an object.
 type Via int
@@ -32,6 +35,21 @@ type Missing struct {
 	Via  Via
 	By   *Object // who asked; nil for an unknown caller
 	Err  error   // ErrNotFound, or why the file found cannot be loaded
+}
+
+// Unloadable returns the file that bears the name and that the loader does not take, and why: it is cut off, no
+// library, or for another machine, in which case the loader has looked further and found nothing. It is empty where
+// there is no such file, and where it could not be opened.
+func (m Missing) Unloadable() (file, reason string) {
+	err := m.Err
+	if absent, ok := errors.AsType[*notFound](err); ok {
+		err = absent.passed
+	}
+	bad, ok := errors.AsType[*fileError](err)
+	if !ok {
+		return "", ""
+	}
+	return bad.path, bad.err.Error()
 }
 
 // tokens returns the values of the string tokens of an object; nil is an unknown one.

@@ -189,7 +189,7 @@ func (p *Process) load(name string, by *Object, via Via) (*Object, error) {
 		return nil, errTooMany
 	}
 	if err == nil && e != nil && !e.dynamic {
-		err = fmt.Errorf("load %q: object file has no dynamic section", found.Path)
+		err = &fileError{found.Path, errors.New("object file has no dynamic section")}
 	}
 	if err != nil {
 		p.Missing = append(p.Missing, Missing{Name: name, Via: via, By: by, Err: err})

@@ -38,6 +38,24 @@ type Found struct {
 // ErrNotFound is the loader's "cannot open shared object file".
 var ErrNotFound = errors.New("not found in any directory that the loader searches")
 
+// notFound is a name for which the loader finds nothing.
+type notFound struct {
+	name   string
+	passed error // of the first file of that name which is for another machine, so that the loader looked further
+}
+
+func (e *notFound) Error() string { return fmt.Sprintf("%q: %v", e.name, ErrNotFound) }
+func (e *notFound) Unwrap() error { return ErrNotFound }
+
+// fileError is why a file cannot be loaded.
+type fileError struct {
+	path string
+	err  error
+}
+
+func (e *fileError) Error() string { return fmt.Sprintf("load %q: %v", e.path, e.err) }
+func (e *fileError) Unwrap() error { return e.err }
+
 // Find tells which file the process would map for name, a soname or a path, if the object by needed or
 // dlopened it now; by is nil for an unknown caller. An error that is ErrNotFound says that the loader
 // finds nothing; any other, that it stops at a file which is no library, or that a file could not be
@@ -55,9 +73,13 @@ func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 	if o := p.names[name]; o != nil {
 		return o.again(), nil, nil
 	}
+	var passed error
 	for reason, file := range p.candidates(name, by) {
 		real, e, err := p.read(file)
 		if passedOver(err) {
+			if passed == nil && (errors.Is(err, errOtherClass) || errors.Is(err, errOtherMachine)) {
+				passed = pathError(file, err)
+			}
 			continue
 		}
 		if err != nil {
@@ -68,7 +90,7 @@ func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 		}
 		return Found{Path: file, Real: real, Reason: reason}, e, nil
 	}
-	return Found{}, nil, fmt.Errorf("%q: %w", name, ErrNotFound)
+	return Found{}, nil, &notFound{name, passed}
 }
 
 // passedOver tells if the loader looks further after an error.
@@ -197,5 +219,5 @@ func pathError(file string, err error) error {
 	if _, named := errors.AsType[*fs.PathError](err); named || errors.Is(err, errTooMany) {
 		return err
 	}
-	return fmt.Errorf("load %q: %w", file, err)
+	return &fileError{file, err}
 }

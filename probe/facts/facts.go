@@ -228,9 +228,11 @@ type Build struct {
 	Origin   string            `json:"origin"`
 	Requires map[string]string `json:"requires"` // exact pins among its requirements, name to version
 	Taken    []Taken           `json:"taken"`    // CUDA libraries that the loader maps for it
-	// symbols and libraries that it needs and that are nowhere
+	// symbols and libraries that it needs and does not get: they are nowhere, or Unloadable
 	Missing []string `json:"missing"`
 	Looked  bool     `json:"looked"` // whether Missing was looked for
+	// those of Missing that are there, and why the loader does not take them
+	Unloadable []Unloadable `json:"unloadable,omitempty"`
 	// files of libraries that the loader does not find for it by itself, and that a program can load first
 	Beside     []string     `json:"beside,omitempty"`
 	Unresolved []Unresolved `json:"unresolved"` // symbols that CUDA libraries which are not its own lack
@@ -318,6 +320,13 @@ type Unresolved struct {
 	Library string `json:"library"` // name that it is needed by, "libnvJitLink.so.12"
 	Path    string `json:"path"`    // the file taken; empty where By opens the library by name and it is nowhere
 	Reason  string `json:"reason"`  // why that file; where there is none, why By is taken
+}
+
+// Unloadable is a library that is there and that the loader does not take.
+type Unloadable struct {
+	Name   string `json:"name"` // "libcublasLt.so.12"
+	Path   string `json:"path"`
+	Reason string `json:"reason"` // "file too short", "wrong ELF machine: EM_AARCH64"
 }
 
 // Stdcxx is the C++ library that a build gets, and what it lacks for it.

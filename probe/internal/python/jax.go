@@ -1,7 +1,11 @@
 package python
 
 import (
+	"bytes"
 	"cmp"
+	"path"
+	"slices"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
@@ -34,6 +38,9 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 			b.Accelerator, b.CUDA, b.From = "cuda", p[1], d.Path
 		}
 	}
+	if family := pluginFamily(h, s); family != "" && b.Accelerator == "cpu" {
+		b.Accelerator, b.CUDA = "cuda", family
+	}
 	if s.conda != "" && condaFind(h, s.conda, "jaxlib") != nil {
 		b.Origin, b.Accelerator = "conda-forge", ""
 	}
@@ -44,4 +51,45 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 		failed.Add(jaxLoads(b, h, s))
 	}
 	return b, failed.Err()
+}
+
+// pluginFamily is the CUDA family of the plugin that JAX finds by its directory, whatever became of its metadata; empty
+// where there is none. Of two, JAX takes the newer.
+func pluginFamily(h *host.Host, s *site) string {
+	family := ""
+	for _, dir := range s.path {
+		for _, file := range h.GlobIn(dir, "jax_plugins/xla_cuda[0-9]*/__init__.py") {
+			family = max(family, strings.TrimPrefix(path.Base(path.Dir(file)), "xla_cuda"))
+		}
+	}
+	return family
+}
+
+// jaxLost is what the plugin cannot do without and is nowhere: its library, and the extension that registers its
+// functions, where it imports one. A plugin that is neither there nor asked for is none.
+func jaxLost(b *facts.Build, h *host.Host, s *site, init []byte) []string {
+	there := func(name string) bool {
+		return slices.ContainsFunc(s.path, func(dir string) bool { return h.Exists(dir + "/" + name) })
+	}
+	family := "cuda" + b.CUDA
+	extension := "jax_" + family + "_plugin/cuda_plugin_extension.so"
+	asked := init != nil || s.pins(h, "jax-"+family+"-plugin", "jax-"+family+"-pjrt")
+	switch {
+	case asked && !there("jax_plugins/xla_"+family+"/xla_cuda_plugin.so"):
+		return []string{"xla_cuda_plugin.so"}
+	case bytes.Contains(init, []byte("cuda_plugin_extension")) && !there(extension) &&
+		!there("jaxlib/cuda/cuda_plugin_extension.so"):
+		return []string{extension}
+	}
+	return nil
+}
+
+// pins reports whether an installed distribution requires one release of another.
+func (s *site) pins(h *host.Host, name, other string) bool {
+	dist := s.dist(name)
+	if dist == nil {
+		return false
+	}
+	_, pins := parseMetadata(h.ReadQuietly(dist.Path + "/METADATA"))
+	return pins[other] != ""
 }

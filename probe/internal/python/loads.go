@@ -30,16 +30,21 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	}
 	main, err := torchCUDA(b, h, p)
 	if main == nil && err == nil {
-		b.Missing, b.Looked = ownLost(b, h, s), true
+		b.Missing, b.Looked = ownLost(b, h, p, s), true
+		noteUnloadable(b, h, p)
 	}
 	if main == nil || err != nil {
 		return err
 	}
 	s.torch.take(b, p)
+	if err := torchModule(b, h, p, s, main); err != nil {
+		return err
+	}
 	if err := findShadows(b, h, p, s); err != nil {
 		return err
 	}
-	b.Missing = torchMissing(b, h, p, s)
+	b.Missing = append(b.Missing, torchMissing(b, h, p, s)...)
+	noteUnloadable(b, h, p)
 	takeLibraries(b, h, p, s)
 	if err := standardLibrary(b, p); err != nil {
 		return err
@@ -60,44 +65,72 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 // Where the loader finds nothing, torch looks into the wheels itself; a part that cuDNN's wheel never held is one that
 // this cuDNN does without.
 func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {
-	list := slices.DeleteFunc(absentLibraries(b, p), func(name string) bool {
-		return len(s.inWheels(h, "*/lib/"+name)) > 0 || strings.HasPrefix(name, "libcudnn_") && !s.wheelHeld(h, name) ||
-			strings.HasPrefix(name, nvrtcBuiltins)
+	b.Looked = true
+	return slices.DeleteFunc(notLoaded(p, func(name string) bool {
+		return cudaStem(name) != "" || torchOwn.MatchString(name) || strings.HasPrefix(name, nvrtcBuiltins)
+	}), func(name string) bool {
+		return len(s.inWheels(h, "*/lib/"+name)) > 0 && !unloadable(p, name) || s.doesWithout(h, name) ||
+			strings.HasPrefix(name, nvrtcBuiltins) && !s.wheelHeld(h, "cuda-nvrtc", name)
 	})
-	for _, m := range p.Missing {
-		name := path.Base(m.Name)
-		if torchOwn.MatchString(name) && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil &&
-			!slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list
 }
 
 // torchOwn matches the libraries that torch's wheels bring and that its CUDA half cannot do without.
-var torchOwn = lazyregexp.New(`^lib(torch|torch_cpu|torch_cuda|torch_cuda_linalg|c10|c10_cuda|caffe2_nvrtc)\.so$`)
+var torchOwn = lazyregexp.New(
+	`^lib(torch|torch_cpu|torch_cuda|torch_cuda_linalg|torch_python|c10|c10_cuda|caffe2_nvrtc)\.so$`)
 
-// ownLost is torch's CUDA half where the wheel's RECORD lists it and the loader cannot map it.
-func ownLost(b *facts.Build, h *host.Host, s *site) []string {
+// ownLost is torch's CUDA half where the wheel's RECORD lists it, or a file is there, and the loader cannot map it.
+func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {
 	const main = "torch/lib/libtorch_cuda.so"
 	dist := s.dist("torch")
-	if dist == nil || !recorded(h, dist.Path, main) {
+	if !unloadable(p, path.Base(main)) && (dist == nil || !recorded(h, dist.Path, main)) {
 		return nil
 	}
 	return []string{path.Base(main)}
 }
 
-// wheelHeld reports whether an installed wheel of cuDNN lists a library among its files.
-func (s *site) wheelHeld(h *host.Host, library string) bool {
-	return slices.ContainsFunc(s.twins("cudnn"), func(p facts.Package) bool {
-		return recorded(h, p.Path, "nvidia/cudnn/lib/"+library)
+// torchModule maps torch's module, which `import torch` does last, and what its CUDA half opens to solve equations.
+func torchModule(b *facts.Build, h *host.Host, p *ldso.Process, s *site, main *ldso.Object) error {
+	modules := h.GlobIn(b.Path, "_C.*.so")
+	if dist := s.dist("torch"); len(modules) == 0 && dist != nil && recordedAs(h, dist.Path, "torch/_C.") {
+		b.Missing = append(b.Missing, "torch/_C")
+	}
+	for _, module := range modules {
+		if _, err := p.Open(module, nil, ldso.Local); err != nil {
+			return err
+		}
+	}
+	opens, err := p.Defines(main, registersLinalg)
+	if opens && err == nil {
+		_, err = p.Open("libtorch_cuda_linalg.so", main, ldso.Local)
+	}
+	return err
+}
+
+// registersLinalg is the function by which libtorch_cuda_linalg.so makes itself known to the library that opens it,
+// at::native::registerLinalgDispatch(LinalgDispatch const&). Where the solvers are linked in it is not there
+// (aten/src/ATen/native/cuda/linalg/BatchLinearAlgebra.cpp, BUILD_LAZY_CUDA_LINALG).
+const registersLinalg = "_ZN2at6native22registerLinalgDispatchERKNS0_14LinalgDispatchE"
+
+// doesWithout reports whether a library is a part that this cuDNN has not: no wheel of it lists one.
+func (s *site) doesWithout(h *host.Host, library string) bool {
+	return strings.HasPrefix(library, "libcudnn_") && !s.wheelHeld(h, "cudnn", library)
+}
+
+// wheelHeld reports whether an installed wheel lists a library among its files.
+func (s *site) wheelHeld(h *host.Host, wheel, library string) bool {
+	return slices.ContainsFunc(s.wheelsOf(wheel), func(p facts.Package) bool {
+		return recorded(h, p.Path, "nvidia/"+strings.ReplaceAll(wheel, "-", "_")+"/lib/"+library) ||
+			recorded(h, p.Path, "nvidia/cu13/lib/"+library)
 	})
 }
 
 // recorded reports whether a distribution's RECORD lists a file.
-func recorded(h *host.Host, distInfo, file string) bool {
+func recorded(h *host.Host, distInfo, file string) bool { return recordedAs(h, distInfo, file+",") }
+
+// recordedAs reports whether a distribution's RECORD lists a file whose name begins so.
+func recordedAs(h *host.Host, distInfo, beginning string) bool {
 	record := h.ReadQuietly(distInfo + "/RECORD")
-	return bytes.Contains(append([]byte("\n"), record...), []byte("\n"+file+","))
+	return bytes.Contains(append([]byte("\n"), record...), []byte("\n"+beginning))
 }
 
 // torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code
@@ -199,16 +232,46 @@ func unpinned(b *facts.Build, s *site, library string) bool {
 	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
 }
 
-// absent are the CUDA libraries that the loader finds nowhere. libcuda is the driver's: a machine image has none.
+// absentLibraries are the CUDA libraries that the loader does not map. libcuda is the driver's: a machine image has
+// none.
 func absentLibraries(b *facts.Build, p *ldso.Process) []string {
 	b.Looked = true
+	return notLoaded(p, func(name string) bool { return cudaStem(name) != "" })
+}
+
+// notLoaded are the libraries of a kind that the loader finds nowhere, or of which it does not take the file that is
+// there.
+func notLoaded(p *ldso.Process, kind func(name string) bool) []string {
 	var list []string
 	for _, m := range p.Missing {
 		name := path.Base(m.Name)
-		if cudaStem(name) != "" && errors.Is(m.Err, ldso.ErrNotFound) && p.Loaded(name) == nil &&
-			!slices.Contains(list, name) {
+		bad, _ := m.Unloadable()
+		lost := bad != "" || errors.Is(m.Err, ldso.ErrNotFound)
+		if lost && kind(name) && p.Loaded(name) == nil && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
 	return list
+}
+
+// unloadable reports whether there is a file of a library that the loader does not take.
+func unloadable(p *ldso.Process, name string) bool {
+	return slices.ContainsFunc(p.Missing, func(m ldso.Missing) bool {
+		file, _ := m.Unloadable()
+		return file != "" && path.Base(m.Name) == name
+	})
+}
+
+// noteUnloadable notes why files of the libraries that a build misses cannot be loaded.
+func noteUnloadable(b *facts.Build, h *host.Host, p *ldso.Process) {
+	for _, m := range p.Missing {
+		one := facts.Unloadable{Name: path.Base(m.Name)}
+		one.Path, one.Reason = m.Unloadable()
+		if real, err := h.Files().Resolve(one.Path); err == nil {
+			one.Path = real
+		}
+		if one.Path != "" && slices.Contains(b.Missing, one.Name) && !slices.Contains(b.Unloadable, one) {
+			b.Unloadable = append(b.Unloadable, one)
+		}
+	}
 }

@@ -1,8 +1,11 @@
 package python
 
 import (
+	"debug/elf"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"cudacompat/probe/host"
@@ -15,7 +18,7 @@ import (
 // name, and NVRTC behind libcaffe2_nvrtc.so.
 func completeTorch(t *testing.T) string {
 	root := t.TempDir()
-	rpath := []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN:$ORIGIN/../../nvidia/cudnn/lib:" +
+	rpath := []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN:$ORIGIN/lib:$ORIGIN/../../nvidia/cudnn/lib:" +
 		"$ORIGIN/../../nvidia/cuda_nvrtc/lib", "-Wl,--allow-shlib-undefined"}
 	library := func(name, source string, needs ...string) hosttest.Library {
 		l := hosttest.Library{Name: testSite + name, Source: source, Flags: rpath}
@@ -28,21 +31,28 @@ func completeTorch(t *testing.T) string {
 		library("nvidia/cudnn/lib/libcudnn_ops.so.9", "int cudnnOps(void) { return 0; }\n"),
 		library("nvidia/cudnn/lib/libcudnn.so.9", "int cudnnCreate(void) { return 0; }\n"),
 		library("nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "int nvrtcVersion(void) { return 0; }\n"),
+		library("nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.8", "int builtins(void) { return 0; }\n"),
 		library("torch/lib/libc10_cuda.so", "int c10(void) { return 0; }\n"),
 		library("torch/lib/libcaffe2_nvrtc.so", "int nvrtcVersion(void); int stub(void) { return nvrtcVersion(); }\n",
 			"nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
 		library("torch/lib/libtorch_global_deps.so", "int deps(void) { return 0; }\n"),
-		library("torch/lib/libtorch_cuda.so", "int c10(void); int cudnnCreate(void); int torch(void) { return c10() + "+
-			"cudnnCreate(); }\n",
+		library("torch/lib/libtorch_cuda_linalg.so", "int solve(void) { return 0; }\n"),
+		library("torch/lib/libtorch_python.so", "int python(void) { return 0; }\n"),
+		library("torch/_C.cpython-312-x86_64-linux-gnu.so", "int python(void); int PyInit__C(void) { return python(); }\n",
+			"torch/lib/libtorch_python.so"),
+		library("torch/lib/libtorch_cuda.so", "int c10(void); int cudnnCreate(void);\n"+
+			"int torch(void) { return c10() + cudnnCreate(); }\nvoid "+registersLinalg+"(void) {}\n",
 			"torch/lib/libc10_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9"))
 	for name, text := range map[string]string{
 		"torch/__init__.py": "", "torch/version.py": "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n",
 		"torch-2.8.0.dist-info/METADATA": "Name: torch\nVersion: 2.8.0\nRequires-Dist: " +
 			"nvidia-cuda-nvrtc-cu12==12.8.93\n",
-		"torch-2.8.0.dist-info/RECORD":                      "torch/lib/libc10_cuda.so,sha256=x,1\ntorch/lib/libtorch_cuda.so,sha256=x,1\n",
+		"torch-2.8.0.dist-info/RECORD": "torch/_C.cpython-312-x86_64-linux-gnu.so,sha256=x,1\n" +
+			"torch/lib/libc10_cuda.so,sha256=x,1\ntorch/lib/libtorch_cuda.so,sha256=x,1\n",
 		"nvidia_cudnn_cu12-9.10.2.21.dist-info/METADATA":    "Name: nvidia-cudnn-cu12\nVersion: 9.10.2.21\n",
 		"nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD":      "nvidia/cudnn/lib/libcudnn.so.9,sha256=x,1\nnvidia/cudnn/lib/libcudnn_ops.so.9,sha256=x,1\n",
 		"nvidia_cuda_nvrtc_cu12-12.8.93.dist-info/METADATA": "Name: nvidia-cuda-nvrtc-cu12\nVersion: 12.8.93\n",
+		"nvidia_cuda_nvrtc_cu12-12.8.93.dist-info/RECORD":   "nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.8,sha256=x,1\n",
 	} {
 		hosttest.Write(t, filepath.Join(root, testSite+name), text)
 	}
@@ -89,6 +99,10 @@ func TestIncompleteTorch(t *testing.T) {
 		{"nvidia/cudnn/lib/libcudnn_ops.so.9", []string{"libcudnn_ops.so.9"}},
 		{"nvidia/cuda_nvrtc/lib", []string{"libnvrtc.so.12"}},
 		{"torch/lib/libcaffe2_nvrtc.so", []string{"libcaffe2_nvrtc.so"}},
+		{"torch/lib/libtorch_cuda_linalg.so", []string{"libtorch_cuda_linalg.so"}},
+		{"torch/lib/libtorch_python.so", []string{"libtorch_python.so"}},
+		{"torch/_C.cpython-312-x86_64-linux-gnu.so", []string{"torch/_C"}},
+		{"nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.8", []string{"libnvrtc-builtins.so.12.8"}},
 	} {
 		t.Run(c.remove, func(t *testing.T) {
 			root := completeTorch(t)
@@ -102,5 +116,73 @@ func TestIncompleteTorch(t *testing.T) {
 				t.Errorf("looked %v, missing (-want +got):\n%s", b.Looked, diff)
 			}
 		})
+	}
+}
+
+// TestUnloadableOfTorch leaves the files there and spoils them, as a full disk or an image of another architecture does.
+func TestUnloadableOfTorch(t *testing.T) {
+	for _, c := range []struct {
+		file, spoil, reason string
+	}{
+		{"torch/lib/libtorch_cuda.so", "cut", "the file is cut off: it has 4096 bytes"},
+		{"torch/lib/libtorch_cuda.so", "other machine", "wrong ELF machine: EM_AARCH64"},
+		{"torch/lib/libc10_cuda.so", "empty", "file too short"},
+		{"nvidia/cudnn/lib/libcudnn.so.9", "text", "invalid ELF header"},
+		{"nvidia/cudnn/lib/libcudnn_ops.so.9", "cut", "the file is cut off: it has 4096 bytes"},
+		{"nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "other machine", "wrong ELF machine: EM_AARCH64"},
+	} {
+		t.Run(c.file+" "+c.spoil, func(t *testing.T) {
+			root := completeTorch(t)
+			spoil(t, filepath.Join(root, testSite+c.file), c.spoil)
+			found, _ := Read(&host.Host{Root: root, Rest: true}, []string{"/opt/venv"})
+			b := found.Environments[0].Builds[0]
+			want := filepath.Base(c.file)
+			if !cmp.Equal(b.Missing, []string{want}) || len(b.Unloadable) != 1 {
+				t.Fatalf("missing %v, unloadable %+v", b.Missing, b.Unloadable)
+			}
+			u := b.Unloadable[0]
+			if u.Name != want || u.Path != "/"+testSite+c.file || !strings.HasPrefix(u.Reason, c.reason) {
+				t.Errorf("unloadable %+v, want %s", u, c.reason)
+			}
+		})
+	}
+}
+
+// spoil makes a library one that the loader does not take.
+func spoil(t *testing.T, file, how string) {
+	t.Helper()
+	switch how {
+	case "empty":
+		hosttest.Must(t, os.Truncate(file, 0))
+	case "cut":
+		hosttest.Must(t, os.Truncate(file, 4096))
+	case "text":
+		hosttest.Write(t, file, strings.Repeat("this is no library\n", 10))
+	case "other machine":
+		data, err := os.ReadFile(file)
+		hosttest.Must(t, err)
+		data[18] = byte(elf.EM_AARCH64)
+		hosttest.Must(t, os.WriteFile(file, data, 0o644))
+	}
+}
+
+// TestStubOfTorch puts a library without symbols in the place of the one that the wheel's RECORD lists.
+func TestStubOfTorch(t *testing.T) {
+	const cudnn = testSite + "nvidia/cudnn/lib/libcudnn.so.9"
+	root := completeTorch(t)
+	info, err := os.Stat(filepath.Join(root, cudnn))
+	hosttest.Must(t, err)
+	record := filepath.Join(root, testSite+"nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD")
+	hosttest.Write(t, record, fmt.Sprintf("nvidia/cudnn/lib/libcudnn.so.9,sha256=x,%d\n", info.Size()))
+	hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/METADATA"),
+		"Name: torch\nVersion: 2.8.0\nRequires-Dist: nvidia-cudnn-cu12==9.10.2.21\nRequires-Dist: nvidia-cuda-nvrtc-cu12==12.8.93\n")
+	if b := onlyBuild(t, root, nil); len(b.Unresolved) > 0 || b.Compared {
+		t.Errorf("of the wheel's own library unresolved %+v", b.Unresolved)
+	}
+	hosttest.Compile(t, root, hosttest.Library{Name: cudnn, Source: "int nothing(void) { return 0; }\n",
+		Flags: []string{"-Wl,-z,max-page-size=65536"}}) // of another size
+	b := onlyBuild(t, root, nil)
+	if len(b.Unresolved) != 1 || b.Unresolved[0].Symbol != "cudnnCreate" || b.Unresolved[0].Path != "/"+cudnn {
+		t.Errorf("of a stub unresolved %+v", b.Unresolved)
 	}
 }

@@ -1,9 +1,11 @@
 package python
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -145,7 +147,7 @@ func findShadows(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
 				facts.Unresolved{By: m.By.Real, Library: m.Name, Reason: m.By.Reason.String()})
 		}
 	}
-	foreign := foreignLibraries(b, p, s)
+	foreign := foreignLibraries(b, h, p, s)
 	if len(foreign) == 0 {
 		return nil
 	}
@@ -161,23 +163,26 @@ func findShadows(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
 	return nil
 }
 
-// foreign are the CUDA libraries, by soname, that lie outside the build's packages, or in a wheel of another version
-// than the build pins. Where the build has no wheels of CUDA there is nothing that they could stand before.
-func foreignLibraries(b *facts.Build, p *ldso.Process, s *site) map[string]*ldso.Object {
+// foreign are the CUDA libraries, by soname, that are not known to serve: they lie outside the build's packages, in a
+// wheel of a version that the build does not pin, or are not the files that their wheel brought. Where the build has no
+// wheels of CUDA there is nothing that they could stand before.
+func foreignLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *site) map[string]*ldso.Object {
 	wheels := slices.ContainsFunc(s.dists, func(d facts.Package) bool { return strings.HasPrefix(d.Name, "nvidia-") })
 	if !wheels || s.conda != "" {
 		return nil
 	}
 	list := map[string]*ldso.Object{}
 	for _, o := range p.Objects {
-		if cudaStem(o.Path) != "" && (!strings.HasPrefix(o.Real, s.dir+"/") || otherThanPinned(b, o.Real, s)) {
+		own := strings.HasPrefix(o.Real, s.dir+"/") && !otherThanPinned(b, o.Real, s) && !s.notTheWheels(h, o)
+		if cudaStem(o.Path) != "" && !own {
 			list[o.ELF.Soname] = o
 		}
 	}
 	return list
 }
 
-// otherThanPinned says that a library is of a wheel whose version is not the one that the build's metadata pins.
+// otherThanPinned says that a library is of a wheel whose version is not the one that the build's metadata pins, or of
+// which the metadata allows many, as JAX's does.
 func otherThanPinned(b *facts.Build, real string, s *site) bool {
 	rest, ok := strings.CutPrefix(real, s.dir+"/nvidia/")
 	if !ok {
@@ -185,7 +190,23 @@ func otherThanPinned(b *facts.Build, real string, s *site) bool {
 	}
 	component, _, _ := strings.Cut(rest, "/")
 	for _, wheel := range s.twins(strings.ReplaceAll(component, "_", "-")) {
-		if pin := b.Requires[wheel.Name]; pin != "" && (pin != wheel.Version || wheel.Overwritten) {
+		if b.Requires[wheel.Name] != wheel.Version || wheel.Overwritten {
+			return true
+		}
+	}
+	return false
+}
+
+// notTheWheels reports whether a library has another size than the RECORD of the wheel that it lies in says.
+func (s *site) notTheWheels(h *host.Host, o *ldso.Object) bool {
+	name := strings.TrimPrefix(o.Real, s.dir+"/")
+	stem := strings.TrimPrefix(cudaStem(o.Path), "lib")
+	for _, wheel := range s.wheelsOf(wheelOf(stem)) {
+		record := h.ReadQuietly(wheel.Path + "/RECORD")
+		_, line, found := bytes.Cut(append([]byte("\n"), record...), []byte("\n"+name+","))
+		line, _, _ = bytes.Cut(line, []byte("\n"))
+		size, err := h.Size(o.Real)
+		if found && err == nil && !bytes.HasSuffix(bytes.TrimSpace(line), []byte(","+strconv.FormatInt(size, 10))) {
 			return true
 		}
 	}

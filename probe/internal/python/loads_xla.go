@@ -1,6 +1,8 @@
 package python
 
 import (
+	"bytes"
+	"path"
 	"slices"
 	"strings"
 
@@ -34,25 +36,57 @@ func xlaLoads(b *facts.Build, h *host.Host, p *ldso.Process, s *site, libraries,
 		if err != nil {
 			return err
 		}
+		if o == nil {
+			b.Missing, b.Looked = append(b.Missing, path.Base(lib)), true
+		}
 		if stubs == nil {
 			stubs = o
 		}
 	}
 	if stubs == nil {
+		noteUnloadable(b, h, p)
 		return nil
 	}
 	if err := standardLibrary(b, p); err != nil {
 		return err
 	}
-	p.Missing = nil
 	for _, name := range sonames {
-		if _, err := p.Open(name, stubs, ldso.Local); err != nil {
+		o, err := p.Open(name, stubs, ldso.Local)
+		if err == nil && o != nil && s.notTheWheels(h, o) {
+			err = lookUp(b, p, o, stubs)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	b.Missing = absentLibraries(b, p)
 	err := findShadows(b, h, p, s)
+	b.Missing = append(b.Missing, slices.DeleteFunc(absentLibraries(b, p), func(name string) bool {
+		return s.doesWithout(h, name) || cudaStem(name) == "libnvshmem_host"
+	})...)
+	noteUnloadable(b, h, p)
 	takeLibraries(b, h, p, s)
+	return err
+}
+
+// versionFunctions are the functions of CUDA's libraries that tell their versions, which every release of them has.
+var versionFunctions = map[string]string{
+	"libcudart": "cudaRuntimeGetVersion", "libcublas": "cublasGetVersion_v2", "libcublasLt": "cublasLtGetVersion",
+	"libcufft": "cufftGetVersion", "libcusolver": "cusolverGetVersion", "libcusparse": "cusparseGetVersion",
+	"libcudnn": "cudnnGetVersion", "libnccl": "ncclGetVersion",
+}
+
+// lookUp looks for a function where XLA's stubs would, in a library that is not the one which its wheel brought: the
+// stubs need no symbol of it, so that the loader takes whatever bears its name.
+func lookUp(b *facts.Build, p *ldso.Process, o, stubs *ldso.Object) error {
+	function := versionFunctions[cudaStem(o.Path)]
+	if function == "" {
+		return nil
+	}
+	b.Compared = true
+	there, err := p.Defines(o, function)
+	if !there && err == nil {
+		addUnresolved(b, ldso.Symbol{Name: function}, stubs, o)
+	}
 	return err
 }
 
@@ -95,6 +129,10 @@ func jaxLoads(b *facts.Build, h *host.Host, s *site) error {
 	if err != nil && !host.Absent(err) {
 		return err
 	}
+	if b.Missing = jaxLost(b, h, s, init); len(b.Missing) > 0 {
+		b.Looked = true
+		return nil
+	}
 	for _, file := range parseJAXPreloads(init) {
 		found := s.inWheels(h, file)
 		if len(found) == 0 {
@@ -109,6 +147,9 @@ func jaxLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	sonames := append(slices.Clone(xlaSonames[b.CUDA]), "libnccl.so.2")
+	if bytes.Contains(init, []byte("cupti_get_version")) { // without it the plugin does not start
+		sonames = append(sonames, "libcupti.so."+b.CUDA)
+	}
 	if m := jaxCuDNN.FindSubmatch(metadata); m != nil {
 		sonames = append(sonames, "libcudnn.so."+string(m[1]))
 	}

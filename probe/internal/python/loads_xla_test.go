@@ -127,6 +127,70 @@ func TestJAX(t *testing.T) {
 	}
 }
 
+// TestJAXPlugin takes JAX's plugin away, or part of it, as an installation that stopped half-way does.
+func TestJAXPlugin(t *testing.T) {
+	const library, extension = "xla_cuda_plugin.so", "jax_cuda12_plugin/cuda_plugin_extension.so"
+	for _, c := range []struct {
+		name    string
+		damage  func(root string)
+		missing string
+		reason  string
+	}{
+		{"whole", func(string) {}, "", ""},
+		{"library-gone", func(root string) { hosttest.Must(t, os.Remove(filepath.Join(root, jaxPlugins+library))) }, library, ""},
+		{"pjrt-uninstalled", func(root string) { hosttest.Must(t, os.RemoveAll(filepath.Join(root, jaxPlugins))) }, library, ""},
+		{"library-empty", func(root string) { spoil(t, filepath.Join(root, jaxPlugins+library), "empty") }, library, "file too short"},
+		{"extension-gone", func(root string) { hosttest.Must(t, os.Remove(filepath.Join(root, testSite+extension))) }, extension, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := jaxTree(t)
+			hosttest.Write(t, filepath.Join(root, jaxPlugins+"__init__.py"), "# cuda_plugin_extension\n")
+			hosttest.Write(t, filepath.Join(root, testSite+extension), "")
+			metadata := filepath.Join(root, testSite+"jax_cuda12_plugin-0.7.2.dist-info/METADATA")
+			hosttest.Write(t, metadata, "Name: jax-cuda12-plugin\nVersion: 0.7.2\nRequires-Dist: jax-cuda12-pjrt==0.7.2\n")
+			c.damage(root)
+			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			b := found.Environments[0].Builds[0]
+			if b.Accelerator != "cuda" || b.CUDA != "12" || !b.Looked {
+				t.Errorf("jax is for %q, CUDA %q, looked %v", b.Accelerator, b.CUDA, b.Looked)
+			}
+			if got := slices.Contains(b.Missing, c.missing); got != (c.missing != "") || slices.Contains(b.Missing, library) && c.missing == "" {
+				t.Errorf("missing %v, want %q", b.Missing, c.missing)
+			}
+			if c.reason != "" && (len(b.Unloadable) != 1 || b.Unloadable[0].Reason != c.reason) {
+				t.Errorf("unloadable %+v, want %s", b.Unloadable, c.reason)
+			}
+		})
+	}
+}
+
+// TestJAXWithoutMetadata: a slimmed image keeps no metadata, and JAX finds its plugin by its directory.
+func TestJAXWithoutMetadata(t *testing.T) {
+	root := jaxTree(t)
+	hosttest.Write(t, filepath.Join(root, jaxPlugins+"__init__.py"), "")
+	hosttest.Must(t, os.RemoveAll(filepath.Join(root, testSite+"jax_cuda12_plugin-0.7.2.dist-info")))
+	if b := onlyBuild(t, root, nil); b.Accelerator != "cuda" || b.CUDA != "12" {
+		t.Errorf("jax is for %q, CUDA %q", b.Accelerator, b.CUDA)
+	}
+	hosttest.Must(t, os.RemoveAll(filepath.Join(root, testSite+"jax_plugins")))
+	if b := onlyBuild(t, root, nil); b.Accelerator != "cpu" {
+		t.Errorf("jax without a plugin is for %q", b.Accelerator)
+	}
+}
+
+// TestStubOfXLA puts a library without functions where XLA's stubs look for one: they need no symbol, so the loader
+// takes it.
+func TestStubOfXLA(t *testing.T) {
+	root := jaxTree(t)
+	hosttest.Write(t, filepath.Join(root, testSite+"nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD"),
+		wheelCuDNN[len(testSite):]+",sha256=x,123456\n")
+	b := onlyBuild(t, root, nil)
+	i := slices.IndexFunc(b.Unresolved, func(u facts.Unresolved) bool { return u.Symbol == "cudnnGetVersion" })
+	if i < 0 || b.Unresolved[i].Path != "/"+wheelCuDNN {
+		t.Errorf("unresolved %+v", b.Unresolved)
+	}
+}
+
 // TestTensorFlow takes cuDNN by the DT_RUNPATH of the library that TensorFlow's stubs stand in, after LD_LIBRARY_PATH.
 func TestTensorFlow(t *testing.T) {
 	root := t.TempDir()

@@ -47,6 +47,12 @@ func wheelOf(library string) string {
 		return "cuda-nvrtc"
 	case "cublasLt":
 		return "cublas"
+	case "cupti":
+		return "cuda-cupti"
+	case "nvJitLink", "cusparseLt":
+		return strings.ToLower(library)
+	case "nvshmem_host":
+		return "nvshmem"
 	}
 	return library
 }
@@ -66,6 +72,15 @@ func (s *site) wheelVersion(wheel, file string) (version, cuda string) {
 		return "", ""
 	}
 	return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
+}
+
+// wheelsOf are the site's wheels of one CUDA library: its twins, or, from CUDA 13 on, the one without a suffix.
+func (s *site) wheelsOf(wheel string) []facts.Package {
+	list := s.twins(wheel)
+	if d := s.dist("nvidia-" + wheel); d != nil {
+		list = append(list, *d)
+	}
+	return list
 }
 
 // twins are the site's wheels of one CUDA library, one for each CUDA family.

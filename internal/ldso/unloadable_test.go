@@ -1,0 +1,77 @@
+package ldso_test
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/ldso"
+)
+
+// TestUnloadable asks for a library of which there is a file that the loader does not take.
+func TestUnloadable(t *testing.T) {
+	whole := makeELF(entry{elf.DT_SONAME, 0, "libx.so"})
+	put := func(at int, value uint16) []byte {
+		b := bytes.Clone(whole)
+		binary.LittleEndian.PutUint16(b[at:], value)
+		return b
+	}
+	large := bytes.Clone(whole) // whose one segment has three pages
+	binary.LittleEndian.PutUint64(large[phoff+32:], 3*4096)
+	for _, c := range []struct {
+		name   string
+		file   []byte
+		reason string
+	}{
+		{"whole", whole, ""},
+		{"empty", nil, "file too short"},
+		{"text", []byte(strings.Repeat("INPUT ( libx.so.1 ) ", 10)), "invalid ELF header"},
+		{"other-machine", put(18, uint16(elf.EM_AARCH64)), "wrong ELF machine: EM_AARCH64"},
+		{"other-class", append([]byte(elf.ELFMAG+"\x01\x01\x01"), make([]byte, 64)...), "wrong ELF class"},
+		{"no-dynamic-section", put(56, 1), "object file has no dynamic section"},
+		{"cut", append(bytes.Clone(large), make([]byte, 4096)...), "the file is cut off: it has"},
+		{"cut-within-a-page", append(bytes.Clone(large), make([]byte, 2*4096)...), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &ldso.Resolver{FS: memFS{files: map[string][]byte{"/lib/libx.so": c.file}}, Machine: elf.EM_X86_64, LibraryPath: []string{"/lib"}}
+			p, err := r.Host()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := p.Open("libx.so", nil, ldso.Local)
+			if err != nil || (o != nil) != (c.reason == "") {
+				t.Fatalf("loaded %v, error %v", o, err)
+			}
+			for _, m := range p.Missing {
+				file, reason := m.Unloadable()
+				if file != "/lib/libx.so" || !strings.HasPrefix(reason, c.reason) {
+					t.Errorf("%q for %q, want %q", file, reason, c.reason)
+				}
+			}
+		})
+	}
+}
+
+// TestPassedOver: a file for another machine stands before one that serves, which the loader takes.
+func TestPassedOver(t *testing.T) {
+	good := makeELF(entry{elf.DT_SONAME, 0, "libx.so"})
+	other := bytes.Clone(good)
+	binary.LittleEndian.PutUint16(other[18:], uint16(elf.EM_AARCH64))
+	files := map[string][]byte{"/a/libx.so": other, "/b/libx.so": good}
+	p, err := (&ldso.Resolver{FS: memFS{files: files}, Machine: elf.EM_X86_64, LibraryPath: []string{"/a", "/b"}}).Host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := p.Open("libx.so", nil, ldso.Local)
+	if err != nil || o == nil || o.Path != "/b/libx.so" || len(p.Missing) > 0 {
+		t.Errorf("took %v (%v), missing %v", o, err, p.Missing)
+	}
+	if _, err = p.Open("liby.so", nil, ldso.Local); err != nil {
+		t.Fatal(err)
+	}
+	if file, _ := p.Missing[0].Unloadable(); file != "" {
+		t.Errorf("a name that no file bears is unloadable: %s", file)
+	}
+}
