@@ -1,6 +1,7 @@
 # make doctor   build and run the main job on this machine; where nothing is to judge, also on an example
 # make test     the tests
-# make grid     the pins of every driver, GPU and Python, and every log in every dress; make test takes a sample
+# make grid     the pins of every driver, GPU and Python, what every release requires against check, and every log in
+#               every dress; make test takes a sample
 # make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
 # make golden   write the tests' expected output anew; read the difference before you commit it
 # make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
@@ -52,7 +53,7 @@ test:
 	go test $(LAZY) ./...
 
 grid:
-	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 30m -run 'TestEvery(Pin|Set)|TestDressedCases' ./matrix ./triage
+	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 90m -run 'TestEvery(Pin|Set|Requirement)|TestDressedCases' ./matrix ./triage
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed:"; gofmt -l .; exit 1; }

@@ -307,7 +307,7 @@ func (v *Verdict) sort() {
 // yield turns the errors of environments that a search found into warnings where another one works: that is the one
 // which people use on this machine. What is not known of an environment stays unknown.
 func (j *judgement) yield(answers []BuildAnswer) {
-	if !slices.Contains(slices.Collect(maps.Values(j.sound(answers))), true) {
+	if !anySound(j.builds, func(i int) Answer { return answers[i].Answer }) {
 		return
 	}
 	broken := map[string]bool{} // the subjects that give way
@@ -323,15 +323,15 @@ func (j *judgement) yield(answers []BuildAnswer) {
 	}
 }
 
-// sound tells of each environment that a search found and that uses CUDA whether all its builds work.
-func (j *judgement) sound(answers []BuildAnswer) map[string]bool {
+// anySound reports whether all builds of one of the environments that a search found, and that uses CUDA, work.
+func anySound(builds []*build, answer func(int) Answer) bool {
 	works := map[string]bool{}
-	for i, b := range j.builds {
+	for i, b := range builds {
 		if b.standing != searched || b.accelerator == "cpu" || b.goesOn() {
 			continue
 		}
 		before, met := works[b.env.Path]
-		works[b.env.Path] = (before || !met) && answers[i].Answer != Broken && answers[i].Answer != Unknown
+		works[b.env.Path] = (before || !met) && answer(i) != Broken && answer(i) != Unknown
 	}
-	return works
+	return slices.Contains(slices.Collect(maps.Values(works)), true)
 }

@@ -29,6 +29,10 @@ type Rule struct {
 	always bool
 	// compares reports whether a machine was judged at all where the rule holds.
 	compares bool
+	// needs turns the rule into what it asks of a host, for the GPUs of a machine. A rule without it is asked once, with
+	// the newest driver, or, where byDriver says so, with every driver that makes a difference.
+	needs    func(*machine, *build) []need
+	byDriver func(*machine) bool
 }
 
 // result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.

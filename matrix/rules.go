@@ -61,12 +61,14 @@ var rules = []Rule{
 		After:     needsDriver,
 		onMachine: driverDropsGPU, breaks: everyCUDABuild,
 		compares: true, Reads: []string{"last_branch"},
+		needs: needsDriven,
 	},
 	{
 		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
 		After:     needsDriver,
 		onMachine: driverTooOldForGPU, breaks: everyCUDABuild,
 		compares: true, Reads: []string{"first_branch", "listed", "noted"},
+		needs: needsNothing, // with driver-drops-gpu
 	},
 	{
 		ID: "stub-library", Title: "a stub is taken for the driver's library",
@@ -92,6 +94,7 @@ var rules = []Rule{
 		ID: "vgpu-driver", Title: "a part of a GPU needs the GRID driver",
 		After:     needsDriver,
 		onMachine: vgpuDriver, breaks: everyCUDABuild, Reads: []string{"vgpu"},
+		byDriver: always,
 	},
 	{
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
@@ -128,11 +131,13 @@ var rules = []Rule{
 		ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU",
 		After:     needsDriver,
 		onMachine: forwardUnsupported, breaks: everyCUDABuild,
+		byDriver: always,
 	},
 	{
 		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not go with this driver",
 		After:     needsDriver,
 		onMachine: forwardNotApplicable, breaks: everyCUDABuild,
+		byDriver: always,
 	},
 	{
 		ID: "not-importable", Title: "Python does not import what is installed",
@@ -144,17 +149,20 @@ var rules = []Rule{
 		After:   needsDriver,
 		onBuild: driverTooOld,
 		decides: true, compares: true, LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
+		needs: needsFloor,
 	},
 	{
 		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
 		After:   needsNewDriver,
 		onBuild: ptxNewer, shown: true,
 		Reads: []string{"groups"},
+		needs: needsPTX,
 	},
 	{
 		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
 		After:   needsNewDriver,
 		onBuild: fatbinZstd, shown: true,
+		needs: needsNoZstd,
 	},
 	{
 		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
@@ -178,6 +186,7 @@ var rules = []Rule{
 		After:   needsNewDriver,
 		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
 		decides: true, compares: true, Reads: []string{"sass", "ptx", "groups"},
+		needs: needsCodeFor,
 	},
 	{
 		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
@@ -208,9 +217,10 @@ var rules = []Rule{
 	},
 	{
 		ID: "nccl-mismatch", Title: "NCCL is not one that the build can use",
-		After:   needsDriver,
-		onBuild: ncclMismatch,
-		Reads:   []string{"nccl"},
+		After:    needsDriver,
+		onBuild:  ncclMismatch,
+		Reads:    []string{"nccl"},
+		byDriver: always,
 	},
 	{
 		ID: "nccl-shadowed", Title: "NCCL is not the build's own",
@@ -236,6 +246,7 @@ var rules = []Rule{
 	{
 		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
 		onMachine: packagesMixed,
+		byDriver:  always,
 	},
 	{
 		ID: "driver-eol", Title: "the driver's branch is past its end of life",
@@ -281,6 +292,7 @@ var rules = []Rule{
 		ID: "known-bad", Title: "a combination that is known to be bad",
 		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
 		onBuild: knownBad, shown: true,
+		byDriver: (*machine).advisedOfDrivers,
 	},
 	{
 		ID: "matrix-outdated", Title: "the tables are older than what is installed",

@@ -11,41 +11,57 @@ import (
 
 // driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it.
 func driverTooOld(m *machine, b *build) []*result {
+	switch r := m.reach(b); {
+	case r == nil:
+		return nil
+	case r.missing != "":
+		return unknown(b.subject, r.missing)
+	case r.state == floorBelow && m.tooOldWith(b):
+		return []*result{{subject: b.subject, implied: true}}
+	case r.state == floorBelow:
+		return found(m.tooOld(b, r.cuda, r.need, r.source))
+	}
+	return holds(b.subject)
+}
+
+// reach is how the driver stands to what a build needs of it.
+type reach struct {
+	state   floorState
+	cuda    version.Number // the build's, or of its rows the one that decides
+	need    string
+	source  []string
+	missing string // the fact without which state means nothing
+}
+
+// reach compares the driver with what a build needs; nil where the question does not arise.
+func (m *machine) reach(b *build) *reach {
+	lacks := func(fact string) *reach { return &reach{missing: fact} }
 	switch {
 	case b.accelerator == "cpu" || m.jetson():
 		return nil
 	case len(b.Unmet) > 0:
 		return nil // it loads on no driver
 	case b.accelerator != "cuda" && b.accelerator != "":
-		return unknown(b.subject, "what a build for "+b.accelerator+" needs: the tables are of CUDA")
+		return lacks("what a build for " + b.accelerator + " needs: the tables are of CUDA")
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
-		return unknown(b.subject, "the driver's version")
+		return lacks("the driver's version")
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
-		return unknown(b.subject, m.forward.why)
+		return lacks(m.forward.why)
 	case !b.cuda.Known() && b.Standalone && !b.goesOn():
-		return unknown(b.subject, "the CUDA that it is built for")
+		return lacks("the CUDA that it is built for")
 	case !b.cuda.Known() && b.Extension:
 		return nil // its framework is judged
 	case !b.cuda.Known():
-		return m.tooOldForEvery(b)
+		return m.reachOfEvery(b)
 	}
-	state, need, source := m.floor(b.cuda)
-	switch state {
-	case floorUnknown:
-		return unknown(b.subject, "the driver that CUDA "+b.cuda.Short()+" needs")
-	case floorBelow:
-		if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
-			return unknown(b.subject, "why the report says that CUDA is available though "+m.driverWords()+" is below "+need)
-		}
-		if b.Origin == "image" && m.letIn(b) {
-			return unknown(b.subject, "whether the image's own cuda-compat library is taken, which runs it on "+m.driverWords())
-		}
-		if m.tooOldWith(b) {
-			return []*result{{subject: b.subject, implied: true}}
-		}
-		return found(m.tooOld(b, b.cuda, need, source))
+	r := m.reachOf(b.cuda)
+	switch {
+	case r.state == floorUnknown:
+		return lacks("the driver that CUDA " + b.cuda.Short() + " needs")
+	case r.state == floorBelow:
+		r.missing = m.doubtful(b, r.need)
 	}
-	return holds(b.subject)
+	return r
 }
 
 // tooOldWith reports whether the driver is too old, too, for the build that an extension is loaded into or came along
@@ -58,22 +74,39 @@ func (m *machine) tooOldWith(b *build) bool {
 	})
 }
 
-// tooOldForEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
+func (m *machine) reachOf(cuda version.Number) *reach {
+	r := reach{cuda: cuda}
+	r.state, r.need, r.source = m.floor(cuda)
+	return &r
+}
+
+// doubtful is why a build may run below the driver's floor; empty where it does not.
+func (m *machine) doubtful(b *build, need string) string {
+	if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
+		return "why the report says that CUDA is available though " + m.driverWords() + " is below " + need
+	}
+	if b.Origin == "image" && m.letIn(b) {
+		return "whether the image's own cuda-compat library is taken, which runs it on " + m.driverWords()
+	}
+	return ""
+}
+
+// reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
 // is this one; when every one fits, this one does.
-func (m *machine) tooOldForEvery(b *build) []*result {
-	missing := "the CUDA that " + b.subject + " was built with"
+func (m *machine) reachOfEvery(b *build) *reach {
+	missing := &reach{missing: "the CUDA that " + b.subject + " was built with"}
 	if len(b.rows) == 0 {
-		return unknown(b.subject, missing)
+		return missing
 	}
 	lowest := slices.MinFunc(b.rows, func(x, y row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
 	highest := slices.MaxFunc(b.rows, func(x, y row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
-	if state, need, source := m.floor(lowest); state == floorBelow {
-		return found(m.tooOld(b, lowest, need, source))
+	if r := m.reachOf(lowest); r.state == floorBelow {
+		return r
 	}
-	if state, _, _ := m.floor(highest); state == floorFull || state == floorMinor {
-		return holds(b.subject)
+	if r := m.reachOf(highest); r.state == floorFull || r.state == floorMinor {
+		return r
 	}
-	return unknown(b.subject, missing)
+	return missing
 }
 
 func (m *machine) tooOld(b *build, cuda version.Number, need string, source []string) Finding {
@@ -163,7 +196,7 @@ func (m *machine) otherCUDA(b *build) bool {
 
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
 func gpuArchMissing(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" && b.accelerator != "" || b.compilesLater() || b.either() && len(b.SASS) == 0 {
+	if !b.comparesCode() {
 		return nil
 	}
 	if b.base() {
@@ -172,9 +205,24 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	if len(m.gpus) == 0 {
 		return unknown(b.subject, "a GPU to compare with")
 	}
-	var without []gpu
-	var missing string
-	var proof Evidence
+	without, proof, missing := m.codeless(b)
+	switch {
+	case len(without) < len(m.gpus) && missing != "":
+		return unknown(b.subject, missing)
+	case len(without) == 0, len(without) < len(m.gpus) && b.optional():
+		return holds(b.subject)
+	}
+	return found(m.archMissing(b, without, proof))
+}
+
+// comparesCode reports whether a build has code of its own that a GPU must take.
+func (b *build) comparesCode() bool {
+	return (b.accelerator == "cuda" || b.accelerator == "") && !b.compilesLater() && !(b.either() && len(b.SASS) == 0)
+}
+
+// codeless are the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact that
+// one of the others lacks.
+func (m *machine) codeless(b *build) (without []gpu, proof Evidence, missing string) {
 	for _, g := range m.gpus {
 		c, why := m.code(b, g)
 		switch p := unserved(b.parts(), g.capability); {
@@ -186,17 +234,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 			without, proof = append(without, g), p.evidence(b)
 		}
 	}
-	switch {
-	case len(without) == 0 && missing != "":
-		return unknown(b.subject, missing)
-	case len(without) == 0:
-		return holds(b.subject)
-	case len(without) < len(m.gpus) && missing != "":
-		return unknown(b.subject, missing)
-	case len(without) < len(m.gpus) && b.optional():
-		return holds(b.subject)
-	}
-	return found(m.archMissing(b, without, proof))
+	return without, proof, missing
 }
 
 func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {

@@ -19,16 +19,7 @@ func ptxNewer(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" {
 		return nil
 	}
-	var hit newPTX
-	only, missing := false, ""
-	for _, g := range m.gpus {
-		one, why := m.ptxFor(b, g)
-		only = only || one != nil
-		missing = cmp.Or(why, missing)
-		if one != nil && one.newer {
-			hit.part, hit.isa, hit.gpus = one.part, one.isa, append(hit.gpus, g)
-		}
-	}
+	hit, only, missing := m.uncompiled(b)
 	switch {
 	case len(hit.gpus) > 0:
 		return found(m.ptxFinding(b, hit))
@@ -38,6 +29,32 @@ func ptxNewer(m *machine, b *build) []*result {
 		return holds(b.subject)
 	}
 	return nil
+}
+
+// uncompiled is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
+// reports whether PTX is the only code for one of them, missing the fact that was not known.
+func (m *machine) uncompiled(b *build) (hit newPTX, only bool, missing string) {
+	for _, g := range m.gpus {
+		one, why := m.ptxFor(b, g)
+		only = only || one != nil
+		missing = cmp.Or(why, missing)
+		if one != nil && one.newer {
+			hit.part, hit.isa, hit.gpus = one.part, one.isa, append(hit.gpus, g)
+		}
+	}
+	return hit, only, missing
+}
+
+// severity of PTX that the driver cannot compile: a part's is no error, for others do the same work in another way, as
+// vLLM's other attention kernels.
+func (hit newPTX) severity(m *machine, b *build) Severity {
+	switch {
+	case len(hit.gpus) < len(m.gpus):
+		return Note
+	case hit.part != nil && !b.framework():
+		return Warning
+	}
+	return Error
 }
 
 // newPTX is PTX that the driver must compile for a GPU.
@@ -82,19 +99,15 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 	if hit.part != nil {
 		what, code = "the kernels in "+hit.part.String()+" have", hit.part.evidence(b)
 	}
-	f := Finding{Severity: Error, Subject: b.subject, Source: []string{ptxSource},
+	f := Finding{Severity: hit.severity(m, b), Subject: b.subject, Source: []string{ptxSource},
 		Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), g.capability.SM()),
 		Message: fmt.Sprintf("for %s %s PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
 			g.label, what, hit.isa, m.driverWords(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: g.label, From: g.from}, code,
 			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.evidence()...)}
-	if len(hit.gpus) < len(m.gpus) {
-		f.Severity = Note
+	if f.Severity == Note {
 		f.Do = []string{m.hideGPUs(hit.gpus)}
 		return f
-	}
-	if hit.part != nil && !b.framework() {
-		f.Severity = Warning // other parts do the same work in another way, as vLLM's other attention kernels
 	}
 	f.Pins, f.Do = m.pins(b)
 	m.addSpeaking(&f, cuda)
@@ -122,13 +135,10 @@ func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 // zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer.
 var zstdCUDA = version.Of("12.4")
 
-// fatbinZstd: the driver cannot decompress the machine code that a GPU would load. CUDA 13 builds need a newer driver
-// anyway; the older LZ4 compression is read by every driver.
+// fatbinZstd: the driver cannot decompress the machine code that a GPU would load; the older LZ4 compression is read by
+// every driver.
 func fatbinZstd(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" || len(b.Zstd) == 0 || b.cuda.Major() >= 13 {
-		return nil
-	}
-	hit := slices.DeleteFunc(slices.Clone(m.gpus), func(g gpu) bool { return !b.loadsZstd(g.capability) })
+	hit := m.loadingZstd(b)
 	switch {
 	case len(hit) == 0:
 		return nil
@@ -153,6 +163,14 @@ func fatbinZstd(m *machine, b *build) []*result {
 			"--compress-mode=speed)"}
 	}
 	return found(f)
+}
+
+// loadingZstd are the GPUs for which a build's code is compressed with zstd. CUDA 13's floor covers it.
+func (m *machine) loadingZstd(b *build) []gpu {
+	if b.accelerator != "cuda" || len(b.Zstd) == 0 || b.cuda.Major() >= 13 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.gpus), func(g gpu) bool { return !b.loadsZstd(g.capability) })
 }
 
 // loadsZstd says that an entry which the GPU would load is compressed with zstd: of the machine code the nearest, with

@@ -20,6 +20,7 @@ const (
 	reportSchema    = "schema/report-v1.json"
 	factsSchema     = "schema/facts-v1.json"
 	diagnosisSchema = "schema/diagnosis-v1.json"
+	requiresSchema  = "schema/requires-v1.json"
 )
 
 // TestReportsHoldToTheirSchema validates every case's report, and its facts alone.
@@ -97,7 +98,7 @@ func TestSchemaRefuses(t *testing.T) {
 func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[probe.Facts](),
-		diagnosisSchema: reflect.TypeFor[Explained](),
+		diagnosisSchema: reflect.TypeFor[Explained](), requiresSchema: reflect.TypeFor[Requires](),
 	} {
 		t.Run(path.Base(name), func(t *testing.T) { describe(t, "", typ, load(t, name)) })
 	}
@@ -195,7 +196,7 @@ func describeFields(t *testing.T, at string, typ reflect.Type, n node) {
 	properties, _ := n.words["properties"].(map[string]any)
 	names := map[string]bool{}
 	for _, f := range reflect.VisibleFields(typ) {
-		if f.Anonymous {
+		if f.Anonymous || !f.IsExported() {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

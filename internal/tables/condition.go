@@ -75,3 +75,19 @@ func (c *Condition) UnmarshalText(text []byte) error {
 
 // MarshalText writes it back.
 func (c Condition) MarshalText() ([]byte, error) { return []byte(c.Text), nil }
+
+// number matches the versions of a range.
+var number = lazyregexp.New(`\d+(?:\.\d+)*`)
+
+// Mentions are the versions with which a name is compared.
+func (c Condition) Mentions(name string) []version.Number {
+	var list []version.Number
+	for part := range strings.FieldsSeq(c.Text) {
+		if m := clauseText.FindStringSubmatch(part); m != nil && m[1] == name {
+			for _, text := range number.FindAllString(m[2], -1) {
+				list = append(list, version.Of(text))
+			}
+		}
+	}
+	return list
+}

@@ -140,3 +140,14 @@ func (t *Tables) instances() error {
 	}
 	return nil
 }
+
+// Mentioned are the drivers that the row speaks of.
+func (p *Product) Mentioned() []version.Number {
+	var list []version.Number
+	for _, word := range append(slices.Clone(p.Noted), p.Listed...) {
+		if v := version.Of(strings.TrimPrefix(word, ">")); v.Known() {
+			list = append(list, v)
+		}
+	}
+	return list
+}

@@ -66,6 +66,9 @@ func (v Number) Major() int { return int(v.parts[0]) }
 // Minor is the second part.
 func (v Number) Minor() int { return int(v.parts[1]) }
 
+// Patch is the third part.
+func (v Number) Patch() int { return int(v.parts[2]) }
+
 // Parts is how many parts were written, 0 where there is no version.
 func (v Number) Parts() int { return v.count }
 
@@ -95,6 +98,14 @@ func (v Number) LessShort(w Number) bool { return slices.Compare(v.parts[:2], w.
 
 // SamePatch reports whether the first three parts are equal: 9.10.2.21 and 9.10.2 are the same release of cuDNN.
 func (v Number) SamePatch(w Number) bool { return [3]uint64(v.parts[:3]) == [3]uint64(w.parts[:3]) }
+
+// Next is the lowest version of three parts after it; nothing comes after what is not known.
+func (v Number) Next() Number {
+	if !v.Known() {
+		return v
+	}
+	return Of(fmt.Sprintf("%d.%d.%02d", v.parts[0], v.parts[1], v.parts[2]+1))
+}
 
 // UnmarshalText reads a table's cell; an empty one is not known.
 func (v *Number) UnmarshalText(text []byte) (err error) {

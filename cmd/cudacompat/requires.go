@@ -1,0 +1,198 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/report"
+
+	"github.com/spf13/cobra"
+)
+
+// requiresFlags say what is asked, against what, and for which hosts.
+type requiresFlags struct {
+	tablesFlag
+	lookFlags
+	old, driver, python string
+	gpus, instances     []string
+	formats             []string
+	colour              string
+	all                 bool
+}
+
+func requiresCommand(s streams) *cobra.Command {
+	var f requiresFlags
+	cmd := &cobra.Command{
+		Use: "requires [ARTEFACT]", Short: "What an artefact needs of a host: drivers, GPUs; --diff OLD: what a bump costs", Args: atMostOne,
+		Long: "What an artefact needs of a host, in the words of a person, a scheduler or an installer. ARTEFACT is what `check`\n" +
+			"reads (a requirements file, a lock, a Dockerfile, facts, a report; - is stdin) or a Python environment; or give --env\n" +
+			"or --root. What cannot be judged admits no host: exit code 3. With --diff the exit code is 1 when a target that\n" +
+			"--instance, --driver or --gpu names is lost.",
+		Example: "  cudacompat requires requirements.txt\n  cudacompat requires uv.lock -o cel\n" +
+			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge,p3.2xlarge --driver 535.183.01",
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+	}
+	cmd.SetContext(context.Background())
+	f.tablesFlag.add(cmd)
+	f.lookFlags.add(cmd)
+	cmd.Flags().StringVar(&f.old, "diff", "", "compare with what `OLD` needs: a file or an environment")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: a host with this driver `VERSION` must not be lost")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "for these GPUs alone, by name or compute capability (`L4,9.0`)")
+	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "for these instance types alone (`g5.xlarge,p5.48xlarge`)")
+	cmd.Flags().StringVar(&f.python, "python", "", "for this Python `VERSION`")
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(namesOf(report.RequireFormats), ", ")+
+		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
+	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show every GPU and every source, too")
+	return cmd
+}
+
+func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error {
+	reading, cancel := bounded(ctx, f.limit())
+	defer cancel()
+	tables, err := inTime(reading, f.load)
+	if err != nil {
+		return err
+	}
+	targets, err := f.targets(tables)
+	if err != nil {
+		return err
+	}
+	name, err := f.artefact(args)
+	if err != nil {
+		return err
+	}
+	formats := report.RequireFormats
+	if f.old != "" {
+		formats = report.RequireDiffFormats
+	}
+	outputs, err := parseOutputs(formats, f.formats, f.colour, f.all, s)
+	if err != nil {
+		return err
+	}
+	facts, err := f.read(ctx, reading, name, s)
+	if err != nil {
+		return err
+	}
+	judging, cancel := forJudging(ctx)
+	defer cancel()
+	r, err := inTime(judging, func() (report.Requires, error) { return f.requires(ctx, reading, s, tables, name, facts, targets) })
+	if late := new(lateError); errors.As(err, &late) {
+		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
+		return exitError(exitInconclusive)
+	}
+	if err != nil {
+		return err
+	}
+	r.Tool = tool(tables, true)
+	if err := outputs.write(r); err != nil {
+		return err
+	}
+	return requiresExit(r)
+}
+
+// requires works the need out and, with --diff, what changed.
+func (f *requiresFlags) requires(ctx, reading context.Context, s streams, tables *matrix.Tables, name string, facts probe.Facts, targets []matrix.Target) (report.Requires, error) {
+	r := report.Requires{Source: source(cmp.Or(name, "-")), Facts: facts}
+	if f.old == "" && len(targets) > 0 {
+		r.Requirement = matrix.RequiresOn(tables, facts, targets)
+	} else {
+		r.Requirement = matrix.Requires(tables, facts, f.python)
+	}
+	r.Artefact = name
+	if f.old == "" {
+		return r, nil
+	}
+	before, err := f.read(ctx, reading, f.old, s)
+	if err != nil {
+		return r, err
+	}
+	old := matrix.Requires(tables, before, f.python)
+	old.Artefact = f.old
+	diff := matrix.DiffRequirements(old, r.Requirement)
+	diff.Targets = matrix.CompareTargets(tables, before, facts, targets)
+	r.Diff = &diff
+	return r, nil
+}
+
+// requiresExit is 1 for a target that is lost, 3 where no host can be named for lack of a fact.
+func requiresExit(r report.Requires) error {
+	switch {
+	case r.Diff != nil && r.Diff.Lost():
+		return exitError(exitIncompatible)
+	case r.Diff != nil && r.Diff.Unknown(), len(r.Unknown) > 0 || undecidedEverywhere(r.Requirement):
+		return exitError(exitInconclusive)
+	}
+	return nil
+}
+
+// undecidedEverywhere reports whether no driver is admitted with any GPU because facts are missing.
+func undecidedEverywhere(r matrix.Requirement) bool {
+	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, func(g matrix.RequiredGPU) bool { return len(g.Drivers) > 0 }) &&
+		slices.ContainsFunc(r.GPUs, func(g matrix.RequiredGPU) bool { return len(g.Undecided) > 0 })
+}
+
+// artefact is the one that is asked about: a file, or empty for what --env and --root name.
+func (f *requiresFlags) artefact(args []string) (string, error) {
+	look := len(f.envs) > 0 || f.root != "" || f.offline
+	switch {
+	case len(args) == 1 && look:
+		return "", &usageError{message: "an artefact is named twice", hint: "give a file, or --env, or --root"}
+	case len(args) == 0 && !look:
+		return "", &usageError{message: "requires takes an artefact", hint: "cudacompat requires requirements.txt, or --env PATH, or --root DIR"}
+	case len(args) == 0:
+		return "", nil
+	}
+	return args[0], nil
+}
+
+// read is the facts of a file or an environment; of what the flags name, where there is no name.
+func (f *requiresFlags) read(ctx, reading context.Context, name string, s streams) (probe.Facts, error) {
+	look := f.lookFlags
+	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
+		look.envs, look.root, look.offline = []string{name}, "", false
+	} else if name != "" {
+		return inTime(reading, func() (probe.Facts, error) { return given(name, s.in) })
+	}
+	h, err := inTime(reading, look.host)
+	if err != nil {
+		return probe.Facts{}, err
+	}
+	return probe.Run(ctx, h, look.options()), nil
+}
+
+// targets are the hosts that were named.
+func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) {
+	base := matrix.Target{Driver: f.driver, Python: f.python, GPUs: f.gpus}
+	if err := base.Check(tables); err != nil {
+		return nil, &usageError{message: err.Error()}
+	}
+	if f.driver != "" && f.old == "" {
+		return nil, &usageError{message: "--driver means nothing to requires without --diff: the drivers are the answer", hint: "cudacompat check FILE --driver " + f.driver}
+	}
+	base.GPUs = nil
+	var list []matrix.Target
+	for _, name := range f.instances {
+		if !slices.Contains(tables.InstanceNames(), name) {
+			return nil, misspelt("EC2 GPU instance type in the tables", name, tables.InstanceNames())
+		}
+		target := base
+		target.Instance = name
+		list = append(list, target)
+	}
+	for _, name := range f.gpus {
+		target := base
+		target.GPUs = []string{name}
+		list = append(list, target)
+	}
+	if len(list) == 0 && f.driver != "" {
+		list = append(list, base)
+	}
+	return list, nil
+}

@@ -1,0 +1,154 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+)
+
+// DriverRange is drivers from one version on, up to another that is not of it.
+type DriverRange struct {
+	From   string `json:"from"`   // "525.60.13"; empty: from the oldest on
+	Before string `json:"before"` // "581"; empty: without end
+}
+
+// Has reports whether a driver is in the range.
+func (r DriverRange) Has(driver version.Number) bool {
+	return driver.Known() && !driver.Less(version.Of(r.From)) && (r.Before == "" || driver.Less(version.Of(r.Before)))
+}
+
+// Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
+func (g RequiredGPU) Admits(driver string) bool { return driver != "" && has(g.Drivers, driver) }
+
+// has reports whether a driver is in one of some ranges; any driver is, where none is named and there is a range.
+func has(list []DriverRange, driver string) bool {
+	return slices.ContainsFunc(list, func(r DriverRange) bool { return driver == "" || r.Has(version.Of(driver)) })
+}
+
+// all reports whether ranges are every driver.
+func all(list []DriverRange) bool { return len(list) == 1 && list[0] == DriverRange{} }
+
+// ranges joins the stretches between cuts that have one of some meetings.
+func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) []DriverRange {
+	list := []DriverRange{}
+	for i, v := range cuts {
+		switch wants := slices.Contains(wanted, meets[i]); {
+		case wants && (i == 0 || !slices.Contains(wanted, meets[i-1])):
+			from := v.String()
+			if i == 0 {
+				from = ""
+			}
+			list = append(list, DriverRange{From: from})
+		case !wants && i > 0 && slices.Contains(wanted, meets[i-1]):
+			list[len(list)-1].Before = v.String()
+		}
+	}
+	return list
+}
+
+// cuts are the drivers at which anything that is asked of a driver can change, the first of each stretch: branches, the
+// chip's first and last, what is published of the product, the floors of the builds, and what a cuda-compat library says.
+func (m *machine) cuts() []version.Number {
+	list := []version.Number{version.Of("0")}
+	add := func(v version.Number) {
+		if v.Known() {
+			list = append(list, v)
+		}
+	}
+	branch := func(major int) {
+		add(version.Of(fmt.Sprint(major)))
+		add(version.Of(fmt.Sprint(major + 1)))
+	}
+	for _, b := range tables.Rows[tables.Branch](m.t) {
+		branch(version.Int(b.Branch))
+	}
+	for _, f := range tables.Rows[tables.Forward](m.t) {
+		for _, base := range slices.Concat(f.Base, f.Other) {
+			branch(version.Int(base))
+		}
+	}
+	for _, g := range m.gpus {
+		m.cutsOfGPU(g, add, branch)
+	}
+	for _, family := range tables.Rows[tables.Minor](m.t) {
+		add(family.DriverLinux)
+		add(family.DriverWindows)
+	}
+	for _, b := range m.builds {
+		for _, cuda := range append([]version.Number{b.cuda}, cudas(b.rows)...) {
+			_, least, _ := m.t.Floor(cuda, m.windowsNumbers())
+			add(least)
+		}
+	}
+	m.cutsOfCompat(add, branch)
+	m.cutsOfAdvisories(add)
+	m.cutsOfImages(branch)
+	slices.SortFunc(list, version.Number.Compare)
+	return slices.CompactFunc(list, func(a, b version.Number) bool { return a.Compare(b) == 0 })
+}
+
+func cudas(rows []row) []version.Number {
+	var list []version.Number
+	for _, r := range rows {
+		list = append(list, r.CUDA)
+	}
+	return list
+}
+
+func (m *machine) cutsOfGPU(g gpu, add func(version.Number), branch func(int)) {
+	if g.chip != nil {
+		add(g.chip.FirstBranch)
+	}
+	if last, _ := m.lastBranch(g); last.Known() {
+		branch(last.Major())
+	}
+	for _, p := range proven(m.t.Products(g.pciID, g.name)) {
+		for _, v := range p.Mentioned() {
+			branch(v.Major())
+			add(v)
+			add(v.Next())
+		}
+	}
+}
+
+func (m *machine) cutsOfCompat(add func(version.Number), branch func(int)) {
+	for _, c := range m.f.Driver.Compat {
+		v := version.Of(c.Version)
+		add(v)
+		add(v.Next())
+		for _, b := range c.Branches {
+			branch(b)
+		}
+	}
+}
+
+// driverClause matches what NVIDIA_REQUIRE_CUDA says of branches, "driver>=535".
+var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
+
+func (m *machine) cutsOfImages(branch func(int)) {
+	for _, n := range m.names {
+		if n.image != nil {
+			for _, clause := range driverClause.FindAllStringSubmatch(requireCUDA(n.image), -1) {
+				branch(version.Int(clause[1]))
+			}
+		}
+	}
+}
+
+func (m *machine) cutsOfAdvisories(add func(version.Number)) {
+	for _, a := range tables.Rows[tables.Advisory](m.t) {
+		for _, v := range a.When.Mentions("driver") {
+			add(v)
+			add(v.Next())
+		}
+	}
+}
+
+// OlderDriver reports whether one driver version comes before another.
+func OlderDriver(a, b string) bool { return version.Of(a).Less(version.Of(b)) }
+
+// CompareVersions orders dotted numbers.
+func CompareVersions(a, b string) int { return version.Of(a).Compare(version.Of(b)) }

@@ -1,0 +1,127 @@
+package matrix
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+)
+
+// kind is GPUs that every need judges alike.
+type kind struct {
+	capability version.Capability
+	asked      string   // by which a target names one of them
+	names      []string // none: any of the capability
+}
+
+// kinds are all GPUs of the tables: for each capability the one of which no more is known, then the chips' products.
+func kinds(t *Tables) []kind {
+	var list []kind
+	at := map[string]int{}
+	chips := tables.Rows[tables.Chip](t)
+	for i := range chips {
+		if c := chips[i].Capability; !slices.ContainsFunc(list, func(k kind) bool { return k.capability == c }) {
+			list = append(list, kind{capability: c, asked: c.String()})
+		}
+	}
+	for i := range chips {
+		for _, name := range chips[i].Names {
+			if t.ChipNamed(name) != &chips[i] {
+				continue
+			}
+			key := alikeKey(t, &chips[i], name)
+			if _, ok := at[key]; !ok {
+				at[key] = len(list)
+				list = append(list, kind{capability: chips[i].Capability, asked: name})
+			}
+			list[at[key]].names = append(list[at[key]].names, name)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b kind) int {
+		return tables.CompareNaturally(a.capability.String(), b.capability.String())
+	})
+	return list
+}
+
+// alikeKey is everything by which needs tell a name from others.
+func alikeKey(t *Tables, chip *tables.Chip, name string) string {
+	g := gpu{name: name, chip: chip}
+	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.dataCentre(), armGPU.MatchString(name))
+	for _, p := range proven(t.Products("", name)) {
+		key += fmt.Sprint(p.Noted, p.Listed)
+	}
+	return key
+}
+
+// gathering is a requirement in the making.
+type gathering struct {
+	*Requirement
+	kinds []kind
+	of    map[string][]int // by a need's key: the kinds that it holds for
+}
+
+// add writes down what one kind of GPU needs; kinds of a capability that need the same stand together.
+func (r *gathering) add(k kind, m *machine) {
+	d := m.demand()
+	for _, n := range d.limits() {
+		key := n.key()
+		if r.of[key] == nil {
+			r.Needs = append(r.Needs, n)
+		}
+		r.of[key] = append(r.of[key], len(r.kinds))
+	}
+	r.kinds = append(r.kinds, k)
+	g := d.gpu(m)
+	same := slices.IndexFunc(r.GPUs, func(other RequiredGPU) bool { return len(k.names) > 0 && len(other.Names) > 0 && other.like(g) })
+	if same >= 0 {
+		r.GPUs[same].Names = append(r.GPUs[same].Names, k.names...)
+		return
+	}
+	g.Names = orEmpty(k.names)
+	r.GPUs = append(r.GPUs, g)
+}
+
+// like reports whether two entries differ in nothing but names.
+func (g RequiredGPU) like(h RequiredGPU) bool {
+	g.Names, h.Names = nil, nil
+	return reflect.DeepEqual(g, h)
+}
+
+func (n Need) key() string { return fmt.Sprint(n.Rule, n.Subject, n.Need, n.Drivers) }
+
+// proven are the products of a name, where a release note proves of all of them which drivers do not know it.
+func proven(products []*tables.Product) []*tables.Product {
+	if slices.ContainsFunc(products, func(p *tables.Product) bool { return len(p.Noted) == 0 }) {
+		return nil
+	}
+	return products
+}
+
+// settle says of each need for which GPUs it holds: none where it is for all, else capabilities, or names where others
+// of their capability need something else.
+func (r *gathering) settle() {
+	for i := range r.Needs {
+		of := r.of[r.Needs[i].key()]
+		r.Needs[i].GPUs = []string{}
+		if len(of) == len(r.kinds) {
+			continue
+		}
+		for _, at := range of {
+			k := r.kinds[at]
+			whole := !slices.ContainsFunc(r.kinds, func(other kind) bool {
+				return other.capability == k.capability && !slices.ContainsFunc(of, func(j int) bool { return r.kinds[j].asked == other.asked })
+			})
+			words := k.names
+			if whole || len(words) == 0 {
+				words = []string{k.capability.String()}
+			}
+			for _, w := range words {
+				if !slices.Contains(r.Needs[i].GPUs, w) {
+					r.Needs[i].GPUs = append(r.Needs[i].GPUs, w)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix"
+)
+
+// spelling is a requirement in the words of another program, and what those words cannot say.
+type spelling struct {
+	comment string // what begins a comment there: "#"
+	text    string
+	left    []string
+}
+
+// dialect writes a spelling after what it leaves out, as comments. What is not known is said in no dialect.
+func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, Style) error {
+	return func(w io.Writer, r Requires, _ Style) error {
+		if len(r.Unknown) > 0 {
+			return fmt.Errorf("nothing can be said in this format while %s is not known: %s", r.Unknown[0].Subject, r.Unknown[0].Missing)
+		}
+		s, err := spell(r)
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		for _, left := range s.left {
+			fmt.Fprintf(&b, "%s left out: %s\n", s.comment, clean(left))
+		}
+		b.WriteString(s.text)
+		_, err = io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// errNoHost is what a dialect says that has no words for nothing.
+var errNoHost = fmt.Errorf("no host of the tables can run this, so there is nothing to ask of a scheduler: -o text says why")
+
+// arch is the hosts' architecture: the artefact's, else x86_64.
+func (r Requires) arch() string {
+	for _, b := range r.Builds {
+		if b.Arch != "" {
+			return b.Arch
+		}
+	}
+	return "x86_64"
+}
+
+// capabilities are those that hosts of one architecture take, with all that is left out.
+func (r Requires) capabilities(arch string) (list []matrix.CapabilityNeed, left []string) {
+	for _, c := range r.ByCapability() {
+		if c.Arch != arch {
+			continue
+		}
+		left = append(left, c.Left...)
+		if len(c.Drivers) > 0 {
+			list = append(list, c)
+		}
+	}
+	return list, left
+}
+
+// dotted is a version as semantic versioning has it: three parts, no leading zeros.
+func dotted(text string) string {
+	v := version.Of(text)
+	parts := strings.Split(text, ".")
+	for len(parts) < 3 {
+		parts = append(parts, "0")
+	}
+	for i, p := range parts {
+		if n, err := strconv.Atoi(p); err == nil {
+			parts[i] = strconv.Itoa(n)
+		}
+	}
+	if !v.Known() {
+		return "0.0.0"
+	}
+	return strings.Join(parts[:3], ".")
+}
+
+// nvidiaRequire is NVIDIA_REQUIRE_CUDA of a container image: an OR, by spaces, of ANDs, by commas
+// (https://github.com/NVIDIA/nvidia-container-toolkit, internal/requirements).
+func nvidiaRequire(r Requires) (spelling, error) {
+	list, left := r.capabilities(r.arch())
+	var terms []string
+	for _, c := range list {
+		for _, d := range c.Drivers {
+			term := "arch=" + c.Capability
+			if d.From != "" {
+				term += ",driver>=" + dotted(d.From)
+			}
+			if d.Before != "" {
+				term += ",driver<" + dotted(d.Before)
+			}
+			terms = append(terms, term)
+		}
+	}
+	if len(terms) == 0 {
+		return spelling{}, errNoHost
+	}
+	return spelling{"#", "NVIDIA_REQUIRE_CUDA=" + strings.Join(terms, " ") + "\n", left}, nil
+}
+
+// cel is a selector of a ResourceClaim for NVIDIA's DRA driver: the attributes of a device as it publishes them, semantic
+// versions without leading zeros (https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu).
+func cel(r Requires) (spelling, error) {
+	var terms []string
+	for _, group := range celGroups(r) {
+		terms = append(terms, "("+strings.Join(group, " && ")+")")
+	}
+	if len(terms) == 0 {
+		return spelling{}, errNoHost
+	}
+	text := "device.driver == \"gpu.nvidia.com\" && (\n  " + strings.Join(terms, " ||\n  ") + "\n)\n"
+	return spelling{"//", text, nil}, nil
+}
+
+const celAttribute = `device.attributes["gpu.nvidia.com"].`
+
+// celGroups are the alternatives: for each capability the GPUs that are like most, then those that differ by name.
+func celGroups(r Requires) [][]string {
+	var groups [][]string
+	for _, g := range r.GPUs {
+		if len(g.Names) > 0 {
+			continue
+		}
+		capability := celAttribute + "cudaComputeCapability.compareTo(semver(\"" + dotted(g.Capability) + "\")) == 0"
+		var different []string
+		for _, other := range r.GPUs {
+			if other.Capability != g.Capability || len(other.Names) == 0 || slices.Equal(other.Drivers, g.Drivers) {
+				continue
+			}
+			different = append(different, other.Names...)
+			for _, d := range celDrivers(other.Drivers) {
+				groups = append(groups, append([]string{capability, celNames(other.Names)}, d...))
+			}
+		}
+		for _, d := range celDrivers(g.Drivers) {
+			group := append([]string{capability}, d...)
+			if len(different) > 0 {
+				group = append(group, "!("+celNames(different)+")")
+			}
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+// celNames asks for one of some names, which NVML prints with and without the vendor.
+func celNames(names []string) string {
+	var quoted []string
+	for _, n := range names {
+		quoted = append(quoted, strconv.Quote(n), strconv.Quote("NVIDIA "+n))
+	}
+	return celAttribute + "productName in [" + strings.Join(quoted, ", ") + "]"
+}
+
+// celDrivers are the comparisons of each range.
+func celDrivers(list []matrix.DriverRange) [][]string {
+	var all [][]string
+	for _, d := range list {
+		var one []string
+		if d.From != "" {
+			one = append(one, celAttribute+"driverVersion.compareTo(semver(\""+dotted(d.From)+"\")) >= 0")
+		}
+		if d.Before != "" {
+			one = append(one, celAttribute+"driverVersion.compareTo(semver(\""+dotted(d.Before)+"\")) < 0")
+		}
+		all = append(all, one)
+	}
+	return all
+}

@@ -1,0 +1,200 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix"
+)
+
+// expression is one line of a node's affinity: a label, an operator, values.
+type expression struct {
+	label, operator string
+	values          []string
+}
+
+func (e expression) String() string {
+	return fmt.Sprintf("{key: %s, operator: %s, values: [%s]}", e.label, e.operator, strings.Join(e.values, ", "))
+}
+
+const (
+	labelDriver     = "nvidia.com/cuda.driver-version."
+	labelCapability = "nvidia.com/gpu.compute."
+)
+
+// nodeAffinity is the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an AND. The
+// labels know no more of a GPU than its capability, and of numbers no more than "greater" and "less".
+func nodeAffinity(r Requires) (spelling, error) {
+	var terms [][]expression
+	var left []string
+	for _, arch := range []struct{ host, label string }{{"x86_64", "amd64"}, {"aarch64", "arm64"}} {
+		list, without := r.capabilities(arch.host)
+		left = append(left, without...)
+		for _, group := range sameDrivers(list) {
+			for _, capability := range capabilityTerms(group) {
+				for _, driver := range driverTerms(group[0].Drivers) {
+					term := append([]expression{{"kubernetes.io/arch", "In", []string{arch.label}}}, capability...)
+					terms = append(terms, append(term, driver...))
+				}
+			}
+		}
+	}
+	if len(terms) == 0 {
+		return spelling{}, errNoHost
+	}
+	var b strings.Builder
+	b.WriteString("nodeAffinity:\n  requiredDuringSchedulingIgnoredDuringExecution:\n    nodeSelectorTerms:\n")
+	for _, term := range terms {
+		b.WriteString("    - matchExpressions:\n")
+		for _, e := range term {
+			fmt.Fprintf(&b, "      - %s\n", e)
+		}
+	}
+	return spelling{"#", b.String(), left}, nil
+}
+
+// sameDrivers puts together the capabilities that take the same drivers.
+func sameDrivers(list []matrix.CapabilityNeed) [][]matrix.CapabilityNeed {
+	var groups [][]matrix.CapabilityNeed
+	for _, c := range list {
+		i := slices.IndexFunc(groups, func(g []matrix.CapabilityNeed) bool { return slices.Equal(g[0].Drivers, c.Drivers) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// capabilityTerms are the majors with their minors.
+func capabilityTerms(list []matrix.CapabilityNeed) [][]expression {
+	var terms [][]expression
+	for _, c := range list {
+		major, minor, _ := strings.Cut(c.Capability, ".")
+		last := len(terms) - 1
+		if last >= 0 && terms[last][0].values[0] == quoted(major) {
+			terms[last][1].values = append(terms[last][1].values, quoted(minor))
+			continue
+		}
+		terms = append(terms, []expression{{labelCapability + "major", "In", []string{quoted(major)}}, {labelCapability + "minor", "In", []string{quoted(minor)}}})
+	}
+	return terms
+}
+
+func quoted(text string) string { return strconv.Quote(text) }
+
+// driverTerms are the alternatives for ranges of drivers: later branches, later releases of the first branch, later
+// revisions of the first release, and the same of what comes before an end.
+func driverTerms(ranges []matrix.DriverRange) [][]expression {
+	var all [][]expression
+	for _, r := range ranges {
+		for _, from := range fromTerms(version.Of(r.From)) {
+			for _, before := range beforeTerms(version.Of(r.Before)) {
+				all = append(all, append(slices.Clone(from), before...))
+			}
+		}
+	}
+	return all
+}
+
+// labelParts are the labels of a driver's three numbers.
+var labelParts = []string{"major", "minor", "revision"}
+
+// fromTerms are the alternatives for "at least this driver".
+func fromTerms(v version.Number) [][]expression { return sideTerms(v, "Gt", v.Known()) }
+
+// beforeTerms are the alternatives for "before this driver".
+func beforeTerms(v version.Number) [][]expression { return sideTerms(v, "Lt", false) }
+
+// sideTerms compare number by number: the first that differs decides; with itself, all equal will do too.
+func sideTerms(v version.Number, operator string, itself bool) [][]expression {
+	if !v.Known() {
+		return [][]expression{nil}
+	}
+	numbers := []int{v.Major(), v.Minor(), v.Patch()}
+	last := 0
+	for i, n := range numbers {
+		if n > 0 {
+			last = i
+		}
+	}
+	var terms [][]expression
+	var equal []expression
+	for i, n := range numbers[:last+1] {
+		label := labelDriver + labelParts[i]
+		bound := n
+		if itself && i == last {
+			bound--
+		}
+		terms = append(terms, append(slices.Clone(equal), expression{label, operator, []string{quoted(strconv.Itoa(bound))}}))
+		values := []string{quoted(strconv.Itoa(n))}
+		if n < 10 && i > 0 {
+			values = append(values, quoted(fmt.Sprintf("%02d", n)))
+		}
+		equal = append(equal, expression{label, "In", values})
+	}
+	return terms
+}
+
+// slurm is a --constraint over features that a site gives its nodes, one for each capability with the driver's branch,
+// "cc8.0_driver580" (examples/slurm writes them): Slurm knows no numbers, and no parentheses in parentheses. A branch of
+// which only some releases will do is left out, and so are branches that are not made yet.
+func slurm(r Requires) (spelling, error) {
+	list, left := r.capabilities(r.arch())
+	var features []string
+	for _, c := range list {
+		branches, without := r.WholeBranches(c.Drivers)
+		for _, w := range without {
+			left = append(left, c.Capability+" with "+w)
+		}
+		for _, b := range branches {
+			features = append(features, fmt.Sprintf("cc%s_driver%s", c.Capability, b))
+		}
+	}
+	if len(features) == 0 {
+		return spelling{}, errNoHost
+	}
+	left = append(left, "driver branches that are newer than the tables")
+	return spelling{"#", "#SBATCH --constraint=\"" + strings.Join(features, "|") + "\"\n", left}, nil
+}
+
+// installerVariables make installers on a machine without a GPU choose as if the artefact's host were there.
+func installerVariables(r Requires) (spelling, error) {
+	var cuda version.Number
+	for _, b := range r.Builds {
+		if v := version.Of(b.CUDA); b.Counts && cuda.Less(v) {
+			cuda = v
+		}
+	}
+	if !cuda.Known() {
+		return spelling{}, fmt.Errorf("no build of a known CUDA is here, so there is nothing to tell an installer")
+	}
+	text := fmt.Sprintf("CONDA_OVERRIDE_CUDA=%s\n", cuda.Short())
+	for _, b := range r.Builds {
+		if variant := torchVariant(b.Subject); variant != "" {
+			text += "UV_TORCH_BACKEND=" + variant + "\n"
+			break
+		}
+	}
+	text += fmt.Sprintf("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION=%s\n", cuda.Short())
+	list, _ := r.capabilities(r.arch())
+	if len(list) > 0 {
+		text += "NV_VARIANT_PROVIDER_FORCE_SM_ARCH=" + list[0].Capability + "\n"
+	}
+	left := []string{"drivers and GPUs: these variables choose packages, they keep no host off"}
+	return spelling{"#", text, left}, nil
+}
+
+// torchVariant is the local version of a torch, "cu130".
+func torchVariant(subject string) string {
+	name, rest, _ := strings.Cut(subject, " ")
+	release, _, _ := strings.Cut(rest, " ")
+	_, local, _ := strings.Cut(release, "+")
+	if name != "torch" || !strings.HasPrefix(local, "cu") {
+		return ""
+	}
+	return local
+}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix"
+	"cudacompat/probe"
+)
+
+// required is what lines of a requirements file need.
+func required(t *testing.T, lines string) Requires {
+	t.Helper()
+	f, err := probe.Given([]byte(lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Requires{Requirement: matrix.Requires(matrix.Embedded(), f, ""), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}, Source: "requirements.txt", Facts: f}
+}
+
+func inFormat(t *testing.T, formats []Format[Requires], name string, r Requires) string {
+	t.Helper()
+	i := slices.IndexFunc(formats, func(f Format[Requires]) bool { return f.Name == name })
+	var b strings.Builder
+	if err := formats[i].Write(&b, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestRequiresHoldsToItsSchema(t *testing.T) {
+	schema := compile(t, requiresSchema)
+	r := required(t, "torch==2.9.0+cu130\n")
+	validate(t, schema, inFormat(t, RequireFormats, "json", r))
+	old := required(t, "torch==2.7.0+cu118\n")
+	diff := matrix.DiffRequirements(old.Requirement, r.Requirement)
+	r.Diff = &diff
+	validate(t, schema, inFormat(t, RequireDiffFormats, "json", r))
+}
+
+// host is one on which a dialect is asked.
+type host struct{ capability, name, driver, arch string }
+
+// dialectReaders read a dialect back and tell whether it admits a host: small readers of the same words, by the documents
+// of the programs that are meant.
+var dialectReaders = map[string]func(t *testing.T, text string, h host) bool{
+	"nvidia-require": readRequire, "cel": readCEL, "nodeaffinity": readAffinity, "slurm": readSlurm,
+}
+
+// TestNoDialectAdmitsMore reads each dialect back, host by host: nothing is admitted that the JSON does not admit, CEL
+// admits just that, and each of the others admits something.
+func TestNoDialectAdmitsMore(t *testing.T) {
+	drivers := strings.Fields("440.33.01 450.80.01 450.80.02 470.256.02 520.61.05 525.60.12 525.60.13 530.30.02 535.183.01 550.54.14 570.86.10 " +
+		"570.133.20 570.211.02 575.57.07 575.57.08 575.64.06 580.65.06 580.142.01 590.48.01 615.10.01")
+	for _, lines := range []string{"torch==2.9.0+cu130\n", "torch==2.7.0+cu118\n", "tensorflow==2.20.0\n"} {
+		r := required(t, lines)
+		for name, reads := range dialectReaders {
+			text := inFormat(t, RequireFormats, name, r)
+			if len(text) > 10<<10 && name == "cel" { // CELSelectorExpressionMaxLength of k8s.io/api/resource/v1
+				t.Errorf("%s: %d bytes of CEL: the API takes 10 KiB", lines, len(text))
+			}
+			admitted := 0
+			for _, g := range r.GPUs {
+				for _, gpu := range append(g.Names[:min(len(g.Names), 2):min(len(g.Names), 2)], g.Capability) {
+					if gpu == g.Capability && len(g.Names) > 0 || name != "nodeaffinity" && name != "cel" && g.Arch != "x86_64" {
+						continue
+					}
+					for _, driver := range drivers {
+						admits, may := reads(t, text, host{g.Capability, gpu, driver, g.Arch}), g.Admits(driver)
+						if admits && !may || name == "cel" && admits != may {
+							t.Fatalf("%s in %s: admits %s with driver %s: %v, the JSON: %v\n%s", lines, name, gpu, driver, admits, may, text)
+						}
+						if admits {
+							admitted++
+						}
+					}
+				}
+			}
+			if admitted == 0 {
+				t.Errorf("%s in %s admits nothing:\n%s", lines, name, text)
+			}
+		}
+	}
+}
+
+// body is a dialect's text without its comments.
+func body(text, comment string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, comment) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+var requireTerm = regexp.MustCompile(`^(arch|driver)(>=|<|=)([\d.]+)$`)
+
+func readRequire(t *testing.T, text string, h host) bool {
+	value, ok := strings.CutPrefix(body(text, "#"), "NVIDIA_REQUIRE_CUDA=")
+	if !ok {
+		t.Fatalf("no variable: %s", text)
+	}
+	return slices.ContainsFunc(strings.Fields(value), func(term string) bool {
+		return !slices.ContainsFunc(strings.Split(term, ","), func(one string) bool {
+			m := requireTerm.FindStringSubmatch(one)
+			if m == nil {
+				t.Fatalf("not understood: %q", one)
+			}
+			c := matrix.CompareVersions(map[string]string{"arch": h.capability, "driver": h.driver}[m[1]], m[3])
+			return !map[string]bool{">=": c >= 0, "<": c < 0, "=": c == 0}[m[2]]
+		})
+	})
+}
+
+var (
+	celVersion = regexp.MustCompile(`^device\.attributes\["gpu\.nvidia\.com"\]\.(cudaComputeCapability|driverVersion)\.compareTo\(semver\("(\d+\.\d+\.\d+)"\)\) (>=|<|==) 0$`)
+	celProduct = regexp.MustCompile(`^(!\()?device\.attributes\["gpu\.nvidia\.com"\]\.productName in \[(.*)\]\)?$`)
+	zeroLed    = regexp.MustCompile(`semver\("[^"]*\.0\d`)
+)
+
+func readCEL(t *testing.T, text string, h host) bool {
+	if zeroLed.MatchString(text) {
+		t.Fatalf("a version with a leading zero: %s", text)
+	}
+	inner := strings.TrimSuffix(strings.TrimPrefix(text, "device.driver == \"gpu.nvidia.com\" && (\n"), "\n)\n")
+	return slices.ContainsFunc(strings.Split(inner, " ||\n"), func(term string) bool {
+		term = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(term), "("), ")")
+		return !slices.ContainsFunc(strings.Split(term, " && "), func(one string) bool { return !celHolds(t, one, h) })
+	})
+}
+
+func celHolds(t *testing.T, one string, h host) bool {
+	if m := celProduct.FindStringSubmatch(one); m != nil {
+		return strings.Contains(m[2], strconv.Quote("NVIDIA "+h.name)) != (m[1] != "")
+	}
+	m := celVersion.FindStringSubmatch(one)
+	if m == nil {
+		t.Fatalf("not understood: %q", one)
+	}
+	c := matrix.CompareVersions(map[string]string{"cudaComputeCapability": h.capability, "driverVersion": h.driver}[m[1]], m[2])
+	return map[string]bool{">=": c >= 0, "<": c < 0, "==": c == 0}[m[3]]
+}
+
+var affinityLine = regexp.MustCompile(`\{key: (\S+), operator: (In|Gt|Lt), values: \[(.*)\]\}`)
+
+func readAffinity(t *testing.T, text string, h host) bool {
+	v, major, minor := version.Of(h.driver), "", ""
+	major, minor, _ = strings.Cut(h.capability, ".")
+	parts := append(strings.Split(h.driver, "."), "", "")
+	labels := map[string]string{"kubernetes.io/arch": map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[h.arch],
+		labelCapability + "major": major, labelCapability + "minor": minor,
+		labelDriver + "major": strconv.Itoa(v.Major()), labelDriver + "minor": parts[1], labelDriver + "revision": parts[2]}
+	_, terms, _ := strings.Cut(text, "nodeSelectorTerms:\n")
+	return slices.ContainsFunc(strings.Split(terms, "- matchExpressions:\n")[1:], func(term string) bool {
+		lines := affinityLine.FindAllStringSubmatch(term, -1)
+		if len(lines) == 0 {
+			t.Fatalf("not understood: %q", term)
+		}
+		return !slices.ContainsFunc(lines, func(m []string) bool {
+			have, values := labels[m[1]], strings.Split(strings.ReplaceAll(m[3], `"`, ""), ", ")
+			n, err := strconv.Atoi(have)
+			bound, _ := strconv.Atoi(values[0])
+			return !map[string]bool{"In": slices.Contains(values, have), "Gt": err == nil && n > bound, "Lt": err == nil && n < bound}[m[2]]
+		})
+	})
+}
+
+func readSlurm(t *testing.T, text string, h host) bool {
+	features, ok := strings.CutPrefix(body(text, "# "), `#SBATCH --constraint="`)
+	if !ok {
+		t.Fatalf("no constraint: %s", text)
+	}
+	have := "cc" + h.capability + "_driver" + strconv.Itoa(version.Of(h.driver).Major())
+	return slices.Contains(strings.Split(strings.TrimSuffix(features, "\"\n"), "|"), have)
+}
+
+// TestDialectsSayNothingOfTheUnknown: a scheduler that was told nothing would take any host.
+func TestDialectsSayNothingOfTheUnknown(t *testing.T) {
+	r := required(t, "torch==2.9.0+cu130\n")
+	r.Unknown = []matrix.Missing{{Rule: "not-looked-at", Subject: "/venv", Missing: "permission denied"}}
+	for _, f := range RequireFormats[2:] {
+		var b strings.Builder
+		if err := f.Write(&b, r, Style{}); err == nil || b.Len() > 0 {
+			t.Errorf("%s writes %q", f.Name, b.String())
+		}
+	}
+}
