@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 )
@@ -47,8 +48,11 @@ func (p *page) ownTables(r Report) {
 	}
 }
 
+// ec2Type tells EC2's instance types, "g5.xlarge", from those of other clouds.
+var ec2Type = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+
 func onEC2(r Report) bool {
-	return r.Facts.System.Instance != "" || r.asked(func(t Target) string { return t.Instance }) != ""
+	return r.Facts.System.Instance != "" || ec2Type.MatchString(r.asked(func(t Target) string { return t.Instance }))
 }
 
 // headline is the verdict in one sentence.

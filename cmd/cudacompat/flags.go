@@ -105,7 +105,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.driver, "driver", "", "judge for this driver `VERSION` instead of the one that is here")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "judge for these GPUs, by name or compute capability (`L4,9.0`)")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
-		"judge for these EC2 instance types (`g5.xlarge,p5.48xlarge`)")
+		"judge for these instance types of EC2 and other clouds (`g5.xlarge,a3-highgpu-8g`)")
 	cmd.Flags().StringVar(&f.python, "python", "", "judge for this Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil,
 		"what must be here: `driver,gpu,build,efa`; absent is an error, could not look is 3")
@@ -169,7 +169,7 @@ func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	var list []matrix.Target
 	for _, name := range f.instances {
 		if !slices.Contains(f.tables.InstanceNames(), name) {
-			return nil, misspelt("EC2 GPU instance type in the tables", name, f.tables.InstanceNames())
+			return nil, misspelt("GPU instance type in the tables", name, f.tables.InstanceNames())
 		}
 		target := base
 		target.Instance = name

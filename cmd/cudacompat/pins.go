@@ -42,7 +42,7 @@ func pinsCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	cmd.Flags().StringVar(&f.driver, "driver", "", "for this driver `VERSION` instead of the one that is here")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "for these GPUs, by name or compute capability (`L4,9.0`)")
-	cmd.Flags().StringVar(&f.instance, "instance", "", "for this EC2 instance `TYPE`")
+	cmd.Flags().StringVar(&f.instance, "instance", "", "for this instance `TYPE` of EC2 or another cloud")
 	cmd.Flags().StringVar(&f.python, "python", "", "for this Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch", "`NAME[==RELEASE]`: torch, tensorflow or jax")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "only this `SET`: keep-driver, smallest-driver or newest")
@@ -145,7 +145,7 @@ func choiceNames() []string {
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
 	if f.instance != "" && !slices.Contains(tables.InstanceNames(), f.instance) {
-		return t, misspelt("EC2 GPU instance type in the tables", f.instance, tables.InstanceNames())
+		return t, misspelt("GPU instance type in the tables", f.instance, tables.InstanceNames())
 	}
 	if err := t.Check(tables); err != nil {
 		return t, &usageError{message: err.Error()}

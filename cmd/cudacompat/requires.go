@@ -180,7 +180,7 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 	var list []matrix.Target
 	for _, name := range f.instances {
 		if !slices.Contains(tables.InstanceNames(), name) {
-			return nil, misspelt("EC2 GPU instance type in the tables", name, tables.InstanceNames())
+			return nil, misspelt("GPU instance type in the tables", name, tables.InstanceNames())
 		}
 		target := base
 		target.Instance = name

@@ -205,12 +205,19 @@ func (t *Tables) Toolkit(cuda version.Number) *CUDA {
 	return nil
 }
 
-// Instance is the row of an EC2 instance type, nil when the table does not have it.
+// Instance is the row of an instance type, nil when the tables do not have it. Of another cloud's no more is known than
+// its GPUs.
 func (t *Tables) Instance(name string) *Instance {
 	rows := Rows[Instance](t)
 	for i := range rows {
 		if rows[i].Instance == name {
 			return &rows[i]
+		}
+	}
+	for _, a := range Rows[Alias](t) {
+		if a.Instance == name {
+			return &Instance{Instance: a.Instance, GPU: a.GPU, Capability: t.ChipNamed(a.GPU).Capability, Count: a.Count,
+				Platform: a.Platform, Origin: a.Origin}
 		}
 	}
 	return nil
@@ -263,11 +270,14 @@ func (t *Tables) JAX(release version.Number, cuda version.Number, platform strin
 	return nil
 }
 
-// InstanceNames are the EC2 instance types of the table.
+// InstanceNames are the instance types of the tables, EC2's first.
 func (t *Tables) InstanceNames() []string {
 	var list []string
 	for _, i := range Rows[Instance](t) {
 		list = append(list, i.Instance)
+	}
+	for _, a := range Rows[Alias](t) {
+		list = append(list, a.Instance)
 	}
 	return list
 }

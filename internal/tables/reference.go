@@ -28,6 +28,7 @@ var references = []reference{
 	{"forward_compat", "branch", knowsBranch, "driver_branch"},
 	{"forward_compat", "base_branches", knowsBranch, "driver_branch"},
 	{"ec2", "gpu", func(t *Tables, name string) bool { return t.chipsByName()[NormalGPU(name)] != nil }, "gpu"},
+	{"instance_alias", "gpu", func(t *Tables, name string) bool { return t.ChipNamed(name) != nil }, "gpu"},
 	{"ec2", "capability", knowsCapability, "gpu"},
 	{"pypi_default", "variant", knowsVariant, "torch"},
 }

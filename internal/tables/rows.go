@@ -211,6 +211,16 @@ type Instance struct {
 	Origin
 }
 
+// Alias is one instance type of another cloud than EC2: what a guest there has of GPUs.
+type Alias struct {
+	Instance string `csv:"instance"` // "a3-highgpu-8g"
+	Cloud    string `csv:"cloud"`    // "gcp"
+	GPU      string `csv:"gpu"`      // a name of the gpu table
+	Count    int    `csv:"count"`    // GPUs that the guest sees
+	Platform string `csv:"platform"`
+	Origin
+}
+
 // Forward is one cuda-compat package: a newer user-mode driver for an older kernel-mode one.
 type Forward struct {
 	Package string         `csv:"package"`        // "cuda-compat-13-0"

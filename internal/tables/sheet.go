@@ -56,6 +56,7 @@ var sheets = []sheet{
 	sheetOf[Triton]("triton", 1, csvFile),
 	sheetOf[HostCompiler]("host_compiler", 1, csvFile),
 	sheetOf[Instance]("ec2", 1, csvFile),
+	sheetOf[Alias]("instance_alias", 1, csvFile),
 	sheetOf[Container]("container", 2, csvFile),
 	sheetOf[Xid]("xid", 1, csvFile),
 	sheetOf[Library]("library", 1, csvFile),

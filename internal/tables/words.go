@@ -26,6 +26,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"module":         lazyregexp.New(`^(proprietary|both|open)$`),
 	"type":           lazyregexp.New(`^(LTS|PB|NFB)$`),
 	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
+	"cloud":          lazyregexp.New(`^(azure|coreweave|gcp|lambda|oci)$`),
 	"fraction":       lazyregexp.New(`^1/\d+$`),
 	"nvswitch":       yesOrNo,
 	"fabric_manager": yesOrNo,
