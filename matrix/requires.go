@@ -207,6 +207,9 @@ func (m *machine) needs() []need {
 		}
 	}
 	for _, rule := range rules {
+		if rule.ofFleet {
+			continue
+		}
 		if rule.onMachine != nil {
 			of(rule, nil)
 			continue

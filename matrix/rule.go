@@ -33,6 +33,8 @@ type Rule struct {
 	// the newest driver, or, where byDriver says so, with every driver that makes a difference.
 	needs    func(*machine, *build) []need
 	byDriver func(*machine) bool
+	// ofFleet reports whether the rule is about many nodes: one alone is never asked (FleetJudge).
+	ofFleet bool
 }
 
 // result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.

@@ -368,6 +368,10 @@ var rules = []Rule{
 		onMachine: notLookedAt, leavesOpen: true,
 	},
 	{
+		ID: "fleet-drift", Title: "nodes of one group are not alike",
+		ofFleet: true,
+	},
+	{
 		ID: "required-missing", Title: "something that was asked for is not there",
 		onMachine: requiredMissing, leavesOpen: true,
 	},

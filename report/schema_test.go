@@ -21,6 +21,7 @@ const (
 	factsSchema     = "schema/facts-v1.json"
 	diagnosisSchema = "schema/diagnosis-v1.json"
 	requiresSchema  = "schema/requires-v1.json"
+	fleetSchema     = "schema/fleet-v1.json"
 )
 
 // TestReportsHoldToTheirSchema validates every case's report, and its facts alone.
@@ -99,6 +100,7 @@ func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[probe.Facts](),
 		diagnosisSchema: reflect.TypeFor[Explained](), requiresSchema: reflect.TypeFor[Requires](),
+		fleetSchema: reflect.TypeFor[Fleet](),
 	} {
 		t.Run(path.Base(name), func(t *testing.T) { describe(t, "", typ, load(t, name)) })
 	}

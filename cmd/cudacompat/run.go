@@ -147,7 +147,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), matrixCommand(s),
-		pinsCommand(s), requiresCommand(s), versionCommand(s), completionCommand(s))
+		pinsCommand(s), requiresCommand(s), fleetCommand(s), versionCommand(s), completionCommand(s))
 	return root
 }
 

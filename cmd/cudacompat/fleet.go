@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/report"
+
+	"github.com/spf13/cobra"
+)
+
+// fleetFlags say what to judge with, and how strictly.
+type fleetFlags struct {
+	tablesFlag
+	whatIf  []string
+	maxAge  time.Duration
+	timeout time.Duration
+	failOn  string
+	formats []string
+	colour  string
+	all     bool
+}
+
+func fleetCommand(s streams) *cobra.Command {
+	var f fleetFlags
+	cmd := &cobra.Command{
+		Use: "fleet FILE...|DIR...|-", Short: "Judge the facts or reports of many nodes: verdicts, groups of equal nodes, drift, what-if",
+		Long: "Judge the facts or reports of many nodes in one pass, equal nodes once. A file holds one JSON document or one a line,\n" +
+			"also compressed with gzip; of a directory the files that end in .json, .jsonl, .ndjson, or these with .gz. A document\n" +
+			"is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope that its collector adds:\n" +
+			`{"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}` + ". Nodes of one group are to be alike.",
+		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
+			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &usageError{message: "fleet takes files or directories", hint: "cudacompat fleet DIR, or - for standard input"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+	}
+	cmd.SetContext(context.Background())
+	f.tablesFlag.add(cmd)
+	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, "judge with `driver=VERSION` or NAME==VERSION instead (repeat for both)")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour, "name documents that are older than the newest by more than this")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything; default none")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(namesOf(report.FleetFormats), ", "))
+	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
+	cmd.Flags().BoolVar(&f.all, "all", false, "name every node")
+	return cmd
+}
+
+func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
+	if f.timeout > 0 {
+		bound, cancel := bounded(ctx, f.timeout)
+		defer cancel()
+		ctx = bound
+	}
+	if !slices.Contains(failOnWords, f.failOn) {
+		return misspelt("severity for --fail-on", f.failOn, failOnWords)
+	}
+	outputs, err := parseOutputs(report.FleetFormats, f.formats, f.colour, f.all, s)
+	if err != nil {
+		return err
+	}
+	tables, err := f.load()
+	if err != nil {
+		return err
+	}
+	asked, err := f.asked()
+	if err != nil {
+		return err
+	}
+	judge := matrix.NewFleetJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
+	fleet, err := inTime(ctx, func() (matrix.Fleet, error) {
+		reader := documents{ctx: ctx, judge: judge, stdin: s.in}
+		for _, name := range args {
+			if err := reader.read(name); err != nil {
+				return matrix.Fleet{}, err
+			}
+		}
+		return judge.Fleet(matrix.StaleAfter(f.maxAge)), nil
+	})
+	if late := new(lateError); errors.As(err, &late) {
+		complain(s.err, late.Error(), "give more --timeout, or fewer documents")
+		return exitError(exitInconclusive)
+	}
+	if err != nil {
+		return err
+	}
+	if err := outputs.write(report.Fleet{Fleet: fleet, Tool: tool(tables, true)}); err != nil {
+		return err
+	}
+	return f.exit(fleet)
+}
+
+// exit is the worst node's code; 3 when a document could not be read, or when there was none.
+func (f *fleetFlags) exit(fleet matrix.Fleet) error {
+	warned := len(fleet.Drift) > 0 || slices.ContainsFunc(fleet.Kinds, func(k matrix.FleetKind) bool { return len(k.Findings) > 0 })
+	switch {
+	case fleet.Outcome == matrix.Incompatible && f.failOn != "never", warned && f.failOn == "warning":
+		return exitError(exitIncompatible)
+	case fleet.Outcome == matrix.Inconclusive, len(fleet.Unread) > 0, fleet.Nodes == 0:
+		return exitError(exitInconclusive)
+	}
+	return nil
+}
+
+// asked reads every --what-if.
+func (f *fleetFlags) asked() ([]matrix.WhatIf, error) {
+	var list []matrix.WhatIf
+	for _, text := range f.whatIf {
+		w := matrix.WhatIf{Text: text}
+		if driver, ok := strings.CutPrefix(text, "driver="); ok {
+			w.Driver = driver
+		} else if facts, err := probe.Given([]byte(text + "\n")); err == nil && strings.Contains(text, "==") {
+			for _, e := range facts.Environments {
+				w.Builds = append(w.Builds, e.Builds...)
+			}
+		}
+		if err := w.CheckWhatIf(); err != nil {
+			return nil, &usageError{message: "--what-if " + text + ": " + err.Error()}
+		}
+		if w.Driver == "" && len(w.Builds) == 0 {
+			return nil, &usageError{message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, listed(matrix.Frameworks())),
+				hint: "--what-if driver=590.48.01, or --what-if torch==2.14.1+cu130"}
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/report"
+)
+
+// documents reads nodes and gives them to the judge. One that cannot be read is named, and the rest goes on.
+type documents struct {
+	ctx   context.Context
+	judge *matrix.FleetJudge
+	stdin io.Reader
+}
+
+// fleetFiles are the endings of files that are looked for in a directory.
+var fleetFiles = []string{".json", ".jsonl", ".ndjson"}
+
+// read reads a file, every file of a directory, or standard input. What was named and is not there is the caller's
+// mistake; what is found below a directory and cannot be read is one bad document.
+func (d *documents) read(name string) error {
+	if name == "-" {
+		return d.stream("-", d.stdin)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), "cudacompat fleet FILE, DIR, or - for standard input"}
+	}
+	if !info.IsDir() {
+		return d.file(name)
+	}
+	return filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			d.judge.Refuse(path, cause(err).Error())
+		case entry.Type().IsRegular() && slices.Contains(fleetFiles, filepath.Ext(strings.TrimSuffix(path, ".gz"))):
+			if err := d.file(path); err != nil {
+				d.judge.Refuse(path, err.Error())
+			}
+		}
+		return d.ctx.Err()
+	})
+}
+
+func (d *documents) file(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), ""}
+	}
+	defer f.Close()
+	return d.stream(name, f)
+}
+
+// stream reads one document, or one a line. What it says of a node without a name is the document's place.
+func (d *documents) stream(name string, in io.Reader) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	if magic, _ := r.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			d.judge.Refuse(name, "gzip: "+err.Error())
+			return nil
+		}
+		r = bufio.NewReaderSize(z, 64<<10)
+	}
+	var line []byte
+	for n := 1; d.ctx.Err() == nil; n++ {
+		var err error
+		line, err = readLine(r, line[:0])
+		if err != nil && !errors.Is(err, io.EOF) {
+			d.judge.Refuse(fmt.Sprintf("%s:%d", name, n), err.Error())
+			return nil
+		}
+		switch text := bytes.TrimSpace(line); {
+		case len(text) == 0:
+		case n == 1 && !json.Valid(text):
+			return d.whole(name, line, r)
+		default:
+			d.document(fmt.Sprintf("%s:%d", name, n), name, n == 1, text)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	return d.ctx.Err()
+}
+
+// errLong is a line that no report of a node is as long as.
+var errLong = fmt.Errorf("it is larger than %d MiB, which no report is", givenCap>>20)
+
+// readLine reads up to the next line break.
+func readLine(r *bufio.Reader, into []byte) ([]byte, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if into = append(into, part...); len(into) > givenCap {
+			return nil, errLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return into, err
+		}
+	}
+}
+
+// whole reads a document of several lines.
+func (d *documents) whole(name string, first []byte, rest io.Reader) error {
+	more, err := io.ReadAll(io.LimitReader(rest, givenCap+1))
+	data := append(slices.Clone(first), more...)
+	switch {
+	case err != nil:
+		d.judge.Refuse(name, err.Error())
+	case len(data) > givenCap:
+		d.judge.Refuse(name, errLong.Error())
+	default:
+		d.document(name, name, true, data)
+	}
+	return nil
+}
+
+// envelope is a document: facts, a report, or either with what its collector adds.
+type envelope struct {
+	probe.Facts
+	Node   string  `json:"node"`
+	Group  string  `json:"group"`
+	Taken  string  `json:"taken"`
+	Within *within `json:"facts"`
+}
+
+// within is what an envelope holds: facts, or a report.
+type within struct {
+	probe.Facts
+	Within *probe.Facts `json:"facts"`
+}
+
+// document judges one document. A node without a name is called by the file, or by the line in it.
+func (d *documents) document(place, file string, alone bool, data []byte) {
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		d.judge.Refuse(place, "it is no JSON that is read here: "+jsonCause(err))
+		return
+	}
+	facts, err := e.facts()
+	if err != nil {
+		d.judge.Refuse(place, err.Error())
+		return
+	}
+	node := matrix.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}
+	if node.Name == "" {
+		if node.Name = place; alone {
+			node.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), filepath.Ext(strings.TrimSuffix(file, ".gz")))
+		}
+	}
+	d.judge.Add(d.ctx, node)
+}
+
+// jsonCause is what is wrong with a document, without Go's names of types.
+func jsonCause(err error) string {
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		return fmt.Sprintf("%q is a %s", wrong.Field, wrong.Value)
+	}
+	return err.Error()
+}
+
+// facts are those of the document. A schema of another version is refused by its name: its words may mean other things.
+func (e *envelope) facts() (*probe.Facts, error) {
+	facts, schemas := &e.Facts, []string{e.Schema}
+	if e.Within != nil {
+		facts, schemas = &e.Within.Facts, append(schemas, e.Within.Schema)
+		if e.Within.Within != nil {
+			facts, schemas = e.Within.Within, append(schemas, e.Within.Within.Schema)
+		}
+	}
+	for _, s := range schemas {
+		if s != "" && s != probe.FactsSchema && s != report.Schema {
+			return nil, fmt.Errorf("its schema is %s; %s and %s are read here", s, probe.FactsSchema, report.Schema)
+		}
+	}
+	if facts.Schema == "" && facts.Driver.Version == "" && len(facts.GPUs)+len(facts.Environments)+len(facts.Probes) == 0 {
+		return nil, errors.New("it is neither facts nor a report of cudacompat, nor an envelope with one")
+	}
+	return facts, nil
+}

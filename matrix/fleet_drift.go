@@ -1,0 +1,157 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cudacompat/probe"
+)
+
+// Drift is a thing in which the nodes of one group differ.
+type Drift struct {
+	Rule     string       `json:"rule"` // "fleet-drift"
+	Severity Severity     `json:"severity"`
+	Group    string       `json:"group"`
+	What     string       `json:"what"`   // "driver", "CUDA", "torch", "NCCL of torch"
+	Usual    string       `json:"usual"`  // what most nodes have; empty where as many have another
+	Values   []DriftValue `json:"values"` // the most common first
+}
+
+// DriftValue is one of the values, and who has it.
+type DriftValue struct {
+	Value string   `json:"value"`
+	Nodes []string `json:"nodes"`
+}
+
+// Message says the drift in a sentence.
+func (d Drift) Message() string {
+	var words []string
+	for _, v := range d.Values {
+		words = append(words, fmt.Sprintf("%s on %d", v.Value, len(v.Nodes)))
+	}
+	return fmt.Sprintf("the nodes of %s differ in %s: %s", d.Group, d.What, strings.Join(words, ", "))
+}
+
+// Outliers are the nodes that do not have what most have.
+func (d Drift) Outliers() []string {
+	var list []string
+	for _, v := range d.Values {
+		if v.Value != d.Usual {
+			list = append(list, v.Nodes...)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// trait is one thing in which nodes of a group are to be alike.
+type trait struct {
+	what, value string
+	severity    Severity
+}
+
+// traitsOf are the driver, its CUDA, and of the environments that count each framework with its NCCL. Ranks of one job
+// with different NCCL do not talk to each other; the rest is a risk.
+func traitsOf(t *Tables, f *probe.Facts) []trait {
+	m := newMachine(t, f, Target{}, Policy{})
+	var list []trait
+	add := func(what, value string, s Severity) {
+		if value != "" && !slices.ContainsFunc(list, func(o trait) bool { return o.what == what }) {
+			list = append(list, trait{what, value, s})
+		}
+	}
+	add("driver", m.driver.version.String(), Warning)
+	add("CUDA", m.driver.cuda.Short(), Warning)
+	for _, b := range m.builds {
+		if !b.counts || !b.framework() || b.accelerator == "cpu" {
+			continue
+		}
+		add(b.Name, b.Version, Warning)
+		if l, known := b.takes("nccl"); known {
+			add("NCCL of "+b.Name, l.version.String(), Error)
+		}
+	}
+	return list
+}
+
+// drift compares the nodes of each group. What is not known of a node is not compared.
+func (j *FleetJudge) drift() []Drift {
+	type thing struct{ group, what string }
+	have := map[thing]map[string][]string{}
+	severity := map[string]Severity{}
+	for _, kind := range j.order {
+		for _, n := range kind.Nodes {
+			if n.Group == "" {
+				continue
+			}
+			for _, t := range kind.traits {
+				at := thing{n.Group, t.what}
+				if have[at] == nil {
+					have[at] = map[string][]string{}
+				}
+				have[at][t.value] = append(have[at][t.value], n.Node)
+				severity[t.what] = t.severity
+			}
+		}
+	}
+	list := []Drift{}
+	for at, values := range have {
+		if len(values) > 1 {
+			list = append(list, driftOf(at.group, at.what, severity[at.what], values))
+		}
+	}
+	slices.SortFunc(list, func(a, b Drift) int {
+		return cmp.Or(rank[a.Severity]-rank[b.Severity], strings.Compare(a.Group, b.Group), strings.Compare(a.What, b.What))
+	})
+	return list
+}
+
+func driftOf(group, what string, severity Severity, values map[string][]string) Drift {
+	d := Drift{Rule: "fleet-drift", Severity: severity, Group: group, What: what}
+	for _, value := range slices.Sorted(maps.Keys(values)) {
+		slices.Sort(values[value])
+		d.Values = append(d.Values, DriftValue{value, values[value]})
+	}
+	slices.SortStableFunc(d.Values, func(a, b DriftValue) int { return len(b.Nodes) - len(a.Nodes) })
+	if len(d.Values[0].Nodes) > len(d.Values[1].Nodes) {
+		d.Usual = d.Values[0].Value
+	}
+	return d
+}
+
+// StaleNode is a node whose document is old, or does not tell its age rightly.
+type StaleNode struct {
+	Node   string `json:"node"`
+	Taken  string `json:"taken"`
+	Reason string `json:"reason"`
+}
+
+// StaleAfter names the nodes whose documents are older than the newest by more than an age. Documents that tell no time
+// are not judged by it.
+func StaleAfter(age time.Duration) func([]FleetNode) []StaleNode {
+	return func(nodes []FleetNode) []StaleNode {
+		var newest time.Time
+		times := make([]time.Time, len(nodes))
+		for i, n := range nodes {
+			if times[i], _ = time.Parse(time.RFC3339, n.Taken); times[i].After(newest) {
+				newest = times[i]
+			}
+		}
+		var list []StaleNode
+		for i, n := range nodes {
+			switch {
+			case n.Taken == "":
+			case times[i].IsZero():
+				list = append(list, StaleNode{n.Node, n.Taken, "its time is not one such as 2026-11-22T10:00:00Z"})
+			case newest.Sub(times[i]) > age:
+				old := newest.Sub(times[i]).Round(time.Minute)
+				list = append(list, StaleNode{n.Node, n.Taken, "taken " + strings.TrimSuffix(old.String(), "0s") + " before the newest document"})
+			}
+		}
+		return list
+	}
+}

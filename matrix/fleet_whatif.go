@@ -1,0 +1,167 @@
+package matrix
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// WhatIf is one thing that nodes are judged with instead of what they have: a driver, or a framework.
+type WhatIf struct {
+	Text   string        // "driver=590.48.01", "torch==2.14.1+cu130"
+	Driver string        // empty: their own
+	Builds []probe.Build // frameworks; they take the place of those of their name
+}
+
+// supposed is a node with what is asked.
+func supposed(f probe.Facts, list []WhatIf) (probe.Facts, Target) {
+	var target Target
+	for _, w := range list {
+		if w.Driver != "" {
+			target.Driver = w.Driver
+		}
+		for _, b := range w.Builds {
+			f = withBuild(f, b)
+		}
+	}
+	return f, target
+}
+
+// withBuild puts a build in the place of those of its name. What was installed beside it would be upgraded with it, and
+// is left out.
+func withBuild(f probe.Facts, b probe.Build) probe.Facts {
+	f.Environments = slices.Clone(f.Environments)
+	for i := range f.Environments {
+		e := &f.Environments[i]
+		if slices.ContainsFunc(e.Builds, func(o probe.Build) bool { return o.Name == b.Name }) {
+			e.Builds, e.Packages, e.Assemblers, e.Wanted = []probe.Build{b}, []probe.Package{}, []probe.Assembler{}, nil
+		}
+	}
+	return f
+}
+
+// FleetPlan is what a change would cost, and the smallest one beside it that costs nothing.
+type FleetPlan struct {
+	Breaks []PlanNode `json:"breaks"` // nodes that are incompatible with the change, and were not
+	Mends  []string   `json:"mends"`  // nodes that are not any more, and were
+	// Driver is the release of a maintained branch, nearest to the one that is asked about, with which no node is broken
+	// that is not already; empty where there is none.
+	Driver string `json:"driver"`
+	// Without are the nodes to leave out, where no one driver does for all.
+	Without []string `json:"without"`
+	Why     string   `json:"why"`
+}
+
+// PlanNode is a node with the rules that break it.
+type PlanNode struct {
+	Node  string   `json:"node"`
+	Rules []string `json:"rules"`
+}
+
+// candidates are the drivers that a fleet could have instead: the newest release of each maintained branch.
+func (j *FleetJudge) candidates() []string {
+	today := j.tables.Date()
+	if j.policy.Today != "" {
+		today = j.policy.Today
+	}
+	var list []string
+	for _, b := range tables.Rows[tables.Branch](j.tables) {
+		if b.Newest.Known() && (b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > today) {
+			list = append(list, b.Newest.String())
+		}
+	}
+	return list
+}
+
+// bearable tells of each candidate whether a kind that is judged with what is asked would be sound with it.
+func (j *FleetJudge) bearable(ctx context.Context, f probe.Facts, now Verdict) map[string]bool {
+	bears := map[string]bool{"": now.Outcome != Incompatible}
+	for _, driver := range j.candidates() {
+		v := Check(ctx, j.tables, f, []Target{{Driver: driver}}, j.policy)
+		bears[driver] = v.Outcome != Incompatible
+	}
+	return bears
+}
+
+// plan names who breaks, and the nearest driver with which nobody does.
+func (j *FleetJudge) plan() *FleetPlan {
+	if len(j.whatIf) == 0 {
+		return nil
+	}
+	p := &FleetPlan{Breaks: []PlanNode{}, Mends: []string{}, Without: []string{}}
+	for _, kind := range j.order {
+		for _, n := range kind.Nodes {
+			switch {
+			case kind.Outcome == Incompatible && kind.Was != Incompatible:
+				p.Breaks = append(p.Breaks, PlanNode{n.Node, kind.breaking()})
+			case kind.Outcome != Incompatible && kind.Was == Incompatible:
+				p.Mends = append(p.Mends, n.Node)
+			}
+		}
+	}
+	slices.SortFunc(p.Breaks, func(a, b PlanNode) int { return compareNodes(FleetNode{Node: a.Node}, FleetNode{Node: b.Node}) })
+	slices.Sort(p.Mends)
+	if len(p.Breaks) == 0 {
+		p.Why = "nobody is broken by it"
+		return p
+	}
+	j.choose(p)
+	return p
+}
+
+// breaking are the rules of a kind's errors.
+func (k *fleetKind) breaking() []string {
+	rules := []string{}
+	for _, f := range k.Findings {
+		if f.Severity == Error && !slices.Contains(rules, f.Rule) {
+			rules = append(rules, f.Rule)
+		}
+	}
+	return rules
+}
+
+// choose looks for the candidate with which nobody is broken who is not now: the nearest to the driver that is asked
+// about, else the oldest. Where there is none, it names the nodes to leave out.
+func (j *FleetJudge) choose(p *FleetPlan) {
+	asked := ""
+	for _, w := range j.whatIf {
+		asked = w.Driver
+	}
+	for _, driver := range nearestFirst(j.candidates(), asked) {
+		if !slices.ContainsFunc(j.order, func(k *fleetKind) bool { return len(k.Nodes) > 0 && k.Was != Incompatible && !k.bears[driver] }) {
+			p.Driver, p.Why = driver, fmt.Sprintf("with driver %s nobody is broken", driver)
+			return
+		}
+	}
+	for _, n := range p.Breaks {
+		p.Without = append(p.Without, n.Node)
+	}
+	p.Why = "no maintained driver does for all: leave these nodes out of the change"
+}
+
+// nearestFirst orders drivers: older than the one that is asked about from the newest on, then newer ones. Where none is
+// asked about, the oldest comes first.
+func nearestFirst(list []string, asked string) []string {
+	at := slices.IndexFunc(list, func(d string) bool { return !OlderDriver(d, asked) })
+	if asked == "" || at < 0 {
+		at = 0
+		if asked != "" {
+			at = len(list)
+		}
+	}
+	older := slices.Clone(list[:at])
+	slices.Reverse(older)
+	return append(older, list[at:]...)
+}
+
+// CheckWhatIf says what is wrong with the driver that is asked about.
+func (w WhatIf) CheckWhatIf() error {
+	if w.Driver != "" && (!driverText.MatchString(w.Driver) || !version.Of(w.Driver).Known()) {
+		return fmt.Errorf("%q is not a driver version such as 550.90.07", w.Driver)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/xml"
+	"strings"
+	"testing"
+	"time"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+)
+
+// aFleet is a fleet with a bit of everything; one node's name is hostile.
+func aFleet(t *testing.T) Fleet {
+	t.Helper()
+	asked := []matrix.WhatIf{{Text: "driver=450.80.02", Driver: "450.80.02"}}
+	j := matrix.NewFleetJudge(matrix.Embedded(), matrix.Policy{}, asked)
+	for _, n := range []struct{ name, driver, taken string }{
+		{"a", "580.95.05", "2026-11-22T10:00:00Z"}, {"b", "570.133.20", "2026-11-20T10:00:00Z"}, {"=cmd()\x1b[2J\"", "580.95.05", ""}} {
+		f := probe.Facts{Driver: probe.Driver{Version: n.driver}, GPUs: []probe.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
+		j.Add(context.Background(), matrix.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
+	}
+	j.Refuse("bad.json", "it is no JSON")
+	return Fleet{Fleet: j.Fleet(matrix.StaleAfter(time.Hour)), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}}
+}
+
+func shown(t *testing.T, name string) string {
+	t.Helper()
+	for _, f := range FleetFormats {
+		if f.Name == name {
+			var b strings.Builder
+			if err := f.Write(&b, aFleet(t), Style{}); err != nil {
+				t.Fatal(err)
+			}
+			if strings.ContainsRune(b.String(), 0x1b) {
+				t.Errorf("%s: a control byte of a node's name is in it", name)
+			}
+			return b.String()
+		}
+	}
+	t.Fatal("no format " + name)
+	return ""
+}
+
+func TestFleetHoldsToItsSchema(t *testing.T) {
+	validate(t, compile(t, fleetSchema), shown(t, "json"))
+}
+
+// TestFleetCSVIsNoFormula: a node's name that begins like a formula is text to a spreadsheet.
+func TestFleetCSVIsNoFormula(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(shown(t, "csv"))).ReadAll()
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("%v: %d rows", err, len(rows))
+	}
+	for _, row := range rows {
+		if strings.HasPrefix(row[0], "=") {
+			t.Errorf("a formula: %q", row[0])
+		}
+	}
+}
+
+func TestFleetJUnitIsXML(t *testing.T) {
+	var suites junitSuites
+	if err := xml.Unmarshal([]byte(shown(t, "junit")), &suites); err != nil {
+		t.Fatal(err)
+	}
+	if suites.Failures != 3 || suites.Errors != 1 {
+		t.Errorf("%d failures of 3 broken nodes, %d errors of 1 bad document", suites.Failures, suites.Errors)
+	}
+}
+
+func TestFleetText(t *testing.T) {
+	text := shown(t, "text")
+	for _, want := range []string{"incompatible: 3 nodes of 2 kinds, judged with driver=450.80.02: 3 incompatible",
+		"fleet-drift: the nodes of g differ in driver: 580.95.05 on 2, 570.133.20 on 1",
+		"stale: b: taken 48h0m before the newest document", "not judged: bad.json: it is no JSON"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+}
