@@ -59,6 +59,9 @@ func (t *beside) pair(h *host.Host, b *facts.Build, linked []string) error {
 		whole = whole && len(found) > 0
 		main = main || len(found) > 0 && isMain(file)
 		lost = append(lost, found...)
+		if err := t.lacks(b, file, len(linked) == 1 || isMain(file)); err != nil {
+			return err
+		}
 	}
 	if whole || main {
 		b.Unmet = lost[:min(len(lost), maxUnresolved)]
@@ -94,6 +97,28 @@ func (t *beside) unmet(file string, pinHolds bool) ([]facts.Unresolved, error) {
 		list = append(list, facts.Unresolved{Symbol: s.Name, Version: s.Version, By: file})
 	}
 	return list, err
+}
+
+// lacks notes what a library that decides for its package wants of CUDA's libraries and does not find in those that
+// torch takes: one of elsewhere, or torch's own where the package was linked to newer ones.
+func (t *beside) lacks(b *facts.Build, file string, decides bool) error {
+	o := t.process.Loaded(file)
+	if o == nil || !decides {
+		return nil
+	}
+	b.Compared = true
+	return findUnresolved(b, t.process, o, cudaLibraries(t.process))
+}
+
+// cudaLibraries are the CUDA libraries of a process by soname.
+func cudaLibraries(p *ldso.Process) map[string]*ldso.Object {
+	list := map[string]*ldso.Object{}
+	for _, o := range p.Objects {
+		if cudaStem(o.Path) != "" {
+			list[o.ELF.Soname] = o
+		}
+	}
+	return list
 }
 
 // otherFamily reports whether a library is of another CUDA than torch.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
 
@@ -77,5 +78,44 @@ func TestPairs(t *testing.T) {
 				t.Errorf("unmet (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPairsCUDA: torch takes a cuBLAS that serves torch and not the extension, which was linked to a newer one: of its
+// own wheel, or by LD_LIBRARY_PATH.
+func TestPairsCUDA(t *testing.T) {
+	const blas, ours = "libcublasLt.so.12", testSite + "ours/_C.so"
+	versions := filepath.Join(t.TempDir(), "versions")
+	hosttest.Write(t, versions, blas+" { global: *; };\n")
+	library := func(name, source string, needs ...string) hosttest.Library {
+		return hosttest.Library{Name: name, Source: source, Needs: needs}
+	}
+	versioned := func(l hosttest.Library) hosttest.Library {
+		l.Flags = []string{"-Wl,--version-script=" + versions}
+		return l
+	}
+	root := pairedTorch(t, "", map[string]string{"ours/_C.so": ""})
+	hosttest.Compile(t, root,
+		versioned(library(testSite+"nvidia/cublas/lib/"+blas,
+			"int cublasLtCreate(void) { return 0; } int cublasLtGrouped(void) { return 0; }\n")),
+		versioned(library("old/"+blas, "int cublasLtCreate(void) { return 0; }\n")),
+		library(testSite+"torch/lib/libtorch_cuda.so", "int cublasLtCreate(void); int torch(void) { return "+
+			"cublasLtCreate(); }\n", testSite+"nvidia/cublas/lib/"+blas),
+		library(ours, "int c10(void), cublasLtGrouped(void); int own(void) { return c10() + cublasLtGrouped(); }\n"+
+			fatSource(80),
+			testSite+"torch/lib/libc10_cuda.so", testSite+"nvidia/cublas/lib/"+blas))
+	for dir, want := range map[string][]facts.Unresolved{
+		"/old": {{Symbol: "cublasLtGrouped", Version: blas, By: "/" + ours, Library: blas, Path: "/old/" + blas,
+			Reason: "LD_LIBRARY_PATH"}},
+		"/" + testSite + "nvidia/cublas/lib": nil,
+	} {
+		found, _ := Read(&host.Host{Root: root, Env: map[string]string{"LD_LIBRARY_PATH": dir}}, []string{"/opt/venv"})
+		builds := found.Environments[0].Builds
+		if diff := cmp.Diff(want, builds[1].Unresolved); diff != "" || !builds[1].Compared {
+			t.Errorf("with %s compared %v (-want +got):\n%s", dir, builds[1].Compared, diff)
+		}
+		if len(builds[0].Unresolved) > 0 {
+			t.Errorf("with %s torch lacks %v", dir, builds[0].Unresolved)
+		}
 	}
 }
