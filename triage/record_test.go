@@ -27,6 +27,8 @@ func TestRecords(t *testing.T) {
 			"glibc-too-old"},
 		{"libefa.so.1: version `IBVERBS_PRIVATE_34' not found (required by /lib/libibverbs.so.1)", "symbol-version",
 			"version", "IBVERBS_PRIVATE_34", "nccl-transport-libraries-mixed"},
+		{"OSError: /opt/amazon/efa/lib/libfabric.so.1: version `FABRIC_1.7' not found (required by libplugin_LIBFABRIC.so)",
+			"symbol-version", "version", "FABRIC_1.7", "nccl-transport-libraries-mixed"},
 		{"a.cu:3:10: fatal error: cusparse.h: No such file or directory", "header", "what", "cuSPARSE",
 			"cuda-headers-missing"},
 		{"nvcc fatal   : Unsupported gpu architecture 'compute_120'", "target", "target", "compute_120",

@@ -215,7 +215,7 @@ func weighSymbolVersion(r *record, _ *tables.Tables) string {
 		return "glibc"
 	case "GLIBCXX", "CXXABI", "GCC":
 		return "libstdcxx"
-	case "IBVERBS", "IBVERBS_PRIVATE", "RDMACM", "EFA", "MLX":
+	case "FABRIC", "IBVERBS", "IBVERBS_PRIVATE", "RDMACM", "EFA", "MLX":
 		return "rdma"
 	}
 	return "symbol-version"
