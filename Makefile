@@ -89,13 +89,13 @@ VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 vulncheck:
 	go run $(VULNCHECK) $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./cmd/cudacompat
 
-# CUDACOMPAT_BENCH_ENV names an environment with a real torch; without it what needs one is skipped.
+# BENCH_TORCH names an environment with a real torch; without it what needs one is skipped.
 gpu: build
 	go run $(LAZY) ./tools/ongpu -tool bin/cudacompat -o gpu-report.md
 
-bench:
-	go test $(LAZY) -run none -bench . -benchtime 40x ./cmd/cudacompat
-	FATBIN_LIB=$$(ls $$CUDACOMPAT_BENCH_ENV/lib/python3*/site-packages/torch/lib/libtorch_cuda.so 2>/dev/null) \
+bench: build
+	go run ./tools/bench
+	FATBIN_LIB=$$(ls $$BENCH_TORCH/lib/python3*/site-packages/torch/lib/libtorch_cuda.so 2>/dev/null) \
 		go test $(LAZY) -run none -bench . -benchtime 40x ./internal/fatbin
 
 # The module under the path that its owner has for it, so that go install PATH/cmd/cudacompat@latest works.

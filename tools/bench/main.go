@@ -1,0 +1,89 @@
+// Command bench measures what a run of cudacompat costs beside its budgets and beside its rivals, in one go on an idle
+// machine, and writes docs/performance.md:
+//
+//	make bench                                   # with what is on this machine
+//	BENCH_TORCH=/opt/venv make bench             # with a real PyTorch 2.8 too, and what imports it
+//
+// A goal that is missed is marked; the exit code is 0 all the same, since no other machine is this one.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+func main() {
+	tool := flag.String("tool", "bin/cudacompat", "the program to measure")
+	torch := flag.String("torch", os.Getenv("BENCH_TORCH"), "an environment with a real PyTorch")
+	out := flag.String("o", "docs/performance.md", "where the table goes; empty: only printed")
+	runs := flag.Int("runs", 21, "how often each program is run")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "bench")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		b := &bench{tool: *tool, torch: *torch, dir: dir, runs: *runs}
+		err = b.measure(context.Background())
+		text := b.text()
+		fmt.Print(text)
+		if err == nil && *out != "" {
+			err = os.WriteFile(*out, []byte(text), 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(70)
+	}
+}
+
+// text is the page.
+func (b *bench) text() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, `# What a run costs
+
+Written by `+"`make bench`"+` on %s (%s/%s, %d cores, %s; load %s). Medians of %d runs with warm caches; CPU is user and system
+time of the program and its children; the yardstick is `+"`/usr/bin/python3 -I -c pass`"+`, which takes %s of CPU here.
+
+| what | measured | goal | |
+|---|---|---|---|
+`, time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), load(), b.runs,
+		ms(b.python.cpu))
+	for _, r := range b.rows {
+		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, r.measured, r.goal, r.mark())
+	}
+	s.WriteString("\n## Growth\n\n| what | wall | CPU | peak |\n|---|---|---|---|\n")
+	for _, r := range b.growth {
+		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
+	}
+	if len(b.rivals) > 0 {
+		s.WriteString("\n## Beside others, on the same environment\n\n| program | wall | CPU | peak |\n|---|---|---|---|\n")
+		for _, r := range b.rivals {
+			fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
+		}
+	}
+	return s.String()
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+// processor is the name of the first one.
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.HasPrefix(name, "model name") {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "an unnamed processor"
+}
+
+// load is the load of the last minute; above the number of cores the figures are of a busy machine.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
+}

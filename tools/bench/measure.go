@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"syscall"
+	"time"
+)
+
+type bench struct {
+	tool, torch, dir string
+	runs             int
+	python           cost
+	rows             []row
+	growth, rivals   []cost
+}
+
+// cost is what a run of a program takes.
+type cost struct {
+	what      string
+	wall, cpu time.Duration
+	peak      int64 // kB
+}
+
+// row is one goal and what was measured.
+type row struct {
+	what, measured, goal string
+	missed               bool
+}
+
+func (r row) mark() string {
+	if r.missed {
+		return "missed"
+	}
+	return "met"
+}
+
+// goal writes down a duration and its limit.
+func (b *bench) goal(what string, got, limit time.Duration) {
+	b.rows = append(b.rows, row{what, ms(got), "≤ " + ms(limit), got > limit})
+}
+
+// ratio writes down CPU time as a multiple of the yardstick's.
+func (b *bench) ratio(what string, got cost, limit float64) {
+	times := float64(got.cpu) / float64(b.python.cpu)
+	b.rows = append(b.rows, row{what + ", CPU", fmt.Sprintf("%.2f × (%s)", times, ms(got.cpu)),
+		fmt.Sprintf("≤ %.1f ×", limit), times > limit})
+}
+
+// run is the median by CPU time of some runs. This program is small, which matters: until a child starts its own
+// program, the kernel counts the parent's memory as the child's peak.
+func (b *bench) run(ctx context.Context, env []string, name string, args ...string) (cost, error) {
+	debug.FreeOSMemory()
+	var all []cost
+	for range b.runs {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Env = append(os.Environ(), env...)
+		started := time.Now()
+		if err := cmd.Run(); cmd.ProcessState == nil {
+			return cost{}, err
+		}
+		c := cost{wall: time.Since(started), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			c.peak = usage.Maxrss
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b cost) int { return int(a.cpu - b.cpu) })
+	return all[len(all)/2], nil
+}
+
+func (b *bench) measure(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{b.yardstick, b.small, b.nvml, b.real, b.grow} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) yardstick(ctx context.Context) (err error) {
+	b.python, err = b.run(ctx, nil, "/usr/bin/python3", "-I", "-c", "pass")
+	return err
+}
+
+// small is what needs nothing but files that are made here.
+func (b *bench) small(ctx context.Context) error {
+	version, err := b.run(ctx, nil, b.tool, "version")
+	if err != nil {
+		return err
+	}
+	b.goal("version, CPU", version.cpu, 3*time.Millisecond)
+	root := filepath.Join(b.dir, "root")
+	if err := smallRoot(root); err != nil {
+		return err
+	}
+	tree, err := b.run(ctx, nil, b.tool, "doctor", "--root", root, "--instance", "g5.xlarge")
+	if err != nil {
+		return err
+	}
+	b.ratio("doctor --root with a small torch", tree, 0.6)
+	live, err := b.run(ctx, nil, b.tool, "doctor", "--env", "none")
+	if err != nil {
+		return err
+	}
+	b.ratio("doctor on this machine, no framework", live, 1.0)
+	return nil
+}
+
+// nvml compares with a C program that makes the same calls of a library that stands in for the driver's.
+func (b *bench) nvml(ctx context.Context) error {
+	lib := filepath.Join(b.dir, "libnvidia-ml.so.1")
+	bare := filepath.Join(b.dir, "bare")
+	for _, args := range [][]string{
+		{"-w", "-shared", "-fPIC", "-o", lib, "-xc", "probe/internal/nvml/nvmltest/testdata/fake.c"},
+		{"-o", bare, "-xc", "cmd/cudacompat/testdata/bare.c", "-ldl"},
+	} {
+		if out, err := exec.CommandContext(ctx, "cc", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("cc: %w: %s", err, out)
+		}
+	}
+	env := []string{"LD_LIBRARY_PATH=" + b.dir}
+	own, err := b.run(ctx, env, b.tool, "doctor", "--env", "none", "-o", "line")
+	if err != nil {
+		return err
+	}
+	c, err := b.run(ctx, env, bare)
+	if err != nil {
+		return err
+	}
+	b.goal("doctor with NVML over the bare C program, wall", own.wall-c.wall, 10*time.Millisecond)
+	b.rows = append(b.rows, row{"peak memory of that", fmt.Sprintf("%d MB", own.peak>>10), "≤ 24 MB", own.peak > 24<<10})
+	return nil
+}
+
+// real is what a real PyTorch costs, and what those cost that import it.
+func (b *bench) real(ctx context.Context) error {
+	if b.torch == "" {
+		return nil
+	}
+	own, err := b.run(ctx, nil, b.tool, "doctor", "--env", b.torch)
+	if err != nil {
+		return err
+	}
+	b.ratio("doctor with a real PyTorch", own, 2.0)
+	b.goal("doctor with a real PyTorch, wall", own.wall, 25*time.Millisecond)
+	own.what = "cudacompat doctor"
+	b.rivals = append(b.rivals, own)
+	for _, module := range []string{"torch.utils.collect_env"} {
+		few := *b
+		few.runs = 3
+		rival, err := few.run(ctx, nil, filepath.Join(b.torch, "bin/python"), "-m", module)
+		if err != nil {
+			return err
+		}
+		rival.what = "python -m " + module
+		b.rivals = append(b.rivals, rival)
+		times := float64(rival.wall) / float64(own.wall)
+		b.rows = append(b.rows, row{"less wall time than " + module, fmt.Sprintf("%.0f ×", times), "≥ 100 ×", times < 100})
+	}
+	return nil
+}
