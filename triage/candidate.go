@@ -67,7 +67,7 @@ var candidates = map[string][]Candidate{
 	"nvml-not-usable":      {mayBeDriver, mayBeGPU},
 	"library-lacks-symbol": {{"extension-mismatch", Environment, fetchDoctor}, mayBeLibraries},
 	"extension-did-not-build": {{"host-compiler", Environment, fetchBuild}, {"toolkit-framework", Environment,
-		fetchDoctor}, {"build-out-of-memory", Program, fetchOOM}},
+		fetchDoctor}, {"build-out-of-memory", Environment, fetchOOM}},
 	"tensorflow-no-gpu": {{"no-driver", Environment, fetchSMI}, {"tensorflow-library-not-found",
 		Environment, fetchDoctor}, {"container-driver-libs-missing", Environment,
 		"nvidia-smi in the same container"}},

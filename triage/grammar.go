@@ -20,8 +20,8 @@ var grammars = []grammar{
 	form("library", `(?:^|[\s:;'"(])(?:\S*/)?`+soName+`['"]?: (?:cannot open shared object file|image not found|`+
 		`file not found)`, ".so"),
 	form("library", `(?i)(?:could ?n.t|could not|cannot|can't|unable to|failed to) (?:dl)?(?:open|load|find|`+
-		`locate)(?: (?:the|dynamic|shared|nccl|cuda|cudnn|library|lib|file|module|dso|object|at|[\w+]+))*:? `+
-		`['"]?(?:\S*/)?`+soName, ".so"),
+		`locate)(?: (?:the|dynamic|shared|nccl|cuda|cudnn|library|lib|file|module|dso|object|at|any of|[\w+]+))*:? `+
+		`\{?['"]?(?:\S*/)?`+soName, ".so"),
 	form("ldd", soName+` => not found`, "not found"),
 	form("library", `(?i)`+dllName+`['"]? (?:was |is |could )?(?:not (?:be )?found|missing|not be loaded)`, ".dll",
 		".DLL"),
@@ -46,6 +46,7 @@ var grammars = []grammar{
 		"fatal error"),
 	form("header", `(?:Cannot open include file|cannot open source file):? ['"](?P<header>[\w./+-]+)['"]`,
 		"annot open"),
+	form("header", `include file ['"](?P<header>[\w./+-]+)['"] not found`, "include file"),
 	form("compiler-too-new", `(?i)unsupported (?:GNU|Microsoft Visual Studio|clang|gcc) version`, "nsupported"),
 	form("target", `(?:[Uu]nsupported gpu architecture|Value) '(?P<target>(?:compute|sm)_\w+)'|`+
 		`(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
@@ -58,19 +59,24 @@ var grammars = []grammar{
 		`nvidia-container-cli)\b`, "o such file", "WinError", "ind "),
 	form("tool", `(?:^|: |/)(?P<tool>ptxas|ninja|gcc|g\+\+|c\+\+|cl\.exe|cmake|nvidia-modprobe|nvidia-ctk|`+
 		`nvidia-container-cli|nvidia-container-runtime|make): (?:command )?not found`, "not found"),
-	form("tool", `exec: "(?P<tool>nvidia-[\w-]+)": executable file not found`, "executable file not found"),
+	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
 	form("cmake", `Could NOT find (?P<package>CUDA\w*|CUDNN|cuDNN|CUDAToolkit|NCCL|Torch|TensorRT)|No `+
 		`CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|`+
 		`Failed to detect a default CUDA architecture|Cannot find CUDA|[Cc]ould not find (?:the )?CUDA(?: `+
 		`toolkit| installation)?\b`, "ould", "CMAKE", "Failed to", "CUDA"),
+	form("build-killed", `Killed signal terminated program|died due to signal 9|\bError 137\b|compilation `+
+		`terminated.{0,40}signal 9`, "illed", "signal 9", "rror 137"),
 	form("build", `(?:error: command ['"]?\S*(?P<tool>nvcc|gcc|g\+\+|c\+\+|cl\.exe|ninja|clang)\S*['"]? failed|`+
 		`Error building extension|ninja: build stopped|Error compiling objects for extension|Failed building `+
 		`wheel for (?P<package>[\w.-]+)|Failed to build (?P<package2>[\w.-]+)|subprocess-exited-with-error|`+
 		`metadata-generation-failed)`, "rror", "ninja", "ailed"),
 	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error `+
 		`occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for `+
-		`kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*nvidia|Unknown `+
-		`symbol \w+ \(err|disagrees about version of symbol)`, "rror", "module", "kernel", "make[", "nknown symbol"),
+		`kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*(?:nvidia|NVIDIA|/nv\.o|/nv-`+
+		`\w+\.o)|`+
+		`Unknown symbol \w+ \(err|disagrees about version of symbol|DKMS module .*(?:FAILED|failed)|^Kernel module `+
+		`load error|Module\.symvers file is missing|(?:/nv(?:idia)?[-/][\w/-]*|/nv-\w+)\.[ch]:\d+:\d+: error)`,
+		"rror", "odule", "kernel", "make[", "nknown symbol"),
 
 	// Package tools.
 	form("package", `(?:No matching distribution found for|Could not find a version that satisfies the `+
@@ -79,7 +85,8 @@ var grammars = []grammar{
 		`['"]?(?P<package>[\w.+-]*`+packageNames+`[\w.+-]*)\S*(?: has no installation candidate)?`, "o matching",
 		"ould not find a version", "locate", "nothing provides", "o package", "NotFound", "candidate", "No match"),
 	form("packages",
-		`(?:ResolutionImpossible|LibMambaUnsatisfiableError|UnsatisfiableError|No solution found when resolving|`+packageNames+
+		`(?:ResolutionImpossible|LibMambaUnsatisfiableError|UnsatisfiableError|No solution found when resolving`+
+			`|`+packageNames+
 			`.*have conflicting dependencies|held broken packages|unmet dependencies|conflicting requests)`, "Impossible",
 		"nsatisfiable", "No solution", "onflicting", "broken packages", "unmet"),
 	form("packages", `requires (?P<wanted>[\w.-]*`+packageNames+`[\w.-]* ?[=<>~!].*?), but you(?:'ll)? have `+
@@ -110,6 +117,17 @@ var grammars = []grammar{
 		`mismatch.{0,40}(?P<subject3>nvidia|driver|cuda|nvml)|API mismatch`, "ismatch", "ncompatible", "not match",
 		"not compatible", "unmatched", "t match", "API mismatch"),
 
+	// Programs that are not there, and processors that cannot run them.
+	form("command", `(?:bash|sh|zsh|dash|ksh|fish|exec|line \d+|: \d+): (?:line \d+: )?(?P<command>[\w./+-]+): (?:c`+
+		`ommand `+
+		`)?not found|command not found: (?P<command2>[\w./+-]+)|'?(?P<command3>[\w.+-]+)'? is not recognized as (?:an `+
+		`internal or external command|(?:the|a) name of a cmdlet)|Unknown command:? (?P<command4>[\w.+-]+)$`,
+		"not found", "not recognized", "nknown command"),
+	form("processor", `(?:^|: |\d +)Illegal instruction(?: *\(core dumped\)|\W*$|: \d|\W{2,})|\bSIGILL\b|\bsignal(?`+
+		`:ed)?\b`+
+		`.{0,40}\b4\b(?:[^.\w]|$)|exit(?:ed)?.{0,20}\b(?:132|-4)\b|processor does not support|CPU does not (?:have|`+
+		`support)`, "llegal instruction", "SIGILL", "signal", "xit", "rocessor", "CPU"),
+
 	// What a library says about the GPU or about itself.
 	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:suitable |usable |`+
 		`compatible |supported |available |visible )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? `+
@@ -125,6 +143,8 @@ var grammars = []grammar{
 		`image|not compiled for|does not support (?:cuda|gpu)|no registered platform called .{0,3}CUDA|`+
 		`'aten::\w+' with arguments from the 'CUDA' backend`, "ompiled", "uilt", "support", "CUDA", "cuda",
 		"CPU-only", "kernel image"),
+	form("gpu-arch", `expecting compute (?P<want>[\d.]+) got compute (?P<have>[\d.]+)|generated on an incompatible `+
+		`device`, "compute ", "ncompatible device"),
 	form("gpu-arch", `(?i)(?:compute capability|cuda capability|sm_\d+|gpu architecture|cuda `+
 		`arch)\b.{0,100}(?:not (?:supported|compatible|recognized)|unsupported|too (?:old|low)|required|at `+
 		`least|minimum|>= ?\d|below|lower|unknown)|(?:unsupported|unknown|requires?|needs?|only supports?|`+
@@ -147,6 +167,26 @@ var grammars = []grammar{
 		`gpuassert)\w*\b[^0-9\n]{0,30}\b(?:error|code|status|returned|`+
 		`err)\b[^0-9\n]{0,12}(?P<code>[1-9]\d{0,2})\b(?:[^.\d%]|$)`, "rror", "ode", "tatus", "eturned", "ERROR"),
 
+	form("status", `(?i:\bnvml\b).{0,60}?\b(?P<nvml>ERROR_[A-Z_]+)`, "ERROR_"),
+	form("status", `(?:CudaAPIError|LinkerError|CudaDriverError): \[(?P<code>\d{1,3})\]|CUDA_CALL: (?P<code2>\d{1,3})\b`,
+		"Error: [", "CUDA_CALL"),
+	form("provider", `Failed to create (?:CUDA|Tensorrt|TensorRT)ExecutionProvider|LoadLibrary failed with error 12[67]|`+
+		`Failed to load library, error code: 12[67]`, "ExecutionProvider", "LoadLibrary", "load library"),
+	form("pci", `(?:VGA compatible|3D) controller.*NVIDIA.*\(rev (?P<rev>\w\w)\)`, "NVIDIA"),
+	form("gpu-seen", `(?i)cuda[ _]?(?:is[ _])?available\W+true\b|\bdevice name: .*(?:NVIDIA|GeForce|Tesla|RTX)`,
+		"vailable", "evice name", "evice Name"),
+	form("nvml", `(?i)\bnvml\b.{0,80}?\b(?:error|code|err|returned)(?: code)?[:= ]*\(?(?P<code>\d{1,3})`+
+		`\b`, "NVML", "nvml"),
+	form("status", `(?i)\bnvcuda\b.{0,60}?\bfail\w*\b[^\d\n]{0,40}`+
+		`(?P<code>[1-9]\d{0,2})"?$`, "nvcuda"),
+	form("status", `Check failed: .{0,80}\b(?P<api>cuda|CUDNN|CUBLAS|CUSPARSE|CUFFT|CURAND|CUSOLVER)_?(?:STATUS_)?`+
+		`(?i:success) \((?P<code>\d+) vs\. 0\)`, "Check failed"),
+	form("assertion", `GGML_ASSERT\((?P<expression>.+)\) failed|`+
+		`\b[Aa]ssertion [\x60'"‘](?P<expression2>.+?)['"\x60’] failed|`+
+		`[Aa]ssertion failed: (?P<expression3>\(.+|.+, (?:file|function) .*)|Check failed: (?P<expression4>.+)`,
+		"ssert", "Check failed"),
+	form("sanitizer", `^=+ (?P<fault>Invalid __(?:global|shared|local)__ (?:read|write|atomic)|Barrier error|Race `+
+		`reported|Uninitialized __)`, "Invalid __", "Barrier", "Race ", "Uninitialized"),
 	form("assert",
 		"block: \\[\\d+,\\d+,\\d+\\], thread: \\[\\d+,\\d+,\\d+\\] Assertion [`'](?P<expression>.*?)[`'] ?failed",
 		"ssertion"),
@@ -160,9 +200,11 @@ var grammars = []grammar{
 		`Long|Int|Float|Bool)'|in forked subprocess|marked as ready twice|must be broadcastable|given `+
 		`groups=\d+|invalid for input of size|can't be cast to the desired|no available memory for the cache `+
 		`blocks|oom when allocating|loss (?:is|became|was) (?:nan|inf)|exporting the operator .{0,80}not `+
-		`supported|invalid device context|requires? (?:the )?input.{0,30}(?:cuda|gpu|contiguous)`, "odified", "hape",
+		`supported|invalid device context|requires? (?:the )?input.{0,30}(?:cuda|gpu|contiguous)|`+
+		`tensor with (?:all )?NaNs|returned nan values`, "odified", "hape",
 		"ismatch", "xpected", "mat1", "must ", "ndex", "ndices", "ackward", "mplemented", "forked", "ready twice",
-		"iven groups", "nvalid", "desired", "resource", "cache blocks", "OOM when", "oss ", "xporting", "equire"),
+		"iven groups", "nvalid", "desired", "resource", "cache blocks", "OOM when", "NaN", "nan values", "oss ",
+		"xporting", "equire"),
 	form("worker", `DataLoader worker .*(?:killed by signal|exited unexpectedly):? ?(?P<signal>[\w ]*)`,
 		"DataLoader worker"),
 	form("operator", `operator '?(?P<operator>(?:torchvision|torchaudio|torch_sparse|torch_scatter|_C\w*|vllm|`+
@@ -184,8 +226,11 @@ var grammars = []grammar{
 		`version|make sure that this kernel module|is invalid|unable to)|nvidia: probe of \S+ failed|`+
 		`modprobe: (?:FATAL|ERROR): .*\bnvidia(?:[_-](?:uvm|drm|modeset))?(?:[^\w-]|$)|(?:could not insert|`+
 		`unable to load).{0,30}nvidia|module nvidia(?:_uvm|_drm|_modeset)? not found|module with unavailable `+
-		`key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed`, "NVRM", "probe", "modprobe", "nsert",
+		`key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed|Error inserting nvidi`+
+		`a`, "NVRM", "probe", "modprobe", "nsert",
 		"odule", "nable to", "nvidia"),
+	form("module-in-use", `non-zero usage count|(?:rmmod|modprobe): .*nvidia\w* is in use|Module nvidia\w* is in use`,
+		"usage count", "in use"),
 	form("xid", `NVRM: (?:GPU .*)?Xid \((?P<where>[^)]*)\): (?P<code>\d+),? ?(?P<rest>.*)`, "Xid"),
 	form("oom-killer", `(?:Out of memory: Kill(?:ed)? process|oom-kill:|invoked oom-killer|Memory cgroup out of `+
 		`memory|OOMKilled|oom_reaper|Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory"),
@@ -193,7 +238,8 @@ var grammars = []grammar{
 		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|retired pages|`+
 		`nvlink\b.{0,40}(?:fatal|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+
 		`NV_ERR_RESET_REQUIRED|NV_ERR_GPU_IS_LOST|AER: .*(?:recovery failed|recover|Uncorrect)|device `+
-		`unresponsive|power cable|thermal (?:shutdown|violation))`, "ncorrect", "ouble", "bus", "lost", "emap",
+		`unresponsive|unable to determine the device handle for gpu.*(?:unknown error|lost)|power cable|thermal (?:shu`+
+		`tdown|violation))`, "ncorrect", "ouble", "bus", "lost", "emap",
 		"PCIe", "etired", "NVLink", "hung", "crashed", "heat", "ower", "hermal", "nvlink", "NV_ERR", "AER",
 		"unresponsive"),
 
@@ -211,7 +257,7 @@ var grammars = []grammar{
 		"/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
 	form("scheduler", `(?i)insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|invalid `+
 		`generic resource|requested node configuration is not available|gres\b.{0,60}(?:error|fatal|not|`+
-		`invalid|fail)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate `+
+		`invalid|fail|lower)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate `+
 		`failed`, "nsufficient", "available", "Admission", "generic resource", "gres", "GRES", "GPU", "gpu",
 		"llocate"),
 
@@ -223,7 +269,9 @@ var grammars = []grammar{
 		`fail\w*)(?:.{0,60}?(?P<want>\d[\d.]* ?(?:[KMGT]i?B|bytes)\b))?`, "emory", "EXHAUSTED", "lloc", "OutOfMemory",
 		"VRAM"),
 	form("host-memory", `(?i)DefaultCPUAllocator|std::bad_alloc|^(?:\S+: )?cannot allocate memory|errno 12\b|`+
-		`unable to allocate .* for an array|\bMemoryError\b|host (?:memory|allocation)`, "Allocator", "bad_alloc",
+		`unable to allocate .* for an array|\bMemoryError\b|`+
+		`host (?:memory|allocation).{0,40}(?:fail|exceed|exhaust|insufficient)|(?:failed|unable|out of).{0,20}host (?:`+
+		`memory|alloc)`, "Allocator", "bad_alloc",
 		"llocate", "MemoryError", "host", "Host"),
 
 	// The end of a process.

@@ -32,17 +32,19 @@ type grammar struct {
 
 // marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
 var marks = []string{"Traceback (most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
-	"annot ", "can't",
-	"ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported", "not supported",
-	"incompatible", "ismatch",
-	"egmentation", "ore dumped", "illed", "xit code", "exit status", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS",
-	"SIGILL", "Xid (", "WinError", "denied", "panic", "OOMK", "oom-", "oom_", "ut of memory",
-	"No module", "not compiled", "without CUDA", "ssert", "_STATUS_", "not installed", "requires ", "nmet dep",
-	"HIP ", "hipE", "HSA_", "HIPBLAS", "MIOpen", "No matching",
-	"No GPU", "no GPU", "No CUDA", " CPU", "the cpu", "cpu only", "library=cpu", "cpu]", "compatible=",
-	"nothing provides", "nsufficient", "refused", "too old", "not available", "NVRM: ", "probe of", "not in [",
-	"must be", "xpected", "unmatched", "signal: ", "No route", "in use", "runtime specified", "does not exist",
-	"NV_ERR", "AER: ", "ompatible GPU", "ermission", "apabilit", "nsupported", "invalid", "indices["}
+	"annot ", "can't", "ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported",
+	"not supported", "incompatible", "ismatch", "egmentation", "ore dumped", "illed", "xit code", "exit status",
+	"SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS", "SIGILL", "Xid (", "denied", "panic", "OOMK", "oom-", "oom_",
+	"ut of memory", "No module", "not compiled", "without CUDA", "ssert", "_STATUS_", "not installed", "nmet dep",
+	"HIP ", "hipE", "HSA_", "HIPBLAS", "MIOpen", "No matching", "No GPU", "no GPU", "No CUDA", " CPU", "the cpu",
+	"cpu only", "library=cpu", "cpu]", "compatible=", "nothing provides", "nsufficient", "refused", "too old",
+	"not available", "NVRM: ", "probe of", "not in [", "xpected", "unmatched", "signal: ", "No route", "in use",
+	"runtime specified", "does not exist", "NV_ERR", "AER: ", "NVML", "nvml", "ompiled with", "equire", "fallen",
+	"nknown ", "nrecogni", "xceed", "bort", "nstable", "usage count", "expecting", "is_available()", "Invalid",
+	"onflict", "ermit", "EACCES", "too long", "cudart", "DKMS", "command:", "emperature", "OOM when", "must ",
+	"NaNs ", "ackward through", "t match", "isabled", "utdated", "NCCL WARN", "CL_PLATFORM", "ailable: True",
+	"AILABLE: True", "Device name:", "rev ff", "(rev ", "controller: NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv",
+	"lower than", "Couldn", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
 var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
@@ -62,7 +64,8 @@ func message(line string) string { return line[len(prefix.FindString(line)):] }
 func informs(line string) bool { return level.MatchString(line) && !containsAny(line, failsAloud) }
 
 // failsAloud are the lines whose level says less than they mean.
-var failsAloud = []string{"NCCL WARN", "OP_REQUIRES failed", "caught exception", "xecution provider",
+var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
+	"BackOff", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed", "caught exception", "xecution provider",
 	"xecutionProvider"}
 
 var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|ignored)|option ` +
@@ -99,7 +102,8 @@ func single(l logLine, next []logLine) []record {
 	}
 	var all []record
 	if r := exception(l); r != nil {
-		if open := r.slots["message"]; open == "" || strings.ContainsAny(open[len(open)-1:], ":,(") {
+		if open := r.slots["message"]; open == "" && strings.HasSuffix(l.text, ":") || open != "" &&
+			strings.ContainsAny(open[len(open)-1:], ":,(") {
 			l.text += continued(next)
 			r.slots["message"] = strings.TrimSpace(open + continued(next))
 		}
@@ -121,6 +125,31 @@ func single(l logLine, next []logLine) []record {
 			}
 		}
 		all = append(all, r)
+	}
+	all = append(all, together(l, next)...)
+	if r := complaint(l); len(all) == 0 && r != nil {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// pairs are the records of two things that only together tell: a line, and one of the two after it.
+var pairs = []struct {
+	kind        string
+	first, then *lazyregexp.Regexp
+}{
+	{"build-killed", lazyregexp.New(`(?:^|\d +)Killed$`), lazyregexp.New(`^(?:g?make|ninja)\b.*(?:\*\*\*|stopped)|` +
+		`\bnvcc\b|\bcicc\b|cc1plus`)},
+	{"no-gpu", lazyregexp.New(`torch\.cuda\.is_available\(\)\)?$`), lazyregexp.New(`^(?:>+ *|Out\[\d+\]: *)?False$`)},
+}
+
+func together(l logLine, next []logLine) []record {
+	var all []record
+	for _, p := range pairs {
+		then := func(n logLine) bool { return p.then.MatchString(n.text) }
+		if p.first.MatchString(l.text) && slices.ContainsFunc(next[:min(2, len(next))], then) {
+			all = append(all, record{kind: p.kind, slots: map[string]string{"pair": "yes"}, line: l.number, text: l.text})
+		}
 	}
 	return all
 }

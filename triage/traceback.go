@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -19,17 +20,27 @@ var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|([
 //
 //	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
 var raised = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |UnhandledException: ` +
-	`)?(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|Failure|Died|NotFound|` +
-	`Closed))(?:: ?(.*))?$`)
+	`)?(?:(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|Failure|Died|NotFound|` +
+	`Closed))(?:: ?(.*))?$|(?:[a-z_]\w*\.)+([A-Z]\w+): (.*)|(?:[A-Za-z_]\w*\.)*([A-Z]\w*Error)\(['"](.*)['"],?\)$)`)
+
+// thrown is how programs in other languages end: C++ (what():), Rust, Go, Java, .NET.
+var thrown = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panicked at '(?P<rust>[^']+)'|^panic: ` +
+	`(?P<go>.+)|` +
+	`^(?:Exception in thread "[^"]*"|Caused by:|Unhandled [Ee]xception[.:]) (?:[\w$]+\.)*(?P<class>\w+)(?:: (?P<jav` +
+	`a>.*))?`)
 
 // exception is the record of an exception's last line, in a traceback or quoted without it.
 func exception(l logLine) *record {
 	text := message(l.text)
-	m := raised.FindStringSubmatch(text)
-	if m == nil {
+	class, said := "", ""
+	if m := raised.FindStringSubmatch(text); m != nil {
+		class, said = m[1]+m[3]+m[5], m[2]+m[4]+m[6]
+	} else if m := thrown.FindStringSubmatch(text); m != nil {
+		class, said = cmp.Or(m[4], "exception"), m[1]+m[2]+m[3]+m[5]
+	} else {
 		return nil
 	}
-	return &record{kind: "exception", slots: map[string]string{"class": m[1], "message": strings.TrimSpace(m[2])},
+	return &record{kind: "exception", slots: map[string]string{"class": class, "message": strings.TrimSpace(said)},
 		line: l.number, text: l.text, notice: informs(l.text)}
 }
 

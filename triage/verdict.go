@@ -59,6 +59,10 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 // decides reports whether a finding of grammar says more than a row that could not decide. Of its own line the row
 // knows better than what grammar says in general.
 func (f *finding) decides(row finding) bool {
+	if f.blame == Hardware && f.signature.Weight == cause && row.blame == Environment &&
+		(leavesNoGPU(row.rule) || row.rule == "driver-unresponsive") {
+		return true // a GPU that is lost is not found either
+	}
 	same := f.source == row.source && f.line == row.line
 	general := f.signature.Weight <= symptom || slices.Contains([]string{"record-status", "record-memory",
 		"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
@@ -121,11 +125,20 @@ func findings(log, seen []event) []finding {
 		if needed != nil {
 			f.with = append(f.with, *needed)
 		}
+		if f.cause == "cuda-out-of-memory" && (find(seen, pythonTraceback) != nil || find(seen, luaTraceback) != nil) {
+			f.askedForTooMuch()
+		}
 		if read := readers[s.Reads]; read == nil || read(&f) {
 			all = append(all, f)
 		}
 	}
 	return withoutNotices(withoutDisproved(all), seen)
+}
+
+// askedForTooMuch says what the driver's "out of memory" means below the calls of a user's own program.
+func (f *finding) askedForTooMuch() {
+	a := answers["memory"]
+	f.cause, f.blame, f.because, f.do = a.cause, a.blame, a.because, a.do
 }
 
 // leavesNoGPU reports whether a rule's fault leaves a program no GPU to run on.
@@ -170,6 +183,9 @@ func withoutNotices(all []finding, seen []event) []finding {
 // pythonTraceback is the signature of the line above every Python exception's.
 const pythonTraceback = "python-traceback"
 
+// luaTraceback is that of Lua's, in which Torch7's programs are written.
+const luaTraceback = "lua-traceback"
+
 // heaviest chooses within one log: the most decisive line, the first of equals. An error with
 // several possible causes yields to a warning that names one.
 func heaviest(all []finding) *finding {
@@ -213,7 +229,7 @@ func firstToFail(a, b finding) int {
 
 // goesOn are the causes of which a notice says that the program goes on with the CPU: right on a machine meant for it,
 // and the log does not say whether this one is.
-var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back"}
+var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back", "container-without-driver"}
 
 // maxLines is how many lines a diagnosis quotes.
 const maxLines = 5

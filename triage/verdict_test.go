@@ -106,7 +106,7 @@ func TestFirstCause(t *testing.T) {
 			"Traceback (most recent call last):", "KeyError: 'labels'"}, Unknown, NothingFound, 0},
 		"allocator_notice_is_no_fault": {[]string{"W bfc_allocator.cc:290] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB. The caller indicates that this is not a failure"}, None, "allocation-retried", 1},
 		"harmless_before_a_failure": {[]string{"cuda_dnn.cc:8310] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
-			"OSError: disk quota exceeded"}, Unknown, NothingFound, 0},
+			"OSError: disk quota exceeded"}, Environment, "disk-full", 2},
 		"harmless_before_a_known_failure": {[]string{"cuda_dnn.cc:8310] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
 			"IndexError: Target 3 is out of bounds."}, Program, "label-out-of-range", 2},
 		"cudnn_handle_without_memory": {[]string{"Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED", "Memory usage: 7995392 bytes free, 11721572352 bytes total."}, Program, "gpu-memory-exhausted", 2},

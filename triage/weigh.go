@@ -36,7 +36,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"packages":         weighPackages,
 	"wheel":            always("wheel"),
 	"version":          weighVersion,
-	"no-gpu":           whenSevere("no-gpu"),
+	"no-gpu":           weighNoGPU,
 	"no-cuda-build":    whenSevere("no-cuda-build"),
 	"gpu-arch":         always("gpu-arch"),
 	"driver":           whenSevere("driver"),
@@ -61,7 +61,21 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"exit":             weighExit,
 	"amd":              always("amd"),
 	"on-cpu":           always("on-cpu"),
+	"complaint":        weighComplaint,
+	"provider":         always("provider"),
+	"pci":              never,
+	"gpu-seen":         never,
+	"build-killed":     always("build-killed"),
+	"command":          weighCommand,
+	"processor":        always("processor"),
+	"nvml":             weighNVML,
+	"assertion":        weighAssertion,
+	"sanitizer":        always("sanitizer"),
+	"module-in-use":    always("module-in-use"),
 }
+
+// never are the records that only others need.
+func never(*record, *tables.Tables) string { return "" }
 
 func always(name string) func(*record, *tables.Tables) string {
 	return func(*record, *tables.Tables) string { return name }
@@ -77,13 +91,14 @@ func structural(records []record, t *tables.Tables) []finding {
 			continue
 		}
 		a, ok := answers[weigh(r, t)]
-		if r.notice {
+		if r.notice || r.kind == "complaint" {
 			a.weight = warning
 		}
 		if ok {
 			all = append(all, r.finding(a))
 		}
 	}
+	all = append(all, compared(records)...)
 	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "runs-on-cpu" }) // it did not go on
 	}
@@ -93,8 +108,35 @@ func structural(records []record, t *tables.Tables) []finding {
 	return all
 }
 
+// compared are the findings that only several records make: one card that does not answer beside others that do, and
+// a library without the GPU in a process that has it.
+func compared(records []record) []finding {
+	var dead, alive, seen, without *record
+	for i := range records {
+		switch r := &records[i]; {
+		case r.kind == "pci" && r.slot("rev") == "ff":
+			dead = cmp.Or(dead, r)
+		case r.kind == "pci":
+			alive = r
+		case r.kind == "gpu-seen":
+			seen = r
+		case r.kind == "on-cpu" && strings.Contains(r.text, "not available"):
+			without = cmp.Or(without, r)
+		}
+	}
+	var all []finding
+	if dead != nil && alive != nil {
+		dead.slots["sentence"] = strings.TrimSpace(dead.text)
+		all = append(all, dead.finding(answers["off-the-bus"]))
+	}
+	if seen != nil && without != nil {
+		all = append(all, without.finding(answers["no-cuda-build"]))
+	}
+	return all
+}
+
 // telling are the kinds of which a warning, too, says something of the machine.
-var telling = []string{"on-cpu", "gpu-arch"}
+var telling = []string{"on-cpu", "gpu-arch", "nvml"}
 
 // finding says an answer with the record's slots.
 func (r *record) finding(a answer) finding {
@@ -169,11 +211,69 @@ func whenSevere(name string) func(*record, *tables.Tables) string {
 	}
 }
 
+func weighNoGPU(r *record, t *tables.Tables) string {
+	if r.slot("pair") != "" {
+		return "no-gpu"
+	}
+	return whenSevere("no-gpu")(r, t)
+}
+
+func weighCommand(r *record, _ *tables.Tables) string {
+	r.slots["command"] = cmp.Or(r.slot("command"), r.slot("command2"), r.slot("command3"), r.slot("command4"))
+	if r.slot("command") == "nvcc" {
+		return "" // most programs need none
+	}
+	return "command"
+}
+
+// aboutStatus are the words of an assertion that only says that a call failed.
+var aboutStatus = lazyregexp.New(`(?i)success|status|\bok\b|stream|cudnn|cublas|err\b|error|ret\b|block: \[|` +
+	`autotun|tactic|\bSM\b|world|\bmpi|\brank|version|driver|unsupported`)
+
+// weighAssertion judges a condition that the authors of a compiled program wrote down: of the machine, of a call, or of
+// what the program was given.
+func weighAssertion(r *record, _ *tables.Tables) string {
+	text := cmp.Or(r.slot("expression"), r.slot("expression2"), r.slot("expression3"), r.slot("expression4"))
+	r.slots["expression"], r.slots["sentence"] = text, text
+	about := areaOf(text)
+	switch {
+	case aboutStatus.MatchString(r.text):
+		return ""
+	case about == "" || slices.Contains(ofPrograms, about):
+		return "assertion"
+	}
+	return about
+}
+
+// weighNVML looks the number up among NVML's own, of which most mean that a card cannot answer, not that it fails.
+func weighNVML(r *record, t *tables.Tables) string {
+	code, _ := strconv.Atoi(r.slot("code"))
+	return r.weighStatusOf("nvml", code, t)
+}
+
+// weighStatusOf looks a number up among those of one library.
+func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
+	for _, s := range tables.Rows[tables.Status](t) {
+		if s.API == api && s.Code == code && s.Cause != "" {
+			return r.status(&s)
+		}
+	}
+	return ""
+}
+
+// ofTheCheckout are names that programs give their own modules: one that is missing is a matter of the directory.
+var ofTheCheckout = lazyregexp.New(`^(?:utils?|models?|src|configs?|data|datasets?|lib|core|modules|tools|common|` +
+	`networks?|train\w*|test\w*|helpers?|scripts?|args|options|layers|loss\w*|engine|eval\w*|main|app|my\w*|__\w+)$`)
+
 func weighModule(r *record, _ *tables.Tables) string {
-	switch module := r.slot("module"); {
+	module := r.slot("module")
+	root, _, _ := strings.Cut(module, ".")
+	switch {
 	case compiled.MatchString(module):
 		return "extension"
-	case stack.MatchString(module):
+	case stack.MatchString(root):
+		return "module"
+	case r.frames != nil && !ofTheCheckout.MatchString(root):
 		return "module"
 	}
 	return ""
@@ -284,19 +384,30 @@ func weighVersion(r *record, _ *tables.Tables) string {
 
 // weighStatus looks the code or the name up. One that is not in the table, or means no error, says nothing.
 func weighStatus(r *record, t *tables.Tables) string {
-	code, _ := strconv.Atoi(r.slot("code"))
+	code, _ := strconv.Atoi(cmp.Or(r.slot("code"), r.slot("code2")))
+	if nvml := r.slot("nvml"); nvml != "" {
+		r.slots["name"] = "NVML_" + nvml
+	}
+	if api := strings.ToLower(r.slot("api")); api != "" && api != "cuda" {
+		return r.weighStatusOf(api, code, t)
+	}
 	for _, s := range t.Statuses(r.slot("name"), code) {
 		if s.Cause == "" {
 			continue
 		}
-		r.slots["name"], r.slots["code"], r.slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
-		r.slots["cause"], r.slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
-		if strings.Contains(r.text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
-			r.slots["blame"], r.slots["cause"] = string(Unknown), "nccl-cuda-error" // NCCL's own call, not the program's
-		}
-		return "status"
+		return r.status(&s)
 	}
 	return ""
+}
+
+// status fills a status' slots. NCCL's and MPI's own calls are not the program's.
+func (r *record) status(s *tables.Status) string {
+	r.slots["name"], r.slots["code"], r.slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
+	r.slots["cause"], r.slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
+	if strings.Contains(r.text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
+		r.slots["blame"], r.slots["cause"] = string(Unknown), "nccl-cuda-error"
+	}
+	return "status"
 }
 
 func weighWorker(r *record, _ *tables.Tables) string {
@@ -342,10 +453,13 @@ func weighDeviceFile(r *record, _ *tables.Tables) string {
 }
 
 func weighMemory(r *record, _ *tables.Tables) string {
-	if r.slot("want") != "" {
+	switch {
+	case r.slot("want") != "":
 		return "memory-want"
+	case r.frames != nil || raised.MatchString(message(r.text)):
+		return "memory"
 	}
-	return "memory"
+	return "memory-unsaid" // a compiled program's: another process may hold it
 }
 
 // signals are the ends of processes by the code that shells and launchers report.
@@ -401,7 +515,7 @@ var (
 		`multiplied|do not match)|mat1 and mat2|must match the size|exporting the operator .* not supported|` +
 		`operator '?aten::|index out of range|out of bounds|element 0 of tensors|backward through the graph|` +
 		`not implemented for '(?:Half|BFloat16|Long|Int|Float)'|forked subprocess`)
-	aboutTensor = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv|embedding|\bbatch|logits|` +
+	aboutTensor = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv\d|convol|embedding|\bbatch|logits|` +
 		`\bloss\b|\bgrad|layer|\bweights?\b|input|\bmodel\b|token`)
 	attribute = lazyregexp.New(`^cannot import name .* from '?(?:torch|transformers|triton|diffusers|` +
 		`accelerate|peft|jax|tensorflow|keras|vllm|xformers|flash_attn|numpy|cupy|onnx|deepspeed|` +
@@ -415,21 +529,42 @@ var (
 		`MinkowskiEngine|transformers|diffusers|accelerate|peft|timm|lightning|pytorch_lightning|fairseq|` +
 		`megatron|transformer_engine|causal_conv1d|mamba_ssm|gsplat|nvdiffrast|tinycudann|kaolin|dgl|paddle|` +
 		`theano|chainer|mxnet|faiss|llama_cpp|ctranslate2|horovod)$`)
-	programmers = []string{"ValueError", "TypeError", "IndexError", "AssertionError",
-		"NotImplementedError", "RuntimeError", "InvalidArgumentError", "FailedPreconditionError", "JaxRuntimeError",
-		"XlaRuntimeError", "InternalError", "UnimplementedError"}
+	// programmers are the exceptions by which Python and libraries refuse what a program gives them; coders are those
+	// that are the program's whatever they say, where no word of theirs speaks of something else.
+	programmers = append([]string{"RuntimeError", "InvalidArgumentError", "FailedPreconditionError", "JaxRuntimeError",
+		"XlaRuntimeError", "InternalError", "UnimplementedError"}, coders...)
+	coders = []string{"KeyError", "NameError", "ZeroDivisionError", "UnboundLocalError", "OverflowError",
+		"RecursionError", "JSONDecodeError", "FloatingPointError", "ValueError", "TypeError", "IndexError",
+		"AssertionError", "NotImplementedError", "OutOfResources", "Unsupported"}
+	// unsure are the words of a RuntimeError that only passes on what something else said.
+	unsure = lazyregexp.New(`(?i)internal error|unknown error|cuda error|cuda runtime|driver error|time[d ]*out|status|` +
+		`fail|worker|process|killed|terminat|died|exit|backtrace|traceback|operation|` +
+		`ordinal|attributes|missing|duplicate`)
+	// importedFrom is the file of a module that lacks what was asked of it.
+	importedFrom = lazyregexp.New(`^cannot import name .*\((?:.*[/\\])?(?:site|dist)-packages[/\\]`)
+	// carriers are exceptions that pass on what another process or library said.
+	carriers = lazyregexp.New(`^(?:OS|IO|Import|Internal|XlaRuntime|JaxRuntime|System|Connection|Timeout|Permission` +
+		`|Dist\w*|` +
+		`Child\w*|Called\w*|HTTP\w*|URL|RayTask|Engine\w*|Runtime|FailedPrecondition|Unimplemented|NotFound|Unknown|` +
+		`ModuleNotFound|Attribute|FileNotFound|Memory|Cuda\w*|NVRTC|NVML|Compilation|Compile|Build|Linker|Driver|EOF|` +
+		`Client\w*|API|Process\w*|Worker\w*|Actor\w*|Rendezvous\w*|Unauthenticated|GatedRepo|RepositoryNotFound|` +
+		`LocalEntryNotFound|Offline\w*|Socket\w*|Broken\w*|Syntax|Indentation|Aborted|Cancelled|Resource\w*|Root|` +
+		`OutOfMemory|Backend\w*|Package\w*|Version\w*|InvalidArchive|Assertion)?(?:Error|Exception)$`)
+	namesFault  = lazyregexp.New(`(?:Error|Exception)$`)
+	moduleLacks = lazyregexp.New(`^'?module'? (?:object|'([\w.]+)') has no attribute`)
 )
 
 // weighException judges an exception by its class, its message and whose code raised it. What another grammar reads in
 // the same line weighs more.
 func weighException(r *record, _ *tables.Tables) string {
-	class, text := r.slot("class"), r.slot("message")
+	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
+	r.slots["sentence"] = strings.TrimSuffix(class+": "+text, ": ")
 	if m := noModule.FindStringSubmatch(text); m != nil {
 		r.slots["module"] = m[1]
 		return weighModule(r, nil)
 	}
 	switch {
-	case strings.Contains(text, "'NoneType'"):
+	case strings.Contains(text, "NoneType"):
 		return "" // a value is missing, and the line does not say why
 	case class == "DistBackendError" || class == "DistNetworkError" || class == "ChildFailedError":
 		return ""
@@ -438,25 +573,58 @@ func weighException(r *record, _ *tables.Tables) string {
 		return weighModule(r, nil)
 	case clearlyProgram.MatchString(text):
 		return "program"
-	case attribute.MatchString(text) && (class == "ImportError" || class == "AttributeError"):
+	case r.frames != nil && importedFrom.MatchString(r.slot("message")),
+		attribute.MatchString(text) && (class == "ImportError" || class == "AttributeError"),
+		class == "AttributeError" && r.ofModule(text):
 		return "packages-do-not-fit"
-	case !slices.Contains(programmers, class):
-		if aboutGPU.MatchString(text) && envWords.MatchString(text) {
-			return "environment"
-		}
-		return ""
-	case envWords.MatchString(text):
-		if aboutGPU.MatchString(text) {
-			return "environment"
-		}
-	case !aboutTensor.MatchString(text) && !stack.MatchString(r.deepest()):
-		return "" // nothing of it is of the stack that is judged here
-	case shapeWords.MatchString(text):
+	case class == "CompileException" || class == "TypingError":
+		return "kernel-source"
+	case class == "AttributeError" || class == "FileNotFoundError":
+		return "" // a wrong path or name, or a package of another release
+	case envWords.MatchString(text) && aboutGPU.MatchString(text):
+		return "environment"
+	case shapeWords.MatchString(text) && r.ofTheStack():
 		return "shape"
-	case argument.MatchString(text):
+	case argument.MatchString(text) && r.ofTheStack():
 		return "program"
 	}
+	about := areaOf(text)
+	vague := about == "" || about == "input" || about == "given-file" || about == "usage" // said of so much
+	switch {
+	case slices.Contains(ofAnyProgram, about) && r.frames == nil && !vague && !aboutGPU.MatchString(text):
+		return "" // of any program
+	case !vague:
+		return about
+	case r.frames == nil && (!aboutTensor.MatchString(text) || slices.Contains(coders[:anywhere], class)):
+		return "" // a line alone may be of anything
+	case slices.Contains(coders, class):
+		return cmp.Or(about, "program")
+	}
+	own := class == "RuntimeError" || namesFault.MatchString(class) && !carriers.MatchString(class)
+	if own && !unsure.MatchString(text) && (about != "" || aboutTensor.MatchString(text) || class == "RuntimeError") {
+		return cmp.Or(about, "program")
+	}
 	return ""
+}
+
+// anywhere is how many of coders any Python program raises.
+const anywhere = 8
+
+// ofModule reports whether a module lacks what was asked of it: a line alone says so only of a package of the stack,
+// and of PyTorch's a slip of the pen is likelier.
+func (r *record) ofModule(text string) bool {
+	m := moduleLacks.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	root, _, _ := strings.Cut(m[1], ".")
+	return r.frames != nil || root == "" || root != "torch" && (stack.MatchString(root) || compiled.MatchString(root))
+}
+
+// ofTheStack reports whether an exception of a program's is about tensors or was raised by a package for them.
+func (r *record) ofTheStack() bool {
+	return slices.Contains(programmers, r.slot("class")) &&
+		(aboutTensor.MatchString(r.slot("message")) || stack.MatchString(r.deepest()))
 }
 
 // demangled is a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
