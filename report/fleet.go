@@ -139,14 +139,20 @@ func (p *page) fleetKind(number int, k matrix.FleetKind) {
 			have = append(have, a.Subject+" "+string(a.Answer))
 		}
 	}
-	p.wrap(10, strings.Join(have, "; "), "    has   ")
+	if len(have) > 0 {
+		p.wrap(10, strings.Join(have, "; "), "    has   ")
+	}
 	for _, f := range k.Findings {
 		if f.Severity == matrix.Error || p.style.All {
 			p.wrap(10, f.Rule+": "+f.Message, "    "+marks[f.Severity].text+"     ")
 		}
 	}
-	if k.Outcome == matrix.Inconclusive && len(k.Unknown) > 0 {
+	switch {
+	case k.Outcome != matrix.Inconclusive:
+	case len(k.Unknown) > 0:
 		p.wrap(10, k.Unknown[0].Subject+": not known: "+k.Unknown[0].Missing, "    ?     ")
+	default:
+		p.wrap(10, "nothing to compare: a driver and a GPU, or a build, must be known", "    ?     ")
 	}
 }
 

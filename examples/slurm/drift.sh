@@ -1,0 +1,5 @@
+#!/bin/sh
+# In a job script, before the real step: one look on each of its nodes, judged as one group. Another NCCL or a node that
+# cannot run the job ends it here (exit code 1), not after an hour in a hang.
+srun --ntasks-per-node=1 sh -c 'printf "{\"node\":\"%s\",\"group\":\"job %s\",\"facts\":%s}\n" \
+    "$SLURMD_NODENAME" "$SLURM_JOB_ID" "$(cudacompat probe | tr -d "\n")"' | cudacompat fleet -
