@@ -77,3 +77,28 @@ func TestPluginLacks(t *testing.T) {
 		}
 	}
 }
+
+// TestPluginInConda: in an active Conda environment its interpreter's run path leads to the environment's libfabric; in
+// a virtual environment made beside it NCCL still finds the plugin, and the system's libfabric is taken.
+func TestPluginInConda(t *testing.T) {
+	root := t.TempDir()
+	python := hosttest.Library{Name: "opt/conda/bin/python3", Source: "int main(void) { return 0; }",
+		Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib"}}
+	hosttest.Compile(t, root, python,
+		versioned(t, "opt/conda/lib/libfabric.so.1", "void fi_getinfo(void) {}", []string{"FABRIC_1.0", "FABRIC_1.7"}),
+		hosttest.Library{Name: "opt/conda/lib/libnccl-net.so", Source: "void fi_getinfo(void);" +
+			"void ncclNet(void) { fi_getinfo(); }", Needs: []string{"opt/conda/lib/libfabric.so.1"}},
+		versioned(t, "usr/lib64/libfabric.so.1", "void fi_getinfo(void) {}", []string{"FABRIC_1.0", "FABRIC_1.6"}))
+	old := []Unresolved{{Version: "FABRIC_1.7", Library: "libfabric.so.1", By: "/opt/conda/lib/libnccl-net.so",
+		Path: "/usr/lib64/libfabric.so.1", Reason: "default path"}}
+	for venv, want := range map[string][]Unresolved{"": nil, "/opt/venv": old} {
+		h := &Host{Root: root, Rest: true, Env: map[string]string{"CONDA_PREFIX": "/opt/conda", "VIRTUAL_ENV": venv}}
+		apply, err := readEFA(h, Options{})
+		hosttest.Must(t, err)
+		var f Facts
+		apply(&f)
+		if diff := cmp.Diff(want, f.Machine.EFA.Unresolved); diff != "" || !f.Machine.EFA.Looked {
+			t.Errorf("VIRTUAL_ENV=%q: looked %v (-want +got):\n%s", venv, f.Machine.EFA.Looked, diff)
+		}
+	}
+}
