@@ -149,6 +149,10 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 
 func (j *judgement) find(rule Rule, f Finding, counts, cpuOnly bool) {
 	f.Rule, f.Target = rule.ID, j.name
+	if slices.ContainsFunc(rule.saidBy[f.Subject], func(id string) bool { return j.failed[about{id, ""}] }) {
+		j.mark(j.failed, rule, f.Subject)
+		return
+	}
 	j.mark(j.spoken, rule, f.Subject)
 	if f.Severity == Error {
 		j.mark(j.failed, rule, f.Subject)

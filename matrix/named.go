@@ -88,8 +88,11 @@ func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
 			n.rows = append(n.rows, e)
 		}
 	}
-	if own := n.published(); len(own) > 0 && release.Local == "" {
-		n.rows = own
+	if release.Local == "" { // of what the index has as a source only, the code is that of where it is installed
+		n.rows = n.published()
+	}
+	if n.uses == "" && w.Origin == "" && asksByName(w.Name) {
+		n.uses = "gpu"
 	}
 	n.learn(m, release)
 	switch {
@@ -100,6 +103,9 @@ func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
 	}
 	return n
 }
+
+// asksByName reports whether a wheel of which no table knows says by its name that it needs a GPU: "foo-gpu", "pycuda".
+func asksByName(name string) bool { return gpuName.MatchString(name) && !helper.MatchString(name) }
 
 // published are the rows of the wheel that the package index has.
 func (n *named) published() []tables.Extension {
@@ -188,6 +194,9 @@ func (n *named) build() *probe.Build {
 	if torch && n.framework("torch") || !n.cuda.Known() && n.torch == "" || n.Accelerator == "cpu" {
 		return nil
 	}
+	if n.torch == "" && slices.Contains(dispensable, n.Name) && !slices.Contains(engines, n.Name) {
+		return nil // what it carries, the rest of it does without: the torch that it brings decides
+	}
 	b := &probe.Build{Name: n.Name, Extension: true, Version: n.Version, Specifier: n.Specifier, CUDA: n.cuda.String(),
 		Origin: cmp.Or(n.Origin, "wheel"), Index: n.Index, From: n.From}
 	if n.cuda.Known() {
@@ -197,6 +206,11 @@ func (n *named) build() *probe.Build {
 		b.SASS, b.PTX = n.rows[0].SASS, n.rows[0].PTX
 	}
 	return b
+}
+
+// openTorch reports whether a package brings a torch of a release that the file leaves open.
+func (n *named) openTorch() bool {
+	return n.torch == "" && len(n.rows) > 0 && len(n.rows[0].Torch) > 0 && !n.framework("torch")
 }
 
 // sameCode reports whether every row that may be this release has the same machine code.

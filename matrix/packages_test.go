@@ -1,55 +1,101 @@
 package matrix
 
 import (
-	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"cudacompat/probe"
 )
 
-// nameOnly are packages that are the same with and without a GPU: named, and nothing follows from them.
-var nameOnly = []string{"catboost", "faster-whisper", "lightgbm", "taichi", "warp-lang", "xgboost"}
+// needs is what sixty packages need of a driver, by hand: from the names of their wheels, what METADATA asks for, and
+// what their libraries need, of the release in the lists.
+var needs = map[string]string{
+	"mxnet-cu112": "11", "paddlepaddle-gpu": "11",
+
+	"cucim-cu12": "12", "cudf-cu12": "12", "cugraph-cu12": "12", "cuml-cu12": "12", "cuvs-cu12": "12",
+	"cuquantum-cu12": "12", "cupy-cuda12x": "12", "faiss-gpu-cu12": "12", "numba-cuda": "12",
+	"nvidia-dali-cuda120": "12", "nx-cugraph-cu12": "12", "spconv-cu120": "12", "tensorflow": "12", "lmdeploy": "12",
+	"xformers": "12", "transformer-engine": "12",
+
+	"cuml-cu13": "13", "cuvs-cu13": "13", "rmm-cu13": "13", "cupy-cuda13x": "13", "jax": "13", "onnxruntime-gpu": "13",
+	"onnxruntime-genai-cuda": "13", "sglang": "13", "vllm": "13", "tensorrt-llm": "13", "torch": "13",
+	"torchvision": "13", "torchcodec": "13",
+
+	// they bring a torch of any release, or are compiled where they are installed
+	"autoawq": "open", "bitsandbytes": "open", "coqui-tts": "open", "dgl": "open", "easyocr": "open",
+	"exllamav2": "open", "flash-attn": "open", "flashinfer-python": "open", "gptqmodel": "open", "gsplat": "open",
+	"kornia": "open", "llmcompressor": "open", "mamba-ssm": "open", "nemo-toolkit": "open", "nvidia-modelopt": "open",
+	"openai-whisper": "open", "optimum-quanto": "open", "pyannote-audio": "open", "pycuda": "open",
+	"speechbrain": "open", "torch-geometric": "open", "torchao": "open", "ultralytics": "open", "whisperx": "open",
+
+	// the same with and without a GPU
+	"catboost": "none", "faster-whisper": "none", "lightgbm": "none", "taichi": "none", "warp-lang": "none",
+	"xgboost": "none",
+}
 
 // TestPackages judges sixty packages that use a GPU, each alone in a file, on three branches of the driver: each is
-// judged or named, and none that needs a GPU is called compatible without an answer.
+// judged as it needs, or named.
 func TestPackages(t *testing.T) {
-	var lines []string
-	for _, file := range []string{"packages.txt", "packages-2.txt"} {
-		data, err := os.ReadFile("../tools/campaign/" + file)
+	lines := packageLines(t)
+	if len(lines) < 60 || len(needs) != len(lines) {
+		t.Fatalf("%d packages, %d of them with what they need", len(lines), len(needs))
+	}
+	known := Embedded()
+	for _, line := range lines {
+		name, _, _ := strings.Cut(line, "==")
+		name = strings.TrimSuffix(name, "-cuda13-plugin")
+		for _, driver := range []string{"470.256.02", "535.183.01", "580.95.05"} {
+			v := fileOn(t, known, line+"\n", driver, "A100")
+			said := saidOf(v, name)
+			t.Logf("%-32s %s %-12s %s", line, driver[:3], v.Outcome, strings.Join(said, "; "))
+			if why := wrongly(needs[name], driver, v, said); why != "" {
+				t.Errorf("%s on %s: %s: %s: %v", line, driver, why, v.Outcome, said)
+			}
+		}
+	}
+}
+
+// wrongly says what is wrong with a verdict on a package that needs this on a driver; empty when nothing is.
+func wrongly(need, driver string, v Verdict, said []string) string {
+	works := map[string][]string{"11": {"470", "535", "580"}, "12": {"535", "580"}, "13": {"580"}}
+	answered := slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "answer ") })
+	switch {
+	case len(said) == 0:
+		return "neither judged nor named"
+	case need == "open" && v.Outcome != Inconclusive:
+		return "nobody knows the torch"
+	case need == "none" && v.Outcome != Compatible:
+		return "it goes on without a GPU"
+	case need == "open", need == "none":
+		return ""
+	case slices.Contains(works[need], driver[:3]) == (v.Outcome == Incompatible):
+		return "it needs CUDA " + need
+	case v.Outcome == Compatible && !answered:
+		return "no build was judged"
+	}
+	return ""
+}
+
+// packageLines are the lists' packages, each once.
+func packageLines(t *testing.T) []string {
+	t.Helper()
+	files, _ := filepath.Glob("../tools/campaign/packages*.txt")
+	var list []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines = append(lines, strings.Split(strings.TrimSpace(string(data)), "\n")...)
-	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "#") })
-	if len(lines) < 60 {
-		t.Fatalf("%d packages", len(lines))
-	}
-	for _, line := range lines {
-		name, _, _ := strings.Cut(line, "==")
-		for _, driver := range []string{"470.256.02", "535.183.01", "580.95.05"} {
-			facts, err := probe.GivenFile(probe.Document{Name: "requirements.txt", Data: []byte(line + "\n")})
-			if err != nil {
-				t.Fatal(line, err)
-			}
-			v := Check(context.Background(), Embedded(), facts, []Target{{Driver: driver, GPUs: []string{"L4"}}}, Policy{})
-			said := saidOf(v, strings.TrimSuffix(name, "-cuda13-plugin"))
-			t.Logf("%-32s %s %-12s %s", line, driver[:3], v.Outcome, strings.Join(said, "; "))
-			answered := slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "answer ") })
-			switch {
-			case len(said) == 0:
-				t.Errorf("%s on %s is neither judged nor named: %s", line, driver, v.Outcome)
-			case v.Outcome == Compatible && !answered && !slices.Contains(nameOnly, name):
-				t.Errorf("%s on %s is called compatible, and no build was judged", line, driver)
-			case slices.Contains(nameOnly, name) && v.Outcome != Compatible && v.Outcome != Incompatible:
-				t.Errorf("%s on %s: %s for a package that is the same without a GPU", line, driver, v.Outcome)
+		for line := range strings.Lines(string(data)) {
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, "#") && !slices.Contains(list, line) {
+				list = append(list, line)
 			}
 		}
 	}
+	return list
 }
 
 // saidOf is what a verdict says of one package, a clause a thing.

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"fmt"
-	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -81,28 +80,6 @@ func (m *machine) reaches(b *tables.Branch, cuda version.Number) bool {
 	return b.CUDA.Known() && !b.CUDA.LessShort(cuda)
 }
 
-// driverCommands writes the installation in the words of the system's package manager: Ubuntu's own packages, and
-// NVIDIA's repositories for the rest. The module's flavour follows the GPUs: Blackwell needs the open one, what is
-// older than Turing cannot use it.
-func (m *machine) driverCommands(b tables.Branch) map[string]string {
-	if m.partOfGPU() {
-		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket "+
-			"ec2-linux-nvidia-drivers, or launch from an AMI that has it: a part of a GPU takes no other", b.Branch)}
-	}
-	open := m.openModule(b)
-	commands := map[string]string{}
-	if s := m.f.System; s.ID == "" || s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian") {
-		commands["apt"] = aptDriver(b.Branch, s.ID, open)
-	}
-	// Amazon Linux has no module streams.
-	if s := m.f.System; s.ID == "" || strings.Contains(s.ID+" "+s.IDLike, "rhel") && s.ID != "amzn" {
-		commands["dnf"] = dnfDriver(b.Branch, open)
-	}
-	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or newer of branch %s (the AWS Deep Learning AMI "+
-		"release notes name each AMI's driver)", b.Newest, b.Branch)
-	return commands
-}
-
 // partOfGPU says that the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
 func (m *machine) partOfGPU() bool { return m.instance != nil && m.instance.GRID == "yes" }
 
@@ -118,25 +95,4 @@ func (m *machine) openModule(b tables.Branch) bool {
 		}
 	}
 	return b.Module == "open" || b.Module == "both" && version.Int(b.Branch) >= 560
-}
-
-func aptDriver(branch, id string, open bool) string {
-	if id == "debian" {
-		if open {
-			return "sudo apt-get install -V nvidia-driver-pinning-" + branch + " nvidia-open"
-		}
-		return "sudo apt-get install -V nvidia-driver-pinning-" + branch + " cuda-drivers"
-	}
-	suffix := "-server"
-	if open {
-		suffix = "-server-open"
-	}
-	return "sudo apt-get install nvidia-driver-" + branch + suffix
-}
-
-func dnfDriver(branch string, open bool) string {
-	if open {
-		return "sudo dnf module install nvidia-driver:" + branch + "-open"
-	}
-	return "sudo dnf module install nvidia-driver:" + branch + "-dkms"
 }

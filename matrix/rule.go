@@ -6,6 +6,8 @@ type Rule struct {
 	ID    string
 	Title string
 	After []string // the rules whose error makes this one a mere consequence: it stays silent then
+	// saidBy are, for a subject, the rules of the machine whose error has said why it is not there.
+	saidBy map[string][]string
 	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
 	LeavesNoGPU bool
 	Reads       []string // the tables' columns that it decides by

@@ -374,6 +374,7 @@ var rules = []Rule{
 	{
 		ID: "required-missing", Title: "something that was asked for is not there",
 		onMachine: requiredMissing, leavesOpen: true,
+		saidBy: map[string][]string{"driver": lackDriver, "gpu": causes(lackDriver, "gpu-count", "visible-devices")},
 	},
 }
 
@@ -398,6 +399,10 @@ var (
 	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
 	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")
 )
+
+// lackDriver are the rules that say why there is no driver.
+var lackDriver = []string{"nouveau-loaded", "module-missing-for-kernel", "driver-missing", "driver-mismatch",
+	"driver-unresponsive", "device-access-lost", "device-permission", "device-nodes-missing", "container-driver-libs"}
 
 // causes is a group of causes with more of them.
 func causes(group []string, more ...string) []string { return slices.Concat(group, more) }

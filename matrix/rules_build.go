@@ -199,8 +199,11 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	if !b.comparesCode() {
 		return nil
 	}
-	if b.base() {
+	switch {
+	case b.base():
 		return m.baseCode(b)
+	case b.named != nil && b.named.openTorch():
+		return unknown(b.subject, "the torch that it brings: the file names no release of it")
 	}
 	if len(m.gpus) == 0 {
 		return unknown(b.subject, "a GPU to compare with")

@@ -1,0 +1,56 @@
+package matrix
+
+import (
+	"testing"
+
+	"cudacompat/internal/tables"
+	"cudacompat/probe"
+)
+
+// TestDriverCommands: each system's own command, with the repository that has the package; a container's system is not
+// its host's.
+func TestDriverCommands(t *testing.T) {
+	const (
+		ubuntu  = "sudo apt-get install nvidia-driver-580-server-open"
+		streams = "sudo dnf module reset -y nvidia-driver && sudo dnf module enable -y nvidia-driver:580-open && " +
+			"sudo dnf install nvidia-open"
+		repos = "https://developer.download.nvidia.com/compute/cuda/repos/"
+		add   = "sudo dnf config-manager --add-repo " + repos
+		apt   = "sudo apt-get update && sudo apt-get install -V nvidia-driver-pinning-580 nvidia-open"
+		key   = "/cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && "
+	)
+	for _, tt := range []struct {
+		system   probe.System
+		apt, dnf string
+	}{
+		{probe.System{}, ubuntu, streams + "  # NVIDIA's repository for RHEL 8 and 9 and Amazon Linux 2023"},
+		{probe.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian"},
+			ubuntu + "  # Ubuntu's own archive, component restricted", ""},
+		{probe.System{OS: "Debian GNU/Linux 12 (bookworm)", ID: "debian"}, "curl -fsSLO " + repos + "debian12/x86_64" + key + apt, ""},
+		{probe.System{OS: "Debian GNU/Linux 13 (trixie)", ID: "debian", Arch: "aarch64"},
+			"curl -fsSLO " + repos + "debian13/sbsa" + key + apt, ""},
+		{probe.System{OS: "Amazon Linux 2023.9.20251110", ID: "amzn", IDLike: "fedora"}, "",
+			add + "amzn2023/x86_64/cuda-amzn2023.repo && " + streams},
+		{probe.System{OS: "Red Hat Enterprise Linux 9.6 (Plow)", ID: "rhel", IDLike: "fedora"}, "",
+			add + "rhel9/x86_64/cuda-rhel9.repo && " + streams},
+		{probe.System{OS: "Rocky Linux 8.10 (Green Obsidian)", ID: "rocky", IDLike: "rhel centos fedora"}, "",
+			add + "rhel8/x86_64/cuda-rhel8.repo && " + streams},
+		{probe.System{OS: "AlmaLinux 10.1 (Heliotrope Lion)", ID: "almalinux", IDLike: "rhel centos fedora"}, "",
+			add + "rhel10/x86_64/cuda-rhel10.repo && sudo dnf versionlock add '*nvidia*580*' && sudo dnf install nvidia-open"},
+		{probe.System{OS: "Arch Linux", ID: "arch"}, "", ""},
+		{probe.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian", Container: "docker"}, ubuntu,
+			streams + "  # NVIDIA's repository for RHEL 8 and 9 and Amazon Linux 2023"},
+	} {
+		m := newMachine(Embedded(), &probe.Facts{System: tt.system}, Target{GPUs: []string{"L4"}}, Policy{})
+		var branch tables.Branch
+		for _, b := range tables.Rows[tables.Branch](m.t) {
+			if b.Branch == "580" {
+				branch = b
+			}
+		}
+		got := m.driverCommands(branch)
+		if got["apt"] != tt.apt || got["dnf"] != tt.dnf {
+			t.Errorf("%s:\n apt %q\nwant %q\n dnf %q\nwant %q", tt.system.OS, got["apt"], tt.apt, got["dnf"], tt.dnf)
+		}
+	}
+}
