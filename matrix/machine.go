@@ -85,6 +85,7 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 			m.builds = append(m.builds, newBuild(m, env, b, standing(&f.Environments[i])))
 		}
 	}
+	m.layPrograms()
 	m.layNamed(standing)
 	return m
 }

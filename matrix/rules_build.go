@@ -200,6 +200,8 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return nil
 	}
 	switch {
+	case b.program() && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == "":
+		return nil // its libraries hold no kernels of their own
 	case b.base():
 		return m.baseCode(b)
 	case b.named != nil && b.named.openTorch():
@@ -242,7 +244,7 @@ func (m *machine) codeless(b *build) (without []gpu, proof Evidence, missing str
 
 func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: "code for " + without[0].capability.SM() + ", or PTX for it",
-		Message:  fmt.Sprintf("%s %s has no code for %s", b.Name, b.Version, without[0].label),
+		Message:  strings.TrimSpace(b.Name+" "+b.Version) + " has no code for " + without[0].label,
 		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, code),
 		Source:   b.source()}
 	if p := unserved(b.parts(), without[0].capability); p != nil {

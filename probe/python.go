@@ -16,7 +16,7 @@ func readPython(h *Host, opt Options) (found, error) {
 	}
 	read, err := python.Read(h, opt.Envs)
 	return func(f *Facts) {
-		f.Environments = read.Environments
+		f.Environments, f.Programs = read.Environments, read.Programs
 		f.Unread = append(f.Unread, read.Unread...)
 	}, err
 }

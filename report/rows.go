@@ -95,9 +95,12 @@ const others = 5
 func (p *page) buildRows(r Report) []row {
 	var rows []row
 	noted, hidden := 0, 0
-	for _, e := range r.Facts.Environments {
+	for _, e := range slices.Concat(r.Facts.Environments, r.Facts.Programs) {
 		for _, b := range e.Builds {
 			answers := answered(r, matrix.Subject(&b, &e))
+			if len(answers) == 0 && e.Kind == "program" {
+				continue // it would not take this backend here
+			}
 			if len(answers) > 0 && !answers[0].Counts {
 				if noted++; noted > others && !p.style.All {
 					hidden++

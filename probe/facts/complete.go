@@ -28,6 +28,9 @@ func (f *Facts) Complete() {
 	for i := range f.Environments {
 		f.Environments[i].complete()
 	}
+	for i := range f.Programs {
+		f.Programs[i].complete()
+	}
 }
 
 func (e *Environment) complete() {

@@ -16,8 +16,9 @@ type Facts struct {
 	GPUs         []GPU             `json:"gpus"`
 	Toolkits     []Toolkit         `json:"toolkits"`
 	Environments []Environment     `json:"environments"`
-	Libraries    []Library         `json:"libraries"` // NCCL and cuDNN outside Python environments
-	Variables    map[string]string `json:"variables"` // the process environment's names that matter to CUDA
+	Programs     []Environment     `json:"programs,omitempty"` // CUDA programs outside Python, such as Ollama, with their backends
+	Libraries    []Library         `json:"libraries"`          // NCCL and cuDNN outside Python environments
+	Variables    map[string]string `json:"variables"`          // the process environment's names that matter to CUDA
 	Observed     Observed          `json:"observed"`
 	Probes       []Status          `json:"probes"`
 	Unread       []Unread          `json:"unread"`  // what could hold a build and was not looked at

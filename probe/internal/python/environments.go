@@ -12,7 +12,8 @@ import (
 // Found is what the search for environments came to.
 type Found struct {
 	Environments []facts.Environment
-	Unread       []facts.Unread // places that could hold one and were not looked at
+	Programs     []facts.Environment // CUDA programs outside Python
+	Unread       []facts.Unread      // places that could hold one and were not looked at
 }
 
 // Read reads the environments that envs names, else the active one and all in known places. An environment that cannot
@@ -27,7 +28,10 @@ func Read(h *host.Host, envs []string) (Found, error) {
 		}
 	}
 	s.closedPlaces()
-	if len(s.found.Environments)+len(s.found.Unread)+len(s.failed) == 0 {
+	if len(envs) == 0 {
+		s.found.Programs = readPrograms(h, &s.failed)
+	}
+	if len(s.found.Environments)+len(s.found.Programs)+len(s.found.Unread)+len(s.failed) == 0 {
 		return Found{}, host.ErrAbsent
 	}
 	return s.found, s.failed.Err()

@@ -1,0 +1,93 @@
+package python
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// program is a CUDA program outside Python, where its packages and installers put it, and its libraries with machine
+// code.
+type program struct {
+	name  string
+	roots []string
+	files []string
+}
+
+// programs are those that are looked for. Ollama has a library for each CUDA, cuda_v12/libggml-cuda.so, and takes one
+// when it starts; older releases had them side by side. llama.cpp has the same library, in its image under /app.
+// Triton's backends bring those of their frameworks.
+var programs = []program{
+	{"ollama", []string{"/usr/lib/ollama", "/usr/local/lib/ollama", "/opt/ollama/lib/ollama"},
+		[]string{"cuda_v[0-9]*/libggml-cuda.so", "libggml-cuda.so", "libggml_cuda_v[0-9]*.so"}},
+	{"llama.cpp", []string{"/app", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64",
+		"/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu/ggml/backends0",
+		"/usr/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu/ggml/backends0"}, []string{"libggml-cuda.so"}},
+	{"tritonserver", []string{"/opt/tritonserver"}, []string{"lib/libtritonserver.so", "backends/pytorch/libtorch_cuda.so",
+		"backends/onnxruntime/libonnxruntime_providers_cuda.so", "backends/tensorrtllm/libtriton_tensorrtllm.so"}},
+}
+
+// readPrograms reads the CUDA programs outside Python.
+func readPrograms(h *host.Host, failed *host.Errors) []facts.Environment {
+	var list []facts.Environment
+	seen := map[string]bool{}
+	for _, p := range programs {
+		for _, root := range p.roots {
+			real, err := h.Resolve(root)
+			if err != nil || seen[p.name+real] {
+				continue
+			}
+			seen[p.name+real] = true
+			if builds := p.builds(h, root, failed); len(builds) > 0 {
+				list = append(list, facts.Environment{Path: root, Kind: "program", Builds: builds})
+			}
+		}
+	}
+	return list
+}
+
+// builds are a program's backends under one root: one for each CUDA, what has none by its name or needs in all.
+func (p program) builds(h *host.Host, root string, failed *host.Errors) []facts.Build {
+	var list []facts.Build
+	for _, pattern := range p.files {
+		for _, file := range h.GlobIn(root, pattern) {
+			cuda, variant := backendCUDA(h, root, file)
+			i := slices.IndexFunc(list, func(b facts.Build) bool {
+				return b.Specifier == variant && (cuda == "" || b.CUDA == cuda)
+			})
+			if i < 0 {
+				i = len(list)
+				list = append(list, facts.Build{Name: p.name, Specifier: variant, Extension: true, Standalone: true,
+					Accelerator: "cuda", CUDA: cuda, Origin: "program", Path: path.Dir(file), From: file})
+			}
+			failed.Add(addCode(&list[i], h, file))
+		}
+	}
+	for i := range list {
+		list[i].Specifier = cmp.Or(list[i].Specifier, path.Base(list[i].From))
+	}
+	return slices.DeleteFunc(list, func(b facts.Build) bool {
+		return b.CUDA == "" && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == ""
+	})
+}
+
+var backendName = lazyregexp.New(`cuda_v(\d\d)`)
+
+// backendCUDA is the family of CUDA that a library is for, by what it needs, else by its name; variant is what the
+// program itself calls it, "cuda_v12".
+func backendCUDA(h *host.Host, root, file string) (cuda, variant string) {
+	if m := backendName.FindStringSubmatch(strings.TrimPrefix(file, root)); m != nil {
+		cuda, variant = m[1], m[0]
+	}
+	for _, library := range neededBy(h, file) {
+		if m := familyName.FindStringSubmatch(library); m != nil {
+			cuda = m[1]
+		}
+	}
+	return cuda, variant
+}

@@ -1,0 +1,63 @@
+package python
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPrograms finds Ollama's libraries for two CUDAs, llama.cpp's in its image, and Triton server with the backend that
+// has machine code; a library of other things by the same name is none.
+func TestPrograms(t *testing.T) {
+	root := t.TempDir()
+	const v12, v13 = "usr/lib/ollama/cuda_v12/", "usr/lib/ollama/cuda_v13/"
+	runtime := func(dir, major string) hosttest.Library {
+		return hosttest.Library{Name: dir + "libcudart.so." + major, Source: "int cudaMalloc(void) { return 0; }\n"}
+	}
+	uses := func(name, cudart string, capabilities ...int) hosttest.Library {
+		return hosttest.Library{Name: name, Needs: []string{cudart},
+			Source: "int cudaMalloc(void); int ours(void) { return cudaMalloc(); }\n" + fatSource(capabilities...)}
+	}
+	const toolkit = "usr/local/cuda-12.8/lib64/"
+	hosttest.Compile(t, root, runtime(v12, "12"), runtime(v13, "13"), runtime(toolkit, "12"),
+		uses(v12+"libggml-cuda.so", v12+"libcudart.so.12", 70, 80), uses(v13+"libggml-cuda.so", v13+"libcudart.so.13", 80, 120),
+		uses("app/libggml-cuda.so", toolkit+"libcudart.so.12", 86),
+		hosttest.Library{Name: "opt/tritonserver/lib/libtritonserver.so", Source: "int serve;\n"},
+		uses("opt/tritonserver/backends/pytorch/libtorch_cuda.so", toolkit+"libcudart.so.12", 90),
+		hosttest.Library{Name: "usr/local/lib/libggml-cuda.so", Source: "int nothing;\n"})
+
+	found, err := Read(&host.Host{Root: root}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"ollama cuda_v12 in /usr/lib/ollama: CUDA 12, sm_70 sm_80",
+		"ollama cuda_v13 in /usr/lib/ollama: CUDA 13, sm_80 sm_120",
+		"llama.cpp libggml-cuda.so in /app: CUDA 12, sm_86",
+		"tritonserver libtorch_cuda.so in /opt/tritonserver: CUDA 12, sm_90",
+	}
+	if diff := cmp.Diff(want, programLines(found.Programs)); diff != "" {
+		t.Errorf("programs (-want +got):\n%s", diff)
+	}
+	found, err = Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	if len(found.Programs) > 0 {
+		t.Errorf("with --env: %v, %v", programLines(found.Programs), err)
+	}
+}
+
+func programLines(programs []facts.Environment) []string {
+	var list []string
+	for _, p := range programs {
+		for _, b := range p.Builds {
+			list = append(list, fmt.Sprintf("%s %s in %s: CUDA %s, %s", b.Name, b.Specifier, p.Path, b.CUDA,
+				strings.Join(b.SASS, " ")))
+		}
+	}
+	return list
+}
