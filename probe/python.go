@@ -14,9 +14,13 @@ func readPython(h *Host, opt Options) (found, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
 		return nil, skipped("--env none: no build is looked for")
 	}
-	read, err := python.Read(h, opt.Envs)
+	read, err := python.ReadTelling(h, opt.Envs, func(soFar python.Found) { opt.tell(ofPython(soFar)) })
+	return ofPython(read), err
+}
+
+func ofPython(read python.Found) found {
 	return func(f *Facts) {
 		f.Environments, f.Programs = read.Environments, read.Programs
 		f.Unread = append(f.Unread, read.Unread...)
-	}, err
+	}
 }

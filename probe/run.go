@@ -67,8 +67,10 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 		status Status
 	}
 	results := make(chan result, len(sources))
+	opt.soFar = &soFar{}
 	go func() {
 		for _, s := range sources {
+			opt.tell(nil) // what the one before told is in its result
 			apply, status := s.run(h, opt)
 			results <- result{apply, status}
 		}
@@ -80,6 +82,7 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 			r.apply(&facts)
 			facts.Probes = append(facts.Probes, r.status)
 		case <-ctx.Done():
+			opt.soFar.write(&facts)
 			return unread(facts, sources[i:], limit)
 		}
 	}

@@ -157,3 +157,32 @@ func TestPackageByName(t *testing.T) {
 		t.Errorf("jax is %+v", p)
 	}
 }
+
+// TestDeadlineKeepsWhatWasRead: of a search that is slow, what it has found by then is judged, and the rest is named. The
+// second environment of the host takes longer than there is time.
+func TestDeadlineKeepsWhatWasRead(t *testing.T) {
+	began, end := make(chan bool), make(chan bool)
+	defer close(end)
+	slow := func(_ *Host, opt Options) (found, error) {
+		opt.tell(func(f *Facts) { f.Environments = []Environment{{Path: "/opt/first"}} })
+		close(began)
+		<-end
+		return nil, nil
+	}
+	withSources(t, source{name: "system", read: readSystem}, source{name: "python", read: slow}, source{name: "pci", read: readPCI})
+	got := runSources(context.Background(), &Host{Root: t.TempDir()}, Options{Timeout: 300 * time.Millisecond})
+	<-began
+	if len(got.Environments) != 1 || got.Environments[0].Path != "/opt/first" {
+		t.Errorf("environments: %+v", got.Environments)
+	}
+	if len(got.Unread) != 1 || got.Unread[0].Kind != UnreadCut {
+		t.Errorf("not looked at: %+v", got.Unread)
+	}
+	states := map[string]string{}
+	for _, p := range got.Probes {
+		states[p.Name] = p.Status
+	}
+	if states["python"] != "failed" || states["pci"] != "failed" || states["system"] == "failed" {
+		t.Errorf("sources: %v", states)
+	}
+}

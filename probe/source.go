@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"cudacompat/probe/host"
@@ -12,6 +13,31 @@ import (
 type Options struct {
 	Timeout time.Duration // of everything; 0 means 10 s for files and NVML's own by the number of GPUs
 	Envs    []string      // Python environments asked for by name
+	soFar   *soFar        // where a source leaves what it has, before it has all
+}
+
+// soFar is what a source has found before it has found all: the last of it stands when time is up.
+type soFar struct {
+	mutex sync.Mutex
+	last  found
+}
+
+// tell leaves what a source has by now.
+func (o Options) tell(apply found) {
+	if o.soFar != nil {
+		o.soFar.mutex.Lock()
+		defer o.soFar.mutex.Unlock()
+		o.soFar.last = apply
+	}
+}
+
+// write writes what was told last.
+func (s *soFar) write(f *Facts) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.last != nil {
+		s.last(f)
+	}
 }
 
 // A source is one place facts come from. Its read returns what to write into Facts, so that a source which never

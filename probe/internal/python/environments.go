@@ -3,6 +3,7 @@
 package python
 
 import (
+	"slices"
 	"strings"
 
 	"cudacompat/probe/facts"
@@ -18,12 +19,16 @@ type Found struct {
 
 // Read reads the environments that envs names, else the active one and all in known places. An environment that cannot
 // be read costs only itself.
-func Read(h *host.Host, envs []string) (Found, error) {
+func Read(h *host.Host, envs []string) (Found, error) { return ReadTelling(h, envs, func(Found) {}) }
+
+// ReadTelling is Read that tells after each environment what it has by then, for a reader who may not wait for the rest.
+func ReadTelling(h *host.Host, envs []string, soFar func(Found)) (Found, error) {
 	s := &search{Host: h, places: map[string]int{}, seen: map[string]int{}}
 	for _, c := range s.candidates(envs) {
 		for _, p := range prefixesAt(h, c.root, &s.failed) {
 			if c.python == "" || strings.HasPrefix(p.python+".", c.python+".") {
 				s.read(p, c)
+				soFar(Found{Environments: slices.Clone(s.found.Environments), Unread: slices.Clone(s.found.Unread)})
 			}
 		}
 	}
