@@ -75,7 +75,7 @@ func (b *bench) run(ctx context.Context, env []string, name string, args ...stri
 }
 
 func (b *bench) measure(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{b.yardstick, b.small, b.nvml, b.real, b.grow} {
+	for _, step := range []func(context.Context) error{b.yardstick, b.small, b.nvml, b.real, b.grow, b.libraries} {
 		if err := step(ctx); err != nil {
 			return err
 		}
