@@ -13,6 +13,9 @@ import (
 	"cudacompat/probe"
 )
 
+// loaderSource says how the loader searches.
+const loaderSource = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
+
 // library is the CUDA library that a build will take: its version, the CUDA that it is for, and where it lies.
 type library struct {
 	version, cuda version.Number

@@ -97,14 +97,21 @@ func (m *machine) frameworkOf(b *build) *build {
 
 // without is what becomes of a package whose libraries are nowhere, and who says so.
 func (b *build) without() (severity Severity, fails, source string) {
+	return withoutLibraries(b.Name, b.Missing)
+}
+
+// withoutLibraries is what becomes of a package without some libraries, and who says so.
+func withoutLibraries(name string, libraries []string) (severity Severity, fails, source string) {
 	notCuDNN := func(name string) bool { return !strings.HasPrefix(name, "libcudnn") }
 	switch {
-	case b.Name == "onnxruntime-gpu":
+	case name == "onnxruntime-gpu":
 		return Error, "runs on the CPU, though its name asks for the GPU",
 			"https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
-	case b.Name != "ctranslate2":
+	case strings.HasPrefix(name, "cupy-"):
 		return Error, "compiles no kernel", "https://docs.cupy.dev/en/stable/install.html"
-	case slices.ContainsFunc(b.Missing, notCuDNN):
+	case name != "ctranslate2":
+		return Error, "is not imported", loaderSource
+	case slices.ContainsFunc(libraries, notCuDNN):
 		return Error, "runs no model on the GPU", "https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/src/cuda/cublas_stub.cc"
 	}
 	return Warning, "runs no model with convolutions, such as Whisper's, on the GPU",

@@ -124,7 +124,7 @@ func (m *machine) unmet(b *build) []*result {
 	}
 	u := b.Unmet[0]
 	f := Finding{Severity: Error, Subject: b.subject, Need: u.Library + u.Symbol,
-		Source:  []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
+		Source:  []string{loaderSource},
 		Message: fmt.Sprintf("%s needs %s, which is nowhere: it is built for another CUDA", path.Base(u.By), u.Library),
 		Do:      []string{"install the " + b.Name + " that is made for the torch in " + b.env.Path}}
 	if u.Library == "" {

@@ -23,6 +23,10 @@ func notImportable(_ *machine, b *build) []*result {
 		switch h.Kind {
 		case probe.HindranceGone:
 			return found(b.filesGone(h))
+		case probe.HindranceSpoiled, probe.HindranceLibrary:
+			return found(b.refused(h))
+		case probe.HindranceTool:
+			return found(b.withoutTool(h))
 		case probe.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
 				return unknown(b.subject, "what "+path.Dir(h.Path)+" holds, which Python imports in place of "+b.Name)
@@ -64,6 +68,37 @@ func (b *build) filesGone(h probe.Hindrance) Finding {
 		Message:  fmt.Sprintf("only the metadata of %s is left: %s is gone", h.Of, h.Path),
 		Evidence: append(b.evidence(), Evidence{Fact: "RECORD", Value: "lists " + h.Path, From: b.From}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
+}
+
+// refused: the loader does not load a library of a package, or one that this needs.
+func (b *build) refused(h probe.Hindrance) Finding {
+	f := Finding{Severity: Error, Subject: b.subject, Need: path.Base(h.Path), Source: []string{loaderSource},
+		Message:  fmt.Sprintf("%s cannot be loaded (%s): %s is not imported", h.Path, h.By, b.Name),
+		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "cannot be loaded: " + h.By, From: h.Path})}
+	library := path.Base(h.Path)
+	if h.Kind == probe.HindranceLibrary {
+		library = h.By
+		f.Need, f.Message = h.By, fmt.Sprintf("%s needs %s, which is gone: %s is not imported", h.Path, h.By, b.Name)
+		f.Evidence = append(b.evidence(), Evidence{Fact: "missing libraries", Value: h.By, From: h.Path})
+	}
+	wheel := b.installed(library)
+	switch {
+	case wheel != nil:
+		f.Pins = forcedPin(wheel.Name, wheel.Version)
+	case h.Kind == probe.HindranceLibrary:
+		f.Pins = b.withLibraries()
+	default:
+		f.Pins = forcedPin(b.Name, b.Version)
+	}
+	return f
+}
+
+// withoutTool: Triton starts ptxas for every kernel.
+func (b *build) withoutTool(h probe.Hindrance) Finding {
+	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(b.Name, b.Version),
+		Message:  fmt.Sprintf("%s is %s: %s compiles no kernel", h.Path, h.By, b.Name),
+		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
+		Source:   []string{"https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py"}}
 }
 
 // hidden: another module is imported in a build's place.

@@ -24,7 +24,7 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 	}
 	fails := b.failsWithout(missing)
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
-		Source:   []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"},
+		Source:   []string{loaderSource},
 		Message:  b.lostWords(missing) + ": " + fails,
 		Evidence: b.evidenceLost(missing)}
 	b.putBack(&f, lost)

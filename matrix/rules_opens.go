@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +22,10 @@ func (m *machine) withoutOpened(b *build) Finding {
 		Evidence: b.evidenceLost(b.Missing)}
 	if len(b.unloadable(b.Missing)) > 0 {
 		f.Message = b.lostWords(b.Missing) + ": " + b.Name + " " + fails
+	}
+	if whole := !slices.ContainsFunc(b.Missing, func(s string) bool { return b.installed(s) == nil }); whole {
+		f.Do = nil
+		b.putBack(&f, b.Missing)
 	}
 	framework := m.frameworkOf(b)
 	if framework != nil {
@@ -42,9 +48,38 @@ func (m *machine) opens(b *build) []*result {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(b.Missing))
 	case len(b.Missing) > 0:
 		return found(m.withoutOpened(b))
+	case len(b.Beside) > 0 && b.Name == "ctranslate2" && !m.f.System.Rest && !m.lent(b):
+		return found(m.notOnPath(b))
 	case len(b.Beside) > 0:
 		return unknown(b.subject, "whether the program loads "+some(b.Beside)+" first, as "+b.loader()+
 			" may, or is led there by LD_LIBRARY_PATH")
 	}
 	return holds(b.subject)
+}
+
+// lent reports whether a framework beside an extension loads the libraries of its CUDA family, once it is imported.
+func (m *machine) lent(b *build) bool {
+	framework := m.frameworkOf(b)
+	return framework != nil && framework.cuda.Major() == b.cuda.Major()
+}
+
+// notOnPath: CTranslate2 opens cuBLAS by its name alone. That its wheel is there is of no use: nothing in CTranslate2,
+// or in faster-whisper, looks into the wheels.
+func (m *machine) notOnPath(b *build) Finding {
+	var libraries, dirs []string
+	for _, file := range b.Beside {
+		libraries = append(libraries, path.Base(file))
+		if dir := path.Dir(file); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	severity, fails, source := withoutLibraries(b.Name, libraries)
+	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(libraries, ", "), Source: []string{source},
+		Message:  b.Beside[0] + " is not on the loader's path, and " + b.Name + " does not look there: it " + fails,
+		Do:       []string{"start the program with LD_LIBRARY_PATH=" + first(strings.Join(dirs, ":"))},
+		Evidence: b.evidence()}
+	for _, file := range b.Beside {
+		f.Evidence = append(f.Evidence, Evidence{Fact: path.Base(file), Value: "not on the loader's path", From: file})
+	}
+	return f
 }

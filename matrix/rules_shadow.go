@@ -52,7 +52,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
 		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason,
 			lacked(u), path.Base(u.By)),
-		Source: []string{"https://man7.org/linux/man-pages/man8/ld.so.8.html"}}
+		Source: []string{loaderSource}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)),
 		From: u.Path + ", needed by " + u.By})
 	f.Pins, f.Do = b.unshadow(u)

@@ -90,6 +90,9 @@ const (
 	HindranceOtherPython = facts.HindranceOtherPython
 	HindranceHidden      = facts.HindranceHidden
 	HindranceHere        = facts.HindranceHere
+	HindranceSpoiled     = facts.HindranceSpoiled
+	HindranceTool        = facts.HindranceTool
+	HindranceLibrary     = facts.HindranceLibrary
 	HindranceOverwritten = facts.HindranceOverwritten
 )
 

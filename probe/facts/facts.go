@@ -161,6 +161,9 @@ const (
 	HindranceOtherPython = "python"      // its extension modules are for another Python, By
 	HindranceHidden      = "hidden"      // a module of the same name comes first on the import path
 	HindranceHere        = "here"        // one in the working directory does, for what is started there
+	HindranceSpoiled     = "spoiled"     // a library of it, or one that it needs, is there, and the loader refuses it: By
+	HindranceTool        = "tool"        // a program of it that it starts is By: gone, not executable
+	HindranceLibrary     = "library"     // Path needs the library By, which what it requires brings and which is gone
 	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
 )
 

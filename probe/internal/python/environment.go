@@ -35,11 +35,16 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 	cuda := frameworkCUDA(&env)
 	for _, dir := range sites {
 		s := newSite(h, p, dir, sites)
-		s.torch = torch
+		s.torch, s.dists = torch, env.Packages
 		for _, b := range extensions(h, s, cuda, failed) {
 			if !has(env.Builds, b.Name) {
 				env.Builds = append(env.Builds, b)
 			}
+		}
+		triton, err := tritonAlone(h, s, &env)
+		failed.Add(err)
+		if triton != nil {
+			env.Builds = append(env.Builds, *triton)
 		}
 	}
 	env.NoPip = !slices.ContainsFunc(sites, func(dir string) bool { return h.Exists(dir + "/pip") })

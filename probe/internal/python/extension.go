@@ -50,9 +50,9 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		libraries, err := readExtension(b, h, s, cuda)
 		failed.Add(err)
 		owned.add(i, libraries)
-		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && cudaWords.MatchString(i.name) ||
-			len(b.Hindrances) > 0 {
+		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && forGPU(h, b) || len(b.Hindrances) > 0 {
 			failed.Add(readOpened(b, h, s))
+			failed.Add(readAlone(b, h, s))
 			s.hinder(h, b, b.Path, modulesIn(h.ReadQuietly(b.From)))
 			list = append(list, *b)
 		}
@@ -163,12 +163,15 @@ func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindra
 	if len(names) == 0 || slices.ContainsFunc(names, there) {
 		return nil
 	}
-	forGPU := b.Framework != "" || cudaWords.MatchString(b.Name) || slices.ContainsFunc(names, cudaWords.MatchString) ||
-		requiresCUDA.Match(h.ReadQuietly(b.Path+"/METADATA"))
-	if !forGPU {
+	if b.Framework == "" && !slices.ContainsFunc(names, cudaWords.MatchString) && !forGPU(h, b) {
 		return nil
 	}
 	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: b.Name + " " + b.Version, Path: path.Join(s.dir, names[0])}}
+}
+
+// forGPU reports whether a distribution tells by its name or by what it requires that it is for the GPU.
+func forGPU(h *host.Host, b *facts.Build) bool {
+	return cudaWords.MatchString(b.Name) || requiresCUDA.Match(h.ReadQuietly(b.Path+"/METADATA"))
 }
 
 // requiresCUDA matches a requirement of one of NVIDIA's libraries, "Requires-Dist: nvidia-nccl-cu12; …".

@@ -35,12 +35,18 @@ func readOpened(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	for _, name := range absentLibraries(b, p) {
-		if file := s.beside(h, name); file != "" {
+		file := s.beside(h, name)
+		if file == "" {
+			continue
+		}
+		if o, err := p.Open(file, nil, ldso.Global); err != nil {
+			return err
+		} else if o != nil {
 			b.Beside = append(b.Beside, file)
-		} else {
-			b.Missing = append(b.Missing, name)
 		}
 	}
+	b.Missing = absentLibraries(b, p) // what lies beside can be spoiled, and miss others
+	noteUnloadable(b, h, p)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -107,9 +108,9 @@ func torchModule(b *facts.Build, h *host.Host, p *ldso.Process, s *site, main *l
 }
 
 // registersLinalg is the function by which libtorch_cuda_linalg.so makes itself known to the library that opens it,
-// at::native::registerLinalgDispatch(LinalgDispatch const&). Where the solvers are linked in it is not there
+// at::native::cuda::detail::registerLinalgDispatch. Where the solvers are linked in it is not there
 // (aten/src/ATen/native/cuda/linalg/BatchLinearAlgebra.cpp, BUILD_LAZY_CUDA_LINALG).
-const registersLinalg = "_ZN2at6native22registerLinalgDispatchERKNS0_14LinalgDispatchE"
+const registersLinalg = "_ZN2at6native4cuda6detail22registerLinalgDispatchERKNS2_14LinalgDispatchE"
 
 // doesWithout reports whether a library is a part that this cuDNN has not: no wheel of it lists one.
 func (s *site) doesWithout(h *host.Host, library string) bool {
@@ -122,6 +123,15 @@ func (s *site) wheelHeld(h *host.Host, wheel, library string) bool {
 		return recorded(h, p.Path, "nvidia/"+strings.ReplaceAll(wheel, "-", "_")+"/lib/"+library) ||
 			recorded(h, p.Path, "nvidia/cu13/lib/"+library)
 	})
+}
+
+// resized reports whether a file has another size than a RECORD says,
+// "nvidia/nccl/lib/libnccl.so.2,sha256=…,291703920".
+func resized(h *host.Host, record []byte, name, full string) bool {
+	_, line, found := bytes.Cut(append([]byte("\n"), record...), []byte("\n"+name+","))
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	size, err := h.Size(full)
+	return found && err == nil && !bytes.HasSuffix(bytes.TrimSpace(line), []byte(","+strconv.FormatInt(size, 10)))
 }
 
 // recorded reports whether a distribution's RECORD lists a file.
@@ -265,13 +275,18 @@ func unloadable(p *ldso.Process, name string) bool {
 // noteUnloadable notes why files of the libraries that a build misses cannot be loaded.
 func noteUnloadable(b *facts.Build, h *host.Host, p *ldso.Process) {
 	for _, m := range p.Missing {
-		one := facts.Unloadable{Name: path.Base(m.Name)}
-		one.Path, one.Reason = m.Unloadable()
-		if real, err := h.Files().Resolve(one.Path); err == nil {
-			one.Path = real
-		}
+		file, reason := m.Unloadable()
+		one := facts.Unloadable{Name: path.Base(m.Name), Path: realPath(h, file), Reason: reason}
 		if one.Path != "" && slices.Contains(b.Missing, one.Name) && !slices.Contains(b.Unloadable, one) {
 			b.Unloadable = append(b.Unloadable, one)
 		}
 	}
+}
+
+// realPath is a file's path without symbolic links, where it can be told.
+func realPath(h *host.Host, file string) string {
+	if real, err := h.Files().Resolve(file); err == nil {
+		return real
+	}
+	return file
 }

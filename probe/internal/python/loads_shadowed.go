@@ -1,11 +1,9 @@
 package python
 
 import (
-	"bytes"
 	"errors"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -202,11 +200,7 @@ func (s *site) notTheWheels(h *host.Host, o *ldso.Object) bool {
 	name := strings.TrimPrefix(o.Real, s.dir+"/")
 	stem := strings.TrimPrefix(cudaStem(o.Path), "lib")
 	for _, wheel := range s.wheelsOf(wheelOf(stem)) {
-		record := h.ReadQuietly(wheel.Path + "/RECORD")
-		_, line, found := bytes.Cut(append([]byte("\n"), record...), []byte("\n"+name+","))
-		line, _, _ = bytes.Cut(line, []byte("\n"))
-		size, err := h.Size(o.Real)
-		if found && err == nil && !bytes.HasSuffix(bytes.TrimSpace(line), []byte(","+strconv.FormatInt(size, 10))) {
+		if resized(h, h.ReadQuietly(wheel.Path+"/RECORD"), name, o.Real) {
 			return true
 		}
 	}

@@ -1,0 +1,148 @@
+package python
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// readAlone follows what the libraries of a package need that runs in no framework, as its import does, and notes why
+// the loader would refuse them. What nothing of the environment should bring is Missing: a system may have it.
+func readAlone(b *facts.Build, h *host.Host, s *site) error {
+	if openers[b.Name] != nil || !b.Standalone || len(b.Hindrances) > 0 {
+		return nil
+	}
+	record := h.ReadQuietly(b.From)
+	names := librariesIn(record)
+	if bad, err := s.spoiled(h, record, names); bad != nil || err != nil {
+		if bad != nil {
+			bad.Of = b.Name + " " + b.Version
+			b.Hindrances = append(b.Hindrances, *bad)
+		}
+		return err
+	}
+	p, missing, err := s.firstRefused(h, b, names)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	for _, name := range missing {
+		s.refused(h, b, p, name)
+	}
+	return nil
+}
+
+// spoiled is a library of a distribution that is not as it was installed and that the loader does not take; or, where
+// all of them are for another machine, the first. One that was installed so is somebody's data.
+func (s *site) spoiled(h *host.Host, record []byte, names []string) (*facts.Hindrance, error) {
+	p, err := pythonProcess(h, s)
+	if err != nil {
+		return nil, err
+	}
+	var other []facts.Hindrance
+	for _, name := range names {
+		full := path.Join(s.dir, name)
+		_, err := p.Find(full, nil)
+		file, reason := ldso.Missing{Name: full, Err: err}.Unloadable()
+		switch bad := (facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: reason}); {
+		case file == "":
+		case resized(h, record, name, full):
+			return &bad, nil
+		default:
+			other = append(other, bad)
+		}
+	}
+	if len(other) == 0 || len(other) < len(names) {
+		return nil, nil
+	}
+	return &other[0], nil
+}
+
+// firstRefused is the process in which the first of a package's libraries is loaded that need CUDA's, and what of these
+// is not. Where one of them gets all it needs there is none: packages carry variants of which one is enough.
+func (s *site) firstRefused(h *host.Host, b *facts.Build, names []string) (*ldso.Process, []string, error) {
+	metadata := h.ReadQuietly(b.Path + "/METADATA")
+	var first *ldso.Process
+	var missing []string
+	for _, name := range names {
+		full := path.Join(s.dir, name)
+		if !slices.ContainsFunc(neededBy(h, full), func(n string) bool { return cudaStem(n) != "" }) {
+			continue
+		}
+		p, err := pythonProcess(h, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := p.Open(full, nil, ldso.Local); err != nil {
+			return nil, nil, err
+		}
+		if err := s.supply(h, p, metadata); err != nil {
+			return nil, nil, err
+		}
+		lost := absentLibraries(b, p)
+		if len(lost) == 0 {
+			return nil, nil, nil
+		}
+		if first == nil {
+			first, missing = p, lost
+		}
+	}
+	return first, missing, nil
+}
+
+// supply loads what a distribution's own requirements bring, by its path, as Python code of such packages does before
+// it imports their modules: faiss, by its _preload_library.json.
+func (s *site) supply(h *host.Host, p *ldso.Process, metadata []byte) error {
+	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
+		name := path.Base(p.Missing[i].Name)
+		if cudaStem(name) == "" || p.Loaded(name) != nil || !bringsLibrary(metadata, name) {
+			continue
+		}
+		for _, file := range s.inWheels(h, "*/lib/"+name) {
+			if file == p.Missing[i].Name {
+				continue
+			}
+			if _, err := p.Open(file, nil, ldso.Global); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bringsLibrary reports whether a METADATA requires a wheel with a library: cuda-toolkit brings any.
+func bringsLibrary(metadata []byte, library string) bool {
+	wheel := "nvidia-" + wheelOf(strings.TrimPrefix(cudaStem(library), "lib"))
+	return slices.ContainsFunc([]string{wheel + "-cu11", wheel + "-cu12", wheel + "-cu13", wheel, "cuda-toolkit"},
+		func(name string) bool { return requires(metadata, name, false) })
+}
+
+// refused notes one library that a package needs and does not get.
+func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name string) {
+	by, of := b.Path, b.Name+" "+b.Version
+	spoiled := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: of}
+	for _, m := range p.Missing {
+		if path.Base(m.Name) == name && m.By != nil {
+			by = m.By.Real
+		}
+		if file, reason := m.Unloadable(); path.Base(m.Name) == name && file != "" {
+			spoiled.Path, spoiled.By = realPath(h, file), reason
+		}
+	}
+	owned := s.wheelHeld(h, wheelOf(strings.TrimPrefix(cudaStem(name), "lib")), name) ||
+		bringsLibrary(h.ReadQuietly(b.Path+"/METADATA"), name)
+	file := s.beside(h, name)
+	switch {
+	case spoiled.Path != "":
+		b.Hindrances = append(b.Hindrances, spoiled)
+	case owned:
+		b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindranceLibrary, Of: of, Path: by, By: name})
+	case file != "":
+		b.Beside = append(b.Beside, file)
+	default:
+		b.Missing = append(b.Missing, name)
+	}
+}

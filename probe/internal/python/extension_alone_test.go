@@ -1,0 +1,129 @@
+package python
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const aloneLibrary = testSite + "search/_search_gpu.so"
+
+// aloneTree is a site with a package that needs no framework: its library needs CUDA's runtime and cuBLAS, which its
+// requirements bring and its Python code loads by their paths, for its run path does not lead there.
+func aloneTree(t *testing.T) string {
+	root := t.TempDir()
+	const runtime, cublas, cublasLt = testSite + "nvidia/cuda_runtime/lib/libcudart.so.12",
+		testSite + "nvidia/cublas/lib/libcublas.so.12", testSite + "nvidia/cublas/lib/libcublasLt.so.12"
+	hosttest.Compile(t, root,
+		hosttest.Library{Name: runtime, Source: "int cudaMalloc(void) { return 0; }\n"},
+		hosttest.Library{Name: cublasLt, Source: "int cublasLtCreate(void) { return 0; }\n"},
+		hosttest.Library{Name: cublas, Source: "int cublasLtCreate(void); int cublasCreate(void) { return cublasLtCreate(); }\n",
+			Needs: []string{cublasLt}, Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN"}},
+		hosttest.Library{Name: aloneLibrary, Flags: []string{"-Wl,--allow-shlib-undefined"}, Needs: []string{runtime, cublas},
+			Source: "char big[20000] = {1}; int cudaMalloc(void), cublasCreate(void);\n" +
+				"int f(void) { return cudaMalloc() + cublasCreate(); }\n"})
+	info, err := os.Stat(filepath.Join(root, aloneLibrary))
+	hosttest.Must(t, err)
+	for name, text := range map[string]string{
+		"search_cu12-1.0.dist-info/METADATA": "Name: search-cu12\nVersion: 1.0\n" +
+			"Requires-Dist: nvidia-cuda-runtime-cu12>=12.1\nRequires-Dist: nvidia-cublas-cu12>=12.1\n",
+		"search_cu12-1.0.dist-info/RECORD": fmt.Sprintf("search/_search_gpu.so,sha256=x,%d\n", info.Size()),
+		"search_cu12-1.0.dist-info/WHEEL":  "Tag: cp312-cp312-manylinux_2_28_x86_64\n",
+	} {
+		hosttest.Write(t, filepath.Join(root, testSite+name), text)
+	}
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	return root
+}
+
+// TestStandalone takes away, or spoils, what a package needs that runs in no framework.
+func TestStandalone(t *testing.T) {
+	const lib = "nvidia/cublas/lib/"
+	hindered := func(kind, path, by string) []facts.Hindrance {
+		return []facts.Hindrance{{Kind: kind, Of: "search-cu12 1.0", Path: "/" + testSite + path, By: by}}
+	}
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, site string)
+		want   []facts.Hindrance
+	}{
+		{"whole", func(*testing.T, string) {}, nil},
+		{"library-gone", func(t *testing.T, site string) { hosttest.Must(t, os.Remove(site+lib+"libcublas.so.12")) },
+			hindered("library", "search/_search_gpu.so", "libcublas.so.12")},
+		{"library-of-library-gone", func(t *testing.T, site string) { hosttest.Must(t, os.Remove(site+lib+"libcublasLt.so.12")) },
+			hindered("library", lib+"libcublas.so.12", "libcublasLt.so.12")},
+		{"library-empty", func(t *testing.T, site string) { spoil(t, site+lib+"libcublasLt.so.12", "empty") },
+			hindered("spoiled", lib+"libcublasLt.so.12", "file too short")},
+		{"own-empty", func(t *testing.T, site string) { spoil(t, site+"search/_search_gpu.so", "empty") },
+			hindered("spoiled", "search/_search_gpu.so", "file too short")},
+		{"own-of-other-machine", func(t *testing.T, site string) { spoil(t, site+"search/_search_gpu.so", "other machine") },
+			hindered("spoiled", "search/_search_gpu.so", "wrong ELF machine: EM_AARCH64")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := aloneTree(t)
+			c.damage(t, filepath.Join(root, testSite)+"/")
+			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			if builds := found.Environments[0].Builds; len(builds) != 1 {
+				t.Fatalf("builds are %+v", builds)
+			}
+			b := found.Environments[0].Builds[0]
+			if diff := cmp.Diff(c.want, b.Hindrances); diff != "" || len(b.Missing) > 0 || len(b.Beside) > 0 {
+				t.Errorf("missing %v, beside %v, hindrances (-want +got):\n%s", b.Missing, b.Beside, diff)
+			}
+		})
+	}
+}
+
+// TestStandaloneOnSystem: what no requirement brings a system may have, and what lies in a wheel that nobody asked for a
+// program may load.
+func TestStandaloneOnSystem(t *testing.T) {
+	root := aloneTree(t)
+	metadata := filepath.Join(root, testSite+"search_cu12-1.0.dist-info/METADATA")
+	hosttest.Write(t, metadata, "Name: search-cu12\nVersion: 1.0\n")
+	hosttest.Must(t, os.Remove(filepath.Join(root, testSite+"nvidia/cuda_runtime/lib/libcudart.so.12")))
+	b := onlyBuild(t, root, nil)
+	if !cmp.Equal(b.Missing, []string{"libcudart.so.12"}) || len(b.Beside) != 1 || len(b.Hindrances) > 0 {
+		t.Errorf("missing %v, beside %v, hindrances %+v", b.Missing, b.Beside, b.Hindrances)
+	}
+}
+
+// TestTritonAlone: of a Triton without torch only what hinders it counts.
+func TestTritonAlone(t *testing.T) {
+	const ptxas = "triton/backends/nvidia/bin/ptxas"
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, file string)
+		why    string
+	}{
+		{"whole", func(*testing.T, string) {}, ""},
+		{"gone", func(t *testing.T, file string) { hosttest.Must(t, os.Remove(file)) }, "gone"},
+		{"mode", func(t *testing.T, file string) { hosttest.Must(t, os.Chmod(file, 0o644)) }, "not executable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			hosttest.Write(t, filepath.Join(root, testSite+"triton-3.9.0.dist-info/RECORD"), ptxas+",sha256=x,9\n")
+			hosttest.Write(t, filepath.Join(root, testSite+"triton-3.9.0.dist-info/METADATA"), "Name: triton\nVersion: 3.9.0\n")
+			hosttest.Write(t, filepath.Join(root, testSite+ptxas), "#!/bin/sh")
+			hosttest.Must(t, os.Chmod(filepath.Join(root, testSite+ptxas), 0o755))
+			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+			c.damage(t, filepath.Join(root, testSite+ptxas))
+			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			builds := found.Environments[0].Builds
+			switch {
+			case c.why == "" && len(builds) > 0:
+				t.Errorf("of a sound Triton there is a build %+v", builds)
+			case c.why != "" && (len(builds) != 1 || !strings.HasSuffix(builds[0].Hindrances[0].Path, ptxas) ||
+				builds[0].Hindrances[0].By != c.why):
+				t.Errorf("builds are %+v", builds)
+			}
+		})
+	}
+}
