@@ -50,11 +50,18 @@ func (m *machine) opens(b *build) []*result {
 		return found(m.withoutOpened(b))
 	case len(b.Beside) > 0 && b.Name == "ctranslate2" && !m.f.System.Rest && !m.lent(b):
 		return found(m.notOnPath(b))
+	case len(b.Beside) > 0 && !b.opensLate() && m.lent(b):
+		return holds(b.subject)
 	case len(b.Beside) > 0:
 		return unknown(b.subject, "whether the program loads "+some(b.Beside)+" first, as "+b.loader()+
 			" may, or is led there by LD_LIBRARY_PATH")
 	}
 	return holds(b.subject)
+}
+
+// opensLate reports whether a package opens the libraries of CUDA when a GPU is first used; others need them on import.
+func (b *build) opensLate() bool {
+	return b.Name == "onnxruntime-gpu" || b.Name == "ctranslate2" || strings.HasPrefix(b.Name, "cupy-")
 }
 
 // lent reports whether a framework beside an extension loads the libraries of its CUDA family, once it is imported.

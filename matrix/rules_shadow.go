@@ -30,7 +30,8 @@ func stubLibrary(m *machine) []*result {
 // libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
 // is there to take. NCCL's functions are nccl-shadowed's.
 func libraryShadowed(m *machine, b *build) []*result {
-	if b.accelerator != "cuda" {
+	halfGone := b.accelerator == "" && len(b.ownMissing(b.Missing)) > 0 // nothing is left that tells its CUDA
+	if b.accelerator != "cuda" && !halfGone {
 		return nil
 	}
 	if missing := b.nowhere(); len(missing) > 0 {

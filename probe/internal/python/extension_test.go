@@ -113,7 +113,8 @@ func TestExtensions(t *testing.T) {
 		CUDA: "12",
 		SASS: []string{"sm_80", "sm_90"},
 		PTX:  []string{"compute_90"}, PTXISA: map[string]string{"compute_90": "8.7"},
-		Zstd: []string{"sm_80", "sm_90", "compute_90"}, Path: path, From: path + "/RECORD"}}
+		Zstd: []string{"sm_80", "sm_90", "compute_90"}, Path: path, From: path + "/RECORD",
+		Looked: true, Beside: []string{"/" + cudart[0]}}}
 	if diff := cmp.Diff(want, f.Environments[0].Builds[1:]); diff != "" {
 		t.Errorf("extensions (-want +got):\n%s", diff)
 	}
