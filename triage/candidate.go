@@ -1,5 +1,11 @@
 package triage
 
+import (
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+)
+
 // The commands whose output decides between candidates. Explain takes that output beside the log.
 const (
 	fetchXid      = "dmesg | grep -i -e xid -e nvrm"
@@ -89,19 +95,69 @@ var candidates = map[string][]Candidate{
 	"amd-not-judged": {{"gpu-arch-missing", Environment, "rocminfo | grep gfx"}},
 }
 
-// anything is what a log may be that shows trouble of which nothing is known.
+// anything is what a log may be that shows trouble of which nothing is known, and no clue to it.
 var anything = []Candidate{
 	{"no-driver", Environment, fetchDoctor},
 	{"gpu-failed", Hardware, fetchXid},
 	{"rank-died", Unknown, fetchRanks},
 }
 
-// withCandidates says of an unclear diagnosis what it may be.
-func (d *Diagnosis) withCandidates() {
-	if all := candidates[d.Cause]; d.Blame == Unknown && all != nil {
-		d.Candidates = all
+// clue is words that prove nothing and say where to look; loud ones do so in a log without any trouble, too.
+type clue struct {
+	words *lazyregexp.Regexp
+	loud  bool
+	may   []Candidate
+}
+
+var clues = []clue{
+	{lazyregexp.New(`\bKilled\b|SIGKILL|exit code:? -?(?:9|137)\b`), true, []Candidate{mayBeOOM}},
+	{lazyregexp.New(`\bNCCL\b|torchrun|\bDDP\(|DistributedDataParallel|\brank ?\d`), false, []Candidate{mayBeOtherRank,
+		{"two-ranks-on-one-gpu", Program, fetchNCCL}, mayBeNetwork}},
+	{lazyregexp.New(`[Ii]llegal (?:address|memory)|unspecified launch|CUDA queue|Xid|FAULTY|errors: -\d`), true, []Candidate{
+		mayBeAccess, mayBeGPU}},
+	{lazyregexp.New(`Faulting module|0xc0000`), true, []Candidate{{"windows-library-not-found", Environment,
+		fetchDoctor}}},
+	{lazyregexp.New(`ExecutionProvider|onnxruntime`), false, []Candidate{{"onnxruntime-library-not-found", Environment,
+		fetchDoctor}}},
+	{lazyregexp.New(`amdgpu|\bvfio|firmware|nvidia-drm|nvidia-modeset|NVRM|nouveau`), false, []Candidate{{"driver-not-loaded",
+		Environment, fetchXid}, mayBeGPU}},
+	{lazyregexp.New(`docker|containerd|kubelet|\[pod/|OCI runtime`), false, []Candidate{{"container-driver-libs-missing",
+		Environment, "nvidia-smi in the same container"}}},
+	{lazyregexp.New(`out of memory|OOM|alloc`), false, []Candidate{mayBeMemory}},
+}
+
+// maxCandidates is how many causes are named that an unclear log may have.
+const maxCandidates = 3
+
+// hintsIn are the clues that lines hold, in the order of the table.
+func hintsIn(lines []logLine) []clue {
+	var all []clue
+	for _, c := range clues {
+		if slices.ContainsFunc(lines, func(l logLine) bool { return c.words.MatchString(l.text) }) {
+			all = append(all, c)
+		}
 	}
-	if d.Candidates == nil {
+	return all
+}
+
+// withCandidates says of an unclear diagnosis what it may be: what its cause tells, else what the lines hint at.
+func (d *Diagnosis) withCandidates(hints []clue) {
+	if d.Blame != Unknown {
 		d.Candidates = []Candidate{}
+		return
 	}
+	if all := candidates[d.Cause]; all != nil {
+		d.Candidates = all
+		return
+	}
+	all := []Candidate{}
+	for _, c := range hints {
+		if c.loud || d.Candidates != nil {
+			all = append(all, c.may...)
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, d.Candidates...)
+	}
+	d.Candidates = all[:min(len(all), maxCandidates)]
 }

@@ -49,7 +49,7 @@ func explain(t testing.TB, log string) Diagnosis {
 	}
 	d := diagnose([][]event{s.events(0)}, s.records(0), []Source{{Name: "log"}})
 	d.Unread = []string{}
-	d.withCandidates()
+	d.withCandidates(hintsIn(s.kept.lines()))
 	d.part()
 	return d
 }

@@ -29,7 +29,7 @@ func hash(g gram) uint32 { return g * 2654435761 >> (32 - hashBits) }
 const mark = -1
 
 func newFinder(signatures []Signature, marks ...string) *finder {
-	users := map[string][]int{}
+	users := make(map[string][]int, 2*len(signatures))
 	for _, lit := range marks {
 		users[lit] = append(users[lit], mark)
 	}
@@ -38,15 +38,15 @@ func newFinder(signatures []Signature, marks ...string) *finder {
 			users[lit] = append(users[lit], i)
 		}
 	}
-	shared := map[gram]int{}
+	var shared [1 << hashBits]uint16 // how many literals hold four bytes, by their hash: near enough to choose by
 	for lit := range users {
 		for i := range len(lit) - 3 {
-			shared[gramAt(lit, i)]++
+			shared[hash(gramAt(lit, i))]++
 		}
 	}
-	f := &finder{at: map[gram][]place{}}
+	f := &finder{at: make(map[gram][]place, len(users))}
 	for lit, signatures := range users {
-		i := rarest(lit, shared)
+		i := rarest(lit, &shared)
 		g := gramAt(lit, i)
 		f.at[g] = append(f.at[g], place{lit, i, signatures})
 		f.may[hash(g)/64] |= 1 << (hash(g) % 64)
@@ -59,10 +59,10 @@ func gramAt(text string, i int) gram {
 }
 
 // rarest is where the four bytes of a literal begin that the fewest literals share: "CUDA" says little.
-func rarest(lit string, shared map[gram]int) int {
+func rarest(lit string, shared *[1 << hashBits]uint16) int {
 	best := 0
 	for i := range len(lit) - 3 {
-		if shared[gramAt(lit, i)] < shared[gramAt(lit, best)] {
+		if shared[hash(gramAt(lit, i))] < shared[hash(gramAt(lit, best))] {
 			best = i
 		}
 	}

@@ -31,7 +31,7 @@ type grammar struct {
 }
 
 // marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
-var marks = []string{"Traceback (most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
+var marks = []string{"Faulting", "llegal ", "FAULTY", "amdgpu", "ExecutionProvider", "NCCL INFO comm", "Traceback (most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
 	"annot ", "can't", "ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported",
 	"not supported", "incompatible", "ismatch", "egmentation", "ore dumped", "illed", "xit code", "exit status",
 	"SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS", "SIGILL", "Xid (", "denied", "panic", "OOMK", "oom-", "oom_",
@@ -111,26 +111,31 @@ func single(l logLine, next []logLine) []record {
 	}
 	all = append(all, spelt(l)...)
 	for _, g := range grammars {
-		if !containsAny(l.text, g.marks) {
-			continue
-		}
-		m := g.pattern.FindStringSubmatchIndex(l.text)
-		if m == nil || !speaks(l.text, m[0]) {
-			continue
-		}
-		r := record{kind: g.kind, slots: map[string]string{}, line: l.number, text: l.text, notice: informs(l.text)}
-		for i, name := range g.pattern.SubexpNames() {
-			if name != "" && m[2*i] >= 0 {
-				r.slots[name] = l.text[m[2*i]:m[2*i+1]]
-			}
-		}
-		all = append(all, r)
+		all = append(all, g.read(l)...)
 	}
 	all = append(all, together(l, next)...)
 	if r := complaint(l); len(all) == 0 && r != nil {
 		all = append(all, *r)
 	}
 	return all
+}
+
+// read is the record that a form makes of a line, if it does.
+func (g *grammar) read(l logLine) []record {
+	if !containsAny(l.text, g.marks) {
+		return nil
+	}
+	m := g.pattern.FindStringSubmatchIndex(l.text)
+	if m == nil || !speaks(l.text, m[0]) {
+		return nil
+	}
+	r := record{kind: g.kind, slots: map[string]string{}, line: l.number, text: l.text, notice: informs(l.text)}
+	for i, name := range g.pattern.SubexpNames() {
+		if name != "" && m[2*i] >= 0 {
+			r.slots[name] = l.text[m[2*i]:m[2*i+1]]
+		}
+	}
+	return []record{r}
 }
 
 // pairs are the records of two things that only together tell: a line, and one of the two after it.

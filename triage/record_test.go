@@ -225,3 +225,57 @@ func FuzzRecords(f *testing.F) {
 		demangled(log)
 	})
 }
+
+// FuzzGrammar: each form alone reads any line without breaking, and its slots are parts of the line.
+func FuzzGrammar(f *testing.F) {
+	for i := range grammars {
+		f.Add(i, "Error: [34] libfoo.so.3: undefined symbol: _ZN3c10 `x' block: [0,0,0], thread: [0,0,0] (1 vs. 0)")
+	}
+	f.Fuzz(func(t *testing.T, i int, line string) {
+		g := grammars[uint(i)%uint(len(grammars))]
+		for _, r := range g.read(logLine{1, clean([]byte(line))}) {
+			for name, slot := range r.slots {
+				if !strings.Contains(r.text, slot) {
+					t.Fatalf("%s: %s = %q is not in %q", g.kind, name, slot, r.text)
+				}
+			}
+		}
+	})
+}
+
+// FuzzComplaint: a sentence is read, or not, and what it is about has an answer.
+func FuzzComplaint(f *testing.F) {
+	for _, a := range areas {
+		f.Add("error: " + a.answer)
+	}
+	f.Add("Failed to open /dev/nvidia0: Operation not permitted")
+	f.Fuzz(func(t *testing.T, line string) {
+		r := complaint(logLine{1, clean([]byte(line))})
+		if r == nil {
+			return
+		}
+		if about := weighComplaint(r, known()); about != "" && answers[about].cause == "" {
+			t.Fatalf("%q is about %q, which has no answer", line, about)
+		}
+	})
+}
+
+// FuzzTraceback: calls and exceptions of any lines end on one of them.
+func FuzzTraceback(f *testing.F) {
+	f.Add("Traceback (most recent call last):\n  File \"a\", line 1, in f\nValueError: x")
+	f.Add("what():  x\nthread 'main' panicked at 'x', a.rs:1\npanic: x\nCaused by: a.B: c")
+	f.Fuzz(func(t *testing.T, log string) {
+		var lines []logLine
+		for i, text := range strings.Split(log, "\n") {
+			lines = append(lines, logLine{i + 1, text})
+			if r := exception(lines[i]); r != nil && r.slot("class") == "" {
+				t.Fatalf("%q has no class", text)
+			}
+		}
+		for number, frames := range tracebacks(lines) {
+			if number < 1 || number > len(lines) || len(frames) > len(lines) {
+				t.Fatalf("%d calls end on line %d of %d", len(frames), number, len(lines))
+			}
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"hash/maphash"
 	"io"
 	"time"
 )
@@ -35,7 +36,8 @@ type scanner struct {
 	finder     *finder
 	signatures []Signature
 	found      []*event // by signature
-	tried      []int    // by signature: up to where in the region its pattern was shown the text, and did not match
+	missed     map[miss]struct{}
+	tried      []int // by signature: up to where in the region its pattern was shown the text, and did not match
 
 	marks []int   // where in the region marks of trouble end
 	kept  excerpt // the lines around them
@@ -48,9 +50,32 @@ type scanner struct {
 	skipped int             // the first line whose budget was spent; 0: none
 }
 
+// miss is a signature that does not match the lines of a shape: the same line again or, where no digit means more to the
+// pattern than another, all that are alike but for their digits.
+type miss struct {
+	signature int
+	shape     uint64
+}
+
+// maxMissed is how many misses are remembered. A log repeats a few shapes; one that does not is read as slowly as without.
+const maxMissed = 1 << 16
+
+var shapeSeed = maphash.MakeSeed()
+
+// shapeOf is a number for all lines that are alike but for their digits.
+func shapeOf(text string) uint64 {
+	shape := []byte(text)
+	for i, c := range shape {
+		if c >= '1' && c <= '9' {
+			shape[i] = '0'
+		}
+	}
+	return maphash.Bytes(shapeSeed, shape)
+}
+
 func newScanner(f *finder, signatures []Signature) *scanner {
 	return &scanner{finder: f, signatures: signatures, found: make([]*event, len(signatures)), tried: make([]int,
-		len(signatures))}
+		len(signatures)), missed: map[miss]struct{}{}}
 }
 
 // read scans a log to its end. A log cut off in the middle, compressed or not, is a shorter log.
@@ -103,6 +128,7 @@ func (s *scanner) scan(region []byte) {
 func (s *scanner) hit(region []byte, end int, signatures []int) {
 	var text string
 	var shownTo int
+	var exact, shape uint64
 	for _, i := range signatures {
 		if i == mark {
 			s.marks = append(s.marks, end)
@@ -120,6 +146,15 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 			if to == end+after {
 				shownTo = end + after/2 // the line goes on: what begins in the second half may be cut
 			}
+			exact, shape = maphash.String(shapeSeed, text), shapeOf(text)
+		}
+		missed := miss{i, exact}
+		if s.signatures[i].blind() {
+			missed.shape = shape
+		}
+		if _, known := s.missed[missed]; known {
+			s.tried[i] = shownTo
+			continue
 		}
 		if m := s.signatures[i].match(text); m != nil {
 			s.found[i] = &event{signature: &s.signatures[i], order: i, line: s.lineAt(region, end),
@@ -128,7 +163,16 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 		}
 		s.tried[i] = shownTo
 		s.spent += len(text)
+		s.remember(missed)
 	}
+}
+
+// remember keeps a miss, and forgets all when they are too many.
+func (s *scanner) remember(m miss) {
+	if len(s.missed) >= maxMissed {
+		clear(s.missed)
+	}
+	s.missed[m] = struct{}{}
 }
 
 // affords reports whether the line at a position may be shown to further patterns.

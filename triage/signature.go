@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 )
 
@@ -43,6 +44,7 @@ type Signature struct {
 
 	pattern func() *regexp.Regexp // compiled when a literal of it is met; most never are
 	needles func() [][]string
+	blind   func() bool // whether no digit of a line means more to the pattern than another
 }
 
 var (
@@ -91,10 +93,16 @@ func fromRows(rows []tables.Signature) []Signature {
 			Async: r.Async == "yes", Literal: literal, Pattern: pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
 			Source: r.Source, Checked: r.Checked,
 			pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }),
-			needles: sync.OnceValue(func() [][]string { return needles(pattern) })}
+			needles: sync.OnceValue(func() [][]string { return needles(pattern) }),
+			blind:   sync.OnceValue(func() bool { return !digit.MatchString(counted.ReplaceAllString(pattern, "")) })}
 	}
 	return all
 }
+
+var (
+	digit   = lazyregexp.New(`\d`)
+	counted = lazyregexp.New(`\{\d+(?:,\d*)?\}`) // how often something stands: no digit of the line
+)
 
 // Words are Because and Do with what the positive line holds in the place of the names.
 func (s *Signature) Words() (because string, do []string) {

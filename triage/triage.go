@@ -82,6 +82,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	finder := newFinder(signatures, marks...)
 	var logs [][]event
 	var records []record
+	var hints []clue
 	windows := false
 	var failed error
 	unread := []string{}
@@ -98,6 +99,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		}
 		logs = append(logs, s.events(i))
 		records = append(records, s.records(i)...)
+		hints = append(hints, hintsIn(s.kept.lines())...)
 		windows = windows || s.kept.wroteOnWindows()
 	}
 	d := diagnose(logs, records, sources)
@@ -105,7 +107,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		d = nothing() // what was not read may hold the error
 	}
 	d.Unread = unread
-	d.withCandidates()
+	d.withCandidates(hints)
 	d.part()
 	if windows {
 		d.forWindows()

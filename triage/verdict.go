@@ -46,6 +46,7 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	if f := heaviest(found); f != nil {
 		return f.diagnosis(logs[f.source], sources)
 	}
+	records = slices.DeleteFunc(slices.Clone(records), record.onlyBears)
 	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
 		return nothingWrong(harmless, sources)
 	}

@@ -77,6 +77,9 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 // never are the records that only others need.
 func never(*record, *tables.Tables) string { return "" }
 
+// onlyBears reports whether a record is no trouble, and only bears on what others mean.
+func (r record) onlyBears() bool { return r.kind == "pci" || r.kind == "gpu-seen" }
+
 func always(name string) func(*record, *tables.Tables) string {
 	return func(*record, *tables.Tables) string { return name }
 }
