@@ -36,8 +36,8 @@ func TestFirstSight(t *testing.T) {
 		}
 		t.Logf("%s: %v", file, score)
 		wrong := score["decidable wrong"] + score["healthy wrong"] + score["undecidable wrong"]
-		if all := len(readSighted(t, file)); wrong*50 > all {
-			t.Errorf("%s: %d of %d are blamed wrongly, more than 2 %%", file, wrong, all)
+		if all := len(readSighted(t, file)); wrong*20 > all {
+			t.Errorf("%s: %d of %d are blamed wrongly, more than 5 %%", file, wrong, all)
 		}
 	}
 }
