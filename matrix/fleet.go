@@ -94,7 +94,8 @@ type placed struct {
 
 // NewFleetJudge judges by the tables, for the nodes as they are or with what is asked.
 func NewFleetJudge(t *Tables, policy Policy, whatIf []WhatIf) *FleetJudge {
-	return &FleetJudge{tables: t, policy: policy, whatIf: whatIf, kinds: map[fleetKey]*fleetKind{}, nodes: map[string]placed{}}
+	return &FleetJudge{tables: t, policy: policy, whatIf: whatIf, kinds: map[fleetKey]*fleetKind{},
+		nodes: map[string]placed{}}
 }
 
 // Add judges one node. Of two documents of one node the later counts, of equally old ones the second.
@@ -142,7 +143,7 @@ func (j *FleetJudge) judge(ctx context.Context, f probe.Facts) *fleetKind {
 	return kind
 }
 
-// Fleet is what was found. maxAge is how much older than the newest a document may be, in the form of time.Duration.
+// Fleet is what was found; stale names the nodes whose documents are old (StaleAfter).
 func (j *FleetJudge) Fleet(stale func([]FleetNode) []StaleNode) Fleet {
 	f := Fleet{Schema: FleetSchema, WhatIf: []string{}, Outcome: Compatible, Nodes: len(j.nodes), Kinds: []FleetKind{},
 		Drift: []Drift{}, Stale: []StaleNode{}, Unread: orEmpty(j.unread)}

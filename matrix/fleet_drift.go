@@ -130,8 +130,8 @@ type StaleNode struct {
 	Reason string `json:"reason"`
 }
 
-// StaleAfter names the nodes whose documents are older than the newest by more than an age. Documents that tell no time
-// are not judged by it.
+// StaleAfter names the nodes whose documents are older than the newest by more than an age. Documents that tell no
+// time are not judged by it.
 func StaleAfter(age time.Duration) func([]FleetNode) []StaleNode {
 	return func(nodes []FleetNode) []StaleNode {
 		var newest time.Time
@@ -148,8 +148,8 @@ func StaleAfter(age time.Duration) func([]FleetNode) []StaleNode {
 			case times[i].IsZero():
 				list = append(list, StaleNode{n.Node, n.Taken, "its time is not one such as 2026-11-22T10:00:00Z"})
 			case newest.Sub(times[i]) > age:
-				old := newest.Sub(times[i]).Round(time.Minute)
-				list = append(list, StaleNode{n.Node, n.Taken, "taken " + strings.TrimSuffix(old.String(), "0s") + " before the newest document"})
+				old := strings.TrimSuffix(newest.Sub(times[i]).Round(time.Minute).String(), "0s")
+				list = append(list, StaleNode{n.Node, n.Taken, "taken " + old + " before the newest document"})
 			}
 		}
 		return list

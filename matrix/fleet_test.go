@@ -129,8 +129,8 @@ func withNCCL(version string) func(*probe.Facts) {
 	}
 }
 
-// TestDrift: a driver or a framework that differs in a group is a warning, an NCCL an error; another group's, and nodes
-// of none, are not compared.
+// TestDrift: a driver or a framework that differs in a group is a warning, an NCCL an error; another group's, and
+// nodes of none, are not compared.
 func TestDrift(t *testing.T) {
 	node := func(name, group string, changes ...func(*probe.Facts)) Node {
 		return Node{Name: name, Group: group, Facts: sound(t, changes...)}

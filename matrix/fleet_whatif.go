@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -31,8 +32,8 @@ func supposed(f probe.Facts, list []WhatIf) (probe.Facts, Target) {
 	return f, target
 }
 
-// withBuild puts a build in the place of those of its name. What was installed beside it would be upgraded with it, and
-// is left out.
+// withBuild puts a build in the place of those of its name. What was installed beside it would be upgraded with it,
+// and is left out.
 func withBuild(f probe.Facts, b probe.Build) probe.Facts {
 	f.Environments = slices.Clone(f.Environments)
 	for i := range f.Environments {
@@ -103,7 +104,7 @@ func (j *FleetJudge) plan() *FleetPlan {
 			}
 		}
 	}
-	slices.SortFunc(p.Breaks, func(a, b PlanNode) int { return compareNodes(FleetNode{Node: a.Node}, FleetNode{Node: b.Node}) })
+	slices.SortFunc(p.Breaks, func(a, b PlanNode) int { return strings.Compare(a.Node, b.Node) })
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
 		p.Why = "nobody is broken by it"
@@ -132,7 +133,8 @@ func (j *FleetJudge) choose(p *FleetPlan) {
 		asked = w.Driver
 	}
 	for _, driver := range nearestFirst(j.candidates(), asked) {
-		if !slices.ContainsFunc(j.order, func(k *fleetKind) bool { return len(k.Nodes) > 0 && k.Was != Incompatible && !k.bears[driver] }) {
+		breaks := func(k *fleetKind) bool { return len(k.Nodes) > 0 && k.Was != Incompatible && !k.bears[driver] }
+		if !slices.ContainsFunc(j.order, breaks) {
 			p.Driver, p.Why = driver, fmt.Sprintf("with driver %s nobody is broken", driver)
 			return
 		}
@@ -143,8 +145,8 @@ func (j *FleetJudge) choose(p *FleetPlan) {
 	p.Why = "no maintained driver does for all: leave these nodes out of the change"
 }
 
-// nearestFirst orders drivers: older than the one that is asked about from the newest on, then newer ones. Where none is
-// asked about, the oldest comes first.
+// nearestFirst orders drivers: older than the one that is asked about from the newest on, then newer ones. Where none
+// is asked about, the oldest comes first.
 func nearestFirst(list []string, asked string) []string {
 	at := slices.IndexFunc(list, func(d string) bool { return !OlderDriver(d, asked) })
 	if asked == "" || at < 0 {

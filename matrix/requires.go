@@ -13,8 +13,8 @@ import (
 // RequiresSchema names the form of Requirement in JSON. Fields may be added under the same name, never renamed.
 const RequiresSchema = "cudacompat/requires/v1"
 
-// Requirement is what an artefact needs of a host: for each GPU of the tables, the drivers on which Check would call it
-// compatible, and what each limit rests on. It is worked out from the rules' needs, not by asking Check.
+// Requirement is what an artefact needs of a host: for each GPU of the tables, the drivers on which Check would call
+// it compatible, and what each limit rests on. It is worked out from the rules' needs, not by asking Check.
 type Requirement struct {
 	Schema   string          `json:"schema"`
 	Artefact string          `json:"artefact"` // the file or directory; empty: this machine's environments
@@ -88,8 +88,8 @@ func Artefact(f probe.Facts) probe.Facts {
 	return a
 }
 
-// Requires works out what the artefact in facts needs of a host, whatever machine the facts were taken on. Of the target
-// only the Python counts.
+// Requires works out what the artefact in facts needs of a host, whatever machine the facts were taken on. Of the
+// target only the Python counts.
 func Requires(t *Tables, f probe.Facts, python string) Requirement {
 	a := Artefact(f)
 	r := &gathering{of: map[string][]int{}, Requirement: &Requirement{Schema: RequiresSchema, Builds: []RequiredBuild{},
@@ -109,8 +109,8 @@ func Requires(t *Tables, f probe.Facts, python string) Requirement {
 	return *r.Requirement
 }
 
-// RequiresOn is what the artefact in facts needs on the GPUs and instance types of targets alone; of their drivers none
-// counts.
+// RequiresOn is what the artefact in facts needs on the GPUs and instance types of targets alone; of their drivers
+// none counts.
 func RequiresOn(t *Tables, f probe.Facts, targets []Target) Requirement {
 	r := Requires(t, f, targets[0].Python)
 	r.GPUs = []RequiredGPU{}
@@ -155,7 +155,8 @@ func (r *Requirement) describe(m *machine) {
 
 func (b *build) required(m *machine) RequiredBuild {
 	list := RequiredBuild{Subject: b.subject, CUDA: b.cuda.String(), Code: slices.Concat(b.SASS, b.PTX),
-		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.f.System.Arch), From: cmp.Or(b.From, b.Path), Counts: b.counts}
+		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.f.System.Arch),
+		From: cmp.Or(b.From, b.Path), Counts: b.counts}
 	if len(b.rows) > 0 {
 		row := b.rows[0]
 		list.Python, list.Glibc = orEmpty(row.Python), cmp.Or(list.Glibc, row.Glibc.String())
@@ -223,8 +224,8 @@ func (m *machine) needs() []need {
 	return list
 }
 
-// outcomeOf puts together how one driver stands to all needs: a build that is broken refuses the host, unless it goes on
-// without the GPU or another environment stands in for its own.
+// outcomeOf puts together how one driver stands to all needs: a build that is broken refuses the host, unless it goes
+// on without the GPU or another environment stands in for its own.
 func (m *machine) outcomeOf(needs []need, meets func(int) meeting) meeting {
 	answers := map[*build]Answer{}
 	outcome, compared := met, false

@@ -8,16 +8,16 @@ import (
 	"cudacompat/internal/version"
 )
 
-// CapabilityNeed is what holds for every GPU of one compute capability in hosts of one architecture: what schedulers can
-// say that do not know a GPU's name.
+// CapabilityNeed is what holds for every GPU of one compute capability in hosts of one architecture: what schedulers
+// can say that do not know a GPU's name.
 type CapabilityNeed struct {
 	Capability, Arch string
 	Drivers          []DriverRange
 	Left             []string // sentences: what is left out, since only some GPUs of the capability take it
 }
 
-// ByCapability are the capabilities of which every GPU takes some driver. Nothing that the requirement does not admit is
-// admitted by them.
+// ByCapability are the capabilities of which every GPU takes some driver. Nothing that the requirement does not admit
+// is admitted by them.
 func (r Requirement) ByCapability() []CapabilityNeed {
 	var list []CapabilityNeed
 	for _, g := range r.GPUs {

@@ -62,7 +62,9 @@ func DiffRequirements(old, now Requirement) RequirementDiff {
 		}
 	}
 	order := []string{"lost", "unknown", "raised", "moved", "lowered", "gained"}
-	slices.SortStableFunc(d.Changes, func(a, b Change) int { return slices.Index(order, a.Kind) - slices.Index(order, b.Kind) })
+	slices.SortStableFunc(d.Changes, func(a, b Change) int {
+		return slices.Index(order, a.Kind) - slices.Index(order, b.Kind)
+	})
 	return d
 }
 
@@ -121,8 +123,8 @@ func (r Requirement) refusing(capability, name string, before []DriverRange) []N
 	return list
 }
 
-// CompareTargets tells of each target whether the old artefact ran there, and whether the new one does. A target without
-// a driver is one with any; one without a GPU is any machine with that driver.
+// CompareTargets tells of each target whether the old artefact ran there, and whether the new one does. A target
+// without a driver is one with any; one without a GPU is any machine with that driver.
 func CompareTargets(t *Tables, old, now probe.Facts, targets []Target) []TargetChange {
 	list := []TargetChange{}
 	for _, target := range targets {

@@ -49,8 +49,9 @@ func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) []DriverR
 	return list
 }
 
-// cuts are the drivers at which anything that is asked of a driver can change, the first of each stretch: branches, the
-// chip's first and last, what is published of the product, the floors of the builds, and what a cuda-compat library says.
+// cuts are the drivers at which anything that is asked of a driver can change, the first of each stretch: branches,
+// the chip's first and last, what is published of the product, the floors of the builds, and what a cuda-compat
+// library says.
 func (m *machine) cuts() []version.Number {
 	list := []version.Number{version.Of("0")}
 	add := func(v version.Number) {

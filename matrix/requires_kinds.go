@@ -48,7 +48,8 @@ func kinds(t *Tables) []kind {
 // alikeKey is everything by which needs tell a name from others.
 func alikeKey(t *Tables, chip *tables.Chip, name string) string {
 	g := gpu{name: name, chip: chip}
-	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.dataCentre(), armGPU.MatchString(name))
+	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.dataCentre(),
+		armGPU.MatchString(name))
 	for _, p := range proven(t.Products("", name)) {
 		key += fmt.Sprint(p.Noted, p.Listed)
 	}
@@ -74,7 +75,9 @@ func (r *gathering) add(k kind, m *machine) {
 	}
 	r.kinds = append(r.kinds, k)
 	g := d.gpu(m)
-	same := slices.IndexFunc(r.GPUs, func(other RequiredGPU) bool { return len(k.names) > 0 && len(other.Names) > 0 && other.like(g) })
+	same := slices.IndexFunc(r.GPUs, func(other RequiredGPU) bool {
+		return len(k.names) > 0 && len(other.Names) > 0 && other.like(g)
+	})
 	if same >= 0 {
 		r.GPUs[same].Names = append(r.GPUs[same].Names, k.names...)
 		return
@@ -110,11 +113,8 @@ func (r *gathering) settle() {
 		}
 		for _, at := range of {
 			k := r.kinds[at]
-			whole := !slices.ContainsFunc(r.kinds, func(other kind) bool {
-				return other.capability == k.capability && !slices.ContainsFunc(of, func(j int) bool { return r.kinds[j].asked == other.asked })
-			})
 			words := k.names
-			if whole || len(words) == 0 {
+			if r.whole(k.capability, of) || len(words) == 0 {
 				words = []string{k.capability.String()}
 			}
 			for _, w := range words {
@@ -124,4 +124,14 @@ func (r *gathering) settle() {
 			}
 		}
 	}
+}
+
+// whole reports whether every kind of a capability is among some.
+func (r *gathering) whole(c version.Capability, some []int) bool {
+	for i, k := range r.kinds {
+		if k.capability == c && !slices.Contains(some, i) {
+			return false
+		}
+	}
+	return true
 }

@@ -62,7 +62,8 @@ func needsFloor(m *machine, b *build) []need {
 	if r == nil {
 		return nil
 	}
-	n := need{words: r.need, source: r.source, compares: true, meets: func(at *machine) meeting { return at.reach(b).meeting() }}
+	n := need{words: r.need, source: r.source, compares: true,
+		meets: func(at *machine) meeting { return at.reach(b).meeting() }}
 	switch {
 	case r.missing != "":
 		n.words = r.missing
@@ -93,14 +94,16 @@ func needsPTX(m *machine, b *build) []need {
 	}
 	words := "a driver that compiles its PTX"
 	if one, _ := m.ptxFor(b, m.gpus[0]); one != nil && one.isa.Known() {
-		words = fmt.Sprintf("a driver that speaks CUDA %s: PTX %s is all that it has for the GPU", m.t.CUDAOfPTX(one.isa).Short(), one.isa)
+		words = fmt.Sprintf("a driver that speaks CUDA %s: PTX %s is all that it has for the GPU",
+			m.t.CUDAOfPTX(one.isa).Short(), one.isa)
 	}
-	return []need{{words: words, row: "cuda.csv, driver_branch.csv", source: []string{ptxSource}, meets: func(at *machine) meeting {
+	meets := func(at *machine) meeting {
 		if hit, _, _ := at.uncompiled(b); len(hit.gpus) > 0 && hit.severity(at, b) == Error {
 			return unmet
 		}
 		return met
-	}}}
+	}
+	return []need{{words: words, row: "cuda.csv, driver_branch.csv", source: []string{ptxSource}, meets: meets}}
 }
 
 // needsNoZstd: the driver reads the compression of the build's code.
@@ -108,13 +111,14 @@ func needsNoZstd(m *machine, b *build) []need {
 	if len(m.loadingZstd(b)) < len(m.gpus) {
 		return nil
 	}
-	return []need{{words: "driver >= 550.54.14, for its code is compressed with zstd", row: strings.Join(b.Zstd, " ") + " in the build",
-		meets: func(at *machine) meeting {
-			if at.driver.cuda.Known() && at.driver.cuda.LessShort(zstdCUDA) {
-				return unmet
-			}
-			return met
-		}}}
+	meets := func(at *machine) meeting {
+		if at.driver.cuda.Known() && at.driver.cuda.LessShort(zstdCUDA) {
+			return unmet
+		}
+		return met
+	}
+	return []need{{words: "driver >= 550.54.14, for its code is compressed with zstd",
+		row: strings.Join(b.Zstd, " ") + " in the build", meets: meets}}
 }
 
 // needsCodeFor: the build has code for the GPU.
@@ -126,7 +130,8 @@ func needsCodeFor(m *machine, b *build) []need {
 		return m.needsBaseCode(b)
 	}
 	without, _, missing := m.codeless(b)
-	n := need{words: "machine code or PTX for the GPU", row: b.codeFrom(), source: b.source(), mild: b.optional(), compares: true}
+	n := need{words: "machine code or PTX for the GPU", row: b.codeFrom(), source: b.source(), mild: b.optional(),
+		compares: true}
 	result := met
 	switch {
 	case missing != "" && len(without) < len(m.gpus):
@@ -153,7 +158,8 @@ func (b *build) codeFrom() string {
 	case len(b.SASS)+len(b.PTX) > 0:
 		return "the build itself"
 	case len(b.rows) > 0:
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s in %s.csv", b.rows[0].Release, b.rows[0].Variant, b.rows[0].Platform, b.rows[0].framework))
+		r := b.rows[0]
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s in %s.csv", r.Release, r.Variant, r.Platform, r.framework))
 	}
 	return "gpu.csv"
 }
@@ -162,7 +168,9 @@ func always(*machine) bool { return true }
 
 // advisedOfDrivers reports whether an advisory is about certain drivers.
 func (m *machine) advisedOfDrivers() bool {
-	return slices.ContainsFunc(tables.Rows[tables.Advisory](m.t), func(a tables.Advisory) bool { return len(a.When.Mentions("driver")) > 0 })
+	return slices.ContainsFunc(tables.Rows[tables.Advisory](m.t), func(a tables.Advisory) bool {
+		return len(a.When.Mentions("driver")) > 0
+	})
 }
 
 // asked turns a rule into needs by asking it: with one driver, the newest, or again with each that is in question.
@@ -175,7 +183,7 @@ func (m *machine) asked(rule Rule, b *build) []need {
 	}
 	var list []need
 	for _, r := range judge(m) {
-		if f := r.finding; r.implied || f != nil && f.Severity != Note && !r.noted || rule.compares || rule.leavesOpen && r.missing != "" || b != nil && r.without(m, rule, b) {
+		if r.matters(rule) || b != nil && r.without(m, rule, b) {
 			list = append(list, m.fixed(rule, b, r))
 		}
 	}
@@ -189,6 +197,12 @@ func (m *machine) asked(rule Rule, b *build) []need {
 	return []need{{words: words, meets: func(at *machine) meeting { return worst(judge(at), rule) }}}
 }
 
+// matters reports whether a result can decide, or shows that something was compared.
+func (r *result) matters(rule Rule) bool {
+	grave := r.finding != nil && r.finding.Severity != Note && !r.noted
+	return r.implied || grave || rule.compares || rule.leavesOpen && r.missing != ""
+}
+
 // without reports whether a part of the artefact is done without, for what the rule found.
 func (r *result) without(m *machine, rule Rule, b *build) bool {
 	return r.finding != nil && r.finding.Severity != Error && rule.breaks != nil && rule.breaks(m, b)
@@ -196,7 +210,7 @@ func (r *result) without(m *machine, rule Rule, b *build) bool {
 
 // fixed is a need that no driver changes.
 func (m *machine) fixed(rule Rule, b *build, r *result) need {
-	n := need{words: cmpWords(rule, r), compares: rule.compares || r.finding != nil && r.finding.Severity != Note}
+	n := need{words: wordsOf(rule, r), compares: rule.compares || r.finding != nil && r.finding.Severity != Note}
 	if r.finding != nil {
 		n.source = r.finding.Source
 	}
@@ -208,8 +222,8 @@ func (m *machine) fixed(rule Rule, b *build, r *result) need {
 	return n
 }
 
-// cmpWords is what a rule's result asks for.
-func cmpWords(rule Rule, r *result) string {
+// wordsOf is what a rule's result asks for.
+func wordsOf(rule Rule, r *result) string {
 	switch {
 	case r.finding != nil:
 		return r.finding.Message
@@ -241,8 +255,8 @@ func worst(results []*result, rule Rule) meeting {
 	return all
 }
 
-// on is the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted); meant is
-// the first number of it.
+// on is the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted); meant
+// is the first number of it.
 func (m *machine) on(v version.Number) *machine {
 	if v.Parts() == 1 {
 		v = version.Of(v.String() + ".0")

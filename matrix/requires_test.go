@@ -32,9 +32,9 @@ var gridGPUs = []string{"Tesla K80", "Tesla M60", "Tesla P100-PCIE-16GB", "P40",
 	"RTX PRO 6000 Blackwell Server Edition", "RTX PRO 4500 Blackwell Server Edition", "GeForce RTX 5090", "GB10",
 	"Jetson AGX Orin", "Thor", "7.5", "9.0", "12.0", "8.7"}
 
-// TestEveryRequirement is the duality: of every release in the tables, on every driver and GPU, requires admits what check
-// calls compatible, and nothing else. CUDACOMPAT_GRID=whole takes them all, releases
-// a part of the drivers; else it is a sample.
+// TestEveryRequirement is the duality: of every release in the tables, on every driver and GPU, requires admits what
+// check calls compatible, and nothing else. CUDACOMPAT_GRID=whole takes them all, releases a part of the drivers; else
+// it is a sample.
 func TestEveryRequirement(t *testing.T) {
 	tab := Embedded()
 	list := artefacts(t, tab)

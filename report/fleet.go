@@ -68,7 +68,8 @@ func fleetText(w io.Writer, f Fleet, s Style) error {
 	return err
 }
 
-var outcomeColour = map[matrix.Outcome]string{matrix.Incompatible: red, matrix.Inconclusive: yellow, matrix.Compatible: green}
+var outcomeColour = map[matrix.Outcome]string{
+	matrix.Incompatible: red, matrix.Inconclusive: yellow, matrix.Compatible: green}
 
 // fleetWords is the fleet in one sentence.
 func fleetWords(f Fleet) string {
@@ -126,7 +127,8 @@ func nodeNames(list []matrix.FleetNode) []string {
 // fleetKind is one paragraph: who it is, what it has, what is wrong.
 func (p *page) fleetKind(number int, k matrix.FleetKind) {
 	p.line()
-	p.wrap(4, plural(len(k.Nodes), "node")+": "+p.nodes(nodeNames(k.Nodes)), painted{outcomeColour[k.Outcome], fmt.Sprintf("%d %s", number, k.Outcome)}, "  ")
+	title := painted{outcomeColour[k.Outcome], fmt.Sprintf("%d %s", number, k.Outcome)}
+	p.wrap(4, plural(len(k.Nodes), "node")+": "+p.nodes(nodeNames(k.Nodes)), title, "  ")
 	have := []string{}
 	if k.Driver != "" {
 		have = append(have, "driver "+k.Driver)
@@ -169,17 +171,20 @@ func (p *page) drift(d matrix.Drift) {
 }
 
 func fleetCounts(f Fleet) string {
-	return fmt.Sprintf("%s, %s, %d drift, %d stale, %d not judged", plural(f.Nodes, "node"), plural(len(f.Kinds), "kind"), len(f.Drift), len(f.Stale), len(f.Unread))
+	return fmt.Sprintf("%s, %s, %d drift, %d stale, %d not judged", plural(f.Nodes, "node"),
+		plural(len(f.Kinds), "kind"), len(f.Drift), len(f.Stale), len(f.Unread))
 }
 
 // fleetCSV writes a line a node.
 func fleetCSV(w io.Writer, f Fleet, _ Style) error {
 	c := csv.NewWriter(w)
-	_ = c.Write([]string{"node", "group", "taken", "outcome", "was", "driver", "cuda", "gpus", "errors", "warnings"}) // Error says it
+	header := []string{"node", "group", "taken", "outcome", "was", "driver", "cuda", "gpus", "errors", "warnings"}
+	_ = c.Write(header) // Error says whether it could
 	for _, k := range f.Kinds {
 		for _, n := range k.Nodes {
-			_ = c.Write([]string{formula(n.Node), formula(n.Group), formula(n.Taken), string(k.Outcome), string(k.Was), formula(k.Driver), formula(k.CUDA),
-				formula(strings.Join(k.GPUs, "; ")), rulesOf(k, matrix.Error), rulesOf(k, matrix.Warning)})
+			_ = c.Write([]string{formula(n.Node), formula(n.Group), formula(n.Taken), string(k.Outcome), string(k.Was),
+				formula(k.Driver), formula(k.CUDA), formula(strings.Join(k.GPUs, "; ")),
+				rulesOf(k, matrix.Error), rulesOf(k, matrix.Warning)})
 		}
 	}
 	c.Flush()
@@ -205,8 +210,8 @@ func rulesOf(k matrix.FleetKind, s matrix.Severity) string {
 	return strings.Join(rules, " ")
 }
 
-// fleetJUnit writes a test case a node and one a drift: what is incompatible is a failure, what is not known or could not
-// be read an error.
+// fleetJUnit writes a test case a node and one a drift: what is incompatible is a failure, what is not known or could
+// not be read an error.
 func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 	var list []junitCase
 	for _, k := range f.Kinds {
@@ -224,7 +229,8 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 		list = append(list, c)
 	}
 	for _, u := range f.Unread {
-		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(u.Document), Error: &junitMessage{Message: clean(u.Reason)}})
+		reason := &junitMessage{Message: clean(u.Reason)}
+		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(u.Document), Error: reason})
 	}
 	counts := count(list)
 	counts.Name = "cudacompat fleet"
@@ -294,16 +300,22 @@ var fleetGauges = []struct {
 		}
 		return sorted(list)
 	}},
-	{"kinds", "Kinds of nodes that are judged alike.", func(f Fleet) []sample { return []sample{{"", float64(len(f.Kinds))}} }},
+	{"kinds", "Kinds of nodes that are judged alike.", func(f Fleet) []sample { return howMany(len(f.Kinds)) }},
 	{"finding_nodes", "Nodes that a rule finds something on.", fleetFindingSamples},
-	{"drift", "Values that the nodes of a group have of one thing, where they are more than one.", func(f Fleet) (list []sample) {
-		for _, d := range f.Drift {
-			list = append(list, valued(float64(len(d.Values)), "group", d.Group, "what", d.What, "severity", string(d.Severity)))
-		}
-		return sorted(list)
-	}},
-	{"stale_nodes", "Nodes whose document is old.", func(f Fleet) []sample { return []sample{{"", float64(len(f.Stale))}} }},
-	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return []sample{{"", float64(len(f.Unread))}} }},
+	{"drift", "Values that the nodes of a group have of one thing, where they are more than one.", driftSamples},
+	{"stale_nodes", "Nodes whose document is old.", func(f Fleet) []sample { return howMany(len(f.Stale)) }},
+	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return howMany(len(f.Unread)) }},
+}
+
+// howMany is one sample without labels.
+func howMany(n int) []sample { return []sample{{"", float64(n)}} }
+
+func driftSamples(f Fleet) []sample {
+	var list []sample
+	for _, d := range f.Drift {
+		list = append(list, valued(float64(len(d.Values)), "group", d.Group, "what", d.What, "severity", string(d.Severity)))
+	}
+	return sorted(list)
 }
 
 func sorted(list []sample) []sample {

@@ -30,8 +30,8 @@ var RequireFormats = []Format[Requires]{
 	{"env", dialect(installerVariables)},
 }
 
-// requiresText writes the screen for people: the need in a sentence, the builds, the drivers by GPU, and what each limit
-// rests on.
+// requiresText writes the screen for people: the need in a sentence, the builds, the drivers by GPU, and what each
+// limit rests on.
 func requiresText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
 	text, colour := requiresWords(r)
@@ -94,7 +94,8 @@ func (p *page) builds(r Requires) {
 	}
 	for _, b := range r.Builds {
 		var facts []string
-		for _, f := range []struct{ lead, text string }{{"CUDA ", b.CUDA}, {"glibc >= ", b.Glibc}, {"Python ", strings.Join(b.Python, " ")}, {"", b.Arch}} {
+		for _, f := range []struct{ lead, text string }{{"CUDA ", b.CUDA}, {"glibc >= ", b.Glibc},
+			{"Python ", strings.Join(b.Python, " ")}, {"", b.Arch}} {
 			if f.text != "" {
 				facts = append(facts, f.lead+f.text)
 			}
@@ -117,7 +118,8 @@ type hostGroup struct {
 func hostGroups(r Requires) []hostGroup {
 	var list []hostGroup
 	for _, g := range r.GPUs {
-		if len(g.Drivers) == 0 || len(g.Names) == 0 && slices.ContainsFunc(r.GPUs, func(o matrix.RequiredGPU) bool { return o.Capability == g.Capability && len(o.Names) > 0 }) {
+		products := func(o matrix.RequiredGPU) bool { return o.Capability == g.Capability && len(o.Names) > 0 }
+		if len(g.Drivers) == 0 || len(g.Names) == 0 && slices.ContainsFunc(r.GPUs, products) {
 			continue
 		}
 		i := slices.IndexFunc(list, func(h hostGroup) bool { return h.code == g.Code && slices.Equal(h.drivers, g.Drivers) })
@@ -153,7 +155,8 @@ func (p *page) hosts(r Requires) {
 		p.wrap(10, text, "  ", painted{bold, drivers}, "  ")
 	}
 	for _, f := range r.Forward {
-		p.wrap(10, fmt.Sprintf("%s with %s, on GPUs for data centres (forward compatibility)", strings.Join(f.Branches, ", "), f.Package), "  or      ")
+		branches := strings.Join(f.Branches, ", ")
+		p.wrap(10, branches+" with "+f.Package+", on GPUs for data centres (forward compatibility)", "  or      ")
 	}
 	p.dropped(r)
 }
@@ -201,11 +204,12 @@ func (p *page) products(names []string) string {
 }
 
 // popular are the GPUs that clouds rent out and people own most, by which others are placed at a glance.
-var popular = []string{"T4", "Tesla T4", "A100", "A10G", "A10", "L4", "L40S", "H100", "H200", "GH200", "B200", "GB200", "B300", "GB300", "GB10",
-	"RTX PRO 6000 Blackwell Server Edition", "GeForce RTX 3090", "GeForce RTX 4090", "GeForce RTX 5090", "V100", "P100", "K80", "M60"}
+var popular = []string{"T4", "Tesla T4", "A100", "A10G", "A10", "L4", "L40S", "H100", "H200", "GH200", "B200", "GB200",
+	"B300", "GB300", "GB10", "RTX PRO 6000 Blackwell Server Edition", "GeForce RTX 3090", "GeForce RTX 4090",
+	"GeForce RTX 5090", "V100", "P100", "K80", "M60"}
 
-// limits lists what each limit rests on, each row once. Without --all the chips' own branches are left out, and what is
-// not known while something is.
+// limits lists what each limit rests on, each row once. Without --all the chips' own branches are left out, and what
+// is not known while something is.
 func (p *page) limits(r Requires) {
 	var said []string
 	known := len(hostGroups(r)) > 0
@@ -253,5 +257,6 @@ func requiresCount(r Requires) string {
 			refused += n
 		}
 	}
-	return fmt.Sprintf("%s can run it, %d cannot, %d not known (--all names them; tables of %s)", plural(admitted, "GPU product"), refused, undecided, r.Tool.Matrix)
+	return fmt.Sprintf("%s can run it, %d cannot, %d not known (--all names them; tables of %s)",
+		plural(admitted, "GPU product"), refused, undecided, r.Tool.Matrix)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -22,7 +23,8 @@ type spelling struct {
 func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, Style) error {
 	return func(w io.Writer, r Requires, _ Style) error {
 		if len(r.Unknown) > 0 {
-			return fmt.Errorf("nothing can be said in this format while %s is not known: %s", r.Unknown[0].Subject, r.Unknown[0].Missing)
+			u := r.Unknown[0]
+			return fmt.Errorf("nothing can be said in this format while %s is not known: %s", u.Subject, u.Missing)
 		}
 		s, err := spell(r)
 		if err != nil {
@@ -39,7 +41,8 @@ func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, S
 }
 
 // errNoHost is what a dialect says that has no words for nothing.
-var errNoHost = fmt.Errorf("no host of the tables can run this, so there is nothing to ask of a scheduler: -o text says why")
+var errNoHost = errors.New("no host of the tables can run this, so there is nothing to ask of a scheduler: " +
+	"-o text says why")
 
 // arch is the hosts' architecture: the artefact's, else x86_64.
 func (r Requires) arch() string {
@@ -106,8 +109,8 @@ func nvidiaRequire(r Requires) (spelling, error) {
 	return spelling{"#", "NVIDIA_REQUIRE_CUDA=" + strings.Join(terms, " ") + "\n", left}, nil
 }
 
-// cel is a selector of a ResourceClaim for NVIDIA's DRA driver: the attributes of a device as it publishes them, semantic
-// versions without leading zeros (https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu).
+// cel is a selector of a ResourceClaim for NVIDIA's DRA driver: the attributes of a device as it publishes them,
+// semantic versions without leading zeros (https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu).
 func cel(r Requires) (spelling, error) {
 	var terms []string
 	for _, group := range celGroups(r) {

@@ -105,7 +105,8 @@ func diffWords(r Requires) (text, colour string) {
 	case named > 0:
 		return fmt.Sprintf("%s lost that ran %s", plural(named, "named target"), cmp.Or(r.Diff.Old, "the old one")), red
 	case lost+fewer+unknown > 0:
-		text = fmt.Sprintf("%s lost, %s with fewer drivers than %s took", plural(lost, "GPU product"), plural(fewer, "GPU product"), cmp.Or(r.Diff.Old, "the old one"))
+		text = fmt.Sprintf("%s lost, %s with fewer drivers than %s took", plural(lost, "GPU product"),
+			plural(fewer, "GPU product"), cmp.Or(r.Diff.Old, "the old one"))
 		if unknown > 0 {
 			text += fmt.Sprintf(", %d not known", unknown)
 		}
@@ -129,9 +130,10 @@ func diffFindings(r Requires) []matrix.Finding {
 		}
 		for _, n := range c.Because {
 			message := fmt.Sprintf("GPUs of compute capability %s took the drivers %s, and now take %s: %s",
-				capabilityWords(c.Capabilities), matrix.RangeWords(c.Old), nowWords(c), strings.Join(c.GPUs[:min(len(c.GPUs), 6)], ", "))
-			list = append(list, matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"), Message: message, Need: n.Need,
-				Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}}, Pins: []matrix.Pin{},
+				capabilityWords(c.Capabilities), matrix.RangeWords(c.Old), nowWords(c),
+				strings.Join(c.GPUs[:min(len(c.GPUs), 6)], ", "))
+			list = append(list, matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"),
+				Message: message, Need: n.Need, Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}}, Pins: []matrix.Pin{},
 				Do: []string{"keep the older version for these hosts, or take them out of the pool"}, Source: n.Source})
 		}
 	}
@@ -153,7 +155,8 @@ func diffReport(r Requires) Report {
 func diffGitHub(w io.Writer, r Requires, _ Style) error {
 	var b bytes.Buffer
 	text, colour := diffWords(r)
-	annotate(&b, map[string]string{red: "error ", yellow: "warning ", green: "notice "}[colour], "cudacompat requires", text)
+	kinds := map[string]string{red: "error ", yellow: "warning ", green: "notice "}
+	annotate(&b, kinds[colour], "cudacompat requires", text)
 	report := diffReport(r)
 	for _, f := range report.Findings {
 		annotate(&b, commands[f.Severity]+githubPlace(f, report), f.Rule+": "+f.Subject, details(report, f))

@@ -25,8 +25,8 @@ const (
 	labelCapability = "nvidia.com/gpu.compute."
 )
 
-// nodeAffinity is the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an AND. The
-// labels know no more of a GPU than its capability, and of numbers no more than "greater" and "less".
+// nodeAffinity is the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an AND.
+// The labels know no more of a GPU than its capability, and of numbers no more than "greater" and "less".
 func nodeAffinity(r Requires) (spelling, error) {
 	var terms [][]expression
 	var left []string
@@ -79,7 +79,8 @@ func capabilityTerms(list []matrix.CapabilityNeed) [][]expression {
 			terms[last][1].values = append(terms[last][1].values, quoted(minor))
 			continue
 		}
-		terms = append(terms, []expression{{labelCapability + "major", "In", []string{quoted(major)}}, {labelCapability + "minor", "In", []string{quoted(minor)}}})
+		terms = append(terms, []expression{{labelCapability + "major", "In", []string{quoted(major)}},
+			{labelCapability + "minor", "In", []string{quoted(minor)}}})
 	}
 	return terms
 }
@@ -140,8 +141,8 @@ func sideTerms(v version.Number, operator string, itself bool) [][]expression {
 }
 
 // slurm is a --constraint over features that a site gives its nodes, one for each capability with the driver's branch,
-// "cc8.0_driver580" (examples/slurm writes them): Slurm knows no numbers, and no parentheses in parentheses. A branch of
-// which only some releases will do is left out, and so are branches that are not made yet.
+// "cc8.0_driver580" (examples/slurm writes them): Slurm knows no numbers, and no parentheses in parentheses. A branch
+// of which only some releases will do is left out, and so are branches that are not made yet.
 func slurm(r Requires) (spelling, error) {
 	list, left := r.capabilities(r.arch())
 	var features []string

@@ -45,8 +45,8 @@ func TestRequiresHoldsToItsSchema(t *testing.T) {
 // host is one on which a dialect is asked.
 type host struct{ capability, name, driver, arch string }
 
-// dialectReaders read a dialect back and tell whether it admits a host: small readers of the same words, by the documents
-// of the programs that are meant.
+// dialectReaders read a dialect back and tell whether it admits a host: small readers of the same words, by the
+// documents of the programs that are meant.
 var dialectReaders = map[string]func(t *testing.T, text string, h host) bool{
 	"nvidia-require": readRequire, "cel": readCEL, "nodeaffinity": readAffinity, "slurm": readSlurm,
 }

@@ -30,7 +30,8 @@ type fleetFlags struct {
 func fleetCommand(s streams) *cobra.Command {
 	var f fleetFlags
 	cmd := &cobra.Command{
-		Use: "fleet FILE...|DIR...|-", Short: "Judge the facts or reports of many nodes: verdicts, groups of equal nodes, drift, what-if",
+		Use:   "fleet FILE...|DIR...|-",
+		Short: "Judge the facts or reports of many nodes: verdicts, groups of equal nodes, drift, what-if",
 		Long: "Judge the facts or reports of many nodes in one pass, equal nodes once. A file holds one JSON document or one a line,\n" +
 			"also compressed with gzip; of a directory the files that end in .json, .jsonl, .ndjson, or these with .gz. A document\n" +
 			"is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope that its collector adds:\n" +
@@ -39,7 +40,8 @@ func fleetCommand(s streams) *cobra.Command {
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return &usageError{message: "fleet takes files or directories", hint: "cudacompat fleet DIR, or - for standard input"}
+				return &usageError{message: "fleet takes files or directories",
+					hint: "cudacompat fleet DIR, or - for standard input"}
 			}
 			return nil
 		},
@@ -47,11 +49,14 @@ func fleetCommand(s streams) *cobra.Command {
 	}
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
-	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, "judge with `driver=VERSION` or NAME==VERSION instead (repeat for both)")
-	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour, "name documents that are older than the newest by more than this")
+	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
+		"judge with `driver=VERSION` or NAME==VERSION instead (repeat for both)")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
+		"name documents that are older than the newest by more than this")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything; default none")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(namesOf(report.FleetFormats), ", "))
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
+		"`FORMAT[=FILE]`: "+strings.Join(namesOf(report.FleetFormats), ", "))
 	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
 	cmd.Flags().BoolVar(&f.all, "all", false, "name every node")
 	return cmd
@@ -103,7 +108,8 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 
 // exit is the worst node's code; 3 when a document could not be read, or when there was none.
 func (f *fleetFlags) exit(fleet matrix.Fleet) error {
-	warned := len(fleet.Drift) > 0 || slices.ContainsFunc(fleet.Kinds, func(k matrix.FleetKind) bool { return len(k.Findings) > 0 })
+	found := func(k matrix.FleetKind) bool { return len(k.Findings) > 0 }
+	warned := len(fleet.Drift) > 0 || slices.ContainsFunc(fleet.Kinds, found)
 	switch {
 	case fleet.Outcome == matrix.Incompatible && f.failOn != "never", warned && f.failOn == "warning":
 		return exitError(exitIncompatible)
@@ -129,7 +135,8 @@ func (f *fleetFlags) asked() ([]matrix.WhatIf, error) {
 			return nil, &usageError{message: "--what-if " + text + ": " + err.Error()}
 		}
 		if w.Driver == "" && len(w.Builds) == 0 {
-			return nil, &usageError{message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, listed(matrix.Frameworks())),
+			known := listed(matrix.Frameworks())
+			return nil, &usageError{message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, known),
 				hint: "--what-if driver=590.48.01, or --what-if torch==2.14.1+cu130"}
 		}
 		list = append(list, w)

@@ -38,7 +38,8 @@ func (d *documents) read(name string) error {
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), "cudacompat fleet FILE, DIR, or - for standard input"}
+		return &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)),
+			"cudacompat fleet FILE, DIR, or - for standard input"}
 	}
 	if !info.IsDir() {
 		return d.file(name)
@@ -159,7 +160,8 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 	node := matrix.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}
 	if node.Name == "" {
 		if node.Name = place; alone {
-			node.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), filepath.Ext(strings.TrimSuffix(file, ".gz")))
+			base := strings.TrimSuffix(filepath.Base(file), ".gz")
+			node.Name = strings.TrimSuffix(base, filepath.Ext(base))
 		}
 	}
 	d.judge.Add(d.ctx, node)
@@ -173,7 +175,8 @@ func jsonCause(err error) string {
 	return err.Error()
 }
 
-// facts are those of the document. A schema of another version is refused by its name: its words may mean other things.
+// facts are those of the document. A schema of another version is refused by its name: its words may mean other
+// things.
 func (e *envelope) facts() (*probe.Facts, error) {
 	facts, schemas := &e.Facts, []string{e.Schema}
 	if e.Within != nil {

@@ -29,7 +29,8 @@ type requiresFlags struct {
 func requiresCommand(s streams) *cobra.Command {
 	var f requiresFlags
 	cmd := &cobra.Command{
-		Use: "requires [ARTEFACT]", Short: "What an artefact needs of a host: drivers, GPUs; --diff OLD: what a bump costs", Args: atMostOne,
+		Use: "requires [ARTEFACT]", Args: atMostOne,
+		Short: "What an artefact needs of a host: drivers, GPUs; --diff OLD: what a bump costs",
 		Long: "What an artefact needs of a host, in the words of a person, a scheduler or an installer. ARTEFACT is what `check`\n" +
 			"reads (a requirements file, a lock, a Dockerfile, facts, a report; - is stdin) or a Python environment; or give --env\n" +
 			"or --root. What cannot be judged admits no host: exit code 3. With --diff the exit code is 1 when a target that\n" +
@@ -46,8 +47,9 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "for these GPUs alone, by name or compute capability (`L4,9.0`)")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "for these instance types alone (`g5.xlarge,p5.48xlarge`)")
 	cmd.Flags().StringVar(&f.python, "python", "", "for this Python `VERSION`")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: "+strings.Join(namesOf(report.RequireFormats), ", ")+
-		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: "+
+		strings.Join(namesOf(report.RequireFormats), ", ")+"; with --diff: "+
+		strings.Join(namesOf(report.RequireDiffFormats), ", "))
 	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every GPU and every source, too")
 	return cmd
@@ -82,7 +84,9 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	}
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	r, err := inTime(judging, func() (report.Requires, error) { return f.requires(ctx, reading, s, tables, name, facts, targets) })
+	r, err := inTime(judging, func() (report.Requires, error) {
+		return f.requires(tables, name, facts, targets, func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) })
+	})
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
 		return exitError(exitInconclusive)
@@ -98,7 +102,8 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 }
 
 // requires works the need out and, with --diff, what changed.
-func (f *requiresFlags) requires(ctx, reading context.Context, s streams, tables *matrix.Tables, name string, facts probe.Facts, targets []matrix.Target) (report.Requires, error) {
+func (f *requiresFlags) requires(tables *matrix.Tables, name string, facts probe.Facts, targets []matrix.Target,
+	read func(name string) (probe.Facts, error)) (report.Requires, error) {
 	r := report.Requires{Source: source(cmp.Or(name, "-")), Facts: facts}
 	if f.old == "" && len(targets) > 0 {
 		r.Requirement = matrix.RequiresOn(tables, facts, targets)
@@ -109,7 +114,7 @@ func (f *requiresFlags) requires(ctx, reading context.Context, s streams, tables
 	if f.old == "" {
 		return r, nil
 	}
-	before, err := f.read(ctx, reading, f.old, s)
+	before, err := read(f.old)
 	if err != nil {
 		return r, err
 	}
@@ -134,8 +139,9 @@ func requiresExit(r report.Requires) error {
 
 // undecidedEverywhere reports whether no driver is admitted with any GPU because facts are missing.
 func undecidedEverywhere(r matrix.Requirement) bool {
-	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, func(g matrix.RequiredGPU) bool { return len(g.Drivers) > 0 }) &&
-		slices.ContainsFunc(r.GPUs, func(g matrix.RequiredGPU) bool { return len(g.Undecided) > 0 })
+	admits := func(g matrix.RequiredGPU) bool { return len(g.Drivers) > 0 }
+	undecided := func(g matrix.RequiredGPU) bool { return len(g.Undecided) > 0 }
+	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
 }
 
 // artefact is the one that is asked about: a file, or empty for what --env and --root name.
@@ -145,7 +151,8 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 	case len(args) == 1 && look:
 		return "", &usageError{message: "an artefact is named twice", hint: "give a file, or --env, or --root"}
 	case len(args) == 0 && !look:
-		return "", &usageError{message: "requires takes an artefact", hint: "cudacompat requires requirements.txt, or --env PATH, or --root DIR"}
+		return "", &usageError{message: "requires takes an artefact",
+			hint: "cudacompat requires requirements.txt, or --env PATH, or --root DIR"}
 	case len(args) == 0:
 		return "", nil
 	}
@@ -174,7 +181,8 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 		return nil, &usageError{message: err.Error()}
 	}
 	if f.driver != "" && f.old == "" {
-		return nil, &usageError{message: "--driver means nothing to requires without --diff: the drivers are the answer", hint: "cudacompat check FILE --driver " + f.driver}
+		return nil, &usageError{message: "--driver means nothing to requires without --diff: the drivers are the answer",
+			hint: "cudacompat check FILE --driver " + f.driver}
 	}
 	base.GPUs = nil
 	var list []matrix.Target
