@@ -277,7 +277,7 @@ func noteUnloadable(b *facts.Build, h *host.Host, p *ldso.Process) {
 	for _, m := range p.Missing {
 		file, reason := m.Unloadable()
 		one := facts.Unloadable{Name: path.Base(m.Name), Path: realPath(h, file), Reason: reason}
-		if one.Path != "" && slices.Contains(b.Missing, one.Name) && !slices.Contains(b.Unloadable, one) {
+		if file != "" && slices.Contains(b.Missing, one.Name) && !slices.Contains(b.Unloadable, one) {
 			b.Unloadable = append(b.Unloadable, one)
 		}
 	}

@@ -115,6 +115,9 @@ func TestIncompleteTorch(t *testing.T) {
 			if diff := cmp.Diff(c.want, b.Missing); diff != "" && len(c.want)+len(b.Missing) > 0 || !b.Looked {
 				t.Errorf("looked %v, missing (-want +got):\n%s", b.Looked, diff)
 			}
+			if len(b.Unloadable) > 0 {
+				t.Errorf("what is gone is unloadable: %+v", b.Unloadable)
+			}
 		})
 	}
 }
