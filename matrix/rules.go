@@ -285,6 +285,11 @@ var rules = []Rule{
 		onBuild: extensionMismatch, breaks: unusableBuild,
 	},
 	{
+		ID: "compiled-cache-mismatch", Title: "a cache of compiled extensions is for another GPU",
+		After:     needsDrivenGPU,
+		onMachine: compiledCacheMismatch,
+	},
+	{
 		ID: "numpy-abi", Title: "the build was compiled before NumPy 2",
 		onBuild: numpyABI,
 	},

@@ -40,6 +40,7 @@ type (
 	Environment   = facts.Environment
 	Package       = facts.Package
 	Wanted        = facts.Wanted
+	Cache         = facts.Cache
 	Build         = facts.Build
 	CodeGroup     = facts.CodeGroup
 	Assembler     = facts.Assembler

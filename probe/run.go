@@ -37,6 +37,7 @@ var sources = []source{
 	{name: "container", live: true, read: readContainer},
 	{name: "container-runtimes", read: readRuntimes},
 	{name: "python", read: readPython},
+	{name: "caches", read: readCaches},
 	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
 }
 

@@ -22,6 +22,10 @@ func (f *Facts) Complete() {
 		fill(&f.Driver.Compat[i].Branches)
 		fill(&f.Driver.Compat[i].Devices)
 	}
+	for i := range f.Caches {
+		fill(&f.Caches[i].SASS)
+		fill(&f.Caches[i].PTX)
+	}
 	for i := range f.GPUs {
 		fill(&f.GPUs[i].From)
 	}

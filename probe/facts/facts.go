@@ -17,6 +17,7 @@ type Facts struct {
 	Toolkits     []Toolkit         `json:"toolkits"`
 	Environments []Environment     `json:"environments"`
 	Programs     []Environment     `json:"programs,omitempty"` // CUDA programs outside Python, such as Ollama, with their backends
+	Caches       []Cache           `json:"caches,omitempty"`   // extensions that were compiled when programs ran
 	Libraries    []Library         `json:"libraries"`          // NCCL and cuDNN outside Python environments
 	Variables    map[string]string `json:"variables"`          // the process environment's names that matter to CUDA
 	Observed     Observed          `json:"observed"`
@@ -137,6 +138,15 @@ type Environment struct {
 	Assemblers []Assembler `json:"assemblers"`
 	// Wanted are the other packages that a file names: nothing of them is installed, so their names are all there is.
 	Wanted []Wanted `json:"wanted,omitempty"`
+}
+
+// Cache is one extension that a program compiled for the GPU that it met, and kept.
+type Cache struct {
+	Of   string   `json:"of"`   // what compiled it: "torch", "FlashInfer"
+	Name string   `json:"name"` // "fused_adam"
+	Path string   `json:"path"` // the cache's directory
+	SASS []string `json:"sass"` // machine code of all its copies, "sm_90a"
+	PTX  []string `json:"ptx"`
 }
 
 // Interpreter is a python3 that does not import what stands beside it.

@@ -1,0 +1,62 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe"
+)
+
+// compiledCacheMismatch: an image brings extensions that were compiled for another GPU than the one it is meant for.
+// The program compiles them again at its first start, which takes a compiler and minutes. On a running machine a home
+// may be shared among many: a note.
+func compiledCacheMismatch(m *machine) []*result {
+	if len(m.f.Caches) == 0 || len(m.gpus) == 0 {
+		return nil
+	}
+	var results []*result
+	for rest := m.f.Caches; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(c probe.Cache) bool { return c.Path != rest[0].Path })
+		if n < 0 {
+			n = len(rest)
+		}
+		if f, bad := m.cacheFor(rest[:n]); bad {
+			results = append(results, found(f)...)
+		} else {
+			results = append(results, holds(rest[0].Path)...)
+		}
+		rest = rest[n:]
+	}
+	return results
+}
+
+// cacheFor finds the extensions of one cache that have no code for any GPU.
+func (m *machine) cacheFor(cache []probe.Cache) (Finding, bool) {
+	served := func(c probe.Cache) bool {
+		return slices.ContainsFunc(m.gpus, func(g gpu) bool {
+			return !g.capability.Known() || version.Cover(c.SASS, c.PTX, g.capability) != version.Uncovered
+		})
+	}
+	other := slices.DeleteFunc(slices.Clone(cache), served)
+	if len(other) == 0 {
+		return Finding{}, false
+	}
+	var names []string
+	for _, c := range other {
+		names = append(names, c.Name)
+	}
+	f := Finding{Severity: Warning, Subject: other[0].Path, Need: "code for " + m.gpus[0].capability.SM(),
+		Message: fmt.Sprintf("%s has %s compiled for %s: on %s it is compiled again at the first start, which takes "+
+			"nvcc and minutes", other[0].Of, some(names), strings.Join(other[0].SASS, " "), m.gpus[0].label),
+		Evidence: []Evidence{{Fact: "machine code", Value: strings.Join(slices.Concat(other[0].SASS, other[0].PTX), " "),
+			From: other[0].Path}, {Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}},
+		Do: []string{"build the image where such a GPU is, or name it when the cache is filled (TORCH_CUDA_ARCH_LIST=" +
+			m.gpus[0].capability.String() + ", FLASHINFER_CUDA_ARCH_LIST)", "or leave the cache out of the image"},
+		Source: []string{"https://docs.pytorch.org/docs/stable/cpp_extension.html"}}
+	if !m.f.System.Rest {
+		f.Severity = Note
+	}
+	return f, true
+}
