@@ -27,7 +27,7 @@ func companionMismatch(m *machine, b *build) []*result {
 	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio},
 		{"triton", table.Triton}} {
 		have := b.env.Package(c.name)
-		if have == nil || c.want == "" || b.env.unmet(c.name) {
+		if have == nil || c.want == "" && c.name != "torchaudio" || b.env.unmet(c.name) {
 			continue
 		}
 		if f, bad := m.companion(b, have, c.want); bad {
@@ -53,12 +53,10 @@ func (m *machine) companion(b *build, have *probe.Package, want string) (Finding
 	switch {
 	case !ok || !r.Final():
 		return f, false
-	case have.Name == "torchaudio" && !r.Number.Less(stableAudio) && !version.Of(want).Less(stableAudio):
-		if !m.otherAudio(b, r) {
-			return f, false
-		}
-		f.Severity = Error
-		f.Message = fmt.Sprintf("torchaudio %s is for another CUDA than torch %s", have.Version, b.Version)
+	case have.Name == "torchaudio" && m.otherAudio(b, r).Known():
+		return m.audio(b, have, want, f), true
+	case want == "" || have.Name == "torchaudio" && !r.Number.Less(stableAudio) && !version.Of(want).Less(stableAudio):
+		return f, false
 	case r.Number.Short() != version.Of(want).Short():
 		if have.Name == "torchvision" {
 			f.Severity = Error
@@ -97,14 +95,39 @@ func companionPin(name, want string, b *build) []Pin {
 		Commands: map[string]string{"pip": "pip install " + spec + index, "uv": "uv pip install " + spec + index}}}
 }
 
-// otherAudio reports whether a torchaudio on torch's stable ABI is for another CUDA: by its local version, or, without
-// one, by the default of the release of torch that it came out with, for only the default index has it so.
-func (m *machine) otherAudio(b *build, audio version.Release) bool {
+// audio: torchaudio compares its CUDA with torch's when it is imported, minor versions too, and raises RuntimeError.
+func (m *machine) audio(b *build, have *probe.Package, want string, f Finding) Finding {
+	r, _ := version.ParseRelease(have.Version)
+	f.Severity, f.Need = Error, "a torchaudio for CUDA "+b.cuda.Short()
+	f.Message = fmt.Sprintf("torchaudio %s is for CUDA %s, torch %s for %s: importing it fails", have.Version,
+		m.otherAudio(b, r).Short(), b.Version, b.cuda.Short())
+	f.Source = []string{"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"}
+	if want != "" {
+		f.Pins = companionPin(have.Name, want, b)
+	} else {
+		f.Do = []string{"install a torch for which there is a torchaudio of its CUDA (cudacompat matrix torch), " +
+			"or do without torchaudio"}
+	}
+	return f
+}
+
+// otherAudio is the CUDA of a torchaudio that is not torch's: by what the installed one says of itself, by its local
+// version, or, without one, by the default of the release of torch that it came out with, for only the default index
+// has it so. Not known where it is torch's, or where nothing tells.
+func (m *machine) otherAudio(b *build, audio version.Release) version.Number {
 	if audio.Local == "" && (b.Index == "" || b.Index == "default") {
 		audio.Local = m.defaultVariant("torch", audio)
 	}
-	cuda, ok := audio.LocalCUDA()
-	return ok && b.cuda.Known() && cuda.Major() != b.cuda.Major()
+	cuda, _ := audio.LocalCUDA()
+	for _, o := range b.env.Builds {
+		if own := version.Of(o.CUDA); o.Name == "torchaudio" && own.Parts() > 1 {
+			cuda = own
+		}
+	}
+	if audio.Number.Less(version.Of("2.0")) || b.cuda.Parts() < 2 || cuda.Short() == b.cuda.Short() {
+		return version.Number{}
+	}
+	return cuda
 }
 
 // companionOf is the release of a companion that a torch's row names; empty where none does.

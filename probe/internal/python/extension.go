@@ -10,6 +10,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
@@ -53,7 +54,9 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && forGPU(h, b) || len(b.Hindrances) > 0 {
 			failed.Add(readOpened(b, h, s))
 			failed.Add(readAlone(b, h, s))
-			s.hinder(h, b, b.Path, modulesIn(h.ReadQuietly(b.From)))
+			names := modulesIn(h.ReadQuietly(b.From))
+			s.hinder(h, b, b.Path, names)
+			s.minorCUDA(h, b, names)
 			list = append(list, *b)
 		}
 	}
@@ -143,6 +146,18 @@ func readLibraries(b *facts.Build, h *host.Host, s *site, names []string) error 
 	}
 	failed.Add(s.torch.pair(h, b, linked))
 	return failed.Err()
+}
+
+// minorCUDA takes the minor version of a build's CUDA from what its package says of itself, as PyTorch's do:
+//
+//	__version__ = '2.11.0+cu130'
+func (s *site) minorCUDA(h *host.Host, b *facts.Build, modules []string) {
+	for _, name := range modules {
+		r, _ := version.ParseRelease(ownVersion(h, path.Join(s.dir, name)))
+		if cuda, ok := r.LocalCUDA(); ok && b.CUDA == strconv.Itoa(cuda.Major()) {
+			b.CUDA = cuda.String()
+		}
+	}
 }
 
 // requiredFramework is the framework that a distribution asks for, empty where it asks for none.

@@ -119,3 +119,16 @@ func TestPairsCUDA(t *testing.T) {
 		}
 	}
 }
+
+// TestMinorCUDA: a package's own version tells the minor of the CUDA whose major its libraries need, and nothing else.
+func TestMinorCUDA(t *testing.T) {
+	root := t.TempDir()
+	hosttest.Write(t, filepath.Join(root, testSite+"torchaudio/version.py"), "__version__ = '2.11.0+cu130'\n")
+	for needed, want := range map[string]string{"13": "13.0", "12": "12", "": ""} {
+		b := &facts.Build{CUDA: needed}
+		(&site{dir: "/" + testSite[:len(testSite)-1]}).minorCUDA(&host.Host{Root: root}, b, []string{"torchaudio"})
+		if b.CUDA != want {
+			t.Errorf("libraries for CUDA %q: %q, want %q", needed, b.CUDA, want)
+		}
+	}
+}
