@@ -207,14 +207,30 @@ func (j *judgement) answers() (inconclusive bool) {
 	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open
 }
 
-// withFrameworks breaks what runs in a framework that is broken itself: torchvision, whose torch does not start.
+// withFrameworks breaks what runs in a framework that does not start: torchvision, whose torch has lost its cuBLAS.
+// Where only a part of the framework fails, as cuDNN's engines, what does not use it goes on.
 func (j *judgement) withFrameworks(answers []BuildAnswer) {
 	for i, b := range j.builds {
 		f := slices.IndexFunc(j.builds, func(o *build) bool { return o.env == b.env && o.Name == b.Framework })
-		if f >= 0 && b.Extension && answers[f].Answer == Broken && answers[i].Answer != Broken {
+		if f >= 0 && b.Extension && answers[f].Answer == Broken && answers[i].Answer != Broken &&
+			!j.builds[f].starts(answers[f].Because) {
 			answers[i].Answer, answers[i].Because = Broken, answers[f].Because
 		}
 	}
+}
+
+// startless are the rules whose error keeps a framework from being imported.
+var startless = []string{"not-importable", "python-unsupported", "glibc-too-old", "libstdcxx-too-old",
+	"library-shadowed"}
+
+// starts reports whether a framework that is broken for some rules is imported nevertheless.
+func (b *build) starts(because []string) bool {
+	stops := func(rule string) bool {
+		missing := b.nowhere()
+		return slices.Contains(startless, rule) &&
+			(rule != "library-shadowed" || len(missing) == 0 || b.failsWithout(missing) == b.doesNotStart())
+	}
+	return !slices.ContainsFunc(because, stops)
 }
 
 // answer is broken for what breaks the build, else unknown for the facts that are missing, else what a rule says of it.

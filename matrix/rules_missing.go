@@ -87,8 +87,10 @@ func (b *build) failsWithout(missing []string) string {
 	case opened("libnvrtc"), opened("libnvJitLink"):
 		return "what is compiled at run time fails"
 	}
-	return b.Name + " does not start"
+	return b.doesNotStart()
 }
+
+func (b *build) doesNotStart() string { return b.Name + " does not start" }
 
 // ownMissing are the libraries among those missing that the build's own package brings.
 func (b *build) ownMissing(missing []string) []string {
