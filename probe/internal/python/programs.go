@@ -84,7 +84,7 @@ func backendCUDA(h *host.Host, root, file string) (cuda, variant string) {
 	if m := backendName.FindStringSubmatch(strings.TrimPrefix(file, root)); m != nil {
 		cuda, variant = m[1], m[0]
 	}
-	for _, library := range headerOf(h, file).Needed {
+	for _, library := range neededBy(h, file) {
 		if m := familyName.FindStringSubmatch(library); m != nil {
 			cuda = m[1]
 		}
