@@ -48,8 +48,8 @@ type Signature struct {
 }
 
 var (
-	slug        = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	placeholder = regexp.MustCompile(`\{([a-z]+)\}`)
+	slug        = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	placeholder = lazyregexp.New(`\{([a-z]+)\}`)
 )
 
 // weights are the words in which the files say how much a line decides.
