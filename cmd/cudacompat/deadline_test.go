@@ -34,8 +34,10 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 	}{
 		"configuration": {[]string{"doctor", "--root", empty, "--config", pipe(t)}, exitUsage,
 			"the time was up (--timeout 500ms)"},
-		"facts": {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
-		"log":   {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
+		"facts":      {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
+		"log":        {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
+		"tables":     {[]string{"check", "example:broken", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
+		"signatures": {[]string{"explain", "803", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
 		"healthcheck": {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK,
 			"configuration broken"},
 	} {

@@ -156,7 +156,7 @@ type job struct {
 func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	var j job
 	var err error
-	if f.tables, err = inTime(ctx, f.load); err != nil {
+	if f.tables, err = f.load(ctx); err != nil {
 		return j, err
 	}
 	j.tables, j.overlaid = f.tables, f.path != ""

@@ -44,7 +44,7 @@ func explainCommand(s streams) *cobra.Command {
 			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
 			defer cancel()
 			var err error
-			if f.tables, err = inTime(reading, f.load); err != nil {
+			if f.tables, err = f.load(reading); err != nil {
 				return err
 			}
 			switch {

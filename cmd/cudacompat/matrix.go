@@ -30,8 +30,8 @@ func matrixCommand(s streams) *cobra.Command {
 			"versions or dates such as 'release>=2.6,<2.9', or a word of the row's key. `why` shows one value with its source.",
 		Example: "  cudacompat matrix torch cuda=12.6 python=3.12\n  cudacompat matrix why torch 2.6.0+cu124 driver",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := f.load()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := f.load(cmd.Context())
 			switch {
 			case err != nil:
 				return err

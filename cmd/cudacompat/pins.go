@@ -56,7 +56,7 @@ func pinsCommand(s streams) *cobra.Command {
 func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	reading, cancel := bounded(ctx, f.limit())
 	defer cancel()
-	tables, err := inTime(reading, f.load)
+	tables, err := f.load(reading)
 	if err != nil {
 		return err
 	}

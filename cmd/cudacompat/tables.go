@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -19,15 +22,31 @@ func (f *tablesFlag) add(cmd *cobra.Command) {
 		"names and signature/*.txt, or a release's bundle")
 }
 
-// load is the embedded tables, or those with the given ones over them, linted as a whole.
-func (f *tablesFlag) load() (*matrix.Tables, error) {
+// load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is
+// left behind with the time: ctx's, else the usual.
+func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
 	if f.path == "" {
 		return matrix.Embedded(), nil
 	}
+	if _, limited := ctx.Deadline(); !limited {
+		bound, cancel := context.WithTimeoutCause(ctx, liveTimeout, fmt.Errorf("not read in %s", liveTimeout))
+		defer cancel()
+		ctx = bound
+	}
+	tables, err := inTime(ctx, f.read)
+	if late := new(lateError); errors.As(err, &late) {
+		err = &usageError{message: "--matrix " + f.path + ": " + late.Error(), hint: tablesHint}
+	}
+	return tables, err
+}
+
+const tablesHint = "give a directory of tables, or a release's bundle of them"
+
+func (f *tablesFlag) read() (*matrix.Tables, error) {
 	over, err := f.open()
 	if err != nil {
 		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(),
-			hint: "give a directory of tables, or a release's bundle of them"}
+			hint: tablesHint}
 	}
 	tables, err := matrix.LoadOver(over)
 	if err != nil {

@@ -27,8 +27,8 @@ func versionCommand(s streams) *cobra.Command {
 	var f tablesFlag
 	cmd := &cobra.Command{
 		Use: "version", Short: "The program's version, date and hash of its tables, and whether it has NVML", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			t, err := f.load()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t, err := f.load(cmd.Context())
 			if err != nil {
 				return err
 			}
