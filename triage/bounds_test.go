@@ -129,3 +129,27 @@ func TestNoPlaceholders(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// recordsOf are the records of a log for which there is time.
+func recordsOf(s *scanner) []record {
+	all, _ := s.records(context.Background(), 0)
+	return all
+}
+
+// TestJudgingEndsInTime gives a log of a hundred thousand tracebacks a moment: it is read, part of it is judged, and
+// that is said.
+func TestJudgingEndsInTime(t *testing.T) {
+	log := strings.Repeat("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\n"+
+		"RuntimeError: CUDA error: an illegal memory access was encountered\n", 100_000)
+	s := newScanner(newFinder(nil, marks...), nil)
+	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+		t.Fatal(err)
+	}
+	whole := len(recordsOf(s))
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("the time was up"))
+	part, err := s.records(ctx, 0)
+	if err == nil || err.Error() != "the time was up" || len(part) >= whole {
+		t.Errorf("%d of %d records, %v", len(part), whole, err)
+	}
+}

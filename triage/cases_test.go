@@ -47,7 +47,7 @@ func explain(t testing.TB, log string) Diagnosis {
 	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
-	d := diagnose([][]event{s.events(0)}, s.records(0), []Source{{Name: "log"}})
+	d := diagnose([][]event{s.events(0)}, recordsOf(s), []Source{{Name: "log"}})
 	d.Unread = []string{}
 	d.withCandidates(hintsIn(s.kept.lines()))
 	d.part()

@@ -1,8 +1,10 @@
 package triage
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
@@ -74,17 +76,29 @@ var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be
 	`WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
 	`^[IW]\d{4} `)
 
-// records reads the kept lines of a log by every grammar.
-func (s *scanner) records(source int) []record {
+// soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
+const soonest = 50 * time.Millisecond
+
+// records reads the kept lines of a log by every grammar, or those that there is time for.
+func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
+	end := time.Now().Add(soonest)
 	lines := s.kept.lines()
 	calls := tracebacks(lines)
 	var all []record
 	for i, l := range lines {
+		if ctx.Err() != nil && time.Now().After(end) {
+			return s.frightening(all), context.Cause(ctx)
+		}
 		for _, r := range single(l, lines[i+1:]) {
 			r.source, r.frames = source, calls[l.number]
 			all = append(all, r)
 		}
 	}
+	return s.frightening(all), nil
+}
+
+// frightening are the records without those of harmless lines.
+func (s *scanner) frightening(all []record) []record {
 	return slices.DeleteFunc(all, func(r record) bool { return s.harmless(r.text) })
 }
 

@@ -65,7 +65,7 @@ func TestRecords(t *testing.T) {
 		if err := s.read(context.Background(), strings.NewReader("first\n"+c.line+"\n")); err != nil {
 			t.Fatal(err)
 		}
-		records := s.records(0)
+		records := recordsOf(s)
 		found := structural(records, known())
 		i := slices.IndexFunc(records, func(r record) bool { return r.kind == c.kind })
 		if i < 0 || c.slot != "" && records[i].slot(c.slot) != c.want || records[i].line != 2 {
@@ -111,7 +111,7 @@ RuntimeError:
 	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
-	all := s.records(0)
+	all := recordsOf(s)
 	i := slices.IndexFunc(all, func(r record) bool { return r.kind == "exception" })
 	if i < 0 || all[i].line != 9 || len(all[i].frames) != 3 || all[i].deepest() != "torch" || all[i].slot(
 		"message") != "flurb happened in two lines" {
@@ -217,7 +217,7 @@ func FuzzRecords(f *testing.F) {
 		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}
-		for _, found := range structural(s.records(0), known()) {
+		for _, found := range structural(recordsOf(s), known()) {
 			if found.because == "" || placeholder.MatchString(found.because) && !placeholder.MatchString(log) || found.line < 1 {
 				t.Fatalf("%+v", found)
 			}

@@ -98,7 +98,11 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 				clean([]byte(src.Name)), s.skipped))
 		}
 		logs = append(logs, s.events(i))
-		records = append(records, s.records(i)...)
+		read, err := s.records(ctx, i)
+		if err != nil {
+			unread = append(unread, fmt.Sprintf("%s was not judged to its end: %v", clean([]byte(src.Name)), err))
+		}
+		records = append(records, read...)
 		hints = append(hints, hintsIn(s.kept.lines())...)
 		windows = windows || s.kept.wroteOnWindows()
 	}
