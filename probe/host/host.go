@@ -206,12 +206,44 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, pathError("list", name, err)
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(-1)
+	entries, err := list(dir)
 	if err != nil {
 		return nil, pathError("list", name, err)
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	h.seen.dirs = remember(h.seen.dirs, name, entries)
+	return entries, nil
+}
+
+// listed is what is kept of a directory's entry. The os package's own takes twice as much, which is 17 MB of a directory
+// with 400,000.
+type listed struct {
+	name string
+	kind fs.FileMode
+}
+
+func (e *listed) Name() string               { return e.name }
+func (e *listed) IsDir() bool                { return e.kind.IsDir() }
+func (e *listed) Type() fs.FileMode          { return e.kind }
+func (e *listed) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
+
+func list(dir *os.File) ([]fs.DirEntry, error) {
+	var all []listed
+	for {
+		some, err := dir.ReadDir(4096)
+		for _, e := range some {
+			all = append(all, listed{e.Name(), e.Type()})
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b listed) int { return strings.Compare(a.name, b.name) })
+	entries := make([]fs.DirEntry, len(all))
+	for i := range all {
+		entries[i] = &all[i]
+	}
 	return entries, nil
 }
 
