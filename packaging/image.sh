@@ -16,7 +16,7 @@ for _ in $(seq 50); do curl -sf "http://$registry/v2/" >/dev/null && break; slee
 # layer FILE BINARY: a tar of the program as /cudacompat, the same bytes every time.
 layer() {
     install -D -m 0755 "$2" "$work/root/cudacompat"
-    tar -C "$work/root" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$1" cudacompat
+    tar -C "$work/root" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf "$1" cudacompat
 }
 
 # libc ARCH: a tar with Debian's libc and nothing that runs, kept for the next release.
@@ -53,7 +53,7 @@ both() {
     rm -rf "$work/layout"
     "$crane" pull --format=oci "$name" "$work/layout"
     tar -C "$work/layout" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
-        -cf "$OUT/image/cudacompat-$1.oci.tar" .
+        --mode=u=rwX,go=rX -cf "$OUT/image/cudacompat-$1.oci.tar" .
 }
 
 mkdir -p "$OUT/image"

@@ -2,6 +2,7 @@
 # Runs every channel of a release in a clean root and writes what was run and what it printed into docs/install.md.
 #
 #	packaging/try.sh                $OUT (dist/) holds what release.sh made; some ten minutes, 3 GB in the cache
+#	packaging/try.sh wheels         one part of it, while you mend it; the page stays as it is
 #
 # It needs Debian with mmdebstrap, bubblewrap, qemu-user-static, lintian and rpmlint. Only Debian's mirror and Python's
 # package index are asked for anything. The first failure ends it.
@@ -43,11 +44,12 @@ inside() {
         --clearenv --setenv PATH /usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin --setenv HOME /root --setenv LC_ALL C.UTF-8 --chdir / "$@"
 }
 
-for step in binaries wheels packages images others; do
+for step in ${*:-binaries wheels packages images others}; do
     say "$step"
     source "$PACKAGING/try/$step.sh"
 done
 
+[ $# = 0 ] || exit 0
 say "docs/install.md"
 python3 - "$rows" "$TOP/docs/install.md" <<'END'
 import re, sys
