@@ -75,7 +75,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	tables, err := f.load()
+	tables, err := f.load(ctx)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func requiresCommand(s streams) *cobra.Command {
 func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error {
 	reading, cancel := bounded(ctx, f.limit())
 	defer cancel()
-	tables, err := inTime(reading, f.load)
+	tables, err := f.load(reading)
 	if err != nil {
 		return err
 	}
