@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,32 +185,55 @@ func peakOf(pid int) int64 {
 // grace is what the kernel may take to end and hand over what dies with its parent.
 const grace = 300 * time.Millisecond
 
+// busy is what a killed process may wait for the processor that it ends on, on a machine that others use.
+const busy = 10 * time.Second
+
 // inherited names the processes that came to this one from the run, and ends them.
 func inherited(session int) (left, apart []string) {
-	for end := time.Now().Add(grace); ; time.Sleep(5 * time.Millisecond) {
+	for started := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		if err == syscall.ECHILD {
 			return nil, nil
 		}
-		if pid == 0 && time.Now().After(end) {
+		took := time.Since(started)
+		if pid == 0 && took > grace && (took > busy || !slices.ContainsFunc(children(), condemned)) {
 			break
 		}
 	}
-	children, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, file := range children {
-		pids, _ := os.ReadFile(file)
-		for _, pid := range strings.Fields(string(pids)) {
-			name, elsewhere := described(pid, session)
-			if elsewhere {
-				apart = append(apart, name)
-			} else {
-				left = append(left, name)
-			}
-			n, _ := strconv.Atoi(pid)
-			_ = syscall.Kill(n, syscall.SIGKILL)
+	for _, pid := range children() {
+		name, elsewhere := described(pid, session)
+		if elsewhere {
+			apart = append(apart, name)
+		} else {
+			left = append(left, name)
 		}
+		n, _ := strconv.Atoi(pid)
+		_ = syscall.Kill(n, syscall.SIGKILL)
 	}
 	return left, apart
+}
+
+// children are this process's own, and those that it inherited.
+func children() []string {
+	var all []string
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, file := range files {
+		pids, _ := os.ReadFile(file)
+		all = append(all, strings.Fields(string(pids))...)
+	}
+	return all
+}
+
+// pending are the signals that were sent to a process and that it has not taken yet, as proc(5) has them.
+var pending = regexp.MustCompile(`(?m)^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$`)
+
+// condemned reports whether SIGKILL was sent to a process, as the kernel does when its parent dies.
+func condemned(pid string) bool {
+	status, _ := os.ReadFile("/proc/" + pid + "/status")
+	return slices.ContainsFunc(pending.FindAllSubmatch(status, -1), func(m [][]byte) bool {
+		set, _ := strconv.ParseUint(string(m[1]), 16, 64)
+		return set&(1<<(syscall.SIGKILL-1)) != 0
+	})
 }
 
 // described is a process's name and state, and whether it cannot end with its parent: in state D, or in a session of
