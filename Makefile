@@ -21,20 +21,22 @@ RELEASE := -tags packed -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test grid lint golden fuzz gpu bench build static release rename clean
+.PHONY: packed doctor test grid lint golden fuzz gpu bench build static release rename clean
 
 build: bin/cudacompat
 
-# The tables as one file, for programs built with -tags packed; without the tag they are embedded as they are.
-data/tables.zip: FORCE
+# The tables and the rules' pages as a file each, for programs built with -tags packed; without the tag they are
+# embedded as they are.
+packed: FORCE
 	@tools/toolchain.sh
-	@CGO_ENABLED=0 go run ./tools/release bundle >$@.new && mv $@.new $@
+	@CGO_ENABLED=0 go run ./tools/release bundle >data/tables.zip.new && mv data/tables.zip.new data/tables.zip
+	@CGO_ENABLED=0 go run ./tools/release pages >docs/pages.zip.new && mv docs/pages.zip.new docs/pages.zip
 
-bin/cudacompat: data/tables.zip FORCE
+bin/cudacompat: packed FORCE
 	go build $(RELEASE) -o $@ ./cmd/cudacompat
 
 # Without NVML and without libc: for scratch images, Alpine, --root scans.
-static: data/tables.zip
+static: packed
 	CGO_ENABLED=0 go build -tags packed -trimpath '-ldflags=-s -w' -o bin/cudacompat-static ./cmd/cudacompat
 
 # The outcome is the exit code; make would call anything but 0 a failure of its own. 3 is inconclusive: a machine

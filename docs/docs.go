@@ -1,9 +1,15 @@
+//go:build !packed
+
 // Package docs holds the pages that the program shows.
 package docs
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed rules/[a-z]*.md
+var files embed.FS
 
 // Rules holds one page a rule, rules/<id>.md.
-//
-//go:embed rules/[a-z]*.md
-var Rules embed.FS
+var Rules fs.FS = files

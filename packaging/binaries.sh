@@ -8,7 +8,7 @@ PACKAGE=./cmd/cudacompat
 # No build id: it is a hash of the inputs, paths among them. Lazy binding: see the Makefile.
 LINK="-s -w -buildid= -X main.version=$VERSION"
 mkdir -p "$OUT/bin"
-make -s -C "$TOP" data/tables.zip
+make -s -C "$TOP" packed
 
 # static OS ARCH FILE: no C compiler, no libc, no NVML.
 static() {

@@ -28,7 +28,7 @@ func TestEveryRuleHasItsPage(t *testing.T) {
 	for _, file := range files {
 		id := strings.TrimSuffix(strings.TrimPrefix(file, "rules/"), ".md")
 		pages = append(pages, id)
-		page, err := docs.Rules.ReadFile(file)
+		page, err := fs.ReadFile(docs.Rules, file)
 		if err != nil {
 			t.Fatal(err)
 		}

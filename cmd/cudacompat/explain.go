@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -80,7 +81,7 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 		return f.text(cmd, name, s)
 	}
 	if slices.Contains(ruleIDs(), name) {
-		page, err := docs.Rules.ReadFile("rules/" + name + ".md")
+		page, err := fs.ReadFile(docs.Rules, "rules/"+name+".md")
 		if err != nil {
 			return err
 		}

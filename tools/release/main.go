@@ -3,6 +3,7 @@
 package main
 
 import (
+	"archive/zip"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"cudacompat/data"
+	"cudacompat/docs"
 	"cudacompat/internal/bundle"
 	"cudacompat/internal/tables"
 )
@@ -17,6 +19,7 @@ import (
 const usage = `usage: release notice                     the licences of all that is linked into the program
        release sbom BINARY                CycloneDX, from the record that the linker left in it
        release bundle                     the tables as one file, for --matrix and for the program that carries them
+       release pages                      the rules' pages as one file, for the program that carries them
        release provenance COMMIT FILE...  in-toto, with the SLSA predicate
 SOURCE_DATE_EPOCH says the time of the sources, VERSION the release.`
 
@@ -33,6 +36,8 @@ func run(args []string, w io.Writer) error {
 		return notice(w)
 	case len(args) == 1 && args[0] == "bundle":
 		return packed(w)
+	case len(args) == 1 && args[0] == "pages":
+		return pages(w)
 	case len(args) == 2 && args[0] == "sbom":
 		return sbom(w, args[1], sourceTime())
 	case len(args) > 2 && args[0] == "provenance":
@@ -52,6 +57,15 @@ func packed(w io.Writer) error {
 		known[i] = bundle.Table{Name: s.Name, Date: s.Date, SHA256: s.Hash}
 	}
 	return bundle.Write(w, data.FS, known)
+}
+
+// pages writes the embedded pages as an archive; the same pages make the same bytes.
+func pages(w io.Writer) error {
+	archive := zip.NewWriter(w)
+	if err := archive.AddFS(docs.Rules); err != nil {
+		return err
+	}
+	return archive.Close()
 }
 
 // sourceTime is when the sources were committed: two builds of them say the same
