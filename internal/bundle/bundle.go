@@ -103,10 +103,10 @@ func Write(w io.Writer, files fs.FS, tables []Table) error {
 	return archive.Close()
 }
 
-// plain are the tables that the judgement of a machine with PyTorch reads, and the manifest. They are kept as they are:
+// plain are the manifest and tables that every judgement of a machine with PyTorch reads. They are kept as they are:
 // unpacking them would take half as long as reading them does, at every run.
-var plain = []string{manifestName, "advisory.csv", "cuda.csv", "cudnn.csv", "driver_branch.csv", "ec2.csv",
-	"forward_compat.csv", "gpu.csv", "minor_compat.csv", "nccl.csv", "product.csv", "torch.csv", "triton.csv"}
+var plain = []string{manifestName, "advisory.csv", "driver_branch.csv", "gpu.csv", "minor_compat.csv", "torch.csv",
+	"triton.csv"}
 
 func add(archive *zip.Writer, name string, day time.Time, data []byte) error {
 	method := zip.Deflate
