@@ -29,11 +29,6 @@ type verdict struct {
 		Answer  string   `json:"answer"`
 		Because []string `json:"because"`
 	} `json:"answers"`
-	Findings []struct {
-		Rule     string `json:"rule"`
-		Severity string `json:"severity"`
-		Subject  string `json:"subject"`
-	} `json:"findings"`
 }
 
 // shown counts the GPUs that a program is shown.
@@ -47,16 +42,6 @@ func (v *verdict) shown() int {
 		}
 	}
 	return n
-}
-
-// has reports whether a rule has a finding.
-func (v *verdict) has(rule string) bool {
-	for _, f := range v.Findings {
-		if f.Rule == rule {
-			return true
-		}
-	}
-	return false
 }
 
 // ask runs doctor with more variables in its environment.
