@@ -52,10 +52,11 @@ func (b *bench) ratio(what string, got cost, limit float64) {
 		fmt.Sprintf("≤ %.1f ×", limit), times > limit})
 }
 
-// run is the median by CPU time of some runs. This program is small, which matters: until a child starts its own
-// program, the kernel counts the parent's memory as the child's peak.
+// run is the median by CPU time of some runs. The own memory is given back and its peak forgotten first: until a
+// child starts its own program, the kernel counts the parent's peak as the child's.
 func (b *bench) run(ctx context.Context, env []string, name string, args ...string) (cost, error) {
 	debug.FreeOSMemory()
+	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // forget the own peak (proc(5))
 	var all []cost
 	for range b.runs {
 		cmd := exec.CommandContext(ctx, name, args...)

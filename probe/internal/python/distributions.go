@@ -24,7 +24,7 @@ func distributions(h *host.Host, dir string, failed *host.Errors) []facts.Packag
 	var dists []facts.Package
 	for _, i := range infosIn(h, dir, entries) {
 		if i.version != "" && distname.Companions.MatchString(i.name) {
-			dists = append(dists, facts.Package{Name: i.name, Version: i.version, Path: i.path})
+			dists = append(dists, facts.Package{Name: i.name, Version: i.version, Path: i.path()})
 		}
 	}
 	for _, e := range entries {

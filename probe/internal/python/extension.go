@@ -47,7 +47,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 			continue
 		}
 		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true,
-			Path: i.path, From: i.path + "/RECORD"}
+			Path: i.path(), From: i.path() + "/RECORD"}
 		libraries, err := readExtension(b, h, s, cuda)
 		failed.Add(err)
 		owned.add(i, libraries)

@@ -13,7 +13,10 @@ import (
 )
 
 // info is one dist-info directory, "/opt/venv/lib/python3.12/site-packages/xgboost-3.4.1.dist-info".
-type info struct{ name, version, path string }
+type info struct{ name, version, dir, entry string }
+
+// path is where it is. It is put together when it is asked for: most of a hundred thousand never are.
+func (i info) path() string { return path.Join(i.dir, i.entry) }
 
 // infosIn lists those of a directory, one for each distribution. What pip could not remove begins with a tilde and is
 // nobody's; of two that a broken upgrade left, the one whose files are there counts.
@@ -26,7 +29,7 @@ func infosIn(h *host.Host, dir string, entries []fs.DirEntry) []info {
 		if !ok || name == "" || name[0] == '~' {
 			continue
 		}
-		one := info{distname.Normal(name), version, path.Join(dir, e.Name())}
+		one := info{distname.Normal(name), version, dir, e.Name()}
 		i, twice := at[one.name]
 		if !twice {
 			at[one.name] = len(list)
@@ -42,7 +45,7 @@ func infosIn(h *host.Host, dir string, entries []fs.DirEntry) []info {
 // METADATA, for a directory may have been copied.
 func truer(h *host.Host, a, b info) info {
 	for _, one := range []*info{&a, &b} {
-		if version, _ := parseMetadata(h.ReadQuietly(one.path + "/METADATA")); version != "" {
+		if version, _ := parseMetadata(h.ReadQuietly(one.path() + "/METADATA")); version != "" {
 			one.version = version
 		}
 	}
@@ -59,7 +62,7 @@ const maxCompared = 100
 // wrong counts the files of a RECORD, from its beginning, that are gone or of another size.
 func (i info) wrong(h *host.Host) int {
 	count, seen := 0, 0
-	for line := range bytes.Lines(h.ReadQuietly(i.path + "/RECORD")) {
+	for line := range bytes.Lines(h.ReadQuietly(i.path() + "/RECORD")) {
 		name, size := recordedFile(line)
 		if size < 0 || strings.Contains(name, ".dist-info/") {
 			continue
@@ -67,7 +70,7 @@ func (i info) wrong(h *host.Host) int {
 		if seen++; seen > maxCompared {
 			break
 		}
-		if there, err := h.Size(path.Join(path.Dir(i.path), name)); err != nil || there != size {
+		if there, err := h.Size(path.Join(i.dir, name)); err != nil || there != size {
 			count++
 		}
 	}

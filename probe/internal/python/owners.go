@@ -24,14 +24,14 @@ func (o owners) add(i info, libraries []string) {
 func (o owners) overwritten(h *host.Host, s *site, b *facts.Build) []facts.Hindrance {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		list := o[name]
-		if len(list) < 2 || !slices.ContainsFunc(list, func(i info) bool { return i.path == b.Path }) {
+		if len(list) < 2 || !slices.ContainsFunc(list, func(i info) bool { return i.path() == b.Path }) {
 			continue
 		}
 		size, err := h.Size(path.Join(s.dir, name))
 		if err != nil || sizeIn(h, b.Path, name) == size {
 			continue
 		}
-		i := slices.IndexFunc(list, func(i info) bool { return i.path != b.Path && sizeIn(h, i.path, name) == size })
+		i := slices.IndexFunc(list, func(i info) bool { return i.path() != b.Path && sizeIn(h, i.path(), name) == size })
 		if i >= 0 {
 			by := list[i]
 			return []facts.Hindrance{{Kind: facts.HindranceOverwritten, Of: b.Name + " " + b.Version,

@@ -62,7 +62,7 @@ func (s *site) unrecorded(h *host.Host, dir string, infos []info) []string {
 				continue
 			}
 			for _, i := range infos {
-				if recorded(h, i.path, name) {
+				if recorded(h, i.path(), name) {
 					return nil
 				}
 			}
