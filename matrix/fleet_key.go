@@ -90,3 +90,6 @@ func appendMap(b []byte, v reflect.Value) []byte {
 	}
 	return b
 }
+
+// registerSeconds is how long after boot a fabric may be in the making.
+const registerSeconds = 300

@@ -195,3 +195,23 @@ func (m *machine) engineMends(p *probe.Package, b *build) []Pin {
 	}
 	return pins
 }
+
+// beside are the packages of an environment, those that a file only names too.
+func (e *environment) beside() []*probe.Package {
+	var list []*probe.Package
+	for i := range e.Packages {
+		list = append(list, &e.Packages[i])
+	}
+	for _, w := range e.Wanted {
+		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
+			list = append(list, &probe.Package{Name: w.Name, Version: w.Version, Path: w.From})
+		}
+	}
+	return list
+}
+
+// otherFamily says that none of a list of CUDA releases is of the family.
+func otherFamily(list []string, cuda version.Number) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list,
+		func(text string) bool { return version.Of(text).Major() == cuda.Major() })
+}

@@ -9,21 +9,6 @@ import (
 	"cudacompat/internal/version"
 )
 
-// need is one thing that an artefact asks of a host.
-type need struct {
-	rule     string
-	build    *build // nil: asked of the machine itself
-	words    string
-	row      string // the table's row that it rests on
-	source   []string
-	mild     bool // a part that is not served is done without
-	compares bool
-	meets    func(*machine) meeting // for one of the drivers; the GPUs are those that the need was made for
-}
-
-// meeting is how a host stands to a need.
-type meeting int
-
 const (
 	unasked meeting = iota // the question does not arise
 	met

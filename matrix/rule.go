@@ -56,3 +56,18 @@ func unknown(subject, missing string) []*result {
 }
 
 func found(f Finding) []*result { return []*result{{subject: f.Subject, finding: &f}} }
+
+// need is one thing that an artefact asks of a host.
+type need struct {
+	rule     string
+	build    *build // nil: asked of the machine itself
+	words    string
+	row      string // the table's row that it rests on
+	source   []string
+	mild     bool // a part that is not served is done without
+	compares bool
+	meets    func(*machine) meeting // for one of the drivers; the GPUs are those that the need was made for
+}
+
+// meeting is how a host stands to a need.
+type meeting int

@@ -146,68 +146,9 @@ func containerRequirements(m *machine) []*result {
 	return results
 }
 
-// requirement is one NVIDIA_REQUIRE_* with what it is held against: for each GPU the properties that it may have.
-type requirement struct {
-	name, text, from string
-	source           []string
-	host             string // for a sentence
-	of               [][]version.Properties
-}
-
 // isTrue reads a switch as NVIDIA's runtime does.
 func isTrue(text string) bool {
 	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
-}
-
-// requires judges one variable for every GPU.
-func (m *machine) requires(r requirement) []*result {
-	expression, err := version.ParseRequirement(r.text)
-	if err != nil {
-		return unknown(r.name, "an expression that can be read: "+err.Error())
-	}
-	worst, but := version.Met, version.Properties{}
-	for _, alternatives := range r.of {
-		if got := onEither(expression, alternatives); got < worst {
-			worst, but = got, alternatives[0]
-		}
-	}
-	switch worst {
-	case version.Met:
-		return holds(r.name)
-	case version.Unsaid:
-		return unknown(r.name, m.unsureWhy(but))
-	}
-	return found(r.unmet(m, expression, but))
-}
-
-// onEither judges an expression where one of several properties holds: they must agree.
-func onEither(expression version.Requirement, alternatives []version.Properties) version.Truth {
-	first := expression.On(alternatives[0])
-	if slices.ContainsFunc(alternatives, func(p version.Properties) bool { return expression.On(p) != first }) {
-		return version.Unsaid
-	}
-	return first
-}
-
-func (r requirement) unmet(m *machine, expression version.Requirement, but version.Properties) Finding {
-	first, _, _ := strings.Cut(strings.TrimSpace(r.text), " ")
-	f := Finding{Severity: Warning, Subject: r.name, Need: first, Source: append([]string{
-		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
-		r.source...),
-		Message: fmt.Sprintf("the image requires %s, and this is %s: a runtime in legacy mode would refuse this", first,
-			r.host),
-		Evidence: []Evidence{{Fact: r.name, Value: r.text, From: r.from}, m.evidenceDriver()},
-		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 " +
-			"skips the check"}}
-	if r.from == "environment" {
-		f.Evidence = append(f.Evidence, Evidence{Fact: "brand", Value: but.Brand, From: "NVML"})
-	}
-	but.AnyBrand = true
-	if expression.On(but) == version.Met {
-		f.Severity = Note
-		f.Message += "; for other brands the same driver is let in, and what is in the image is judged on its own"
-	}
-	return f
 }
 
 // requirable is what the constraints are about, a GPU each; without a GPU the driver alone.
@@ -246,19 +187,6 @@ func (m *machine) hostCUDA() version.Number {
 		return version.Number{}
 	}
 	return m.t.BranchCUDA(version.Of(m.f.Driver.Version))
-}
-
-// unsureWhy names the property that is not known.
-func (m *machine) unsureWhy(p version.Properties) string {
-	switch {
-	case !p.Driver.Known():
-		return "the driver's version"
-	case !p.CUDA.Known():
-		return "the driver's CUDA"
-	case !p.NoGPU && p.Brand == "":
-		return "the GPU's brand, which NVML tells"
-	}
-	return "a property that the requirement names"
 }
 
 // containerToolkit: an engine on a GPU host that cannot give a GPU to a container.

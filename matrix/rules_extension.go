@@ -112,20 +112,6 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 	return e.compiled
 }
 
-// beside are the packages of an environment, those that a file only names too.
-func (e *environment) beside() []*probe.Package {
-	var list []*probe.Package
-	for i := range e.Packages {
-		list = append(list, &e.Packages[i])
-	}
-	for _, w := range e.Wanted {
-		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
-			list = append(list, &probe.Package{Name: w.Name, Version: w.Version, Path: w.From})
-		}
-	}
-	return list
-}
-
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
 func (m *machine) extensionRows(p *probe.Package) []tables.Extension {
@@ -190,12 +176,6 @@ func otherTorch(list []string, torch version.Number) bool {
 		v := version.Of(strings.TrimPrefix(text, "=="))
 		return !v.Known() || v.Short() == torch.Short()
 	})
-}
-
-// otherFamily says that none of a list of CUDA releases is of the family.
-func otherFamily(list []string, cuda version.Number) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list,
-		func(text string) bool { return version.Of(text).Major() == cuda.Major() })
 }
 
 // extensionSteps names the newest release of the package that goes with this torch, and what else helps.

@@ -10,9 +10,6 @@ import (
 	"cudacompat/probe"
 )
 
-// registerSeconds is how long after boot a fabric may be in the making.
-const registerSeconds = 300
-
 var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/"}
 
 // fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed. What NVML says of it goes
