@@ -103,7 +103,11 @@ func (p *page) wrap(hang int, text string, lead ...any) {
 	}
 }
 
-// fold breaks text into lines: the first as wide as first, the others as wide as rest.
+// Fold breaks text into lines between its words: the first of at most first characters, the others of rest. A line of
+// one long word may be wider.
+func Fold(text string, first, rest int) []string { return fold(text, first, rest, true) }
+
+// fold is Fold where the width is limited, else the text in one line.
 func fold(text string, first, rest int, limited bool) []string {
 	if !limited {
 		return []string{strings.Join(words(text), " ")}

@@ -19,15 +19,16 @@ func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use: "check FILE",
-		Short: "Judge what was written down elsewhere: a report, nvidia-smi's output, requirements, a lock, a " +
-			"Dockerfile; - is stdin",
-		Long: "Judge what was written down elsewhere. These are read, in UTF-8 or UTF-16: " +
-			strings.Join(probe.GivenFormats(), ", ") +
-			". Nothing is installed and nothing is run: files of names are judged by what the releases in them are built for. " +
-			"Give the machine that they are meant for with --driver and --gpu, or --instance.",
-		Example: "  cudacompat check example:broken\n  python3 -m torch.utils.collect_env | cudacompat check -",
-		Args:    oneFile,
+		Use:   "check FILE",
+		Short: "Check a file: a report, a lock, requirements, nvidia-smi's output",
+		Long: "Judges a file that was written elsewhere (- is standard input). It reads these, in UTF-8 or UTF-16: " +
+			strings.Join(probe.GivenFormats(), ", ") + ".\n\n" +
+			"Nothing is installed or run: a file of package names is judged by what those releases are built for. Name " +
+			"the machine that it is meant for with --driver and --gpu, or with --instance.",
+		Example: "  cudacompat check example:broken\n" +
+			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
+			"  cudacompat check uv.lock --instance g5.xlarge --driver 550.90.07",
+		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
@@ -48,7 +49,7 @@ func checkCommand(s streams) *cobra.Command {
 		},
 	}
 	judge.add(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout, "bound everything: reading, judging")
+	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout, "stop after this `TIME` with a partial, inconclusive report")
 	return cmd
 }
 

@@ -11,9 +11,11 @@ var shells = []string{"bash", "fish", "powershell", "zsh"}
 
 func completionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "completion SHELL", Short: "A script that completes commands and flags: bash, fish, powershell or zsh",
-		ValidArgs: shells,
-		Example:   "  source <(cudacompat completion bash)",
+		Use: "completion SHELL", Short: "Print a completion script for a shell",
+		Long:        "Prints a script that completes commands and flags in bash, fish, powershell or zsh.",
+		Annotations: map[string]string{exitNote: exitPlain},
+		ValidArgs:   shells,
+		Example:     "  source <(cudacompat completion bash)\n  cudacompat completion fish | source",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:
@@ -42,7 +44,8 @@ func completionCommand(s streams) *cobra.Command {
 // helpCommand is cobra's, but for a word that is no command: that is an error, not the help of everything.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "What a command does, and its flags", Args: atMostOne,
+		Use: "help [COMMAND]", Short: "Show what a command does, and its flags",
+		Annotations: map[string]string{exitNote: exitPlain}, Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topic := cmd.Root()
 			if len(args) == 1 {
@@ -52,7 +55,6 @@ func helpCommand() *cobra.Command {
 				}
 				topic = topic.Commands()[i]
 			}
-			topic.InitDefaultHelpFlag()
 			return topic.Help()
 		},
 	}

@@ -31,17 +31,22 @@ type doctorFlags struct {
 func doctorCommand(s streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Probe this machine, check what was found, report: the main job", Args: noArgs,
+		Use: "doctor", Short: "Check this machine or a tree of files: the main job", Args: noArgs,
+		Long: "Reads the driver and GPUs through NVML, and the CUDA toolkit, PyTorch, TensorFlow, JAX, cuDNN and NCCL from " +
+			"files; compares them with the tables; and reports each mismatch with its evidence, its source and what to " +
+			"install. Nothing is imported, run or changed.",
+		Example: "  cudacompat doctor\n" +
+			"  cudacompat doctor --root /mnt/ami --instance p5.48xlarge --require driver",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.doctor(cmd.Context(), s) },
 	}
 	cmd.SetContext(context.Background())
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
-	cmd.Flags().DurationVar(&f.wait, "wait", 0, "try again until what is required is there and nothing is "+
-		"inconclusive (first boot)")
+	cmd.Flags().DurationVar(&f.wait, "wait", 0, "look again for up to this `TIME`, until what --require names is there and the "+
+		"outcome is not inconclusive (first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"one line, exit 0 or 1 only; inconclusive is 0 unless --require")
-	cmd.Flags().StringVar(&f.log, "log", "", "judge a log (`FILE`, - for stdin) together with the machine")
+		"print one line and exit 0 or 1 only; inconclusive is 0 unless --require is given")
+	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")
 	return cmd
 }
 

@@ -39,8 +39,17 @@ func explainCommand(s streams) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [RULE | CAUSE | CODE | NAME | TEXT | LOG...]",
-		Short: "A rule's page; or logs (files, directories, -, a quoted line): environment, program or hardware?",
-		Args:  cobra.ArbitraryArgs,
+		Short: "Explain a log, an error code, a library or a rule",
+		Long: "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the " +
+			"environment, the program or the hardware is to blame. One word is explained by its page: a rule, a cause, an " +
+			"error code (803), a name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79). Without " +
+			"arguments it lists the rules and causes.",
+		Example: "  cudacompat explain train.log\n" +
+			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
+			"  cudacompat explain 803",
+		Annotations: map[string]string{exitNote: "0 the program, or nothing wrong · 1 the environment or the hardware · " +
+			"3 unknown · 64 usage · 70 a bug; a page is 0"},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
 			defer cancel()
@@ -59,13 +68,13 @@ func explainCommand(s streams) *cobra.Command {
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
-		"hold the log against these facts or this report (`FILE`): pins for what it shows")
+		"compare the log with the facts or report in `FILE`, and say what to install")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
-		"give up reading after this time and judge what was read")
-	cmd.Flags().BoolVar(&f.here, "here", false, "hold the log against this machine")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: text or json")
-	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
-	cmd.Flags().BoolVar(&f.all, "all", false, "every deciding line and step")
+		"stop reading after this `TIME` and judge what was read")
+	cmd.Flags().BoolVar(&f.here, "here", false, "compare the log with this machine, and say what to install")
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
+	addColour(cmd, &f.colour)
+	cmd.Flags().BoolVar(&f.all, "all", false, "show every deciding line and step")
 	return cmd
 }
 

@@ -24,14 +24,16 @@ type lookFlags struct {
 }
 
 func (f *lookFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.root, "root", "", "look at the tree under `DIR`: a mounted AMI, an unpacked image, a "+
-		"node's /host")
+	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
+		"/host) in place of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"files only, of the running system: judge what will be true after boot")
+		"read only the files of this system, and judge what will be true after it boots")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"this Python environment (`PATH`, repeat for more), or none; else the active one and all found")
+		"judge the Python environment at `PATH` (may be repeated), or none; without --env, the active one and all that "+
+			"are found")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"bound everything, judging too; default 10s and NVML's own by the number of GPUs, 120s under --root and --offline")
+		"stop after this `TIME` with a partial, inconclusive report (default 10s, and more for NVML with many GPUs; 120s "+
+			"with --root or --offline)")
 }
 
 // limit is how long reading files may take.
@@ -102,28 +104,38 @@ type judgeFlags struct {
 
 func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
-	cmd.Flags().StringVar(&f.driver, "driver", "", "judge for this driver `VERSION` instead of the one that is here")
-	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "judge for these GPUs, by name or compute capability (`L4,9.0`)")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
-		"judge for these instance types of EC2 and other clouds (`g5.xlarge,a3-highgpu-8g`)")
-	cmd.Flags().StringVar(&f.python, "python", "", "judge for this Python `VERSION`")
+		"judge for each instance type in this `LIST`, of EC2 or another cloud, such as g5.xlarge")
+	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil,
-		"what must be here: `driver,gpu,build,efa`; absent is an error, could not look is 3")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
+		"require what this `LIST` names: driver, gpu, build, efa; exit 1 if one is missing, 3 if it could not be checked")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringVar(&f.config, "config", "",
-		"read requirements and waivers from this `FILE`; else $CUDACOMPAT_CONFIG, ./ or /etc/cudacompat/"+configName)
-	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "waive a `RULE`; what it finds stays in the report")
+		"read requirements and waivers from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
+			", then /etc/cudacompat/"+configName+")")
+	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "let findings of this `RULE` pass; they stay in the report (may be repeated)")
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false,
-		"say how each probe went, and where the tables disagree with what was read")
+		"say how each probe went, and where a table disagrees with what was read")
 }
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {
 	cmd.Flags().StringArrayVarP(formats, "output", "o", nil,
-		"`FORMAT[=FILE]`: "+strings.Join(namesOf(report.Formats), ", ")+" (repeat for several)")
-	cmd.Flags().StringVar(colour, "color", "auto", "auto, always or never; NO_COLOR holds")
-	cmd.Flags().BoolVar(all, "all", false, "show what passed and every detail, too")
+		outputUsage(namesOf(report.Formats)))
+	addColour(cmd, colour)
+	cmd.Flags().BoolVar(all, "all", false, "also show what passed, and every detail")
+}
+
+// outputUsage is the help of -o for a command with these formats.
+func outputUsage(formats []string) string {
+	return "write `FORMAT[=FILE]` (may be repeated); formats: " + strings.Join(formats, ", ")
+}
+
+func addColour(cmd *cobra.Command, colour *string) {
+	cmd.Flags().StringVar(colour, "color", "auto", "colour the output `WHEN`: auto, always or never; NO_COLOR is obeyed")
 }
 
 // policy checks the words and makes what matrix asks for.

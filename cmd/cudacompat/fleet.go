@@ -31,11 +31,15 @@ func fleetCommand(s streams) *cobra.Command {
 	var f fleetFlags
 	cmd := &cobra.Command{
 		Use:   "fleet FILE...|DIR...|-",
-		Short: "Judge the facts or reports of many nodes: verdicts, groups of equal nodes, drift, what-if",
-		Long: "Judge the facts or reports of many nodes in one pass, equal nodes once. A file holds one JSON document or one a line,\n" +
-			"also compressed with gzip; of a directory the files that end in .json, .jsonl, .ndjson, or these with .gz. A document\n" +
-			"is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope that its collector adds:\n" +
-			`{"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}` + ". Nodes of one group are to be alike.",
+		Short: "Check the facts of many nodes: groups, drift, what-if",
+		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, and " +
+			"may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, and these " +
+			"with .gz.\n\n" +
+			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope, whose group " +
+			"names nodes that should be alike:\n" +
+			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
+		Annotations: map[string]string{exitNote: "as the worst node: 0 compatible · 1 incompatible · 3 inconclusive, or a " +
+			"document could not be read · 64 usage · 70 a bug"},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -50,14 +54,14 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
-		"judge with `driver=VERSION` or NAME==VERSION instead (repeat for both)")
+		"assume `CHANGE` on every node: driver=VERSION or NAME==VERSION (may be repeated)")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
-		"name documents that are older than the newest by more than this")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "bound everything; default none")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 from this severity on: error, warning or never")
+		"report documents older than the newest by more than this `TIME`")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `TIME` (default: no limit)")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		"`FORMAT[=FILE]`: "+strings.Join(namesOf(report.FleetFormats), ", "))
-	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
+		outputUsage(namesOf(report.FleetFormats)))
+	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "name every node")
 	return cmd
 }

@@ -25,11 +25,12 @@ func matrixCommand(s streams) *cobra.Command {
 	var f matrixFlags
 	cmd := &cobra.Command{
 		Use:   "matrix [TABLE [FILTER...] | why TABLE KEY... COLUMN]",
-		Short: "Show the tables, filtered, with sources",
-		Long: "Lists the tables, or the rows of one. A FILTER is COLUMN=VALUE (a list has it, 12.6.3 is 12.6), a range of\n" +
-			"versions or dates such as 'release>=2.6,<2.9', or a word of the row's key. `why` shows one value with its source.",
-		Example: "  cudacompat matrix torch cuda=12.6 python=3.12\n  cudacompat matrix why torch 2.6.0+cu124 driver",
-		Args:    cobra.ArbitraryArgs,
+		Short: "Show the compatibility tables, with their sources",
+		Long: "Lists the tables, or the rows of one. A FILTER is COLUMN=VALUE, a range of versions or dates such as " +
+			"'release>=2.6,<2.9', or a word of the row's key. `why` shows one value with its source.",
+		Annotations: map[string]string{exitNote: exitPlain},
+		Example:     "  cudacompat matrix torch cuda=12.6 python=3.12\n  cudacompat matrix why torch 2.6.0+cu124 driver",
+		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := f.load(cmd.Context())
 			switch {
@@ -45,8 +46,8 @@ func matrixCommand(s streams) *cobra.Command {
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		"`FORMAT[=FILE]`: text, json, csv, markdown (repeat for several)")
-	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
+		outputUsage(namesOf(report.GridFormats)))
+	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every column, however wide")
 	return cmd
 }

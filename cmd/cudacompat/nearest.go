@@ -89,7 +89,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		return &usageError{message: dashed(lacking.GetSpecifiedName()) + " needs a value", hint: usageOf(lacking.GetFlag())}
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		return &usageError{message: fmt.Sprintf("--%s %q is no %s", f.Name, invalid.GetValue(), kindOf(f)), hint: usageOf(f)}
+		return &usageError{message: fmt.Sprintf("--%s %q is not a %s", f.Name, invalid.GetValue(), kindOf(f)), hint: usageOf(f)}
 	}
 	return &usageError{message: err.Error(), hint: cmd.CommandPath() + " --help"}
 }
@@ -131,7 +131,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	case slices.Contains(commandNames(cmd.Root()), err.GetSpecifiedName()):
 		e.hint = "did you mean cudacompat " + err.GetSpecifiedName() + "?"
 	case len(owners) > 0:
-		e.hint = flag + " goes with " + strings.Join(owners, ", ")
+		e.hint = flag + " belongs to " + strings.Join(owners, ", ")
 	case nearest(flag, flagNames(cmd)) != "":
 		e.hint = "did you mean " + nearest(flag, flagNames(cmd)) + "?"
 	default:

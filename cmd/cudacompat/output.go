@@ -68,6 +68,8 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen report.S
 	switch {
 	case i < 0:
 		return output[T]{}, misspelt("format", name, namesOf(formats))
+	case file == "-": // standard output, as other programs have it
+		file = ""
 	case toFile && file == "":
 		return output[T]{}, &usageError{message: "-o " + spec + " names no file",
 			hint: "-o " + name + "=FILE, or -o " + name + " for standard output"}

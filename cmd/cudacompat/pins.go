@@ -29,27 +29,28 @@ type pinsFlags struct {
 func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
-		Use: "pins", Short: "What to install on this machine, or on --driver, --gpu, --instance", Args: noArgs,
-		Long: "Answers in three sets: what runs on the driver that is there, the smallest change of the driver " +
-			"for what is\n" +
-			"wanted, and the newest of all. Each is full: framework, companions, the driver's packages. Exit code 1: no set.",
-		Example: "  cudacompat pins --instance p5.48xlarge --driver 535.183.01 --python 3.12 --framework torch==2.9\n" +
+		Use: "pins", Short: "Say which releases to install on this machine or another", Args: noArgs,
+		Long: "Answers with up to three sets of releases: one that keeps the driver, one with the smallest driver change, and " +
+			"the newest. Each set is complete: the framework, its companions and the driver's packages.",
+		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU is here and none is named · " +
+			"64 usage · 70 a bug"},
+		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
 			"  cudacompat pins -o requirements=requirements.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
-	cmd.Flags().StringVar(&f.driver, "driver", "", "for this driver `VERSION` instead of the one that is here")
-	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "for these GPUs, by name or compute capability (`L4,9.0`)")
-	cmd.Flags().StringVar(&f.instance, "instance", "", "for this instance `TYPE` of EC2 or another cloud")
-	cmd.Flags().StringVar(&f.python, "python", "", "for this Python `VERSION`")
-	cmd.Flags().StringVar(&f.framework, "framework", "torch", "`NAME[==RELEASE]`: torch, tensorflow or jax")
-	cmd.Flags().StringVar(&f.choice, "choice", "", "only this `SET`: keep-driver, smallest-driver or newest")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
+	cmd.Flags().StringVar(&f.instance, "instance", "", "assume this instance `TYPE` of EC2 or another cloud")
+	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
+	cmd.Flags().StringVar(&f.framework, "framework", "torch", "answer for `NAME[==RELEASE]`: torch, tensorflow or jax")
+	cmd.Flags().StringVar(&f.choice, "choice", "", "show only this `SET`: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		"`FORMAT[=FILE]`: text, json, requirements, constraints; the last two write one set")
-	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
-	cmd.Flags().BoolVar(&f.all, "all", false, "show every detail, too")
+		outputUsage(namesOf(report.PinFormats))+"; the last two write one set")
+	addColour(cmd, &f.colour)
+	cmd.Flags().BoolVar(&f.all, "all", false, "also show every detail")
 	return cmd
 }
 

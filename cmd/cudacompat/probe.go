@@ -10,7 +10,11 @@ import (
 func probeCommand(s streams) *cobra.Command {
 	var look lookFlags
 	cmd := &cobra.Command{
-		Use: "probe", Short: "The facts alone, as JSON", Args: noArgs,
+		Use: "probe", Short: "Print the facts about this machine as JSON", Args: noArgs,
+		Long: "Prints what `doctor` would judge, without judging it: one JSON document that `check` and `fleet` read. It holds " +
+			"no host name, user name or serial number.",
+		Example:     "  cudacompat probe > facts.json\n  cudacompat probe --root /mnt/ami",
+		Annotations: map[string]string{exitNote: exitPlain},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := bounded(cmd.Context(), look.limit())
 			defer cancel()

@@ -30,28 +30,28 @@ func requiresCommand(s streams) *cobra.Command {
 	var f requiresFlags
 	cmd := &cobra.Command{
 		Use: "requires [ARTEFACT]", Args: atMostOne,
-		Short: "What an artefact needs of a host: drivers, GPUs; --diff OLD: what a bump costs",
-		Long: "What an artefact needs of a host, in the words of a person, a scheduler or an installer. ARTEFACT is what `check`\n" +
-			"reads (a requirements file, a lock, a Dockerfile, facts, a report; - is stdin) or a Python environment; or give --env\n" +
-			"or --root. What cannot be judged admits no host: exit code 3. With --diff the exit code is 1 when a target that\n" +
-			"--instance, --driver or --gpu names is lost.",
+		Short: "Say which drivers and GPUs an environment or a lock needs",
+		Long: "Says what an artefact needs of a host: the lowest driver, the GPUs it has code for, glibc, Python. ARTEFACT " +
+			"is a file that `check` reads or a Python environment; --env and --root name one too. With -o the answer " +
+			"comes in the words of a scheduler or an installer. --diff OLD says what an upgrade costs.",
 		Example: "  cudacompat requires requirements.txt\n  cudacompat requires uv.lock -o cel\n" +
-			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge,p3.2xlarge --driver 535.183.01",
+			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
+		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
+			"is lost · 3 something could not be judged, and admits no host · 64 usage · 70 a bug"},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
-	cmd.Flags().StringVar(&f.old, "diff", "", "compare with what `OLD` needs: a file or an environment")
-	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: a host with this driver `VERSION` must not be lost")
-	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "for these GPUs alone, by name or compute capability (`L4,9.0`)")
-	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "for these instance types alone (`g5.xlarge,p5.48xlarge`)")
-	cmd.Flags().StringVar(&f.python, "python", "", "for this Python `VERSION`")
-	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, "`FORMAT[=FILE]`: "+
-		strings.Join(namesOf(report.RequireFormats), ", ")+"; with --diff: "+
-		strings.Join(namesOf(report.RequireDiffFormats), ", "))
-	cmd.Flags().StringVar(&f.colour, "color", "auto", "auto, always or never; NO_COLOR holds")
-	cmd.Flags().BoolVar(&f.all, "all", false, "show every GPU and every source, too")
+	cmd.Flags().StringVar(&f.old, "diff", "", "compare with what `OLD` needs, a file or an environment")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must not be lost")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "consider only this `LIST` of GPUs, by name or compute capability")
+	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "consider only the instance types in this `LIST`, such as g5.xlarge")
+	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
+	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.RequireFormats))+
+		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
+	addColour(cmd, &f.colour)
+	cmd.Flags().BoolVar(&f.all, "all", false, "also show every GPU and every source")
 	return cmd
 }
 

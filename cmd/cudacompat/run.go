@@ -127,14 +127,22 @@ func printable(text string) string {
 
 // newRoot is the command tree, one file a command.
 func newRoot(s streams) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "cudacompat",
 		Short: "Tells whether the CUDA stack of this machine will work, and what to install if not",
-		Long: "cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work,\n" +
-			"layer by layer, and if not, what to install instead. It only reads.",
+		Long: "cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work, and if " +
+			"not, what to install instead. It only reads, needs no root and no network.",
+		Example: "  cudacompat doctor\n" +
+			"  cudacompat doctor --instance g5.xlarge --driver 550.90.07\n" +
+			"  cudacompat check requirements.txt --gpu L4 --driver 535.183.01\n" +
+			"  cudacompat explain train.log",
 		SilenceErrors: true, SilenceUsage: true, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case version:
+				return sayVersion(cmd.Context(), s, tablesFlag{})
+			case len(args) == 0:
 				return cmd.Help()
 			}
 			return misspelt("command", args[0], commandNames(cmd))
@@ -144,7 +152,9 @@ func newRoot(s streams) *cobra.Command {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
+	root.Flags().BoolVar(&version, "version", false, "say the same as the command version")
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(showHelp)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(doctorCommand(s), probeCommand(s), checkCommand(s), explainCommand(s), matrixCommand(s),
 		pinsCommand(s), requiresCommand(s), fleetCommand(s), versionCommand(s), completionCommand(s))

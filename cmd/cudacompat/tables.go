@@ -18,8 +18,8 @@ import (
 type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "matrix", "", "tables from `DIR|BUNDLE`, over the embedded ones: CSVs of their "+
-		"names and signature/*.txt, or a release's bundle")
+	cmd.Flags().StringVar(&f.path, "matrix", "", "lay the rows in `DIR|BUNDLE` over the embedded tables, row by row: "+
+		"CSV files, signature/*.txt, or a release's bundle")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"runtime"
@@ -26,23 +27,27 @@ var stamp string
 func versionCommand(s streams) *cobra.Command {
 	var f tablesFlag
 	cmd := &cobra.Command{
-		Use: "version", Short: "The program's version, date and hash of its tables, and whether it has NVML", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := f.load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			tables, err := f.tellTables(t)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(s.out, "cudacompat %s, %s, %s, %s/%s\n",
-				toolVersion(), tables, probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		Use: "version", Short: "Show the version, the tables' date and hash, and whether NVML is built in", Args: noArgs,
+		Annotations: map[string]string{exitNote: exitPlain},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return sayVersion(cmd.Context(), s, f) },
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// sayVersion writes one line about this program and its tables.
+func sayVersion(ctx context.Context, s streams, f tablesFlag) error {
+	t, err := f.load(ctx)
+	if err != nil {
+		return err
+	}
+	tables, err := f.tellTables(t)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "cudacompat %s, %s, %s, %s/%s\n",
+		toolVersion(), tables, probe.NVMLSupport(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 // tellTables says by what is judged: "tables of 2026-11-22 (1f2e3d4c5b6a)", and in which a site's own rows stand.

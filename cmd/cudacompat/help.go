@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"cudacompat/report"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Help is as wide as the narrowest terminal in use, and its right column begins where most flags have ended.
+const (
+	helpWidth  = 80
+	helpColumn = 26
+)
+
+// flagGroups are the flags of all commands in the order in which help shows them.
+var flagGroups = []struct {
+	title string
+	flags []string
+}{
+	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "diff", "wait", "timeout", "max-age"}},
+	{"What to judge it for", []string{"driver", "gpu", "instance", "python", "framework", "choice", "what-if"}},
+	{"What counts", []string{"require", "fail-on", "ignore", "config"}},
+	{"Tables", []string{"matrix"}},
+	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},
+}
+
+// The exit codes as help lists them. A command whose codes mean something else says so under exitNote.
+const (
+	exitNote  = "exit"
+	exitUsual = "0 compatible · 1 incompatible · 3 inconclusive · 64 usage · 70 a bug"
+	exitPlain = "0 done · 64 usage · 70 a bug"
+)
+
+// showHelp writes what a command does, its flags in groups, examples and exit codes, at most helpWidth wide.
+func showHelp(cmd *cobra.Command, _ []string) {
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().Lookup("help").Usage = "show this help"
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "%s\n\nUsage: %s %s\n", paragraphs(cmp.Or(cmd.Long, cmd.Short+".")), cmd.CommandPath(), usageTail(cmd))
+	if cmd.HasParent() {
+		flagHelp(w, cmd.Flags())
+	} else {
+		fmt.Fprintln(w, "\nCommands:")
+		for _, c := range cmd.Commands() {
+			helpEntry(w, "  "+c.Name(), 14, c.Short)
+		}
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	note := cmp.Or(cmd.Annotations[exitNote], exitUsual)
+	fmt.Fprintf(w, "\nExit codes: %s\n", strings.Join(report.Fold(note, helpWidth-12, helpWidth-12), "\n            "))
+	if !cmd.HasParent() {
+		fmt.Fprintln(w, "\n`cudacompat COMMAND --help` shows a command's flags.")
+	}
+}
+
+// paragraphs folds a text; a line that is indented is an example and stays whole.
+func paragraphs(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, " ") {
+			lines[i] = strings.Join(report.Fold(line, helpWidth, helpWidth), "\n")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// usageTail is what follows a command's name.
+func usageTail(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return "COMMAND [flags]"
+	}
+	_, arguments, _ := strings.Cut(cmd.Use, " ")
+	return strings.TrimSpace(arguments + " [flags]")
+}
+
+// flagHelp writes the flags in their groups.
+func flagHelp(w io.Writer, flags *pflag.FlagSet) {
+	for _, group := range flagGroups {
+		title := "\n" + group.title + ":\n"
+		for _, name := range group.flags {
+			f := flags.Lookup(name)
+			if f == nil || f.Hidden {
+				continue
+			}
+			fmt.Fprint(w, title)
+			title = ""
+			helpEntry(w, flagName(f), helpColumn, flagText(f))
+		}
+	}
+}
+
+// flagName is a flag as it is typed: "  -o, --output FORMAT[=FILE]".
+func flagName(f *pflag.Flag) string {
+	short := "      "
+	if f.Shorthand != "" {
+		short = "  -" + f.Shorthand + ", "
+	}
+	value, _ := pflag.UnquoteUsage(f)
+	return strings.TrimRight(short+"--"+f.Name+" "+value, " ")
+}
+
+// flagText is what a flag does, with the value that it has when it is not given.
+func flagText(f *pflag.Flag) string {
+	_, text := pflag.UnquoteUsage(f)
+	switch f.DefValue {
+	case "", "false", "[]", "0s":
+		return text
+	}
+	value := f.DefValue
+	if f.Value.Type() == "duration" {
+		value = strings.TrimSuffix(strings.Replace(value, "m0s", "m", 1), "0m") // 1m0s, 24h0m0s
+	}
+	return text + " (default " + value + ")"
+}
+
+// helpEntry writes a name and what it means: beside it where there is room, else below.
+func helpEntry(w io.Writer, name string, column int, text string) {
+	lines := report.Fold(text, helpWidth-column, helpWidth-column)
+	margin := "\n" + strings.Repeat(" ", column)
+	if len(name)+2 > column {
+		fmt.Fprintln(w, name+margin+strings.Join(lines, margin))
+		return
+	}
+	fmt.Fprintf(w, "%-*s%s\n", column, name, strings.Join(lines, margin))
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+)
+
+// TestHelpFits finds a line of help that is wider than a narrow terminal, and a flag that no group shows.
+func TestHelpFits(t *testing.T) {
+	var grouped []string
+	for _, group := range flagGroups {
+		grouped = append(grouped, group.flags...)
+	}
+	root := newRoot(streams{})
+	for _, c := range append(root.Commands(), root) {
+		var out strings.Builder
+		c.SetOut(&out)
+		showHelp(c, nil)
+		for line := range strings.Lines(out.String()) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth {
+				t.Errorf("help %s: wider than %d: %s", c.Name(), helpWidth, line)
+			}
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !slices.Contains(grouped, f.Name) {
+				t.Errorf("--%s of %s is in no group of the help", f.Name, c.Name())
+			}
+		})
+		if !strings.Contains(out.String(), "\nExit codes: ") {
+			t.Errorf("help %s names no exit codes", c.Name())
+		}
+	}
+}
