@@ -135,7 +135,7 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 		case r.finding != nil:
 			j.find(rule, *r.finding, counts && !r.noted, r.cpuOnly)
 		case r.missing != "":
-			j.verdict.Unknown = append(j.verdict.Unknown, Missing{rule.ID, r.subject, j.name, r.missing})
+			j.verdict.Unknown = append(j.verdict.Unknown, Missing{rule.ID, r.subject, j.name, r.missing, r.need})
 			if rule.decides && !slices.Contains(j.undecided[r.subject], rule.ID) {
 				j.undecided[r.subject] = append(j.undecided[r.subject], rule.ID)
 			}

@@ -44,9 +44,10 @@ type result struct {
 	subject string
 	finding *Finding
 	missing string
-	noted   bool // in an environment that does not count
-	implied bool // broken by what has been said of another build
-	cpuOnly bool // an error after which the build goes on without the GPU: it is reported as a warning
+	need    string // beside missing: what the rule asks for all the same
+	noted   bool   // in an environment that does not count
+	implied bool   // broken by what has been said of another build
+	cpuOnly bool   // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
 func holds(subject string) []*result { return []*result{{subject: subject}} }

@@ -15,7 +15,7 @@ func driverTooOld(m *machine, b *build) []*result {
 	case r == nil:
 		return nil
 	case r.missing != "":
-		return unknown(b.subject, r.missing)
+		return []*result{{subject: b.subject, missing: r.missing, need: r.need}}
 	case r.state == floorBelow && m.tooOldWith(b):
 		return []*result{{subject: b.subject, implied: true}}
 	case r.state == floorBelow:
@@ -44,7 +44,9 @@ func (m *machine) reach(b *build) *reach {
 	case b.accelerator != "cuda" && b.accelerator != "":
 		return lacks("what a build for " + b.accelerator + " needs: the tables are of CUDA")
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
-		return lacks("the driver's version")
+		r := m.reachOf(b.cuda)
+		r.missing = "the driver's version"
+		return r
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
 		return lacks(m.forward.why)
 	case !b.cuda.Known() && b.Standalone && !b.goesOn():

@@ -90,6 +90,7 @@ type Missing struct {
 	Subject string `json:"subject"`
 	Target  string `json:"target"`
 	Missing string `json:"missing"`
+	Need    string `json:"need,omitempty"` // what is asked for all the same, "driver >= 525.60.13"
 }
 
 // Suppressed is a finding that a waiver hides; it stays in every report.

@@ -36,12 +36,33 @@ func inconclusive(r Report) string {
 	case u == nil:
 		return nothing(r)
 	case u.Rule == "required-missing":
-		return fmt.Sprintf("whether there is %s, which is required, could not be found out: %s", article(u.Subject),
-			u.Missing)
+		return fmt.Sprintf("cannot tell whether there is %s, which is required: %s", article(u.Subject), u.Missing)
 	case u.Rule == "not-looked-at":
 		return fmt.Sprintf("not everything was looked at: %s: %s", u.Subject, u.Missing)
 	}
-	return fmt.Sprintf("%s cannot be judged; not known: %s", bare(u.Subject), u.Missing)
+	return "cannot judge " + bare(u.Subject) + ": " + open(u.Missing)
+}
+
+// open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
+// --driver)", "it is unknown whether an IOMMU stands between the GPUs".
+func open(missing string) string {
+	word, _, _ := strings.Cut(missing, " ")
+	switch {
+	case slices.Contains([]string{"whether", "which", "when", "what", "why", "how"}, word):
+		return "it is unknown " + missing
+	case supplied[missing] != "":
+		return supplied[missing]
+	case strings.HasPrefix(missing, "the ") && !strings.ContainsAny(missing, ":,"):
+		return missing + " is unknown"
+	}
+	return missing
+}
+
+// supplied are the facts that a flag supplies.
+var supplied = map[string]string{
+	"the driver's version":            "the driver's version is unknown (add --driver)",
+	"the CUDA that the driver speaks": "the driver's CUDA version is unknown (add --driver)",
+	"a GPU to compare with":           "no GPU was found to compare it with (add --gpu)",
 }
 
 // article is a requirement's name with its article.
@@ -80,27 +101,26 @@ func nothing(r Report) string {
 	}
 	switch {
 	case len(has) == 0:
-		return "nothing to compare: no driver, no GPU and no build was found"
+		return "nothing to compare: found no driver, no GPU and no build"
 	case len(lacks) == 0:
 		return "nothing could be compared"
 	}
-	return fmt.Sprintf("nothing to compare %s with: %s was found", strings.Join(has, " and "),
-		strings.Join(lacks, " and "))
+	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and "))
 }
 
 // gap is a missing fact, and all that waits for it under one rule.
 type gap struct {
-	rule, missing string
-	subjects      []string
+	rule, missing, need string
+	subjects            []string
 }
 
 func gaps(unknown []matrix.Missing) []gap {
 	var list []gap
 	for _, u := range unknown {
 		subject := u.Subject + on(add(nil, u.Target))
-		i := slices.IndexFunc(list, func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing })
+		i := slices.IndexFunc(list, func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing && g.need == u.Need })
 		if i < 0 {
-			list = append(list, gap{u.Rule, u.Missing, []string{subject}})
+			list = append(list, gap{u.Rule, u.Missing, u.Need, []string{subject}})
 		} else if !slices.Contains(list[i].subjects, subject) {
 			list[i].subjects = append(list[i].subjects, subject)
 		}
@@ -108,20 +128,23 @@ func gaps(unknown []matrix.Missing) []gap {
 	return list
 }
 
-// unknowns lists what could not be judged where that decides the outcome, and always with --all. What is missing is
-// left out where the headline has just said it.
+// unknowns lists what could not be judged where that decides the outcome, and always with --all: what is missing, and
+// what is asked for all the same.
 func (p *page) unknowns(r Report) {
-	open := r.Outcome == matrix.Inconclusive
-	if !open && !p.style.All {
+	if r.Outcome != matrix.Inconclusive && !p.style.All {
 		return
 	}
-	decisive := undecided(r)
 	for _, g := range gaps(r.Unknown) {
 		p.line()
-		p.wrap(4, few(g.subjects, 3), painted{yellow, "? " + g.rule}, ": ")
-		if !open || decisive == nil || g.missing != decisive.Missing {
-			p.wrap(4, "not known: "+g.missing, "    ")
+		title, text := "? not judged", open(g.missing)
+		if g.rule == "not-looked-at" {
+			title, text = "? not looked at", g.missing
 		}
+		p.wrap(4, few(g.subjects, 3), painted{yellow, title}, ": ")
+		if g.need != "" {
+			p.field("needs", g.need)
+		}
+		p.wrap(4, text, "    ")
 		p.command("more", "cudacompat explain "+g.rule)
 	}
 }
@@ -135,11 +158,17 @@ func (p *page) failures(r Report) {
 				return slices.ContainsFunc(f.Evidence, func(e matrix.Evidence) bool { return e.Value == why })
 			})
 	}
+	var order []string
+	reasons := map[string][]string{}
 	for _, s := range r.Facts.Probes {
 		if s.Status == "failed" && !told(s.Error) {
-			p.line()
-			p.wrap(4, s.Error, painted{yellow, "! not read"}, ": ", s.Name, ": ")
+			reasons[s.Error] = append(reasons[s.Error], s.Name)
+			order = add(order, s.Error)
 		}
+	}
+	for _, why := range order {
+		p.line()
+		p.wrap(4, why, painted{yellow, "! not read"}, ": ", strings.Join(reasons[why], ", "), ": ")
 	}
 }
 
@@ -186,7 +215,7 @@ func places(r Report, there parts) [][2]string {
 
 func environments(r Report) string {
 	if len(r.Facts.Environments) == 0 {
-		return "Python environments under /opt, /usr/local, /srv, /app, /workspace, /root and /home: there is none"
+		return "Python environments under /opt, /usr/local, /srv, /app, /workspace, /root and /home, but there is none"
 	}
 	var paths []string
 	for _, e := range r.Facts.Environments {
@@ -194,6 +223,9 @@ func environments(r Report) string {
 	}
 	return few(paths, 3)
 }
+
+// ExampleDriver stands in hints: a release of a branch that NVIDIA maintains.
+const ExampleDriver = "580.95.05"
 
 // try says what to do where driver or GPU are missing.
 func (p *page) try(r Report) {
@@ -203,16 +235,16 @@ func (p *page) try(r Report) {
 	case r.Outcome != matrix.Inconclusive || there.driver && there.gpu:
 		return
 	case there == parts{} && len(r.Facts.Probes) > 0:
-		lines = []string{"cudacompat doctor --instance g5.xlarge --driver 550.90.07", "cudacompat doctor --env PATH"}
+		lines = []string{"cudacompat doctor --instance g5.xlarge --driver " + ExampleDriver, "cudacompat doctor --env PATH"}
 		fallthrough
 	case there == parts{}:
 		lines = append(lines, "cudacompat check example:broken")
 	case !there.gpu && !there.driver:
-		lines = []string{"the same with --instance g5.xlarge --driver 550.90.07"}
+		lines = []string{"add --instance g5.xlarge --driver " + ExampleDriver}
 	case !there.gpu:
-		lines = []string{"the same with --gpu L4, or --instance g5.xlarge"}
+		lines = []string{"add --gpu L4, or --instance g5.xlarge"}
 	default:
-		lines = []string{"the same with --driver 550.90.07"}
+		lines = []string{"add --driver " + ExampleDriver}
 	}
 	p.line()
 	for i, line := range lines {

@@ -152,7 +152,10 @@ func rowsOf(b probe.Build, e probe.Environment, given []matrix.BuildAnswer, r Re
 			rows = append(rows, row{})
 		}
 		rows[i].answer, rows[i].where = answers[kind], on(targets[kind])
-		if n := len(r.Judged); n > 1 && len(targets[kind]) == n {
+		switch n := len(r.Judged); {
+		case n == 1:
+			rows[i].where = "" // the rows above name the only target
+		case len(targets[kind]) == n:
 			rows[i].where = fmt.Sprintf(" on all %d", n)
 		}
 		if !given[0].Counts {

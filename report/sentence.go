@@ -39,6 +39,11 @@ func alike(a, b matrix.Finding, brief bool) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// ofSeverity are the findings of one severity.
+func ofSeverity(findings []said, s matrix.Severity) []said {
+	return slices.DeleteFunc(slices.Clone(findings), func(f said) bool { return f.Severity != s })
+}
+
 // add puts a name at the end of a list that does not have it yet.
 func add(list []string, name string) []string {
 	if name == "" || slices.Contains(list, name) {

@@ -28,13 +28,42 @@ func (p *page) table(r Report) error {
 		return err
 	}
 	p.line()
-	if p.style.Width > 0 && slices.ContainsFunc(lines, func(l string) bool { return 2+columns(l) > p.style.Width }) {
-		p.stack(rows)
-		return nil
+	if p.tooWide(lines) {
+		return p.below(rows)
 	}
 	for i, line := range lines {
 		answer, where := rows[i].answer, rows[i].where
 		p.line("  ", strings.TrimSuffix(line, answer.text+where), answer, where)
+	}
+	return nil
+}
+
+func (p *page) tooWide(lines []string) bool {
+	return p.style.Width > 0 && slices.ContainsFunc(lines, func(l string) bool { return 2+columns(l) > p.style.Width })
+}
+
+// below writes each answer under its row, where it does not fit beside it.
+func (p *page) below(rows []row) error {
+	plain, margin := slices.Clone(rows), 0
+	for i := range plain {
+		plain[i].answer, plain[i].where = painted{}, ""
+		margin = max(margin, columns(p.cell(plain[i].name, nameLimit)))
+	}
+	lines, err := p.align(plain)
+	if err != nil {
+		return err
+	}
+	if p.tooWide(lines) {
+		p.stack(rows)
+		return nil
+	}
+	for i, line := range lines {
+		if line != "" {
+			p.line("  ", line)
+		}
+		if rows[i].answer.text != "" {
+			p.line(strings.Repeat(" ", margin+4), rows[i].answer, rows[i].where)
+		}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.passed(r)
 	p.ownTables(r)
 	p.line()
-	p.wrap(0, p.counts(r))
+	p.wrap(0, p.counts(r, findings))
 	_, err := w.Write(p.Bytes())
 	return err
 }
@@ -63,13 +63,13 @@ func (p *page) headline(r Report, findings []said) {
 	case matrix.Inconclusive:
 		p.wrap(2, ": "+inconclusive(r), painted{yellow, "inconclusive"})
 	default:
-		p.wrap(2, ": "+compatible(r), painted{green, "compatible"})
+		p.wrap(2, ": "+compatible(r, findings), painted{green, "compatible"})
 	}
 }
 
 // incompatible says the first error, the target that has it, and how many others there are.
 func incompatible(findings []said) string {
-	errors := slices.DeleteFunc(slices.Clone(findings), func(f said) bool { return f.Severity != matrix.Error })
+	errors := ofSeverity(findings, matrix.Error)
 	if len(errors) == 0 {
 		return ""
 	}
@@ -81,13 +81,14 @@ func incompatible(findings []said) string {
 }
 
 // compatible says what works, and where.
-func compatible(r Report) string {
+func compatible(r Report, findings []said) string {
+	warnings := ofSeverity(findings, matrix.Warning)
 	text := worksText(r)
 	if len(r.Suppressed) > 0 {
 		text = "what is wrong is waived: " + r.Suppressed[0].Rule
 	}
-	if n := r.Count(matrix.Warning); n > 0 {
-		text += ", with " + plural(n, "warning")
+	if n := len(warnings); n > 0 {
+		text += " (" + plural(n, "warning") + ")"
 	}
 	return text
 }
@@ -102,14 +103,19 @@ func worksText(r Report) string {
 	for _, t := range r.Targets {
 		instances = add(instances, t.Instance)
 	}
+	text := "the driver supports the GPU"
+	if slices.ContainsFunc(r.Judged, func(j matrix.Judged) bool { return len(j.GPUs) > 1 }) {
+		text += "s"
+	}
+	text += on(instances)
 	switch {
 	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes,
 		func(s probe.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
-		return "driver and GPU work together" + on(instances) + "; no build was looked for"
+		return text + "; no build was looked for"
 	case len(r.Answers) == 0:
-		return "driver and GPU go together" + on(instances) + "; there is no build to judge"
+		return text + "; there is no build to judge"
 	case len(works) == 0:
-		return "driver and GPU go together" + on(instances)
+		return text
 	case len(works) == 1:
 		return works[0] + " works" + on(instances)
 	}
@@ -123,9 +129,9 @@ func (p *page) disagreements(r Report) {
 	}
 	for _, d := range r.Disagreements {
 		p.line()
-		p.wrap(4, d.Subject, painted{yellow, "! tables disagree"}, ": ")
+		p.wrap(4, d.Subject, painted{yellow, "! a table disagrees"}, ": ")
 		p.field("read", d.Fact+" "+d.Read+read(matrix.Evidence{From: d.From}))
-		p.field("table", cmp.Or(d.Table, "none")+"; it has a bug, please report it")
+		p.field("table", cmp.Or(d.Table, "none")+"; the table is wrong, please report it")
 		for _, source := range d.Source {
 			p.command("from", source)
 		}
@@ -178,14 +184,15 @@ func (p *page) passed(r Report) {
 	}
 }
 
-// counts is the last line.
-func (p *page) counts(r Report) string {
-	list := []string{plural(r.Count(matrix.Error), "error"), plural(r.Count(matrix.Warning), "warning")}
-	notes := r.Count(matrix.Note)
+// counts is the last line. It counts what the page shows: equal findings of several targets are one.
+func (p *page) counts(r Report, findings []said) string {
+	count := func(s matrix.Severity) int { return len(ofSeverity(findings, s)) }
+	list := []string{plural(count(matrix.Error), "error"), plural(count(matrix.Warning), "warning")}
+	notes := count(matrix.Note)
 	if notes > 0 {
 		list = append(list, plural(notes, "note"))
 	}
-	list = append(list, fmt.Sprintf("%d unknown", len(r.Unknown)), fmt.Sprintf("%d passed", len(r.Passed)))
+	list = append(list, fmt.Sprintf("%d unknown", len(gaps(r.Unknown))), fmt.Sprintf("%d passed", len(r.Passed)))
 	if n := len(r.Suppressed); n > 0 {
 		list = append(list, fmt.Sprintf("%d waived", n))
 	}
