@@ -3,7 +3,8 @@
 # make grid     the pins of every driver, GPU and Python, what every release requires against check, and every log in
 #               every dress; make test takes a sample
 # make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
-# make golden   write the tests' expected output anew; read the difference before you commit it
+# make golden   write the tests' expected output again; read the difference before you commit it
+# make screen   the picture in the README: docs/screen.svg
 # make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
 # make torture  MINUTES=1: the binary against hostile libraries, trees and inputs; prints counts that must be zero
 # make vulncheck  what is linked in, against the database of vulnerabilities (VULNDB=DIR: a copy of it)
@@ -71,6 +72,11 @@ lint:
 
 golden:
 	go test $(LAZY) ./probe ./report ./matrix ./cmd/... -update
+
+.PHONY: screen
+
+screen: build
+	go run ./tools/screen -o docs/screen.svg bin/cudacompat check example:broken
 
 FUZZTIME ?= 300x
 

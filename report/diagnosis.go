@@ -156,9 +156,10 @@ func (p *page) more(d triage.Diagnosis) {
 	}
 }
 
-// Cause writes the page of a cause from its signatures: what it means, how it looks, what to do, where it was seen.
-func Cause(w io.Writer, own []triage.Signature, s Style) error {
-	p := &page{style: s}
+// Cause is the page of a cause from its signatures, in Markdown: what it means, how it looks, what to do, where it was
+// seen.
+func Cause(own []triage.Signature) []byte {
+	p := &page{}
 	p.line("# ", own[0].Cause)
 	p.line()
 	p.wrap(0, "Whose fault: "+Blamed(own[0].Blame))
@@ -179,8 +180,7 @@ func Cause(w io.Writer, own []triage.Signature, s Style) error {
 		p.line()
 	}
 	p.sources(own)
-	_, err := w.Write(p.Bytes())
-	return err
+	return p.Bytes()
 }
 
 // seen are lines as programs printed them.

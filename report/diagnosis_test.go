@@ -91,11 +91,9 @@ func TestHostileDiagnosis(t *testing.T) {
 	signature := triage.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
 	for _, style := range []Style{{}, {All: true}, {Width: 40, ASCII: true}} {
 		wantVisible(t, explain(t, e, "text", style))
-		var page bytes.Buffer
-		if err := Cause(&page, []triage.Signature{signature}, style); err != nil {
-			t.Fatal(err)
-		}
-		wantVisible(t, page.String())
+		page := Cause([]triage.Signature{signature})
+		wantVisible(t, string(page))
+		wantVisible(t, string(Page(page, style)))
 	}
 	wantVisible(t, explain(t, e, "json", Style{}))
 }

@@ -17,12 +17,12 @@ type Known struct {
 	Library  *tables.Library
 }
 
-// Word is the page of a code, a name or a library; nil when nothing is known of it.
-func Word(k Known, s Style) []byte {
+// Word is the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
+func Word(k Known) []byte {
 	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil {
 		return nil
 	}
-	p := &page{style: s}
+	p := &page{}
 	p.line("# ", k.Word)
 	for _, status := range k.Statuses {
 		p.status(status)

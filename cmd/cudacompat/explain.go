@@ -89,21 +89,25 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 	if strings.ContainsAny(name, " \n") {
 		return f.text(cmd, name, s)
 	}
+	style, err := styleFor(f.colour, s.out)
+	if err != nil {
+		return err
+	}
 	if slices.Contains(ruleIDs(), name) {
 		page, err := fs.ReadFile(docs.Rules, "rules/"+name+".md")
 		if err != nil {
 			return err
 		}
-		return written(s.out, page)
+		return show(page, style, s.out)
 	}
-	style, err := styleFor(f.colour, s.out)
+	if page := report.Word(known(f.tables, name)); page != nil {
+		return show(page, style, s.out)
+	}
+	page, err := f.cause(name)
 	if err != nil {
 		return err
 	}
-	if page := report.Word(known(f.tables, name), style); page != nil {
-		return written(s.out, page)
-	}
-	return f.cause(name, s)
+	return show(page, style, s.out)
 }
 
 // xidWord is an Xid as people write it: xid79, "Xid-79".
@@ -139,11 +143,11 @@ func names(t *matrix.Tables) []string {
 	return all
 }
 
-// cause writes the page of one of triage's own causes, from its signatures.
-func (f *explainFlags) cause(name string, s streams) error {
+// cause is the page of one of triage's own causes, from its signatures.
+func (f *explainFlags) cause(name string) ([]byte, error) {
 	all, err := f.answers()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var own []triage.Signature
 	for _, sig := range all {
@@ -153,16 +157,12 @@ func (f *explainFlags) cause(name string, s streams) error {
 	}
 	if len(own) == 0 {
 		if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
-			return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
+			return nil, &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
 		}
-		return misspelt("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names(f.tables)...),
+		return nil, misspelt("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names(f.tables)...),
 			maps.Keys(causes(all))))
 	}
-	style, err := styleFor(f.colour, s.out)
-	if err != nil {
-		return err
-	}
-	return report.Cause(s.out, own, style)
+	return report.Cause(own), nil
 }
 
 // answers are the signatures, and what triage says where none decides.
@@ -183,6 +183,10 @@ func causes(all []triage.Signature) map[string]triage.Blame {
 }
 
 func (f *explainFlags) listPages(s streams) error {
+	style, err := styleFor(f.colour, s.out)
+	if err != nil {
+		return err
+	}
 	all, err := f.answers()
 	if err != nil {
 		return err
@@ -202,7 +206,7 @@ func (f *explainFlags) listPages(s streams) error {
 			}
 		}
 	}
-	return written(s.out, b.Bytes())
+	return scroll(b.Bytes(), style, s.out)
 }
 
 // written writes a page, and says so where it could not.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"html"
 	"os"
 	"regexp"
 	"strings"
@@ -11,37 +12,52 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var updateReadme = flag.Bool("update", false, "write the README's screens anew")
+var updateReadme = flag.Bool("update", false, "write the screens of README.md and docs")
 
-// screen is one fenced block of the README that begins with a command.
+// screen is one fenced block of a page that begins with a command.
 var screen = regexp.MustCompile("(?ms)^```\n\\$ cudacompat ([^\n]*)\n(.*?)```$")
 
-// TestReadmeScreens runs every command that the README shows and compares what it prints, word for word.
-func TestReadmeScreens(t *testing.T) {
+// TestScreens runs every command whose screen a page shows and compares what it prints, word for word.
+func TestScreens(t *testing.T) {
 	t.Setenv("LC_ALL", "C.UTF-8")
 	t.Setenv("COLUMNS", "")
 	t.Chdir("../..")
-	old, err := os.ReadFile("README.md")
+	for page, least := range map[string]int{"README.md": 1, "docs/screens.md": 5, "docs/faq.md": 5} {
+		old, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		text := screen.ReplaceAllStringFunc(string(old), func(block string) string {
+			shown++
+			command := screen.FindStringSubmatch(block)[1]
+			return "```\n$ cudacompat " + command + "\n" + runForReadme(t, command) + "```"
+		})
+		if shown < least {
+			t.Errorf("%s shows %d screens; the pattern no longer finds them", page, shown)
+		}
+		if *updateReadme {
+			if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if diff := cmp.Diff(string(old), text); diff != "" {
+			t.Errorf("%s shows another screen than the program (-page +program); run with -update:\n%s", page, diff)
+		}
+	}
+}
+
+// TestScreenPicture compares the words of the picture with what the program prints. make screen draws it.
+func TestScreenPicture(t *testing.T) {
+	t.Setenv("LC_ALL", "C.UTF-8")
+	picture, err := os.ReadFile("../../docs/screen.svg")
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := 0
-	text := screen.ReplaceAllStringFunc(string(old), func(block string) string {
-		shown++
-		m := screen.FindStringSubmatch(block)
-		return "```\n$ cudacompat " + m[1] + "\n" + runForReadme(t, m[1]) + "```"
-	})
-	if shown < 4 {
-		t.Errorf("the README shows %d screens; the pattern no longer finds them", shown)
-	}
-	if *updateReadme {
-		if err := os.WriteFile("README.md", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(old), text); diff != "" {
-		t.Errorf("the README shows another screen than the program (-README +program); run with -update:\n%s", diff)
+	drawn := html.UnescapeString(regexp.MustCompile("<[^>]*>").ReplaceAllString(string(picture), ""))
+	const command = "check example:broken"
+	words := func(text string) string { return strings.Join(strings.Fields(text), "") }
+	if diff := cmp.Diff(words(drawn), words("$ cudacompat "+command+runForReadme(t, command))); diff != "" {
+		t.Errorf("docs/screen.svg shows other words than the program (-picture +program); run make screen:\n%s", diff)
 	}
 }
 
@@ -49,9 +65,22 @@ func TestReadmeScreens(t *testing.T) {
 func runForReadme(t *testing.T, command string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(strings.Fields(command), streams{strings.NewReader(""), &out, &errs})
+	code := run(arguments(command), streams{strings.NewReader(""), &out, &errs})
 	if code == exitUsage || code == exitInternal {
 		t.Fatalf("%s: exit %d: %s", command, code, errs.String())
 	}
 	return out.String()
+}
+
+// arguments splits a command as a shell does: at spaces outside single quotes.
+func arguments(command string) []string {
+	var words []string
+	for i, part := range strings.Split(command, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
 }

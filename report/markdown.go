@@ -1,0 +1,91 @@
+package report
+
+import (
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// pageWidth is the widest line of prose: longer ones are hard to read, however wide the terminal.
+const pageWidth = 80
+
+// listMark begins an entry of a list: "- " or "1. ".
+var listMark = lazyregexp.New(`^(-|\d+\.) +`)
+
+// Page lays a page out for a terminal: headings without their marks, prose folded and indented by two columns, blocks
+// of code as they are. It reads the Markdown of docs/rules, Word and Cause, and no more than that.
+func Page(markdown []byte, s Style) []byte {
+	s.Width = min(s.Width, pageWidth)
+	l := layout{page: &page{style: s}}
+	for line := range strings.Lines(string(markdown)) {
+		l.read(strings.TrimRight(line, "\r\n"))
+	}
+	l.flush()
+	return l.Bytes()
+}
+
+// layout is a page of which some lines were read.
+type layout struct {
+	*page
+	prose []string // the lines of a paragraph, or of an entry of a list, so far
+	entry int      // columns by which the text of the list's entry is indented; 0 outside lists
+}
+
+func (l *layout) read(line string) {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	mark := listMark.FindString(text)
+	switch {
+	case text == "":
+		l.flush()
+		l.line()
+	case strings.HasPrefix(line, "#"):
+		l.flush()
+		l.entry = 0
+		l.line(painted{bold, strings.TrimLeft(line, "# ")})
+	case len(l.prose) == 0 && indent >= l.entry+4:
+		l.line(line)
+	case mark != "":
+		l.flush()
+		l.entry = indent + len(mark)
+		l.prose = []string{line}
+	default:
+		if len(l.prose) == 0 && indent < l.entry {
+			l.entry = 0
+		}
+		l.prose = append(l.prose, line)
+	}
+}
+
+// flush writes the paragraph, or the entry of a list, that was read.
+func (l *layout) flush() {
+	if len(l.prose) == 0 {
+		return
+	}
+	first := strings.TrimLeft(l.prose[0], " ")
+	mark := listMark.FindString(first)
+	lead := "  " + l.prose[0][:len(l.prose[0])-len(first)] + mark
+	text := first[len(mark):] + " " + strings.Join(l.prose[1:], " ")
+	room := l.style.Width - len(lead)
+	for _, line := range fold(l.safe(text), room, room, l.style.Width > 0) {
+		l.line(append([]any{lead}, l.spans(line)...)...)
+		lead = strings.Repeat(" ", len(lead))
+	}
+	l.prose = nil
+}
+
+// spans are the parts of a line. On a screen with colours, what stands between backquotes loses them and is coloured.
+func (l *layout) spans(line string) []any {
+	if !l.style.Colour {
+		return []any{line}
+	}
+	var parts []any
+	for i, part := range strings.Split(line, "`") {
+		if i%2 == 1 {
+			parts = append(parts, painted{cyan, part})
+		} else {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
