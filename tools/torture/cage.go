@@ -227,8 +227,19 @@ func children() []string {
 // pending are the signals that were sent to a process and that it has not taken yet, as proc(5) has them.
 var pending = regexp.MustCompile(`(?m)^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$`)
 
-// condemned reports whether SIGKILL was sent to a process, as the kernel does when its parent dies.
+// exiting is the kernel's mark on a process that ends, PF_EXITING in the ninth field of /proc/PID/stat.
+const exiting = 0x4
+
+// condemned reports whether SIGKILL was sent to a process, as the kernel does when its parent dies, or whether it has
+// taken it and is being taken down.
 func condemned(pid string) bool {
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) > 6 {
+		if flags, _ := strconv.ParseUint(fields[6], 10, 64); flags&exiting != 0 {
+			return true
+		}
+	}
 	status, _ := os.ReadFile("/proc/" + pid + "/status")
 	return slices.ContainsFunc(pending.FindAllSubmatch(status, -1), func(m [][]byte) bool {
 		set, _ := strconv.ParseUint(string(m[1]), 16, 64)
