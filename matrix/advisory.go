@@ -144,7 +144,7 @@ func knownBad(m *machine, b *build) []*result {
 			}
 			results = append(results, found(f)...)
 		case maybe:
-			missing = fmt.Sprintf("the %s that %s takes (advisory %s)", what, b.Name, a.ID)
+			missing = fmt.Sprintf("which %s %s loads (advisory %s)", what, b.Name, a.ID)
 		}
 	}
 	switch {

@@ -68,7 +68,7 @@ func (m *machine) layCompat() {
 func (m *machine) forwardState() forwardState {
 	f := &m.forward
 	if !f.base.version.Known() {
-		f.why = "the version of the kernel-mode driver under " + f.Path
+		f.why = "which kernel-mode driver is under " + f.Path
 		return forwardUndecided
 	}
 	if !f.version.Known() {
@@ -85,7 +85,7 @@ func (m *machine) forwardState() forwardState {
 		return forwardUndecidedGPU
 	}
 	if len(f.wrong) > 0 {
-		f.why = f.wrong[0].label + " is none of the GPUs that forward compatibility is for"
+		f.why = f.wrong[0].label + " is not a GPU that forward compatibility supports"
 		return forwardWrongGPU
 	}
 	if state := m.baseBranch(); state != forwardWorks {
@@ -125,7 +125,7 @@ func (m *machine) baseBranch() forwardState {
 		return forwardWorks
 	}
 	if listed {
-		f.why = fmt.Sprintf("its note lists the driver branches %s, not %s", joinInts(allowed), branch)
+		f.why = fmt.Sprintf("its ELF note lists driver branches %s, not %s", joinInts(allowed), branch)
 		return forwardStale
 	}
 	row := m.t.Forward(f.version)
@@ -216,7 +216,7 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	for _, c := range m.f.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
 			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver "+
-				"(forward compatibility, for data-centre GPUs alone)", row.Package, first(path.Dir(c.Path)))}
+				"(forward compatibility, only for data-centre GPUs)", row.Package, first(path.Dir(c.Path)))}
 		}
 	}
 	commands := map[string]string{}
@@ -228,7 +228,7 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 		commands["dnf"] = "sudo dnf install " + row.Package + export
 	}
 	return []Pin{{Package: row.Package, Version: row.CUDA.String(),
-		Why: "keeps the driver; forward compatibility, for data-centre GPUs alone", Commands: commands}}, nil
+		Why: "keeps the driver; forward compatibility, only for data-centre GPUs", Commands: commands}}, nil
 }
 
 // evidenceCompat is the taken library, with the reason why it is.

@@ -70,7 +70,7 @@ func (b *build) withoutGPU(rule Rule, results []*result) []*result {
 	for _, r := range results {
 		if r.finding != nil && r.finding.Severity == Error && b.goesOn() && !rule.always {
 			f := *r.finding
-			f.Message += "; " + b.Name + " goes on with the CPU"
+			f.Message += "; " + b.Name + " continues on the CPU"
 			r.finding, r.cpuOnly = &f, true
 		}
 	}

@@ -67,19 +67,19 @@ func (b *before) need() string {
 	if b.first.Known() {
 		return "driver >= " + b.first.String()
 	}
-	return "a driver of a newer branch than " + fmt.Sprint(b.last.Major())
+	return "a driver branch newer than " + fmt.Sprint(b.last.Major())
 }
 
 // words say which driver knows the GPU.
 func (b *before) words(driver version.Number, label string) string {
 	switch {
 	case b.proven && b.first.Parts() > 1:
-		return fmt.Sprintf("driver %s is older than %s; the first that knows it is %s", driver, label, b.first)
+		return fmt.Sprintf("driver %s does not know %s; the first driver that does is %s", driver, label, b.first)
 	case b.proven:
-		return fmt.Sprintf("driver %s is older than %s; the first that knows it is of branch %s", driver, label, b.first)
+		return fmt.Sprintf("driver %s does not know %s; the first branch that does is %s", driver, label, b.first)
 	case b.first.Known():
-		return fmt.Sprintf("driver %s may not know %s: the first of its branch whose README lists it is %s", driver, label,
+		return fmt.Sprintf("driver %s may not know %s: the first driver of its branch whose README lists it is %s", driver, label,
 			b.first)
 	}
-	return fmt.Sprintf("driver %s may not know %s: no README of its branch up to %s lists it", driver, label, b.last)
+	return fmt.Sprintf("driver %s may not know %s: no README of its branch lists it, up to %s", driver, label, b.last)
 }

@@ -348,5 +348,5 @@ func (m *machine) driverWords() string {
 	if m.driver.version.Known() {
 		return "driver " + m.driver.version.String()
 	}
-	return "a driver that speaks CUDA " + m.driver.cuda.String()
+	return "a driver that supports CUDA " + m.driver.cuda.String()
 }

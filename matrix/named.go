@@ -304,26 +304,25 @@ func (n *named) left() []*result {
 	case "gpu":
 		if n.Origin == "image" {
 			return unknown(n.subject(),
-				"the CUDA that is in this image: it is one for a GPU, and neither its tag nor the tables tell more")
+				"which CUDA is in this image: it is for GPUs, but neither its tag nor the tables say more")
 		}
 	case "either":
 		return found(Finding{Severity: Note, Subject: n.subject(), Need: "nothing",
-			Message: n.Name + " is the same package with and without a GPU, and a name does not tell which is meant: there " +
-				"is nothing to judge",
+			Message:  n.Name + " is the same package with and without a GPU, so its name alone cannot be judged",
 			Evidence: []Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":
 		if n.framework(n.uses) {
 			return nil // judged as that framework
 		}
-		return unknown(n.subject(), "the "+n.uses+" that it brings: the file names no release of it")
+		return unknown(n.subject(), "which "+n.uses+" it brings: the file names no release of it")
 	case "jit":
 		return nil
 	}
 	if len(n.rows) > 0 && n.framework("torch") || n.Accelerator == "cpu" {
 		return nil // judged beside that torch
 	}
-	return unknown(n.subject(), "the CUDA that it is built for: it needs a GPU, and neither its name nor the tables "+
-		"tell more of this release")
+	return unknown(n.subject(), "which CUDA it is built for: the package needs a GPU, but neither its name nor the "+
+		"tables say")
 }
 
 // stableAudio is the first torchaudio on torch's stable ABI; since then it works beside later torches.

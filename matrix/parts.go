@@ -105,15 +105,15 @@ func withoutLibraries(name string, libraries []string) (severity Severity, fails
 	notCuDNN := func(name string) bool { return !strings.HasPrefix(name, "libcudnn") }
 	switch {
 	case name == "onnxruntime-gpu":
-		return Error, "runs on the CPU, though its name asks for the GPU",
+		return Error, "runs on the CPU, although its name asks for the GPU",
 			"https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
 	case strings.HasPrefix(name, "cupy-"):
-		return Error, "compiles no kernel", "https://docs.cupy.dev/en/stable/install.html"
+		return Error, "cannot compile kernels", "https://docs.cupy.dev/en/stable/install.html"
 	case name != "ctranslate2":
-		return Error, "is not imported", loaderSource
+		return Error, "cannot be imported", loaderSource
 	case slices.ContainsFunc(libraries, notCuDNN):
-		return Error, "runs no model on the GPU", "https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/src/cuda/cublas_stub.cc"
+		return Error, "cannot run models on the GPU", "https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/src/cuda/cublas_stub.cc"
 	}
-	return Warning, "runs no model with convolutions, such as Whisper's, on the GPU",
+	return Warning, "cannot run models with convolutions, such as Whisper's, on the GPU",
 		"https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/CHANGELOG.md"
 }

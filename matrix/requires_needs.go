@@ -25,7 +25,7 @@ func needsDriven(m *machine, _ *build) []need {
 		return nil
 	}
 	g := m.gpus[0]
-	n := need{words: "a driver that drives the GPU", row: "gpu.csv", compares: g.chip != nil,
+	n := need{words: "a driver that supports the GPU", row: "gpu.csv", compares: g.chip != nil,
 		meets: func(at *machine) meeting {
 			if !at.drives(at.driver.version) {
 				return unmet
@@ -79,7 +79,7 @@ func needsPTX(m *machine, b *build) []need {
 	}
 	words := "a driver that compiles its PTX"
 	if one, _ := m.ptxFor(b, m.gpus[0]); one != nil && one.isa.Known() {
-		words = fmt.Sprintf("a driver that speaks CUDA %s: PTX %s is all that it has for the GPU",
+		words = fmt.Sprintf("a driver that supports CUDA %s: all it has for the GPU is PTX %s",
 			m.t.CUDAOfPTX(one.isa).Short(), one.isa)
 	}
 	meets := func(at *machine) meeting {
@@ -102,7 +102,7 @@ func needsNoZstd(m *machine, b *build) []need {
 		}
 		return met
 	}
-	return []need{{words: "driver >= 550.54.14, for its code is compressed with zstd",
+	return []need{{words: "driver >= 550.54.14, since its code is compressed with zstd",
 		row: strings.Join(b.Zstd, " ") + " in the build", meets: meets}}
 }
 

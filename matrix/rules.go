@@ -9,7 +9,7 @@ var rules = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
-		ID: "nouveau-loaded", Title: "the GPU belongs to nouveau",
+		ID: "nouveau-loaded", Title: "the GPU is bound to nouveau",
 		After:     needsBoot,
 		onMachine: nouveauLoaded, breaks: everyCUDABuild,
 	},
@@ -26,7 +26,7 @@ var rules = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
-		ID: "driver-mismatch", Title: "user space and kernel module are of different drivers",
+		ID: "driver-mismatch", Title: "user space and kernel module come from different drivers",
 		After:     needsDriver,
 		onMachine: driverMismatch, breaks: everyCUDABuild,
 	},
@@ -36,7 +36,7 @@ var rules = []Rule{
 		onMachine: driverUnresponsive, breaks: everyCUDABuild,
 	},
 	{
-		ID: "device-access-lost", Title: "access to the GPU's devices was lost",
+		ID: "device-access-lost", Title: "the container lost access to the GPU's devices",
 		onMachine: deviceAccessLost, breaks: everyCUDABuild,
 	},
 	{
@@ -45,13 +45,13 @@ var rules = []Rule{
 		onMachine: devicePermission, breaks: everyCUDABuild,
 	},
 	{
-		ID: "device-nodes-missing", Title: "device nodes of the driver are not there",
+		ID: "device-nodes-missing", Title: "the driver's device nodes are missing",
 		After:     causes(needsDriver, "device-access-lost"),
 		onMachine: deviceNodesMissing, breaks: everyCUDABuild,
 		LeavesNoGPU: true,
 	},
 	{
-		ID: "container-driver-libs", Title: "the driver's libraries did not come into the container",
+		ID: "container-driver-libs", Title: "the driver's libraries are missing from the container",
 		After:     []string{"device-access-lost"},
 		onMachine: containerDriverLibs, breaks: everyCUDABuild,
 		LeavesNoGPU: true,
@@ -71,7 +71,7 @@ var rules = []Rule{
 		needs: needsNothing, // with driver-drops-gpu
 	},
 	{
-		ID: "stub-library", Title: "a stub is taken for the driver's library",
+		ID: "stub-library", Title: "a stub is loaded in place of the driver's library",
 		After:     needsDriver,
 		onMachine: stubLibrary, breaks: everyCUDABuild,
 	},
@@ -91,7 +91,7 @@ var rules = []Rule{
 		onMachine: gspFirmware, breaks: everyCUDABuild,
 	},
 	{
-		ID: "vgpu-driver", Title: "a part of a GPU needs the GRID driver",
+		ID: "vgpu-driver", Title: "a fraction of a GPU needs the GRID driver",
 		After:     needsDriver,
 		onMachine: vgpuDriver, breaks: everyCUDABuild, Reads: []string{"vgpu"},
 		byDriver: always,
@@ -110,7 +110,7 @@ var rules = []Rule{
 		onMachine: gpuCount,
 	},
 	{
-		ID: "gpu-health", Title: "a GPU reports trouble of its hardware",
+		ID: "gpu-health", Title: "a GPU reports a hardware fault",
 		After:     []string{"driver-unresponsive"},
 		onMachine: gpuHealth,
 	},
@@ -123,7 +123,7 @@ var rules = []Rule{
 		onMachine: driverAutoUpdate,
 	},
 	{
-		ID: "persistence-off", Title: "the GPU is started anew for every program",
+		ID: "persistence-off", Title: "the driver initialises the GPU for every program",
 		After:     needsDriver,
 		onMachine: persistenceOff,
 	},
@@ -134,13 +134,13 @@ var rules = []Rule{
 		byDriver: always,
 	},
 	{
-		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not go with this driver",
+		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not fit this driver",
 		After:     needsDriver,
 		onMachine: forwardNotApplicable, breaks: everyCUDABuild,
 		byDriver: always,
 	},
 	{
-		ID: "not-importable", Title: "Python does not import what is installed",
+		ID: "not-importable", Title: "Python cannot import what is installed",
 		onBuild: notImportable,
 		always:  true, decides: true,
 	},
@@ -210,30 +210,30 @@ var rules = []Rule{
 		onBuild: libstdcxxTooOld,
 	},
 	{
-		ID: "cudnn-mismatch", Title: "cuDNN is not one that the build can use",
+		ID: "cudnn-mismatch", Title: "the build cannot use this cuDNN",
 		After:   needsDriver,
 		onBuild: cudnnMismatch,
 		Reads:   []string{"cudnn"},
 	},
 	{
-		ID: "nccl-mismatch", Title: "NCCL is not one that the build can use",
+		ID: "nccl-mismatch", Title: "the build cannot use this NCCL",
 		After:    needsDriver,
 		onBuild:  ncclMismatch,
 		Reads:    []string{"nccl"},
 		byDriver: always,
 	},
 	{
-		ID: "nccl-shadowed", Title: "NCCL is not the build's own",
+		ID: "nccl-shadowed", Title: "another NCCL hides the build's own",
 		After:   needsDriver,
 		onBuild: ncclShadowed,
 	},
 	{
-		ID: "library-shadowed", Title: "a CUDA library is taken that lacks what is needed of it",
+		ID: "library-shadowed", Title: "a CUDA library that is loaded lacks what the build needs",
 		After:   needsDriver,
 		onBuild: libraryShadowed,
 	},
 	{
-		ID: "companion-mismatch", Title: "a companion package is of another release",
+		ID: "companion-mismatch", Title: "a companion package belongs to another release",
 		After:   needsDriver,
 		onBuild: companionMismatch,
 		Reads:   []string{"torchvision", "torchaudio", "triton"},
@@ -249,7 +249,7 @@ var rules = []Rule{
 		byDriver:  always,
 	},
 	{
-		ID: "driver-eol", Title: "the driver's branch is past its end of life",
+		ID: "driver-eol", Title: "the driver's branch has reached end of life",
 		After:     needsDriver,
 		onMachine: driverEOL,
 	},
@@ -264,15 +264,15 @@ var rules = []Rule{
 		onBuild: jitTooOldForGPU, shown: true,
 	},
 	{
-		ID: "jit-needs-compiler", Title: "Triton finds no C compiler, or no libcuda",
+		ID: "jit-needs-compiler", Title: "Triton finds no C compiler or no libcuda",
 		onBuild: jitNeedsCompiler,
 	},
 	{
-		ID: "host-compiler", Title: "the toolkit does not go with the C compiler",
+		ID: "host-compiler", Title: "the toolkit does not accept the C compiler",
 		onMachine: hostCompiler,
 	},
 	{
-		ID: "toolkit-framework", Title: "the toolkit is of another CUDA than torch",
+		ID: "toolkit-framework", Title: "the toolkit's CUDA differs from torch's",
 		onBuild: toolkitFramework,
 	},
 	{
@@ -280,7 +280,7 @@ var rules = []Rule{
 		onMachine: toolkitTooOldForGPU,
 	},
 	{
-		ID: "extension-mismatch", Title: "an extension is compiled for another torch or CUDA",
+		ID: "extension-mismatch", Title: "an extension was compiled for another torch or CUDA",
 		After:   needsDriver,
 		onBuild: extensionMismatch, breaks: unusableBuild,
 	},
@@ -294,7 +294,7 @@ var rules = []Rule{
 		onBuild: numpyABI,
 	},
 	{
-		ID: "known-bad", Title: "a combination that is known to be bad",
+		ID: "known-bad", Title: "this combination is known to fail",
 		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
 		onBuild: knownBad, shown: true,
 		byDriver: (*machine).advisedOfDrivers,
@@ -304,7 +304,7 @@ var rules = []Rule{
 		onMachine: matrixOutdated,
 	},
 	{
-		ID: "container-requirements", Title: "the image requires another driver",
+		ID: "container-requirements", Title: "the image requires a newer driver",
 		onMachine: containerRequirements,
 	},
 	{
@@ -314,7 +314,7 @@ var rules = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
-		ID: "cdi-spec-stale", Title: "the CDI specification is of a driver that is gone",
+		ID: "cdi-spec-stale", Title: "the CDI specification names a driver that is gone",
 		After:     needsDriver,
 		onMachine: cdiSpecStale,
 	},
@@ -329,7 +329,7 @@ var rules = []Rule{
 		onMachine: worldSize,
 	},
 	{
-		ID: "shm-too-small", Title: "little shared memory for several GPUs",
+		ID: "shm-too-small", Title: "too little shared memory for several GPUs",
 		onMachine: shmTooSmall,
 	},
 	{
@@ -353,19 +353,19 @@ var rules = []Rule{
 		onMachine: imexChannel,
 	},
 	{
-		ID: "memory-in-use", Title: "others hold memory of the GPU",
+		ID: "memory-in-use", Title: "other processes hold GPU memory",
 		onMachine: memoryInUse,
 	},
 	{
-		ID: "mig-devices", Title: "MIG devices that no program can use",
+		ID: "mig-devices", Title: "no program can use these MIG devices",
 		onMachine: migDevices,
 	},
 	{
-		ID: "compute-mode", Title: "the GPU's compute mode shuts programs out",
+		ID: "compute-mode", Title: "the GPU's compute mode keeps programs out",
 		onMachine: computeMode,
 	},
 	{
-		ID: "launch-blocking", Title: "every kernel launch waits",
+		ID: "launch-blocking", Title: "every kernel launch blocks",
 		onMachine: launchBlocking,
 	},
 	{
@@ -377,7 +377,7 @@ var rules = []Rule{
 		ofFleet: true,
 	},
 	{
-		ID: "required-missing", Title: "something that was asked for is not there",
+		ID: "required-missing", Title: "something required is missing",
 		onMachine: requiredMissing, leavesOpen: true,
 		saidBy: map[string][]string{"driver": lackDriver, "gpu": causes(lackDriver, "gpu-count", "visible-devices")},
 	},

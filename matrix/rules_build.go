@@ -42,7 +42,7 @@ func (m *machine) reach(b *build) *reach {
 	case len(b.Unmet) > 0:
 		return nil // it loads on no driver
 	case b.accelerator != "cuda" && b.accelerator != "":
-		return lacks("what a build for " + b.accelerator + " needs: the tables are of CUDA")
+		return lacks("what a build for " + b.accelerator + " needs: the tables cover CUDA only")
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
 		r := m.reachOf(b.cuda)
 		r.missing = "the driver's version"
@@ -50,7 +50,7 @@ func (m *machine) reach(b *build) *reach {
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
 		return lacks(m.forward.why)
 	case !b.cuda.Known() && b.Standalone && !b.goesOn():
-		return lacks("the CUDA that it is built for")
+		return lacks("which CUDA it is built for")
 	case !b.cuda.Known() && b.Extension:
 		return nil // its framework is judged
 	case !b.cuda.Known():
@@ -59,7 +59,7 @@ func (m *machine) reach(b *build) *reach {
 	r := m.reachOf(b.cuda)
 	switch {
 	case r.state == floorUnknown:
-		return lacks("the driver that CUDA " + b.cuda.Short() + " needs")
+		return lacks("which driver CUDA " + b.cuda.Short() + " needs")
 	case r.state == floorBelow:
 		r.missing = m.doubtful(b, r.need)
 	}
@@ -85,10 +85,10 @@ func (m *machine) reachOf(cuda version.Number) *reach {
 // doubtful is why a build may run below the driver's floor; empty where it does not.
 func (m *machine) doubtful(b *build, need string) string {
 	if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
-		return "why the report says that CUDA is available though " + m.driverWords() + " is below " + need
+		return "why the report says that CUDA is available although " + m.driverWords() + " does not meet " + need
 	}
 	if b.Origin == "image" && m.letIn(b) {
-		return "whether the image's own cuda-compat library is taken, which runs it on " + m.driverWords()
+		return "whether the image's own cuda-compat library is loaded, which runs it on " + m.driverWords()
 	}
 	return ""
 }
@@ -96,7 +96,7 @@ func (m *machine) doubtful(b *build, need string) string {
 // reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
 // is this one; when every one fits, this one does.
 func (m *machine) reachOfEvery(b *build) *reach {
-	missing := &reach{missing: "the CUDA that " + b.subject + " was built with"}
+	missing := &reach{missing: "which CUDA " + b.subject + " was built with"}
 	if len(b.rows) == 0 {
 		return missing
 	}
@@ -140,9 +140,9 @@ func minorCompat(m *machine, b *build) []*result {
 		return nil
 	}
 	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
-		Message: fmt.Sprintf("built with CUDA %s, the driver speaks %s: it runs by minor-version compatibility; only "+
-			"code that is compiled from "+
-			"PTX at run time, and calls newer than the driver (error 36), can fail", b.cuda.Short(), m.driver.cuda.Short()),
+		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version "+
+			"compatibility); only PTX compiled at run time and newer driver APIs (error 36) can fail", b.cuda.Short(),
+			m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }
 
@@ -159,7 +159,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 		return nil
 	}
 	f := Finding{Severity: Error, Subject: b.subject,
-		Message: fmt.Sprintf("%s %s is built for CPUs and will not use %s", b.Name, b.Version, m.gpus[0].label),
+		Message: fmt.Sprintf("%s %s is a CPU build and cannot use %s", b.Name, b.Version, m.gpus[0].label),
 		Need:    "a CUDA build of " + b.Name, Evidence: append(b.evidence(),
 			Evidence{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from})}
 	f.Pins, f.Do = m.pins(b)
@@ -174,8 +174,8 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	}
 	switch {
 	case m.undriven():
-		f.Severity, f.Pins, f.Do = Note, nil, []string{"where CUDA is wanted: install the NVIDIA driver, then the CUDA " +
-			"build; until then the processor is used"}
+		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; until then it " +
+			"runs on the CPU"}
 	case b.standing == searched, m.otherCUDA(b):
 		f.Severity = Note
 	}
@@ -207,7 +207,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	case b.base():
 		return m.baseCode(b)
 	case b.named != nil && b.named.openTorch():
-		return unknown(b.subject, "the torch that it brings: the file names no release of it")
+		return unknown(b.subject, "which torch it brings: the file names no release of it")
 	}
 	if len(m.gpus) == 0 {
 		return unknown(b.subject, "a GPU to compare with")
@@ -245,7 +245,7 @@ func (m *machine) codeless(b *build) (without []gpu, proof Evidence, missing str
 }
 
 func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
-	f := Finding{Severity: Error, Subject: b.subject, Need: "code for " + without[0].capability.SM() + ", or PTX for it",
+	f := Finding{Severity: Error, Subject: b.subject, Need: "code or PTX for " + without[0].capability.SM(),
 		Message:  strings.TrimSpace(b.Name+" "+b.Version) + " has no code for " + without[0].label,
 		Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: without[0].label, From: without[0].from}, code),
 		Source:   b.source()}
@@ -254,7 +254,7 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	}
 	if len(without) < len(m.gpus) {
 		f.Severity = Warning
-		f.Do = []string{"hide the GPUs without code from the program: " + m.showing(others(without))}
+		f.Do = []string{"hide the GPUs that it has no code for: " + m.showing(others(without))}
 		return f
 	}
 	if b.optional() {
@@ -282,7 +282,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 				severity = Note
 			}
 			return found(Finding{Severity: severity, Subject: b.subject, Need: "machine code for " + g.capability.SM(),
-				Message: fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, and the first start is slow", b.Name,
+				Message: fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, so the first start is slow", b.Name,
 					b.Version, g.label),
 				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")),
 				Source:   b.source(),
@@ -306,7 +306,7 @@ func pythonUnsupported(m *machine, b *build) []*result {
 		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
 			return holds(b.subject)
 		}
-		return found(m.noPython(b, python, fmt.Sprintf("its extension modules are for Python %s", b.Python)))
+		return found(m.noPython(b, python, fmt.Sprintf("its extension modules were compiled for Python %s", b.Python)))
 	}
 	for _, r := range b.rows {
 		if len(r.Python) == 0 || slices.Contains(r.Python, python) {
@@ -319,12 +319,12 @@ func pythonUnsupported(m *machine, b *build) []*result {
 func (m *machine) noPython(b *build, python, why string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject,
 		Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
-		Need:    "a Python that the release was built for", Source: b.source(),
+		Need:    "a Python that the release supports", Source: b.source(),
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmp.Or(b.env.Path, "--python")})}
 	f.Pins, f.Do = m.pins(b)
 	if len(b.rows) > 0 && len(b.rows[0].Python) > 0 {
 		newest := b.rows[0].Python[len(b.rows[0].Python)-1]
-		f.Do = append(f.Do, "or keep the release and make an environment with another Python: uv venv --python "+
+		f.Do = append(f.Do, "or keep the release and create an environment with another Python: uv venv --python "+
 			strings.TrimSuffix(newest, "t"))
 	}
 	return f
@@ -351,6 +351,6 @@ func glibcTooOld(m *machine, b *build) []*result {
 		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.f.System.Libc),
 		Evidence: append(b.evidence(), Evidence{Fact: "libc", Value: m.f.System.Libc, From: m.f.System.LibcFrom})}
 	f.Pins, f.Do = m.pins(b)
-	f.Do = append(f.Do, "or run it in a container or on a release of the distribution with glibc >= "+need.String())
+	f.Do = append(f.Do, "or run it in a container, or on a newer release of the distribution, with glibc >= "+need.String())
 	return found(f)
 }

@@ -100,8 +100,8 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 		what, code = "the kernels in "+hit.part.String()+" have", hit.part.evidence(b)
 	}
 	f := Finding{Severity: hit.severity(m, b), Subject: b.subject, Source: []string{ptxSource},
-		Need: fmt.Sprintf("a driver that speaks CUDA %s, or machine code for %s", cuda.Short(), g.capability.SM()),
-		Message: fmt.Sprintf("for %s %s PTX alone, of version %s, which %s (CUDA %s) cannot compile: error 222",
+		Need: fmt.Sprintf("a driver that supports CUDA %s, or machine code for %s", cuda.Short(), g.capability.SM()),
+		Message: fmt.Sprintf("for %s %s only PTX, of version %s, which %s (CUDA %s) cannot compile: error 222",
 			g.label, what, hit.isa, m.driverWords(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: g.label, From: g.from}, code,
 			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.evidence()...)}
@@ -116,7 +116,7 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 
 // hideGPUs is how a program is kept off the GPUs that it does not run on.
 func (m *machine) hideGPUs(bad []gpu) string {
-	return "hide the GPUs that it does not run on from the program: " + m.showing(others(bad))
+	return "hide the GPUs that it cannot run on: " + m.showing(others(bad))
 }
 
 // addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package.
@@ -126,7 +126,7 @@ func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 	}
 	if b := m.driverBranch(func(b *tables.Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
 		f.Pins = append(f.Pins, Pin{Package: "driver", Version: b.Newest.String(),
-			Why: "speaks CUDA " + b.CUDA.Short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
+			Why: "supports CUDA " + b.CUDA.Short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
 	}
 	pins, do := m.compatPins(cuda)
 	f.Pins, f.Do = append(f.Pins, pins...), append(f.Do, do...)

@@ -45,7 +45,7 @@ func (m *machine) companion(b *build, have *probe.Package, want string) (Finding
 	r, ok := version.ParseRelease(have.Version)
 	f := Finding{Severity: Warning, Subject: b.subject, Need: have.Name + " " + want,
 		Source:   []string{"https://github.com/pytorch/vision#installation"},
-		Message:  fmt.Sprintf("%s %s is for another torch; %s goes with %s", have.Name, have.Version, b.Version, want),
+		Message:  fmt.Sprintf("%s %s was built for another torch; %s needs %s", have.Name, have.Version, b.Version, want),
 		Evidence: append(b.evidence(), Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
 	if have.Name != "triton" {
 		f.Subject = Subject(&probe.Build{Name: have.Name, Version: have.Version}, b.env.Environment)
@@ -63,7 +63,7 @@ func (m *machine) companion(b *build, have *probe.Package, want string) (Finding
 		}
 	case have.Name == "torchvision" && differentCUDA(r, b):
 		f.Severity = Error
-		f.Message = fmt.Sprintf("torchvision %s is for another CUDA than torch %s", have.Version, b.Version)
+		f.Message = fmt.Sprintf("torchvision %s was built for another CUDA than torch %s", have.Version, b.Version)
 	default:
 		return f, false
 	}
@@ -99,7 +99,7 @@ func companionPin(name, want string, b *build) []Pin {
 func (m *machine) audio(b *build, have *probe.Package, want string, f Finding) Finding {
 	r, _ := version.ParseRelease(have.Version)
 	f.Severity, f.Need = Error, "a torchaudio for CUDA "+b.cuda.Short()
-	f.Message = fmt.Sprintf("torchaudio %s is for CUDA %s, torch %s for %s: importing it fails", have.Version,
+	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio fails", have.Version,
 		m.otherAudio(b, r).Short(), b.Version, b.cuda.Short())
 	f.Source = []string{"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"}
 	if want != "" {
@@ -148,10 +148,10 @@ func (m *machine) unmet(b *build) []*result {
 	u := b.Unmet[0]
 	f := Finding{Severity: Error, Subject: b.subject, Need: u.Library + u.Symbol,
 		Source:  []string{loaderSource},
-		Message: fmt.Sprintf("%s needs %s, which is nowhere: it is built for another CUDA", path.Base(u.By), u.Library),
+		Message: fmt.Sprintf("%s needs %s, which is missing: it was built for another CUDA", path.Base(u.By), u.Library),
 		Do:      []string{"install the " + b.Name + " that is made for the torch in " + b.env.Path}}
 	if u.Library == "" {
-		f.Message = fmt.Sprintf("%s needs %s: it is built for another torch", path.Base(u.By), u.Symbol)
+		f.Message = fmt.Sprintf("%s needs %s: it was built for another torch", path.Base(u.By), u.Symbol)
 	}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "not found", Value: some(notFound(b.Unmet)), From: u.By})
 	if torch := m.frameworkOf(b); torch != nil {

@@ -18,12 +18,12 @@ func forwardUnsupported(m *machine) []*result {
 	case forwardWorks:
 		return holds("libcuda " + f.Version)
 	}
-	finding := m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA will "+
+	finding := m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will "+
 		"not start (error 804)", f.Version, f.why),
-		"the driver's own libcuda, or data-centre GPUs alone")
+		"the driver's own libcuda, or only data-centre GPUs")
 	finding.Evidence = append(finding.Evidence, Evidence{Fact: "GPU", Value: f.wrong[0].label, From: f.wrong[0].from})
 	if len(f.wrong) < len(m.gpus) {
-		finding.Do = append(finding.Do, "or hide these GPUs from the program: "+
+		finding.Do = append(finding.Do, "or hide these GPUs: "+
 			m.showing(func(g gpu) bool { return !slices.Contains(f.wrong, g) }))
 	}
 	return found(finding)
@@ -40,7 +40,7 @@ func forwardNotApplicable(m *machine) []*result {
 	case forwardWorks, forwardUndecidedGPU:
 		return holds("libcuda " + f.Version)
 	}
-	return found(m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s of a cuda-compat package, and %s: CUDA "+
+	return found(m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA "+
 		"will not start (error 803)", f.Version, f.why),
 		"the driver's own libcuda, or a cuda-compat package that supports driver branch "+fmt.Sprint(f.base.version.Major())))
 }
@@ -56,12 +56,12 @@ func (m *machine) leaveCompat() string {
 	dir := path.Dir(m.forward.Path)
 	switch {
 	case !strings.Contains(dir, "compat"):
-		return "take the cuda-compat package out of the image, or update nvidia-container-toolkit to 1.17.5 or newer: an " +
+		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.5 or newer: an " +
 			"older one mounts it over the driver's libcuda"
 	case m.forward.Reason == "LD_LIBRARY_PATH":
-		return "take " + dir + " out of LD_LIBRARY_PATH"
+		return "remove " + dir + " from LD_LIBRARY_PATH"
 	}
-	return "take " + dir + " out of /etc/ld.so.conf.d and run ldconfig"
+	return "remove " + dir + " from /etc/ld.so.conf.d and run ldconfig"
 }
 
 // forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space.
@@ -77,9 +77,8 @@ func forwardInUse(m *machine, b *build) []*result {
 	}
 	f := &m.forward
 	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source,
-		Need: fmt.Sprintf("libcuda %s to go on being taken", f.Version),
-		Message: fmt.Sprintf("built with CUDA %s, which driver %s does not speak: it runs by forward compatibility, with "+
-			"libcuda %s for CUDA %s in the driver's place; "+
-			"OpenGL and Vulkan interoperation do not work so", b.cuda.Short(), f.base.version, f.Version, f.cuda),
+		Need: "libcuda " + f.Version + " on the loader's path",
+		Message: fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) "+
+			"from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.cuda.Short(), f.base.version, f.Version, f.cuda),
 		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
 }

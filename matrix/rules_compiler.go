@@ -29,11 +29,11 @@ func hostCompiler(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: "toolkit", Need: cc.Name + " " + limits.String(), Source: limits.source,
-		Message: fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: running is not affected, building fails",
+		Message: fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: building fails, running is not affected",
 			version.Of(picked.Version).Short(), cc.Name, cc.Version),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
 			{Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
-		Do: []string{fmt.Sprintf("to build extensions: install %s %s and name it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name,
+		Do: []string{fmt.Sprintf("to build extensions, install %s %s and select it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name,
 			limits.newest, plusPlus[cc.Name]),
 			"or install a newer CUDA toolkit beside this one and point CUDA_HOME to it"}}
 	if picked.GCC != "" {
@@ -96,9 +96,9 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 	f := Finding{Severity: Note, Subject: b.subject, Source: tritonSource, Evidence: b.evidence()}
 	switch building := m.f.Building; {
 	case building.Compiler.Path == "":
-		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler), the rest runs"
+		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); the rest runs"
 		f.Need = "gcc or clang on PATH, or CC"
-		f.Do = []string{"where torch.compile or Triton is used: install gcc and the C library's headers (Debian, Ubuntu: " +
+		f.Do = []string{"if torch.compile or Triton is used, install gcc and the C library's headers (Debian, Ubuntu: " +
 			"gcc libc6-dev; Red Hat: gcc)"}
 	case building.LibCUDA == "" && !building.Named && m.library("libcuda") != nil:
 		file := m.library("libcuda").Path
@@ -123,7 +123,7 @@ func libstdcxxTooOld(m *machine, b *build) []*result {
 	}
 	f := Finding{Severity: Error, Subject: b.subject,
 		Need: "a libstdc++.so.6 with " + b.Stdcxx.Missing[len(b.Stdcxx.Missing)-1],
-		Message: fmt.Sprintf("%s is taken for libstdc++.so.6 by %s, and lacks %s, which %s needs: the import fails",
+		Message: fmt.Sprintf("%s is loaded as libstdc++.so.6 (by %s) but lacks %s, which %s needs: the import fails",
 			b.Stdcxx.Path, b.Stdcxx.Reason, some(b.Stdcxx.Missing), path.Base(b.Stdcxx.By)),
 		Evidence: append(b.evidence(), Evidence{Fact: "libstdc++.so.6", Value: "lacks " + some(b.Stdcxx.Missing),
 			From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),
@@ -142,5 +142,5 @@ func (m *machine) newerStdcxx(b *build) []string {
 	}
 	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a " +
 		"container with a newer system",
-		"or install a build that was made on an older system: PyTorch's own wheels"}
+		"or install a build that was made on an older system, such as PyTorch's own wheels"}
 }

@@ -53,7 +53,7 @@ func (m *machine) neededLibraries() []string {
 }
 
 func (m *machine) withoutLibraries(missing []string) Finding {
-	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + " did not come into this container",
+	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + plural(len(missing), " is", " are") + " missing from this container",
 		Need:     "the driver capability compute",
 		Evidence: m.evidenceGiven(), Source: capabilitySource}
 	if list, lacks := m.lacksCapability("compute"); lacks {
@@ -64,7 +64,7 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
 	f.Do = []string{"start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
 		"Kubernetes the limit nvidia.com/gpu",
-		"a container that needs no GPU says so with NVIDIA_VISIBLE_DEVICES=void"}
+		"if the container needs no GPU, say so with NVIDIA_VISIBLE_DEVICES=void"}
 	return f
 }
 
@@ -73,9 +73,9 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 func (m *machine) withoutCompiler() Finding {
 	f := Finding{Severity: m.compilerMatters(), Subject: "driver", Need: "the driver capability compute",
 		Evidence: m.evidenceGiven(), Source: capabilitySource,
-		Message: "libnvidia-ptxjitcompiler.so.1 did not come into this container beside libcuda: what is compiled from " +
-			"PTX at run time fails (error 221)",
-		Do: []string{"let NVIDIA's runtime bring the driver in, or mount all of its libraries; `docker run " +
+		Message: "libnvidia-ptxjitcompiler.so.1 is missing from this container: code that is compiled from PTX at run " +
+			"time fails (error 221)",
+		Do: []string{"let NVIDIA's container runtime mount the driver, or mount all of its libraries; `docker run " +
 			"--gpus all` does"}}
 	if list, lacks := m.lacksCapability("compute"); lacks {
 		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
@@ -99,12 +99,12 @@ func (m *machine) compilerMatters() Severity {
 // withoutNVML: CUDA works without NVML, NCCL does not.
 func (m *machine) withoutNVML() Finding {
 	f := Finding{Severity: Note, Subject: "driver",
-		Message: "libnvidia-ml.so.1 did not come into this container: nvidia-smi and monitoring see nothing; CUDA works",
+		Message: "libnvidia-ml.so.1 is missing from this container: nvidia-smi and monitoring see nothing; CUDA works",
 		Need:    "the driver capability utility", Evidence: m.evidenceGiven(), Source: capabilitySource,
 		Do: []string{"start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"}}
 	if m.usesNCCL() {
 		f.Severity = Warning
-		f.Message = "libnvidia-ml.so.1 did not come into this container, and NCCL asks it for the topology"
+		f.Message = "libnvidia-ml.so.1 is missing from this container, and NCCL asks it for the topology"
 	}
 	return f
 }
@@ -210,7 +210,7 @@ func (m *machine) engine(r probe.Runtime) []*result {
 	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s probe.CDISpec) bool { return len(s.Missing) == 0 })
 	switch {
 	case len(r.Missing) > 0:
-		f.Message = fmt.Sprintf("%s names the runtime %s, which is not there", r.Config, r.Missing[0])
+		f.Message = fmt.Sprintf("%s names the runtime %s, which does not exist", r.Config, r.Missing[0])
 		f.Evidence = append(f.Evidence, Evidence{Fact: "runtime", Value: r.Missing[0], From: r.Config})
 	case r.Config != "" || sound:
 		return holds(r.Name)
@@ -243,11 +243,11 @@ func cdiSpecStale(m *machine) []*result {
 	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.driver.version.String()) {
 		return holds("CDI")
 	}
-	return found(Finding{Severity: Error, Subject: "CDI", Need: "a specification of driver " + m.driver.version.String(),
-		Message: fmt.Sprintf("%s mounts libraries of driver %s, which is gone; this is %s: no container that asks for "+
+	return found(Finding{Severity: Error, Subject: "CDI", Need: "a specification for driver " + m.driver.version.String(),
+		Message: fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for "+
 			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver.version),
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
 		Do: []string{"sudo nvidia-ctk cdi generate --output=" + last.Path,
-			"after every change of the driver again (nvidia-cdi-refresh.service does it)"},
+			"repeat this after every driver change (nvidia-cdi-refresh.service does)"},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
 }

@@ -40,8 +40,8 @@ func deviceAccessLost(m *machine) []*result {
 			" is there, and opening it is refused (EPERM)",
 		Need:     "access to " + controlNode,
 		Evidence: []Evidence{evidenceNode(*control), {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
-		Do: []string{"restart the container; that gives the access back",
-			"so that it stays: give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device " +
+		Do: []string{"restart the container to get access back",
+			"to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device " +
 				"for each node), " +
 				"or set the cgroup driver of Docker's daemon.json to cgroupfs"}})
 }
@@ -86,7 +86,7 @@ func deviceNodesMissing(m *machine) []*result {
 		return holds("driver")
 	}
 	f := Finding{Severity: Error, Subject: "driver",
-		Message: joinAnd(missing) + " " + plural(len(missing), "is", "are") + " not there, though the driver runs",
+		Message: joinAnd(missing) + " " + plural(len(missing), "is", "are") + " missing, although the driver runs",
 		Need:    joinAnd(missing), Evidence: []Evidence{m.evidenceDriver(),
 			{Fact: "nvidia-modprobe", Value: m.f.Devices.Modprobe, From: "/usr/bin"}},
 		Source: toolkitSource}
@@ -98,7 +98,7 @@ func deviceNodesMissing(m *machine) []*result {
 	}
 	f.Evidence = append(f.Evidence[:1], Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
 		Value: m.f.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
-	f.Do = []string{"on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container anew with its GPU (`docker " +
+	f.Do = []string{"on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container again with its GPU (`docker " +
 		"run --gpus all`)"}
 	return found(f)
 }

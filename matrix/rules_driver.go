@@ -40,7 +40,7 @@ func driverMissing(m *machine) []*result {
 		Pins:   m.driverPins(version.Number{}),
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if module := m.bootModule(); module != nil {
-		f.Message += fmt.Sprintf(", though %s is installed for this kernel", cmp.Or(module.Version, "a module"))
+		f.Message += fmt.Sprintf(", although %s is installed for this kernel", cmp.Or(module.Version, "a module"))
 		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk",
 			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
 		f.Pins, f.Do = nil, []string{"sudo modprobe nvidia; if that fails, dmesg says why (Secure Boot, a GPU that the " +
@@ -52,10 +52,10 @@ func driverMissing(m *machine) []*result {
 // unreached is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
 func (m *machine) unreached() Finding {
 	return Finding{Severity: Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
-		Message: "nvidia-smi reaches no NVIDIA driver: its kernel module is not loaded, or this is a container without " +
+		Message: "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without " +
 			"its GPU",
 		Evidence: []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}},
-		Do: []string{"sudo modprobe nvidia; where that fails, dmesg says why. After an update of the kernel or of the " +
+		Do: []string{"sudo modprobe nvidia; if that fails, dmesg says why. After an update of the kernel or of the " +
 			"driver: sudo dkms autoinstall, then reboot",
 			"in a container: start it with its GPU, `docker run --gpus all`"},
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
@@ -107,12 +107,12 @@ func (m *machine) mismatchAtRest() []*result {
 		}
 		if judged = holds("driver"); v.Compare(version.Of(module.Version)) != 0 {
 			return found(Finding{Severity: Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
-				Message: fmt.Sprintf("%s is of driver %s, the kernel module that will be loaded of %s", lib.Name, v,
+				Message: fmt.Sprintf("%s belongs to driver %s, but the kernel module that will be loaded is %s", lib.Name, v,
 					module.Version),
 				Evidence: []Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path},
 					{Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
 				Do: []string{"install or build the module of " + v.String() + " for " + kernel +
-					", or reinstall the driver's packages, so that library and module are of one release"}})
+					", or reinstall the driver's packages, so that library and module are the same release"}})
 		}
 	}
 	return judged
@@ -129,19 +129,19 @@ var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nv
 
 func (m *machine) mismatch(loaded version.Number, lib *probe.Library, disk *probe.Module) Finding {
 	f := Finding{Severity: Error, Subject: "driver",
-		Message: "the driver's libraries are of another release than the loaded kernel module",
+		Message: "the driver's libraries and the loaded kernel module are different releases",
 		Need:    "one release for both", Source: mismatchSource, Evidence: []Evidence{
 			{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
 			{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}}}
 	user := version.Number{}
 	if lib != nil && loaded.Known() {
 		user = version.Of(lib.Version)
-		f.Message = fmt.Sprintf("%s is of driver %s, the loaded kernel module of %s", lib.Name, user, loaded)
+		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is %s", lib.Name, user, loaded)
 		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + " for both"
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if lib != nil && !loaded.Known() {
-		f.Message = fmt.Sprintf("%s is of driver %s, the loaded kernel module of another", lib.Name, lib.Version)
+		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is another release", lib.Name, lib.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if disk != nil {
@@ -165,26 +165,26 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *probe.Module)
 	case m.f.System.Container != "":
 		return []string{"restart the container: it holds libraries of the driver that the host had before"}
 	case disk != nil && user.Known() && version.Of(disk.Version).Compare(user) == 0:
-		return []string{"reboot: the module on disk is " + disk.Version + " already",
-			"or, when no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
+		return []string{"reboot: the module on disk is already " + disk.Version,
+			"or, while no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
 	case disk != nil && disk.Version != "" && version.Of(disk.Version).Compare(loaded) == 0 ||
 		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
 		return []string{"rebuild the module for " + user.String() +
 			": sudo dkms autoinstall, then reboot; a reboot alone loads " + loaded.String() + " again",
 			"if the build fails, /var/lib/dkms/nvidia/" + user.String() + "/build/make.log says why",
-			"or reinstall the driver's packages, so that library and module are of one release"}
+			"or reinstall the driver's packages, so that library and module are the same release"}
 	case disk == nil:
-		return []string{"reboot; if the mismatch stays, reinstall the driver's packages so that library and module are " +
-			"of one release"}
+		return []string{"reboot; if the mismatch stays, reinstall the driver's packages, so that library and module are " +
+			"the same release"}
 	}
-	return []string{"reinstall the driver's packages so that library and module are of one release, then reboot"}
+	return []string{"reinstall the driver's packages, so that library and module are the same release, then reboot"}
 }
 
 // pendingModule: an update waits for the next boot; until then all is well.
 func (m *machine) pendingModule(loaded version.Number, disk *probe.Module) Finding {
 	return Finding{Severity: Warning, Subject: "driver", Source: mismatchSource,
 		Need: "driver " + loaded.String() + " for both after the next boot",
-		Message: fmt.Sprintf("the module on disk is %s, the loaded one %s: the next boot changes the driver", disk.Version,
+		Message: fmt.Sprintf("the module on disk is %s, but %s is loaded: the next boot changes the driver", disk.Version,
 			loaded),
 		Evidence: []Evidence{{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
 			{Fact: "module on disk", Value: disk.Version, From: disk.Path}},
@@ -205,10 +205,10 @@ func driverUnresponsive(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
-		Do:     []string{"save what runs and reboot the machine; if it comes back, the GPU or its slot is failing"},
+		Do:     []string{"save your work and reboot the machine; if it happens again, the GPU or its slot is failing"},
 		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
 	if len(m.f.Driver.Kernel) > 0 {
-		f.Message = "the kernel log says that the driver lost a GPU or could not start it"
+		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}
 		return found(f)
 	}
@@ -283,11 +283,11 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
 		f.Severity = Warning
 		f.Message += "; it serves " + m.gpus[served].label
-		f.Do = append(f.Do, "leave the unsupported GPU out: "+m.showing(func(g gpu) bool { return !bad(g) })+
+		f.Do = append(f.Do, "hide the unsupported GPU: "+m.showing(func(g gpu) bool { return !bad(g) })+
 			", or move it to another machine")
 	}
 	if f.Severity == Error && len(f.Pins)+len(f.Do) == 0 {
-		f.Do = append(f.Do, "no driver branch serves all of these GPUs: move the build or the GPU to another machine")
+		f.Do = append(f.Do, "no driver branch supports all of these GPUs: move the build or a GPU to another machine")
 	}
 	return found(f)
 }
@@ -311,17 +311,19 @@ func requiredMissing(m *machine) []*result {
 
 // lacking says what is required and not there; a GPU that only this process does not see is there.
 func (m *machine) lacking(want string) Finding {
-	f := Finding{Severity: Error, Subject: want, Message: "no " + want + " was found, and it is required", Need: want,
+	name := requiredNames[want]
+	f := Finding{Severity: Error, Subject: want, Message: "no " + name + " was found, but one is required", Need: name,
 		Do: []string{requiredSteps[want]}}
-	if want == "efa" {
-		f.Message, f.Need = "no EFA adapter was found, and it is required", "an EFA adapter"
-	}
 	if want == "gpu" && m.shown.hidden {
-		f.Message = fmt.Sprintf("a gpu is required, and CUDA_VISIBLE_DEVICES=%q hides every one", m.shown.list)
+		f.Message = fmt.Sprintf("a GPU is required, but CUDA_VISIBLE_DEVICES=%q hides every one", m.shown.list)
 		f.Evidence = []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.shown.list), From: "environment"}}
 		f.Do = []string{"unset CUDA_VISIBLE_DEVICES, or name GPUs that are there (nvidia-smi -L lists them)"}
 	}
 	return f
+}
+
+var requiredNames = map[string]string{
+	"driver": "NVIDIA driver", "gpu": "GPU", "efa": "EFA adapter", "build": "build that uses CUDA",
 }
 
 var requiredSteps = map[string]string{

@@ -42,7 +42,7 @@ func efaPlugin(m *machine) []*result {
 	}
 	f := Finding{Severity: Warning, Subject: "NCCL",
 		Need: cmp.Or(strings.Join(names, " or "), "a plugin") + " on the loader's path",
-		Message: fmt.Sprintf("EFA is attached and NCCL finds no plugin for it (%s): between nodes it falls back to TCP",
+		Message: fmt.Sprintf("EFA is attached, but NCCL finds no plugin for it (%s) and falls back to TCP between nodes",
 			strings.Join(names, ", ")),
 		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"},
 			m.evidenceEFA()},
@@ -52,7 +52,7 @@ func efaPlugin(m *machine) []*result {
 			"https://github.com/NVIDIA/nccl/issues/959"}}
 	switch {
 	case len(names) == 0:
-		f.Message = "EFA is required, and NCCL_NET_PLUGIN=" + m.f.Variables["NCCL_NET_PLUGIN"] +
+		f.Message = "EFA is required, but NCCL_NET_PLUGIN=" + m.f.Variables["NCCL_NET_PLUGIN"] +
 			" tells NCCL to use no plugin"
 		f.Do = []string{"unset NCCL_NET_PLUGIN, or name the plugin: NCCL_NET_PLUGIN=ofi"}
 	case efa.Elsewhere != "":
@@ -83,10 +83,10 @@ func efaLibraryMismatch(m *machine) []*result {
 func (m *machine) unloadablePlugin(efa probe.EFA) Finding {
 	u := efa.Unresolved[0]
 	f := Finding{Severity: Warning, Subject: "NCCL",
-		Need:     "libraries that " + path.Base(efa.Plugin) + " can be loaded with",
-		Message:  "NCCL cannot load its plugin for EFA: " + unloadable(u) + "; between nodes it falls back to TCP",
+		Need:     "the libraries that " + path.Base(efa.Plugin) + " needs",
+		Message:  "NCCL cannot load its plugin for EFA, so it falls back to TCP between nodes: " + unloadable(u),
 		Evidence: []Evidence{{Fact: "plugin", Value: path.Base(efa.Plugin), From: efa.Plugin}, m.evidenceEFA()},
-		Do: []string{"install the plugin, libfabric and rdma-core of one release of EFA's installer (the first two " +
+		Do: []string{"install the plugin, libfabric and rdma-core from one release of EFA's installer (the first two " +
 			"lie in /opt/amazon, rdma-core among the system's libraries)"},
 		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/292",
 			"https://github.com/aws/aws-ofi-nccl/issues/241"}}
@@ -102,7 +102,7 @@ func (m *machine) unloadablePlugin(efa probe.EFA) Finding {
 // unloadable says why a library cannot be loaded.
 func unloadable(u probe.Unresolved) string {
 	if u.Path == "" {
-		return u.Library + ", which " + u.By + " needs, is nowhere on the loader's path"
+		return u.Library + ", which " + u.By + " needs, is missing from the loader's path"
 	}
 	return u.Path + " lacks " + lacked(u) + ", which " + u.By + " needs"
 }
@@ -142,12 +142,12 @@ func memlockTooSmall(m *machine) []*result {
 		return unknown("EFA", fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20))
 	}
 	return found(Finding{Severity: Warning, Subject: "EFA", Need: "unlimited locked memory",
-		Message: fmt.Sprintf("this process may lock %s of memory, and EFA registers its buffers as locked memory: (-12) "+
+		Message: fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: (-12) "+
 			"Cannot allocate memory", kibibytes(limit)),
 		Evidence: []Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
 		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock " +
-			"unlimited` in /etc/security/limits.conf, then log in anew",
-			"for a service LimitMEMLOCK=infinity in its unit; under Slurm in slurmd's"},
+			"unlimited` in /etc/security/limits.conf, then log in again",
+			"for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit"},
 		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/647",
 			"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
 }

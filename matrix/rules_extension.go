@@ -140,16 +140,16 @@ func (m *machine) extension(b *build, p *probe.Package, rows []tables.Extension)
 	case every(func(e tables.Extension) bool { return otherTorch(e.Torch, b.release.Number) }):
 		want := strings.Join(rows[0].Torch, " or ")
 		f.Need = "torch " + want
-		f.Message = fmt.Sprintf("%s %s is compiled for torch %s; this is %s", p.Name, p.Version, want, b.Version)
+		f.Message = fmt.Sprintf("%s %s was compiled for torch %s; this is %s", p.Name, p.Version, want, b.Version)
 	case b.cuda.Known() && every(func(e tables.Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
-		f.Message = fmt.Sprintf("%s %s is compiled for CUDA %s; torch %s is of CUDA %s", p.Name, p.Version,
+		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
 			strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
 	case p.Name == "bitsandbytes" && version.Of(p.Version).Less(version.Of("0.50")) && b.cuda.Parts() > 1 &&
 		every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
 		f.Need = "a library for CUDA " + b.cuda.Short()
-		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; it falls back within the major from 0.50 on", p.Name,
+		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", p.Name,
 			p.Version, b.cuda.Short())
 		f.Do = []string{"pip install --upgrade bitsandbytes, or name a library that it has, such as BNB_CUDA_VERSION=" +
 			strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")}
@@ -221,7 +221,7 @@ func (b *build) overwritten(h probe.Hindrance) Finding {
 	other, _, _ := strings.Cut(h.By, " ")
 	spec := b.Name + "==" + b.Version
 	return Finding{Severity: Error, Subject: b.subject, Need: "one of " + b.Name + " and " + other,
-		Message: fmt.Sprintf("%s was installed over %s, so that %s is its file: what is imported is %s", h.By, b.Name,
+		Message: fmt.Sprintf("%s was installed over %s and owns %s now: Python imports %s", h.By, b.Name,
 			path.Base(h.Path), other),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "as " + h.By + " lists it", From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},

@@ -56,10 +56,10 @@ func (m *machine) fabricLive() []*result {
 	fabric := m.f.Machine.Fabric
 	switch {
 	case fabric.Running == "no":
-		return found(m.fabricFinding("NVSwitch is here and the fabric manager does not run", "nvidia-fabricmanager running",
+		return found(m.fabricFinding("NVSwitch is present, but the fabric manager does not run", "nvidia-fabricmanager running",
 			Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, m.fabricInstall()))
 	case fabric.Running == "" || !m.looked("fabric"):
-		return unknown("fabric", "whether the fabric manager runs: other users' processes are hidden")
+		return unknown("fabric", "whether the fabric manager runs: processes of other users are hidden")
 	}
 	if missing := m.fourthGeneration(true); missing != nil {
 		return found(*missing)
@@ -186,7 +186,7 @@ func (m *machine) fabricVersion() []*result {
 	if version.Of(release[1]).Compare(m.driver.version) == 0 {
 		return holds("fabric")
 	}
-	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s and the driver %s", release[1], m.driver.version),
+	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s but the driver is %s", release[1], m.driver.version),
 		"one release for both",
 		Evidence{Fact: "fabric manager", Value: fabric.Version, From: fabric.From}, m.fabricInstall()))
 }

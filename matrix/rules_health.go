@@ -22,7 +22,7 @@ func gpuCount(m *machine) []*result {
 	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
 	if m.instance != nil && m.looked("pci") && len(bus) < m.instance.Count {
 		return found(Finding{Severity: Error, Subject: "GPUs",
-			Message: fmt.Sprintf("%s has %s and the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
+			Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
 			Need:    gpus(m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)),
 				From: "/sys/bus/pci"}},
 			Do:     []string{"stop and start the instance, which moves it to another host; report the old one to AWS"},
@@ -39,11 +39,11 @@ func gpuCount(m *machine) []*result {
 		return holds("GPUs")
 	}
 	return found(Finding{Severity: Error, Subject: "GPUs",
-		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it lacks %s at %s", shown, gpus(should),
+		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it is missing %s at %s", shown, gpus(should),
 			m.gpuFound(lost[0]).label, lost[0].Bus),
-		Need: "every GPU on the bus answering NVML", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
+		Need: "an answer from every GPU on the bus", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
-		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays, replace " +
+		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays missing, replace " +
 			"the machine"}, Source: source})
 }
 
@@ -94,28 +94,28 @@ func (m *machine) healthOf(g probe.GPU) []*result {
 	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*result
 	say := func(severity Severity, message, need, value, do string) {
-		results = append(results, found(Finding{Severity: severity, Subject: label, Message: label + ": " + message,
+		results = append(results, found(Finding{Severity: severity, Subject: label, Message: message,
 			Need:     need,
 			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Do: []string{do}, Source: healthSource})...)
 	}
 	h := g.Health
 	if h.RemapFailure {
-		say(Error, "a broken row of its memory could not be replaced", "no row-remap failure", "row-remap failure",
+		say(Error, "a broken memory row could not be replaced", "no row-remap failure", "row-remap failure",
 			"replace the GPU or the machine (on EC2: stop and start the instance)")
 	}
 	if h.Uncorrectable > 0 {
 		say(Error, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
 			"no uncorrectable memory errors",
 			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
-			"end what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if they come back, replace it")
+			"stop what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if the errors return, replace it")
 	}
 	if h.RemapPending && !h.RemapFailure {
-		say(Warning, "a row of its memory will be replaced at the next reset", "no pending row remap", "row remap pending",
+		say(Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
 			"drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
 	}
 	hard := slices.DeleteFunc(slices.Clone(h.Slowdown), func(s string) bool { return !slices.Contains(hardSlowdowns, s) })
 	if len(hard) > 0 {
-		say(Error, "its hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown",
+		say(Error, "the hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown",
 			"slowdown: "+strings.Join(hard, ", "),
 			"check cooling and power; nvidia-smi -q -d PERFORMANCE,TEMPERATURE shows more")
 	}
@@ -146,9 +146,9 @@ func (m *machine) xidFindings() []*result {
 }
 
 var repairSteps = map[string]string{
-	"reset-gpu": "end what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it comes back, " +
+	"reset-gpu": "stop what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it happens again, " +
 		"replace the GPU or the machine",
-	"restart-machine": "reboot the machine; if it comes back, replace the GPU or the machine",
+	"restart-machine": "reboot the machine; if it happens again, replace the GPU or the machine",
 	"contact-support": "replace the GPU or the machine (on EC2: stop and start the instance), and tell its vendor",
 }
 
@@ -166,7 +166,7 @@ func persistenceOff(m *machine) []*result {
 		asked = true
 		if g.Health.Persistence == "off" {
 			return found(Finding{Severity: Note, Subject: "GPUs",
-				Message: "persistence mode is off: the driver starts the GPUs anew for every program", Need: "nvidia-persistenced",
+				Message: "persistence mode is off: the driver initialises the GPUs again for every program", Need: "nvidia-persistenced",
 				Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
 				Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
 				Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}})

@@ -29,7 +29,7 @@ func notImportable(_ *machine, b *build) []*result {
 			return found(b.withoutTool(h))
 		case probe.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
-				return unknown(b.subject, "what "+path.Dir(h.Path)+" holds, which Python imports in place of "+b.Name)
+				return unknown(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports in place of "+b.Name)
 			}
 			return found(b.hidden(h, Error))
 		case probe.HindranceHere:
@@ -48,15 +48,15 @@ func (b *build) withoutInterpreter() []*result {
 	i, python := b.env.Interpreter, version.ShortPython(b.env.Python)
 	f := Finding{Severity: Error, Subject: b.subject, Need: "Python " + python, Source: []string{importSource},
 		Evidence: append(b.evidence(), Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
-		Do: []string{"make the environment anew with Python " + python + " (uv venv --clear --python " + python + " " +
+		Do: []string{"create the environment again with Python " + python + " (uv venv --clear --python " + python + " " +
 			quoted(b.env.Path) + ", or python" + python + " -m venv --clear " + quoted(b.env.Path) +
 			"), then install what it held"}}
 	if i.Gone {
-		f.Message = fmt.Sprintf("%s leads to %s, which is gone: nothing in %s starts", i.Path, i.Leads, b.env.Path)
+		f.Message = fmt.Sprintf("%s points to %s, which is gone: nothing in %s can start", i.Path, i.Leads, b.env.Path)
 		f.Do = append(f.Do, "or install that Python again where it was")
 		return found(f)
 	}
-	f.Message = fmt.Sprintf("%s is Python %s now, and the packages of %s are installed for %s: it imports none of them",
+	f.Message = fmt.Sprintf("%s is now Python %s, but the packages of %s are installed for %s: it imports none of them",
 		i.Path, i.Python, b.env.Path, python)
 	return found(f)
 }
@@ -73,12 +73,12 @@ func (b *build) filesGone(h probe.Hindrance) Finding {
 // refused: the loader does not load a library of a package, or one that this needs.
 func (b *build) refused(h probe.Hindrance) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: path.Base(h.Path), Source: []string{loaderSource},
-		Message:  fmt.Sprintf("%s cannot be loaded (%s): %s is not imported", h.Path, h.By, b.Name),
+		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "cannot be loaded: " + h.By, From: h.Path})}
 	library := path.Base(h.Path)
 	if h.Kind == probe.HindranceLibrary {
 		library = h.By
-		f.Need, f.Message = h.By, fmt.Sprintf("%s needs %s, which is gone: %s is not imported", h.Path, h.By, b.Name)
+		f.Need, f.Message = h.By, fmt.Sprintf("%s needs %s, which is gone, so importing %s fails", h.Path, h.By, b.Name)
 		f.Evidence = append(b.evidence(), Evidence{Fact: "missing libraries", Value: h.By, From: h.Path})
 	}
 	wheel := b.installed(library)
@@ -96,7 +96,7 @@ func (b *build) refused(h probe.Hindrance) Finding {
 // withoutTool: Triton starts ptxas for every kernel.
 func (b *build) withoutTool(h probe.Hindrance) Finding {
 	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(b.Name, b.Version),
-		Message:  fmt.Sprintf("%s is %s: %s compiles no kernel", h.Path, h.By, b.Name),
+		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
 		Source:   []string{"https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py"}}
 }
@@ -104,7 +104,7 @@ func (b *build) withoutTool(h probe.Hindrance) Finding {
 // hidden: another module is imported in a build's place.
 func (b *build) hidden(h probe.Hindrance, severity Severity) Finding {
 	f := Finding{Severity: severity, Subject: b.subject, Source: []string{importSource},
-		Need:     "no other module of that name before it",
+		Need:     "no other module of that name earlier on the path",
 		Message:  fmt.Sprintf("Python imports %s in place of %s: it comes first on the import path", h.Path, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: "imported instead", Value: path.Base(h.Path), From: h.Path})}
 	place := strings.TrimSuffix(h.Path, "/__init__.py")

@@ -45,22 +45,22 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) Finding {
 	first := g.chip.FirstCUDA
 	f := Finding{Severity: severity, Subject: b.subject, Source: g.chip.Source,
-		Need: c.name + " of CUDA >= " + first.Short(),
-		Message: fmt.Sprintf("%s is of CUDA %s, which does not know %s: ready-made kernels run, "+
-			"what is compiled at run time fails", c.name, c.version.Short(), g.label),
+		Need: c.name + " from CUDA >= " + first.Short(),
+		Message: fmt.Sprintf("%s comes from CUDA %s, which does not know %s: prebuilt kernels run, "+
+			"but code that is compiled at run time fails", c.name, c.version.Short(), g.label),
 		Evidence: append(b.evidence(), Evidence{Fact: c.name, Value: c.version.String(), From: c.from},
 			Evidence{Fact: "GPU", Value: g.label, From: g.from})}
 	if severity == Note {
-		f.Message = fmt.Sprintf("%s is of CUDA %s, which does not know %s: what torch compiles with it is made for "+
+		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not know %s: what torch compiles with it is made for "+
 			"an older GPU, or fails", c.name, c.version.Short(), g.label)
 	}
 	f.Pins = m.pinsAmong(b, slices.DeleteFunc(slices.Clone(m.ranked(b)), func(r row) bool {
 		return !m.assembles(r) || r.CUDA.LessShort(first)
 	}))
-	f.Do = []string{"until then: leave torch.compile, Triton and other code that is compiled at run time out"}
+	f.Do = []string{"until then, do not use torch.compile, Triton or other code that is compiled at run time"}
 	if strings.HasPrefix(c.name, "Triton") {
 		_, variable := m.tritonTool(b, g)
-		f.Do = append(f.Do, fmt.Sprintf("or name a newer one: %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short()))
+		f.Do = append(f.Do, fmt.Sprintf("or point to a newer one: %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short()))
 	}
 	return f
 }

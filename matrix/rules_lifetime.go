@@ -19,18 +19,19 @@ func driverEOL(m *machine) []*result {
 	branch := m.branchRow(m.driver.version)
 	switch {
 	case branch == nil || branch.EndOfLife == "":
-		return unknown("driver", fmt.Sprintf("when driver branch %d ends", m.driver.version.Major()))
+		return unknown("driver", fmt.Sprintf("when driver branch %d reaches end of life", m.driver.version.Major()))
 	case m.today()[:min(len(branch.EndOfLife), len(m.today()))] <= branch.EndOfLife:
 		return holds("driver")
 	}
-	f := Finding{Severity: Note, Subject: "driver", Need: "a driver branch that is maintained", Source: branch.Source,
-		Message:  fmt.Sprintf("driver branch %s ended in %s: it gets no more fixes", branch.Branch, branch.EndOfLife),
+	f := Finding{Severity: Note, Subject: "driver", Need: "a maintained driver branch", Source: branch.Source,
+		Message: fmt.Sprintf("driver branch %s reached end of life %s and gets no more security fixes", branch.Branch,
+			when(branch.EndOfLife)),
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "end of life", Value: branch.EndOfLife, From: "driver_branch.csv"}}}
 	switch s := m.f.System; {
 	case m.partOfGPU():
-		f.Message += "; a vGPU driver has its own dates"
+		f.Message += "; vGPU drivers have their own dates"
 	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
-		f.Message += ", unless the distribution keeps its package alive"
+		f.Message += ", unless the distribution still maintains its package"
 	case s.Rest:
 		f.Severity = Warning
 	}
@@ -44,7 +45,7 @@ func (m *machine) laterBranch(old *tables.Branch) []Pin {
 		if version.Int(b.Branch) > version.Int(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() &&
 			m.branchFits(&b) {
 			return []Pin{{Package: "driver", Version: b.Newest.String(),
-				Why: "maintained until " + b.EndOfLife + "; needs a reboot", Commands: m.driverCommands(b)}}
+				Why: "maintained until " + dated(b.EndOfLife) + "; needs a reboot", Commands: m.driverCommands(b)}}
 		}
 	}
 	return nil
@@ -75,11 +76,11 @@ func matrixOutdated(m *machine) []*result {
 	}
 	return found(Finding{Severity: Warning, Subject: "matrix", Need: "tables that know " + joinAnd(newer),
 		Source: []string{},
-		Message: fmt.Sprintf("the tables are of %s and do not know %s: what is said of it may be incomplete", m.t.Date(),
+		Message: fmt.Sprintf("the tables date from %s and do not know %s: the answer may be incomplete", m.t.Date(),
 			joinAnd(newer)),
 		Evidence: []Evidence{{Fact: "tables", Value: m.t.Date(), From: "driver_branch.csv"},
 			{Fact: "today", Value: m.today(), From: "clock"}},
-		Do: []string{"take a newer cudacompat, or give newer tables with --matrix"}})
+		Do: []string{"update cudacompat, or give newer tables with --matrix"}})
 }
 
 // newerThanTables are the releases on this machine that come after the newest of their table.

@@ -26,9 +26,9 @@ func notLookedAt(m *machine) []*result {
 }
 
 func closedPlaces(closed []probe.Unread) Finding {
-	f := Finding{Severity: Note, Subject: closed[0].Place, Need: "nothing, unless programs of that user are meant",
+	f := Finding{Severity: Note, Subject: closed[0].Place, Need: "nothing, unless you run programs as that user",
 		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),
-		Do:      []string{"to judge what is in it, run cudacompat as a user who may read it"}}
+		Do:      []string{"to check what is in it, run cudacompat as a user who may read it"}}
 	if n := len(closed) - 1; n > 0 {
 		f.Message = fmt.Sprintf("%s and %s could not be looked at: %s", closed[0].Place, places(n), closed[0].Reason)
 	}

@@ -20,7 +20,7 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 	}
 	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.installed(library) == nil })
 	if m.f.System.Rest && len(lost) == 0 && len(b.unloadable(missing)) == 0 {
-		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
+		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(missing))
 	}
 	fails := b.failsWithout(missing)
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
@@ -62,7 +62,7 @@ func (m *machine) withoutCollectives(b *build, missing []string) Finding {
 	f := Finding{Severity: Note, Subject: b.subject, Need: some(missing), Evidence: b.evidenceLost(missing),
 		Source: []string{
 			"https://github.com/openxla/xla/blob/80c095fc2f5ba8b1e8c8b7df79c0be532416dd69/xla/tsl/cuda/nccl_stub.cc"},
-		Message: b.lostWords(missing) + ": what spans several GPUs fails"}
+		Message: b.lostWords(missing) + ": programs that use several GPUs fail"}
 	if len(m.gpus) > 1 {
 		f.Severity = Warning
 	}
@@ -85,7 +85,7 @@ func (b *build) failsWithout(missing []string) string {
 	case b.Name == "jax":
 		return "it runs on the CPU"
 	case opened("libnvrtc"), opened("libnvJitLink"):
-		return "what is compiled at run time fails"
+		return "code that is compiled at run time fails"
 	}
 	return b.doesNotStart()
 }

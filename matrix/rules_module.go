@@ -28,7 +28,7 @@ func moduleMissing(m *machine) []*result {
 		what = "the kernel that will boot"
 	}
 	return found(Finding{Severity: Error, Subject: "driver",
-		Message:  fmt.Sprintf("%s, %s, has no nvidia module", what, kernel),
+		Message:  fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel),
 		Need:     "nvidia.ko under /lib/modules/" + kernel,
 		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from}}, m.moduleEvidence()...),
 		Do:       m.moduleSteps(kernel),
@@ -89,10 +89,10 @@ func (m *machine) otherKernels(boot string) []*result {
 		return nil
 	}
 	return found(Finding{Severity: Note, Subject: "driver",
-		Message:  "installed kernels that do not boot by default have no nvidia module: " + joinAnd(without),
-		Need:     "nvidia.ko for a kernel before it is booted",
+		Message:  "installed kernels that do not boot by default have no NVIDIA module: " + joinAnd(without),
+		Need:     "nvidia.ko for every kernel before it boots",
 		Evidence: []Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
-		Do:       []string{"build it before such a kernel is booted: sudo dkms autoinstall -k " + without[0]}})
+		Do:       []string{"before booting such a kernel: sudo dkms autoinstall -k " + without[0]}})
 }
 
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds another, nouveau's
@@ -113,7 +113,7 @@ func nouveauLoaded(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Severity: Error, Subject: "driver",
-		Message: fmt.Sprintf("%s is bound to %s, which has no CUDA", m.gpuFound(held[0]).label, held[0].Bound),
+		Message: fmt.Sprintf("%s is bound to %s, which does not support CUDA", m.gpuFound(held[0]).label, held[0].Bound),
 		Need:    "the GPU bound to nvidia", Evidence: []Evidence{{Fact: held[0].Bus, Value: "bound to " + held[0].Bound,
 			From: "/sys/bus/pci"}},
 		Do: []string{fmt.Sprintf("echo 'blacklist %s' | sudo tee /etc/modprobe.d/blacklist-%s.conf", held[0].Bound,
@@ -169,7 +169,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 	}
 	g := m.present[first]
 	f := Finding{Severity: Error, Subject: "driver",
-		Message:  fmt.Sprintf("%s needs the %s kernel module, this is the %s one", g.label, need, have),
+		Message:  fmt.Sprintf("%s needs the %s kernel module, but the %s one is installed", g.label, need, have),
 		Need:     "the " + need + " kernel module",
 		Evidence: []Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.label, From: g.from}},
 		Pins:     m.driverPins(version.Number{}), Source: g.chip.Source}
@@ -208,8 +208,8 @@ func gspFirmware(m *machine) []*result {
 			fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
 	case m.f.Machine.GSPOff != "":
 		f.Severity = Note
-		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 is for the proprietary kernel module; the open one uses the GSP "+
-			"all the same", "the proprietary module to do without the GSP"
+		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 has no effect on the open kernel module, which always uses the GSP",
+			"the proprietary module to run without the GSP"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0",
 			From: m.f.Machine.GSPOff})
 		f.Source = []string{
@@ -227,7 +227,7 @@ func vgpuDriver(m *machine) []*result {
 	case !m.host() || !m.partOfGPU():
 		return nil
 	case m.t.NoVGPU(m.driver.version):
-		return found(m.needsGRID(fmt.Sprintf("and NVIDIA has no GRID driver of branch %d", m.driver.version.Major())))
+		return found(m.needsGRID(fmt.Sprintf("and NVIDIA has no GRID driver in branch %d", m.driver.version.Major())))
 	case m.target.Driver != "":
 		return nil
 	}
@@ -242,7 +242,7 @@ func vgpuDriver(m *machine) []*result {
 
 // needsGRID says that an instance type with a part of a GPU has another driver.
 func (m *machine) needsGRID(but string) Finding {
-	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a part of a GPU, " + but,
+	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a fraction of a GPU, " + but,
 		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance,
 			From: "the table of EC2 instances"}},

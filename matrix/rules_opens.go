@@ -18,7 +18,7 @@ func (m *machine) withoutOpened(b *build) Finding {
 	severity, fails, source := b.without()
 	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
 		Do:       m.openSteps(b),
-		Message:  nowhereWords(b.Missing) + ", nor in a wheel or a toolkit: " + b.Name + " " + fails,
+		Message:  nowhereWords(b.Missing) + ", and no wheel or toolkit has " + plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
 		Evidence: b.evidenceLost(b.Missing)}
 	if len(b.unloadable(b.Missing)) > 0 {
 		f.Message = b.lostWords(b.Missing) + ": " + b.Name + " " + fails
@@ -45,7 +45,7 @@ func (m *machine) opens(b *build) []*result {
 	case !b.Looked || len(m.gpus) == 0 || m.shown.hidden:
 		return nil
 	case len(b.Missing) > 0 && m.f.System.Rest:
-		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(b.Missing))
+		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(b.Missing))
 	case len(b.Missing) > 0:
 		return found(m.withoutOpened(b))
 	case len(b.Beside) > 0 && b.Name == "ctranslate2" && !m.f.System.Rest && !m.lent(b):

@@ -27,7 +27,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	}
 	have := lib.version
 	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
-		Message:  fmt.Sprintf("cuDNN %s is taken; %s %s was built with %s", have, b.Name, b.Version, want),
+		Message:  fmt.Sprintf("%[2]s %[3]s was built with cuDNN %[4]s, but cuDNN %[1]s is loaded", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
 	switch {
 	case b.mixedCuDNN(&f):
@@ -122,7 +122,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	}
 	have := lib.version
 	f := Finding{Severity: Note, Subject: b.subject, Need: "NCCL " + need, Source: b.source(),
-		Message:  fmt.Sprintf("NCCL %s is taken; %s %s %s %s", have, b.Name, b.Version, verb, need),
+		Message:  fmt.Sprintf("NCCL %s is loaded; %s %s %s %s", have, b.Name, b.Version, verb, need),
 		Evidence: append(b.evidence(), lib.evidence("NCCL"))}
 	switch missing := b.missingNCCL(); {
 	case len(missing) > 0:
@@ -132,7 +132,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.from})
 	case m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major():
 		f.Severity = Error
-		f.Message = fmt.Sprintf("NCCL %s is built for CUDA %s; this is %s, which speaks %s", have, lib.cuda,
+		f.Message = fmt.Sprintf("NCCL %s was built for CUDA %s; this is %s, which supports %s", have, lib.cuda,
 			m.driverWords(), m.driver.cuda)
 	case !have.Known():
 		return nil
@@ -173,7 +173,7 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
 		Source:   []string{"https://www.tensorflow.org/install/pip"},
-		Message:  fmt.Sprintf("%s is nowhere on the loader's path: TensorFlow will run on the CPU", some(missing)),
+		Message:  fmt.Sprintf("%s is missing from the loader's path: TensorFlow will run on the CPU", some(missing)),
 		Evidence: b.evidenceLost(missing)}
 	if bad := b.unloadable(missing); len(bad) > 0 {
 		f.Message = b.lostWords(missing) + ": TensorFlow will run on the CPU"
@@ -183,10 +183,10 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		return found(f)
 	}
 	if dirs := b.besidePath(missing); len(dirs) > 0 && m.f.System.Rest {
-		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which has to lead to "+some(missing))
+		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(missing))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
-		f.Do = []string{"the wheels are installed, and this TensorFlow's run path does not lead to them: start it with " +
+		f.Do = []string{"the wheels are installed, but this TensorFlow's run path does not lead to them: start it with " +
 			"LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
 		return found(f)
 	}
@@ -238,7 +238,7 @@ func packagesMixed(m *machine) []*result {
 func (m *machine) mixed(env *environment, name string, twins []probe.Package) Finding {
 	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path),
 		Need:    "one of them",
-		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one that was installed last has overwritten the other", name),
+		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one installed last has overwritten the other", name),
 		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}
 	for _, p := range twins {
 		state := ""

@@ -28,7 +28,7 @@ func (b *build) otherPlugin() []*result {
 		}
 		specs := plugin + "==" + b.Version + " " + library + "==" + b.Version
 		return found(Finding{Severity: Error, Subject: b.subject, Need: name + " " + b.Version,
-			Message: fmt.Sprintf("%s is %s and jaxlib %s: JAX does not use a plugin of another release", name, p.Version,
+			Message: fmt.Sprintf("%s is %s but jaxlib is %s: JAX refuses a plugin of another release", name, p.Version,
 				b.Version),
 			Evidence: append(b.evidence(), Evidence{Fact: name, Value: p.Version, From: p.Path}),
 			Pins: []Pin{{Package: plugin, Version: b.Version, Why: "the plugin of this jaxlib; keeps the driver",

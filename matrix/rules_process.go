@@ -27,13 +27,13 @@ func visibleDevices(m *machine) []*result {
 	if !m.here() || !set || m.f.Driver.NVML.Status != "ok" || len(m.seen()) == 0 {
 		return nil
 	}
-	f := Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that are there",
+	f := Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that exist",
 		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"},
 			{Fact: "GPUs", Value: fmt.Sprint(len(m.seen())), From: "NVML"}}}
 	switch {
 	case m.shown.absent != "":
 		f.Severity = Error
-		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which is not there: CUDA hides it and every GPU after "+
+		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after "+
 			"it in the list", list, m.shown.absent)
 		f.Do = []string{fmt.Sprintf("name GPUs from 0 to %d, or unset CUDA_VISIBLE_DEVICES", len(m.seen())-1)}
 		return found(f)
@@ -61,7 +61,7 @@ func worldSize(m *machine) []*result {
 		return holds("job")
 	}
 	return found(Finding{Severity: Error, Subject: "job", Need: fmt.Sprintf("%d GPUs", ranks),
-		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), and %d GPU%s can be seen: ranks that find "+
+		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), but %d GPU%s can be seen: ranks that find "+
 			"none of their own fail (error 101)",
 			ranks, usable, plural(usable, "", "s")),
 		Evidence: []Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"},
@@ -95,7 +95,7 @@ func shmTooSmall(m *machine) []*result {
 		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
 	if usable > 1 {
 		f.Severity = Warning
-		f.Message = fmt.Sprintf("/dev/shm holds %s, for %d GPUs: NCCL and data loaders share memory there, and fail when "+
+		f.Message = fmt.Sprintf("/dev/shm holds %s, for %d GPUs: NCCL and data loaders share memory there and fail when "+
 			"it is full (bus error)", size, usable)
 	}
 	return found(f)
@@ -107,9 +107,9 @@ func launchBlocking(m *machine) []*result {
 	if value == "" || value == "0" {
 		return nil
 	}
-	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "unset, but for debugging",
+	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "unset, except for debugging",
 		Source: visibleSource,
-		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait for its end: good for finding " +
+		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +
 			"errors, slow for work",
 		Evidence: []Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}},
 		Do:       []string{"unset CUDA_LAUNCH_BLOCKING"}})
@@ -124,7 +124,7 @@ func migDevices(m *machine) []*result {
 	}
 	if n := strings.Count(m.f.Variables["CUDA_VISIBLE_DEVICES"], "MIG-"); n > 1 {
 		return found(Finding{Severity: Warning, Subject: "MIG", Need: "one MIG device for each process", Source: migSource,
-			Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses the first of them alone", n),
+			Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses only the first of them", n),
 			Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.f.Variables["CUDA_VISIBLE_DEVICES"],
 				From: "environment"}},
 			Do: []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}})
@@ -132,10 +132,10 @@ func migDevices(m *machine) []*result {
 	for _, g := range m.f.GPUs {
 		if g.MIG == "on" && g.Instances == 0 {
 			return found(Finding{Severity: Warning, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
-				Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode and has no compute instance: no program can run on it",
+				Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
 				Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
 					{Fact: "GPU", Value: g.Bus, From: "NVML"}},
-				Do: []string{"make one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or " +
+				Do: []string{"create one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or " +
 					"turn MIG off: `sudo nvidia-smi -mig 0`"}})
 		}
 	}

@@ -19,7 +19,7 @@ func stubLibrary(m *machine) []*result {
 		return holds("libcuda.so.1")
 	}
 	return found(Finding{Severity: Error, Subject: "libcuda.so.1", Need: "the driver's own libcuda.so.1",
-		Message: fmt.Sprintf("%s is a stub, made to link against and not to run: CUDA will not start (error 34)",
+		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
 		Do: []string{"remove " + taken.Path + " or take its directory out of the loader's way (it is taken by " +
@@ -51,7 +51,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 	}
 	u := lacks[i]
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
-		Message: fmt.Sprintf("%s is taken for %s by %s, and lacks %s, which %s needs", u.Path, u.Library, u.Reason,
+		Message: fmt.Sprintf("%s is loaded as %s (by %s) but lacks %s, which %s needs", u.Path, u.Library, u.Reason,
 			lacked(u), path.Base(u.By)),
 		Source: []string{loaderSource}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)),
@@ -64,7 +64,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 func (b *build) withoutPart(u probe.Unresolved) Finding {
 	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library,
 		Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
-		Message: fmt.Sprintf("%s opens %s to compile kernels, and the loader finds it nowhere: what is compiled at "+
+		Message: fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at "+
 			"run time fails", u.By, u.Library),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
 		Do: []string{"put " + u.Library + " beside " + u.By + ", or take " + path.Dir(u.By) + " out of " +

@@ -75,13 +75,13 @@ func imexChannel(m *machine) []*result {
 	}
 	return found(Finding{Severity: Warning, Subject: "IMEX",
 		Need: "a node such as /dev/nvidia-caps-imex-channels/channel0",
-		Message: "NVLink between nodes is wanted, and this container has no IMEX channel: CUDA refuses the memory of " +
+		Message: "NVLink between nodes is wanted, but this container has no IMEX channel: CUDA refuses the memory of " +
 			"other nodes' GPUs (error 800)",
 		Evidence: []Evidence{{Fact: "NCCL_MNNVL_ENABLE", Value: m.f.Variables["NCCL_MNNVL_ENABLE"], From: "environment"},
 			{Fact: "channels", Value: "none", From: "/dev/nvidia-caps-imex-channels"}},
 		Do: []string{"give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a " +
 			"ComputeDomain of NVIDIA's DRA driver",
-			"on the host it must be made first, after every boot (mknod, as NVIDIA's guide has it); or go without: " +
+			"on the host it must be created first, after every boot (mknod, see NVIDIA's guide); or do without: " +
 				"NCCL_MNNVL_ENABLE=0"},
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
@@ -113,8 +113,8 @@ func memoryInUse(m *machine) []*result {
 			continue
 		}
 		results = append(results, found(Finding{Severity: Note, Subject: m.gpuFound(g).label + " at " + g.Bus,
-			Need: "its memory, where a program wants all of it",
-			Message: fmt.Sprintf("processes outside this %s have %.1f GiB of its memory", m.placeWord(),
+			Need: "free memory, if a program wants all of it",
+			Message: fmt.Sprintf("processes outside this %s hold %.1f GiB of its memory", m.placeWord(),
 				float64(others)/(1<<30)),
 			Evidence: []Evidence{{Fact: "memory in use", Value: fmt.Sprintf("%d MiB", g.Memory.Used>>20), From: "NVML"}},
 			Do:       []string{"nvidia-smi on the host names them; a shared GPU (time-slicing, MPS) is shared on purpose"},

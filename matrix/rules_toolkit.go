@@ -27,7 +27,7 @@ func toolkitFramework(m *machine, b *build) []*result {
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: b.subject, Need: fmt.Sprintf("a CUDA %d toolkit", b.cuda.Major()),
-		Message: fmt.Sprintf("extensions would be built with the CUDA %s toolkit, torch is of CUDA %s: running is not "+
+		Message: fmt.Sprintf("extensions would be built with the CUDA %s toolkit, but torch uses CUDA %s: running is not "+
 			"affected, building fails", have, b.cuda.Short()),
 		Evidence: append(b.evidence(), Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
 		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
@@ -59,7 +59,7 @@ func toolkitTooOldForGPU(m *machine) []*result {
 	g := m.gpus[i]
 	f := Finding{Severity: Note, Subject: "toolkit", Need: "CUDA >= " + g.chip.FirstCUDA.Short() + " to build",
 		Source:  g.chip.Source,
-		Message: fmt.Sprintf("the CUDA %s toolkit compiles no code for %s: running is not affected", have, g.label),
+		Message: fmt.Sprintf("the CUDA %s toolkit cannot compile code for %s: running is not affected", have, g.label),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
 			{Fact: "GPU", Value: g.label, From: g.from}},
 		Do: []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.Short() +

@@ -58,7 +58,7 @@ func driverPackagesMixed(m *machine) []*result {
 		if strings.Contains(packages[0].From, "/rpm/") {
 			remove = "sudo dnf remove"
 		}
-		f.Do = []string{fmt.Sprintf("remove those of branch %d (%s), or finish the upgrade to one branch", branches[0],
+		f.Do = []string{fmt.Sprintf("remove the packages of branch %d (%s), or finish the upgrade to one branch", branches[0],
 			remove)}
 	case failed != "":
 		return unknown("driver", failed)
@@ -91,7 +91,7 @@ func driverAutoUpdate(m *machine) []*result {
 		return holds("driver")
 	}
 	f := Finding{Severity: Note, Subject: "driver", Need: "the driver's packages held",
-		Message:  u.Tool + " may upgrade the driver while it runs; until the next reboot nothing on the GPU starts then",
+		Message:  u.Tool + " may upgrade the driver while it runs; after that, no program can start on the GPU until a reboot",
 		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...),
 		Source:   []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
 	f.Do = []string{"sudo apt-mark hold " + strings.Join(m.holdNames(), " ")}

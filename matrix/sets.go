@@ -120,9 +120,9 @@ func (m *machine) pinTarget(b *build, want Wanted) PinTarget {
 func (m *machine) keepDriver(b *build) (PinSet, string) {
 	switch {
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
-		return PinSet{}, "no driver is known here: name one with --driver"
+		return PinSet{}, "the driver is unknown (add --driver)"
 	case !m.drives(m.driver.version):
-		return PinSet{}, fmt.Sprintf("%s does not drive %s", m.driverWords(), m.gpuWords())
+		return PinSet{}, fmt.Sprintf("%s does not support %s", m.driverWords(), m.gpuWords())
 	}
 	candidates := m.runnable(b)
 	if len(candidates) == 0 {
@@ -145,7 +145,7 @@ func (m *machine) smallestDriver(b *build) (PinSet, string) {
 			return set, ""
 		}
 	}
-	return PinSet{}, "no driver branch of the tables drives " + m.gpuWords() + " and runs " + spoken[b.Name]
+	return PinSet{}, "no driver branch in the tables supports " + m.gpuWords() + " and runs " + spoken[b.Name]
 }
 
 // onLowestDriver is the variant of one release that needs the least: no other driver at all, else the lowest branch
@@ -195,10 +195,10 @@ func (m *machine) newest(b *build) (PinSet, string) {
 		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= version.Int(branch.Branch)):
 			return m.set(b, r, nil, "the newest release; the driver can stay"), ""
 		case branch != nil:
-			return m.set(b, r, branch, "the newest release, on the newest maintained driver branch that drives the GPU"), ""
+			return m.set(b, r, branch, "the newest release, on the newest maintained driver branch that supports the GPU"), ""
 		}
 	}
-	return PinSet{}, "no driver branch of the tables drives " + m.gpuWords() + " and runs " + spoken[b.Name]
+	return PinSet{}, "no driver branch in the tables supports " + m.gpuWords() + " and runs " + spoken[b.Name]
 }
 
 // onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.

@@ -3,7 +3,27 @@ package matrix
 import (
 	"fmt"
 	"strings"
+	"time"
 )
+
+// dated says a date of the tables in words: "June 2026" of 2026-06, "20 July 2024" of 2024-07-20.
+func dated(date string) string {
+	if day, err := time.Parse(time.DateOnly, date); err == nil {
+		return day.Format("2 January 2006")
+	}
+	if month, err := time.Parse("2006-01", date); err == nil {
+		return month.Format("January 2006")
+	}
+	return date
+}
+
+// when is a date with its preposition: "in June 2026", "on 20 July 2024".
+func when(date string) string {
+	if len(date) == len(time.DateOnly) {
+		return "on " + dated(date)
+	}
+	return "in " + dated(date)
+}
 
 func joinAnd(list []string) string { return strings.Join(list, " and ") }
 
@@ -24,9 +44,9 @@ func plural(n int, one, more string) string {
 
 func nowhereWords(missing []string) string {
 	if len(missing) > 1 {
-		return some(missing) + " are nowhere on the loader's path"
+		return some(missing) + " are missing from the loader's path"
 	}
-	return missing[0] + " is nowhere on the loader's path"
+	return missing[0] + " is missing from the loader's path"
 }
 
 // lostWords say of libraries which file is there that cannot be loaded, and that the others are nowhere.
