@@ -163,7 +163,7 @@ func nearestFirst(list []string, asked string) []string {
 // CheckWhatIf says what is wrong with the driver that is asked about.
 func (w WhatIf) CheckWhatIf() error {
 	if w.Driver != "" && (!driverText.MatchString(w.Driver) || !version.Of(w.Driver).Known()) {
-		return fmt.Errorf("%q is not a driver version such as 550.90.07", w.Driver)
+		return fmt.Errorf("%q is not a driver version such as 580.95.05", w.Driver)
 	}
 	return nil
 }

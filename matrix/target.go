@@ -18,14 +18,14 @@ type Target struct {
 // Check says what is wrong with a target's words: a driver that is no version, a GPU that nobody knows.
 func (target Target) Check(t *Tables) error {
 	if target.Driver != "" && !driverText.MatchString(target.Driver) {
-		return fmt.Errorf("--driver %s is not a driver version such as 550.90.07", target.Driver)
+		return fmt.Errorf("--driver %s is not a driver version such as 580.95.05", target.Driver)
 	}
 	if target.Python != "" && !pythonText.MatchString(target.Python) {
 		return fmt.Errorf("--python %s is not a Python version such as 3.12", target.Python)
 	}
 	for _, name := range target.GPUs {
 		if _, err := version.ParseCapability(name); err != nil && t.ChipNamed(name) == nil {
-			return fmt.Errorf("--gpu %s is neither a GPU of the tables nor a compute capability such as 8.9", name)
+			return fmt.Errorf("--gpu %s is neither a GPU in the tables nor a compute capability such as 8.9", name)
 		}
 	}
 	return nil

@@ -46,8 +46,8 @@ func expired(r Report, f matrix.Finding) string {
 // summary is a finding in one sentence, as headlines have it.
 func summary(f matrix.Finding) string { return clean(sentence(f)) + clean(on(add(nil, f.Target))) }
 
-// verdict is the outcome in one sentence, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
-func verdict(r Report) string {
+// Headline is the outcome in one sentence, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
+func Headline(r Report) string {
 	p := &page{}
 	p.headline(r, together(r.Findings, p.brief))
 	return strings.TrimSuffix(p.String(), "\n")

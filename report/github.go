@@ -14,7 +14,7 @@ import (
 // unless the line begins with a command already.
 func GitHub(w io.Writer, r Report, _ Style) error {
 	var b bytes.Buffer
-	annotate(&b, verdictKind[r.Outcome]+" ", "cudacompat", verdict(r))
+	annotate(&b, verdictKind[r.Outcome]+" ", "cudacompat", Headline(r))
 	for _, f := range r.Findings {
 		title := f.Rule + ": " + f.Subject + on(add(nil, f.Target))
 		annotate(&b, commands[f.Severity]+githubPlace(f, r), title, details(r, f))

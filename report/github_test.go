@@ -37,7 +37,7 @@ func TestGitHubIsRead(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
 			got := readGitHub(t, show(t, r, "github", Style{}))
-			want := []annotation{{verdictKind[r.Outcome], "cudacompat", verdict(r)}}
+			want := []annotation{{verdictKind[r.Outcome], "cudacompat", Headline(r)}}
 			for _, f := range r.Findings {
 				want = append(want, annotation{commands[f.Severity], clean(f.Rule + ": " + f.Subject + on(add(nil, f.Target))),
 					details(r, f)})

@@ -92,7 +92,18 @@ func junitCases(r Report) []junitCase {
 			own = append(own, newCase(rule.ID, rule.Title, ""))
 			own[0].Skipped = &junitMessage{Message: idle(rule, r)}
 		}
-		cases = append(cases, own...)
+		cases = append(cases, distinct(own)...)
+	}
+	return cases
+}
+
+// distinct numbers the cases of one name: readers of JUnit's XML keep only one of them.
+func distinct(cases []junitCase) []junitCase {
+	seen := map[string]int{}
+	for i, c := range cases {
+		if seen[c.Name]++; seen[c.Name] > 1 {
+			cases[i].Name += fmt.Sprintf(" (%d)", seen[c.Name])
+		}
 	}
 	return cases
 }
@@ -153,7 +164,7 @@ func foundCase(f matrix.Finding, r Report) junitCase {
 
 func unknownCase(u matrix.Missing, r Report) junitCase {
 	c := newCase(u.Rule, u.Subject, u.Target)
-	missing := clean("not known: " + u.Missing)
+	missing := clean("not judged: " + open(u.Missing))
 	if decides(r, u) {
 		c.Error = &junitMessage{Message: missing, Type: "unknown"}
 	} else {

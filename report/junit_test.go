@@ -52,7 +52,7 @@ func wantedCounts(r Report, read []junitCase) junitCounts {
 	idle := 0
 	for _, c := range read {
 		if c.Skipped != nil && !strings.HasPrefix(c.Skipped.Message, "waived: ") &&
-			!strings.HasPrefix(c.Skipped.Message, "not known: ") {
+			!strings.HasPrefix(c.Skipped.Message, "not judged: ") {
 			idle++
 		}
 	}

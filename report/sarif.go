@@ -38,10 +38,11 @@ type (
 		Rules   []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
-		ID    string    `json:"id"`
-		Short sarifText `json:"shortDescription"`
-		Full  sarifText `json:"fullDescription"`
-		Help  sarifHelp `json:"help"`
+		ID      string    `json:"id"`
+		Short   sarifText `json:"shortDescription"`
+		Full    sarifText `json:"fullDescription"`
+		HelpURI string    `json:"helpUri,omitempty"`
+		Help    sarifHelp `json:"help"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -115,7 +116,7 @@ func SARIF(w io.Writer, r Report, _ Style) error {
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Version: "2.1.0",
 		Runs: []sarifRun{{
-			Tool:        sarifTool{sarifDriver{"cudacompat", r.Tool.Version, sarifRules(results)}},
+			Tool:        sarifTool{sarifDriver{"cudacompat", r.Tool.Version, sarifRules(r, results)}},
 			Invocations: []sarifInvocation{{true, notifications(r)}},
 			Bases:       map[string]sarifBase{sarifRoot: {sarifText{"the root of the system that was looked at"}}},
 			Results:     results,
@@ -124,8 +125,9 @@ func SARIF(w io.Writer, r Report, _ Style) error {
 	})
 }
 
-// sarifRules is every rule; those with results have their page, which GitHub shows beside an alert.
-func sarifRules(results []sarifResult) []sarifRule {
+// sarifRules is every rule; those with results have their page, which GitHub shows beside an alert, and a link to what
+// the first result rests on.
+func sarifRules(r Report, results []sarifResult) []sarifRule {
 	var list []sarifRule
 	for _, rule := range matrix.Rules() {
 		page, _ := fs.ReadFile(docs.Rules, "rules/"+rule.ID+".md") // that each has one, a test says
@@ -133,9 +135,21 @@ func sarifRules(results []sarifResult) []sarifRule {
 		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {
 			help.Markdown = string(page)
 		}
-		list = append(list, sarifRule{rule.ID, sarifText{rule.Title}, sarifText{meaning(string(page))}, help})
+		list = append(list, sarifRule{rule.ID, sarifText{rule.Title}, sarifText{meaning(string(page))},
+			published(r, rule.ID), help})
 	}
 	return list
+}
+
+// published is the first address of a source that a rule's findings name; empty where none does.
+func published(r Report, rule string) string {
+	for _, f := range r.Findings {
+		i := slices.IndexFunc(f.Source, func(s string) bool { return strings.HasPrefix(s, "https://") })
+		if f.Rule == rule && i >= 0 {
+			return f.Source[i]
+		}
+	}
+	return ""
 }
 
 // meaning is the first paragraph of what a rule's page says under "What it means", as plain text in one line.
@@ -168,13 +182,18 @@ func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
 	mark := fingerprint(f)
 	seen[mark]++
 	return sarifResult{
-		Rule: f.Rule, Level: f.Severity, Message: sarifText{summary(f) + "\n" + details(r, f)},
+		Rule: f.Rule, Level: f.Severity, Message: sarifText{told(summary(f), details(r, f))},
 		Locations: []sarifLocation{{
 			Physical: sarifPlace(f, r),
 			Logical:  []sarifLogical{{f.Subject + on(add(nil, f.Target))}},
 		}},
 		Fingerprints: map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", mark, seen[mark])},
 	}
+}
+
+// told is a sentence and the details after it, which may begin with the same sentence.
+func told(sentence, details string) string {
+	return sentence + "\n" + strings.TrimPrefix(details, sentence+"\n")
 }
 
 // sarifPlace is a line of the file that was judged, which GitHub finds in the repository; else a file of the system.
@@ -233,7 +252,7 @@ func notifications(r Report) []sarifNotification {
 		if decides(r, u) {
 			level = "warning"
 		}
-		text := u.Subject + on(add(nil, u.Target)) + ": not known: " + u.Missing
+		text := u.Subject + on(add(nil, u.Target)) + ": " + open(u.Missing)
 		list = append(list, sarifNotification{&sarifReference{u.Rule}, level, sarifText{text}})
 	}
 	for _, p := range r.Facts.Probes {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cudacompat/probe"
+	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )
@@ -27,7 +28,7 @@ func checkCommand(s streams) *cobra.Command {
 			"the machine that it is meant for with --driver and --gpu, or with --instance.",
 		Example: "  cudacompat check example:broken\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
-			"  cudacompat check uv.lock --instance g5.xlarge --driver 550.90.07",
+			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := bounded(cmd.Context(), timeout)

@@ -77,7 +77,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 		}
 		job.log = &d
 	}
-	r, err := f.waitFor(ctx, job, h)
+	r, err := f.waitFor(ctx, job, h, s.err)
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,17 @@ const waitStep = 2 * time.Second
 
 // waitFor looks again until the time is up, while something that is required is missing or nothing is conclusive. Each
 // look has the time that --timeout gives.
-func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host) (report.Report, error) {
-	end := time.Now().Add(f.wait)
+func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, error) {
+	end, said := time.Now().Add(f.wait), ""
 	for {
 		r, err := f.look(ctx, job, h)
 		missing := r.Outcome == matrix.Inconclusive || r.Fires("required-missing")
 		if err != nil || !missing || time.Now().Add(waitStep).After(end) {
 			return r, err
+		}
+		if line := report.Headline(r); line != said && !f.healthcheck {
+			complain(says, fmt.Sprintf("waiting up to %s: %s", time.Until(end).Round(time.Second), line), "")
+			said = line
 		}
 		time.Sleep(waitStep)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/tables"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/report"
@@ -169,11 +170,29 @@ func ruleIDs() []string {
 	return ids
 }
 
+// checked refuses a target's words that mean nothing; a GPU's name gets the nearest that is known.
+func checked(target matrix.Target, t *matrix.Tables) error {
+	err := target.Check(t)
+	if err == nil {
+		return nil
+	}
+	var names []string
+	for _, chip := range tables.Rows[tables.Chip](t) {
+		names = append(names, chip.Names...)
+	}
+	for _, name := range target.GPUs {
+		if best := nearest(name, names); t.ChipNamed(name) == nil && best != "" {
+			return &usageError{err.Error(), "did you mean " + best + "?"}
+		}
+	}
+	return &usageError{message: err.Error()}
+}
+
 // targets are the machines to judge for: one for each instance type, with what the other flags say of all of them.
 func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	base := matrix.Target{Driver: f.driver, GPUs: f.gpus, Python: f.python}
-	if err := base.Check(f.tables); err != nil {
-		return nil, &usageError{message: err.Error()}
+	if err := checked(base, f.tables); err != nil {
+		return nil, err
 	}
 	if len(f.instances) == 0 {
 		return []matrix.Target{base}, nil

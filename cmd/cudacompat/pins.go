@@ -82,7 +82,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	}
 	if len(pins.Target.GPUs) == 0 {
 		complain(s.err, "no GPU is here and none is named",
-			"cudacompat pins --instance g5.xlarge --driver 550.90.07, or --gpu L4")
+			"cudacompat pins --instance g5.xlarge --driver "+report.ExampleDriver+", or --gpu L4")
 		return exitError(exitInconclusive)
 	}
 	if f.choice != "" {
@@ -148,8 +148,5 @@ func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	if f.instance != "" && !slices.Contains(tables.InstanceNames(), f.instance) {
 		return t, misspelt("GPU instance type in the tables", f.instance, tables.InstanceNames())
 	}
-	if err := t.Check(tables); err != nil {
-		return t, &usageError{message: err.Error()}
-	}
-	return t, nil
+	return t, checked(t, tables)
 }

@@ -134,7 +134,7 @@ func newRoot(s streams) *cobra.Command {
 		Long: "cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work, and if " +
 			"not, what to install instead. It only reads, needs no root and no network.",
 		Example: "  cudacompat doctor\n" +
-			"  cudacompat doctor --instance g5.xlarge --driver 550.90.07\n" +
+			"  cudacompat doctor --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
 			"  cudacompat check requirements.txt --gpu L4 --driver 535.183.01\n" +
 			"  cudacompat explain train.log",
 		SilenceErrors: true, SilenceUsage: true, Args: cobra.ArbitraryArgs,
