@@ -35,7 +35,7 @@ type Rule struct {
 	// the newest driver, or, where byDriver says so, with every driver that makes a difference.
 	needs    func(*machine, *build) []need
 	byDriver func(*machine) bool
-	// ofFleet reports whether the rule is about many nodes: one alone is never asked (FleetJudge).
+	// ofFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
 	ofFleet bool
 }
 

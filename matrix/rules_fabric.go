@@ -89,6 +89,9 @@ func (m *machine) needsDaemon() bool {
 	return m.f.Machine.Fabric.Switches > 0 || m.instance != nil && m.instance.FabricManager == "yes"
 }
 
+// registerSeconds is how long after boot a fabric may be in the making.
+const registerSeconds = 300
+
 // fabricPending: registration takes a while after boot; then it has failed. A version that does not fit is the usual
 // cause, so it is said first.
 func (m *machine) fabricPending(state string) []*result {

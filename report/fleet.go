@@ -11,12 +11,13 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/fleet"
 	"cudacompat/matrix"
 )
 
 // Fleet is a fleet with the program that judged it.
 type Fleet struct {
-	matrix.Fleet
+	fleet.Summary
 	Tool Tool `json:"tool"`
 }
 
@@ -116,7 +117,7 @@ func (p *page) nodes(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)
 }
 
-func nodeNames(list []matrix.FleetNode) []string {
+func nodeNames(list []fleet.Member) []string {
 	var names []string
 	for _, n := range list {
 		names = append(names, n.Node)
@@ -125,7 +126,7 @@ func nodeNames(list []matrix.FleetNode) []string {
 }
 
 // fleetKind is one paragraph: who it is, what it has, what is wrong.
-func (p *page) fleetKind(number int, k matrix.FleetKind) {
+func (p *page) fleetKind(number int, k fleet.Kind) {
 	p.line()
 	title := painted{outcomeColour[k.Outcome], fmt.Sprintf("%d %s", number, k.Outcome)}
 	p.wrap(4, plural(len(k.Nodes), "node")+": "+p.nodes(nodeNames(k.Nodes)), title, "  ")
@@ -159,7 +160,7 @@ func (p *page) fleetKind(number int, k matrix.FleetKind) {
 }
 
 // drift is one paragraph: what differs, and who stands out.
-func (p *page) drift(d matrix.Drift) {
+func (p *page) drift(d fleet.Drift) {
 	p.line()
 	mark := marks[d.Severity]
 	p.wrap(4, d.Message(), painted{mark.code, mark.text + " " + d.Rule}, ": ")
@@ -200,7 +201,7 @@ func formula(cell string) string {
 }
 
 // rulesOf are the rules of a kind's findings of one severity.
-func rulesOf(k matrix.FleetKind, s matrix.Severity) string {
+func rulesOf(k fleet.Kind, s matrix.Severity) string {
 	var rules []string
 	for _, f := range k.Findings {
 		if f.Severity == s {
@@ -248,7 +249,7 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 	return err
 }
 
-func fleetCase(k matrix.FleetKind, n matrix.FleetNode) junitCase {
+func fleetCase(k fleet.Kind, n fleet.Member) junitCase {
 	c := junitCase{Class: "cudacompat.fleet", Name: clean(n.Node)}
 	switch {
 	case k.Outcome == matrix.Incompatible:

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/fleet"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 )
@@ -15,15 +16,15 @@ import (
 // aFleet is a fleet with a bit of everything; one node's name is hostile.
 func aFleet(t *testing.T) Fleet {
 	t.Helper()
-	asked := []matrix.WhatIf{{Text: "driver=450.80.02", Driver: "450.80.02"}}
-	j := matrix.NewFleetJudge(matrix.Embedded(), matrix.Policy{}, asked)
+	asked := []fleet.WhatIf{{Text: "driver=450.80.02", Driver: "450.80.02"}}
+	j := fleet.NewJudge(matrix.Embedded(), matrix.Policy{}, asked)
 	for _, n := range []struct{ name, driver, taken string }{
 		{"a", "580.95.05", "2026-11-22T10:00:00Z"}, {"b", "570.133.20", "2026-11-20T10:00:00Z"}, {"=cmd()\x1b[2J\"", "580.95.05", ""}} {
 		f := probe.Facts{Driver: probe.Driver{Version: n.driver}, GPUs: []probe.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
-		j.Add(context.Background(), matrix.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
+		j.Add(context.Background(), fleet.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
 	}
 	j.Refuse("bad.json", "it is no JSON")
-	return Fleet{Fleet: j.Fleet(matrix.StaleAfter(time.Hour)), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}}
+	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour)), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}}
 }
 
 func shown(t *testing.T, name string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/fleet"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/report"
@@ -87,15 +88,15 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	judge := matrix.NewFleetJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
-	fleet, err := inTime(ctx, func() (matrix.Fleet, error) {
+	judge := fleet.NewJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
+	found, err := inTime(ctx, func() (fleet.Summary, error) {
 		reader := documents{ctx: ctx, judge: judge, stdin: s.in}
 		for _, name := range args {
 			if err := reader.read(name); err != nil {
-				return matrix.Fleet{}, err
+				return fleet.Summary{}, err
 			}
 		}
-		return judge.Fleet(matrix.StaleAfter(f.maxAge)), nil
+		return judge.Summary(fleet.StaleAfter(f.maxAge)), nil
 	})
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or fewer documents")
@@ -104,30 +105,30 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := outputs.write(report.Fleet{Fleet: fleet, Tool: tool(tables, true)}); err != nil {
+	if err := outputs.write(report.Fleet{Summary: found, Tool: tool(tables, true)}); err != nil {
 		return err
 	}
-	return f.exit(fleet)
+	return f.exit(found)
 }
 
 // exit is the worst node's code; 3 when a document could not be read, or when there was none.
-func (f *fleetFlags) exit(fleet matrix.Fleet) error {
-	found := func(k matrix.FleetKind) bool { return len(k.Findings) > 0 }
-	warned := len(fleet.Drift) > 0 || slices.ContainsFunc(fleet.Kinds, found)
+func (f *fleetFlags) exit(s fleet.Summary) error {
+	found := func(k fleet.Kind) bool { return len(k.Findings) > 0 }
+	warned := len(s.Drift) > 0 || slices.ContainsFunc(s.Kinds, found)
 	switch {
-	case fleet.Outcome == matrix.Incompatible && f.failOn != "never", warned && f.failOn == "warning":
+	case s.Outcome == matrix.Incompatible && f.failOn != "never", warned && f.failOn == "warning":
 		return exitError(exitIncompatible)
-	case fleet.Outcome == matrix.Inconclusive, len(fleet.Unread) > 0, fleet.Nodes == 0:
+	case s.Outcome == matrix.Inconclusive, len(s.Unread) > 0, s.Nodes == 0:
 		return exitError(exitInconclusive)
 	}
 	return nil
 }
 
 // asked reads every --what-if.
-func (f *fleetFlags) asked() ([]matrix.WhatIf, error) {
-	var list []matrix.WhatIf
+func (f *fleetFlags) asked() ([]fleet.WhatIf, error) {
+	var list []fleet.WhatIf
 	for _, text := range f.whatIf {
-		w := matrix.WhatIf{Text: text}
+		w := fleet.WhatIf{Text: text}
 		if driver, ok := strings.CutPrefix(text, "driver="); ok {
 			w.Driver = driver
 		} else if facts, err := probe.Given([]byte(text + "\n")); err == nil && strings.Contains(text, "==") {
@@ -135,7 +136,7 @@ func (f *fleetFlags) asked() ([]matrix.WhatIf, error) {
 				w.Builds = append(w.Builds, e.Builds...)
 			}
 		}
-		if err := w.CheckWhatIf(); err != nil {
+		if err := w.Check(); err != nil {
 			return nil, &usageError{message: "--what-if " + text + ": " + err.Error()}
 		}
 		if w.Driver == "" && len(w.Builds) == 0 {

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/fleet"
 	"cudacompat/probe"
 	"cudacompat/report"
 )
@@ -23,7 +23,7 @@ import (
 // documents reads nodes and gives them to the judge. One that cannot be read is named, and the rest goes on.
 type documents struct {
 	ctx   context.Context
-	judge *matrix.FleetJudge
+	judge *fleet.Judge
 	stdin io.Reader
 }
 
@@ -157,7 +157,7 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 		d.judge.Refuse(place, err.Error())
 		return
 	}
-	node := matrix.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}
+	node := fleet.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}
 	if node.Name == "" {
 		if node.Name = place; alone {
 			base := strings.TrimSuffix(filepath.Base(file), ".gz")

@@ -1,4 +1,4 @@
-package matrix
+package fleet
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix"
 	"cudacompat/probe"
 )
 
@@ -19,8 +20,8 @@ type WhatIf struct {
 }
 
 // supposed is a node with what is asked.
-func supposed(f probe.Facts, list []WhatIf) (probe.Facts, Target) {
-	var target Target
+func supposed(f probe.Facts, list []WhatIf) (probe.Facts, matrix.Target) {
+	var target matrix.Target
 	for _, w := range list {
 		if w.Driver != "" {
 			target.Driver = w.Driver
@@ -45,10 +46,10 @@ func withBuild(f probe.Facts, b probe.Build) probe.Facts {
 	return f
 }
 
-// FleetPlan is what a change would cost, and the smallest one beside it that costs nothing.
-type FleetPlan struct {
-	Breaks []PlanNode `json:"breaks"` // nodes that are incompatible with the change, and were not
-	Mends  []string   `json:"mends"`  // nodes that are not any more, and were
+// Plan is what a change would cost, and the smallest one beside it that costs nothing.
+type Plan struct {
+	Breaks []Broken `json:"breaks"` // nodes that are incompatible with the change, and were not
+	Mends  []string `json:"mends"`  // nodes that are not any more, and were
 	// Driver is the release of a maintained branch, nearest to the one that is asked about, with which no node is broken
 	// that is not already; empty where there is none.
 	Driver string `json:"driver"`
@@ -57,14 +58,14 @@ type FleetPlan struct {
 	Why     string   `json:"why"`
 }
 
-// PlanNode is a node with the rules that break it.
-type PlanNode struct {
+// Broken is a node with the rules that break it.
+type Broken struct {
 	Node  string   `json:"node"`
 	Rules []string `json:"rules"`
 }
 
 // candidates are the drivers that a fleet could have instead: the newest release of each maintained branch.
-func (j *FleetJudge) candidates() []string {
+func (j *Judge) candidates() []string {
 	today := j.tables.Date()
 	if j.policy.Today != "" {
 		today = j.policy.Today
@@ -79,32 +80,32 @@ func (j *FleetJudge) candidates() []string {
 }
 
 // bearable tells of each candidate whether a kind that is judged with what is asked would be sound with it.
-func (j *FleetJudge) bearable(ctx context.Context, f probe.Facts, now Verdict) map[string]bool {
-	bears := map[string]bool{"": now.Outcome != Incompatible}
+func (j *Judge) bearable(ctx context.Context, f probe.Facts, now matrix.Verdict) map[string]bool {
+	bears := map[string]bool{"": now.Outcome != matrix.Incompatible}
 	for _, driver := range j.candidates() {
-		v := Check(ctx, j.tables, f, []Target{{Driver: driver}}, j.policy)
-		bears[driver] = v.Outcome != Incompatible
+		v := matrix.Check(ctx, j.tables, f, []matrix.Target{{Driver: driver}}, j.policy)
+		bears[driver] = v.Outcome != matrix.Incompatible
 	}
 	return bears
 }
 
 // plan names who breaks, and the nearest driver with which nobody does.
-func (j *FleetJudge) plan() *FleetPlan {
+func (j *Judge) plan() *Plan {
 	if len(j.whatIf) == 0 {
 		return nil
 	}
-	p := &FleetPlan{Breaks: []PlanNode{}, Mends: []string{}, Without: []string{}}
+	p := &Plan{Breaks: []Broken{}, Mends: []string{}, Without: []string{}}
 	for _, kind := range j.order {
 		for _, n := range kind.Nodes {
 			switch {
-			case kind.Outcome == Incompatible && kind.Was != Incompatible:
-				p.Breaks = append(p.Breaks, PlanNode{n.Node, kind.breaking()})
-			case kind.Outcome != Incompatible && kind.Was == Incompatible:
+			case kind.Outcome == matrix.Incompatible && kind.Was != matrix.Incompatible:
+				p.Breaks = append(p.Breaks, Broken{n.Node, kind.breaking()})
+			case kind.Outcome != matrix.Incompatible && kind.Was == matrix.Incompatible:
 				p.Mends = append(p.Mends, n.Node)
 			}
 		}
 	}
-	slices.SortFunc(p.Breaks, func(a, b PlanNode) int { return strings.Compare(a.Node, b.Node) })
+	slices.SortFunc(p.Breaks, func(a, b Broken) int { return strings.Compare(a.Node, b.Node) })
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
 		p.Why = "nobody is broken by it"
@@ -115,10 +116,10 @@ func (j *FleetJudge) plan() *FleetPlan {
 }
 
 // breaking are the rules of a kind's errors.
-func (k *fleetKind) breaking() []string {
+func (k *draft) breaking() []string {
 	rules := []string{}
 	for _, f := range k.Findings {
-		if f.Severity == Error && !slices.Contains(rules, f.Rule) {
+		if f.Severity == matrix.Error && !slices.Contains(rules, f.Rule) {
 			rules = append(rules, f.Rule)
 		}
 	}
@@ -127,13 +128,13 @@ func (k *fleetKind) breaking() []string {
 
 // choose looks for the candidate with which nobody is broken who is not now: the nearest to the driver that is asked
 // about, else the oldest. Where there is none, it names the nodes to leave out.
-func (j *FleetJudge) choose(p *FleetPlan) {
+func (j *Judge) choose(p *Plan) {
 	asked := ""
 	for _, w := range j.whatIf {
 		asked = w.Driver
 	}
 	for _, driver := range nearestFirst(j.candidates(), asked) {
-		breaks := func(k *fleetKind) bool { return len(k.Nodes) > 0 && k.Was != Incompatible && !k.bears[driver] }
+		breaks := func(k *draft) bool { return len(k.Nodes) > 0 && k.Was != matrix.Incompatible && !k.bears[driver] }
 		if !slices.ContainsFunc(j.order, breaks) {
 			p.Driver, p.Why = driver, fmt.Sprintf("with driver %s nobody is broken", driver)
 			return
@@ -148,7 +149,7 @@ func (j *FleetJudge) choose(p *FleetPlan) {
 // nearestFirst orders drivers: older than the one that is asked about from the newest on, then newer ones. Where none
 // is asked about, the oldest comes first.
 func nearestFirst(list []string, asked string) []string {
-	at := slices.IndexFunc(list, func(d string) bool { return !OlderDriver(d, asked) })
+	at := slices.IndexFunc(list, func(d string) bool { return !version.Of(d).Less(version.Of(asked)) })
 	if asked == "" || at < 0 {
 		at = 0
 		if asked != "" {
@@ -160,9 +161,9 @@ func nearestFirst(list []string, asked string) []string {
 	return append(older, list[at:]...)
 }
 
-// CheckWhatIf says what is wrong with the driver that is asked about.
-func (w WhatIf) CheckWhatIf() error {
-	if w.Driver != "" && (!driverText.MatchString(w.Driver) || !version.Of(w.Driver).Known()) {
+// Check says what is wrong with the driver that is asked about.
+func (w WhatIf) Check() error {
+	if w.Driver != "" && (matrix.Target{Driver: w.Driver}).Check(nil) != nil {
 		return fmt.Errorf("%q is not a driver version such as 580.95.05", w.Driver)
 	}
 	return nil

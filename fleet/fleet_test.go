@@ -1,4 +1,4 @@
-package matrix
+package fleet
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/matrix"
 	"cudacompat/probe"
 )
 
@@ -62,19 +63,19 @@ func seconds(s float64) func(*probe.Facts) {
 	}
 }
 
-func fleetOf(whatIf []WhatIf, nodes ...Node) Fleet {
-	j := NewFleetJudge(Embedded(), Policy{}, whatIf)
+func fleetOf(whatIf []WhatIf, nodes ...Node) Summary {
+	j := NewJudge(matrix.Embedded(), matrix.Policy{}, whatIf)
 	for _, n := range nodes {
 		j.Add(context.Background(), n)
 	}
-	return j.Fleet(StaleAfter(time.Hour))
+	return j.Summary(StaleAfter(time.Hour))
 }
 
 // TestEqualNodesAreOneKind: a probe's seconds and the memory in use make no other kind; a driver does.
 func TestEqualNodesAreOneKind(t *testing.T) {
 	f := fleetOf(nil, Node{Name: "a", Facts: sound(t, seconds(0.1))}, Node{Name: "b", Facts: sound(t, seconds(7))},
 		Node{Name: "c", Facts: sound(t, onDriver("580.95.05", "13.0"))})
-	if len(f.Kinds) != 2 || f.Nodes != 3 || f.Outcome != Compatible {
+	if len(f.Kinds) != 2 || f.Nodes != 3 || f.Outcome != matrix.Compatible {
 		t.Fatalf("%d kinds of %d nodes, %s", len(f.Kinds), f.Nodes, f.Outcome)
 	}
 	if got := f.Kinds[0].Nodes; len(got) != 2 || got[0].Node != "a" || got[1].Node != "b" {
@@ -107,7 +108,7 @@ func TestFleetFindsEveryFault(t *testing.T) {
 		for _, n := range k.Nodes {
 			rules := []string{}
 			for _, x := range k.Findings {
-				if x.Severity == Error {
+				if x.Severity == matrix.Error {
 					rules = append(rules, x.Rule)
 				}
 			}
@@ -167,7 +168,7 @@ func TestDrift(t *testing.T) {
 // TestDriftOfNCCLFailsTheFleet: every node is sound, and the job hangs.
 func TestDriftOfNCCLFailsTheFleet(t *testing.T) {
 	f := fleetOf(nil, Node{Name: "a", Group: "g", Facts: sound(t, withNCCL("2.27.3"))}, Node{Name: "b", Group: "g", Facts: sound(t, withNCCL("2.26.2"))})
-	if f.Outcome != Incompatible {
+	if f.Outcome != matrix.Incompatible {
 		t.Errorf("outcome %s", f.Outcome)
 	}
 }
@@ -190,7 +191,7 @@ func TestLaterDocumentCounts(t *testing.T) {
 	bad := Node{Name: "n", Taken: "2026-11-22T09:00:00Z", Facts: sound(t, func(f *probe.Facts) { f.Driver.Version = "535.183.01" })}
 	good := Node{Name: "n", Taken: "2026-11-22T10:00:00Z", Facts: sound(t)}
 	for _, order := range [][]Node{{bad, good}, {good, bad}} {
-		if f := fleetOf(nil, order...); f.Outcome != Compatible || f.Nodes != 1 || len(f.Kinds) != 1 {
+		if f := fleetOf(nil, order...); f.Outcome != matrix.Compatible || f.Nodes != 1 || len(f.Kinds) != 1 {
 			t.Errorf("%s, %d nodes, %d kinds", f.Outcome, f.Nodes, len(f.Kinds))
 		}
 	}
@@ -214,8 +215,8 @@ func TestWhatIfIsCheckWithDriver(t *testing.T) {
 		for _, k := range fleet.Kinds {
 			for _, n := range k.Nodes {
 				f := kinds[n.Node]
-				settle(&f)
-				if want := Check(context.Background(), Embedded(), f, []Target{{Driver: driver}}, Policy{}).Outcome; k.Outcome != want {
+				matrix.Settle(&f)
+				if want := matrix.Check(context.Background(), matrix.Embedded(), f, []matrix.Target{{Driver: driver}}, matrix.Policy{}).Outcome; k.Outcome != want {
 					t.Errorf("%s on %s: %s, check says %s", n.Node, driver, k.Outcome, want)
 				}
 			}

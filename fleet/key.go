@@ -1,4 +1,4 @@
-package matrix
+package fleet
 
 import (
 	"crypto/sha256"
@@ -10,26 +10,11 @@ import (
 	"cudacompat/probe"
 )
 
-// fleetKey is the same for facts that are judged alike.
-type fleetKey [sha256.Size]byte
-
-// settle takes out of facts what differs from one look to the next and is not judged over a fleet: how long a probe
-// took, how much memory is in use, for how long a machine runs once its fabric had the time to start.
-func settle(f *probe.Facts) {
-	f.Machine.Uptime = min(f.Machine.Uptime, registerSeconds+1)
-	for i := range f.Probes {
-		f.Probes[i].Seconds = 0
-	}
-	for i := range f.GPUs {
-		f.GPUs[i].Memory = nil
-		if h := f.GPUs[i].Health; h != nil {
-			h.Slowdown = slices.DeleteFunc(h.Slowdown, func(s string) bool { return s == "idle" || s == "power cap" })
-		}
-	}
-}
+// digest is the same for facts that are judged alike.
+type digest [sha256.Size]byte
 
 // keyOf hashes every field. An empty list is the same as none.
-func keyOf(f *probe.Facts) fleetKey {
+func keyOf(f *probe.Facts) digest {
 	return sha256.Sum256(appendValue(make([]byte, 0, 16<<10), reflect.ValueOf(f).Elem()))
 }
 
@@ -90,6 +75,3 @@ func appendMap(b []byte, v reflect.Value) []byte {
 	}
 	return b
 }
-
-// registerSeconds is how long after boot a fabric may be in the making.
-const registerSeconds = 300

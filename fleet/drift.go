@@ -1,4 +1,4 @@
-package matrix
+package fleet
 
 import (
 	"cmp"
@@ -8,21 +8,22 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/matrix"
 	"cudacompat/probe"
 )
 
 // Drift is a thing in which the nodes of one group differ.
 type Drift struct {
-	Rule     string       `json:"rule"` // "fleet-drift"
-	Severity Severity     `json:"severity"`
-	Group    string       `json:"group"`
-	What     string       `json:"what"`   // "driver", "CUDA", "torch", "NCCL of torch"
-	Usual    string       `json:"usual"`  // what most nodes have; empty where as many have another
-	Values   []DriftValue `json:"values"` // the most common first
+	Rule     string          `json:"rule"` // "fleet-drift"
+	Severity matrix.Severity `json:"severity"`
+	Group    string          `json:"group"`
+	What     string          `json:"what"`   // "driver", "CUDA", "torch", "NCCL of torch"
+	Usual    string          `json:"usual"`  // what most nodes have; empty where as many have another
+	Values   []Value         `json:"values"` // the most common first
 }
 
-// DriftValue is one of the values, and who has it.
-type DriftValue struct {
+// Value is one of the values, and who has it.
+type Value struct {
 	Value string   `json:"value"`
 	Nodes []string `json:"nodes"`
 }
@@ -51,38 +52,30 @@ func (d Drift) Outliers() []string {
 // trait is one thing in which nodes of a group are to be alike.
 type trait struct {
 	what, value string
-	severity    Severity
+	severity    matrix.Severity
 }
 
-// traitsOf are the driver, its CUDA, and of the environments that count each framework with its NCCL. Ranks of one job
-// with different NCCL do not talk to each other; the rest is a risk.
-func traitsOf(t *Tables, f *probe.Facts) []trait {
-	m := newMachine(t, f, Target{}, Policy{})
+// traitsOf are the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the rest is a
+// risk.
+func traitsOf(t *matrix.Tables, f *probe.Facts) []trait {
 	var list []trait
-	add := func(what, value string, s Severity) {
-		if value != "" && !slices.ContainsFunc(list, func(o trait) bool { return o.what == what }) {
-			list = append(list, trait{what, value, s})
+	for _, p := range matrix.Stack(t, f) {
+		what, severity := p.Name, matrix.Warning
+		if p.Name == "NCCL" {
+			what, severity = "NCCL of "+p.Of, matrix.Error
 		}
-	}
-	add("driver", m.driver.version.String(), Warning)
-	add("CUDA", m.driver.cuda.Short(), Warning)
-	for _, b := range m.builds {
-		if !b.counts || !b.framework() || b.accelerator == "cpu" {
-			continue
-		}
-		add(b.Name, b.Version, Warning)
-		if l, known := b.takes("nccl"); known {
-			add("NCCL of "+b.Name, l.version.String(), Error)
-		}
+		list = append(list, trait{what, p.Version, severity})
 	}
 	return list
 }
 
+var severityRank = map[matrix.Severity]int{matrix.Error: 0, matrix.Warning: 1}
+
 // drift compares the nodes of each group. What is not known of a node is not compared.
-func (j *FleetJudge) drift() []Drift {
+func (j *Judge) drift() []Drift {
 	type thing struct{ group, what string }
 	have := map[thing]map[string][]string{}
-	severity := map[string]Severity{}
+	severity := map[string]matrix.Severity{}
 	for _, kind := range j.order {
 		for _, n := range kind.Nodes {
 			if n.Group == "" {
@@ -105,26 +98,27 @@ func (j *FleetJudge) drift() []Drift {
 		}
 	}
 	slices.SortFunc(list, func(a, b Drift) int {
-		return cmp.Or(rank[a.Severity]-rank[b.Severity], strings.Compare(a.Group, b.Group), strings.Compare(a.What, b.What))
+		return cmp.Or(severityRank[a.Severity]-severityRank[b.Severity],
+			strings.Compare(a.Group, b.Group), strings.Compare(a.What, b.What))
 	})
 	return list
 }
 
-func driftOf(group, what string, severity Severity, values map[string][]string) Drift {
+func driftOf(group, what string, severity matrix.Severity, values map[string][]string) Drift {
 	d := Drift{Rule: "fleet-drift", Severity: severity, Group: group, What: what}
 	for _, value := range slices.Sorted(maps.Keys(values)) {
 		slices.Sort(values[value])
-		d.Values = append(d.Values, DriftValue{value, values[value]})
+		d.Values = append(d.Values, Value{value, values[value]})
 	}
-	slices.SortStableFunc(d.Values, func(a, b DriftValue) int { return len(b.Nodes) - len(a.Nodes) })
+	slices.SortStableFunc(d.Values, func(a, b Value) int { return len(b.Nodes) - len(a.Nodes) })
 	if len(d.Values[0].Nodes) > len(d.Values[1].Nodes) {
 		d.Usual = d.Values[0].Value
 	}
 	return d
 }
 
-// StaleNode is a node whose document is old, or does not tell its age rightly.
-type StaleNode struct {
+// Stale is a node whose document is old, or does not tell its age rightly.
+type Stale struct {
 	Node   string `json:"node"`
 	Taken  string `json:"taken"`
 	Reason string `json:"reason"`
@@ -132,8 +126,8 @@ type StaleNode struct {
 
 // StaleAfter names the nodes whose documents are older than the newest by more than an age. Documents that tell no
 // time are not judged by it.
-func StaleAfter(age time.Duration) func([]FleetNode) []StaleNode {
-	return func(nodes []FleetNode) []StaleNode {
+func StaleAfter(age time.Duration) func([]Member) []Stale {
+	return func(nodes []Member) []Stale {
 		var newest time.Time
 		times := make([]time.Time, len(nodes))
 		for i, n := range nodes {
@@ -141,15 +135,15 @@ func StaleAfter(age time.Duration) func([]FleetNode) []StaleNode {
 				newest = times[i]
 			}
 		}
-		var list []StaleNode
+		var list []Stale
 		for i, n := range nodes {
 			switch {
 			case n.Taken == "":
 			case times[i].IsZero():
-				list = append(list, StaleNode{n.Node, n.Taken, "its time is not one such as 2026-11-22T10:00:00Z"})
+				list = append(list, Stale{n.Node, n.Taken, "its time is not one such as 2026-11-22T10:00:00Z"})
 			case newest.Sub(times[i]) > age:
 				old := strings.TrimSuffix(newest.Sub(times[i]).Round(time.Minute).String(), "0s")
-				list = append(list, StaleNode{n.Node, n.Taken, "taken " + old + " before the newest document"})
+				list = append(list, Stale{n.Node, n.Taken, "taken " + old + " before the newest document"})
 			}
 		}
 		return list

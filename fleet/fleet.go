@@ -1,0 +1,204 @@
+// Package fleet judges many machines: which are alike, what is wrong with whom, where nodes of one group differ, and what
+// a new driver or framework would break.
+//
+// A Judge takes the nodes one after the other (Add) and keeps of nodes that are equal in all that is judged one verdict;
+// Summary is what it found.
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+)
+
+// schema names the form of Summary in JSON. Fields may be added under the same name, never renamed.
+const schema = "cudacompat/fleet/v1"
+
+// Node is what one node of a fleet was found to be.
+type Node struct {
+	Name  string
+	Group string // nodes of one group are to be alike; empty: of none
+	Taken string // RFC 3339; empty: not known
+	Facts probe.Facts
+}
+
+// Summary is what is known of many nodes.
+type Summary struct {
+	Schema  string         `json:"schema"`
+	WhatIf  []string       `json:"what_if"` // what the nodes were judged with instead of what they have
+	Outcome matrix.Outcome `json:"outcome"` // the worst node's
+	Nodes   int            `json:"nodes"`
+	Kinds   []Kind         `json:"kinds"` // the worst first, then the most common
+	Drift   []Drift        `json:"drift"`
+	Stale   []Stale        `json:"stale"`
+	Unread  []Unread       `json:"unread"`
+	Plan    *Plan          `json:"plan"` // null without a question
+}
+
+// Kind is nodes that are equal in everything that is judged.
+type Kind struct {
+	Nodes    []Member             `json:"nodes"`
+	Outcome  matrix.Outcome       `json:"outcome"`
+	Was      matrix.Outcome       `json:"was"` // without what if; the same where nothing is asked
+	Driver   string               `json:"driver"`
+	CUDA     string               `json:"cuda"`
+	GPUs     []string             `json:"gpus"`
+	Answers  []matrix.BuildAnswer `json:"answers"`
+	Findings []Finding            `json:"findings"` // errors and warnings
+	Unknown  []matrix.Missing     `json:"unknown"`
+}
+
+// Member is one node by name.
+type Member struct {
+	Node  string `json:"node"`
+	Group string `json:"group"`
+	Taken string `json:"taken"`
+}
+
+// Finding is what is wrong with a kind, in short; `check` on one of its documents tells the rest.
+type Finding struct {
+	Rule     string          `json:"rule"`
+	Severity matrix.Severity `json:"severity"`
+	Subject  string          `json:"subject"`
+	Message  string          `json:"message"`
+	Need     string          `json:"need"`
+}
+
+// Unread is a document that could not be judged.
+type Unread struct {
+	Document string `json:"document"` // "nodes.jsonl:17"
+	Reason   string `json:"reason"`
+}
+
+// draft is a kind in the making.
+type draft struct {
+	Kind
+	traits []trait
+	bears  map[string]bool // by driver: whether no error stands with it
+}
+
+// Judge judges nodes one after the other: of those that are equal the first.
+type Judge struct {
+	tables *matrix.Tables
+	policy matrix.Policy
+	whatIf []WhatIf
+	kinds  map[digest]*draft
+	order  []*draft
+	nodes  map[string]placed
+	unread []Unread
+}
+
+// placed is where a node went.
+type placed struct {
+	kind *draft
+	node Member
+}
+
+// NewJudge judges by the tables, for the nodes as they are or with what is asked.
+func NewJudge(t *matrix.Tables, policy matrix.Policy, whatIf []WhatIf) *Judge {
+	return &Judge{tables: t, policy: policy, whatIf: whatIf, kinds: map[digest]*draft{},
+		nodes: map[string]placed{}}
+}
+
+// Add judges one node. Of two documents of one node the later counts, of equally old ones the second.
+func (j *Judge) Add(ctx context.Context, n Node) {
+	matrix.Settle(&n.Facts)
+	key := keyOf(&n.Facts)
+	kind := j.kinds[key]
+	if kind == nil {
+		kind = j.judge(ctx, n.Facts)
+		j.kinds[key] = kind
+		j.order = append(j.order, kind)
+	}
+	node := Member{n.Name, n.Group, n.Taken}
+	if old, twice := j.nodes[n.Name]; twice && old.node.Taken > n.Taken {
+		return
+	}
+	j.nodes[n.Name] = placed{kind, node}
+}
+
+// Refuse notes a document that could not be read.
+func (j *Judge) Refuse(document, reason string) {
+	j.unread = append(j.unread, Unread{document, reason})
+}
+
+// judge judges one kind, as it is and with what is asked.
+func (j *Judge) judge(ctx context.Context, f probe.Facts) *draft {
+	f.Complete()
+	v := matrix.Check(ctx, j.tables, f, nil, j.policy)
+	kind := &draft{traits: traitsOf(j.tables, &f)}
+	kind.Was = v.Outcome
+	if len(j.whatIf) > 0 {
+		given, target := supposed(f, j.whatIf)
+		v = matrix.Check(ctx, j.tables, given, []matrix.Target{target}, j.policy)
+		kind.bears = j.bearable(ctx, given, v)
+	}
+	kind.Outcome = v.Outcome
+	kind.Driver, kind.CUDA, kind.GPUs = v.Judged[0].Driver, v.Judged[0].CUDA, v.Judged[0].GPUs
+	kind.Answers, kind.Unknown = v.Answers, v.Unknown
+	kind.Findings = []Finding{}
+	for _, f := range v.Findings {
+		if f.Severity != matrix.Note {
+			kind.Findings = append(kind.Findings, Finding{f.Rule, f.Severity, f.Subject, f.Message, f.Need})
+		}
+	}
+	return kind
+}
+
+// Summary is what was found; stale names the nodes whose documents are old (StaleAfter).
+func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
+	f := Summary{Schema: schema, WhatIf: []string{}, Outcome: matrix.Compatible, Nodes: len(j.nodes), Kinds: []Kind{},
+		Drift: []Drift{}, Stale: []Stale{}, Unread: append([]Unread{}, j.unread...)}
+	for _, w := range j.whatIf {
+		f.WhatIf = append(f.WhatIf, w.Text)
+	}
+	all := j.gather()
+	for _, kind := range j.order {
+		if len(kind.Nodes) > 0 {
+			f.Kinds = append(f.Kinds, kind.Kind)
+			f.Outcome = worseOutcome(f.Outcome, kind.Outcome)
+		}
+	}
+	slices.SortStableFunc(f.Kinds, func(a, b Kind) int {
+		return cmp.Or(outcomeRank[b.Outcome]-outcomeRank[a.Outcome], len(b.Nodes)-len(a.Nodes))
+	})
+	f.Drift = j.drift()
+	if len(f.Kinds) == 0 {
+		f.Outcome = matrix.Inconclusive
+	}
+	if slices.ContainsFunc(f.Drift, func(d Drift) bool { return d.Severity == matrix.Error }) {
+		f.Outcome = matrix.Incompatible
+	}
+	f.Stale = append([]Stale{}, stale(all)...)
+	f.Plan = j.plan()
+	return f
+}
+
+// gather puts the nodes to their kinds, in the order of their names.
+func (j *Judge) gather() []Member {
+	var all []Member
+	for _, p := range j.nodes {
+		p.kind.Nodes = append(p.kind.Nodes, p.node)
+		all = append(all, p.node)
+	}
+	for _, kind := range j.order {
+		slices.SortFunc(kind.Nodes, compareNodes)
+	}
+	slices.SortFunc(all, compareNodes)
+	return all
+}
+
+func compareNodes(a, b Member) int { return strings.Compare(a.Node, b.Node) }
+
+var outcomeRank = map[matrix.Outcome]int{matrix.Compatible: 0, matrix.Inconclusive: 1, matrix.Incompatible: 2}
+
+func worseOutcome(a, b matrix.Outcome) matrix.Outcome {
+	if outcomeRank[b] > outcomeRank[a] {
+		return b
+	}
+	return a
+}
