@@ -55,8 +55,8 @@ type trait struct {
 	severity    matrix.Severity
 }
 
-// traitsOf are the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the rest is a
-// risk.
+// traitsOf are the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the rest is
+// a risk.
 func traitsOf(t *matrix.Tables, f *probe.Facts) []trait {
 	var list []trait
 	for _, p := range matrix.Stack(t, f) {

@@ -1,7 +1,7 @@
-// Package fleet judges many machines: which are alike, what is wrong with whom, where nodes of one group differ, and what
-// a new driver or framework would break.
+// Package fleet judges many machines: which are alike, what is wrong with whom, where nodes of one group differ, and
+// what a new driver or framework would break.
 //
-// A Judge takes the nodes one after the other (Add) and keeps of nodes that are equal in all that is judged one verdict;
+// A Judge takes the nodes one after the other (Add) and keeps one verdict of all that are equal in what is judged;
 // Summary is what it found.
 package fleet
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // newerPTX compares a PTX version with those that the driver's compiler knows; why says what is missing.
@@ -32,7 +33,7 @@ func (m *machine) assembles(r row) bool {
 	if r.framework != "torch" {
 		return true
 	}
-	i := slices.IndexFunc(r.companions, func(c PinnedPackage) bool { return c.Package == "triton" })
+	i := slices.IndexFunc(r.companions, func(c pin.Package) bool { return c.Package == "triton" })
 	t := m.t.Triton(version.Of(r.companions[i].Version))
 	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
 		switch {

@@ -7,40 +7,26 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe"
 )
 
-// PinnedPackage is one package at one version.
-type PinnedPackage struct {
-	Package string `json:"package"` // with the extra that it needs, "jax[cuda12]"
-	Version string `json:"version"` // with its local version, "2.9.0+cu126"
-}
-
-// spec is the package as pip takes it; what a shell would read for itself is quoted.
-func (p PinnedPackage) spec() string {
-	spec := p.Package + "==" + p.Version
-	if strings.ContainsAny(spec, "[<>*") {
-		return fmt.Sprintf("%q", spec)
-	}
-	return spec
-}
-
-// local adds the row's variant to a companion's version, as PyTorch's index has it; Triton serves every variant.
-func (p PinnedPackage) local(r row) PinnedPackage {
+// localOf adds the row's variant to a companion's version, as PyTorch's index has it; Triton serves every variant.
+func localOf(p pin.Package, r row) pin.Package {
 	if p.Package == "triton" {
 		return p
 	}
-	return PinnedPackage{p.Package, p.Version + "+" + r.Variant}
+	return pin.Package{Package: p.Package, Version: p.Version + "+" + r.Variant}
 }
 
 // chosenLibraries are the libraries that a row leaves to the installer, which takes the newest, where the newest has
 // no code for a GPU here: cuDNN 9.11 dropped what is older than Turing.
-func (m *machine) chosenLibraries(r row) []PinnedPackage {
-	var list []PinnedPackage
+func (m *machine) chosenLibraries(r row) []pin.Package {
+	var list []pin.Package
 	name := fmt.Sprintf("nvidia-cudnn-cu%d", r.CUDA.Major())
 	if asked := r.asks(name); asked != "" && !strings.HasPrefix(asked, "=") {
 		if v := m.newestCuDNN(r, asked); v != "" {
-			list = append(list, PinnedPackage{name, v})
+			list = append(list, pin.Package{Package: name, Version: v})
 		}
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // torchIndex is PyTorch's own package index of one variant.
@@ -208,7 +209,7 @@ func (m *machine) releases(framework string) []version.Number {
 
 // frameworkPin writes the commands. Companions that are installed come along, or they would break.
 func (m *machine) frameworkPin(b *build, r row) Pin {
-	list := []PinnedPackage{r.requirement()}
+	list := []pin.Package{r.requirement()}
 	for _, c := range r.companions {
 		if local, ok := m.companionFor(c, r); ok && c.Package != "triton" && b.env.Package(c.Package) != nil {
 			list = append(list, local)
@@ -220,7 +221,7 @@ func (m *machine) frameworkPin(b *build, r row) Pin {
 }
 
 // installCommands are pip's and uv's words for a list of packages of one row's variant.
-func installCommands(b *build, r row, list []PinnedPackage) map[string]string {
+func installCommands(b *build, r row, list []pin.Package) map[string]string {
 	index := ""
 	if r.framework == "torch" {
 		index = " --index-url " + torchIndex(r.Variant)
@@ -229,10 +230,10 @@ func installCommands(b *build, r row, list []PinnedPackage) map[string]string {
 }
 
 // commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.
-func (b *build) commands(cuda version.Number, list []PinnedPackage, index string, drop ...string) map[string]string {
+func (b *build) commands(cuda version.Number, list []pin.Package, index string, drop ...string) map[string]string {
 	var specs []string
 	for _, p := range list {
-		specs = append(specs, p.spec())
+		specs = append(specs, p.Spec())
 	}
 	install := strings.Join(specs, " ") + index
 	pip, uv := "pip install "+install, "uv pip install "+install

@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe"
 )
 
@@ -54,18 +55,18 @@ func (m *machine) withEngines(b *build, list []*probe.Package, candidates []row)
 }
 
 // engineSet is a release of every engine for one torch; nil where one has none.
-func (m *machine) engineSet(b *build, list []*probe.Package, r row) []PinnedPackage {
+func (m *machine) engineSet(b *build, list []*probe.Package, r row) []pin.Package {
 	release, _ := version.ParseRelease(r.Release)
 	if r.Variant != m.defaultVariant("torch", release) {
 		return nil
 	}
-	var set []PinnedPackage
+	var set []pin.Package
 	for _, p := range list {
 		e := m.engineFor(p, r, version.ShortPython(b.python))
 		if e == nil {
 			return nil
 		}
-		set = append(set, PinnedPackage{p.Name, e.Release})
+		set = append(set, pin.Package{Package: p.Name, Version: e.Release})
 	}
 	return set
 }
@@ -119,9 +120,9 @@ func takesPython(e tables.Extension, python string) bool {
 
 // enginePin writes the commands. PyTorch is named beside the engine, and the companions that are there: pip leaves what
 // is installed as long as nothing forbids it.
-func (m *machine) enginePin(b *build, r row, set []PinnedPackage) Pin {
+func (m *machine) enginePin(b *build, r row, set []pin.Package) Pin {
 	why := fmt.Sprintf("with the torch %s that it is made for; keeps the driver", r.Release)
-	list := append(slices.Clone(set), PinnedPackage{"torch", r.Release})
+	list := append(slices.Clone(set), pin.Package{Package: "torch", Version: r.Release})
 	for _, c := range r.companions {
 		if c.Package != "triton" && c.Version != "" && b.env.Package(c.Package) != nil {
 			list = append(list, c)
@@ -133,7 +134,7 @@ func (m *machine) enginePin(b *build, r row, set []PinnedPackage) Pin {
 
 // sameButFamily are the installed packages of a list that are of the very releases, for another CUDA family: pip takes
 // 2.9.0+cu130 for torch==2.9.0 and would leave it.
-func (b *build) sameButFamily(r row, list []PinnedPackage) []string {
+func (b *build) sameButFamily(r row, list []pin.Package) []string {
 	var names []string
 	for _, p := range list {
 		have := ""
@@ -177,9 +178,9 @@ func (m *machine) noEngine(name string) string {
 // asks for, and the engine for the torch that is there, where these run here.
 func (m *machine) engineMends(p *probe.Package, b *build) []Pin {
 	var pins []Pin
-	for _, keep := range []func(row, []PinnedPackage) bool{
-		func(_ row, set []PinnedPackage) bool { return set[0].Version == p.Version },
-		func(r row, _ []PinnedPackage) bool { return r.number.Short() == b.release.Number.Short() },
+	for _, keep := range []func(row, []pin.Package) bool{
+		func(_ row, set []pin.Package) bool { return set[0].Version == p.Version },
+		func(r row, _ []pin.Package) bool { return r.number.Short() == b.release.Number.Short() },
 	} {
 		for _, r := range m.ranked(b) {
 			set := m.engineSet(b, []*probe.Package{p}, r)

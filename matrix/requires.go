@@ -8,76 +8,11 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
+	"cudacompat/requires"
 )
 
-// RequiresSchema names the form of Requirement in JSON. Fields may be added under the same name, never renamed.
-const RequiresSchema = "cudacompat/requires/v1"
-
-// Requirement is what an artefact needs of a host: for each GPU of the tables, the drivers on which Check would call
-// it compatible, and what each limit rests on. It is worked out from the rules' needs, not by asking Check.
-type Requirement struct {
-	Schema   string          `json:"schema"`
-	Artefact string          `json:"artefact"` // the file or directory; empty: this machine's environments
-	Builds   []RequiredBuild `json:"builds"`
-	Needs    []Need          `json:"needs"`
-	GPUs     []RequiredGPU   `json:"gpus"`
-	Forward  []ForwardNeed   `json:"forward_compat"`
-	// Unknown is what is missing of the artefact itself; while there is anything no host is admitted.
-	Unknown []Missing `json:"unknown"`
-	// Diff is what changed since another artefact; null where none was given.
-	Diff     *RequirementDiff `json:"diff"`
-	branches []string         // of drivers, that the tables know
-}
-
-// RequiredBuild is one build of the artefact.
-type RequiredBuild struct {
-	Subject string   `json:"subject"` // "torch 2.9.0+cu130 in /opt/venv"
-	CUDA    string   `json:"cuda"`    // empty: not known
-	Code    []string `json:"code"`    // "sm_90", "compute_90"; empty: not known
-	Python  []string `json:"python"`  // releases that it is made for; empty: not known
-	Glibc   string   `json:"glibc"`   // least one; empty: not known
-	Arch    string   `json:"arch"`    // "x86_64"; empty: not known
-	From    string   `json:"from"`    // "line 3"
-	Counts  bool     `json:"counts"`  // whether hosts are refused for it
-}
-
-// Need is one limit, and what it rests on.
-type Need struct {
-	Rule    string        `json:"rule"`
-	Subject string        `json:"subject"` // the build; empty: the GPU and the driver themselves
-	Need    string        `json:"need"`
-	Missing string        `json:"missing"` // the fact without which it cannot be judged; empty: it can
-	Drivers []DriverRange `json:"drivers"` // those that meet it; empty: none does
-	GPUs    []string      `json:"gpus"`    // capabilities or names that it holds for; empty: all
-	Row     string        `json:"row"`     // "CUDA 13 in minor_compat.csv"
-	From    string        `json:"from"`    // where the artefact asks for it: "line 3"
-	Source  []string      `json:"source"`
-}
-
-// RequiredGPU is GPUs that are judged alike.
-type RequiredGPU struct {
-	Capability   string `json:"compute_capability"`
-	Architecture string `json:"architecture"`
-	// as NVML prints them; empty: any of this capability of which no more is known
-	Names     []string      `json:"names"`
-	Arch      string        `json:"arch"` // the host's: "x86_64", "aarch64"
-	Code      string        `json:"code"` // "machine code", "ptx", "none", "unknown"; empty: nothing asks
-	Drivers   []DriverRange `json:"drivers"`
-	Undecided []DriverRange `json:"undecided"` // those for which a fact is missing
-	// the rules that refuse every driver; empty where not every one is refused
-	Because []string `json:"because"`
-}
-
-// ForwardNeed is a cuda-compat package with which older drivers do, on GPUs for data centres.
-type ForwardNeed struct {
-	Package  string   `json:"package"` // "cuda-compat-13-0"
-	CUDA     string   `json:"cuda"`
-	Branches []string `json:"branches"` // of the kernel-mode driver
-	Source   []string `json:"source"`
-}
-
-// Artefact is facts without the machine that they were taken on: what was installed, for whatever host it is put on.
-func Artefact(f probe.Facts) probe.Facts {
+// artefactOf is facts without the machine that they were taken on: what was installed, for whatever host it is put on.
+func artefactOf(f probe.Facts) probe.Facts {
 	f.Complete()
 	system := f.System
 	system.Kernel, system.Container, system.Instance = "", "", ""
@@ -90,10 +25,10 @@ func Artefact(f probe.Facts) probe.Facts {
 
 // Requires works out what the artefact in facts needs of a host, whatever machine the facts were taken on. Of the
 // target only the Python counts.
-func Requires(t *Tables, f probe.Facts, python string) Requirement {
-	a := Artefact(f)
-	r := &gathering{of: map[string][]int{}, Requirement: &Requirement{Schema: RequiresSchema, Builds: []RequiredBuild{},
-		Needs: []Need{}, GPUs: []RequiredGPU{}, Forward: []ForwardNeed{}, Unknown: []Missing{}}}
+func Requires(t *Tables, f probe.Facts, python string) requires.Requirement {
+	a := artefactOf(f)
+	r := &gathering{of: map[string][]int{}, Requirement: &requires.Requirement{Schema: requires.Schema,
+		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{}, Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
 	for _, k := range kinds(t) {
 		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{})
 		if len(r.GPUs) == 0 {
@@ -104,16 +39,16 @@ func Requires(t *Tables, f probe.Facts, python string) Requirement {
 	r.settle()
 	r.Forward = forwardNeeds(t, *r.Requirement)
 	for _, b := range tables.Rows[tables.Branch](t) {
-		r.branches = append(r.branches, b.Branch)
+		r.Branches = append(r.Branches, b.Branch)
 	}
 	return *r.Requirement
 }
 
 // RequiresOn is what the artefact in facts needs on the GPUs and instance types of targets alone; of their drivers
 // none counts.
-func RequiresOn(t *Tables, f probe.Facts, targets []Target) Requirement {
+func RequiresOn(t *Tables, f probe.Facts, targets []Target) requires.Requirement {
 	r := Requires(t, f, targets[0].Python)
-	r.GPUs = []RequiredGPU{}
+	r.GPUs = []requires.GPU{}
 	for _, target := range targets {
 		r.GPUs = append(r.GPUs, requiredOn(t, f, target))
 	}
@@ -121,13 +56,13 @@ func RequiresOn(t *Tables, f probe.Facts, targets []Target) Requirement {
 }
 
 // requiredOn is what the artefact needs on one target, whose GPUs are of one kind.
-func requiredOn(t *Tables, f probe.Facts, target Target) RequiredGPU {
-	a := Artefact(f)
+func requiredOn(t *Tables, f probe.Facts, target Target) requires.GPU {
+	a := artefactOf(f)
 	target.Driver = newestDriver(t)
 	m := newMachine(t, &a, target, Policy{})
 	if len(m.gpus) == 0 {
-		none := []DriverRange{}
-		return RequiredGPU{Drivers: none, Undecided: none, Because: []string{}, Names: []string{target.Instance}}
+		none := requires.Drivers{}
+		return requires.GPU{Drivers: none, Undecided: none, Because: []string{}, Names: []string{target.Instance}}
 	}
 	g := m.demand().gpu(m)
 	g.Names = []string{cmp.Or(target.Instance, m.gpus[0].name, m.gpus[0].label)}
@@ -142,19 +77,19 @@ func newestDriver(t *Tables) string {
 }
 
 // describe writes down what is there, and what is missing of it whatever the host.
-func (r *Requirement) describe(m *machine) {
+func (r *gathering) describe(m *machine) {
 	for _, b := range m.builds {
 		r.Builds = append(r.Builds, b.required(m))
 	}
 	for _, u := range notLookedAt(m) {
 		if u.missing != "" {
-			r.Unknown = append(r.Unknown, Missing{Rule: "not-looked-at", Subject: u.subject, Missing: u.missing})
+			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.subject, Missing: u.missing})
 		}
 	}
 }
 
-func (b *build) required(m *machine) RequiredBuild {
-	list := RequiredBuild{Subject: b.subject, CUDA: b.cuda.String(), Code: slices.Concat(b.SASS, b.PTX),
+func (b *build) required(m *machine) requires.Build {
+	list := requires.Build{Subject: b.subject, CUDA: b.cuda.String(), Code: slices.Concat(b.SASS, b.PTX),
 		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.f.System.Arch),
 		From: cmp.Or(b.From, b.Path), Counts: b.counts}
 	if len(b.rows) > 0 {
@@ -292,8 +227,8 @@ func (m *machine) codeWords() string {
 }
 
 // gpu is a demand as it is published.
-func (d demand) gpu(m *machine) RequiredGPU {
-	g := RequiredGPU{Capability: m.gpus[0].capability.String(), Names: []string{}, Code: d.code, Because: []string{},
+func (d demand) gpu(m *machine) requires.GPU {
+	g := requires.GPU{Capability: m.gpus[0].capability.String(), Names: []string{}, Code: d.code, Because: []string{},
 		Arch:    strings.TrimPrefix(m.platform, "linux_"),
 		Drivers: ranges(d.cuts, d.outcome, met), Undecided: ranges(d.cuts, d.outcome, undecided)}
 	if chip := m.gpus[0].chip; chip != nil {
@@ -325,18 +260,18 @@ func (d demand) refusing() []string {
 }
 
 // limits are the needs that not every driver meets, those that lack a fact, and what code there is.
-func (d demand) limits() []Need {
-	var list []Need
+func (d demand) limits() []requires.Need {
+	var list []requires.Need
 	for i, n := range d.needs {
 		if n.mild || n.build != nil && !n.build.counts {
 			continue
 		}
 		drivers := ranges(d.cuts, d.meets[i], met, unasked)
 		lacks := slices.Contains(d.meets[i], undecided)
-		if all(drivers) && (n.rule != "gpu-arch-missing" || !slices.Contains(d.meets[i], met)) {
+		if drivers.Any() && (n.rule != "gpu-arch-missing" || !slices.Contains(d.meets[i], met)) {
 			continue
 		}
-		need := Need{Rule: n.rule, Need: n.words, Drivers: drivers, Row: n.row, Source: orEmpty(n.source)}
+		need := requires.Need{Rule: n.rule, Need: n.words, Drivers: drivers, Row: n.row, Source: orEmpty(n.source)}
 		if lacks {
 			need.Missing = n.words
 		}
@@ -349,7 +284,7 @@ func (d demand) limits() []Need {
 }
 
 // forwardNeeds is the lowest cuda-compat package that lifts older drivers to every build's CUDA.
-func forwardNeeds(t *Tables, r Requirement) []ForwardNeed {
+func forwardNeeds(t *Tables, r requires.Requirement) []requires.Forward {
 	var cuda version.Number
 	for _, b := range r.Builds {
 		if v := version.Of(b.CUDA); b.Counts && v.Parts() > 1 && (!cuda.Known() || cuda.Less(v)) {
@@ -359,14 +294,15 @@ func forwardNeeds(t *Tables, r Requirement) []ForwardNeed {
 	rows := tables.Rows[tables.Forward](t)
 	i := slices.IndexFunc(rows, func(f tables.Forward) bool { return cuda.Known() && !f.CUDA.LessShort(cuda) })
 	if i < 0 {
-		return []ForwardNeed{}
+		return []requires.Forward{}
 	}
 	_, least, _ := t.Floor(cuda, false)
 	older := slices.DeleteFunc(slices.Clone(rows[i].Base), func(branch string) bool {
 		return branch == "none" || !least.Known() || version.Int(branch) >= least.Major()
 	})
 	if len(older) == 0 {
-		return []ForwardNeed{}
+		return []requires.Forward{}
 	}
-	return []ForwardNeed{{Package: rows[i].Package, CUDA: rows[i].CUDA.String(), Branches: older, Source: rows[i].Source}}
+	row := rows[i]
+	return []requires.Forward{{Package: row.Package, CUDA: row.CUDA.String(), Branches: older, Source: row.Source}}
 }

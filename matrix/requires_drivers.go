@@ -7,33 +7,12 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/requires"
 )
 
-// DriverRange is drivers from one version on, up to another that is not of it.
-type DriverRange struct {
-	From   string `json:"from"`   // "525.60.13"; empty: from the oldest on
-	Before string `json:"before"` // "581"; empty: without end
-}
-
-// Has reports whether a driver is in the range.
-func (r DriverRange) Has(driver version.Number) bool {
-	return driver.Known() && !driver.Less(version.Of(r.From)) && (r.Before == "" || driver.Less(version.Of(r.Before)))
-}
-
-// Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
-func (g RequiredGPU) Admits(driver string) bool { return driver != "" && has(g.Drivers, driver) }
-
-// has reports whether a driver is in one of some ranges; any driver is, where none is named and there is a range.
-func has(list []DriverRange, driver string) bool {
-	return slices.ContainsFunc(list, func(r DriverRange) bool { return driver == "" || r.Has(version.Of(driver)) })
-}
-
-// all reports whether ranges are every driver.
-func all(list []DriverRange) bool { return len(list) == 1 && list[0] == DriverRange{} }
-
 // ranges joins the stretches between cuts that have one of some meetings.
-func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) []DriverRange {
-	list := []DriverRange{}
+func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) requires.Drivers {
+	list := requires.Drivers{}
 	for i, v := range cuts {
 		switch wants := slices.Contains(wanted, meets[i]); {
 		case wants && (i == 0 || !slices.Contains(wanted, meets[i-1])):
@@ -41,7 +20,7 @@ func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) []DriverR
 			if i == 0 {
 				from = ""
 			}
-			list = append(list, DriverRange{From: from})
+			list = append(list, requires.Range{From: from})
 		case !wants && i > 0 && slices.Contains(wanted, meets[i-1]):
 			list[len(list)-1].Before = v.String()
 		}
@@ -147,9 +126,3 @@ func (m *machine) cutsOfAdvisories(add func(version.Number)) {
 		}
 	}
 }
-
-// OlderDriver reports whether one driver version comes before another.
-func OlderDriver(a, b string) bool { return version.Of(a).Less(version.Of(b)) }
-
-// CompareVersions orders dotted numbers.
-func CompareVersions(a, b string) int { return version.Of(a).Compare(version.Of(b)) }

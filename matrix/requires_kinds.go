@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/requires"
 )
 
 // kind is GPUs that every need judges alike.
@@ -58,7 +59,7 @@ func alikeKey(t *Tables, chip *tables.Chip, name string) string {
 
 // gathering is a requirement in the making.
 type gathering struct {
-	*Requirement
+	*requires.Requirement
 	kinds []kind
 	of    map[string][]int // by a need's key: the kinds that it holds for
 }
@@ -67,7 +68,7 @@ type gathering struct {
 func (r *gathering) add(k kind, m *machine) {
 	d := m.demand()
 	for _, n := range d.limits() {
-		key := n.key()
+		key := n.Key()
 		if r.of[key] == nil {
 			r.Needs = append(r.Needs, n)
 		}
@@ -75,8 +76,8 @@ func (r *gathering) add(k kind, m *machine) {
 	}
 	r.kinds = append(r.kinds, k)
 	g := d.gpu(m)
-	same := slices.IndexFunc(r.GPUs, func(other RequiredGPU) bool {
-		return len(k.names) > 0 && len(other.Names) > 0 && other.like(g)
+	same := slices.IndexFunc(r.GPUs, func(other requires.GPU) bool {
+		return len(k.names) > 0 && len(other.Names) > 0 && sameNeeds(other, g)
 	})
 	if same >= 0 {
 		r.GPUs[same].Names = append(r.GPUs[same].Names, k.names...)
@@ -86,13 +87,11 @@ func (r *gathering) add(k kind, m *machine) {
 	r.GPUs = append(r.GPUs, g)
 }
 
-// like reports whether two entries differ in nothing but names.
-func (g RequiredGPU) like(h RequiredGPU) bool {
+// sameNeeds reports whether two entries differ in nothing but names.
+func sameNeeds(g, h requires.GPU) bool {
 	g.Names, h.Names = nil, nil
 	return reflect.DeepEqual(g, h)
 }
-
-func (n Need) key() string { return fmt.Sprint(n.Rule, n.Subject, n.Need, n.Drivers) }
 
 // proven are the products of a name, where a release note proves of all of them which drivers do not know it.
 func proven(products []*tables.Product) []*tables.Product {
@@ -106,7 +105,7 @@ func proven(products []*tables.Product) []*tables.Product {
 // of their capability need something else.
 func (r *gathering) settle() {
 	for i := range r.Needs {
-		of := r.of[r.Needs[i].key()]
+		of := r.of[r.Needs[i].Key()]
 		r.Needs[i].GPUs = []string{}
 		if len(of) == len(r.kinds) {
 			continue

@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
+	"cudacompat/requires"
 )
 
 // artefact is one thing that is asked what it needs of a host.
@@ -54,10 +55,10 @@ func TestEveryRequirement(t *testing.T) {
 		judged++
 		need := Requires(tab, a.facts, "")
 		for j, gpu := range gridGPUs {
-			of := need.entry(gpu)
+			of := entry(need, gpu)
 			for k := (i + j) % every; k < len(gridDrivers); k += every {
 				driver := gridDrivers[k]
-				v := Check(context.Background(), tab, Artefact(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{})
+				v := Check(context.Background(), tab, artefactOf(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{})
 				if of == nil || of.Admits(driver) != (v.Outcome == Compatible) {
 					if different++; different < 20 {
 						t.Errorf("%s on %s, %s: requires %+v, check %s: %s", a.name, gpu, driver, of, v.Outcome, errorsOf(v))
@@ -95,7 +96,7 @@ func errorsOf(v Verdict) string {
 }
 
 // entry is what a reader of the JSON takes for a GPU: by its name, else by its capability.
-func (r Requirement) entry(gpu string) *RequiredGPU {
+func entry(r requires.Requirement, gpu string) *requires.GPU {
 	for i, g := range r.GPUs {
 		if slices.Contains(g.Names, gpu) || len(g.Names) == 0 && g.Capability == gpu {
 			return &r.GPUs[i]
@@ -232,7 +233,7 @@ func oddArtefacts() []artefact {
 }
 
 // needOf is what requirements need.
-func needOf(t *testing.T, lines string) (Requirement, probe.Facts) {
+func needOf(t *testing.T, lines string) (requires.Requirement, probe.Facts) {
 	t.Helper()
 	f, err := probe.Given([]byte(lines + "\n"))
 	if err != nil {
@@ -256,7 +257,7 @@ func TestRequiredDrivers(t *testing.T) {
 		{"numpy==2.0.0", "Tesla T4", ">= 410"},
 	} {
 		need, _ := needOf(t, c.lines)
-		if got := RangeWords(need.of(c.gpu).Drivers); got != c.drivers {
+		if got := need.Of(c.gpu).Drivers.String(); got != c.drivers {
 			t.Errorf("%s on %s: drivers %s, want %s", c.lines, c.gpu, got, c.drivers)
 		}
 	}
@@ -277,7 +278,7 @@ func TestBumps(t *testing.T) {
 	} {
 		old, before := needOf(t, c.old)
 		now, after := needOf(t, c.now)
-		d := DiffRequirements(old, now)
+		d := requires.Compare(old, now)
 		var kinds []string
 		for _, change := range d.Changes {
 			kinds = append(kinds, change.Kind)
@@ -307,7 +308,7 @@ func TestBumpToTheUnknown(t *testing.T) {
 	if !list[1].Lost() {
 		t.Errorf("on 535, below CUDA 13's floor: %+v", list[1])
 	}
-	if d := DiffRequirements(old, now); len(d.Changes) == 0 {
+	if d := requires.Compare(old, now); len(d.Changes) == 0 {
 		t.Error("nothing changed")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // row is one release of a framework in one variant: what rules and pins read of any framework's table.
@@ -13,15 +14,16 @@ type row struct {
 	tables.Wheel
 	number     version.Number // the release
 	groups     version.Groups
-	framework  string          // "torch", "tensorflow" or "jax"
-	packages   []string        // "nvidia-cudnn-cu12>=9.8,<10.0"
-	companions []PinnedPackage // packages that are made for this release, with the versions that go with it
+	framework  string        // "torch", "tensorflow" or "jax"
+	packages   []string      // "nvidia-cudnn-cu12>=9.8,<10.0"
+	companions []pin.Package // packages that are made for this release, with the versions that go with it
 	source     []string
 }
 
 func torchRow(w *tables.Torch) row {
 	return row{Wheel: w.Wheel, number: version.Of(w.Release), framework: "torch", source: w.Source,
-		companions: []PinnedPackage{{"torchvision", w.Torchvision}, {"torchaudio", w.Torchaudio}, {"triton", w.Triton}}}
+		companions: []pin.Package{{Package: "torchvision", Version: w.Torchvision},
+			{Package: "torchaudio", Version: w.Torchaudio}, {Package: "triton", Version: w.Triton}}}
 }
 
 func tensorflowRow(r *tables.TensorFlow) row {
@@ -74,14 +76,14 @@ func (m *machine) frameworkRows(framework string) []row {
 
 // requirement is the row as pip takes it. The local version is named on purpose: pip and uv take an installed
 // 2.9.0+cu130 for torch==2.9.0 and would change nothing.
-func (r row) requirement() PinnedPackage {
+func (r row) requirement() pin.Package {
 	switch r.framework {
 	case "tensorflow":
-		return PinnedPackage{"tensorflow[and-cuda]", r.Release}
+		return pin.Package{Package: "tensorflow[and-cuda]", Version: r.Release}
 	case "jax":
-		return PinnedPackage{"jax[" + r.Variant + "]", r.Release}
+		return pin.Package{Package: "jax[" + r.Variant + "]", Version: r.Release}
 	}
-	return PinnedPackage{r.framework, r.Release + "+" + r.Variant}
+	return pin.Package{Package: r.framework, Version: r.Release + "+" + r.Variant}
 }
 
 // asks is the range of a package's versions that the release asks for, ">=9.8,<10.0"; empty when it names none.

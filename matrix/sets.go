@@ -8,81 +8,23 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe"
 )
 
-// PinsSchema names the form of PinSets in JSON. Fields may be added under the same name, never renamed.
-const PinsSchema = "cudacompat/pins/v1"
-
-// Choice is what a set of pins gives up and what it keeps.
-type Choice string
-
-// The choices, the cheapest first.
-const (
-	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there
-	SmallestDriver Choice = "smallest-driver" // what was asked for, on the lowest driver that runs it
-	Newest         Choice = "newest"          // the newest release on the newest driver branch
-)
-
-// Choices are all choices.
-func Choices() []Choice { return []Choice{KeepDriver, SmallestDriver, Newest} }
-
-// PinSets are the answers to "what shall I install here".
-type PinSets struct {
-	Schema  string    `json:"schema"`
-	Target  PinTarget `json:"target"`
-	Sets    []PinSet  `json:"sets"`
-	Missing []NoSet   `json:"missing"`
-}
-
-// PinTarget is the machine that the sets are for.
-type PinTarget struct {
-	Instance  string   `json:"instance"`  // EC2 instance type; empty: none was named
-	Driver    string   `json:"driver"`    // empty: not known
-	GPUs      []string `json:"gpus"`      // "NVIDIA L4 (8.9)"
-	Python    string   `json:"python"`    // "3.12"; empty: not known
-	Platform  string   `json:"platform"`  // "linux_x86_64"
-	Libc      string   `json:"libc"`      // glibc's version, or "musl"; empty: not known
-	Framework string   `json:"framework"` // "torch"
-	Release   string   `json:"release"`   // the release that was asked for; empty: the newest that runs
-}
-
-// PinSet is a full set: a framework with what is made for it, and the driver that it needs.
-type PinSet struct {
-	Choice   Choice            `json:"choice"`
-	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
-	Packages []PinnedPackage   `json:"packages"`
-	Index    string            `json:"index"`    // package index of the packages; empty: the installer's own
-	Commands map[string]string `json:"commands"` // by tool: pip, uv; for the driver apt, dnf, runfile, ami
-	Why      string            `json:"why"`
-	Source   []string          `json:"source"`
-}
-
-// NoSet is a choice without an answer.
-type NoSet struct {
-	Choice Choice `json:"choice"`
-	Why    string `json:"why"`
-}
-
-// Wanted is the framework to pin, and the release to stay near to; none is the newest.
-type Wanted struct {
-	Framework string // "torch", "tensorflow", "jax"
-	Release   string // "2.6.0"
-}
-
 // Pins works out the sets for the machine of the facts with a target laid over it. Every set passes Check.
-func Pins(t *Tables, f probe.Facts, target Target, want Wanted) PinSets {
+func Pins(t *Tables, f probe.Facts, target Target, want pin.Wanted) pin.Sets {
 	f.Complete()
 	m := newMachine(t, &f, target, Policy{})
 	b := m.wantedBuild(want)
-	sets := PinSets{Schema: PinsSchema, Target: m.pinTarget(b, want), Sets: []PinSet{}, Missing: []NoSet{}}
+	sets := pin.Sets{Schema: pin.Schema, Target: m.pinTarget(b, want), Sets: []pin.Set{}, Missing: []pin.None{}}
 	for _, c := range []struct {
-		choice Choice
-		work   func(*build) (PinSet, string)
-	}{{KeepDriver, m.keepDriver}, {SmallestDriver, m.smallestDriver}, {Newest, m.newest}} {
+		choice pin.Choice
+		work   func(*build) (pin.Set, string)
+	}{{pin.KeepDriver, m.keepDriver}, {pin.SmallestDriver, m.smallestDriver}, {pin.Newest, m.newest}} {
 		set, why := c.work(b)
 		if why != "" {
-			sets.Missing = append(sets.Missing, NoSet{c.choice, why})
+			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why})
 			continue
 		}
 		set.Choice = c.choice
@@ -92,7 +34,7 @@ func Pins(t *Tables, f probe.Facts, target Target, want Wanted) PinSets {
 }
 
 // wantedBuild stands for what is to be installed, in the environment that counts.
-func (m *machine) wantedBuild(want Wanted) *build {
+func (m *machine) wantedBuild(want pin.Wanted) *build {
 	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release},
 		env: newEnvironment(&probe.Environment{})}
 	standing := standingOf(m.f)
@@ -106,8 +48,8 @@ func (m *machine) wantedBuild(want Wanted) *build {
 	return b
 }
 
-func (m *machine) pinTarget(b *build, want Wanted) PinTarget {
-	t := PinTarget{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{},
+func (m *machine) pinTarget(b *build, want pin.Wanted) pin.Target {
+	t := pin.Target{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{},
 		Python:   version.ShortPython(b.python),
 		Platform: m.platform, Libc: m.f.System.Libc, Framework: want.Framework, Release: want.Release}
 	for _, g := range m.gpus {
@@ -117,26 +59,26 @@ func (m *machine) pinTarget(b *build, want Wanted) PinTarget {
 }
 
 // keepDriver is what runs on the driver that is there, nearest to what was asked for.
-func (m *machine) keepDriver(b *build) (PinSet, string) {
+func (m *machine) keepDriver(b *build) (pin.Set, string) {
 	switch {
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
-		return PinSet{}, "the driver is unknown (add --driver)"
+		return pin.Set{}, "the driver is unknown (add --driver)"
 	case !m.drives(m.driver.version):
-		return PinSet{}, fmt.Sprintf("%s does not support %s", m.driverWords(), m.gpuWords())
+		return pin.Set{}, fmt.Sprintf("%s does not support %s", m.driverWords(), m.gpuWords())
 	}
 	candidates := m.runnable(b)
 	if len(candidates) == 0 {
-		return PinSet{}, m.whyNone(b)
+		return pin.Set{}, m.whyNone(b)
 	}
 	m.rankRows(b, candidates)
 	return m.set(b, candidates[0], nil, m.withRelease(b, candidates[0], "runs on "+m.driverWords())), ""
 }
 
 // smallestDriver is the release nearest to what was asked for, in the variant that needs the lowest driver.
-func (m *machine) smallestDriver(b *build) (PinSet, string) {
+func (m *machine) smallestDriver(b *build) (pin.Set, string) {
 	candidates, why := m.onSomeDriver(b)
 	if why != "" {
-		return PinSet{}, why
+		return pin.Set{}, why
 	}
 	m.rankRows(b, candidates)
 	for _, r := range candidates {
@@ -145,12 +87,12 @@ func (m *machine) smallestDriver(b *build) (PinSet, string) {
 			return set, ""
 		}
 	}
-	return PinSet{}, "no driver branch in the tables supports " + m.gpuWords() + " and runs " + spoken[b.Name]
+	return pin.Set{}, "no driver branch in the tables supports " + m.gpuWords() + " and runs " + spoken[b.Name]
 }
 
 // onLowestDriver is the variant of one release that needs the least: no other driver at all, else the lowest branch
 // that is still maintained; of variants that need the same the one of the newest CUDA.
-func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
+func (m *machine) onLowestDriver(b *build, variants []row) (pin.Set, bool) {
 	if kept := slices.DeleteFunc(slices.Clone(variants), func(r row) bool { return !m.driverServes(r) }); len(kept) > 0 {
 		m.rankRows(b, kept)
 		return m.set(b, kept[0], nil, m.withRelease(b, kept[0], "the driver can stay")), true
@@ -171,17 +113,17 @@ func (m *machine) onLowestDriver(b *build, variants []row) (PinSet, bool) {
 		best, chosen = branch, r
 	}
 	if best == nil {
-		return PinSet{}, false
+		return pin.Set{}, false
 	}
 	return m.set(b, chosen, best, m.withRelease(b, chosen,
 		"branch "+best.Branch+" is the lowest maintained one that runs it")), true
 }
 
 // newest is the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
-func (m *machine) newest(b *build) (PinSet, string) {
+func (m *machine) newest(b *build) (pin.Set, string) {
 	candidates, why := m.onSomeDriver(b)
 	if why != "" {
-		return PinSet{}, why
+		return pin.Set{}, why
 	}
 	slices.SortStableFunc(candidates, func(x, y row) int {
 		if c := y.number.Compare(x.number); c != 0 {
@@ -198,7 +140,7 @@ func (m *machine) newest(b *build) (PinSet, string) {
 			return m.set(b, r, branch, "the newest release, on the newest maintained driver branch that supports the GPU"), ""
 		}
 	}
-	return PinSet{}, "no driver branch in the tables supports " + m.gpuWords() + " and runs " + spoken[b.Name]
+	return pin.Set{}, "no driver branch in the tables supports " + m.gpuWords() + " and runs " + spoken[b.Name]
 }
 
 // onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.
@@ -246,8 +188,8 @@ func (m *machine) newestBranch(cuda version.Number) *tables.Branch {
 }
 
 // set writes one set down.
-func (m *machine) set(b *build, r row, branch *tables.Branch, why string) PinSet {
-	s := PinSet{Packages: []PinnedPackage{r.requirement()}, Why: why, Source: slices.Clone(r.source)}
+func (m *machine) set(b *build, r row, branch *tables.Branch, why string) pin.Set {
+	s := pin.Set{Packages: []pin.Package{r.requirement()}, Why: why, Source: slices.Clone(r.source)}
 	for _, c := range r.companions {
 		if local, ok := m.companionFor(c, r); ok {
 			s.Packages = append(s.Packages, local)
@@ -283,14 +225,14 @@ func (m *machine) withRelease(b *build, r row, why string) string {
 
 // companionFor is a companion in the row's variant; false where there is none: torchaudio 2.11.0 was not built for
 // variants that came after it.
-func (m *machine) companionFor(c PinnedPackage, r row) (PinnedPackage, bool) {
+func (m *machine) companionFor(c pin.Package, r row) (pin.Package, bool) {
 	if c.Package == "torchaudio" && c.Version != "" {
 		built := m.t.Torch(c.Version, r.Platform)
 		if len(built) > 0 && !slices.ContainsFunc(built, func(w tables.Torch) bool { return w.Variant == r.Variant }) {
 			return c, false
 		}
 	}
-	return c.local(r), c.Version != ""
+	return localOf(c, r), c.Version != ""
 }
 
 // runfile is the driver's own installer, for systems without packages of it. It has both kernel modules from 515 on.
@@ -304,11 +246,4 @@ func (m *machine) runfile(b tables.Branch) string {
 		command += " -m=kernel-open"
 	}
 	return command
-}
-
-// Only keeps one choice.
-func (p PinSets) Only(c Choice) PinSets {
-	p.Sets = slices.DeleteFunc(slices.Clone(p.Sets), func(s PinSet) bool { return s.Choice != c })
-	p.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(n NoSet) bool { return n.Choice != c })
-	return p
 }

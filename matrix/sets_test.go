@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe"
 )
 
@@ -33,9 +34,9 @@ func TestEverySetPasses(t *testing.T) {
 						}
 						facts := machineWith(driver, gpu, python, "")
 						facts.Environments[0].Builds = nil
-						pins := Pins(known, facts, Target{}, Wanted{Framework: framework})
+						pins := Pins(known, facts, Target{}, pin.Wanted{Framework: framework})
 						checkSets(t, known, facts, nil, pins)
-						asked += len(Choices())
+						asked += len(pin.Choices())
 						without += len(pins.Missing)
 						for _, none := range pins.Missing {
 							reasons[string(none.Choice)+": "+setReason(none.Why)]++
@@ -73,7 +74,7 @@ func TestEverySetPassesOnInstances(t *testing.T) {
 						facts := machineWith(driver, version.Capability{}, "3.12", "")
 						facts.GPUs, facts.System.Arch, facts.Environments[0].Builds = nil, strings.TrimPrefix(i.Platform, "linux_"), nil
 						target := Target{Instance: i.Instance}
-						checkSets(t, known, facts, []Target{target}, Pins(known, facts, target, Wanted{Framework: framework}))
+						checkSets(t, known, facts, []Target{target}, Pins(known, facts, target, pin.Wanted{Framework: framework}))
 					}
 				}
 			})
@@ -89,7 +90,7 @@ func setReason(why string) string {
 }
 
 // checkSets installs each set and judges again.
-func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target, pins PinSets) {
+func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target, pins pin.Sets) {
 	t.Helper()
 	for _, s := range pins.Sets {
 		for _, f := range Check(context.Background(), known, installSet(facts, s, pins.Target.Framework), targets,
@@ -99,7 +100,7 @@ func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target,
 					f.Rule, f.Message)
 			}
 		}
-		if s.Choice == KeepDriver && s.Driver != "" {
+		if s.Choice == pin.KeepDriver && s.Driver != "" {
 			t.Errorf("driver %s: keep-driver changes it to %s", facts.Driver.Version, s.Driver)
 		}
 		if s.Why == "" || len(s.Source) == 0 || s.Commands["pip"] == "" || s.Commands["uv"] == "" ||
@@ -110,7 +111,7 @@ func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target,
 }
 
 // installSet is the machine once a set is installed there.
-func installSet(facts probe.Facts, s PinSet, framework string) probe.Facts {
+func installSet(facts probe.Facts, s pin.Set, framework string) probe.Facts {
 	if s.Driver != "" {
 		facts.Driver.Version = s.Driver
 	}
@@ -132,29 +133,29 @@ func installSet(facts probe.Facts, s PinSet, framework string) probe.Facts {
 func TestSetsByHand(t *testing.T) {
 	for _, c := range []struct {
 		name, driver, gpu, python string
-		want                      Wanted
+		want                      pin.Wanted
 		sets                      []string // choice, driver, packages
 	}{
-		{"535-wants-2.9", "535.183.01", "9.0", "3.12", Wanted{"torch", "2.9.0"}, []string{
+		{"535-wants-2.9", "535.183.01", "9.0", "3.12", pin.Wanted{Framework: "torch", Release: "2.9.0"}, []string{
 			"keep-driver  torch==2.9.0+cu126 torchvision==0.24.0+cu126 torchaudio==2.9.0+cu126 triton==3.5.0",
 			"smallest-driver  torch==2.9.0+cu126 torchvision==0.24.0+cu126 torchaudio==2.9.0+cu126 triton==3.5.0",
 			"newest 595.91.07 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
-		{"470-wants-2.9", "470.239.06", "7.5", "3.12", Wanted{"torch", "2.9.0"}, []string{
+		{"470-wants-2.9", "470.239.06", "7.5", "3.12", pin.Wanted{Framework: "torch", Release: "2.9.0"}, []string{
 			"keep-driver  torch==2.7.1+cu118 torchvision==0.22.1+cu118 torchaudio==2.7.1+cu118 triton==3.3.1",
 			"smallest-driver 580.178.04 torch==2.9.0+cu130 torchvision==0.24.0+cu130 torchaudio==2.9.0+cu130 triton==3.5.0",
 			"newest 595.91.07 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
-		{"v100-drops-after-580", "535.183.01", "7.0", "3.12", Wanted{"torch", ""}, []string{
+		{"v100-drops-after-580", "535.183.01", "7.0", "3.12", pin.Wanted{Framework: "torch", Release: ""}, []string{
 			"keep-driver  torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0",
 			"smallest-driver  torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0",
 			"newest 580.178.04 torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0"}},
-		{"jax-pascal-needs-older-cudnn", "535.183.01", "6.1", "3.12", Wanted{"jax", "0.6.2"}, []string{
+		{"jax-pascal-needs-older-cudnn", "535.183.01", "6.1", "3.12", pin.Wanted{Framework: "jax", Release: "0.6.2"}, []string{
 			"keep-driver  jax[cuda12]==0.6.2 nvidia-cudnn-cu12==9.10.2.21",
 			"smallest-driver  jax[cuda12]==0.6.2 nvidia-cudnn-cu12==9.10.2.21",
 			"newest 580.178.04 jax[cuda12]==0.12.0.1 nvidia-cudnn-cu12==9.10.2.21"}},
-		{"tensorflow-2.14-is-not-for-3.11", "470.239.06", "8.0", "3.11", Wanted{"tensorflow", "2.18.0"}, []string{
+		{"tensorflow-2.14-is-not-for-3.11", "470.239.06", "8.0", "3.11", pin.Wanted{Framework: "tensorflow", Release: "2.18.0"}, []string{
 			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
 			"newest 595.91.07 tensorflow[and-cuda]==2.20.0"}},
-		{"tensorflow-470", "470.239.06", "8.0", "3.10", Wanted{"tensorflow", "2.18.0"}, []string{
+		{"tensorflow-470", "470.239.06", "8.0", "3.10", pin.Wanted{Framework: "tensorflow", Release: "2.18.0"}, []string{
 			"keep-driver  tensorflow[and-cuda]==2.14.1",
 			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
 			"newest 595.91.07 tensorflow[and-cuda]==2.20.0"}},

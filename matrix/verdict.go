@@ -1,7 +1,13 @@
-// Package matrix knows what goes with what: it judges facts by published tables and says what would mend them.
+// Package matrix knows what goes with what: it judges facts by published tables and says what would mend them. It never
+// reads the machine; package probe does that, and package report says the verdict in the format that is asked for.
 //
-// Check is the whole of it: tables, facts and targets in, a Verdict out. It never reads the machine; package probe
-// does that, and package report says the verdict in the format that is asked for.
+//   - Check judges a machine: tables, facts and targets in, a Verdict out.
+//   - Pins says what to install on it (package pin has the form of the answer).
+//   - Requires says what an artefact needs of a host, whatever host that is (package requires).
+//   - Rules are what is asked, Whys what a value of a table rests on.
+//   - Embedded are the program's own tables, LoadOver lays a site's rows over them.
+//
+// Package fleet judges many machines with it.
 package matrix
 
 // Severity is how much a finding matters.

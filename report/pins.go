@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/pin"
 )
 
 // PinFormats is every format of sets of pins, by name.
-var PinFormats = []Format[matrix.PinSets]{
+var PinFormats = []Format[pin.Sets]{
 	{"text", pinsText},
-	{"json", func(w io.Writer, p matrix.PinSets, _ Style) error { return writeJSON(w, p) }},
+	{"json", func(w io.Writer, p pin.Sets, _ Style) error { return writeJSON(w, p) }},
 	{"requirements", pinsRequirements},
 	{"constraints", pinsConstraints},
 }
@@ -21,7 +21,7 @@ var PinFormats = []Format[matrix.PinSets]{
 var pinTools = []string{"apt", "dnf", "runfile", "ami", "pip", "uv"}
 
 // pinsText writes one paragraph a set; a set that changes nothing more than the one before says so.
-func pinsText(w io.Writer, pins matrix.PinSets, s Style) error {
+func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
 	for i, set := range pins.Sets {
@@ -46,7 +46,7 @@ func pinsText(w io.Writer, pins matrix.PinSets, s Style) error {
 	return err
 }
 
-func targetWords(t matrix.PinTarget) string {
+func targetWords(t pin.Target) string {
 	parts := []string{}
 	for _, p := range []struct{ lead, text string }{{"", t.Instance}, {"driver ", t.Driver}, {"", gpuList(t.GPUs)},
 		{"Python ", t.Python}, {"", t.Platform}, {"glibc ", t.Libc}} {
@@ -75,7 +75,7 @@ func gpuList(gpus []string) string {
 	return strings.Join(list, ", ")
 }
 
-func setWords(s matrix.PinSet) string {
+func setWords(s pin.Set) string {
 	text := s.Packages[0].Package + " " + s.Packages[0].Version
 	if s.Driver != "" {
 		text += " on driver " + s.Driver
@@ -83,23 +83,23 @@ func setWords(s matrix.PinSet) string {
 	return text
 }
 
-func sameSet(a, b matrix.PinSet) bool {
+func sameSet(a, b pin.Set) bool {
 	return a.Driver == b.Driver && slices.Equal(a.Packages, b.Packages)
 }
 
 // pinsRequirements writes the first set as the file that pip and uv take with -r.
-func pinsRequirements(w io.Writer, pins matrix.PinSets, _ Style) error {
-	return pinFile(w, pins, func(p matrix.PinnedPackage) string { return p.Package }, "--index-url ")
+func pinsRequirements(w io.Writer, pins pin.Sets, _ Style) error {
+	return pinFile(w, pins, func(p pin.Package) string { return p.Package }, "--index-url ")
 }
 
 // pinsConstraints writes the first set as the file that pip takes with -c: no extras and no options, which it does
 // not know there.
-func pinsConstraints(w io.Writer, pins matrix.PinSets, _ Style) error {
-	bare := func(p matrix.PinnedPackage) string { name, _, _ := strings.Cut(p.Package, "["); return name }
+func pinsConstraints(w io.Writer, pins pin.Sets, _ Style) error {
+	bare := func(p pin.Package) string { name, _, _ := strings.Cut(p.Package, "["); return name }
 	return pinFile(w, pins, bare, "# with --index-url ")
 }
 
-func pinFile(w io.Writer, pins matrix.PinSets, name func(matrix.PinnedPackage) string, index string) error {
+func pinFile(w io.Writer, pins pin.Sets, name func(pin.Package) string, index string) error {
 	if len(pins.Sets) == 0 {
 		return fmt.Errorf("there is no set to write: %s", pins.Missing[0].Why)
 	}

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/internal/version"
 	"cudacompat/probe"
+	"cudacompat/requires"
 )
 
 // Requires is a requirement with the program that worked it out.
 type Requires struct {
-	matrix.Requirement
+	requires.Requirement
 	Tool   Tool        `json:"tool"`
 	Source string      `json:"-"` // the file, relative to where the caller works; empty where it has no lines
 	Facts  probe.Facts `json:"-"`
@@ -57,7 +58,7 @@ func requiresWords(r Requires) (text, colour string) {
 		return "no host can be named: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
 	case len(r.Builds) == 0:
 		return "nothing here asks for a driver or a GPU", green
-	case len(groups) == 0 && slices.ContainsFunc(r.GPUs, func(g matrix.RequiredGPU) bool { return len(g.Undecided) > 0 }):
+	case len(groups) == 0 && slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return len(g.Undecided) > 0 }):
 		return "no host can be named, for facts are missing", yellow
 	case len(groups) == 0:
 		return "no GPU of the tables runs this", red
@@ -68,11 +69,11 @@ func requiresWords(r Requires) (text, colour string) {
 // hostWords are the oldest driver that will do, and the capabilities.
 func hostWords(groups []hostGroup) string {
 	var capabilities []string
-	least := matrix.DriverRange{}
+	least := requires.Range{}
 	for _, g := range groups {
 		capabilities = append(capabilities, g.capabilities...)
-		if first := g.drivers[0]; first.From != "" && (least.From == "" || matrix.OlderDriver(first.From, least.From)) {
-			least = matrix.DriverRange{From: first.From}
+		if first := g.drivers[0]; first.From != "" && (least.From == "" || version.Of(first.From).Less(version.Of(least.From))) {
+			least = requires.Range{From: first.From}
 		}
 	}
 	if least.From == "" {
@@ -83,7 +84,7 @@ func hostWords(groups []hostGroup) string {
 
 // capabilityWords names the capabilities from the oldest on.
 func capabilityWords(list []string) string {
-	slices.SortFunc(list, matrix.CompareVersions)
+	slices.SortFunc(list, version.CompareTexts)
 	return strings.Join(slices.Compact(list), ", ")
 }
 
@@ -109,7 +110,7 @@ func (p *page) builds(r Requires) {
 
 // hostGroup is GPUs that take the same drivers.
 type hostGroup struct {
-	drivers             []matrix.DriverRange
+	drivers             requires.Drivers
 	code                string
 	capabilities, names []string
 }
@@ -118,7 +119,7 @@ type hostGroup struct {
 func hostGroups(r Requires) []hostGroup {
 	var list []hostGroup
 	for _, g := range r.GPUs {
-		products := func(o matrix.RequiredGPU) bool { return o.Capability == g.Capability && len(o.Names) > 0 }
+		products := func(o requires.GPU) bool { return o.Capability == g.Capability && len(o.Names) > 0 }
 		if len(g.Drivers) == 0 || len(g.Names) == 0 && slices.ContainsFunc(r.GPUs, products) {
 			continue
 		}
@@ -148,8 +149,8 @@ func (p *page) hosts(r Requires) {
 		if g.code == "ptx" {
 			text += "; PTX alone, which the driver compiles"
 		}
-		drivers := "driver " + matrix.RangeWords(g.drivers)
-		if g.drivers[0] == (matrix.DriverRange{}) {
+		drivers := "driver " + g.drivers.String()
+		if g.drivers[0] == (requires.Range{}) {
 			drivers = "any system" // a Tegra module's driver comes with it
 		}
 		p.wrap(10, text, "  ", painted{bold, drivers}, "  ")

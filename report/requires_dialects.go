@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix"
+	"cudacompat/requires"
 )
 
 // spelling is a requirement in the words of another program, and what those words cannot say.
@@ -55,7 +55,7 @@ func (r Requires) arch() string {
 }
 
 // capabilities are those that hosts of one architecture take, with all that is left out.
-func (r Requires) capabilities(arch string) (list []matrix.CapabilityNeed, left []string) {
+func (r Requires) capabilities(arch string) (list []requires.Capability, left []string) {
 	for _, c := range r.ByCapability() {
 		if c.Arch != arch {
 			continue
@@ -164,7 +164,7 @@ func celNames(names []string) string {
 }
 
 // celDrivers are the comparisons of each range.
-func celDrivers(list []matrix.DriverRange) [][]string {
+func celDrivers(list requires.Drivers) [][]string {
 	var all [][]string
 	for _, d := range list {
 		var one []string

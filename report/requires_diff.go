@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/requires"
 )
 
 // RequireDiffFormats is every format of a requirement that is compared with another, by name.
@@ -32,7 +33,7 @@ func diffText(w io.Writer, r Requires, s Style) error {
 	for _, c := range r.Diff.Changes {
 		p.line()
 		p.wrap(10, capabilityWords(c.Capabilities)+": "+p.products(c.GPUs), fmt.Sprintf("  %-7s ", c.Kind))
-		p.field("was", matrix.RangeWords(c.Old))
+		p.field("was", c.Old.String())
 		p.field("is", nowWords(c))
 		for _, n := range c.Because {
 			p.field("for", needWords(n))
@@ -43,15 +44,15 @@ func diffText(w io.Writer, r Requires, s Style) error {
 }
 
 // nowWords are the drivers that a change leaves.
-func nowWords(c matrix.Change) string {
-	text := matrix.RangeWords(c.New)
+func nowWords(c requires.Change) string {
+	text := c.New.String()
 	if len(c.Undecided) > 0 {
-		text += "; not known of " + matrix.RangeWords(c.Undecided)
+		text += "; not known of " + c.Undecided.String()
 	}
 	return text
 }
 
-func targetWord(t matrix.TargetChange) string {
+func targetWord(t requires.TargetChange) string {
 	switch {
 	case t.Lost():
 		return "lost   "
@@ -66,7 +67,7 @@ func targetWord(t matrix.TargetChange) string {
 }
 
 // needWords are a need with the build and the line that ask for it.
-func needWords(n matrix.Need) string {
+func needWords(n requires.Need) string {
 	text := cmp.Or(n.Subject, "the GPU itself") + " needs " + n.Need
 	if n.Missing != "" {
 		text = n.Subject + ": not known: " + n.Missing
@@ -130,7 +131,7 @@ func diffFindings(r Requires) []matrix.Finding {
 		}
 		for _, n := range c.Because {
 			message := fmt.Sprintf("GPUs of compute capability %s took the drivers %s, and now take %s: %s",
-				capabilityWords(c.Capabilities), matrix.RangeWords(c.Old), nowWords(c),
+				capabilityWords(c.Capabilities), c.Old.String(), nowWords(c),
 				strings.Join(c.GPUs[:min(len(c.GPUs), 6)], ", "))
 			list = append(list, matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"),
 				Message: message, Need: n.Need, Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}}, Pins: []matrix.Pin{},

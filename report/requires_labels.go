@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix"
+	"cudacompat/requires"
 )
 
 // expression is one line of a node's affinity: a label, an operator, values.
@@ -57,10 +57,10 @@ func nodeAffinity(r Requires) (spelling, error) {
 }
 
 // sameDrivers puts together the capabilities that take the same drivers.
-func sameDrivers(list []matrix.CapabilityNeed) [][]matrix.CapabilityNeed {
-	var groups [][]matrix.CapabilityNeed
+func sameDrivers(list []requires.Capability) [][]requires.Capability {
+	var groups [][]requires.Capability
 	for _, c := range list {
-		i := slices.IndexFunc(groups, func(g []matrix.CapabilityNeed) bool { return slices.Equal(g[0].Drivers, c.Drivers) })
+		i := slices.IndexFunc(groups, func(g []requires.Capability) bool { return slices.Equal(g[0].Drivers, c.Drivers) })
 		if i < 0 {
 			i, groups = len(groups), append(groups, nil)
 		}
@@ -70,7 +70,7 @@ func sameDrivers(list []matrix.CapabilityNeed) [][]matrix.CapabilityNeed {
 }
 
 // capabilityTerms are the majors with their minors.
-func capabilityTerms(list []matrix.CapabilityNeed) [][]expression {
+func capabilityTerms(list []requires.Capability) [][]expression {
 	var terms [][]expression
 	for _, c := range list {
 		major, minor, _ := strings.Cut(c.Capability, ".")
@@ -89,7 +89,7 @@ func quoted(text string) string { return strconv.Quote(text) }
 
 // driverTerms are the alternatives for ranges of drivers: later branches, later releases of the first branch, later
 // revisions of the first release, and the same of what comes before an end.
-func driverTerms(ranges []matrix.DriverRange) [][]expression {
+func driverTerms(ranges requires.Drivers) [][]expression {
 	var all [][]expression
 	for _, r := range ranges {
 		for _, from := range fromTerms(version.Of(r.From)) {

@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/matrix"
 	"cudacompat/probe"
+	"cudacompat/requires"
 )
 
 // required is what lines of a requirements file need.
@@ -37,7 +38,7 @@ func TestRequiresHoldsToItsSchema(t *testing.T) {
 	r := required(t, "torch==2.9.0+cu130\n")
 	validate(t, schema, inFormat(t, RequireFormats, "json", r))
 	old := required(t, "torch==2.7.0+cu118\n")
-	diff := matrix.DiffRequirements(old.Requirement, r.Requirement)
+	diff := requires.Compare(old.Requirement, r.Requirement)
 	r.Diff = &diff
 	validate(t, schema, inFormat(t, RequireDiffFormats, "json", r))
 }
@@ -111,7 +112,7 @@ func readRequire(t *testing.T, text string, h host) bool {
 			if m == nil {
 				t.Fatalf("not understood: %q", one)
 			}
-			c := matrix.CompareVersions(map[string]string{"arch": h.capability, "driver": h.driver}[m[1]], m[3])
+			c := version.CompareTexts(map[string]string{"arch": h.capability, "driver": h.driver}[m[1]], m[3])
 			return !map[string]bool{">=": c >= 0, "<": c < 0, "=": c == 0}[m[2]]
 		})
 	})
@@ -142,7 +143,7 @@ func celHolds(t *testing.T, one string, h host) bool {
 	if m == nil {
 		t.Fatalf("not understood: %q", one)
 	}
-	c := matrix.CompareVersions(map[string]string{"cudaComputeCapability": h.capability, "driverVersion": h.driver}[m[1]], m[2])
+	c := version.CompareTexts(map[string]string{"cudaComputeCapability": h.capability, "driverVersion": h.driver}[m[1]], m[2])
 	return map[string]bool{">=": c >= 0, "<": c < 0, "==": c == 0}[m[3]]
 }
 
@@ -182,7 +183,7 @@ func readSlurm(t *testing.T, text string, h host) bool {
 // TestDialectsSayNothingOfTheUnknown: a scheduler that was told nothing would take any host.
 func TestDialectsSayNothingOfTheUnknown(t *testing.T) {
 	r := required(t, "torch==2.9.0+cu130\n")
-	r.Unknown = []matrix.Missing{{Rule: "not-looked-at", Subject: "/venv", Missing: "permission denied"}}
+	r.Unknown = []requires.Missing{{Rule: "not-looked-at", Subject: "/venv", Missing: "permission denied"}}
 	for _, f := range RequireFormats[2:] {
 		var b strings.Builder
 		if err := f.Write(&b, r, Style{}); err == nil || b.Len() > 0 {

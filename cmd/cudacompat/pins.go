@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix"
+	"cudacompat/pin"
 	"cudacompat/probe"
 	"cudacompat/report"
 
@@ -75,7 +76,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	}
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	pins, err := inTime(judging, func() (matrix.PinSets, error) { return matrix.Pins(tables, facts, target, want), nil })
+	pins, err := inTime(judging, func() (pin.Sets, error) { return matrix.Pins(tables, facts, target, want), nil })
 	if err != nil {
 		complain(s.err, err.Error(), "give more --timeout, or --env for one environment")
 		return exitError(exitInconclusive)
@@ -86,7 +87,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 		return exitError(exitInconclusive)
 	}
 	if f.choice != "" {
-		pins = pins.Only(matrix.Choice(f.choice))
+		pins = pins.Only(pin.Choice(f.choice))
 	}
 	if len(pins.Sets) == 0 && !slices.ContainsFunc(f.formats, isJSON) {
 		f.formats = []string{"text"} // a requirements file of nothing would install nothing, silently
@@ -119,25 +120,25 @@ func (f *pinsFlags) facts(ctx, reading context.Context) (probe.Facts, error) {
 var frameworkText = lazyregexp.New(`^([A-Za-z-]+)(?:==(\d+(?:\.\d+){1,3}))?$`)
 
 // wanted reads --framework.
-func (f *pinsFlags) wanted() (matrix.Wanted, error) {
+func (f *pinsFlags) wanted() (pin.Wanted, error) {
 	name, _, _ := strings.Cut(f.framework, "==")
 	if !slices.Contains(matrix.Frameworks(), name) {
-		return matrix.Wanted{}, misspelt("framework", name, matrix.Frameworks())
+		return pin.Wanted{}, misspelt("framework", name, matrix.Frameworks())
 	}
 	m := frameworkText.FindStringSubmatch(f.framework)
 	if m == nil {
-		return matrix.Wanted{}, &usageError{message: fmt.Sprintf("--framework %s names no release", f.framework),
+		return pin.Wanted{}, &usageError{message: fmt.Sprintf("--framework %s names no release", f.framework),
 			hint: "--framework torch==2.6"}
 	}
-	if f.choice != "" && !slices.Contains(matrix.Choices(), matrix.Choice(f.choice)) {
-		return matrix.Wanted{}, misspelt("set for --choice", f.choice, choiceNames())
+	if f.choice != "" && !slices.Contains(pin.Choices(), pin.Choice(f.choice)) {
+		return pin.Wanted{}, misspelt("set for --choice", f.choice, choiceNames())
 	}
-	return matrix.Wanted{Framework: m[1], Release: m[2]}, nil
+	return pin.Wanted{Framework: m[1], Release: m[2]}, nil
 }
 
 func choiceNames() []string {
 	var names []string
-	for _, c := range matrix.Choices() {
+	for _, c := range pin.Choices() {
 		names = append(names, string(c))
 	}
 	return names

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/matrix"
+	"cudacompat/pin"
 )
 
 func TestPinsCommand(t *testing.T) {
@@ -55,7 +55,7 @@ func TestPinsJSON(t *testing.T) {
 	if strings.Contains(got.out, "null") {
 		t.Errorf("a null in\n%s", got.out)
 	}
-	var pins matrix.PinSets
+	var pins pin.Sets
 	d := json.NewDecoder(strings.NewReader(got.out))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&pins); err != nil {

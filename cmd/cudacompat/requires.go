@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/report"
-
-	"github.com/spf13/cobra"
+	"cudacompat/requires"
 )
 
 // requiresFlags say what is asked, against what, and for which hosts.
@@ -120,7 +121,7 @@ func (f *requiresFlags) requires(tables *matrix.Tables, name string, facts probe
 	}
 	old := matrix.Requires(tables, before, f.python)
 	old.Artefact = f.old
-	diff := matrix.DiffRequirements(old, r.Requirement)
+	diff := requires.Compare(old, r.Requirement)
 	diff.Targets = matrix.CompareTargets(tables, before, facts, targets)
 	r.Diff = &diff
 	return r, nil
@@ -138,9 +139,9 @@ func requiresExit(r report.Requires) error {
 }
 
 // undecidedEverywhere reports whether no driver is admitted with any GPU because facts are missing.
-func undecidedEverywhere(r matrix.Requirement) bool {
-	admits := func(g matrix.RequiredGPU) bool { return len(g.Drivers) > 0 }
-	undecided := func(g matrix.RequiredGPU) bool { return len(g.Undecided) > 0 }
+func undecidedEverywhere(r requires.Requirement) bool {
+	admits := func(g requires.GPU) bool { return len(g.Drivers) > 0 }
+	undecided := func(g requires.GPU) bool { return len(g.Undecided) > 0 }
 	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
 }
 

@@ -141,6 +141,9 @@ func (r Range) Has(v Number) bool {
 	return r.constraints.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
 }
 
+// CompareTexts orders dotted numbers that are still text.
+func CompareTexts(a, b string) int { return Of(a).Compare(Of(b)) }
+
 // Allows reports whether a version fits a range.
 func Allows(constraint string, v Number) (bool, error) {
 	r, err := ParseRange(constraint)

@@ -1,0 +1,90 @@
+// Package pin says what to install on a machine: a framework with what is made for it, and the driver that it needs.
+// matrix.Pins works the sets out; package report writes them as requirements or constraints.
+package pin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Schema names the form of Sets in JSON. Fields may be added under the same name, never renamed.
+const Schema = "cudacompat/pins/v1"
+
+// Choice is what a set of pins gives up and what it keeps.
+type Choice string
+
+// The choices, the cheapest first.
+const (
+	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there
+	SmallestDriver Choice = "smallest-driver" // what was asked for, on the lowest driver that runs it
+	Newest         Choice = "newest"          // the newest release on the newest driver branch
+)
+
+// Choices are all choices.
+func Choices() []Choice { return []Choice{KeepDriver, SmallestDriver, Newest} }
+
+// Sets are the answers to "what shall I install here".
+type Sets struct {
+	Schema  string `json:"schema"`
+	Target  Target `json:"target"`
+	Sets    []Set  `json:"sets"`
+	Missing []None `json:"missing"`
+}
+
+// Target is the machine that the sets are for.
+type Target struct {
+	Instance  string   `json:"instance"`  // EC2 instance type; empty: none was named
+	Driver    string   `json:"driver"`    // empty: not known
+	GPUs      []string `json:"gpus"`      // "NVIDIA L4 (8.9)"
+	Python    string   `json:"python"`    // "3.12"; empty: not known
+	Platform  string   `json:"platform"`  // "linux_x86_64"
+	Libc      string   `json:"libc"`      // glibc's version, or "musl"; empty: not known
+	Framework string   `json:"framework"` // "torch"
+	Release   string   `json:"release"`   // the release that was asked for; empty: the newest that runs
+}
+
+// Set is a full set: a framework with what is made for it, and the driver that it needs.
+type Set struct {
+	Choice   Choice            `json:"choice"`
+	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
+	Packages []Package         `json:"packages"`
+	Index    string            `json:"index"`    // package index of the packages; empty: the installer's own
+	Commands map[string]string `json:"commands"` // by tool: pip, uv; for the driver apt, dnf, runfile, ami
+	Why      string            `json:"why"`
+	Source   []string          `json:"source"`
+}
+
+// None is a choice without an answer.
+type None struct {
+	Choice Choice `json:"choice"`
+	Why    string `json:"why"`
+}
+
+// Wanted is the framework to pin, and the release to stay near to; none is the newest.
+type Wanted struct {
+	Framework string // "torch", "tensorflow", "jax"
+	Release   string // "2.6.0"
+}
+
+// Package is one package at one version.
+type Package struct {
+	Package string `json:"package"` // with the extra that it needs, "jax[cuda12]"
+	Version string `json:"version"` // with its local version, "2.9.0+cu126"
+}
+
+// Spec is the package as pip takes it; what a shell would read for itself is quoted.
+func (p Package) Spec() string {
+	spec := p.Package + "==" + p.Version
+	if strings.ContainsAny(spec, "[<>*") {
+		return fmt.Sprintf("%q", spec)
+	}
+	return spec
+}
+
+// Only keeps one choice.
+func (p Sets) Only(c Choice) Sets {
+	p.Sets = slices.DeleteFunc(slices.Clone(p.Sets), func(s Set) bool { return s.Choice != c })
+	p.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(n None) bool { return n.Choice != c })
+	return p
+}

@@ -1,0 +1,109 @@
+package requires
+
+import "slices"
+
+// Diff is what a new artefact needs otherwise than an old one.
+type Diff struct {
+	Old     string         `json:"old"` // the file or directory
+	Changes []Change       `json:"changes"`
+	Targets []TargetChange `json:"targets"` // those that were named
+}
+
+// Change is GPUs that take other drivers than before.
+type Change struct {
+	// "lost", "unknown" (no driver is admitted any more, for lack of a fact), "raised", "moved", "lowered", "gained"
+	Kind         string   `json:"kind"`
+	Capabilities []string `json:"compute_capabilities"`
+	GPUs         []string `json:"gpus"`
+	Old          Drivers  `json:"old"`
+	New          Drivers  `json:"new"`
+	Undecided    Drivers  `json:"undecided"` // of the new artefact
+	Because      []Need   `json:"because"`   // needs of the new artefact that refuse what the old one took
+}
+
+// TargetChange is how one target stood to the old artefact, and stands to the new one.
+type TargetChange struct {
+	Target string `json:"target"` // "p3.2xlarge, driver 535.183.01"
+	Old    bool   `json:"old"`
+	New    bool   `json:"new"`
+	// Unknown reports that a fact is missing to tell whether the new one runs there.
+	Unknown bool `json:"unknown"`
+}
+
+// Lost reports whether the old artefact ran there and the new one does not.
+func (c TargetChange) Lost() bool { return c.Old && !c.New && !c.Unknown }
+
+// Lost reports whether a named target is lost.
+func (d Diff) Lost() bool { return slices.ContainsFunc(d.Targets, TargetChange.Lost) }
+
+// Unknown reports whether it cannot be told of a named target if it is lost.
+func (d Diff) Unknown() bool {
+	return slices.ContainsFunc(d.Targets, func(c TargetChange) bool { return c.Old && c.Unknown })
+}
+
+// Compare compares what two artefacts need, GPU by GPU, the gravest change first.
+func Compare(old, now Requirement) Diff {
+	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}}
+	for _, g := range now.GPUs {
+		for _, name := range g.Names {
+			was := old.Of(name)
+			if was == nil || slices.Equal(was.Drivers, g.Drivers) {
+				continue
+			}
+			d.add(Change{Kind: changeKind(was.Drivers, g), Capabilities: []string{g.Capability}, GPUs: []string{name},
+				Old: was.Drivers, New: g.Drivers, Undecided: g.Undecided,
+				Because: now.refusing(g.Capability, name, was.Drivers)})
+		}
+	}
+	order := []string{"lost", "unknown", "raised", "moved", "lowered", "gained"}
+	slices.SortStableFunc(d.Changes, func(a, b Change) int {
+		return slices.Index(order, a.Kind) - slices.Index(order, b.Kind)
+	})
+	return d
+}
+
+// add puts a GPU's change to that of others which change alike.
+func (d *Diff) add(c Change) {
+	i := slices.IndexFunc(d.Changes, func(o Change) bool {
+		return slices.Equal(o.Old, c.Old) && slices.Equal(o.New, c.New) && slices.Equal(o.Undecided, c.Undecided) &&
+			slices.EqualFunc(o.Because, c.Because, func(a, b Need) bool { return a.Key() == b.Key() })
+	})
+	if i < 0 {
+		d.Changes = append(d.Changes, c)
+		return
+	}
+	o := &d.Changes[i]
+	o.GPUs = append(o.GPUs, c.GPUs...)
+	if !slices.Contains(o.Capabilities, c.Capabilities[0]) {
+		o.Capabilities = append(o.Capabilities, c.Capabilities[0])
+	}
+}
+
+func changeKind(old Drivers, g GPU) string {
+	both := common(old, g.Drivers)
+	switch {
+	case len(g.Drivers) == 0 && len(common(old, g.Undecided)) > 0:
+		return "unknown"
+	case len(g.Drivers) == 0:
+		return "lost"
+	case len(old) == 0:
+		return "gained"
+	case slices.Equal(both, g.Drivers):
+		return "raised"
+	case slices.Equal(both, old):
+		return "lowered"
+	}
+	return "moved"
+}
+
+// refusing are the needs that refuse drivers which were taken before, for one GPU.
+func (r Requirement) refusing(capability, name string, before Drivers) []Need {
+	list := []Need{}
+	for _, n := range r.Needs {
+		of := len(n.GPUs) == 0 || slices.Contains(n.GPUs, name) || slices.Contains(n.GPUs, capability)
+		if of && len(before) > 0 && !slices.Equal(common(before, n.Drivers), before) {
+			list = append(list, n)
+		}
+	}
+	return list
+}

@@ -1,0 +1,90 @@
+package requires
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+)
+
+// Range is drivers from one version on, up to another that is not of it.
+type Range struct {
+	From   string `json:"from"`   // "525.60.13"; empty: from the oldest on
+	Before string `json:"before"` // "581"; empty: without end
+}
+
+// Has reports whether a driver is in the range.
+func (r Range) Has(driver version.Number) bool {
+	return driver.Known() && !driver.Less(version.Of(r.From)) && (r.Before == "" || driver.Less(version.Of(r.Before)))
+}
+
+// Drivers is all drivers of some ranges, from the oldest on.
+type Drivers []Range
+
+// Has reports whether a driver is one of them.
+func (d Drivers) Has(driver string) bool {
+	return slices.ContainsFunc(d, func(r Range) bool { return r.Has(version.Of(driver)) })
+}
+
+// Any reports whether they are every driver.
+func (d Drivers) Any() bool { return len(d) == 1 && d[0] == Range{} }
+
+// common are the drivers that are in both lists of ranges.
+func common(a, b Drivers) Drivers {
+	list := Drivers{}
+	for _, x := range a {
+		for _, y := range b {
+			r := Range{From: later(x.From, y.From), Before: x.Before}
+			if r.Before == "" || y.Before != "" && version.Of(y.Before).Less(version.Of(r.Before)) {
+				r.Before = y.Before
+			}
+			if r.Before == "" || version.Of(r.From).Less(version.Of(r.Before)) || r.From == "" {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+func later(a, b string) string {
+	if version.Of(a).Less(version.Of(b)) {
+		return b
+	}
+	return a
+}
+
+// String is the drivers for people: ">= 525.60.13", "361 to 580", ">= 580.65.06".
+func (d Drivers) String() string {
+	var words []string
+	for _, r := range d {
+		words = append(words, r.String())
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, " and ")
+}
+
+// String is a range for people. A range that ends with a branch names its last one; one that begins with a branch that
+// is a family's floor names its first release.
+func (r Range) String() string {
+	from, before := r.From, version.Of(r.Before)
+	if from == "580" {
+		from = "580.65.06"
+	}
+	switch {
+	case r == Range{}:
+		return "any"
+	case r.Before == "":
+		return ">= " + from
+	case before.Parts() == 1 && r.From == "":
+		return fmt.Sprintf("<= %d", before.Major()-1)
+	case before.Parts() == 1 && version.Of(r.From).Major() == before.Major()-1:
+		return fmt.Sprintf("%d from %s on", before.Major()-1, from)
+	case before.Parts() == 1:
+		return fmt.Sprintf("%s to %d", from, before.Major()-1)
+	}
+	return cmp.Or(from, "0") + " to before " + r.Before
+}

@@ -1,0 +1,100 @@
+// Package requires says what an artefact (an environment, a lock file, the facts of a machine) needs of a host: which
+// GPUs with which drivers. matrix.Requires works it out; here it is read, put together for schedulers, and compared.
+package requires
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Schema names the form of Requirement in JSON. Fields may be added under the same name, never renamed.
+const Schema = "cudacompat/requires/v1"
+
+// Requirement is what an artefact needs of a host: for each GPU of the tables, the drivers on which Check would call
+// it compatible, and what each limit rests on. It is worked out from the rules' needs, not by asking Check.
+type Requirement struct {
+	Schema   string    `json:"schema"`
+	Artefact string    `json:"artefact"` // the file or directory; empty: this machine's environments
+	Builds   []Build   `json:"builds"`
+	Needs    []Need    `json:"needs"`
+	GPUs     []GPU     `json:"gpus"`
+	Forward  []Forward `json:"forward_compat"`
+	// Unknown is what is missing of the artefact itself; while there is anything no host is admitted.
+	Unknown []Missing `json:"unknown"`
+	// Diff is what changed since another artefact; null where none was given.
+	Diff     *Diff    `json:"diff"`
+	Branches []string `json:"-"` // of drivers, that the tables know
+}
+
+// Build is one build of the artefact.
+type Build struct {
+	Subject string   `json:"subject"` // "torch 2.9.0+cu130 in /opt/venv"
+	CUDA    string   `json:"cuda"`    // empty: not known
+	Code    []string `json:"code"`    // "sm_90", "compute_90"; empty: not known
+	Python  []string `json:"python"`  // releases that it is made for; empty: not known
+	Glibc   string   `json:"glibc"`   // least one; empty: not known
+	Arch    string   `json:"arch"`    // "x86_64"; empty: not known
+	From    string   `json:"from"`    // "line 3"
+	Counts  bool     `json:"counts"`  // whether hosts are refused for it
+}
+
+// Need is one limit, and what it rests on.
+type Need struct {
+	Rule    string   `json:"rule"`
+	Subject string   `json:"subject"` // the build; empty: the GPU and the driver themselves
+	Need    string   `json:"need"`
+	Missing string   `json:"missing"` // the fact without which it cannot be judged; empty: it can
+	Drivers Drivers  `json:"drivers"` // those that meet it; empty: none does
+	GPUs    []string `json:"gpus"`    // capabilities or names that it holds for; empty: all
+	Row     string   `json:"row"`     // "CUDA 13 in minor_compat.csv"
+	From    string   `json:"from"`    // where the artefact asks for it: "line 3"
+	Source  []string `json:"source"`
+}
+
+// GPU is GPUs that are judged alike.
+type GPU struct {
+	Capability   string `json:"compute_capability"`
+	Architecture string `json:"architecture"`
+	// as NVML prints them; empty: any of this capability of which no more is known
+	Names     []string `json:"names"`
+	Arch      string   `json:"arch"` // the host's: "x86_64", "aarch64"
+	Code      string   `json:"code"` // "machine code", "ptx", "none", "unknown"; empty: nothing asks
+	Drivers   Drivers  `json:"drivers"`
+	Undecided Drivers  `json:"undecided"` // those for which a fact is missing
+	// the rules that refuse every driver; empty where not every one is refused
+	Because []string `json:"because"`
+}
+
+// Forward is a cuda-compat package with which older drivers do, on GPUs for data centres.
+type Forward struct {
+	Package  string   `json:"package"` // "cuda-compat-13-0"
+	CUDA     string   `json:"cuda"`
+	Branches []string `json:"branches"` // of the kernel-mode driver
+	Source   []string `json:"source"`
+}
+
+// Missing is a rule that could not be judged, and the fact that it lacks.
+type Missing struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject"`
+	Target  string `json:"target"`
+	Missing string `json:"missing"`
+}
+
+// Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
+func (g GPU) Admits(driver string) bool { return g.Drivers.Has(driver) }
+
+// Driverless reports whether no driver makes a difference, as with a Tegra module's.
+func (g GPU) Driverless() bool { return g.Drivers.Any() || g.Undecided.Any() }
+
+// Key is the same for needs that say the same.
+func (n Need) Key() string { return fmt.Sprint(n.Rule, n.Subject, n.Need, n.Drivers) }
+
+// Of is the entry of a GPU by its name, or nil.
+func (r Requirement) Of(name string) *GPU {
+	i := slices.IndexFunc(r.GPUs, func(g GPU) bool { return slices.Contains(g.Names, name) })
+	if i < 0 {
+		return nil
+	}
+	return &r.GPUs[i]
+}
