@@ -28,7 +28,8 @@ func artefactOf(f probe.Facts) probe.Facts {
 func Requires(t *Tables, f probe.Facts, python string) requires.Requirement {
 	a := artefactOf(f)
 	r := &gathering{of: map[string][]int{}, Requirement: &requires.Requirement{Schema: requires.Schema,
-		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{}, Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
+		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
+		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
 	for _, k := range kinds(t) {
 		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{})
 		if len(r.GPUs) == 0 {
@@ -83,7 +84,8 @@ func (r *gathering) describe(m *machine) {
 	}
 	for _, u := range notLookedAt(m) {
 		if u.missing != "" {
-			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.subject, Missing: u.missing})
+			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.subject,
+				Missing: u.missing, Need: u.need})
 		}
 	}
 }

@@ -79,6 +79,7 @@ type Missing struct {
 	Subject string `json:"subject"`
 	Target  string `json:"target"`
 	Missing string `json:"missing"`
+	Need    string `json:"need,omitempty"` // what is asked for all the same, "driver >= 525.60.13"
 }
 
 // Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
