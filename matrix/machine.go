@@ -311,8 +311,12 @@ func (m *machine) lastBranch(g gpu) (version.Number, []string) {
 	return g.chip.LastBranch, g.chip.Source
 }
 
-// drivenBy reports whether a driver knows a GPU, and still does; of a GPU that nobody knows it says so too.
+// drivenBy reports whether a driver knows a GPU, and still does; of a GPU that nobody knows it says so too. A part of a
+// GPU is driven by branches that have a vGPU guest driver.
 func (m *machine) drivenBy(g gpu, driver version.Number) bool {
+	if m.partOfGPU() && m.t.NoVGPU(driver) && !m.answersFor(g, driver) {
+		return false
+	}
 	last, _ := m.lastBranch(g)
 	before := m.before(g, driver)
 	return !(before != nil && before.proven) && !(last.Known() && driver.Major() > last.Major())

@@ -221,26 +221,52 @@ func gspFirmware(m *machine) []*result {
 	return found(f)
 }
 
-// vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone.
+// vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone. What a version says of that driver
+// holds wherever the tool runs; what is on the disk, on hosts only.
 func vgpuDriver(m *machine) []*result {
+	named := m.target.Driver != ""
 	switch {
-	case !m.host() || !m.partOfGPU():
+	case !m.partOfGPU() || m.windowsNumbers() || !named && !m.host():
 		return nil
+	case !named && m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0:
+		return holds("driver")
 	case m.t.NoVGPU(m.driver.version):
 		return found(m.needsGRID(fmt.Sprintf("and NVIDIA has no GRID driver in branch %d", m.driver.version.Major())))
-	case m.target.Driver != "":
-		return nil
-	}
-	if m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0 || m.f.Machine.GRID != "" {
+	case !named && m.lacksGRID():
+		return found(m.needsGRID("and the driver is not the GRID driver"))
+	case m.driver.version.Known() && m.driver.version.Less(m.instance.FirstBranch):
+		return found(m.oldGRID())
+	case named:
+		return found(m.namedGRID())
+	case m.f.Machine.GRID != "":
 		return holds("driver")
 	}
-	if len(m.f.Machine.Installers) > 0 || !m.driver.version.Known() || !m.looked("grid") {
-		return unknown("driver", "whether the driver is NVIDIA's vGPU guest driver (GRID)")
-	}
-	return found(m.needsGRID("and the driver is not the GRID driver"))
+	return unknown("driver", "whether the driver is NVIDIA's vGPU guest driver (GRID)")
 }
 
-// needsGRID says that an instance type with a part of a GPU has another driver.
+// lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module at
+// boot.
+func (m *machine) lacksGRID() bool {
+	return m.f.Machine.GRID == "" && m.looked("grid") && m.driver.version.Known() && len(m.f.Machine.Installers) == 0
+}
+
+// oldGRID warns of a driver that is older than the first that AWS supports: others of its branch may do.
+func (m *machine) oldGRID() Finding {
+	f := m.needsGRID(fmt.Sprintf("and AWS asks for GRID driver %s or newer", m.instance.FirstBranch))
+	f.Severity, f.Need = Warning, fmt.Sprintf("GRID driver >= %s", m.instance.FirstBranch)
+	return f
+}
+
+// namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
+func (m *machine) namedGRID() Finding {
+	f := m.needsGRID(fmt.Sprintf("and only the GRID build of driver %s drives it; a version does not tell "+
+		"which build this is", m.driver.version))
+	f.Severity = Note
+	f.Do = []string{"install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build"}
+	return f
+}
+
+// needsGRID says that an instance type with a fraction of a GPU has another driver.
 func (m *machine) needsGRID(but string) Finding {
 	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a fraction of a GPU, " + but,
 		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
@@ -248,5 +274,6 @@ func (m *machine) needsGRID(but string) Finding {
 			From: "the table of EC2 instances"}},
 		Do: []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers in place of this driver, " +
 			"then reboot"},
-		Source: []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"}}
+		Source: append([]string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"},
+			m.instance.Source...)}
 }
