@@ -15,7 +15,7 @@ const cudaImage = "nvidia/cuda"
 
 var (
 	// imageCUDA matches tags that tell a CUDA release: "2.9.0-cuda12.6-cudnn9-runtime", "2.5.1-gpu-py311-cu124".
-	imageCUDA = lazyregexp.New(`(?:^|-)cuda?(\d\d\.?\d)`)
+	imageCUDA = lazyregexp.New(`(?:^|-)cu(?:da)?(\d\d\.?\d)`)
 	// baseCUDA matches the tags of nvidia/cuda: "12.6.3-runtime-ubuntu24.04".
 	baseCUDA = lazyregexp.New(`^(\d+\.\d+(?:\.\d+)?)(?:-|$)`)
 	// gpuImage matches the names and tags of images that are for a GPU.
@@ -52,9 +52,13 @@ func (m *machine) namedImage(n *named) *named {
 	return n
 }
 
-// imageOf is the table's row of an image: of its tag, else of the release that the tag begins with.
+// imageOf is the table's row of an image: of its tag, else of the release that the tag begins with. A tag that names a
+// CUDA or another accelerator besides is of another image than its release's.
 func (m *machine) imageOf(name, tag string) *tables.Container {
-	release, _, _ := strings.Cut(tag, "-")
+	release, rest, _ := strings.Cut(tag, "-")
+	if imageCUDA.MatchString(rest) || otherImage.MatchString(rest) {
+		release = tag
+	}
 	rows := tables.Rows[tables.Container](m.t)
 	for _, want := range []string{tag, release} {
 		if i := slices.IndexFunc(rows, func(c tables.Container) bool { return c.Image == name && c.Tag == want }); i >= 0 {
