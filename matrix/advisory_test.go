@@ -15,10 +15,10 @@ func TestConditions(t *testing.T) {
 		{"cudnn>=9,<9.10.1 gpus>=2", ""},
 		{"capability>=10.0,<12.0", ""},
 		{"", "without a clause"},
-		{"cudnn", "is no clause"},
-		{"cudnn>=new", "is no clause"},
+		{"cudnn", "is not a clause"},
+		{"cudnn>=new", "is not a clause"},
 		{"cuddn>=9", `there is no "cuddn" to compare`},
-		{"cudnn>=9 <10", "is no clause"},
+		{"cudnn>=9 <10", "is not a clause"},
 	} {
 		var got tables.Condition
 		err := got.UnmarshalText([]byte(c.text))

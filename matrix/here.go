@@ -106,7 +106,7 @@ func (m *machine) hasEFA() (has bool, couldNot string) {
 	case m.elsewhere() && m.instance != nil:
 		return m.instance.EFA == "yes", ""
 	case m.elsewhere():
-		return false, "a tree at rest shows no EFA adapter; --instance says what it is for"
+		return false, "files show no EFA adapter: name the machine with --instance"
 	}
 	return efa.Devices > 0 && (m.f.System.Container == "" || efa.Nodes > 0), m.probeFailure("efa")
 }

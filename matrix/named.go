@@ -308,7 +308,7 @@ func (n *named) left() []*result {
 		}
 	case "either":
 		return found(Finding{Severity: Note, Subject: n.subject(), Need: "nothing",
-			Message:  n.Name + " is the same package with and without a GPU, so its name alone cannot be judged",
+			Message:  n.Name + " is the same package with and without a GPU, so it cannot be judged by its name",
 			Evidence: []Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":
 		if n.framework(n.uses) {

@@ -71,7 +71,7 @@ var rules = []Rule{
 		needs: needsNothing, // with driver-drops-gpu
 	},
 	{
-		ID: "stub-library", Title: "a stub is loaded in place of the driver's library",
+		ID: "stub-library", Title: "a stub is loaded instead of the driver's library",
 		After:     needsDriver,
 		onMachine: stubLibrary, breaks: everyCUDABuild,
 	},

@@ -260,7 +260,7 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	if b.optional() {
 		f.Severity = Note
 		if b.PartOf != "" {
-			f.Message += "; it came along with " + b.PartOf + ": what of that needs it fails"
+			f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
 		}
 	}
 	f.Pins, f.Do = m.pins(b)

@@ -170,7 +170,7 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *probe.Module)
 	case disk != nil && disk.Version != "" && version.Of(disk.Version).Compare(loaded) == 0 ||
 		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
 		return []string{"rebuild the module for " + user.String() +
-			": sudo dkms autoinstall, then reboot; a reboot alone loads " + loaded.String() + " again",
+			": sudo dkms autoinstall, then reboot; a reboot without it loads " + loaded.String() + " again",
 			"if the build fails, /var/lib/dkms/nvidia/" + user.String() + "/build/make.log says why",
 			"or reinstall the driver's packages, so that library and module are the same release"}
 	case disk == nil:

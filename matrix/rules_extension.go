@@ -185,7 +185,7 @@ func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
 			return version.Of(strings.TrimPrefix(text, "==")).Short() == b.release.Number.Short()
 		})
 		if e.Package == p.Name && exact && !otherFamily(e.CUDA, b.cuda) {
-			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which goes with torch " +
+			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which fits torch " +
 				b.release.Number.Short()}
 		}
 	}

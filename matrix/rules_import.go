@@ -29,7 +29,7 @@ func notImportable(_ *machine, b *build) []*result {
 			return found(b.withoutTool(h))
 		case probe.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
-				return unknown(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports in place of "+b.Name)
+				return unknown(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
 			}
 			return found(b.hidden(h, Error))
 		case probe.HindranceHere:
@@ -105,13 +105,13 @@ func (b *build) withoutTool(h probe.Hindrance) Finding {
 func (b *build) hidden(h probe.Hindrance, severity Severity) Finding {
 	f := Finding{Severity: severity, Subject: b.subject, Source: []string{importSource},
 		Need:     "no other module of that name earlier on the path",
-		Message:  fmt.Sprintf("Python imports %s in place of %s: it comes first on the import path", h.Path, b.Name),
+		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: "imported instead", Value: path.Base(h.Path), From: h.Path})}
 	place := strings.TrimSuffix(h.Path, "/__init__.py")
 	f.Do = []string{"rename " + place + ", or take " + path.Dir(place) + " out of PYTHONPATH"}
 	if severity == Warning {
 		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s "+
-			"in place of %s", path.Dir(place), h.Path, b.Name)
+			"instead of %s", path.Dir(place), h.Path, b.Name)
 		f.Do = []string{"rename " + place + ", or start programs in another directory"}
 	}
 	return f

@@ -272,7 +272,7 @@ func (m *machine) needsGRID(but string) Finding {
 		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance,
 			From: "the table of EC2 instances"}},
-		Do: []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers in place of this driver, " +
+		Do: []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers instead of this driver, " +
 			"then reboot"},
 		Source: append([]string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"},
 			m.instance.Source...)}

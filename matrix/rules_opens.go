@@ -33,7 +33,7 @@ func (m *machine) withoutOpened(b *build) Finding {
 	}
 	if framework != nil && b.PartOf != "" {
 		f.Severity = Note
-		f.Message += "; it came along with " + b.PartOf + ": what of that needs it fails"
+		f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
 	}
 	return f
 }

@@ -87,7 +87,7 @@ var damages = []damage{
 		"-- var/lib/rpm/rpmdb.sqlite = rpmdb --\nnvidia-driver 3:580.95.05-1\n" +
 			"-- var/lib/rpm/rpmdb.sqlite-journal --\n\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "driver-packages",
 		"/var/lib/rpm/rpmdb.sqlite: an rpm command broke off in the middle of a change; sudo rpm -qa on that system " +
-			"mends it"},
+			"repairs it"},
 	{"header-directory", "usr/include/nccl.h", "-- usr/include/nccl.h/ --", "libraries",
 		"open /usr/include/nccl.h: not a regular file"},
 	{"limits-directory", "proc/self/limits", "-- proc/self/limits/ --", "devices",

@@ -31,7 +31,7 @@ const maxKernelLines = 20
 func readKernelLog(h *Host, _ Options) (found, error) {
 	fd, err := syscall.Open(h.Real("/dev/kmsg"), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, skipped("/dev/kmsg is for root alone")
+		return nil, skipped("/dev/kmsg can only be read by root")
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: "/dev/kmsg", Err: err}

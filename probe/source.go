@@ -67,7 +67,7 @@ func (s source) run(h *Host, opt Options) (apply found, status Status) {
 		status.Seconds = time.Since(started).Seconds()
 	}()
 	if s.live && h.Rest {
-		status.Status, status.Error = "skipped", "a tree at rest"
+		status.Status, status.Error = "skipped", "only files are read (--root, --offline)"
 		return nothing, status
 	}
 	apply, err := s.read(h, opt)

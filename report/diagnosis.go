@@ -81,10 +81,10 @@ func (p *page) log(r Report) {
 	text := Blamed(d.Blame) + ": " + d.Because
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
-		text = "predicted and seen: the log shows " + d.Rule + ", as the machine does"
+		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
 	case d.Rule != "" && d.Blame == triage.Environment && r.Outcome == matrix.Compatible:
-		text = "they disagree: the log shows " + d.Rule + ", and this machine has nothing of it; " +
-			"the log is of another machine or environment, or it was mended since. " + d.Because
+		text = "they disagree: the log shows " + d.Rule + ", but this machine does not: the log comes " +
+			"from another machine or environment, or the fault has been fixed since. " + d.Because
 	case d.Blame == triage.Program && r.Outcome == matrix.Compatible:
 		text = "your environment is fine; the program is to blame: " + d.Because
 	}

@@ -104,7 +104,7 @@ func (p *page) fleetPlan(f Fleet) {
 		p.wrap(10, p.nodes(names), "  breaks  ")
 	}
 	if len(f.Plan.Mends) > 0 {
-		p.wrap(10, p.nodes(f.Plan.Mends), "  mends   ")
+		p.wrap(10, p.nodes(f.Plan.Mends), "  fixes   ")
 	}
 	p.wrap(10, f.Plan.Why, "  plan    ")
 }

@@ -147,7 +147,7 @@ func (p *page) hosts(r Requires) {
 	for _, g := range groups {
 		text := capabilityWords(g.capabilities) + ": " + p.products(g.names)
 		if g.code == "ptx" {
-			text += "; PTX alone, which the driver compiles"
+			text += "; only PTX, which the driver compiles"
 		}
 		drivers := "driver " + g.drivers.String()
 		if g.drivers[0] == (requires.Range{}) {

@@ -25,7 +25,7 @@ func TestParseSignaturesRefuses(t *testing.T) {
 		"no_field": {"do: mend it", "mend it", "none of the fields"},
 		"twice":    {"weight: cause", "weight: cause\nweight: fault", "said twice"},
 		"no_cause": {"cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\n", "",
-			"before every cause"},
+			"before the first cause"},
 		"double_id": {"checked: 2026-11-21", "checked: 2026-11-21\n\nline: an-id\nweight: cause", "stands twice"},
 		"id":        {"an-id", "An ID", "lower-case words"},
 		"blame":     {"blame: program", "blame: me", `blame: "me"`},

@@ -103,7 +103,7 @@ func nothingWrong(harmless []event, sources []Source) Diagnosis {
 	d.Because = d.Lines[0].Why
 	if len(harmless) > 1 {
 		d.Because = fmt.Sprintf(
-			"The %d kinds of lines that frighten here are harmless, and no other error stands in the log.",
+			"The %d kinds of lines that frighten here are harmless, and the log has no other error.",
 			len(harmless))
 	}
 	return d

@@ -468,10 +468,10 @@ func weighMemory(r *record, _ *tables.Tables) string {
 // signals are the ends of processes by the code that shells and launchers report.
 var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad pointer (SIGSEGV)", "139": "a bad " +
 	"pointer (SIGSEGV)",
-	"-9": "SIGKILL, mostly for want of main memory", "9": "SIGKILL, mostly for want of main memory", "137": "SIGK" +
-		"ILL, mostly for want of main memory",
-	"-7": "SIGBUS, mostly for want of shared memory", "7": "SIGBUS, mostly for want of shared memory", "135": "SI" +
-		"GBUS, mostly for want of shared memory",
+	"-9": "SIGKILL, mostly because main memory ran out", "9": "SIGKILL, mostly because main memory ran out", "137": "SIGK" +
+		"ILL, mostly because main memory ran out",
+	"-7": "SIGBUS, mostly because shared memory ran out", "7": "SIGBUS, mostly because shared memory ran out", "135": "SI" +
+		"GBUS, mostly because shared memory ran out",
 	"-6": "its own abort (SIGABRT)", "6": "its own abort (SIGABRT)", "134": "its own abort (SIGABRT)", "-4": "an " +
 		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
 		"(SIGILL)"}

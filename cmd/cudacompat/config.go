@@ -66,7 +66,7 @@ func findConfig(named string) (string, []byte, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil && !info.Mode().IsRegular(): // nobody has named it: a pipe would be waited for
-			return name, nil, unreadableConfig(name, errors.New("it is no regular file"))
+			return name, nil, unreadableConfig(name, errors.New("it is not a regular file"))
 		}
 		data, err := readConfig(name)
 		return name, data, err
@@ -160,7 +160,7 @@ func (d document) date(n *yaml.Node, day *string) error {
 		return err
 	}
 	if _, err := time.Parse(time.DateOnly, *day); err != nil {
-		return d.wrong(n, fmt.Sprintf("%q is no date", *day), "write the year, the month and the day: 2027-01-31")
+		return d.wrong(n, fmt.Sprintf("%q is not a date", *day), "write the year, the month and the day: 2027-01-31")
 	}
 	return nil
 }

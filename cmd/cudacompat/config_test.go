@@ -61,9 +61,9 @@ func TestConfigIsStrict(t *testing.T) {
 			`"c", line 3: the key "require" is here twice`, "keep one of them"},
 		"rule": {"version: 1\nignore:\n- rule: driver-to-old\n  reason: x\n",
 			`"c", line 3: there is no rule "driver-to-old"`, "did you mean driver-too-old?"},
-		"date": {waiver("until: 31.1.2027"), `"c", line 5: "31.1.2027" is no date`,
+		"date": {waiver("until: 31.1.2027"), `"c", line 5: "31.1.2027" is not a date`,
 			"write the year, the month and the day: 2027-01-31"},
-		"date-not-there": {waiver("until: 2027-02-30"), `"c", line 5: "2027-02-30" is no date`,
+		"date-not-there": {waiver("until: 2027-02-30"), `"c", line 5: "2027-02-30" is not a date`,
 			"write the year, the month and the day: 2027-01-31"},
 		"until-empty": {waiver("until:"), `"c", line 5: a text is wanted here, not nothing`,
 			`write it between quotes: "text"`},
@@ -112,7 +112,7 @@ func TestConfigThatIsNoYAML(t *testing.T) {
 		"\xff\xfe\x00"} {
 		_, err := parseConfig("c", []byte(text))
 		var usage *usageError
-		if !errors.As(err, &usage) || !strings.HasPrefix(usage.message, `"c" is no YAML: `) ||
+		if !errors.As(err, &usage) || !strings.HasPrefix(usage.message, `"c" is not YAML: `) ||
 			strings.ContainsAny(usage.message, "\n\x1b\x00") {
 			t.Errorf("%q: %v", text, err)
 		}

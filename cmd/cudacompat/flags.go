@@ -26,7 +26,7 @@ type lookFlags struct {
 
 func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
-		"/host) in place of this machine")
+		"/host) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
 		"read only the files of this system, and judge what will be true after it boots")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
@@ -57,7 +57,7 @@ func (f *lookFlags) host() (*probe.Host, error) {
 			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program " +
 				"inside WSL2"}
 	case f.root != "" && f.offline:
-		return nil, &usageError{"--root and --offline are two ways to look at files at rest", "give one of them"}
+		return nil, &usageError{"--root and --offline are two ways to look only at files", "give one of them"}
 	case f.root != "" || f.offline:
 		var err error
 		if h, err = probe.Tree(cmp.Or(f.root, "/")); err != nil {

@@ -149,7 +149,7 @@ type within struct {
 func (d *documents) document(place, file string, alone bool, data []byte) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
-		d.judge.Refuse(place, "it is no JSON that is read here: "+jsonCause(err))
+		d.judge.Refuse(place, "it is not a report or facts in JSON: "+jsonCause(err))
 		return
 	}
 	facts, err := e.facts()

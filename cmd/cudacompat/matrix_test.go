@@ -47,7 +47,7 @@ func TestMatrixCommand(t *testing.T) {
 		{"no-column", []string{"matrix", "torch", "pyton=3.12"}, 64, "", "did you mean python?"},
 		{"no-key", []string{"matrix", "ec2", "p5.48xlrge"}, 64, "", "did you mean p5.48xlarge?"},
 		{"no-format", []string{"matrix", "torch", "-o", "markdwon"}, 64, "", "did you mean markdown?"},
-		{"no-range", []string{"matrix", "torch", "cuda>=soon"}, 64, "", "no range of versions"},
+		{"no-range", []string{"matrix", "torch", "cuda>=soon"}, 64, "", "not a range of versions"},
 		{"no-such-pair", []string{"matrix", "torch", "2.12.0", "cu128"}, 0, "\n0 rows\n", ""},
 		{"why-no-such-pair", []string{"matrix", "why", "torch", "2.12.0", "cu128", "cuda"}, 64, "",
 			"no row of torch fits 2.12.0 cu128"},

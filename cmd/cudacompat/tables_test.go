@@ -40,7 +40,7 @@ func TestMatrixTakesABundle(t *testing.T) {
 	for path, want := range map[string]string{
 		damaged:                             "damaged",
 		filepath.Join(dir, "absent.zip"):    "no such file",
-		"../../examples/cudacompat.yaml":    "no bundle of tables",
+		"../../examples/cudacompat.yaml":    "not a bundle of tables",
 		"../../examples/collect_env/absent": "no such file",
 	} {
 		if code, errs := judgeBy(t, path); code != exitUsage || !strings.Contains(errs, want) {

@@ -29,7 +29,7 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("%q is no YAML: %s", d.name, oneLine(err)),
+		return nil, &usageError{fmt.Sprintf("%q is not YAML: %s", d.name, oneLine(err)),
 			"examples/cudacompat.yaml is one that can be read"}
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {

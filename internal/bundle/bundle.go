@@ -141,7 +141,7 @@ func Open(name string) (fs.FS, Manifest, error) {
 func read(data []byte) (fs.FS, Manifest, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		return nil, Manifest{}, errors.New("no bundle of tables, or a damaged one: " + err.Error())
+		return nil, Manifest{}, errors.New("not a bundle of tables, or a damaged one: " + err.Error())
 	}
 	m, err := manifestOf(archive)
 	if err != nil {
@@ -154,7 +154,7 @@ func read(data []byte) (fs.FS, Manifest, error) {
 func manifestOf(archive *zip.Reader) (Manifest, error) {
 	var m Manifest
 	if len(archive.File) == 0 || archive.File[0].Name != manifestName {
-		return m, fmt.Errorf("no bundle of tables: it does not begin with %s", manifestName)
+		return m, fmt.Errorf("not a bundle of tables: it does not begin with %s", manifestName)
 	}
 	data, err := contentOf(archive.File[0])
 	if err != nil {
@@ -168,7 +168,7 @@ func manifestOf(archive *zip.Reader) (Manifest, error) {
 	}
 	number, err := strconv.Atoi(strings.TrimPrefix(m.Schema, schemaName))
 	if err != nil || !strings.HasPrefix(m.Schema, schemaName) || number < 1 {
-		return m, fmt.Errorf("no bundle of tables: its manifest says schema %q", m.Schema)
+		return m, fmt.Errorf("not a bundle of tables: its manifest says schema %q", m.Schema)
 	}
 	return m, fmt.Errorf("made for a newer cudacompat: its tables have the form %s, this program reads %s", m.Schema,
 		Schema)

@@ -91,9 +91,9 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty":        {nil, "no bundle of tables"},
-		"text":         {[]byte("chip,capability\n"), "no bundle of tables"},
-		"cut":          {whole[:len(whole)/2], "no bundle of tables, or a damaged one"},
+		"empty":        {nil, "not a bundle of tables"},
+		"text":         {[]byte("chip,capability\n"), "not a bundle of tables"},
+		"cut":          {whole[:len(whole)/2], "not a bundle of tables, or a damaged one"},
 		"other-zip":    {packed(t, table), "does not begin with manifest.json"},
 		"no-json":      {packed(t, [2]string{manifestName, "{"}), "damaged: manifest.json"},
 		"other-schema": {packed(t, manifest(t, Manifest{Schema: "cudacompat/report/v1"})), `schema "cudacompat/report/v1"`},

@@ -139,7 +139,7 @@ func (s *sqlite) rows(n uint32, yield func(*blob, error) bool) bool {
 	case leafPage:
 		return s.cells(page, head[8:], cells, yield)
 	}
-	return yield(nil, fmt.Errorf("page %d is of no table", n))
+	return yield(nil, fmt.Errorf("page %d belongs to no table", n))
 }
 
 // children goes through the pages that an interior page's cells name: page number, largest row id.

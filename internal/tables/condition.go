@@ -25,7 +25,7 @@ type Level string
 // UnmarshalText reads the cell.
 func (l *Level) UnmarshalText(text []byte) error {
 	if *l = Level(text); !slices.Contains([]Level{"error", "warning", "note"}, *l) {
-		return fmt.Errorf("%q is no severity: error, warning or note", text)
+		return fmt.Errorf("%q is not a severity: error, warning or note", text)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (c *Condition) UnmarshalText(text []byte) error {
 	for part := range strings.FieldsSeq(c.Text) {
 		m := clauseText.FindStringSubmatch(part)
 		if m == nil {
-			return fmt.Errorf("%q is no clause such as cudnn>=9,<9.10.1", part)
+			return fmt.Errorf("%q is not a clause such as cudnn>=9,<9.10.1", part)
 		}
 		if !slices.Contains(clauseNames, m[1]) {
 			return fmt.Errorf("there is no %q to compare; there are %s", m[1], strings.Join(clauseNames, ", "))

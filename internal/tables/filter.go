@@ -80,7 +80,7 @@ func inRange(f Filter) (func(cell string) bool, error) {
 	}
 	allowed, err := version.ParseRange(f.Op + f.Value)
 	if err != nil {
-		return nil, fmt.Errorf("%s%s is no range of versions such as >=12.4,<13", f.Op, f.Value)
+		return nil, fmt.Errorf("%s%s is not a range of versions such as >=12.4,<13", f.Op, f.Value)
 	}
 	return func(cell string) bool {
 		v, err := version.Parse(cell)

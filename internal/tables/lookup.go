@@ -387,7 +387,7 @@ func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least ve
 			return "driver >= " + least.String(), least, toolkit.Source
 		}
 	}
-	return fmt.Sprintf("a driver that speaks CUDA %s", cuda.Short()), version.Number{}, nil
+	return fmt.Sprintf("a driver that supports CUDA %s", cuda.Short()), version.Number{}, nil
 }
 
 // printed is a floor as it is written: CUDA 13 needs the branch 580, whose first release is 580.65.06.

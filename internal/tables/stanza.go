@@ -147,7 +147,7 @@ func (r *stanzaReader) end() error {
 		r.cause = r.cells
 		return nil
 	case r.cause == nil:
-		return r.at(0).error(errors.New("a line stands before every cause"))
+		return r.at(0).error(errors.New("a line comes before the first cause"))
 	case r.known[r.cells[0]]:
 		return r.at(0).error(fmt.Errorf("the key %s stands twice", r.cells[0]))
 	}

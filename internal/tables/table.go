@@ -269,7 +269,7 @@ func checkKey(last, key []string) error {
 	case c == 0:
 		return fmt.Errorf("the key %s stands twice", strings.Join(key, " "))
 	case c > 0:
-		return fmt.Errorf("%s must stand before %s: the table is sorted", strings.Join(key, " "), strings.Join(last, " "))
+		return fmt.Errorf("%s must come before %s: the table is sorted", strings.Join(key, " "), strings.Join(last, " "))
 	}
 	return nil
 }

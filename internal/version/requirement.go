@@ -56,12 +56,12 @@ func ParseRequirement(text string) (Requirement, error) {
 func parseConstraint(text string) (constraint, error) {
 	at := strings.IndexAny(text, "<>=!")
 	if at <= 0 {
-		return constraint{}, fmt.Errorf("%q is no constraint", text)
+		return constraint{}, fmt.Errorf("%q is not a constraint", text)
 	}
 	value := strings.TrimLeft(text[at:], "<>=!")
 	c := constraint{strings.ToLower(text[:at]), strings.TrimSuffix(text[at:], value), value}
 	if value == "" || !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, c.operator) {
-		return constraint{}, fmt.Errorf("%q is no constraint", text)
+		return constraint{}, fmt.Errorf("%q is not a constraint", text)
 	}
 	return c, nil
 }

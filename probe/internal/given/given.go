@@ -42,7 +42,7 @@ var formats = []format{
 }
 
 // ErrForeign is a file of no kind that is read.
-var ErrForeign = errors.New("this is none of the files that can be read: " + strings.Join(Formats(), ", "))
+var ErrForeign = errors.New("this is not a file that can be read; these can: " + strings.Join(Formats(), ", "))
 
 // Formats are the kinds of files that are read, as people call them.
 func Formats() []string {

@@ -9,7 +9,7 @@ import (
 
 const (
 	builtIn = false
-	noNVML  = "this build has no NVML (built without cgo); driver and GPUs come from /proc, /sys and files alone"
+	noNVML  = "this build has no NVML (built without cgo); driver and GPUs come only from /proc, /sys and files"
 )
 
 // Without NVML nobody is asked: Start says so before.

@@ -33,7 +33,9 @@ func Serve() {
 // Start asks NVML while the files are read; the function that it returns waits for the answer.
 func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answer {
 	if h.Rest {
-		return func() *Answer { return &Answer{NVML: facts.NVML{Status: "left out", Message: "a tree at rest"}} }
+		return func() *Answer {
+			return &Answer{NVML: facts.NVML{Status: "left out", Message: "only files are read (--root, --offline)"}}
+		}
 	}
 	if !builtIn {
 		return func() *Answer { return &Answer{NVML: facts.NVML{Status: "not built in", Message: noNVML}} }
