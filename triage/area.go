@@ -142,12 +142,18 @@ func complaint(l logLine) *record {
 	if hypothetical.MatchString(l.text) {
 		return nil
 	}
-	if about := areaOf(l.text); !aloud.MatchString(l.text) && !slices.Contains(toldPlainly, about) &&
-		(slices.Contains(ofPrograms, about) || !aboutGPU.MatchString(l.text) || !begins.MatchString(message(l.text))) {
+	if !aloud.MatchString(l.text) && !toldAloud(l.text) {
 		return nil
 	}
 	return &record{kind: "complaint", slots: map[string]string{"sentence": message(l.text)}, line: l.number,
 		text: l.text, notice: informs(l.text)}
+}
+
+// toldAloud reports whether a line that does not say that it is an error tells of one all the same.
+func toldAloud(text string) bool {
+	about := areaOf(text)
+	return slices.Contains(toldPlainly, about) || !slices.Contains(ofPrograms, about) && aboutGPU.MatchString(text) &&
+		begins.MatchString(message(text))
 }
 
 // said are lines that look like a complaint and are a compiler's, a launcher's, a check's, source, an announcement, or

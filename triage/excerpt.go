@@ -10,6 +10,7 @@ import (
 const (
 	linesBefore    = 2
 	linesAfter     = 6
+	firstLines     = 200 // of every log, whatever they hold: most that people paste are no longer
 	tracebackLines = 200 // after a traceback's first line
 	maxHead        = 1500
 	maxTail        = 1500
@@ -31,6 +32,9 @@ type excerpt struct {
 // take keeps the lines of a region around its marks, which are positions behind them. Number is that of its first line.
 func (e *excerpt) take(region []byte, marks []int, number int) {
 	slices.Sort(marks)
+	if number == 1 {
+		e.wanted = firstLines
+	}
 	for pos := 0; pos < len(region); {
 		if e.wanted == 0 {
 			for len(marks) > 0 && marks[0] <= pos {

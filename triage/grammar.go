@@ -68,7 +68,9 @@ var grammars = []grammar{
 		`terminated.{0,40}signal 9`, "illed", "signal 9", "rror 137"),
 	form("build", `(?:error: command ['"]?\S*(?P<tool>nvcc|gcc|g\+\+|c\+\+|cl\.exe|ninja|clang)\S*['"]? failed|`+
 		`Error building extension|ninja: build stopped|Error compiling objects for extension|Failed building `+
-		`wheel for (?P<package>[\w.-]+)|Failed to build (?P<package2>[\w.-]+)|subprocess-exited-with-error|`+
+		`wheel for (?P<package>[\w.-]+)|^(?:ERROR: |error: )?Failed to build (?:installable wheels.*|`+
+		`[\x60']?(?P<package2>[\w.=-]+)[\x60']?)$|`+
+		`subprocess-exited-with-error|`+
 		`metadata-generation-failed)`, "rror", "ninja", "ailed"),
 	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error `+
 		`occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for `+
@@ -83,7 +85,8 @@ var grammars = []grammar{
 		`requirement|Unable to locate package|nothing provides(?: requested)?|No package|`+
 		`PackagesNotFoundError|has no installation candidate:?|No match for argument:|Package) `+
 		`['"]?(?P<package>[\w.+-]*`+packageNames+`[\w.+-]*)\S*(?: has no installation candidate)?`, "o matching",
-		"ould not find a version", "locate", "nothing provides", "o package", "NotFound", "candidate", "No match"),
+		"ould not find a version", "locate", "nothing provides", "o package", "Package ", "NotFound", "candidate",
+		"No match"),
 	form("packages",
 		`(?:ResolutionImpossible|LibMambaUnsatisfiableError|UnsatisfiableError|No solution found when resolving`+
 			`|`+packageNames+
@@ -94,6 +97,24 @@ var grammars = []grammar{
 	form("wheel",
 		`is not a supported wheel on this platform|requires a different Python|Requires-Python|requires-python`,
 		"wheel", "ython"),
+
+	form("package-tool", `^(?:dpkg: (?:error|dependency problems)|E: (?:Sub-process|Unable to|The repository|`+
+		`Failed to fetch|`+
+		`Package|Version|Unmet|Could not get lock|Conflicting|dpkg was)|Errors were encountered while processing:|`+
+		`Error: (?:Transaction|Package: |Unable to find a match|GPG check|Failed to download|Unable to resolve)|`+
+		`error: (?:Failed dependencies|target not found|failed to (?:commit|prepare) transaction)|`+
+		`Transaction (?:check|test) error|No provider of|CondaHTTPError|ResolvePackageNotFound|CondaVerificationError|`+
+		`ERROR: (?:Could not install packages|Could not build wheels)|`+
+		`(?:× |error: )(?:No solution found|Failed to (?:build|download|prepare|install)|Distribution )|SolverProblemError|`+
+		`The following (?:specifications|packages) (?:were found to be|are) incompatible)`, "dpkg", "E: ", "Errors were",
+		"rror: ", "Transaction", "No provider", "Conda", "NotFound", "ERROR: ", "No solution", "Failed to", "olverProblem",
+		"ncompatible"),
+	form("speaker", `^(?:sudo: )?(?P<speaker>modprobe|insmod|depmod|dkms|nvidia-(?:installer|ctk|container-\w+|`+
+		`persistenced|`+
+		`smi|settings|xconfig|modprobe)|nv-(?:fabricmanager|hostengine)|dcgmi|systemctl|slurm(?:d|ctld|stepd)|sbatch|salloc|`+
+		`kubelet|containerd|dockerd|podman|crun|runc|apptainer|singularity|enroot|pyxis|ldconfig|mount)(?:\[\d+\])?: `+
+		`(?:(?:error|fatal|critical|ERROR|FATAL)\b.*|.*\b(?:failed|cannot|could not|unable to|not found|not permitted)\b.*)`,
+		"rror", "atal", "RROR", "ATAL", "ritical", "ailed", "annot", "ould not", "nable to", "not found", "ermit"),
 
 	// Versions: built for one, found another.
 	form("version", `(?i)(?:compiled|built|linked|build) (?:with|for|against|using|by|`+
@@ -129,6 +150,7 @@ var grammars = []grammar{
 		`support)`, "llegal instruction", "SIGILL", "signal", "xit", "rocessor", "CPU"),
 
 	// What a library says about the GPU or about itself.
+	form("smi", `^\| NVIDIA-SMI .* CUDA Version: ERR!`, "NVIDIA-SMI"),
 	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:suitable |usable |`+
 		`compatible |supported |available |visible )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? `+
 		`devices?|cuda gpus?)\b.{0,30}(?:found|detected|available|visible|present|with)|(?:gpu|cuda|nvidia `+
@@ -155,7 +177,7 @@ var grammars = []grammar{
 		`installed|found|running|available)|too old|insufficient|outdated|missing)|(?:load|initiali[sz]e|`+
 		`communicate with|find|open)(?:ing)? (?:the )?(?:nvidia |cuda )?(?:kernel )?driver|nvml(?: `+
 		`init)?.{0,30}(?:fail|error|not found)|failed to initiali[sz]e nvml|libcuda|libnvidia-ml`, "river", "NVML",
-		"nvml", "libcuda", "libnvidia"),
+		"nvml", "Nvml", "libcuda", "libnvidia"),
 
 	// The codes of the APIs.
 	form("status", `\b(?P<name>CUDA_ERROR_[A-Z][A-Z_0-9]+|cudaError[A-Z]\w+|(?:CUBLAS|CUDNN|CUSPARSE|CUSOLVER|`+
@@ -165,7 +187,7 @@ var grammars = []grammar{
 		"NVJITLINK_", "NPP_", "nccl"),
 	form("status", `(?i)\b(?:cuda|cudart|cuinit|cuda_?error|driver api|cuda runtime|culaunchkernel|cudamalloc|`+
 		`gpuassert)\w*\b[^0-9\n]{0,30}\b(?:error|code|status|returned|`+
-		`err)\b[^0-9\n]{0,12}(?P<code>[1-9]\d{0,2})\b(?:[^.\d%]|$)`, "rror", "ode", "tatus", "eturned", "ERROR"),
+		`err)\b[^0-9\n]{0,12}(?P<code>[1-9]\d{0,2})\b(?:[^.\d%]|$)`, "rror", "ode", "tatus", "eturned", "ERROR", "err"),
 
 	form("status", `(?i:\bnvml\b).{0,60}?\b(?P<nvml>ERROR_[A-Z_]+)`, "ERROR_"),
 	form("status", `(?:CudaAPIError|LinkerError|CudaDriverError): \[(?P<code>\d{1,3})\]|CUDA_CALL: (?P<code2>\d{1,3})\b`,
@@ -184,7 +206,7 @@ var grammars = []grammar{
 	form("assertion", `GGML_ASSERT\((?P<expression>.+)\) failed|`+
 		`\b[Aa]ssertion [\x60'"‘](?P<expression2>.+?)['"\x60’] failed|`+
 		`[Aa]ssertion failed: (?P<expression3>\(.+|.+, (?:file|function) .*)|Check failed: (?P<expression4>.+)`,
-		"ssert", "Check failed"),
+		"ssert", "SSERT", "Check failed"),
 	form("sanitizer", `^=+ (?P<fault>Invalid __(?:global|shared|local)__ (?:read|write|atomic)|Barrier error|Race `+
 		`reported|Uninitialized __)`, "Invalid __", "Barrier", "Race ", "Uninitialized"),
 	form("assert",
@@ -199,12 +221,17 @@ var grammars = []grammar{
 		`indices\[.*\] = -?\d+ is not in \[|backward through the graph|not implemented for '(?:Half|BFloat16|`+
 		`Long|Int|Float|Bool)'|in forked subprocess|marked as ready twice|must be broadcastable|given `+
 		`groups=\d+|invalid for input of size|can't be cast to the desired|no available memory for the cache `+
-		`blocks|oom when allocating|loss (?:is|became|was) (?:nan|inf)|exporting the operator .{0,80}not `+
+		`blocks|oom when allocating|loss (?:is|became|was) (?:nan|inf)|\bloss\w*['"]?\s?:\s?nan\b|[1-9]\d?%\|.*\bloss=nan\b|`+
+		`process group (?:has not been initialized|twice)|duplicate gpu detected|exporting the operator .{0,80}not `+
 		`supported|invalid device context|requires? (?:the )?input.{0,30}(?:cuda|gpu|contiguous)|`+
 		`tensor with (?:all )?NaNs|returned nan values`, "odified", "hape",
 		"ismatch", "xpected", "mat1", "must ", "ndex", "ndices", "ackward", "mplemented", "forked", "ready twice",
-		"iven groups", "nvalid", "desired", "resource", "cache blocks", "OOM when", "NaN", "nan values", "oss ",
+		"iven groups", "nvalid", "desired", "resource", "cache blocks", "OOM when", "NaN", "nan", "oss ", "rocess "+
+			"group", "uplicate GPU",
 		"xporting", "equire"),
+	form("no-input", `^Found 0 (?:images|files|samples|validated image)|`+
+		`num_samples should be a positive integer value, but `+
+		`got num_samples=0`, "Found 0", "num_samples"),
 	form("worker", `DataLoader worker .*(?:killed by signal|exited unexpectedly):? ?(?P<signal>[\w ]*)`,
 		"DataLoader worker"),
 	form("operator", `operator '?(?P<operator>(?:torchvision|torchaudio|torch_sparse|torch_scatter|_C\w*|vllm|`+
@@ -212,7 +239,8 @@ var grammars = []grammar{
 		`'(?P<operator2>(?:torchvision|torch_\w+|mmcv|xformers)::\w+)' with arguments from`, "does not exist",
 		"with arguments from"),
 	form("network", `(?i)(?:nccl|gloo|c10d|rendezvous|socket|tcpstore|connect\w*|server).{0,100}(?:no route to `+
-		`host|connection refused|connection timed out|address already in use|eaddrinuse|failed to (?:bind|`+
+		`host|connection refused|connection timed out|has timed out after|failed to connect to|address already in use|`+
+		`eaddrinuse|failed to (?:bind|`+
 		`listen)|name or service not known|network is unreachable|connectFullMesh failed)|Got completion `+
 		`.*(?:error|status=)12\b`, "route", "refused", "timed out", "in use", "EADDRINUSE", "ailed to", "not known",
 		"nreachable", "MeshX", "FullMesh", "ompletion"),
@@ -240,25 +268,41 @@ var grammars = []grammar{
 		`NV_ERR_RESET_REQUIRED|NV_ERR_GPU_IS_LOST|AER: .*(?:recovery failed|recover|Uncorrect)|device `+
 		`unresponsive|unable to determine the device handle for gpu.*(?:unknown error|lost)|power cable|thermal (?:shu`+
 		`tdown|violation))`, "ncorrect", "ouble", "bus", "lost", "emap",
-		"PCIe", "etired", "NVLink", "hung", "crashed", "heat", "ower", "hermal", "nvlink", "NV_ERR", "AER",
-		"unresponsive"),
+		"PCIe", "etired", "NVLink", "hung", "crashed", "heat", "ower", "hermal", "nvlink", "Nvlink", "NV_ERR", "AER",
+		"unresponsive", "etermine"),
 
 	// Containers and schedulers.
+	form("pod", `^(?:[\w-]+ +)?(?P<pod>(?:nvidia-|gpu-|k8s-device-plugin|dcgm|node-feature-discovery)[\w-]*) +\d+/\d+ +`+
+		`(?P<state>CrashLoopBackOff|Error|Init:(?:Error|CrashLoopBackOff|ImagePullBackOff)|ImagePullBackOff|`+
+		`ErrImagePull|RunContainerError|Create\w*Error) `, "BackOff", "rror", "ErrImagePull"),
+	form("mpi", `An internal error has occurred in ORTE|^ORTE (?:has lost|was unable|does not know)|There are not enough `+
+		`slots available|(?:orte|prte|ompi_mpi|opal)_init failed|PMI\w* (?:ERROR|server unreachable)|`+
+		`A process or daemon was unable to complete a TCP connection|PML add procs failed|`+
+		`was unable to (?:start|launch) the specified application`, "ORTE", "enough slots", "nit failed", "PMI", "unable to",
+		"PML"),
+	form("served", `(?:failed to load '(?P<model>[^']+)' version \d+|`+
+		`Poll failed for model directory '(?P<model2>[^']+)'): `+
+		`(?:(?:Invalid argument|Not found|Unavailable|Invalid model name|Unsupported): )?(?P<sentence>[^;]+)`, "failed to "+
+		"load",
+		"Poll failed"),
 	form("container", `(?i)(?:nvidia-container-(?:cli|runtime|runtime-hook)\S*:? .*(?:error|fail|not found|`+
 		`unable)|could not select device driver|unknown or invalid runtime name: nvidia|unknown runtime `+
 		`specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|unknown flag: --gpus|`+
 		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
-		"runtime", "CDI", "cdi", "hook", "flag", "nvidia", "mode"),
+		"runtime", "CDI", "cdi", "hook", "flag", "nvidia", "NVIDIA", "mode"),
 	form("device-file", `(?i)(?:cannot stat|failed to stat|error stat'?ing|stat|mount|open|access|failed to open|`+
 		`no such file or directory)\b.{0,80}?(?P<path>/dev/(?:nvidia|dri/|infiniband)[\w/-]*|`+
 		`[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|`+
 		`vdpau_nvidia)[\w.-]*\.so[\w.]*).{0,40}(?:no such file|not permitted|permission denied|$)`, "/dev/nvidia",
 		"/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
-	form("scheduler", `(?i)insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|invalid `+
+	form("scheduler", `(?i)insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|`+
+		`no available node types can fulfill|cannot provide a placement group|`+
+		`invalid `+
 		`generic resource|requested node configuration is not available|gres\b.{0,60}(?:error|fatal|not|`+
 		`invalid|fail|lower)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate `+
-		`failed`, "nsufficient", "available", "Admission", "generic resource", "gres", "GRES", "GPU", "gpu",
+		`failed`, "nsufficient", "available", "o available node", "placement group", "Admission", "generic "+
+		"resource", "gres", "GRES", "GPU", "gpu",
 		"llocate"),
 
 	// Memory.
@@ -275,9 +319,13 @@ var grammars = []grammar{
 		"llocate", "MemoryError", "host", "Host"),
 
 	// The end of a process.
+	form("killed", `(?:^|[\s\]])[Kk]illed(?:$| {3,}\S)|\b(?:exit\w*|return(?:ed|s)?)\b.{0,30}\b(?:code|status|exitcode)`+
+		`\b[ :=]{0,3}(?:-9|137)\b|exitcode: -9\b|signal:? 9\b(?: \(Killed\))?|Signals\.SIGKILL`, "illed",
+		"-9", "137", "signal 9", "signal: 9", "SIGKILL"),
 	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error|sigbus|illegal instruction|sigill|floating `+
 		`point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal `+
-		`)\(?(?P<code>-\d+|1(?:29|3\d)|6|7|9|11)\b`, "egmentation", "SIG", "us error", "llegal", "loating", "exit",
+		`)\(?(?P<code>-\d+|1(?:29|3\d)|6|7|9|11)\b`, "egmentation", "SIG", "us error", "us "+
+		"Error", "BUS", "llegal", "loating", "exit",
 		"Exit", "returned", "signal"),
 
 	// AMD's stack, which is not judged here.

@@ -33,7 +33,8 @@ type grammar struct {
 }
 
 // marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
-var marks = []string{"Faulting", "llegal ", "FAULTY", "amdgpu", "ExecutionProvider", "NCCL INFO comm", "Traceback (most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
+var marks = []string{"Faulting", "llegal ", "FAULTY", "amdgpu", "ExecutionProvider", "NCCL INFO comm", "Traceback " +
+	"(most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
 	"annot ", "can't", "ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported",
 	"not supported", "incompatible", "ismatch", "egmentation", "ore dumped", "illed", "xit code", "exit status",
 	"SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS", "SIGILL", "Xid (", "denied", "panic", "OOMK", "oom-", "oom_",
@@ -45,7 +46,9 @@ var marks = []string{"Faulting", "llegal ", "FAULTY", "amdgpu", "ExecutionProvid
 	"nknown ", "nrecogni", "xceed", "bort", "nstable", "usage count", "expecting", "is_available()", "Invalid",
 	"onflict", "ermit", "EACCES", "too long", "cudart", "DKMS", "command:", "emperature", "OOM when", "must ",
 	"NaNs ", "ackward through", "t match", "isabled", "utdated", "NCCL WARN", "CL_PLATFORM", "ailable: True",
-	"AILABLE: True", "Device name:", "rev ff", "(rev ", "controller: NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv",
+	"AILABLE: True", "Device name:", "evices were", "etermine", "rev ff", "(rev ", "controller: " +
+		"NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv", "Found 0", "version 1:", "ORTE", "enough " +
+		"slots", "NVIDIA-SMI", "ErrImagePull",
 	"lower than", "Couldn", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
@@ -72,7 +75,7 @@ var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 
 var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|ignored)|option ` +
 	`will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|` +
-	`libGL error)|^-- |^ls: |^ssh: |^\[W[ \d]|^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
+	`libGL error)|^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
 	`WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
 	`^[IW]\d{4} `)
 
@@ -109,9 +112,12 @@ func (s *scanner) harmless(text string) bool {
 	})
 }
 
+// shortestSaid is a line that says something: "Killed".
+const shortestSaid = 6
+
 // single are the records that one line makes. The message of an exception that ends open goes on over the next ones.
 func single(l logLine, next []logLine) []record {
-	if l.text == "" || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "//") {
+	if len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "//") {
 		return nil
 	}
 	var all []record

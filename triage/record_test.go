@@ -279,3 +279,27 @@ func FuzzTraceback(f *testing.F) {
 		}
 	})
 }
+
+// TestMarksMissNothing: no line of a real log fits a form that its marks keep from it.
+func TestMarksMissNothing(t *testing.T) {
+	see := func(log string) {
+		for line := range strings.Lines(log) {
+			text := bare(clean([]byte(strings.TrimSpace(line))))
+			for i := range grammars {
+				if g := &grammars[i]; !containsAny(text, g.marks) && g.pattern.MatchString(text) {
+					t.Errorf("%s: no mark in %q", g.kind, g.pattern.FindString(text))
+				}
+			}
+		}
+	}
+	for _, file := range []string{"testdata/firstsight/1.jsonl", "testdata/firstsight/2.jsonl"} {
+		for _, c := range readSighted(t, file) {
+			see(c.Log)
+		}
+	}
+	for i, c := range readCases(t, "testdata/cases.jsonl") {
+		if wholeGrid || i%4 == 0 {
+			see(c.Log)
+		}
+	}
+}

@@ -14,7 +14,10 @@ type frame struct{ path, function string }
 //
 //	File "/opt/venv/lib/python3.11/site-packages/torch/cuda/__init__.py", line 310, in _lazy_init
 //	File ~/venv/lib/python3.10/site-packages/accelerate/launchers.py:87, in notebook_launcher(function, args)
-var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|([^\s:"]+):\d+(?:, in (\w+))?)`)
+//	/opt/conda/lib/python3.7/site-packages/torch/nn/modules/module.py in _call_impl(self, *input)
+//	│ /usr/src/server/text_generation_server/utils/weights.py:275 in get_sharded   │
+var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|([^\s:"]+):\d+(?:, in (\w+))?)|` +
+	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::\d+)? in (\w+|<\w+>)(?:\(| |$)`)
 
 // raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
 //
@@ -58,14 +61,17 @@ func tracebacks(lines []logLine) map[int][]frame {
 	return calls
 }
 
+// maxStrange is how many lines may stand between two calls: IPython and Rich show the source around each.
+const maxStrange = 24
+
 // traceback reads the calls below a traceback's first line and says on which line it ends; -1 when it does not. Under a
 // call stands its source, which may look like anything.
 func traceback(lines []logLine) (frames []frame, end int) {
 	strange := 0
-	for i := 0; i < len(lines) && strange < 8; i++ {
+	for i := 0; i < len(lines) && strange < maxStrange; i++ {
 		text := lines[i].text
 		if m := frameLine.FindStringSubmatch(text); m != nil {
-			frames = append(frames, frame{m[1] + m[3], m[2] + m[4]})
+			frames = append(frames, frame{m[1] + m[3] + m[5], m[2] + m[4] + m[6]})
 			strange = 0
 			continue
 		}
@@ -83,14 +89,19 @@ func traceback(lines []logLine) (frames []frame, end int) {
 // installed is the directory of a distribution in a path.
 var installed = lazyregexp.New(`(?:site|dist)-packages[/\\]([^/\\]+)`)
 
+// pythonsOwn is where Python keeps its own library, and eggName the name of a distribution whose directory holds more.
+var (
+	pythonsOwn = lazyregexp.New(`lib(?:64)?/python\d|(?i:[\\/]lib[\\/][^\\/]+\.py$|[\\/]lib[\\/](?:asyncio|` +
+		`importlib|multiprocessing|concurrent|json|subprocess|unittest)[\\/])|^<frozen`)
+	eggName = lazyregexp.New(`^[\w]+`)
+)
+
 // owner is the package that a call belongs to: "python" for its own library, empty for the program itself.
 func (f frame) owner() string {
 	if m := installed.FindStringSubmatch(f.path); m != nil {
-		name, _, _ := strings.Cut(m[1], ".")
-		return name
+		return eggName.FindString(m[1])
 	}
-	if strings.Contains(f.path, "lib/python3") || strings.Contains(f.path, `\lib\`) || strings.HasPrefix(f.path,
-		"<frozen") {
+	if pythonsOwn.MatchString(f.path) {
 		return "python"
 	}
 	return ""

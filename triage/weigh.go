@@ -46,7 +46,15 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"worker":           weighWorker,
 	"operator":         weighOperator,
 	"network":          always("network"),
-	"compile-error":    always("compile-error"),
+	"compile-error":    weighCompileError,
+	"killed":           always("killed"),
+	"no-input":         always("no-input"),
+	"package-tool":     always("package-tool"),
+	"speaker":          weighSpeaker,
+	"pod":              always("pod"),
+	"mpi":              always("mpi-start"),
+	"served":           weighServed,
+	"smi":              always("smi"),
 	"module":           weighModule,
 	"kernel-driver":    always("kernel-driver"),
 	"extension":        always("extension"),
@@ -90,18 +98,21 @@ func structural(records []record, t *tables.Tables) []finding {
 	for i := range records {
 		r := &records[i]
 		weigh := weighers[r.kind]
-		if weigh == nil || r.notice && !slices.Contains(telling, r.kind) {
+		if weigh == nil || r.notice && !slices.Contains(telling, r.kind) && !starts.MatchString(r.text) {
 			continue
 		}
 		a, ok := answers[weigh(r, t)]
-		if r.notice || r.kind == "complaint" {
-			a.weight = warning
+		if r.notice || r.kind == "complaint" || !r.terminal() {
+			a.weight = min(a.weight, warning)
 		}
 		if ok {
 			all = append(all, r.finding(a))
 		}
 	}
 	all = append(all, compared(records)...)
+	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" || r.kind == "package" }) {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
+	}
 	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "runs-on-cpu" }) // it did not go on
 	}
@@ -110,6 +121,18 @@ func structural(records []record, t *tables.Tables) []finding {
 	}
 	return all
 }
+
+// statements are the kinds of which a line may only tell how things stand.
+var statements = []string{"no-gpu", "version", "no-cuda-build", "driver"}
+
+// terminal reports whether a record says that something ended, and not only how things stand.
+func (r *record) terminal() bool {
+	return !slices.Contains(statements, r.kind) || r.frames != nil || aloud.MatchString(r.text) ||
+		raised.MatchString(message(r.text))
+}
+
+// kernelSource is the cause of what a compiler refuses of a program's own kernel.
+const kernelSource = "kernel-source"
 
 // compared are the findings that only several records make: one card that does not answer beside others that do, and
 // a library without the GPU in a process that has it.
@@ -403,14 +426,69 @@ func weighStatus(r *record, t *tables.Tables) string {
 	return ""
 }
 
+// starts are the calls with which every program begins: what fails in them has not met the program's own work.
+var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|getCudaEnabledDeviceCount|nvmlInit|` +
+	`CUDA initialization:|failed to initiali[sz]e CUDA|number of (?:gpus|devices) available|query device count`)
+
 // status fills a status' slots. NCCL's and MPI's own calls are not the program's.
 func (r *record) status(s *tables.Status) string {
+	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 && (s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
+		r.kind, r.slots["name"], r.slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
+		r.slots["meaning"] = s.Meaning
+		return "start"
+	}
 	r.slots["name"], r.slots["code"], r.slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
 	r.slots["cause"], r.slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
 	if strings.Contains(r.text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
 		r.slots["blame"], r.slots["cause"] = string(Unknown), "nccl-cuda-error"
 	}
 	return "status"
+}
+
+// ended is what launchers say of programs, and not of themselves.
+var ended = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|\*\*\*|usage|unrecogni[sz]ed|` +
+	`invalid option|:$`)
+
+// weighSpeaker judges what says that it failed by what it is for: to bring the driver, the container or the job up.
+func weighSpeaker(r *record, _ *tables.Tables) string {
+	if ended.MatchString(r.text) {
+		return ""
+	}
+	r.slots["sentence"] = r.text
+	return "speaker"
+}
+
+// aboutStack are the words of a server's refusal that may be of what is installed and not of the model.
+var aboutStack = lazyregexp.New(`(?i)\.so\b|shared library|symbol|cuda|gpu|driver|version|onnxruntime|python|import|` +
+	`module`)
+
+// weighServed judges why Triton's server refused a model of its repository.
+func weighServed(r *record, _ *tables.Tables) string {
+	r.slots["model"] = cmp.Or(r.slot("model"), r.slot("model2"))
+	if aboutStack.MatchString(r.slot("sentence")) {
+		return ""
+	}
+	return "model-refused"
+}
+
+// The errors of a compiler that are of the language alone, and the places where sources lie that somebody else wrote.
+var (
+	ofTheLanguage = lazyregexp.New(`error ?(?:C\d+)?: (?:identifier "\w+" is undefined|too (?:many|few) arguments|` +
+		`expected |` +
+		`no instance of (?:overloaded )?function|a value of type|argument of type|this declaration|` +
+		`no operator ".*" matches|expression must|'\w+' was not declared|use of undeclared|redefinition of|` +
+		`calling a (?:constexpr )?__(?:host|device)__|a __\w+__ .* cannot|invalid (?:operands|conversion))`)
+	ofOthers = lazyregexp.New(`(?i)(?:site|dist)-packages|/include/|/torch|aten|c10|csrc|/build|/tmp/|_ext\b|` +
+		`third_party|` +
+		`submodules|extensions?/|\.h(?:pp)?\W|\.cuh\W`)
+)
+
+// weighCompileError tells the one file that somebody wrote from a package that does not build here.
+func weighCompileError(r *record, _ *tables.Tables) string {
+	if ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+		return "kernel-language"
+	}
+	return "compile-error"
 }
 
 func weighWorker(r *record, _ *tables.Tables) string {
@@ -520,10 +598,6 @@ var (
 		`not implemented for '(?:Half|BFloat16|Long|Int|Float)'|forked subprocess`)
 	aboutTensor = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv\d|convol|embedding|\bbatch|logits|` +
 		`\bloss\b|\bgrad|layer|\bweights?\b|input|\bmodel\b|token`)
-	attribute = lazyregexp.New(`^cannot import name .* from '?(?:torch|transformers|triton|diffusers|` +
-		`accelerate|peft|jax|tensorflow|keras|vllm|xformers|flash_attn|numpy|cupy|onnx|deepspeed|` +
-		`bitsandbytes|apex|mmcv|lightning|pytorch_lightning|timm|numba)|^partially initialized module ` +
-		`'?(?:torch|jax|triton)`)
 	// stack are the packages of which a missing module, or a failing call, is a matter of the stack that is judged here.
 	stack = lazyregexp.New(`^(?:torch\w*|functorch|tensorflow\w*|tf_keras|keras|jax\w*|flax|triton|` +
 		`xformers|flash_attn\w*|apex|nvidia\w*|pynvml|cuda|cupy\w*|cudf|cuml|rmm|numba\w*|pycuda|` +
@@ -543,8 +617,6 @@ var (
 	unsure = lazyregexp.New(`(?i)internal error|unknown error|cuda error|cuda runtime|driver error|time[d ]*out|status|` +
 		`fail|worker|process|killed|terminat|died|exit|backtrace|traceback|operation|` +
 		`ordinal|attributes|missing|duplicate`)
-	// importedFrom is the file of a module that lacks what was asked of it.
-	importedFrom = lazyregexp.New(`^cannot import name .*\((?:.*[/\\])?(?:site|dist)-packages[/\\]`)
 	// carriers are exceptions that pass on what another process or library said.
 	carriers = lazyregexp.New(`^(?:OS|IO|Import|Internal|XlaRuntime|JaxRuntime|System|Connection|Timeout|Permission` +
 		`|Dist\w*|` +
@@ -576,12 +648,15 @@ func weighException(r *record, _ *tables.Tables) string {
 		return weighModule(r, nil)
 	case clearlyProgram.MatchString(text):
 		return "program"
-	case r.frames != nil && importedFrom.MatchString(r.slot("message")),
-		attribute.MatchString(text) && (class == "ImportError" || class == "AttributeError"),
-		class == "AttributeError" && r.ofModule(text):
+	case class == "AttributeError" && r.ofModule(text):
 		return "packages-do-not-fit"
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source"
+	}
+	if f := r.refusal(); f != nil {
+		return f.answer
+	}
+	switch {
 	case class == "AttributeError" || class == "FileNotFoundError":
 		return "" // a wrong path or name, or a package of another release
 	case envWords.MatchString(text) && aboutGPU.MatchString(text):

@@ -1,0 +1,122 @@
+package triage
+
+import "cudacompat/internal/lazyregexp"
+
+// caller is whose code made the last call of a traceback that is not Python's own.
+type caller string
+
+const (
+	anyone caller = ""
+	own    caller = "the program's own file"
+	theirs caller = "an installed distribution"
+	unseen caller = "no call is shown"
+)
+
+// refusal is what an exception means by its class, its words and whose call raised it.
+type refusal struct {
+	class  *lazyregexp.Regexp
+	said   *lazyregexp.Regexp
+	by     caller
+	answer string // empty: the log does not say whose fault it is
+}
+
+func refused(class, said string, by caller, answer string) refusal {
+	return refusal{lazyregexp.New(`^(?:` + class + `)$`), lazyregexp.New(said), by, answer}
+}
+
+// wrongCall are the words in which Python refuses a call whose arguments the function does not have.
+const wrongCall = `(?:got an unexpected keyword argument|missing \d+ required (?:positional|keyword-only) argument|` +
+	`takes (?:from )?\d+ .*positional arguments? but \d+ |got multiple values for (?:keyword )?argument)`
+
+// ofTheStackClasses are classes of distributions whose arguments change from release to release.
+const ofTheStackClasses = `^(?:Training\w*|\w*Trainer|\w*TrainingArguments|Accelerator|\w*Plugin|LLM|\w*EngineArgs|` +
+	`\w+Config|\w*Pipeline|\w*Rasterization\w*|\w*ForCausalLM|\w*Scheduler|\w*LRScheduler|\w*Tokenizer\w*|` +
+	`\w*Attention\w*|\w*Processor|\w*Callback|\w*Logger|Trainer)\.__(?:init|new)__\(\) `
+
+// askedOfStack is a name that was asked of a module of the stack.
+const askedOfStack = `^cannot import name .* from '?(?:torch|transformers|triton|diffusers|accelerate|peft|jax|` +
+	`tensorflow|keras|vllm|xformers|flash_attn|numpy|cupy|onnx|deepspeed|bitsandbytes|apex|mmcv|lightning|` +
+	`pytorch_lightning|timm|numba|huggingface_hub|tokenizers|datasets|scipy|pydantic|google\.protobuf)|` +
+	`^partially initialized module '?(?:torch|jax|triton)`
+
+// refusals are looked through from above; the first that fits has it. One distribution that calls another wrongly, or
+// asks for a name that it has not, was released beside another one than is installed; what a program's own file does
+// wrong is the program's. Where only a package is seen to fail, its own fault, its neighbour's and what it was given
+// look alike, and nothing is said.
+var refusals = []refusal{
+	// A name that is not there.
+	refused(`ImportError`, `relative import`, anyone, ""),
+	refused(`ImportError`, `^cannot import name .*(?:site|dist)-packages`, own, "packages-do-not-fit"),
+	refused(`ImportError`, `^cannot import name `, theirs, "packages-do-not-fit"),
+	refused(`ImportError|AttributeError`, askedOfStack, anyone, "packages-do-not-fit"),
+	refused(`ImportError`, `^cannot import name `, anyone, ""),
+	refused(`ImportError`, `.`, own, "environment"),
+	refused(`ImportError`, `.`, theirs, "environment"),
+	refused(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
+		`builtin_function_or_method|`+
+		`Tensor|Parameter|ndarray|(?:Distributed)?DataParallel)' object has no attribute`, own, "program"),
+	refused(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
+		`NoneType)' object`, anyone,
+		""),
+	refused(`AttributeError`, `^(?:'\w+' object|type object '\w+') has no attribute`, theirs, "packages-do-not-fit"),
+
+	// A call that does not fit.
+	refused(`TypeError`, wrongCall, theirs, "packages-do-not-fit"),
+	refused(`TypeError`, ofTheStackClasses+wrongCall, anyone, "packages-do-not-fit"),
+	refused(`TypeError`, `^(?:__(?:init|new)__|forward|[A-Z]\w*\.\w+)\(\) `+wrongCall, anyone, ""),
+	refused(`TypeError`, `^[a-z]\w*\(\) `+wrongCall, own, "program"),
+	refused(`TypeError`, `unsupported operand type\(s\) for \|: |'(?:type|ABCMeta|function)' object is not subscriptable|`+
+		`Descriptors cannot (?:not )?be created directly`, theirs, "packages-do-not-fit"),
+	refused(`SyntaxError|IndentationError|TabError`, ``, theirs, "packages-do-not-fit"),
+	refused(`SyntaxError|IndentationError|TabError`, ``, anyone, ""),
+
+	// What a kernel asks of the GPU.
+	refused(`OutOfResources`, `shared memory|registers`, anyone, "program"),
+
+	// A model that is newer than what reads it.
+	refused(`\w+`, `does not recognize this architecture|unknown model architecture`, anyone, "packages-do-not-fit"),
+
+	// Files and the network.
+	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
+		`/usr/local/cuda`, anyone, ""),
+	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]`, own, "given-file"),
+	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]`, theirs, "given-file"),
+	refused(`PermissionError`, ``, own, "access"),
+	refused(`PermissionError`, ``, theirs, "access"),
+	refused(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|ConnectionReset|gai)`+
+		`[eE]rror|Connect(?:ion)?Timeout|ReadTimeout`, ``, theirs, "network-down"),
+	refused(`UnpicklingError|EOFError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|`+
+		`TOMLDecodeError|ParserError|ScannerError|EmptyDataError`, ``, own, "given-file"),
+	refused(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError`, ``, theirs,
+		"given-file"),
+	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*Error|ConfigurationError|UsageError`, ``, own, "usage"),
+	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*Error|ConfigurationError|`+
+		`UsageError`, ``, theirs, "usage"),
+
+	// A bare assertion or a name of a package.
+	refused(`AssertionError`, `^$`, theirs, ""),
+	refused(`NameError`, ``, theirs, ""),
+}
+
+// caller is whose call raised the exception.
+func (r *record) caller() caller {
+	switch {
+	case r.frames == nil:
+		return unseen
+	case r.deepest() == "":
+		return own
+	}
+	return theirs
+}
+
+// refusal is the first of the table that fits an exception.
+func (r *record) refusal() *refusal {
+	by, text := r.caller(), r.slot("message")
+	for i := range refusals {
+		f := &refusals[i]
+		if (f.by == anyone || f.by == by) && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
+			return f
+		}
+	}
+	return nil
+}
