@@ -447,7 +447,7 @@ func (r *record) status(s *tables.Status) string {
 
 // ended is what launchers say of programs, and not of themselves.
 var ended = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|\*\*\*|usage|unrecogni[sz]ed|` +
-	`invalid option|:$`)
+	`invalid option|peermem|:$`)
 
 // weighSpeaker judges what says that it failed by what it is for: to bring the driver, the container or the job up.
 func weighSpeaker(r *record, _ *tables.Tables) string {
