@@ -86,13 +86,13 @@ func (m *machine) clauseValues(c tables.Clause, b *build) (values []version.Numb
 		return one(b.own(strings.TrimPrefix(c.Name, "built_")))
 	case "numpy":
 		if p := b.env.Package("numpy"); p != nil {
-			return one(version.Of(p.Version))
+			return one(p.version)
 		}
 		return nil, false
 	case "python":
 		return one(version.Of(b.python))
 	case "glibc":
-		return one(version.Of(m.f.System.Libc))
+		return one(m.libc)
 	case "gpus":
 		return one(version.Of(strconv.Itoa(len(m.gpus))))
 	case "capability":
@@ -115,7 +115,7 @@ func (b *build) builtWith(own string, of func(row) version.Number) version.Numbe
 func (m *machine) capabilities() (list []version.Number, known bool) {
 	for _, g := range m.kinds {
 		if g.capability.Known() {
-			list = append(list, version.Of(g.capability.String()))
+			list = append(list, g.capability.Number())
 		}
 	}
 	return list, len(list) == len(m.kinds)

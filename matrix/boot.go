@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"cudacompat/internal/tables"
-	"cudacompat/probe"
 )
 
 // bootKernel is the kernel that runs; at rest the boot loader's default, else the newest. Empty when none is known.
@@ -21,10 +20,10 @@ func (m *machine) bootKernel() (kernel, from string) {
 }
 
 // moduleOf is the module on disk of one kernel, or nil.
-func (m *machine) moduleOf(kernel string) *probe.Module {
-	i := slices.IndexFunc(m.f.Driver.Modules, func(d probe.Module) bool { return d.Kernel == kernel })
+func (m *machine) moduleOf(kernel string) *module {
+	i := slices.IndexFunc(m.found.modules, func(d module) bool { return d.Kernel == kernel })
 	if i < 0 {
 		return nil
 	}
-	return &m.f.Driver.Modules[i]
+	return &m.found.modules[i]
 }

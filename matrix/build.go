@@ -23,14 +23,20 @@ type build struct {
 	cuda        version.Number
 	rows        []row // the table's rows that may be this build; all must agree
 	python      string
-	resolved    *probe.Package // the cuDNN that an installer would bring along; nil where one is there, or named
-	named       *named         // a package that a file names, which is all there is of it; else nil
+	glibc       version.Number            // that its wheel's tag asks for
+	cudnn, nccl version.Number            // that it says it was built with
+	taken       []taken                   // by the loader
+	isa         map[string]version.Number // of PTX, by its target
+	resolved    *installed                // the cuDNN that an installer would bring along; nil where one is there, or named
+	named       *named                    // a package that a file names, which is all there is of it; else nil
 }
 
 func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	own := b
 	b = m.onTarget(b)
 	v := &build{Build: b, env: env, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
+	v.glibc, v.cudnn, v.nccl, v.taken = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
+	v.isa = isaOf(b)
 	v.subject = Subject(b, env.Environment)
 	v.release, _ = version.ParseRelease(b.Version)
 	if v.release.Local == "" && b.Index == "default" {

@@ -9,11 +9,13 @@ import (
 type environment struct {
 	*probe.Environment
 	packages map[string]*probe.Package
-	compiled []compiledPackage // nil until they are asked for
+	read     map[string]*installed // of packages those that were asked for
+	compiled []compiledPackage     // nil until they are asked for
 }
 
 func newEnvironment(e *probe.Environment) *environment {
-	env := &environment{Environment: e, packages: map[string]*probe.Package{}}
+	env := &environment{Environment: e, packages: map[string]*probe.Package{},
+		read: map[string]*installed{}}
 	for i := range e.Packages {
 		if p := &e.Packages[i]; env.packages[p.Name] == nil {
 			env.packages[p.Name] = p
@@ -31,7 +33,12 @@ func (m *machine) environment(e *probe.Environment) *environment {
 }
 
 // Package is the package of a name that is installed, nil where none is.
-func (e *environment) Package(name string) *probe.Package { return e.packages[name] }
+func (e *environment) Package(name string) *installed {
+	if p := e.packages[name]; p != nil && e.read[name] == nil {
+		e.read[name] = newInstalled(p)
+	}
+	return e.read[name]
+}
 
 // compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
 // compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need libraries and no torch, nor
@@ -41,7 +48,7 @@ var compiled = []string{"aphrodite-engine", "bitsandbytes", "deepspeed", "sglang
 
 // compiledPackage is a package whose wheel is made for one torch or one CUDA, with the table's rows that may be it.
 type compiledPackage struct {
-	*probe.Package
+	*installed
 	subject string
 	rows    []tables.Extension
 }

@@ -1,8 +1,6 @@
 package matrix
 
-import (
-	"cudacompat/internal/version"
-)
+import "cudacompat/internal/version"
 
 // floorState is how a driver stands to what a build's CUDA needs.
 type floorState int

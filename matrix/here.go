@@ -123,12 +123,12 @@ func (m *machine) debian() trilean {
 }
 
 // library is the driver's own library of that name, or nil.
-func (m *machine) library(name string) *probe.Library {
-	i := slices.IndexFunc(m.f.Driver.Libraries, func(l probe.Library) bool { return l.Name == name })
+func (m *machine) library(name string) *driverLibrary {
+	i := slices.IndexFunc(m.found.libraries, func(l driverLibrary) bool { return l.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &m.f.Driver.Libraries[i]
+	return &m.found.libraries[i]
 }
 
 // building says that extensions are to be built here.
@@ -137,15 +137,15 @@ func (m *machine) building() bool { return slices.Contains(m.policy.Require, "bu
 // toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH,
 // else /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what nvcc
 // answered, one toolkit without a place.
-func (m *machine) toolkit() (picked *probe.Toolkit, asked bool) {
+func (m *machine) toolkit() (picked *toolkit, asked bool) {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := strings.TrimRight(m.f.Variables[name], "/"); dir != "" {
 			return m.toolkitAt(dir, name), true
 		}
 	}
-	for i, t := range m.f.Toolkits {
-		if t.OnPath || t.Path == "" && len(m.f.Toolkits) == 1 {
-			return &m.f.Toolkits[i], false
+	for i, t := range m.toolkits {
+		if t.OnPath || t.Path == "" && len(m.toolkits) == 1 {
+			return &m.toolkits[i], false
 		}
 	}
 	return m.toolkitAt("/usr/local/cuda", ""), false
@@ -178,14 +178,15 @@ func (m *machine) injected() bool {
 func (m *machine) elsewhere() bool { return m.f.System.Rest || m.target.Instance != "" }
 
 // toolkitAt is the toolkit of a directory, by its name where the probe has it under another one.
-func (m *machine) toolkitAt(dir, from string) *probe.Toolkit {
-	for i := range m.f.Toolkits {
-		if m.f.Toolkits[i].Path == dir {
-			return &m.f.Toolkits[i]
+func (m *machine) toolkitAt(dir, from string) *toolkit {
+	for i := range m.toolkits {
+		if m.toolkits[i].Path == dir {
+			return &m.toolkits[i]
 		}
 	}
 	if v := toolkitName.FindStringSubmatch(path.Base(dir)); v != nil && from != "" {
-		return &probe.Toolkit{Version: v[1], Path: dir, From: from}
+		named := newToolkit(&probe.Toolkit{Version: v[1], Path: dir, From: from})
+		return &named
 	}
 	return nil
 }

@@ -32,10 +32,10 @@ func (b *build) takes(name string) (library, bool) {
 		files = []string{"libcudnn_graph.so", "libcudnn_ops_infer.so", "libcudnn.so"}
 	}
 	for _, file := range files {
-		i := slices.IndexFunc(b.Taken, func(t probe.Taken) bool { return strings.HasPrefix(t.Name, file) })
+		i := slices.IndexFunc(b.taken, func(t taken) bool { return strings.HasPrefix(t.Name, file) })
 		if i >= 0 {
-			taken := b.Taken[i]
-			l.version, l.cuda, l.from, l.reason = version.Of(taken.Version), version.Of(taken.CUDA), taken.Path, taken.Reason
+			t := b.taken[i]
+			l.version, l.cuda, l.from, l.reason = t.version, t.cuda, t.Path, t.Reason
 			return l, l.version.Known()
 		}
 	}
@@ -52,7 +52,7 @@ func (b *build) takes(name string) (library, bool) {
 	if wheel == nil || len(b.env.twins(name)) > 1 {
 		return l, false
 	}
-	l.version, l.cuda, l.from = version.Of(wheel.Version), b.cuda, wheel.Path
+	l.version, l.cuda, l.from = wheel.version, b.cuda, wheel.Path
 	return l, l.version.Known()
 }
 
@@ -88,7 +88,7 @@ func packagePin(name, version string) []Pin {
 }
 
 // installed is the wheel that should have a library.
-func (b *build) installed(library string) *probe.Package {
+func (b *build) installed(library string) *installed {
 	for _, wheel := range b.wheelsOf(library) {
 		if p := b.env.Package(wheel); p != nil && holdsLibrary(p, library) {
 			return p
@@ -98,9 +98,9 @@ func (b *build) installed(library string) *probe.Package {
 }
 
 // holdsLibrary reports whether a wheel's release can have a library: cuDNN 8 has no libcudnn.so.9, nor 9 the other.
-func holdsLibrary(p *probe.Package, library string) bool {
+func holdsLibrary(p *installed, library string) bool {
 	stem, major, _ := strings.Cut(library, ".so.")
-	return !strings.HasPrefix(stem, "libcudnn") || version.Int(major) == version.Of(p.Version).Major()
+	return !strings.HasPrefix(stem, "libcudnn") || version.Int(major) == p.version.Major()
 }
 
 // shadowed says that a library lies outside the directory where the build is installed.
@@ -111,16 +111,16 @@ func (b *build) shadowed(l library) bool {
 // mixedCuDNN finds parts of cuDNN that are taken from different releases, which refuse each other. The front library,
 // libcudnn.so.9, asks nothing of them.
 func (b *build) mixedCuDNN(f *Finding) bool {
-	var first *probe.Taken
-	for i, part := range b.Taken {
-		v := version.Of(part.Version)
+	var first *taken
+	for i, part := range b.taken {
+		v := part.version
 		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() {
 			continue
 		}
 		if first == nil {
-			first = &b.Taken[i]
+			first = &b.taken[i]
 		}
-		if sameShort(v, version.Of(first.Version)) {
+		if sameShort(v, first.version) {
 			continue
 		}
 		foreign := part
@@ -130,7 +130,7 @@ func (b *build) mixedCuDNN(f *Finding) bool {
 		f.Severity, f.Need = Error, "all parts of one cuDNN"
 		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other",
 			first.Name, first.Version, part.Name, v)
-		for _, t := range []probe.Taken{*first, part} {
+		for _, t := range []taken{*first, part} {
 			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
 		}
 		f.Do = []string{"take " + path.Dir(foreign.Path) + " out of " + outOf(foreign.Reason)}
@@ -203,12 +203,13 @@ func (b *build) wheelsOf(library string) []string {
 }
 
 // twins are the installed wheels of one library, one for each CUDA family.
-func (e *environment) twins(library string) []probe.Package {
-	var list []probe.Package
-	for _, p := range e.Packages {
+func (e *environment) twins(library string) []*installed {
+	var list []*installed
+	for i := range e.Packages {
+		p := &e.Packages[i]
 		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library &&
 			name != library {
-			list = append(list, p)
+			list = append(list, newInstalled(p))
 		}
 	}
 	return list

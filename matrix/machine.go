@@ -23,7 +23,10 @@ type machine struct {
 	platform string // "linux_x86_64", "linux_aarch64", "win_amd64"
 	instance *tables.Instance
 	driver   driver
-	present  []gpu // those that are there
+	found    foundDriver
+	toolkits []toolkit
+	libc     version.Number // glibc's; not known of musl
+	present  []gpu          // those that are there
 	shown    shown
 	gpus     []gpu          // those that a program would see, or may see where shown is unsure
 	kinds    []gpu          // the first of each kind of gpus: those of a kind are judged alike
@@ -65,9 +68,13 @@ func (g gpu) answers() bool { return strings.Contains(g.from, "NVML") || g.from 
 // newMachine lays the target over the facts.
 func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
 	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance,
+		found: foundIn(&f.Driver), libc: version.Of(f.System.Libc),
 		resolved: map[gpuKind]gpu{}, worked: &worked{}, met: map[*probe.Environment]*environment{}}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.Instance(name)
+	}
+	for i := range f.Toolkits {
+		m.toolkits = append(m.toolkits, newToolkit(&f.Toolkits[i]))
 	}
 	m.list()
 	m.present = m.gpusOf()
@@ -138,11 +145,11 @@ func (m *machine) driverOf() driver {
 		v := version.Of(m.target.Driver)
 		return driver{version: v, from: "--driver", cuda: m.t.BranchCUDA(v), loaded: true}
 	}
-	d := driver{version: version.Of(f.Version), from: f.From, loaded: f.Version != ""}
+	d := driver{version: m.found.loaded, from: f.From, loaded: f.Version != ""}
 	if !d.version.Known() {
 		d.version, d.from = m.installed()
 	}
-	d.cuda = version.Of(f.CUDA)
+	d.cuda = m.found.cuda
 	d.cudaSaw = d.cuda.Known()
 	if !d.cudaSaw && !m.windowsNumbers() && !m.jetson() {
 		d.cuda = m.t.BranchCUDA(d.version)
@@ -153,22 +160,22 @@ func (m *machine) driverOf() driver {
 // installed is the driver that will be there once it is loaded: the module on disk, else the user space.
 func (m *machine) installed() (version.Number, string) {
 	if module := m.bootModule(); module != nil && module.Version != "" {
-		return version.Of(module.Version), module.Path
+		return module.version, module.Path
 	}
-	for _, lib := range m.f.Driver.Libraries {
-		if v := version.Of(lib.Version); v.Known() {
-			return v, lib.Path
+	for _, lib := range m.found.libraries {
+		if lib.version.Known() {
+			return lib.version, lib.Path
 		}
 	}
 	return version.Number{}, ""
 }
 
 // bootModule is the module of the kernel that runs or, at rest, will boot; else of the newest kernel that has one.
-func (m *machine) bootModule() *probe.Module {
-	var newest *probe.Module
+func (m *machine) bootModule() *module {
+	var newest *module
 	boot, _ := m.bootKernel()
-	for i := range m.f.Driver.Modules {
-		module := &m.f.Driver.Modules[i]
+	for i := range m.found.modules {
+		module := &m.found.modules[i]
 		if module.Kernel == cmp.Or(boot, m.f.System.Kernel) {
 			return module
 		}

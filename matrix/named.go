@@ -131,8 +131,8 @@ func (n *named) learn(m *machine, release version.Release) {
 		n.cuda = version.Of(strings.TrimSuffix(f[1]+"."+cmp.Or(strings.Trim(f[2], "0"), ""), "."))
 	}
 	for _, r := range n.rows {
-		if len(r.Torch) == 1 && version.Of(strings.TrimPrefix(r.Torch[0], "==")).Known() {
-			n.torch = strings.TrimPrefix(r.Torch[0], "==")
+		if len(r.Torch) == 1 && exactly(r.Torch[0]).Known() {
+			n.torch = exactly(r.Torch[0]).String()
 		}
 	}
 	if n.torch == "" && n.Version != "" {

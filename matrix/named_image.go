@@ -181,7 +181,7 @@ func (m *machine) targetProperties() [][]version.Properties {
 		var one []version.Properties
 		for _, brand := range g.brands() {
 			p := base
-			p.NoGPU, p.Brand, p.Arch = false, brand, version.Of(g.capability.String())
+			p.NoGPU, p.Brand, p.Arch = false, brand, g.capability.Number()
 			one = append(one, p)
 		}
 		list = append(list, one)

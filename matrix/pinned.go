@@ -34,7 +34,7 @@ func (m *machine) chosenLibraries(r row) []pin.Package {
 
 // resolvedCuDNN is the cuDNN that an installer takes for a JAX or TensorFlow which a file names: the newest in the
 // range that the release asks for. Nil where the file names one, or nothing is installed by it.
-func (m *machine) resolvedCuDNN(b *build) *probe.Package {
+func (m *machine) resolvedCuDNN(b *build) *installed {
 	if b.Index != "default" || b.Path != "" || len(b.rows) != 1 {
 		return nil
 	}
@@ -46,8 +46,8 @@ func (m *machine) resolvedCuDNN(b *build) *probe.Package {
 	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.t)) {
 		if ok, err := version.Allows(asked, c.Release); err == nil && ok && c.CUDA.Major() == b.rows[0].CUDA.Major() &&
 			c.Build.Known() {
-			return &probe.Package{Name: name, Version: c.Build.String(),
-				Path: "what " + b.Name + " " + b.Version + " asks for, " + asked}
+			return newInstalled(&probe.Package{Name: name, Version: c.Build.String(),
+				Path: "what " + b.Name + " " + b.Version + " asks for, " + asked})
 		}
 	}
 	return nil

@@ -94,5 +94,5 @@ func (m *machine) openModule(b tables.Branch) bool {
 			return false
 		}
 	}
-	return b.Module == "open" || b.Module == "both" && version.Int(b.Branch) >= 560
+	return b.Module == "open" || b.Module == "both" && b.Number() >= 560
 }

@@ -17,8 +17,8 @@ import (
 var engines = []string{"vllm", "sglang", "aphrodite-engine", "lmdeploy", "xformers"}
 
 // enginesIn are the engines of an environment; xFormers, which vLLM asks for itself, only where it is the only one.
-func (m *machine) enginesIn(e *environment) []*probe.Package {
-	var list []*probe.Package
+func (m *machine) enginesIn(e *environment) []*installed {
+	var list []*installed
 	for _, name := range engines {
 		for _, p := range e.beside() {
 			if p.Name == name && len(m.engineRows(name)) > 0 && (name != "xformers" || len(list) == 0) {
@@ -45,7 +45,7 @@ func (m *machine) engineRows(name string) []tables.Extension {
 
 // withEngines is what to install where engines share the environment with PyTorch, or ask for it: releases that go
 // together, of which the installer's own index has all. Of the torch rows the nearest comes first.
-func (m *machine) withEngines(b *build, list []*probe.Package, candidates []row) []Pin {
+func (m *machine) withEngines(b *build, list []*installed, candidates []row) []Pin {
 	for _, r := range candidates {
 		if set := m.engineSet(b, list, r); set != nil {
 			return []Pin{m.enginePin(b, r, set)}
@@ -55,7 +55,7 @@ func (m *machine) withEngines(b *build, list []*probe.Package, candidates []row)
 }
 
 // engineSet is a release of every engine for one torch; nil where one has none.
-func (m *machine) engineSet(b *build, list []*probe.Package, r row) []pin.Package {
+func (m *machine) engineSet(b *build, list []*installed, r row) []pin.Package {
 	release, _ := version.ParseRelease(r.Release)
 	if r.Variant != m.defaultVariant("torch", release) {
 		return nil
@@ -72,7 +72,7 @@ func (m *machine) engineSet(b *build, list []*probe.Package, r row) []pin.Packag
 }
 
 // engineFor is the engine's own release where it takes a torch, else the newest that does.
-func (m *machine) engineFor(p *probe.Package, r row, python string) *tables.Extension {
+func (m *machine) engineFor(p *installed, r row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(m.engineRows(p.Name), func(e tables.Extension) bool {
 		return !takesTorch(e, r) || python != "" && !takesPython(e, python) || !m.loadsWheel(e) ||
 			len(e.SASS) > 0 && !m.covers(e)
@@ -99,8 +99,8 @@ func (m *machine) loadsWheel(e tables.Extension) bool {
 // takesTorch reports whether a release asks for just this torch, or for a range that has it, and is of its CUDA family.
 func takesTorch(e tables.Extension, r row) bool {
 	return !otherFamily(e.CUDA, r.CUDA) && slices.ContainsFunc(e.Torch, func(text string) bool {
-		if exact := strings.TrimPrefix(text, "=="); version.Of(exact).Known() {
-			return version.Of(exact).Compare(r.number) == 0
+		if exact := exactly(text); exact.Known() {
+			return exact.Compare(r.number) == 0
 		}
 		ok, err := version.Allows(text, r.number)
 		return err == nil && ok
@@ -161,7 +161,7 @@ func (b *build) asFramework() *build {
 
 // enginePins is what to install instead of an engine that a file names; do says that there is nothing.
 func (m *machine) enginePins(b *build) (pins []Pin, do []string) {
-	own := []*probe.Package{{Name: b.Name, Version: b.Version}}
+	own := []*installed{newInstalled(&probe.Package{Name: b.Name, Version: b.Version})}
 	torch := b.asFramework()
 	if pins = m.withEngines(torch, own, m.ranked(torch)); len(pins) == 0 {
 		do = []string{m.noEngine(b.Name)}
@@ -176,14 +176,14 @@ func (m *machine) noEngine(name string) string {
 
 // engineMends puts an engine and a torch together again that are not made for each other: the torch that the engine
 // asks for, and the engine for the torch that is there, where these run here.
-func (m *machine) engineMends(p *probe.Package, b *build) []Pin {
+func (m *machine) engineMends(p *installed, b *build) []Pin {
 	var pins []Pin
 	for _, keep := range []func(row, []pin.Package) bool{
 		func(_ row, set []pin.Package) bool { return set[0].Version == p.Version },
 		func(r row, _ []pin.Package) bool { return r.number.Short() == b.release.Number.Short() },
 	} {
 		for _, r := range m.ranked(b) {
-			set := m.engineSet(b, []*probe.Package{p}, r)
+			set := m.engineSet(b, []*installed{p}, r)
 			if set == nil || !keep(r, set) {
 				continue
 			}
@@ -198,14 +198,14 @@ func (m *machine) engineMends(p *probe.Package, b *build) []Pin {
 }
 
 // beside are the packages of an environment, those that a file only names too.
-func (e *environment) beside() []*probe.Package {
-	var list []*probe.Package
+func (e *environment) beside() []*installed {
+	var list []*installed
 	for i := range e.Packages {
-		list = append(list, &e.Packages[i])
+		list = append(list, newInstalled(&e.Packages[i]))
 	}
 	for _, w := range e.Wanted {
 		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
-			list = append(list, &probe.Package{Name: w.Name, Version: w.Version, Path: w.From})
+			list = append(list, newInstalled(&probe.Package{Name: w.Name, Version: w.Version, Path: w.From}))
 		}
 	}
 	return list

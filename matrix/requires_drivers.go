@@ -43,7 +43,7 @@ func (m *machine) cuts() []version.Number {
 		add(version.Of(fmt.Sprint(major + 1)))
 	}
 	for _, b := range tables.Rows[tables.Branch](m.t) {
-		branch(version.Int(b.Branch))
+		branch(b.Number())
 	}
 	for _, f := range tables.Rows[tables.Forward](m.t) {
 		for _, base := range slices.Concat(f.Base, f.Other) {

@@ -127,15 +127,15 @@ func artefacts(t *testing.T, tab *Tables) []artefact {
 	}
 	for _, r := range tables.Rows[tables.Torch](tab) {
 		platform(fmt.Sprintf("torch==%s+%s", r.Release, r.Variant), r.Platform)
-		list = append(list, installed("torch", r.Wheel, nil))
+		list = append(list, onDisk("torch", r.Wheel, nil))
 	}
 	for _, r := range tables.Rows[tables.TensorFlow](tab) {
 		platform("tensorflow=="+r.Release, r.Platform)
-		list = append(list, installed("tensorflow", r.Wheel, r.Groups))
+		list = append(list, onDisk("tensorflow", r.Wheel, r.Groups))
 	}
 	for _, r := range tables.Rows[tables.JAX](tab) {
 		platform(fmt.Sprintf("jax[%s]==%s", r.Variant, r.Release), r.Platform)
-		list = append(list, installed("jax", r.Wheel, nil))
+		list = append(list, onDisk("jax", r.Wheel, nil))
 	}
 	for _, r := range tables.Rows[tables.Extension](tab) {
 		text := r.Package + "==" + r.Release
@@ -153,8 +153,8 @@ func artefacts(t *testing.T, tab *Tables) []artefact {
 	return append(list, oddArtefacts()...)
 }
 
-// installed is a row's build as it is found on disk, with its code read from the files.
-func installed(name string, w tables.Wheel, groups version.Groups) artefact {
+// onDisk is a row's build as it is found on disk, with its code read from the files.
+func onDisk(name string, w tables.Wheel, groups version.Groups) artefact {
 	b := probe.Build{Name: name, Version: w.Release, CUDA: w.CUDA.String(), Accelerator: "cuda", SASS: w.SASS, PTXISA: map[string]string{}, Path: "/venv/lib/" + name, Looked: true}
 	if name == "torch" {
 		b.Version += "+" + w.Variant

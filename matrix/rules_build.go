@@ -332,7 +332,7 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 
 // glibcTooOld: the wheel's tag asks for a newer C library than the system has.
 func glibcTooOld(m *machine, b *build) []*result {
-	have, need := version.Of(m.f.System.Libc), version.Of(b.Glibc)
+	have, need := m.libc, b.glibc
 	if !need.Known() && len(b.rows) > 0 {
 		need = b.rows[0].Glibc
 	}

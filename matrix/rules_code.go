@@ -70,11 +70,7 @@ type newPTX struct {
 func (m *machine) ptxFor(b *build, g gpu) (one *newPTX, missing string) {
 	list := b.parts()
 	if c, _ := m.code(b, g); c == version.ByPTX {
-		isa := map[string]version.Number{}
-		for target, v := range b.PTXISA {
-			isa[target] = version.Of(v)
-		}
-		list = append([]part{{Group: version.Group{PTX: b.PTX, ISA: isa}}}, list...)
+		list = append([]part{{Group: version.Group{PTX: b.PTX, ISA: b.isa}}}, list...)
 	}
 	for i, p := range list {
 		if p.Cover(g.capability) != version.ByPTX {

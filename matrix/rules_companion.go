@@ -41,8 +41,8 @@ func companionMismatch(m *machine, b *build) []*result {
 
 // companion compares one of them by its version. torchvision's and torchaudio's is the mistake, not torch's; Triton's
 // is felt where torch compiles.
-func (m *machine) companion(b *build, have *probe.Package, want string) (Finding, bool) {
-	r, ok := version.ParseRelease(have.Version)
+func (m *machine) companion(b *build, have *installed, want string) (Finding, bool) {
+	r := have.release()
 	f := Finding{Severity: Warning, Subject: b.subject, Need: have.Name + " " + want,
 		Source:   []string{"https://github.com/pytorch/vision#installation"},
 		Message:  fmt.Sprintf("%s %s was built for another torch; %s needs %s", have.Name, have.Version, b.Version, want),
@@ -51,7 +51,7 @@ func (m *machine) companion(b *build, have *probe.Package, want string) (Finding
 		f.Subject = Subject(&probe.Build{Name: have.Name, Version: have.Version}, b.env.Environment)
 	}
 	switch {
-	case !ok || !r.Final():
+	case !r.Number.Known() || !r.Final():
 		return f, false
 	case have.Name == "torchaudio" && m.otherAudio(b, r).Known():
 		return m.audio(b, have, want, f), true
@@ -96,8 +96,8 @@ func companionPin(name, want string, b *build) []Pin {
 }
 
 // audio: torchaudio compares its CUDA with torch's when it is imported, minor versions too, and raises RuntimeError.
-func (m *machine) audio(b *build, have *probe.Package, want string, f Finding) Finding {
-	r, _ := version.ParseRelease(have.Version)
+func (m *machine) audio(b *build, have *installed, want string, f Finding) Finding {
+	r := have.release()
 	f.Severity, f.Need = Error, "a torchaudio for CUDA "+b.cuda.Short()
 	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio fails", have.Version,
 		m.otherAudio(b, r).Short(), b.Version, b.cuda.Short())

@@ -21,7 +21,7 @@ func hostCompiler(m *machine) []*result {
 	if cc.Version == "" || !limits.newest.Known() {
 		return nil
 	}
-	other := slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return m.accepts(&t, cc.Name).let(cc) })
+	other := slices.ContainsFunc(m.toolkits, func(t toolkit) bool { return m.accepts(&t, cc.Name).let(cc) })
 	switch {
 	case limits.let(cc):
 		return holds("toolkit")
@@ -30,7 +30,7 @@ func hostCompiler(m *machine) []*result {
 	}
 	f := Finding{Severity: Note, Subject: "toolkit", Need: cc.Name + " " + limits.String(), Source: limits.source,
 		Message: fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: building fails, running is not affected",
-			version.Of(picked.Version).Short(), cc.Name, cc.Version),
+			picked.version.Short(), cc.Name, cc.Version),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
 			{Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
 		Do: []string{fmt.Sprintf("to build extensions, install %s %s and select it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name,
@@ -60,16 +60,16 @@ func (l limits) String() string {
 }
 
 // accepts finds the limits of a toolkit that can build: what its own headers check goes before the table.
-func (m *machine) accepts(t *probe.Toolkit, compiler string) limits {
+func (m *machine) accepts(t *toolkit, compiler string) limits {
 	var l limits
 	if !t.NVCC {
 		return l
 	}
-	if row := m.t.HostCompiler(version.Of(t.Version)); row != nil {
+	if row := m.t.HostCompiler(t.version); row != nil {
 		l = limits{row.Oldest(compiler), row.Newest(compiler), row.Source}
 	}
 	if compiler == "gcc" && t.GCC != "" {
-		l.newest = version.Of(t.GCC)
+		l.newest = t.gcc
 	}
 	return l
 }

@@ -111,13 +111,12 @@ func (m *machine) withoutNVML() Finding {
 
 // usesNCCL says that the process is one of several ranks, or that NCCL was configured for it.
 func (m *machine) usesNCCL() bool {
-	for name, value := range m.f.Variables {
-		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" ||
-			(name == "WORLD_SIZE" || name == "LOCAL_WORLD_SIZE") && version.Int(value) > 1 {
+	for name := range m.f.Variables {
+		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" {
 			return true
 		}
 	}
-	return false
+	return m.count("WORLD_SIZE") > 1 || m.count("LOCAL_WORLD_SIZE") > 1
 }
 
 func (m *machine) evidenceGiven() []Evidence {
@@ -153,11 +152,11 @@ func isTrue(text string) bool {
 
 // requirable is what the constraints are about, a GPU each; without a GPU the driver alone.
 func (m *machine) requirable() [][]version.Properties {
-	base := version.Properties{CUDA: m.hostCUDA(), Driver: version.Of(m.f.Driver.Version), NoGPU: true}
+	base := version.Properties{CUDA: m.hostCUDA(), Driver: m.found.loaded, NoGPU: true}
 	var list [][]version.Properties
 	for _, g := range visible(m.f) {
 		p := base
-		p.NoGPU, p.Brand, p.Arch = false, g.Brand, version.Of(m.gpuFound(g).capability.String())
+		p.NoGPU, p.Brand, p.Arch = false, g.Brand, m.gpuFound(g).capability.Number()
 		list = append(list, []version.Properties{p})
 	}
 	if len(list) == 0 {
@@ -180,13 +179,13 @@ func (m *machine) hostWords() string {
 
 // hostCUDA is the CUDA of the host's driver: a cuda-compat library in the image does not count.
 func (m *machine) hostCUDA() version.Number {
-	if seen := version.Of(m.f.Driver.CUDA); seen.Known() && len(m.f.Driver.Compat) == 0 {
+	if seen := m.found.cuda; seen.Known() && len(m.f.Driver.Compat) == 0 {
 		return seen
 	}
 	if m.windowsNumbers() {
 		return version.Number{}
 	}
-	return m.t.BranchCUDA(version.Of(m.f.Driver.Version))
+	return m.t.BranchCUDA(m.found.loaded)
 }
 
 // containerToolkit: an engine on a GPU host that cannot give a GPU to a container.

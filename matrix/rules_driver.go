@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
 )
 
 // driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver.
@@ -64,7 +63,7 @@ func (m *machine) unreached() Finding {
 // driverMismatch: the user space that programs load is not of the driver that runs. What is on disk decides whether a
 // reboot mends it.
 func driverMismatch(m *machine) []*result {
-	loaded := version.Of(m.f.Driver.Version)
+	loaded := m.found.loaded
 	if m.f.System.Rest && !loaded.Known() {
 		return m.mismatchAtRest()
 	}
@@ -72,8 +71,8 @@ func driverMismatch(m *machine) []*result {
 		return nil
 	}
 	disk := m.bootModule()
-	for _, lib := range m.f.Driver.Libraries {
-		if v := version.Of(lib.Version); lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() &&
+	for _, lib := range m.found.libraries {
+		if v := lib.version; lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() &&
 			v.Compare(loaded) != 0 {
 			return found(m.mismatch(loaded, &lib, disk))
 		}
@@ -81,7 +80,7 @@ func driverMismatch(m *machine) []*result {
 	switch {
 	case m.f.Driver.NVML.Code == nvmlMismatch:
 		return found(m.mismatch(loaded, m.library("libnvidia-ml"), disk))
-	case disk != nil && version.Of(disk.Version).Known() && version.Of(disk.Version).Compare(loaded) != 0:
+	case disk != nil && disk.version.Known() && disk.version.Compare(loaded) != 0:
 		return found(m.pendingModule(loaded, disk))
 	case len(m.f.Driver.Libraries) == 0:
 		return nil
@@ -95,17 +94,17 @@ func (m *machine) mismatchAtRest() []*result {
 	kernel, _ := m.bootKernel()
 	module := m.moduleOf(kernel)
 	if !m.host() || m.target.Driver != "" || len(m.f.Machine.Installers) > 0 || module == nil ||
-		!version.Of(module.Version).Known() ||
+		!module.version.Known() ||
 		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
 		return nil
 	}
 	var judged []*result
-	for _, lib := range m.f.Driver.Libraries {
-		v := version.Of(lib.Version)
+	for _, lib := range m.found.libraries {
+		v := lib.version
 		if !v.Known() || lib.Name == "libnvidia-ptxjitcompiler" {
 			continue
 		}
-		if judged = holds("driver"); v.Compare(version.Of(module.Version)) != 0 {
+		if judged = holds("driver"); v.Compare(module.version) != 0 {
 			return found(Finding{Severity: Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
 				Message: fmt.Sprintf("%s belongs to driver %s, but the kernel module that will be loaded is %s", lib.Name, v,
 					module.Version),
@@ -127,7 +126,7 @@ const (
 
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
-func (m *machine) mismatch(loaded version.Number, lib *probe.Library, disk *probe.Module) Finding {
+func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *module) Finding {
 	f := Finding{Severity: Error, Subject: "driver",
 		Message: "the driver's libraries and the loaded kernel module are different releases",
 		Need:    "one release for both", Source: mismatchSource, Evidence: []Evidence{
@@ -135,7 +134,7 @@ func (m *machine) mismatch(loaded version.Number, lib *probe.Library, disk *prob
 			{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}}}
 	user := version.Number{}
 	if lib != nil && loaded.Known() {
-		user = version.Of(lib.Version)
+		user = lib.version
 		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is %s", lib.Name, user, loaded)
 		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + " for both"
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
@@ -160,14 +159,14 @@ func (m *machine) mismatchGoal(loaded, user version.Number) version.Number {
 }
 
 // mismatchSteps is what mends a mismatch.
-func (m *machine) mismatchSteps(loaded, user version.Number, disk *probe.Module) []string {
+func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []string {
 	switch {
 	case m.f.System.Container != "":
 		return []string{"restart the container: it holds libraries of the driver that the host had before"}
-	case disk != nil && user.Known() && version.Of(disk.Version).Compare(user) == 0:
+	case disk != nil && user.Known() && disk.version.Compare(user) == 0:
 		return []string{"reboot: the module on disk is already " + disk.Version,
 			"or, while no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
-	case disk != nil && disk.Version != "" && version.Of(disk.Version).Compare(loaded) == 0 ||
+	case disk != nil && disk.Version != "" && disk.version.Compare(loaded) == 0 ||
 		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
 		return []string{"rebuild the module for " + user.String() +
 			": sudo dkms autoinstall, then reboot; a reboot without it loads " + loaded.String() + " again",
@@ -181,7 +180,7 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *probe.Module)
 }
 
 // pendingModule: an update waits for the next boot; until then all is well.
-func (m *machine) pendingModule(loaded version.Number, disk *probe.Module) Finding {
+func (m *machine) pendingModule(loaded version.Number, disk *module) Finding {
 	return Finding{Severity: Warning, Subject: "driver", Source: mismatchSource,
 		Need: "driver " + loaded.String() + " for both after the next boot",
 		Message: fmt.Sprintf("the module on disk is %s, but %s is loaded: the next boot changes the driver", disk.Version,

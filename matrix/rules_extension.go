@@ -82,7 +82,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 		if b.env.unmet(c.Name) {
 			continue
 		}
-		if f, bad := m.extension(b, c.Package, c.rows); bad {
+		if f, bad := m.extension(b, c.installed, c.rows); bad {
 			f.Subject = c.subject
 			results = append(results, found(f)...)
 		} else {
@@ -114,10 +114,10 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
-func (m *machine) extensionRows(p *probe.Package) []tables.Extension {
-	r, ok := version.ParseRelease(p.Version)
+func (m *machine) extensionRows(p *installed) []tables.Extension {
+	r := p.release()
 	public, _, _ := strings.Cut(p.Version, "+")
-	if !ok || !r.Final() || !slices.Contains(compiled, p.Name) {
+	if !r.Number.Known() || !r.Final() || !slices.Contains(compiled, p.Name) {
 		return nil
 	}
 	var rows []tables.Extension
@@ -130,7 +130,7 @@ func (m *machine) extensionRows(p *probe.Package) []tables.Extension {
 }
 
 // extension compares what a package was built for with what is there; all rows that may be it must disagree.
-func (m *machine) extension(b *build, p *probe.Package, rows []tables.Extension) (Finding, bool) {
+func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Finding, bool) {
 	f := Finding{Severity: Error, Source: rows[0].Source,
 		Evidence: append(b.evidence(), Evidence{Fact: p.Name, Value: p.Version, From: p.Path})}
 	every := func(bad func(tables.Extension) bool) bool {
@@ -145,7 +145,7 @@ func (m *machine) extension(b *build, p *probe.Package, rows []tables.Extension)
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
 		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
 			strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
-	case p.Name == "bitsandbytes" && version.Of(p.Version).Less(version.Of("0.50")) && b.cuda.Parts() > 1 &&
+	case p.Name == "bitsandbytes" && p.version.Less(version.Of("0.50")) && b.cuda.Parts() > 1 &&
 		every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
 		f.Need = "a library for CUDA " + b.cuda.Short()
@@ -173,16 +173,16 @@ func otherTorch(list []string, torch version.Number) bool {
 		if least, ok := strings.CutPrefix(text, ">="); ok {
 			return !torch.LessShort(version.Of(least))
 		}
-		v := version.Of(strings.TrimPrefix(text, "=="))
+		v := exactly(text)
 		return !v.Known() || v.Short() == torch.Short()
 	})
 }
 
 // extensionSteps names the newest release of the package that goes with this torch, and what else helps.
-func (m *machine) extensionSteps(p *probe.Package, b *build) []string {
+func (m *machine) extensionSteps(p *installed, b *build) []string {
 	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.t)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
-			return version.Of(strings.TrimPrefix(text, "==")).Short() == b.release.Number.Short()
+			return exactly(text).Short() == b.release.Number.Short()
 		})
 		if e.Package == p.Name && exact && !otherFamily(e.CUDA, b.cuda) {
 			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which fits torch " +
@@ -200,7 +200,7 @@ func numpyABI(_ *machine, b *build) []*result {
 	if p == nil || last == "" || !b.release.Number.Known() || !b.official() {
 		return nil
 	}
-	if version.Of(p.Version).Major() < 2 || version.Of(last).LessShort(b.release.Number) {
+	if p.version.Major() < 2 || version.Of(last).LessShort(b.release.Number) {
 		return holds(b.subject)
 	}
 	f := Finding{Severity: Warning, Subject: b.subject, Need: "numpy < 2",

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -179,17 +178,17 @@ func (m *machine) fourthGeneration(live bool) *Finding {
 // fabricVersion: the daemon refuses a driver of any other release.
 func (m *machine) fabricVersion() []*result {
 	fabric := m.f.Machine.Fabric
-	release := packageRelease.FindStringSubmatch(fabric.Version)
-	if failed := m.probeFailure("driver-packages"); failed != "" && release == nil {
+	release, named := releaseIn(fabric.Version)
+	if failed := m.probeFailure("driver-packages"); failed != "" && !named {
 		return unknown("fabric", "the fabric manager's version: "+failed)
 	}
-	if release == nil || !m.driver.version.Known() {
+	if !named || !m.driver.version.Known() {
 		return unknown("fabric", "the fabric manager's version")
 	}
-	if version.Of(release[1]).Compare(m.driver.version) == 0 {
+	if release.Compare(m.driver.version) == 0 {
 		return holds("fabric")
 	}
-	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s but the driver is %s", release[1], m.driver.version),
+	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s but the driver is %s", release, m.driver.version),
 		"one release for both",
 		Evidence{Fact: "fabric manager", Value: fabric.Version, From: fabric.From}, m.fabricInstall()))
 }

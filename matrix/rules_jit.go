@@ -82,7 +82,7 @@ func (m *machine) assembler(b *build, g gpu) *jitCompiler {
 	name, variable := m.tritonTool(b, g)
 	for _, by := range []struct{ by, words string }{{variable, variable}, {"triton", "Triton's " + name}} {
 		if a := b.env.assembler(name, by.by); a != nil {
-			return known(jitCompiler{by.words, version.Of(a.Version), a.Path})
+			return assembled(by.words, a)
 		}
 	}
 	release, from := m.triton(b)
@@ -128,7 +128,7 @@ func (m *machine) twoAssemblers(b *build) bool {
 func (m *machine) triton(b *build) (release version.Number, from string) {
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.env.Package(name); p != nil {
-			return version.Of(p.Version), p.Path
+			return p.version, p.Path
 		}
 	}
 	if b.Path != "" || len(b.rows) == 0 {
@@ -145,7 +145,7 @@ func (m *machine) triton(b *build) (release version.Number, from string) {
 // nvcc is the ptxas of NVIDIA's wheel, which JAX and TensorFlow start.
 func (b *build) nvcc() *jitCompiler {
 	if a := b.env.assembler("ptxas", "nvcc"); a != nil {
-		return known(jitCompiler{"the ptxas of NVIDIA's wheel", version.Of(a.Version), a.Path})
+		return assembled("the ptxas of NVIDIA's wheel", a)
 	}
 	return b.wheel("nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
 }
@@ -156,9 +156,9 @@ func (b *build) nvrtc() *jitCompiler {
 	if b.Name != "torch" {
 		return nil
 	}
-	for _, t := range b.Taken {
-		if v := version.Of(t.Version); strings.HasPrefix(t.Name, "libnvrtc") && v.Known() {
-			return &jitCompiler{"NVRTC", v, t.Path + ", taken by " + t.Reason}
+	for _, t := range b.taken {
+		if strings.HasPrefix(t.Name, "libnvrtc") && t.version.Known() {
+			return &jitCompiler{"NVRTC", t.version, t.Path + ", taken by " + t.Reason}
 		}
 	}
 	if c := b.wheel("nvidia-cuda-nvrtc", "NVRTC"); c != nil {
@@ -174,7 +174,7 @@ func (b *build) nvrtc() *jitCompiler {
 func (b *build) wheel(name, words string) *jitCompiler {
 	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.cuda.Major()), name} {
 		if p := b.env.Package(wheel); p != nil {
-			return &jitCompiler{words, version.Of(p.Version), p.Path}
+			return &jitCompiler{words, p.version, p.Path}
 		}
 	}
 	return nil

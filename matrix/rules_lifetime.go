@@ -42,7 +42,7 @@ func driverEOL(m *machine) []*result {
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
 func (m *machine) laterBranch(old *tables.Branch) []Pin {
 	for _, b := range tables.Rows[tables.Branch](m.t) {
-		if version.Int(b.Branch) > version.Int(old.Branch) && b.EndOfLife > m.today() && b.Newest.Known() &&
+		if b.Number() > old.Number() && b.EndOfLife > m.today() && b.Newest.Known() &&
 			m.branchFits(&b) {
 			return []Pin{{Package: "driver", Version: b.Newest.String(),
 				Why: "maintained until " + dated(b.EndOfLife) + "; needs a reboot", Commands: m.driverCommands(b)}}
@@ -53,7 +53,7 @@ func (m *machine) laterBranch(old *tables.Branch) []Pin {
 
 func (m *machine) branchRow(driver version.Number) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.t)
-	i := slices.IndexFunc(branches, func(b tables.Branch) bool { return version.Int(b.Branch) == driver.Major() })
+	i := slices.IndexFunc(branches, func(b tables.Branch) bool { return b.Number() == driver.Major() })
 	if i < 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func matrixOutdated(m *machine) []*result {
 func (m *machine) newerThanTables() []string {
 	var list []string
 	branches := tables.Rows[tables.Branch](m.t)
-	if last := branches[len(branches)-1]; m.driver.version.Major() > version.Int(last.Branch) {
+	if last := branches[len(branches)-1]; m.driver.version.Major() > last.Number() {
 		list = append(list, m.driverWords())
 	}
 	for _, b := range m.builds {

@@ -17,7 +17,7 @@ const skipCuDNNCheck = "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK"
 
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
 func cudnnMismatch(m *machine, b *build) []*result {
-	want, source := version.Of(b.CuDNN), b.source()
+	want, source := b.cudnn, b.source()
 	if want.Parts() < 2 && len(b.rows) > 0 && b.rows[0].CuDNN.Known() {
 		want = b.rows[0].CuDNN // TensorFlow's own file tells the major alone
 	}
@@ -83,7 +83,7 @@ func (l library) mend(b *build, want version.Number) ([]Pin, []string) {
 func (b *build) has(wheel string, want version.Number) bool {
 	have := b.env.Package(wheel)
 	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) ||
-		b.allowed(library{wheel: wheel, version: version.Of(have.Version)}))
+		b.allowed(library{wheel: wheel, version: have.version}))
 }
 
 // wanted is what to install: the exact version that the build's metadata pins, else the range that its release asks
@@ -109,7 +109,7 @@ func ncclMismatch(m *machine, b *build) []*result {
 }
 
 func (m *machine) judgeNCCL(b *build, lib library) []*result {
-	want := version.Of(b.NCCL)
+	want := b.nccl
 	if !want.Known() && len(b.rows) > 0 {
 		want = b.rows[0].NCCL
 	}
@@ -223,7 +223,7 @@ func packagesMixed(m *machine) []*result {
 		for _, library := range sharedPaths {
 			twins := env.twins(library)
 			if len(twins) < 2 || library == "cudnn" &&
-				version.Of(twins[0].Version).Major() != version.Of(twins[1].Version).Major() {
+				twins[0].version.Major() != twins[1].version.Major() {
 				continue
 			}
 			r := found(m.mixed(env, library, twins))
@@ -235,7 +235,7 @@ func packagesMixed(m *machine) []*result {
 	return results
 }
 
-func (m *machine) mixed(env *environment, name string, twins []probe.Package) Finding {
+func (m *machine) mixed(env *environment, name string, twins []*installed) Finding {
 	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path),
 		Need:    "one of them",
 		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one installed last has overwritten the other", name),
@@ -280,12 +280,12 @@ func (e *environment) holds(library string) *probe.Taken {
 
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
 // or lacks a function that the environment's torch calls.
-func (m *machine) survivorFails(env *environment, name string, twins []probe.Package) string {
-	left := slices.DeleteFunc(slices.Clone(twins), func(p probe.Package) bool { return p.Overwritten })
+func (m *machine) survivorFails(env *environment, name string, twins []*installed) string {
+	left := slices.DeleteFunc(slices.Clone(twins), func(p *installed) bool { return p.Overwritten })
 	if len(left) != 1 {
 		return ""
 	}
-	family := version.Of(familySuffix.FindStringSubmatch(left[0].Name)[1])
+	family := left[0].family()
 	if m.driver.version.Known() || m.driver.cuda.Known() {
 		if state, need, _ := m.floor(family); state == floorBelow {
 			return fmt.Sprintf("%s is left, which needs %s", left[0].Name, need)
@@ -301,13 +301,14 @@ func (m *machine) survivorFails(env *environment, name string, twins []probe.Pac
 
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
 // deletes the shared files, so the other must be installed again.
-func unmix(env *environment, twins []probe.Package) ([]Pin, []string) {
+func unmix(env *environment, twins []*installed) ([]Pin, []string) {
 	keep := twins[len(twins)-1]
+	release := keep.Version
 	for _, b := range env.Builds {
+		cuda := version.Of(b.CUDA)
 		for _, p := range twins {
-			if b.Requires[p.Name] != "" || familySuffix.FindStringSubmatch(p.Name)[1] == fmt.Sprint(version.Of(b.CUDA).Major()) {
-				keep = p
-				keep.Version = cmp.Or(b.Requires[p.Name], p.Version)
+			if b.Requires[p.Name] != "" || p.family().Major() == cuda.Major() {
+				keep, release = p, cmp.Or(b.Requires[p.Name], p.Version)
 			}
 		}
 	}
@@ -317,9 +318,9 @@ func unmix(env *environment, twins []probe.Package) ([]Pin, []string) {
 			drop = append(drop, p.Name)
 		}
 	}
-	spec := keep.Name + "==" + keep.Version
+	spec := keep.Name + "==" + release
 	remove := strings.Join(drop, " ")
-	return []Pin{{Package: keep.Name, Version: keep.Version, Why: "keeps torch and the driver",
+	return []Pin{{Package: keep.Name, Version: release, Why: "keeps torch and the driver",
 		Commands: map[string]string{
 			"pip": "pip uninstall -y " + remove + " && pip install --no-deps --force-reinstall " + spec,
 			"uv":  "uv pip uninstall " + remove + " && uv pip install --no-deps --reinstall " + spec}}}, nil

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -51,7 +50,7 @@ func visibleDevices(m *machine) []*result {
 
 // worldSize: more ranks on this node than GPUs.
 func worldSize(m *machine) []*result {
-	ranks := version.Int(m.f.Variables["LOCAL_WORLD_SIZE"])
+	ranks := m.count("LOCAL_WORLD_SIZE")
 	usable := m.shown.count
 	if !m.here() || ranks < 1 || usable == 0 || m.f.Driver.NVML.Status != "ok" || m.cut() || !m.judgesCUDA() {
 		return nil

@@ -5,12 +5,11 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
 )
 
 // otherToolkit says that another installed toolkit would do.
 func (m *machine) otherToolkit(does func(version.Number) bool) bool {
-	return slices.ContainsFunc(m.f.Toolkits, func(t probe.Toolkit) bool { return does(version.Of(t.Version)) })
+	return slices.ContainsFunc(m.toolkits, func(t toolkit) bool { return does(t.version) })
 }
 
 // toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA.
@@ -19,7 +18,7 @@ func toolkitFramework(m *machine, b *build) []*result {
 	if b.Name != "torch" || b.accelerator != "cuda" || !b.cuda.Known() || picked == nil {
 		return nil
 	}
-	have := version.Of(picked.Version)
+	have := picked.version
 	switch {
 	case have.Major() == b.cuda.Major():
 		return holds(b.subject)
@@ -45,7 +44,7 @@ func toolkitTooOldForGPU(m *machine) []*result {
 	if picked == nil || len(m.gpus) == 0 {
 		return nil
 	}
-	have := version.Of(picked.Version)
+	have := picked.version
 	old := func(g gpu, v version.Number) bool {
 		return g.chip != nil && g.chip.FirstCUDA.Known() && v.LessShort(g.chip.FirstCUDA)
 	}

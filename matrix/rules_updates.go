@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/internal/version"
 	"cudacompat/probe"
 )
 
@@ -20,12 +19,12 @@ var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-m
 // core are the installed packages of the driver itself, with the branch that their version names.
 func (m *machine) core() (packages []probe.DriverPackage, branches []int) {
 	for _, p := range m.f.Machine.Packages {
-		release := packageRelease.FindStringSubmatch(p.Version)
-		if release == nil || !coreNames.MatchString(p.Name) {
+		release, named := releaseIn(p.Version)
+		if !named || !coreNames.MatchString(p.Name) {
 			continue
 		}
 		packages = append(packages, p)
-		if branch := version.Of(release[1]).Major(); !slices.Contains(branches, branch) {
+		if branch := release.Major(); !slices.Contains(branches, branch) {
 			branches = append(branches, branch)
 		}
 	}

@@ -105,7 +105,7 @@ func (m *machine) onLowestDriver(b *build, variants []row) (pin.Set, bool) {
 			continue
 		}
 		if c := 0; best != nil {
-			if c = cmp.Compare(version.Int(branch.Branch), version.Int(best.Branch)); c > 0 ||
+			if c = cmp.Compare(branch.Number(), best.Number()); c > 0 ||
 				c == 0 && !chosen.CUDA.Less(r.CUDA) {
 				continue
 			}
@@ -134,7 +134,7 @@ func (m *machine) newest(b *build) (pin.Set, string) {
 	for _, r := range candidates {
 		branch := m.newestBranch(r.CUDA)
 		switch {
-		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= version.Int(branch.Branch)):
+		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= branch.Number()):
 			return m.set(b, r, nil, "the newest release; the driver can stay"), ""
 		case branch != nil:
 			return m.set(b, r, branch, "the newest release, on the newest maintained driver branch that supports the GPU"), ""

@@ -122,6 +122,9 @@ type Branch struct {
 	Origin
 }
 
+// Number is the branch as a number, 535.
+func (b *Branch) Number() int { return version.Int(b.Branch) }
+
 // Chip is one GPU chip and the products made of it.
 type Chip struct {
 	Chip         string             `csv:"chip"` // "AD104"

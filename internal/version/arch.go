@@ -19,6 +19,9 @@ func ParseCapability(text string) (Capability, error) {
 	return Capability{Int(major), Int(minor)}, nil
 }
 
+// Number is the capability as a dotted number, for ranges; not known where it is not.
+func (c Capability) Number() Number { return Of(c.String()) }
+
 func (c Capability) String() string {
 	if !c.Known() {
 		return ""
