@@ -261,10 +261,12 @@ func (d demand) refusing() []string {
 	return slices.Compact(always)
 }
 
-// limits are the needs that not every driver meets, those that lack a fact, and what code there is.
-func (d demand) limits() []requires.Need {
+// limits are the needs that not every driver meets, those that lack a fact, and what code there is. Rules name the GPU
+// that they judge by its label; here a need holds for every GPU that it is published for.
+func (d demand) limits(label string) []requires.Need {
 	var list []requires.Need
 	for i, n := range d.needs {
+		words := strings.ReplaceAll(n.words, label, "the GPU")
 		if n.mild || n.build != nil && !n.build.counts {
 			continue
 		}
@@ -273,9 +275,9 @@ func (d demand) limits() []requires.Need {
 		if drivers.Any() && (n.rule != "gpu-arch-missing" || !slices.Contains(d.meets[i], met)) {
 			continue
 		}
-		need := requires.Need{Rule: n.rule, Need: n.words, Drivers: drivers, Row: n.row, Source: orEmpty(n.source)}
+		need := requires.Need{Rule: n.rule, Need: words, Drivers: drivers, Row: n.row, Source: orEmpty(n.source)}
 		if lacks {
-			need.Missing = n.words
+			need.Missing = words
 		}
 		if n.build != nil {
 			need.Subject, need.From = n.build.subject, cmp.Or(n.build.From, n.build.Path)

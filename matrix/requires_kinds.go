@@ -67,7 +67,7 @@ type gathering struct {
 // add writes down what one kind of GPU needs; kinds of a capability that need the same stand together.
 func (r *gathering) add(k kind, m *machine) {
 	d := m.demand()
-	for _, n := range d.limits() {
+	for _, n := range d.limits(m.gpus[0].label) {
 		key := n.Key()
 		if r.of[key] == nil {
 			r.Needs = append(r.Needs, n)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func requiresText(w io.Writer, r Requires, s Style) error {
 	p.limits(r)
 	for _, u := range r.Unknown {
 		p.line()
-		p.wrap(4, u.Subject+": "+u.Missing, painted{yellow, "? not known"}, ": ")
+		p.wrap(4, u.Subject+": "+u.Missing, painted{yellow, "? unknown"}, ": ")
 	}
 	p.line()
 	p.wrap(0, requiresCount(r))
@@ -55,11 +56,11 @@ func requiresWords(r Requires) (text, colour string) {
 	groups := hostGroups(r)
 	switch {
 	case len(r.Unknown) > 0:
-		return "no host can be named: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
+		return "no host can be named, because facts about " + r.Unknown[0].Subject + " are missing", yellow
 	case len(r.Builds) == 0:
 		return "nothing here asks for a driver or a GPU", green
 	case len(groups) == 0 && slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return len(g.Undecided) > 0 }):
-		return "no host can be named, for facts are missing", yellow
+		return "no host can be named, because facts are missing", yellow
 	case len(groups) == 0:
 		return "no GPU of the tables runs this", red
 	}
@@ -104,7 +105,7 @@ func (p *page) builds(r Requires) {
 		if !b.Counts {
 			facts = append(facts, "only noted")
 		}
-		p.wrap(8, strings.Join(facts, ", "), "  "+b.Subject, "  ")
+		p.wrap(8, cmp.Or(strings.Join(facts, ", "), "CUDA unknown"), "  "+b.Subject, "  ")
 	}
 }
 
@@ -140,10 +141,8 @@ func (p *page) hosts(r Requires) {
 	if len(r.Builds) == 0 && !p.style.All {
 		return
 	}
+	p.line()
 	groups := hostGroups(r)
-	if len(groups) > 0 {
-		p.line()
-	}
 	for _, g := range groups {
 		text := capabilityWords(g.capabilities) + ": " + p.products(g.names)
 		if g.code == "ptx" {
@@ -156,31 +155,85 @@ func (p *page) hosts(r Requires) {
 		p.wrap(10, text, "  ", painted{bold, drivers}, "  ")
 	}
 	for _, f := range r.Forward {
-		branches := strings.Join(f.Branches, ", ")
-		p.wrap(10, branches+" with "+f.Package+", on GPUs for data centres (forward compatibility)", "  or      ")
+		if len(groups) > 0 {
+			branches := strings.Join(f.Branches, ", ")
+			p.wrap(10, branches+" with "+f.Package+", on GPUs for data centres (forward compatibility)", "  or      ")
+		}
 	}
-	p.dropped(r)
+	p.others(r)
 }
 
-// dropped lists the GPUs that no driver makes run it, by the rule that says so; without --all those only of which a
-// driver branch is still made.
-func (p *page) dropped(r Requires) {
+// others lists the GPUs that no driver makes run it, by the rules that say so, then those of which a fact is missing, by
+// that fact.
+func (p *page) others(r Requires) {
+	rules := func(g requires.GPU) (string, bool) {
+		return strings.Join(g.Because, ", "), len(g.Drivers)+len(g.Undecided) == 0
+	}
+	facts := func(g requires.GPU) (string, bool) {
+		return missingFacts(r, g), len(g.Drivers) == 0 && len(g.Undecided) > 0
+	}
+	p.gpusBy(r, "  not     ", rules)
+	p.gpusBy(r, "  unknown ", facts)
+}
+
+// gpusBy lists the GPUs of which something is said, those of which the same is said together.
+func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, bool)) {
 	var order []string
-	names, capabilities := map[string][]string{}, map[string][]string{}
+	names := map[string][]string{}
 	for _, g := range r.GPUs {
-		if len(g.Drivers) > 0 || len(g.Names) == 0 {
+		why, ok := said(g)
+		if !ok || len(g.Names) == 0 {
 			continue
 		}
-		why := cmp.Or(strings.Join(g.Because, ", "), "not known")
 		if names[why] == nil {
 			order = append(order, why)
 		}
 		names[why] = append(names[why], g.Names...)
-		capabilities[why] = append(capabilities[why], g.Capability)
 	}
 	for _, why := range order {
-		p.wrap(10, capabilityWords(capabilities[why])+": "+p.products(names[why])+" ("+why+")", "  not     ")
+		text := r.capabilitiesOf(names[why]) + ": " + p.products(names[why])
+		if why != "" {
+			text += " (" + why + ")"
+		}
+		p.wrap(10, text, lead)
 	}
+}
+
+// capabilitiesOf are the capabilities of some GPUs; "some" stands before one that has others.
+func (r Requires) capabilitiesOf(names []string) string {
+	among, others := map[string]bool{}, map[string]bool{}
+	for _, g := range r.GPUs {
+		for _, name := range g.Names {
+			if slices.Contains(names, name) {
+				among[g.Capability] = true
+			} else {
+				others[g.Capability] = true
+			}
+		}
+	}
+	list := slices.SortedFunc(maps.Keys(among), version.CompareTexts)
+	for i, c := range list {
+		if others[c] {
+			list[i] = "some " + c
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// missingFacts are those for lack of which some GPUs cannot be judged. What is missing of the artefact itself is said
+// once, for all.
+func missingFacts(r Requires, g requires.GPU) string {
+	if len(r.Unknown) > 0 {
+		return ""
+	}
+	var facts []string
+	for _, n := range r.Needs {
+		holds := func(name string) bool { return n.HoldsFor(g.Capability, name) }
+		if n.Missing != "" && slices.ContainsFunc(g.Names, holds) && !slices.Contains(facts, n.Missing) {
+			facts = append(facts, n.Missing)
+		}
+	}
+	return strings.Join(facts, "; ")
 }
 
 // products names some GPUs; those for data centres first, since machines are rented by them.
@@ -205,36 +258,32 @@ func (p *page) products(names []string) string {
 }
 
 // popular are the GPUs that clouds rent out and people own most, by which others are placed at a glance.
-var popular = []string{"T4", "Tesla T4", "A100", "A10G", "A10", "L4", "L40S", "H100", "H200", "GH200", "B200", "GB200",
+var popular = []string{"T4", "A100", "A10G", "A10", "L4", "L40S", "H100", "H200", "GH200", "B200", "GB200",
 	"B300", "GB300", "GB10", "RTX PRO 6000 Blackwell Server Edition", "GeForce RTX 3090", "GeForce RTX 4090",
 	"GeForce RTX 5090", "V100", "P100", "K80", "M60"}
 
-// limits lists what each limit rests on, each row once. Without --all the chips' own branches are left out, and what
-// is not known while something is.
+// limits lists what each limit rests on, each row once, with the GPUs that have none of the drivers it takes counted.
+// Without --all the chips' own branches are left out, and what is unknown.
 func (p *page) limits(r Requires) {
-	var said []string
-	known := len(hostGroups(r)) > 0
+	refused := map[string]int{}
 	for _, n := range r.Needs {
-		if (n.Subject == "" || n.Missing != "" && known) && !p.style.All {
-			continue
+		if len(n.Drivers) == 0 && n.Missing == "" {
+			refused[limitWords(n)] += r.products(n)
 		}
-		text := cmp.Or(n.Subject, "the GPU") + ": " + n.Need
-		if n.Missing != "" {
-			text = n.Subject + ": not known: " + n.Missing
-		}
-		if n.From != "" {
-			text += " (" + n.From + ")"
-		}
-		if n.Row != "" {
-			text += "; " + n.Row
-		}
-		if slices.Contains(said, text) {
+	}
+	var said []string
+	for _, n := range r.Needs {
+		text := limitWords(n)
+		if (n.Subject == "" || n.Missing != "") && !p.style.All || slices.Contains(said, text) {
 			continue
 		}
 		if len(said) == 0 {
 			p.line()
 		}
 		said = append(said, text)
+		if refused[text] > 0 {
+			text += "; refuses " + plural(refused[text], "GPU product")
+		}
 		p.wrap(8, text, "  ", painted{cyan, n.Rule}, "  ")
 		if p.style.All {
 			for _, source := range n.Source {
@@ -244,11 +293,43 @@ func (p *page) limits(r Requires) {
 	}
 }
 
+// limitWords are a need with the build that has it, the line that asks for the build, and the row.
+func limitWords(n requires.Need) string {
+	subject := cmp.Or(n.Subject, "the GPU") + ": "
+	text := n.Need
+	if n.Missing != "" {
+		text = "unknown: " + n.Missing
+	}
+	if !strings.HasPrefix(text, n.Subject+" ") {
+		text = subject + text
+	}
+	if n.From != "" {
+		text += " (" + n.From + ")"
+	}
+	if n.Row != "" {
+		text += "; " + n.Row
+	}
+	return text
+}
+
+// products counts those that a need holds for.
+func (r Requires) products(n requires.Need) int {
+	count := 0
+	for _, g := range r.GPUs {
+		for _, name := range g.Names {
+			if n.HoldsFor(g.Capability, name) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
 // requiresCount is the last line.
 func requiresCount(r Requires) string {
 	admitted, undecided, refused := 0, 0, 0
 	for _, g := range r.GPUs {
-		n := max(len(g.Names), 0)
+		n := len(g.Names)
 		switch {
 		case len(g.Drivers) > 0:
 			admitted += n
@@ -258,6 +339,6 @@ func requiresCount(r Requires) string {
 			refused += n
 		}
 	}
-	return fmt.Sprintf("%s can run it, %d cannot, %d not known (--all names them; tables of %s)",
+	return fmt.Sprintf("%s can run it, %d cannot, %d unknown (--all names them; tables of %s)",
 		plural(admitted, "GPU product"), refused, undecided, r.Tool.Matrix)
 }

@@ -36,7 +36,7 @@ func diffText(w io.Writer, r Requires, s Style) error {
 		p.field("was", c.Old.String())
 		p.field("is", nowWords(c))
 		for _, n := range c.Because {
-			p.field("for", needWords(n))
+			p.field("for", limitWords(n))
 		}
 	}
 	_, err := w.Write(p.Bytes())
@@ -47,7 +47,7 @@ func diffText(w io.Writer, r Requires, s Style) error {
 func nowWords(c requires.Change) string {
 	text := c.New.String()
 	if len(c.Undecided) > 0 {
-		text += "; not known of " + c.Undecided.String()
+		text += "; unknown for " + c.Undecided.String()
 	}
 	return text
 }
@@ -64,21 +64,6 @@ func targetWord(t requires.TargetChange) string {
 		return "kept   "
 	}
 	return "never  "
-}
-
-// needWords are a need with the build and the line that ask for it.
-func needWords(n requires.Need) string {
-	text := cmp.Or(n.Subject, "the GPU itself") + " needs " + n.Need
-	if n.Missing != "" {
-		text = n.Subject + ": not known: " + n.Missing
-	}
-	if n.From != "" {
-		text += " (" + n.From + ")"
-	}
-	if n.Row != "" {
-		text += "; " + n.Row
-	}
-	return text
 }
 
 // diffWords is the change in one sentence.
@@ -102,14 +87,14 @@ func diffWords(r Requires) (text, colour string) {
 	}
 	switch {
 	case len(r.Unknown) > 0:
-		return "what it needs is not known: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
+		return "what it needs is unknown: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
 	case named > 0:
 		return fmt.Sprintf("%s lost that ran %s", plural(named, "named target"), cmp.Or(r.Diff.Old, "the old one")), red
 	case lost+fewer+unknown > 0:
 		text = fmt.Sprintf("%s lost, %s with fewer drivers than %s took", plural(lost, "GPU product"),
 			plural(fewer, "GPU product"), cmp.Or(r.Diff.Old, "the old one"))
 		if unknown > 0 {
-			text += fmt.Sprintf(", %d not known", unknown)
+			text += fmt.Sprintf(", %d unknown", unknown)
 		}
 		return text, yellow
 	case len(r.Diff.Changes) > 0:

@@ -100,8 +100,7 @@ func changeKind(old Drivers, g GPU) string {
 func (r Requirement) refusing(capability, name string, before Drivers) []Need {
 	list := []Need{}
 	for _, n := range r.Needs {
-		of := len(n.GPUs) == 0 || slices.Contains(n.GPUs, name) || slices.Contains(n.GPUs, capability)
-		if of && len(before) > 0 && !slices.Equal(common(before, n.Drivers), before) {
+		if n.HoldsFor(capability, name) && len(before) > 0 && !slices.Equal(common(before, n.Drivers), before) {
 			list = append(list, n)
 		}
 	}

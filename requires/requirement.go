@@ -91,6 +91,11 @@ func (g GPU) Driverless() bool { return g.Drivers.Any() || g.Undecided.Any() }
 // Key is the same for needs that say the same.
 func (n Need) Key() string { return fmt.Sprint(n.Rule, n.Subject, n.Need, n.Drivers) }
 
+// HoldsFor reports whether a GPU has the need.
+func (n Need) HoldsFor(capability, name string) bool {
+	return len(n.GPUs) == 0 || slices.Contains(n.GPUs, name) || slices.Contains(n.GPUs, capability)
+}
+
 // Of is the entry of a GPU by its name, or nil.
 func (r Requirement) Of(name string) *GPU {
 	i := slices.IndexFunc(r.GPUs, func(g GPU) bool { return slices.Contains(g.Names, name) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,6 +146,7 @@ func included(name string) ([]byte, error) {
 const (
 	givenHint = "`cudacompat check --help` lists what is read, such as a requirements file, a lock, nvidia-smi's " +
 		"output; - is standard input"
+	absentHint  = "check the path; - is standard input"
 	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c " +
 		"| tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
 )
@@ -158,7 +160,10 @@ func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
 		return openExample(example)
 	}
 	f, err := os.Open(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), absentHint}
+	case err != nil:
 		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}
 	return f, nil

@@ -149,7 +149,7 @@ type within struct {
 func (d *documents) document(place, file string, alone bool, data []byte) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
-		d.judge.Refuse(place, "it is not a report or facts in JSON: "+jsonCause(err))
+		d.judge.Refuse(place, jsonCause(err)+"; "+fleetReads)
 		return
 	}
 	facts, err := e.facts()
@@ -167,10 +167,20 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 	d.judge.Add(d.ctx, node)
 }
 
+// fleetReads is what a document can be.
+const fleetReads = "fleet reads what `cudacompat probe` and `cudacompat doctor -o json` write, or either in an envelope"
+
 // jsonCause is what is wrong with a document, without Go's names of types.
 func jsonCause(err error) string {
-	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-		return fmt.Sprintf("%q is a %s", wrong.Field, wrong.Value)
+	var wrong *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("not valid JSON at byte %d", syntax.Offset)
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return "a document is a JSON object, and this is not one"
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("the field %s cannot be a %s", strings.ReplaceAll(wrong.Field, "Facts.", ""), wrong.Value)
 	}
 	return err.Error()
 }
@@ -187,11 +197,11 @@ func (e *envelope) facts() (*probe.Facts, error) {
 	}
 	for _, s := range schemas {
 		if s != "" && s != probe.FactsSchema && s != report.Schema {
-			return nil, fmt.Errorf("its schema is %s; %s and %s are read here", s, probe.FactsSchema, report.Schema)
+			return nil, fmt.Errorf("the schema %s is unknown to this release, which reads %s and %s", s, probe.FactsSchema, report.Schema)
 		}
 	}
 	if facts.Schema == "" && facts.Driver.Version == "" && len(facts.GPUs)+len(facts.Environments)+len(facts.Probes) == 0 {
-		return nil, errors.New("it is neither facts nor a report of cudacompat, nor an envelope with one")
+		return nil, errors.New("there are no facts in it; " + fleetReads)
 	}
 	return facts, nil
 }
