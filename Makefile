@@ -1,4 +1,4 @@
-# make doctor   build and run the main job on this machine; where nothing is to judge, also on an example
+# make doctor   build the program and examine this machine; without a GPU, show an example too
 # make test     the tests
 # make grid     the pins of every driver, GPU and Python, what every release requires against check, and every log in
 #               every dress; make test takes a sample
@@ -45,7 +45,7 @@ static: packed
 doctor: build
 	@bin/cudacompat doctor $(ARGS); code=$$?; [ $$code -le 3 ] || exit $$code; \
 	if [ $$code = 3 ] && [ -z '$(ARGS)' ]; then \
-		printf '\n%s\n\n' 'What a verdict looks like, on a report that the program carries (bin/cudacompat check example:broken):'; \
+		printf '\n%s\n\n' 'An example of a verdict (bin/cudacompat check example:broken):'; \
 		bin/cudacompat check example:broken; [ $$? = 1 ]; \
 	fi
 

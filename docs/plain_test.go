@@ -12,14 +12,21 @@ import (
 	"cudacompat/internal/plain"
 )
 
-// pages are what people read, but for what programs wrote (screens, the index of rules, measurements).
+// pages are what people read, except what programs write: screens, the index of rules, measurements.
 func pages(t *testing.T) []string {
 	all, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all = append(all, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md")
-	return slices.DeleteFunc(append(all, rulePages(t)...), func(name string) bool { return name == "performance.md" })
+	all = append(all, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../packaging/python/README.md")
+	for _, pattern := range []string{"rules/[a-z]*.md", "../examples/*/README.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(more) == 0 {
+			t.Fatal(pattern, "matches no page", err)
+		}
+		all = append(all, more...)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "performance.md" })
 }
 
 func rulePages(t *testing.T) []string {

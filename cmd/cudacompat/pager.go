@@ -34,7 +34,8 @@ func paged(text []byte, out io.Writer) bool {
 		command = "less"
 	}
 	words := strings.Fields(command)
-	if len(words) == 0 || words[0] == "cat" || os.Getenv("TERM") == "dumb" {
+	terminal := os.Getenv("TERM")
+	if len(words) == 0 || words[0] == "cat" || terminal == "" || terminal == "dumb" {
 		return false
 	}
 	pager := exec.Command(words[0], words[1:]...)
