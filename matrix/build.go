@@ -26,6 +26,7 @@ type build struct {
 	glibc       version.Number            // that its wheel's tag asks for
 	cudnn, nccl version.Number            // that it says it was built with
 	taken       []taken                   // by the loader
+	dispensable bool                      // others install this extension and do without
 	isa         map[string]version.Number // of PTX, by its target
 	resolved    *installed                // the cuDNN that an installer would bring along; nil where one is there, or named
 	named       *named                    // a package that a file names, which is all there is of it; else nil
@@ -36,7 +37,7 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	b = m.onTarget(b)
 	v := &build{Build: b, env: env, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
 	v.glibc, v.cudnn, v.nccl, v.taken = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
-	v.isa = isaOf(b)
+	v.isa, v.dispensable = isaOf(b), b.Extension && m.dispensable(b)
 	v.subject = Subject(b, env.Environment)
 	v.release, _ = version.ParseRelease(b.Version)
 	if v.release.Local == "" && b.Index == "default" {
@@ -108,10 +109,9 @@ func acceleratorOf(b *probe.Build, r version.Release) string {
 	return ""
 }
 
-// cpuOnWindows says that TensorFlow 2.10 was the last release with CUDA for Windows itself; in WSL2 Linux's wheels run
-// (https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1).
+// cpuOnWindows reports whether a release of TensorFlow has no CUDA on Windows itself; in WSL2 Linux's wheels run.
 func (m *machine) cpuOnWindows(name string, r version.Release) bool {
-	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() && !r.Number.Less(version.Of("2.11"))
+	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() && !m.t.Trait("windows-cuda", name, r.Number)
 }
 
 // commonCUDA is the CUDA that all rows share, or, where they differ, nothing.
@@ -127,16 +127,15 @@ func commonCUDA(rows []row) version.Number {
 	return rows[0].CUDA
 }
 
-// dispensable are extensions that others install and do without, and torchao, whose kernels for Hopper and Blackwell
-// are the smaller part of it.
-var dispensable = []string{"flash-attn-3", "torchao", "vllm-flash-attn", "xformers"}
-
 // optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for
 // Hopper along and runs on an A10G. What people install by itself is no part, whoever asks for it too.
-func (b *build) optional() bool {
-	part := b.PartOf != "" && !slices.Contains(compiled, b.Name) &&
+func (b *build) optional() bool { return b.Extension && b.dispensable }
+
+// dispensable reports whether an extension is one that others install and do without.
+func (m *machine) dispensable(b *probe.Build) bool {
+	part := b.PartOf != "" && !m.t.Trait("compiled", b.Name, version.Number{}) &&
 		!slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)
-	return b.Extension && (part || slices.Contains(dispensable, b.Name))
+	return part || m.t.Trait("dispensable", b.Name, version.Number{})
 }
 
 // official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.

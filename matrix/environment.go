@@ -40,13 +40,9 @@ func (e *environment) Package(name string) *installed {
 	return e.read[name]
 }
 
-// compiled are the packages whose wheels are made for one torch or one CUDA. flash-attn is not among them, which is
-// compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need libraries and no torch, nor
-// transformer-engine itself, which asks for one of the two that are here, or is built from source with what is there.
-var compiled = []string{"aphrodite-engine", "bitsandbytes", "deepspeed", "sglang", "transformer-engine-cu12",
-	"transformer-engine-cu13", "vllm", "xformers"}
-
 // compiledPackage is a package whose wheel is made for one torch or one CUDA, with the table's rows that may be it.
+// flash-attn is none, which is compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need
+// libraries and no torch, nor transformer-engine itself, which asks for one of the two that are.
 type compiledPackage struct {
 	*installed
 	subject string

@@ -14,13 +14,14 @@ import (
 // named is one package that a file names, with what is known of it without its files.
 type named struct {
 	*probe.Wanted
-	env     *probe.Environment
-	rows    []tables.Extension // those that may be this release
-	uses    string             // of the table of packages; empty: not in it
-	cuda    version.Number     // the CUDA that it needs, or its family
-	torch   string             // the one release of PyTorch that it asks for
-	certain bool               // a row, not its name alone, tells
-	image   *tables.Container  // of the table of images; nil: not in it
+	env         *probe.Environment
+	rows        []tables.Extension // those that may be this release
+	uses        string             // of the table of packages; empty: not in it
+	cuda        version.Number     // the CUDA that it needs, or its family
+	torch       string             // the one release of PyTorch that it asks for
+	certain     bool               // a row, not its name alone, tells
+	dispensable bool               // what it carries, the rest of it does without
+	image       *tables.Container  // of the table of images; nil: not in it
 }
 
 // subject names it in findings: "vllm 0.30.0".
@@ -76,6 +77,8 @@ func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
 	if w.Origin == "image" {
 		return m.namedImage(n)
 	}
+	n.dispensable = m.t.Trait("dispensable", w.Name, version.Number{}) &&
+		!m.t.Trait("pins-torch", w.Name, version.Number{})
 	all := 0
 	public, _, _ := strings.Cut(w.Version, "+")
 	release, _ := version.ParseRelease(w.Version)
@@ -158,7 +161,7 @@ func (m *machine) torchBeside(name, release string) string {
 	release, _, _ = strings.Cut(release, "+")
 	for _, t := range tables.Rows[tables.Torch](m.t) {
 		if name == "torchvision" && t.Torchvision == release ||
-			name == "torchaudio" && t.Torchaudio == release && version.Of(release).Less(stableAudio) {
+			name == "torchaudio" && t.Torchaudio == release && !m.t.Trait("stable-abi", name, version.Of(release)) {
 			return t.Release
 		}
 	}
@@ -194,7 +197,7 @@ func (n *named) build() *probe.Build {
 	if torch && n.framework("torch") || !n.cuda.Known() && n.torch == "" || n.Accelerator == "cpu" {
 		return nil
 	}
-	if n.torch == "" && slices.Contains(dispensable, n.Name) && !slices.Contains(engines, n.Name) {
+	if n.torch == "" && n.dispensable {
 		return nil // what it carries, the rest of it does without: the torch that it brings decides
 	}
 	b := &probe.Build{Name: n.Name, Extension: true, Version: n.Version, Specifier: n.Specifier, CUDA: n.cuda.String(),
@@ -324,6 +327,3 @@ func (n *named) left() []*result {
 	return unknown(n.subject(), "which CUDA it is built for: the package needs a GPU, but neither its name nor the "+
 		"tables say")
 }
-
-// stableAudio is the first torchaudio on torch's stable ABI; since then it works beside later torches.
-var stableAudio = version.Of("2.9")

@@ -19,7 +19,7 @@ func (m *machine) pins(b *build) (pins []Pin, do []string) {
 	if b.Origin == "image" {
 		return nil, m.imageSteps()
 	}
-	if b.named != nil && b.named.torch != "" && slices.Contains(engines, b.Name) {
+	if b.named != nil && b.named.torch != "" && m.t.Trait("pins-torch", b.Name, version.Number{}) {
 		return m.enginePins(b)
 	}
 	if !slices.Contains(Frameworks(), b.Name) {

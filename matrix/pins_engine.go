@@ -12,14 +12,12 @@ import (
 	"cudacompat/probe"
 )
 
-// engines are packages each release of which asks for one PyTorch, or for few: they undo a pin of PyTorch alone, or do
-// not load with it. Those that others bring along stand last.
-var engines = []string{"vllm", "sglang", "aphrodite-engine", "lmdeploy", "xformers"}
-
-// enginesIn are the engines of an environment; xFormers, which vLLM asks for itself, only where it is the only one.
+// enginesIn are the engines of an environment, packages each release of which asks for one PyTorch, or for few: they undo
+// a pin of PyTorch alone, or do not load with it. xFormers, which vLLM asks for itself, is one only where there is no
+// other.
 func (m *machine) enginesIn(e *environment) []*installed {
 	var list []*installed
-	for _, name := range engines {
+	for _, name := range m.t.WithTrait("pins-torch") {
 		for _, p := range e.beside() {
 			if p.Name == name && len(m.engineRows(name)) > 0 && (name != "xformers" || len(list) == 0) {
 				list = append(list, p)

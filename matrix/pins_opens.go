@@ -58,7 +58,7 @@ func (m *machine) releaseFor(b *build, fits func(tables.Extension) bool) *tables
 	var list []tables.Extension
 	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.t)) {
 		python := version.ShortPython(b.python)
-		if sameProject(e.Package, b.Name) && looksIntoWheels(e) && fits(e) &&
+		if sameProject(e.Package, b.Name) && m.t.Trait("cuda-from-wheels", e.Package, version.Of(e.Release)) && fits(e) &&
 			(python == "" || slices.Contains(e.Python, python)) {
 			list = append(list, e)
 		}
@@ -84,16 +84,6 @@ func (m *machine) covers(e tables.Extension) bool {
 // sameProject says that two names are of one project: CuPy has a name for every CUDA.
 func sameProject(a, b string) bool {
 	return a == b || strings.HasPrefix(a, "cupy-cuda") && strings.HasPrefix(b, "cupy-cuda")
-}
-
-// looksIntoWheels says that a release can load CUDA from wheels, and has an extra that installs these: onnxruntime from
-// 1.21 on, with preload_dlls, and not 1.27.0, whose extra asks for packages that there are not; CuPy from 14 on.
-func looksIntoWheels(e tables.Extension) bool {
-	least := "14"
-	if e.Package == "onnxruntime-gpu" {
-		least = "1.21"
-	}
-	return !version.Of(e.Release).Less(version.Of(least)) && e.Release != "1.27.0"
 }
 
 // change is the command that puts a release in the place of the one that is there, with its extras that bring

@@ -10,13 +10,10 @@ import (
 	"cudacompat/probe"
 )
 
-// companions are the packages of PyTorch's own that are made for one torch.
-var companions = []string{"torchvision", "torchaudio", "torchcodec"}
-
 // companionMismatch: torchvision, torchaudio, torchcodec and Triton are made for one torch. What their libraries want
 // and do not find beside torch decides; of versions alone, the tables do.
 func companionMismatch(m *machine, b *build) []*result {
-	if slices.Contains(companions, b.Name) && b.Extension {
+	if b.Extension && m.t.Trait("companion", b.Name, version.Number{}) {
 		return m.unmet(b)
 	}
 	if b.Name != "torch" || !b.official() || len(b.rows) == 0 {
@@ -55,13 +52,13 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 		return f, false
 	case have.Name == "torchaudio" && m.otherAudio(b, r).Known():
 		return m.audio(b, have, want, f), true
-	case want == "" || have.Name == "torchaudio" && !r.Number.Less(stableAudio) && !version.Of(want).Less(stableAudio):
+	case want == "" || m.t.Trait("stable-abi", have.Name, r.Number) && m.t.Trait("stable-abi", have.Name, version.Of(want)):
 		return f, false
 	case r.Number.Short() != version.Of(want).Short():
 		if have.Name == "torchvision" {
 			f.Severity = Error
 		}
-	case have.Name == "torchvision" && differentCUDA(r, b):
+	case have.Name == "torchvision" && m.differentCUDA(r, b):
 		f.Severity = Error
 		f.Message = fmt.Sprintf("torchvision %s was built for another CUDA than torch %s", have.Version, b.Version)
 	default:
@@ -72,12 +69,12 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 }
 
 // differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since.
-func differentCUDA(vision version.Release, b *build) bool {
+func (m *machine) differentCUDA(vision version.Release, b *build) bool {
 	cuda, ok := vision.LocalCUDA()
 	if !ok || !b.cuda.Known() {
 		return false
 	}
-	if vision.Number.Less(version.Of("0.16")) {
+	if m.t.Trait("same-cuda-minor", "torchvision", vision.Number) {
 		return cuda.Short() != b.cuda.Short()
 	}
 	return cuda.Major() != b.cuda.Major()
@@ -124,7 +121,7 @@ func (m *machine) otherAudio(b *build, audio version.Release) version.Number {
 			cuda = own
 		}
 	}
-	if audio.Number.Less(version.Of("2.0")) || b.cuda.Parts() < 2 || cuda.Short() == b.cuda.Short() {
+	if !m.t.Trait("same-cuda-minor", "torchaudio", audio.Number) || b.cuda.Parts() < 2 || cuda.Short() == b.cuda.Short() {
 		return version.Number{}
 	}
 	return cuda

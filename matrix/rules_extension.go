@@ -66,7 +66,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 	switch {
 	case over >= 0:
 		return found(b.overwritten(b.Hindrances[over]))
-	case b.Extension && len(b.Unmet) > 0 && !slices.Contains(companions, b.Name):
+	case b.Extension && len(b.Unmet) > 0 && !m.t.Trait("companion", b.Name, version.Number{}):
 		return m.unmet(b)
 	case b.Extension:
 		return m.opens(b)
@@ -115,9 +115,12 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
 // from source, of which no table can tell.
 func (m *machine) extensionRows(p *installed) []tables.Extension {
+	if !m.t.Trait("compiled", p.Name, p.version) {
+		return nil
+	}
 	r := p.release()
 	public, _, _ := strings.Cut(p.Version, "+")
-	if !r.Number.Known() || !r.Final() || !slices.Contains(compiled, p.Name) {
+	if !r.Number.Known() || !r.Final() {
 		return nil
 	}
 	var rows []tables.Extension
@@ -145,7 +148,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
 		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
 			strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
-	case p.Name == "bitsandbytes" && p.version.Less(version.Of("0.50")) && b.cuda.Parts() > 1 &&
+	case m.t.Trait("same-cuda-minor", p.Name, p.version) && b.cuda.Parts() > 1 &&
 		every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
 		f.Need = "a library for CUDA " + b.cuda.Short()
@@ -157,7 +160,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 	default:
 		return f, false
 	}
-	if slices.Contains(engines, p.Name) {
+	if m.t.Trait("pins-torch", p.Name, p.version) {
 		f.Pins = m.engineMends(p, b)
 	}
 	if len(f.Pins) == 0 {
@@ -194,13 +197,12 @@ func (m *machine) extensionSteps(p *installed, b *build) []string {
 }
 
 // numpyABI: compiled code of before NumPy 2 does not load with it.
-func numpyABI(_ *machine, b *build) []*result {
+func numpyABI(m *machine, b *build) []*result {
 	p := b.env.Package("numpy")
-	last := map[string]string{"tensorflow": "2.17", "torch": "2.2"}[b.Name]
-	if p == nil || last == "" || !b.release.Number.Known() || !b.official() {
+	if p == nil || b.Name != "tensorflow" && b.Name != "torch" || !b.release.Number.Known() || !b.official() {
 		return nil
 	}
-	if p.version.Major() < 2 || version.Of(last).LessShort(b.release.Number) {
+	if p.version.Major() < 2 || !m.t.Trait("before-numpy-2", b.Name, b.release.Number) {
 		return holds(b.subject)
 	}
 	f := Finding{Severity: Warning, Subject: b.subject, Need: "numpy < 2",

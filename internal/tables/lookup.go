@@ -359,6 +359,24 @@ func (r *HostCompiler) Oldest(compiler string) version.Number {
 	return map[string]version.Number{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
 }
 
+// Trait reports whether a package's release has a trait. One that is not known counts as older than any.
+func (t *Tables) Trait(trait, name string, release version.Number) bool {
+	return slices.ContainsFunc(Rows[Trait](t), func(r Trait) bool {
+		return r.Trait == trait && r.Package == name && r.Releases.Has(release)
+	})
+}
+
+// WithTrait are the packages with a trait.
+func (t *Tables) WithTrait(trait string) []string {
+	var list []string
+	for _, r := range Rows[Trait](t) {
+		if r.Trait == trait {
+			list = append(list, r.Package)
+		}
+	}
+	return list
+}
+
 // Date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
 func (t *Tables) Date() string {
 	newest := ""

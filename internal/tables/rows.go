@@ -235,6 +235,24 @@ type Forward struct {
 	Origin
 }
 
+// Trait is what rules know of a package that stands in no row of its releases.
+type Trait struct {
+	// "pins-torch": each release asks for one PyTorch, or for few
+	// "compiled": its wheels are made for one torch or one CUDA
+	// "dispensable": others install it and do without, or it does without its kernels for some GPUs
+	// "companion": PyTorch's own, made for one torch
+	// "stable-abi": it works beside later torches
+	// "same-cuda-minor": it takes a torch or a library of its own CUDA's minor version alone
+	// "before-numpy-2": it was compiled before NumPy 2
+	// "cuda-from-wheels": it can load CUDA from wheels, and an extra installs these
+	// "nvrtc-fails": what its NVRTC does not know, it does not clamp to what it knows
+	// "windows-cuda": its wheels for Windows have CUDA
+	Trait    string        `csv:"trait"`
+	Package  string        `csv:"package"`
+	Releases version.Range `csv:"releases"` // of which it holds; empty: all
+	Origin
+}
+
 // Package is what a Python package does with a GPU, where its name does not tell.
 type Package struct {
 	Package string `csv:"package"` // as pip normalises it

@@ -64,6 +64,7 @@ var sheets = []sheet{
 	sheetOf[Signature]("signature", 1, stanzas),
 	sheetOf[Extension]("extension", 3, csvFile),
 	sheetOf[Package]("package", 1, csvFile),
+	sheetOf[Trait]("trait", 2, csvFile),
 	sheetOf[Advisory]("advisory", 1, csvFile),
 }
 

@@ -124,8 +124,11 @@ var fourthPart = lazyregexp.New(`(\d+\.\d+\.\d+)\.\d+`)
 // leadingZero is what semver does not take either, and drivers have: 525.60.02.
 var leadingZero = lazyregexp.New(`\b0+(\d)`)
 
-// Range is a range of versions, such as ">=9.8,<10.0"; three parts count.
-type Range struct{ constraints *semver.Constraints }
+// Range is a range of versions, such as ">=9.8,<10.0"; three parts count. The zero Range has every version.
+type Range struct {
+	text        string
+	constraints *semver.Constraints
+}
 
 // ParseRange reads a range as the tables and packages write it, ">=9.8,<10.0".
 func ParseRange(text string) (Range, error) {
@@ -133,13 +136,24 @@ func ParseRange(text string) (Range, error) {
 	if err != nil {
 		return Range{}, fmt.Errorf("range %q: %w", text, err)
 	}
-	return Range{c}, nil
+	return Range{text, c}, nil
 }
 
 // Has reports whether a version is in the range.
 func (r Range) Has(v Number) bool {
-	return r.constraints.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
+	return r.constraints == nil || r.constraints.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
 }
+
+// UnmarshalText reads a table's cell; an empty one is every version.
+func (r *Range) UnmarshalText(text []byte) (err error) {
+	if len(text) > 0 {
+		*r, err = ParseRange(string(text))
+	}
+	return err
+}
+
+// MarshalText writes the range as it was read.
+func (r Range) MarshalText() ([]byte, error) { return []byte(r.text), nil }
 
 // CompareTexts orders dotted numbers that are still text.
 func CompareTexts(a, b string) int { return Of(a).Compare(Of(b)) }
