@@ -93,6 +93,13 @@ func compatible(r Report, findings []said) string {
 	return text
 }
 
+// driverDoubted reports whether a finding leaves it open that the driver knows the GPU.
+func (r Report) driverDoubted() bool {
+	return slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+		return f.Rule == "driver-too-old-for-gpu" || f.Rule == "vgpu-driver"
+	})
+}
+
 func worksText(r Report) string {
 	var works, instances []string
 	for _, a := range r.Answers {
@@ -104,6 +111,9 @@ func worksText(r Report) string {
 		instances = add(instances, t.Instance)
 	}
 	text := "the driver supports the GPU"
+	if r.driverDoubted() {
+		text = "the driver may not support the GPU"
+	}
 	if slices.ContainsFunc(r.Judged, func(j matrix.Judged) bool { return len(j.GPUs) > 1 }) {
 		text += "s"
 	}

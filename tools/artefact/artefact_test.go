@@ -204,3 +204,27 @@ func TestAsks(t *testing.T) {
 		t.Errorf("the least capability is 7.5, not %s", got)
 	}
 }
+
+// TestNames has a release by the key of its row, whether the row is there or not.
+func TestNames(t *testing.T) {
+	data, err := OpenData("../../data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		product, release, version string
+		want                      bool
+	}{
+		{"cudnn", "9.24.1", "9.24.1.1", true},
+		{"cudnn", "9.99.9", "9.99.9.1", true},
+		{"cudnn", "9.24.1.1", "9.24.1.1", true},
+		{"cudnn", "9.2", "9.24.1.1", false},
+		{"jax", "0.9.0", "0.9.0", true},
+		{"jax", "0.9.0", "0.9.0.1", false},
+	} {
+		p, _ := ProductNamed(c.product)
+		if got := data.Names(p, c.release, Candidate{Tag: Tag{Version: c.version}}); got != c.want {
+			t.Errorf("%s %s means %s: %v", c.product, c.release, c.version, got)
+		}
+	}
+}

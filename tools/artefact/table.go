@@ -272,16 +272,10 @@ func (d *Data) has(table, column string) bool {
 	return g.Column(column) >= 0
 }
 
-// Names says that a release on the command line means a candidate: by its version, or by the key of its row, as 9.24.1
-// is cuDNN 9.24.1.1's.
+// Names says that a release on the command line means a candidate: by its version, or by the key that its row has, where
+// the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
 func (d *Data) Names(p Product, release string, c Candidate) bool {
-	if release == c.Version {
-		return true
-	}
-	g := d.grids[p.Table]
-	return strings.HasPrefix(c.Version, release+".") && slices.ContainsFunc(g.Rows, func(row []string) bool {
-		return row[slices.Index(g.Columns, "release")] == release
-	})
+	return release == c.Version || d.has(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
 }
 
 // Reaches says that a candidate is not older than what the product's rows begin with.
