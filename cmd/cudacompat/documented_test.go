@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -114,6 +115,42 @@ func TestReadmeNamesWhatThereIs(t *testing.T) {
 		if !flags[m[1]] {
 			t.Errorf("the README names --%s, which no command has", m[1])
 		}
+	}
+}
+
+// documented is a command line of this program in a page: the command and what follows it, up to the end of the line or
+// of the code.
+var documented = regexp.MustCompile("(?m)(?:^|[ `])cudacompat ([a-z]+)([^`|\n]*)")
+
+// TestPagesNameFlagsThatExist finds, in every page, a flag that the command before it does not have.
+func TestPagesNameFlagsThatExist(t *testing.T) {
+	flags := map[string]*pflag.FlagSet{}
+	for _, c := range newRoot(streams{}).Commands() {
+		flags[c.Name()] = c.Flags()
+	}
+	seen := 0
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/rules/*.md", "../../examples/*/*"} {
+		pages, err := filepath.Glob(pattern)
+		if err != nil || len(pages) == 0 {
+			t.Fatal(pattern, "matches no page", err)
+		}
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range documented.FindAllStringSubmatch(string(text), -1) {
+				for _, flag := range flagInProse.FindAllStringSubmatch(m[2], -1) {
+					seen++
+					if set := flags[m[1]]; set != nil && set.Lookup(flag[1]) == nil {
+						t.Errorf("%s: cudacompat %s does not have --%s", page, m[1], flag[1])
+					}
+				}
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d flags were found; the pattern no longer finds them", seen)
 	}
 }
 
