@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,6 +29,8 @@ type build struct {
 	isa         map[string]version.Number // of PTX, by its target
 	resolved    *installed                // the cuDNN that an installer would bring along; nil where one is there, or named
 	named       *named                    // a package that a file names, which is all there is of it; else nil
+	jit         bool                      // its code is made when it runs
+	foreign     string                    // the architecture of its files, where that is not the target's
 }
 
 func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
@@ -39,6 +40,9 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	v.glibc, v.cudnn, v.nccl, v.taken = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
 	v.isa, v.dispensable = isaOf(b), b.Extension && m.dispensable(b)
 	v.subject = Subject(b, env.Environment)
+	if p := m.packageOf(b.Name); p != nil && b.Extension {
+		v.jit = p.Uses == "jit"
+	}
 	v.release, _ = version.ParseRelease(b.Version)
 	if v.release.Local == "" && b.Index == "default" {
 		v.release.Local = m.defaultVariant(b.Name, v.release)
@@ -56,9 +60,8 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	}
 	v.rows = m.rowsFor(v)
 	v.resolved = m.resolvedCuDNN(v)
-	if b != own && len(v.rows) == 0 {
-		b.Damaged = fmt.Sprintf("what its build for %s holds: this one is for %s", strings.TrimPrefix(m.platform, "linux_"),
-			own.Arch)
+	if b != own {
+		v.foreign = own.Arch
 	}
 	if !v.cuda.Known() {
 		v.cuda = commonCUDA(v.rows)

@@ -194,6 +194,9 @@ func (b *build) wheelsOf(library string) []string {
 	if strings.HasPrefix(stem, "cudnn_") {
 		stem = "cudnn"
 	}
+	if stem == "nvvm" && b.cuda.Major() < 13 {
+		stem = "cuda-nvcc" // since 13 its wheel is nvidia-nvvm
+	}
 	middle := strings.ToLower(cmp.Or(wheelNames[stem], stem))
 	wheels := []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major())}
 	if b.cuda.Major() >= 13 { // since when most of NVIDIA's wheels have no suffix

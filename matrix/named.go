@@ -282,7 +282,7 @@ func (m *machine) asTorch(b *build, release string) {
 func (b *build) either() bool { return b.named != nil && b.named.uses == "either" }
 
 // compilesLater reports whether its code is made for the GPU when it runs: there is none to compare.
-func (b *build) compilesLater() bool { return b.named != nil && b.named.uses == "jit" }
+func (b *build) compilesLater() bool { return b.jit || b.named != nil && b.named.uses == "jit" }
 
 // namedOnly are packages that need a GPU, or a framework that may, and of which a file says no more than that.
 func (m *machine) namedOnly() []*result {

@@ -107,8 +107,12 @@ func withoutLibraries(name string, libraries []string) (severity Severity, fails
 	case name == "onnxruntime-gpu":
 		return Error, "runs on the CPU, although its name asks for the GPU",
 			"https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
+	case strings.HasPrefix(name, "cupy-") && !slices.ContainsFunc(libraries, isNVRTC):
+		return Error, "fails where it uses them", "https://docs.cupy.dev/en/stable/install.html"
 	case strings.HasPrefix(name, "cupy-"):
 		return Error, "cannot compile kernels", "https://docs.cupy.dev/en/stable/install.html"
+	case name == "numba-cuda":
+		return Error, "cannot compile kernels", "https://nvidia.github.io/numba-cuda/user/installation.html"
 	case name != "ctranslate2":
 		return Error, "cannot be imported", loaderSource
 	case slices.ContainsFunc(libraries, notCuDNN):
@@ -117,3 +121,5 @@ func withoutLibraries(name string, libraries []string) (severity Severity, fails
 	return Warning, "cannot run models with convolutions, such as Whisper's, on the GPU",
 		"https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/CHANGELOG.md"
 }
+
+func isNVRTC(library string) bool { return strings.HasPrefix(library, "libnvrtc") }

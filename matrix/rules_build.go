@@ -198,6 +198,9 @@ func (m *machine) otherCUDA(b *build) bool {
 
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
 func gpuArchMissing(m *machine, b *build) []*result {
+	if b.foreign != "" {
+		return m.foreignCode(b)
+	}
 	if !b.comparesCode() {
 		return nil
 	}
@@ -220,6 +223,18 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return holds(b.subject)
 	}
 	return found(m.archMissing(b, without, proof))
+}
+
+// foreignCode judges a build of which no file loads on the target. The tables can prove that the same release has no
+// code there for the GPUs, either; that it has some does not make this installation work.
+func (m *machine) foreignCode(b *build) []*result {
+	if b.comparesCode() && len(b.rows) > 0 && len(m.gpus) > 0 {
+		if without, proof, _ := m.codeless(b); len(without) == len(m.gpus) {
+			return found(m.archMissing(b, without, proof))
+		}
+	}
+	return unknown(b.subject, fmt.Sprintf("what its build for %s holds: this one is for %s",
+		strings.TrimPrefix(m.platform, "linux_"), b.foreign))
 }
 
 // comparesCode reports whether a build has code of its own that a GPU must take.

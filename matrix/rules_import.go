@@ -135,6 +135,11 @@ func (b *build) otherPythons() []*result {
 	if name != b.Name {
 		f.Message += ", so " + b.Name + " is not imported"
 	}
+	for _, other := range b.Hindrances[i+1:] {
+		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == probe.HindranceOtherPython {
+			f.putBack(name, installed)
+		}
+	}
 	f.Pins[0].Why = "its files for Python " + python + "; keeps the driver"
 	return found(f)
 }

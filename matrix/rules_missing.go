@@ -51,8 +51,22 @@ func (b *build) putBack(f *Finding, lost []string) {
 				f.Do = append(f.Do, "take "+u.Path+" out of the loader's way")
 			}
 		}
-		if own && !slices.ContainsFunc(f.Pins, func(p Pin) bool { return p.Package == wheel.Name }) {
-			f.Pins = append(f.Pins, forcedPin(wheel.Name, cmp.Or(b.Requires[wheel.Name], wheel.Version))...)
+		if own {
+			f.putBack(wheel.Name, cmp.Or(b.Requires[wheel.Name], wheel.Version))
+		}
+	}
+}
+
+// putBack adds a wheel to the pin that writes files anew: one command for all of them, since each by itself leaves the
+// rest as it is.
+func (f *Finding) putBack(name, version string) {
+	if len(f.Pins) == 0 {
+		f.Pins = forcedPin(name, version)
+		return
+	}
+	for tool, command := range f.Pins[0].Commands {
+		if spec := name + "==" + version; !slices.Contains(strings.Fields(command), spec) {
+			f.Pins[0].Commands[tool] = command + " " + spec
 		}
 	}
 }
@@ -84,8 +98,10 @@ func (b *build) failsWithout(missing []string) string {
 		return "convolutions and other functions of cuDNN fail"
 	case b.Name == "jax":
 		return "it runs on the CPU"
-	case opened("libnvrtc"), opened("libnvJitLink"):
+	case opened("libnvrtc"), opened("libnvJitLink") && b.Name != "torch": // whose libcusparse is linked to it
 		return "code that is compiled at run time fails"
+	case opened("libtorch_cuda_linalg."):
+		return "solving equations on the GPU fails"
 	}
 	return b.doesNotStart()
 }
@@ -136,6 +152,8 @@ func (b *build) withLibraries() []Pin {
 	}
 	if name == "jax" {
 		name = fmt.Sprintf("jax[cuda%d]", b.cuda.Major())
+	} else if name == "numba-cuda" {
+		name = fmt.Sprintf("numba-cuda[cu%d]", b.cuda.Major())
 	}
 	spec := strconv.Quote(name + "==" + version)
 	return []Pin{{Package: name, Version: version, Why: "adds the CUDA libraries as wheels; keeps the driver",

@@ -26,6 +26,8 @@ func (m *machine) withoutOpened(b *build) Finding {
 	if whole := !slices.ContainsFunc(b.Missing, func(s string) bool { return b.installed(s) == nil }); whole {
 		f.Do = nil
 		b.putBack(&f, b.Missing)
+	} else if b.jit {
+		f.Do, f.Pins = nil, b.withLibraries()
 	}
 	framework := m.frameworkOf(b)
 	if framework != nil {

@@ -196,12 +196,24 @@ def jax_versions(family, plugin, checks):
     versions = importlib.import_module(f"jax_{family}_plugin._versions")
     for name, scale in (("cuda_runtime", 0), ("cudnn", 100), ("cufft", 100), ("cupti", 0)):
         def compare(name=name, scale=scale):
+            if name == "cupti" and mapped(r"/libcupti\.so"):
+                return ""  # that of CUDA 13 asks the driver before it tells its version, and the stand-in has no device
             have, built = getattr(versions, name + "_get_version")(), getattr(versions, name + "_build_version")()
-            return scale and built // scale > have and f"{name} {have}, but the plugin was built with {built}"
+            # XLA, when a GPU is used: "matching major version and equal or higher minor version" (cuda_dnn.cc)
+            return scale and built // scale > have // scale and f"{name} {have}, but the plugin was built with {built}"
         check(checks, f"{name} version", compare)
+    check(checks, "plugin's release", lambda: jax_releases(family))
     for name in JAX_OPENS[family]:
         check(checks, name, lambda n=name: open_from(plugin, n))
     cudnn_parts(checks)
+
+
+def jax_releases(family):
+    """Whether jaxlib takes the plugin of the release that is there: of another one it says that it will not be used."""
+    fits = getattr(importlib.import_module("jaxlib.plugin_support"), "check_plugin_version", lambda *names: True)
+    plugin = f"jax_{family}_plugin"
+    have = [importlib.import_module(name + ".version").__version__ for name in ("jaxlib", plugin)]
+    return "" if fits(plugin, *have) else f"{plugin} {have[1]} is not compatible with jaxlib {have[0]}: it will not be used"
 
 
 def onnxruntime(m, checks, facts):
@@ -217,13 +229,18 @@ def onnxruntime(m, checks, facts):
     cudnn_parts(checks)
 
 
+def from_cupy(package, name):
+    """`from PACKAGE import NAME`, as CuPy's own code has it: what loads the library first hangs on it."""
+    return getattr(__import__(package, fromlist=[name]), name)
+
+
 def cupy(m, checks, facts):
     facts.update(version=m.__version__)
     check(checks, "runtime", lambda: facts.update(cuda=m.cuda.runtime.runtimeGetVersion()))
     check(checks, "nvrtc", lambda: facts.update(nvrtc=m.cuda.nvrtc.getVersion()))
     for name in ("cublas", "cusolver", "cusparse", "curand", "cufft"):
-        check(checks, name, lambda n=name: importlib.import_module(f"cupy_backends.cuda.libs.{n}").getVersion.__doc__ and "")
-    check(checks, "cublas library", lambda: importlib.import_module("cupy_backends.cuda.libs.cublas").create() and "")
+        check(checks, name, lambda n=name: from_cupy("cupy.cuda" if n == "cufft" else "cupy_backends.cuda.libs", n) and "")
+    check(checks, "cublas library", lambda: from_cupy("cupy_backends.cuda.libs", "cublas").create() and "")
     for c in list(checks):
         if "NoDevice" in c["error"] or "NOT_INITIALIZED" in c["error"] or "no CUDA-capable" in c["error"]:
             c["error"] = ""

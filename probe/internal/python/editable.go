@@ -13,7 +13,7 @@ import (
 const maxPathFiles = 64
 
 // withPathFiles adds the directories that the .pth files of the sites name, as Python does at its start: editable
-// installations stand there. Lines that Python would execute are left alone.
+// installations stand there. Of the lines that Python executes those are read that put a directory first.
 func withPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
 	list := slices.Clone(sites)
 	for _, dir := range sites {
@@ -22,25 +22,50 @@ func withPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
 			data, err := h.ReadFile(name)
 			failed.Add(err)
 			for _, line := range parsePathFile(data) {
-				if !path.IsAbs(line) {
-					line = path.Join(dir, line)
-				}
-				if real, err := h.Resolve(line); err == nil && !slices.Contains(list, real) {
-					list = append(list, real)
-				}
+				list = line.addTo(h, dir, list)
 			}
 		}
 	}
 	return list
 }
 
+// pathLine is a directory that a .pth file adds to the import path.
+type pathLine struct {
+	dir   string
+	first bool
+}
+
+// addTo adds the directory to an import path; one that a line puts first goes there, wherever it stood.
+func (l pathLine) addTo(h *host.Host, site string, list []string) []string {
+	dir := l.dir
+	if !path.IsAbs(dir) {
+		dir = path.Join(site, dir)
+	}
+	switch real, err := h.Resolve(dir); {
+	case err != nil:
+		return list
+	case l.first:
+		return slices.Insert(slices.DeleteFunc(list, func(d string) bool { return d == real }), 0, real)
+	case !slices.Contains(list, real):
+		return append(list, real)
+	}
+	return list
+}
+
+// insertsFirst matches a line that Python executes:
+//
+//	import sys; sys.path.insert(0, '/opt/patched')
+var insertsFirst = lazyregexp.New(`^import .*\bsys\.path\.insert\(0,\s*r?['"]([^'"]+)['"]\)`)
+
 // parsePathFile lists the paths of a .pth file: "/home/u/pytorch", not "import _virtualenv".
-func parsePathFile(data []byte) []string {
-	var list []string
+func parsePathFile(data []byte) []pathLine {
+	var list []pathLine
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
-		if line != "" && line[0] != '#' && !strings.HasPrefix(line, "import ") && !strings.HasPrefix(line, "import\t") {
-			list = append(list, line)
+		if m := insertsFirst.FindStringSubmatch(line); m != nil {
+			list = append(list, pathLine{dir: m[1], first: true})
+		} else if line != "" && line[0] != '#' && !strings.HasPrefix(line, "import ") && !strings.HasPrefix(line, "import\t") {
+			list = append(list, pathLine{dir: line})
 		}
 	}
 	return list

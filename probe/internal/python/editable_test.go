@@ -29,6 +29,7 @@ func TestEditable(t *testing.T) {
 		{"path-file", site + "__editable__.torch-2.10.0a0.pth --\nimport _virtualenv\n# x\n/home/u/pytorch\n",
 			"/home/u/pytorch/torch", ""},
 		{"relative-path", site + "easy-install.pth --\n../../../../../home/u/pytorch\n", "/home/u/pytorch/torch", ""},
+		{"put-first", site + "000-front.pth --\nimport sys; sys.path.insert(0, '/home/u/pytorch')\n", "/home/u/pytorch/torch", ""},
 		{"finder", site + "__editable___torch_2_10_0a0_finder.py --\n" +
 			"MAPPING: dict[str, str] = {'torchgen': '/x', 'torch': '/home/u/pytorch/torch'}\n", "/home/u/pytorch/torch",
 			""},
@@ -54,8 +55,10 @@ func TestEditable(t *testing.T) {
 }
 
 func TestParsePathFile(t *testing.T) {
-	got := parsePathFile([]byte("/a\r\n\n  ../b  \nimport sys; x\nimport\ty\nimportant\n#/c\n"))
-	if diff := cmp.Diff([]string{"/a", "../b", "important"}, got); diff != "" {
+	got := parsePathFile([]byte("/a\r\n\n  ../b  \nimport sys; x\nimport\ty\nimportant\n#/c\n" +
+		"import sys; sys.path.insert(0, '/d')\n"))
+	want := []pathLine{{dir: "/a"}, {dir: "../b"}, {dir: "important"}, {dir: "/d", first: true}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pathLine{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -68,8 +71,8 @@ func FuzzParseFinder(f *testing.F) {
 			t.Errorf("%q", got)
 		}
 		for _, line := range parsePathFile(data) {
-			if line == "" || strings.Contains(line, "\n") {
-				t.Errorf("%q", line)
+			if line.dir == "" || strings.Contains(line.dir, "\n") {
+				t.Errorf("%q", line.dir)
 			}
 
 		}

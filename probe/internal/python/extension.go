@@ -51,13 +51,15 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		libraries, err := readExtension(b, h, s, cuda)
 		failed.Add(err)
 		owned.add(i, libraries)
-		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && forGPU(h, b) || len(b.Hindrances) > 0 {
+		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && forGPU(h, b) || len(b.Hindrances) > 0 || compilers[b.Name] {
 			failed.Add(readOpened(b, h, s))
 			failed.Add(readAlone(b, h, s))
 			names := modulesIn(h.ReadQuietly(b.From))
 			s.hinder(h, b, b.Path, names)
 			s.minorCUDA(h, b, names)
-			list = append(list, *b)
+			if b.CUDA != "" || !compilers[b.Name] {
+				list = append(list, *b)
+			}
 		}
 	}
 	for i := range list {
@@ -69,6 +71,9 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	}
 	return list
 }
+
+// compilers are packages whose code is made when they run: of them what they compile with is looked at.
+var compilers = map[string]bool{"numba-cuda": true}
 
 // noteParts notes which of the extensions came along with another distribution. One that was installed from a
 // directory or a repository is the user's own, and what it requires is the user's choice.

@@ -18,6 +18,7 @@ import (
 var openers = map[string]func(*host.Host, *site, *facts.Build, *ldso.Process) (bool, error){
 	"ctranslate2": openCTranslate2, "onnxruntime-gpu": openONNXRuntime,
 	"cupy-cuda11x": openCuPy, "cupy-cuda12x": openCuPy, "cupy-cuda13x": openCuPy,
+	"numba-cuda": openNumba,
 }
 
 // opens notes which CUDA libraries the loader does not find for a package, and which of these lie where the program can
@@ -45,7 +46,13 @@ func readOpened(b *facts.Build, h *host.Host, s *site) error {
 			b.Beside = append(b.Beside, file)
 		}
 	}
-	b.Missing = absentLibraries(b, p) // what lies beside can be spoiled, and miss others
+	if err := p.OpenKnown(s.builtins(h)); err != nil {
+		return err
+	}
+	b.Missing = append(absentLibraries(b, p), // what lies beside can be spoiled, and miss others
+		notLoaded(p, func(name string) bool {
+			return strings.HasPrefix(name, nvrtcBuiltins) && s.wheelHeld(h, "cuda-nvrtc", name)
+		})...)
 	noteUnloadable(b, h, p)
 	return nil
 }
@@ -60,24 +67,62 @@ func openONNXRuntime(_ *host.Host, s *site, _ *facts.Build, p *ldso.Process) (bo
 // nvrtcSonames are NVRTC's names in each CUDA family: that of 11.2 stayed until 11.8.
 var nvrtcSonames = map[string]string{"11": "libnvrtc.so.11.2", "12": "libnvrtc.so.12", "13": "libnvrtc.so.13"}
 
-// openCuPy opens NVRTC, which compiles nearly every kernel of CuPy's; what else it opens serves a part of it. From 14
-// on cuda-pathfinder opens it, which looks into the wheels first, and takes NVRTC of any family there.
+// openCuPy opens NVRTC, which compiles nearly every kernel of CuPy's; what else it opens serves a part of it, and is
+// looked at where a wheel has it. From 14 on cuda-pathfinder opens it, which looks into the wheels first, and takes
+// NVRTC of any family there.
 func openCuPy(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {
 	b.CUDA = strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz-")
-	name := nvrtcSonames[b.CUDA]
 	metadata, err := h.ReadFile(b.Path + "/METADATA")
 	if err != nil {
 		return false, err
 	}
-	if requires(metadata, "cuda-pathfinder", false) {
-		for _, file := range s.inWheels(h, "*/lib/libnvrtc.so.*[0-9]") {
-			if path.Base(file) != name {
-				return false, nil
+	if !requires(metadata, "cuda-pathfinder", false) {
+		_, err = p.Open(nvrtcSonames[b.CUDA], nil, ldso.Local)
+		return true, err
+	}
+	for _, file := range s.inWheels(h, "*/lib/libcu*.so.*[0-9]") {
+		if cupyPart.MatchString(path.Base(file)) {
+			if _, err := p.Open(file, nil, ldso.Local); err != nil {
+				return false, err
 			}
-			name = file
 		}
 	}
-	_, err = p.Open(name, nil, ldso.Local)
+	return openNVRTC(h, s, b, p)
+}
+
+// cupyPart matches the libraries that CuPy's modules are linked to, or open.
+var cupyPart = lazyregexp.New(`^lib(cublas|cufft|curand|cusolver|cusparse)\.so\.\d+$`)
+
+// openNVRTC opens NVRTC as cuda-pathfinder does. Which of several families it takes is not told.
+func openNVRTC(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {
+	name := nvrtcSonames[b.CUDA]
+	for _, file := range s.inWheels(h, "*/lib/libnvrtc.so.*[0-9]") {
+		if path.Base(file) != nvrtcSonames[b.CUDA] {
+			return false, nil
+		}
+		name = file
+	}
+	_, err := p.Open(name, nil, ldso.Local)
+	return true, err
+}
+
+// openNumba opens NVRTC and NVVM, of the CUDA that cuda-bindings is for, which numba-cuda compiles every kernel with.
+// It looks into the wheels, then into toolkits; without cuda-bindings nothing tells what it takes.
+func openNumba(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {
+	info := infoOf(h, s.dir, "cuda-bindings")
+	_, bindings, _ := strings.Cut(distOf(info), " ")
+	if b.CUDA, _, _ = strings.Cut(bindings, "."); nvrtcSonames[b.CUDA] == "" {
+		b.CUDA = ""
+		return false, nil
+	}
+	if told, err := openNVRTC(h, s, b, p); err != nil || !told {
+		return false, err
+	}
+	places := append(s.inWheels(h, "*/nvvm/lib64/libnvvm.so*"), s.inWheels(h, "*/lib/libnvvm.so*")...)
+	for _, root := range append(h.ToolkitPlaces(h.NVCCRoot()), s.conda) {
+		places = append(places, h.Glob(root+"/nvvm/lib64/libnvvm.so*")...)
+	}
+	_, err := p.Open(append(places, "libnvvm.so.4")[0], nil, ldso.Local)
 	return true, err
 }
 

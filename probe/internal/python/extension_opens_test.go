@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -155,10 +156,46 @@ func TestCuPy(t *testing.T) {
 	for _, c := range []openedCase{nowhere, {"pathfinder", wheel, "", nil, nil}} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, root, nvrtcC) })
 	}
+	const solver, link = testSite + "nvidia/cusolver/lib/libcusolver.so.11", testSite + "nvidia/nvjitlink/lib/libnvJitLink.so.12"
+	hosttest.Compile(t, root, hosttest.Library{Name: wheel, Source: nvrtcC},
+		hosttest.Library{Name: link, Source: "int nvJitLinkCreate(void) { return 0; }\n"},
+		hosttest.Library{Name: solver, Source: "int nvJitLinkCreate(void); int f(void) { return nvJitLinkCreate(); }\n",
+			Needs: []string{link}, Flags: []string{"-Wl,-rpath,$ORIGIN/../../nvjitlink/lib"}})
+	if b := onlyBuild(t, root, nil); len(b.Missing) > 0 {
+		t.Errorf("whole: missing %v", b.Missing)
+	}
+	hosttest.Must(t, os.Remove(filepath.Join(root, link)))
+	if b := onlyBuild(t, root, nil); !slices.Equal(b.Missing, []string{"libnvJitLink.so.12"}) {
+		t.Errorf("missing %v, want libnvJitLink.so.12", b.Missing)
+	}
+	hosttest.Must(t, os.Remove(filepath.Join(root, solver)))
 	hosttest.Compile(t, root, hosttest.Library{Name: testSite + "nvidia/cu13/lib/libnvrtc.so.13", Source: nvrtcC})
 	if b := onlyBuild(t, root, nil); b.Looked || len(b.Missing) > 0 {
 		t.Errorf("beside an NVRTC of another family looked is %v, missing %v", b.Looked, b.Missing)
 	}
+}
+
+// TestNumba is a numba-cuda[cu12] 0.30.4: of it, what it compiles with is looked at, in the wheels first, then in a
+// toolkit. Without cuda-bindings nothing is said of it.
+func TestNumba(t *testing.T) {
+	root := t.TempDir()
+	const own, nvrtc = "numba_cuda/numba/cuda/_devicearray.so", testSite + "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
+	const nvvm, tool = testSite + "nvidia/cuda_nvcc/nvvm/lib64/libnvvm.so.4", "usr/local/cuda-12.4/nvvm/lib64/libnvvm.so"
+	hosttest.Compile(t, root, hosttest.Library{Name: testSite + own, Source: "int f(void) { return 0; }\n"},
+		hosttest.Library{Name: nvrtc, Source: "int nvrtcVersion(void) { return 0; }\n"})
+	install(t, root, "numba_cuda-0.30.4", own, "Name: numba-cuda\nVersion: 0.30.4\n")
+	if found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"}); err != nil || len(found.Environments[0].Builds) > 0 {
+		t.Errorf("without cuda-bindings: %+v, %v", found, err)
+	}
+	hosttest.Write(t, filepath.Join(root, testSite+"cuda_bindings-12.9.10.dist-info/METADATA"), "Name: cuda-bindings\n")
+	const nvvmC = "int nvvmVersion(void) { return 0; }\n"
+	for _, c := range []openedCase{{"no-nvvm", "", "", []string{"libnvvm.so.4"}, nil}, {"wheel", nvvm, "", nil, nil},
+		{"toolkit", tool, "", nil, nil}} {
+		t.Run(c.name, func(t *testing.T) { c.check(t, root, nvvmC) })
+	}
+	hosttest.Must(t, os.Remove(filepath.Join(root, nvrtc)))
+	c := openedCase{"no-nvrtc", nvvm, "", []string{"libnvrtc.so.12"}, nil}
+	t.Run(c.name, func(t *testing.T) { c.check(t, root, nvvmC) })
 }
 
 // TestCameByExtra: vLLM asks for ray[cgraph], and that extra for CuPy. pip marks what the user named himself.

@@ -32,6 +32,7 @@ var cudaPrefixes = map[string]*lazyregexp.Regexp{
 	"libcupti":        lazyregexp.New(`^cupti`),
 	"libcufile":       lazyregexp.New(`^cuFile`),
 	"libnvshmem_host": lazyregexp.New(`^nvshmem`),
+	"libnvvm":         lazyregexp.New(`^nvvm`),
 }
 
 // cudaStem is "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.
@@ -65,9 +66,18 @@ var knownDlopens = map[string][]string{
 // (pytorch's issue 58101).
 func (s *site) dlopens(h *host.Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
-		name := path.Base(o.Path)
-		if !strings.HasPrefix(name, "libnvrtc.so.") {
-			return knownDlopens[name]
+		if list := s.builtins(h)(o); list != nil {
+			return list
+		}
+		return knownDlopens[path.Base(o.Path)]
+	}
+}
+
+// builtins are what NVRTC opens when it compiles.
+func (s *site) builtins(h *host.Host) func(*ldso.Object) []string {
+	return func(o *ldso.Object) []string {
+		if !strings.HasPrefix(path.Base(o.Path), "libnvrtc.so.") {
+			return nil
 		}
 		version, _ := takenVersion(h, "nvrtc", o.Real, s)
 		if m := nvrtcRelease.FindStringSubmatch(version); m != nil {
