@@ -12,7 +12,8 @@ import (
 )
 
 // spoken are the directories whose strings people read.
-var spoken = []string{"cmd", "fleet", "matrix", "pin", "probe", "requires", "report", "triage", "internal/tables", "internal/bundle", "internal/version",
+var spoken = []string{"cmd", "fleet", "matrix", "pin", "probe", "requires", "report", "triage",
+	"internal/tables", "internal/bundle", "internal/version",
 	"internal/rpmdb"}
 
 // TestMessages finds odd English in the strings of the program: messages, needs, steps, hints, help.
