@@ -222,7 +222,7 @@ var answers = map[string]answer{
 			"run the failing step once on the CPU: the message is plainer there"}},
 	"kernel-language": {kernelSource, Program, "", symptom,
 		"The compiler refuses the program's own source.",
-		[]string{"mend the first error that the compiler names, and compile again"}},
+		[]string{"fix the first error that the compiler names, and compile again"}},
 	"killed": {"killed-from-outside", Environment, "", symptom,
 		"The process was killed from outside (SIGKILL), mostly by the kernel or the container's limit for want of main " +
 			"memory.",
@@ -236,7 +236,7 @@ var answers = map[string]answer{
 			"/etc/os-release`",
 			"finish what is half done: `dpkg --configure -a`, `dnf history undo last`, or a fresh environment"}},
 	"speaker": {"service-failed", Environment, "", symptom, "{speaker}, which brings driver, container or job up, failed.",
-		[]string{"mend what its line names", "see whether the driver works on the host: `nvidia-smi`, `dmesg | grep -i " +
+		[]string{"fix what its line names", "see whether the driver works on the host: `nvidia-smi`, `dmesg | grep -i " +
 			"nvrm`"}},
 	"no-input": {"no-input-found", Program, "", symptom, "The program found no data to work on.",
 		[]string{"`ls` the directory that it was given, as the program sees it", "compare its layout with what the loader " +
