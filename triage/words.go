@@ -224,8 +224,8 @@ var answers = map[string]answer{
 		"The compiler refuses the program's own source.",
 		[]string{"fix the first error that the compiler names, and compile again"}},
 	"killed": {"killed-from-outside", Environment, "", symptom,
-		"The process was killed from outside (SIGKILL), mostly by the kernel or the container's limit for want of main " +
-			"memory.",
+		"The process was killed from outside (SIGKILL), mostly because main memory or the " +
+			"container's limit ran out.",
 		[]string{"see whether it was the kernel: `dmesg | grep -i -e 'out of memory' -e oom-kill`; in Kubernetes `kubectl " +
 			"describe pod`",
 			"give the machine, container or job more main memory, or swap",
