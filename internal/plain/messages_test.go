@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -69,4 +70,28 @@ func literal(n ast.Node) (string, bool) {
 		return left + right, known || alsoKnown
 	}
 	return "", false
+}
+
+// TestAnswers finds odd English in what the tables tell people: the signatures' reasons and steps, the advisories.
+func TestAnswers(t *testing.T) {
+	files, err := filepath.Glob("../../data/signature/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no signatures: %v", err)
+	}
+	for _, file := range append(files, "../../data/advisory.csv") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			if strings.HasSuffix(file, ".txt") && !strings.HasPrefix(line, "because: ") && !strings.HasPrefix(line, "do: ") {
+				continue
+			}
+			for _, odd := range Odd(line) {
+				t.Errorf("%s:%d: %s", file, number, odd)
+			}
+		}
+	}
 }
