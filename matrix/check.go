@@ -258,14 +258,14 @@ func (j *judgement) answer(b *build) BuildAnswer {
 	if a.Answer != Works {
 		return a
 	}
-	for _, rule := range without {
-		says(WorksCPUOnly, rule.ID)
+	for _, id := range j.undecided[b.subject] {
+		says(Unknown, id)
 	}
 	if a.Answer != Works {
 		return a
 	}
-	for _, id := range j.undecided[b.subject] {
-		says(Unknown, id)
+	for _, rule := range without {
+		says(WorksCPUOnly, rule.ID)
 	}
 	for _, rule := range rules {
 		if a.Answer == Works && rule.says != "" && j.spoken[about{rule.ID, b.subject}] {

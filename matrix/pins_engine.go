@@ -13,18 +13,25 @@ import (
 )
 
 // enginesIn are the engines of an environment, packages each release of which asks for one PyTorch, or for few: they undo
-// a pin of PyTorch alone, or do not load with it. xFormers, which vLLM asks for itself, is one only where there is no
-// other.
+// a pin of PyTorch alone, or do not load with it. What others bring along, as vLLM brought xFormers and SGLang brings
+// sglang-kernel, is one only where there is no other.
 func (m *machine) enginesIn(e *environment) []*installed {
-	var list []*installed
+	var own, brought []*installed
 	for _, name := range m.t.WithTrait("pins-torch") {
 		for _, p := range e.beside() {
-			if p.Name == name && len(m.engineRows(name)) > 0 && (name != "xformers" || len(list) == 0) {
-				list = append(list, p)
+			switch {
+			case p.Name != name || len(m.engineRows(name)) == 0:
+			case m.t.Trait("brought-by-engine", name, p.version):
+				brought = append(brought, p)
+			default:
+				own = append(own, p)
 			}
 		}
 	}
-	return list
+	if len(own) == 0 {
+		return brought
+	}
+	return own
 }
 
 // engineRows are the releases of an engine that the package index has for this platform, oldest first.

@@ -38,6 +38,22 @@ func TestEnginePinsRun(t *testing.T) {
 	}
 }
 
+// TestPinsBesideEngines: where a package that asks for one torch is named beside it, a torch alone is no pin.
+func TestPinsBesideEngines(t *testing.T) {
+	known := Embedded()
+	for _, c := range []struct{ text, driver, want string }{
+		{"torch-tensorrt==2.14.0\ntorch==2.14.0\n", "550.90.07", "torch-tensorrt"},
+		{"sglang-kernel==0.4.10\ntorch==2.14.1\n", "550.90.07", "driver"},
+		{"sglang==0.5.23\nsglang-kernel==0.4.10\ntorch==2.14.1\n", "550.90.07", "sglang"},
+	} {
+		v := fileOn(t, known, c.text, c.driver, "L4")
+		i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Severity == Error && len(f.Pins) > 0 })
+		if i < 0 || v.Findings[i].Pins[0].Package != c.want {
+			t.Errorf("%q: want a pin of %s:\n%s", c.text, c.want, summary(v))
+		}
+	}
+}
+
 // enginePinOf is the pin of an engine that the driver is too old for; nil where there is none.
 func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *Pin {
 	t.Helper()

@@ -205,7 +205,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return nil
 	}
 	switch {
-	case b.program() && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == "":
+	case b.kernelless():
 		return nil // its libraries hold no kernels of their own
 	case b.base():
 		return m.baseCode(b)
@@ -235,6 +235,11 @@ func (m *machine) foreignCode(b *build) []*result {
 	}
 	return unknown(b.subject, fmt.Sprintf("what its build for %s holds: this one is for %s",
 		strings.TrimPrefix(m.platform, "linux_"), b.foreign))
+}
+
+// kernelless reports whether the libraries of a program or a package, all of them read, hold no kernels of their own.
+func (b *build) kernelless() bool {
+	return (b.program() || b.Extension && b.named == nil && b.Path != "") && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == ""
 }
 
 // comparesCode reports whether a build has code of its own that a GPU must take.

@@ -15,7 +15,7 @@ const importSource = "https://docs.python.org/3/library/site.html"
 
 // notImportable: Python does not import what the metadata says is installed: the environment's interpreter is gone or
 // of another version, the files are gone, or a module of the same name comes first.
-func notImportable(_ *machine, b *build) []*result {
+func notImportable(m *machine, b *build) []*result {
 	if b.env.Interpreter != nil && b.accelerator != "cpu" {
 		return b.withoutInterpreter()
 	}
@@ -25,6 +25,8 @@ func notImportable(_ *machine, b *build) []*result {
 			return found(b.filesGone(h))
 		case probe.HindranceSpoiled, probe.HindranceLibrary:
 			return found(b.refused(h))
+		case probe.HindranceWithout:
+			return b.lacking(m, h)
 		case probe.HindranceTool:
 			return found(b.withoutTool(h))
 		case probe.HindranceHidden:
@@ -91,6 +93,20 @@ func (b *build) refused(h probe.Hindrance) Finding {
 		f.Pins = forcedPin(b.Name, b.Version)
 	}
 	return f
+}
+
+// lacking: the package needs a framework or a distribution that the environment does not have. A directory of packages,
+// or a tree at rest, does not tell what else stands on the import path of the process.
+func (b *build) lacking(m *machine, h probe.Hindrance) []*result {
+	if b.env.Kind == "target" || m.f.System.Rest {
+		return unknown(b.subject, h.By+", which "+b.Name+" needs: it is not in "+b.env.Path)
+	}
+	f := Finding{Severity: Error, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),
+		Message:  fmt.Sprintf("%s needs %s, which is not installed: it is not imported", b.Name, h.By),
+		Evidence: append(b.evidence(), Evidence{Fact: h.By, Value: "not installed", From: b.env.Path}),
+		Source:   []string{importSource}}
+	f.Pins[0].Why = "adds " + h.By + "; keeps the driver"
+	return found(f)
 }
 
 // withoutTool: Triton starts ptxas for every kernel.

@@ -92,6 +92,7 @@ const (
 	HindranceHidden      = facts.HindranceHidden
 	HindranceHere        = facts.HindranceHere
 	HindranceSpoiled     = facts.HindranceSpoiled
+	HindranceWithout     = facts.HindranceWithout
 	HindranceTool        = facts.HindranceTool
 	HindranceLibrary     = facts.HindranceLibrary
 	HindranceOverwritten = facts.HindranceOverwritten

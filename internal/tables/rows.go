@@ -237,6 +237,7 @@ type Forward struct {
 
 // Trait is what rules know of a package that stands in no row of its releases.
 type Trait struct {
+	// "brought-by-engine": an engine with that trait asks for one release of it
 	// "pins-torch": each release asks for one PyTorch, or for few
 	// "compiled": its wheels are made for one torch or one CUDA
 	// "dispensable": others install it and do without, or it does without its kernels for some GPUs

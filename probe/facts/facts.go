@@ -174,6 +174,7 @@ const (
 	HindranceSpoiled     = "spoiled"     // a library of it, or one that it needs, is there, and the loader refuses it: By
 	HindranceTool        = "tool"        // a program of it that it starts is By: gone, not executable
 	HindranceLibrary     = "library"     // Path needs the library By, which what it requires brings and which is gone
+	HindranceWithout     = "without"     // it needs the framework or distribution By, which the environment does not have
 	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
 )
 

@@ -43,7 +43,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	var list []facts.Build
 	infos, owned := infosIn(h, s.dir, entries), owners{}
 	for _, i := range infos {
-		if notExtensions.MatchString(i.name) || s.hiding(h, i.name) {
+		if notExtensions.MatchString(i.name) && !s.orphan(i.name) || s.hiding(h, i.name) {
 			continue
 		}
 		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true,
@@ -51,7 +51,8 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		libraries, err := readExtension(b, h, s, cuda)
 		failed.Add(err)
 		owned.add(i, libraries)
-		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && forGPU(h, b) || len(b.Hindrances) > 0 || compilers[b.Name] {
+		b.Hindrances = append(b.Hindrances, s.alone(h, b)...)
+		if usesCUDA(h, b) {
 			failed.Add(readOpened(b, h, s))
 			failed.Add(readAlone(b, h, s))
 			names := modulesIn(h.ReadQuietly(b.From))
@@ -72,8 +73,20 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	return list
 }
 
+// usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it.
+func usesCUDA(h *host.Host, b *facts.Build) bool {
+	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && forGPU(h, b) || len(b.Hindrances) > 0 ||
+		compilers[b.Name]
+}
+
 // compilers are packages whose code is made when they run: of them what they compile with is looked at.
 var compilers = map[string]bool{"numba-cuda": true}
+
+// jaxPart matches the distributions that hold JAX's CUDA code, which ask for no jaxlib by themselves.
+var jaxPart = lazyregexp.New(`^jax-cuda\d+-(plugin|pjrt)$`)
+
+// orphan reports whether a distribution is a part of JAX in an environment without it.
+func (s *site) orphan(name string) bool { return jaxPart.MatchString(name) && s.dist("jaxlib") == nil }
 
 // noteParts notes which of the extensions came along with another distribution. One that was installed from a
 // directory or a repository is the user's own, and what it requires is the user's choice.
@@ -117,7 +130,7 @@ func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) ([]string
 	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
 		b.Arch = string(tag[1])
 	}
-	libraries := loadedOf(librariesIn(record), cuda)
+	libraries := loadedOf(librariesOf(b, record), cuda)
 	b.Hindrances = s.gone(h, b, libraries)
 	return libraries, readLibraries(b, h, s, libraries)
 }
@@ -168,9 +181,53 @@ func (s *site) minorCUDA(h *host.Host, b *facts.Build, modules []string) {
 // requiredFramework is the framework that a distribution asks for, empty where it asks for none.
 func requiredFramework(h *host.Host, b *facts.Build) string {
 	metadata := h.ReadQuietly(b.Path + "/METADATA")
+	if jaxPart.MatchString(b.Name) {
+		return "jax"
+	}
 	for _, name := range []string{"torch", "tensorflow", "jax", "jaxlib"} {
 		if requires(metadata, name, false) {
 			return strings.TrimSuffix(name, "lib")
+		}
+	}
+	return ""
+}
+
+// alone is that a distribution with CUDA code, or with a library that says by its name that it has some, needs what the
+// environment does not have: the framework that it imports, or the distribution that holds its library.
+func (s *site) alone(h *host.Host, b *facts.Build) []facts.Hindrance {
+	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" &&
+		!slices.ContainsFunc(librariesIn(h.ReadQuietly(b.From)), familyFile.MatchString) {
+		return nil
+	}
+	lacks := s.libraryDist(h, b)
+	if b.Framework != "" && !s.hasFramework(h, b.Framework) {
+		lacks = b.Framework
+	}
+	if lacks == "" {
+		return nil
+	}
+	return []facts.Hindrance{{Kind: facts.HindranceWithout, Of: b.Name + " " + b.Version, Path: b.From, By: lacks}}
+}
+
+// hasFramework reports whether a framework is in the environment, in whatever state, or in the working directory.
+func (s *site) hasFramework(h *host.Host, framework string) bool {
+	return slices.ContainsFunc(frameworkDists[framework], func(name string) bool { return s.dist(name) != nil }) ||
+		slices.ContainsFunc(append(slices.Clone(s.path), s.here...), func(dir string) bool {
+			return h.Exists(path.Join(dir, framework))
+		})
+}
+
+// libraryWheel matches the distributions that hold the libraries of another: libcuvs-cu13 those of cuvs-cu13.
+var libraryWheel = lazyregexp.New(`^lib\w+-cu\d+$`)
+
+// libraryDist is a distribution with its libraries that one requires and the environment does not have.
+func (s *site) libraryDist(h *host.Host, b *facts.Build) string {
+	head, _, _ := bytes.Cut(h.ReadQuietly(b.Path+"/METADATA"), []byte("\n\n"))
+	for _, m := range requiredName.FindAllSubmatch(head, -1) {
+		name := distname.Normal(string(m[1]))
+		if libraryWheel.MatchString(name) && !elsewhere.Match(m[2]) &&
+			!slices.ContainsFunc(s.path, func(dir string) bool { return infoOf(h, dir, name) != "" }) {
+			return name
 		}
 	}
 	return ""
@@ -208,7 +265,9 @@ func absent(h *host.Host, name string) bool {
 
 // librariesIn lists the libraries of a RECORD that are worth reading, such as
 // "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so,sha256=…,987654321". RECORDs can have ten thousands of lines.
-func librariesIn(record []byte) []string {
+func librariesIn(record []byte) []string { return librariesFrom(record, worthReading) }
+
+func librariesFrom(record []byte, worth func(name []byte, size int64) bool) []string {
 	var list []string
 	for line := range bytes.Lines(record) {
 		if !bytes.Contains(line, []byte(".so")) {
@@ -217,12 +276,26 @@ func librariesIn(record []byte) []string {
 		name, rest, _ := bytes.Cut(line, []byte(","))
 		_, size, ok := bytes.Cut(rest, []byte(","))
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)
-		if ok && err == nil && worthReading(name, n) && !bytes.HasPrefix(name, []byte("..")) {
+		if ok && err == nil && worth(name, n) && !bytes.HasPrefix(name, []byte("..")) {
 			list = append(list, string(name))
 		}
 	}
 	return list
 }
+
+// librariesOf lists the libraries of a distribution that are worth reading: where its name tells of CUDA, small ones
+// too. The modules of RAPIDS have some hundred kilobytes each, and their paths say nothing: "cuvs/neighbors/ivf_pq.….so".
+func librariesOf(b *facts.Build, record []byte) []string {
+	if !namedForCUDA.MatchString(b.Name) {
+		return librariesIn(record)
+	}
+	return librariesFrom(record, func(name []byte, size int64) bool {
+		return size >= namedSize && libraryFile.Match(name)
+	})
+}
+
+// namedForCUDA matches the names of distributions that tell a CUDA family, "cuvs-cu13", "cupy-cuda12x".
+var namedForCUDA = lazyregexp.New(`-cu(da)?\d+x?$`)
 
 // worthReading reports whether a file is a library that may hold CUDA code, by its name and size.
 func worthReading(name []byte, size int64) bool {

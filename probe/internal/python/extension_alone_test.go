@@ -95,6 +95,59 @@ func TestStandaloneOnSystem(t *testing.T) {
 	}
 }
 
+// TestLacking: a package whose requirements were left out needs a framework, or a distribution with its library.
+func TestLacking(t *testing.T) {
+	with := func(requirement string, more map[string]string) func(t *testing.T, site string) {
+		return func(t *testing.T, site string) {
+			hosttest.Write(t, site+"search_cu12-1.0.dist-info/METADATA", "Name: search-cu12\nVersion: 1.0\n"+
+				"Requires-Dist: nvidia-cuda-runtime-cu12\nRequires-Dist: nvidia-cublas-cu12\n"+requirement)
+			for name, text := range more {
+				hosttest.Write(t, site+name, text)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		tree  func(t *testing.T, site string)
+		lacks string
+	}{
+		{"torch", with("Requires-Dist: torch>=2.4\n", nil), "torch"},
+		{"library", with("Requires-Dist: libsearch-cu12==1.0.*\n", nil), "libsearch-cu12"},
+		{"extra", with("Requires-Dist: libsearch-cu12; extra == 'all'\n", nil), ""},
+		{"torch-there", with("Requires-Dist: torch\n", map[string]string{"torch/version.py": "__version__ = '2.9.0'\n"}), ""},
+		{"library-there", with("Requires-Dist: libsearch-cu12\n", map[string]string{
+			"libsearch_cu12-1.0.dist-info/METADATA": "Name: libsearch-cu12\nVersion: 1.0\n"}), ""},
+		{"torch-in-metadata", with("Requires-Dist: torch\n", map[string]string{
+			"torch-2.9.0.dist-info/METADATA": "Name: torch\nVersion: 2.9.0\n"}), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := aloneTree(t)
+			c.tree(t, filepath.Join(root, testSite)+"/")
+			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			builds := found.Environments[0].Builds
+			lacks := ""
+			for _, h := range builds[len(builds)-1].Hindrances {
+				if h.Kind == facts.HindranceWithout {
+					lacks = h.By
+				}
+			}
+			if builds[len(builds)-1].Name != "search-cu12" || lacks != c.lacks {
+				t.Errorf("lacks %q, want %q: %+v", lacks, c.lacks, builds)
+			}
+		})
+	}
+}
+
+// TestSmallModules: what a distribution for CUDA by its name has is read however small it is.
+func TestSmallModules(t *testing.T) {
+	const record = "cuvs/ivf_pq.cpython-312-x86_64-linux-gnu.so,sha256=x,400000\ncuvs/tiny.so,sha256=x,900\n"
+	for name, want := range map[string]int{"cuvs-cu13": 1, "cupy-cuda12x": 1, "cuvs": 0} {
+		if list := librariesOf(&facts.Build{Name: name}, []byte(record)); len(list) != want {
+			t.Errorf("%s: %v, want %d", name, list, want)
+		}
+	}
+}
+
 // TestTritonAlone: of a Triton without torch only what hinders it counts.
 func TestTritonAlone(t *testing.T) {
 	const ptxas = "triton/backends/nvidia/bin/ptxas"
