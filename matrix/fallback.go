@@ -26,8 +26,8 @@ func asks(b *probe.Build) bool {
 func (m *machine) standaloneCUDA(b *probe.Build) version.Number {
 	public, _, _ := strings.Cut(b.Version, "+")
 	families := map[int]bool{}
-	for _, e := range tables.Rows[tables.Extension](m.t) {
-		if e.Package == b.Name && e.Release == public {
+	for _, e := range tables.RowsOf[tables.Extension](m.t, b.Name) {
+		if e.Release == public {
 			for _, cuda := range e.CUDA {
 				families[version.Of(cuda).Major()] = true
 			}

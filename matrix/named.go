@@ -82,10 +82,7 @@ func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
 	all := 0
 	public, _, _ := strings.Cut(w.Version, "+")
 	release, _ := version.ParseRelease(w.Version)
-	for _, e := range tables.Rows[tables.Extension](m.t) {
-		if e.Package != w.Name {
-			continue
-		}
+	for _, e := range tables.RowsOf[tables.Extension](m.t, w.Name) {
 		all++
 		if e.Release == public && (release.Local == "" || e.Variant == release.Local) {
 			n.rows = append(n.rows, e)

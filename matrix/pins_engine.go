@@ -40,8 +40,8 @@ func (m *machine) engineRows(name string) []tables.Extension {
 		return nil
 	}
 	var rows []tables.Extension
-	for _, e := range tables.Rows[tables.Extension](m.t) {
-		if e.Package == name && e.Variant == "pypi" && len(e.Torch) > 0 && len(e.CUDA) > 0 {
+	for _, e := range tables.RowsOf[tables.Extension](m.t, name) {
+		if e.Variant == "pypi" && len(e.Torch) > 0 && len(e.CUDA) > 0 {
 			rows = append(rows, e)
 		}
 	}

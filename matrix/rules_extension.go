@@ -18,13 +18,10 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.framework() || !known || len(m.gpus) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(tables.Rows[tables.NCCL](m.t), func(n tables.NCCL) bool {
-		return n.Release.Compare(lib.version) == 0 && n.CUDA.Major() == b.cuda.Major() && len(n.SASS) > 0
-	})
-	if i < 0 {
+	n := m.t.NCCL(lib.version, b.cuda)
+	if n == nil {
 		return nil
 	}
-	n := tables.Rows[tables.NCCL](m.t)[i]
 	for _, g := range m.gpus {
 		if !g.capability.Known() || version.Cover(n.SASS, n.PTX, g.capability) != version.Uncovered {
 			continue
@@ -124,8 +121,8 @@ func (m *machine) extensionRows(p *installed) []tables.Extension {
 		return nil
 	}
 	var rows []tables.Extension
-	for _, e := range tables.Rows[tables.Extension](m.t) {
-		if e.Package == p.Name && e.Release == public && (r.Local == "" || e.Variant == r.Local) {
+	for _, e := range tables.RowsOf[tables.Extension](m.t, p.Name) {
+		if e.Release == public && (r.Local == "" || e.Variant == r.Local) {
 			rows = append(rows, e)
 		}
 	}
@@ -183,11 +180,11 @@ func otherTorch(list []string, torch version.Number) bool {
 
 // extensionSteps names the newest release of the package that goes with this torch, and what else helps.
 func (m *machine) extensionSteps(p *installed, b *build) []string {
-	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.t)) {
+	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.t, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return exactly(text).Short() == b.release.Number.Short()
 		})
-		if e.Package == p.Name && exact && !otherFamily(e.CUDA, b.cuda) {
+		if exact && !otherFamily(e.CUDA, b.cuda) {
 			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which fits torch " +
 				b.release.Number.Short()}
 		}

@@ -199,7 +199,7 @@ func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	}
 	var list []matrix.Target
 	for _, name := range f.instances {
-		if !slices.Contains(f.tables.InstanceNames(), name) {
+		if !f.tables.HasInstance(name) {
 			return nil, misspelt("GPU instance type in the tables", name, f.tables.InstanceNames())
 		}
 		target := base

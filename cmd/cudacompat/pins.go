@@ -146,7 +146,7 @@ func choiceNames() []string {
 
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
-	if f.instance != "" && !slices.Contains(tables.InstanceNames(), f.instance) {
+	if f.instance != "" && !tables.HasInstance(f.instance) {
 		return t, misspelt("GPU instance type in the tables", f.instance, tables.InstanceNames())
 	}
 	return t, checked(t, tables)

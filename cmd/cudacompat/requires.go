@@ -188,7 +188,7 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 	base.GPUs = nil
 	var list []matrix.Target
 	for _, name := range f.instances {
-		if !slices.Contains(tables.InstanceNames(), name) {
+		if !tables.HasInstance(name) {
 			return nil, misspelt("GPU instance type in the tables", name, tables.InstanceNames())
 		}
 		target := base

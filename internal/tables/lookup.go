@@ -208,36 +208,45 @@ func (t *Tables) Toolkit(cuda version.Number) *CUDA {
 // Instance is the row of an instance type, nil when the tables do not have it. Of another cloud's no more is known than
 // its GPUs.
 func (t *Tables) Instance(name string) *Instance {
-	rows := Rows[Instance](t)
-	for i := range rows {
-		if rows[i].Instance == name {
-			return &rows[i]
-		}
+	if own := RowsOf[Instance](t, name); len(own) > 0 {
+		return &own[0]
 	}
-	for _, a := range Rows[Alias](t) {
-		if a.Instance == name {
-			return &Instance{Instance: a.Instance, GPU: a.GPU, Capability: t.ChipNamed(a.GPU).Capability, Count: a.Count,
-				Platform: a.Platform, Origin: a.Origin}
-		}
+	others := RowsOf[Alias](t, name)
+	if len(others) == 0 {
+		return nil
 	}
-	return nil
+	a := others[0]
+	return &Instance{Instance: a.Instance, GPU: a.GPU, Capability: t.ChipNamed(a.GPU).Capability, Count: a.Count,
+		Platform: a.Platform, Origin: a.Origin}
+}
+
+// HasInstance reports whether the tables have an instance type.
+func (t *Tables) HasInstance(name string) bool {
+	return len(RowsOf[Instance](t, name)) > 0 || len(RowsOf[Alias](t, name)) > 0
 }
 
 // Torch are the rows of one PyTorch release on a platform, in any variant.
 func (t *Tables) Torch(release, platform string) []Torch {
-	var found []Torch
-	for _, w := range Rows[Torch](t) {
-		if w.Release == release && w.Platform == platform {
-			found = append(found, w)
-		}
-	}
-	return found
+	return slices.DeleteFunc(RowsOf[Torch](t, release), func(w Torch) bool { return w.Platform != platform })
 }
 
 // Triton is the row of a Triton release, nil where the table has none.
 func (t *Tables) Triton(release version.Number) *Triton {
 	rows := Rows[Triton](t)
 	i := slices.IndexFunc(rows, func(r Triton) bool { return release.Known() && r.Release.Compare(release) == 0 })
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+// NCCL is the row of an NCCL release for a CUDA family that says for which GPUs it has code, nil where the table has
+// none.
+func (t *Tables) NCCL(release, cuda version.Number) *NCCL {
+	rows := RowsOf[NCCL](t, fmt.Sprintf("%d.%d.%d", release.Major(), release.Minor(), release.Patch()))
+	i := slices.IndexFunc(rows, func(n NCCL) bool {
+		return n.Release.Compare(release) == 0 && n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0
+	})
 	if i < 0 {
 		return nil
 	}

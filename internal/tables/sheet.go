@@ -16,13 +16,13 @@ type sheet struct {
 	form form
 	row  reflect.Type
 	read func(layers, sheet, cellCheck) (any, error) // a slice of rows
+	only string                                      // read the rows of this key: their first cell; empty: all
 }
 
 // sheetOf is a table whose rows fill T.
 func sheetOf[T any](name string, keys int, form form) sheet {
-	return sheet{name, keys, form, reflect.TypeFor[T](), func(from layers, s sheet, check cellCheck) (any, error) {
-		return readTable[T](from, s, check)
-	}}
+	return sheet{name: name, keys: keys, form: form, row: reflect.TypeFor[T](),
+		read: func(from layers, s sheet, check cellCheck) (any, error) { return readTable[T](from, s, check) }}
 }
 
 // form is how a table is written.
@@ -66,6 +66,11 @@ var sheets = []sheet{
 	sheetOf[Package]("package", 1, csvFile),
 	sheetOf[Trait]("trait", 2, csvFile),
 	sheetOf[Advisory]("advisory", 1, csvFile),
+}
+
+// sheetFor is the table whose rows are of type T.
+func sheetFor[T any]() sheet {
+	return sheets[slices.IndexFunc(sheets, func(s sheet) bool { return s.row == reflect.TypeFor[T]() })]
 }
 
 func sheetNamed(name string) (sheet, bool) {

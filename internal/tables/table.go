@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/csv"
 	"errors"
@@ -12,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/data"
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // Origin is where a row comes from: every table ends in these columns.
@@ -32,6 +35,9 @@ func (s *Sources) UnmarshalText(text []byte) error {
 
 // SourcesOf takes a cell of sources apart.
 func SourcesOf(cell string) Sources {
+	if !strings.Contains(cell, " ") && cell != "" {
+		return Sources{cell}
+	}
 	list := Sources{}
 	for words := strings.Fields(cell); len(words) > 0; {
 		n := 1
@@ -41,7 +47,7 @@ func SourcesOf(cell string) Sources {
 		list = append(list, strings.Join(words[:n], " "))
 		words = words[n:]
 	}
-	return list
+	return slices.Clip(list)
 }
 
 // MarshalText writes it back.
@@ -64,12 +70,15 @@ func (n NameList) MarshalText() ([]byte, error) { return []byte(strings.Join(n, 
 // readTable reads one table: the header names T's columns exactly, every cell parses and passes the check, keys are
 // unique and sorted. An error names file, line and column.
 func readTable[T any](from layers, s sheet, check cellCheck) ([]T, error) {
-	columns := columnsOf(reflect.TypeFor[T]())
+	reader := rowReader{columns: columnsOf(s.row), check: check}
 	var rows []T
-	err := from.each(s, columns, func(r record) error {
-		row, err := readRow[T](r, columns, check)
-		rows = append(rows, row)
-		return err
+	err := from.each(s, reader.columns, func(r record) error {
+		rows = append(rows, *new(T))
+		last := len(rows) - 1
+		if last > 0 {
+			rows[last] = rows[last-1]
+		}
+		return reader.read(r, reflect.ValueOf(&rows[last]).Elem())
 	})
 	if err != nil {
 		return nil, err
@@ -114,12 +123,14 @@ func (e *cellError) Unwrap() error { return e.err }
 // eachLine calls visit for every line of a CSV, in order, and checks the header, the number of cells and the keys.
 func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) error {
 	file := s.file()
-	f, err := fsys.Open(file)
+	text, err := fs.ReadFile(fsys, file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	r := csv.NewReader(f)
+	if s.only != "" && fsys == data.FS { // a site's own may quote its keys, or have a cell of several lines
+		text = linesOf(text, s.only)
+	}
+	r := csv.NewReader(bytes.NewReader(text))
 	header, err := r.Read()
 	if err != nil {
 		return parseError(file, err)
@@ -137,6 +148,9 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 		case err != nil:
 			return parseError(file, err)
 		}
+		if s.only != "" && cells[0] != s.only {
+			continue
+		}
 		if err := checkKey(last, cells[:s.keys]); err != nil {
 			return at(0).error(err)
 		}
@@ -144,6 +158,24 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 			return located(at, err)
 		}
 		last = cells[:s.keys]
+	}
+}
+
+// linesOf are the header of a CSV and the lines that begin with a key.
+func linesOf(text []byte, key string) []byte {
+	end := bytes.IndexByte(text, '\n') + 1
+	few, mark := slices.Clone(text[:end]), []byte("\n"+key+",")
+	for {
+		i := bytes.Index(text[max(end-1, 0):], mark)
+		if i < 0 {
+			return few
+		}
+		start := end + i
+		end = len(text)
+		if n := bytes.IndexByte(text[start:], '\n'); n >= 0 {
+			end = start + n + 1
+		}
+		few = append(few, text[start:end]...)
 	}
 }
 
@@ -199,19 +231,32 @@ func checkHeader(header []string, columns []column) (at int, err error) {
 	return 0, nil
 }
 
-func readRow[T any](r record, columns []column, check cellCheck) (T, error) {
-	var row T
-	v := reflect.ValueOf(&row).Elem()
-	for i, c := range columns {
-		err := setCell(v.FieldByIndex(c.index), r.cells[i])
+// rowReader fills rows from their cells.
+type rowReader struct {
+	columns []column
+	check   cellCheck
+	above   []string // the cells of the row before
+}
+
+// read fills a row, which is given as a copy of the one before it. Most cells repeat the one above them and are not read
+// again: rows share their lists, which nobody writes to.
+func (t *rowReader) read(r record, row reflect.Value) error {
+	for i, c := range t.columns {
+		if t.above != nil && r.cells[i] == t.above[i] {
+			continue
+		}
+		field := row.FieldByIndex(c.index)
+		field.SetZero()
+		err := setCell(field, r.cells[i])
 		if err == nil {
-			err = check(c.name, r.cells[i])
+			err = t.check(c.name, r.cells[i])
 		}
 		if err != nil {
-			return row, &cellError{i, fmt.Errorf("%s: %w", c.name, err)}
+			return &cellError{i, fmt.Errorf("%s: %w", c.name, err)}
 		}
 	}
-	return row, nil
+	t.above = r.cells
+	return nil
 }
 
 // setCell writes a cell into a field: text, a list, a number, or a type that reads itself.
@@ -219,6 +264,10 @@ func setCell(field reflect.Value, cell string) error {
 	switch p := field.Addr().Interface().(type) {
 	case *string:
 		*p = cell
+	case *version.Number:
+		return p.Read(cell)
+	case *Sources:
+		*p = SourcesOf(cell)
 	case *[]string:
 		*p = strings.Fields(cell)
 	case *int:

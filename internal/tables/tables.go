@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
-	"slices"
 	"sync"
 
 	"cudacompat/data"
@@ -31,6 +30,20 @@ func Rows[T any](t *Tables) []T {
 		panic(fmt.Sprintf("embedded table: %v", err))
 	}
 	return rows.([]T)
+}
+
+// RowsOf are the rows of a table in CSV whose first cell is a key. The others are not read: of what most judgements read
+// of a large table, those are nearly all.
+func RowsOf[T any](t *Tables, key string) []T {
+	s := sheetFor[T]()
+	if s.only = key; key == "" {
+		return nil
+	}
+	rows, err := readTable[T](t.from, s, linted)
+	if err != nil {
+		panic(fmt.Sprintf("embedded table: %v", err))
+	}
+	return rows
 }
 
 // Embedded is the tables compiled into the program.
@@ -61,8 +74,7 @@ func load(from layers) (*Tables, error) {
 
 // Read reads and lints the one table in fsys whose rows are of type T.
 func Read[T any](fsys fs.FS) ([]T, error) {
-	i := slices.IndexFunc(sheets, func(s sheet) bool { return s.row == reflect.TypeFor[T]() })
-	return readTable[T](layers{under: fsys}, sheets[i], checkCell)
+	return readTable[T](layers{under: fsys}, sheetFor[T](), checkCell)
 }
 
 // Open is the tables in fsys as they are: those that were linted before, by Load or by a test.

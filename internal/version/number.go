@@ -26,7 +26,9 @@ type Number struct {
 // Parse reads a version; what follows the number ("-1+cuda12.4" of a package) is left out.
 func Parse(text string) (Number, error) {
 	v := Number{text: text}
-	for part := range strings.SplitSeq(numberOf(text), ".") {
+	for rest, more := numberOf(text), true; more; {
+		var part string
+		part, rest, more = strings.Cut(rest, ".")
 		n, err := strconv.ParseUint(part, 10, 32)
 		if err != nil || v.count == len(v.parts) {
 			return Number{}, fmt.Errorf("%q is not a version", text)
@@ -39,11 +41,11 @@ func Parse(text string) (Number, error) {
 
 // numberOf is the leading digits and dots; "13.x" is 13.
 func numberOf(text string) string {
-	end := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		text = text[:end]
+	end := 0
+	for end < len(text) && (text[end] == '.' || '0' <= text[end] && text[end] <= '9') {
+		end++
 	}
-	return strings.TrimRight(text, ".")
+	return strings.TrimRight(text[:end], ".")
 }
 
 // Of is Parse for text that may be anything: the zero Number then.
@@ -107,13 +109,16 @@ func (v Number) Next() Number {
 	return Of(fmt.Sprintf("%d.%d.%02d", v.parts[0], v.parts[1], v.parts[2]+1))
 }
 
-// UnmarshalText reads a table's cell; an empty one is not known.
-func (v *Number) UnmarshalText(text []byte) (err error) {
-	if len(text) > 0 {
-		*v, err = Parse(string(text))
+// Read reads a table's cell; an empty one is not known.
+func (v *Number) Read(cell string) (err error) {
+	if cell != "" {
+		*v, err = Parse(cell)
 	}
 	return err
 }
+
+// UnmarshalText is Read for text that is bytes.
+func (v *Number) UnmarshalText(text []byte) error { return v.Read(string(text)) }
 
 // MarshalText writes the version as it was read.
 func (v Number) MarshalText() ([]byte, error) { return []byte(v.text), nil }
