@@ -12,4 +12,4 @@ import (
 var files embed.FS
 
 // Rules holds one page a rule, rules/<id>.md.
-var Rules fs.FS = files
+func Rules() fs.FS { return files }

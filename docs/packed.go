@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"io/fs"
 	"strings"
+	"sync"
 )
 
 // pages are the same pages as make build packs them, a third of their size.
@@ -15,13 +16,11 @@ import (
 //go:embed pages.zip
 var pages string
 
-// Rules holds one page a rule, rules/<id>.md.
-var Rules fs.FS = opened()
-
-func opened() fs.FS {
+// Rules holds one page a rule, rules/<id>.md. Few runs need one: its directory is read when the first does.
+var Rules = sync.OnceValue(func() fs.FS {
 	files, err := zip.NewReader(strings.NewReader(pages), int64(len(pages)))
 	if err != nil {
 		panic("docs/pages.zip: " + err.Error()) // go run ./tools/release pages made it
 	}
 	return files
-}
+})

@@ -20,7 +20,7 @@ func TestPackedPagesAreTheFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := fs.ReadFile(Rules, name); err != nil || !bytes.Equal(got, want) {
+		if got, err := fs.ReadFile(Rules(), name); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("pages.zip has another %s: make build packs the pages anew (%v)", name, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -9,8 +10,20 @@ import (
 
 // variableNames are the names read of a process environment. Reports are pasted into public threads: nothing else
 // is looked at.
-var variableNames = lazyregexp.New(`^(CUDA_\w+|NVIDIA_\w+|NCCL_\w+|TRITON_PTXAS\w*|LD_LIBRARY_PATH|LD_PRELOAD|` +
-	`PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE)$`)
+var variableNames = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK", "RANK",
+	"LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}
+
+// variablePrefixes begin the others, which are of the form of variableName.
+var (
+	variablePrefixes = []string{"CUDA_", "NVIDIA_", "NCCL_", "TRITON_PTXAS"}
+	variableName     = lazyregexp.New(`^[A-Z]+_\w+$`)
+)
+
+func isVariable(name string) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.Contains(variableNames, name) ||
+		slices.ContainsFunc(variablePrefixes, begins) && variableName.MatchString(name)
+}
 
 // secretNames are names among those that hold secrets by habit.
 var secretNames = lazyregexp.New(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)
@@ -22,7 +35,7 @@ var urlCredentials = lazyregexp.New(`://[^/\s]*@`)
 func readVariables(h *Host, _ Options) (found, error) {
 	variables := map[string]string{}
 	for name, value := range h.Env {
-		if variableNames.MatchString(name) && !secretNames.MatchString(name) {
+		if isVariable(name) && !secretNames.MatchString(name) {
 			variables[name] = withoutCredentials(value)
 		}
 	}

@@ -94,7 +94,7 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 		return err
 	}
 	if slices.Contains(ruleIDs(), name) {
-		page, err := fs.ReadFile(docs.Rules, "rules/"+name+".md")
+		page, err := fs.ReadFile(docs.Rules(), "rules/"+name+".md")
 		if err != nil {
 			return err
 		}

@@ -38,24 +38,36 @@ const (
 type Manifest struct {
 	Schema string  `json:"schema"`
 	Date   string  `json:"date"` // of the newest row
-	Tables []Table `json:"tables"`
 	Files  []Entry `json:"files"`
 }
 
 // Table is what is known of a table without reading it; that of signatures is of several files.
 type Table struct {
-	Name   string `json:"name"`
-	Date   string `json:"date"`   // of the newest row
-	SHA256 string `json:"sha256"` // of its files, one after the other
+	Name   string
+	Date   string // of the newest row
+	SHA256 string // of its files, one after the other
 }
 
-// Tables are those that the manifest in a bundle's files names; none where there is no manifest.
+// Tables are what the comments in a bundle's directory say: every run asks for them, and reading them from JSON would
+// take a tenth of a short one. None where the files are no bundle.
 func Tables(files fs.FS) []Table {
-	var m Manifest
-	if data, err := fs.ReadFile(files, manifestName); err != nil || json.Unmarshal(data, &m) != nil {
+	archive, ok := files.(*zip.Reader)
+	if !ok {
 		return nil
 	}
-	return m.Tables
+	var list []Table
+	for _, f := range archive.File {
+		if date, hash, ok := strings.Cut(f.Comment, " "); ok {
+			list = append(list, Table{tableOf(f.Name), date, hash})
+		}
+	}
+	return list
+}
+
+// tableOf is the table of which a file is, or is a part.
+func tableOf(file string) string {
+	dir, _, _ := strings.Cut(file, "/")
+	return strings.TrimSuffix(dir, ".csv")
 }
 
 // Entry is one file of a bundle.
@@ -66,9 +78,10 @@ type Entry struct {
 
 // Write makes a bundle of all files of these tables. The same files make the same bytes.
 func Write(w io.Writer, files fs.FS, tables []Table) error {
-	m := Manifest{Schema: Schema, Tables: tables}
+	m, comments := Manifest{Schema: Schema}, map[string]string{}
 	for _, t := range tables {
 		m.Date = max(m.Date, t.Date)
+		comments[t.Name] = t.Date + " " + t.SHA256
 	}
 	content := map[string][]byte{}
 	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
@@ -92,28 +105,30 @@ func Write(w io.Writer, files fs.FS, tables []Table) error {
 		return err
 	}
 	archive := zip.NewWriter(w)
-	if err := add(archive, manifestName, day, append(manifest, '\n')); err != nil {
+	if err := add(archive, zip.FileHeader{Name: manifestName, Modified: day}, append(manifest, '\n')); err != nil {
 		return err
 	}
 	for _, e := range m.Files {
-		if err := add(archive, e.Name, day, content[e.Name]); err != nil {
+		table := tableOf(e.Name)
+		header := zip.FileHeader{Name: e.Name, Modified: day, Comment: comments[table]}
+		if err := add(archive, header, content[e.Name]); err != nil {
 			return err
 		}
+		delete(comments, table) // the first file of a table has it
 	}
 	return archive.Close()
 }
 
-// plain are the manifest and tables that every judgement of a machine with PyTorch reads. They are kept as they are:
+// plain are tables that every judgement of a machine with PyTorch reads. They are kept as they are:
 // unpacking them would take half as long as reading them does, at every run.
-var plain = []string{manifestName, "advisory.csv", "driver_branch.csv", "gpu.csv", "minor_compat.csv", "torch.csv",
+var plain = []string{"advisory.csv", "driver_branch.csv", "gpu.csv", "minor_compat.csv", "torch.csv",
 	"triton.csv"}
 
-func add(archive *zip.Writer, name string, day time.Time, data []byte) error {
-	method := zip.Deflate
-	if slices.Contains(plain, name) {
-		method = zip.Store
+func add(archive *zip.Writer, header zip.FileHeader, data []byte) error {
+	if header.Method = zip.Deflate; slices.Contains(plain, header.Name) {
+		header.Method = zip.Store
 	}
-	entry, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: day})
+	entry, err := archive.CreateHeader(&header)
 	if err != nil {
 		return err
 	}

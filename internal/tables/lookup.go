@@ -227,7 +227,13 @@ func (t *Tables) HasInstance(name string) bool {
 
 // Torch are the rows of one PyTorch release on a platform, in any variant.
 func (t *Tables) Torch(release, platform string) []Torch {
-	return slices.DeleteFunc(RowsOf[Torch](t, release), func(w Torch) bool { return w.Platform != platform })
+	var found []Torch
+	for _, w := range RowsOf[Torch](t, release) {
+		if w.Platform == platform {
+			found = append(found, w)
+		}
+	}
+	return found
 }
 
 // Triton is the row of a Triton release, nil where the table has none.

@@ -49,8 +49,8 @@ func Digest(sources []Source) string {
 func (t *Tables) Checked() string {
 	newest := ""
 	for _, s := range sheets {
-		if known, ok := t.from.packed(s); ok {
-			newest = max(newest, known.Date)
+		if table, ok := t.from.packed(s); ok {
+			newest = max(newest, table.Date)
 			continue
 		}
 		for _, layer := range []fs.FS{t.from.under, t.from.over} {
@@ -62,8 +62,8 @@ func (t *Tables) Checked() string {
 }
 
 func (l layers) source(s sheet) (Source, error) {
-	if known, ok := l.packed(s); ok {
-		return Source{Name: s.name, Date: known.Date, Hash: known.SHA256}, nil
+	if table, ok := l.packed(s); ok {
+		return Source{Name: s.name, Date: table.Date, Hash: table.SHA256}, nil
 	}
 	text, err := textOf(l.under, s.file())
 	if err != nil {
@@ -80,19 +80,19 @@ func (l layers) source(s sheet) (Source, error) {
 	return Source{s.name, max(newestDay(text), newestDay(own)), hex.EncodeToString(hash[:]), len(own) > 0}, nil
 }
 
-// manifest is what a packed program says of its tables, so that nobody reads all of them for a date.
-var manifest = sync.OnceValue(func() []bundle.Table { return bundle.Tables(data.FS) })
+// carried is what a packed program says of its tables, so that nobody reads all of them for a date.
+var carried = sync.OnceValue(func() []bundle.Table { return bundle.Tables(data.FS) })
 
-// packed is what the manifest says of a table over which nothing is laid.
+// packed is what its bundle says of a table over which nothing is laid.
 func (l layers) packed(s sheet) (bundle.Table, bool) {
 	if l.under != data.FS || l.over != nil {
 		return bundle.Table{}, false
 	}
-	i := slices.IndexFunc(manifest(), func(t bundle.Table) bool { return t.Name == s.name })
+	i := slices.IndexFunc(carried(), func(t bundle.Table) bool { return t.Name == s.name })
 	if i < 0 {
 		return bundle.Table{}, false
 	}
-	return manifest()[i], true
+	return carried()[i], true
 }
 
 // textOf is a table's file, or the files of its directory one after the other; nothing where it is not.

@@ -16,6 +16,7 @@ import (
 type Tables struct {
 	from           layers
 	rows           map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
+	some           sync.Map                             // what RowsOf has read, by sheet and key
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
 	productsByName func() map[string][]*Product
@@ -33,17 +34,21 @@ func Rows[T any](t *Tables) []T {
 }
 
 // RowsOf are the rows of a table in CSV whose first cell is a key. The others are not read: of what most judgements read
-// of a large table, those are nearly all.
+// of a large table, those are nearly all. Nobody writes to them.
 func RowsOf[T any](t *Tables, key string) []T {
 	s := sheetFor[T]()
 	if s.only = key; key == "" {
 		return nil
 	}
-	rows, err := readTable[T](t.from, s, linted)
+	if rows, ok := t.some.Load([2]string{s.name, key}); ok {
+		return rows.([]T)
+	}
+	rows, err := s.read(t.from, s, linted)
 	if err != nil {
 		panic(fmt.Sprintf("embedded table: %v", err))
 	}
-	return rows
+	t.some.Store([2]string{s.name, key}, rows)
+	return rows.([]T)
 }
 
 // Embedded is the tables compiled into the program.

@@ -62,7 +62,7 @@ func packed(w io.Writer) error {
 // pages writes the embedded pages as an archive; the same pages make the same bytes.
 func pages(w io.Writer) error {
 	archive := zip.NewWriter(w)
-	if err := archive.AddFS(docs.Rules); err != nil {
+	if err := archive.AddFS(docs.Rules()); err != nil {
 		return err
 	}
 	return archive.Close()

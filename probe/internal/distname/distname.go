@@ -3,21 +3,43 @@
 package distname
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 )
 
+// Names are distributions' names, or patterns of path.Match. Every distribution of an environment is compared with them.
+type Names []string
+
+// Match reports whether a name is one of them.
+func (n Names) Match(name string) bool {
+	return slices.ContainsFunc(n, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name) // a test holds that every pattern is sound
+		return ok
+	})
+}
+
 // Companions are the distributions worth knowing beside a framework; everything else in an environment is private.
-var Companions = lazyregexp.New(`^(nvidia-.*|cuda-.*|torch|torchvision|torchaudio|triton|pytorch-triton|numpy|` +
-	`tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-(plugin|pjrt)|flash-attn|xformers|bitsandbytes|vllm|deepspeed|` +
-	`onnxruntime-gpu|cupy-cuda.*|ctranslate2|transformer-engine.*)$`)
+var Companions = Names{"nvidia-*", "cuda-*", "torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "numpy",
+	"tensorflow*", "tf-nightly*", "jax", "jaxlib", "jax-cuda[0-9]*-plugin", "jax-cuda[0-9]*-pjrt", "flash-attn", "xformers",
+	"bitsandbytes", "vllm", "deepspeed", "onnxruntime-gpu", "cupy-cuda*", "ctranslate2", "transformer-engine*"}
 
-var nameSeparators = lazyregexp.New(`[-_.]+`)
-
-// Normal is PEP 503's form of a distribution's name.
+// Normal is PEP 503's form of a distribution's name: each run of "-", "_" and "." is one hyphen.
 func Normal(name string) string {
-	return nameSeparators.ReplaceAllString(strings.ToLower(name), "-")
+	normal := []byte(strings.ToLower(name))
+	n := 0
+	for _, c := range normal {
+		if c == '_' || c == '.' {
+			c = '-'
+		}
+		if c != '-' || n == 0 || normal[n-1] != '-' {
+			normal[n] = c
+			n++
+		}
+	}
+	return string(normal[:n])
 }
 
 // JAXPlugin matches the distributions that bring CUDA to JAX, and the CUDA family that they are for.

@@ -99,7 +99,7 @@ func (r *pasted) matters(line string) bool {
 
 func (r *pasted) read(line string) {
 	if m := reportPackage.FindStringSubmatch(line); m != nil {
-		if name := distname.Normal(m[1]); distname.Companions.MatchString(name) {
+		if name := distname.Normal(m[1]); distname.Companions.Match(name) {
 			r.packages = append(r.packages, facts.Package{Name: name, Version: m[2], Path: fromReport})
 		}
 		return

@@ -45,7 +45,7 @@ func lockedEnvironment(kind string, list []locked) facts.Environment {
 		if !p.linux() {
 			continue
 		}
-		if distname.Companions.MatchString(p.name) && p.version != "" {
+		if distname.Companions.Match(p.name) && p.version != "" {
 			env.Packages = append(env.Packages, facts.Package{Name: p.name, Version: p.full()})
 		}
 		switch b, ok := p.build(); {

@@ -136,7 +136,7 @@ func (f *requirementFile) requirement(line string, number int) bool {
 		}
 	}
 	p.take(m[3], strings.TrimSpace(m[4]))
-	f.sure = f.sure || m[3] != "" || m[4] != "" || distname.Companions.MatchString(p.name)
+	f.sure = f.sure || m[3] != "" || m[4] != "" || distname.Companions.Match(p.name)
 	switch {
 	case notLinux.MatchString(marker):
 	case f.bounds:

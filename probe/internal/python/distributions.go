@@ -23,7 +23,7 @@ func distributions(h *host.Host, dir string, failed *host.Errors) []facts.Packag
 	}
 	var dists []facts.Package
 	for _, i := range infosIn(h, dir, entries) {
-		if i.version != "" && distname.Companions.MatchString(i.name) {
+		if i.version != "" && distname.Companions.Match(i.name) {
 			dists = append(dists, facts.Package{Name: i.name, Version: i.version, Path: i.path()})
 		}
 	}
@@ -31,7 +31,7 @@ func distributions(h *host.Host, dir string, failed *host.Errors) []facts.Packag
 		stem, isEgg := strings.CutSuffix(e.Name(), ".egg-info")
 		name, version, ok := strings.Cut(stem, "-")
 		version, _, _ = strings.Cut(version, "-py")
-		if name = distname.Normal(name); ok && isEgg && distname.Companions.MatchString(name) {
+		if name = distname.Normal(name); ok && isEgg && distname.Companions.Match(name) {
 			dists = append(dists, facts.Package{Name: name, Version: version, Path: path.Join(dir, e.Name())})
 		}
 	}

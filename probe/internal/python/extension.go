@@ -27,10 +27,14 @@ const (
 var cudaWords = lazyregexp.New(`(?i)cuda|cutlass|cublas|cudnn|nccl|nvrtc|gpu|torch`)
 
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
-// generate much of theirs when they run.
-var notExtensions = lazyregexp.New(`^(nvidia-(?:[^d]|d[^a]|da[^l]).*|cuda-.*|nccl-.*|nvshmem.*|tensorrt.*|cutensor.*|cuquantum.*|` +
-	`custatevec.*|cudensitymat.*|warp-lang|` +
-	`torch|tensorflow.*|tf-nightly.*|jax|jaxlib|jax-cuda\d+-.*|triton|pytorch-triton)$`)
+// generate much of theirs when they run, but for DALI (nvidia-dali-cuda120).
+var notExtensions = distname.Names{"nvidia-*", "cuda-*", "nccl-*", "nvshmem*", "tensorrt*", "cutensor*", "cuquantum*",
+	"custatevec*", "cudensitymat*", "warp-lang", "torch", "tensorflow*", "tf-nightly*", "jax", "jaxlib", "jax-cuda[0-9]*-*",
+	"triton", "pytorch-triton"}
+
+func notExtension(name string) bool {
+	return notExtensions.Match(name) && !strings.HasPrefix(name, "nvidia-dali")
+}
 
 // extensions reads every distribution that carries CUDA code or needs a CUDA library: flash-attn, vllm, XGBoost, or one
 // that nobody else knows, beside a framework of a CUDA version or without one. Their RECORDs say which have libraries
@@ -43,7 +47,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	var list []facts.Build
 	infos, owned := infosIn(h, s.dir, entries), owners{}
 	for _, i := range infos {
-		if notExtensions.MatchString(i.name) && !s.orphan(i.name) || s.hiding(h, i.name) {
+		if notExtension(i.name) && !s.orphan(i.name) || s.hiding(h, i.name) {
 			continue
 		}
 		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true,

@@ -125,8 +125,8 @@ func TestExtensions(t *testing.T) {
 func TestNotExtensions(t *testing.T) {
 	for name, want := range map[string]bool{"nccl-extensions": true, "nvshmem4py-cu12": true, "nvidia-cudnn-cu12": true,
 		"tensorrt-cu12": true,
-		"flash-attn":    false, "vllm": false, "onnxruntime-gpu": false} {
-		if got := notExtensions.MatchString(name); got != want {
+		"flash-attn":    false, "nvidia-dali-cuda120": false, "vllm": false, "onnxruntime-gpu": false} {
+		if got := notExtension(name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
