@@ -1,12 +1,12 @@
-// Command cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work, and if not,
-// what to install instead. It only reads.
-package main
-
 // The runtime does not look for a container's limit of processors: reading mountinfo and cgroup files takes a twentieth
 // of a short run, of which little is done side by side.
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
+
+// Command cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work, and if not,
+// what to install instead. It only reads.
+package main
 
 import (
 	"math"
