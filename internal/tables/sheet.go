@@ -16,7 +16,7 @@ type sheet struct {
 	form form
 	row  reflect.Type
 	read func(layers, sheet, cellCheck) (any, error) // a slice of rows
-	only string                                      // read the rows of this key: their first cell; empty: all
+	text []byte                                      // where only some of it are to be read
 }
 
 // sheetOf is a table whose rows fill T.
@@ -71,6 +71,11 @@ var sheets = []sheet{
 // sheetFor is the table whose rows are of type T.
 func sheetFor[T any]() sheet {
 	return sheets[slices.IndexFunc(sheets, func(s sheet) bool { return s.row == reflect.TypeFor[T]() })]
+}
+
+// keyOf is the first cell of a row.
+func (s sheet) keyOf(row any) string {
+	return fmt.Sprint(reflect.ValueOf(row).FieldByIndex(columnsOf(s.row)[0].index))
 }
 
 func sheetNamed(name string) (sheet, bool) {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/data"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 )
@@ -123,12 +122,12 @@ func (e *cellError) Unwrap() error { return e.err }
 // eachLine calls visit for every line of a CSV, in order, and checks the header, the number of cells and the keys.
 func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) error {
 	file := s.file()
-	text, err := fs.ReadFile(fsys, file)
+	text, err := s.text, error(nil)
+	if text == nil {
+		text, err = fs.ReadFile(fsys, file)
+	}
 	if err != nil {
 		return err
-	}
-	if s.only != "" && fsys == data.FS { // a site's own may quote its keys, or have a cell of several lines
-		text = linesOf(text, s.only)
 	}
 	r := csv.NewReader(bytes.NewReader(text))
 	header, err := r.Read()
@@ -147,9 +146,6 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 			return nil
 		case err != nil:
 			return parseError(file, err)
-		}
-		if s.only != "" && cells[0] != s.only {
-			continue
 		}
 		if err := checkKey(last, cells[:s.keys]); err != nil {
 			return at(0).error(err)

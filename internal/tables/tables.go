@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	"cudacompat/data"
@@ -16,7 +18,7 @@ import (
 type Tables struct {
 	from           layers
 	rows           map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
-	some           sync.Map                             // what RowsOf has read, by sheet and key
+	kept           sync.Map                             // what RowsOf has read: of tables, and of their keys
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
 	productsByName func() map[string][]*Product
@@ -33,22 +35,31 @@ func Rows[T any](t *Tables) []T {
 	return rows.([]T)
 }
 
-// RowsOf are the rows of a table in CSV whose first cell is a key. The others are not read: of what most judgements read
-// of a large table, those are nearly all. Nobody writes to them.
+// RowsOf are the rows of a table in CSV whose first cell is a key. Of the embedded tables the others are not read: of what
+// most judgements read of a large one, those are nearly all. Nobody writes to them.
 func RowsOf[T any](t *Tables, key string) []T {
 	s := sheetFor[T]()
-	if s.only = key; key == "" {
+	if t.from.over != nil || t.from.under != data.FS { // a site's own may quote its keys
+		return slices.DeleteFunc(slices.Clone(Rows[T](t)), func(row T) bool { return s.keyOf(row) != key })
+	}
+	if key == "" || strings.ContainsAny(key, ",\"\r\n") {
 		return nil
 	}
-	if rows, ok := t.some.Load([2]string{s.name, key}); ok {
-		return rows.([]T)
-	}
-	rows, err := s.read(t.from, s, linted)
+	rows := t.keep(s.name+" "+key, func() (any, error) {
+		s.text = linesOf(t.keep(s.name, func() (any, error) { return fs.ReadFile(data.FS, s.file()) }).([]byte), key)
+		return s.read(t.from, s, linted)
+	})
+	return rows.([]T)
+}
+
+// keep is what was read under a name, which is read when it is first asked for.
+func (t *Tables) keep(name string, read func() (any, error)) any {
+	kept, _ := t.kept.LoadOrStore(name, sync.OnceValues(read))
+	value, err := kept.(func() (any, error))()
 	if err != nil {
 		panic(fmt.Sprintf("embedded table: %v", err))
 	}
-	t.some.Store([2]string{s.name, key}, rows)
-	return rows.([]T)
+	return value
 }
 
 // Embedded is the tables compiled into the program.
