@@ -28,19 +28,25 @@ func SystemDirs(fsys FS, path string) ([]string, error) {
 // findSystemDirs returns the longest run of consecutive strings that look like library directories.
 func findSystemDirs(b []byte) []string {
 	var longest, run []string
-	for len(b) > 0 {
-		text, rest, ended := bytes.Cut(b, []byte{0})
-		if ended && isSystemDir(text) {
-			run = append(run, strings.TrimRight(string(text), "/"))
+	for at, next := 0, 0; ; at = next {
+		i := bytes.Index(b[at:], []byte("/\x00")) // few strings end so, of the many that a file's zeroes end
+		if i < 0 {
+			return longest
+		}
+		end := at + i + 1
+		start := bytes.LastIndexByte(b[:end], 0) + 1
+		if start != next {
+			run = nil // another string lies between
+		}
+		if next = end + 1; isSystemDir(b[start:end]) {
+			run = append(run, strings.TrimRight(string(b[start:end]), "/"))
 		} else {
 			run = nil
 		}
 		if len(run) > len(longest) {
 			longest = run
 		}
-		b = rest
 	}
-	return longest
 }
 
 func isSystemDir(text []byte) bool {

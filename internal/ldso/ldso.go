@@ -62,9 +62,10 @@ func readAll(fsys FS, path string, limit int64) ([]byte, error) {
 	if f.Size() > limit {
 		return nil, fmt.Errorf("read %q: larger than %d bytes", path, limit)
 	}
-	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
-	if err != nil {
+	b := make([]byte, f.Size())
+	n, err := f.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("read %q: %w", path, err)
 	}
-	return b, nil
+	return b[:n], nil
 }

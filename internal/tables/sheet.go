@@ -15,14 +15,12 @@ type sheet struct {
 	keys int
 	form form
 	row  reflect.Type
-	read func(layers, sheet, cellCheck) (any, error) // a slice of rows
-	text []byte                                      // where only some of it are to be read
+	text []byte // where only some of it is to be read
 }
 
 // sheetOf is a table whose rows fill T.
 func sheetOf[T any](name string, keys int, form form) sheet {
-	return sheet{name: name, keys: keys, form: form, row: reflect.TypeFor[T](),
-		read: func(from layers, s sheet, check cellCheck) (any, error) { return readTable[T](from, s, check) }}
+	return sheet{name: name, keys: keys, form: form, row: reflect.TypeFor[T]()}
 }
 
 // form is how a table is written.
@@ -68,14 +66,22 @@ var sheets = []sheet{
 	sheetOf[Advisory]("advisory", 1, csvFile),
 }
 
-// sheetFor is the table whose rows are of type T.
-func sheetFor[T any]() sheet {
-	return sheets[slices.IndexFunc(sheets, func(s sheet) bool { return s.row == reflect.TypeFor[T]() })]
+// sheetFor is the table whose rows are of a type.
+func sheetFor(row reflect.Type) sheet {
+	return sheets[slices.IndexFunc(sheets, func(s sheet) bool { return s.row == row })]
 }
 
-// keyOf is the first cell of a row.
-func (s sheet) keyOf(row any) string {
-	return fmt.Sprint(reflect.ValueOf(row).FieldByIndex(columnsOf(s.row)[0].index))
+// withKey are those of a slice of rows whose first cell is a key.
+func (s sheet) withKey(rows any, key string) any {
+	all := reflect.ValueOf(rows)
+	some := reflect.Zero(all.Type())
+	first := columnsOf(s.row)[0].index
+	for i := range all.Len() {
+		if fmt.Sprint(all.Index(i).FieldByIndex(first)) == key {
+			some = reflect.Append(some, all.Index(i))
+		}
+	}
+	return some.Interface()
 }
 
 func sheetNamed(name string) (sheet, bool) {
@@ -111,7 +117,7 @@ func (t *Tables) Grid(table string) (Grid, error) {
 	if !ok {
 		return Grid{}, fmt.Errorf("there is no table %q", table)
 	}
-	if _, err := s.read(t.from, s, checkCell); err != nil {
+	if _, err := s.read(t.from, checkCell); err != nil {
 		return Grid{}, err
 	}
 	return s.grid(t.from)

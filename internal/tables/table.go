@@ -66,23 +66,23 @@ func (n *NameList) UnmarshalText(text []byte) error {
 // MarshalText writes it back.
 func (n NameList) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ";")), nil }
 
-// readTable reads one table: the header names T's columns exactly, every cell parses and passes the check, keys are
-// unique and sorted. An error names file, line and column.
-func readTable[T any](from layers, s sheet, check cellCheck) ([]T, error) {
+// read reads one table, a slice of its rows: the header names their columns exactly, every cell parses and passes the
+// check, keys are unique and sorted. An error names file, line and column.
+func (s sheet) read(from layers, check cellCheck) (any, error) {
 	reader := rowReader{columns: columnsOf(s.row), check: check}
-	var rows []T
+	rows, empty := reflect.Zero(reflect.SliceOf(s.row)), reflect.Zero(s.row)
 	err := from.each(s, reader.columns, func(r record) error {
-		rows = append(rows, *new(T))
-		last := len(rows) - 1
-		if last > 0 {
-			rows[last] = rows[last-1]
+		above := empty
+		if n := rows.Len(); n > 0 {
+			above = rows.Index(n - 1)
 		}
-		return reader.read(r, reflect.ValueOf(&rows[last]).Elem())
+		rows = reflect.Append(rows, above)
+		return reader.read(r, rows.Index(rows.Len()-1))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rows, nil
+	return rows.Interface(), nil
 }
 
 // record is one row of a table as text.

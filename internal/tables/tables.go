@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -27,29 +26,33 @@ type Tables struct {
 
 // Rows are the rows of the table whose rows are of type T. Load or the build's tests have linted them: an error here
 // is a bug.
-func Rows[T any](t *Tables) []T {
-	rows, err := t.rows[reflect.TypeFor[T]()]()
+func Rows[T any](t *Tables) []T { return t.all(reflect.TypeFor[T]()).([]T) }
+
+func (t *Tables) all(row reflect.Type) any {
+	rows, err := t.rows[row]()
 	if err != nil {
 		panic(fmt.Sprintf("embedded table: %v", err))
 	}
-	return rows.([]T)
+	return rows
 }
 
 // RowsOf are the rows of a table in CSV whose first cell is a key. Of the embedded tables the others are not read: of what
 // most judgements read of a large one, those are nearly all. Nobody writes to them.
 func RowsOf[T any](t *Tables, key string) []T {
-	s := sheetFor[T]()
+	return t.some(sheetFor(reflect.TypeFor[T]()), key).([]T)
+}
+
+func (t *Tables) some(s sheet, key string) any {
 	if t.from.over != nil || t.from.under != data.FS { // a site's own may quote its keys
-		return slices.DeleteFunc(slices.Clone(Rows[T](t)), func(row T) bool { return s.keyOf(row) != key })
+		return s.withKey(t.all(s.row), key)
 	}
 	if key == "" || strings.ContainsAny(key, ",\"\r\n") {
-		return nil
+		key = "\x00" // which no table has
 	}
-	rows := t.keep(s.name+" "+key, func() (any, error) {
+	return t.keep(s.name+" "+key, func() (any, error) {
 		s.text = linesOf(t.keep(s.name, func() (any, error) { return fs.ReadFile(data.FS, s.file()) }).([]byte), key)
-		return s.read(t.from, s, linted)
+		return s.read(t.from, linted)
 	})
-	return rows.([]T)
 }
 
 // keep is what was read under a name, which is read when it is first asked for.
@@ -72,7 +75,7 @@ func Load(fsys fs.FS) (*Tables, error) { return load(layers{under: fsys}) }
 func load(from layers) (*Tables, error) {
 	t := open(from)
 	for _, s := range sheets {
-		if _, err := s.read(from, s, checkCell); err != nil {
+		if _, err := s.read(from, checkCell); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +93,11 @@ func load(from layers) (*Tables, error) {
 
 // Read reads and lints the one table in fsys whose rows are of type T.
 func Read[T any](fsys fs.FS) ([]T, error) {
-	return readTable[T](layers{under: fsys}, sheetFor[T](), checkCell)
+	rows, err := sheetFor(reflect.TypeFor[T]()).read(layers{under: fsys}, checkCell)
+	if err != nil {
+		return nil, err
+	}
+	return rows.([]T), nil
 }
 
 // Open is the tables in fsys as they are: those that were linted before, by Load or by a test.
@@ -99,7 +106,7 @@ func Open(fsys fs.FS) *Tables { return open(layers{under: fsys}) }
 func open(from layers) *Tables {
 	t := &Tables{from: from, rows: map[reflect.Type]func() (any, error){}}
 	for _, s := range sheets {
-		t.rows[s.row] = sync.OnceValues(func() (any, error) { return s.read(from, s, linted) })
+		t.rows[s.row] = sync.OnceValues(func() (any, error) { return s.read(from, linted) })
 	}
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)
