@@ -123,3 +123,12 @@ func (r *kernelRoot) resolve(name string) (string, error) {
 	}
 	return "/" + strings.TrimSuffix(inside, "/"), nil
 }
+
+// directoryOf tells directories apart.
+func directoryOf(dir *os.File) (directory, bool) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(dir.Fd()), &stat); err != nil {
+		return directory{}, false
+	}
+	return directory{stat.Dev, stat.Ino}, true
+}

@@ -36,9 +36,13 @@ type seen struct {
 	resolved  map[string]resolution
 	reached   map[string]error
 	dirs      map[string][]fs.DirEntry
+	listed    map[directory][]fs.DirEntry
 	processes map[string]bool
 	pci       []PCIDevice
 }
+
+// directory is a directory whatever it is called: /lib and /usr/lib are one on most systems.
+type directory struct{ device, inode uint64 }
 
 // resolution is what a name was resolved to.
 type resolution struct {
@@ -136,9 +140,9 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: Plain(err)}
 }
 
-func remember[T any](known map[string]T, name string, value T) map[string]T {
+func remember[K comparable, T any](known map[K]T, name K, value T) map[K]T {
 	if known == nil {
-		known = map[string]T{}
+		known = map[K]T{}
 	}
 	known[name] = value
 	return known
@@ -206,12 +210,25 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, pathError("list", name, err)
 	}
 	defer dir.Close()
-	entries, err := list(dir)
+	entries, err := h.listOnce(dir)
 	if err != nil {
 		return nil, pathError("list", name, err)
 	}
 	h.seen.dirs = remember(h.seen.dirs, name, entries)
 	return entries, nil
+}
+
+// listOnce lists a directory, if it was not listed under another name.
+func (h *Host) listOnce(dir *os.File) ([]fs.DirEntry, error) {
+	id, known := directoryOf(dir)
+	if entries, ok := h.seen.listed[id]; ok && known {
+		return entries, nil
+	}
+	entries, err := list(dir)
+	if err == nil && known {
+		h.seen.listed = remember(h.seen.listed, id, entries)
+	}
+	return entries, err
 }
 
 // listed is what is kept of a directory's entry. The os package's own takes twice as much, which is 17 MB of a directory
@@ -285,13 +302,26 @@ func (h *Host) glob(dir string, rest []string) []string {
 		return nil
 	}
 	var found []string
-	for _, e := range entries {
+	for _, e := range beginning(entries, rest[0][:strings.IndexAny(rest[0], `*?[\`)]) {
 		if ok, _ := path.Match(rest[0], e.Name()); ok && !unwantedHidden(rest[0], e.Name()) {
 			found = append(found, h.glob(path.Join(dir, e.Name()), rest[1:])...)
 		}
 	}
 	slices.Sort(found)
 	return found
+}
+
+// beginning are the entries of a sorted list whose names begin so.
+func beginning(entries []fs.DirEntry, with string) []fs.DirEntry {
+	first, _ := slices.BinarySearchFunc(entries, with, func(e fs.DirEntry, with string) int {
+		return strings.Compare(e.Name(), with)
+	})
+	entries = entries[first:]
+	after := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), with) })
+	if after < 0 {
+		return entries
+	}
+	return entries[:after]
 }
 
 func unwantedHidden(pattern, name string) bool { return name[0] == '.' && pattern[0] != '.' }
