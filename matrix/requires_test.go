@@ -312,3 +312,56 @@ func TestBumpToTheUnknown(t *testing.T) {
 		t.Error("nothing changed")
 	}
 }
+
+// TestBumpsAreChecks: on the GPUs and drivers of a grid, four bumps as they were made lose just what check calls
+// compatible with the old release and not with the new one. CUDACOMPAT_GRID=whole takes the whole grid.
+func TestBumpsAreChecks(t *testing.T) {
+	step := 57
+	if wholeGrid {
+		step = 1
+	}
+	for _, c := range []struct{ old, now string }{{"onnxruntime-gpu==1.26.0", "onnxruntime-gpu==1.29.0"},
+		{"torch==2.9.0+cu128", "torch==2.9.0+cu130"}, {"vllm==0.11.0", "vllm==0.30.0"},
+		{"tensorflow[and-cuda]==2.20.0", "tensorflow[and-cuda]==2.21.0"}} {
+		old, before := needOf(t, c.old)
+		now, after := needOf(t, c.now)
+		diff := requires.Compare(old, now)
+		lost, hosts := 0, 0
+		for i, gpu := range gridGPUs {
+			change := changeOf(diff, gpu)
+			for k := i % step; k < len(gridDrivers); k += step {
+				target := Target{Driver: gridDrivers[k], GPUs: []string{gpu}}
+				ran, runs := outcomeOn(before, target), outcomeOn(after, target)
+				hosts++
+				if ran == Compatible && runs == Incompatible {
+					lost++
+				}
+				if len(entry(now, gpu).Names) == 0 { // changes are told of products
+					continue
+				}
+				same := change == nil && (ran == Compatible) == (runs == Compatible)
+				told := change != nil && change.Old.Has(target.Driver) == (ran == Compatible) && change.New.Has(target.Driver) == (runs == Compatible)
+				if !same && !told {
+					t.Errorf("%s to %s on %s, %s: check says %s, then %s; the change is %+v", c.old, c.now, gpu, target.Driver, ran, runs, change)
+				}
+				if got := CompareTargets(Embedded(), before, after, []Target{target})[0]; got.Lost() != (ran == Compatible && runs == Incompatible) {
+					t.Errorf("%s to %s on %s, %s: check says %s, then %s; lost: %v", c.old, c.now, gpu, target.Driver, ran, runs, got.Lost())
+				}
+			}
+		}
+		t.Logf("%s to %s: %d of %d hosts lost", c.old, c.now, lost, hosts)
+	}
+}
+
+func changeOf(d requires.Diff, gpu string) *requires.Change {
+	for i, c := range d.Changes {
+		if slices.Contains(c.GPUs, gpu) {
+			return &d.Changes[i]
+		}
+	}
+	return nil
+}
+
+func outcomeOn(f probe.Facts, target Target) Outcome {
+	return Check(context.Background(), Embedded(), artefactOf(f), []Target{target}, Policy{}).Outcome
+}

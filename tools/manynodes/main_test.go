@@ -1,0 +1,28 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestEveryFaultIsFound: of many nodes with 40 faults and drifts, by the program as it is built, just these are found.
+// `go run ./tools/manynodes -n 10000` measures it.
+func TestEveryFaultIsFound(t *testing.T) {
+	tool := filepath.Join(t.TempDir(), "cudacompat")
+	build := exec.Command("go", "build", "-o", tool, "cudacompat/cmd/cudacompat")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if n := len(faults) + len(drifts); n < 40 {
+		t.Errorf("%d faults and drifts", n)
+	}
+	wrong, err := try(t.Output(), tool, "../../examples/facts/p5-48xlarge.json", 600, false, "535.183.01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+}
