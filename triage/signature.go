@@ -112,7 +112,7 @@ func (s *Signature) Words() (because string, do []string) {
 	text := clean([]byte(s.Positive))
 	e := event{signature: s, text: text, match: s.find(text)}
 	for _, step := range s.Do {
-		do = append(do, e.fill(step))
+		do = append(do, e.fill(step, maxShown))
 	}
-	return e.fill(s.Because), do
+	return e.fill(s.Because, maxSlot), do
 }

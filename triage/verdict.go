@@ -97,7 +97,7 @@ func nothingWrong(harmless []event, sources []Source) Diagnosis {
 	d := Diagnosis{Schema: Schema, Blame: None, Cause: harmless[0].signature.Cause, Do: []string{}}
 	for _, e := range harmless {
 		l := e.quote(sources)
-		l.Why = e.fill(e.signature.Because)
+		l.Why = e.fill(e.signature.Because, maxSlot)
 		d.Lines = append(d.Lines, l)
 	}
 	d.Because = d.Lines[0].Why
@@ -119,9 +119,9 @@ func findings(log, seen []event) []finding {
 			continue
 		}
 		f := finding{event: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}
-		f.because = e.fill(s.Because)
+		f.because = e.fill(s.Because, maxSlot)
 		for _, step := range s.Do {
-			f.do = append(f.do, e.fill(step))
+			f.do = append(f.do, e.fill(step, maxShown))
 		}
 		if needed != nil {
 			f.with = append(f.with, *needed)
@@ -291,10 +291,17 @@ func (f *finding) quoted(log []event) []event {
 	return lines
 }
 
+// maxSlot is how much of what a line says stands in a sentence about it, as of the name of a symbol.
+const maxSlot = 60
+
 // fill puts what the pattern's named groups matched into the words of the signature.
-func (e *event) fill(words string) string {
+func (e *event) fill(words string, most int) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		return redact(strings.TrimSpace(e.group(strings.Trim(name, "{}"))))
+		text := redact(strings.Trim(e.group(strings.Trim(name, "{}")), " {}")) // braces: a line of source
+		if len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "") + "…"
+		}
+		return text
 	})
 }
 

@@ -177,7 +177,20 @@ func (r *record) finding(a answer) finding {
 	for _, step := range a.do {
 		f.do = append(f.do, r.fill(step))
 	}
+	if len(f.do) == 0 {
+		f.do = stepsOf(f.cause)
+	}
 	return f
+}
+
+// stepsOf are the steps of a curated row of the same cause, where they need nothing of its line.
+func stepsOf(cause string) []string {
+	for _, row := range tables.Rows[tables.Signature](known()) {
+		if row.Cause == cause && len(row.Do) > 0 && !placeholder.MatchString(strings.Join(row.Do, "")) {
+			return slices.Clone(row.Do)
+		}
+	}
+	return nil
 }
 
 // maxSentence is how long the sentence of a fault may be.

@@ -213,7 +213,7 @@ var answers = map[string]answer{
 			"run the failing batch once on the CPU: there the exception names the line"}},
 	"status": {"", Unknown, "", fault, "{name} ({code}): {meaning}.", nil},
 	"program": {"program-exception", Program, "", symptom,
-		"{class}: {message}",
+		"{sentence}",
 		[]string{"look at the last line of your own code in the traceback",
 			"print shapes, types and devices of what is passed there"}},
 	"program-words": {"program-exception", Program, "", symptom,
@@ -262,15 +262,15 @@ var answers = map[string]answer{
 			"restart the machine, or unload and load nvidia_uvm, when it came after a suspend or an update",
 			"`cudacompat doctor` compares the driver's library with the loaded module"}},
 	"kernel-source": {kernelSource, Program, "", symptom,
-		"{class}: {message}",
+		"{sentence}",
 		[]string{"read the compiler's lines above: they name the line of the kernel",
 			"compile the smallest kernel that shows it"}},
 	"shape": {"shape-mismatch", Program, "", symptom,
-		"{class}: {message}",
+		"{sentence}",
 		[]string{"print the shapes that meet there",
 			"compare with what the layer, the checkpoint or the labels expect"}},
 	"packages-do-not-fit": {"packages-do-not-fit", Environment, "companion-mismatch", symptom,
-		"{class}: {message}",
+		"{sentence}",
 		[]string{"install releases of both packages that belong together", "`pip check` names what does not fit"}},
 	"module": {"module-not-installed", Environment, "extension-mismatch", symptom,
 		"The Python module {module} is not installed in this environment.",
@@ -282,7 +282,7 @@ var answers = map[string]answer{
 		[]string{"build it: `pip install --no-build-isolation .` in its source, with nvcc on PATH",
 			"or install a ready wheel for this PyTorch, CUDA and Python"}},
 	"environment": {"environment-refused", Environment, "", symptom,
-		"{class}: {message}",
+		"{sentence}",
 		[]string{"`cudacompat doctor` judges driver, toolkit and builds of this machine"}},
 	"amd": {"amd-not-judged", Unknown, "", cause,
 		"This is AMD's stack (HIP, ROCm): it is not judged here.",
@@ -396,7 +396,7 @@ func Answers() []Signature {
 	var all []Signature
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		a := answers[name]
-		if a.cause == "" || strings.Contains(a.because, "{class}") {
+		if a.cause == "" || a.because == "{sentence}" {
 			continue
 		}
 		s := Signature{ID: name, Cause: a.cause, Blame: a.blame, Rule: a.rule, Because: slotNames(a.because)}

@@ -1,0 +1,40 @@
+package triage
+
+import (
+	"testing"
+	"unicode/utf8"
+)
+
+// TestAnswersAreShort: of every row's own line, and of real logs, the fault is one sentence of at most 120 characters,
+// with at most four steps and no hole in either. What blames somebody says what to do; what cannot tell, what to look at.
+func TestAnswersAreShort(t *testing.T) {
+	check := func(id string, d Diagnosis) {
+		if n := utf8.RuneCountInString(d.Because); n == 0 || n > maxSentence {
+			t.Errorf("%s: %d characters: %q", id, n, d.Because)
+		}
+		if len(d.Do) > maxSteps || len(d.Do) == 0 && (d.Blame == Environment || d.Blame == Program || d.Blame == Hardware) {
+			t.Errorf("%s (%s): %d steps", id, d.Cause, len(d.Do))
+		}
+		if d.Blame == Unknown && d.Cause != NothingFound && len(d.Candidates) == 0 {
+			t.Errorf("%s (%s): no candidates", id, d.Cause)
+		}
+		for _, text := range append([]string{d.Because, d.Why}, d.Do...) {
+			if placeholder.MatchString(text) {
+				t.Errorf("%s: a hole in %q", id, text)
+			}
+		}
+	}
+	for _, s := range table(t) {
+		check(s.ID, explain(t, s.Positive))
+	}
+	for _, file := range []string{"testdata/firstsight/1.jsonl", "testdata/firstsight/2.jsonl"} {
+		for _, c := range readSighted(t, file) {
+			check(c.ID, explain(t, c.Log))
+		}
+	}
+	for i, c := range readCases(t, "testdata/cases.jsonl") {
+		if wholeGrid || i%4 == 1 {
+			check(c.ID, explain(t, c.Log))
+		}
+	}
+}
