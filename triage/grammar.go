@@ -116,6 +116,36 @@ var grammars = []grammar{
 		`(?:(?:error|fatal|critical|ERROR|FATAL)\b.*|.*\b(?:failed|cannot|could not|unable to|not found|not permitted)\b.*)`,
 		"rror", "atal", "RROR", "ATAL", "ritical", "ailed", "annot", "ould not", "nable to", "not found", "ermit"),
 
+	form("package-tool", `^E: .*\b(?:lib)?(?:nvidia|cuda|cudnn|nccl)[\w.-]*`, "E: "),
+	form("kernel-module", `^Error! |^ERROR: (?:Unable to (?:find the development tool|load the|determine)|`+
+		`You appear to be `+
+		`running an X server|The Nouveau kernel driver|Installation has failed|An NVIDIA kernel module .*already)`,
+		"Error! ", "ERROR: "),
+	form("tool", `^(?:sudo|-?\w*sh): (?:\S+ \d+: )?(?P<tool>nvidia-[\w-]+|ninja|cmake|gcc|g\+\+|ptxas): \S+ \S+`, "sh: ",
+		"sudo: "),
+	form("speaker", `^\(EE\) (?P<speaker>NVIDIA)|^\(EE\) no screens found`, "(EE)"),
+	form("element", `no (?:such )?element (?:factory )?"(?P<element>\w+)"`, "element"),
+
+	// Files that were given, and what they were written for.
+	form("given", `(?:failed to open|cannot open|can't open|could not open|unable to open|`+
+		`error opening)\b(?P<sentence>.*\.`+
+		`(?:gguf|ggml|onnx|pth?|safetensors|engine|tflite|pb|h5|ckpt|ya?ml|json|cfg|prototxt|py|pdb|mp4|jpg|png|`+
+		`csv)\b.*)`, "open"),
+	form("newer-file", `unknown model architecture|unknown \(magic, version\) combination|Unsupported model IR version`,
+		"architecture", "magic", "IR version"),
+
+	// What programs say of what they were asked to do.
+	form("asked", `^[\w./-]+: error: (?P<sentence>(?:unrecognized arguments|the following arguments are required|`+
+		`argument .*: `+
+		`(?:invalid|expected|not allowed)|ambiguous option|too few arguments).*)`, ": error: "),
+	form("asked", `(?P<sentence>prompt_outputs_failed_validation|Failed to validate prompt for output|^(?:Inconsistency|`+
+		`Error) `+
+		`in user input:)`, "failed_validation", "validate prompt", "user input"),
+	form("asked", `^ERROR(?: on proc \d+)?: (?P<sentence>.*) \((?:\.\./)*(?:src/)?[\w/.-]+\.cpp:\d+\)`, ".cpp:"),
+	form("asked", `terminate called after throwing an instance of '(?P<sentence>std::(?:out_of_range|invalid_argument|`+
+		`length_error|logic_error|domain_error|bad_optional_access|bad_variant_access)|nlohmann::[\w:]+)'`, "terminate "+
+		"called"),
+
 	// Versions: built for one, found another.
 	form("version", `(?i)(?:compiled|built|linked|build) (?:with|for|against|using|by|`+
 		`on)\b.{0,60}?(?P<built>\d+\.\d+[\w.+]*).{0,120}?\b(?:found|loaded|detected|running|installed|`+
@@ -151,7 +181,8 @@ var grammars = []grammar{
 
 	// What a library says about the GPU or about itself.
 	form("smi", `^\| NVIDIA-SMI .* CUDA Version: ERR!`, "NVIDIA-SMI"),
-	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:suitable |usable |`+
+	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:capable |nvenc capable |suitable |`+
+		`usable |`+
 		`compatible |supported |available |visible )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? `+
 		`devices?|cuda gpus?)\b.{0,30}(?:found|detected|available|visible|present|with)|(?:gpu|cuda|nvidia `+
 		`gpu|cuda device)s? (?:is|are|was|were)? ?(?:not|n't) (?:available|found|detected|visible|usable|`+

@@ -48,7 +48,7 @@ var marks = []string{"Faulting", "llegal ", "FAULTY", "amdgpu", "ExecutionProvid
 	"NaNs ", "ackward through", "t match", "isabled", "utdated", "NCCL WARN", "CL_PLATFORM", "ailable: True",
 	"AILABLE: True", "Device name:", "evices were", "etermine", "rev ff", "(rev ", "controller: " +
 		"NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv", "Found 0", "version 1:", "ORTE", "enough " +
-		"slots", "NVIDIA-SMI", "ErrImagePull",
+		"slots", "NVIDIA-SMI", "ErrImagePull", "validat", "user input", "element", "magic", "terminate called",
 	"lower than", "Couldn", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.

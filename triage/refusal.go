@@ -74,13 +74,18 @@ var refusals = []refusal{
 	refused(`OutOfResources`, `shared memory|registers`, anyone, "program"),
 
 	// A model that is newer than what reads it.
-	refused(`\w+`, `does not recognize this architecture|unknown model architecture`, anyone, "packages-do-not-fit"),
+	refused(`\w+`, `does not recognize this architecture|unknown model architecture|Tokenizer class \w+ does not exist|`+
+		`[Mm]odel architectures? .* (?:is|are) not supported`, anyone, "packages-do-not-fit"),
 
 	// Files and the network.
 	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
 	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]`, own, "given-file"),
 	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]`, theirs, "given-file"),
+	refused(`OSError`, `path_or_model_id|is not a valid model identifier|does not appear to have a file named|`+
+		`^Can't load (?:tokenizer|the model|config)`, anyone, "given-file"),
+	refused(`OSError`, `couldn't connect to`, theirs, "network-down"),
+	refused(`InvalidArgument(?:Error)?|NoSuchFile|InvalidProtobuf|InvalidGraph`, ``, theirs, "program"),
 	refused(`PermissionError`, ``, own, "access"),
 	refused(`PermissionError`, ``, theirs, "access"),
 	refused(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|ConnectionReset|gai)`+

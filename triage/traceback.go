@@ -107,6 +107,14 @@ func (f frame) owner() string {
 	return ""
 }
 
+// last is the call that raised the exception, Python's own too: _execute_child starts another program.
+func (r *record) last() frame {
+	if len(r.frames) == 0 {
+		return frame{}
+	}
+	return r.frames[len(r.frames)-1]
+}
+
 // deepest is the package of the last call that is not Python's own.
 func (r *record) deepest() string {
 	for i := len(r.frames) - 1; i >= 0; i-- {

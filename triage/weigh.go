@@ -50,6 +50,10 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"killed":           always("killed"),
 	"no-input":         always("no-input"),
 	"package-tool":     always("package-tool"),
+	"element":          always("element"),
+	"given":            always("given-file"),
+	"newer-file":       always("newer-file"),
+	"asked":            weighAsked,
 	"speaker":          weighSpeaker,
 	"pod":              always("pod"),
 	"mpi":              always("mpi-start"),
@@ -458,6 +462,14 @@ func (r *record) status(s *tables.Status) string {
 	return "status"
 }
 
+// weighAsked judges what a program was asked to do, where the program was not built without it.
+func weighAsked(r *record, _ *tables.Tables) string {
+	if aboutStack.MatchString(r.slot("sentence")) {
+		return ""
+	}
+	return "input"
+}
+
 // ended is what launchers say of programs, and not of themselves.
 var ended = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|\*\*\*|usage|unrecogni[sz]ed|` +
 	`invalid option|peermem|:$`)
@@ -467,7 +479,7 @@ func weighSpeaker(r *record, _ *tables.Tables) string {
 	if ended.MatchString(r.text) {
 		return ""
 	}
-	r.slots["sentence"] = r.text
+	r.slots["speaker"] = cmp.Or(r.slot("speaker"), "Xorg")
 	return "speaker"
 }
 
@@ -559,9 +571,11 @@ func weighMemory(r *record, _ *tables.Tables) string {
 // signals are the ends of processes by the code that shells and launchers report.
 var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad pointer (SIGSEGV)", "139": "a bad " +
 	"pointer (SIGSEGV)",
-	"-9": "SIGKILL, mostly because main memory ran out", "9": "SIGKILL, mostly because main memory ran out", "137": "SIGK" +
+	"-9": "SIGKILL, mostly because main memory ran out", "9": "SIGKILL, mostly because main memory ran " +
+		"out", "137": "SIGK" +
 		"ILL, mostly because main memory ran out",
-	"-7": "SIGBUS, mostly because shared memory ran out", "7": "SIGBUS, mostly because shared memory ran out", "135": "SI" +
+	"-7": "SIGBUS, mostly because shared memory ran out", "7": "SIGBUS, mostly because shared memory ran " +
+		"out", "135": "SI" +
 		"GBUS, mostly because shared memory ran out",
 	"-6": "its own abort (SIGABRT)", "6": "its own abort (SIGABRT)", "134": "its own abort (SIGABRT)", "-4": "an " +
 		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
@@ -666,6 +680,9 @@ func weighException(r *record, _ *tables.Tables) string {
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source"
 	}
+	if last := r.last(); last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path) {
+		return "environment"
+	}
 	if f := r.refusal(); f != nil {
 		return f.answer
 	}
@@ -697,6 +714,9 @@ func weighException(r *record, _ *tables.Tables) string {
 	}
 	return ""
 }
+
+// modelNames is where transformers keeps the names of the models that it knows.
+var modelNames = lazyregexp.New(`models[/\\]auto[/\\]`)
 
 // anywhere is how many of coders any Python program raises.
 const anywhere = 8

@@ -238,6 +238,13 @@ var answers = map[string]answer{
 	"speaker": {"service-failed", Environment, "", symptom, "{speaker}, which brings driver, container or job up, failed.",
 		[]string{"fix what its line names", "see whether the driver works on the host: `nvidia-smi`, `dmesg | grep -i " +
 			"nvrm`"}},
+	"element": {"media-element-missing", Environment, "", symptom, "GStreamer has no element {element}: its plugin is " +
+		"missing or did not load.",
+		[]string{"ask it: `gst-inspect-1.0 {element}`, after `rm -rf ~/.cache/gstreamer-1.0`",
+			"install the plugin; in a container the driver's libraries must be passed in: NVIDIA_DRIVER_CAPABILITIES=all"}},
+	"newer-file": {"version-mismatch", Environment, "", symptom, "The model was written for another release of what " +
+		"reads it.",
+		[]string{"update the program that reads the model", "or convert the model with the release that is installed"}},
 	"no-input": {"no-input-found", Program, "", symptom, "The program found no data to work on.",
 		[]string{"`ls` the directory that it was given, as the program sees it", "compare its layout with what the loader " +
 			"expects"}},
