@@ -59,10 +59,12 @@ var grammars = []grammar{
 		`nvidia-container-cli)\b`, "o such file", "WinError", "ind "),
 	form("tool", `(?:^|: |/)(?P<tool>ptxas|ninja|gcc|g\+\+|c\+\+|cl\.exe|cmake|nvidia-modprobe|nvidia-ctk|`+
 		`nvidia-container-cli|nvidia-container-runtime|make): (?:command )?not found`, "not found"),
+	form("tool", `^make(?:\[\d+\])?: (?P<tool>nvcc|gcc|g\+\+|cmake): (?:No such file|Command not found)`, "make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
 	form("cmake", `Could NOT find (?P<package>CUDA\w*|CUDNN|cuDNN|CUDAToolkit|NCCL|Torch|TensorRT)|No `+
 		`CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|`+
-		`Failed to detect a default CUDA architecture|Cannot find CUDA|[Cc]ould not find (?:the )?CUDA(?: `+
+		`Failed to detect a default CUDA architecture|CUDA Toolkit \S+ directory '.*' does not exist|Cannot find CUDA|`+
+		`[Cc]ould not find (?:the )?CUDA(?: `+
 		`toolkit| installation)?\b`, "ould", "CMAKE", "Failed to", "CUDA"),
 	form("build-killed", `Killed signal terminated program|died due to signal 9|\bError 137\b|compilation `+
 		`terminated.{0,40}signal 9`, "illed", "signal 9", "rror 137"),

@@ -118,6 +118,9 @@ func (r *record) last() frame {
 // deepest is the package of the last call that is not Python's own.
 func (r *record) deepest() string {
 	for i := len(r.frames) - 1; i >= 0; i-- {
+		if strings.HasPrefix(r.frames[i].function, "__getattr") {
+			continue // the one above asked for what is not there
+		}
 		if owner := r.frames[i].owner(); owner != "python" {
 			return owner
 		}
