@@ -27,7 +27,7 @@ type build struct {
 	taken       []taken                   // by the loader
 	dispensable bool                      // others install this extension and do without
 	isa         map[string]version.Number // of PTX, by its target
-	resolved    *installed                // the cuDNN that an installer would bring along; nil where one is there, or named
+	resolved    *installed                // the cuDNN that an installer would bring; nil where one is there, or named
 	named       *named                    // a package that a file names, which is all there is of it; else nil
 	jit         bool                      // its code is made when it runs
 	foreign     string                    // the architecture of its files, where that is not the target's
@@ -114,7 +114,8 @@ func acceleratorOf(b *probe.Build, r version.Release) string {
 
 // cpuOnWindows reports whether a release of TensorFlow has no CUDA on Windows itself; in WSL2 Linux's wheels run.
 func (m *machine) cpuOnWindows(name string, r version.Release) bool {
-	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() && !m.t.Trait("windows-cuda", name, r.Number)
+	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() &&
+		!m.t.Trait("windows-cuda", name, r.Number)
 }
 
 // commonCUDA is the CUDA that all rows share, or, where they differ, nothing.

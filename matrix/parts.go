@@ -116,7 +116,8 @@ func withoutLibraries(name string, libraries []string) (severity Severity, fails
 	case name != "ctranslate2":
 		return Error, "cannot be imported", loaderSource
 	case slices.ContainsFunc(libraries, notCuDNN):
-		return Error, "cannot run models on the GPU", "https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/src/cuda/cublas_stub.cc"
+		return Error, "cannot run models on the GPU",
+			"https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/src/cuda/cublas_stub.cc"
 	}
 	return Warning, "cannot run models with convolutions, such as Whisper's, on the GPU",
 		"https://github.com/OpenNMT/CTranslate2/blob/v4.8.1/CHANGELOG.md"

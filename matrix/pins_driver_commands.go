@@ -20,7 +20,8 @@ const cudaRepositories = "https://developer.download.nvidia.com/compute/cuda/rep
 func (m *machine) driverCommands(b tables.Branch) map[string]string {
 	if m.partOfGPU() {
 		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket "+
-			"ec2-linux-nvidia-drivers, or launch from an AMI that has it: a fraction of a GPU works with no other driver", b.Branch)}
+			"ec2-linux-nvidia-drivers, or launch from an AMI that has it: a fraction of a GPU works with no other "+
+			"driver", b.Branch)}
 	}
 	d := m.distribution()
 	d.branch, d.open = b.Branch, m.openModule(b)

@@ -12,9 +12,9 @@ import (
 	"cudacompat/probe"
 )
 
-// enginesIn are the engines of an environment, packages each release of which asks for one PyTorch, or for few: they undo
-// a pin of PyTorch alone, or do not load with it. What others bring along, as vLLM brought xFormers and SGLang brings
-// sglang-kernel, is one only where there is no other.
+// enginesIn are the engines of an environment, packages each release of which asks for one PyTorch, or for few: they
+// undo a pin of PyTorch alone, or do not load with it. What others bring along, as vLLM brought xFormers and SGLang
+// brings sglang-kernel, is one only where there is no other.
 func (m *machine) enginesIn(e *environment) []*installed {
 	var own, brought []*installed
 	for _, name := range m.t.WithTrait("pins-torch") {

@@ -395,8 +395,9 @@ func RuleNamed(id string) (Rule, bool) {
 	return rules[i], true
 }
 
-// What many rules come after, since nothing can be said of a build before: an image that boots, a driver and a build that Python imports,
-// a driver that drives the GPU, one that is new enough for the build's CUDA, and machine code that it takes.
+// What many rules come after, since nothing can be said of a build before: an image that boots, a driver and a build
+// that Python imports, a driver that drives the GPU, one that is new enough for the build's CUDA, and machine code that
+// it takes.
 var (
 	needsBoot      = []string{"architecture-mismatch"}
 	needsDriver    = causes(needsBoot, "driver-missing", "not-importable")

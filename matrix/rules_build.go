@@ -174,8 +174,8 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	}
 	switch {
 	case m.undriven():
-		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; until then it " +
-			"runs on the CPU"}
+		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; " +
+			"until then it runs on the CPU"}
 	case b.standing == searched, m.otherCUDA(b):
 		f.Severity = Note
 	}
@@ -371,6 +371,7 @@ func glibcTooOld(m *machine, b *build) []*result {
 		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.f.System.Libc),
 		Evidence: append(b.evidence(), Evidence{Fact: "libc", Value: m.f.System.Libc, From: m.f.System.LibcFrom})}
 	f.Pins, f.Do = m.pins(b)
-	f.Do = append(f.Do, "or run it in a container, or on a newer release of the distribution, with glibc >= "+need.String())
+	f.Do = append(f.Do, "or run it in a container, or on a newer release of the distribution, with glibc "+
+		">= "+need.String())
 	return found(f)
 }

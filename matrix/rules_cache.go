@@ -52,7 +52,8 @@ func (m *machine) cacheFor(cache []probe.Cache) (Finding, bool) {
 			"nvcc and minutes", other[0].Of, some(names), strings.Join(other[0].SASS, " "), m.gpus[0].label),
 		Evidence: []Evidence{{Fact: "machine code", Value: strings.Join(slices.Concat(other[0].SASS, other[0].PTX), " "),
 			From: other[0].Path}, {Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}},
-		Do: []string{"build the image on a machine with such a GPU, or name the GPU when the cache is filled (TORCH_CUDA_ARCH_LIST=" +
+		Do: []string{"build the image on a machine with such a GPU, or name the GPU when the cache is filled " +
+			"(TORCH_CUDA_ARCH_LIST=" +
 			m.gpus[0].capability.String() + ", FLASHINFER_CUDA_ARCH_LIST)", "or leave the cache out of the image"},
 		Source: []string{"https://docs.pytorch.org/docs/stable/cpp_extension.html"}}
 	if !m.f.System.Rest {

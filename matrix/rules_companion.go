@@ -52,7 +52,8 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 		return f, false
 	case have.Name == "torchaudio" && m.otherAudio(b, r).Known():
 		return m.audio(b, have, want, f), true
-	case want == "" || m.t.Trait("stable-abi", have.Name, r.Number) && m.t.Trait("stable-abi", have.Name, version.Of(want)):
+	case want == "" || m.t.Trait("stable-abi", have.Name, r.Number) &&
+		m.t.Trait("stable-abi", have.Name, version.Of(want)):
 		return f, false
 	case r.Number.Short() != version.Of(want).Short():
 		if have.Name == "torchvision" {
@@ -96,7 +97,8 @@ func companionPin(name, want string, b *build) []Pin {
 func (m *machine) audio(b *build, have *installed, want string, f Finding) Finding {
 	r := have.release()
 	f.Severity, f.Need = Error, "a torchaudio for CUDA "+b.cuda.Short()
-	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio fails", have.Version,
+	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio "+
+		"fails", have.Version,
 		m.otherAudio(b, r).Short(), b.Version, b.cuda.Short())
 	f.Source = []string{"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"}
 	if want != "" {

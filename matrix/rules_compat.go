@@ -78,7 +78,9 @@ func forwardInUse(m *machine, b *build) []*result {
 	f := &m.forward
 	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source,
 		Need: "libcuda " + f.Version + " on the loader's path",
-		Message: fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) "+
-			"from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.cuda.Short(), f.base.version, f.Version, f.cuda),
+		Message: fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s "+
+			"(CUDA %s) "+
+			"from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not "+
+			"work", b.cuda.Short(), f.base.version, f.Version, f.cuda),
 		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
 }

@@ -82,8 +82,10 @@ func (l limits) let(c probe.Compiler) bool {
 
 var plusPlus = map[string]string{"gcc": "g++", "clang": "clang++"}
 
-var tritonSource = []string{"https://github.com/triton-lang/triton/blob/0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",
-	"https://github.com/triton-lang/triton/blob/00852cfbc6dae68faaf23232869a23540d30bc9a/third_party/nvidia/backend/driver.py"}
+const tritonBlob = "https://github.com/triton-lang/triton/blob/"
+
+var tritonSource = []string{tritonBlob + "0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",
+	tritonBlob + "00852cfbc6dae68faaf23232869a23540d30bc9a/third_party/nvidia/backend/driver.py"}
 
 // jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
 // libcuda. Kernels that come with torch need neither.

@@ -53,7 +53,8 @@ func (m *machine) neededLibraries() []string {
 }
 
 func (m *machine) withoutLibraries(missing []string) Finding {
-	f := Finding{Severity: Error, Subject: "driver", Message: joinAnd(missing) + plural(len(missing), " is", " are") + " missing from this container",
+	f := Finding{Severity: Error, Subject: "driver",
+		Message:  joinAnd(missing) + plural(len(missing), " is", " are") + " missing from this container",
 		Need:     "the driver capability compute",
 		Evidence: m.evidenceGiven(), Source: capabilitySource}
 	if list, lacks := m.lacksCapability("compute"); lacks {

@@ -51,8 +51,8 @@ func driverMissing(m *machine) []*result {
 // unreached is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
 func (m *machine) unreached() Finding {
 	return Finding{Severity: Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
-		Message: "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without " +
-			"its GPU",
+		Message: "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container " +
+			"without its GPU",
 		Evidence: []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}},
 		Do: []string{"sudo modprobe nvidia; if that fails, dmesg says why. After an update of the kernel or of the " +
 			"driver: sudo dkms autoinstall, then reboot",
@@ -140,7 +140,8 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if lib != nil && !loaded.Known() {
-		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is another release", lib.Name, lib.Version)
+		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is another "+
+			"release", lib.Name, lib.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if disk != nil {

@@ -142,7 +142,8 @@ func memlockTooSmall(m *machine) []*result {
 		return unknown("EFA", fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20))
 	}
 	return found(Finding{Severity: Warning, Subject: "EFA", Need: "unlimited locked memory",
-		Message: fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: (-12) "+
+		Message: fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: "+
+			"(-12) "+
 			"Cannot allocate memory", kibibytes(limit)),
 		Evidence: []Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
 		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock " +

@@ -55,7 +55,8 @@ func (m *machine) fabricLive() []*result {
 	fabric := m.f.Machine.Fabric
 	switch {
 	case fabric.Running == "no":
-		return found(m.fabricFinding("NVSwitch is present, but the fabric manager does not run", "nvidia-fabricmanager running",
+		return found(m.fabricFinding("NVSwitch is present, but the fabric manager does not "+
+			"run", "nvidia-fabricmanager running",
 			Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, m.fabricInstall()))
 	case fabric.Running == "" || !m.looked("fabric"):
 		return unknown("fabric", "whether the fabric manager runs: processes of other users are hidden")

@@ -43,8 +43,8 @@ func gpuCount(m *machine) []*result {
 			m.gpuFound(lost[0]).label, lost[0].Bus),
 		Need: "an answer from every GPU on the bus", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
-		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays missing, replace " +
-			"the machine"}, Source: source})
+		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays " +
+			"missing, replace the machine"}, Source: source})
 }
 
 func gpus(n int) string {
@@ -166,7 +166,8 @@ func persistenceOff(m *machine) []*result {
 		asked = true
 		if g.Health.Persistence == "off" {
 			return found(Finding{Severity: Note, Subject: "GPUs",
-				Message: "persistence mode is off: the driver initialises the GPUs again for every program", Need: "nvidia-persistenced",
+				Message: "persistence mode is off: the driver initialises the GPUs again for every " +
+					"program", Need: "nvidia-persistenced",
 				Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
 				Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
 				Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}})

@@ -244,8 +244,8 @@ func vgpuDriver(m *machine) []*result {
 	return unknown("driver", "whether the driver is NVIDIA's vGPU guest driver (GRID)")
 }
 
-// lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module at
-// boot.
+// lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module
+// at boot.
 func (m *machine) lacksGRID() bool {
 	return m.f.Machine.GRID == "" && m.looked("grid") && m.driver.version.Known() && len(m.f.Machine.Installers) == 0
 }

@@ -17,8 +17,9 @@ func (b *build) loader() string {
 func (m *machine) withoutOpened(b *build) Finding {
 	severity, fails, source := b.without()
 	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
-		Do:       m.openSteps(b),
-		Message:  nowhereWords(b.Missing) + ", and no wheel or toolkit has " + plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
+		Do: m.openSteps(b),
+		Message: nowhereWords(b.Missing) + ", and no wheel or toolkit " +
+			"has " + plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
 		Evidence: b.evidenceLost(b.Missing)}
 	if len(b.unloadable(b.Missing)) > 0 {
 		f.Message = b.lostWords(b.Missing) + ": " + b.Name + " " + fails

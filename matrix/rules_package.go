@@ -27,7 +27,8 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	}
 	have := lib.version
 	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
-		Message:  fmt.Sprintf("%[2]s %[3]s was built with cuDNN %[4]s, but cuDNN %[1]s is loaded", have, b.Name, b.Version, want),
+		Message: fmt.Sprintf("%[2]s %[3]s was built with cuDNN %[4]s, but cuDNN %[1]s is "+
+			"loaded", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
 	switch {
 	case b.mixedCuDNN(&f):

@@ -13,8 +13,10 @@ import (
 
 // coreNames are the packages that hold a driver's user space or module, Debian's and then RPM's: of them two branches
 // must not be installed. Modules built for other kernels, tools and empty transitional names are none.
-var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-(open-)?dkms|nvidia-utils-\d.*|` +
-	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
+var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-` +
+	`(open-)?dkms|nvidia-utils-\d.*|` +
+	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common` +
+	`|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
 
 // core are the installed packages of the driver itself, with the branch that their version names.
 func (m *machine) core() (packages []probe.DriverPackage, branches []int) {
@@ -90,7 +92,8 @@ func driverAutoUpdate(m *machine) []*result {
 		return holds("driver")
 	}
 	f := Finding{Severity: Note, Subject: "driver", Need: "the driver's packages held",
-		Message:  u.Tool + " may upgrade the driver while it runs; after that, no program can start on the GPU until a reboot",
+		Message: u.Tool + " may upgrade the driver while it runs; after that, no program can start on the GPU until a " +
+			"reboot",
 		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...),
 		Source:   []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
 	f.Do = []string{"sudo apt-mark hold " + strings.Join(m.holdNames(), " ")}

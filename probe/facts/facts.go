@@ -16,7 +16,7 @@ type Facts struct {
 	GPUs         []GPU             `json:"gpus"`
 	Toolkits     []Toolkit         `json:"toolkits"`
 	Environments []Environment     `json:"environments"`
-	Programs     []Environment     `json:"programs,omitempty"` // CUDA programs outside Python, such as Ollama, with their backends
+	Programs     []Environment     `json:"programs,omitempty"` // CUDA programs outside Python, such as Ollama
 	Caches       []Cache           `json:"caches,omitempty"`   // extensions that were compiled when programs ran
 	Libraries    []Library         `json:"libraries"`          // NCCL and cuDNN outside Python environments
 	Variables    map[string]string `json:"variables"`          // the process environment's names that matter to CUDA

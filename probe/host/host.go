@@ -231,8 +231,8 @@ func (h *Host) listOnce(dir *os.File) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// listed is what is kept of a directory's entry. The os package's own takes twice as much, which is 17 MB of a directory
-// with 400,000.
+// listed is what is kept of a directory's entry. The os package's own takes twice as much, which is 17 MB of a
+// directory with 400,000.
 type listed struct {
 	name string
 	kind fs.FileMode

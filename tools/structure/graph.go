@@ -32,11 +32,12 @@ func largestCycle(uses [][]int) int {
 	return largest
 }
 
-// back counts the uses that run against an order of the files in which users stand before what they use. The order is
-// found greedily (Eades, Lin and Smyth, 1993): the file that uses most beyond what it is used for comes next.
-func back(uses [][]int) int {
-	n, total := len(uses), 0
+// order is the files with users before what they use, as far as cycles let it be. It is found greedily (Eades, Lin and
+// Smyth, 1993): the file that uses most beyond what it is used for comes next.
+func order(uses [][]int) []int {
+	n := len(uses)
 	placed := make([]bool, n)
+	var list []int
 	for range n {
 		best, most := -1, 0
 		for i := range n {
@@ -54,11 +55,21 @@ func back(uses [][]int) int {
 			}
 		}
 		placed[best] = true
-		for j := range n {
-			if !placed[j] {
-				total += uses[j][best]
+		list = append(list, best)
+	}
+	return list
+}
+
+// back are the uses that run against the order: how many of the second file by the first.
+func back(uses [][]int) map[[2]int]int {
+	list := map[[2]int]int{}
+	files := order(uses)
+	for i, user := range files {
+		for _, used := range files[:i] {
+			if uses[user][used] > 0 {
+				list[[2]int{user, used}] = uses[user][used]
 			}
 		}
 	}
-	return total
+	return list
 }

@@ -4,15 +4,19 @@
 //
 // For each package: files; the largest cycle of files (files that reach each other by what they use); how many uses run
 // back up when the files stand in the best order that was found; exported names and those that no other package of the
-// repository uses; lines of functions (median, longest); lines over 120 columns. Tests are left out.
+// repository uses; lines of functions (median, longest); lines over 120 columns. Of one package alone it also names what
+// runs back. Tests are left out.
 package main
 
 import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 func main() {
@@ -41,6 +45,7 @@ func report(all []*pkg, wanted []string) {
 			continue
 		}
 		uses := p.uses()
+		against := back(uses)
 		exported, unused := p.exported(used)
 		lengths := p.functions()
 		median, longest := 0, 0
@@ -48,11 +53,44 @@ func report(all []*pkg, wanted []string) {
 			median, longest = lengths[n/2], lengths[n-1]
 		}
 		fmt.Printf("%-34s %5d %5d %4d %8d %6d %6d %4d %5d\n",
-			p.path, len(p.files), largestCycle(uses), back(uses), exported, len(unused), median, longest, p.wide())
+			p.path, len(p.files), largestCycle(uses), total(against), exported, len(unused), median, longest, p.wide())
 		if len(wanted) == 1 && len(unused) > 0 {
 			fmt.Println("used by no other package:", unused)
 		}
+		if len(wanted) == 1 {
+			p.printBack(against)
+		}
 	}
+}
+
+func total(against map[[2]int]int) int {
+	n := 0
+	for _, count := range against {
+		n += count
+	}
+	return n
+}
+
+// printBack names the uses that run back, file by file.
+func (p *pkg) printBack(against map[[2]int]int) {
+	var lines []string
+	for pair := range against {
+		names := map[string]bool{}
+		for id, o := range p.info.Uses {
+			if o.Pkg() == p.types && topLevel(o) && p.fileOf(id.Pos()) == pair[0] && p.fileOf(o.Pos()) == pair[1] {
+				names[o.Name()] = true
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%4d  %s uses %s of %s", against[pair], p.name(pair[0]),
+			strings.Join(slices.Sorted(maps.Keys(names)), " "), p.name(pair[1])))
+	}
+	slices.Sort(lines)
+	fmt.Println(strings.Join(lines, "\n"))
+}
+
+// name is a file's, without its directory.
+func (p *pkg) name(file int) string {
+	return filepath.Base(p.fset.Position(p.files[file].FileStart).Filename)
 }
 
 // uses counts, from file to file, how often one uses what the other declares at its top level.

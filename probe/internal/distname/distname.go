@@ -10,7 +10,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// Names are distributions' names, or patterns of path.Match. Every distribution of an environment is compared with them.
+// Names are distributions' names, or patterns of path.Match. Every distribution of an environment is compared with
+// them.
 type Names []string
 
 // Match reports whether a name is one of them.

@@ -177,7 +177,8 @@ func (r *pasted) field(key, value string) {
 var distributions = []struct{ name, id, like string }{
 	{"Ubuntu", "ubuntu", "debian"}, {"Debian", "debian", ""}, {"Amazon Linux", "amzn", "fedora"},
 	{"Red Hat Enterprise Linux", "rhel", "fedora"}, {"Rocky Linux", "rocky", "rhel centos fedora"},
-	{"AlmaLinux", "almalinux", "rhel centos fedora"}, {"Oracle Linux", "ol", "fedora"}, {"CentOS", "centos", "rhel fedora"},
+	{"AlmaLinux", "almalinux", "rhel centos fedora"}, {"Oracle Linux", "ol", "fedora"},
+	{"CentOS", "centos", "rhel fedora"},
 	{"Fedora", "fedora", ""}, {"openSUSE", "opensuse", "suse"}, {"SUSE", "sles", "suse"}, {"Arch Linux", "arch", ""},
 }
 

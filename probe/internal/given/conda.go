@@ -216,7 +216,8 @@ func readCondaYAML(d Document) (facts.Facts, error) {
 	return lockedFacts("environment.yml", c.packages(), pip.left), nil
 }
 
-var condaSpec = lazyregexp.New(`^(?:[^:\s]+::)?([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([=<>!~][^=\s]*(?:=[^=\s]*)?|\d\S*)?(?:[=\s]+(\S+))?$`)
+var condaSpec = lazyregexp.New(`^(?:[^:\s]+::)?([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([=<>!~][^=\s]*(?:=[^=\s]*)?` +
+	`|\d\S*)?(?:[=\s]+(\S+))?$`)
 
 // spec adds a match specification: "pytorch=2.5.1", "pytorch 2.5.1 cuda126*", "conda-forge::pytorch>=2.5".
 func (c *conda) spec(text string) {

@@ -18,10 +18,11 @@ var (
 	dockerValue = lazyregexp.New(`\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))`)
 	heredoc     = lazyregexp.New(`<<-?\s*["']?(\w+)["']?`)
 	shellBreak  = lazyregexp.New(`\s*(?:&&|\|\||;|\||\n)\s*`)
-	pipInstall  = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+(?:-\S+\s+)*install\s+(.*)$`)
-	condaAdd    = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
-	otherTool   = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm install|uv add|` +
-		`(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
+	pipInstall  = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+` +
+		`(?:-\S+\s+)*install\s+(.*)$`)
+	condaAdd  = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
+	otherTool = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm ` +
+		`install|uv add|(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
 	imageName = lazyregexp.New(`^(?:docker\.io/)?(?:library/)?([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
 )
 

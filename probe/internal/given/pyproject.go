@@ -13,7 +13,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-groups|tool\.(poetry|uv|pdm|hatch)(\.[\w.-]+)?)\]\s*(#.*)?$`)
+var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-groups|tool\.(poetry|uv|pdm|hatch)` +
+	`(\.[\w.-]+)?)\]\s*(#.*)?$`)
 
 func isPyproject(d Document) bool { return pyprojectTable.Match(d.Data) }
 

@@ -13,8 +13,10 @@ import (
 const fromSMI = "nvidia-smi"
 
 var (
-	smiBanner = lazyregexp.New(`NVIDIA-SMI\s+(\S+)\s+(?:Driver|KMD) Version:\s*(\S+)(?:\s+CUDA (?:UMD )?Version:\s*(\S+))?`)
-	smiGPU    = lazyregexp.New(`^\|\s+\d+\s{1,3}(\S.*?)\s+(?:On|Off|N/A|WDDM|TCC|MCDM)\s*\|\s*([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)`)
+	smiBanner = lazyregexp.New(`NVIDIA-SMI\s+(\S+)\s+(?:Driver|KMD) Version:\s*(\S+)(?:\s+CUDA (?:UMD )?Version:\s*` +
+		`(\S+))?`)
+	smiGPU = lazyregexp.New(`^\|\s+\d+\s{1,3}(\S.*?)\s+(?:On|Off|N/A|WDDM|TCC|MCDM)\s*\|\s*` +
+		`([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)`)
 	smiModel  = lazyregexp.New(`(?m)^\|.*(?:TCC/WDDM|Driver-Model)`)
 	smiListed = lazyregexp.New(`^GPU (\d+): (\S.*?) \(UUID: (?:GPU-|MIG-)?[^)]*\)\s*$`)
 	smiField  = lazyregexp.New(`^(\s*)(\S[^:]*?)\s*:\s*(.*?)\s*$`)

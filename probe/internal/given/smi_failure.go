@@ -11,15 +11,18 @@ import (
 
 // What nvidia-smi, or the shell that looked for it, prints where it fails.
 var (
-	smiNoDriver = lazyregexp.New(`(?i)NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded`)
-	smiInit     = lazyregexp.New(`Failed to initialize NVML: *(.*?)\s*$`)
-	smiLibrary  = lazyregexp.New(`^NVML library version: *(\d+(?:\.\d+)+)\s*$`)
-	smiAPI      = lazyregexp.New(`kernel module has (?:the )?version:? (\d+(?:\.\d+)+)`)
-	smiNone     = lazyregexp.New(`^No devices were found\s*$`)
-	smiHandle   = lazyregexp.New(`^Unable to determine the device handle for (?i:gpu) ?(\S+?:\S+|\d+: ?\S+|\d+)[:.]? +(.*?)\s*$`)
+	smiNoDriver = lazyregexp.New(`(?i)NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver` +
+		`|Failed to initialize NVML: Driver Not Loaded`)
+	smiInit    = lazyregexp.New(`Failed to initialize NVML: *(.*?)\s*$`)
+	smiLibrary = lazyregexp.New(`^NVML library version: *(\d+(?:\.\d+)+)\s*$`)
+	smiAPI     = lazyregexp.New(`kernel module has (?:the )?version:? (\d+(?:\.\d+)+)`)
+	smiNone    = lazyregexp.New(`^No devices were found\s*$`)
+	smiHandle  = lazyregexp.New(`^Unable to determine the device handle for (?i:gpu) ?(\S+?:\S+|\d+: ?\S+|\d+)[:.]? ` +
+		`+(.*?)\s*$`)
 	smiLost     = lazyregexp.New(`(?i)GPU is lost`)
 	smiNoNVML   = lazyregexp.New(`NVIDIA-SMI couldn't find (libnvidia-ml\.so|nvml\.dll) library`)
-	smiNotFound = lazyregexp.New(`(?i)^(?:\S*sh: .*?)?(?:command )?['"]?nvidia-smi(?:\.exe)?['"]?\s*:? .*(?:not found|not recognized|no such file)|` +
+	smiNotFound = lazyregexp.New(`(?i)^(?:\S*sh: .*?)?(?:command )?['"]?nvidia-smi(?:\.exe)?['"]?\s*:? .*(?:not found` +
+		`|not recognized|no such file)|` +
 		`^\S*sh: command not found: nvidia-smi|exec: "nvidia-smi": executable file not found`)
 )
 

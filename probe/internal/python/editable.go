@@ -64,7 +64,8 @@ func parsePathFile(data []byte) []pathLine {
 		line = strings.TrimSpace(line)
 		if m := insertsFirst.FindStringSubmatch(line); m != nil {
 			list = append(list, pathLine{dir: m[1], first: true})
-		} else if line != "" && line[0] != '#' && !strings.HasPrefix(line, "import ") && !strings.HasPrefix(line, "import\t") {
+		} else if line != "" && line[0] != '#' && !strings.HasPrefix(line, "import ") &&
+			!strings.HasPrefix(line, "import\t") {
 			list = append(list, pathLine{dir: line})
 		}
 	}

@@ -10,18 +10,12 @@ import (
 	"cudacompat/probe/host"
 )
 
-// Found is what the search for environments came to.
-type Found struct {
-	Environments []facts.Environment
-	Programs     []facts.Environment // CUDA programs outside Python
-	Unread       []facts.Unread      // places that could hold one and were not looked at
-}
-
 // Read reads the environments that envs names, else the active one and all in known places. An environment that cannot
 // be read costs only itself.
 func Read(h *host.Host, envs []string) (Found, error) { return ReadTelling(h, envs, func(Found) {}) }
 
-// ReadTelling is Read that tells after each environment what it has by then, for a reader who may not wait for the rest.
+// ReadTelling is Read that tells after each environment what it has by then, for a reader who may not wait for the
+// rest.
 func ReadTelling(h *host.Host, envs []string, soFar func(Found)) (Found, error) {
 	s := &search{Host: h, places: map[string]int{}, seen: map[string]int{}}
 	for _, c := range s.candidates(envs) {
@@ -40,15 +34,6 @@ func ReadTelling(h *host.Host, envs []string, soFar func(Found)) (Found, error) 
 		return Found{}, host.ErrAbsent
 	}
 	return s.found, s.failed.Err()
-}
-
-// search is the search on its way.
-type search struct {
-	*host.Host
-	found  Found
-	failed host.Errors
-	seen   map[string]int // a prefix's key → its index in found.Environments, -1 when it holds nothing
-	places map[string]int // directory → how many places below it this user may not read
 }
 
 // read adds one environment, or the marks of another way to one that is known.
@@ -84,10 +69,6 @@ func (s *search) unreadSites(p prefix, c candidate) {
 			s.unread(dir, host.Plain(err).Error(), kind)
 		}
 	}
-}
-
-func (s *search) unread(place, reason, kind string) {
-	s.found.Unread = append(s.found.Unread, facts.Unread{Place: place, Reason: reason, Kind: kind})
 }
 
 // IsEnvironment reports whether a Python environment stands at root, or a directory of distributions.

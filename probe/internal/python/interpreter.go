@@ -9,8 +9,8 @@ import (
 )
 
 // unusable is a virtual environment's python3 that does not import what stands in the environment: its link leads
-// nowhere, because the Python that it was made of is gone, or to one of another version, whose packages stand in another
-// directory. Nil where it does, and where nothing tells.
+// nowhere, because the Python that it was made of is gone, or to one of another version, whose packages stand in
+// another directory. Nil where it does, and where nothing tells.
 func unusable(h *host.Host, p prefix) *facts.Interpreter {
 	if p.kind != "venv" {
 		return nil

@@ -9,10 +9,6 @@ import (
 	"cudacompat/probe/host"
 )
 
-// tensorflowDists are the distributions that bring a tensorflow/ directory; the last one written wins.
-var tensorflowDists = []string{"tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tensorflow-intel",
-	"tensorflow-cpu-aws"}
-
 // tensorflowBuild reads a TensorFlow from its build_info.py.
 func tensorflowBuild(h *host.Host, s *site) (*facts.Build, error) {
 	dir := s.dir + "/tensorflow"

@@ -1,0 +1,105 @@
+package python
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
+)
+
+// take notes the CUDA libraries that the process has mapped, and why these; cuDNN's parts where one of them does not
+// lie beside it.
+func takeLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *site) {
+	var parts []facts.Taken
+	cudnn, apart := "", false
+	for _, o := range p.Objects {
+		name := path.Base(o.Path)
+		if strings.HasPrefix(name, "libcudnn.so.") {
+			cudnn = path.Dir(o.Real)
+		}
+		if cudnnPart.MatchString(name) {
+			parts = append(parts, takenAs(h, "cudnn", o, s))
+			apart = apart || path.Dir(o.Real) != cudnn
+		}
+		if m := cudaLibrary.FindStringSubmatch(name); m != nil {
+			b.Taken = append(b.Taken, takenAs(h, m[1], o, s))
+		}
+	}
+	if apart {
+		b.Taken = append(b.Taken, parts...)
+	}
+}
+
+// takenAs is one mapped library with its version.
+func takenAs(h *host.Host, library string, o *ldso.Object, s *site) facts.Taken {
+	taken := facts.Taken{Name: path.Base(o.Path), Path: o.Real, Reason: o.Reason.String()}
+	taken.Version, taken.CUDA = takenVersion(h, library, o.Real, s)
+	return taken
+}
+
+// takenVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
+// name or bytes.
+func takenVersion(h *host.Host, library, real string, s *site) (version, cuda string) {
+	if inside, ok := strings.CutPrefix(real, s.dir+"/nvidia/"); ok {
+		if version, cuda := s.wheelVersion(wheelOf(library), inside); version != "" {
+			return version, cuda
+		}
+	}
+	if library == "nccl" {
+		version, cuda, _ = libversion.NCCL(h, real) // not known: its symbols still tell
+		return version, cuda
+	}
+	if library == "nvrtc" {
+		return nvrtcVersion(h, real), ""
+	}
+	if version = libversion.InName(real); version == "" && library == "cudnn" {
+		version, _ = libversion.CuDNN(h.Files(), real)
+	}
+	return version, ""
+}
+
+// nvrtcVersion is the release of an NVRTC: its whole number stands in the name of the file where a toolkit put it
+// ("libnvrtc.so.12.4.127"); in that of others there is its soname alone, which is 11.2 in all from 11.2 to 11.8.
+func nvrtcVersion(h *host.Host, real string) string {
+	if v := libversion.InName(real); strings.Count(v, ".") == 2 {
+		return v
+	}
+	f, err := h.Open(real)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	v, _ := libversion.Compiler(f, libversion.NVRTC) // a damaged one is spoken of where its code is listed
+	return v
+}
+
+// unpinned says that the installed wheel of a library is not the one that the build pins, so that its functions must
+// be looked at.
+func unpinned(b *facts.Build, s *site, library string) bool {
+	twins := s.twins(library)
+	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
+}
+
+// cudaLibrary matches the libraries whose origin decides whether a build works.
+var cudaLibrary = lazyregexp.New(`^lib(cudart|cudnn|nccl|cublas|cublasLt|cufft|cusolver|cusparse|nvrtc|cuda)\.so`)
+
+// cudnnPart matches the libraries that cuDNN opens.
+var cudnnPart = lazyregexp.New(`^libcudnn_\w+\.so\.`)
+
+// wheelHeld reports whether an installed wheel lists a library among its files.
+func (s *site) wheelHeld(h *host.Host, wheel, library string) bool {
+	return slices.ContainsFunc(s.wheelsOf(wheel), func(p facts.Package) bool {
+		return recorded(h, p.Path, "nvidia/"+strings.ReplaceAll(wheel, "-", "_")+"/lib/"+library) ||
+			recorded(h, p.Path, "nvidia/cu13/lib/"+library)
+	})
+}
+
+// doesWithout reports whether a library is a part that this cuDNN has not: no wheel of it lists one.
+func (s *site) doesWithout(h *host.Host, library string) bool {
+	return strings.HasPrefix(library, "libcudnn_") && !s.wheelHeld(h, "cudnn", library)
+}
