@@ -62,6 +62,9 @@ func missedExpectations(comment, summary string) []string {
 	}
 	line, _, _ = strings.Cut(line, "\n")
 	var list []string
+	if strings.HasPrefix(line, "incompatible") && !strings.Contains(line, ", error ") {
+		list = append(list, "the case expects an error and does not name it: "+line)
+	}
 	for i, item := range strings.Split(line, ", ") {
 		item, not := strings.CutPrefix(item, "no ")
 		if holds := i == 0 && strings.HasPrefix(summary, item+"\n") ||
