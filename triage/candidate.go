@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
@@ -156,11 +157,11 @@ var candidates = map[string][]Candidate{
 	"amd-not-judged": {{"gpu-arch-missing", Environment, "rocminfo | grep gfx"}},
 }
 
-// anything is what a log may be that shows trouble of which nothing is known, and no clue to it.
+// anything is what a log may be that shows trouble of which nothing more is known.
 var anything = []Candidate{
+	{"input-refused", Program, fetchFault},
 	{"no-driver", Environment, fetchDoctor},
 	{"gpu-failed", Hardware, fetchXid},
-	{"rank-died", Unknown, fetchRanks},
 }
 
 // clue is words that prove nothing and say where to look; loud ones do so in a log without any trouble, too.
@@ -189,6 +190,25 @@ var clues = []clue{
 	{lazyregexp.New(`out of memory|OOM|alloc`), false, []Candidate{mayBeMemory}},
 }
 
+// command is a step's command.
+var command = lazyregexp.New("`([^`]+)`")
+
+// guesses are what the sentences of failing, of which no verdict was made, are about by their words: a word does not
+// prove, but says where to look. Never nil.
+func guesses(records []record) []Candidate {
+	all := []Candidate{}
+	for _, r := range records {
+		a := answers[areaOf(cmp.Or(r.slot("sentence"), r.text))]
+		if len(a.do) == 0 || a.blame == Unknown {
+			continue
+		}
+		if m := command.FindStringSubmatch(a.do[0]); m != nil {
+			all = append(all, Candidate{a.cause, a.blame, m[1]})
+		}
+	}
+	return all
+}
+
 // maxCandidates is how many causes are named that an unclear log may have.
 const maxCandidates = 3
 
@@ -213,14 +233,19 @@ func (d *Diagnosis) withCandidates(hints []clue) {
 		d.Candidates = all
 		return
 	}
-	all := []Candidate{}
+	all, trouble := slices.Clone(d.Candidates), d.Candidates != nil
 	for _, c := range hints {
-		if c.loud || d.Candidates != nil {
+		if c.loud || trouble {
 			all = append(all, c.may...)
 		}
 	}
-	if len(all) == 0 {
-		all = append(all, d.Candidates...)
+	if trouble {
+		all = append(all, anything...)
 	}
-	d.Candidates = all[:min(len(all), maxCandidates)]
+	d.Candidates = []Candidate{}
+	for _, c := range all {
+		if !slices.Contains(d.Candidates, c) && len(d.Candidates) < maxCandidates {
+			d.Candidates = append(d.Candidates, c)
+		}
+	}
 }

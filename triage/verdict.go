@@ -52,7 +52,7 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	}
 	d := nothing()
 	if len(records) > 0 || find(seen, trouble) != nil || find(seen, pythonTraceback) != nil {
-		d.Candidates = anything
+		d.Candidates = guesses(records)
 	}
 	return d
 }
