@@ -107,7 +107,11 @@ func (p *Process) MissingVersions(o *Object) ([]MissingVersion, error) {
 	return missing, nil
 }
 
+// definedVersions are the versions that an object defines; they are read once.
 func (p *Process) definedVersions(o *Object, w *work) (map[string]bool, error) {
+	if names := p.defined[o]; names != nil {
+		return names, nil
+	}
 	names := map[string]bool{}
 	err := p.withSymbols(o, w, func(t *symbols) error {
 		list, err := t.definitions()
@@ -116,6 +120,9 @@ func (p *Process) definedVersions(o *Object, w *work) (map[string]bool, error) {
 		}
 		return err
 	})
+	if err == nil {
+		p.defined[o] = names
+	}
 	return names, err
 }
 

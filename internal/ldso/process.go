@@ -36,6 +36,7 @@ type Process struct {
 	names       map[string]*Object // by every name that an object answers to
 	files       map[string]*Object // by Real
 	dirs        map[string]*directory
+	defined     map[*Object]map[string]bool // what definedVersions has read
 	groups      []group
 	steps       int
 }
@@ -84,6 +85,7 @@ func (r *Resolver) process() *Process {
 		r:     r,
 		lib:   libToken(r.SystemDirs, r.Machine),
 		names: map[string]*Object{}, files: map[string]*Object{}, dirs: map[string]*directory{},
+		defined: map[*Object]map[string]bool{},
 	}
 }
 

@@ -12,15 +12,24 @@ func recorded(h *host.Host, distInfo, file string) bool { return recordedAs(h, d
 
 // recordedAs reports whether a distribution's RECORD lists a file whose name begins so.
 func recordedAs(h *host.Host, distInfo, beginning string) bool {
-	record := h.ReadQuietly(distInfo + "/RECORD")
-	return bytes.Contains(append([]byte("\n"), record...), []byte("\n"+beginning))
+	_, found := lineBeginning(h.ReadQuietly(distInfo+"/RECORD"), beginning)
+	return found
+}
+
+// lineBeginning is the rest of the first line that begins so.
+func lineBeginning(text []byte, with string) (rest []byte, found bool) {
+	rest, found = bytes.CutPrefix(text, []byte(with))
+	if !found {
+		_, rest, found = bytes.Cut(text, []byte("\n"+with))
+	}
+	rest, _, _ = bytes.Cut(rest, []byte("\n"))
+	return rest, found
 }
 
 // resized reports whether a file has another size than a RECORD says,
 // "nvidia/nccl/lib/libnccl.so.2,sha256=…,291703920".
 func resized(h *host.Host, record []byte, name, full string) bool {
-	_, line, found := bytes.Cut(append([]byte("\n"), record...), []byte("\n"+name+","))
-	line, _, _ = bytes.Cut(line, []byte("\n"))
+	line, found := lineBeginning(record, name+",")
 	size, err := h.Size(full)
 	return found && err == nil && !bytes.HasSuffix(bytes.TrimSpace(line), []byte(","+strconv.FormatInt(size, 10)))
 }
