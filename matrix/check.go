@@ -135,7 +135,8 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 		case r.finding != nil:
 			j.find(rule, *r.finding, counts && !r.noted, r.cpuOnly)
 		case r.missing != "":
-			j.verdict.Unknown = append(j.verdict.Unknown, Missing{rule.ID, r.subject, j.name, r.missing, r.need})
+			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.subject, Target: j.name,
+				Missing: r.missing, Need: r.need})
 			if rule.decides && !slices.Contains(j.undecided[r.subject], rule.ID) {
 				j.undecided[r.subject] = append(j.undecided[r.subject], rule.ID)
 			}

@@ -10,6 +10,8 @@
 // Package fleet judges many machines with it.
 package matrix
 
+import "cudacompat/requires"
+
 // Severity is how much a finding matters.
 type Severity string
 
@@ -91,13 +93,7 @@ type Passed struct {
 }
 
 // Missing is a rule that could not be judged, and the fact that it lacks.
-type Missing struct {
-	Rule    string `json:"rule"`
-	Subject string `json:"subject"`
-	Target  string `json:"target"`
-	Missing string `json:"missing"`
-	Need    string `json:"need,omitempty"` // what is asked for all the same, "driver >= 525.60.13"
-}
+type Missing = requires.Missing
 
 // Suppressed is a finding that a waiver hides; it stays in every report.
 type Suppressed struct {
