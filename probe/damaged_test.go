@@ -198,7 +198,7 @@ func without(f Facts, source string) Facts {
 	case "libraries":
 		f.Libraries = nil
 	case "python":
-		f.Environments = nil
+		f.Environments, f.Unread = nil, nil
 	}
 	return f
 }

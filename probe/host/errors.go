@@ -28,7 +28,15 @@ func (l Errors) Err() error {
 // ErrAbsent says that a source looked and the thing is not there.
 var ErrAbsent = errors.New("not there")
 
+// damaged ends the errors of files that were read.
+const damaged = "; is the file damaged?"
+
 // Damaged is an error that names a file and what is wrong with it.
 func Damaged(name, why string) error {
-	return fmt.Errorf("%s: %s; is the file damaged?", name, why)
+	return fmt.Errorf("%s: %s%s", name, why, damaged)
+}
+
+// Unread are those that tell of what was not read, rather than of what was and is damaged.
+func (l Errors) Unread() []string {
+	return slices.DeleteFunc(slices.Clone(l), func(text string) bool { return strings.HasSuffix(text, damaged) })
 }

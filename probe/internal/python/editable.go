@@ -1,6 +1,7 @@
 package python
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ func withPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
 	list := slices.Clone(sites)
 	for _, dir := range sites {
 		names := h.GlobIn(dir, "*.pth")
+		if len(names) > maxPathFiles {
+			failed.Add(fmt.Errorf("%s: only the first %d of %d .pth files were read", dir, maxPathFiles, len(names)))
+		}
 		for _, name := range names[:min(len(names), maxPathFiles)] {
 			data, err := h.ReadFile(name)
 			failed.Add(err)

@@ -3,6 +3,7 @@
 package python
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -28,7 +29,9 @@ func ReadTelling(h *host.Host, envs []string, soFar func(Found)) (Found, error) 
 	}
 	s.closedPlaces()
 	if len(envs) == 0 {
-		s.found.Programs = readPrograms(h, &s.failed)
+		var failed host.Errors
+		s.found.Programs = readPrograms(h, &failed)
+		s.unreadFiles("CUDA programs outside Python", failed, s.Rest)
 	}
 	if len(s.found.Environments)+len(s.found.Programs)+len(s.found.Unread)+len(s.failed) == 0 {
 		return Found{}, host.ErrAbsent
@@ -42,7 +45,8 @@ func (s *search) read(p prefix, c candidate) {
 	p.sites = importPath(s.Host, p)
 	i, known := s.seen[p.key(s.Host)]
 	if !known {
-		env := readEnvironment(s.Host, p, &s.failed)
+		var failed host.Errors
+		env := readEnvironment(s.Host, p, &failed)
 		env.OtherUser = !s.Rest && !c.active && !c.named && ofOtherUser(s.Host, p.path)
 		i = -1
 		if c.active || c.named || len(env.Builds)+len(env.Packages) > 0 {
@@ -51,6 +55,7 @@ func (s *search) read(p prefix, c candidate) {
 		}
 		s.seen[p.key(s.Host)] = i
 		s.unreadSites(p, c)
+		s.unreadFiles(p.path, failed, c.active || c.named || s.Rest || !env.OtherUser)
 	}
 	if i >= 0 {
 		env := &s.found.Environments[i]
@@ -68,6 +73,20 @@ func (s *search) unreadSites(p prefix, c candidate) {
 			}
 			s.unread(dir, host.Plain(err).Error(), kind)
 		}
+	}
+}
+
+// unreadFiles names what of a place could not be read, and so was not judged.
+func (s *search) unreadFiles(place string, failed host.Errors, needed bool) {
+	for _, text := range failed {
+		s.failed.Add(errors.New(text))
+	}
+	kind := facts.UnreadClosed
+	if needed {
+		kind = facts.UnreadNeeded
+	}
+	if list := failed.Unread(); len(list) > 0 {
+		s.unread(place, strings.Join(list, "; "), kind)
 	}
 }
 

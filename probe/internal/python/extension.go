@@ -68,7 +68,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 
 // usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it.
 func usesCUDA(h *host.Host, b *facts.Build) bool {
-	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && forGPU(h, b) || len(b.Hindrances) > 0 ||
+	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && (forGPU(h, b) || damagedCUDA(b)) || len(b.Hindrances) > 0 ||
 		compilers[b.Name]
 }
 
@@ -206,6 +206,12 @@ func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindra
 		return nil
 	}
 	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: b.Name + " " + b.Version, Path: path.Join(s.dir, names[0])}}
+}
+
+// damagedCUDA reports whether the library that could not be listed says by its name that it is for the GPU.
+func damagedCUDA(b *facts.Build) bool {
+	file, _, _ := strings.Cut(b.Damaged, ": ")
+	return cudaWords.MatchString(path.Base(file))
 }
 
 // forGPU reports whether a distribution tells by its name or by what it requires that it is for the GPU.

@@ -1,0 +1,92 @@
+package probe
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// caps are the limits of gathering by what follows where one is reached. What holds a build and was left out must be
+// written down as not looked at, or the whole be refused: neither ends in exit code 0.
+var caps = map[string]string{
+	"internal/given maxIncludes":     "unread", // each file that is left is named
+	"internal/given maxIncludeBytes": "unread",
+	"internal/given maxObjects":      "refused",
+	"internal/given maxTables":       "refused",
+	"internal/given maxInline":       "refused",
+	"internal/given maxLines":        "refused",
+	"internal/given maxGPUs":         "refused",
+	"internal/given maxEnvironments": "refused",
+	"internal/given maxBuilds":       "refused",
+
+	"internal/python maxPathFiles": "unread",
+	"internal/python maxRoots":     "unread",
+	"internal/python maxCondaList": "unread",
+	"internal/python maxProcesses": "unread",
+
+	"internal/nvml maxAnswer":  "failed", // NVML is then no source; the others tell of the driver
+	"internal/nvml maxLines":   "failed",
+	"internal/nvml maxObjects": "failed",
+	"internal/nvml maxErrors":  "failed",
+	"internal/nvml maxGPUs":    "failed",
+
+	"host maxLinks": "error", // ELOOP, as of the kernel's own limit
+
+	// what is printed or compared, not what is judged
+	"internal/nvml maxMIG":          "shown",
+	". maxUnresolved":               "shown",
+	". maxKernelLines":              "shown",
+	". maxMissing":                  "shown",
+	"internal/python maxUnresolved": "shown",
+	"internal/python maxCompared":   "shown", // which of two copies of one distribution is the truer
+}
+
+// capName matches the names of limits.
+var capName = regexp.MustCompile(`^max[A-Z]`)
+
+// TestEveryCapIsListed finds limits that nobody has thought through.
+func TestEveryCapIsListed(t *testing.T) {
+	met := map[string]bool{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			for _, name := range spec.Names {
+				if capName.MatchString(name.Name) {
+					met[filepath.Dir(file)+" "+name.Name] = true
+				}
+			}
+			return false
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(met)) {
+		if caps[name] == "" {
+			t.Errorf("%s: say in caps what follows where it is reached", name)
+		}
+	}
+	for name := range caps {
+		if !met[name] {
+			t.Errorf("%s is no limit any more", name)
+		}
+	}
+}
