@@ -60,9 +60,11 @@ user and system time of the program and its children; the yardstick is `+"`/usr/
 		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
 	}
 	if len(b.rivals) > 0 {
-		s.WriteString("\n## Beside others, on the same environment\n\n| program | wall | CPU | peak |\n|---|---|---|---|\n")
+		s.WriteString("\n## Beside others, on the same environment\n\n" +
+			"| program | wall | CPU | peak | bytes read | system calls |\n|---|---|---|---|---|---|\n")
 		for _, r := range b.rivals {
-			fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
+			fmt.Fprintf(&s, "| %s | %s | %s | %d MB | %.1f MB | %d |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10,
+				float64(r.read)/1e6, r.calls)
 		}
 	}
 	return s.String()
