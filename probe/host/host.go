@@ -267,6 +267,9 @@ func list(dir *os.File) ([]fs.DirEntry, error) {
 // Exists reports whether name can be reached.
 func (h *Host) Exists(name string) bool { return h.reach(name) == nil }
 
+// Listed notes that a directory is there, as the listing of the one above it says, which spares asking for it.
+func (h *Host) Listed(dir string) { h.seen.reached = remember(h.seen.reached, dir, nil) }
+
 // reach is why a name cannot be reached.
 func (h *Host) reach(name string) error {
 	err, ok := h.seen.reached[name]
@@ -302,7 +305,11 @@ func (h *Host) glob(dir string, rest []string) []string {
 		return nil
 	}
 	var found []string
+	tail := rest[0][strings.LastIndexAny(rest[0], `*?]\`)+1:]
 	for _, e := range beginning(entries, rest[0][:strings.IndexAny(rest[0], `*?[\`)]) {
+		if !strings.HasSuffix(e.Name(), tail) { // told sooner than by path.Match, of a hundred thousand names
+			continue
+		}
 		if ok, _ := path.Match(rest[0], e.Name()); ok && !unwantedHidden(rest[0], e.Name()) {
 			found = append(found, h.glob(path.Join(dir, e.Name()), rest[1:])...)
 		}

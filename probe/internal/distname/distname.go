@@ -17,6 +17,10 @@ type Names []string
 // Match reports whether a name is one of them.
 func (n Names) Match(name string) bool {
 	return slices.ContainsFunc(n, func(pattern string) bool {
+		literal, _, isPattern := strings.Cut(pattern, "*")
+		if !isPattern || !strings.HasPrefix(name, strings.TrimSuffix(literal, "[0-9]")) {
+			return name == pattern
+		}
 		ok, _ := path.Match(pattern, name) // a test holds that every pattern is sound
 		return ok
 	})

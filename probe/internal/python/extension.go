@@ -39,6 +39,9 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		if notExtension(i.name) && !s.orphan(i.name) || s.hiding(h, i.name) {
 			continue
 		}
+		if i.isDir {
+			h.Listed(i.path())
+		}
 		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true,
 			Path: i.path(), From: i.path() + "/RECORD"}
 		libraries, err := readExtension(b, h, s, cuda)

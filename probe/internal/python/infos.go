@@ -13,7 +13,10 @@ import (
 )
 
 // info is one dist-info directory, "/opt/venv/lib/python3.12/site-packages/xgboost-3.4.1.dist-info".
-type info struct{ name, version, dir, entry string }
+type info struct {
+	name, version, dir, entry string
+	isDir                     bool // and no link to one
+}
 
 // path is where it is. It is put together when it is asked for: most of a hundred thousand never are.
 func (i info) path() string { return path.Join(i.dir, i.entry) }
@@ -29,7 +32,7 @@ func infosIn(h *host.Host, dir string, entries []fs.DirEntry) []info {
 		if !ok || name == "" || name[0] == '~' {
 			continue
 		}
-		one := info{distname.Normal(name), version, dir, e.Name()}
+		one := info{distname.Normal(name), version, dir, e.Name(), e.IsDir()}
 		i, twice := at[one.name]
 		if !twice {
 			at[one.name] = len(list)
