@@ -36,6 +36,7 @@ CODE = {
 NAMES = {"numba.cuda": ("numba",), "sgl_kernel": ("sgl", "sglang-kernel"), "paddle": ("paddle",), "faster_whisper": (),
          "numpy": (), "sklearn": (), "pynvml": (), "nvitop": (), "numba": (), "torchcodec": ("torchcodec",),
          "rmm": ("rmm", "librmm"), "cudf": ("cudf", "libcudf")}
+WORTH_A_LOOK = ("missed", "missed-here", "quiet", "alarm", "misplaced", "unknown", "silent")
 NOT_CUDA = re.compile(r"libav(util|codec|format)|FFmpeg")
 
 
@@ -80,15 +81,15 @@ class Room:
         if os.path.exists(os.path.join(base, ".whole")):
             return ""
         shutil.rmtree(base, ignore_errors=True)
-        self.mount(None, base)
         python = sorted(glob.glob(PYTHONS.format(e["python"])))[0]
-        out = sh("uv", "venv", "-q", "--allow-existing", "--python", python, self.env)
+        hard = {**os.environ, "UV_LINK_MODE": "hardlink"}  # no damage reaches the cache: it lands in the overlay's upper layer
+        out = sh("uv", "venv", "-q", "--allow-existing", "--python", python, base)
         if not out.returncode:
-            out = sh("uv", "pip", "install", "-q", "--no-build", "--python", self.env, *e["install"])
+            out = sh("uv", "pip", "install", "-q", "--no-build", "--python", base, *e["install"], env=hard)
         if out.returncode:
-            self.unmount()
             shutil.rmtree(base, ignore_errors=True)
             return out.stderr[-500:] or "uv failed"
+        self.mount(None, base)
         self.state(e)  # compiles the modules once, so that every later import is quick
         self.unmount()
         open(os.path.join(base, ".whole"), "w").close()
@@ -404,7 +405,7 @@ def on_machine(loaded, why, family, arch, machine):
 
 def family_of(env, facts):
     cuda = str(facts.get("cuda") or "")
-    if re.fullmatch(r"1[123]\d{3}", cuda) or re.match(r"1[123]\.", cuda):
+    if re.fullmatch(r"1[123]\d{3}", cuda) or re.match(r"1[123](\.|$)", cuda):
         return cuda[:2]
     return env["cuda"]
 
@@ -511,8 +512,18 @@ def triple(room, args, e, damage, healthy, now_healthy, archs, out):
                 "silent": not any(a.get("counts", True) for a in report.get("answers") or [])}
         out.write(json.dumps(line) + "\n")
         out.flush()
-    if args.pins:
+        if args.reports and any(s["class"] in WORTH_A_LOOK for s in subjects.values()):
+            keep(args.reports, line, report)
+    if damage and args.pins > 0:
         follow(room, args, e, damage, healthy, out)
+
+
+def keep(folder, line, report):
+    """Keeps the tool's report of a triple, so that what it missed can be looked into when the environment is gone."""
+    os.makedirs(folder, exist_ok=True)
+    name = f"{line['env']}.{line['damage'] or 'healthy'}.{line['machine']}.json"
+    with open(os.path.join(folder, name), "w") as f:
+        json.dump(report, f)
 
 
 def follow(room, args, e, damage, healthy, out):
@@ -524,19 +535,21 @@ def follow(room, args, e, damage, healthy, out):
         if not pins or finding["severity"] == "note" or (" in " in finding["subject"] and room.shown not in finding["subject"]):
             continue
         command = pins[0]["commands"]["uv"]
+        if "index-url" in command or re.search(r"==[\d.]+\+\w", command):
+            return  # another index has it
         line = {"pin": command, "rule": finding["rule"], "env": e["id"], "damage": damage["id"] if damage else "", "machine": machine["id"]}
-        here = re.sub(r"\s--(extra-)?index-url[= ]\S+", "", command)
-        here = re.sub(r"==([\d.]+)\+\w+", r"==\1", here)
-        line["followed"] = here
-        ran = subprocess.run(here, shell=True, capture_output=True, text=True, cwd=room.scratch,
+        line["followed"] = command
+        ran = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=room.scratch,
                              env={**os.environ, "VIRTUAL_ENV": room.env, "UV_NO_BUILD": "1"})
         line["ran"] = "yes" if not ran.returncode else ran.stderr[-300:]
-        state = room.state(e)
+        e = {**e, "imports": (damage or {}).get("imports", e["imports"])}
+        state, before = room.state(e), room.known(e, damage) if damage else healthy
         line["after"] = {m: loads(state, healthy, None, None, m) for m in e["imports"]}
-        line["before"] = {m: loads(room.known(e, damage), healthy, None, None, m) for m in e["imports"]}
+        line["before"] = {m: loads(before, healthy, None, None, m) for m in e["imports"]}
         line["tool_after"] = room.ask(args.tool, machine)[0]["outcome"]
         out.write(json.dumps(line) + "\n")
         out.flush()
+        args.pins -= 1
         return
 
 
@@ -591,7 +604,8 @@ def main():
     r.add_argument("--damage", help="only these damages, by id")
     r.add_argument("--no-damage", action="store_true")
     r.add_argument("--keep", action="store_true", help="keep the environments as installed for a second run")
-    r.add_argument("--pins", action="store_true", help="follow the first pin, too")
+    r.add_argument("--pins", type=int, default=0, help="follow the first pin, too, so many times")
+    r.add_argument("--reports", help="keep here the tool's report of every triple that is not a plain hit")
     r.add_argument("--pin-machine", default="h100-580")
     r.add_argument("--cuobjdump", default=shutil.which("cuobjdump") or "")
     r.set_defaults(call=run)

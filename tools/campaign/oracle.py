@@ -171,6 +171,7 @@ def jax(m, checks, facts):
             for path in glob.glob(os.path.join(SITE, pattern)):
                 if pattern.startswith("jax_plugins"):
                     found.append(family)
+                    facts["cuda"] = family.removeprefix("cuda")
                     found_path = path
                     check(checks, f"plugin {family}", lambda p=path: load(p))
         if glob.glob(os.path.join(SITE, f"jax_plugins/xla_{family}")):
@@ -210,7 +211,10 @@ def jax_versions(family, plugin, checks):
 
 def jax_releases(family):
     """Whether jaxlib takes the plugin of the release that is there: of another one it says that it will not be used."""
-    fits = getattr(importlib.import_module("jaxlib.plugin_support"), "check_plugin_version", lambda *names: True)
+    try:
+        fits = importlib.import_module("jaxlib.plugin_support").check_plugin_version
+    except ImportError:
+        return ""  # older releases do not ask
     plugin = f"jax_{family}_plugin"
     have = [importlib.import_module(name + ".version").__version__ for name in ("jaxlib", plugin)]
     return "" if fits(plugin, *have) else f"{plugin} {have[1]} is not compatible with jaxlib {have[0]}: it will not be used"

@@ -182,8 +182,9 @@ func (s *site) hasFramework(h *host.Host, framework string) bool {
 		})
 }
 
-// libraryWheel matches the distributions that hold the libraries of another: libcuvs-cu13 those of cuvs-cu13.
-var libraryWheel = lazyregexp.New(`^lib\w+-cu\d+$`)
+// libraryWheel matches the distributions that hold the libraries of another: libcuvs-cu13 those of cuvs-cu13,
+// nvidia-libnvcomp-cu12 one that libcudf-cu12 is linked to.
+var libraryWheel = lazyregexp.New(`^(nvidia-)?lib\w+-cu\d+$`)
 
 // libraryDist is a distribution with its libraries that one requires and the environment does not have.
 func (s *site) libraryDist(h *host.Host, b *facts.Build) string {

@@ -113,6 +113,7 @@ func TestLacking(t *testing.T) {
 	}{
 		{"torch", with("Requires-Dist: torch>=2.4\n", nil), "torch"},
 		{"library", with("Requires-Dist: libsearch-cu12==1.0.*\n", nil), "libsearch-cu12"},
+		{"nvidia's", with("Requires-Dist: nvidia-libsearch-cu12==1.0.*\n", nil), "nvidia-libsearch-cu12"},
 		{"extra", with("Requires-Dist: libsearch-cu12; extra == 'all'\n", nil), ""},
 		{"torch-there", with("Requires-Dist: torch\n", map[string]string{"torch/version.py": "__version__ = '2.9.0'\n"}), ""},
 		{"library-there", with("Requires-Dist: libsearch-cu12\n", map[string]string{
