@@ -463,12 +463,13 @@ def wrong_facts(report, state):
             cuda = str(facts.get("cuda") or "")
             if re.match(r"\d+\.\d+$", cuda) and b.get("cuda") and not cuda.startswith(b["cuda"].split(".")[0] + "."):
                 wrong.append(f"{b['name']} CUDA: tool {b['cuda']}, interpreter {cuda}")
-            cudnn = facts.get("cudnn")
-            if isinstance(cudnn, int) and b.get("cudnn"):
-                said = version(b["cudnn"])[:3]
+            cudnn = facts.get("cudnn")  # the one that is loaded; a build's own "cudnn" is what it was built with
+            taken = next((t["version"] for t in b.get("taken") or [] if t["name"].startswith("libcudnn.so")), "")
+            if isinstance(cudnn, int) and taken:
+                said = version(taken)[:3]
                 number = said[0] * (10000 if said[0] >= 9 else 1000) + said[1] * 100 + said[2]
                 if number != cudnn:
-                    wrong.append(f"{b['name']} cuDNN: tool {b['cudnn']}, interpreter {cudnn}")
+                    wrong.append(f"{b['name']} cuDNN: tool {taken}, interpreter {cudnn}")
             arch = {a for a in str(facts.get("arch") or "").split() if a.startswith("sm_")}
             if b["name"] == "torch" and b.get("sass") and arch and not arch <= set(b["sass"]):
                 wrong.append(f"torch machine code: tool {b['sass']}, interpreter {sorted(arch)}")
