@@ -30,10 +30,10 @@ CODE = {
     "xgboost": "xgboost/lib/libxgboost.so", "ctranslate2": "ctranslate2.libs/libctranslate2*.so*",
     "faiss": "faiss/_swigfaiss.*so", "onnxruntime": "onnxruntime/capi/libonnxruntime_providers_cuda.so",
     "xformers": "xformers/_C*.so", "torchvision": "torchvision/_C*.so", "vllm": "vllm/_C*.so",
-    "bitsandbytes": "bitsandbytes/libbitsandbytes_cuda12[46].so",
+    "bitsandbytes": "bitsandbytes/libbitsandbytes_cuda126.so",
 }
 # How the tool's subjects are named, where that is not the module's own name.
-NAMES = {"numba.cuda": ("numba",), "sgl_kernel": ("sgl", "sglang-kernel"), "paddle": ("paddle",), "faster_whisper": (),
+NAMES = {"numba.cuda": ("numba",), "sgl_kernel": ("sgl", "sglang-kernel"), "paddle": ("paddle", "paddlepaddle"), "faster_whisper": (),
          "numpy": (), "sklearn": (), "pynvml": (), "nvitop": (), "numba": (), "torchcodec": ("torchcodec",),
          "rmm": ("rmm", "librmm"), "cudf": ("cudf", "libcudf")}
 WORTH_A_LOOK = ("missed", "missed-here", "quiet", "alarm", "misplaced", "unknown", "silent")
@@ -343,6 +343,8 @@ def loads(state, healthy, now, now_healthy, module):
     if not m["ok"]:
         if NOT_CUDA.search(m["error"]):
             return "unprovable", "FFmpeg of the system is missing: " + m["error"][:120]
+        if "0 active drivers" in m["error"]:
+            return "unprovable", "Triton asks for a GPU on import: " + m["error"]
         return "broken", m["error"]
     errors = [f"{c['name']}: {c['error']}" for c in m["checks"] if c["error"]]
     if errors:
