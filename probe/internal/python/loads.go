@@ -22,6 +22,9 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	if _, err := p.Open(lib+"libtorch_global_deps.so", nil, ldso.Global); err != nil {
 		return err
 	}
+	if err := s.fallBack(h, p); err != nil {
+		return err
+	}
 	if err := torchPreloads(b, h, p, s); err != nil {
 		return err
 	}
@@ -54,6 +57,24 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 			b.Missing = append(b.Missing, sym.Name)
 		}
 		return err
+	}
+	return nil
+}
+
+// fallBack opens the CUDA libraries that the loader did not find where torch's __init__.py looks for them then: in the
+// wheels of the whole import path, since torch may lie before these.
+func (s *site) fallBack(h *host.Host, p *ldso.Process) error {
+	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
+		name := path.Base(p.Missing[i].Name)
+		if cudaStem(name) == "" || p.Loaded(name) != nil || unloadable(p, name) {
+			continue
+		}
+		for _, file := range s.inWheels(h, "*/lib/"+name) {
+			if _, err := p.Open(file, nil, ldso.Global); err != nil {
+				return err
+			}
+			break
+		}
 	}
 	return nil
 }

@@ -189,3 +189,31 @@ func TestStubOfTorch(t *testing.T) {
 		t.Errorf("of a stub unresolved %+v", b.Unresolved)
 	}
 }
+
+// TestTorchBeforeItsWheels is a torch of `pip install --target --no-deps` that comes first on the import path: the loader
+// does not find NCCL from there, and torch takes that of the environment.
+func TestTorchBeforeItsWheels(t *testing.T) {
+	root := t.TempDir()
+	const nccl, lib = testSite + "nvidia/nccl/lib/libnccl.so.2", "opt/over/torch/lib/"
+	hosttest.Compile(t, root, hosttest.Library{Name: nccl, Source: "int ncclSend(void) { return 0; }\n"},
+		hosttest.Library{Name: lib + "libtorch_global_deps.so", Source: "int ncclSend(void); int f(void) { return ncclSend(); }\n",
+			Needs: []string{nccl}},
+		hosttest.Library{Name: lib + "libtorch_cuda.so", Source: "int ncclSend(void); int g(void) { return ncclSend(); }\n" +
+			fatSource(80, 90), Needs: []string{nccl}})
+	for name, text := range map[string]string{
+		"opt/over/torch/__init__.py": "", "opt/venv/pyvenv.cfg": "version = 3.12.3\n",
+		"opt/over/torch/version.py":                             "__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\n",
+		"opt/over/torch-2.6.0.dist-info/METADATA":               "Name: torch\nVersion: 2.6.0\nRequires-Dist: nvidia-nccl-cu12==2.21.5\n",
+		testSite + "over.pth":                                   "import sys; sys.path.insert(0, '/opt/over')\n",
+		testSite + "nvidia_nccl_cu12-2.27.3.dist-info/METADATA": "Name: nvidia-nccl-cu12\nVersion: 2.27.3\n",
+	} {
+		hosttest.Write(t, filepath.Join(root, name), text)
+	}
+	if b := onlyBuild(t, root, nil); b.Version != "2.6.0+cu124" || strings.Contains(strings.Join(b.Missing, " "), "nccl") {
+		t.Errorf("%s misses %v", b.Version, b.Missing)
+	}
+	hosttest.Must(t, os.Remove(filepath.Join(root, nccl)))
+	if b := onlyBuild(t, root, nil); !strings.Contains(strings.Join(b.Missing, " "), "libnccl.so.2") {
+		t.Errorf("without NCCL misses %v", b.Missing)
+	}
+}
