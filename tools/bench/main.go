@@ -3,11 +3,14 @@
 //
 //	make bench                                   # with what is on this machine
 //	BENCH_TORCH=/opt/venv make bench             # with a real PyTorch 2.8 too, and what imports it
+//	BENCH_RIVALS=/opt/doctors                    # an environment with env-doctor and cuda-doctor, which a .pth file
+//	                                             # leads to the other: their own packages do not stand in it
 //
 // A goal that is missed is marked; the exit code is 0 all the same, since no other machine is this one.
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -20,13 +23,15 @@ import (
 func main() {
 	tool := flag.String("tool", "bin/cudacompat", "the program to measure")
 	torch := flag.String("torch", os.Getenv("BENCH_TORCH"), "an environment with a real PyTorch")
+	rivals := flag.String("rivals", cmp.Or(os.Getenv("BENCH_RIVALS"), os.Getenv("BENCH_TORCH")),
+		"an environment with other programs that look at it")
 	out := flag.String("o", "docs/performance.md", "where the table goes; empty: only printed")
 	runs := flag.Int("runs", 21, "how often each program is run")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "bench")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		b := &bench{tool: *tool, torch: *torch, dir: dir, runs: *runs}
+		b := &bench{tool: *tool, torch: *torch, beside: *rivals, dir: dir, runs: *runs}
 		err = b.measure(context.Background())
 		text := b.text()
 		fmt.Print(text)

@@ -14,6 +14,7 @@ import (
 
 type bench struct {
 	tool, torch, dir string
+	beside           string // the environment of the rivals
 	runs             int
 	python           cost
 	rows             []row

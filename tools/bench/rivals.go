@@ -22,8 +22,9 @@ type rival struct {
 // known are the rivals that the environment has: PyTorch's own, which every one has, and the doctors from the package index
 // (env-doctor 0.3.5 and cuda-doctor 0.2.0 were looked at) where they are installed.
 func (b *bench) known() []rival {
-	bin := func(name string) string { return filepath.Join(b.torch, "bin", name) }
-	list := []rival{{"python -m torch.utils.collect_env", []string{bin("python"), "-m", "torch.utils.collect_env"}}}
+	bin := func(name string) string { return filepath.Join(b.beside, "bin", name) }
+	python := filepath.Join(b.torch, "bin", "python")
+	list := []rival{{"python -m torch.utils.collect_env", []string{python, "-m", "torch.utils.collect_env"}}}
 	for _, r := range []rival{{"env-doctor check", []string{bin("env-doctor"), "check"}},
 		{"cuda-doctor diagnose", []string{bin("cuda-doctor"), "diagnose"}}} {
 		if _, err := os.Stat(r.args[0]); err == nil {
