@@ -108,13 +108,18 @@ func needsNoZstd(m *machine, b *build) []need {
 
 // needsCodeFor: the build has code for the GPU.
 func needsCodeFor(m *machine, b *build) []need {
-	if !b.comparesCode() {
+	switch {
+	case b.foreign != "":
+		return codeNeeds(m.foreignCode(b), b.codeFrom())
+	case !b.comparesCode(), b.kernelless():
 		return nil
-	}
-	if b.base() {
-		return m.needsBaseCode(b)
+	case b.base():
+		return codeNeeds(m.baseCode(b), "gpu.csv")
 	}
 	without, _, missing := m.codeless(b)
+	if b.named != nil && b.named.openTorch() {
+		without, missing = nil, openTorchMissing
+	}
 	n := need{words: "machine code or PTX for the GPU", row: b.codeFrom(), source: b.source(), mild: b.optional(),
 		compares: true}
 	result := met
@@ -128,13 +133,19 @@ func needsCodeFor(m *machine, b *build) []need {
 	return []need{n}
 }
 
-// needsBaseCode: an image of CUDA itself still serves the GPU; more of what will run in it is not known.
-func (m *machine) needsBaseCode(b *build) []need {
-	results := m.baseCode(b)
+// codeNeeds are the results of what has no code that can be compared with the GPU: a build for another architecture, an
+// image of CUDA itself, of which more will run than is known.
+func codeNeeds(results []*result, row string) []need {
 	if len(results) == 0 {
 		return nil
 	}
-	return []need{{words: results[0].missing, row: "gpu.csv", meets: func(*machine) meeting { return undecided }}}
+	n := need{words: results[0].missing, row: row}
+	decided := undecided
+	if f := results[0].finding; f != nil {
+		n.words, n.source, decided = f.Message, f.Source, unmet
+	}
+	n.meets = func(*machine) meeting { return decided }
+	return []need{n}
 }
 
 // codeFrom is where the machine code of a build is told.

@@ -206,23 +206,31 @@ func oddArtefacts() []artefact {
 	}
 	cu130 := one(build("2.9.0+cu130", "13.0", "sm_75", "sm_80", "sm_90", "sm_100"))
 	unread := []probe.Unread{{Place: "/venv/lib", Reason: "permission denied", Kind: probe.UnreadNeeded}}
+	foreign := build("2.9.0+cu130", "13.0")
+	foreign.Arch = "aarch64"
+	openTorch, err := probe.Given([]byte("lmdeploy==0.16.0\n")) // its row has code, and torch may be any
+	if err != nil {
+		panic(err)
+	}
 	list := map[string]probe.Facts{
-		"nothing":             {},
-		"zstd":                {Environments: one(zstd)},
-		"cpu":                 {Environments: one(cpu)},
-		"cpu beside cuda":     {Environments: one(cpu, build("2.6.0+cu126", "12.6", "sm_70"))},
-		"rocm":                {Environments: one(rocm)},
-		"goes on":             {Environments: one(onCPU)},
-		"goes on beside":      {Environments: one(onCPU, build("2.0.0+cu118", "11.8", "sm_70", "sm_90"))},
-		"an optional part":    {Environments: one(part, build("2.0.0+cu118", "11.8", "sm_70", "sm_90"))},
-		"damaged":             {Environments: one(damaged)},
-		"PTX alone":           {Environments: one(ptx)},
-		"two searched":        {Environments: searchedTwo},
-		"compat 580":          {Driver: compat("580.95.05", "13.0", 535, 550, 570), Environments: cu130},
-		"compat 580, no note": {Driver: compat("580.95.05", ""), Environments: cu130},
-		"compat, unknown":     {Driver: compat("", ""), Environments: cu130},
-		"unread":              {Environments: cu130, Unread: unread},
-		"musl":                {Environments: one(build("2.9.0+cu130", "13.0", "sm_90")), System: probe.System{Libc: "musl"}},
+		"of another architecture": {System: probe.System{Arch: "x86_64"}, Environments: one(foreign)},
+		"an open torch":           openTorch,
+		"nothing":                 {},
+		"zstd":                    {Environments: one(zstd)},
+		"cpu":                     {Environments: one(cpu)},
+		"cpu beside cuda":         {Environments: one(cpu, build("2.6.0+cu126", "12.6", "sm_70"))},
+		"rocm":                    {Environments: one(rocm)},
+		"goes on":                 {Environments: one(onCPU)},
+		"goes on beside":          {Environments: one(onCPU, build("2.0.0+cu118", "11.8", "sm_70", "sm_90"))},
+		"an optional part":        {Environments: one(part, build("2.0.0+cu118", "11.8", "sm_70", "sm_90"))},
+		"damaged":                 {Environments: one(damaged)},
+		"PTX alone":               {Environments: one(ptx)},
+		"two searched":            {Environments: searchedTwo},
+		"compat 580":              {Driver: compat("580.95.05", "13.0", 535, 550, 570), Environments: cu130},
+		"compat 580, no note":     {Driver: compat("580.95.05", ""), Environments: cu130},
+		"compat, unknown":         {Driver: compat("", ""), Environments: cu130},
+		"unread":                  {Environments: cu130, Unread: unread},
+		"musl":                    {Environments: one(build("2.9.0+cu130", "13.0", "sm_90")), System: probe.System{Libc: "musl"}},
 	}
 	var odd []artefact
 	for name, f := range list {

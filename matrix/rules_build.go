@@ -196,6 +196,9 @@ func (m *machine) otherCUDA(b *build) bool {
 	})
 }
 
+// openTorchMissing is what is not known of a package that brings whichever torch is the newest.
+const openTorchMissing = "which torch it brings: the file names no release of it"
+
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
 func gpuArchMissing(m *machine, b *build) []*result {
 	if b.foreign != "" {
@@ -210,7 +213,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	case b.base():
 		return m.baseCode(b)
 	case b.named != nil && b.named.openTorch():
-		return unknown(b.subject, "which torch it brings: the file names no release of it")
+		return unknown(b.subject, openTorchMissing)
 	}
 	if len(m.gpus) == 0 {
 		return unknown(b.subject, "a GPU to compare with")

@@ -1,0 +1,110 @@
+#!/bin/bash
+# The scripts of examples/slurm, by Slurm itself: slurmctld, four slurmd and munge in a root of their own, without a
+# network. Of four nodes the one with an old driver drains with our line, and the others run a job; when it is sound
+# again it comes back; a job whose nodes have two releases of NCCL ends before its real step. REAL names the program
+# (the static one), ROOT a tree of Debian with slurm-wlm and munge, else it is made here; needs bubblewrap, mmdebstrap,
+# root.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+trap 'rm -rf "$work"' EXIT
+if [ ! -d "${ROOT:-}" ]; then
+    ROOT=$work/root
+    mmdebstrap --variant=minbase --include=slurm-wlm,munge,procps,iproute2 bookworm "$ROOT"
+fi
+mkdir "$work/facts" "$work/etc" "$work/var" "$work/bin"
+for n in 1 2 3 4; do node "$work/facts/n$n.json" 570.133.20 12.8 2.27.3; done
+node "$work/facts/old.json" 470.256.02 11.4 2.27.3
+node "$work/facts/nccl.json" 570.133.20 12.8 2.26.2
+
+cp "$REAL" "$work/bin/real"
+printf '#!/bin/sh\nexport FACTS=/facts/$SLURMD_NODENAME.json REAL=/try/real\nexec /try/given "$@"\n' >"$work/bin/cudacompat"
+cp "$here/cudacompat" "$work/bin/given"
+cp "$examples"/slurm/*.sh "$work/etc"
+cat >"$work/etc/health.sh" <<'END'
+#!/bin/sh
+export PATH=/try:/usr/bin:/bin
+echo "node '$SLURMD_NODENAME'" >>/var/log/health
+exec /etc/slurm/healthcheck.sh
+END
+cat >"$work/etc/prolog" <<'END'
+#!/bin/sh
+export PATH=/try:/usr/bin:/bin
+exec /etc/slurm/prolog.sh
+END
+cat >"$work/etc/slurm.conf" <<'END'
+ClusterName=try
+SlurmctldHost=localhost
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/%n
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/%n.pid
+SlurmctldLogFile=/var/log/slurmctld
+SlurmdLogFile=/var/log/%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=1
+HealthCheckProgram=/etc/slurm/health.sh
+HealthCheckInterval=10
+HealthCheckNodeState=ANY
+Prolog=/etc/slurm/prolog
+SlurmdTimeout=300
+MessageTimeout=60
+END
+for n in 1 2 3 4; do
+    echo "NodeName=n$n NodeHostname=localhost NodeAddr=127.0.0.1 Port=1700$n CPUs=1 State=UNKNOWN" >>"$work/etc/slurm.conf"
+done
+chmod +x "$work"/bin/* "$work/etc/health.sh" "$work/etc/prolog" "$work"/etc/*.sh
+echo "PartitionName=all Nodes=n[1-4] Default=YES State=UP" >>"$work/etc/slurm.conf"
+cat >"$work/etc/job" <<'END'
+#!/bin/sh
+export PATH=/try:/usr/bin:/bin
+sh /etc/slurm/drift.sh || exit
+srun sh -c 'echo "the real step on $SLURMD_NODENAME"'
+END
+cat >"$work/inside" <<'END'
+#!/bin/bash
+# In the root: starts everything, and prints what happens.
+export PATH=/try:/usr/sbin:/usr/bin:/sbin:/bin
+echo "127.0.0.1 localhost" >/etc/hosts
+ip addr add 192.0.2.1/32 dev lo # with loopback addresses only, no name is resolved (AI_ADDRCONFIG)
+mkdir -p /var/spool/slurmctld /var/log /run/munge /var/lib/munge /etc/munge
+head -c 1024 /dev/urandom >/etc/munge/munge.key && chmod 400 /etc/munge/munge.key && chmod 755 /run/munge
+munged --force --key-file=/etc/munge/munge.key --log-file=/var/log/munged --pid-file=/run/munge/pid --seed-file=/var/lib/munge/seed
+slurmctld
+for n in 1 2 3 4; do mkdir -p "/var/spool/n$n"; slurmd -N "n$n"; done
+until_node() { for _ in $(seq 60); do sinfo -h -n "$1" -o %T | grep -q "$2" && return; sleep 1; done; }
+for n in 1 2 3 4; do until_node "n$n" '^idle$'; done
+sinfo --version; sinfo -N
+cp /facts/old.json /facts/n3.json
+before=$(date +%s)
+until_node n3 drain
+echo "drained after $(($(date +%s) - before)) s: $(sinfo -h -R -o '%N %E')"
+sleep 25
+echo "states: $(sinfo -h -N -o '%N=%T' | sort -u | tr '\n' ' ')"
+echo "job: $(timeout 120 srun -N 3 sh -c 'echo $SLURMD_NODENAME' 2>&1 | sort | tr '\n' ' ')"
+echo "kept off: $(timeout 20 srun --immediate=5 -w n3 true 2>&1 | head -n 1)"
+cp /facts/n1.json /facts/n3.json
+until_node n3 '^idle$'
+echo "back: $(sinfo -h -n n3 -o %T)"
+cd /var
+sbatch -W -N 4 -o alike /etc/slurm/job >/dev/null; echo "alike: exit $? $(grep -c 'the real step' alike) steps"
+cp /facts/nccl.json /facts/n2.json
+sbatch -W -N 4 -o drift /etc/slurm/job >/dev/null; echo "drift: exit $? $(grep -c 'the real step' drift) steps $(grep fleet-drift drift)"
+cat alike
+echo "told: $(sort -u /var/log/health | tr '\n' ' ')"
+END
+said=$(bwrap --bind "$ROOT" / --proc /proc --dev /dev --ro-bind /sys /sys --tmpfs /run --tmpfs /tmp --bind "$work/var" /var --bind "$work/etc" /etc/slurm \
+    --bind "$work/facts" /facts --ro-bind "$work/bin" /try --ro-bind "$work/inside" /inside --tmpfs /etc/munge \
+    --cap-add ALL --unshare-net --unshare-pid --unshare-ipc --unshare-uts --hostname localhost --die-with-parent bash /inside 2>&1 | tee /dev/stderr) || true
+line() { grep "^$1" <<<"$said" || true; }
+expect "the node with an old driver drains with our line" '*n3 cudacompat: *driver-too-old*' "$(line drained)"
+expect "no other does" '*n1=idle n2=idle n3=drained* n4=idle*' "$(line states)"
+expect "the others run a job" 'job: n1 n2 n4*' "$(line job)"
+expect "a sound node comes back" 'back: idle' "$(line back)"
+expect "a job on nodes that are alike runs" 'alike: exit 0 4 steps' "$(line alike)"
+expect "drift ends a job before its real step" 'drift: exit 1 0 steps*NCCL*' "$(line drift)"
+exit $failed
