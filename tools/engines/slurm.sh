@@ -94,7 +94,7 @@ cd /var
 sbatch -W -N 4 -o alike /etc/slurm/job >/dev/null; echo "alike: exit $? $(grep -c 'the real step' alike) steps"
 cp /facts/nccl.json /facts/n2.json
 sbatch -W -N 4 -o drift /etc/slurm/job >/dev/null; echo "drift: exit $? $(grep -c 'the real step' drift) steps $(grep fleet-drift drift)"
-cat alike
+cat alike drift
 echo "told: $(sort -u /var/log/health | tr '\n' ' ')"
 END
 said=$(bwrap --bind "$ROOT" / --proc /proc --dev /dev --ro-bind /sys /sys --tmpfs /run --tmpfs /tmp --bind "$work/var" /var --bind "$work/etc" /etc/slurm \
