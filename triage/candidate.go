@@ -134,6 +134,8 @@ var candidates = map[string][]Candidate{
 	"compile-backend-failed": {{"compiler-missing", Environment, "gcc --version; " + fetchDoctor},
 		{"kernel-source", Program, "TORCHDYNAMO_DISABLE=1 python PROGRAM"}},
 	"nccl-shm-not-attached": {mayBeOtherRank, {"shm-too-small", Environment, "df -h /dev/shm"}},
+	"option-not-known": {{"version-mismatch", Environment, "type -a PROGRAM; PROGRAM --version"}, {"wrong-usage",
+		Program, "PROGRAM --help"}},
 	"local-rank-argument": {{"launcher-arguments", Environment, "python -c 'import torch; print(torch.__version__)'"},
 		{"wrong-usage", Program, "grep -n local.rank PROGRAM"}},
 	"jax-task-missing":            {mayBeOtherRank, mayBeNetwork},

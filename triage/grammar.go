@@ -218,6 +218,8 @@ var grammars = []grammar{
 		`NPP)_(?:ERROR_)?[A-Z][A-Z_0-9]+|nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|`+
 		`InvalidUsage|RemoteError))\b`, "CUDA_ERROR_", "cudaError", "_STATUS_", "CUFFT_", "NVML_", "NVRTC_",
 		"NVJITLINK_", "NPP_", "nccl"),
+	form("status", `\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?[ :=(]+(?P<code>[1-9]\d{0,2})`+
+		`\b(?:[^.\w%]|$)|\bPhysX error: .* failed! (?P<code2>[1-9]\d{0,2})$`, "failed", "returned"),
 	form("status", `(?i)\b(?:cuda|cudart|cuinit|cuda_?error|driver api|cuda runtime|culaunchkernel|cudamalloc|`+
 		`gpuassert)\w*\b[^0-9\n]{0,30}\b(?:error|code|status|returned|`+
 		`err)\b[^0-9\n]{0,12}(?P<code>[1-9]\d{0,2})\b(?:[^.\d%]|$)`, "rror", "ode", "tatus", "eturned", "ERROR", "err"),

@@ -39,6 +39,8 @@ func TestRecords(t *testing.T) {
 		{"RuntimeError: flurb was compiled with CUDA 12.1 but the runtime found is 11.8", "version", "built", "12.1",
 			"version-mismatch"},
 		{"flurb: fatal: cuda error code 803", "status", "code", "803", "driver-mismatch"},
+		{"flurb: cuFlurbRecord failed with error 700", "status", "code", "700", "illegal-memory-access"},
+		{"PhysX error: flurbing failed! 700", "status", "code2", "700", "illegal-memory-access"},
 		{"flurb_init returned CUDA_ERROR_NO_BINARY_FOR_GPU", "status", "cause", "gpu-arch-missing", "gpu-arch-missing"},
 		{"flurb: CUDA says: device kernel image is invalid", "status", "cause", "kernel-image-invalid",
 			"kernel-image-invalid"},

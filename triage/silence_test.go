@@ -26,3 +26,21 @@ func TestOrdinaryLines(t *testing.T) {
 	}
 	t.Logf("%d lines", len(lines))
 }
+
+// TestNearMisses: lines beside those of a fault, of which nobody can be blamed. Many drivers cannot tell the power of a
+// healthy GPU.
+func TestNearMisses(t *testing.T) {
+	for _, line := range []string{
+		"| N/A   29C    P0   ERR! / 250W |    593MiB / 16160MiB |      0%      Default |",
+		"BUG: KFENCE: use-after-free read in flurb_release+0x29/0x70 [i915]",
+		"INFO: the fast path requires 8.9 capability, the other one is taken",
+		"No error. Mode INITIAL_READ, total errors 0x0",
+		"ptxas /tmp/tmpxft_00001c51_00000000-15_flurb.compute_30.ptx, line 5; error   : Unknown symbol 'flurb'",
+		"hub 1-0:1.0: over-current condition on port 2",
+		"WARNING: Option --flurb is not a valid RELION argument",
+	} {
+		if d := explain(t, line); d.Blame != Unknown {
+			t.Errorf("%s: %s, %s", line, d.Blame, d.Cause)
+		}
+	}
+}
