@@ -264,7 +264,7 @@ var rules = []Rule{
 		onBuild: jitTooOldForGPU, shown: true,
 	},
 	{
-		ID: "jit-needs-compiler", Title: "Triton finds no C compiler or no libcuda",
+		ID: "jit-needs-compiler", Title: "Triton finds no C compiler, ptxas or libcuda",
 		onBuild: jitNeedsCompiler,
 	},
 	{

@@ -90,6 +90,9 @@ var tritonSource = []string{tritonBlob + "0419e8f04e1cb71dc228a0b3cd1cf1996b7e94
 // jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
 // libcuda. Kernels that come with torch need neither.
 func jitNeedsCompiler(m *machine, b *build) []*result {
+	if a := m.notStarted(b); a != nil {
+		return found(m.withoutAssembler(b, a))
+	}
 	triton := slices.IndexFunc([]string{"triton", "pytorch-triton"},
 		func(name string) bool { return b.env.Package(name) != nil })
 	if b.Name != "torch" || b.accelerator != "cuda" || triton < 0 || !m.here() || !m.looked("building") {
@@ -113,6 +116,39 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 		return holds(b.subject)
 	}
 	return found(f)
+}
+
+// notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any where none is known.
+func (m *machine) notStarted(b *build) *probe.Assembler {
+	if b.Name != "torch" || b.accelerator != "cuda" {
+		return nil
+	}
+	gpus := m.gpus
+	if len(gpus) == 0 {
+		gpus = []gpu{{}}
+	}
+	for _, g := range gpus {
+		name, variable := m.tritonTool(b, g)
+		a := b.env.assembler(name, "triton")
+		if a != nil && a.Fault != "" && b.env.assembler(name, variable) == nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// withoutAssembler: Triton starts ptxas for every kernel; torch's own kernels need none.
+func (m *machine) withoutAssembler(b *build, a *probe.Assembler) Finding {
+	f := b.withoutTool(probe.Hindrance{Path: a.Path, By: a.Fault})
+	f.Severity, f.Pins = Warning, nil
+	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail, the rest runs", a.Path, a.Fault)
+	for _, name := range []string{"triton", "pytorch-triton"} {
+		if p := b.env.Package(name); p != nil {
+			f.Pins = forcedPin(name, p.Version)
+			break
+		}
+	}
+	return f
 }
 
 // libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with.

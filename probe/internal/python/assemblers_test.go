@@ -38,3 +38,23 @@ Cuda compilation tools, release 13.0, V13.0.88
 		t.Errorf("%v; want one line, of the file that is no library", failed)
 	}
 }
+
+// TestFaultyAssemblers: what a Triton's RECORD lists and cannot be started is named beside a torch too; conda's own
+// package leaves out files of the wheel.
+func TestFaultyAssemblers(t *testing.T) {
+	const bin = "triton/backends/nvidia/bin/"
+	for installer, want := range map[string][]facts.Assembler{
+		"pip": {{Name: "ptxas", Path: "/s/" + bin + "ptxas", By: "triton", Fault: "not executable"},
+			{Name: "ptxas-blackwell", Path: "/s/" + bin + "ptxas-blackwell", By: "triton", Fault: "gone"}},
+		"conda": {{Name: "ptxas", Path: "/s/" + bin + "ptxas", By: "triton"}},
+	} {
+		h := hosttest.Tree(t, "-- s/triton-3.6.0.dist-info/INSTALLER --\n"+installer+
+			"\n-- s/triton-3.6.0.dist-info/RECORD --\n"+bin+"ptxas,sha256=x,9\n"+bin+"ptxas-blackwell,sha256=x,9\n"+
+			"-- s/"+bin+"ptxas --\nno ELF file, of mode 0644\n")
+		s := &site{dir: "/s", dists: []facts.Package{{Name: "triton", Version: "3.6.0", Path: "/s/triton-3.6.0.dist-info"}}}
+		var failed host.Errors
+		if diff := cmp.Diff(want, s.withFaults(h, assemblersIn(h, "/s", &failed))); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", installer, diff)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 			}
 		}
 		env.Packages = append(env.Packages, notHidden(env.Packages, s.dists)...)
-		env.Assemblers = append(env.Assemblers, assemblersIn(h, dir, failed)...)
+		env.Assemblers = append(env.Assemblers, s.withFaults(h, assemblersIn(h, dir, failed))...)
 	}
 	cuda := frameworkCUDA(&env)
 	for _, dir := range sites {

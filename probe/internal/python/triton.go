@@ -1,7 +1,9 @@
 package python
 
 import (
+	"cmp"
 	"path"
+	"slices"
 
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
@@ -18,13 +20,8 @@ func tritonAlone(h *host.Host, s *site, env *facts.Environment) (*facts.Build, e
 		Path: dist.Path, From: dist.Path + "/RECORD"}
 	record := h.ReadQuietly(b.From)
 	bad, err := s.spoiled(h, record, librariesIn(record))
-	for _, p := range assemblerPlaces {
-		file := path.Join(s.dir, p.file)
-		if bad == nil && p.by == "triton" && recorded(h, dist.Path, p.file) {
-			if why := notStarted(h, file); why != "" {
-				bad = &facts.Hindrance{Kind: facts.HindranceTool, Path: file, By: why}
-			}
-		}
+	if faulty := s.faulty(h, dist); bad == nil && len(faulty) > 0 {
+		bad = &facts.Hindrance{Kind: facts.HindranceTool, Path: faulty[0].Path, By: faulty[0].Fault}
 	}
 	if bad == nil {
 		return nil, err
@@ -32,6 +29,42 @@ func tritonAlone(h *host.Host, s *site, env *facts.Environment) (*facts.Build, e
 	bad.Of = b.Name + " " + b.Version
 	b.Hindrances = append(b.Hindrances, *bad)
 	return b, err
+}
+
+// withFaults adds to the assemblers of a directory what is wrong with those of its Triton. Conda's package may leave
+// out what the wheel, of which its RECORD is, had.
+func (s *site) withFaults(h *host.Host, list []facts.Assembler) []facts.Assembler {
+	dist := cmp.Or(s.dist("triton"), s.dist("pytorch-triton"))
+	if dist == nil || path.Dir(dist.Path) != s.dir {
+		return list
+	}
+	if by, _ := h.ReadLine(dist.Path + "/INSTALLER"); by == "conda" {
+		return list
+	}
+	for _, f := range s.faulty(h, dist) {
+		i := slices.IndexFunc(list, func(a facts.Assembler) bool { return a.Path == f.Path })
+		if i < 0 {
+			list = append(list, f)
+		} else {
+			list[i].Fault = f.Fault
+		}
+	}
+	return list
+}
+
+// faulty are the assemblers that a Triton's RECORD lists and that cannot be started.
+func (s *site) faulty(h *host.Host, dist *facts.Package) []facts.Assembler {
+	var list []facts.Assembler
+	for _, p := range assemblerPlaces {
+		if p.by != "triton" || !recorded(h, dist.Path, p.file) {
+			continue
+		}
+		file := path.Join(s.dir, p.file)
+		if why := notStarted(h, file); why != "" {
+			list = append(list, facts.Assembler{Name: path.Base(file), Path: file, By: p.by, Fault: why})
+		}
+	}
+	return list
 }
 
 // notStarted is why a program cannot be started, empty where it can be or where that is not known.
