@@ -63,6 +63,8 @@ func extensionMismatch(m *machine, b *build) []*result {
 	switch {
 	case over >= 0:
 		return found(b.overwritten(b.Hindrances[over]))
+	case b.Name == "onnxruntime-gpu" && b.env.Kind == "requirements" && b.env.Package("onnxruntime") != nil:
+		return found(b.beside("onnxruntime"))
 	case b.Extension && len(b.Unmet) > 0 && !m.t.Trait("companion", b.Name, version.Number{}):
 		return m.unmet(b)
 	case b.Extension:
@@ -212,6 +214,16 @@ func numpyABI(m *machine, b *build) []*result {
 		f.Severity = Error
 	}
 	return found(f)
+}
+
+// beside: a file names the CPU package of the same modules too, and which one is installed last is not known.
+func (b *build) beside(other string) Finding {
+	return Finding{Severity: Warning, Subject: b.subject, Need: "one of " + b.Name + " and " + other,
+		Message: fmt.Sprintf("%s is named too and has the same files: Python imports the one that is installed last, "+
+			"and %[1]s does not use the GPU", other),
+		Evidence: append(b.evidence(), Evidence{Fact: other, Value: b.env.Package(other).Version, From: b.From}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
+		Do:       []string{"take " + other + " out of the file"}}
 }
 
 // overwritten: another distribution owns a file of the build's and was installed later, as onnxruntime over
