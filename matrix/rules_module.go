@@ -268,7 +268,7 @@ func (m *machine) namedGRID() Finding {
 
 // needsGRID says that an instance type with a fraction of a GPU has another driver.
 func (m *machine) needsGRID(but string) Finding {
-	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has a fraction of a GPU, " + but,
+	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has only a fraction of a GPU, which needs a GRID driver, " + but,
 		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance,
 			From: "the table of EC2 instances"}},

@@ -116,7 +116,7 @@ func (m *machine) onLowestDriver(b *build, variants []row) (pin.Set, bool) {
 		return pin.Set{}, false
 	}
 	return m.set(b, chosen, best, m.withRelease(b, chosen,
-		"branch "+best.Branch+" is the lowest maintained one that runs it")), true
+		"branch "+best.Branch+" is the oldest maintained branch that runs it")), true
 }
 
 // newest is the newest release in the variant of the newest CUDA, on the newest production or long-term branch.

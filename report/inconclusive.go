@@ -37,7 +37,7 @@ func inconclusive(r Report) string {
 		return nothing(r)
 	case u.Rule == "required-missing":
 		return fmt.Sprintf("cannot tell whether there is %s, which is required: %s", article(u.Subject), u.Missing)
-	case u.Rule == "not-looked-at":
+	case u.Rule == "not-looked-at" && !asks(u.Missing):
 		return fmt.Sprintf("not everything was looked at: %s: %s", u.Subject, u.Missing)
 	}
 	return "cannot judge " + bare(u.Subject) + ": " + open(u.Missing)
@@ -46,9 +46,8 @@ func inconclusive(r Report) string {
 // open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
 // --driver)", "it is unknown whether an IOMMU stands between the GPUs".
 func open(missing string) string {
-	word, _, _ := strings.Cut(missing, " ")
 	switch {
-	case slices.Contains([]string{"whether", "which", "when", "what", "why", "how"}, word):
+	case asks(missing):
 		return "it is unknown " + missing
 	case supplied[missing] != "":
 		return supplied[missing]
@@ -56,6 +55,12 @@ func open(missing string) string {
 		return missing + " is unknown"
 	}
 	return missing
+}
+
+// asks reports whether a missing fact is a question, "which CUDA it is built for".
+func asks(missing string) bool {
+	word, _, _ := strings.Cut(missing, " ")
+	return slices.Contains([]string{"whether", "which", "when", "what", "why", "how"}, word)
 }
 
 // supplied are the facts that a flag supplies.
@@ -137,7 +142,7 @@ func (p *page) unknowns(r Report) {
 	for _, g := range gaps(r.Unknown) {
 		p.line()
 		title, text := "? not judged", open(g.missing)
-		if g.rule == "not-looked-at" {
+		if g.rule == "not-looked-at" && !asks(g.missing) {
 			title, text = "? not looked at", g.missing
 		}
 		p.wrap(4, few(g.subjects, 3), painted{yellow, title}, ": ")

@@ -156,13 +156,21 @@ func rowsOf(b probe.Build, e probe.Environment, given []matrix.BuildAnswer, r Re
 		case n == 1:
 			rows[i].where = "" // the rows above name the only target
 		case len(targets[kind]) == n:
-			rows[i].where = fmt.Sprintf(" on all %d", n)
+			rows[i].where = " on " + all(n)
 		}
 		if !given[0].Counts {
 			rows[i].where += aside(r)
 		}
 	}
 	return rows
+}
+
+// all is "both", "all 3".
+func all(n int) string {
+	if n == 2 {
+		return "both"
+	}
+	return fmt.Sprintf("all %d", n)
 }
 
 // aside says why a build does not count.

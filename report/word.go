@@ -79,7 +79,7 @@ func capital(text string) string {
 func fault(b triage.Blame) string {
 	switch b {
 	case triage.Environment, triage.Program:
-		return "Mostly the fault of the " + string(b) + "."
+		return "Usually the fault of the " + string(b) + "."
 	case triage.Hardware:
 		return "Mostly a fault of the hardware."
 	case triage.Unknown:

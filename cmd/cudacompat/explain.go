@@ -47,8 +47,8 @@ func explainCommand(s streams) *cobra.Command {
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
-		Annotations: map[string]string{exitNote: "0 the program, or nothing wrong · 1 the environment or the hardware · " +
-			"3 unknown · 64 usage · 70 a bug; a page is 0"},
+		Annotations: map[string]string{exitNote: "0 the program is at fault, or nothing is · 1 the environment or the " +
+			"hardware is · 3 unknown · 64 usage · 70 a bug; explaining one word exits 0"},
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))

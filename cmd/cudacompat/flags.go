@@ -132,7 +132,7 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 
 // outputUsage is the help of -o for a command with these formats.
 func outputUsage(formats []string) string {
-	return "write `FORMAT[=FILE]` (may be repeated); formats: " + strings.Join(formats, ", ")
+	return "write the report in `FORMAT[=FILE]`, to FILE if one is given (may be repeated): " + strings.Join(formats, ", ")
 }
 
 func addColour(cmd *cobra.Command, colour *string) {
@@ -200,7 +200,7 @@ func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	var list []matrix.Target
 	for _, name := range f.instances {
 		if !f.tables.HasInstance(name) {
-			return nil, misspelt("GPU instance type in the tables", name, f.tables.InstanceNames())
+			return nil, misspelt("instance type with a GPU", name, f.tables.InstanceNames())
 		}
 		target := base
 		target.Instance = name

@@ -33,7 +33,7 @@ func pinsCommand(s streams) *cobra.Command {
 		Use: "pins", Short: "Say which releases to install on this machine or another", Args: noArgs,
 		Long: "Answers with up to three sets of releases: one that keeps the driver, one with the smallest driver change, and " +
 			"the newest. Each set is complete: the framework, its companions and the driver's packages.",
-		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU is here and none is named · " +
+		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
 			"64 usage · 70 a bug"},
 		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
 			"  cudacompat pins -o requirements=requirements.txt",
@@ -147,7 +147,7 @@ func choiceNames() []string {
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
 	if f.instance != "" && !tables.HasInstance(f.instance) {
-		return t, misspelt("GPU instance type in the tables", f.instance, tables.InstanceNames())
+		return t, misspelt("instance type with a GPU", f.instance, tables.InstanceNames())
 	}
 	return t, checked(t, tables)
 }

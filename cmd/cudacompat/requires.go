@@ -34,18 +34,18 @@ func requiresCommand(s streams) *cobra.Command {
 		Short: "Say which drivers and GPUs an environment or a lock needs",
 		Long: "Says what an artefact needs of a host: the lowest driver, the GPUs it has code for, glibc, Python. ARTEFACT " +
 			"is a file that `check` reads or a Python environment; --env and --root name one too. With -o the answer " +
-			"comes in the words of a scheduler or an installer. --diff OLD says what an upgrade costs.",
+			"comes in the syntax of a scheduler or an installer. --diff OLD says what an upgrade costs.",
 		Example: "  cudacompat requires requirements.txt\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
-			"is lost · 3 something could not be judged, and admits no host · 64 usage · 70 a bug"},
+			"would no longer work · 3 something could not be judged, so no host is admitted · 64 usage · 70 a bug"},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
 	cmd.Flags().StringVar(&f.old, "diff", "", "compare with what `OLD` needs, a file or an environment")
-	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must not be lost")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "consider only this `LIST` of GPUs, by name or compute capability")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "consider only the instance types in this `LIST`, such as g5.xlarge")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
