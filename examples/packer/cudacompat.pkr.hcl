@@ -38,7 +38,7 @@ source "amazon-ebs" "gpu" {
 build {
   sources = ["source.amazon-ebs.gpu"]
 
-  # Here stand the provisioners that install the driver, the fabric manager and the environment.
+  # The provisioners that install the driver, the fabric manager and the environment go here.
 
   provisioner "file" {
     source      = var.binary
