@@ -131,9 +131,15 @@ func knownBad(m *machine, b *build) []*result {
 	for _, a := range tables.Rows[tables.Advisory](m.t) {
 		switch t, what := m.meets(a.When, b); t {
 		case yes:
-			f := Finding{Severity: Severity(a.Severity), Subject: b.subject, Message: a.Message, Need: "a combination other than " + a.When.Text,
-				Do: []string{m.remedy(a.Fix, b)}, Source: a.Source,
-				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"})}
+			f := Finding{
+				Severity: Severity(a.Severity),
+				Subject:  b.subject,
+				Message:  a.Message,
+				Need:     "a combination other than " + a.When.Text,
+				Do:       []string{m.remedy(a.Fix, b)},
+				Source:   a.Source,
+				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"}),
+			}
 			if f.Severity == Error && m.spares(a.When) {
 				f.Severity = Warning
 			}

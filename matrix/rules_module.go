@@ -268,12 +268,16 @@ func (m *machine) namedGRID() Finding {
 
 // needsGRID says that an instance type with a fraction of a GPU has another driver.
 func (m *machine) needsGRID(but string) Finding {
-	return Finding{Severity: Error, Subject: "driver", Message: m.instance.Instance + " has only a fraction of a GPU, which needs a GRID driver, " + but,
-		Need: "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
+	return Finding{
+		Severity: Error,
+		Subject:  "driver",
+		Message:  m.instance.Instance + " has only a fraction of a GPU, which needs a GRID driver, " + but,
+		Need:     "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance,
 			From: "the table of EC2 instances"}},
 		Do: []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers instead of this driver, " +
 			"then reboot"},
 		Source: append([]string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"},
-			m.instance.Source...)}
+			m.instance.Source...),
+	}
 }

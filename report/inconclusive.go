@@ -123,7 +123,10 @@ func gaps(unknown []matrix.Missing) []gap {
 	var list []gap
 	for _, u := range unknown {
 		subject := u.Subject + on(add(nil, u.Target))
-		i := slices.IndexFunc(list, func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing && g.need == u.Need })
+		i := slices.IndexFunc(
+			list,
+			func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing && g.need == u.Need },
+		)
 		if i < 0 {
 			list = append(list, gap{u.Rule, u.Missing, u.Need, []string{subject}})
 		} else if !slices.Contains(list[i].subjects, subject) {

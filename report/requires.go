@@ -73,7 +73,8 @@ func hostWords(groups []hostGroup) string {
 	least := requires.Range{}
 	for _, g := range groups {
 		capabilities = append(capabilities, g.capabilities...)
-		if first := g.drivers[0]; first.From != "" && (least.From == "" || version.Of(first.From).Less(version.Of(least.From))) {
+		if first := g.drivers[0]; first.From != "" &&
+			(least.From == "" || version.Of(first.From).Less(version.Of(least.From))) {
 			least = requires.Range{From: first.From}
 		}
 	}

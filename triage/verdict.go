@@ -65,8 +65,9 @@ func (f *finding) decides(row finding) bool {
 		return true // a GPU that is lost is not found either
 	}
 	same := f.source == row.source && f.line == row.line
-	general := f.signature.Weight <= symptom && f.cause != "killed-from-outside" || slices.Contains([]string{"record-status", "record-memory",
-		"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
+	general := f.signature.Weight <= symptom && f.cause != "killed-from-outside" ||
+		slices.Contains([]string{"record-status", "record-memory",
+			"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
 	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)
 }
 

@@ -449,7 +449,8 @@ var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|ge
 
 // status fills a status' slots. NCCL's and MPI's own calls are not the program's.
 func (r *record) status(s *tables.Status) string {
-	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 && (s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
+	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 &&
+		(s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
 		r.kind, r.slots["name"], r.slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
 		r.slots["meaning"] = s.Meaning
 		return "start"

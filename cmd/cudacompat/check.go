@@ -51,7 +51,8 @@ func checkCommand(s streams) *cobra.Command {
 		},
 	}
 	judge.add(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout, "stop after this `TIME` with a partial, inconclusive report")
+	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,
+		"stop after this `TIME` with a partial, inconclusive report")
 	return cmd
 }
 

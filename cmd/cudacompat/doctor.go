@@ -42,8 +42,9 @@ func doctorCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
-	cmd.Flags().DurationVar(&f.wait, "wait", 0, "try again for up to this `TIME`, until what --require names is there and the "+
-		"outcome is conclusive (first boot)")
+	cmd.Flags().DurationVar(&f.wait, "wait", 0,
+		"try again for up to this `TIME`, until what --require names is there and the "+
+			"outcome is conclusive (first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
 		"print one line and exit 0 or 1 only; inconclusive is 0 unless --require is given")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")

@@ -235,7 +235,11 @@ func (f *explainFlags) text(cmd *cobra.Command, text string, s streams) error {
 }
 
 // diagnosed writes a diagnosis and, where facts are given, what the doctor says of its rule.
-func (f *explainFlags) diagnosed(cmd *cobra.Command, s streams, diagnosis func([]triage.Signature) (triage.Diagnosis, error)) error {
+func (f *explainFlags) diagnosed(
+	cmd *cobra.Command,
+	s streams,
+	diagnosis func([]triage.Signature) (triage.Diagnosis, error),
+) error {
 	if f.here && f.facts != "" {
 		return &usageError{"--here and --facts are two machines", "give one of them"}
 	}

@@ -106,7 +106,8 @@ type judgeFlags struct {
 func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
-	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
+		"assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"judge for each instance type in this `LIST`, of EC2 or another cloud, such as g5.xlarge")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
@@ -116,7 +117,8 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.config, "config", "",
 		"read requirements and waivers from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
 			", then /etc/cudacompat/"+configName+")")
-	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "let findings of this `RULE` pass; they stay in the report (may be repeated)")
+	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil,
+		"let findings of this `RULE` pass; they stay in the report (may be repeated)")
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false,

@@ -197,7 +197,12 @@ func (e *envelope) facts() (*probe.Facts, error) {
 	}
 	for _, s := range schemas {
 		if s != "" && s != probe.FactsSchema && s != report.Schema {
-			return nil, fmt.Errorf("the schema %s is unknown to this release, which reads %s and %s", s, probe.FactsSchema, report.Schema)
+			return nil, fmt.Errorf(
+				"the schema %s is unknown to this release, which reads %s and %s",
+				s,
+				probe.FactsSchema,
+				report.Schema,
+			)
 		}
 	}
 	if facts.Schema == "" && facts.Driver.Version == "" && len(facts.GPUs)+len(facts.Environments)+len(facts.Probes) == 0 {

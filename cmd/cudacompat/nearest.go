@@ -89,7 +89,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		return &usageError{message: dashed(lacking.GetSpecifiedName()) + " needs a value", hint: usageOf(lacking.GetFlag())}
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		return &usageError{message: fmt.Sprintf("--%s %q is not a %s", f.Name, invalid.GetValue(), kindOf(f)), hint: usageOf(f)}
+		return &usageError{
+			message: fmt.Sprintf("--%s %q is not a %s", f.Name, invalid.GetValue(), kindOf(f)),
+			hint:    usageOf(f),
+		}
 	}
 	return &usageError{message: err.Error(), hint: cmd.CommandPath() + " --help"}
 }

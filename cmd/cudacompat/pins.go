@@ -43,7 +43,8 @@ func pinsCommand(s streams) *cobra.Command {
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
-	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
+		"assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
 	cmd.Flags().StringVar(&f.instance, "instance", "", "assume this instance `TYPE` of EC2 or another cloud")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch", "answer for `NAME[==RELEASE]`: torch, tensorflow or jax")

@@ -47,7 +47,8 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.old, "diff", "", "compare with what `OLD` needs, a file or an environment")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "consider only this `LIST` of GPUs, by name or compute capability")
-	cmd.Flags().StringSliceVar(&f.instances, "instance", nil, "consider only the instance types in this `LIST`, such as g5.xlarge")
+	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
+		"consider only the instance types in this `LIST`, such as g5.xlarge")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.RequireFormats))+
 		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
@@ -86,7 +87,13 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	judging, cancel := forJudging(ctx)
 	defer cancel()
 	r, err := inTime(judging, func() (report.Requires, error) {
-		return f.requires(tables, name, facts, targets, func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) })
+		return f.requires(
+			tables,
+			name,
+			facts,
+			targets,
+			func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) },
+		)
 	})
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")

@@ -71,7 +71,8 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 
 // usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it.
 func usesCUDA(h *host.Host, b *facts.Build) bool {
-	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && (forGPU(h, b) || damagedCUDA(b)) || len(b.Hindrances) > 0 ||
+	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && (forGPU(h, b) || damagedCUDA(b)) ||
+		len(b.Hindrances) > 0 ||
 		compilers[b.Name]
 }
 
