@@ -12,8 +12,8 @@ import (
 	"cudacompat/internal/plain"
 )
 
-// pages are what people read, except what programs write: screens, measurements.
-func pages(t *testing.T) []string {
+// allPages are what people read, except what programs write: screens, measurements.
+func allPages(t *testing.T) []string {
 	all, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ var quoted = regexp.MustCompile("(?ms)^```.*?^```$|^ {4,}[^\n]*$|``?[^`]+``?|\"[
 	"<!-- tried -->.*<!-- /tried -->")
 
 func TestPagesArePlain(t *testing.T) {
-	for _, name := range pages(t) {
+	for _, name := range allPages(t) {
 		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
