@@ -117,7 +117,7 @@ func (p *page) logLine(l triage.Line) {
 func (p *page) candidates(all []triage.Candidate) {
 	if len(all) > 0 {
 		p.line()
-		p.line("  it may be, the likeliest first; what decides stands behind it (explain takes several logs):")
+		p.line("  possible causes, the likeliest first, and what decides each (give explain its output, too):")
 	}
 	for _, c := range all {
 		p.wrap(8, c.Cause+" ("+string(c.Blame)+"): `"+c.Fetch+"`", "    ? ")

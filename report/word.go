@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/tables"
@@ -15,6 +16,7 @@ type Known struct {
 	Statuses []tables.Status
 	Xid      *tables.Xid
 	Library  *tables.Library
+	Steps    map[string][]string // by cause: what to do, the likeliest first
 }
 
 // Word is the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
@@ -24,46 +26,121 @@ func Word(k Known) []byte {
 	}
 	p := &page{}
 	p.line("# ", k.Word)
-	for _, status := range k.Statuses {
-		p.status(status)
+	for _, same := range k.meanings() {
+		p.status(same, k.Steps[same[0].Cause])
 	}
-	if x := k.Xid; x != nil {
-		p.line()
-		p.line(fmt.Sprintf("## Xid %d, in the kernel log", x.Xid))
-		p.line()
-		p.wrap(0, x.Meaning+". "+fault(triage.Blame(x.Blame)))
-		p.line()
-		p.line("What the vendor advises: ", strings.ReplaceAll(cmp.Or(x.Action, "nothing"), "-", " "))
-		p.origin(x.Origin)
+	if k.Xid != nil {
+		p.xid(k.Xid)
 	}
-	if l := k.Library; l != nil {
-		p.line()
-		p.wrap(0, fmt.Sprintf("A part of %s; it comes with CUDA %s.", l.Library, strings.Join(l.CUDA, ", ")))
-		p.line()
-		for _, pip := range l.Pip {
-			p.line("    pip install ", pip)
-		}
-		p.origin(l.Origin)
+	if k.Library != nil {
+		p.library(k.Library)
 	}
 	return p.Bytes()
 }
 
-// status says what a value of an API means, and where the cause's page is.
-func (p *page) status(s tables.Status) {
-	p.line()
-	p.line(fmt.Sprintf("## %s (%s %d)", s.Name, s.API, s.Code))
-	p.line()
-	meaning := cmp.Or(s.Meaning, s.Text, "its name says all that is known of it here")
-	p.wrap(0, capital(meaning)+". "+fault(triage.Blame(s.Blame)))
-	if s.Text != "" && s.Meaning != "" {
-		p.line()
-		p.line("In the library's own words: ", s.Text)
+// meanings groups statuses that say the same: the driver's API and the runtime's share most of their codes.
+func (k Known) meanings() [][]tables.Status {
+	var groups [][]tables.Status
+	for _, s := range k.Statuses {
+		i := slices.IndexFunc(groups, func(g []tables.Status) bool {
+			return g[0].Code == s.Code && g[0].Cause == s.Cause && g[0].Meaning == s.Meaning && s.Meaning != ""
+		})
+		if i < 0 {
+			groups = append(groups, []tables.Status{s})
+			continue
+		}
+		groups[i] = append(groups[i], s)
 	}
-	if s.Cause != "" {
-		p.line()
-		p.line("more  cudacompat explain ", s.Cause)
+	return groups
+}
+
+// status says what a value means that one API or several return, and what to do.
+func (p *page) status(same []tables.Status, steps []string) {
+	var names, quoted, sources []string
+	for _, s := range same {
+		names = append(names, fmt.Sprintf("%s (%s %d)", s.Name, apiName(s.API), s.Code))
+		if s.Text != "" && s.Meaning != "" {
+			quoted = append(quoted, s.Text)
+		}
+		sources = append(sources, s.Source...)
 	}
-	p.origin(s.Origin)
+	p.section(strings.Join(names, ", "))
+	first := same[0]
+	meaning := cmp.Or(first.Meaning, first.Text, "no more is published than its name")
+	p.wrap(0, capital(meaning)+". "+fault(triage.Blame(first.Blame)))
+	if quoted = slices.Compact(quoted); len(quoted) > 0 {
+		p.line()
+		p.line("The library's text for it: ", strings.Join(quoted, "; "))
+	}
+	if len(steps) > 0 {
+		p.line()
+		p.line("## What to do")
+		p.steps(steps)
+	}
+	if first.Cause != "" {
+		p.line()
+		p.line("More: `cudacompat explain ", first.Cause, "`")
+	}
+	p.origin(sources)
+}
+
+// apiNames are the APIs whose names are not written in capitals or need a second word.
+var apiNames = map[string]string{
+	"cublas": "cuBLAS", "cuda-driver": "CUDA driver API", "cuda-runtime": "CUDA runtime", "cudnn": "cuDNN",
+	"cufft": "cuFFT", "curand": "cuRAND", "cusolver": "cuSOLVER", "cusparse": "cuSPARSE", "nvjitlink": "nvJitLink",
+	"nvjpeg": "nvJPEG",
+}
+
+func apiName(api string) string { return cmp.Or(apiNames[api], strings.ToUpper(api)) }
+
+// xid says what the driver's numbered error means, and what NVIDIA's catalogue of them advises.
+func (p *page) xid(x *tables.Xid) {
+	p.section(fmt.Sprintf("Xid %d, in the kernel log", x.Xid))
+	p.wrap(0, strings.TrimRight(x.Meaning, ".")+". "+fault(triage.Blame(x.Blame)))
+	if advice := xidAdvice[x.Action]; advice != "" {
+		p.line()
+		p.line("NVIDIA's advice: ", advice)
+	}
+	p.origin(x.Source)
+}
+
+// xidAdvice is what the actions of NVIDIA's catalogue ask for; some ask for nothing.
+var xidAdvice = map[string]string{
+	"check-power":          "check the GPU's power supply and its cables.",
+	"check-uvm":            "look for messages of nvidia_uvm in the kernel log.",
+	"contact-support":      "contact the vendor's support.",
+	"reset-gpu":            "reset the GPU: stop the programs that use it, then run `nvidia-smi --gpu-reset`.",
+	"restart-machine":      "restart the machine.",
+	"restart-program":      "restart the program.",
+	"update-software":      "update the driver and the program.",
+	"workflow-nvlink-err":  "follow the catalogue's steps for NVLink errors.",
+	"workflow-nvlink5-err": "follow the catalogue's steps for NVLink 5 errors.",
+	"workflow-xid-48":      "follow the catalogue's steps for Xid 48 (uncorrectable memory errors).",
+	"xid-154":              "do what the Xid 154 after it says.",
+}
+
+// library says what a file belongs to, and which wheels bring it.
+func (p *page) library(l *tables.Library) {
+	p.line()
+	p.wrap(0, fmt.Sprintf("Part of %s, of its builds for CUDA %s.", l.Library, strings.Join(l.CUDA, " and ")))
+	p.section("What to do")
+	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is there and which one is loaded. "+
+		"These wheels bring it:")
+	p.line()
+	for i, pip := range l.Pip {
+		cuda := ""
+		if len(l.CUDA) == len(l.Pip) && len(l.Pip) > 1 {
+			cuda = "  # for programs built with CUDA " + l.CUDA[i]
+		}
+		p.line("    pip install ", pip, cuda)
+	}
+	p.origin(l.Source)
+}
+
+func (p *page) section(title string) {
+	p.line()
+	p.line("## ", title)
+	p.line()
 }
 
 // capital begins a sentence, but not with another name than a library has: cuBLAS.
@@ -78,19 +155,32 @@ func capital(text string) string {
 // fault says in a sentence on which side a fault mostly lies.
 func fault(b triage.Blame) string {
 	switch b {
-	case triage.Environment, triage.Program:
-		return "Usually the fault of the " + string(b) + "."
-	case triage.Hardware:
-		return "Mostly a fault of the hardware."
+	case triage.Environment, triage.Program, triage.Hardware:
+		return "Usually the " + string(b) + " is to blame."
 	case triage.Unknown:
 		return "The code does not tell whose fault it is; the rest of the log may."
 	}
 	return ""
 }
 
-func (p *page) origin(o tables.Origin) {
+// origin lists the sources, a wheel by its name and version: `cudacompat matrix` has the hash.
+func (p *page) origin(sources []string) {
 	p.line()
-	for _, source := range o.Source {
-		p.line("- ", source)
+	listed := map[string]bool{}
+	for _, source := range sources {
+		if short := wheelName(source); !listed[short] {
+			p.line("- ", short)
+			listed[short] = true
+		}
 	}
+}
+
+// wheelName shortens "wheel NAME-VERSION-TAGS.whl sha256:…" to "wheel NAME VERSION".
+func wheelName(source string) string {
+	file, ok := strings.CutPrefix(source, "wheel ")
+	parts := strings.Split(file, "-")
+	if !ok || len(parts) < 3 {
+		return source
+	}
+	return "wheel " + parts[0] + " " + parts[1]
 }

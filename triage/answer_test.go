@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -35,6 +36,31 @@ func TestAnswersAreShort(t *testing.T) {
 	for i, c := range readCases(t, "testdata/cases.jsonl") {
 		if wholeGrid || i%4 == 1 {
 			check(c.ID, explain(t, c.Log))
+		}
+	}
+}
+
+// openings are the words that a step begins with: what to do, or when to do it.
+var openings = strings.Fields(`add after allow as ask at bring build call cast change check choose clean clear compare compile
+	compute convert copy count create declare decode delete destroy disable do drain drop elsewhere, encode end enrol
+	finish find fix follow for free give if ignore import in install keep leave let list load look lower make meanwhile
+	minimise mount move name number on open or otherwise pass power-cycle print put raise read reboot reboot, reduce
+	refresh reinstall remove replace report reseat reset resize restart rewrite right run save see set shard share
+	shorten split squeeze start stop strip switch take to train try turn under undo uninstall unload unset until update
+	use with without wrap write`)
+
+// TestStepsBeginWithAVerb: a step is a sentence that somebody can follow, not a note.
+func TestStepsBeginWithAVerb(t *testing.T) {
+	known := map[string]bool{}
+	for _, word := range openings {
+		known[word] = true
+	}
+	for _, s := range append(table(t), Answers()...) {
+		_, steps := s.Words()
+		for _, step := range steps {
+			if first, _, _ := strings.Cut(step, " "); !known[first] {
+				t.Errorf("%s: %q begins with neither a verb nor a condition", s.ID, step)
+			}
 		}
 	}
 }

@@ -100,7 +100,11 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 		}
 		return show(page, style, s.out)
 	}
-	if page := report.Word(known(f.tables, name)); page != nil {
+	word, err := f.word(name)
+	if err != nil {
+		return err
+	}
+	if page := report.Word(word); page != nil {
 		return show(page, style, s.out)
 	}
 	page, err := f.cause(name)
@@ -108,6 +112,25 @@ func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
 		return err
 	}
 	return show(page, style, s.out)
+}
+
+// word is what is known of a word, and what to do about the causes that it stands for.
+func (f *explainFlags) word(name string) (report.Known, error) {
+	k := known(f.tables, name)
+	if len(k.Statuses) == 0 {
+		return k, nil
+	}
+	all, err := f.answers()
+	if err != nil {
+		return k, err
+	}
+	k.Steps = map[string][]string{}
+	for _, sig := range all {
+		if _, do := sig.Words(); k.Steps[sig.Cause] == nil && len(do) > 0 {
+			k.Steps[sig.Cause] = do
+		}
+	}
+	return k, nil
 }
 
 // xidWord is an Xid as people write it: xid79, "Xid-79".
