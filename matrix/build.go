@@ -88,7 +88,7 @@ func (m *machine) onTarget(b *probe.Build) *probe.Build {
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
 func Subject(b *probe.Build, env *probe.Environment) string {
-	subject := b.Name + " " + cmp.Or(b.Version, b.Specifier, "of unknown version")
+	subject := b.Name + " " + cmp.Or(b.Version, b.Specifier, "(version unknown)")
 	if env.Path != "" {
 		subject += " in " + env.Path
 	}
@@ -144,6 +144,14 @@ func (m *machine) dispensable(b *probe.Build) bool {
 
 // official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.
 func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
+
+// unpinned is why nothing is known of a build that a file asks for without an exact version.
+func (b *build) unpinned() string {
+	if b.Version == "" && b.Specifier != "" {
+		return ": the file does not pin a version"
+	}
+	return ""
+}
 
 // rowsFor finds the table's rows that may be this build. A plain "2.9.0" can be any of the release's variants.
 func (m *machine) rowsFor(b *build) []row {
@@ -234,7 +242,7 @@ func (m *machine) codeByTable(b *build, g gpu) (version.Coverage, string) {
 	best := version.Cover(rows[0].SASS, rows[0].PTX, g.capability)
 	for _, r := range rows[1:] {
 		if version.Cover(r.SASS, r.PTX, g.capability) != best {
-			return version.Unsure, "which CUDA variant of " + b.Name + " " + b.Version + " this is"
+			return version.Unsure, "which CUDA variant of the release it is"
 		}
 	}
 	if best == version.Uncovered && len(rows[0].PTX) == 0 {
@@ -256,7 +264,7 @@ func judged(c version.Coverage, g gpu, proof string) (version.Coverage, string) 
 // codeByToolkit is for builds that no table knows: a toolkit compiles for no GPU that is newer than itself, and for
 // none that it has dropped.
 func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
-	missing := "the machine code in " + b.subject
+	missing := "which machine code it contains" + b.unpinned()
 	if !b.cuda.Known() || b.cuda.Parts() < 2 || !b.official() || g.capability.Tegra() {
 		return version.Unsure, missing
 	}

@@ -314,12 +314,15 @@ func (n *named) left() []*result {
 		if n.framework(n.uses) {
 			return nil // judged as that framework
 		}
-		return unknown(n.subject(), "which "+n.uses+" it brings: the file names no release of it")
+		return unknown(n.subject(), "which "+n.uses+" it brings: the file does not pin one")
 	case "jit":
 		return nil
 	}
 	if len(n.rows) > 0 && n.framework("torch") || n.Accelerator == "cpu" {
 		return nil // judged beside that torch
+	}
+	if n.Version == "" && n.Origin != "image" {
+		return unknown(n.subject(), "which CUDA it is built for: the file does not pin a version")
 	}
 	return unknown(n.subject(), "which CUDA it is built for: the package needs a GPU, but neither its name nor the "+
 		"tables say")

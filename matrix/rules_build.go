@@ -96,7 +96,7 @@ func (m *machine) doubtful(b *build, need string) string {
 // reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
 // is this one; when every one fits, this one does.
 func (m *machine) reachOfEvery(b *build) *reach {
-	missing := &reach{missing: "which CUDA " + b.subject + " was built with"}
+	missing := &reach{missing: "which CUDA it was built with" + b.unpinned()}
 	if len(b.rows) == 0 {
 		return missing
 	}

@@ -242,21 +242,24 @@ func (p *page) try(r Report) {
 	switch {
 	case r.Outcome != matrix.Inconclusive || there.driver && there.gpu:
 		return
-	case there == parts{} && len(r.Facts.Probes) > 0:
+	case there == parts{} && len(r.Facts.Probes) > 0 && undecided(r) == nil:
 		lines = []string{"cudacompat doctor --instance g5.xlarge --driver " + ExampleDriver, "cudacompat doctor --env PATH"}
 		fallthrough
-	case there == parts{}:
+	case there == parts{} && undecided(r) == nil:
 		lines = append(lines, "cudacompat check example:broken")
 	case !there.gpu && !there.driver:
-		lines = []string{"add --instance g5.xlarge --driver " + ExampleDriver}
+		lines = []string{"--instance g5.xlarge --driver " + ExampleDriver}
 	case !there.gpu:
-		lines = []string{"add --gpu L4, or --instance g5.xlarge"}
+		lines = []string{"--gpu L4, or --instance g5.xlarge"}
 	default:
-		lines = []string{"add --driver " + ExampleDriver}
+		lines = []string{"--driver " + ExampleDriver}
 	}
 	p.line()
 	for i, line := range lines {
 		lead := []string{"  try  ", "       "}[min(i, 1)]
+		if strings.HasPrefix(line, "--") {
+			lead = "  add  "
+		}
 		if strings.HasPrefix(line, "cudacompat ") { // to be copied
 			p.line(lead, painted{bold, line})
 		} else {

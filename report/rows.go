@@ -183,7 +183,7 @@ func aside(r Report) string {
 
 // buildDetails is "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
 func buildDetails(b probe.Build) string {
-	version := cmp.Or(b.Version, b.Specifier, "of unknown version")
+	version := cmp.Or(b.Version, b.Specifier, "(version unknown)")
 	switch {
 	case strings.Contains(version, "+"):
 		return version

@@ -230,7 +230,7 @@ func relativeURI(path string) string {
 	return (&url.URL{Path: path}).String()
 }
 
-var subjectVersion = lazyregexp.New(`^(\S+) (?:[0-9]\S*|of unknown version)`)
+var subjectVersion = lazyregexp.New(`^(\S+) (?:[0-9]\S*|\(version unknown\))`)
 
 // fingerprint tells a finding from others by rule, subject and target without versions, so that an upgrade updates
 // an alert and does not open a second one.

@@ -109,7 +109,7 @@ func TestFingerprints(t *testing.T) {
 		same   bool
 	}{
 		{"upgraded", func(f *matrix.Finding) { f.Subject = "torch 2.10.0+cu128 in /opt/venv" }, true},
-		{"version-not-known", func(f *matrix.Finding) { f.Subject = "torch of unknown version in /opt/venv" }, true},
+		{"version-not-known", func(f *matrix.Finding) { f.Subject = "torch (version unknown) in /opt/venv" }, true},
 		{"other-message", func(f *matrix.Finding) { f.Message, f.Need = "x", "y" }, true},
 		{"other-place", func(f *matrix.Finding) { f.Subject = "torch 2.9.0+cu130 in /opt/venv2" }, false},
 		{"other-build", func(f *matrix.Finding) { f.Subject = "jax 2.9.0+cu130 in /opt/venv" }, false},

@@ -180,7 +180,10 @@ func checked(target matrix.Target, t *matrix.Tables) error {
 	}
 	var names []string
 	for _, chip := range tables.Rows[tables.Chip](t) {
-		names = append(names, chip.Names...)
+		for _, name := range chip.Names {
+			_, short, _ := strings.Cut(name, "GeForce ") // as people say it: RTX 5090
+			names = append(names, cmp.Or(short, name))
+		}
 	}
 	for _, name := range target.GPUs {
 		if best := nearest(name, names); t.ChipNamed(name) == nil && best != "" {

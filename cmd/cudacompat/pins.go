@@ -30,7 +30,7 @@ type pinsFlags struct {
 func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
-		Use: "pins", Short: "Say which releases to install on this machine or another", Args: noArgs,
+		Use: "pins", Short: "Say which releases to install on this machine or another", Args: noFramework,
 		Long: "Answers with up to three sets of releases: one that keeps the driver, one with the smallest driver change, and " +
 			"the newest. Each set is complete: the framework, its companions and the driver's packages.",
 		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
@@ -121,6 +121,15 @@ func (f *pinsFlags) facts(ctx, reading context.Context) (probe.Facts, error) {
 var frameworkText = lazyregexp.New(`^([A-Za-z-]+)(?:==(\d+(?:\.\d+){1,3}))?$`)
 
 // wanted reads --framework.
+// noFramework is noArgs, for people who name the framework without its flag.
+func noFramework(cmd *cobra.Command, args []string) error {
+	err := noArgs(cmd, args)
+	if len(args) > 0 && slices.Contains(matrix.Frameworks(), strings.Split(args[0], "==")[0]) {
+		return &usageError{err.Error(), "cudacompat pins --framework " + args[0]}
+	}
+	return err
+}
+
 func (f *pinsFlags) wanted() (pin.Wanted, error) {
 	name, _, _ := strings.Cut(f.framework, "==")
 	if !slices.Contains(matrix.Frameworks(), name) {

@@ -38,7 +38,7 @@ func lockedPackage(name, version, index string, wheels []string) locked {
 		from: "package " + distname.Normal(name)}
 	switch {
 	case version == "":
-		p.specifier = "of unknown version"
+		p.specifier = "(version unknown)"
 	case !strings.Contains(version, "+") && p.index == "":
 		p.index = defaultIndex
 	}

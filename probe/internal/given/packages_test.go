@@ -49,7 +49,7 @@ func TestRequirements(t *testing.T) {
 		{"range-from-a-variant", "-i " + cu130 + "\ntorch >= 2.5, < 3\n",
 			[]string{"torch|>=2.5,<3|cuda|13.0|cu130|line 2"}},
 		{"wildcard-is-no-pin", "torch==2.9.*\n", []string{"torch|==2.9.*|||default|line 1"}},
-		{"bare-name", "torch\nnumpy\n", []string{"torch|of any version|||default|line 1"}},
+		{"bare-name", "torch\nnumpy\n", []string{"torch|(no version given)|||default|line 1"}},
 		{"hashes", "torch==2.9.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\njax==0.6.2\n",
 			[]string{"torch|2.9.0|||default|line 1", "jax|0.6.2|cpu||default|line 4"}},
 		{"markers", "torch==2.9.0 ; sys_platform == 'linux'\ntorch==2.8.0 ; sys_platform == 'darwin'\n",
@@ -61,7 +61,7 @@ func TestRequirements(t *testing.T) {
 			"https://example.com/torch-2.9.0-cp312-cp312-manylinux_2_28_x86_64.whl#sha256=aa\n",
 			[]string{"torch|2.9.0|||default|line 1"}},
 		{"source", "torch @ git+https://github.com/pytorch/pytorch@v2.9.0\n",
-			[]string{"torch|of an address||||line 1"}},
+			[]string{"torch|(from an address)||||line 1"}},
 		{"cpu", "-i https://download.pytorch.org/whl/cpu\ntorch==2.9.0\n", []string{"torch|2.9.0+cpu|||cpu|line 2"}},
 		{"jax-extra", "jax[cuda12]==0.6.2\n", []string{"jax|0.6.2|cuda|12|default|line 1"}},
 		{"jax-plugin", "jax==0.6.2\njaxlib==0.6.2\njax-cuda12-plugin[with_cuda]==0.6.2\n",
@@ -193,7 +193,7 @@ func TestBrokenLockNamesThePlace(t *testing.T) {
 	}
 }
 
-// FuzzLocked gives the readers any bytes: facts or an error, never a panic, and no credentials of an address in them.
+// FuzzLocked gives the readers any bytes: facts or an error, never a panic, and no credentials (from an address) in them.
 func FuzzLocked(f *testing.F) {
 	f.Add(fmt.Appendf(nil, uvLockText, cu130))
 	f.Add([]byte("lock-version = \"1.0\"\n[[packages]]\nname = \"torch\"\n"))

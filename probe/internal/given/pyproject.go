@@ -182,14 +182,14 @@ var bareVersion = lazyregexp.New(`^\d[A-Za-z0-9.+!]*$`)
 func (p *locked) constrain(constraint string, known bool) {
 	switch {
 	case !known:
-		p.specifier = "of another source"
+		p.specifier = "(from another source)"
 		p.index = ""
 	case bareVersion.MatchString(constraint):
 		p.version = constraint
 	case strings.HasPrefix(constraint, "==") && bareVersion.MatchString(strings.TrimSpace(constraint[2:])):
 		p.version = strings.TrimSpace(constraint[2:])
 	case constraint == "" || constraint == "*":
-		p.specifier = "of any version"
+		p.specifier = "(no version given)"
 	default:
 		p.specifier = strings.ReplaceAll(constraint, " ", "")
 	}

@@ -159,7 +159,7 @@ func (p *locked) take(address, specifiers string) {
 		}
 		switch {
 		case p.version == "":
-			p.specifier = "of an address"
+			p.specifier = "(from an address)"
 		case !strings.Contains(p.version, "+"): // every build of PyTorch's indexes has a local version
 			p.index = defaultIndex
 		}
@@ -173,7 +173,7 @@ func (p *locked) take(address, specifiers string) {
 	}
 	p.specifier = strings.ReplaceAll(specifiers, " ", "")
 	if p.specifier == "" {
-		p.specifier = "of any version"
+		p.specifier = "(no version given)"
 	}
 }
 

@@ -37,7 +37,7 @@ var samples = map[string][]string{
 	"explicit.txt": {"conda list --explicit", "torch|2.5.1|cuda|12.4||package pytorch",
 		"want faiss-gpu==1.9.0 cuda 12.1"},
 	"environment.yml": {"environment.yml", "torch|2.5.1|cuda|12.4||package pytorch", "python 3.12",
-		"want pip of any version",
+		"want pip (no version given)",
 		"want vllm==0.30.0"},
 	"poetry.lock":  {"poetry.lock", "torch|2.9.0+cu126|||cu126|package torch", "want numpy==2.1.2"},
 	"Pipfile.lock": {"Pipfile.lock", "torch|2.9.0+cu126|||cu126|package torch", "want numpy==2.1.2"},
@@ -47,7 +47,7 @@ var samples = map[string][]string{
 		"jax|0.6.2|cuda|12|default|package jax",
 		"want numpy>=2", "want onnxruntime-gpu==1.20.1"},
 	"poetry.toml": {"pyproject.toml", "torch|2.9.0+cu126|||cu126|package torch", "want vllm^0.11",
-		"want pytest of any version"},
+		"want pytest (no version given)"},
 	"Dockerfile": {"Dockerfile", "torch|2.9.0+cu126|||cu126|line 11", "want nvidia/cuda==12.6.3-runtime-ubuntu24.04 image",
 		"want xformers==0.0.32", "want vllm==0.11.0", "unread line 15: pip install ."},
 }
@@ -85,7 +85,7 @@ func told(f facts.Facts) []string {
 			if w.CUDA != "" {
 				line += " cuda " + w.CUDA
 			}
-			list = append(list, line+strings.Replace(w.Specifier, "of any", " of any", 1))
+			list = append(list, line+strings.Replace(w.Specifier, "(no", " (no", 1))
 		}
 	}
 	for _, u := range f.Unread {
