@@ -39,6 +39,7 @@ func (m *machine) reach(b *build) *reach {
 	switch {
 	case b.accelerator == "cpu" || m.jetson():
 		return nil
+	// The other rules say why; a driver would not change it.
 	case len(b.Unmet) > 0:
 		return nil // it loads on no driver
 	case b.accelerator != "cuda" && b.accelerator != "":
@@ -47,6 +48,7 @@ func (m *machine) reach(b *build) *reach {
 		r := m.reachOf(b.cuda)
 		r.missing = "the driver's version"
 		return r
+	// Whether cuda-compat lifts the driver decides the floor, so without that the floor decides nothing.
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
 		return lacks(m.forward.why)
 	case !b.cuda.Known() && b.Standalone && !b.goesOn():
@@ -84,9 +86,11 @@ func (m *machine) reachOf(cuda version.Number) *reach {
 
 // doubtful is why a build may run below the driver's floor; empty where it does not.
 func (m *machine) doubtful(b *build, need string) string {
+	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
 	if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
 		return "why the report says that CUDA is available although " + m.driverWords() + " does not meet " + need
 	}
+	// Images of nvidia/cuda and NGC bring cuda-compat; only the running container shows whether the loader takes it.
 	if b.Origin == "image" && m.letIn(b) {
 		return "whether the image's own cuda-compat library is loaded, which runs it on " + m.driverWords()
 	}
@@ -131,6 +135,7 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 
 // minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing.
 func minorCompat(m *machine, b *build) []*result {
+	// Its framework has the note already; one for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
 	if b.accelerator != "cuda" || part || !b.cuda.Known() || m.jetson() || m.forward.state != forwardNone {
 		return nil
@@ -149,6 +154,7 @@ func minorCompat(m *machine, b *build) []*result {
 // cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework
 // of the environment can, the CPU build is taken for a choice.
 func cpuOnlyBuild(m *machine, b *build) []*result {
+	// A CPU build is the right one where there is no GPU, or none for this process.
 	if len(m.gpus) == 0 || m.shown.hidden {
 		return nil
 	}
@@ -173,9 +179,11 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
 	switch {
+	// No build could use the GPU before a driver is there, which driver-missing says where one is wanted.
 	case m.undriven():
 		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; " +
 			"until then it runs on the CPU"}
+	// An environment that was only found may be meant for the CPU: tests, tools, a login node.
 	case b.standing == searched, m.otherCUDA(b):
 		f.Severity = Note
 	}
@@ -275,6 +283,7 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	if p := unserved(b.parts(), without[0].capability); p != nil {
 		f.Message += " in " + p.String()
 	}
+	// CUDA orders the GPUs by speed, so the ones without code can be chosen by default: worth a warning, no error.
 	if len(without) < len(m.gpus) {
 		f.Severity = Warning
 		f.Do = []string{"hide the GPUs that it has no code for: " + m.showing(others(without))}
@@ -301,6 +310,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 	for _, g := range m.gpus {
 		if c, _ := m.code(b, g); c == version.ByPTX {
 			severity := Warning
+			// Extensions compile a few kernels when they are used; a framework compiles thousands at its start.
 			if b.Extension {
 				severity = Note
 			}
@@ -322,10 +332,12 @@ func pythonUnsupported(m *machine, b *build) []*result {
 		return results
 	}
 	python := version.ShortPython(b.python)
+	// What the reporter imported is for his Python, whatever the table lists.
 	if python == "" || len(b.rows) == 0 || m.f.Observed.Imported && m.target.Python == "" {
 		return nil
 	}
 	if b.Python != "" {
+		// "3.13t" is the free-threaded build of 3.13; a report often leaves the letter out.
 		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
 			return holds(b.subject)
 		}
@@ -356,6 +368,7 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 // glibcTooOld: the wheel's tag asks for a newer C library than the system has.
 func glibcTooOld(m *machine, b *build) []*result {
 	have, need := m.libc, b.glibc
+	// What the libraries themselves ask for goes before the release's row.
 	if !need.Known() && len(b.rows) > 0 {
 		need = b.rows[0].Glibc
 	}
@@ -363,6 +376,7 @@ func glibcTooOld(m *machine, b *build) []*result {
 		m.target.Instance != "" && m.f.System.Libc == "" {
 		return nil
 	}
+	// musl runs no manylinux wheel, whatever version it is of (PEP 656).
 	if m.f.System.Libc != "musl" && !have.Known() {
 		return nil
 	}

@@ -49,8 +49,10 @@ func (m *machine) uncompiled(b *build) (hit newPTX, only bool, missing string) {
 // vLLM's other attention kernels.
 func (hit newPTX) severity(m *machine, b *build) Severity {
 	switch {
+	// Programs can choose a GPU that is served.
 	case len(hit.gpus) < len(m.gpus):
 		return Note
+	// vLLM's _vllm_fa2_C has sm_80 and PTX 8.8 only: vLLM has other attention kernels.
 	case hit.part != nil && !b.framework():
 		return Warning
 	}
@@ -140,6 +142,7 @@ func fatbinZstd(m *machine, b *build) []*result {
 		return nil
 	case !m.driver.cuda.Known():
 		return unknown(b.subject, "the CUDA that the driver speaks")
+	// nvcc writes zstd from 12.8 on where it is asked to, and the driver, not the runtime, decompresses.
 	case !m.driver.cuda.LessShort(zstdCUDA):
 		return holds(b.subject)
 	}

@@ -50,12 +50,15 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 	switch {
 	case !r.Number.Known() || !r.Final():
 		return f, false
+	// Its own check at import decides before any version is compared.
 	case have.Name == "torchaudio" && m.otherAudio(b, r).Known():
 		return m.audio(b, have, want, f), true
+	// torchaudio 2.11.0 is the companion of torch 2.12 to 2.14: it is built on torch's stable ABI.
 	case want == "" || m.t.Trait("stable-abi", have.Name, r.Number) &&
 		m.t.Trait("stable-abi", have.Name, version.Of(want)):
 		return f, false
 	case r.Number.Short() != version.Of(want).Short():
+		// Its operators are registered for one torch (`operator torchvision::nms does not exist`).
 		if have.Name == "torchvision" {
 			f.Severity = Error
 		}

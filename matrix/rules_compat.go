@@ -55,6 +55,7 @@ func (m *machine) forwardFinding(message, need string) Finding {
 func (m *machine) leaveCompat() string {
 	dir := path.Dir(m.forward.Path)
 	switch {
+	// Up to 1.17.4 the container toolkit mounted it over the driver's own file, so its path does not say compat.
 	case !strings.Contains(dir, "compat"):
 		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.5 or newer: an " +
 			"older one mounts it over the driver's libcuda"
@@ -69,6 +70,7 @@ func forwardInUse(m *machine, b *build) []*result {
 	if m.forward.state != forwardWorks || b.accelerator != "cuda" || b.Extension || !b.cuda.Known() {
 		return nil
 	}
+	// The driver would run the build without it.
 	if state, _, _ := m.floorOn(m.forward.base, b.cuda); state == floorFull {
 		return nil
 	}

@@ -25,6 +25,7 @@ func hostCompiler(m *machine) []*result {
 	switch {
 	case limits.let(cc):
 		return holds("toolkit")
+	// Deep Learning AMIs carry five toolkits; the one that is picked is not the only one to build with.
 	case other && !m.building():
 		return nil
 	}
@@ -68,6 +69,7 @@ func (m *machine) accepts(t *toolkit, compiler string) limits {
 	if row := m.t.HostCompiler(t.version); row != nil {
 		l = limits{row.Oldest(compiler), row.Newest(compiler), row.Source}
 	}
+	// host_config.h is what nvcc compiles first, and what refuses the compiler.
 	if compiler == "gcc" && t.GCC != "" {
 		l.newest = t.gcc
 	}
@@ -153,6 +155,7 @@ func (m *machine) withoutAssembler(b *build, a *probe.Assembler) Finding {
 
 // libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with.
 func libstdcxxTooOld(m *machine, b *build) []*result {
+	// An import that worked proves the library.
 	if b.Stdcxx == nil || m.f.Observed.Imported {
 		return nil
 	}

@@ -18,6 +18,7 @@ var capabilitySource = []string{
 // containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
 func containerDriverLibs(m *machine) []*result {
 	_, asked := m.given()
+	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy.
 	if m.f.System.Container == "" || !m.here() || m.jetson() || !asked || !m.judgesCUDA() {
 		return nil
 	}
@@ -29,6 +30,7 @@ func containerDriverLibs(m *machine) []*result {
 	}
 	var missing []string
 	for _, name := range m.neededLibraries() {
+		// cuda-compat brings both libraries in the driver's place.
 		if m.library(name) == nil && !m.compatTaken() {
 			missing = append(missing, name+".so.1")
 		}
@@ -133,6 +135,7 @@ func (m *machine) evidenceGiven() []Evidence {
 
 // containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at.
 func containerRequirements(m *machine) []*result {
+	// NVIDIA's runtime itself skips the check then.
 	if m.f.System.Container == "" || !m.here() || isTrue(m.f.Variables["NVIDIA_DISABLE_REQUIRE"]) {
 		return m.imageRequirements()
 	}
@@ -212,10 +215,13 @@ func (m *machine) engine(r probe.Runtime) []*result {
 	case len(r.Missing) > 0:
 		f.Message = fmt.Sprintf("%s names the runtime %s, which does not exist", r.Config, r.Missing[0])
 		f.Evidence = append(f.Evidence, Evidence{Fact: "runtime", Value: r.Missing[0], From: r.Config})
+	// CDI needs no runtime of NVIDIA's: Docker 28.2, containerd 2.0 and Podman read its files themselves.
 	case r.Config != "" || sound:
 		return holds(r.Name)
+	// EKS writes containerd's configuration at boot, and Docker brings a containerd that nobody configures by hand.
 	case r.Name == "containerd" && (m.f.Runtimes.Hook != "" || m.f.System.Rest || len(m.f.Runtimes.Found) > 1):
 		return nil // configured at boot by the cluster, or Docker's own
+	// `docker --gpus` calls nvidia-container-runtime-hook directly, without a runtime in daemon.json.
 	case m.f.Runtimes.Hook != "":
 		f.Severity, f.Message = Note, "NVIDIA's runtime is not configured for docker: --gpus works, --runtime nvidia does not"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "hook", Value: "installed", From: m.f.Runtimes.Hook})

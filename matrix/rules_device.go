@@ -32,6 +32,7 @@ func deviceAccessLost(m *machine) []*result {
 	if !m.nodesJudged() || control == nil || len(m.f.Driver.Libraries) == 0 && !m.compatTaken() {
 		return nil
 	}
+	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES.
 	if control.Access != "EPERM" || m.driverAnswers() {
 		return holds("driver")
 	}
@@ -55,6 +56,7 @@ func devicePermission(m *machine) []*result {
 	shut := slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
 		return n.Access != "EACCES" || n.Path != memoryNode && (n.Path != controlNode || m.driverAnswers())
 	})
+	// A scheduler shuts out some GPUs on purpose; nobody is given a machine on which all of them are shut.
 	if refused := slices.DeleteFunc(slices.Clone(gpus),
 		func(n probe.Node) bool { return n.Access != "EACCES" }); len(refused) == len(gpus) {
 		shut = append(shut, refused...) // some of the GPUs: a scheduler's choice
@@ -125,6 +127,7 @@ func (m *machine) missingNodes() []string {
 	if nodes := len(m.gpuNodes()); !m.driverAnswers() && nodes < max(given, 1) {
 		missing = append(missing, gpuNodesMissing(nodes, given))
 	}
+	// A container has no nvidia-modprobe that could make nvidia-uvm when CUDA first needs it.
 	if m.library("libcuda") != nil && m.f.Devices.Node(memoryNode) == nil {
 		missing = append(missing, memoryNode)
 	}
@@ -142,6 +145,7 @@ func gpuNodesMissing(nodes, given int) string {
 // missingOnHost is about hosts, where nvidia-modprobe makes what is not there when a program first needs it, and
 // nvidia-uvm is made then in any case.
 func (m *machine) missingOnHost() []string {
+	// libcuda and NVML start it, as root, when a node is missing; so on most hosts nothing is wrong before that.
 	if m.f.Devices.Modprobe == "setuid" || m.f.Devices.Modprobe == "" || !m.wantsGPU() || len(m.gpus) == 0 {
 		return nil
 	}

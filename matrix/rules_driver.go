@@ -15,6 +15,8 @@ func driverMissing(m *machine) []*result {
 	if m.f.Driver.NVML.Code == nvmlNotLoaded && m.looked("nvidia-smi") && m.target.Driver == "" {
 		return found(m.unreached())
 	}
+	// A container's driver is its host's, and is judged by container-driver-libs. A GPU that nothing wants may be for
+	// the screen: then a machine without NVIDIA's driver is as its owner wants it.
 	if !m.host() || len(m.gpus) == 0 || m.target.Driver != "" || !m.wantsGPU() {
 		return nil
 	}
@@ -25,6 +27,7 @@ func driverMissing(m *machine) []*result {
 	if failed := m.probeFailure("proc-driver"); failed != "" {
 		return unknown("driver", failed)
 	}
+	// EKS, Bottlerocket and the GPU operator build or load the module at boot: the files do not tell which release.
 	if rest && len(m.f.Machine.Installers) > 0 {
 		return unknown("driver", "which driver "+m.f.Machine.Installers[0].Path+" installs at boot")
 	}
@@ -42,6 +45,7 @@ func driverMissing(m *machine) []*result {
 		f.Message += fmt.Sprintf(", although %s is installed for this kernel", cmp.Or(module.Version, "a module"))
 		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk",
 			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
+		// It is installed; another installation would end at the same refusal, which the kernel log explains.
 		f.Pins, f.Do = nil, []string{"sudo modprobe nvidia; if that fails, dmesg says why (Secure Boot, a GPU that the " +
 			"module does not support)"}
 	}
@@ -67,11 +71,13 @@ func driverMismatch(m *machine) []*result {
 	if m.f.System.Rest && !loaded.Known() {
 		return m.mismatchAtRest()
 	}
+	// WSL's user space is of the Windows driver, whose numbers differ; Jetson's belongs to L4T.
 	if m.f.System.WSL || m.jetson() || m.target.Driver != "" || (!loaded.Known() && m.f.Driver.NVML.Code != nvmlMismatch) {
 		return nil
 	}
 	disk := m.bootModule()
 	for _, lib := range m.found.libraries {
+		// The PTX compiler talks to no kernel module, and a cuda-compat package brings a newer one on purpose.
 		if v := lib.version; lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() &&
 			v.Compare(loaded) != 0 {
 			return found(m.mismatch(loaded, &lib, disk))
@@ -80,6 +86,7 @@ func driverMismatch(m *machine) []*result {
 	switch {
 	case m.f.Driver.NVML.Code == nvmlMismatch:
 		return found(m.mismatch(loaded, m.library("libnvidia-ml"), disk))
+	// All that runs agrees. What is on disk counts from the next boot on.
 	case disk != nil && disk.version.Known() && disk.version.Compare(loaded) != 0:
 		return found(m.pendingModule(loaded, disk))
 	case len(m.f.Driver.Libraries) == 0:
@@ -162,6 +169,7 @@ func (m *machine) mismatchGoal(loaded, user version.Number) version.Number {
 // mismatchSteps is what mends a mismatch.
 func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []string {
 	switch {
+	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
 	case m.f.System.Container != "":
 		return []string{"restart the container: it holds libraries of the driver that the host had before"}
 	case disk != nil && user.Known() && disk.version.Compare(user) == 0:
@@ -218,9 +226,11 @@ func driverUnresponsive(m *machine) []*result {
 		return found(f)
 	}
 	switch m.f.Driver.NVML.Status {
+	// In state D past the deadline: the call hangs inside the kernel module, which no healthy driver does.
 	case "stuck":
 		f.Evidence = []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}
 		return found(f)
+	// Machines with 8 GPUs and no persistence daemon take 25 to 30 s to initialise: slow is not broken.
 	case "timeout", "crashed":
 		return unknown("driver", m.f.Driver.NVML.Message)
 	case "ok":
@@ -280,6 +290,7 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	f := say(m.gpus[first])
 	f.Severity, f.Subject = Error, "driver"
 	f.Evidence = []Evidence{m.evidenceDriver(), {Fact: "GPU", Value: m.gpus[first].label, From: m.gpus[first].from}}
+	// The driver loads and leaves out what it does not know; programs run on the others.
 	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
 		f.Severity = Warning
 		f.Message += "; it serves " + m.gpus[served].label
@@ -314,6 +325,7 @@ func (m *machine) lacking(want string) Finding {
 	name := requiredNames[want]
 	f := Finding{Severity: Error, Subject: want, Message: "no " + name + " was found, but one is required", Need: name,
 		Do: []string{requiredSteps[want]}}
+	// It is there for everybody else: starting the container again would not help.
 	if want == "gpu" && m.shown.hidden {
 		f.Message = fmt.Sprintf("a GPU is required, but CUDA_VISIBLE_DEVICES=%q hides every one", m.shown.list)
 		f.Evidence = []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.shown.list), From: "environment"}}

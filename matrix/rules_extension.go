@@ -65,6 +65,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 		return found(b.overwritten(b.Hindrances[over]))
 	case b.Name == "onnxruntime-gpu" && b.env.Kind == "requirements" && b.env.Package("onnxruntime") != nil:
 		return found(b.beside("onnxruntime"))
+	// What the loader does not find goes before the table: it holds for builds from source, too.
 	case b.Extension && len(b.Unmet) > 0 && !m.t.Trait("companion", b.Name, version.Number{}):
 		return m.unmet(b)
 	case b.Extension:
@@ -147,6 +148,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
 		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
 			strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
+	// bitsandbytes has a library for each CUDA minor, and before 0.50 opens only the one of torch's CUDA.
 	case m.t.Trait("same-cuda-minor", p.Name, p.version) && b.cuda.Parts() > 1 &&
 		every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning

@@ -44,6 +44,7 @@ func (m *machine) fabricLive() []*result {
 		return holds("fabric")
 	case state == "not started" || state == "in progress":
 		return m.fabricPending(state)
+	// The daemon runs on the host, whose processes a container does not see; A100's NVML tells no fabric state.
 	case m.f.System.Container != "":
 		if m.f.Machine.Fabric.Switches > 0 {
 			return unknown("fabric", "whether the host's fabric manager runs")
@@ -58,6 +59,7 @@ func (m *machine) fabricLive() []*result {
 		return found(m.fabricFinding("NVSwitch is present, but the fabric manager does not "+
 			"run", "nvidia-fabricmanager running",
 			Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, m.fabricInstall()))
+	// With hidepid, /proc shows only this user's processes.
 	case fabric.Running == "" || !m.looked("fabric"):
 		return unknown("fabric", "whether the fabric manager runs: processes of other users are hidden")
 	}
@@ -95,6 +97,7 @@ const registerSeconds = 300
 // fabricPending: registration takes a while after boot; then it has failed. A version that does not fit is the usual
 // cause, so it is said first.
 func (m *machine) fabricPending(state string) []*result {
+	// Registration takes a while after boot: until then "in progress" is normal.
 	if m.f.Machine.Uptime < registerSeconds {
 		return unknown("fabric", "the fabric's state five minutes after boot; now it is "+state)
 	}
@@ -120,6 +123,7 @@ func (m *machine) fabricAtRest() []*result {
 	case !m.f.System.Rest || !m.looked("fabric") ||
 		slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "driver-container" }):
 		return unknown("fabric", "whether the fabric manager is installed")
+	// Without a driver or a kernel the daemon has nothing to program.
 	case !m.driver.version.Known() || len(m.f.Machine.Kernels) == 0: // an image for containers, or one without a driver
 		return nil
 	case fabric.Manager == "":
@@ -186,6 +190,7 @@ func (m *machine) fabricVersion() []*result {
 	if !named || !m.driver.version.Known() {
 		return unknown("fabric", "the fabric manager's version")
 	}
+	// It exits on any difference ("fabric manager NVIDIA GPU driver interface version … don't match with driver version").
 	if release.Compare(m.driver.version) == 0 {
 		return holds("fabric")
 	}

@@ -11,6 +11,7 @@ import (
 
 // gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus.
 func gpuCount(m *machine) []*result {
+	// A job sees the GPUs that its scheduler gave it; what is said of a named machine says nothing of this one's.
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 ||
 		m.f.Machine.Job != "" {
 		return nil
@@ -70,6 +71,7 @@ var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing
 
 // gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind.
 func gpuHealth(m *machine) []*result {
+	// What is said of a named machine says nothing of the health of this one's GPUs.
 	if m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 {
 		return nil
 	}
@@ -109,6 +111,8 @@ func (m *machine) healthOf(g probe.GPU) []*result {
 			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
 			"stop what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if the errors return, replace it")
 	}
+	// The row is replaced at the next reset; until then the driver keeps its page out of use (NVIDIA's memory error
+	// guide).
 	if h.RemapPending && !h.RemapFailure {
 		say(Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
 			"drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
@@ -132,6 +136,7 @@ func (m *machine) xidFindings() []*result {
 	var said []int
 	for _, line := range m.f.Machine.Xids {
 		x := m.t.Xid(line)
+		// 13, 31, 43 and 45 are most often the program's; after 63, 92 and 94 the GPU goes on by itself.
 		if x == nil || !slices.Contains(repairs, x.Action) || x.Alone == "no" || slices.Contains(said, x.Xid) {
 			continue
 		}
@@ -154,6 +159,7 @@ var repairSteps = map[string]string{
 
 // persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time.
 func persistenceOff(m *machine) []*result {
+	// Where nvidia-persistenced runs, it keeps the GPUs initialised.
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" ||
 		m.f.Driver.NVML.Status != "ok" || m.f.Machine.Persistenced {
 		return nil

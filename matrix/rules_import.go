@@ -29,11 +29,13 @@ func notImportable(m *machine, b *build) []*result {
 			return b.lacking(m, h)
 		case probe.HindranceTool:
 			return found(b.withoutTool(h))
+		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
 		case probe.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
 				return unknown(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
 			}
 			return found(b.hidden(h, Error))
+		// Only python -c, -m and scripts of that directory put it first on the path.
 		case probe.HindranceHere:
 			return found(b.hidden(h, Warning))
 		}
@@ -98,6 +100,7 @@ func (b *build) refused(h probe.Hindrance) Finding {
 // lacking: the package needs a framework or a distribution that the environment does not have. A directory of packages,
 // or a tree at rest, does not tell what else stands on the import path of the process.
 func (b *build) lacking(m *machine, h probe.Hindrance) []*result {
+	// pip install --target makes a directory for an import path whose other entries are not known.
 	if b.env.Kind == "target" || m.f.System.Rest {
 		return unknown(b.subject, h.By+", which "+b.Name+" needs: it is not in "+b.env.Path)
 	}

@@ -18,6 +18,7 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 		return nil
 	}
 	judged := false
+	// ptxas goes first: without it every kernel of Triton fails, while NVRTC is used by a few operators only.
 	for _, g := range m.gpus {
 		if c := m.assembler(b, g); c != nil {
 			if judged = true; c.older(g) {
@@ -90,6 +91,7 @@ func (m *machine) assembler(b *build, g gpu) *jitCompiler {
 	switch {
 	case row == nil:
 		return nil
+	// From 3.6 on Triton has a second ptxas for capability 10 and newer; before, one served all.
 	case name == "ptxas":
 		return known(jitCompiler{"Triton's ptxas", row.PTXAS, from})
 	}

@@ -70,6 +70,7 @@ func matrixOutdated(m *machine) []*result {
 	if err != nil || err2 != nil || !now.After(checked.AddDate(0, staleAfter, 0)) {
 		return nil
 	}
+	// Old tables that know all that is here answer as well as new ones.
 	newer := m.newerThanTables()
 	if len(newer) == 0 {
 		return holds("matrix")

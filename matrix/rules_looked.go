@@ -19,6 +19,7 @@ func notLookedAt(m *machine) []*result {
 		results = append(results, unknown(u.Place, u.Reason)...)
 	}
 	results = append(results, m.namedOnly()...)
+	// A health check as a user cannot read the homes of others, which is as it should be.
 	if len(closed) > 0 && !m.policy.Health {
 		results = append(results, found(closedPlaces(closed))...)
 	}

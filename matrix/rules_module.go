@@ -20,6 +20,7 @@ func moduleMissing(m *machine) []*result {
 	if failed := m.probeFailure("driver-modules"); failed != "" && m.moduleOf(kernel) == nil {
 		return unknown("driver", failed)
 	}
+	// Images that install the module at boot have none on disk, and are healthy.
 	if m.moduleOf(kernel) != nil || len(m.f.Machine.Installers) > 0 {
 		return append(holds("driver"), m.otherKernels(kernel)...)
 	}
@@ -98,6 +99,7 @@ func (m *machine) otherKernels(boot string) []*result {
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds another, nouveau's
 // may be for the screen.
 func nouveauLoaded(m *machine) []*result {
+	// nouveau drives a desktop's screen; it is a fault only where CUDA is wanted on that GPU.
 	if !m.host() || m.target.Driver != "" || m.f.System.Rest || m.target.Instance != "" || !m.wantsGPU() {
 		return nil
 	}
@@ -131,6 +133,7 @@ func (m *machine) flavour() (flavour, from string) {
 	if m.target.Driver != "" {
 		return "", ""
 	}
+	// A module that runs proves its flavour; what is on disk may be for the next boot.
 	if m.f.Driver.Module != "" && m.target.Instance == "" {
 		return m.f.Driver.Module, m.f.Driver.From
 	}
@@ -206,6 +209,7 @@ func gspFirmware(m *machine) []*result {
 			From: "/lib/firmware/nvidia"})
 		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: nvidia-firmware-" +
 			fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
+	// The open module reads the option and goes on with the GSP, so it is a misunderstanding, not a fault.
 	case m.f.Machine.GSPOff != "":
 		f.Severity = Note
 		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 has no effect on the open kernel module, which always uses the GSP",
@@ -230,6 +234,7 @@ func vgpuDriver(m *machine) []*result {
 		return nil
 	case !named && m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0:
 		return holds("driver")
+	// NVIDIA publishes GRID drivers of some branches only.
 	case m.t.NoVGPU(m.driver.version):
 		return found(m.needsGRID(fmt.Sprintf("and NVIDIA has no GRID driver in branch %d", m.driver.version.Major())))
 	case !named && m.lacksGRID():

@@ -47,12 +47,14 @@ func (m *machine) opens(b *build) []*result {
 	switch {
 	case !b.Looked || len(m.gpus) == 0 || m.shown.hidden:
 		return nil
+	// At rest the environment of the process that will run is not known.
 	case len(b.Missing) > 0 && m.f.System.Rest:
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(b.Missing))
 	case len(b.Missing) > 0:
 		return found(m.withoutOpened(b))
 	case len(b.Beside) > 0 && b.Name == "ctranslate2" && !m.f.System.Rest && !m.lent(b):
 		return found(m.notOnPath(b))
+	// `import torch` loads the wheels' libraries by path, and the loader then finds them by soname.
 	case len(b.Beside) > 0 && !b.opensLate() && m.lent(b):
 		return holds(b.subject)
 	case len(b.Beside) > 0:

@@ -30,6 +30,7 @@ func visibleDevices(m *machine) []*result {
 		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"},
 			{Fact: "GPUs", Value: fmt.Sprint(len(m.seen())), From: "NVML"}}}
 	switch {
+	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
 	case m.shown.absent != "":
 		f.Severity = Error
 		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after "+
@@ -40,6 +41,7 @@ func visibleDevices(m *machine) []*result {
 		return unknown(f.Subject, m.shown.missing)
 	case !m.shown.hidden:
 		return holds(f.Subject)
+	// Slurm, Ray and launchers hide GPUs from a process on purpose.
 	case m.bound() || !m.judgesCUDA():
 		return nil
 	}
@@ -56,6 +58,7 @@ func worldSize(m *machine) []*result {
 		return nil
 	}
 	oneEach := usable == 1 && (len(m.f.Container.Schedulers) > 0 || len(m.seen()) >= ranks) // every task was given its own
+	// With one GPU a task each rank sees one, whatever LOCAL_WORLD_SIZE is.
 	if ranks <= usable || oneEach {
 		return holds("job")
 	}
@@ -79,6 +82,7 @@ func shmTooSmall(m *machine) []*result {
 	if m.f.Driver.NVML.Status == "ok" {
 		usable = m.shown.count
 	}
+	// WSL's /dev/shm is half of its memory.
 	if !m.here() || m.f.Devices.Shared == 0 || usable == 0 || m.f.System.WSL {
 		return nil
 	}
@@ -121,6 +125,7 @@ func migDevices(m *machine) []*result {
 	if !m.here() {
 		return nil
 	}
+	// CUDA shows one process one MIG device (MIG user guide).
 	if n := strings.Count(m.f.Variables["CUDA_VISIBLE_DEVICES"], "MIG-"); n > 1 {
 		return found(Finding{Severity: Warning, Subject: "MIG", Need: "one MIG device for each process", Source: migSource,
 			Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses only the first of them", n),
@@ -158,6 +163,7 @@ func computeMode(m *machine) []*result {
 		case g.Mode == "prohibited":
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
 			return found(f)
+		// Exclusive mode with MPS is a common set-up; it fails only once the daemon is gone.
 		case g.Mode == "exclusive" && m.f.Devices.MPS == "dead":
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
 			f.Evidence = append(f.Evidence, Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})

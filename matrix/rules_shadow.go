@@ -37,6 +37,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 	if missing := b.nowhere(); len(missing) > 0 {
 		return m.missingLibrary(b, missing)
 	}
+	// Symbols were not compared, because the closure was not resolved: nothing is known, and nothing said to hold.
 	if !b.Compared {
 		return nil
 	}
@@ -45,6 +46,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 	if len(lacks) == 0 {
 		return holds(b.subject)
 	}
+	// A wrong file that is loaded breaks the import; a part that is nowhere fails when it is used.
 	i := slices.IndexFunc(lacks, func(u probe.Unresolved) bool { return u.Path != "" })
 	if i < 0 {
 		return found(b.withoutPart(lacks[0]))

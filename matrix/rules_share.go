@@ -20,6 +20,7 @@ func peerToPeer(m *machine) []*result {
 	alone := func(g probe.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) }
 	peers := slices.DeleteFunc(m.seen(), alone)
 	guest := bus.Virtual == "yes" || m.instance != nil && !strings.Contains(m.instance.Instance, ".metal")
+	// A guest's IOMMU is the hypervisor's affair: EC2's guests are healthy.
 	if !m.here() || guest || m.f.System.WSL || m.f.System.Arch != "x86_64" || m.f.Devices.Peers != "pcie" ||
 		len(peers) < 2 {
 		return nil
@@ -31,6 +32,7 @@ func peerToPeer(m *machine) []*result {
 		return unknown("GPUs", "whether this is a virtual machine")
 	case bus.ACS == "on" || bus.IOMMU == "translated":
 		return found(m.peersFinding(bus))
+	// Only root may read a bridge's extended configuration space.
 	case bus.ACS == "":
 		return unknown("GPUs", "whether the PCI bridges redirect what GPUs write to each other (root may read that)")
 	case bus.IOMMU == "":
@@ -97,6 +99,7 @@ const memoryMatters = 1 << 30
 
 // memoryInUse: processes outside this container or job have memory of a GPU that it was given.
 func memoryInUse(m *machine) []*result {
+	// A health check runs every minute beside the program whose memory it would report.
 	if !m.here() || m.policy.Health || m.shown.any || m.f.System.Container == "" && m.f.Machine.Job == "" {
 		return nil
 	}

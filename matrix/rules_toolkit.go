@@ -22,6 +22,7 @@ func toolkitFramework(m *machine, b *build) []*result {
 	switch {
 	case have.Major() == b.cuda.Major():
 		return holds(b.subject)
+	// torch.utils.cpp_extension compares majors only, and warns of another minor.
 	case m.otherToolkit(func(v version.Number) bool { return v.Major() == b.cuda.Major() }) && !asked:
 		return nil
 	}

@@ -46,6 +46,7 @@ func driverPackagesMixed(m *machine) []*result {
 	}
 	runfile, failed := m.f.Machine.Runfile, m.probeFailure("driver-packages")
 	switch {
+	// Both own the same files, and neither knows of the other: nvidia-installer warns of it, too.
 	case runfile != "" && len(packages) > 0 && !m.picksModule():
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, Evidence{Fact: ".run installer", Value: "installed", From: runfile})
