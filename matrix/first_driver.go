@@ -36,7 +36,7 @@ func (m *machine) answersFor(g gpu, driver version.Number) bool {
 // said must be true of all of them, and of the one of which least is said.
 func (m *machine) beforeProduct(g gpu, driver version.Number) *before {
 	var mildest *before
-	for _, p := range m.t.Products(g.pciID, g.name) {
+	for _, p := range m.productsOf(g) {
 		b := m.beforeRow(p, driver)
 		if b == nil {
 			return nil
@@ -46,6 +46,16 @@ func (m *machine) beforeProduct(g gpu, driver version.Number) *before {
 		}
 	}
 	return mildest
+}
+
+// productsOf are the rows of the GPU's product, which every driver is compared with.
+func (m *machine) productsOf(g gpu) []*tables.Product {
+	rows, ok := m.products[g]
+	if !ok {
+		rows = m.t.Products(g.pciID, g.name)
+		m.products[g] = rows
+	}
+	return rows
 }
 
 func (m *machine) beforeRow(p *tables.Product, driver version.Number) *before {

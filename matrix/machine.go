@@ -33,6 +33,7 @@ type machine struct {
 	listed   []probe.GPU    // those that CUDA can number, in the order of their addresses
 	numbers  map[string]int // of listed, by address
 	resolved map[gpuKind]gpu
+	products map[gpu][]*tables.Product // what productsOf looked up
 	worked   *worked
 	met      map[*probe.Environment]*environment
 	builds   []*build
@@ -69,7 +70,8 @@ func (g gpu) answers() bool { return strings.Contains(g.from, "NVML") || g.from 
 func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
 	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance,
 		found: foundIn(&f.Driver), libc: version.Of(f.System.Libc),
-		resolved: map[gpuKind]gpu{}, worked: &worked{}, met: map[*probe.Environment]*environment{}}
+		resolved: map[gpuKind]gpu{}, products: map[gpu][]*tables.Product{}, worked: &worked{},
+		met: map[*probe.Environment]*environment{}}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.Instance(name)
 	}

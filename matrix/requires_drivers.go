@@ -85,7 +85,7 @@ func (m *machine) cutsOfGPU(g gpu, add func(version.Number), branch func(int)) {
 	if last, _ := m.lastBranch(g); last.Known() {
 		branch(last.Major())
 	}
-	for _, p := range proven(m.t.Products(g.pciID, g.name)) {
+	for _, p := range proven(m.productsOf(g)) {
 		for _, v := range p.Mentioned() {
 			branch(v.Major())
 			add(v)

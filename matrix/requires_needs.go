@@ -34,7 +34,7 @@ func needsDriven(m *machine, _ *build) []need {
 		}}
 	if g.chip != nil {
 		n.row, n.source = g.chip.Chip+" in gpu.csv", g.chip.Source
-		for _, p := range proven(m.t.Products(g.pciID, g.name)) {
+		for _, p := range proven(m.productsOf(g)) {
 			n.row, n.source = n.row+", "+p.PCIID+" in product.csv", append(n.source[:len(n.source):len(n.source)], p.Source...)
 		}
 	}

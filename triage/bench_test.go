@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/data"
 	"cudacompat/internal/tables"
 )
 
@@ -51,6 +52,6 @@ func BenchmarkReadShort(b *testing.B) {
 // BenchmarkSignatures is what loading the table costs.
 func BenchmarkSignatures(b *testing.B) {
 	for b.Loop() {
-		Signatures(tables.Embedded())
+		Signatures(tables.Open(data.FS))
 	}
 }

@@ -136,11 +136,11 @@ func recordsOf(s *scanner) []record {
 	return all
 }
 
-// TestJudgingEndsInTime gives a log of a hundred thousand tracebacks a moment: it is read, part of it is judged, and
+// TestJudgingEndsInTime gives a log of twenty thousand tracebacks a moment: it is read, part of it is judged, and
 // that is said.
 func TestJudgingEndsInTime(t *testing.T) {
 	log := strings.Repeat("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\n"+
-		"RuntimeError: CUDA error: an illegal memory access was encountered\n", 100_000)
+		"RuntimeError: CUDA error: an illegal memory access was encountered\n", 20_000)
 	s := newScanner(newFinder(nil, marks...), nil)
 	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)

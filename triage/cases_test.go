@@ -41,8 +41,12 @@ func readCases(t testing.TB, name string) []logCase {
 	return all
 }
 
+// explain is the diagnosis of a log. Several tests ask about one log: it is read once.
 func explain(t testing.TB, log string) Diagnosis {
 	t.Helper()
+	if d, ok := explained.Load(log); ok {
+		return d.(Diagnosis)
+	}
 	s := newScanner(theFinder(), table(t))
 	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 		t.Fatal(err)
@@ -51,8 +55,11 @@ func explain(t testing.TB, log string) Diagnosis {
 	d.Unread = []string{}
 	d.withCandidates(hintsIn(s.kept.lines()))
 	d.part()
+	explained.Store(log, d)
 	return d
 }
+
+var explained sync.Map
 
 // theFinder is that of the whole table, built once: it costs more than most logs.
 var theFinder = sync.OnceValue(func() *finder {

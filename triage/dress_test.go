@@ -42,7 +42,7 @@ Aborted (core dumped)
 `,
 }
 
-// wholeGrid reports whether every case is tried in every dress (make grid), not a sample of both (make test).
+// wholeGrid reports whether everything is tried (make grid), such as every case in every dress, not a sample (make test).
 var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
 
 // TestDressedCases: what a log went through on its way changes neither the cause nor the blame.

@@ -282,7 +282,7 @@ func FuzzTraceback(f *testing.F) {
 	})
 }
 
-// TestMarksMissNothing: no line of a real log fits a form that its marks keep from it.
+// TestMarksMissNothing: no line of a real log fits a form that its marks keep from it. make test takes a sample.
 func TestMarksMissNothing(t *testing.T) {
 	see := func(log string) {
 		for line := range strings.Lines(log) {
@@ -295,8 +295,10 @@ func TestMarksMissNothing(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"testdata/firstsight/1.jsonl", "testdata/firstsight/2.jsonl"} {
-		for _, c := range readSighted(t, file) {
-			see(c.Log)
+		for i, c := range readSighted(t, file) {
+			if wholeGrid || i%4 == 0 {
+				see(c.Log)
+			}
 		}
 	}
 	for i, c := range readCases(t, "testdata/cases.jsonl") {

@@ -88,15 +88,17 @@ func (r reference) check(t *Tables, g Grid) error {
 	if column < 0 {
 		return fmt.Errorf("%s.csv has no column %q to refer from", r.table, r.column)
 	}
+	known := map[string]bool{} // few names stand in many rows
 	for i, row := range g.Rows {
 		items, isList := g.list(column, row[column])
 		if !isList && row[column] != "" {
 			items = []string{row[column]}
 		}
 		for _, item := range items {
-			if !r.known(t, item) {
+			if !known[item] && !r.known(t, item) {
 				return g.places[i](column).error(errors.New(r.column + ": " + item + " is not in " + r.in + ".csv"))
 			}
+			known[item] = true
 		}
 	}
 	return nil

@@ -65,8 +65,10 @@ func (t *Tables) keep(name string, read func() (any, error)) any {
 	return value
 }
 
-// Embedded is the tables compiled into the program.
-func Embedded() *Tables { return open(layers{under: data.FS}) }
+// Embedded is the tables compiled into the program, the same ones for every caller: what was read once stays read.
+func Embedded() *Tables { return embedded() }
+
+var embedded = sync.OnceValue(func() *Tables { return Open(data.FS) })
 
 // Load reads and lints every table in fsys, and that rows name only things which exist. An error says file, line and
 // column; nothing half-loaded is returned.

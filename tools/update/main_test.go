@@ -161,14 +161,14 @@ func TestExtensions(t *testing.T) {
 		"ctranslate2":      {"ctranslate2,9.0.0,pypi,,12,,sm_80,compute_80,3.12,,METADATA libctranslate2-1.so.9 TODAY,"},
 		"paddlepaddle-gpu": {"paddlepaddle-gpu,9.0.0,pypi,,11.8,,,,3.12,,METADATA version/__init__.py TODAY,"},
 	} {
-		_, out, errs := b.run(product)
+		code, out, errs := b.run("-w", product)
+		if code != exitSame {
+			t.Errorf("%s: exit %d\n%s%s", product, code, out, errs)
+		}
 		for _, row := range rows {
 			if !strings.Contains(out, row) {
 				t.Errorf("%s: want %s\n%s%s", product, row, out, errs)
 			}
-		}
-		if code, out, errs := b.run("-w", product); code != exitSame {
-			t.Errorf("%s: exit %d\n%s%s", product, code, out, errs)
 		}
 		if _, out, _ := b.run(product); !strings.HasPrefix(out, "0 wheels") {
 			t.Errorf("%s is written, and still new:\n%s", product, out)
