@@ -142,6 +142,12 @@ func (m *machine) dispensable(b *probe.Build) bool {
 	return part || m.t.Trait("dispensable", b.Name, version.Number{})
 }
 
+// soundTriton reports whether a build is a Triton without torch that its files allow to compile here. What it compiles
+// is not there to be judged, so it moves nothing.
+func (b *build) soundTriton() bool {
+	return b.Name == "triton" && len(b.Hindrances) == 0 && b.foreign == ""
+}
+
 // official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.
 func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 

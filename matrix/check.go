@@ -228,6 +228,9 @@ var startless = []string{"not-importable", "python-unsupported", "glibc-too-old"
 func (b *build) starts(because []string) bool {
 	stops := func(rule string) bool {
 		missing := b.nowhere()
+		if rule == "nccl-mismatch" || rule == "nccl-shadowed" { // torch binds all functions when it is imported
+			return b.Name == "torch" && len(b.missingNCCL()) > 0
+		}
 		return slices.Contains(startless, rule) &&
 			(rule != "library-shadowed" || len(missing) == 0 || b.failsWithout(missing) == b.doesNotStart())
 	}

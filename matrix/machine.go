@@ -91,7 +91,9 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 	for i := range f.Environments {
 		env := m.environment(&f.Environments[i])
 		for _, b := range once(f.Environments[i].Builds) {
-			m.builds = append(m.builds, newBuild(m, env, b, standing(&f.Environments[i])))
+			if v := newBuild(m, env, b, standing(&f.Environments[i])); !v.soundTriton() {
+				m.builds = append(m.builds, v)
+			}
 		}
 	}
 	m.layPrograms()

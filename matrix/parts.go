@@ -113,6 +113,9 @@ func withoutLibraries(name string, libraries []string) (severity Severity, fails
 		return Error, "cannot compile kernels", "https://docs.cupy.dev/en/stable/install.html"
 	case name == "numba-cuda":
 		return Error, "cannot compile kernels", "https://nvidia.github.io/numba-cuda/user/installation.html"
+	case name == "paddlepaddle-gpu":
+		return Error, "fails where it uses them on the GPU",
+			"https://github.com/PaddlePaddle/Paddle/blob/v2.6.2/paddle/phi/backends/dynload/dynamic_loader.cc"
 	case name != "ctranslate2":
 		return Error, "cannot be imported", loaderSource
 	case slices.ContainsFunc(libraries, notCuDNN):

@@ -165,6 +165,9 @@ func (m *machine) unmet(b *build) []*result {
 			f.Do = m.extensionSteps(p, torch)
 		}
 	}
+	if m.t.Trait("skips-libraries", b.Name, version.Number{}) {
+		f.Severity, f.Message = Note, f.Message+"; "+b.Name+" is imported without it"
+	}
 	return found(f)
 }
 

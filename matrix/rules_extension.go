@@ -228,14 +228,14 @@ func (b *build) beside(other string) Finding {
 		Do:       []string{"take " + other + " out of the file"}}
 }
 
-// overwritten: another distribution owns a file of the build's and was installed later, as onnxruntime over
-// onnxruntime-gpu. Removing that one deletes the shared files, so the build must be installed again.
+// overwritten: another distribution's file is imported in the place of the build's, as onnxruntime's that was installed
+// over onnxruntime-gpu. Removing that one deletes the shared files, so the build must be installed again.
 func (b *build) overwritten(h probe.Hindrance) Finding {
 	other, _, _ := strings.Cut(h.By, " ")
 	spec := b.Name + "==" + b.Version
 	return Finding{Severity: Error, Subject: b.subject, Need: "one of " + b.Name + " and " + other,
-		Message: fmt.Sprintf("%s was installed over %s and owns %s now: Python imports %s", h.By, b.Name,
-			path.Base(h.Path), other),
+		Message: fmt.Sprintf("%s takes the place of %s: Python imports its %s", h.By, b.Name,
+			strings.TrimPrefix(h.Path, path.Dir(b.Path)+"/")),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "as " + h.By + " lists it", From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
 		Pins: []Pin{{Package: b.Name, Version: b.Version, Why: "puts its files back; keeps the driver",

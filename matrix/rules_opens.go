@@ -52,7 +52,7 @@ func (m *machine) opens(b *build) []*result {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(b.Missing))
 	case len(b.Missing) > 0:
 		return found(m.withoutOpened(b))
-	case len(b.Beside) > 0 && b.Name == "ctranslate2" && !m.f.System.Rest && !m.lent(b):
+	case len(b.Beside) > 0 && b.opensByName() && !m.f.System.Rest && !m.lent(b):
 		return found(m.notOnPath(b))
 	// `import torch` loads the wheels' libraries by path, and the loader then finds them by soname.
 	case len(b.Beside) > 0 && !b.opensLate() && m.lent(b):
@@ -66,17 +66,21 @@ func (m *machine) opens(b *build) []*result {
 
 // opensLate reports whether a package opens the libraries of CUDA when a GPU is first used; others need them on import.
 func (b *build) opensLate() bool {
-	return b.Name == "onnxruntime-gpu" || b.Name == "ctranslate2" || strings.HasPrefix(b.Name, "cupy-")
+	return b.Name == "onnxruntime-gpu" || b.opensByName() || strings.HasPrefix(b.Name, "cupy-")
 }
+
+// opensByName reports whether a package gives the loader no more than a library's name, and looks nowhere itself.
+func (b *build) opensByName() bool { return b.Name == "ctranslate2" || b.Name == "paddlepaddle-gpu" }
 
 // lent reports whether a framework beside an extension loads the libraries of its CUDA family, once it is imported.
+// The names that PaddlePaddle opens have no version, and so are not theirs.
 func (m *machine) lent(b *build) bool {
 	framework := m.frameworkOf(b)
-	return framework != nil && framework.cuda.Major() == b.cuda.Major()
+	return framework != nil && framework.cuda.Major() == b.cuda.Major() && b.Name != "paddlepaddle-gpu"
 }
 
-// notOnPath: CTranslate2 opens cuBLAS by its name alone. That its wheel is there is of no use: nothing in CTranslate2,
-// or in faster-whisper, looks into the wheels.
+// notOnPath: CTranslate2 and PaddlePaddle open cuBLAS by its name alone. That a wheel or a toolkit has it is of no use:
+// nothing in them, or in faster-whisper, looks there.
 func (m *machine) notOnPath(b *build) Finding {
 	var libraries, dirs []string
 	for _, file := range b.Beside {

@@ -61,6 +61,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	}
 	for i := range list {
 		list[i].Hindrances = append(list[i].Hindrances, owned.overwritten(h, s, &list[i])...)
+		list[i].Hindrances = append(list[i].Hindrances, s.displaced(h, &list[i], list, infos)...)
 	}
 	list = append(list, unowned(h, s, entries, infos, cuda, failed)...)
 	if len(list) > 0 {
@@ -200,11 +201,24 @@ func (s *site) libraryDist(h *host.Host, b *facts.Build) string {
 	return ""
 }
 
+// mainModule matches the library that a package for torch is imported with, "vllm/_C.abi3.so".
+var mainModule = lazyregexp.New(`^\w+/_C(_stable_libtorch)?(\.[\w-]+)?\.so$`)
+
+// optionalModule are the packages that are imported without theirs, and say so.
+var optionalModule = distname.Names{"xformers", "torchao"}
+
 // gone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
-// the GPU: what is left is its metadata.
+// the GPU: what is left is its metadata. Or the one is gone that it is imported with.
 func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
 	there := func(name string) bool { return !absent(h, path.Join(s.dir, name)) }
-	if len(names) == 0 || slices.ContainsFunc(names, there) {
+	some := slices.ContainsFunc(names, there)
+	for _, name := range names {
+		if some && b.Framework == "torch" && !there(name) && mainModule.MatchString(name) && !optionalModule.Match(b.Name) {
+			return []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: b.Name + " " + b.Version,
+				Path: path.Join(s.dir, name), By: "it is gone"}}
+		}
+	}
+	if len(names) == 0 || some {
 		return nil
 	}
 	if b.Framework == "" && !slices.ContainsFunc(names, cudaWords.MatchString) && !forGPU(h, b) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -149,7 +148,7 @@ func TestSmallModules(t *testing.T) {
 	}
 }
 
-// TestTritonAlone: of a Triton without torch only what hinders it counts.
+// TestTritonAlone: a Triton without torch is a build, with its architecture and what hinders it.
 func TestTritonAlone(t *testing.T) {
 	const ptxas = "triton/backends/nvidia/bin/ptxas"
 	for _, c := range []struct {
@@ -165,18 +164,22 @@ func TestTritonAlone(t *testing.T) {
 			root := t.TempDir()
 			hosttest.Write(t, filepath.Join(root, testSite+"triton-3.9.0.dist-info/RECORD"), ptxas+",sha256=x,9\n")
 			hosttest.Write(t, filepath.Join(root, testSite+"triton-3.9.0.dist-info/METADATA"), "Name: triton\nVersion: 3.9.0\n")
+			hosttest.Write(t, filepath.Join(root, testSite+"triton-3.9.0.dist-info/WHEEL"), "Tag: cp312-cp312-manylinux_2_28_x86_64\n")
 			hosttest.Write(t, filepath.Join(root, testSite+ptxas), "#!/bin/sh")
 			hosttest.Must(t, os.Chmod(filepath.Join(root, testSite+ptxas), 0o755))
 			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
 			c.damage(t, filepath.Join(root, testSite+ptxas))
 			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
 			builds := found.Environments[0].Builds
-			switch {
-			case c.why == "" && len(builds) > 0:
-				t.Errorf("of a sound Triton there is a build %+v", builds)
-			case c.why != "" && (len(builds) != 1 || !strings.HasSuffix(builds[0].Hindrances[0].Path, ptxas) ||
-				builds[0].Hindrances[0].By != c.why):
-				t.Errorf("builds are %+v", builds)
+			if len(builds) != 1 || builds[0].Arch != "x86_64" {
+				t.Fatalf("builds are %+v", builds)
+			}
+			var want []facts.Hindrance
+			if c.why != "" {
+				want = []facts.Hindrance{{Kind: facts.HindranceTool, Of: "triton 3.9.0", Path: "/" + testSite + ptxas, By: c.why}}
+			}
+			if diff := cmp.Diff(want, builds[0].Hindrances); diff != "" {
+				t.Errorf("hindrances (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ import (
 var openers = map[string]func(*host.Host, *site, *facts.Build, *ldso.Process) (bool, error){
 	"ctranslate2": openCTranslate2, "onnxruntime-gpu": openONNXRuntime,
 	"cupy-cuda11x": openCuPy, "cupy-cuda12x": openCuPy, "cupy-cuda13x": openCuPy,
-	"numba-cuda": openNumba,
+	"numba-cuda": openNumba, "paddlepaddle-gpu": openPaddle,
 }
 
 // opens notes which CUDA libraries the loader does not find for a package, and which of these lie where the program can
@@ -125,6 +125,33 @@ func openNumba(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, er
 	_, err := p.Open(append(places, "libnvvm.so.4")[0], nil, ldso.Local)
 	return true, err
 }
+
+// paddleNames are what PaddlePaddle opens, without a version: the links of a toolkit, which no wheel has. The library
+// says so itself (phi::dynload::GetCublasDsoHandle in the wheels of 2.4.2, for CUDA 10.2, and 2.6.2, for 11.8).
+var paddleNames = []string{"libcublas.so", "libcudnn.so"}
+
+// openPaddle opens cuBLAS and cuDNN, this one in /usr/local/cuda too. Builds that require wheels open those by other
+// names, in directories that their Python code gives them.
+func openPaddle(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {
+	if m := paddleCUDA.FindSubmatch(h.ReadQuietly(s.dir + "/paddle/version/__init__.py")); m != nil {
+		b.CUDA = string(m[1])
+	}
+	if requiresCUDA.Match(h.ReadQuietly(b.Path + "/METADATA")) {
+		return false, nil
+	}
+	for _, name := range paddleNames {
+		o, err := p.Open(name, nil, ldso.Local)
+		if o == nil && err == nil && name == "libcudnn.so" {
+			_, err = p.Open("/usr/local/cuda/lib64/"+name, nil, ldso.Local)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+var paddleCUDA = lazyregexp.New(`(?m)^cuda_version *= *'(\d+\.\d+)'`)
 
 // openCTranslate2 maps its module and opens cuBLAS on behalf of the library below it, and, where the wheel carries the
 // front of cuDNN, the parts of that: they are for convolutions, which Whisper has.

@@ -198,6 +198,35 @@ func TestNumba(t *testing.T) {
 	t.Run(c.name, func(t *testing.T) { c.check(t, root, nvvmC) })
 }
 
+// TestPaddle is a paddlepaddle-gpu 2.6.2, which opens names without a version: the wheel's library and torch's are of no
+// use to it, a toolkit's is where the loader is led there, and cuDNN in /usr/local/cuda without that.
+func TestPaddle(t *testing.T) {
+	root := t.TempDir()
+	const own, tool = "paddle/libs/libphi.so", "usr/local/cuda-11.8/lib64/libcublas.so"
+	const cudnn = "usr/local/cuda/lib64/libcudnn.so"
+	hosttest.Compile(t, root, hosttest.Library{Name: testSite + own,
+		Source: "int f(void) { return 0; }\n" + fatSource(80, 86)},
+		hosttest.Library{Name: testSite + "nvidia/cublas/lib/libcublas.so.11", Source: cublasC})
+	install(t, root, "paddlepaddle_gpu-2.6.2", own, "Name: paddlepaddle-gpu\nVersion: 2.6.2\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"paddle/version/__init__.py"),
+		"full_version     = '2.6.2'\ncuda_version     = '11.8'\n")
+	nowhere := openedCase{"nowhere", "", "", []string{"libcublas.so", "libcudnn.so"}, nil}
+	if b := nowhere.check(t, root, ""); b.CUDA != "11.8" {
+		t.Errorf("CUDA %q", b.CUDA)
+	}
+	hosttest.Compile(t, root, hosttest.Library{Name: cudnn, Source: "int cudnnCreate(void) { return 0; }\n"})
+	for _, c := range []openedCase{{"only-cudnn", "", "", []string{"libcublas.so"}, nil},
+		{"toolkit", tool, "", nil, []string{"/" + tool}},
+		{"led-there", tool, "/" + filepath.Dir(tool), nil, nil}} {
+		t.Run(c.name, func(t *testing.T) { c.check(t, root, cublasC) })
+	}
+	hosttest.Write(t, filepath.Join(root, testSite+"paddlepaddle_gpu-2.6.2.dist-info/METADATA"),
+		"Name: paddlepaddle-gpu\nVersion: 3.0.0\nRequires-Dist: nvidia-cublas-cu11==11.11.3.6\n")
+	if b := onlyBuild(t, root, nil); b.Looked || len(b.Missing) > 0 {
+		t.Errorf("with wheels of its own: looked is %v, missing %v", b.Looked, b.Missing)
+	}
+}
+
 // TestCameByExtra: vLLM asks for ray[cgraph], and that extra for CuPy. pip marks what the user named himself.
 func TestCameByExtra(t *testing.T) {
 	root := t.TempDir()

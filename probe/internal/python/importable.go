@@ -125,7 +125,13 @@ func (s *site) requiredOf(h *host.Host, info string) []string {
 // otherPython tells for which Python a distribution's extension modules are, where none is for the environment's own:
 // by their names in RECORD, or by the file that lies in the place of the first of them. Empty where they are for this
 // one.
+//
+// A wheel for every Python may hold libraries whose names tell of one, and that its code loads by their paths, as
+// torchao's _C_mxfp8.cpython-310-x86_64-linux-gnu.so is in 3.12.
 func (s *site) otherPython(h *host.Host, info string) (file, other string) {
+	if anyPython.Match(h.ReadQuietly(info + "/WHEEL")) {
+		return "", ""
+	}
 	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
 		if !bytes.Contains(line, []byte(".cpython-")) { // nearly all of some ten thousand lines
 			continue
@@ -140,6 +146,9 @@ func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 	}
 	return file, other
 }
+
+// anyPython matches the tag of a wheel that is for more than one Python, "Tag: cp310-abi3-manylinux_2_28_x86_64".
+var anyPython = lazyregexp.New(`(?m)^Tag: \S+?-(abi3|none)-`)
 
 // replaced is the module for another Python that lies where a distribution had one for this.
 func (s *site) replaced(h *host.Host, file string) (found, python string) {

@@ -9,8 +9,8 @@ import (
 	"cudacompat/probe/host"
 )
 
-// tritonAlone is a Triton that compiles nothing, because its library or its ptxas is not as it was installed, in an
-// environment without torch. Of a sound one there is nothing to compare, and a torch is judged in its stead.
+// tritonAlone is a Triton in an environment without a torch that would be judged in its stead, and what keeps it from
+// compiling: its library or its ptxas is not as it was installed.
 func tritonAlone(h *host.Host, s *site, env *facts.Environment) (*facts.Build, error) {
 	dist := s.dist("triton")
 	if dist == nil || path.Dir(dist.Path) != s.dir || has(env.Builds, "torch") {
@@ -18,16 +18,18 @@ func tritonAlone(h *host.Host, s *site, env *facts.Environment) (*facts.Build, e
 	}
 	b := &facts.Build{Name: "triton", Version: dist.Version, Accelerator: "cuda", Extension: true, Standalone: true,
 		Path: dist.Path, From: dist.Path + "/RECORD"}
+	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
+		b.Arch = string(tag[1])
+	}
 	record := h.ReadQuietly(b.From)
 	bad, err := s.spoiled(h, record, librariesIn(record))
 	if faulty := s.faulty(h, dist); bad == nil && len(faulty) > 0 {
 		bad = &facts.Hindrance{Kind: facts.HindranceTool, Path: faulty[0].Path, By: faulty[0].Fault}
 	}
-	if bad == nil {
-		return nil, err
+	if bad != nil {
+		bad.Of = b.Name + " " + b.Version
+		b.Hindrances = append(b.Hindrances, *bad)
 	}
-	bad.Of = b.Name + " " + b.Version
-	b.Hindrances = append(b.Hindrances, *bad)
 	return b, err
 }
 
