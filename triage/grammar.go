@@ -11,6 +11,8 @@ const (
 	soName       = `(?P<library>lib[\w.+-]+?\.so(?:\.\d+)*)`
 	packageNames = `(?:torch|tensorflow|jax|nvidia|cuda|cudnn|nccl|triton|xformers|flash|vllm|onnxruntime|cupy|` +
 		`tensorrt|bitsandbytes|paddle)`
+	soName2 = `(?P<library2>lib[\w.+-]+?\.so(?:\.\d+)*)`
+	soName3 = `(?P<library3>lib[\w.+-]+?\.so(?:\.\d+)*)`
 	dllName = `(?P<library>[\w.+-]+\.dll)`
 )
 
@@ -23,6 +25,12 @@ var grammars = []grammar{
 		`locate)(?: (?:the|dynamic|shared|nccl|cuda|cudnn|library|lib|file|module|dso|object|at|any of|[\w+]+))*:? `+
 		`\{?['"]?(?:\S*/)?`+soName, ".so"),
 	form("ldd", soName+` => not found`, "not found"),
+	form("library", soName+`, needed by \S+, not found|library "`+soName2+`" not found|make sure `+soName3+
+		` is in your library path`, "needed by", "not found", "library path"),
+	form("product", `(?i)(?:failed to|could not|couldn.t|cannot|can.t|unable to) (?:dynamically )?(?:load|open|find|locate) `+
+		`(?:the )?(?:nvidia )?(?P<product>cuda runtime|cuda driver|cudart|cublas(?:lt)?|cudnn|cufft|curand|cusolver|`+
+		`cusparse|nvrtc|nvjitlink|nccl|tensorrt|optix|nvenc|nvml|npp)\b(?: (?:shared |dynamic )?(?:library|libraries|dll|`+
+		`runtime))?[^\w./-]*$`, "oad ", "pen ", "ind ", "ocate "),
 	form("library", `(?i)`+dllName+`['"]? (?:was |is |could )?(?:not (?:be )?found|missing|not be loaded)`, ".dll",
 		".DLL"),
 	form("library", `(?i)(?:could ?n.t|could not|cannot|unable to|failed to) (?:open|load|find|locate)(?: (?:the|`+
@@ -52,7 +60,11 @@ var grammars = []grammar{
 		`(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
 	form("build", `nvcc fatal *: (?P<why>.*)`, "nvcc fatal"),
 	form("linked", `cannot find -l(?P<library>cu\w+|nv\w+|nccl\w*|torch\w*|c10\w*)|LNK1181: cannot open input `+
-		`file '(?P<library2>[\w.]+)'`, "cannot find -l", "LNK1181"),
+		`file '(?P<library2>[\w.]+)'|LNK1104: cannot open file '(?P<library3>(?:cu|nv|nccl|torch|c10)[\w.]+)'`,
+		"cannot find -l", "LNK1181", "LNK1104"),
+	form("unresolved", "undefined reference to [`'‘](?P<symbol>[\\w:]+).*?(?:@(?P<library>lib\\w+\\.so[.\\d]*))?['’]", "undefined "+
+		"reference"),
+	form("unresolved", `unresolved external symbol "?(?:__imp_)?(?P<symbol>\w+)`, "unresolved external"),
 	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |`+
 		`cannot find |Unable to find |No such file or directory: )['"]?(?:\S*/)?(?P<tool>nvcc|nvidia-smi|`+
 		`ptxas|ninja|gcc|g\+\+|cl(?:\.exe)?|cmake|cicc|nvlink|fatbinary|nvidia-modprobe|nvidia-ctk|`+
@@ -65,15 +77,19 @@ var grammars = []grammar{
 		`CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|`+
 		`Failed to detect a default CUDA architecture|CUDA Toolkit \S+ directory '.*' does not exist|Cannot find CUDA|`+
 		`[Cc]ould not find (?:the )?CUDA(?: `+
-		`toolkit| installation)?\b`, "ould", "CMAKE", "Failed to", "CUDA"),
+		`toolkit| installation)?\b|(?:package configuration|configuration) file (?:provided by|for package) "(?P<part>`+
+		`CUDA\w*|Torch\w*|NCCL|cuDNN|CUDNN|TensorRT|TensorFlow\w*|rmm|raft|cudf|Thrust|CUB|CCCL|cutlass|NvidiaCutlass)"|`+
+		`No CUDA toolset found|CUDA \d+\.\d+\.(?:props|targets)"? was not found|Cuda Configuration Error|`+
+		`configure: error: .*\b(?:CUDA|nvcc|NVCC|cudart|cuDNN|CUDNN)\b|Dependency "?(?:cuda|CUDA)\w*"? not found`,
+		"ould", "CMAKE", "Failed to", "CUDA", "uda Config", "configure: error", "Dependency"),
 	form("build-killed", `Killed signal terminated program|died due to signal 9|\bError 137\b|compilation `+
 		`terminated.{0,40}signal 9`, "illed", "signal 9", "rror 137"),
 	form("build", `(?:error: command ['"]?\S*(?P<tool>nvcc|gcc|g\+\+|c\+\+|cl\.exe|ninja|clang)\S*['"]? failed|`+
 		`Error building extension|ninja: build stopped|Error compiling objects for extension|Failed building `+
 		`wheel for (?P<package>[\w.-]+)|^(?:ERROR: |error: )?Failed to build (?:installable wheels.*|`+
 		`[\x60']?(?P<package2>[\w.=-]+)[\x60']?)$|`+
-		`subprocess-exited-with-error|`+
-		`metadata-generation-failed)`, "rror", "ninja", "ailed"),
+		`subprocess-exited-with-error|failed to run custom build command for|error MSB3721: .*\bnvcc\b|`+
+		`metadata-generation-failed)`, "rror", "ninja", "ailed", "failed to run", "MSB3721"),
 	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error `+
 		`occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for `+
 		`kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*(?:nvidia|NVIDIA|/nv\.o|/nv-`+
@@ -89,6 +105,9 @@ var grammars = []grammar{
 		`['"]?(?P<package>[\w.+-]*`+packageNames+`[\w.+-]*)\S*(?: has no installation candidate)?`, "o matching",
 		"ould not find a version", "locate", "nothing provides", "o package", "Package ", "NotFound", "candidate",
 		"No match"),
+	form("packages", `none of the providers can be installed|cannot install (?:both|the best) |\bDepends: .* but `+
+		`(?:it is not (?:going to be installed|installable)|\S+ is to be installed)|^PackagesNotFoundError`,
+		"providers", "annot install", "epends: ", "PackagesNotFound"),
 	form("packages",
 		`(?:ResolutionImpossible|LibMambaUnsatisfiableError|UnsatisfiableError|No solution found when resolving`+
 			`|`+packageNames+
@@ -188,8 +207,10 @@ var grammars = []grammar{
 		`compatible |supported |available |visible )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? `+
 		`devices?|cuda gpus?)\b.{0,30}(?:found|detected|available|visible|present|with)|(?:gpu|cuda|nvidia `+
 		`gpu|cuda device)s? (?:is|are|was|were)? ?(?:not|n't) (?:available|found|detected|visible|usable|`+
-		`accessible)|could(?: not|n't) (?:find|detect|access|initialize)(?: any| an?| the)? (?:nvidia |cuda |`+
-		`usable )*(?:gpus?|devices?|driver)|torch\.cuda\.is_available\(\) (?:is|returned|should be) \w+|cuda `+
+		`accessible)|(?:could(?: not|n't)|cannot|can't|unable to|did(?: not|n't)|failed to) (?:find|detect|access|`+
+		`initialize|locate)(?: any| an?| the| your)? (?:nvidia |cuda |`+
+		`usable |supported |suitable |compatible |working |valid )*(?:gpus?|(?:nvidia|cuda|gpu|graphics) (?:devices?|`+
+		`cards?)|driver)\b|torch\.cuda\.is_available\(\) (?:is|returned|should be) \w+|cuda `+
 		`is not available|(?:found )?no nvidia driver)`, "GPU", "gpu", "CUDA", "cuda", "evice", "NVIDIA", "driver"),
 	form("no-cuda-build", `(?i)not (?:been )?(?:compiled|built) with (?:\w+ )?(?:cuda|gpu|cudnn|nccl|tensorrt|`+
 		`nvenc)|(?:compiled|built) without (?:\w+ )?(?:cuda|gpu|cudnn|nccl)|(?:cuda|gpu) support (?:is `+
@@ -215,9 +236,14 @@ var grammars = []grammar{
 	// The codes of the APIs.
 	form("status", `\b(?P<name>CUDA_ERROR_[A-Z][A-Z_0-9]+|cudaError[A-Z]\w+|(?:CUBLAS|CUDNN|CUSPARSE|CUSOLVER|`+
 		`CURAND|NVJPEG)_STATUS_[A-Z_0-9]+|CUFFT_[A-Z_]+|(?:NVML|NVRTC|NVJITLINK|`+
-		`NPP)_(?:ERROR_)?[A-Z][A-Z_0-9]+|nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|`+
+		`NPP)_(?:ERROR_)?[A-Z][A-Z_0-9]+|(?:NV_ENC_ERR|OPTIX_ERROR|VK_ERROR|CL)_[A-Z][A-Z_]+|nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|`+
 		`InvalidUsage|RemoteError))\b`, "CUDA_ERROR_", "cudaError", "_STATUS_", "CUFFT_", "NVML_", "NVRTC_",
-		"NVJITLINK_", "NPP_", "nccl"),
+		"NVJITLINK_", "NPP_", "NV_ENC_", "OPTIX_", "VK_ERR", "CL_", "nccl"),
+	form("opencl", `\bcl[A-Z]\w+(?:\(.*?\))?\W.{0,40}?(?P<code>-\d+)\b|\bcl[A-Z]\w+(?:\(\))? failed: `+
+		`(?P<name>[A-Z]+(?:_[A-Z]+)+)$`, "cl"),
+	form("optix", `(?i)\boptix\b.*\b(?:code|error)\W{0,3}(?P<code>7\d{3})\b`, "ptix", "PTIX", "ptiX"),
+	form("nvenc", `(?i)\b(?:Nv)?(?:Enc)?(?:OpenEncodeSession|InitializeEncoder|NvEncodeAPI)\w*\b.{0,20}\bfailed\b[^(]{0,40}`+
+		`\((?P<code>\d+)\)`, "ncode"),
 	form("status", `\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?[ :=(]+(?P<code>[1-9]\d{0,2})`+
 		`\b(?:[^.\w%]|$)|\bPhysX error: .* failed! (?P<code2>[1-9]\d{0,2})$`, "failed", "returned"),
 	form("status", `(?i)\b(?:cuda|cudart|cuinit|cuda_?error|driver api|cuda runtime|culaunchkernel|cudamalloc|`+
@@ -227,6 +253,7 @@ var grammars = []grammar{
 	form("status", `(?i:\bnvml\b).{0,60}?\b(?P<nvml>ERROR_[A-Z_]+)`, "ERROR_"),
 	form("status", `(?:CudaAPIError|LinkerError|CudaDriverError): \[(?P<code>\d{1,3})\]|CUDA_CALL: (?P<code2>\d{1,3})\b`,
 		"Error: [", "CUDA_CALL"),
+	form("tensorrt", `Error Code (?P<code>\d+): (?P<what>[A-Z][\w ]+?) ?\((?P<sentence>.*)`, "Error Code "),
 	form("provider", `Failed to create (?:CUDA|Tensorrt|TensorRT)ExecutionProvider|LoadLibrary failed with error 12[67]|`+
 		`Failed to load library, error code: 12[67]`, "ExecutionProvider", "LoadLibrary", "load library"),
 	form("pci", `(?:VGA compatible|3D) controller.*NVIDIA.*\(rev (?P<rev>\w\w)\)`, "NVIDIA"),
@@ -264,6 +291,7 @@ var grammars = []grammar{
 		"iven groups", "nvalid", "desired", "resource", "cache blocks", "OOM when", "NaN", "nan", "oss ", "rocess "+
 			"group", "uplicate GPU",
 		"xporting", "equire"),
+	form("no-input", `\(-215:Assertion failed\) !?_?(?:src|img|image|frame|input)\.empty\(\)`, "(-215:"),
 	form("no-input", `^Found 0 (?:images|files|samples|validated image)|`+
 		`num_samples should be a positive integer value, but `+
 		`got num_samples=0`, "Found 0", "num_samples"),
@@ -299,7 +327,7 @@ var grammars = []grammar{
 		`memory|OOMKilled|oom_reaper|Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory"),
 	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the `+
 		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|retired pages|`+
-		`nvlink\b.{0,40}(?:fatal|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+
+		`nvlink\b.{0,40}(?:fatal (?:error|link)|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+
 		`NV_ERR_RESET_REQUIRED|NV_ERR_GPU_IS_LOST|AER: .*(?:recovery failed|recover|Uncorrect)|device `+
 		`unresponsive|unable to determine the device handle for gpu.*(?:unknown error|lost)|power cable|thermal (?:shu`+
 		`tdown|violation))`, "ncorrect", "ouble", "bus", "lost", "emap",
@@ -322,10 +350,10 @@ var grammars = []grammar{
 		"Poll failed"),
 	form("container", `(?i)(?:nvidia-container-(?:cli|runtime|runtime-hook)\S*:? .*(?:error|fail|not found|`+
 		`unable)|could not select device driver|unknown or invalid runtime name: nvidia|unknown runtime `+
-		`specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|unknown flag: --gpus|`+
+		`specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|^fatal: +container creation failed|unknown flag: --gpus|`+
 		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
-		"runtime", "CDI", "cdi", "hook", "flag", "nvidia", "NVIDIA", "mode"),
+		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
 	form("device-file", `(?i)(?:cannot stat|failed to stat|error stat'?ing|stat|mount|open|access|failed to open|`+
 		`no such file or directory)\b.{0,80}?(?P<path>/dev/(?:nvidia|dri/|infiniband)[\w/-]*|`+
 		`[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|`+
@@ -355,8 +383,12 @@ var grammars = []grammar{
 
 	// The end of a process.
 	form("killed", `(?:^|[\s\]])[Kk]illed(?:$| {3,}\S)|\b(?:exit\w*|return(?:ed|s)?)\b.{0,30}\b(?:code|status|exitcode)`+
-		`\b[ :=]{0,3}(?:-9|137)\b|exitcode: -9\b|signal:? 9\b(?: \(Killed\))?|Signals\.SIGKILL`, "illed",
+		`\b[ :=]{0,3}(?:-9|137)\b|exitcode: -9\b|signal:? 9\b(?: \(Killed\))?|Signals\.SIGKILL|was sent SIGKILL`, "illed",
 		"-9", "137", "signal 9", "signal: 9", "SIGKILL"),
+	form("not-started", `(?i)\b(?:exit(?:ed)?|exitcode|status|returned)\b[^.\d]{0,20}\b(?P<code>12[67])\b|\*\*\* .*Error `+
+		`(?P<code2>12[67])$`, "xit", "tatus", "eturned", "Error 12"),
+	form("windows-end", `(?i)\b(?:exit(?:ed)?|exitcode|code|status|crash(?:ed)?|finished)\b.{0,40}?(?P<code>-107374\d{4}|`+
+		`322122\d{4}|0xC0\d0[0-9A-F]{4})\b`, "-107374", "322122", "0xC0", "0xc0"),
 	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error|sigbus|illegal instruction|sigill|floating `+
 		`point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal `+
 		`)\(?(?P<code>-\d+|1(?:29|3\d)|6|7|9|11)\b`, "egmentation", "SIG", "us error", "us "+

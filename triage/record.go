@@ -106,10 +106,17 @@ func (s *scanner) frightening(all []record) []record {
 }
 
 // harmless reports whether a line is known to frighten for nothing.
-func (s *scanner) harmless(text string) bool {
-	return slices.ContainsFunc(s.signatures, func(sig Signature) bool {
+func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }
+
+// harmlessBy is the id of the signature that knows a line to frighten for nothing; empty when none does.
+func (s *scanner) harmlessBy(text string) string {
+	i := slices.IndexFunc(s.signatures, func(sig Signature) bool {
 		return sig.Blame == None && containsAny(text, sig.Literal) && sig.find(text) != nil
 	})
+	if i < 0 {
+		return ""
+	}
+	return s.signatures[i].ID
 }
 
 // shortestSaid is a line that says something: "Killed".

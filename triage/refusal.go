@@ -47,11 +47,18 @@ var refusals = []refusal{
 	// A name that is not there.
 	refused(`ImportError`, `relative import`, anyone, ""),
 	refused(`ImportError`, `^cannot import name .*(?:site|dist)-packages`, own, "packages-do-not-fit"),
+	refused(`ImportError`, `^cannot import name .* \((?:/|[A-Z]:)`, own, "program"),
 	refused(`ImportError`, `^cannot import name `, theirs, "packages-do-not-fit"),
 	refused(`ImportError|AttributeError`, askedOfStack, anyone, "packages-do-not-fit"),
 	refused(`ImportError`, `^cannot import name `, anyone, ""),
 	refused(`ImportError`, `.`, own, "environment"),
 	refused(`ImportError`, `.`, theirs, "environment"),
+	refused(`AttributeError|TypeError|PicklingError`, `^(?:Can't|cannot) pickle `, anyone, "program"),
+	refused(`AttributeError`, `^'(?:Namespace|SimpleNamespace|Values|EasyDict|AttrDict|DictConfig)' object has no attribute`,
+		own, "usage"),
+	refused(`AttributeError|TypeError`, `'?NoneType'? (?:object|is not|and)`, own, "program"),
+	refused(`\w+`, `NoneType`, anyone, ""), // a value is missing, and the line does not say why
+	refused(`KeyError`, `is not in the .* registry`, anyone, ""),
 	refused(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
 		`builtin_function_or_method|`+
 		`Tensor|Parameter|ndarray|(?:Distributed)?DataParallel)' object has no attribute`, own, "program"),
@@ -77,7 +84,22 @@ var refusals = []refusal{
 	refused(`\w+`, `does not recognize this architecture|unknown model architecture|Tokenizer class \w+ does not exist|`+
 		`[Mm]odel architectures? .* (?:is|are) not supported`, anyone, "packages-do-not-fit"),
 
+	// What was compiled beside another release of NumPy.
+	refused(`\w+`, `compiled against (?:ABI|API) version .* but this version|numpy\.dtype size changed|`+
+		`compiled using NumPy 1|_ARRAY_API not found`, anyone, "packages-do-not-fit"),
+
 	// Files and the network.
+	refused(`RuntimeError`, `PytorchStreamWriter failed writing|inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
+	refused(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|cannot identify`, theirs,
+		"given-file"),
+	refused(`UnicodeDecodeError`, ``, own, "given-file"),
+	refused(`UnicodeDecodeError`, ``, theirs, "given-file"),
+	refused(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
+	refused(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
+		`\b40[0134]\b|gated|restricted`, theirs, "usage"),
+	refused(`OSError`, `WinError 1455|paging file is too small`, anyone, "paging-file"),
+	refused(`InvalidArgument|NoSuchFile|InvalidProtobuf|InvalidGraph|Fail`, `ONNXRuntimeError.*(?:INVALID_ARGUMENT|NO_SUCHFILE|`+
+		`INVALID_PROTOBUF|INVALID_GRAPH|Load model from .* failed)`, anyone, "program"),
 	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
 	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]`, own, "given-file"),
@@ -94,9 +116,9 @@ var refusals = []refusal{
 		`TOMLDecodeError|ParserError|ScannerError|EmptyDataError`, ``, own, "given-file"),
 	refused(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError`, ``, theirs,
 		"given-file"),
-	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*Error|ConfigurationError|UsageError`, ``, own, "usage"),
-	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*Error|ConfigurationError|`+
-		`UsageError`, ``, theirs, "usage"),
+	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|UsageError`, ``, own, "usage"),
+	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|`+
+		`Override\w*Exception|UsageError`, ``, theirs, "usage"),
 
 	// A bare assertion or a name of a package.
 	refused(`AssertionError`, `^$`, theirs, ""),

@@ -1,0 +1,85 @@
+package triage
+
+import (
+	"cmp"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// headerOf tells what a header belongs to by its beginning.
+var headerOf = []struct{ prefix, what string }{
+	{"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"}, {"cusolver", "cuSOLVER"},
+	{"curand", "cuRAND"}, {"nccl", "NCCL"},
+	{"cuda", "the CUDA toolkit"}, {"nv", "the CUDA toolkit"}, {"cub/", "the CUDA toolkit"}, {"thrust",
+		"the CUDA toolkit"}, {"crt/", "the CUDA toolkit"},
+	{"driver_types", "the CUDA toolkit"}, {"vector_", "the CUDA toolkit"}, {"helper_", "the CUDA samples"}, {
+		"cutlass", "CUTLASS"}, {"cute/", "CUTLASS"},
+	{"Python.h", "Python"}, {"pyconfig", "Python"}, {"torch/", "PyTorch"}, {"ATen", "PyTorch"}, {"c10", "PyTorch"}, {
+		"THC/", "an old PyTorch (before 1.11)"},
+	{"NvInfer", "TensorRT"}, {"infiniband", "rdma-core"},
+}
+
+func weighHeader(r *record, _ *tables.Tables) string {
+	for _, h := range headerOf {
+		if strings.HasPrefix(r.slot("header"), h.prefix) {
+			r.slots["what"] = h.what
+			return "header"
+		}
+	}
+	return "" // not a header of the stack that is judged here
+}
+
+func weighTarget(r *record, _ *tables.Tables) string {
+	r.slots["target"] = cmp.Or(r.slot("target"), r.slot("target2"))
+	return "target"
+}
+
+func weighTool(r *record, _ *tables.Tables) string {
+	if strings.HasPrefix(r.slot("tool"), "nvidia-") {
+		return "driver-tool"
+	}
+	return "tool"
+}
+
+func weighPackages(r *record, _ *tables.Tables) string {
+	if r.slot("wanted") != "" {
+		return "wanted-package"
+	}
+	return "packages"
+}
+
+func weighVersion(r *record, _ *tables.Tables) string {
+	built, found := r.slot("built"), r.slot("found")
+	switch {
+	case built != "" && found != "" && built != found:
+		return "version-pair"
+	case built != "":
+		return ""
+	case r.slot("wanted") != "":
+		return "version-wanted"
+	}
+	r.slots["subject"] = cmp.Or(r.slot("subject"), r.slot("subject2"), r.slot("subject3"), "driver")
+	return "version"
+}
+
+// The errors of a compiler that are of the language alone, and the places where sources lie that somebody else wrote.
+var (
+	ofTheLanguage = lazyregexp.New(`error ?(?:C\d+)?: (?:identifier "\w+" is undefined|too (?:many|few) arguments|` +
+		`expected |` +
+		`no instance of (?:overloaded )?function|a value of type|argument of type|this declaration|` +
+		`no operator ".*" matches|expression must|'\w+' was not declared|use of undeclared|redefinition of|` +
+		`calling a (?:constexpr )?__(?:host|device)__|a __\w+__ .* cannot|invalid (?:operands|conversion))`)
+	ofOthers = lazyregexp.New(`(?i)(?:site|dist)-packages|/include/|/torch|aten|c10|csrc|/build|/tmp/|_ext\b|` +
+		`third_party|` +
+		`submodules|extensions?/|\.h(?:pp)?\W|\.cuh\W`)
+)
+
+// weighCompileError tells the one file that somebody wrote from a package that does not build here.
+func weighCompileError(r *record, _ *tables.Tables) string {
+	if ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+		return "kernel-language"
+	}
+	return "compile-error"
+}

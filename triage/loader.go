@@ -1,0 +1,139 @@
+package triage
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+var optionalLibrary = lazyregexp.New(`^(?:libnvinfer|libnccl-net|libnccl-tuner|libibverbs|libsox|libsnpe|libGL|` +
+	`libjpeg|libpng|libavutil|libtorchcodec|image\.so)`)
+
+func weighLibrary(r *record, t *tables.Tables) string {
+	name := cmp.Or(r.slot("library"), r.slot("library2"), r.slot("library3"))
+	r.slots["library"] = name
+	switch known := t.Library(name); {
+	case optionalLibrary.MatchString(name) && strings.Contains(r.text, " W "):
+		return ""
+	case strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "libnvidia-") || strings.HasPrefix(name,
+		"nvcuda"):
+		return "libcuda"
+	case known != nil:
+		r.slots["what"], r.slots["cuda"], r.slots["pip"] = known.Library, strings.Join(known.CUDA, " or "), known.Pip[0]
+		return "cuda-library"
+	case strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch"):
+		return "torch-library"
+	case strings.HasSuffix(strings.ToLower(name), ".dll"):
+		return "windows-library"
+	}
+	return "library"
+}
+
+// weighLdd reads what ldd prints. Of a library that another one brings along, as PyTorch's, it knows nothing.
+func weighLdd(r *record, t *tables.Tables) string {
+	if name := weighLibrary(r, t); name == "cuda-library" || name == "libcuda" {
+		return name
+	}
+	return ""
+}
+
+func weighDLL(r *record, _ *tables.Tables) string {
+	r.slots["library"] = cmp.Or(r.slot("module"), "a library")
+	return "windows-library"
+}
+
+// cudaSymbols tell by its beginning of which of NVIDIA's libraries a symbol is.
+var cudaSymbols = []struct{ prefix, what string }{
+	{"cublasLt", "cuBLASLt"}, {"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"},
+	{"cusolver", "cuSOLVER"},
+	{"nccl", "NCCL"}, {"__nvJitLink", "nvJitLink"}, {"nvJitLink", "nvJitLink"}, {"nvrtc", "NVRTC"}, {"__cuda",
+		"the CUDA runtime"}, {"cuda", "the CUDA runtime"}, {"nvml", "NVML"},
+}
+
+// symbolOf is the library of NVIDIA's or PyTorch's that has a symbol; empty where it is of another one.
+func symbolOf(name string) string {
+	for _, s := range cudaSymbols {
+		if strings.HasPrefix(name, s.prefix) {
+			return s.what
+		}
+	}
+	if ofTorch.MatchString(name) {
+		return "PyTorch"
+	}
+	return ""
+}
+
+// ofTorch are the names of PyTorch's symbols, mangled and as linkers print them.
+var ofTorch = lazyregexp.New(`c10|2at|5torch|^(?:at|torch)::|^THP|^aoti_torch`)
+
+// weighUnresolved judges a symbol that the linker did not find: of a program that is built from a tree, not of one
+// file that was compiled by hand, whose command lacks a -l.
+func weighUnresolved(r *record, _ *tables.Tables) string {
+	if r.slots["what"] = symbolOf(r.slot("symbol")); r.slots["what"] == "" || byHand.MatchString(r.text) {
+		return ""
+	}
+	return "unresolved"
+}
+
+// byHand are the objects of a command that compiles and links at once.
+var byHand = lazyregexp.New(`/tmp/\S+\.o\b`)
+
+func weighSymbol(r *record, _ *tables.Tables) string {
+	name := r.slot("symbol")
+	r.slots["what"], r.slots["symbol"] = symbolOf(name), demangled(name)
+	switch r.slots["what"] {
+	case "":
+		return "symbol"
+	case "PyTorch":
+		return "torch-symbol"
+	}
+	return "cuda-symbol"
+}
+
+func weighSymbolVersion(r *record, _ *tables.Tables) string {
+	switch r.slot("set") {
+	case "GLIBC":
+		return "glibc"
+	case "GLIBCXX", "CXXABI", "GCC":
+		return "libstdcxx"
+	case "FABRIC", "IBVERBS", "IBVERBS_PRIVATE", "RDMACM", "EFA", "MLX":
+		return "rdma"
+	}
+	return "symbol-version"
+}
+
+func weighLinked(r *record, _ *tables.Tables) string {
+	r.slots["library"] = cmp.Or(r.slot("library"), r.slot("library2"), r.slot("library3"))
+	return "library"
+}
+
+// demangled is a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
+// c10::detail::torchCheckFail. What is not so formed stays.
+func demangled(name string) string {
+	rest, nested := strings.CutPrefix(name, "_ZN")
+	if !nested {
+		rest, nested = strings.CutPrefix(name, "_ZNK")
+	}
+	if !nested {
+		if rest, nested = strings.CutPrefix(name, "_Z"); !nested {
+			return name
+		}
+	}
+	rest = strings.TrimLeft(rest, "KVRO")
+	var parts []string
+	for rest != "" && rest[0] >= '1' && rest[0] <= '9' && len(parts) < 16 {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		n, err := strconv.Atoi(rest[:min(digits, 4)])
+		if err != nil || n > len(rest)-digits {
+			break
+		}
+		parts, rest = append(parts, rest[digits:digits+n]), rest[digits+n:]
+	}
+	if len(parts) == 0 {
+		return name
+	}
+	return strings.Join(parts, "::")
+}

@@ -1,0 +1,76 @@
+package triage
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// weighNVML looks the number up among NVML's own, of which most mean that a card cannot answer, not that it fails.
+func weighNVML(r *record, t *tables.Tables) string {
+	code, _ := strconv.Atoi(r.slot("code"))
+	return r.weighStatusOf("nvml", code, t)
+}
+
+// weighStatusOf looks a number up among those of one library.
+func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
+	for _, s := range tables.Rows[tables.Status](t) {
+		if s.API == api && s.Code == code && s.Cause != "" {
+			return r.status(&s)
+		}
+	}
+	return ""
+}
+
+// weighStatus looks the code or the name up. One that is not in the table, or means no error, says nothing.
+func weighStatus(r *record, t *tables.Tables) string {
+	code, _ := strconv.Atoi(cmp.Or(r.slot("code"), r.slot("code2")))
+	if nvml := r.slot("nvml"); nvml != "" {
+		r.slots["name"] = "NVML_" + nvml
+	}
+	if api := strings.ToLower(r.slot("api")); api != "" && api != "cuda" {
+		return r.weighStatusOf(api, code, t)
+	}
+	for _, s := range t.Statuses(r.slot("name"), code) {
+		if s.Cause == "" {
+			continue
+		}
+		return r.status(&s)
+	}
+	return ""
+}
+
+// starts are the calls with which every program begins: what fails in them has not met the program's own work.
+var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|getCudaEnabledDeviceCount|nvmlInit|` +
+	`CUDA initialization:|failed to initiali[sz]e CUDA|number of (?:gpus|devices) available|query device count`)
+
+// status fills a status' slots. NCCL's and MPI's own calls are not the program's.
+func (r *record) status(s *tables.Status) string {
+	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 &&
+		(s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
+		r.kind, r.slots["name"], r.slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
+		r.slots["meaning"] = s.Meaning
+		return "start"
+	}
+	r.slots["name"], r.slots["code"], r.slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
+	r.slots["cause"], r.slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
+	if strings.Contains(r.text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
+		r.slots["blame"], r.slots["cause"] = string(Unknown), "nccl-cuda-error"
+	}
+	return "status"
+}
+
+// weighCodeOf looks a number or a name up among those of one library.
+func weighCodeOf(api string) func(*record, *tables.Tables) string {
+	return func(r *record, t *tables.Tables) string {
+		if name := r.slot("name"); name != "" {
+			r.slots["name"] = "CL_" + name // as PyOpenCL leaves the prefix out
+			return weighStatus(r, t)
+		}
+		code, _ := strconv.Atoi(r.slot("code"))
+		return r.weighStatusOf(api, code, t)
+	}
+}
