@@ -1,7 +1,11 @@
 package probe
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"strings"
 
 	"cudacompat/probe/host"
@@ -10,14 +14,25 @@ import (
 // dpkgPackages reads what dpkg has installed of NVIDIA's.
 func dpkgPackages(h *Host, failed *host.Errors) []DriverPackage {
 	const status = "/var/lib/dpkg/status"
-	data, err := h.ReadFile(status)
+	f, err := h.OpenText(status)
+	if err != nil {
+		failed.Add(err)
+		return nil
+	}
+	defer f.Close()
+	packages, err := parseDpkgStatus(f)
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = host.Damaged(status, fmt.Sprintf("a package of more than %d MiB", maxStanza>>20))
+	}
 	failed.Add(err)
-	packages := parseDpkgStatus(data)
 	for i := range packages {
 		packages[i].From = status
 	}
 	return packages
 }
+
+// maxStanza bounds what is said of one package: some kilobytes, mostly.
+const maxStanza = 1 << 20
 
 // parseDpkgStatus reads the stanzas of packages that are installed. Removed ones leave stanzas that do not count:
 //
@@ -25,20 +40,32 @@ func dpkgPackages(h *Host, failed *host.Errors) []DriverPackage {
 //	Status: hold ok installed
 //	Maintainer: Ubuntu Core Developers <ubuntu-devel-discuss@lists.ubuntu.com>
 //	Version: 535.183.01-0ubuntu0.22.04.1
-func parseDpkgStatus(data []byte) []DriverPackage {
+func parseDpkgStatus(r io.Reader) ([]DriverPackage, error) {
 	var list []DriverPackage
-	for len(data) > 0 {
-		var stanza []byte
-		stanza, data, _ = bytes.Cut(data, []byte("\n\n"))
-		name, _, _ := bytes.Cut(stanza, []byte("\n"))
+	stanzas := bufio.NewScanner(r)
+	stanzas.Buffer(make([]byte, 64<<10), maxStanza)
+	stanzas.Split(stanza)
+	for stanzas.Scan() {
+		name, _, _ := bytes.Cut(stanzas.Bytes(), []byte("\n"))
 		if !interesting(string(name)) {
 			continue
 		}
-		if p := parseStanza(string(stanza)); p != nil {
+		if p := parseStanza(stanzas.Text()); p != nil {
 			list = append(list, *p)
 		}
 	}
-	return list
+	return list, stanzas.Err()
+}
+
+// stanza is a bufio.SplitFunc: an empty line ends one.
+func stanza(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.Index(data, []byte("\n\n")); i >= 0 {
+		return i + 2, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }
 
 // parseStanza reads one stanza; nil is a package that is not installed.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"slices"
@@ -177,7 +178,11 @@ func TestDriverPackageNames(t *testing.T) {
 func FuzzParseDpkgStatus(f *testing.F) {
 	f.Add([]byte("Package: libcuda1\nStatus: install ok installed\nVersion: 1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, p := range parseDpkgStatus(data) {
+		packages, err := parseDpkgStatus(bytes.NewReader(data))
+		if err != nil && len(data) < maxStanza {
+			t.Error(err)
+		}
+		for _, p := range packages {
 			if !interesting(p.Name) {
 				t.Errorf("package %q", p.Name)
 			}

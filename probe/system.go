@@ -116,9 +116,19 @@ var libcBanner = lazyregexp.New(`GNU C Library [^\n\x00]*(?:stable|development) 
 // libcCap is above every glibc: Debian 12's is 1.9 MB.
 const libcCap = 16 << 20
 
-// parseLibcBanner finds "GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36." in libc.so.6.
+// parseLibcBanner finds "GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36." in libc.so.6: among
+// its constants, a fifth of the file, or anywhere in one that has lost its section table.
 func parseLibcBanner(r io.ReaderAt) string {
-	version, err := host.SearchFirst(io.NewSectionReader(r, 0, libcCap), "GNU C Library ", libcBanner, libcCap)
+	if constants, err := host.Constants(r); err == nil {
+		if version := searchLibcBanner(constants); version != "" {
+			return version
+		}
+	}
+	return searchLibcBanner(io.NewSectionReader(r, 0, libcCap))
+}
+
+func searchLibcBanner(r io.Reader) string {
+	version, err := host.SearchFirst(r, "GNU C Library ", libcBanner, libcCap)
 	if err != nil {
 		return ""
 	}

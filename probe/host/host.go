@@ -175,20 +175,43 @@ func (h *Host) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
+// OpenText opens a file to be read in parts, of a size that ReadFile would read.
+func (h *Host) OpenText(name string) (*os.File, error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := within(f, textCap); err != nil {
+		f.Close()
+		return nil, &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
+	}
+	return f, nil
+}
+
+// within is a file's size, and an error where that is larger than the limit.
+func within(f *os.File, limit int64) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.Size() > limit {
+		return 0, tooLarge(limit)
+	}
+	return info.Size(), nil
+}
+
+func tooLarge(limit int64) error { return fmt.Errorf("larger than %d MiB", limit>>20) }
+
 // readAll reads a file of at most limit bytes; the size that it claims spares growing, and is not trusted.
 func readAll(f *os.File, limit int64) ([]byte, error) {
-	tooLarge := fmt.Errorf("larger than %d MiB", limit>>20)
-	info, err := f.Stat()
-	switch {
-	case err != nil:
+	size, err := within(f, limit)
+	if err != nil {
 		return nil, err
-	case info.Size() > limit:
-		return nil, tooLarge
 	}
-	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	n, err := data.ReadFrom(io.LimitReader(f, limit+1))
 	if err == nil && n > limit {
-		err = tooLarge
+		err = tooLarge(limit)
 	}
 	return data.Bytes(), err
 }
@@ -244,17 +267,9 @@ func (e *listed) Type() fs.FileMode          { return e.kind }
 func (e *listed) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
 
 func list(dir *os.File) ([]fs.DirEntry, error) {
-	var all []listed
-	for {
-		some, err := dir.ReadDir(4096)
-		for _, e := range some {
-			all = append(all, listed{e.Name(), e.Type()})
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
+	all, err := entriesOf(dir)
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b listed) int { return strings.Compare(a.name, b.name) })
 	entries := make([]fs.DirEntry, len(all))
@@ -262,6 +277,22 @@ func list(dir *os.File) ([]fs.DirEntry, error) {
 		entries[i] = &all[i]
 	}
 	return entries, nil
+}
+
+// namedEntries are a directory's entries as the os package reads them.
+func namedEntries(dir *os.File) ([]listed, error) {
+	var all []listed
+	for {
+		some, err := dir.ReadDir(4096)
+		for _, e := range some {
+			all = append(all, listed{e.Name(), e.Type()})
+		}
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Exists reports whether name can be reached.
