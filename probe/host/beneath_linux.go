@@ -13,25 +13,44 @@ import (
 // kernelRoot lets the kernel resolve: one call in place of a readlink for each part of a path.
 type kernelRoot struct {
 	dir  *os.File // the root, as a place only
-	path string   // of it, as the kernel writes paths
+	fds  *os.File // /proc/self/fd, where a descriptor's file can be opened and says its path
+	path string   // of the root, as the kernel writes paths
 }
 
 // rootAt opens a root. openat2 is missing before Linux 5.6 and refused by older sandboxes; without /proc nobody says
 // where it has led.
 func rootAt(dir string) (beneath, error) {
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	root, err := place(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &kernelRoot{dir: os.NewFile(uintptr(fd), dir)}
-	if r.path, err = os.Readlink(proc(fd)); err != nil || r.reach("/") != nil {
-		r.dir.Close()
+	r := &kernelRoot{dir: root}
+	if r.fds, err = place("/proc/self/fd"); err == nil {
+		r.path, err = r.pathOf(int(root.Fd()))
+	}
+	if err != nil || r.reach("/") != nil {
+		root.Close()
+		r.fds.Close()
 		return walk(dir)
 	}
 	return r, nil
 }
 
-func proc(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+// place opens a directory as a place only.
+func place(dir string) (*os.File, error) {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), dir), nil
+}
+
+// pathOf is where an open file lies, as the kernel says.
+func (r *kernelRoot) pathOf(fd int) (string, error) {
+	path := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(int(r.fds.Fd()), strconv.Itoa(fd), path)
+	return string(path[:max(n, 0)]), err
+}
 
 // retries are for look-ups that a rename anywhere on the machine has disturbed (EAGAIN, openat2(2)).
 const retries = 100
@@ -73,7 +92,7 @@ func (r *kernelRoot) open(name string) (*os.File, error) {
 	if stat.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, errNotRegular
 	}
-	fd, err := unix.Open(proc(place), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(int(r.fds.Fd()), strconv.Itoa(place), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +132,9 @@ func (r *kernelRoot) resolve(name string) (string, error) {
 		return "", err
 	}
 	defer unix.Close(place)
-	resolved, err := os.Readlink(proc(place))
+	resolved, err := r.pathOf(place)
 	if err != nil {
-		return "", Plain(err)
+		return "", err
 	}
 	inside, ok := strings.CutPrefix(resolved+"/", strings.TrimSuffix(r.path, "/")+"/")
 	if !ok {
