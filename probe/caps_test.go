@@ -37,6 +37,8 @@ var caps = map[string]string{
 	"internal/nvml maxErrors":  "failed",
 	"internal/nvml maxGPUs":    "failed",
 
+	". maxStanza": "failed", // of dpkg's status, what comes before stands
+
 	"host maxLinks": "error", // ELOOP, as of the kernel's own limit
 
 	// what is printed or compared, not what is judged

@@ -39,6 +39,7 @@ type seen struct {
 	listed    map[directory][]fs.DirEntry
 	processes map[string]bool
 	pci       []PCIDevice
+	block     []byte // of a file that is searched
 }
 
 // directory is a directory whatever it is called: /lib and /usr/lib are one on most systems.
@@ -162,17 +163,48 @@ func (h *Host) Open(name string) (*os.File, error) {
 const textCap = 16 << 20
 
 // ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0.
-func (h *Host) ReadFile(name string) ([]byte, error) {
+func (h *Host) ReadFile(name string) ([]byte, error) { return h.ReadInto(name, nil) }
+
+// ReadInto is ReadFile into the place of what was read before, for one file of many after the other: memory that is used
+// for the first time costs more than what is read into it.
+func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 	f, err := h.Open(name)
 	if err != nil {
-		return nil, err
+		return before[:0], err
 	}
 	defer f.Close()
-	data, err := readAll(f, textCap)
+	data, err := readAll(f, textCap, before[:0])
 	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
+		return data[:0], &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
 	}
 	return data, nil
+}
+
+// HasLine reports whether a line of a text begins so. It keeps nothing of it: a RECORD has a megabyte.
+func (h *Host) HasLine(name, beginning string) bool {
+	f, err := h.OpenText(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if h.seen.block == nil {
+		h.seen.block = make([]byte, 64<<10)
+	}
+	return hasLine(f, "\n"+beginning, h.seen.block)
+}
+
+// hasLine looks for a line's end and beginning in a text, of which block holds a part at a time.
+func hasLine(r io.Reader, wanted string, block []byte) bool {
+	for n := copy(block, "\n"); ; n = copy(block, block[max(n-len(wanted)+1, 0):n]) {
+		more, err := r.Read(block[n:])
+		n += more
+		if bytes.Contains(block[:n], []byte(wanted)) {
+			return true
+		}
+		if err != nil || more == 0 {
+			return false
+		}
+	}
 }
 
 // OpenText opens a file to be read in parts, of a size that ReadFile would read.
@@ -203,12 +235,12 @@ func within(f *os.File, limit int64) (int64, error) {
 func tooLarge(limit int64) error { return fmt.Errorf("larger than %d MiB", limit>>20) }
 
 // readAll reads a file of at most limit bytes; the size that it claims spares growing, and is not trusted.
-func readAll(f *os.File, limit int64) ([]byte, error) {
+func readAll(f *os.File, limit int64, into []byte) ([]byte, error) {
 	size, err := within(f, limit)
 	if err != nil {
-		return nil, err
+		return into, err
 	}
-	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	data := bytes.NewBuffer(slices.Grow(into, int(size)+bytes.MinRead))
 	n, err := data.ReadFrom(io.LimitReader(f, limit+1))
 	if err == nil && n > limit {
 		err = tooLarge(limit)

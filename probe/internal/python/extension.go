@@ -35,6 +35,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	}
 	var list []facts.Build
 	infos, owned := infosIn(h, s.dir, entries), owners{}
+	var record []byte
 	for _, i := range infos {
 		if notExtension(i.name) && !s.orphan(i.name) || s.hiding(h, i.name) {
 			continue
@@ -44,14 +45,17 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		}
 		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true,
 			Path: i.path(), From: i.path() + "/RECORD"}
-		libraries, err := readExtension(b, h, s, cuda)
+		var libraries []string
+		if record, err = h.ReadInto(b.From, record); err == nil {
+			libraries, err = readExtension(b, h, s, record, cuda)
+		}
 		failed.Add(err)
 		owned.add(i, libraries)
-		b.Hindrances = append(b.Hindrances, s.alone(h, b)...)
+		b.Hindrances = append(b.Hindrances, s.alone(h, b, record)...)
 		if usesCUDA(h, b) {
 			failed.Add(readOpened(b, h, s))
 			failed.Add(readAlone(b, h, s))
-			names := modulesIn(h.ReadQuietly(b.From))
+			names := modulesIn(record)
 			s.hinder(h, b, b.Path, names)
 			s.minorCUDA(h, b, names)
 			if b.CUDA != "" || !compilers[b.Name] {
@@ -89,13 +93,15 @@ func (s *site) orphan(name string) bool { return jaxPart.MatchString(name) && s.
 // noteParts notes which of the extensions came along with another distribution. One that was installed from a
 // directory or a repository is the user's own, and what it requires is the user's choice.
 func noteParts(h *host.Host, dir string, entries []fs.DirEntry, list []facts.Build, failed *host.Errors) {
+	var data []byte
+	var err error
 	for _, e := range entries {
 		info := path.Join(dir, e.Name())
 		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
 		if !ok || h.Exists(info+"/direct_url.json") {
 			continue
 		}
-		data, err := h.ReadFile(info + "/METADATA")
+		data, err = h.ReadInto(info+"/METADATA", data)
 		if !host.Absent(err) {
 			failed.Add(err)
 		}
@@ -118,17 +124,17 @@ func unasked(b *facts.Build, h *host.Host) bool {
 }
 
 // readExtension reads a distribution and the libraries that it would load beside a framework of a CUDA version, which
-// it returns.
-func readExtension(b *facts.Build, h *host.Host, s *site, cuda string) ([]string, error) {
-	record, err := h.ReadFile(b.From)
-	if err != nil {
-		return nil, err
+// it returns. Most distributions have none and no code to compile, and what else they say decides nothing.
+func readExtension(b *facts.Build, h *host.Host, s *site, record []byte, cuda string) ([]string, error) {
+	worth := librariesOf(b, record)
+	if len(worth) == 0 && !compilers[b.Name] {
+		return nil, nil
 	}
 	b.Framework = requiredFramework(h, b)
 	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
 		b.Arch = string(tag[1])
 	}
-	libraries := loadedOf(librariesOf(b, record), cuda)
+	libraries := loadedOf(worth, cuda)
 	b.Hindrances = s.gone(h, b, libraries)
 	return libraries, readLibraries(b, h, s, libraries)
 }
@@ -161,9 +167,9 @@ func requiredFramework(h *host.Host, b *facts.Build) string {
 
 // alone is that a distribution with CUDA code, or with a library that says by its name that it has some, needs what the
 // environment does not have: the framework that it imports, or the distribution that holds its library.
-func (s *site) alone(h *host.Host, b *facts.Build) []facts.Hindrance {
+func (s *site) alone(h *host.Host, b *facts.Build, record []byte) []facts.Hindrance {
 	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" &&
-		!slices.ContainsFunc(librariesIn(h.ReadQuietly(b.From)), familyFile.MatchString) {
+		!slices.ContainsFunc(librariesIn(record), familyFile.MatchString) {
 		return nil
 	}
 	lacks := s.libraryDist(h, b)

@@ -12,8 +12,7 @@ func recorded(h *host.Host, distInfo, file string) bool { return recordedAs(h, d
 
 // recordedAs reports whether a distribution's RECORD lists a file whose name begins so.
 func recordedAs(h *host.Host, distInfo, beginning string) bool {
-	_, found := lineBeginning(h.ReadQuietly(distInfo+"/RECORD"), beginning)
-	return found
+	return h.HasLine(distInfo+"/RECORD", beginning)
 }
 
 // lineBeginning is the rest of the first line that begins so.
