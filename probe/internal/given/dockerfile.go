@@ -186,7 +186,7 @@ func (f *dockerfile) run(text string, number int) {
 			}
 			s.list = append(s.list, c.packages()...)
 		} else if m := otherTool.FindStringSubmatch(command); m != nil {
-			f.unread(m[1], "what it installs is in another file: check that one too", number)
+			f.unread(m[1], "what it installs is in another file: check that one, too", number)
 		}
 	}
 }
@@ -227,14 +227,14 @@ func (f *dockerfile) pip(args []string, number int) []locked {
 			r.files.ask(f.beside(value), name == "--constraint")
 		case arg == "-e" || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
 			f.unread("pip install "+strings.Join(args[i:min(i+2, len(args))], " "),
-				"what the project asks for is in another file: check that one too", number)
+				"what the project asks for is in another file: check that one, too", number)
 			if arg == "-e" {
 				i++
 			}
 		case strings.HasPrefix(arg, "-"):
 			r.option(arg)
 		default:
-			r.requirement(arg, number)
+			r.read(arg, number)
 		}
 	}
 	r.include()

@@ -62,6 +62,14 @@ func TestRequirements(t *testing.T) {
 			[]string{"torch|2.9.0|||default|line 1"}},
 		{"source", "torch @ git+https://github.com/pytorch/pytorch@v2.9.0\n",
 			[]string{"torch|(from an address)||||line 1"}},
+		{"bare-wheel", "numpy==2.1\n./wheels/torch-2.9.0+cu126-cp312-cp312-linux_x86_64.whl\n",
+			[]string{"torch|2.9.0+cu126||||line 2"}},
+		{"bare-address", "https://example.com/torch-2.9.0%2Bcu126-cp312-cp312-linux_x86_64.whl ; python_version > '3'\n",
+			[]string{"torch|2.9.0+cu126||||line 1"}},
+		{"bare-source", "git+https://github.com/pytorch/pytorch@v2.9.0#egg=torch\n",
+			[]string{"torch|(from an address)||||line 1"}},
+		{"editable", "-e git+ssh://git@example.com/me/torch.git@main#subdirectory=x&egg=Torch\n",
+			[]string{"torch|(from an address)||||line 1"}},
 		{"cpu", "-i https://download.pytorch.org/whl/cpu\ntorch==2.9.0\n", []string{"torch|2.9.0+cpu|||cpu|line 2"}},
 		{"jax-extra", "jax[cuda12]==0.6.2\n", []string{"jax|0.6.2|cuda|12|default|line 1"}},
 		{"jax-plugin", "jax==0.6.2\njaxlib==0.6.2\njax-cuda12-plugin[with_cuda]==0.6.2\n",
@@ -97,10 +105,45 @@ func TestRequirementsLeaveOut(t *testing.T) {
 	}
 }
 
+// TestAddressName: what an address without a name before it installs.
+func TestAddressName(t *testing.T) {
+	for address, want := range map[string]string{
+		"git+https://github.com/vllm-project/vllm.git":               "vllm",
+		"git+https://github.com/Dao-AILab/flash-attention@v2.8.3":    "flash-attention",
+		"git+ssh://git@example.com/a/b.git@main#egg=xformers&x=1":    "xformers",
+		"https://example.com/flash_attn-2.8.3.tar.gz":                "flash_attn",
+		"https://example.com/flash_attn-2.8.3+cu12torch2.8-x.whl#s=": "flash_attn",
+		"./vllm/": "vllm", ".": "", "..": "", "../": "", "/src/apex": "apex", "sgl_kernel-0.3.1.zip": "sgl_kernel",
+	} {
+		if got := addressName(address); got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+}
+
+// TestRequirementsNotRead: what a line leaves open is named.
+func TestRequirementsNotRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"numpy==2.1\ntorch==${TORCH}+cu126\n":                      "line 2",
+		"numpy==2.1\n-e .\n":                                       "line 2: .",
+		"FROM debian:12\nRUN pip install numpy && pip install .\n": "line 2: pip install .",
+	} {
+		f, err := Read(Document{Data: []byte(text)})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if len(f.Unread) != 1 || f.Unread[0].Place != want || f.Unread[0].Kind != facts.UnreadNeeded {
+			t.Errorf("%q: not read is %+v, want %s", text, f.Unread, want)
+		}
+	}
+}
+
 // TestNoRequirements holds that other texts are not taken for a requirements file.
 func TestNoRequirements(t *testing.T) {
 	for _, text := range []string{"", "hello", "PyTorch version: 2.9.0+cu130\nIs debug build: False\n",
-		"Traceback (most recent call last):\n", "-x\n", "torch==\n", "torch = 2.9\n"} {
+		"Traceback (most recent call last):\n", "-x\n", "torch==\n",
+		"https://example.com/a\nhttps://example.com/b\n", "/etc/passwd\n", "echo ${HOME}\n", "torch = 2.9\n"} {
 		if isRequirements(Document{Data: []byte(text)}) {
 			t.Errorf("%q was taken for a requirements file", text)
 		}

@@ -64,11 +64,20 @@ func (f *requirementFile) lines(text string) bool {
 		number += 1 + strings.Count(line, "\v")
 		line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
 		line = strings.TrimSpace(line)
-		if line != "" && !f.option(line) && !f.requirement(line, start) {
+		if line != "" && !f.read(line, start) {
 			return false
 		}
 	}
 	return true
+}
+
+// read reads a line; false says that it is none of the format.
+func (f *requirementFile) read(line string, number int) bool {
+	if m := editable.FindStringSubmatch(line); m != nil {
+		f.sure = true
+		line = m[1]
+	}
+	return f.option(line) || f.requirement(line, number) || f.address(line, number) || f.unset(line, number)
 }
 
 // packages are the packages that the file names, each with its index and, where constraints say so, its version.
@@ -110,7 +119,7 @@ func (f *requirementFile) option(line string) bool {
 		f.links = true
 	case "-r", "--requirement", "-c", "--constraint":
 		f.files.ask(value, f.bounds || name == "-c" || name == "--constraint")
-	case "-e", "--editable", "--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes",
+	case "--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes",
 		"--trusted-host", "--use-feature":
 	default:
 		return false
@@ -122,7 +131,7 @@ func (f *requirementFile) option(line string) bool {
 // lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash.
 var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
 
-// requirement reads a line that names a package. One that is not for Linux is left out.
+// requirement reads a line that names a package.
 func (f *requirementFile) requirement(line string, number int) bool {
 	marker := lineEnd.FindString(line)
 	m := requirementLine.FindStringSubmatch(strings.TrimSpace(strings.TrimSuffix(line, marker)))
@@ -137,6 +146,12 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	}
 	p.take(m[3], strings.TrimSpace(m[4]))
 	f.sure = f.sure || m[3] != "" || m[4] != "" || distname.Companions.Match(p.name)
+	f.add(p, marker)
+	return true
+}
+
+// add keeps a package, if it is for Linux.
+func (f *requirementFile) add(p locked, marker string) {
 	switch {
 	case notLinux.MatchString(marker):
 	case f.bounds:
@@ -144,7 +159,6 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	default:
 		f.list = append(f.list, p)
 	}
-	return true
 }
 
 // take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.

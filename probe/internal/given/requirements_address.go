@@ -1,0 +1,73 @@
+package given
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+)
+
+var (
+	// bareAddress matches what pip takes in a name's place: an address, a repository, a path, an archive.
+	bareAddress = lazyregexp.New(`^(?:[a-z]+(?:\+[a-z]+)?://\S+|\.{1,2}(?:\[[^\]]*\])?|\.{0,2}/\S*|[^\s=<>~!;@]+\.(?:whl|zip|tar\.gz))$`)
+	// telling matches addresses that no other kind of file has on a line of their own.
+	telling = lazyregexp.New(`^(?:git|hg|svn|bzr)\+|\.whl(?:#.*)?$|[#&]egg=`)
+	eggName = lazyregexp.New(`[#&]egg=([A-Za-z0-9._-]+)`)
+	// archiveVersion matches from the version on: flash_attn-2.8.3.tar.gz.
+	archiveVersion = lazyregexp.New(`-\d.*$`)
+	archiveEnd     = lazyregexp.New(`\.(?:git|zip|tar\.gz)$`)
+	editable       = lazyregexp.New(`^(?:-e|--editable)[ =]\s*(\S.*)$`)
+	variable       = lazyregexp.New(`\$\{([A-Z0-9_]+)\}`)
+)
+
+// address reads a line without a name before its address; "-e ." is the project itself, which has none.
+func (f *requirementFile) address(line string, number int) bool {
+	marker := lineEnd.FindString(line)
+	address := strings.TrimSpace(strings.TrimSuffix(line, marker))
+	if !bareAddress.MatchString(address) {
+		return false
+	}
+	f.sure = f.sure || telling.MatchString(address)
+	from := fmt.Sprintf("%sline %d", f.where, number)
+	name := addressName(address)
+	if name == "" {
+		f.left = append(f.left, facts.Unread{Place: from + ": " + address, Kind: facts.UnreadNeeded,
+			Reason: "what the project asks for is in another file: check that one, too"})
+		return true
+	}
+	p := locked{name: distname.Normal(name), from: from}
+	p.take(address, "")
+	f.add(p, marker)
+	return true
+}
+
+// addressName is the distribution at an address: by pip's own egg=, by a wheel's name, else by the last part of the
+// path, which a repository nearly always has from it.
+func addressName(address string) string {
+	if m := eggName.FindStringSubmatch(address); m != nil {
+		return m[1]
+	}
+	address, _, _ = strings.Cut(address, "#")
+	if wheel := wheelFile(address); wheel != "" {
+		name, _, _ := strings.Cut(wheel, "-")
+		return name
+	}
+	base := path.Base(strings.TrimRight(address, "/"))
+	base, _, _ = strings.Cut(base, "@") // a branch or tag
+	name := archiveVersion.ReplaceAllString(archiveEnd.ReplaceAllString(base, ""), "")
+	return strings.Trim(name, ".")
+}
+
+// unset reads a line with a variable that pip would replace by its value.
+func (f *requirementFile) unset(line string, number int) bool {
+	m := variable.FindStringSubmatch(line)
+	if m == nil || !requirementLine.MatchString(variable.ReplaceAllString(lineEnd.ReplaceAllString(line, ""), "1")) {
+		return false
+	}
+	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("%sline %d", f.where, number), Kind: facts.UnreadNeeded,
+		Reason: fmt.Sprintf("%q contains the variable %s, whose value is not in the file", line, m[1])})
+	return true
+}
