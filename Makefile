@@ -58,8 +58,8 @@ test:
 grid:
 	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 90m -skip TestEveryRequirement ./matrix ./triage
 
-# What requires admits beside what check calls compatible, every artefact on every driver and GPU: half an hour of
-# processor time, by hand. make test takes a sample.
+# What requires admits beside what check calls compatible, every artefact on every driver and GPU, by hand: some twenty
+# minutes of processor time on as many cores as there are. make test takes a sample.
 duality:
 	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 3h -v -run TestEveryRequirement ./matrix
 

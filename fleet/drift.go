@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
@@ -115,37 +114,4 @@ func driftOf(group, what string, severity matrix.Severity, values map[string][]s
 		d.Usual = d.Values[0].Value
 	}
 	return d
-}
-
-// Stale is a node whose document is old, or does not tell its age rightly.
-type Stale struct {
-	Node   string `json:"node"`
-	Taken  string `json:"taken"`
-	Reason string `json:"reason"`
-}
-
-// StaleAfter names the nodes whose documents are older than the newest by more than an age. Documents that tell no
-// time are not judged by it.
-func StaleAfter(age time.Duration) func([]Member) []Stale {
-	return func(nodes []Member) []Stale {
-		var newest time.Time
-		times := make([]time.Time, len(nodes))
-		for i, n := range nodes {
-			if times[i], _ = time.Parse(time.RFC3339, n.Taken); times[i].After(newest) {
-				newest = times[i]
-			}
-		}
-		var list []Stale
-		for i, n := range nodes {
-			switch {
-			case n.Taken == "":
-			case times[i].IsZero():
-				list = append(list, Stale{n.Node, n.Taken, "its time is not one such as 2026-11-22T10:00:00Z"})
-			case newest.Sub(times[i]) > age:
-				old := strings.TrimSuffix(newest.Sub(times[i]).Round(time.Minute).String(), "0s")
-				list = append(list, Stale{n.Node, n.Taken, "taken " + old + " before the newest document"})
-			}
-		}
-		return list
-	}
 }

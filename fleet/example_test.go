@@ -31,7 +31,7 @@ func ExampleJudge() {
 	} {
 		judge.Add(context.Background(), n)
 	}
-	summary := judge.Summary(fleet.StaleAfter(24 * time.Hour))
+	summary := judge.Summary(fleet.StaleAfter(24*time.Hour, time.Now()))
 	for _, kind := range summary.Kinds {
 		fmt.Println(len(kind.Nodes), kind.Driver, kind.Outcome)
 		for _, f := range kind.Findings {
@@ -55,7 +55,7 @@ func ExampleWhatIf() {
 		[]fleet.WhatIf{{Text: "driver=550.163.01", Driver: "550.163.01"}})
 	judge.Add(context.Background(), node("a", "580.95.05", "2.9.0+cu130"))
 	judge.Add(context.Background(), node("b", "580.95.05", "2.9.0+cu126"))
-	plan := judge.Summary(fleet.StaleAfter(24 * time.Hour)).Plan
+	plan := judge.Summary(fleet.StaleAfter(24*time.Hour, time.Now())).Plan
 	for _, n := range plan.Breaks {
 		fmt.Println(n.Node, n.Rules)
 	}

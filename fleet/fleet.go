@@ -100,6 +100,7 @@ type placed struct {
 
 // NewJudge judges by the tables, for the nodes as they are or with what is asked.
 func NewJudge(t *matrix.Tables, policy matrix.Policy, whatIf []WhatIf) *Judge {
+	policy.NoPins = true // a kind's findings are told in short
 	return &Judge{tables: t, policy: policy, whatIf: whatIf, kinds: map[digest]*draft{},
 		nodes: map[string]placed{}}
 }
@@ -115,7 +116,7 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 		j.order = append(j.order, kind)
 	}
 	node := Member{n.Name, n.Group, n.Taken}
-	if old, twice := j.nodes[n.Name]; twice && old.node.Taken > n.Taken {
+	if old, twice := j.nodes[n.Name]; twice && old.node.at().After(node.at()) {
 		return
 	}
 	j.nodes[n.Name] = placed{kind, node}

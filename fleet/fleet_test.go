@@ -68,7 +68,7 @@ func fleetOf(whatIf []WhatIf, nodes ...Node) Summary {
 	for _, n := range nodes {
 		j.Add(context.Background(), n)
 	}
-	return j.Summary(StaleAfter(time.Hour))
+	return j.Summary(StaleAfter(time.Hour, time.Date(2026, 11, 22, 10, 5, 0, 0, time.UTC)))
 }
 
 // TestEqualNodesAreOneKind: a probe's seconds and the memory in use make no other kind; a driver does.
@@ -175,12 +175,14 @@ func TestDriftOfNCCLFailsTheFleet(t *testing.T) {
 
 func TestStale(t *testing.T) {
 	f := fleetOf(nil, Node{Name: "new", Taken: "2026-11-22T10:00:00Z", Facts: sound(t)}, Node{Name: "old", Taken: "2026-11-22T08:59:00Z", Facts: sound(t)},
-		Node{Name: "odd", Taken: "yesterday", Facts: sound(t)}, Node{Name: "none", Facts: sound(t)})
+		Node{Name: "odd", Taken: "yesterday", Facts: sound(t)}, Node{Name: "none", Facts: sound(t)},
+		Node{Name: "fast", Taken: "2027-01-01T00:00:00Z", Facts: sound(t)}, Node{Name: "east", Taken: "2026-11-22T19:01:00+09:00", Facts: sound(t)})
 	var got []string
 	for _, s := range f.Stale {
 		got = append(got, s.Node+": "+s.Reason)
 	}
-	want := "odd: its time is not one such as 2026-11-22T10:00:00Z; old: taken 1h1m before the newest document"
+	want := "fast: its time is in the future; odd: its time is not one such as 2026-11-22T10:00:00Z; " +
+		"old: taken 1h2m before the newest document"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("%q", got)
 	}
@@ -190,7 +192,11 @@ func TestStale(t *testing.T) {
 func TestLaterDocumentCounts(t *testing.T) {
 	bad := Node{Name: "n", Taken: "2026-11-22T09:00:00Z", Facts: sound(t, func(f *probe.Facts) { f.Driver.Version = "535.183.01" })}
 	good := Node{Name: "n", Taken: "2026-11-22T10:00:00Z", Facts: sound(t)}
-	for _, order := range [][]Node{{bad, good}, {good, bad}} {
+	east := bad // nine hours ahead of UTC: an hour before good
+	east.Taken = "2026-11-22T18:00:00+09:00"
+	odd := bad
+	odd.Taken = "yesterday"
+	for _, order := range [][]Node{{bad, good}, {good, bad}, {good, east}, {good, odd}} {
 		if f := fleetOf(nil, order...); f.Outcome != matrix.Compatible || f.Nodes != 1 || len(f.Kinds) != 1 {
 			t.Errorf("%s, %d nodes, %d kinds", f.Outcome, f.Nodes, len(f.Kinds))
 		}

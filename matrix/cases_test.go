@@ -36,7 +36,8 @@ func TestCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := summary(judge(t, archive))
+			verdict := judge(t, archive, false)
+			got := summary(verdict)
 			if *update {
 				setFile(archive, "want", got)
 				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -48,6 +49,9 @@ func TestCases(t *testing.T) {
 			}
 			if diff := cmp.Diff(string(getFile(archive, "want")), got); diff != "" {
 				t.Errorf("verdict differs (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(withoutPins(verdict), withoutPins(judge(t, archive, true))); diff != "" {
+				t.Errorf("without pins, more differs than the pins (-with +without):\n%s", diff)
 			}
 		})
 	}
@@ -119,14 +123,14 @@ func TestHealthyMachinesStaySilent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := judge(t, archive)
+		v := judge(t, archive, false)
 		if n := v.Count(Error) + v.Count(Warning); n > 0 {
 			t.Errorf("%s: %d errors and warnings on a healthy machine:\n%s", file, n, summary(v))
 		}
 	}
 }
 
-func judge(t *testing.T, archive *txtar.Archive) Verdict {
+func judge(t *testing.T, archive *txtar.Archive, noPins bool) Verdict {
 	t.Helper()
 	facts, err := probe.Given(getFile(archive, "facts.json"))
 	if err != nil {
@@ -140,7 +144,16 @@ func judge(t *testing.T, archive *txtar.Archive) Verdict {
 	}
 	return Check(context.Background(), Embedded(), facts, targets,
 		Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
-			Today: strings.TrimSpace(string(getFile(archive, "today")))})
+			Today: strings.TrimSpace(string(getFile(archive, "today"))), NoPins: noPins})
+}
+
+// withoutPins is a verdict's summary without what to install instead.
+func withoutPins(v Verdict) string {
+	v.Findings = slices.Clone(v.Findings)
+	for i := range v.Findings {
+		v.Findings[i].Pins, v.Findings[i].Do = nil, nil
+	}
+	return summary(v)
 }
 
 func getFile(archive *txtar.Archive, name string) []byte {
@@ -206,7 +219,7 @@ func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
 			continue
 		}
 		makesError := func(archive *txtar.Archive) bool {
-			return slices.ContainsFunc(judge(t, archive).Findings,
+			return slices.ContainsFunc(judge(t, archive, false).Findings,
 				func(f Finding) bool { return f.Rule == rule.ID && f.Severity == Error })
 		}
 		if slices.ContainsFunc(casesOf(t, rule.ID), makesError) {

@@ -210,8 +210,8 @@ func (e *environment) twins(library string) []*installed {
 	var list []*installed
 	for i := range e.Packages {
 		p := &e.Packages[i]
-		if name := strings.TrimPrefix(p.Name, "nvidia-"); familySuffix.ReplaceAllString(name, "") == library &&
-			name != library {
+		family, ok := strings.CutPrefix(strings.TrimPrefix(p.Name, "nvidia-"), library+"-cu")
+		if ok && family != "" && strings.Trim(family, "0123456789") == "" {
 			list = append(list, newInstalled(p))
 		}
 	}

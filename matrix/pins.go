@@ -16,6 +16,9 @@ func torchIndex(variant string) string { return "https://download.pytorch.org/wh
 // pins says what to install instead of a build that does not run here: the same framework in a variant that runs on
 // this driver, these GPUs and this Python, else the nearest release. do says why there is none, or what else helps.
 func (m *machine) pins(b *build) (pins []Pin, do []string) {
+	if m.policy.NoPins {
+		return nil, nil
+	}
 	if b.Origin == "image" {
 		return nil, m.imageSteps()
 	}
@@ -69,6 +72,9 @@ func (m *machine) runnable(b *build) []row {
 
 // ranked are the runnable rows, the nearest to the build's release first.
 func (m *machine) ranked(b *build) []row {
+	if m.policy.NoPins {
+		return nil
+	}
 	key := asked{framework: b.Name, python: version.ShortPython(b.python), release: b.release.Number.String()}
 	if key.release == "" {
 		key.release = "the newest"

@@ -11,7 +11,7 @@ import (
 // maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
 // or when a driver cannot be chosen here.
 func (m *machine) driverPins(cuda version.Number) []Pin {
-	if m.windowsNumbers() || m.jetson() {
+	if m.windowsNumbers() || m.jetson() || m.policy.NoPins {
 		return nil
 	}
 	branch := m.driverBranch(func(b *tables.Branch) bool { return m.reaches(b, cuda) })

@@ -31,7 +31,7 @@ func Requires(t *Tables, f probe.Facts, python string) requires.Requirement {
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
 	for _, k := range kinds(t) {
-		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{})
+		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true})
 		if len(r.GPUs) == 0 {
 			r.describe(m)
 		}
@@ -60,7 +60,7 @@ func RequiresOn(t *Tables, f probe.Facts, targets []Target) requires.Requirement
 func requiredOn(t *Tables, f probe.Facts, target Target) requires.GPU {
 	a := artefactOf(f)
 	target.Driver = newestDriver(t)
-	m := newMachine(t, &a, target, Policy{})
+	m := newMachine(t, &a, target, Policy{NoPins: true})
 	if len(m.gpus) == 0 {
 		none := requires.Drivers{}
 		return requires.GPU{Drivers: none, Undecided: none, Because: []string{}, Names: []string{target.Instance}}

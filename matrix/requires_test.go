@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,36 @@ var gridGPUs = []string{"Tesla K80", "Tesla M60", "Tesla P100-PCIE-16GB", "P40",
 	"RTX PRO 6000 Blackwell Server Edition", "RTX PRO 4500 Blackwell Server Edition", "GeForce RTX 5090", "GB10",
 	"Jetson AGX Orin", "Thor", "7.5", "9.0", "12.0", "8.7"}
 
+// duality counts hosts by what check says of them, and those of which requires says something else.
+type duality struct{ admitted, refused, undecided, different int }
+
+// dualityOf asks an artefact's requirement and check about every GPU and every so-many-th driver. Pins take check most
+// of its time, and no outcome: TestNoPins.
+func dualityOf(t *testing.T, tab *Tables, i, every int, a artefact) (d duality) {
+	need := Requires(tab, a.facts, "")
+	for j, gpu := range gridGPUs {
+		of := entry(need, gpu)
+		for k := (i + j) % every; k < len(gridDrivers); k += every {
+			driver := gridDrivers[k]
+			v := Check(t.Context(), tab, artefactOf(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{NoPins: true})
+			if of == nil || of.Admits(driver) != (v.Outcome == Compatible) {
+				if d.different++; d.different < 4 {
+					t.Errorf("%s on %s, %s: requires %+v, check %s: %s", a.name, gpu, driver, of, v.Outcome, errorsOf(v))
+				}
+			}
+			switch v.Outcome {
+			case Compatible:
+				d.admitted++
+			case Inconclusive:
+				d.undecided++
+			default:
+				d.refused++
+			}
+		}
+	}
+	return d
+}
+
 // TestEveryRequirement is the duality: of every release in the tables, on every driver and GPU, requires admits what
 // check calls compatible, and nothing else. CUDACOMPAT_GRID=whole takes them all, releases a part of the drivers; else
 // it is a sample.
@@ -46,38 +77,30 @@ func TestEveryRequirement(t *testing.T) {
 	case "releases": // all of them, each on a part of the drivers
 		step = 1
 	}
-	judged, admitted, refused, undecided, different := 0, 0, 0, 0, 0
 	odd := len(list) - len(oddArtefacts())
+	results := make(chan duality)
+	core := make(chan struct{}, runtime.GOMAXPROCS(0))
+	judged := 0
 	for i, a := range list {
 		if i%step != 0 && i < odd {
 			continue
 		}
 		judged++
-		need := Requires(tab, a.facts, "")
-		for j, gpu := range gridGPUs {
-			of := entry(need, gpu)
-			for k := (i + j) % every; k < len(gridDrivers); k += every {
-				driver := gridDrivers[k]
-				v := Check(context.Background(), tab, artefactOf(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{})
-				if of == nil || of.Admits(driver) != (v.Outcome == Compatible) {
-					if different++; different < 20 {
-						t.Errorf("%s on %s, %s: requires %+v, check %s: %s", a.name, gpu, driver, of, v.Outcome, errorsOf(v))
-					}
-				}
-				switch v.Outcome {
-				case Compatible:
-					admitted++
-				case Inconclusive:
-					undecided++
-				default:
-					refused++
-				}
-			}
-		}
+		go func() {
+			core <- struct{}{}
+			defer func() { <-core }()
+			results <- dualityOf(t, tab, i, every, a)
+		}()
+	}
+	var all duality
+	for range judged {
+		d := <-results
+		all.admitted, all.refused = all.admitted+d.admitted, all.refused+d.refused
+		all.undecided, all.different = all.undecided+d.undecided, all.different+d.different
 	}
 	t.Logf("%d artefacts of %d, %d drivers, %d GPUs: %d admitted, %d refused, %d not decided, %d different",
-		judged, len(list), len(gridDrivers), len(gridGPUs), admitted, refused, undecided, different)
-	if admitted == 0 || refused == 0 || undecided == 0 {
+		judged, len(list), len(gridDrivers), len(gridGPUs), all.admitted, all.refused, all.undecided, all.different)
+	if all.admitted == 0 || all.refused == 0 || all.undecided == 0 {
 		t.Error("the grid shows nothing")
 	}
 }

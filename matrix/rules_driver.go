@@ -34,6 +34,9 @@ func driverMissing(m *machine) []*result {
 	if !rest && !m.onPCI() || rest && !m.f.System.Bootable { // a container image gets its driver from the host
 		return nil
 	}
+	if m.installedForGPU() && len(nouveauLoaded(m)) > 0 { // which says why it is not loaded
+		return nil
+	}
 	state := map[bool]string{false: "loaded", true: "installed"}[rest]
 	f := Finding{Severity: Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.gpus[0].label,
 		Need: "the NVIDIA kernel module " + state,

@@ -141,4 +141,5 @@ type Policy struct {
 	Waivers []Waiver
 	Health  bool   // a health check of what runs here: its surroundings are left out
 	Today   string // ISO date for which ends of life and of waivers are judged; empty: the tables' own
+	NoPins  bool   // findings do not say what to install instead: for who judges many machines and prints none of it
 }

@@ -24,7 +24,7 @@ func aFleet(t *testing.T) Fleet {
 		j.Add(context.Background(), fleet.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
 	}
 	j.Refuse("bad.json", "it is no JSON")
-	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour)), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}}
+	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}}
 }
 
 func shown(t *testing.T, name string) string {

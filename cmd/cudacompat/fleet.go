@@ -96,7 +96,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 				return fleet.Summary{}, err
 			}
 		}
-		return judge.Summary(fleet.StaleAfter(f.maxAge)), nil
+		return judge.Summary(fleet.StaleAfter(f.maxAge, time.Now())), nil
 	})
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or fewer documents")

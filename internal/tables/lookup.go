@@ -68,7 +68,17 @@ var (
 	numEnds  = lazyregexp.New(`(\d)(d|ada|laptop|super|ti)\b`)
 )
 
-// spellings are a GPU's name as it was written, in the index's form, and with each word by itself.
+// spellings are a GPU's name as it was written, in the index's form, and with each word by itself. A name is asked for
+// again and again.
+func (t *Tables) spellings(name string) []string {
+	if list, ok := t.spelt.Load(name); ok {
+		return list.([]string)
+	}
+	list := spellings(name)
+	t.spelt.Store(name, list)
+	return list
+}
+
 func spellings(name string) []string {
 	key := strings.TrimPrefix(NormalGPU(name), "grid ")
 	apart := hyphens.Replace(key)
@@ -81,7 +91,7 @@ func spellings(name string) []string {
 // ChipNamed finds the chip of a GPU's name, nil when the table does not know it or when chips of several
 // capabilities share it.
 func (t *Tables) ChipNamed(name string) *Chip {
-	for _, key := range spellings(name) {
+	for _, key := range t.spellings(name) {
 		if chip := t.chipSpelt(key); chip != nil {
 			return known(chip)
 		}

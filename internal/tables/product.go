@@ -29,7 +29,7 @@ func (t *Tables) Products(id, name string) []*Product {
 		}
 		return nil
 	}
-	for _, key := range spellings(name) {
+	for _, key := range t.spellings(name) {
 		for key := range branded(key) {
 			if rows := t.productsByName()[key]; rows != nil {
 				return rows

@@ -18,6 +18,7 @@ type Tables struct {
 	from           layers
 	rows           map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
 	kept           sync.Map                             // what RowsOf has read: of tables, and of their keys
+	spelt          sync.Map                             // by a GPU's name, how it may be spelt
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
 	productsByName func() map[string][]*Product

@@ -1,7 +1,7 @@
 // Command manynodes makes the facts of many nodes, all of them distinct in what does not matter, some of them with a
 // fault or a drift, has `cudacompat fleet` judge them, and tells whether just these were found, how long it took, and
 // how much memory. With -kinds every node is of a kind of its own. With -whatif the fleet is judged with another
-// driver too, and some nodes of each kind beside `cudacompat check --driver`.
+// driver too, and a node of each kind beside `cudacompat check --driver`.
 //
 //	go run ./tools/manynodes -n 10000 bin/cudacompat
 package main
@@ -123,11 +123,7 @@ func (p *pool) write(file string, bad map[int]func([]byte) []byte) error {
 
 // fleetReport is the part of `fleet -o json` that is compared.
 type fleetReport struct {
-	Kinds []struct {
-		Nodes    []struct{ Node string }
-		Outcome  string
-		Findings []struct{ Rule, Severity, Message string }
-	}
+	Kinds []kind
 	Drift []struct {
 		Severity, Group, What, Usual string
 		Values                       []struct {
@@ -137,6 +133,13 @@ type fleetReport struct {
 	}
 	Stale  []struct{ Node string }
 	Unread []struct{ Document string }
+}
+
+// kind is nodes that are judged alike.
+type kind struct {
+	Nodes    []struct{ Node string }
+	Outcome  string
+	Findings []struct{ Rule, Severity string }
 }
 
 // usage is what a run took.
@@ -164,7 +167,7 @@ func judge(tool, file string, args ...string) (fleetReport, usage, error) {
 	return r, u, json.Unmarshal(out, &r)
 }
 
-// whatIf judges every node with another driver, and beside it some nodes of each kind by themselves.
+// whatIf judges every node with another driver, and beside it a node of each kind by itself.
 func (p *pool) whatIf(out io.Writer, tool, file, driver string) ([]string, error) {
 	got, _, err := judge(tool, file, "--what-if", "driver="+driver)
 	if err != nil {
@@ -173,7 +176,7 @@ func (p *pool) whatIf(out io.Writer, tool, file, driver string) ([]string, error
 	var wrong []string
 	checked := 0
 	for _, k := range got.Kinds {
-		for _, n := range k.Nodes[:min(2, len(k.Nodes))] {
+		for _, n := range k.Nodes[len(k.Nodes)-1:] { // the first is the one that was judged
 			place, err := strconv.Atoi(strings.TrimPrefix(n.Node, "node-"))
 			if err != nil {
 				return nil, err

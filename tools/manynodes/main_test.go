@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEveryFaultIsFound: of many nodes with 40 faults and drifts, by the program as it is built, just these are found.
+// TestEveryFaultIsFound: of many nodes with 40 faults and drifts by the author of the rules, 40 by somebody else and
+// what only looks like one, by the program as it is built, just these are found.
 // `go run ./tools/manynodes -n 10000` measures it.
 func TestEveryFaultIsFound(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "cudacompat")
@@ -15,10 +16,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if n := len(faults) + len(drifts); n < 40 {
-		t.Errorf("%d faults and drifts", n)
-	}
-	wrong, err := try(t.Output(), tool, "../../examples/facts/p5-48xlarge.json", 600, false, "535.183.01")
+	wrong, err := try(t.Output(), tool, "../../examples/facts/p5-48xlarge.json", 1200, false, "535.183.01")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,10 @@ var packages = strings.Fields(`
 	nvidia-cuda-cuobjdump-cu12 nvidia-cuda-cuxxfilt-cu12 nvidia-cuda-nvdisasm-cu12 nvidia-cuda-nvprune-cu12
 	nvidia-cuda-profiler-api-cu12 nvidia-ml-py`)
 
+// probed is what a run looks at beside what the example's did.
+var probed = strings.Fields(`boot installers firmware driver-packages fabric grid updates processes peer-to-peer efa
+	building devices container container-runtimes caches`)
+
 // base is a sound node as `cudacompat probe` finds it: a real one's facts, put on another machine.
 func base(example probe.Facts, m machine, w workload) probe.Facts {
 	f := example
@@ -76,7 +81,12 @@ func base(example probe.Facts, m machine, w workload) probe.Facts {
 		e.Packages = append(e.Packages, probe.Package{Name: p, Version: "12.8.90", Path: site + p + "-12.8.90.dist-info"})
 	}
 	f.Environments = []probe.Environment{e}
-	f.Machine.Uptime = 86400
+	f.Machine.Uptime, f.Machine.Firmware = 86400, []string{m.driver}
+	for _, name := range probed {
+		if !slices.ContainsFunc(f.Probes, func(p probe.Status) bool { return p.Name == name }) {
+			f.Probes = append(f.Probes, probe.Status{Name: name, Status: "ok", Seconds: 0.001})
+		}
+	}
 	f.Complete()
 	return f
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,15 +12,25 @@ import (
 
 // truth is what was done to which node.
 type truth struct {
-	rule  map[string]string           // by node: the rule that finds its fault
-	drift map[string]string           // by "group what": the node that stands out
-	stale map[string]bool             // nodes whose documents are old, or do not tell their age
-	bad   map[int]func([]byte) []byte // by place: how the line is spoilt
+	faults map[string]fault            // by node
+	drift  map[string][]string         // by "severity group what": the nodes that stand out, a list of names for each value
+	stale  map[string]bool             // nodes whose documents are old, or do not tell their age
+	bad    map[int]func([]byte) []byte // by place: how the line is spoilt
 }
 
-// spoil puts each fault and drift on a node of its own, wherever chance has it.
+// spoiled are documents that cannot be judged.
+var spoiled = []func([]byte) []byte{
+	func(line []byte) []byte { return line[:len(line)/2] },
+	func(line []byte) []byte { return bytes.Replace(line, []byte("facts/v1"), []byte("facts/v9"), 1) },
+	func([]byte) []byte { return []byte("null") },
+	func([]byte) []byte { return []byte(`{"node":"n1","group":"pool-0","facts":null}`) },
+	func([]byte) []byte { return []byte(`["node"]`) },
+	func([]byte) []byte { return []byte("ssh: connect to host n1 port 22: No route to host") },
+}
+
+// spoil puts each fault, look-alike and drift on nodes of their own, wherever chance has them.
 func (p *pool) spoil(r *rand.Rand) truth {
-	t := truth{map[string]string{}, map[string]string{}, map[string]bool{}, map[int]func([]byte) []byte{}}
+	t := truth{map[string]fault{}, map[string][]string{}, map[string]bool{}, map[int]func([]byte) []byte{}}
 	places := r.Perm(p.n)
 	next := func(group string, change func(*document)) string {
 		i := slices.IndexFunc(places, func(place int) bool { return p.group(place) == group })
@@ -27,58 +39,51 @@ func (p *pool) spoil(r *rand.Rand) truth {
 		p.changes[place] = change
 		return nodeName(place)
 	}
-	for _, fault := range faults {
-		name := next("pool-0", func(d *document) {
+	for _, fault := range slices.Concat(faults, moreFaults, lookAlikes) {
+		name := next(cmp.Or(fault.group, "pool-0"), func(d *document) {
 			fault.bad(&d.Facts)
 			d.Group = "" // drift has cases of its own
 		})
-		t.rule[name] = fault.rule
+		t.faults[name] = fault
 	}
-	for _, d := range drifts {
-		t.drift[d.group+" "+d.what] = next(d.group, func(node *document) { d.change(&node.Facts) })
+	for _, d := range slices.Concat(drifts, alike) {
+		var nodes []string
+		for range d.nodes {
+			nodes = append(nodes, next(d.group, func(node *document) { d.change(&node.Facts) }))
+		}
+		if slices.Sort(nodes); d.severity != "" {
+			at := d.severity + " " + d.group + " " + d.what
+			t.drift[at] = append(t.drift[at], strings.Join(nodes, " "))
+		}
 	}
 	for _, taken := range []string{"2026-11-19T12:00:00Z", "yesterday"} {
 		t.stale[next("pool-9", func(d *document) { d.Taken = taken })] = true
 	}
-	for _, cut := range []func([]byte) []byte{
-		func(line []byte) []byte { return line[:len(line)/2] },
-		func(line []byte) []byte { return bytes.Replace(line, []byte("facts/v1"), []byte("facts/v9"), 1) },
-	} {
-		t.bad[places[0]], places = cut, places[1:]
+	for _, spoil := range spoiled {
+		t.bad[places[0]], places = spoil, places[1:]
 	}
 	return t
 }
 
 // compare lists what was not found, and what was found that is not there.
 func (t truth) compare(got fleetReport) []string {
-	var wrong []string
+	wrong := t.compareDrift(got)
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	seen := 0
 	for _, k := range got.Kinds {
-		var rules []string
-		for _, f := range k.Findings {
-			if !slices.Contains(rules, f.Rule) {
-				rules = append(rules, f.Rule)
-			}
-		}
+		found, outcome := k.found(), k.Outcome
 		for _, n := range k.Nodes {
-			switch want := t.rule[n.Node]; {
-			case want == "" && (len(rules) > 0 || k.Outcome != "compatible"):
-				complain("%s is sound, and is called %s for %v", n.Node, k.Outcome, rules)
-			case want != "" && strings.Join(rules, " ") != want:
-				complain("%s has %s, and is called %s for %v", n.Node, want, k.Outcome, rules)
+			fault, has := t.faults[n.Node]
+			if has {
+				seen++
+			}
+			if want, wanted := fault.expected(); found != want || outcome != wanted {
+				complain("%s (%q) is called %s for %q; it is %s for %q", n.Node, fault.name, outcome, found, wanted, want)
 			}
 		}
 	}
-	for _, d := range got.Drift {
-		at := d.Group + " " + d.What
-		for _, v := range d.Values {
-			if v.Value != d.Usual && !slices.Equal(v.Nodes, []string{t.drift[at]}) {
-				complain("drift of %s: %v stand out, not %q", at, v.Nodes, t.drift[at])
-			}
-		}
-	}
-	if len(got.Drift) != len(t.drift) {
-		complain("%d drifts of %d: %v", len(got.Drift), len(t.drift), got.Drift)
+	if seen != len(t.faults) {
+		complain("%d of %d nodes with a fault or a look-alike are in the report", seen, len(t.faults))
 	}
 	for _, s := range got.Stale {
 		if !t.stale[s.Node] {
@@ -89,4 +94,54 @@ func (t truth) compare(got fleetReport) []string {
 		complain("%d stale of %d, %d not judged of %d", len(got.Stale), len(t.stale), len(got.Unread), len(t.bad))
 	}
 	return wrong
+}
+
+// expected are the findings that must be there, and the outcome.
+func (f fault) expected() (find, outcome string) {
+	switch {
+	case f.find == "?":
+		return "", "inconclusive"
+	case strings.Contains(f.find, "E "):
+		return f.find, "incompatible"
+	default:
+		return f.find, "compatible"
+	}
+}
+
+// found are a kind's errors and warnings by name, as a fault lists them.
+func (k kind) found() string {
+	var list []string
+	for _, f := range k.Findings {
+		list = append(list, strings.ToUpper(f.Severity[:1])+" "+f.Rule)
+	}
+	slices.SortFunc(list, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
+	return strings.Join(slices.Compact(list), ", ")
+}
+
+func (t truth) compareDrift(got fleetReport) []string {
+	found := map[string][]string{}
+	for _, d := range got.Drift {
+		at := d.Severity + " " + d.Group + " " + d.What
+		for _, v := range d.Values {
+			if v.Value != d.Usual {
+				slices.Sort(v.Nodes)
+				found[at] = append(found[at], strings.Join(v.Nodes, " "))
+			}
+		}
+	}
+	var wrong []string
+	for _, at := range slices.Sorted(maps.Keys(t.drift)) {
+		if !sameNames(found[at], t.drift[at]) {
+			wrong = append(wrong, fmt.Sprintf("drift %s: %q stand out, not %q", at, found[at], t.drift[at]))
+		}
+		delete(found, at)
+	}
+	for at, nodes := range found {
+		wrong = append(wrong, fmt.Sprintf("drift %s: %q stand out, and nothing differs", at, nodes))
+	}
+	return wrong
+}
+
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

@@ -1,0 +1,66 @@
+package fleet
+
+import (
+	"strings"
+	"time"
+)
+
+// Stale is a node whose document is old, or does not tell its age rightly.
+type Stale struct {
+	Node   string `json:"node"`
+	Taken  string `json:"taken"`
+	Reason string `json:"reason"`
+}
+
+// fastClock is how far a node's clock may be ahead of this machine's.
+const fastClock = 10 * time.Minute
+
+// StaleAfter names the nodes whose documents are older than the newest by more than an age. Documents that tell no
+// time are not judged by it. A document from the future is of a node whose clock is wrong: beside it all others would
+// be old.
+func StaleAfter(age time.Duration, now time.Time) func([]Member) []Stale {
+	latest := now.Add(fastClock)
+	return func(nodes []Member) []Stale {
+		newest := newestOf(nodes, latest)
+		var list []Stale
+		for _, n := range nodes {
+			if reason := n.staleness(newest, latest, age); reason != "" {
+				list = append(list, Stale{n.Node, n.Taken, reason})
+			}
+		}
+		return list
+	}
+}
+
+func newestOf(nodes []Member, latest time.Time) time.Time {
+	var newest time.Time
+	for _, n := range nodes {
+		if at := n.at(); at.After(newest) && !at.After(latest) {
+			newest = at
+		}
+	}
+	return newest
+}
+
+func (n Member) staleness(newest, latest time.Time, age time.Duration) string {
+	at := n.at()
+	switch {
+	case n.Taken == "":
+		return ""
+	case at.IsZero():
+		return "its time is not one such as 2026-11-22T10:00:00Z"
+	case at.After(latest):
+		return "its time is in the future"
+	case newest.Sub(at) > age:
+		return "taken " + hours(newest.Sub(at)) + " before the newest document"
+	}
+	return ""
+}
+
+func hours(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
+
+// at is when a node's document was taken; zero where it does not tell.
+func (n Member) at() time.Time {
+	at, _ := time.Parse(time.RFC3339, n.Taken)
+	return at
+}
