@@ -283,7 +283,8 @@ func (j *judgement) answer(b *build) BuildAnswer {
 func (j *judgement) broken(b *build, rule Rule) (failed, withoutGPU bool) {
 	switch {
 	case rule.onMachine != nil:
-		return rule.breaks != nil && j.failed[about{rule.ID, ""}] && rule.breaks(j.machine, b), false
+		said := j.failed[about{rule.ID, ""}] && j.spoken[about{rule.ID, ""}]
+		return rule.breaks != nil && said && rule.breaks(j.machine, b), false
 	case j.failed[about{rule.ID, b.subject}]:
 		return true, false
 	}

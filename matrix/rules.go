@@ -21,8 +21,9 @@ var rules = []Rule{
 	},
 	{
 		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
-		After:     causes(needsBoot, "module-missing-for-kernel"),
+		After:     needsBoot,
 		onMachine: driverMissing, breaks: everyCUDABuild,
+		saidBy:      map[string][]string{"driver": {"module-missing-for-kernel"}},
 		LeavesNoGPU: true,
 	},
 	{
@@ -400,7 +401,7 @@ func RuleNamed(id string) (Rule, bool) {
 // it takes.
 var (
 	needsBoot      = []string{"architecture-mismatch"}
-	needsDriver    = causes(needsBoot, "nouveau-loaded", "module-missing-for-kernel", "driver-missing", "not-importable")
+	needsDriver    = causes(needsBoot, "driver-missing", "not-importable")
 	needsDrivenGPU = causes(needsDriver, "driver-drops-gpu", "driver-too-old-for-gpu")
 	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
 	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")

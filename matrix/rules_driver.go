@@ -35,7 +35,7 @@ func driverMissing(m *machine) []*result {
 		return nil
 	}
 	if m.installedForGPU() && len(nouveauLoaded(m)) > 0 { // which says why it is not loaded
-		return nil
+		return []*result{{subject: "driver", implied: true}}
 	}
 	state := map[bool]string{false: "loaded", true: "installed"}[rest]
 	f := Finding{Severity: Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.gpus[0].label,
