@@ -45,6 +45,9 @@ func (m *machine) reach(b *build) *reach {
 	case b.accelerator != "cuda" && b.accelerator != "":
 		return lacks("what a build for " + b.accelerator + " needs: the tables cover CUDA only")
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
+		if !b.cuda.Known() {
+			return lacks("the driver's version")
+		}
 		r := m.reachOf(b.cuda)
 		r.missing = "the driver's version"
 		return r

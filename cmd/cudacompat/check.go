@@ -145,8 +145,8 @@ func included(name string) ([]byte, error) {
 }
 
 const (
-	givenHint = "`cudacompat check --help` lists what is read, such as a requirements file, a lock, nvidia-smi's " +
-		"output; - is standard input"
+	givenHint = "give a collect_env report, nvidia-smi's output, requirements, a lock, a list of pip or conda, a " +
+		"pyproject.toml, an environment.yml, a Dockerfile, or what cudacompat wrote; - is standard input"
 	absentHint  = "check the path; - is standard input"
 	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c " +
 		"| tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"

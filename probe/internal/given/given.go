@@ -3,7 +3,6 @@ package given
 
 import (
 	"errors"
-	"strings"
 
 	"cudacompat/probe/facts"
 )
@@ -42,7 +41,7 @@ var formats = []format{
 }
 
 // ErrForeign is a file of no kind that is read.
-var ErrForeign = errors.New("this is not a file that can be read; these can: " + strings.Join(Formats(), ", "))
+var ErrForeign = errors.New("it is not one of the kinds of file that can be read")
 
 // Formats are the kinds of files that are read, as people call them.
 func Formats() []string {
