@@ -120,7 +120,8 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any where none is known.
+// notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any where none is
+// known.
 func (m *machine) notStarted(b *build) *probe.Assembler {
 	if b.Name != "torch" || b.accelerator != "cuda" {
 		return nil

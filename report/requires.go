@@ -164,8 +164,8 @@ func (p *page) hosts(r Requires) {
 	p.others(r)
 }
 
-// others lists the GPUs that no driver makes run it, by the rules that say so, then those of which a fact is missing, by
-// that fact.
+// others lists the GPUs that no driver makes run it, by the rules that say so, then those of which a fact is missing,
+// by that fact.
 func (p *page) others(r Requires) {
 	rules := func(g requires.GPU) (string, bool) {
 		return strings.Join(g.Because, ", "), len(g.Drivers)+len(g.Undecided) == 0

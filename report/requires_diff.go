@@ -119,8 +119,9 @@ func diffFindings(r Requires) []matrix.Finding {
 				capabilityWords(c.Capabilities), c.Old.String(), nowWords(c),
 				strings.Join(c.GPUs[:min(len(c.GPUs), 6)], ", "))
 			list = append(list, matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"),
-				Message: message, Need: n.Need, Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}}, Pins: []matrix.Pin{},
-				Do: []string{"keep the older version for these hosts, or take them out of the pool"}, Source: n.Source})
+				Message: message, Need: n.Need, Pins: []matrix.Pin{},
+				Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}},
+				Do:       []string{"keep the older version for these hosts, or take them out of the pool"}, Source: n.Source})
 		}
 	}
 	return list

@@ -95,8 +95,8 @@ func shown(text string, at int) string {
 
 // hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
 var hypothetical = lazyregexp.New(
-	`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|ignoring|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`,
-)
+	`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|` +
+		`ignoring|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
 
 // listing is a line of source that IPython, Rich or a compiler shows around the one that failed, which
 // has an arrow: the errors in it were not raised.
@@ -105,8 +105,8 @@ var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│
 // collected is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
 // torchrun, Slurm and Ray, besides the time, or the mark of a quotation.
 var collected = lazyregexp.New(
-	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]+ [\w.-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |\(\w+ pid=\d+[^)]*\) ?))+`,
-)
+	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
+		`[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]+ [\w.-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |\(\w+ pid=\d+[^)]*\) ?))+`)
 
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.

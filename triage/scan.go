@@ -50,14 +50,15 @@ type scanner struct {
 	skipped int             // the first line whose budget was spent; 0: none
 }
 
-// miss is a signature that does not match the lines of a shape: the same line again or, where no digit means more to the
-// pattern than another, all that are alike but for their digits.
+// miss is a signature that does not match the lines of a shape: the same line again or, where no digit means more to
+// the pattern than another, all that are alike but for their digits.
 type miss struct {
 	signature int
 	shape     uint64
 }
 
-// maxMissed is how many misses are remembered. A log repeats a few shapes; one that does not is read as slowly as without.
+// maxMissed is how many misses are remembered. A log repeats a few shapes; one that does not is read as slowly as
+// without.
 const maxMissed = 1 << 16
 
 var shapeSeed = maphash.MakeSeed()

@@ -33,8 +33,8 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet FILE...|DIR...|-",
 		Short: "Check the facts of many nodes: groups, drift, what-if",
-		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, and " +
-			"may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, and these " +
+		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, " +
+			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, and these " +
 			"with .gz.\n\n" +
 			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope, whose group " +
 			"names nodes that should be alike:\n" +

@@ -24,8 +24,8 @@ func main() {
 }
 
 // collectLate leaves garbage where it is until there are 24 MB: a run allocates a few megabytes and ends, and
-// collecting them costs more than they do. From the first collection on it is done as the heap grows, by a quarter: a fixed
-// limit below what is in use would collect without end, and by half 100,000 distributions take more than 64 MB.
+// collecting them costs more than they do. From the first collection on it is done as the heap grows, by a quarter: a
+// fixed limit below what is in use would collect without end, and by half 100,000 distributions take more than 64 MB.
 func collectLate() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)

@@ -31,8 +31,8 @@ func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
 		Use: "pins", Short: "Say which releases to install on this machine or another", Args: noFramework,
-		Long: "Answers with up to three sets of releases: one that keeps the driver, one with the smallest driver change, and " +
-			"the newest. Each set is complete: the framework, its companions and the driver's packages.",
+		Long: "Answers with up to three sets of releases: one that keeps the driver, one with the smallest driver change, " +
+			"and the newest. Each set is complete: the framework, its companions and the driver's packages.",
 		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
 			"64 usage · 70 a bug"},
 		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +

@@ -60,41 +60,18 @@ func requiresCommand(s streams) *cobra.Command {
 func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error {
 	reading, cancel := bounded(ctx, f.limit())
 	defer cancel()
-	tables, err := f.load(reading)
+	asked, err := f.asked(reading, s, args)
 	if err != nil {
 		return err
 	}
-	targets, err := f.targets(tables)
-	if err != nil {
-		return err
-	}
-	name, err := f.artefact(args)
-	if err != nil {
-		return err
-	}
-	formats := report.RequireFormats
-	if f.old != "" {
-		formats = report.RequireDiffFormats
-	}
-	outputs, err := parseOutputs(formats, f.formats, f.colour, f.all, s)
-	if err != nil {
-		return err
-	}
-	facts, err := f.read(ctx, reading, name, s)
+	read := func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) }
+	facts, err := read(asked.artefact)
 	if err != nil {
 		return err
 	}
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	r, err := inTime(judging, func() (report.Requires, error) {
-		return f.requires(
-			tables,
-			name,
-			facts,
-			targets,
-			func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) },
-		)
-	})
+	r, err := inTime(judging, func() (report.Requires, error) { return f.requires(asked, facts, read) })
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
 		return exitError(exitInconclusive)
@@ -102,19 +79,46 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	if err != nil {
 		return err
 	}
-	r.Tool = tool(tables, true)
-	if err := outputs.write(r); err != nil {
+	r.Tool = tool(asked.tables, true)
+	if err := asked.outputs.write(r); err != nil {
 		return err
 	}
 	return requiresExit(r)
 }
 
+// requiresAsked is what the command line asks, checked before anything is read.
+type requiresAsked struct {
+	tables   *matrix.Tables
+	targets  []matrix.Target
+	artefact string
+	outputs  outputs[report.Requires]
+}
+
+func (f *requiresFlags) asked(reading context.Context, s streams, args []string) (asked requiresAsked, err error) {
+	if asked.tables, err = f.load(reading); err != nil {
+		return asked, err
+	}
+	if asked.targets, err = f.targets(asked.tables); err != nil {
+		return asked, err
+	}
+	if asked.artefact, err = f.artefact(args); err != nil {
+		return asked, err
+	}
+	formats := report.RequireFormats
+	if f.old != "" {
+		formats = report.RequireDiffFormats
+	}
+	asked.outputs, err = parseOutputs(formats, f.formats, f.colour, f.all, s)
+	return asked, err
+}
+
 // requires works the need out and, with --diff, what changed.
-func (f *requiresFlags) requires(tables *matrix.Tables, name string, facts probe.Facts, targets []matrix.Target,
+func (f *requiresFlags) requires(asked requiresAsked, facts probe.Facts,
 	read func(name string) (probe.Facts, error)) (report.Requires, error) {
+	tables, name := asked.tables, asked.artefact
 	r := report.Requires{Source: source(cmp.Or(name, "-")), Facts: facts}
-	if f.old == "" && len(targets) > 0 {
-		r.Requirement = matrix.RequiresOn(tables, facts, targets)
+	if f.old == "" && len(asked.targets) > 0 {
+		r.Requirement = matrix.RequiresOn(tables, facts, asked.targets)
 	} else {
 		r.Requirement = matrix.Requires(tables, facts, f.python)
 	}
@@ -129,7 +133,7 @@ func (f *requiresFlags) requires(tables *matrix.Tables, name string, facts probe
 	old := matrix.Requires(tables, before, f.python)
 	old.Artefact = f.old
 	diff := requires.Compare(old, r.Requirement)
-	diff.Targets = matrix.CompareTargets(tables, before, facts, targets)
+	diff.Targets = matrix.CompareTargets(tables, before, facts, asked.targets)
 	r.Diff = &diff
 	return r, nil
 }

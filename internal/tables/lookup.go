@@ -51,8 +51,8 @@ func (t *Tables) ChipByID(id string) *Chip { return t.chipsByID()[id] }
 
 // decoration is what vendors, NVML and people put after a model's name without changing its chip's capability; the
 // last two are MIG and vGPU profiles, "MIG 3g.20gb" and "-24Q".
-var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|nvl|mega|mig .*)` +
-	`|d?-\d+[abcq])$`)
+var decoration = lazyregexp.New(`( (\(.*\)|with .*|\d+ ?gb|hbm\de?|laptop gpu|laptop|gpu|mobile|max-q|pcie|sxm\d?|` +
+	`nvl|mega|mig .*)|d?-\d+[abcq])$`)
 
 // brands are the words that people leave out before a model's name, or NVML puts there.
 var brands = []string{"", "tesla ", "geforce ", "geforce gtx ", "geforce rtx ", "quadro ", "rtx "}

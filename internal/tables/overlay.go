@@ -10,9 +10,9 @@ import (
 	"cudacompat/data"
 )
 
-// LoadOver is the embedded tables with the rows of over laid on them, all of it linted: a row takes the place of the one
-// that has its key, or is added. Other files than tables are left alone; a CSV that is no table's is an error, since a
-// misspelt one would change nothing, and so is a place without any table.
+// LoadOver is the embedded tables with the rows of over laid on them, all of it linted: a row takes the place of the
+// one that has its key, or is added. Other files than tables are left alone; a CSV that is no table's is an error,
+// since a misspelt one would change nothing, and so is a place without any table.
 func LoadOver(over fs.FS) (*Tables, error) {
 	entries, err := fs.ReadDir(over, ".")
 	if err != nil {

@@ -234,8 +234,8 @@ type rowReader struct {
 	above   []string // the cells of the row before
 }
 
-// read fills a row, which is given as a copy of the one before it. Most cells repeat the one above them and are not read
-// again: rows share their lists, which nobody writes to.
+// read fills a row, which is given as a copy of the one before it. Most cells repeat the one above them and are not
+// read again: rows share their lists, which nobody writes to.
 func (t *rowReader) read(r record, row reflect.Value) error {
 	for i, c := range t.columns {
 		if t.above != nil && r.cells[i] == t.above[i] {

@@ -37,8 +37,8 @@ func (t *Tables) all(row reflect.Type) any {
 	return rows
 }
 
-// RowsOf are the rows of a table in CSV whose first cell is a key. Of the embedded tables the others are not read: of what
-// most judgements read of a large one, those are nearly all. Nobody writes to them.
+// RowsOf are the rows of a table in CSV whose first cell is a key. Of the embedded tables the others are not read: of
+// what most judgements read of a large one, those are nearly all. Nobody writes to them.
 func RowsOf[T any](t *Tables, key string) []T {
 	return t.some(sheetFor(reflect.TypeFor[T]()), key).([]T)
 }

@@ -197,7 +197,7 @@ type Assembler struct {
 	Name    string `json:"name"`    // "ptxas"; "ptxas-blackwell", which Triton takes for capability 10 and newer
 	Version string `json:"version"` // of its CUDA, "12.8.93", as its bytes tell; empty when they do not
 	Path    string `json:"path"`
-	By      string `json:"by"`              // "triton", "nvcc" (NVIDIA's wheel), or the variable that names it, "TRITON_PTXAS_PATH"
+	By      string `json:"by"`              // "triton", "nvcc" (NVIDIA's wheel), or the variable that names it
 	Fault   string `json:"fault,omitempty"` // why Triton cannot start its own: "gone", "not executable"
 }
 

@@ -18,7 +18,8 @@ type requirement struct {
 //	Requires-Dist: nvidia-nccl-cu12<3.0,>=2.25.1; extra == "and-cuda"
 //	Requires-Dist: numpy (>=1.20)
 //	Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"
-var requirementLine = regexp.MustCompile(`(?m)^Requires-Dist: *([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?([^;)\n]*)\)? *(?:;(.*))?$`)
+var requirementLine = regexp.MustCompile(
+	`(?m)^Requires-Dist: *([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?([^;)\n]*)\)? *(?:;(.*))?$`)
 
 var nameSeparators = regexp.MustCompile(`[-_.]+`)
 

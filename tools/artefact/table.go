@@ -272,8 +272,8 @@ func (d *Data) has(table, column string) bool {
 	return g.Column(column) >= 0
 }
 
-// Names says that a release on the command line means a candidate: by its version, or by the key that its row has, where
-// the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
+// Names says that a release on the command line means a candidate: by its version, or by the key that its row has,
+// where the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
 func (d *Data) Names(p Product, release string, c Candidate) bool {
 	return release == c.Version || d.has(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
 }

@@ -39,7 +39,8 @@ func environment(root, prefix string, more int) error {
 		site + "nvidia_nccl_cu12-2.27.3.dist-info/METADATA": "Name: nvidia-nccl-cu12\nVersion: 2.27.3\n",
 	}
 	for i := range more {
-		files[fmt.Sprintf("%spackage_%d-1.0.dist-info/METADATA", site, i)] = fmt.Sprintf("Name: package-%d\nVersion: 1.0\n", i)
+		name := fmt.Sprintf("%spackage_%d-1.0.dist-info/METADATA", site, i)
+		files[name] = fmt.Sprintf("Name: package-%d\nVersion: 1.0\n", i)
 	}
 	return write(root, files)
 }
@@ -61,7 +62,8 @@ func write(root string, files map[string]string) error {
 func (b *bench) grow(ctx context.Context) error {
 	few := *b
 	few.runs = 3
-	for _, c := range []struct{ environments, packages int }{{1, 0}, {10, 0}, {100, 0}, {1, 100}, {1, 10_000}, {1, 100_000}} {
+	for _, c := range []struct{ environments, packages int }{
+		{1, 0}, {10, 0}, {100, 0}, {1, 100}, {1, 10_000}, {1, 100_000}} {
 		root := filepath.Join(b.dir, fmt.Sprintf("root-%d-%d", c.environments, c.packages))
 		for i := range c.environments {
 			if err := environment(root, fmt.Sprintf("opt/venv%d", i), c.packages); err != nil {

@@ -51,7 +51,8 @@ func (b *bench) text() string {
 	fmt.Fprintf(&s, `# What a run costs
 
 Written by `+"`make bench`"+` on %s (%s/%s, %d cores, %s; load %s). Medians of %d runs with warm caches; CPU is
-user and system time of the program and its children; the yardstick is `+"`/usr/bin/python3 -I -c pass`"+`, which takes %s of CPU here.
+user and system time of the program and its children; the yardstick is `+"`/usr/bin/python3 -I -c pass`"+`, which takes
+%s of CPU here.
 
 | what | measured | goal | |
 |---|---|---|---|

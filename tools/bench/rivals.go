@@ -19,8 +19,8 @@ type rival struct {
 	args []string
 }
 
-// known are the rivals that the environment has: PyTorch's own, which every one has, and the doctors from the package index
-// (env-doctor 0.3.5 and cuda-doctor 0.2.0 were looked at) where they are installed.
+// known are the rivals that the environment has: PyTorch's own, which every one has, and the doctors from the package
+// index (env-doctor 0.3.5 and cuda-doctor 0.2.0 were looked at) where they are installed.
 func (b *bench) known() []rival {
 	bin := func(name string) string { return filepath.Join(b.beside, "bin", name) }
 	python := filepath.Join(b.torch, "bin", "python")

@@ -1,6 +1,7 @@
 // Command dracel compares what `cudacompat requires -o cel` admits, as the compiler of Kubernetes' dynamic resource
 // allocation evaluates it, with what `-o json` admits: on every GPU of the tables, by drivers around the limits. It has
-// a module of its own, so that the program does not depend on Kubernetes.
+// a module of its own, so that the program does not depend on Kubernetes, and takes no code from the program: it reads
+// the JSON as another program would.
 //
 //	go run . ../../bin/cudacompat torch==2.9.0+cu130 tensorflow==2.20.0 …
 package main
@@ -20,9 +21,11 @@ import (
 )
 
 // drivers stand around the limits that the tables have.
-var drivers = strings.Fields(`390.157.0 410.48.0 440.33.1 450.80.1 450.80.2 455.23.4 460.27.3 470.256.2 495.29.5 510.39.1 515.43.4 520.61.5 525.60.12
-	525.60.13 530.30.2 535.183.1 545.23.6 550.54.14 555.42.2 560.28.3 565.57.1 570.86.10 570.133.19 570.133.20 570.211.1 570.211.2
-	575.51.2 575.57.7 575.57.8 575.64.5 575.64.6 580.65.6 580.141.0 580.142.0 590.44.1 595.45.4 610.43.2 615.10.0 620.5.0 700.1.0`)
+var drivers = strings.Fields(`
+	390.157.0 410.48.0 440.33.1 450.80.1 450.80.2 455.23.4 460.27.3 470.256.2 495.29.5 510.39.1 515.43.4 520.61.5
+	525.60.12 525.60.13 530.30.2 535.183.1 545.23.6 550.54.14 555.42.2 560.28.3 565.57.1 570.86.10 570.133.19
+	570.133.20 570.211.1 570.211.2 575.51.2 575.57.7 575.57.8 575.64.5 575.64.6 580.65.6 580.141.0 580.142.0
+	590.44.1 595.45.4 610.43.2 615.10.0 620.5.0 700.1.0`)
 
 type requirement struct {
 	GPUs []struct {
@@ -76,7 +79,8 @@ func compare(program, lines string) (different, asked int) {
 			}
 		}
 	}
-	fmt.Printf("%s: %d different, the dearest costs %d of %d\n", lines, different, dearest, resourceapi.CELSelectorExpressionMaxCost)
+	fmt.Printf("%s: %d different, the dearest costs %d of %d\n", lines, different, dearest,
+		resourceapi.CELSelectorExpressionMaxCost)
 	return different, asked
 }
 
@@ -96,7 +100,8 @@ func device(name, capability, driver string) cel.Device {
 	version := func(text string) resourceapi.DeviceAttribute { return resourceapi.DeviceAttribute{VersionValue: &text} }
 	text := func(text string) resourceapi.DeviceAttribute { return resourceapi.DeviceAttribute{StringValue: &text} }
 	return cel.Device{Driver: "gpu.nvidia.com", Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
-		"type": text("gpu"), "productName": text(name), "cudaComputeCapability": version(capability + ".0"), "driverVersion": version(driver),
+		"type": text("gpu"), "productName": text(name), "cudaComputeCapability": version(capability + ".0"),
+		"driverVersion": version(driver),
 	}, Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse("80Gi")}}}
 }
 

@@ -65,7 +65,8 @@ func base(example probe.Facts, m machine, w workload) probe.Facts {
 	f.GPUs = nil
 	for i := range m.count {
 		f.GPUs = append(f.GPUs, probe.GPU{Name: m.gpu, PCIID: m.pci, Capability: m.capability,
-			Bus: fmt.Sprintf("0000:%02x:00.0", 0x53+i), Bound: "nvidia", From: []string{"NVML", "/proc/driver/nvidia", "/sys/bus/pci"},
+			Bus: fmt.Sprintf("0000:%02x:00.0", 0x53+i), Bound: "nvidia",
+			From:  []string{"NVML", "/proc/driver/nvidia", "/sys/bus/pci"},
 			Brand: "tesla", Mode: "default",
 			Health: &probe.Health{Slowdown: []string{}, Persistence: "on", Fabric: "not supported"}})
 	}

@@ -31,7 +31,8 @@ def matmul():
     a = torch.ones(256, 256, device="cuda")
     assert float((a @ a)[0, 0]) == 256.0
 def convolution():
-    torch.nn.functional.conv2d(torch.ones(1, 3, 32, 32, device="cuda"), torch.ones(8, 3, 3, 3, device="cuda")).sum().item()
+    images, kernels = torch.ones(1, 3, 32, 32, device="cuda"), torch.ones(8, 3, 3, 3, device="cuda")
+    torch.nn.functional.conv2d(images, kernels).sum().item()
 def nccl():
     import torch.distributed as dist
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1"); os.environ.setdefault("MASTER_PORT", "29555")

@@ -4,8 +4,8 @@
 //
 // For each package: files; the largest cycle of files (files that reach each other by what they use); how many uses run
 // back up when the files stand in the best order that was found; exported names and those that no other package of the
-// repository uses; lines of functions (median, longest); lines over 120 columns. Of one package alone it also names what
-// runs back. Tests are left out.
+// repository uses; lines of functions (median, longest); lines over 120 columns. Of one package alone it also names
+// what runs back. Tests are left out.
 package main
 
 import (

@@ -1,7 +1,8 @@
 // Command toolkitrequire reads what `cudacompat requires -o nvidia-require` writes with the parser of NVIDIA Container
 // Toolkit, and compares what that admits with `-o json`: nothing may be admitted that the JSON refuses. The parser is
 // internal to the toolkit; the path of this module lies below the toolkit's, so that Go lets it in. Its source comes
-// from the module proxy.
+// from the module proxy. It takes no code from the program, nor from tools/dracel: it reads the JSON as another program
+// would.
 //
 //	go run . ../../bin/cudacompat torch==2.9.0+cu130 tensorflow==2.20.0 …
 package main

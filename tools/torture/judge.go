@@ -192,7 +192,8 @@ func (t *tally) weighMemory(got outcome, d demand) {
 
 // control matches what may reach no terminal: control bytes but line ends and tabs, C1 controls, and the marks that
 // turn text around.
-var control = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]|\x{85}|[\x{80}-\x{9f}]|[\x{202a}-\x{202e}]|[\x{2066}-\x{2069}]`)
+var control = regexp.MustCompile(
+	`[\x00-\x08\x0b-\x1f\x7f]|\x{85}|[\x{80}-\x{9f}]|[\x{202a}-\x{202e}]|[\x{2066}-\x{2069}]`)
 
 // crashed reports whether a run ended as a bug ends it.
 func crashed(got outcome) bool {

@@ -215,7 +215,8 @@ const calls = "open,openat,openat2,creat,execve,execveat,unlink,unlinkat,mkdir,m
 // own matches what the Go runtime and the C library open for themselves.
 var own = regexp.MustCompile(`^(/etc/ld\.so\.cache|/etc/localtime|/usr/share/zoneinfo/.*|/dev/null|` +
 	`(/usr)?/lib/[a-z0-9_-]+/lib(c|dl|pthread|resolv)\.so\.\d|` +
-	`/proc/(self|\d+)/(cgroup|maps|mountinfo|exe)|/sys/fs/cgroup(/.*)?|/sys/kernel/mm/transparent_hugepage/hpage_pmd_size)$`)
+	`/proc/(self|\d+)/(cgroup|maps|mountinfo|exe)|/sys/fs/cgroup(/.*)?|` +
+	`/sys/kernel/mm/transparent_hugepage/hpage_pmd_size)$`)
 
 // traced runs doctor on a tree under strace, which tells where each descriptor really leads.
 func (b *bench) traced(dir string) trace {

@@ -50,15 +50,18 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	if unpinned(b, s, "nccl") {
-		missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool {
-			return strings.HasPrefix(sym.Name, "nccl")
-		})
-		for _, sym := range missing {
-			b.Missing = append(b.Missing, sym.Name)
-		}
-		return err
+		return ncclMissing(b, p, main)
 	}
 	return nil
+}
+
+// ncclMissing notes the functions of NCCL that torch's CUDA half needs and no library has.
+func ncclMissing(b *facts.Build, p *ldso.Process, main *ldso.Object) error {
+	missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
+	for _, sym := range missing {
+		b.Missing = append(b.Missing, sym.Name)
+	}
+	return err
 }
 
 // fallBack opens the CUDA libraries that the loader did not find where torch's __init__.py looks for them then: in the
