@@ -96,25 +96,8 @@ var (
 func weighException(r *record, _ *tables.Tables) string {
 	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
 	r.slots["sentence"] = strings.TrimSuffix(class+": "+text, ": ")
-	if m := noModule.FindStringSubmatch(text); m != nil {
-		r.slots["module"] = m[1]
-		return weighModule(r, nil)
-	}
-	switch {
-	case class == "DistBackendError" || class == "DistNetworkError" || class == "ChildFailedError":
-		return ""
-	case class == "PackageNotFoundError":
-		r.slots["module"], _, _ = strings.Cut(text, " ")
-		return weighModule(r, nil)
-	case clearlyProgram.MatchString(text):
-		return "program"
-	case class == "AttributeError" && r.ofModule(text):
-		return "packages-do-not-fit"
-	case class == "CompileException" || class == "TypingError":
-		return "kernel-source"
-	}
-	if last := r.last(); last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path) {
-		return "environment"
+	if answer, decided := r.byClass(class, text); decided {
+		return answer
 	}
 	if f := r.refusal(); f != nil {
 		return f.answer
@@ -129,6 +112,37 @@ func weighException(r *record, _ *tables.Tables) string {
 	case argument.MatchString(text) && r.ofTheStack():
 		return "program"
 	}
+	return r.byArea(class, text)
+}
+
+// byClass judges an exception whose class, message or place leaves nothing to weigh. That it blames nobody is decided,
+// too.
+func (r *record) byClass(class, text string) (answer string, decided bool) {
+	if m := noModule.FindStringSubmatch(text); m != nil {
+		r.slots["module"] = m[1]
+		return weighModule(r, nil), true
+	}
+	last := r.last()
+	switch {
+	case class == "DistBackendError" || class == "DistNetworkError" || class == "ChildFailedError":
+		return "", true
+	case class == "PackageNotFoundError":
+		r.slots["module"], _, _ = strings.Cut(text, " ")
+		return weighModule(r, nil), true
+	case clearlyProgram.MatchString(text):
+		return "program", true
+	case class == "AttributeError" && r.ofModule(text):
+		return "packages-do-not-fit", true
+	case class == "CompileException" || class == "TypingError":
+		return "kernel-source", true
+	case last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path):
+		return "environment", true
+	}
+	return "", false
+}
+
+// byArea judges an exception by what its message is about, and by how far its class says that the program raised it.
+func (r *record) byArea(class, text string) string {
 	about := areaOf(text)
 	vague := about == "" || about == "input" || about == "given-file" || about == "usage" // said of so much
 	switch {
