@@ -66,7 +66,7 @@ func WithoutPrivate(t *Tables, f probe.Facts) probe.Facts {
 	for i := range f.Environments {
 		env := &f.Environments[i]
 		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted),
-			func(w probe.Wanted) bool { return m.namedOf(env, &w) == nil })
+			func(w probe.Wanted) bool { n := m.namedOf(env, &w); return n == nil || n.uses == "unsaid" })
 	}
 	return f
 }
@@ -290,7 +290,7 @@ func (m *machine) namedOnly() []*result {
 			return b.named == n || b.named != nil && b.named.env == n.env && b.cuda.Known() && n.cuda.Known() &&
 				b.cuda.Major() == n.cuda.Major()
 		})
-		if judged || standing(n.env) == noted || m.spokenFor(n) {
+		if judged || standing(n.env) == noted || m.spokenFor(n) || n.uses == "unsaid" && m.judges(n.env) {
 			continue
 		}
 		results = append(results, n.left()...)
@@ -298,9 +298,16 @@ func (m *machine) namedOnly() []*result {
 	return results
 }
 
+// judges reports whether an environment has a build.
+func (m *machine) judges(env *probe.Environment) bool {
+	return slices.ContainsFunc(m.builds, func(b *build) bool { return b.env.Environment == env })
+}
+
 // left says what is not known of a package that no rule can judge.
 func (n *named) left() []*result {
 	switch n.uses {
+	case "unsaid":
+		return unknown("the image in "+n.From, "what is in it: neither its name nor its tag says") // a name may be private
 	case "gpu":
 		if n.Origin == "image" {
 			return unknown(n.subject(),

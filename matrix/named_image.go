@@ -23,12 +23,16 @@ var (
 		`|text-generation-inference|(?:^|[-:/])gpu(?:-|$)`)
 	// gpuOrNot matches images that are the same with and without a GPU.
 	gpuOrNot = lazyregexp.New(`^(?:ghcr\.io/)?(?:ollama/ollama$|ggml-org/llama\.cpp$)`)
+	// plainImage matches the names of systems, languages and package managers, whoever publishes them.
+	plainImage = lazyregexp.New(`(?:^|/)(?:python|ubuntu|debian|alpine|amazonlinux|rockylinux|almalinux|fedora|centos` +
+		`|ubi\d*(?:-\w+)?|busybox|node|golang|rust|openjdk|uv|miniconda3?|miniforge3?|mambaforge|micromamba|anaconda3?)$`)
 	// otherImage matches those for other accelerators, or for none.
 	otherImage = lazyregexp.New(`(?i)rocm|cpu|xpu|neuron|habana|openvino`)
 )
 
 // namedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
-// that names no GPU asks for nothing by itself: what is installed over it is judged.
+// that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may hold
+// anything.
 func (m *machine) namedImage(n *named) *named {
 	n.image = m.imageOf(n.Name, n.Version)
 	name := n.Name + ":" + n.Version
@@ -47,8 +51,10 @@ func (m *machine) namedImage(n *named) *named {
 		n.uses = "either"
 	case gpuImage.MatchString(name) && !otherImage.MatchString(name):
 		n.uses = "gpu"
+	case strings.Contains(n.Name, "/") && !plainImage.MatchString(n.Name) && !otherImage.MatchString(name):
+		n.uses = "unsaid"
 	default:
-		return nil
+		return nil // an official image: a system, a language
 	}
 	return n
 }

@@ -233,8 +233,8 @@ func (f *dockerfile) pip(args []string, number int) []locked {
 			}
 		case strings.HasPrefix(arg, "-"):
 			r.option(arg)
-		default:
-			r.read(arg, number)
+		case !r.read(arg, number) && strings.Contains(arg, "$"):
+			f.unread("pip install "+arg, "the file does not say what the variable is", number)
 		}
 	}
 	r.include()
