@@ -59,7 +59,7 @@ func requiresWords(r Requires) (text, colour string) {
 		return "no host can be named, because facts about " + r.Unknown[0].Subject + " are missing", yellow
 	case len(r.Builds) == 0:
 		return "nothing here asks for a driver or a GPU", green
-	case len(groups) == 0 && slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return len(g.Undecided) > 0 }):
+	case r.Undecided():
 		return "no host can be named, because facts are missing", yellow
 	case len(groups) == 0:
 		return "no GPU of the tables runs this", red

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -24,7 +23,7 @@ func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, S
 	return func(w io.Writer, r Requires, _ Style) error {
 		if len(r.Unknown) > 0 {
 			u := r.Unknown[0]
-			return fmt.Errorf("nothing can be said in this format while %s is not known: %s", u.Subject, u.Missing)
+			return Silence(fmt.Sprintf("nothing can be said in this format while %s is not known: %s", u.Subject, u.Missing))
 		}
 		s, err := spell(r)
 		if err != nil {
@@ -40,9 +39,21 @@ func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, S
 	}
 }
 
-// errNoHost is what a dialect says that has no words for nothing.
-var errNoHost = errors.New("no host of the tables can run this, so there is nothing to ask of a scheduler: " +
-	"-o text says why")
+// Silence is why a dialect says nothing, which a scheduler would take for "any host".
+type Silence string
+
+func (s Silence) Error() string { return string(s) }
+
+// noHost is why a dialect can name no host.
+func noHost(r Requires) error {
+	switch {
+	case r.Undecided():
+		return Silence("no host can be named, because facts are missing: -o text says which")
+	case slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return len(g.Drivers) > 0 }):
+		return Silence("this format cannot name the hosts that can run this: -o json does")
+	}
+	return Silence("no host of the tables can run this, so there is nothing to ask of a scheduler: -o text says why")
+}
 
 // arch is the hosts' architecture: the artefact's, else x86_64.
 func (r Requires) arch() string {
@@ -104,7 +115,7 @@ func nvidiaRequire(r Requires) (spelling, error) {
 		}
 	}
 	if len(terms) == 0 {
-		return spelling{}, errNoHost
+		return spelling{}, noHost(r)
 	}
 	return spelling{"#", "NVIDIA_REQUIRE_CUDA=" + strings.Join(terms, " ") + "\n", left}, nil
 }
@@ -117,13 +128,15 @@ func cel(r Requires) (spelling, error) {
 		terms = append(terms, "("+strings.Join(group, " && ")+")")
 	}
 	if len(terms) == 0 {
-		return spelling{}, errNoHost
+		return spelling{}, noHost(r)
 	}
-	text := "device.driver == \"gpu.nvidia.com\" && (\n  " + strings.Join(terms, " ||\n  ") + "\n)\n"
-	return spelling{"//", text, nil}, nil
+	return spelling{"//", celHead + strings.Join(terms, " ||\n  ") + "\n)\n", nil}, nil
 }
 
-const celAttribute = `device.attributes["gpu.nvidia.com"].`
+// celHead names the attributes once: the API takes 10 KiB of an expression, and a name for each comparison is too much
+// for an old TensorFlow, which runs on most GPUs. Kubernetes has had cel.bind since there were such claims, 1.31.
+const celHead = `device.driver == "gpu.nvidia.com" && cel.bind(gpu, device.attributes["gpu.nvidia.com"],
+  `
 
 // celGroups are the alternatives: for each capability the GPUs that are like most, then those that differ by name.
 func celGroups(r Requires) [][]string {
@@ -132,7 +145,7 @@ func celGroups(r Requires) [][]string {
 		if len(g.Names) > 0 {
 			continue
 		}
-		capability := celAttribute + "cudaComputeCapability.compareTo(semver(\"" + dotted(g.Capability) + "\")) == 0"
+		capability := "gpu.cudaComputeCapability.compareTo(semver(\"" + dotted(g.Capability) + "\")) == 0"
 		var different []string
 		for _, other := range r.GPUs {
 			if other.Capability != g.Capability || len(other.Names) == 0 || slices.Equal(other.Drivers, g.Drivers) {
@@ -160,7 +173,7 @@ func celNames(names []string) string {
 	for _, n := range names {
 		quoted = append(quoted, strconv.Quote(n), strconv.Quote("NVIDIA "+n))
 	}
-	return celAttribute + "productName in [" + strings.Join(quoted, ", ") + "]"
+	return "gpu.productName in [" + strings.Join(quoted, ", ") + "]"
 }
 
 // celDrivers are the comparisons of each range.
@@ -169,10 +182,10 @@ func celDrivers(list requires.Drivers) [][]string {
 	for _, d := range list {
 		var one []string
 		if d.From != "" {
-			one = append(one, celAttribute+"driverVersion.compareTo(semver(\""+dotted(d.From)+"\")) >= 0")
+			one = append(one, "gpu.driverVersion.compareTo(semver(\""+dotted(d.From)+"\")) >= 0")
 		}
 		if d.Before != "" {
-			one = append(one, celAttribute+"driverVersion.compareTo(semver(\""+dotted(d.Before)+"\")) < 0")
+			one = append(one, "gpu.driverVersion.compareTo(semver(\""+dotted(d.Before)+"\")) < 0")
 		}
 		all = append(all, one)
 	}

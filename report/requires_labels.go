@@ -43,7 +43,7 @@ func nodeAffinity(r Requires) (spelling, error) {
 		}
 	}
 	if len(terms) == 0 {
-		return spelling{}, errNoHost
+		return spelling{}, noHost(r)
 	}
 	var b strings.Builder
 	b.WriteString("nodeAffinity:\n  requiredDuringSchedulingIgnoredDuringExecution:\n    nodeSelectorTerms:\n")
@@ -156,7 +156,7 @@ func slurm(r Requires) (spelling, error) {
 		}
 	}
 	if len(features) == 0 {
-		return spelling{}, errNoHost
+		return spelling{}, noHost(r)
 	}
 	left = append(left, "driver branches that are newer than the tables")
 	return spelling{"#", "#SBATCH --constraint=\"" + strings.Join(features, "|") + "\"\n", left}, nil

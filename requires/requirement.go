@@ -85,6 +85,13 @@ type Missing struct {
 // Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
 func (g GPU) Admits(driver string) bool { return g.Drivers.Has(driver) }
 
+// Undecided reports whether no driver is admitted with any GPU because facts are missing.
+func (r Requirement) Undecided() bool {
+	admits := func(g GPU) bool { return len(g.Drivers) > 0 }
+	undecided := func(g GPU) bool { return len(g.Undecided) > 0 }
+	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
+}
+
 // Driverless reports whether no driver makes a difference, as with a Tegra module's.
 func (g GPU) Driverless() bool { return g.Drivers.Any() || g.Undecided.Any() }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,7 +79,12 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		return err
 	}
 	r.Tool = tool(asked.tables, true)
-	if err := asked.outputs.write(r); err != nil {
+	err = asked.outputs.write(r)
+	if silence := report.Silence(""); errors.As(err, &silence) {
+		complain(s.err, string(silence), "")
+		return cmp.Or(requiresExit(r), error(exitError(exitUsage)))
+	}
+	if err != nil {
 		return err
 	}
 	return requiresExit(r)
@@ -143,17 +147,10 @@ func requiresExit(r report.Requires) error {
 	switch {
 	case r.Diff != nil && r.Diff.Lost():
 		return exitError(exitIncompatible)
-	case r.Diff != nil && r.Diff.Unknown(), len(r.Unknown) > 0 || undecidedEverywhere(r.Requirement):
+	case r.Diff != nil && r.Diff.Unknown(), len(r.Unknown) > 0 || r.Undecided():
 		return exitError(exitInconclusive)
 	}
 	return nil
-}
-
-// undecidedEverywhere reports whether no driver is admitted with any GPU because facts are missing.
-func undecidedEverywhere(r requires.Requirement) bool {
-	admits := func(g requires.GPU) bool { return len(g.Drivers) > 0 }
-	undecided := func(g requires.GPU) bool { return len(g.Undecided) > 0 }
-	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
 }
 
 // artefact is the one that is asked about: a file, or empty for what --env and --root name.

@@ -53,7 +53,11 @@ func compare(program, lines string) (different, asked int) {
 	if err := json.Unmarshal(said(program, lines, "json"), &r); err != nil {
 		fail(err)
 	}
-	result := cel.GetCompiler(cel.Features{}).CompileCELExpression(string(said(program, lines, "cel")), cel.Options{})
+	selector := string(said(program, lines, "cel"))
+	if len(selector) > resourceapi.CELSelectorExpressionMaxLength {
+		fail(fmt.Errorf("%s: %d bytes, and the API takes %d", lines, len(selector), resourceapi.CELSelectorExpressionMaxLength))
+	}
+	result := cel.GetCompiler(cel.Features{}).CompileCELExpression(selector, cel.Options{})
 	if result.Error != nil {
 		fail(fmt.Errorf("%s: the compiler refuses it: %v", lines, result.Error))
 	}
