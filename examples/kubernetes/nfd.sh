@@ -1,11 +1,14 @@
 #!/bin/sh
 # Writes a feature file for NFD's local source, so that nodes bear the label
-# feature.node.kubernetes.io/cudacompat.outcome=compatible (or incompatible, inconclusive). Run it from a timer.
+# feature.node.kubernetes.io/cudacompat.outcome=compatible (or incompatible, inconclusive). Run it from a timer, hourly:
+# without a new file the label is gone after $KEEP seconds, so that none outlives what it was read from.
 dir=${FEATURES:-/etc/kubernetes/node-feature-discovery/features.d}
+until=$(date -u -d "@$(($(date +%s) + ${KEEP:-7200}))" +%Y-%m-%dT%H:%M:%SZ) || exit
 cudacompat doctor --env none -o line >/dev/null 2>&1
 case $? in
     0) outcome=compatible ;;
     1) outcome=incompatible ;;
     *) outcome=inconclusive ;;
 esac
-echo "cudacompat.outcome=$outcome" >"$dir/.cudacompat.new" && mv "$dir/.cudacompat.new" "$dir/cudacompat"
+printf '# +expiry-time=%s\ncudacompat.outcome=%s\n' "$until" "$outcome" >"$dir/.cudacompat.new" &&
+    mv "$dir/.cudacompat.new" "$dir/cudacompat"
