@@ -1,0 +1,23 @@
+// Command kubernetes writes labels of nodes by the code of those who write them: "gfd" those of GPU feature discovery,
+// "nfd" those that Node Feature Discovery's local source reads from feature files. GPU feature discovery's labellers
+// are internal to NVIDIA's device plugin; the path of this module lies below the plugin's, so that Go lets it in. The
+// module also names the programs that kubernetes.sh builds. Their sources come from the module proxy.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	commands := map[string]func() error{"gfd": gfd, "nfd": nfd}
+	command := commands[os.Args[len(os.Args)-1]]
+	if command == nil {
+		fmt.Fprintln(os.Stderr, "usage: kubernetes gfd|nfd")
+		os.Exit(64)
+	}
+	if err := command(); err != nil {
+		fmt.Fprintln(os.Stderr, "kubernetes:", err)
+		os.Exit(1)
+	}
+}
