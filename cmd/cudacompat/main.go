@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 
 	"cudacompat/probe"
+	_ "cudacompat/probe/nvmlchild"
 )
 
 func main() {

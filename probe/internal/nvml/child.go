@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ const (
 
 // child is this program, started again to ask NVML, in a process group of its own.
 type child struct {
-	cmd     *exec.Cmd
+	pid     int
 	leash   *os.File      // the child ends when this does
 	answers chan Answer   // what it writes, until it writes no more
 	exited  chan struct{} // it has ended; its group has not been
@@ -89,13 +88,7 @@ func startChild(env map[string]string, limit time.Duration) (*child, error) {
 	answers, errs, leash := pipes[0], pipes[1], pipes[2]
 	c := &child{leash: leash.write, answers: make(chan Answer, maxLines), exited: make(chan struct{}),
 		flooded: make(chan string, 2), heard: make(chan struct{})}
-	c.cmd = exec.Command("/proc/self/exe", nvmlArg, limit.String())
-	c.cmd.Stderr, c.cmd.ExtraFiles = errs.write, []*os.File{answers.write, leash.read} // answerFD, leashFD
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
-	for name, value := range env {
-		c.cmd.Env = append(c.cmd.Env, name+"="+value)
-	}
-	if err := c.cmd.Start(); err != nil {
+	if c.pid, err = forkExec(env, limit, errs.write, answers.write, leash.read); err != nil {
 		closePipes(pipes)
 		return nil, err
 	}
@@ -104,6 +97,27 @@ func startChild(env map[string]string, limit time.Duration) (*child, error) {
 	go c.keepErrors(errs.read)
 	go c.await(answers.read)
 	return c, nil
+}
+
+// forkExec starts the child with the descriptors that it expects. Package os/exec would first start another one, only
+// to see whether the kernel has descriptors for processes.
+func forkExec(env map[string]string, limit time.Duration, errs, answers, leash *os.File) (pid int, err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	vars := os.Environ()
+	if len(env) > 0 {
+		vars = nil
+	}
+	for name, value := range env {
+		vars = append(vars, name+"="+value)
+	}
+	const self = "/proc/self/exe"
+	return syscall.ForkExec(self, []string{self, nvmlArg, limit.String()}, &syscall.ProcAttr{Env: vars,
+		Files: []uintptr{null.Fd(), null.Fd(), errs.Fd(), answerFD: answers.Fd(), leashFD: leash.Fd()},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}})
 }
 
 // listen passes on what the child answers.
@@ -153,7 +167,7 @@ const lastWords = 100 * time.Millisecond
 // that it has started may hold the pipes open.
 func (c *child) await(answers *os.File) {
 	var info unix.Siginfo
-	for unix.Waitid(unix.P_PID, c.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	for unix.Waitid(unix.P_PID, c.pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	_ = answers.SetReadDeadline(time.Now().Add(lastWords))
 	close(c.exited)
@@ -184,8 +198,8 @@ func (c *child) answer(ctx context.Context, limit time.Duration) *Answer {
 func (c *child) silent(ctx context.Context, last *Answer, limit time.Duration) *Answer {
 	select {
 	case <-c.exited:
-		c.end()
-		return c.died(last)
+		status, _ := c.end()
+		return c.died(last, status)
 	case what := <-c.flooded:
 		return c.tooMuch(what)
 	case <-ctx.Done():
@@ -202,28 +216,32 @@ func (c *child) tooMuch(what string) *Answer {
 // endTimeout is what the kernel may take to end a process that is killed; one in state D stays.
 const endTimeout = 150 * time.Millisecond
 
-// end kills the child's process group and reports whether the child is gone.
-func (c *child) end() bool {
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
-	reaped := make(chan struct{})
+// end kills the child's process group and says how the child ended, if it is gone.
+func (c *child) end() (status syscall.WaitStatus, gone bool) {
+	_ = syscall.Kill(-c.pid, syscall.SIGKILL)
+	reaped := make(chan syscall.WaitStatus, 1)
 	go func() {
-		_ = c.cmd.Wait()
-		close(reaped)
+		var status syscall.WaitStatus
+		err := error(syscall.EINTR)
+		for err == syscall.EINTR {
+			_, err = syscall.Wait4(c.pid, &status, 0, nil)
+		}
+		reaped <- status
 	}()
 	select {
-	case <-reaped:
-		return true
+	case status = <-reaped:
+		return status, true
 	case <-time.After(endTimeout):
-		return false
+		return 0, false
 	}
 }
 
 // abandon ends a child that is late. State D after that is proof that the driver hangs: nothing can end such a
 // process, so it is left behind.
 func (c *child) abandon(last *Answer, limit time.Duration) *Answer {
-	pid := c.cmd.Process.Pid
+	pid := c.pid
 	stuck := hangsInKernel(pid)
-	if !c.end() && stuck && hangsInKernel(pid) {
+	if _, gone := c.end(); !gone && stuck && hangsInKernel(pid) {
 		return &Answer{NVML: facts.NVML{Status: "stuck",
 			Message: fmt.Sprintf("NVML hangs in the kernel (process %d, state D, for %s)", pid, limit)}}
 	}
@@ -257,10 +275,15 @@ func threadState(stat string) string {
 }
 
 // died says how the child ended that did not answer to the end.
-func (c *child) died(last *Answer) *Answer {
+func (c *child) died(last *Answer, status syscall.WaitStatus) *Answer {
 	why := "it wrote no answer"
-	if state := c.cmd.ProcessState; state != nil && !state.Success() {
-		why = state.String()
+	switch {
+	case status.CoreDump():
+		why = "signal: " + status.Signal().String() + " (core dumped)"
+	case status.Signaled():
+		why = "signal: " + status.Signal().String()
+	case status.ExitStatus() > 0:
+		why = fmt.Sprint("exit status ", status.ExitStatus())
 	}
 	select {
 	case <-c.heard:

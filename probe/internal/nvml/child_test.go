@@ -183,7 +183,7 @@ func TestHangsInKernel(t *testing.T) {
 	c, err := startChild(map[string]string{"LD_LIBRARY_PATH": dir}, time.Minute)
 	hosttest.Must(t, err)
 	defer c.leash.Close()
-	pid, stuck := c.cmd.Process.Pid, false
+	pid, stuck := c.pid, false
 	for end := time.Now().Add(10 * time.Second); !stuck && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		stuck = hangsInKernel(pid)
 	}
