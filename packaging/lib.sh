@@ -27,7 +27,8 @@ fi
 : "${SOURCE_DATE_EPOCH:=0}" "${COMMIT:=}"
 VERSION=${VERSION:-0.0.0}
 VERSION=${VERSION#v}
-export SOURCE_DATE_EPOCH VERSION OUT CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations" GOFLAGS="-trimpath -buildvcs=false"
+export SOURCE_DATE_EPOCH VERSION OUT GOFLAGS="-trimpath -buildvcs=false"
+export CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations -fno-asynchronous-unwind-tables"
 
 # tool MODULE@VERSION: the path of a Go program, built once and kept.
 tool() {
