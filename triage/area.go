@@ -88,13 +88,15 @@ var ofAnyProgram = []string{"access", "kernel", "installation", "network-down", 
 // as often wrong as right on logs from which it was not written (testdata/firstsight).
 var certain = []string{"too-hot", "off-the-bus", "disk-full", "shared-memory", "device-gone"}
 
-// certainOf are the areas of which a sentence is believed that a program says aloud and that names the part that failed:
-// of driver, toolkit, service and engine none was wrong, of graphics those that tell of its start.
+// certainOf are the areas of which a sentence is believed that a program says aloud and that names the part that
+// failed: of driver, toolkit, service and engine none was wrong, of graphics those that tell of its start.
 var certainOf = map[string]*lazyregexp.Regexp{
 	"driver-or-toolkit": aboutGPU,
 	"service":           lazyregexp.New(`(?i)nvidia|fabric|dcgm|docker|containerd|slurm`),
 	"engine":            lazyregexp.New(`.`),
-	"kernel":            lazyregexp.New(`(?i)nvidia|secure boot|gcc|nouveau|\bgpu`),
+	"mpi": lazyregexp.New(`(?i)(?:ucx|ucp|libfabric|ofi|ibv|pmix|orte|prte)\w*\b.*(?:failed to|unable to|could not|` +
+		`cannot) (?:create|open|load|init|find|start|connect)`),
+	"kernel": lazyregexp.New(`(?i)nvidia|secure boot|gcc|nouveau|\bgpu`),
 	"graphics": lazyregexp.New(`(?i)display|instance|platform|initiali|context|librar|\bload|driver|\bicd\b|x server|` +
 		`surfaceless`),
 	"no-device": lazyregexp.New(`(?i)no |not |unable|cannot|could|fail`),
@@ -104,8 +106,13 @@ var certainOf = map[string]*lazyregexp.Regexp{
 func weighComplaint(r *record, _ *tables.Tables) string {
 	about := areaOf(r.slot("sentence"))
 	if words := certainOf[about]; slices.Contains(certain, about) ||
-		words != nil && aloud.MatchString(r.text) && words.MatchString(r.slot("sentence")) {
+		words != nil && r.complainsAloud(about) && words.MatchString(r.slot("sentence")) {
 		return about
 	}
 	return ""
+}
+
+// complainsAloud reports whether a line says itself that it failed, or is of an area of which lines tell plainly.
+func (r *record) complainsAloud(about string) bool {
+	return aloud.MatchString(r.text) || begins.MatchString(message(r.text)) || slices.Contains(toldPlainly, about)
 }

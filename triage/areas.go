@@ -33,7 +33,7 @@ var areas = []area{
 		`larger than).{0,40}(?:context|max\w*[ _](?:model[ _])?(?:len|token|position)|context[ _](?:size|length|`+
 		`window))|maximum context length`),
 	about("service", `job for .*service failed|failed to start .*(?:nvidia|fabric|docker|containerd|persistenced|`+
-		`slurmd|dcgm|hostengine)|hostengine|nv-fabricmanager`),
+		`slurmd|dcgm|hostengine)|hostengine|nv-fabricmanager|nvidia-persistenced`),
 	about("access", `permission denied|operation not permitted|access(?: is)? denied|eacces|not authori[sz]ed|`+
 		`insufficient permissions|must be (?:run as )?root|are you root|avc: +denied|apparmor="denied"|`+
 		`requires? (?:root|superuser|administrator)`),
@@ -50,7 +50,7 @@ var areas = []area{
 		`proxy|econn|max retries exceeded|address already in use|eaddrinuse|failed to (?:fetch|download|bind|listen)|`+
 		`host not found|http ?error|handshake`),
 	about("repository", `repositor(?:y|ies)\b.{0,80}(?:release|found|index|signed|gpg|key|metadata|404)|gpg|`+
-		`no_pubkey|not signed|repomd|dpkg|rpm\b|\bapt\b|\bdnf\b|\byum\b|zypper|pacman|unmet|held broken|`+
+		`no_pubkey|repomd|dpkg|rpm\b|\bapt\b|\bdnf\b|\byum\b|zypper|pacman|unmet|held broken|`+
 		`nothing provides|no match for argument|unable to locate package|no candidate|candidate`),
 	about("kernel", `dkms|kernel module|insmod|modprobe|akmods|secure boot|initramfs|modules? .{0,40}\.ko\b|`+
 		`/lib/modules|kernel (?:headers|source)|vmlinuz|nouveau|\bvfio|\biommu|nvrm|nvidia-modeset|nvidia_drm`),

@@ -149,8 +149,12 @@ func (s *Signature) match(text string) []int {
 // quoted tells whether what follows the lead stands in code marks. A mark that the line does not close
 // opens a log that somebody pasted, and so do marks around the whole line.
 func quoted(text, lead string) bool {
+	text, lead = gnuQuoted.ReplaceAllString(text, ""), gnuQuoted.ReplaceAllString(lead, "")
 	marks := strings.Count(text, "`")
 	line := strings.Trim(text[len(collected.FindString(text)):], " ")
 	whole := marks == 2 && strings.HasPrefix(line, "`") && strings.HasSuffix(line, "`")
 	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
 }
+
+// gnuQuoted is a name as GNU's programs quote it: in function `main': undefined reference to `cudaFree'.
+var gnuQuoted = lazyregexp.New("`[\\w@.:~+-]+'")

@@ -40,6 +40,8 @@ var contained = lazyregexp.New(`(?i)non-?fatal|\bcontained\b|corrected`)
 
 func weighMemory(r *record, _ *tables.Tables) string {
 	switch {
+	case strings.Contains(r.text, "allocate resources"): // a scheduler's
+		return ""
 	case r.slot("want") != "":
 		return "memory-want"
 	case r.frames != nil || raised.MatchString(message(r.text)):
@@ -72,7 +74,8 @@ func weighExit(r *record, _ *tables.Tables) string {
 	return "exit"
 }
 
-// weighWindowsEnd looks up the status by which Windows ended a process: printed with a sign, without, or in hexadecimal.
+// weighWindowsEnd looks up the status by which Windows ended a process: printed with a sign, without one, or in
+// hexadecimal.
 func weighWindowsEnd(r *record, t *tables.Tables) string {
 	code, _ := strconv.ParseInt(r.slot("code"), 0, 64)
 	return r.weighStatusOf("windows", int(int32(code)), t)

@@ -27,9 +27,10 @@ var grammars = []grammar{
 	form("ldd", soName+` => not found`, "not found"),
 	form("library", soName+`, needed by \S+, not found|library "`+soName2+`" not found|make sure `+soName3+
 		` is in your library path`, "needed by", "not found", "library path"),
-	form("product", `(?i)(?:failed to|could not|couldn.t|cannot|can.t|unable to) (?:dynamically )?(?:load|open|find|locate) `+
-		`(?:the )?(?:nvidia )?(?P<product>cuda runtime|cuda driver|cudart|cublas(?:lt)?|cudnn|cufft|curand|cusolver|`+
-		`cusparse|nvrtc|nvjitlink|nccl|tensorrt|optix|nvenc|nvml|npp)\b(?: (?:shared |dynamic )?(?:library|libraries|dll|`+
+	form("product", `(?i)(?:failed to|could not|couldn.t|cannot|can.t|unable to) (?:dynamically )?(?:load|open|`+
+		`find|locate) `+
+		`(?:the )?(?:nvidia )?(?P<product>cuda(?: runtime| driver)?|cudart|cublas(?:lt)?|cudnn|cufft|curand|cusolver|`+
+		`cusparse|nvrtc|nvjitlink|optix|nvenc|npp)\b(?: (?:shared |dynamic )?(?:library|libraries|dll|`+
 		`runtime))?[^\w./-]*$`, "oad ", "pen ", "ind ", "ocate "),
 	form("library", `(?i)`+dllName+`['"]? (?:was |is |could )?(?:not (?:be )?found|missing|not be loaded)`, ".dll",
 		".DLL"),
@@ -62,9 +63,8 @@ var grammars = []grammar{
 	form("linked", `cannot find -l(?P<library>cu\w+|nv\w+|nccl\w*|torch\w*|c10\w*)|LNK1181: cannot open input `+
 		`file '(?P<library2>[\w.]+)'|LNK1104: cannot open file '(?P<library3>(?:cu|nv|nccl|torch|c10)[\w.]+)'`,
 		"cannot find -l", "LNK1181", "LNK1104"),
-	form("unresolved", "undefined reference to [`'‘](?P<symbol>[\\w:]+).*?(?:@(?P<library>lib\\w+\\.so[.\\d]*))?['’]", "undefined "+
-		"reference"),
-	form("unresolved", `unresolved external symbol "?(?:__imp_)?(?P<symbol>\w+)`, "unresolved external"),
+	form("unresolved", `undefined reference to [\x60'‘](?P<symbol>[\w:]+)(?:[^'’]*?@(?P<library>lib\w+\.so[.\d]*))?`,
+		"undefined reference"),
 	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |`+
 		`cannot find |Unable to find |No such file or directory: )['"]?(?:\S*/)?(?P<tool>nvcc|nvidia-smi|`+
 		`ptxas|ninja|gcc|g\+\+|cl(?:\.exe)?|cmake|cicc|nvlink|fatbinary|nvidia-modprobe|nvidia-ctk|`+
@@ -89,7 +89,8 @@ var grammars = []grammar{
 		`wheel for (?P<package>[\w.-]+)|^(?:ERROR: |error: )?Failed to build (?:installable wheels.*|`+
 		`[\x60']?(?P<package2>[\w.=-]+)[\x60']?)$|`+
 		`subprocess-exited-with-error|failed to run custom build command for|error MSB3721: .*\bnvcc\b|`+
-		`metadata-generation-failed)`, "rror", "ninja", "ailed", "failed to run", "MSB3721"),
+		`nvcc error +: '\S+' died|`+
+		`metadata-generation-failed)`, "rror", "ninja", "ailed", "failed to run", "MSB3721", "nvcc error"),
 	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error `+
 		`occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for `+
 		`kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*(?:nvidia|NVIDIA|/nv\.o|/nv-`+
@@ -125,16 +126,19 @@ var grammars = []grammar{
 		`Error: (?:Transaction|Package: |Unable to find a match|GPG check|Failed to download|Unable to resolve)|`+
 		`error: (?:Failed dependencies|target not found|failed to (?:commit|prepare) transaction)|`+
 		`Transaction (?:check|test) error|No provider of|CondaHTTPError|ResolvePackageNotFound|CondaVerificationError|`+
-		`ERROR: (?:Could not install packages|Could not build wheels)|`+
-		`(?:× |error: )(?:No solution found|Failed to (?:build|download|prepare|install)|Distribution )|SolverProblemError|`+
+		`error: externally-managed-environment|ERROR: (?:Could not install packages|Could not build wheels)|`+
+		`(?:× |error: )(?:No solution found|Failed to (?:build|download|prepare|install)|Distribution )|`+
+		`SolverProblemError|`+
 		`The following (?:specifications|packages) (?:were found to be|are) incompatible)`, "dpkg", "E: ", "Errors were",
 		"rror: ", "Transaction", "No provider", "Conda", "NotFound", "ERROR: ", "No solution", "Failed to", "olverProblem",
 		"ncompatible"),
 	form("speaker", `^(?:sudo: )?(?P<speaker>modprobe|insmod|depmod|dkms|nvidia-(?:installer|ctk|container-\w+|`+
 		`persistenced|`+
-		`smi|settings|xconfig|modprobe)|nv-(?:fabricmanager|hostengine)|dcgmi|systemctl|slurm(?:d|ctld|stepd)|sbatch|salloc|`+
+		`smi|settings|xconfig|modprobe)|nv-(?:fabricmanager|hostengine)|dcgmi|systemctl|slurm(?:d|ctld|stepd)|sbatch|`+
+		`salloc|srun|`+
 		`kubelet|containerd|dockerd|podman|crun|runc|apptainer|singularity|enroot|pyxis|ldconfig|mount)(?:\[\d+\])?: `+
-		`(?:(?:error|fatal|critical|ERROR|FATAL)\b.*|.*\b(?:failed|cannot|could not|unable to|not found|not permitted)\b.*)`,
+		`(?:(?:error|fatal|critical|ERROR|FATAL)\b.*|.*\b(?:failed|cannot|could not|unable to|not found|`+
+		`not permitted)\b.*)`,
 		"rror", "atal", "RROR", "ATAL", "ritical", "ailed", "annot", "ould not", "nable to", "not found", "ermit"),
 
 	form("package-tool", `^E: .*\b(?:lib)?(?:nvidia|cuda|cudnn|nccl)[\w.-]*`, "E: "),
@@ -159,7 +163,8 @@ var grammars = []grammar{
 	form("asked", `^[\w./-]+: error: (?P<sentence>(?:unrecognized arguments|the following arguments are required|`+
 		`argument .*: `+
 		`(?:invalid|expected|not allowed)|ambiguous option|too few arguments).*)`, ": error: "),
-	form("asked", `(?P<sentence>prompt_outputs_failed_validation|Failed to validate prompt for output|^(?:Inconsistency|`+
+	form("asked", `(?P<sentence>prompt_outputs_failed_validation|Failed to validate prompt for output|`+
+		`^(?:Inconsistency|`+
 		`Error) `+
 		`in user input:)`, "failed_validation", "validate prompt", "user input"),
 	form("asked", `^ERROR(?: on proc \d+)?: (?P<sentence>.*) \((?:\.\./)*(?:src/)?[\w/.-]+\.cpp:\d+\)`, ".cpp:"),
@@ -228,7 +233,8 @@ var grammars = []grammar{
 		`Ampere|Hopper|Turing|Ada\b|Blackwell|Volta)`, "apability", "sm_", "SM", "arch", "Ampere", "Hopper", "Turing",
 		"Blackwell", "Volta", "Ada"),
 	form("driver", `(?i)(?:nvidia |cuda )?driver (?:on your system |version )?(?:is|was|are)? ?(?:not (?:loaded|`+
-		`installed|found|running|available)|too old|insufficient|outdated|missing)|(?:load|initiali[sz]e|`+
+		`installed|found|running|available|functional)|too old|insufficient|outdated|out of date|missing)|(?:load|`+
+		`initiali[sz]e|`+
 		`communicate with|find|open)(?:ing)? (?:the )?(?:nvidia |cuda )?(?:kernel )?driver|nvml(?: `+
 		`init)?.{0,30}(?:fail|error|not found)|failed to initiali[sz]e nvml|libcuda|libnvidia-ml`, "river", "NVML",
 		"nvml", "Nvml", "libcuda", "libnvidia"),
@@ -236,13 +242,17 @@ var grammars = []grammar{
 	// The codes of the APIs.
 	form("status", `\b(?P<name>CUDA_ERROR_[A-Z][A-Z_0-9]+|cudaError[A-Z]\w+|(?:CUBLAS|CUDNN|CUSPARSE|CUSOLVER|`+
 		`CURAND|NVJPEG)_STATUS_[A-Z_0-9]+|CUFFT_[A-Z_]+|(?:NVML|NVRTC|NVJITLINK|`+
-		`NPP)_(?:ERROR_)?[A-Z][A-Z_0-9]+|(?:NV_ENC_ERR|OPTIX_ERROR|VK_ERROR|CL)_[A-Z][A-Z_]+|nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|`+
+		`NPP)_(?:ERROR_)?[A-Z][A-Z_0-9]+|(?:NV_ENC_ERR|OPTIX_ERROR|VK_ERROR|CL)_[A-Z][A-Z_]+|`+
+		`nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|`+
 		`InvalidUsage|RemoteError))\b`, "CUDA_ERROR_", "cudaError", "_STATUS_", "CUFFT_", "NVML_", "NVRTC_",
 		"NVJITLINK_", "NPP_", "NV_ENC_", "OPTIX_", "VK_ERR", "CL_", "nccl"),
-	form("opencl", `\bcl[A-Z]\w+(?:\(.*?\))?\W.{0,40}?(?P<code>-\d+)\b|\bcl[A-Z]\w+(?:\(\))? failed: `+
-		`(?P<name>[A-Z]+(?:_[A-Z]+)+)$`, "cl"),
+	form("opencl", `\bcl[A-Z]\w+(?:\(.*?\))?\W.{0,20}?(?:fail|err|cod|return|\(|: ).{0,20}?(?P<code>-\d+)\b|`+
+		`\bcl[A-Z]\w+(?:\(\))? failed: (?P<name>[A-Z]+(?:_[A-Z]+)+)$`, "cl"),
+	form("vulkan", `\bvk[A-Z]\w+\b.{0,20}?(?:fail|err|return|result).{0,20}?(?P<code>-\d{1,2})\b|`+
+		`VkResult\W{1,3}(?P<name>ERROR_[A-Z_]+)`, "vk", "VkResult"),
 	form("optix", `(?i)\boptix\b.*\b(?:code|error)\W{0,3}(?P<code>7\d{3})\b`, "ptix", "PTIX", "ptiX"),
-	form("nvenc", `(?i)\b(?:Nv)?(?:Enc)?(?:OpenEncodeSession|InitializeEncoder|NvEncodeAPI)\w*\b.{0,20}\bfailed\b[^(]{0,40}`+
+	form("nvenc", `(?i)\b(?:Nv)?(?:Enc)?(?:OpenEncodeSession|InitializeEncoder|`+
+		`NvEncodeAPI)\w*\b.{0,20}\bfailed\b[^(]{0,40}`+
 		`\((?P<code>\d+)\)`, "ncode"),
 	form("status", `\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?[ :=(]+(?P<code>[1-9]\d{0,2})`+
 		`\b(?:[^.\w%]|$)|\bPhysX error: .* failed! (?P<code2>[1-9]\d{0,2})$`, "failed", "returned"),
@@ -254,7 +264,8 @@ var grammars = []grammar{
 	form("status", `(?:CudaAPIError|LinkerError|CudaDriverError): \[(?P<code>\d{1,3})\]|CUDA_CALL: (?P<code2>\d{1,3})\b`,
 		"Error: [", "CUDA_CALL"),
 	form("tensorrt", `Error Code (?P<code>\d+): (?P<what>[A-Z][\w ]+?) ?\((?P<sentence>.*)`, "Error Code "),
-	form("provider", `Failed to create (?:CUDA|Tensorrt|TensorRT)ExecutionProvider|LoadLibrary failed with error 12[67]|`+
+	form("provider", `Failed to create (?:CUDA|Tensorrt|TensorRT)ExecutionProvider|`+
+		`LoadLibrary failed with error 12[67]|`+
 		`Failed to load library, error code: 12[67]`, "ExecutionProvider", "LoadLibrary", "load library"),
 	form("pci", `(?:VGA compatible|3D) controller.*NVIDIA.*\(rev (?P<rev>\w\w)\)`, "NVIDIA"),
 	form("gpu-seen", `(?i)cuda[ _]?(?:is[ _])?available\W+true\b|\bdevice name: .*(?:NVIDIA|GeForce|Tesla|RTX)`,
@@ -283,7 +294,8 @@ var grammars = []grammar{
 		`indices\[.*\] = -?\d+ is not in \[|backward through the graph|not implemented for '(?:Half|BFloat16|`+
 		`Long|Int|Float|Bool)'|in forked subprocess|marked as ready twice|must be broadcastable|given `+
 		`groups=\d+|invalid for input of size|can't be cast to the desired|no available memory for the cache `+
-		`blocks|oom when allocating|loss (?:is|became|was) (?:nan|inf)|\bloss\w*['"]?\s?:\s?nan\b|[1-9]\d?%\|.*\bloss=nan\b|`+
+		`blocks|oom when allocating|loss (?:is|became|was) (?:nan|inf)|\bloss\w*['"]?\s?:\s?nan\b|[1-9]\d?%\|`+
+		`.*\bloss=nan\b|`+
 		`process group (?:has not been initialized|twice)|duplicate gpu detected|exporting the operator .{0,80}not `+
 		`supported|invalid device context|requires? (?:the )?input.{0,30}(?:cuda|gpu|contiguous)|`+
 		`tensor with (?:all )?NaNs|returned nan values`, "odified", "hape",
@@ -307,6 +319,8 @@ var grammars = []grammar{
 		`listen)|name or service not known|network is unreachable|connectFullMesh failed)|Got completion `+
 		`.*(?:error|status=)12\b`, "route", "refused", "timed out", "in use", "EADDRINUSE", "ailed to", "not known",
 		"nreachable", "MeshX", "FullMesh", "ompletion"),
+	form("compile-error", `/(?:cuda[\w.-]*|cuda_runtime)/(?:targets/[\w-]+/)?include/\S+?(?::\d+|\(\d+\))(?::\d+)? ?: `+
+		`(?:fatal )?error`, "error"),
 	form("compile-error", `\.cuh?(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error|\.(?:cpp|cc|cxx|h|`+
 		`hpp)(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error.{0,200}(?:\bat::|c10::|torch|THC|cuda|cublas|`+
 		`cudnn|nccl)`, "error"),
@@ -314,7 +328,8 @@ var grammars = []grammar{
 
 	// The kernel.
 	form("kernel-driver", `(?i)NVRM: .*(?:probe routine failed|init_?adapter failed|not supported|have the same `+
-		`version|make sure that this kernel module|is invalid|unable to)|nvidia: probe of \S+ failed|`+
+		`version|make sure that this kernel module|legacy drivers|because it does not include|is invalid|unable to)|`+
+		`nvidia: probe of \S+ failed|`+
 		`modprobe: (?:FATAL|ERROR): .*\bnvidia(?:[_-](?:uvm|drm|modeset))?(?:[^\w-]|$)|(?:could not insert|`+
 		`unable to load).{0,30}nvidia|module nvidia(?:_uvm|_drm|_modeset)? not found|module with unavailable `+
 		`key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed|Error inserting nvidi`+
@@ -338,7 +353,8 @@ var grammars = []grammar{
 	form("pod", `^(?:[\w-]+ +)?(?P<pod>(?:nvidia-|gpu-|k8s-device-plugin|dcgm|node-feature-discovery)[\w-]*) +\d+/\d+ +`+
 		`(?P<state>CrashLoopBackOff|Error|Init:(?:Error|CrashLoopBackOff|ImagePullBackOff)|ImagePullBackOff|`+
 		`ErrImagePull|RunContainerError|Create\w*Error) `, "BackOff", "rror", "ErrImagePull"),
-	form("mpi", `An internal error has occurred in ORTE|^ORTE (?:has lost|was unable|does not know)|There are not enough `+
+	form("mpi", `An internal error has occurred in ORTE|^ORTE (?:has lost|was unable|does not know)|`+
+		`There are not enough `+
 		`slots available|(?:orte|prte|ompi_mpi|opal)_init failed|PMI\w* (?:ERROR|server unreachable)|`+
 		`A process or daemon was unable to complete a TCP connection|PML add procs failed|`+
 		`was unable to (?:start|launch) the specified application`, "ORTE", "enough slots", "nit failed", "PMI", "unable to",
@@ -350,21 +366,37 @@ var grammars = []grammar{
 		"Poll failed"),
 	form("container", `(?i)(?:nvidia-container-(?:cli|runtime|runtime-hook)\S*:? .*(?:error|fail|not found|`+
 		`unable)|could not select device driver|unknown or invalid runtime name: nvidia|unknown runtime `+
-		`specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|^fatal: +container creation failed|unknown flag: --gpus|`+
+		`specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|`+
+		`^fatal: +container creation failed|unknown flag: --gpus|`+
 		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
 		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
+	form("image", `pull access denied for (?P<image>[\w./:-]+?)(?:,|$)|manifest for (?P<image2>[\w./:@-]+) not found|`+
+		`(?P<image3>[\w./:@-]+): (?:manifest unknown|not found: manifest unknown|no matching manifest)`, "pull access",
+		"manifest"),
+	form("license", `(?i)\b(?:gridd|vgpu|rtx virtual workstation)\b.*(?:failed to (?:acquire|renew)|unlicensed|license `+
+		`(?:expired|invalid|error))`, "icens"),
+	form("access", `^Insufficient Permissions\.?$|\b(?:GPU|NVML|`+
+		`nvidia\S*)\b.*: Insufficient Permissions\.?$`, "Insufficient "+
+		"Perm"),
+	form("display", `Could not load the Qt platform plugin|(?i:(?:cannot|can.t|could not|unable to) (?:connect to|`+
+		`open) (?:the )?`+
+		`(?:x server|x display|display))|NoSuchDisplayException|no display name and no \$DISPLAY|`+
+		`Failed to (?:open|get) (?:EGL |X )?display`, "isplay", "server", "Qt platform"),
+	form("video-hardware", `hwaccel initialisation returned error|Device setup failed for decoder|`+
+		`No device available for decoder|Device creation failed: -\d+`, "hwaccel", "evice setup", "for decoder",
+		"evice creation"),
 	form("device-file", `(?i)(?:cannot stat|failed to stat|error stat'?ing|stat|mount|open|access|failed to open|`+
 		`no such file or directory)\b.{0,80}?(?P<path>/dev/(?:nvidia|dri/|infiniband)[\w/-]*|`+
 		`[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|`+
 		`vdpau_nvidia)[\w.-]*\.so[\w.]*).{0,40}(?:no such file|not permitted|permission denied|$)`, "/dev/nvidia",
 		"/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
-	form("scheduler", `(?i)insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|`+
+	form("scheduler", `(?i)violates podsecurity|insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|`+
 		`no available node types can fulfill|cannot provide a placement group|`+
 		`invalid `+
 		`generic resource|requested node configuration is not available|gres\b.{0,60}(?:error|fatal|not|`+
 		`invalid|fail|lower)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate `+
-		`failed`, "nsufficient", "available", "o available node", "placement group", "Admission", "generic "+
+		`failed`, "nsufficient", "PodSecurity", "available", "o available node", "placement group", "Admission", "generic "+
 		"resource", "gres", "GRES", "GPU", "gpu",
 		"llocate"),
 
@@ -385,9 +417,10 @@ var grammars = []grammar{
 	form("killed", `(?:^|[\s\]])[Kk]illed(?:$| {3,}\S)|\b(?:exit\w*|return(?:ed|s)?)\b.{0,30}\b(?:code|status|exitcode)`+
 		`\b[ :=]{0,3}(?:-9|137)\b|exitcode: -9\b|signal:? 9\b(?: \(Killed\))?|Signals\.SIGKILL|was sent SIGKILL`, "illed",
 		"-9", "137", "signal 9", "signal: 9", "SIGKILL"),
-	form("not-started", `(?i)\b(?:exit(?:ed)?|exitcode|status|returned)\b[^.\d]{0,20}\b(?P<code>12[67])\b|\*\*\* .*Error `+
-		`(?P<code2>12[67])$`, "xit", "tatus", "eturned", "Error 12"),
-	form("windows-end", `(?i)\b(?:exit(?:ed)?|exitcode|code|status|crash(?:ed)?|finished)\b.{0,40}?(?P<code>-107374\d{4}|`+
+	form("not-started", `(?i)\b(?:exit(?:ed)?(?: with)?|exit[ _-]?(?:code|status)|exitcode|returned `+
+		`(?:non-zero )?(?:exit )?(?:code|status))\W{0,4}12[67]\b|\*\*\* .*Error 12[67]$`, "xit", "eturned", "Error 12"),
+	form("windows-end", `(?i)\b(?:exit(?:ed)?|exitcode|code|status|crash(?:ed)?|`+
+		`finished)\b.{0,40}?(?P<code>-107374\d{4}|`+
 		`322122\d{4}|0xC0\d0[0-9A-F]{4})\b`, "-107374", "322122", "0xC0", "0xc0"),
 	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error|sigbus|illegal instruction|sigill|floating `+
 		`point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal `+

@@ -176,8 +176,15 @@ func (r *record) ofModule(text string) bool {
 		return false
 	}
 	root, _, _ := strings.Cut(m[1], ".")
-	return r.frames != nil || root == "" || root != "torch" && (stack.MatchString(root) || compiled.MatchString(root))
+	return r.frames != nil || root == "" || root != "torch" &&
+		(stack.MatchString(root) || compiled.MatchString(root) || besides.MatchString(root))
 }
+
+// besides are modules whose releases take names away, of the stack's neighbours and of Python's own library: what asks
+// for such a name was written for an older release.
+var besides = lazyregexp.New(`^(?:numpy|scipy|pandas|sklearn|PIL|cv2|skimage|google|huggingface_hub|tokenizers|` +
+	`datasets|safetensors|einops|networkx|pkgutil|inspect|collections|importlib|` +
+	`distutils|asyncio|ast|fractions|setuptools)$`)
 
 // ofTheStack reports whether an exception of a program's is about tensors or was raised by a package for them.
 func (r *record) ofTheStack() bool {

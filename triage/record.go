@@ -70,8 +70,8 @@ func informs(line string) bool { return level.MatchString(line) && !containsAny(
 
 // failsAloud are the lines whose level says less than they mean.
 var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
-	"BackOff", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed", "caught exception", "xecution provider",
-	"xecutionProvider"}
+	"BackOff", "kubelet  Error", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
+	"caught exception", "xecution provider", "xecutionProvider"}
 
 var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|ignored)|option ` +
 	`will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|` +
@@ -165,21 +165,24 @@ func (g *grammar) read(l logLine) []record {
 	return []record{r}
 }
 
-// pairs are the records of two things that only together tell: a line, and one of the two after it.
+// pairs are the records of two things that only together tell: a line, and one of those after it.
 var pairs = []struct {
 	kind        string
+	reach       int
 	first, then *lazyregexp.Regexp
 }{
-	{"build-killed", lazyregexp.New(`(?:^|\d +)Killed$`), lazyregexp.New(`^(?:g?make|ninja)\b.*(?:\*\*\*|stopped)|` +
+	{"cmake", 5, lazyregexp.New(`^CMake Error`),
+		lazyregexp.New(`\bCUDA|\bnvcc\b|cuDNN|CUDNN|\bTorchConfig|NCCL|TensorRT`)},
+	{"build-killed", 2, lazyregexp.New(`(?:^|\d +)Killed$`), lazyregexp.New(`^(?:g?make|ninja)\b.*(?:\*\*\*|stopped)|` +
 		`\bnvcc\b|\bcicc\b|cc1plus`)},
-	{"no-gpu", lazyregexp.New(`torch\.cuda\.is_available\(\)\)?$`), lazyregexp.New(`^(?:>+ *|Out\[\d+\]: *)?False$`)},
+	{"no-gpu", 2, lazyregexp.New(`torch\.cuda\.is_available\(\)\)?$`), lazyregexp.New(`^(?:>+ *|Out\[\d+\]: *)?False$`)},
 }
 
 func together(l logLine, next []logLine) []record {
 	var all []record
 	for _, p := range pairs {
 		then := func(n logLine) bool { return p.then.MatchString(n.text) }
-		if p.first.MatchString(l.text) && slices.ContainsFunc(next[:min(2, len(next))], then) {
+		if p.first.MatchString(l.text) && slices.ContainsFunc(next[:min(p.reach, len(next))], then) {
 			all = append(all, record{kind: p.kind, slots: map[string]string{"pair": "yes"}, line: l.number, text: l.text})
 		}
 	}

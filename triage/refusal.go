@@ -54,7 +54,8 @@ var refusals = []refusal{
 	refused(`ImportError`, `.`, own, "environment"),
 	refused(`ImportError`, `.`, theirs, "environment"),
 	refused(`AttributeError|TypeError|PicklingError`, `^(?:Can't|cannot) pickle `, anyone, "program"),
-	refused(`AttributeError`, `^'(?:Namespace|SimpleNamespace|Values|EasyDict|AttrDict|DictConfig)' object has no attribute`,
+	refused(`AttributeError`, `^'(?:Namespace|SimpleNamespace|Values|EasyDict|AttrDict|`+
+		`DictConfig)' object has no attribute`,
 		own, "usage"),
 	refused(`AttributeError|TypeError`, `'?NoneType'? (?:object|is not|and)`, own, "program"),
 	refused(`\w+`, `NoneType`, anyone, ""), // a value is missing, and the line does not say why
@@ -72,8 +73,11 @@ var refusals = []refusal{
 	refused(`TypeError`, ofTheStackClasses+wrongCall, anyone, "packages-do-not-fit"),
 	refused(`TypeError`, `^(?:__(?:init|new)__|forward|[A-Z]\w*\.\w+)\(\) `+wrongCall, anyone, ""),
 	refused(`TypeError`, `^[a-z]\w*\(\) `+wrongCall, own, "program"),
-	refused(`TypeError`, `unsupported operand type\(s\) for \|: |'(?:type|ABCMeta|function)' object is not subscriptable|`+
-		`Descriptors cannot (?:not )?be created directly`, theirs, "packages-do-not-fit"),
+	refused(`TypeError`, `unsupported operand type\(s\) for \|: |'(?:type|ABCMeta|`+
+		`function)' object is not subscriptable`,
+		theirs, "packages-do-not-fit"),
+	refused(`TypeError`, `Descriptors cannot (?:not )?be created directly`, anyone, "packages-do-not-fit"),
+	refused(`RuntimeError`, `^Failed to import \S+ because of the following error`, anyone, "packages-do-not-fit"),
 	refused(`SyntaxError|IndentationError|TabError`, ``, theirs, "packages-do-not-fit"),
 	refused(`SyntaxError|IndentationError|TabError`, ``, anyone, ""),
 
@@ -89,8 +93,10 @@ var refusals = []refusal{
 		`compiled using NumPy 1|_ARRAY_API not found`, anyone, "packages-do-not-fit"),
 
 	// Files and the network.
-	refused(`RuntimeError`, `PytorchStreamWriter failed writing|inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
-	refused(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|cannot identify`, theirs,
+	refused(`RuntimeError`, `PytorchStreamWriter failed writing|`+
+		`inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
+	refused(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|`+
+		`cannot identify`, theirs,
 		"given-file"),
 	refused(`UnicodeDecodeError`, ``, own, "given-file"),
 	refused(`UnicodeDecodeError`, ``, theirs, "given-file"),
@@ -98,7 +104,8 @@ var refusals = []refusal{
 	refused(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
 		`\b40[0134]\b|gated|restricted`, theirs, "usage"),
 	refused(`OSError`, `WinError 1455|paging file is too small`, anyone, "paging-file"),
-	refused(`InvalidArgument|NoSuchFile|InvalidProtobuf|InvalidGraph|Fail`, `ONNXRuntimeError.*(?:INVALID_ARGUMENT|NO_SUCHFILE|`+
+	refused(`InvalidArgument|NoSuchFile|InvalidProtobuf|InvalidGraph|Fail`, `ONNXRuntimeError.*(?:INVALID_ARGUMENT|`+
+		`NO_SUCHFILE|`+
 		`INVALID_PROTOBUF|INVALID_GRAPH|Load model from .* failed)`, anyone, "program"),
 	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
@@ -110,13 +117,15 @@ var refusals = []refusal{
 	refused(`InvalidArgument(?:Error)?|NoSuchFile|InvalidProtobuf|InvalidGraph`, ``, theirs, "program"),
 	refused(`PermissionError`, ``, own, "access"),
 	refused(`PermissionError`, ``, theirs, "access"),
-	refused(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|ConnectionReset|gai)`+
+	refused(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|`+
+		`ConnectionReset|gai)`+
 		`[eE]rror|Connect(?:ion)?Timeout|ReadTimeout`, ``, theirs, "network-down"),
 	refused(`UnpicklingError|EOFError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|`+
 		`TOMLDecodeError|ParserError|ScannerError|EmptyDataError`, ``, own, "given-file"),
 	refused(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError`, ``, theirs,
 		"given-file"),
-	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|UsageError`, ``, own, "usage"),
+	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|`+
+		`UsageError`, ``, own, "usage"),
 	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|`+
 		`Override\w*Exception|UsageError`, ``, theirs, "usage"),
 

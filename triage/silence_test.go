@@ -37,6 +37,11 @@ func TestNearMisses(t *testing.T) {
 		"No error. Mode INITIAL_READ, total errors 0x0",
 		"ptxas /tmp/tmpxft_00001c51_00000000-15_flurb.compute_30.ptx, line 5; error   : Unknown symbol 'flurb'",
 		"hub 1-0:1.0: over-current condition on port 2",
+		"nvlink fatal   : Could not open input file 'flurb.o'",
+		"the query returned 127 rows", "step 126: status ok", "clSize-30 of the cluster",
+		"Failed to upload flurb: Insufficient Permissions",
+		"/usr/bin/ld: /tmp/ccFlurb.o: in function `main': undefined reference to `cublasCreate_v2'",
+		"flurb.exe exited with code 3221225477",
 		"WARNING: Option --flurb is not a valid RELION argument",
 	} {
 		if d := explain(t, line); d.Blame != Unknown {

@@ -67,10 +67,13 @@ func (r *record) status(s *tables.Status) string {
 func weighCodeOf(api string) func(*record, *tables.Tables) string {
 	return func(r *record, t *tables.Tables) string {
 		if name := r.slot("name"); name != "" {
-			r.slots["name"] = "CL_" + name // as PyOpenCL leaves the prefix out
+			r.slots["name"] = prefixes[api] + name
 			return weighStatus(r, t)
 		}
 		code, _ := strconv.Atoi(r.slot("code"))
 		return r.weighStatusOf(api, code, t)
 	}
 }
+
+// prefixes are those of names that some programs leave out: PyOpenCL, and what prints a VkResult by vk::to_string.
+var prefixes = map[string]string{"opencl": "CL_", "vulkan": "VK_"}

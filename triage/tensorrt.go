@@ -5,10 +5,10 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// TensorRT's errors say their class: 1 is of CUDA or of a file that was written by another release, 3 of a call that the
-// program may not make, 4 and 9 of the network that it was given, where a layer or the network is named.
+// weighTensorRT judges an error by the class that TensorRT gives it: 1 is of CUDA or of a file that another release
+// wrote, 3 of a call that the program may not make, 4 and 9 of the network, where one of its layers is named.
 //
-//	[E] Error[3]: [executionContext.cpp::enqueueInternal::330] Error Code 3: API Usage Error (Parameter check failed at: …)
+//	[E] Error[3]: [executionContext.cpp::enqueueInternal::330] Error Code 3: API Usage Error (Parameter check …)
 func weighTensorRT(r *record, _ *tables.Tables) string {
 	switch code, text := r.slot("code"), r.slot("sentence"); {
 	case r.slot("what") == "Serialization":
@@ -20,5 +20,5 @@ func weighTensorRT(r *record, _ *tables.Tables) string {
 }
 
 // ofNetwork are the words of an error in the network, and not in the build of an engine for it.
-var ofNetwork = lazyregexp.New(`^(?:\S+: )?(?:I[A-Z]\w+Layer|Network (?:must|has)|.*\b(?:reshape|broadcast|optimization ` +
-	`profile|volume|rank|dimensions? .*(?:match|must|not)))`)
+var ofNetwork = lazyregexp.New(`^(?:\S+: )?(?:I[A-Z]\w+Layer|Network (?:must|has)|.*\b(?:reshape|broadcast|` +
+	`optimization profile|volume|rank|dimensions? .*(?:match|must|not)))`)

@@ -64,6 +64,12 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"product":          always("product"),
 	"unresolved":       weighUnresolved,
 	"opencl":           weighCodeOf("opencl"),
+	"vulkan":           weighCodeOf("vulkan"),
+	"image":            weighImage,
+	"license":          always("license"),
+	"access":           weighSaid("access"),
+	"display":          weighSaid("graphics"),
+	"video-hardware":   weighSaid("video"),
 	"optix":            weighCodeOf("optix"),
 	"nvenc":            weighCodeOf("nvenc"),
 	"not-started":      always("not-started"),
@@ -220,7 +226,7 @@ func (r *record) fill(words string) string {
 
 // severe are words of a line that tells of an end, and not of a choice.
 var severe = lazyregexp.New(`(?i)error|fatal|fail|exception|abort|panic|critical|assert|cannot|can't|could ?n.t|` +
-	`unable|require|must|need|^no |not able`)
+	`unable|require|must|need|^no |not able|out of date`)
 
 func whenSevere(name string) func(*record, *tables.Tables) string {
 	return func(r *record, _ *tables.Tables) string {
@@ -293,7 +299,10 @@ var aboutStack = lazyregexp.New(`(?i)\.so\b|shared library|symbol|cuda|gpu|drive
 // weighServed judges why Triton's server refused a model of its repository.
 func weighServed(r *record, _ *tables.Tables) string {
 	r.slots["model"] = cmp.Or(r.slot("model"), r.slot("model2"))
-	if aboutStack.MatchString(r.slot("sentence")) {
+	switch {
+	case strings.Contains(r.slot("sentence"), "unable to find backend library"):
+		return "installation"
+	case aboutStack.MatchString(r.slot("sentence")):
 		return ""
 	}
 	return "model-refused"
@@ -309,4 +318,17 @@ func weighDeviceFile(r *record, _ *tables.Tables) string {
 		return "device-node"
 	}
 	return "device-file"
+}
+
+func weighImage(r *record, _ *tables.Tables) string {
+	r.slots["image"] = cmp.Or(r.slot("image"), r.slot("image2"), r.slot("image3"))
+	return "image"
+}
+
+// weighSaid is an answer that quotes the line.
+func weighSaid(name string) func(*record, *tables.Tables) string {
+	return func(r *record, _ *tables.Tables) string {
+		r.slots["sentence"] = message(r.text)
+		return name
+	}
 }
