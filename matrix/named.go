@@ -123,6 +123,9 @@ func (n *named) learn(m *machine, release version.Release) {
 	if local, ok := release.LocalCUDA(); ok && !n.cuda.Known() {
 		n.cuda = local
 	}
+	if compiled, _ := release.Compiled(); !n.cuda.Known() {
+		n.cuda = compiled
+	}
 	if p := m.packageOf(n.Name); p != nil && !n.cuda.Known() &&
 		(n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
 		n.cuda = p.CUDA

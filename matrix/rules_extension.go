@@ -100,6 +100,9 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 	e.compiled = []compiledPackage{}
 	for _, p := range e.beside() {
 		rows := m.extensionRows(p)
+		if len(rows) == 0 && e.Kind == "requirements" { // of an installed one, its files tell
+			rows = saidRows(p)
+		}
 		if len(rows) == 0 {
 			continue
 		}
@@ -110,6 +113,20 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 		e.compiled = append(e.compiled, compiledPackage{p, subject, rows})
 	}
 	return e.compiled
+}
+
+// saidRows is the row of a wheel whose local version says what it was compiled for; none where it says nothing.
+func saidRows(p *installed) []tables.Extension {
+	cuda, torch := p.release().Compiled()
+	if !torch.Known() {
+		return nil
+	}
+	row := tables.Extension{Package: p.Name, Release: p.Version, Torch: []string{torch.String()}}
+	if cuda.Known() {
+		row.CUDA = []string{cuda.String()}
+	}
+	row.Source = []string{"https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/.github/workflows/publish.yml"}
+	return []tables.Extension{row}
 }
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build

@@ -234,7 +234,7 @@ var answers = map[string]answer{
 	"paging-file": {"paging-file-too-small", Environment, "", symptom,
 		"Windows could not reserve the memory: the paging file is too small for what the libraries map.",
 		[]string{"raise the size of the paging file: System, Advanced, Performance, Virtual memory",
-			"start fewer processes at once: each loads the CUDA libraries anew (num_workers=0 for a DataLoader)"}},
+			"start fewer processes at once: each loads the CUDA libraries again (num_workers=0 for a DataLoader)"}},
 	"product": {"cuda-library-not-found", Environment, "library-shadowed", symptom,
 		"{product} could not be loaded.",
 		[]string{"run `cudacompat doctor`: it names the libraries that are installed and the ones that are taken",

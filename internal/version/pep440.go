@@ -65,6 +65,26 @@ func (r Release) LocalCUDA() (Number, bool) {
 	return Of(digits[:len(digits)-1] + "." + digits[len(digits)-1:]), true
 }
 
+var (
+	compiledCUDA  = lazyregexp.New(`cu(\d\d)(\d?)(?:\D|$)`)
+	compiledTorch = lazyregexp.New(`torch(\d+)\.(\d+)|pt(\d)(\d+)|torch(\d)(\d+)\d(?:\D|$)`)
+)
+
+// Compiled is the CUDA and the PyTorch for which a wheel's local version says that it was compiled, each unknown where
+// it is not named: 12 and 2.8 of cu12torch2.8cxx11abiTRUE (flash-attn), 12.8 and 2.8 of pt28cu128 (PyG) and of
+// torch280cu128 (NATTEN).
+func (r Release) Compiled() (cuda, torch Number) {
+	m := compiledTorch.FindStringSubmatch(r.Local)
+	if m == nil {
+		return Number{}, Number{}
+	}
+	torch = Of(m[1] + m[3] + m[5] + "." + m[2] + m[4] + m[6])
+	if m := compiledCUDA.FindStringSubmatch(r.Local); m != nil {
+		cuda = Of(strings.TrimSuffix(m[1]+"."+m[2], "."))
+	}
+	return cuda, torch
+}
+
 // ShortPython is "3.12" of "3.12.3", and "3.13t" of itself.
 func ShortPython(full string) string {
 	parts := strings.SplitN(full, ".", 3)
