@@ -4,8 +4,10 @@ package main
 
 import (
 	"archive/zip"
+	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -14,6 +16,8 @@ import (
 	"cudacompat/docs"
 	"cudacompat/internal/bundle"
 	"cudacompat/internal/tables"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 const usage = `usage: release notice                     the licences of all that is linked into the program
@@ -59,13 +63,37 @@ func packed(w io.Writer) error {
 	return bundle.Write(w, data.FS, known)
 }
 
-// pages writes the embedded pages as an archive; the same pages make the same bytes.
+// pages writes the embedded pages as an archive that is compressed as a whole; the same pages make the same bytes.
 func pages(w io.Writer) error {
-	archive := zip.NewWriter(w)
-	if err := archive.AddFS(docs.Rules()); err != nil {
+	var stored bytes.Buffer
+	archive := zip.NewWriter(&stored)
+	err := fs.WalkDir(docs.Rules(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		page, err := fs.ReadFile(docs.Rules(), name)
+		if err != nil {
+			return err
+		}
+		file, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(page)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return archive.Close()
+	if err := archive.Close(); err != nil {
+		return err
+	}
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(encoder.EncodeAll(stored.Bytes(), nil))
+	return err
 }
 
 // sourceTime is when the sources were committed: two builds of them say the same
