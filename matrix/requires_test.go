@@ -279,8 +279,8 @@ func TestRequiredDrivers(t *testing.T) {
 	for _, c := range []struct{ lines, gpu, drivers string }{
 		{"torch==2.9.0+cu130", "L4", ">= 580.65.06"},
 		{"torch==2.9.0+cu130", "V100", "none"},
-		{"torch==2.9.0+cu128", "V100", "525.60.13 to 580"},
-		{"torch==2.7.0+cu118", "K80", "450.80.02 to 470"},
+		{"torch==2.9.0+cu128", "V100", "525.60.13 to branch 580"},
+		{"torch==2.7.0+cu118", "K80", "450.80.02 to branch 470"},
 		{"torch==2.7.0+cu118", "A10G", ">= 455"},
 		{"torch==2.7.0+cu118", "B200", "none"},
 		{"torch==2.9.0+cu128", "B200", ">= 570.133.20"},

@@ -45,8 +45,10 @@ func requiresText(w io.Writer, r Requires, s Style) error {
 		p.line()
 		p.wrap(4, u.Subject+": "+u.Missing, painted{yellow, "? unknown"}, ": ")
 	}
-	p.line()
-	p.wrap(0, requiresCount(r))
+	if len(r.Builds) > 0 || s.All {
+		p.line()
+		p.wrap(0, requiresCount(r))
+	}
 	_, err := w.Write(p.Bytes())
 	return err
 }
@@ -60,11 +62,24 @@ func requiresWords(r Requires) (text, colour string) {
 	case len(r.Builds) == 0:
 		return "nothing here asks for a driver or a GPU", green
 	case r.Undecided():
-		return "no host can be named, because facts are missing", yellow
+		return "no host can be named" + r.forLackOf(), yellow
 	case len(groups) == 0:
 		return "no GPU of the tables runs this", red
 	}
 	return hostWords(groups), green
+}
+
+// forLackOf is the first fact of a build without which no host can be named.
+func (r Requires) forLackOf() string {
+	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool { return n.Subject != "" && n.Missing != "" })
+	if i < 0 {
+		return ", because facts are missing"
+	}
+	n := r.Needs[i]
+	if before, after, ok := strings.Cut(n.Missing, " it "); ok {
+		return ", because it is unknown " + before + " " + n.Subject + " " + after
+	}
+	return ", because facts about " + n.Subject + " are missing"
 }
 
 // hostWords are the oldest driver that will do, and the capabilities.
@@ -157,8 +172,8 @@ func (p *page) hosts(r Requires) {
 	}
 	for _, f := range r.Forward {
 		if len(groups) > 0 {
-			branches := strings.Join(f.Branches, ", ")
-			p.wrap(10, branches+" with "+f.Package+", on GPUs for data centres (forward compatibility)", "  or      ")
+			branches := "driver branch " + strings.Join(f.Branches, " or ")
+			p.wrap(10, branches+" with the package "+f.Package+", on data-centre GPUs (forward compatibility)", "  or      ")
 		}
 	}
 	p.others(r)
@@ -200,7 +215,7 @@ func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, 
 	}
 }
 
-// capabilitiesOf are the capabilities of some GPUs; "some" stands before one that has others.
+// capabilitiesOf are the capabilities of some GPUs; last those that have other GPUs, too.
 func (r Requires) capabilitiesOf(names []string) string {
 	among, others := map[string]bool{}, map[string]bool{}
 	for _, g := range r.GPUs {
@@ -212,13 +227,18 @@ func (r Requires) capabilitiesOf(names []string) string {
 			}
 		}
 	}
-	list := slices.SortedFunc(maps.Keys(among), version.CompareTexts)
-	for i, c := range list {
+	var all, some []string
+	for _, c := range slices.SortedFunc(maps.Keys(among), version.CompareTexts) {
 		if others[c] {
-			list[i] = "some " + c
+			some = append(some, c)
+		} else {
+			all = append(all, c)
 		}
 	}
-	return strings.Join(list, ", ")
+	if len(some) > 0 {
+		all = append(all, "some GPUs of "+strings.Join(some, ", "))
+	}
+	return strings.Join(all, ", ")
 }
 
 // missingFacts are those for lack of which some GPUs cannot be judged. What is missing of the artefact itself is said
@@ -240,7 +260,7 @@ func missingFacts(r Requires, g requires.GPU) string {
 // products names some GPUs; those for data centres first, since machines are rented by them.
 func (p *page) products(names []string) string {
 	if len(names) == 0 {
-		return "any GPU of it"
+		return "every GPU of it"
 	}
 	if p.style.All {
 		return strings.Join(names, ", ")
@@ -294,24 +314,33 @@ func (p *page) limits(r Requires) {
 	}
 }
 
-// limitWords are a need with the build that has it, the line that asks for the build, and the row.
+// limitWords are a need as a sentence: the build that has it, the line that asks for the build, the need, and the row.
 func limitWords(n requires.Need) string {
-	subject := cmp.Or(n.Subject, "the GPU") + ": "
-	text := n.Need
-	if n.Missing != "" {
-		text = "unknown: " + n.Missing
-	}
-	if !strings.HasPrefix(text, n.Subject+" ") {
-		text = subject + text
-	}
+	subject, text := cmp.Or(n.Subject, "the GPU"), n.Need
+	rest, named := strings.CutPrefix(text, n.Subject+" ") // the message of a finding
 	if n.From != "" {
-		text += " (" + n.From + ")"
+		subject += " (" + n.From + ")"
+	}
+	switch {
+	case n.Missing != "" && strings.HasPrefix(n.Missing, "wh"): // which, whether
+		text = subject + ": it is unknown " + n.Missing
+	case n.Missing != "":
+		text = subject + ": unknown: " + n.Missing
+	case named && n.Subject != "":
+		text = subject + " " + rest
+	case slices.ContainsFunc(things, func(thing string) bool { return strings.HasPrefix(text, thing) }):
+		text = subject + " needs " + text
+	default:
+		text = subject + ": " + text
 	}
 	if n.Row != "" {
 		text += "; " + n.Row
 	}
 	return text
 }
+
+// things are how a need begins that is not a sentence.
+var things = []string{"driver ", "a driver ", "machine code "}
 
 // products counts those that a need holds for.
 func (r Requires) products(n requires.Need) int {

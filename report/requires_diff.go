@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"cudacompat/matrix"
@@ -19,7 +20,7 @@ var RequireDiffFormats = []Format[Requires]{
 	{"sarif", func(w io.Writer, r Requires, s Style) error { return SARIF(w, diffReport(r), s) }},
 }
 
-// diffText writes what a bump costs: the named targets, then the changes, each with the lines that make it.
+// diffText writes what a bump costs: the named targets, the changes, and what makes them, each once.
 func diffText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
 	text, colour := diffWords(r)
@@ -30,26 +31,74 @@ func diffText(w io.Writer, r Requires, s Style) error {
 		}
 		p.line("  ", painted{bold, targetWord(t)}, "  ", t.Target)
 	}
-	for _, c := range r.Diff.Changes {
-		p.line()
-		p.wrap(10, capabilityWords(c.Capabilities)+": "+p.products(c.GPUs), fmt.Sprintf("  %-7s ", c.Kind))
-		p.field("was", c.Old.String())
-		p.field("is", nowWords(c))
-		for _, n := range c.Because {
-			p.field("for", limitWords(n))
+	var causes []requires.Need
+	for i, c := range r.Diff.Changes {
+		if i == 0 {
+			p.line()
 		}
+		p.wrap(10, capabilityWords(c.Capabilities)+": "+p.products(c.GPUs), fmt.Sprintf("  %-7s ", c.Kind))
+		p.wrap(10, changeWords(c), "          ")
+		causes = append(causes, c.Because...)
 	}
+	p.causes(causes)
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// nowWords are the drivers that a change leaves.
-func nowWords(c requires.Change) string {
-	text := c.New.String()
-	if len(c.Undecided) > 0 {
-		text += "; unknown for " + c.Undecided.String()
+// causes lists needs, each once.
+func (p *page) causes(list []requires.Need) {
+	var said []string
+	for _, n := range list {
+		text := limitWords(n)
+		if slices.Contains(said, text) {
+			continue
+		}
+		if len(said) == 0 {
+			p.line()
+		}
+		said = append(said, text)
+		p.wrap(8, text, "  ", painted{cyan, n.Rule}, "  ")
+	}
+}
+
+// changeWords are the drivers before and after, with the rules that refuse what was taken before.
+func changeWords(c requires.Change) string {
+	text := beforeAndNow(c)
+	var rules []string
+	for _, n := range c.Because {
+		if !slices.Contains(rules, n.Rule) {
+			rules = append(rules, n.Rule)
+		}
+	}
+	if len(rules) > 0 {
+		text += " (" + strings.Join(rules, ", ") + ")"
 	}
 	return text
+}
+
+// beforeAndNow are the drivers that a change takes away and leaves.
+func beforeAndNow(c requires.Change) string {
+	text := driverWords(c.Old) + " before, "
+	if len(c.New) > 0 || len(c.Undecided) == 0 {
+		text += driverWords(c.New) + " now"
+	}
+	switch {
+	case len(c.Undecided) == 0:
+		return text
+	case len(c.New) > 0:
+		text += ", "
+	}
+	return text + "unknown now for " + driverWords(c.Undecided)
+}
+
+func driverWords(d requires.Drivers) string {
+	switch {
+	case len(d) == 0:
+		return "no driver"
+	case d.Any():
+		return "any driver"
+	}
+	return "driver " + d.String()
 }
 
 func targetWord(t requires.TargetChange) string {
@@ -68,63 +117,83 @@ func targetWord(t requires.TargetChange) string {
 
 // diffWords is the change in one sentence.
 func diffWords(r Requires) (text, colour string) {
-	lost, fewer, unknown := 0, 0, 0
-	for _, c := range r.Diff.Changes {
-		switch c.Kind {
-		case "lost":
-			lost += len(c.GPUs)
-		case "unknown":
-			unknown += len(c.GPUs)
-		case "raised", "moved":
-			fewer += len(c.GPUs)
-		}
-	}
-	named := 0 // hosts that are lost
+	var lost []string // hosts
 	for _, t := range r.Diff.Targets {
 		if t.Lost() {
-			named++
+			lost = append(lost, t.Target)
 		}
 	}
+	now, old := cmp.Or(r.Artefact, "the new one"), cmp.Or(r.Diff.Old, "the old one")
+	costs := r.costs()
 	switch {
 	case len(r.Unknown) > 0:
 		return "what it needs is unknown: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
-	case named > 0:
-		return fmt.Sprintf("%s lost that ran %s", plural(named, "named target"), cmp.Or(r.Diff.Old, "the old one")), red
-	case lost+fewer+unknown > 0:
-		text = fmt.Sprintf("%s lost, %s with fewer drivers than %s took", plural(lost, "GPU product"),
-			plural(fewer, "GPU product"), cmp.Or(r.Diff.Old, "the old one"))
-		if unknown > 0 {
-			text += fmt.Sprintf(", %d unknown", unknown)
-		}
-		return text, yellow
+	case len(lost) == 1:
+		return fmt.Sprintf("%s does not run on %s, where %s did", now, lost[0], old), red
+	case len(lost) > 0:
+		return fmt.Sprintf("%s does not run on %d of the named hosts, where %s did", now, len(lost), old), red
+	case len(costs) > 0:
+		return fmt.Sprintf("%s instead of %s: %s", now, old, strings.Join(costs, "; ")), yellow
 	case len(r.Diff.Changes) > 0:
 		return "nothing is lost, and more hosts can run it", green
 	}
 	return "no host is lost and none is gained", green
 }
 
-// diffFindings are the changes that take something away, as findings on the lines that do it.
-func diffFindings(r Requires) []matrix.Finding {
-	severity := matrix.Warning
-	if r.Diff.Lost() {
-		severity = matrix.Error
+// costs are the changes that take something away, counted.
+func (r Requires) costs() []string {
+	var list []string
+	for _, cost := range []struct{ words, kinds string }{
+		{"does not run on %s any more", "lost"}, {"runs with fewer drivers on %s", "raised moved"},
+		{"it is unknown whether it runs on %s", "unknown"}} {
+		n := 0
+		for _, c := range r.Diff.Changes {
+			if slices.Contains(strings.Fields(cost.kinds), c.Kind) {
+				n += len(c.GPUs)
+			}
+		}
+		if n > 0 {
+			list = append(list, fmt.Sprintf(cost.words, plural(n, "GPU product")))
+		}
 	}
+	return list
+}
+
+// diffFindings are what takes something away, as findings on the lines that do it: one for each cause, with all that it
+// changes. What is not known is no error.
+func diffFindings(r Requires) []matrix.Finding {
 	var list []matrix.Finding
+	at := map[string]int{}
 	for _, c := range r.Diff.Changes {
 		if c.Kind == "lowered" || c.Kind == "gained" {
 			continue
 		}
+		p := page{}
+		change := fmt.Sprintf("%s (%s): %s", p.products(c.GPUs), capabilityWords(c.Capabilities), beforeAndNow(c))
 		for _, n := range c.Because {
-			message := fmt.Sprintf("GPUs of compute capability %s took the drivers %s, and now take %s: %s",
-				capabilityWords(c.Capabilities), c.Old.String(), nowWords(c),
-				strings.Join(c.GPUs[:min(len(c.GPUs), 6)], ", "))
-			list = append(list, matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"),
-				Message: message, Need: n.Need, Pins: []matrix.Pin{},
-				Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}},
-				Do:       []string{"keep the older version for these hosts, or take them out of the pool"}, Source: n.Source})
+			if i, ok := at[n.Key()]; ok {
+				list[i].Message += "; " + change
+				continue
+			}
+			at[n.Key()] = len(list)
+			list = append(list, diffFinding(n, change, r.Diff.Lost()))
 		}
 	}
 	return list
+}
+
+func diffFinding(n requires.Need, change string, lost bool) matrix.Finding {
+	severity, need := matrix.Warning, n.Need
+	switch {
+	case n.Missing != "":
+		need, change = "", limitWords(n)+": "+change
+	case lost:
+		severity = matrix.Error
+	}
+	return matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"), Message: change,
+		Need: need, Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}},
+		Pins: []matrix.Pin{}, Source: n.Source,
+		Do: []string{"keep the older version for these hosts, or take them out of the pool"}}
 }
 
 // diffReport is a report of the changes, for the formats that show findings beside a file.

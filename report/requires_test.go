@@ -191,3 +191,36 @@ func TestDialectsSayNothingOfTheUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffSaysEachCauseOnce: a bump's screen and annotations name what makes it once, with all that it changes; what is
+// not known is no error, even where a named host is lost.
+func TestDiffSaysEachCauseOnce(t *testing.T) {
+	bump := func(old, now string, targets ...requires.TargetChange) Requires {
+		r := required(t, now)
+		diff := requires.Compare(required(t, old).Requirement, r.Requirement)
+		diff.Targets = targets
+		r.Diff = &diff
+		return r
+	}
+	torch := bump("torch==2.9.0+cu128\n", "torch==2.9.0+cu130\n")
+	text := inFormat(t, RequireDiffFormats, "text", torch)
+	for _, want := range []string{"the new one instead of the old one: does not run on 20 GPU products any more; runs with fewer drivers on ",
+		"driver 525.60.13 to branch 580 before, no driver now (driver-too-old, gpu-arch-missing)",
+		"driver >= 570.211.02 and < 575, or >= 575.57.08 before, driver >= 580.65.06 now (driver-too-old)",
+		"torch 2.9.0+cu130 (line 1) needs driver >= 580.65.06; CUDA 13 in minor_compat.csv"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("not once in the screen: %q\n%s", want, text)
+		}
+	}
+	if n := strings.Count(inFormat(t, RequireDiffFormats, "github", torch), "::warning file=requirements.txt,line=1"); n != 2 {
+		t.Errorf("%d annotations of two causes", n)
+	}
+	lost := requires.TargetChange{Target: "g4dn.xlarge, driver 570.133.20", Old: true}
+	github := inFormat(t, RequireDiffFormats, "github", bump("onnxruntime-gpu==1.26.0\n", "onnxruntime-gpu==1.29.0\n", lost))
+	for _, want := range []string{"::error title=cudacompat requires::the new one does not run on g4dn.xlarge, driver 570.133.20, where the old one did",
+		"::error file=requirements.txt,line=1,title=driver-too-old", "::warning file=requirements.txt,line=1,title=gpu-arch-missing"} {
+		if strings.Count(github, want) != 1 {
+			t.Errorf("not once in the annotations: %q\n%s", want, github)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func ExampleCompare() {
 			fmt.Println(c.Capabilities, "took the drivers", c.Old, "and take", c.New)
 		}
 	}
-	// Output: [5.0 5.2 6.0 6.1 7.0] took the drivers 525.60.13 to 580 and take none
+	// Output: [5.0 5.2 6.0 6.1 7.0] took the drivers 525.60.13 to branch 580 and take none
 }
 
 // Schedulers that know no product ask by compute capability.

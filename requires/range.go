@@ -1,7 +1,6 @@
 package requires
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +54,7 @@ func later(a, b string) string {
 	return a
 }
 
-// String is the drivers for people: ">= 525.60.13", "361 to 580", ">= 580.65.06".
+// String is the drivers for people: ">= 525.60.13", "361 to branch 580", ">= 570.211.02 and < 575, or >= 575.57.08".
 func (d Drivers) String() string {
 	var words []string
 	for _, r := range d {
@@ -64,7 +63,7 @@ func (d Drivers) String() string {
 	if len(words) == 0 {
 		return "none"
 	}
-	return strings.Join(words, " and ")
+	return strings.Join(words, ", or ")
 }
 
 // String is a range for people. A range that ends with a branch names its last one; one that begins with a branch that
@@ -74,17 +73,24 @@ func (r Range) String() string {
 	if from == "580" {
 		from = "580.65.06"
 	}
+	last := before.Major() - 1
 	switch {
 	case r == Range{}:
 		return "any"
 	case r.Before == "":
 		return ">= " + from
-	case before.Parts() == 1 && r.From == "":
-		return fmt.Sprintf("<= %d", before.Major()-1)
-	case before.Parts() == 1 && version.Of(r.From).Major() == before.Major()-1:
-		return fmt.Sprintf("%d from %s on", before.Major()-1, from)
-	case before.Parts() == 1:
-		return fmt.Sprintf("%s to %d", from, before.Major()-1)
+	case r.From == "" && endsBranch(before):
+		return fmt.Sprintf("up to branch %d", last)
+	case r.From == "":
+		return "< " + r.Before
+	case !endsBranch(before):
+		return ">= " + from + " and < " + r.Before
+	case version.Of(r.From).Major() == last:
+		return fmt.Sprintf(">= %s of branch %d", from, last)
 	}
-	return cmp.Or(from, "0") + " to before " + r.Before
+	return fmt.Sprintf("%s to branch %d", from, last)
 }
+
+// endsBranch reports whether a range before this version ends with a branch: the next branch has a number of its own,
+// nearly always one that five divides.
+func endsBranch(before version.Number) bool { return before.Parts() == 1 && before.Major()%5 != 0 }

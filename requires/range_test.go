@@ -1,0 +1,25 @@
+package requires
+
+import "testing"
+
+// TestRangesAreWords: a range ends with the last branch that it has, or before the branch that follows.
+func TestRangesAreWords(t *testing.T) {
+	for _, c := range []struct {
+		drivers Drivers
+		want    string
+	}{
+		{Drivers{}, "none"},
+		{Drivers{{}}, "any"},
+		{Drivers{{From: "525.60.13"}}, ">= 525.60.13"},
+		{Drivers{{From: "580"}}, ">= 580.65.06"},
+		{Drivers{{From: "525.60.13", Before: "581"}}, "525.60.13 to branch 580"},
+		{Drivers{{From: "580.65.06", Before: "581"}}, ">= 580.65.06 of branch 580"},
+		{Drivers{{Before: "471"}}, "up to branch 470"},
+		{Drivers{{Before: "575"}}, "< 575"},
+		{Drivers{{From: "570.211.02", Before: "575"}, {From: "575.57.08"}}, ">= 570.211.02 and < 575, or >= 575.57.08"},
+	} {
+		if got := c.drivers.String(); got != c.want {
+			t.Errorf("%v: %q, want %q", []Range(c.drivers), got, c.want)
+		}
+	}
+}
