@@ -43,6 +43,7 @@ type walker struct {
 type extent struct {
 	in       section
 	off, end int64
+	head     []byte // of the first entry, where it came along with the container's
 }
 
 // row lists the containers of a fat-binary section.
@@ -101,7 +102,7 @@ func (w *walker) container(off int64, s section) (int64, error) {
 	size := le.Uint64(b[8:])
 	first := off + containerHeaderSize
 	length := min(size, uint64(s.end-first))
-	w.containers = append(w.containers, extent{s, first, first + int64(length)})
+	w.containers = append(w.containers, extent{s, first, first + int64(length), w.along(first)})
 	if size > length {
 		return 0, fmt.Errorf("fat binary at %#x of %d bytes ends outside its section", off, size)
 	}
@@ -155,6 +156,7 @@ func sound(found []listing, errs []error) (kept []listing, err error) {
 // listing lists the entries of a container that are code.
 func (w *window) listing(of extent) (listing, error) {
 	l := listing{extent: of}
+	w.held, w.start = of.head, of.off
 	for off := of.off; off < of.end; {
 		b, next, err := w.entry(off, of.end)
 		if err != nil {

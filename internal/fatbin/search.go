@@ -93,7 +93,7 @@ func (w *walker) candidate(s section, off int64) error {
 		return err
 	}
 	if size := le.Uint64(b[8:]); size <= uint64(s.end-first) {
-		w.containers = append(w.containers, extent{s, first, first + int64(size)})
+		w.containers = append(w.containers, extent{s, first, first + int64(size), w.along(first)})
 	}
 	return w.spent.header()
 }

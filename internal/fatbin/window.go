@@ -1,6 +1,7 @@
 package fatbin
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -90,4 +91,13 @@ func (w *window) fill(off int64) error {
 	}
 	w.held, w.start = w.mem[:n], off
 	return nil
+}
+
+// along is a copy of the entry's header at off, if the last read has fetched it.
+func (w *window) along(off int64) []byte {
+	i := off - w.start
+	if i < 0 || i > int64(len(w.held)-entryHeaderSize) {
+		return nil
+	}
+	return bytes.Clone(w.held[i : i+entryHeaderSize])
 }

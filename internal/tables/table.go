@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -268,9 +269,11 @@ func setCell(field reflect.Value, cell string) error {
 		*p = strings.Fields(cell)
 	case *int:
 		if cell != "" {
-			if _, err := fmt.Sscanf(cell, "%d", p); err != nil {
+			n, err := strconv.Atoi(cell)
+			if err != nil {
 				return fmt.Errorf("%q is not a number", cell)
 			}
+			*p = n
 		}
 	case encoding.TextUnmarshaler:
 		return p.UnmarshalText([]byte(cell))
