@@ -61,6 +61,7 @@ user and system time of the program and its children; the yardstick is `+"`/usr/
 	for _, r := range b.rows {
 		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, r.measured, r.goal, r.mark())
 	}
+	s.WriteString(b.where())
 	s.WriteString("\n## Growth\n\n| what | wall | CPU | peak |\n|---|---|---|---|\n")
 	for _, r := range b.growth {
 		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)

@@ -19,6 +19,8 @@ type bench struct {
 	python           cost
 	rows             []row
 	growth, rivals   []cost
+	floor            []part // programs that do nothing
+	inits, read      []part // packages before main; sources of facts
 }
 
 // cost is what a run of a program takes.
@@ -79,7 +81,8 @@ func (b *bench) run(ctx context.Context, env []string, name string, args ...stri
 }
 
 func (b *bench) measure(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{b.yardstick, b.small, b.nvml, b.real, b.grow, b.libraries} {
+	for _, step := range []func(context.Context) error{b.yardstick, b.small, b.nvml, b.real, b.start, b.grow,
+		b.libraries} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -158,5 +161,8 @@ func (b *bench) real(ctx context.Context) error {
 		return err
 	}
 	b.rivals = append(b.rivals, own)
+	if err := b.sources(ctx); err != nil {
+		return err
+	}
 	return b.compare(ctx, own)
 }
