@@ -120,7 +120,31 @@ class Room:
         return state
 
     def state(self, e, bind_now=False):
-        """What the interpreter says of every module, in one process, as a program would import them."""
+        """What the interpreter says of every module, in one process, as a program would import them.
+
+        A module that ends the process (an abort, a signal) is broken; the others are asked again without it. Where an
+        environment says `apart`, each module has a process of its own: what one framework loaded would serve the next.
+        """
+        answer = {"modules": {}, "libraries": [], "mapped": []}
+        modules = list(e["imports"])
+        groups = [[m] for m in modules] if e.get("apart") else [modules]
+        while groups:
+            group = groups.pop()
+            state, at = self.once(e, group, bind_now) if group else ({}, "")
+            if at in group:
+                answer["modules"][at] = {"ok": False, "error": "the process ended: " + state["crashed"], "facts": {}, "checks": []}
+                groups.append([m for m in group if m != at])
+            elif "crashed" in state or "failed" in state:
+                return state
+            for key, value in state.items():
+                if key == "modules":
+                    answer[key].update(value)
+                elif key in answer:
+                    answer[key] = value
+        return answer
+
+    def once(self, e, modules, bind_now):
+        """The answer of one process, and the module that it was at when it ended without one."""
         settings = getattr(self, "settings", {})
         env = {"PATH": "/usr/bin:/bin", "HOME": os.path.join(self.scratch, "home"), "RAPIDS_NO_INITIALIZE": "1",
                "TF_CPP_MIN_LOG_LEVEL": "2", **settings}
@@ -128,17 +152,18 @@ class Room:
         if bind_now:
             env["LD_BIND_NOW"] = "1"
         python = os.path.join(getattr(self, "shown", self.env), "bin", "python")
-        args = [python, os.path.join(HERE, "oracle.py"), self.site(), ",".join(e["imports"]), ",".join(e.get("libraries", []))]
+        args = [python, os.path.join(HERE, "oracle.py"), self.site(), ",".join(modules), ",".join(e.get("libraries", []))]
         try:
             out = sh(*args, env=env, cwd=self.scratch, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
-            return {"failed": "the interpreter did not answer in time"}
+            return {"failed": "the interpreter did not answer in time"}, ""
         except OSError as err:
-            return {"crashed": str(err)}
+            return {"crashed": str(err)}, ""
         line = [l for l in out.stdout.splitlines() if l.startswith("ORACLE")]
         if line:
-            return json.loads(line[-1][len("ORACLE"):])
-        return {"crashed": f"exit {out.returncode}: {out.stderr[-300:]}"}
+            return json.loads(line[-1][len("ORACLE"):]), ""
+        at = [l[3:] for l in out.stdout.splitlines() if l.startswith("AT ")]
+        return {"crashed": f"exit {out.returncode}: {out.stderr[-300:]}"}, at[-1] if at else ""
 
     def driver(self):
         """A folder with a libcuda.so.1 that has every symbol a library of the environment asks for and no device."""

@@ -323,6 +323,7 @@ def main():
     answer = {}
     for name in MODULES:
         entry = answer[name] = {"ok": True, "error": "", "facts": {}, "checks": []}
+        print("\nAT " + name, flush=True)  # a module that ends the process is named by the last of these lines
         try:
             module = importlib.import_module(name)
         except BaseException as err:  # noqa: B902
@@ -336,6 +337,7 @@ def main():
         if name in PROBES:
             check(entry["checks"], "probe", lambda: PROBES[name](module, entry["checks"], entry["facts"]))
     libraries = []
+    print("\nAT libraries", flush=True)
     for pattern in GLOBS:
         for path in sorted(glob.glob(os.path.join(SITE, pattern), recursive=True)):
             libraries.append({"name": os.path.relpath(path, SITE), "error": load(path)[:400]})

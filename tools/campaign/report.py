@@ -70,6 +70,31 @@ def summary(rows):
     print()
 
 
+def figures(rows):
+    """The headline: a triple is proven broken where one of its modules is, and healthy where one is and none is not."""
+    count = collections.Counter()
+    for r in rows:
+        subjects = r["subjects"].values()
+        proofs, classes = {s["proof"] for s in subjects}, {s["class"] for s in subjects}
+        sound = r["exit"] == 0 and "alarm" not in classes
+        if proofs & {"broken", "cpu-only"}:
+            count["proven broken, or to use the CPU only"] += 1
+            count["- missed"] += bool(classes & {"missed", "missed-here"})
+            count["- the answer is `unknown`"] += not classes & {"missed", "missed-here", "hit", "quiet"} and "unknown" in classes
+            count["- quiet (`works-cpu-only`, exit 0)"] += not classes & {"missed", "missed-here"} and "quiet" in classes
+            count["- broken said of a sound module, too"] += "misplaced" in classes
+        elif "healthy" in proofs:
+            count["proven healthy"] += 1
+            count["- alarmed: an error or 3"] += not sound and "unprovable" not in proofs
+            count["- an error or 3, beside a module that cannot be proven"] += not sound and "unprovable" in proofs
+        else:
+            count["unprovable without a GPU" if proofs else "nothing in it uses CUDA"] += 1
+    print("| | triples |\n|---|---|")
+    for name, n in count.items():
+        print(f"| {name} | {n} |")
+    print(f"| wrong facts | {len({(r['env'], r['damage'], w) for r in rows for w in r['wrong'] or []})} |\n")
+
+
 def group(rows, wanted):
     """(environment, damage, subject, proof, answer) to the machines."""
     groups = collections.OrderedDict()
@@ -151,6 +176,7 @@ def pins(lines):
 def main():
     rows, pinned, failed = read(sys.argv[2:])
     print(f"## Main at {sys.argv[1]}\n")
+    figures(rows)
     summary(rows)
     causes(rows)
     section("Missed", rows, {"missed"})
