@@ -1,6 +1,6 @@
 """Builds real environments, damages them, asks an oracle and the tool, and writes down where the two differ.
 
-    campaign.py run --tool BINARY --scratch DIR --out RESULTS.jsonl [--env ID,...] [--pins] [--no-damage] [--limit-gb N]
+    campaign.py run --tool BINARY --scratch DIR --out RESULTS.jsonl [--env ID,...] [--pins N] [--no-damage] [--limit-gb N]
     campaign.py report RESULTS.jsonl > table.md
 
 Needs root (it mounts overlays, so that a damage never reaches the environment below or uv's cache), gcc, binutils and
@@ -8,6 +8,7 @@ uv. Nothing here uses a GPU: what it takes to be broken is proven by the interpr
 by NVIDIA's published floors.
 """
 import argparse
+import collections
 import glob
 import json
 import os
@@ -542,7 +543,7 @@ def triple(room, args, e, damage, healthy, now_healthy, archs, out):
         out.flush()
         if args.reports and any(s["class"] in WORTH_A_LOOK for s in subjects.values()):
             keep(args.reports, line, report)
-    if damage and args.pins > 0:
+    if args.pins:
         follow(room, args, e, damage, healthy, out)
 
 
@@ -563,6 +564,8 @@ def follow(room, args, e, damage, healthy, out):
         if not pins or finding["severity"] == "note" or (" in " in finding["subject"] and room.shown not in finding["subject"]):
             continue
         command = pins[0]["commands"]["uv"]
+        if args.followed[finding["rule"]] >= args.pins:
+            return
         if "index-url" in command or re.search(r"==[\d.]+\+\w", command):
             return  # another index has it
         line = {"pin": command, "rule": finding["rule"], "env": e["id"], "damage": damage["id"] if damage else "", "machine": machine["id"]}
@@ -577,7 +580,7 @@ def follow(room, args, e, damage, healthy, out):
         line["tool_after"] = room.ask(args.tool, machine)[0]["outcome"]
         out.write(json.dumps(line) + "\n")
         out.flush()
-        args.pins -= 1
+        args.followed[finding["rule"]] += 1
         return
 
 
@@ -588,6 +591,7 @@ def run(args):
     args.machines = tomllib.load(open(os.path.join(HERE, "machines.toml"), "rb"))["machine"]
     wanted = args.env.split(",") if args.env else [e["id"] for e in environments]
     out = open(args.out, "a")
+    args.followed = collections.Counter(json.loads(l)["rule"] for l in open(args.out) if '"pin"' in l)
     for name in wanted:
         e = next(e for e in environments if e["id"] == name)
         start = time.time()
@@ -632,7 +636,7 @@ def main():
     r.add_argument("--damage", help="only these damages, by id")
     r.add_argument("--no-damage", action="store_true")
     r.add_argument("--keep", action="store_true", help="keep the environments as installed for a second run")
-    r.add_argument("--pins", type=int, default=0, help="follow the first pin, too, so many times")
+    r.add_argument("--pins", type=int, default=0, help="follow the first pin, too, so many times for each rule")
     r.add_argument("--reports", help="keep here the tool's report of every triple that is not a plain hit")
     r.add_argument("--pin-machine", default="h100-580")
     r.add_argument("--cuobjdump", default=shutil.which("cuobjdump") or "")

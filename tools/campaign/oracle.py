@@ -304,8 +304,14 @@ def paddle(m, checks, facts):
 
 def vllm(m, checks, facts):
     facts.update(version=m.__version__)
-    for name in ("vllm._C", "vllm._moe_C"):
-        check(checks, name, lambda n=name: importlib.import_module(n) and "")
+    names = set()  # as its own code for CUDA has them: _C and _moe_C, later _C_stable_libtorch
+    for part in ("cuda", "interface"):
+        with open(os.path.join(os.path.dirname(m.__file__), "platforms", part + ".py")) as f:
+            names |= set(re.findall(r"^\s*import vllm\.((?:_moe)?_C\w*)", f.read(), re.M))
+    for name in sorted(names):
+        check(checks, name, lambda n=name: importlib.import_module("vllm." + n) and "")
+    if not names:
+        checks.append({"name": "extension", "error": "its code for CUDA names none"})
 
 
 def cudf(m, checks, facts):
