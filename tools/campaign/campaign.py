@@ -77,7 +77,7 @@ class Room:
         self.mounted = False
         shutil.rmtree(os.path.join(self.scratch, "work"), ignore_errors=True)
 
-    def build(self, e):
+    def build(self, e, ask=True):
         base = self.base(e["id"])
         if os.path.exists(os.path.join(base, ".whole")):
             return ""
@@ -90,9 +90,10 @@ class Room:
         if out.returncode:
             shutil.rmtree(base, ignore_errors=True)
             return out.stderr[-500:] or "uv failed"
-        self.mount(None, base)
-        self.state(e)  # compiles the modules once, so that every later import is quick
-        self.unmount()
+        if ask:
+            self.mount(None, base)
+            self.state(e)  # compiles the modules once, so that every later import is quick
+            self.unmount()
         open(os.path.join(base, ".whole"), "w").close()
         return ""
 
@@ -506,45 +507,75 @@ def wrong_facts(report, state):
 
 # ---- one environment, one damage ----
 
-def triple(room, args, e, damage, healthy, now_healthy, archs, out):
-    state = room.known(e, damage) if damage else healthy
-    imports = (damage or {}).get("imports", e["imports"])
-    swapped = damage and any(s[0] in ("install", "target", "stub", "set") for s in damage["steps"])
-    now = room.known(e, damage, bind_now=True) if swapped and "modules" in state else None
-    wrong = None
+def kept(args, e, damage):
+    """Whether every triple of this state has been proven before (--proofs), so that the interpreter need not be asked."""
+    machines = [m["id"] for m in args.machines if not damage or m.get("damaged")]
+    return all((e["id"], damage["id"] if damage else "", m) in args.proofs for m in machines)
+
+
+def prove(e, damage, machine, state, now, asked):
+    """What is proven of every module, and of every library that no longer loads, for one machine."""
+    proven = {}
+    for module in (damage or {}).get("imports", e["imports"]):
+        loaded, why = loads(state, asked["healthy"], now, asked["now"], module)
+        facts = ((state.get("modules") or {}).get(module) or {}).get("facts") or {}
+        arch = facts.get("arch") or asked["archs"].get(module, "")
+        proof, why = on_machine(loaded, why, family_of(e, facts), arch, machine)
+        if module not in NAMES or NAMES[module]:
+            proven[module] = {"loaded": loaded, "proof": proof, "why": why}
+    before = {l["name"]: l["error"] for l in asked["healthy"].get("libraries") or []}
+    for library in state.get("libraries") or []:
+        if library["error"] and not before.get(library["name"]):
+            proven["library " + library["name"]] = {"loaded": "broken", "proof": "broken", "why": library["error"]}
+    return proven
+
+
+def subject(name, proven, report):
+    """One module or library: what is proven of it, what the tool says, and how the two stand."""
+    if name.startswith("library "):
+        found = {"incompatible": "hit", "inconclusive": "unknown"}.get(report["outcome"], "missed")
+        return {**proven, "answer": "silent", "rules": [], "class": found}
+    answer, rules = judged(report, name)
+    return {**proven, "answer": answer, "rules": rules, "class": compare(proven["proof"], answer, report["outcome"])}
+
+
+def triple(room, args, e, damage, asked, out):
+    state, now, wrong = {}, None, None
+    if not kept(args, e, damage):
+        state = room.known(e, damage) if damage else asked["healthy"]
+        swapped = damage and any(s[0] in ("install", "target", "stub", "set") for s in damage["steps"])
+        now = room.known(e, damage, bind_now=True) if swapped and "modules" in state else None
     for machine in args.machines:
         if damage and not machine.get("damaged"):
             continue  # its driver or GPU breaks the healthy environment already: it proves nothing of the damage
         report, code = room.ask(args.tool, machine)
-        if wrong is None:
+        if wrong is None and state:
             wrong = wrong_facts(report, state)
-        subjects = {}
-        for module in imports:
-            loaded, why = loads(state, healthy, now, now_healthy, module)
-            facts = ((state.get("modules") or {}).get(module) or {}).get("facts") or {}
-            arch = facts.get("arch") or archs.get(module, "")
-            proof, why = on_machine(loaded, why, family_of(e, facts), arch, machine)
-            if module in NAMES and not NAMES[module]:
-                continue
-            answer, rules = judged(report, module)
-            subjects[module] = {"loaded": loaded, "proof": proof, "why": why, "answer": answer, "rules": rules,
-                                "class": compare(proof, answer, report["outcome"])}
-        for library in state.get("libraries") or []:
-            before = {l["name"]: l["error"] for l in healthy.get("libraries") or []}
-            if library["error"] and not before.get(library["name"]):
-                subjects.setdefault("library " + library["name"], {
-                    "loaded": "broken", "proof": "broken", "why": library["error"], "answer": "silent", "rules": [],
-                    "class": "hit" if report["outcome"] == "incompatible" else
-                    "unknown" if report["outcome"] == "inconclusive" else "missed"})
-        line = {"env": e["id"], "damage": damage["id"] if damage else "", "machine": machine["id"], "outcome": report["outcome"],
-                "exit": code, "subjects": subjects, "wrong": wrong, "expect": (damage or e)["expect"],
+        key = (e["id"], damage["id"] if damage else "", machine["id"])
+        proven = prove(e, damage, machine, state, now, asked) if state else args.proofs[key]
+        subjects = {name: subject(name, p, report) for name, p in proven.items()}
+        line = {"env": e["id"], "damage": key[1], "machine": machine["id"], "outcome": report["outcome"],
+                "exit": code, "subjects": subjects, "wrong": wrong, "expect": (damage or e)["expect"], "proofs": "asked" if state else "kept",
                 "silent": not any(a.get("counts", True) for a in report.get("answers") or [])}
         out.write(json.dumps(line) + "\n")
         out.flush()
-        if args.reports and any(s["class"] in WORTH_A_LOOK for s in subjects.values()):
+        if args.reports and (code and not any(s["proof"] in ("broken", "cpu-only") for s in subjects.values()) or
+                             any(s["class"] in WORTH_A_LOOK for s in subjects.values())):
             keep(args.reports, line, report)
     if args.pins:
-        follow(room, args, e, damage, healthy, out)
+        follow(room, args, e, damage, out)
+
+
+def read_proofs(paths):
+    """The proofs of former runs, by triple; a later file counts."""
+    proofs = {}
+    for path in paths:
+        for line in open(path):
+            r = json.loads(line)
+            if "subjects" in r:
+                proofs[r["env"], r["damage"], r["machine"]] = {
+                    name: {k: s[k] for k in ("loaded", "proof", "why")} for name, s in r["subjects"].items()}
+    return proofs
 
 
 def keep(folder, line, report):
@@ -555,7 +586,7 @@ def keep(folder, line, report):
         json.dump(report, f)
 
 
-def follow(room, args, e, damage, healthy, out):
+def follow(room, args, e, damage, out):
     """Runs the first pin of the first finding that has a command for uv, and asks the oracle again."""
     machine = next(m for m in args.machines if m["id"] == args.pin_machine)
     report, _ = room.ask(args.tool, machine)
@@ -574,9 +605,8 @@ def follow(room, args, e, damage, healthy, out):
                              env={**os.environ, "VIRTUAL_ENV": room.env, "UV_NO_BUILD": "1"})
         line["ran"] = "yes" if not ran.returncode else ran.stderr[-300:]
         e = {**e, "imports": (damage or {}).get("imports", e["imports"])}
-        state, before = room.state(e), room.known(e, damage) if damage else healthy
-        line["after"] = {m: loads(state, healthy, None, None, m) for m in e["imports"]}
-        line["before"] = {m: loads(before, healthy, None, None, m) for m in e["imports"]}
+        state = room.state(e)
+        line["after"] = {m: loads(state, None, None, None, m) for m in e["imports"]}
         line["tool_after"] = room.ask(args.tool, machine)[0]["outcome"]
         out.write(json.dumps(line) + "\n")
         out.flush()
@@ -591,25 +621,27 @@ def run(args):
     args.machines = tomllib.load(open(os.path.join(HERE, "machines.toml"), "rb"))["machine"]
     wanted = args.env.split(",") if args.env else [e["id"] for e in environments]
     out = open(args.out, "a")
+    args.proofs = read_proofs(args.proofs.split(",") if args.proofs else [])
     args.followed = collections.Counter(json.loads(l)["rule"] for l in open(args.out) if '"pin"' in l)
     for name in wanted:
         e = next(e for e in environments if e["id"] == name)
         start = time.time()
-        error = room.build(e)
+        error = room.build(e, ask=not args.proofs)
         if error:
             out.write(json.dumps({"env": name, "build": error}) + "\n")
             out.flush()
             continue
         print(f"{name}: built in {time.time() - start:.0f} s", flush=True)
         room.fresh(e)
-        healthy, now_healthy = room.known(e, None), room.known(e, None, bind_now=True)
-        archs = {m: room.code(m) for m in e["imports"]}
-        triple(room, args, e, None, healthy, now_healthy, archs, out)
-        for damage in [] if args.no_damage else damages:
-            if name not in damage["to"] and not set(e["tags"]) & set(damage["to"]):
-                continue
-            if args.damage and damage["id"] not in args.damage.split(","):
-                continue
+        mine = [] if args.no_damage else [
+            d for d in damages if (name in d["to"] or set(e["tags"]) & set(d["to"])) and
+            (not args.damage or d["id"] in args.damage.split(","))]
+        asked = {}
+        if not all(kept(args, e, d) for d in [None, *mine]):
+            asked = {"healthy": room.known(e, None), "now": room.known(e, None, bind_now=True),
+                     "archs": {m: room.code(m) for m in e["imports"]}}
+        triple(room, args, e, None, asked, out)
+        for damage in mine:
             start = time.time()
             room.fresh(e)
             error = room.damage(damage["steps"])
@@ -617,7 +649,7 @@ def run(args):
                 out.write(json.dumps({"env": name, "damage": damage["id"], "build": error}) + "\n")
                 out.flush()
                 continue
-            triple(room, args, e, damage, healthy, now_healthy, archs, out)
+            triple(room, args, e, damage, asked, out)
             print(f"  {damage['id']}: {time.time() - start:.0f} s", flush=True)
         room.unmount()
         if not args.keep:
@@ -638,6 +670,7 @@ def main():
     r.add_argument("--keep", action="store_true", help="keep the environments as installed for a second run")
     r.add_argument("--pins", type=int, default=0, help="follow the first pin, too, so many times for each rule")
     r.add_argument("--reports", help="keep here the tool's report of every triple that is not a plain hit")
+    r.add_argument("--proofs", help="rows of former runs: where they prove a state, the interpreter is not asked again")
     r.add_argument("--pin-machine", default="h100-580")
     r.add_argument("--cuobjdump", default=shutil.which("cuobjdump") or "")
     r.set_defaults(call=run)
