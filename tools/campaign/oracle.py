@@ -319,10 +319,9 @@ def paddle(m, checks, facts):
 
 def vllm(m, checks, facts):
     facts.update(version=m.__version__)
-    names = set()  # as its own code for CUDA has them: _C and _moe_C, later _C_stable_libtorch
-    for part in ("cuda", "interface"):
-        with open(os.path.join(os.path.dirname(m.__file__), "platforms", part + ".py")) as f:
-            names |= set(re.findall(r"^\s*import vllm\.((?:_moe)?_C\w*)", f.read(), re.M))
+    # as its own code for CUDA has them: vllm._C, later vllm._C_stable_libtorch and vllm._moe_C_stable_libtorch
+    with open(os.path.join(os.path.dirname(m.__file__), "platforms", "cuda.py")) as f:
+        names = set(re.findall(r"^\s*import vllm\.((?:_moe)?_C\w*)", f.read(), re.M))
     for name in sorted(names):
         check(checks, name, lambda n=name: importlib.import_module("vllm." + n) and "")
     if not names:
