@@ -625,19 +625,20 @@ def run(args):
     args.followed = collections.Counter(json.loads(l)["rule"] for l in open(args.out) if '"pin"' in l)
     for name in wanted:
         e = next(e for e in environments if e["id"] == name)
+        mine = [] if args.no_damage else [
+            d for d in damages if (name in d["to"] or set(e["tags"]) & set(d["to"])) and
+            (not args.damage or d["id"] in args.damage.split(","))]
+        proven = all(kept(args, e, d) for d in [None, *mine])
         start = time.time()
-        error = room.build(e, ask=not args.proofs)
+        error = room.build(e, ask=not proven)
         if error:
             out.write(json.dumps({"env": name, "build": error}) + "\n")
             out.flush()
             continue
         print(f"{name}: built in {time.time() - start:.0f} s", flush=True)
         room.fresh(e)
-        mine = [] if args.no_damage else [
-            d for d in damages if (name in d["to"] or set(e["tags"]) & set(d["to"])) and
-            (not args.damage or d["id"] in args.damage.split(","))]
         asked = {}
-        if not all(kept(args, e, d) for d in [None, *mine]):
+        if not proven:
             asked = {"healthy": room.known(e, None), "now": room.known(e, None, bind_now=True),
                      "archs": {m: room.code(m) for m in e["imports"]}}
         triple(room, args, e, None, asked, out)
