@@ -1,7 +1,8 @@
 #!/bin/sh
 # slurm.conf: HealthCheckProgram=/etc/slurm/cudacompat-healthcheck.sh HealthCheckInterval=600 HealthCheckNodeState=ANY
-# Drains a node whose driver and GPUs do not go together, with our line as the reason, and resumes one that we drained
-# and that is sound again. What is not known drains nothing.
+# Drains a node for a proven error of its driver or GPUs, with cudacompat's line as the reason, and resumes one that was
+# drained so and is sound again. What is not known drains nothing.
+PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin # Slurm sets none for programs that it starts itself
 node=${SLURMD_NODENAME:-$(hostname -s)}
 line=$(cudacompat doctor --env none -o line)
 code=$?
