@@ -37,7 +37,7 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 		{probe.Environment{Path: "/opt/a\x1b[2J", Kind: "venv"}, map[string]string{"pip": pip, "uv": uv}},
 	} {
 		f := Finding{Pins: []Pin{{Commands: map[string]string{"pip": pip, "uv": uv}}}}
-		newEnvironment(&c.env).address(&f)
+		newEnvironment(Embedded(), &c.env).address(&f)
 		if diff := cmp.Diff(c.want, f.Pins[0].Commands); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.env.Path, diff)
 		}
@@ -48,7 +48,7 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 func TestManagedPython(t *testing.T) {
 	e := probe.Environment{Path: "/usr", Kind: "system", Managed: "/usr/lib/python3.12/EXTERNALLY-MANAGED"}
 	f := Finding{Pins: []Pin{{Commands: map[string]string{"pip": "pip install b"}}}}
-	newEnvironment(&e).address(&f)
+	newEnvironment(Embedded(), &e).address(&f)
 	if len(f.Do) != 1 {
 		t.Errorf("nothing is said of PEP 668: %q", f.Do)
 	}

@@ -1,6 +1,9 @@
 package matrix
 
 import (
+	"slices"
+	"strings"
+
 	"cudacompat/internal/tables"
 	"cudacompat/probe"
 )
@@ -8,26 +11,62 @@ import (
 // environment is a Python environment with what the rules ask of it.
 type environment struct {
 	*probe.Environment
+	t        *Tables
 	packages map[string]*probe.Package
 	read     map[string]*installed // of packages those that were asked for
-	compiled []compiledPackage     // nil until they are asked for
+	shared   []shared
+	compiled []compiledPackage // nil until they are asked for
 }
 
-func newEnvironment(e *probe.Environment) *environment {
-	env := &environment{Environment: e, packages: map[string]*probe.Package{},
+// shared is a library of which wheels are installed that own the same files, whatever CUDA family they are for.
+type shared struct {
+	library string // "nccl" of nvidia-nccl-cu12
+	wheels  []*installed
+}
+
+func newEnvironment(t *Tables, e *probe.Environment) *environment {
+	env := &environment{Environment: e, t: t, packages: map[string]*probe.Package{},
 		read: map[string]*installed{}}
 	for i := range e.Packages {
 		if p := &e.Packages[i]; env.packages[p.Name] == nil {
 			env.packages[p.Name] = p
 		}
+		env.addShared(&e.Packages[i])
 	}
 	return env
+}
+
+func (e *environment) addShared(found *probe.Package) {
+	name, ofNVIDIA := strings.CutPrefix(found.Name, "nvidia-")
+	if !ofNVIDIA {
+		return
+	}
+	p := newInstalled(found)
+	if !e.t.Trait("same-files", p.Name, p.version) {
+		return
+	}
+	library := familySuffix.ReplaceAllString(name, "")
+	i := slices.IndexFunc(e.shared, func(s shared) bool { return s.library == library })
+	if i < 0 {
+		i, e.shared = len(e.shared), append(e.shared, shared{library: library})
+	}
+	e.shared[i].wheels = append(e.shared[i].wheels, p)
+}
+
+// twins are the installed wheels of one library that own the same files, one for each CUDA family.
+func (e *environment) twins(library string) []*installed {
+	for _, s := range e.shared {
+		if s.library == library {
+			return s.wheels
+		}
+	}
+	return nil
 }
 
 // environment is what the rules ask of one of the facts' environments.
 func (m *machine) environment(e *probe.Environment) *environment {
 	if m.met[e] == nil {
-		m.met[e] = newEnvironment(e)
+		m.met[e] = newEnvironment(m.t, e)
 	}
 	return m.met[e]
 }

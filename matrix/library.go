@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -139,9 +138,6 @@ func (b *build) mixedCuDNN(f *Finding) bool {
 	return false
 }
 
-// sharedPaths are the libraries whose wheels of different CUDA families own the same files.
-var sharedPaths = []string{"nccl", "cudnn", "nvshmem", "cusparselt"}
-
 // nowhere are the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
 // origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs', and extensions' are extension-mismatch's.
 func (b *build) nowhere() []string {
@@ -153,7 +149,8 @@ func (b *build) nowhere() []string {
 	})
 }
 
-// ownLibraries are how the names of files begin that a framework's own packages bring.
+// ownLibraries are how the names of files begin that a framework's own packages bring. They are the frameworks' own
+// names for themselves, alike in every release, and say no more than which rule speaks of a file.
 var ownLibraries = map[string][]string{
 	"torch":      {"torch/", "libtorch", "libc10", "libcaffe2"},
 	"tensorflow": {"libtensorflow", "_pywrap_tensorflow"},
@@ -190,14 +187,7 @@ func (b *build) wants(library string) bool {
 
 // wheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
 func (b *build) wheelsOf(library string) []string {
-	stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".so")
-	if strings.HasPrefix(stem, "cudnn_") {
-		stem = "cudnn"
-	}
-	if stem == "nvvm" && b.cuda.Major() < 13 {
-		stem = "cuda-nvcc" // since 13 its wheel is nvidia-nvvm
-	}
-	middle := strings.ToLower(cmp.Or(wheelNames[stem], stem))
+	middle := b.env.t.WheelOf(library, b.cuda)
 	wheels := []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.cuda.Major())}
 	if b.cuda.Major() >= 13 { // since when most of NVIDIA's wheels have no suffix
 		wheels = append(wheels, "nvidia-"+middle)
@@ -205,27 +195,9 @@ func (b *build) wheelsOf(library string) []string {
 	return wheels
 }
 
-// twins are the installed wheels of one library, one for each CUDA family.
-func (e *environment) twins(library string) []*installed {
-	var list []*installed
-	for i := range e.Packages {
-		p := &e.Packages[i]
-		family, ok := strings.CutPrefix(strings.TrimPrefix(p.Name, "nvidia-"), library+"-cu")
-		if ok && family != "" && strings.Trim(family, "0123456789") == "" {
-			list = append(list, newInstalled(p))
-		}
-	}
-	return list
-}
-
 // sameShort compares the first two parts, and the third where both have one.
 func sameShort(v, w version.Number) bool {
 	return v.Short() == w.Short() && (v.Parts() < 3 || w.Parts() < 3 || v.SamePatch(w))
 }
-
-// wheelNames are the middles of the names of the wheels that have a library, nvidia-cuda-runtime-cu12; the others are
-// called after it.
-var wheelNames = map[string]string{"cudart": "cuda-runtime", "nvrtc": "cuda-nvrtc", "cupti": "cuda-cupti",
-	"cublasLt": "cublas", "nvshmem_host": "nvshmem", "nvrtc-builtins": "cuda-nvrtc"}
 
 var familySuffix = lazyregexp.New(`-cu(\d+)$`)

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -254,9 +253,9 @@ func (b *build) commands(cuda version.Number, list []pin.Package, index string, 
 // would take the new files with them when they are removed.
 func (b *build) otherFamily(cuda version.Number) []string {
 	var list []string
-	for _, library := range sharedPaths {
-		for _, p := range b.env.Packages {
-			if rest, ok := strings.CutPrefix(p.Name, "nvidia-"+library+"-cu"); ok && rest != fmt.Sprint(cuda.Major()) {
+	for _, s := range b.env.shared {
+		for _, p := range s.wheels {
+			if p.family().Major() != cuda.Major() {
 				list = append(list, p.Name)
 			}
 		}

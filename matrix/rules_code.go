@@ -130,7 +130,8 @@ func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 	f.Pins, f.Do = append(f.Pins, pins...), append(f.Do, do...)
 }
 
-// zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer.
+// zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer. It stays
+// beside the rule, which is all that asks for it, as its source does.
 var zstdCUDA = version.Of("12.4")
 
 // fatbinZstd: the driver cannot decompress the machine code that a GPU would load; the older LZ4 compression is read by

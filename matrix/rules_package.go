@@ -221,13 +221,11 @@ func packagesMixed(m *machine) []*result {
 	standing := standingOf(m.f)
 	for i := range m.f.Environments {
 		env := m.environment(&m.f.Environments[i])
-		for _, library := range sharedPaths {
-			twins := env.twins(library)
-			if len(twins) < 2 || library == "cudnn" &&
-				twins[0].version.Major() != twins[1].version.Major() {
+		for _, s := range env.shared {
+			if len(s.wheels) < 2 || s.library == "cudnn" && s.wheels[0].version.Major() != s.wheels[1].version.Major() {
 				continue
 			}
-			r := found(m.mixed(env, library, twins))
+			r := found(m.mixed(env, s.library, s.wheels))
 			r[0].noted = standing(env.Environment) == noted
 			env.addressed(r)
 			results = append(results, r...)

@@ -36,7 +36,7 @@ func Pins(t *Tables, f probe.Facts, target Target, want pin.Wanted) pin.Sets {
 // wantedBuild stands for what is to be installed, in the environment that counts.
 func (m *machine) wantedBuild(want pin.Wanted) *build {
 	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release},
-		env: newEnvironment(&probe.Environment{})}
+		env: newEnvironment(m.t, &probe.Environment{})}
 	standing := standingOf(m.f)
 	for i := range m.f.Environments {
 		if e := &m.f.Environments[i]; standing(e) != noted && b.env.Path == "" {

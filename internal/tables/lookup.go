@@ -419,7 +419,7 @@ func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least ve
 		if windows {
 			least = family.DriverWindows
 		}
-		return "driver >= " + printed(least), least, family.Source
+		return "driver >= " + t.printed(least), least, family.Source
 	}
 	if toolkit := t.Toolkit(cuda); toolkit != nil {
 		least = toolkit.DriverLinux
@@ -433,10 +433,15 @@ func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least ve
 	return fmt.Sprintf("a driver that supports CUDA %s", cuda.Short()), version.Number{}, nil
 }
 
-// printed is a floor as it is written: CUDA 13 needs the branch 580, whose first release is 580.65.06.
-func printed(least version.Number) string {
-	if least.String() == "580" {
-		return "580.65.06"
+// printed is a floor as it is written: of a branch, as CUDA 13 needs 580, the first driver that came with a toolkit.
+func (t *Tables) printed(least version.Number) string {
+	if least.Parts() != 1 {
+		return least.String()
+	}
+	for _, c := range Rows[CUDA](t) {
+		if c.Branch == least.String() && c.DriverLinux.Known() {
+			return c.DriverLinux.String()
+		}
 	}
 	return least.String()
 }

@@ -1,8 +1,11 @@
 package tables
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/version"
 )
 
 // Library is a shared library or DLL by its file name, and what holds it.
@@ -28,6 +31,29 @@ func (t *Tables) Library(name string) *Library {
 		}
 		name = name[:dot]
 	}
+}
+
+// WheelOf is the name of NVIDIA's wheel with a library ("libcudart.so.12", or "cudart"), without "nvidia-" and its CUDA
+// family: "cuda-runtime". A library may have moved to another wheel with a CUDA family, as NVVM has. One that the table
+// does not know is taken for its wheel's name.
+func (t *Tables) WheelOf(library string, cuda version.Number) string {
+	stem, wheel := libraryStem(library), ""
+	for _, l := range Rows[Library](t) {
+		own := libraryStem(l.Name)
+		if own != stem && !strings.HasPrefix(stem, own+"_") || len(l.Pip) == 0 {
+			continue
+		}
+		if wheel == "" || version.Of(l.CUDA[0]).Major() <= cuda.Major() {
+			wheel, _, _ = strings.Cut(strings.TrimPrefix(l.Pip[0], "nvidia-"), "-cu1")
+		}
+	}
+	return cmp.Or(wheel, strings.ToLower(stem))
+}
+
+// libraryStem is a library's name without what depends on its release: "cudnn_ops" of "libcudnn_ops.so.9".
+func libraryStem(name string) string {
+	stem, _, _ := strings.Cut(strings.TrimPrefix(name, "lib"), ".so")
+	return stem
 }
 
 // Status is a value that a call of one of NVIDIA's libraries returns.

@@ -83,7 +83,8 @@ func cudaStem(name string) string {
 	return stem
 }
 
-// knownDlopens are the libraries that CUDA libraries open by name, with the major of their own.
+// knownDlopens are the libraries that CUDA libraries open by name, with the major of their own. They are a part of how
+// the loader is followed, as run paths are, and nothing is judged by them: probe reads no tables.
 var knownDlopens = map[string][]string{
 	"libcudnn.so.9": {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9", "libcudnn_adv.so.9",
 		"libcudnn_heuristic.so.9",

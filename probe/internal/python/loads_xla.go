@@ -13,7 +13,7 @@ import (
 )
 
 // xlaSonames are the libraries that XLA's stubs open by name for each CUDA family (tsl's dso_loader.cc), on behalf of
-// the library that the stubs stand in.
+// the library that the stubs stand in. They are code for the same reason as knownDlopens.
 var xlaSonames = map[string][]string{
 	"11": {"libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11",
 		"libcusparse.so.11"},
