@@ -60,9 +60,12 @@ func (m *machine) ncclFor(cuda version.Number) version.Number {
 // itself and does not find its libraries.
 func extensionMismatch(m *machine, b *build) []*result {
 	over := slices.IndexFunc(b.Hindrances, func(h probe.Hindrance) bool { return h.Kind == probe.HindranceOverwritten })
+	release := slices.IndexFunc(b.Hindrances, func(h probe.Hindrance) bool { return h.Kind == probe.HindranceRelease })
 	switch {
 	case over >= 0:
 		return found(b.overwritten(b.Hindrances[over]))
+	case release >= 0:
+		return found(b.otherRelease(b.Hindrances[release]))
 	case b.Name == "onnxruntime-gpu" && b.env.Kind == "requirements" && b.env.Package("onnxruntime") != nil:
 		return found(b.beside("onnxruntime"))
 	// What the loader does not find goes before the table: it holds for builds from source, too.
@@ -243,6 +246,22 @@ func (b *build) beside(other string) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: other, Value: b.env.Package(other).Version, From: b.From}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
 		Do:       []string{"take " + other + " out of the file"}}
+}
+
+// otherRelease: a distribution requires a release of another one that is not the one installed. It is an error where
+// its library wants what that one does not define; else it may run.
+func (b *build) otherRelease(h probe.Hindrance) Finding {
+	name, have, _ := strings.Cut(h.Of, " ")
+	f := Finding{Severity: Warning, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),
+		Message:  fmt.Sprintf("%s %s requires %s; %s is installed", b.Name, b.Version, h.By, have),
+		Evidence: append(b.evidence(), Evidence{Fact: name, Value: have, From: h.Path}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}
+	f.Pins[0].Why = "installs the " + name + " that it requires; keeps the driver"
+	if h.Symbol != "" {
+		f.Severity, f.Source = Error, []string{loaderSource}
+		f.Message += fmt.Sprintf(", and lacks %s: %s cannot be loaded", h.Symbol, path.Base(h.Path))
+	}
+	return f
 }
 
 // overwritten: another distribution's file is imported in the place of the build's, as onnxruntime's that was installed

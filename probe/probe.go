@@ -95,6 +95,7 @@ const (
 	HindranceWithout     = facts.HindranceWithout
 	HindranceTool        = facts.HindranceTool
 	HindranceLibrary     = facts.HindranceLibrary
+	HindranceRelease     = facts.HindranceRelease
 	HindranceOverwritten = facts.HindranceOverwritten
 )
 

@@ -163,6 +163,8 @@ type Hindrance struct {
 	Of   string `json:"of"`   // the distribution that it is of: the build's own, or one that it requires, "numpy"
 	Path string `json:"path"` // the file that decides
 	By   string `json:"by"`   // the other one: "onnxruntime 1.31.1", "3.11"; empty where nothing is in its place
+
+	Symbol string `json:"symbol,omitempty"` // what Path wants of it and it does not define
 }
 
 // The kinds of hindrances.
@@ -175,6 +177,7 @@ const (
 	HindranceTool        = "tool"        // a program of it that it starts is By: gone, not executable
 	HindranceLibrary     = "library"     // Path needs the library By, which what it requires brings and which is gone
 	HindranceWithout     = "without"     // it needs the framework or distribution By, which the environment does not have
+	HindranceRelease     = "release"     // it requires By, "librmm-cu12==26.10.*", and Of is another release of that
 	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
 )
 

@@ -18,7 +18,7 @@ import (
 // notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
 // generate much of theirs when they run, but for DALI (nvidia-dali-cuda120).
 var notExtensions = distname.Names{"nvidia-*", "cuda-*", "nccl-*", "nvshmem*", "tensorrt*", "cutensor*", "cuquantum*",
-	"custatevec*", "cudensitymat*", "warp-lang", "torch", "tensorflow*", "tf-nightly*", "jax", "jaxlib",
+	"custatevec*", "cudensitymat*", "torch", "tensorflow*", "tf-nightly*", "jax", "jaxlib",
 	"jax-cuda[0-9]*-*", "triton", "pytorch-triton"}
 
 func notExtension(name string) bool {
@@ -55,6 +55,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		if usesCUDA(h, b) {
 			failed.Add(readOpened(b, h, s))
 			failed.Add(readAlone(b, h, s))
+			failed.Add(s.otherRelease(h, b, libraries))
 			names := modulesIn(record)
 			s.hinder(h, b, b.Path, names)
 			s.minorCUDA(h, b, names)
@@ -199,8 +200,7 @@ func (s *site) libraryDist(h *host.Host, b *facts.Build) string {
 	head, _, _ := bytes.Cut(h.ReadQuietly(b.Path+"/METADATA"), []byte("\n\n"))
 	for _, m := range requiredName.FindAllSubmatch(head, -1) {
 		name := distname.Normal(string(m[1]))
-		if libraryWheel.MatchString(name) && !elsewhere.Match(m[2]) &&
-			!slices.ContainsFunc(s.path, func(dir string) bool { return infoOf(h, dir, name) != "" }) {
+		if libraryWheel.MatchString(name) && !elsewhere.Match(m[2]) && s.infoOf(h, name) == "" {
 			return name
 		}
 	}

@@ -1,0 +1,122 @@
+package python
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+)
+
+// required matches a requirement of a range of releases without an extra or a marker, in both of setuptools' forms:
+//
+//	Requires-Dist: librmm-cu12==26.10.*
+//	Requires-Dist: librmm-cu12 (>=26.10,<26.12)
+var required = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+) *\(?([<>=!~][^;()\r\n]*)\)?\r?$`)
+
+// otherRelease notes that a distribution of a CUDA family requires another one of such a family that is installed in a
+// release that it does not accept, and whether its libraries prove that they do not load with that. NVIDIA's own
+// libraries keep to their sonames.
+func (s *site) otherRelease(h *host.Host, b *facts.Build, libraries []string) error {
+	head, _, _ := bytes.Cut(h.ReadQuietly(b.Path+"/METADATA"), []byte("\n\n"))
+	for _, m := range required.FindAllSubmatch(head, -1) {
+		name := distname.Normal(string(m[1]))
+		if len(b.Hindrances) > 0 || !namedForCUDA.MatchString(name) || strings.HasPrefix(name, "nvidia-") {
+			continue
+		}
+		info := s.infoOf(h, name)
+		_, have, _ := strings.Cut(distOf(info), " ")
+		if info == "" || accepts(string(m[2]), have) {
+			continue
+		}
+		bad := facts.Hindrance{Kind: facts.HindranceRelease, Of: name + " " + have, Path: b.Path + "/METADATA",
+			By: name + strings.TrimSpace(string(m[2]))}
+		if err := s.unbound(h, info, libraries, &bad); err != nil {
+			return err
+		}
+		b.Hindrances = append(b.Hindrances, bad)
+	}
+	return nil
+}
+
+// infoOf is the dist-info directory of a distribution on the import path, empty where there is none.
+func (s *site) infoOf(h *host.Host, name string) string {
+	for _, dir := range s.path {
+		if info := infoOf(h, dir, name); info != "" {
+			return info
+		}
+	}
+	return ""
+}
+
+// compatible matches "~=26.10" and "~=26.10.1" of PEP 440.
+var compatible = lazyregexp.New(`^~= *((?:\d+\.)*)(\d+)\.\d+$`)
+
+// accepts reports whether a release is in a range as METADATA writes it; what cannot be told it is.
+func accepts(specifiers, have string) bool {
+	for _, one := range strings.Split(specifiers, ",") {
+		one = strings.TrimSpace(one)
+		least := strings.TrimPrefix(one, "~=")
+		if m := compatible.FindStringSubmatch(one); m != nil {
+			one = "=" + m[1] + m[2] + ".*"
+			if fits, err := version.Allows(">="+strings.TrimSpace(least), version.Of(have)); err == nil && !fits {
+				return false
+			}
+		}
+		fits, err := version.Allows(strings.Replace(one, "==", "=", 1), version.Of(have))
+		if err == nil && !fits {
+			return false
+		}
+	}
+	return true
+}
+
+// unbound notes the first library of a build's that wants an object of the release that is not there, and which. Of
+// objects, unlike functions, the loader needs all at once: the type of an exception, a class's table.
+func (s *site) unbound(h *host.Host, info string, libraries []string, bad *facts.Hindrance) error {
+	provides := librariesFrom(h.ReadQuietly(info+"/RECORD"), func(name []byte, _ int64) bool { return libraryFile.Match(name) })
+	for _, name := range libraries {
+		full := path.Join(s.dir, name)
+		needed := neededBy(h, full)
+		if !slices.ContainsFunc(provides, func(file string) bool { return slices.Contains(needed, path.Base(file)) }) {
+			continue
+		}
+		p, err := pythonProcess(h, s)
+		if err != nil {
+			return err
+		}
+		for _, library := range needed {
+			for _, file := range s.libraryFiles(h, library) {
+				if _, err := p.Open(file, nil, ldso.Global); err != nil {
+					return err
+				}
+			}
+		}
+		o, err := p.Open(full, nil, ldso.Local)
+		whole := !slices.ContainsFunc(needed, func(library string) bool { return p.Loaded(library) == nil })
+		if o == nil || err != nil || !whole {
+			return err
+		}
+		symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return typeSymbol.MatchString(sym.Name) })
+		if len(symbols) > 0 {
+			bad.Path, bad.Symbol = full, symbols[0].Name
+		}
+		return err
+	}
+	return nil
+}
+
+// typeSymbol matches the tables and names of C++'s types, "_ZTIN3rmm10_RMM_26_109bad_allocE".
+var typeSymbol = lazyregexp.New(`^_ZT[ISTV]`)
+
+// libraryFiles are the files of one name where the packages of a site keep their libraries.
+func (s *site) libraryFiles(h *host.Host, name string) []string {
+	return slices.Concat(h.GlobIn(s.dir, "*/lib64/"+name), h.GlobIn(s.dir, "*/lib/"+name), s.inWheels(h, "*/lib/"+name),
+		s.inWheels(h, "*/lib64/"+name))
+}

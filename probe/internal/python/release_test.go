@@ -1,0 +1,87 @@
+package python
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAccepts has ranges as METADATA writes them. What is not understood accepts everything.
+func TestAccepts(t *testing.T) {
+	for _, c := range []struct {
+		specifiers, have string
+		want             bool
+	}{
+		{"==26.10.*", "26.10.0", true},
+		{"==26.10.*", "25.10.0", false},
+		{"==26.10.2", "26.10.2", true},
+		{"==26.10.2", "26.10.0", false},
+		{"<13.0,>=12.9.2", "12.9.10", true},
+		{"<13.0,>=12.9.2", "13.0.1", false},
+		{"~=26.10", "26.12.0", true},
+		{"~=26.10", "27.2.0", false},
+		{"~=26.10.1", "26.10.0", false},
+		{"~=26.10.1", "26.12.0", false},
+		{"==26.12.*,>=0.0.0a0", "26.12.0a17", true},
+		{"===26.10", "25.10.0", true},
+		{"==5.3.0.16", "5.3.0.16", true},
+	} {
+		if got := accepts(c.specifiers, c.have); got != c.want {
+			t.Errorf("%q accepts %s: %v", c.specifiers, c.have, got)
+		}
+	}
+}
+
+// TestOtherRelease has libcudf 26.10 above a librmm that is in its range, of another release with the types that it
+// uses, and of one without: the last does not load.
+func TestOtherRelease(t *testing.T) {
+	const rmm, cudf = testSite + "librmm/lib64/librmm.so", testSite + "libcudf/lib64/libcudf.so"
+	const typeOf = "_ZTIN3rmm10_RMM_26_109bad_allocE"
+	hindrance := func(path, symbol string) []facts.Hindrance {
+		return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: "librmm-cu12 25.10.0", Path: "/" + testSite + path,
+			By: "librmm-cu12==26.10.*", Symbol: symbol}}
+	}
+	for _, c := range []struct {
+		name, installed, source string
+		want                    []facts.Hindrance
+	}{
+		{"in-range", "26.10.0", "int rmm_version = 1, " + typeOf + " = 1;\n", nil},
+		{"may-run", "25.10.0", "int rmm_version = 1, " + typeOf + " = 1;\n", hindrance("libcudf_cu12-26.10.2.dist-info/METADATA", "")},
+		{"lacks-a-type", "25.10.0", "int rmm_version = 1;\n", hindrance("libcudf/lib64/libcudf.so", typeOf)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			hosttest.Compile(t, root,
+				hosttest.Library{Name: rmm, Source: c.source},
+				hosttest.Library{Name: cudf, Needs: []string{rmm}, Flags: []string{"-Wl,--allow-shlib-undefined,--unresolved-symbols=ignore-all"},
+					Source: "extern int rmm_version, " + typeOf + "; int *f(int i) { return i ? &rmm_version : &" + typeOf + "; }\nchar big[20000] = {1};\n" +
+						fatSource(80, 90)})
+			info, err := os.Stat(filepath.Join(root, cudf))
+			hosttest.Must(t, err)
+			for name, text := range map[string]string{
+				"libcudf_cu12-26.10.2.dist-info/METADATA": "Name: libcudf-cu12\nRequires-Dist: librmm-cu12==26.10.*\n" +
+					"Requires-Dist: librmm-cu12==1; python_version < '3'\n\nRequires-Dist: librmm-cu12==2\n",
+				"libcudf_cu12-26.10.2.dist-info/RECORD":              fmt.Sprintf("libcudf/lib64/libcudf.so,sha256=x,%d\n", info.Size()),
+				"librmm_cu12-" + c.installed + ".dist-info/METADATA": "Name: librmm-cu12\n",
+				"librmm_cu12-" + c.installed + ".dist-info/RECORD":   "librmm/lib64/librmm.so,sha256=x,9\n",
+			} {
+				hosttest.Write(t, filepath.Join(root, testSite+name), text)
+			}
+			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+			found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			if err != nil || len(found.Environments[0].Builds) != 1 {
+				t.Fatalf("%v, builds are %+v", err, found.Environments[0].Builds)
+			}
+			if diff := cmp.Diff(c.want, found.Environments[0].Builds[0].Hindrances); diff != "" {
+				t.Errorf("hindrances (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
