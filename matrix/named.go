@@ -194,7 +194,8 @@ func (n *named) framework(name string) bool {
 // beside it is judged in its place.
 func (n *named) build() *probe.Build {
 	torch := n.torch != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
-	if torch && n.framework("torch") || !n.cuda.Known() && n.torch == "" || n.Accelerator == "cpu" {
+	open := !n.cuda.Known() && n.torch == "" && twinNamed(n.env, n.Name) == ""
+	if torch && n.framework("torch") || open || n.Accelerator == "cpu" {
 		return nil
 	}
 	if n.torch == "" && n.dispensable {

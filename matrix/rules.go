@@ -21,7 +21,7 @@ var rules = []Rule{
 	},
 	{
 		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
-		After:     needsBoot,
+		After:     causes(needsBoot, "nouveau-loaded"),
 		onMachine: driverMissing, breaks: everyCUDABuild,
 		saidBy:      map[string][]string{"driver": {"module-missing-for-kernel"}},
 		LeavesNoGPU: true,
@@ -401,7 +401,7 @@ func RuleNamed(id string) (Rule, bool) {
 // it takes.
 var (
 	needsBoot      = []string{"architecture-mismatch"}
-	needsDriver    = causes(needsBoot, "driver-missing", "not-importable")
+	needsDriver    = causes(needsBoot, "driver-missing", "nouveau-loaded", "not-importable")
 	needsDrivenGPU = causes(needsDriver, "driver-drops-gpu", "driver-too-old-for-gpu")
 	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
 	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -132,8 +133,8 @@ func (m *machine) notStarted(b *build) *probe.Assembler {
 	}
 	for _, g := range gpus {
 		name, variable := m.tritonTool(b, g)
-		a := b.env.assembler(name, "triton")
-		if a != nil && a.Fault != "" && b.env.assembler(name, variable) == nil {
+		a := cmp.Or(b.env.assembler(name, variable), b.env.assembler(name, "triton"))
+		if a != nil && a.Fault != "" {
 			return a
 		}
 	}
@@ -143,8 +144,12 @@ func (m *machine) notStarted(b *build) *probe.Assembler {
 // withoutAssembler: Triton starts ptxas for every kernel; torch's own kernels need none.
 func (m *machine) withoutAssembler(b *build, a *probe.Assembler) Finding {
 	f := b.withoutTool(probe.Hindrance{Path: a.Path, By: a.Fault})
-	f.Severity, f.Pins = Warning, nil
+	f.Severity = Warning
 	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail, the rest runs", a.Path, a.Fault)
+	if len(f.Do) > 0 {
+		return f
+	}
+	f.Pins = nil
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.env.Package(name); p != nil {
 			f.Pins = forcedPin(name, p.Version)

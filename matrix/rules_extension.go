@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -66,8 +67,8 @@ func extensionMismatch(m *machine, b *build) []*result {
 		return found(b.overwritten(b.Hindrances[over]))
 	case release >= 0:
 		return found(b.otherRelease(b.Hindrances[release]))
-	case b.Name == "onnxruntime-gpu" && b.env.Kind == "requirements" && b.env.Package("onnxruntime") != nil:
-		return found(b.beside("onnxruntime"))
+	case b.env.Kind == "requirements" && twinNamed(b.env.Environment, b.Name) != "":
+		return found(b.besideTwin(twinNamed(b.env.Environment, b.Name)))
 	// What the loader does not find goes before the table: it holds for builds from source, too.
 	case b.Extension && len(b.Unmet) > 0 && !m.t.Trait("companion", b.Name, version.Number{}):
 		return m.unmet(b)
@@ -238,14 +239,36 @@ func numpyABI(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// beside: a file names the CPU package of the same modules too, and which one is installed last is not known.
-func (b *build) beside(other string) Finding {
+// twins are packages for the GPU and those for the CPU with the same modules.
+var twins = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "faiss-cpu", "faiss-gpu-cu11": "faiss-cpu",
+	"faiss-gpu-cu12": "faiss-cpu"}
+
+// twinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
+// empty where it does not.
+func twinNamed(e *probe.Environment, name string) string {
+	for _, p := range e.Packages {
+		if p.Name == twins[name] {
+			return p.Name + " " + p.Version
+		}
+	}
+	for _, w := range e.Wanted {
+		if w.Name == twins[name] {
+			return strings.TrimSpace(w.Name + " " + w.Version)
+		}
+	}
+	return ""
+}
+
+// besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known.
+func (b *build) besideTwin(twin string) Finding {
+	other, release, _ := strings.Cut(twin, " ")
 	return Finding{Severity: Warning, Subject: b.subject, Need: "one of " + b.Name + " and " + other,
 		Message: fmt.Sprintf("%s is named too and has the same files: Python imports the one that is installed last, "+
 			"and %[1]s does not use the GPU", other),
-		Evidence: append(b.evidence(), Evidence{Fact: other, Value: b.env.Package(other).Version, From: b.From}),
-		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
-		Do:       []string{"take " + other + " out of the file"}}
+		Evidence: append(b.evidence(), Evidence{Fact: other, Value: cmp.Or(release, "named without a version"),
+			From: b.From}),
+		Source: []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
+		Do:     []string{"take " + other + " out of the file"}}
 }
 
 // otherRelease: a distribution requires a release of another one that is not the one installed. It is an error where

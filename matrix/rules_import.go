@@ -112,12 +112,18 @@ func (b *build) lacking(m *machine, h probe.Hindrance) []*result {
 	return found(f)
 }
 
-// withoutTool: Triton starts ptxas for every kernel.
+// withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names.
 func (b *build) withoutTool(h probe.Hindrance) Finding {
-	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(b.Name, b.Version),
+	f := Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(b.Name, b.Version),
 		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
 		Source:   []string{"https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py"}}
+	for _, a := range b.env.Assemblers {
+		if a.Path == h.Path && strings.HasPrefix(a.By, "TRITON_") {
+			f.Pins, f.Do = nil, []string{"unset " + a.By + ", or chmod +x " + quoted(a.Path)}
+		}
+	}
+	return f
 }
 
 // hidden: another module is imported in a build's place.

@@ -124,6 +124,9 @@ func nouveauLoaded(m *machine) []*result {
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if nvidia {
 		f.Severity = Note
+	} else if len(m.f.Driver.Modules)+len(m.f.Driver.Libraries) == 0 && m.probeFailure("driver-modules") == "" {
+		f.Message += ", and NVIDIA's driver is not installed"
+		f.Pins = m.driverPins(version.Number{})
 	}
 	return found(f)
 }

@@ -28,7 +28,8 @@ func assemblersIn(h *host.Host, dir string, failed *host.Errors) []facts.Assembl
 	return list
 }
 
-// assemblersNamed reads those that Triton's variables name instead of its own
+// assemblersNamed reads those that Triton's variables name instead of its own. Where nothing is there Triton takes its
+// own; what is there and cannot be started ends in a PermissionError, from 2.1 to 3.9
 // (https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py).
 func assemblersNamed(h *host.Host, failed *host.Errors) []facts.Assembler {
 	var list []facts.Assembler
@@ -39,7 +40,9 @@ func assemblersNamed(h *host.Host, failed *host.Errors) []facts.Assembler {
 		if file == "" {
 			continue
 		}
-		if one, ok := readAssembler(h, file, v.name, v.variable, failed); ok {
+		if why := notStarted(h, file); why == notExecutable {
+			list = append(list, facts.Assembler{Name: v.name, Path: file, By: v.variable, Fault: why})
+		} else if one, ok := readAssembler(h, file, v.name, v.variable, failed); ok {
 			list = append(list, one)
 		}
 	}

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"os"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -22,6 +23,7 @@ no banner in it
 -- usr/local/cuda/bin/ptxas = elf x86_64 .rodata --
 Cuda compilation tools, release 13.0, V13.0.88
 `)
+	hosttest.Must(t, os.Chmod(h.Root+"/usr/local/cuda/bin/ptxas", 0o755))
 	h.Env = map[string]string{"TRITON_PTXAS_PATH": "/usr/local/cuda/bin/ptxas", "TRITON_PTXAS_BLACKWELL_PATH": "/gone"}
 	var failed host.Errors
 	got := append(assemblersIn(h, "/s", &failed), assemblersNamed(h, &failed)...)
@@ -36,6 +38,11 @@ Cuda compilation tools, release 13.0, V13.0.88
 	}
 	if len(failed) != 1 {
 		t.Errorf("%v; want one line, of the file that is no library", failed)
+	}
+	h.Env["TRITON_PTXAS_PATH"] = "/s/nvidia/cu13/bin/ptxas" // of mode 0644
+	want = []facts.Assembler{{Name: "ptxas", Path: "/s/nvidia/cu13/bin/ptxas", By: "TRITON_PTXAS_PATH", Fault: notExecutable}}
+	if diff := cmp.Diff(want, assemblersNamed(h, &failed)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -26,13 +26,9 @@ var cacheKinds = []struct {
 // Caches lists the compiled extensions of the caches in a tree's homes, of a running machine in the user's own: each
 // with the code of all its copies, which are for different GPUs and releases.
 func Caches(h *host.Host) ([]facts.Cache, error) {
-	homes := append([]string{"/root"}, h.Glob("/home/*")...)
-	if !h.Rest {
-		homes = []string{homeOf(h)}
-	}
 	var failed host.Errors
 	var list []facts.Cache
-	for _, home := range homes {
+	for _, home := range homes(h) {
 		for _, kind := range cacheKinds {
 			dir := path.Join(home, kind.home)
 			if named := h.Var(kind.variable); path.IsAbs(named) {

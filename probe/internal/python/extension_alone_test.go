@@ -151,14 +151,18 @@ func TestSmallModules(t *testing.T) {
 // TestTritonAlone: a Triton without torch is a build, with its architecture and what hinders it.
 func TestTritonAlone(t *testing.T) {
 	const ptxas = "triton/backends/nvidia/bin/ptxas"
+	whole := func(*testing.T, string) {}
 	for _, c := range []struct {
 		name   string
 		damage func(t *testing.T, file string)
+		named  string
 		why    string
 	}{
-		{"whole", func(*testing.T, string) {}, ""},
-		{"gone", func(t *testing.T, file string) { hosttest.Must(t, os.Remove(file)) }, "gone"},
-		{"mode", func(t *testing.T, file string) { hosttest.Must(t, os.Chmod(file, 0o644)) }, "not executable"},
+		{"whole", whole, "", ""},
+		{"gone", func(t *testing.T, file string) { hosttest.Must(t, os.Remove(file)) }, "", "gone"},
+		{"mode", func(t *testing.T, file string) { hosttest.Must(t, os.Chmod(file, 0o644)) }, "", "not executable"},
+		{"another-named", func(t *testing.T, file string) { hosttest.Must(t, os.Remove(file)) }, "/usr/bin/ptxas", ""},
+		{"nothing-named", whole, "/nowhere/ptxas", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -168,8 +172,10 @@ func TestTritonAlone(t *testing.T) {
 			hosttest.Write(t, filepath.Join(root, testSite+ptxas), "#!/bin/sh")
 			hosttest.Must(t, os.Chmod(filepath.Join(root, testSite+ptxas), 0o755))
 			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+			hosttest.Write(t, filepath.Join(root, "usr/bin/ptxas"), "#!/bin/sh")
+			hosttest.Must(t, os.Chmod(filepath.Join(root, "usr/bin/ptxas"), 0o755))
 			c.damage(t, filepath.Join(root, testSite+ptxas))
-			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			found, _ := Read(&host.Host{Root: root, Env: map[string]string{"TRITON_PTXAS_PATH": c.named}}, []string{"/opt/venv"})
 			builds := found.Environments[0].Builds
 			if len(builds) != 1 || builds[0].Arch != "x86_64" {
 				t.Fatalf("builds are %+v", builds)

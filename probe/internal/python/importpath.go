@@ -62,6 +62,14 @@ func homeOf(h *host.Host) string {
 	return "/root"
 }
 
+// homes are those that count: of a tree at rest all, of a running machine the one of the user who asks.
+func homes(h *host.Host) []string {
+	if h.Rest {
+		return append([]string{"/root"}, h.Glob("/home/*")...)
+	}
+	return []string{homeOf(h)}
+}
+
 // ofOtherUser reports whether a path lies in the home of a user who is neither the one who asks nor the one who called
 // sudo.
 func ofOtherUser(h *host.Host, name string) bool {

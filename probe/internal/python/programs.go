@@ -16,6 +16,7 @@ import (
 type program struct {
 	name  string
 	roots []string
+	homes []string // where users unpack and build it, below their homes
 	files []string
 }
 
@@ -24,11 +25,12 @@ type program struct {
 // Triton's backends bring those of their frameworks.
 var programs = []program{
 	{"ollama", []string{"/usr/lib/ollama", "/usr/local/lib/ollama", "/opt/ollama/lib/ollama"},
-		[]string{"cuda_v[0-9]*/libggml-cuda.so", "libggml-cuda.so", "libggml_cuda_v[0-9]*.so"}},
+		[]string{".local/lib/ollama", "ollama/lib/ollama", "lib/ollama"}, []string{"cuda_v[0-9]*/libggml-cuda.so", "libggml-cuda.so", "libggml_cuda_v[0-9]*.so"}},
 	{"llama.cpp", []string{"/app", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64",
 		"/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu/ggml/backends0",
-		"/usr/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu/ggml/backends0"}, []string{"libggml-cuda.so"}},
-	{"tritonserver", []string{"/opt/tritonserver"}, []string{"lib/libtritonserver.so", "backends/pytorch/libtorch_cuda.so",
+		"/usr/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu/ggml/backends0",
+		"/opt/llama.cpp/build/bin"}, []string{"llama.cpp/build/bin", ".local/lib"}, []string{"libggml-cuda.so"}},
+	{"tritonserver", []string{"/opt/tritonserver"}, nil, []string{"lib/libtritonserver.so", "backends/pytorch/libtorch_cuda.so",
 		"backends/onnxruntime/libonnxruntime_providers_cuda.so", "backends/tensorrtllm/libtriton_tensorrtllm.so"}},
 }
 
@@ -37,7 +39,7 @@ func readPrograms(h *host.Host, failed *host.Errors) []facts.Environment {
 	var list []facts.Environment
 	seen := map[string]bool{}
 	for _, p := range programs {
-		for _, root := range p.roots {
+		for _, root := range p.places(h) {
 			real, err := h.Resolve(root)
 			if err != nil || seen[p.name+real] {
 				continue
@@ -49,6 +51,19 @@ func readPrograms(h *host.Host, failed *host.Errors) []facts.Environment {
 		}
 	}
 	return list
+}
+
+// places are where a program may be: for whoever asks in his home, in a tree at rest in every home.
+func (p program) places(h *host.Host) []string {
+	places := slices.Clone(p.roots)
+	for _, home := range homes(h) {
+		for _, dir := range p.homes {
+			if path.IsAbs(home) {
+				places = append(places, path.Join(home, dir))
+			}
+		}
+	}
+	return places
 }
 
 // builds are a program's backends under one root: one for each CUDA, what has none by its name or needs in all.

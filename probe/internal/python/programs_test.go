@@ -2,6 +2,7 @@ package python
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +31,21 @@ func TestPrograms(t *testing.T) {
 		uses("app/libggml-cuda.so", toolkit+"libcudart.so.12", 86),
 		hosttest.Library{Name: "opt/tritonserver/lib/libtritonserver.so", Source: "int serve;\n"},
 		uses("opt/tritonserver/backends/pytorch/libtorch_cuda.so", toolkit+"libcudart.so.12", 90),
+		uses("home/u/llama.cpp/build/bin/libggml-cuda.so", toolkit+"libcudart.so.12", 89),
+		uses("root/.local/lib/ollama/libggml-cuda.so", toolkit+"libcudart.so.12", 75),
 		hosttest.Library{Name: "usr/local/lib/libggml-cuda.so", Source: "int nothing;\n"})
 
+	for name, h := range map[string]*host.Host{
+		"running machine": {Root: root, Env: map[string]string{"HOME": "/home/u"}},
+		"tree at rest":    {Root: root, Rest: true},
+	} {
+		found, err := Read(h, nil)
+		lines := programLines(found.Programs)
+		if others := slices.Contains(lines, "ollama libggml-cuda.so in /root/.local/lib/ollama: CUDA 12, sm_75"); err != nil ||
+			others != h.Rest || !slices.Contains(lines, "llama.cpp libggml-cuda.so in /home/u/llama.cpp/build/bin: CUDA 12, sm_89") {
+			t.Errorf("%s: %v, %v", name, err, lines)
+		}
+	}
 	found, err := Read(&host.Host{Root: root}, nil)
 	if err != nil {
 		t.Fatal(err)

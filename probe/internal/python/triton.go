@@ -23,14 +23,26 @@ func tritonAlone(h *host.Host, s *site, env *facts.Environment) (*facts.Build, e
 	}
 	record := h.ReadQuietly(b.From)
 	bad, err := s.spoiled(h, record, librariesIn(record))
-	if faulty := s.faulty(h, dist); bad == nil && len(faulty) > 0 {
-		bad = &facts.Hindrance{Kind: facts.HindranceTool, Path: faulty[0].Path, By: faulty[0].Fault}
+	if bad == nil {
+		bad = s.withoutTool(h, dist)
 	}
 	if bad != nil {
 		bad.Of = b.Name + " " + b.Version
 		b.Hindrances = append(b.Hindrances, *bad)
 	}
 	return b, err
+}
+
+// withoutTool is the first assembler that Triton would start and cannot: one that a variable names, else its own.
+func (s *site) withoutTool(h *host.Host, dist *facts.Package) *facts.Hindrance {
+	named := assemblersNamed(h, &host.Errors{}) // readEnvironment tells of what cannot be read
+	for _, a := range append(slices.Clone(named), s.faulty(h, dist)...) {
+		instead := slices.ContainsFunc(named, func(n facts.Assembler) bool { return n.Name == a.Name && n.Fault == "" })
+		if a.Fault != "" && !instead {
+			return &facts.Hindrance{Kind: facts.HindranceTool, Path: a.Path, By: a.Fault}
+		}
+	}
+	return nil
 }
 
 // withFaults adds to the assemblers of a directory what is wrong with those of its Triton. Conda's package may leave
@@ -69,6 +81,8 @@ func (s *site) faulty(h *host.Host, dist *facts.Package) []facts.Assembler {
 	return list
 }
 
+const notExecutable = "not executable"
+
 // notStarted is why a program cannot be started, empty where it can be or where that is not known.
 func notStarted(h *host.Host, file string) string {
 	f, err := h.Open(file)
@@ -80,7 +94,7 @@ func notStarted(h *host.Host, file string) string {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.Mode()&0o111 == 0 {
-		return "not executable"
+		return notExecutable
 	}
 	return ""
 }
