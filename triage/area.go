@@ -92,14 +92,17 @@ var certain = []string{"too-hot", "off-the-bus", "disk-full", "shared-memory", "
 // failed: of driver, toolkit, service and engine none was wrong, of graphics those that tell of its start.
 var certainOf = map[string]*lazyregexp.Regexp{
 	"driver-or-toolkit": aboutGPU,
-	"service":           lazyregexp.New(`(?i)nvidia|fabric|dcgm|docker|containerd|slurm`),
+	"service":           lazyregexp.New(`(?i)nvidia|fabric|dcgm|docker|containerd|slurm|\bmps\b`),
 	"engine":            lazyregexp.New(`.`),
 	"mpi": lazyregexp.New(`(?i)(?:ucx|ucp|libfabric|ofi|ibv|pmix|orte|prte)\w*\b.*(?:failed to|unable to|could not|` +
 		`cannot) (?:create|open|load|init|find|start|connect)`),
 	"kernel": lazyregexp.New(`(?i)nvidia|secure boot|gcc|nouveau|\bgpu`),
 	"graphics": lazyregexp.New(`(?i)display|instance|platform|initiali|context|librar|\bload|driver|\bicd\b|x server|` +
 		`surfaceless`),
-	"no-device": lazyregexp.New(`(?i)no |not |unable|cannot|could|fail`),
+	"no-device": lazyregexp.New(`(?i)\b(?:gpus?|devices?|adapters?)\b.{0,40}\b(?:not (?:found|available|detected|` +
+		`visible)|unavailable)|(?:\bno|(?:cannot|can.t|could not|unable to) (?:find|detect|get)|` +
+		`found no)\b (?:\w+[ -]){0,3}` +
+		`(?:gpus?|cuda|nvidia|adapters?|devices?)\b`),
 }
 
 // weighComplaint says what a complaint is about, where that is certain.

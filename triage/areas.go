@@ -33,7 +33,7 @@ var areas = []area{
 		`larger than).{0,40}(?:context|max\w*[ _](?:model[ _])?(?:len|token|position)|context[ _](?:size|length|`+
 		`window))|maximum context length`),
 	about("service", `job for .*service failed|failed to start .*(?:nvidia|fabric|docker|containerd|persistenced|`+
-		`slurmd|dcgm|hostengine)|hostengine|nv-fabricmanager|nvidia-persistenced`),
+		`slurmd|dcgm|hostengine)|hostengine|nv-fabricmanager|nvidia-persistenced|mps control daemon`),
 	about("access", `permission denied|operation not permitted|access(?: is)? denied|eacces|not authori[sz]ed|`+
 		`insufficient permissions|must be (?:run as )?root|are you root|avc: +denied|apparmor="denied"|`+
 		`requires? (?:root|superuser|administrator)`),

@@ -91,6 +91,7 @@ var grammars = []grammar{
 		`subprocess-exited-with-error|failed to run custom build command for|error MSB3721: .*\bnvcc\b|`+
 		`nvcc error +: '\S+' died|`+
 		`metadata-generation-failed)`, "rror", "ninja", "ailed", "failed to run", "MSB3721", "nvcc error"),
+	form("kernel-module", `[Cc]ould not (?:find|install) (?:the )?(?:required )?kernel headers`, "kernel headers"),
 	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error `+
 		`occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for `+
 		`kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*(?:nvidia|NVIDIA|/nv\.o|/nv-`+
@@ -264,6 +265,8 @@ var grammars = []grammar{
 	form("status", `(?:CudaAPIError|LinkerError|CudaDriverError): \[(?P<code>\d{1,3})\]|CUDA_CALL: (?P<code2>\d{1,3})\b`,
 		"Error: [", "CUDA_CALL"),
 	form("tensorrt", `Error Code (?P<code>\d+): (?P<what>[A-Z][\w ]+?) ?\((?P<sentence>.*)`, "Error Code "),
+	form("status", `(?i:\b(?P<api>cublas|cudnn|cusparse|cusolver|cufft|curand)\b)[^\d\n]{0,40}\b(?i:status|error|code)\b`+
+		`[^\d\n.]{0,12}\b(?P<code>[1-9]\d?)\b(?:[^.\d%]|$)`, "cu", "CU"),
 	form("provider", `Failed to create (?:CUDA|Tensorrt|TensorRT)ExecutionProvider|`+
 		`LoadLibrary failed with error 12[67]|`+
 		`Failed to load library, error code: 12[67]`, "ExecutionProvider", "LoadLibrary", "load library"),
@@ -328,7 +331,8 @@ var grammars = []grammar{
 
 	// The kernel.
 	form("kernel-driver", `(?i)NVRM: .*(?:probe routine failed|init_?adapter failed|not supported|have the same `+
-		`version|make sure that this kernel module|legacy drivers|because it does not include|is invalid|unable to)|`+
+		`version|make sure that this kernel module|legacy drivers|no nvidia graphics adapter|`+
+		`probe routine was not called|because it does not include|is invalid|unable to)|`+
 		`nvidia: probe of \S+ failed|`+
 		`modprobe: (?:FATAL|ERROR): .*\bnvidia(?:[_-](?:uvm|drm|modeset))?(?:[^\w-]|$)|(?:could not insert|`+
 		`unable to load).{0,30}nvidia|module nvidia(?:_uvm|_drm|_modeset)? not found|module with unavailable `+
@@ -339,7 +343,9 @@ var grammars = []grammar{
 		"usage count", "in use"),
 	form("xid", `NVRM: (?:GPU .*)?Xid \((?P<where>[^)]*)\): (?P<code>\d+),? ?(?P<rest>.*)`, "Xid"),
 	form("oom-killer", `(?:Out of memory: Kill(?:ed)? process|oom-kill:|invoked oom-killer|Memory cgroup out of `+
-		`memory|OOMKilled|oom_reaper|Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory"),
+		`memory|OOMKilled|oom_reaper|[Ee]xceeded (?:job|step) memory limit|`+
+		`Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory",
+		"memory limit"),
 	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the `+
 		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|retired pages|`+
 		`nvlink\b.{0,40}(?:fatal (?:error|link)|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+
@@ -371,6 +377,12 @@ var grammars = []grammar{
 		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
 		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
+	form("engine", `Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
+		"Docker daemon", "docker API"),
+	form("passthrough", `(?:vfio|qemu).*(?:is not viable|failed to open /dev/vfio|not ready \d+ms after|`+
+		`[Uu]nable to power on device|error getting device|no such host device)|`+
+		`\bpci(?:port|-\w+)? .*BAR \d+: (?:no space for|`+
+		`failed to assign|can.t reserve) \[mem`, "vfio", "qemu", "BAR "),
 	form("image", `pull access denied for (?P<image>[\w./:-]+?)(?:,|$)|manifest for (?P<image2>[\w./:@-]+) not found|`+
 		`(?P<image3>[\w./:@-]+): (?:manifest unknown|not found: manifest unknown|no matching manifest)`, "pull access",
 		"manifest"),

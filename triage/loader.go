@@ -34,11 +34,16 @@ func weighLibrary(r *record, t *tables.Tables) string {
 
 // weighLdd reads what ldd prints. Of a library that another one brings along, as PyTorch's, it knows nothing.
 func weighLdd(r *record, t *tables.Tables) string {
-	if name := weighLibrary(r, t); name == "cuda-library" || name == "libcuda" {
+	name := weighLibrary(r, t)
+	if name == "cuda-library" || name == "libcuda" || name == "library" && ofCUDA.MatchString(r.slot("library")) {
 		return name
 	}
 	return ""
 }
+
+// ofCUDA are NVIDIA's libraries of any release, of which the table has the later ones.
+var ofCUDA = lazyregexp.New(`^lib(?:cudart|cublas|cublasLt|cudnn\w*|cufft|curand|cusolver|cusparse|cupti|nvrtc|` +
+	`nvinfer\w*|nccl|npp\w*)\.so`)
 
 func weighDLL(r *record, _ *tables.Tables) string {
 	r.slots["library"] = cmp.Or(r.slot("module"), "a library")

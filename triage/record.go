@@ -3,6 +3,7 @@ package triage
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,8 +34,9 @@ type grammar struct {
 }
 
 // marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
-var marks = []string{"Faulting", "llegal ", "FAULTY", "amdgpu", "ExecutionProvider", "NCCL INFO comm", "Traceback " +
-	"(most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
+var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212", "Faulting",
+	"llegal ", "FAULTY", "amdgpu", "ExecutionProvider", "NCCL INFO comm", "Traceback " +
+		"(most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
 	"annot ", "can't", "ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported",
 	"not supported", "incompatible", "ismatch", "egmentation", "ore dumped", "illed", "xit code", "exit status",
 	"SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS", "SIGILL", "Xid (", "denied", "panic", "OOMK", "oom-", "oom_",
@@ -208,7 +210,7 @@ func spelt(l logLine) []record {
 	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU"})
 	var best *tables.Status
 	for _, s := range statuses() {
-		tells := named || len(s.Text) >= tellingText
+		tells := named || len(s.Text) >= tellingText || s.Text != "" && numbered(l.text, s.Code)
 		if s.Text != "" && tells && speaks(l.text, strings.Index(l.text,
 			s.Text)) && (best == nil || len(s.Text) > len(best.Text)) {
 			best = &s
@@ -219,6 +221,11 @@ func spelt(l logLine) []record {
 	}
 	return []record{{kind: "status", slots: map[string]string{"name": best.Name}, line: l.number, text: l.text,
 		notice: informs(l.text)}}
+}
+
+// numbered reports whether a line holds the number of a status that means more than a word: "(error 802)".
+func numbered(text string, code int) bool {
+	return code >= 100 && strings.Contains(text, strconv.Itoa(code))
 }
 
 func statuses() []tables.Status { return tables.Rows[tables.Status](known()) }

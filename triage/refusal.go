@@ -81,6 +81,9 @@ var refusals = []refusal{
 	refused(`SyntaxError|IndentationError|TabError`, ``, theirs, "packages-do-not-fit"),
 	refused(`SyntaxError|IndentationError|TabError`, ``, anyone, ""),
 
+	// What cannot be traced.
+	refused(`Tracer\w+Error|Concretization\w*Error|UnexpectedTracerError|NonConcrete\w+Error`, ``, anyone, "program"),
+
 	// What a kernel asks of the GPU.
 	refused(`OutOfResources`, `shared memory|registers`, anyone, "program"),
 

@@ -41,7 +41,7 @@ func TestNearMisses(t *testing.T) {
 		"the query returned 127 rows", "step 126: status ok", "clSize-30 of the cluster",
 		"Failed to upload flurb: Insufficient Permissions",
 		"/usr/bin/ld: /tmp/ccFlurb.o: in function `main': undefined reference to `cublasCreate_v2'",
-		"flurb.exe exited with code 3221225477",
+		"flurb.exe exited with code 3221225477", "flurb: CUDA error 719 on device 0",
 		"WARNING: Option --flurb is not a valid RELION argument",
 	} {
 		if d := explain(t, line); d.Blame != Unknown {

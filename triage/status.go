@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,10 +39,21 @@ func weighStatus(r *record, t *tables.Tables) string {
 		if s.Cause == "" {
 			continue
 		}
-		return r.status(&s)
+		name := r.status(&s)
+		if slices.Contains(asynchronous, code) && r.frames == nil && !saysWhere.MatchString(r.text) {
+			r.slots["blame"] = string(Unknown)
+		}
+		return name
 	}
 	return ""
 }
+
+// asynchronous are the codes of a kernel that failed: where a line names neither the exception nor the call or the
+// source that met it, the driver or the GPU may be the reason as well.
+var (
+	asynchronous = []int{700, 719}
+	saysWhere    = lazyregexp.New(`Error: |Exception: |\bcu(?:da)?[A-Z]\w+|PhysX|\.(?:cuh?|cpp|cc|h)\b`)
+)
 
 // starts are the calls with which every program begins: what fails in them has not met the program's own work.
 var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|getCudaEnabledDeviceCount|nvmlInit|` +

@@ -69,6 +69,8 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"license":          always("license"),
 	"access":           weighSaid("access"),
 	"display":          weighSaid("graphics"),
+	"engine":           weighSaid("engine"),
+	"passthrough":      weighSaid("passthrough"),
 	"video-hardware":   weighSaid("video"),
 	"optix":            weighCodeOf("optix"),
 	"nvenc":            weighCodeOf("nvenc"),
@@ -280,8 +282,8 @@ func weighAsked(r *record, _ *tables.Tables) string {
 }
 
 // ended is what launchers say of programs, and not of themselves.
-var ended = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|\*\*\*|usage|unrecogni[sz]ed|` +
-	`invalid option|peermem|:$`)
+var ended = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|memory limit|\*\*\*|usage|` +
+	`unrecogni[sz]ed|invalid option|peermem|:$`)
 
 // weighSpeaker judges what says that it failed by what it is for: to bring the driver, the container or the job up.
 func weighSpeaker(r *record, _ *tables.Tables) string {
