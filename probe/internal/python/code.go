@@ -1,6 +1,8 @@
 package python
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,37 +13,66 @@ import (
 )
 
 // readCode lists the machine code of a build's own libraries in one directory. A library's targets are those that most
-// of its containers have: a kernel that is written for one GPU alone says nothing of the rest.
-func readCode(b *facts.Build, h *host.Host, dir string, patterns ...string) error {
-	var failed host.Errors
+// of its containers have: a kernel that is written for one GPU alone says nothing of the rest. The libraries are read
+// while the caller goes on; what it gets back waits for them and writes down what they hold.
+func readCode(h *host.Host, dir string, patterns ...string) func(*facts.Build) error {
+	var reads []func(*facts.Build) error
 	for _, pattern := range patterns {
 		for _, name := range h.GlobIn(dir, pattern) {
-			failed.Add(addCode(b, h, name))
+			reads = append(reads, startCode(h, name))
 		}
 	}
-	return failed.Err()
+	return func(b *facts.Build) error {
+		var failed host.Errors
+		for _, take := range reads {
+			failed.Add(take(b))
+		}
+		return failed.Err()
+	}
 }
 
-func addCode(b *facts.Build, h *host.Host, name string) error {
+// addCode is readCode for one library.
+func addCode(b *facts.Build, h *host.Host, name string) error { return startCode(h, name)(b) }
+
+// startCode opens a library and begins to read it, in a goroutine that has nothing but the file.
+func startCode(h *host.Host, name string) (take func(*facts.Build) error) {
 	f, err := h.Open(name)
 	if err != nil {
-		return err
+		return func(*facts.Build) error { return err }
 	}
-	defer f.Close()
+	var code fatbin.Code
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer f.Close()
+		code, err = codeOf(f)
+	}()
+	return func(b *facts.Build) error {
+		<-done
+		if err != nil {
+			err = host.Damaged(name, err.Error())
+			b.Damaged = err.Error()
+			return err
+		}
+		takeCode(b, code)
+		takeGroups(b, name, code.Groups)
+		return nil
+	}
+}
+
+// codeOf reads one library; a panic on a file that nobody foresaw costs that file.
+func codeOf(f *os.File) (code fatbin.Code, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("bug in this probe: %v", r)
+		}
+	}()
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return code, err
 	}
 	readScattered(f)
-	code, err := fatbin.Read(f, info.Size())
-	if err != nil {
-		err = host.Damaged(name, err.Error())
-		b.Damaged = err.Error()
-		return err
-	}
-	takeCode(b, code)
-	takeGroups(b, name, code.Groups)
-	return nil
+	return fatbin.Read(f, info.Size())
 }
 
 // takeCode adds one library's code.

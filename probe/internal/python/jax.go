@@ -47,7 +47,7 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 	failed := host.Errors{}
 	failed.Add(err)
 	if b.Accelerator == "cuda" {
-		failed.Add(readCode(b, h, s.dir, "jax_cuda"+b.CUDA+"_plugin/*.so", "jax_plugins/xla_cuda"+b.CUDA+"/*.so"))
+		failed.Add(readCode(h, s.dir, "jax_cuda"+b.CUDA+"_plugin/*.so", "jax_plugins/xla_cuda"+b.CUDA+"/*.so")(b))
 		failed.Add(jaxLoads(b, h, s))
 	}
 	return b, failed.Err()

@@ -32,7 +32,7 @@ func tensorflowBuild(h *host.Host, s *site) (*facts.Build, error) {
 	failed := host.Errors{}
 	failed.Add(tensorflowDist(b, h, s))
 	if b.Accelerator == "cuda" {
-		failed.Add(readCode(b, h, dir, "libtensorflow_cc.so.2"))
+		failed.Add(readCode(h, dir, "libtensorflow_cc.so.2")(b))
 		failed.Add(tensorflowLoads(b, h, s))
 	}
 	return b, failed.Err()

@@ -49,8 +49,10 @@ func torchBuild(h *host.Host, s *site) (*facts.Build, error) {
 		failed.Add(err)
 	}
 	if b.Accelerator == "cuda" {
-		failed.Add(readCode(b, h, dir+"/lib", "libtorch_cuda.so", "libtorch_cuda_c*.so"))
-		failed.Add(torchLoads(b, h, s))
+		code := readCode(h, dir+"/lib", "libtorch_cuda.so", "libtorch_cuda_c*.so")
+		loads := torchLoads(b, h, s)
+		failed.Add(code(b))
+		failed.Add(loads)
 	}
 	return b, failed.Err()
 }
