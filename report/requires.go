@@ -64,7 +64,7 @@ func requiresWords(r Requires) (text, colour string) {
 	case r.Undecided():
 		return "no host can be named" + r.forLackOf(), yellow
 	case len(groups) == 0:
-		return "no GPU of the tables runs this", red
+		return "no GPU of the tables runs this" + r.refusal(), red
 	}
 	return hostWords(groups), green
 }
@@ -80,6 +80,17 @@ func (r Requires) forLackOf() string {
 		return ", because it is unknown " + before + " " + n.Subject + " " + after
 	}
 	return ", because facts about " + n.Subject + " are missing"
+}
+
+// refusal is the need that no host meets, whatever its GPU and driver; empty where several needs refuse them all.
+func (r Requires) refusal() string {
+	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool {
+		return len(n.Drivers)+len(n.GPUs) == 0 && n.Missing == ""
+	})
+	if i < 0 {
+		return ""
+	}
+	return ": " + limitWords(r.Needs[i])
 }
 
 // hostWords are the oldest driver that will do, and the capabilities.

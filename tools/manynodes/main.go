@@ -74,10 +74,10 @@ func try(out io.Writer, tool, path string, n int, kinds bool, driver string) ([]
 	}
 	fmt.Fprintf(out, "%d nodes of %d bytes on average: %d kinds, %d drift, %d stale, %d not judged; %s\n", n,
 		info.Size()/int64(n), len(got.Kinds), len(got.Drift), len(got.Stale), len(got.Unread), used.words(n))
-	if kinds {
-		return nil, nil
+	var wrong []string
+	if !kinds {
+		wrong = want.compare(got)
 	}
-	wrong := want.compare(got)
 	if driver != "" {
 		more, err := p.whatIf(out, tool, file, driver)
 		if err != nil {
