@@ -1,9 +1,3 @@
-// The runtime does not look for a container's limit of processors: reading mountinfo and cgroup files takes a twentieth
-// of a short run, of which little is done side by side.
-//
-//go:debug containermaxprocs=0
-//go:debug updatemaxprocs=0
-
 // Command cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work, and if not,
 // what to install instead. It only reads.
 package main
@@ -14,13 +8,11 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"cudacompat/probe"
-	_ "cudacompat/probe/nvmlchild"
+	_ "cudacompat/probe/nvmlchild" // in the child that asks NVML, nothing below runs
 )
 
 func main() {
 	collectLate()
-	probe.ServeNVML() // first of all work: in the child that asks NVML it does not return
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 

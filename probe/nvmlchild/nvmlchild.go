@@ -1,5 +1,5 @@
-// Package nvmlchild makes the child process that asks NVML answer before the rest of a program is initialised. Import it
-// for that effect in a program that calls [cudacompat/probe.ServeNVML], which does the same a third of a start later:
+// Package nvmlchild makes the child process that asks NVML answer before the rest of a program is initialised, a third
+// of a start sooner than [cudacompat/probe.ServeNVML] does in main. Import it in place of that call:
 //
 //	import _ "cudacompat/probe/nvmlchild"
 //
