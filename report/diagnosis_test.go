@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 // blameCodes are the exit codes of cmd/cudacompat for a log.
 var blameCodes = map[triage.Blame]int{triage.Program: 0, triage.Environment: 1, triage.Hardware: 1, triage.Unknown: 3}
 
-// TestLogGoldens explains testdata/logs/<case>.log in every view, and compares it with <case>.<exit code>.<view>.
+// TestLogGoldens explains testdata/logs/<case>.log as pages and in JSON, and compares it with <case>.<exit code>.<view>.
 func TestLogGoldens(t *testing.T) {
 	files, _ := filepath.Glob("testdata/logs/*.log")
 	if len(files) < 3 {
@@ -26,10 +27,7 @@ func TestLogGoldens(t *testing.T) {
 	}
 	for _, file := range files {
 		e := Explained{Diagnosis: diagnose(t, file)}
-		for _, view := range views {
-			if view.format == "line" {
-				continue
-			}
+		for _, view := range append(slices.Clone(pages), view{name: "json", format: "json"}) {
 			golden := fmt.Sprintf("%s.%d.%s", strings.TrimSuffix(file, ".log"), blameCodes[e.Blame], view.name)
 			t.Run(filepath.Base(golden), func(t *testing.T) { compare(t, golden, explain(t, e, view.format, view.style)) })
 		}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cudacompat/report"
 )
 
 // A seed is a good input, and the command that reads it.
@@ -18,8 +20,6 @@ type seed struct {
 	file string
 	args []string // {} is the input
 }
-
-var formats = []string{"text", "json", "line", "junit", "sarif", "github", "nagios", "prometheus"}
 
 // seedCap keeps the mutations quick.
 const seedCap = 300_000
@@ -91,9 +91,9 @@ func (s seed) broken(b *bench) {
 		b.tally.fault("crashes", "torture itself: %v", err)
 		return
 	}
-	format := formats[b.random.IntN(len(formats))]
+	format := report.Formats[b.random.IntN(len(report.Formats))].Name
 	if s.args[0] == "explain" {
-		format = formats[b.random.IntN(2)]
+		format = report.Formats[b.random.IntN(2)].Name
 	}
 	args := []string{b.binary}
 	for _, arg := range s.args {
