@@ -113,7 +113,7 @@ func plain(driver string) string {
 
 // said is what the program writes; nothing where facts are missing, and it exits 3.
 func said(program, lines, format string) []byte {
-	c := exec.Command(program, "requires", "-", "-o", format)
+	c := exec.Command(program, "requires", "-", "-o", format, "--timeout", "5m")
 	c.Stdin, c.Stderr = strings.NewReader(lines+"\n"), os.Stderr
 	out, err := c.Output()
 	if c.ProcessState.ExitCode() == 3 {
