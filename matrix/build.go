@@ -151,10 +151,13 @@ func (b *build) soundTriton() bool {
 // official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.
 func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 
+// Unpinned ends what is missing (Missing.Missing) where the reason is that a file leaves the version open.
+const Unpinned = ": the file does not pin a version"
+
 // unpinned is why nothing is known of a build that a file asks for without an exact version.
 func (b *build) unpinned() string {
 	if b.Version == "" && b.Specifier != "" {
-		return ": the file does not pin a version"
+		return Unpinned
 	}
 	return ""
 }

@@ -84,9 +84,9 @@ func (b *before) need() string {
 func (b *before) words(driver version.Number, label string) string {
 	switch {
 	case b.proven && b.first.Parts() > 1:
-		return fmt.Sprintf("driver %s does not know %s; the first driver that does is %s", driver, label, b.first)
+		return fmt.Sprintf("driver %s does not support %s; the first driver that does is %s", driver, label, b.first)
 	case b.proven:
-		return fmt.Sprintf("driver %s does not know %s; the first branch that does is %s", driver, label, b.first)
+		return fmt.Sprintf("driver %s does not support %s; the first branch that does is %s", driver, label, b.first)
 	case b.first.Known():
 		return fmt.Sprintf("driver %s may not know %s: the first driver of its branch whose README lists it is "+
 			"%s", driver, label,

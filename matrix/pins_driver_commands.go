@@ -32,7 +32,7 @@ func (m *machine) driverCommands(b tables.Branch) map[string]string {
 	if dnf := d.dnf(); dnf != "" {
 		commands["dnf"] = dnf
 	}
-	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or newer of branch %s (the AWS Deep Learning AMI "+
+	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning AMI "+
 		"release notes name each AMI's driver)", b.Newest, b.Branch)
 	return commands
 }
@@ -92,7 +92,7 @@ func (d distribution) apt() string {
 	case "":
 		return d.ubuntu()
 	case "ubuntu":
-		return d.ubuntu() + "  # Ubuntu's own archive, component restricted"
+		return d.ubuntu() + "  # from Ubuntu's own archive (component restricted)"
 	case "debian":
 		return fmt.Sprintf("curl -fsSLO %s%s/cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && "+
 			"sudo apt-get update && sudo apt-get install -V nvidia-driver-pinning-%s %s", cudaRepositories, d.directory(),
@@ -122,7 +122,7 @@ func (d distribution) dnf() string {
 	lock := fmt.Sprintf("sudo dnf versionlock add '*nvidia*%s*' && sudo dnf install %s", d.branch, d.packages())
 	switch {
 	case d.family == "":
-		return enable + "  # NVIDIA's repository for RHEL 8 and 9 and Amazon Linux 2023"
+		return enable + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"
 	case d.family == "amzn", d.family == "rhel" && version.Int(strings.Split(d.release, ".")[0]) < 10:
 		return add + enable
 	case d.family == "rhel":

@@ -126,7 +126,7 @@ func takesPython(e tables.Extension, python string) bool {
 // enginePin writes the commands. PyTorch is named beside the engine, and the companions that are there: pip leaves what
 // is installed as long as nothing forbids it.
 func (m *machine) enginePin(b *build, r row, set []pin.Package) Pin {
-	why := fmt.Sprintf("with the torch %s that it is made for; keeps the driver", r.Release)
+	why := fmt.Sprintf("%s %s is built for torch %s; keeps the driver", set[0].Package, set[0].Version, r.Release)
 	list := append(slices.Clone(set), pin.Package{Package: "torch", Version: r.Release})
 	for _, c := range r.companions {
 		if c.Package != "triton" && c.Version != "" && b.env.Package(c.Package) != nil {

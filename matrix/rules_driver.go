@@ -146,7 +146,7 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 	if lib != nil && loaded.Known() {
 		user = lib.version
 		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is %s", lib.Name, user, loaded)
-		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + " for both"
+		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + " for libraries and module"
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if lib != nil && !loaded.Known() {

@@ -164,7 +164,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 	case every(func(e tables.Extension) bool { return otherTorch(e.Torch, b.release.Number) }):
 		want := strings.Join(rows[0].Torch, " or ")
 		f.Need = "torch " + want
-		f.Message = fmt.Sprintf("%s %s was compiled for torch %s; this is %s", p.Name, p.Version, want, b.Version)
+		f.Message = fmt.Sprintf("%s %s was compiled for torch %s, but torch is %s", p.Name, p.Version, want, b.Version)
 	case b.cuda.Known() && every(func(e tables.Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
 		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,

@@ -239,9 +239,9 @@ func vgpuDriver(m *machine) []*result {
 		return holds("driver")
 	// NVIDIA publishes GRID drivers of some branches only.
 	case m.t.NoVGPU(m.driver.version):
-		return found(m.needsGRID(fmt.Sprintf("and NVIDIA has no GRID driver in branch %d", m.driver.version.Major())))
+		return found(m.needsGRID(fmt.Sprintf("NVIDIA has none in branch %d", m.driver.version.Major())))
 	case !named && m.lacksGRID():
-		return found(m.needsGRID("and the driver is not the GRID driver"))
+		return found(m.needsGRID("this driver is not one"))
 	case m.driver.version.Known() && m.driver.version.Less(m.instance.FirstBranch):
 		return found(m.oldGRID())
 	case named:
@@ -260,14 +260,14 @@ func (m *machine) lacksGRID() bool {
 
 // oldGRID warns of a driver that is older than the first that AWS supports: others of its branch may do.
 func (m *machine) oldGRID() Finding {
-	f := m.needsGRID(fmt.Sprintf("and AWS asks for GRID driver %s or newer", m.instance.FirstBranch))
+	f := m.needsGRID(fmt.Sprintf("AWS asks for %s or newer", m.instance.FirstBranch))
 	f.Severity, f.Need = Warning, fmt.Sprintf("GRID driver >= %s", m.instance.FirstBranch)
 	return f
 }
 
 // namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
 func (m *machine) namedGRID() Finding {
-	f := m.needsGRID(fmt.Sprintf("and only the GRID build of driver %s drives it; a version does not tell "+
+	f := m.needsGRID(fmt.Sprintf("only the GRID build of driver %s drives it, and a version does not tell "+
 		"which build this is", m.driver.version))
 	f.Severity = Note
 	f.Do = []string{"install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build"}
@@ -279,7 +279,7 @@ func (m *machine) needsGRID(but string) Finding {
 	return Finding{
 		Severity: Error,
 		Subject:  "driver",
-		Message:  m.instance.Instance + " has only a fraction of a GPU, which needs a GRID driver, " + but,
+		Message:  m.instance.Instance + " has a fraction of a GPU and needs a GRID driver; " + but,
 		Need:     "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance,
 			From: "the table of EC2 instances"}},

@@ -150,7 +150,8 @@ func (p *page) more(d triage.Diagnosis) {
 	case d.Cause == triage.NothingFound:
 		p.line("  cudacompat explain lists what it knows; cudacompat doctor judges the machine")
 	case d.Rule != "":
-		p.line("  more  cudacompat explain ", d.Rule, "; cudacompat doctor shows whether it applies here")
+		p.line("  more  cudacompat explain ", d.Rule)
+		p.line("        cudacompat doctor  # whether it applies here")
 	default:
 		p.line("  more  cudacompat explain ", d.Cause)
 	}

@@ -46,6 +46,9 @@ func inconclusive(r Report) string {
 // open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
 // --driver)", "it is unknown whether an IOMMU stands between the GPUs".
 func open(missing string) string {
+	if question, ok := strings.CutSuffix(missing, matrix.Unpinned); ok {
+		return "the file does not pin a version, so it is unknown " + question
+	}
 	switch {
 	case asks(missing):
 		return "it is unknown " + missing

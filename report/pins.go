@@ -24,13 +24,16 @@ var pinTools = []string{"apt", "dnf", "runfile", "ami", "pip", "uv"}
 func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
+	if len(pins.Sets) > 0 {
+		fmt.Fprintln(&b, paragraph("Choose one set. Run one of its driver commands, if it has any, and one of pip and uv.", s.Width))
+	}
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)
 		if i > 0 && sameSet(set, pins.Sets[i-1]) {
 			fmt.Fprintf(&b, "%s: as %s\n", s.heading(string(set.Choice)), pins.Sets[i-1].Choice)
 			continue
 		}
-		text := paragraph(fmt.Sprintf("%s: %s: %s", set.Choice, setWords(set), clean(set.Why)), s.Width)
+		text := paragraph(fmt.Sprintf("%s: %s (%s)", set.Choice, setWords(set), clean(set.Why)), s.Width)
 		fmt.Fprintln(&b, s.heading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
 		for _, tool := range pinTools {
 			if command := set.Commands[tool]; command != "" {

@@ -190,7 +190,7 @@ func (p *page) passed(r Report) {
 	for _, subject := range subjects {
 		p.line()
 		p.wrap(4, subject, painted{green, "= passed"}, ": ")
-		p.wrap(4, strings.Join(rules[subject], ", "), "    ")
+		p.wrap(4, "none of "+strings.Join(rules[subject], ", "), "    ")
 	}
 }
 
@@ -208,7 +208,7 @@ func (p *page) counts(r Report, findings []said) string {
 	}
 	text := strings.Join(list, ", ")
 	if hidden := len(r.Passed) + len(r.Unknown) + notes; hidden > 0 && !p.style.All {
-		text += " (--all shows them)"
+		text += " (--all shows all)"
 	}
 	return text
 }

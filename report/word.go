@@ -70,7 +70,7 @@ func (p *page) status(same []tables.Status, steps []string) {
 	p.wrap(0, capital(meaning)+". "+fault(triage.Blame(first.Blame)))
 	if quoted = slices.Compact(quoted); len(quoted) > 0 {
 		p.line()
-		p.line("The library's text for it: ", strings.Join(quoted, "; "))
+		p.line("Error message: ", strings.Join(quoted, "; "))
 	}
 	if len(steps) > 0 {
 		p.line()
@@ -122,10 +122,10 @@ var xidAdvice = map[string]string{
 // library says what a file belongs to, and which wheels bring it.
 func (p *page) library(l *tables.Library) {
 	p.line()
-	p.wrap(0, fmt.Sprintf("Part of %s, of its builds for CUDA %s.", l.Library, strings.Join(l.CUDA, " and ")))
+	p.wrap(0, fmt.Sprintf("Part of %s (builds for CUDA %s).", l.Library, strings.Join(l.CUDA, " and ")))
 	p.section("What to do")
-	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is there and which one is loaded. "+
-		"These wheels bring it:")
+	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is loaded. "+
+		"To install it, choose the wheel for the program's CUDA:")
 	p.line()
 	for i, pip := range l.Pip {
 		cuda := ""
@@ -163,16 +163,14 @@ func fault(b triage.Blame) string {
 	return ""
 }
 
-// origin lists the sources, a wheel by its name and version: `cudacompat matrix` has the hash.
+// origin names the sources, a wheel by its name and version: `cudacompat matrix` has the hash.
 func (p *page) origin(sources []string) {
-	p.line()
-	listed := map[string]bool{}
+	var names []string
 	for _, source := range sources {
-		if short := wheelName(source); !listed[short] {
-			p.line("- ", short)
-			listed[short] = true
-		}
+		names = add(names, wheelName(source))
 	}
+	p.line()
+	p.wrap(0, strings.Join(names, "; "), "Source: ")
 }
 
 // wheelName shortens "wheel NAME-VERSION-TAGS.whl sha256:…" to "wheel NAME VERSION".

@@ -186,7 +186,7 @@ var answers = map[string]answer{
 		"The container engine could not give the container the GPU.",
 		[]string{
 			"install the NVIDIA Container Toolkit and run `nvidia-ctk runtime configure`, then restart the engine",
-			"run `nvidia-smi` on the host: it must work first"}},
+			"run `nvidia-smi` on the host: if it fails, fix the driver first"}},
 	"scheduler": {"kubernetes-offers-no-gpu", Environment, "container-toolkit", fault,
 		"The scheduler has no GPU to give: no node offers one, or all are taken.",
 		[]string{"run `kubectl describe node` (nvidia.com/gpu) or `sinfo -o '%n %G'`: it shows what nodes offer",
@@ -412,7 +412,7 @@ var answers = map[string]answer{
 	"engine": {"container-runtime-failed", Environment, "container-toolkit", symptom,
 		"The container engine failed: {sentence}",
 		[]string{"start the same image without the GPU, then with it: does only the second fail?",
-			"run `nvidia-smi` on the host: it must work; `nvidia-ctk cdi list` names what is offered"}},
+			"run `nvidia-smi` on the host: if it fails, fix the driver first; `nvidia-ctk cdi list` names what is offered"}},
 	"job": {"kubernetes-offers-no-gpu", Environment, "container-toolkit", symptom, "The scheduler refused: {sentence}",
 		[]string{"run `sinfo -o '%P %n %G'`, `kubectl describe node` or `ray status`: they show what is offered",
 			"ask for what the cluster has"}},

@@ -22,11 +22,11 @@ func checkCommand(s streams) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Check a file: a report, a lock, requirements, nvidia-smi's output",
-		Long: "Judges a file that was written elsewhere (- is standard input). It reads these, in UTF-8 or UTF-16: " +
+		Short: "Check a file: a report, a lock file, requirements, nvidia-smi's output",
+		Long: "Judges a file that was written elsewhere (- is standard input). It reads, in UTF-8 or UTF-16: " +
 			strings.Join(probe.GivenFormats(), ", ") + ".\n\n" +
-			"Nothing is installed or run: a file of package names is judged by what those releases are built for. Name " +
-			"the machine that it is meant for with --driver and --gpu, or with --instance.",
+			"Nothing is installed or run: packages are judged by what their releases are built for. Name the machine that " +
+			"the file is meant for with --driver and --gpu, or with --instance.",
 		Example: "  cudacompat check example:broken\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver,
@@ -147,7 +147,7 @@ func included(name string) ([]byte, error) {
 const (
 	givenHint = "give a collect_env report, nvidia-smi's output, requirements, a lock, a list of pip or conda, a " +
 		"pyproject.toml, an environment.yml, a Dockerfile, or what cudacompat wrote; - is standard input"
-	absentHint  = "check the path; - is standard input"
+	absentHint  = "check the path, or give - for standard input"
 	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c " +
 		"| tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
 )

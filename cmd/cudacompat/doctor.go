@@ -31,7 +31,7 @@ type doctorFlags struct {
 func doctorCommand(s streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check this machine or a tree of files: the main job", Args: noArgs,
+		Use: "doctor", Short: "Check this machine, or a tree of files (start here)", Args: noArgs,
 		Long: "Reads the driver and GPUs through NVML, and the CUDA toolkit, PyTorch, TensorFlow, JAX, cuDNN and NCCL from " +
 			"files; compares them with the tables; and reports each mismatch with its evidence, its source and what to " +
 			"install. Nothing is imported, run or changed.",
@@ -43,10 +43,10 @@ func doctorCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
 	cmd.Flags().DurationVar(&f.wait, "wait", 0,
-		"try again for up to this `TIME`, until what --require names is there and the "+
+		"try again for up to this `TIME`, until all that --require names is there and the "+
 			"outcome is conclusive (first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"print one line and exit 0 or 1 only; inconclusive is 0 unless --require is given")
+		"print one line, and exit 0 or 1 only; inconclusive exits 0, with --require 1")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")
 	return cmd
 }

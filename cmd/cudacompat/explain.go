@@ -41,14 +41,14 @@ func explainCommand(s streams) *cobra.Command {
 		Use:   "explain [RULE | CAUSE | CODE | NAME | TEXT | LOG...]",
 		Short: "Explain a log, an error code, a library or a rule",
 		Long: "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the " +
-			"environment, the program or the hardware is to blame. One word is explained by its page: a rule, a cause, an " +
+			"environment, the program or the hardware is to blame. A single word prints its page: a rule, a cause, an " +
 			"error code (803), a name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79). Without " +
 			"arguments it lists the rules and causes.",
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
-		Annotations: map[string]string{exitNote: "0 the program is at fault, or nothing is · 1 the environment or the " +
-			"hardware is · 3 unknown · 64 usage · 70 a bug; explaining one word exits 0"},
+		Annotations: map[string]string{exitNote: "0 the program is to blame, or nothing is · 1 the environment or the " +
+			"hardware is · 3 unknown · 64 usage error · 70 internal error; explaining one word exits 0"},
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
@@ -74,7 +74,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.here, "here", false, "compare the log with this machine, and say what to install")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
 	addColour(cmd, &f.colour)
-	cmd.Flags().BoolVar(&f.all, "all", false, "show every deciding line and step")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show every line that decides, and every step")
 	return cmd
 }
 

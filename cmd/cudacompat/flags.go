@@ -28,9 +28,9 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
 		"/host) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"read only the files of this system, and judge what will be true after it boots")
+		"read only this system's files, and judge it as it will be after the next boot")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"judge the Python environment at `PATH` (may be repeated), or none; without --env, the active one and all that "+
+		"judge the Python environment at `PATH` (may be repeated), or \"none\"; without it, the active one and all that "+
 			"are found")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"stop after this `TIME` with a partial, inconclusive report (default 10s, and more for NVML with many GPUs; 120s "+
@@ -112,10 +112,11 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 		"judge for each instance type in this `LIST`, of EC2 or another cloud, such as g5.xlarge")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil,
-		"require what this `LIST` names: driver, gpu, build, efa; exit 1 if one is missing, 3 if it could not be checked")
+		"require what this `LIST` names: driver, gpu, build (a framework with CUDA), efa (a network adapter); exit 1 if one "+
+			"is missing, 3 if it could not be checked")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringVar(&f.config, "config", "",
-		"read requirements and waivers from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
+		"read what is required and what may pass from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
 			", then /etc/cudacompat/"+configName+")")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil,
 		"let findings of this `RULE` pass; they stay in the report (may be repeated)")
@@ -134,11 +135,11 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 
 // outputUsage is the help of -o for a command with these formats.
 func outputUsage(formats []string) string {
-	return "write the report in `FORMAT[=FILE]`, to FILE if one is given (may be repeated): " + strings.Join(formats, ", ")
+	return "write this `FORMAT[=FILE]`, to FILE if one is given (may be repeated): " + strings.Join(formats, ", ")
 }
 
 func addColour(cmd *cobra.Command, colour *string) {
-	cmd.Flags().StringVar(colour, "color", "auto", "colour the output `WHEN`: auto, always or never; NO_COLOR is obeyed")
+	cmd.Flags().StringVar(colour, "color", "auto", "`WHEN` to use colour: auto, always or never; NO_COLOR is obeyed")
 }
 
 // policy checks the words and makes what matrix asks for.

@@ -34,13 +34,13 @@ func fleetCommand(s streams) *cobra.Command {
 		Use:   "fleet FILE...|DIR...|-",
 		Short: "Check the facts of many nodes: groups, drift, what-if",
 		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, " +
-			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, and these " +
-			"with .gz.\n\n" +
-			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope, whose group " +
-			"names nodes that should be alike:\n" +
+			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, each " +
+			"also with .gz.\n\n" +
+			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope. Nodes of " +
+			"one group should be alike:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
 		Annotations: map[string]string{exitNote: "as the worst node: 0 compatible · 1 incompatible · 3 inconclusive, or a " +
-			"document could not be read · 64 usage · 70 a bug"},
+			"document could not be read · 64 usage error · 70 internal error"},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
 		"assume `CHANGE` on every node: driver=VERSION or NAME==VERSION (may be repeated)")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
-		"report documents older than the newest by more than this `TIME`")
+		"list nodes whose document is older than the newest by more than this `TIME`")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `TIME` (default: no limit)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,

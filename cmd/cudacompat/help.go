@@ -24,8 +24,8 @@ var flagGroups = []struct {
 	flags []string
 }{
 	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "diff", "wait", "timeout", "max-age"}},
-	{"What to judge it for", []string{"driver", "gpu", "instance", "python", "framework", "choice", "what-if"}},
-	{"What counts", []string{"require", "fail-on", "ignore", "config"}},
+	{"What to assume", []string{"driver", "gpu", "instance", "python", "framework", "choice", "what-if"}},
+	{"What passes", []string{"require", "fail-on", "ignore", "config"}},
 	{"Tables", []string{"matrix"}},
 	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},
 }
@@ -33,8 +33,8 @@ var flagGroups = []struct {
 // The exit codes as help lists them. A command whose codes mean something else says so under exitNote.
 const (
 	exitNote  = "exit"
-	exitUsual = "0 compatible · 1 incompatible · 3 inconclusive · 64 usage · 70 a bug"
-	exitPlain = "0 done · 64 usage · 70 a bug"
+	exitUsual = "0 compatible · 1 incompatible · 3 inconclusive · 64 usage error · 70 internal error"
+	exitPlain = "0 done · 64 usage error · 70 internal error"
 )
 
 // showHelp writes what a command does, its flags in groups, examples and exit codes, at most helpWidth wide.

@@ -34,7 +34,7 @@ func pinsCommand(s streams) *cobra.Command {
 		Long: "Answers with up to three sets of releases: one that keeps the driver, one with the smallest driver change, " +
 			"and the newest. Each set is complete: the framework, its companions and the driver's packages.",
 		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
-			"64 usage · 70 a bug"},
+			"64 usage error · 70 internal error"},
 		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
 			"  cudacompat pins -o requirements=requirements.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
@@ -50,7 +50,7 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.framework, "framework", "torch", "answer for `NAME[==RELEASE]`: torch, tensorflow or jax")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "show only this `SET`: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		outputUsage(namesOf(report.PinFormats))+"; the last two write one set")
+		outputUsage(namesOf(report.PinFormats))+"; requirements and constraints write one set (--choice)")
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "also show every detail")
 	return cmd

@@ -17,7 +17,7 @@ func TestPinsCommand(t *testing.T) {
 		code      int
 		out, errs string
 	}{
-		{"text", p5, 0, "keep-driver: torch 2.9.0+cu126: runs on driver 535.183.01\n", ""},
+		{"text", p5, 0, "keep-driver: torch 2.9.0+cu126 (runs on driver 535.183.01)\n", ""},
 		{"nearest", []string{"pins", "--gpu", "T4", "--driver", "470.239.06", "--framework", "torch==2.9"}, 0,
 			"keep-driver: torch 2.7.1+cu118", ""},
 		{"requirements", append(p5, "-o", "requirements"), 0,

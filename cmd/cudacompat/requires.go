@@ -30,20 +30,20 @@ func requiresCommand(s streams) *cobra.Command {
 	var f requiresFlags
 	cmd := &cobra.Command{
 		Use: "requires [ARTEFACT]", Args: atMostOne,
-		Short: "Say which drivers and GPUs an environment or a lock needs",
+		Short: "Say which drivers and GPUs an environment or a lock file needs",
 		Long: "Says what an artefact needs of a host: the lowest driver, the GPUs it has code for, glibc, Python. ARTEFACT " +
-			"is a file that `check` reads or a Python environment; --env and --root name one too. With -o the answer " +
-			"comes in the syntax of a scheduler or an installer. --diff OLD says what an upgrade costs.",
+			"is a file that `check` reads, or a Python environment, which --env and --root can name, too. With -o the " +
+			"answer comes in the syntax of a scheduler or an installer. --diff OLD says which hosts an upgrade loses.",
 		Example: "  cudacompat requires requirements.txt\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
-			"would no longer work · 3 something could not be judged, so no host is admitted · 64 usage · 70 a bug"},
+			"would no longer work · 3 something could not be judged, so no host can be named · 64 usage error · 70 internal error"},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
-	cmd.Flags().StringVar(&f.old, "diff", "", "compare with what `OLD` needs, a file or an environment")
+	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`, a file or an environment")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "consider only this `LIST` of GPUs, by name or compute capability")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,

@@ -18,7 +18,7 @@ import (
 type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "matrix", "", "override the embedded rows with those in `DIR|BUNDLE`: "+
+	cmd.Flags().StringVar(&f.path, "matrix", "", "override rows of the built-in tables with those in `DIR|BUNDLE`: "+
 		"CSV files, signature/*.txt, or a release's bundle")
 }
 

@@ -98,13 +98,13 @@ const (
 )
 
 func (s *smi) noDriver([]string) {
-	s.Driver.NVML = facts.NVML{Status: "error", Code: nvmlNotLoaded, Message: "driver not loaded (NVML 9)"}
+	s.Driver.NVML = facts.NVML{Status: "error", Code: nvmlNotLoaded, Message: "driver not loaded (NVML error 9)"}
 }
 
 // initFailed takes the reason that NVML gives. What is no mismatch has several causes, which the line does not tell.
 func (s *smi) initFailed(found []string) {
 	if strings.Contains(strings.ToLower(found[1]), "version mismatch") {
-		s.Driver.NVML = facts.NVML{Status: "error", Code: nvmlMismatch, Message: "driver/library version mismatch (NVML 18)"}
+		s.Driver.NVML = facts.NVML{Status: "error", Code: nvmlMismatch, Message: "driver/library version mismatch (NVML error 18)"}
 		return
 	}
 	s.Driver.NVML = facts.NVML{Status: "error", Message: found[0]}
@@ -134,7 +134,7 @@ func (s *smi) noHandle(found []string) {
 		gpu = address
 	}
 	if smiLost.MatchString(found[2]) {
-		s.Driver.NVML = facts.NVML{Status: "ok", Code: nvmlLost, Message: "GPU " + gpu + " is lost (NVML 15)"}
+		s.Driver.NVML = facts.NVML{Status: "ok", Code: nvmlLost, Message: "GPU " + gpu + " is lost (NVML error 15)"}
 		return
 	}
 	s.unread("GPU "+gpu, fmt.Sprintf("nvidia-smi cannot ask it (%q): dmesg | grep -i -e xid -e nvrm says why", found[2]))

@@ -70,11 +70,11 @@ func open(lib nvml.Interface) facts.NVML {
 
 // initText says in plain words what the codes of nvmlInit mean that people meet (nvml.h, nvmlReturn_t).
 var initText = map[nvml.Return]string{
-	nvml.ERROR_DRIVER_NOT_LOADED:       "driver not loaded (NVML 9)",
-	nvml.ERROR_NO_PERMISSION:           "no permission to talk to the driver (NVML 4)",
-	nvml.ERROR_LIB_RM_VERSION_MISMATCH: "driver/library version mismatch (NVML 18)",
-	nvml.ERROR_UNKNOWN:                 "unknown error (NVML 999)",
-	nvml.ERROR_GPU_IS_LOST:             "a GPU has fallen off the bus (NVML 15)",
+	nvml.ERROR_DRIVER_NOT_LOADED:       "driver not loaded (NVML error 9)",
+	nvml.ERROR_NO_PERMISSION:           "no permission to talk to the driver (NVML error 4)",
+	nvml.ERROR_LIB_RM_VERSION_MISMATCH: "driver/library version mismatch (NVML error 18)",
+	nvml.ERROR_UNKNOWN:                 "unknown error (NVML error 999)",
+	nvml.ERROR_GPU_IS_LOST:             "a GPU has fallen off the bus (NVML error 15)",
 }
 
 func initFailure(ret nvml.Return) facts.NVML {
@@ -114,7 +114,7 @@ func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml
 	}
 	count, ret := lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return nil, fmt.Sprintf("GPUs could not be counted (NVML %d)", int(ret))
+		return nil, fmt.Sprintf("GPUs could not be counted (NVML error %d)", int(ret))
 	}
 	if count < 0 || count > maxGPUs {
 		return nil, fmt.Sprintf("NVML counts %d GPUs", count)
@@ -123,7 +123,7 @@ func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml
 	for i := range count {
 		device, ret := lib.DeviceGetHandleByIndex(i)
 		if ret != nvml.SUCCESS {
-			trouble = fmt.Sprintf("GPU %d cannot be asked (NVML %d)", i, int(ret))
+			trouble = fmt.Sprintf("GPU %d cannot be asked (NVML error %d)", i, int(ret))
 			if ret == nvml.ERROR_GPU_IS_LOST {
 				a.NVML.Code = int(ret)
 			}
