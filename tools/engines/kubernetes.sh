@@ -25,9 +25,10 @@ built() {
 mkdir -p "$BIN"
 built k8s.io/kubernetes/cmd/kube-apiserver
 built k8s.io/kubernetes/cmd/kube-scheduler
-built sigs.k8s.io/kwok/cmd/kwok
 built k8s.io/node-problem-detector/cmd/nodeproblemdetector
-(cd "$own" && nice go build -trimpath -o "$BIN/labels" \
+# kwok 0.7 does not compile with 1.34's libraries.
+[ -x "$BIN/kwok" ] || GOBIN=$BIN CGO_ENABLED=0 nice go install -trimpath -ldflags '-s -w' sigs.k8s.io/kwok/cmd/kwok@v0.7.0
+[ -x "$BIN/labels" ] || (cd "$own" && nice go build -trimpath -o "$BIN/labels" \
     -ldflags "-X sigs.k8s.io/node-feature-discovery/source/local.featureFilesDir=features.d" .)
 if [ ! -x "$BIN/etcd" ]; then
     (cd "$work" && apt-get download etcd-server && dpkg -x etcd-server_*.deb etcd && cp etcd/usr/bin/etcd "$BIN")
@@ -60,7 +61,8 @@ started etcd "$BIN/etcd" --data-dir "$work/etcd" --unsafe-no-fsync --listen-clie
 started apiserver "$BIN/kube-apiserver" --etcd-servers "$store" --secure-port "$port" \
     --bind-address 127.0.0.1 --cert-dir "$work/pki" --service-account-issuer https://localhost \
     --service-account-key-file "$work/key" --service-account-signing-key-file "$work/key" --authorization-mode RBAC \
-    --token-auth-file "$work/tokens" --disable-admission-plugins ServiceAccount,TaintNodesByCondition
+    --token-auth-file "$work/tokens" --disable-admission-plugins ServiceAccount,TaintNodesByCondition \
+    --feature-gates WatchList=false,SizeBasedListCostEstimate=false # Debian's etcd 3.4 cannot serve these
 for user in admin npd taint; do
     cat >"$work/$user" <<END_OF_CONFIG
 {"apiVersion": "v1", "kind": "Config", "current-context": "c",
@@ -73,13 +75,14 @@ export KUBECONFIG=$work/admin
 waited 120 kubectl get --raw /readyz
 started scheduler "$BIN/kube-scheduler" --kubeconfig "$KUBECONFIG" --leader-elect=false --secure-port 0
 started kwok "$BIN/kwok" --kubeconfig "$KUBECONFIG" --manage-all-nodes=true --server-address 127.0.0.1:0
-kubectl version 2>/dev/null | grep Server
+echo "kube-apiserver $(go version -m "$BIN/kube-apiserver" | awk '$2 == "k8s.io/kubernetes" {print $3}')"
 
 # The pools, with the labels that GPU feature discovery gives such nodes.
 tail -n +2 "$pools" | awk -F, '{print $4, $5, $6, $7, $8, $9}' | "$BIN/labels" gfd >"$work/labels" 2>"$work/gfd.log"
 python3 "$own/cluster.py" nodes "$pools" "$work/labels" >"$work/nodes.json"
 kubectl create -f "$work/nodes.json" >/dev/null
-waited 120 kubectl wait --for=condition=Ready nodes --all --timeout=10s
+ready() { [ "$(kubectl get nodes | grep -c ' Ready ')" = "$(wc -w <<<"$(kubectl get nodes -o name)")" ]; }
+waited 300 ready
 echo "nodes: $(kubectl get nodes -o name | wc -l) in $(($(wc -l <"$pools") - 1)) pools"
 
 # The artefacts: what each needs in both formats, and what check says of it on each pool.
@@ -90,10 +93,10 @@ while read -r artefact; do
     file=$work/needs/$(printf %02d $n)
     tr ' ' '\n' <<<"$artefact" >"$file.txt"
     for format in nodeaffinity cel; do
-        "$REAL" requires "$file.txt" -o $format >"$file.$format" 2>/dev/null || rm "$file.$format"
+        "$REAL" requires "$file.txt" --timeout 5m -o $format >"$file.$format" 2>"$file.said" || rm "$file.$format"
     done
     while IFS=, read -r pool _ _ driver _ _ _ _ gpu; do
-        "$REAL" check "$file.txt" --driver "$driver" --gpu "$gpu" -o line >/dev/null 2>&1 && code=0 || code=$?
+        "$REAL" check "$file.txt" --timeout 5m --driver "$driver" --gpu "$gpu" -o line >/dev/null 2>&1 && code=0 || code=$?
         echo "$pool,$code" >>"$file.check"
     done < <(tail -n +2 "$pools")
 done <"$own/artefacts.txt"
@@ -106,12 +109,11 @@ placed() {
     waited 900 python3 "$own/cluster.py" looked-at
     echo "$1: all looked at after $((SECONDS - start)) s"
     python3 "$own/cluster.py" compare "$pools" "$work/needs" "$1" || failed=1
-    kubectl delete pods --all --wait=false >/dev/null
+    kubectl delete pods --all >/dev/null
 }
 placed nodeaffinity
+. "$own/node.sh"
 python3 "$own/cluster.py" slices "$pools" >"$work/slices.json"
 kubectl create -f "$work/slices.json" >/dev/null
 placed cel
-
-. "$own/node.sh"
 exit $failed

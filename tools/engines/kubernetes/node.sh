@@ -72,7 +72,7 @@ tainted() {
 }
 expect "taint.sh taints the node" "*$name tainted*readiness.k8s.io/cuda" "$(tainted)"
 expect "once" 'readiness.k8s.io/cuda' "$(tainted)"
-expect "no new pod comes to it" ' *readiness.k8s.io/cuda*' "$(kept off)"
+expect "no new pod comes to it" ' *untolerated taint*' "$(kept off)"
 turned unknown 'Unknown: NoErrorFound: UNKNOWN *'
 expect "unknown leaves the taint" 'readiness.k8s.io/cuda' "$(tainted)"
 turned sound 'False: NoErrorFound: cudacompat found no error*'
