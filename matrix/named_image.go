@@ -31,8 +31,8 @@ var (
 )
 
 // namedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
-// that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may hold
-// anything.
+// that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may
+// hold anything.
 func (m *machine) namedImage(n *named) *named {
 	n.image = m.imageOf(n.Name, n.Version)
 	name := n.Name + ":" + n.Version

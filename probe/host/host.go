@@ -165,8 +165,8 @@ const textCap = 16 << 20
 // ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0.
 func (h *Host) ReadFile(name string) ([]byte, error) { return h.ReadInto(name, nil) }
 
-// ReadInto is ReadFile into the place of what was read before, for one file of many after the other: memory that is used
-// for the first time costs more than what is read into it.
+// ReadInto is ReadFile into the place of what was read before, for one file of many after the other: memory that is
+// used for the first time costs more than what is read into it.
 func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 	f, err := h.Open(name)
 	if err != nil {

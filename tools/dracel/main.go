@@ -44,7 +44,8 @@ func main() {
 		}
 		different, asked = different+d, asked+n
 	}
-	fmt.Printf("%d artefacts, of these %d that miss a fact, %d hosts, %d different\n", len(os.Args)-2, open, asked, different)
+	fmt.Printf("%d artefacts, of these %d that miss a fact, %d hosts, %d different\n",
+		len(os.Args)-2, open, asked, different)
 	if different > 0 {
 		os.Exit(1)
 	}
@@ -62,7 +63,8 @@ func compare(program, lines string) (different, asked int) {
 	}
 	selector := string(said(program, lines, "cel"))
 	if len(selector) > resourceapi.CELSelectorExpressionMaxLength {
-		fail(fmt.Errorf("%s: %d bytes, and the API takes %d", lines, len(selector), resourceapi.CELSelectorExpressionMaxLength))
+		fail(fmt.Errorf("%s: %d bytes, and the API takes %d", lines, len(selector),
+			resourceapi.CELSelectorExpressionMaxLength))
 	}
 	result := cel.GetCompiler(cel.Features{}).CompileCELExpression(selector, cel.Options{})
 	if result.Error != nil {

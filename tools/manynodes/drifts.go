@@ -36,6 +36,7 @@ var alike = []drift{
 		f.Environments = append(f.Environments, other)
 	}},
 	{"pool-8", "", "NCCL outside environments", 1, func(f *probe.Facts) {
-		f.Libraries = append(f.Libraries, probe.Library{Name: "nccl", Version: "2.18.5", Path: "/usr/lib64/libnccl.so.2.18.5"})
+		f.Libraries = append(f.Libraries,
+			probe.Library{Name: "nccl", Version: "2.18.5", Path: "/usr/lib64/libnccl.so.2.18.5"})
 	}},
 }

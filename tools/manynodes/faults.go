@@ -103,7 +103,10 @@ var faults = []fault{
 		b.Taken = []probe.Taken{{Name: "libnccl.so.2", Version: "2.21.5", CUDA: "12",
 			Path: "/usr/lib64/libnccl.so.2", Reason: "LD_LIBRARY_PATH"}}
 	}},
-	{find: "E fatbin-zstd", bad: func(f *probe.Facts) { onDriver("535.261.03", "12.2")(f); torch(f).Zstd = []string{"sm_90"} }},
+	{find: "E fatbin-zstd", bad: func(f *probe.Facts) {
+		onDriver("535.261.03", "12.2")(f)
+		torch(f).Zstd = []string{"sm_90"}
+	}},
 	{find: "W shm-too-small", bad: func(f *probe.Facts) {
 		f.System.Container, f.Devices.Shared = "docker", 64<<20
 		f.Driver.Libraries = append(f.Driver.Libraries, probe.Library{Name: "libnvidia-ptxjitcompiler",

@@ -29,7 +29,8 @@ var moreFaults = []fault{
 		silentNVML(f, 18, "Driver/library version mismatch")
 	}},
 	{"the GSP stopped answering", h100, "E driver-unresponsive", func(f *probe.Facts) {
-		f.Driver.Kernel = []string{"NVRM: Xid (PCI:0000:54:00): 119, pid=4321, name=python, Timeout after 6s of waiting for RPC response from GPU1 GSP!"}
+		f.Driver.Kernel = []string{"NVRM: Xid (PCI:0000:54:00): 119, pid=4321, name=python, " +
+			"Timeout after 6s of waiting for RPC response from GPU1 GSP!"}
 	}},
 	{"an adapter did not come up", l40s, "E driver-unresponsive", func(f *probe.Facts) {
 		f.Driver.Kernel = []string{"NVRM: GPU 0000:53:00.0: RmInitAdapter failed! (0x62:0xffff:2477)"}
@@ -69,7 +70,8 @@ var moreFaults = []fault{
 		f.Machine.Xids = []string{"NVRM: Xid (PCI:0000:55:00): 95, pid=1201, name=python, Uncontained: LTC TAG (0x2,0x0)."}
 	}},
 	{"the GPU's microcontroller halted", a10g, "E gpu-health", func(f *probe.Facts) {
-		f.Machine.Xids = []string{"NVRM: Xid (PCI:0000:53:00): 62, pid='<unknown>', name=<unknown>, 30c5(2b74) 00000000 00000000"}
+		f.Machine.Xids = []string{
+			"NVRM: Xid (PCI:0000:53:00): 62, pid='<unknown>', name=<unknown>, 30c5(2b74) 00000000 00000000"}
 	}},
 	{"the fabric is still in progress after a day", h100, "E fabric-manager", func(f *probe.Facts) {
 		for i := range f.GPUs {
@@ -78,11 +80,13 @@ var moreFaults = []fault{
 	}},
 	{"NVSwitch without its daemon", h100, "E fabric-manager", func(f *probe.Facts) {
 		a100s(f)
-		f.Machine.Fabric = probe.Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: f.Driver.Version, Running: "no", Switches: 6}
+		f.Machine.Fabric = probe.Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: f.Driver.Version,
+			Running: "no", Switches: 6}
 	}},
 	{"the fabric manager of another driver", h100, "E fabric-manager", func(f *probe.Facts) {
 		a100s(f)
-		f.Machine.Fabric = probe.Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: "570.172.08-1", From: "/var/lib/dpkg/status",
+		f.Machine.Fabric = probe.Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: "570.172.08-1",
+			From:    "/var/lib/dpkg/status",
 			Running: "yes", Switches: 6}
 	}},
 	{"GPUs are exclusive and MPS died", l40s, "W compute-mode", func(f *probe.Facts) {
@@ -153,13 +157,16 @@ var moreFaults = []fault{
 			Missing: []string{"GLIBCXX_3.4.29"}, By: "libtorch_cpu.so"}
 	}},
 	{"an older cuDNN comes first", h100, "E cudnn-mismatch", taken(
-		probe.Taken{Name: "libcudnn.so.9", Version: "9.1.0", CUDA: "12", Path: "/usr/local/cudnn/lib/libcudnn.so.9", Reason: "LD_LIBRARY_PATH"})},
+		probe.Taken{Name: "libcudnn.so.9", Version: "9.1.0", CUDA: "12",
+			Path: "/usr/local/cudnn/lib/libcudnn.so.9", Reason: "LD_LIBRARY_PATH"})},
 	{"NCCL of CUDA 13 on branch 550", t4, "E nccl-shadowed", taken(
-		probe.Taken{Name: "libnccl.so.2", Version: "2.28.9", CUDA: "13.0", Path: "/usr/lib64/libnccl.so.2", Reason: "LD_LIBRARY_PATH"})},
+		probe.Taken{Name: "libnccl.so.2", Version: "2.28.9", CUDA: "13.0",
+			Path: "/usr/lib64/libnccl.so.2", Reason: "LD_LIBRARY_PATH"})},
 	{"nvJitLink of a toolkit comes first", l40s, "E library-shadowed", func(f *probe.Facts) {
 		b := &f.Environments[0].Builds[0]
 		b.Looked, b.Compared = true, true
-		b.Unresolved = []probe.Unresolved{{Symbol: "__nvJitLinkComplete_12_4", Version: "libnvJitLink.so.12", By: "libcusparse.so.12",
+		b.Unresolved = []probe.Unresolved{{Symbol: "__nvJitLinkComplete_12_4", Version: "libnvJitLink.so.12",
+			By:      "libcusparse.so.12",
 			Library: "libnvJitLink.so.12", Path: "/usr/local/cuda-12.1/lib64/libnvJitLink.so.12", Reason: "LD_LIBRARY_PATH"}}
 	}},
 	{"torchvision of the release before", a10g, "E companion-mismatch", packageBeside("torchvision", "0.22.1")},
@@ -190,7 +197,8 @@ var moreFaults = []fault{
 	{"only PTX, of a newer CUDA than the driver's", t4, "E ptx-newer-than-driver", func(f *probe.Facts) {
 		b := &f.Environments[0].Builds[0]
 		*b = probe.Build{Name: "torch", Version: "2.8.0", CUDA: "12.9", Accelerator: "cuda", Origin: "source", Looked: true,
-			SASS: []string{"sm_90"}, PTX: []string{"compute_75"}, PTXISA: map[string]string{"compute_75": "8.8"}, Path: b.Path, From: b.From}
+			SASS: []string{"sm_90"}, PTX: []string{"compute_75"}, PTXISA: map[string]string{"compute_75": "8.8"},
+			Path: b.Path, From: b.From}
 	}},
 	{"Docker without NVIDIA's runtime", a10g, "E container-toolkit", func(f *probe.Facts) {
 		f.Environments = nil
@@ -208,7 +216,8 @@ var moreFaults = []fault{
 
 // lookAlikes are healthy, or cannot be told, and look like a fault: nothing may be invented.
 var lookAlikes = []fault{
-	{"an option that the open module ignores", h100, "", func(f *probe.Facts) { f.Machine.GSPOff = "/etc/modprobe.d/nvidia.conf" }},
+	{"an option that the open module ignores", h100, "",
+		func(f *probe.Facts) { f.Machine.GSPOff = "/etc/modprobe.d/nvidia.conf" }},
 	{"Xids of programs", h100, "", func(f *probe.Facts) {
 		for _, x := range []string{"13", "31", "43", "45", "63", "94"} {
 			f.Machine.Xids = append(f.Machine.Xids, "NVRM: Xid (PCI:0000:53:00): "+x+", pid=77, name=python, Ch 00000008")
@@ -229,7 +238,8 @@ var lookAlikes = []fault{
 		f.GPUs = f.GPUs[:1]
 	}},
 	{"a toolkit of another CUDA", l40s, "", func(f *probe.Facts) {
-		f.Toolkits = append(f.Toolkits, probe.Toolkit{Version: "11.8.0", Path: "/usr/local/cuda-11.8", From: "/usr/local/cuda-11.8/version.json", NVCC: true})
+		f.Toolkits = append(f.Toolkits, probe.Toolkit{Version: "11.8.0", Path: "/usr/local/cuda-11.8",
+			From: "/usr/local/cuda-11.8/version.json", NVCC: true})
 	}},
 	{"the power cap", l40s, "", func(f *probe.Facts) {
 		for i := range f.GPUs {
@@ -248,7 +258,8 @@ var lookAlikes = []fault{
 	}},
 	{"the fabric's package has a suffix", h100, "", func(f *probe.Facts) {
 		a100s(f)
-		f.Machine.Fabric = probe.Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: f.Driver.Version + "-1", From: "/var/lib/dpkg/status",
+		f.Machine.Fabric = probe.Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: f.Driver.Version + "-1",
+			From:    "/var/lib/dpkg/status",
 			Running: "yes", Switches: 6}
 	}},
 	{"WORLD_SIZE is larger than the machine", h100, "", func(f *probe.Facts) {
@@ -259,8 +270,10 @@ var lookAlikes = []fault{
 		f.Variables["CUDA_VISIBLE_DEVICES"] = ""
 	}},
 	{"another user's broken environment", a10g, "", func(f *probe.Facts) {
-		f.Environments = append(f.Environments, probe.Environment{Path: "/home/other/venv", Python: "3.12.3", Kind: "venv", OtherUser: true,
-			Builds: []probe.Build{{Name: "torch", Version: "2.3.0+cu121", CUDA: "12.1", Accelerator: "cuda", Missing: []string{"libcudnn.so.8"}, Looked: true,
+		f.Environments = append(f.Environments, probe.Environment{Path: "/home/other/venv", Python: "3.12.3", Kind: "venv",
+			OtherUser: true,
+			Builds: []probe.Build{{Name: "torch", Version: "2.3.0+cu121", CUDA: "12.1", Accelerator: "cuda",
+				Missing: []string{"libcudnn.so.8"}, Looked: true,
 				Path: "/home/other/venv/lib/python3.12/site-packages/torch"}}})
 	}},
 	{"EFA in a job on one node", h100, "", func(f *probe.Facts) {
@@ -274,12 +287,14 @@ var lookAlikes = []fault{
 	{"NVML was slow", h100, "", func(f *probe.Facts) {
 		f.Driver.NVML = probe.NVML{Status: "timeout", Message: "no answer within 30s"}
 		for i := range f.GPUs {
-			f.GPUs[i].From, f.GPUs[i].Health, f.GPUs[i].Name, f.GPUs[i].Capability = []string{"/proc/driver/nvidia", "/sys/bus/pci"}, nil, "", ""
+			f.GPUs[i].From = []string{"/proc/driver/nvidia", "/sys/bus/pci"}
+			f.GPUs[i].Health, f.GPUs[i].Name, f.GPUs[i].Capability = nil, "", ""
 		}
 	}},
 	{"the active environment could not be read", h100, "?", func(f *probe.Facts) {
 		f.Environments = nil
-		f.Unread = []probe.Unread{{Place: "/opt/venv/lib/python3.12/site-packages", Reason: "permission denied", Kind: probe.UnreadNeeded}}
+		f.Unread = []probe.Unread{{Place: "/opt/venv/lib/python3.12/site-packages", Reason: "permission denied",
+			Kind: probe.UnreadNeeded}}
 	}},
 	{"somebody else's home could not be read", h100, "", func(f *probe.Facts) {
 		f.Unread = []probe.Unread{{Place: "/home/other", Reason: "permission denied", Kind: probe.UnreadClosed}}
@@ -358,7 +373,8 @@ func taken(t probe.Taken) func(*probe.Facts) {
 // compat is a cuda-compat library that the loader takes.
 func compat(f *probe.Facts, version, cuda string, branches ...int) {
 	const path = "/usr/local/cuda/compat/libcuda.so.1"
-	f.Driver.Compat = []probe.Compat{{Name: "libcuda", Version: version, CUDA: cuda, Branches: branches, Note: true, Taken: true,
+	f.Driver.Compat = []probe.Compat{{Name: "libcuda", Version: version, CUDA: cuda, Branches: branches, Note: true,
+		Taken:  true,
 		Reason: "LD_LIBRARY_PATH", Path: path}}
 	f.Driver.Taken = probe.Taken{Name: "libcuda.so.1", Version: version, Path: path, Reason: "LD_LIBRARY_PATH"}
 }
@@ -369,15 +385,17 @@ func inContainer(f *probe.Facts) {
 	f.Devices.Shared = 64 << 30
 	f.Container = probe.Container{Path: "legacy", Injected: true}
 	f.Driver.Modules = nil
-	f.Driver.Libraries = append(f.Driver.Libraries, probe.Library{Name: "libnvidia-ptxjitcompiler", Version: f.Driver.Version,
-		Path: "/usr/lib64/libnvidia-ptxjitcompiler.so.1"})
+	f.Driver.Libraries = append(f.Driver.Libraries, probe.Library{Name: "libnvidia-ptxjitcompiler",
+		Version: f.Driver.Version,
+		Path:    "/usr/lib64/libnvidia-ptxjitcompiler.so.1"})
 	nodes(f, "ok")
 }
 
 // nodes are the driver's files under /dev.
 func nodes(f *probe.Facts, access string) {
 	f.Devices.Nodes = nil
-	for _, name := range []string{"nvidiactl", "nvidia-uvm", "nvidia0", "nvidia1", "nvidia2", "nvidia3", "nvidia4", "nvidia5", "nvidia6", "nvidia7"} {
+	for _, name := range []string{"nvidiactl", "nvidia-uvm", "nvidia0", "nvidia1", "nvidia2", "nvidia3", "nvidia4",
+		"nvidia5", "nvidia6", "nvidia7"} {
 		f.Devices.Nodes = append(f.Devices.Nodes, probe.Node{Path: "/dev/" + name, Mode: "Dcrw-rw----", Access: access})
 	}
 }

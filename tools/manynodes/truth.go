@@ -13,7 +13,7 @@ import (
 // truth is what was done to which node.
 type truth struct {
 	faults map[string]fault            // by node
-	drift  map[string][]string         // by "severity group what": the nodes that stand out, a list of names for each value
+	drift  map[string][]string         // by "severity group what": the nodes that stand out, names for each value
 	stale  map[string]bool             // nodes whose documents are old, or do not tell their age
 	bad    map[int]func([]byte) []byte // by place: how the line is spoilt
 }

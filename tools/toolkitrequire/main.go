@@ -44,7 +44,8 @@ func main() {
 		c.compare(os.Args[1], lines)
 	}
 	fmt.Printf("%d artefacts, of these %d that miss a fact, %d hosts: %d admitted, of these %d that the JSON refuses; "+
-		"%d left out, %d of them for a driver's number that the parser cannot read\n", len(os.Args)-2, c.open, c.hosts, c.admitted, c.broken, c.left, c.unread)
+		"%d left out, %d of them for a driver's number that the parser cannot read\n",
+		len(os.Args)-2, c.open, c.hosts, c.admitted, c.broken, c.left, c.unread)
 	if c.broken > 0 || c.admitted == 0 {
 		os.Exit(1)
 	}

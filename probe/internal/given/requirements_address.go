@@ -12,7 +12,8 @@ import (
 
 var (
 	// bareAddress matches what pip takes in a name's place: an address, a repository, a path, an archive.
-	bareAddress = lazyregexp.New(`^(?:[a-z]+(?:\+[a-z]+)?://\S+|\.{1,2}(?:\[[^\]]*\])?|\.{0,2}/\S*|[^\s=<>~!;@]+\.(?:whl|zip|tar\.gz))$`)
+	bareAddress = lazyregexp.New(`^(?:[a-z]+(?:\+[a-z]+)?://\S+|\.{1,2}(?:\[[^\]]*\])?|\.{0,2}/\S*|` +
+		`[^\s=<>~!;@]+\.(?:whl|zip|tar\.gz))$`)
 	// telling matches addresses that no other kind of file has on a line of their own.
 	telling = lazyregexp.New(`^(?:git|hg|svn|bzr)\+|\.whl(?:#.*)?$|[#&]egg=`)
 	eggName = lazyregexp.New(`[#&]egg=([A-Za-z0-9._-]+)`)

@@ -64,15 +64,20 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 			}
 		}
 	}
-	for i := range list {
-		list[i].Hindrances = append(list[i].Hindrances, owned.overwritten(h, s, &list[i])...)
-		list[i].Hindrances = append(list[i].Hindrances, s.displaced(h, &list[i], list, infos)...)
-	}
+	s.noteDisplaced(h, list, owned, infos)
 	list = append(list, unowned(h, s, entries, infos, cuda, failed)...)
 	if len(list) > 0 {
 		noteParts(h, s.dir, entries, list, failed)
 	}
 	return list
+}
+
+// noteDisplaced notes of each build what other distributions put in its place.
+func (s *site) noteDisplaced(h *host.Host, list []facts.Build, owned owners, infos []info) {
+	for i := range list {
+		list[i].Hindrances = append(list[i].Hindrances, owned.overwritten(h, s, &list[i])...)
+		list[i].Hindrances = append(list[i].Hindrances, s.displaced(h, &list[i], list, infos)...)
+	}
 }
 
 // usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it.

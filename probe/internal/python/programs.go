@@ -25,13 +25,15 @@ type program struct {
 // Triton's backends bring those of their frameworks.
 var programs = []program{
 	{"ollama", []string{"/usr/lib/ollama", "/usr/local/lib/ollama", "/opt/ollama/lib/ollama"},
-		[]string{".local/lib/ollama", "ollama/lib/ollama", "lib/ollama"}, []string{"cuda_v[0-9]*/libggml-cuda.so", "libggml-cuda.so", "libggml_cuda_v[0-9]*.so"}},
+		[]string{".local/lib/ollama", "ollama/lib/ollama", "lib/ollama"},
+		[]string{"cuda_v[0-9]*/libggml-cuda.so", "libggml-cuda.so", "libggml_cuda_v[0-9]*.so"}},
 	{"llama.cpp", []string{"/app", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64",
 		"/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu/ggml/backends0",
 		"/usr/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu/ggml/backends0",
 		"/opt/llama.cpp/build/bin"}, []string{"llama.cpp/build/bin", ".local/lib"}, []string{"libggml-cuda.so"}},
-	{"tritonserver", []string{"/opt/tritonserver"}, nil, []string{"lib/libtritonserver.so", "backends/pytorch/libtorch_cuda.so",
-		"backends/onnxruntime/libonnxruntime_providers_cuda.so", "backends/tensorrtllm/libtriton_tensorrtllm.so"}},
+	{"tritonserver", []string{"/opt/tritonserver"}, nil, []string{"lib/libtritonserver.so",
+		"backends/pytorch/libtorch_cuda.so", "backends/onnxruntime/libonnxruntime_providers_cuda.so",
+		"backends/tensorrtllm/libtriton_tensorrtllm.so"}},
 }
 
 // readPrograms reads the CUDA programs outside Python.

@@ -80,7 +80,8 @@ func accepts(specifiers, have string) bool {
 // unbound notes the first library of a build's that wants an object of the release that is not there, and which. Of
 // objects, unlike functions, the loader needs all at once: the type of an exception, a class's table.
 func (s *site) unbound(h *host.Host, info string, libraries []string, bad *facts.Hindrance) error {
-	provides := librariesFrom(h.ReadQuietly(info+"/RECORD"), func(name []byte, _ int64) bool { return libraryFile.Match(name) })
+	provides := librariesFrom(h.ReadQuietly(info+"/RECORD"),
+		func(name []byte, _ int64) bool { return libraryFile.Match(name) })
 	for _, name := range libraries {
 		full := path.Join(s.dir, name)
 		needed := neededBy(h, full)
