@@ -74,10 +74,10 @@ var nvmls = []struct {
 	{"odd", []string{"-DHEALTH=3", "-DREASONS=0x4000", "-DFABRIC=99", "-DCOUNT=1"}, patient, wellL4,
 		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3})}, "ok"},
 	{"mismatch", []string{"-DINIT=return 18"}, patient,
-		Driver{NVML: NVML{Status: "error", Code: 18, Message: "driver/library version mismatch (NVML 18)"}}, nil,
+		Driver{NVML: NVML{Status: "error", Code: 18, Message: "driver/library version mismatch (NVML error 18)"}}, nil,
 		"failed"},
 	{"not-loaded", []string{"-DINIT=return 9"}, patient,
-		Driver{NVML: NVML{Status: "error", Code: 9, Message: "driver not loaded (NVML 9)"}}, nil, "failed"},
+		Driver{NVML: NVML{Status: "error", Code: 9, Message: "driver not loaded (NVML error 9)"}}, nil, "failed"},
 	{"unheard-of", []string{"-DINIT=return 4242"}, patient,
 		Driver{NVML: NVML{Status: "error", Code: 4242, Message: "nvmlInit failed with code 4242"}}, nil, "failed"},
 	{"no-init", []string{"-DNO_INIT"}, patient,
@@ -93,7 +93,7 @@ var nvmls = []struct {
 		[]GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
 	{"gpu-lost", []string{"-DLOST=0"}, patient,
 		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-			NVML: NVML{Status: "ok", Code: 15, Message: "GPU 0 cannot be asked (NVML 15)"}}, bothL4[1:], "ok"},
+			NVML: NVML{Status: "ok", Code: 15, Message: "GPU 0 cannot be asked (NVML error 15)"}}, bothL4[1:], "ok"},
 	{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
 		Driver{NVML: NVML{Status: "crashed", Code: 0,
 			Message: "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
@@ -247,7 +247,7 @@ func TestUnservedProgram(t *testing.T) {
 		message    string
 	}{
 		{"healthy", "return 0", patient, "ok", "asked in this program's own process"},
-		{"mismatch", "return 18", patient, "error", "(NVML 18); asked in this program's own process"},
+		{"mismatch", "return 18", patient, "error", "(NVML error 18); asked in this program's own process"},
 		{"hang", "sleep(60); return 0", hasty, "timeout", "no answer within 300ms"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
