@@ -66,10 +66,16 @@ func complaint(l logLine) *record {
 
 // toldAloud reports whether a line that does not say that it is an error tells of one all the same.
 func toldAloud(text string) bool {
+	loud := begins.MatchString(message(text)) && aboutGPU.MatchString(text)
+	if !loud && !slices.ContainsFunc(areas, func(a area) bool { return a.plain() && a.words.MatchString(text) }) {
+		return false // most lines: the other areas need not be looked through
+	}
 	about := areaOf(text)
-	return slices.Contains(toldPlainly, about) || !slices.Contains(ofPrograms, about) && aboutGPU.MatchString(text) &&
-		begins.MatchString(message(text))
+	return slices.Contains(toldPlainly, about) || loud && !slices.Contains(ofPrograms, about)
 }
+
+// plain reports whether lines of the area tell of trouble though they do not say that it is an error.
+func (a area) plain() bool { return slices.Contains(toldPlainly, a.answer) }
 
 // said are lines that look like a complaint and are a compiler's, a launcher's, a check's, source, an announcement, or
 // of something that the program goes on without.

@@ -143,10 +143,13 @@ func single(l logLine, next []logLine) []record {
 		all = append(all, g.read(l)...)
 	}
 	all = append(all, together(l, next)...)
-	if r := complaint(l); len(all) == 0 && r != nil {
-		all = append(all, *r)
+	if len(all) > 0 {
+		return all
 	}
-	return all
+	if r := complaint(l); r != nil {
+		return []record{*r}
+	}
+	return nil
 }
 
 // read is the record that a form makes of a line, if it does.
