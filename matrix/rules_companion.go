@@ -68,7 +68,7 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 	default:
 		return f, false
 	}
-	f.Pins = companionPin(have.Name, want, b)
+	f.Pins = m.companionPins(have.Name, want, b)
 	return f, true
 }
 
@@ -82,6 +82,19 @@ func (m *machine) differentCUDA(vision version.Release, b *build) bool {
 		return cuda.Short() != b.cuda.Short()
 	}
 	return cuda.Major() != b.cuda.Major()
+}
+
+// companionPins is the companion of the torch that is there; or, where an engine beside it is made for another torch,
+// what puts all of them together again: a companion of this torch would be the wrong one then.
+func (m *machine) companionPins(name, want string, b *build) []Pin {
+	for _, engine := range m.enginesIn(b.env) {
+		if rows := m.extensionRows(engine); name != "triton" && len(rows) > 0 {
+			if f, bad := m.extension(b, engine, rows); bad && len(f.Pins) > 0 {
+				return f.Pins
+			}
+		}
+	}
+	return companionPin(name, want, b)
 }
 
 // companionPin is the companion of the torch that is there, from the index that its variant is on.
@@ -105,7 +118,7 @@ func (m *machine) audio(b *build, have *installed, want string, f Finding) Findi
 		m.otherAudio(b, r).Short(), b.Version, b.cuda.Short())
 	f.Source = []string{"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"}
 	if want != "" {
-		f.Pins = companionPin(have.Name, want, b)
+		f.Pins = m.companionPins(have.Name, want, b)
 	} else {
 		f.Do = []string{"install a torch for which there is a torchaudio of its CUDA (cudacompat matrix torch), " +
 			"or do without torchaudio"}
@@ -160,7 +173,7 @@ func (m *machine) unmet(b *build) []*result {
 		f.Message += " than torch " + torch.Version
 		f.Evidence = append(f.Evidence, torch.evidence()...)
 		if want := m.companionOf(torch, b.Name); want != "" {
-			f.Pins, f.Do = companionPin(b.Name, want, torch), nil
+			f.Pins, f.Do = m.companionPins(b.Name, want, torch), nil
 		} else if p := b.env.Package(b.Name); p != nil {
 			f.Do = m.extensionSteps(p, torch)
 		}
