@@ -206,8 +206,7 @@ func on(target string) string {
 }
 
 // bearable are the rules about the machine whose error a build may work beside.
-var bearable = []string{"gpu-count", "gpu-health", "cuda-packages-mixed", "container-toolkit", "cdi-spec-stale",
-	"world-size",
+var bearable = []string{"gpu-count", "gpu-health", "container-toolkit", "cdi-spec-stale", "world-size",
 	"required-missing"}
 
 // TestErrorsOfTheMachineBreakBuilds wants each rule about the machine that makes an error to break what needs the GPU,

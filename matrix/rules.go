@@ -246,8 +246,8 @@ var rules = []Rule{
 	},
 	{
 		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
-		onMachine: packagesMixed,
-		byDriver:  always,
+		onMachine: packagesMixed, breaks: mixedBreaks,
+		byDriver: always,
 	},
 	{
 		ID: "driver-eol", Title: "the driver's branch has reached end of life",

@@ -234,6 +234,13 @@ func packagesMixed(m *machine) []*result {
 	return results
 }
 
+// mixedBreaks reports whether a build is a framework whose library was overwritten by one that cannot serve here.
+func mixedBreaks(m *machine, b *build) bool {
+	return b.framework() && b.accelerator == "cuda" && slices.ContainsFunc(b.env.shared, func(s shared) bool {
+		return len(s.wheels) > 1 && m.survivorFails(b.env, s.library, s.wheels) != ""
+	})
+}
+
 func (m *machine) mixed(env *environment, name string, twins []*installed) Finding {
 	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path),
 		Need:    "one of them",

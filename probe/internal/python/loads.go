@@ -22,13 +22,17 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	if _, err := p.Open(lib+"libtorch_global_deps.so", nil, ldso.Global); err != nil {
 		return err
 	}
-	if err := s.fallBack(h, p); err != nil {
+	fell, err := s.fallBack(h, p)
+	if err != nil {
 		return err
 	}
 	if err := torchPreloads(b, h, p, s); err != nil {
 		return err
 	}
 	main, err := torchCUDA(b, h, p)
+	if fell && err == nil { // torch opens all of its list then, NCCL too
+		_, err = s.fallBack(h, p)
+	}
 	if main == nil && err == nil {
 		b.Missing, b.Looked = ownLost(b, h, p, s), true
 		noteUnloadable(b, h, p)
@@ -65,8 +69,8 @@ func ncclMissing(b *facts.Build, p *ldso.Process, main *ldso.Object) error {
 }
 
 // fallBack opens the CUDA libraries that the loader did not find where torch's __init__.py looks for them then: in the
-// wheels of the whole import path, since torch may lie before these.
-func (s *site) fallBack(h *host.Host, p *ldso.Process) error {
+// wheels of the whole import path, since torch may lie before these. It reports whether it opened any.
+func (s *site) fallBack(h *host.Host, p *ldso.Process) (opened bool, err error) {
 	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
 		name := path.Base(p.Missing[i].Name)
 		if cudaStem(name) == "" || p.Loaded(name) != nil || unloadable(p, name) {
@@ -74,12 +78,13 @@ func (s *site) fallBack(h *host.Host, p *ldso.Process) error {
 		}
 		for _, file := range s.inWheels(h, "*/lib/"+name) {
 			if _, err := p.Open(file, nil, ldso.Global); err != nil {
-				return err
+				return opened, err
 			}
+			opened = true
 			break
 		}
 	}
-	return nil
+	return opened, nil
 }
 
 // torchMissing are the libraries that the loader finds nowhere for torch: its own, CUDA's, and what those open by name.

@@ -191,13 +191,15 @@ func TestStubOfTorch(t *testing.T) {
 }
 
 // TestTorchBeforeItsWheels is a torch of `pip install --target --no-deps` that comes first on the import path: the loader
-// does not find NCCL from there, and torch takes that of the environment.
+// does not find the libraries from there, and torch takes those of the environment, NCCL too, which only its CUDA half
+// is linked to.
 func TestTorchBeforeItsWheels(t *testing.T) {
 	root := t.TempDir()
 	const nccl, lib = testSite + "nvidia/nccl/lib/libnccl.so.2", "opt/over/torch/lib/"
 	hosttest.Compile(t, root, hosttest.Library{Name: nccl, Source: "int ncclSend(void) { return 0; }\n"},
-		hosttest.Library{Name: lib + "libtorch_global_deps.so", Source: "int ncclSend(void); int f(void) { return ncclSend(); }\n",
-			Needs: []string{nccl}},
+		hosttest.Library{Name: wheelCuBLAS, Source: cublasC},
+		hosttest.Library{Name: lib + "libtorch_global_deps.so", Source: "int cublasCreate(void); int f(void) { return cublasCreate(); }\n",
+			Needs: []string{wheelCuBLAS}},
 		hosttest.Library{Name: lib + "libtorch_cuda.so", Source: "int ncclSend(void); int g(void) { return ncclSend(); }\n" +
 			fatSource(80, 90), Needs: []string{nccl}})
 	for name, text := range map[string]string{
