@@ -17,13 +17,17 @@ func about(answer, words string) area { return area{answer, lazyregexp.New(`(?i)
 // They are code, as the forms of records are, and no table: the words are those of any language's programs, so no page
 // could be the source of a row, and their order decides as much as they do. Logs in testdata hold them.
 var areas = []area{
-	about("too-hot", `temperature.{0,40}(?:limit|threshold|abort|exceed|too high|critical)|overheat|thermal`),
+	about(
+		"too-hot",
+		`temperature.{0,40}(?:limit|threshold|abort|exceed|too high|critical)|overheat|`+
+			`thermal (?:shutdown|violation|slowdown|throttl|limit|trip)|critical temperature|too hot`,
+	),
 	about("off-the-bus", `gpu is lost|gpu has fallen|fallen off the bus|\(rev ff\)|unknown header type 7f`),
 	about("shared-memory", `/dev/shm.{0,120}no space|no space.{0,120}/dev/shm|shared memory (?:segment|region|\(shm)|`+
 		`insufficient shared memory`),
 	about("memory-said", `\boom\b|out of memory|not enough memory|free memory|resource_?exhausted|`+
 		`memory .{0,40}(?:less than|insufficient|exceed)`),
-	about("disk-full", `no space left on device|disk quota exceeded|enospc|not enough (?:free )?(?:disk )?space|`+
+	about("disk-full", `no space left on device|quota ?exceeded|enospc|not enough (?:free )?(?:disk )?space|`+
 		`disk (?:is )?full|read-only file ?system`),
 	about("unstable", `(?:simulation|system|integration|solver|training|loss|energy|coordinates?|particles?|`+
 		`positions?|gradients?)\b.{0,60}(?:unstable|blow\w* up|explod|diverg|not converg|\bnans?\b|not finite|`+

@@ -71,6 +71,7 @@ func readSighted(t *testing.T, file string) []sighted {
 	defer f.Close()
 	var all []sighted
 	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20) // a log is as long as it was pasted
 	for lines.Scan() {
 		var c sighted
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {

@@ -314,7 +314,8 @@ var grammars = []grammar{
 		"DataLoader worker"),
 	form("operator", `operator '?(?P<operator>(?:torchvision|torchaudio|torch_sparse|torch_scatter|_C\w*|vllm|`+
 		`xformers|flash_attn|mmcv|mmdeploy|sgl_kernel)\w*::\w+)'? does not exist|`+
-		`'(?P<operator2>(?:torchvision|torch_\w+|mmcv|xformers)::\w+)' with arguments from`, "does not exist",
+		`'(?P<operator2>(?:torchvision|torch_\w+|mmcv|xformers)::\w+)' with arguments from|`+
+		`Tried to instantiate class '(?P<operator3>\w+\.\w+)', but it does not exist`, "does not exist",
 		"with arguments from"),
 	form("network", `(?i)(?:nccl|gloo|c10d|rendezvous|socket|tcpstore|connect\w*|server).{0,100}(?:no route to `+
 		`host|connection refused|connection timed out|has timed out after|failed to connect to|address already in use|`+
@@ -324,7 +325,7 @@ var grammars = []grammar{
 		"nreachable", "MeshX", "FullMesh", "ompletion"),
 	form("compile-error", `/(?:cuda[\w.-]*|cuda_runtime)/(?:targets/[\w-]+/)?include/\S+?(?::\d+|\(\d+\))(?::\d+)? ?: `+
 		`(?:fatal )?error`, "error"),
-	form("compile-error", `\.cuh?(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error|\.(?:cpp|cc|cxx|h|`+
+	form("compile-error", `\.cuh?(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error(?: \w?\d+)?: |\.(?:cpp|cc|cxx|h|`+
 		`hpp)(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error.{0,200}(?:\bat::|c10::|torch|THC|cuda|cublas|`+
 		`cudnn|nccl)`, "error"),
 	form("module", `^(?:ERROR:? *)?No module named '?(?P<module>[\w.]+)'?`, "No module"),
@@ -335,7 +336,8 @@ var grammars = []grammar{
 		`probe routine was not called|because it does not include|is invalid|unable to)|`+
 		`nvidia: probe of \S+ failed|`+
 		`modprobe: (?:FATAL|ERROR): .*\bnvidia(?:[_-](?:uvm|drm|modeset))?(?:[^\w-]|$)|(?:could not insert|`+
-		`unable to load).{0,30}nvidia|module nvidia(?:_uvm|_drm|_modeset)? not found|module with unavailable `+
+		`unable to load (?:the )?)(?:kernel |module |'|\"|driver ){0,3}nvidia\b|`+
+		`module nvidia(?:_uvm|_drm|_modeset)? not found|module with unavailable `+
 		`key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed|Error inserting nvidi`+
 		`a`, "NVRM", "probe", "modprobe", "nsert",
 		"odule", "nable to", "nvidia"),

@@ -75,11 +75,15 @@ var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 	"BackOff", "kubelet  Error", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
 	"caught exception", "xecution provider", "xecutionProvider"}
 
-var level = lazyregexp.New(`(?i:gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|ignored)|option ` +
-	`will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|` +
-	`libGL error)|^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
-	`WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
-	`^[IW]\d{4} `)
+var level = lazyregexp.New(
+	`(?i:but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|` +
+		`ignored)|option ` +
+		`will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|` +
+		`libGL error|nvidia-installer \w+ (?:v\d+ )?user interface)|^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |` +
+		`^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
+		`WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
+		`^[IW]\d{4} `,
+)
 
 // soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
 const soonest = 50 * time.Millisecond

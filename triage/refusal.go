@@ -98,6 +98,7 @@ var refusals = []refusal{
 	// Files and the network.
 	refused(`RuntimeError`, `PytorchStreamWriter failed writing|`+
 		`inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
+	refused(`\w+`, `Disk quota exceeded|No space left on device`, anyone, "disk-full"),
 	refused(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|`+
 		`cannot identify`, theirs,
 		"given-file"),
