@@ -19,6 +19,8 @@ MEANING = {
     "unprovable": "neither could be proven without a GPU",
 }
 
+IN_TORCH = ("torchvision", "torchaudio", "torchao", "torchcodec", "xformers", "bitsandbytes", "vllm")
+
 
 def clean(text, size=110):
     text = re.sub(r"(/[\w.+~-]+)+/site-packages/", "", " ".join(str(text).split()).replace("|", "/"))
@@ -37,8 +39,11 @@ def through(row):
             s["class"] = "hit-elsewhere"
     broken = [n for n in names if row["subjects"][n]["proof"] == "broken"]
     for name in names:
-        if row["subjects"][name]["class"] == "alarm" and broken:
-            row["subjects"][name]["class"] = "misplaced"
+        s = row["subjects"][name]
+        if s["proof"] == "healthy" and name in IN_TORCH and "torch" in broken:
+            s.update(proof="unprovable", why="loads, but runs in a torch that is broken", **{"class": "unprovable"})
+        elif s["class"] == "alarm" and broken:
+            s["class"] = "misplaced"
 
 
 def read(paths):
