@@ -288,3 +288,18 @@ func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
 	}
 	return version.Uncovered, "CUDA " + b.cuda.Short() + " compiles for no such GPU"
 }
+
+// missingNCCL are the functions that are missing in the NCCL taken.
+func (b *build) missingNCCL() []string {
+	list := symbolsOf(b.Missing, "nccl")
+	for _, u := range b.Unresolved {
+		if strings.HasPrefix(u.Library, "libnccl.") && !slices.Contains(list, u.Symbol) {
+			list = append(list, u.Symbol)
+		}
+	}
+	return list
+}
+
+func symbolsOf(missing []string, prefix string) []string {
+	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !strings.HasPrefix(s, prefix) })
+}

@@ -221,7 +221,8 @@ func (j *judgement) withFrameworks(answers []BuildAnswer) {
 }
 
 // startless are the rules whose error keeps a framework from being imported, or from running any kernel.
-var startless = []string{"driver-too-old", "gpu-arch-missing", "not-importable", "python-unsupported", "glibc-too-old", "libstdcxx-too-old",
+var startless = []string{"driver-too-old", "gpu-arch-missing", "not-importable", "python-unsupported", "glibc-too-old",
+	"libstdcxx-too-old",
 	"library-shadowed"}
 
 // starts reports whether a framework that is broken for some rules is imported nevertheless.

@@ -338,3 +338,23 @@ func (n *named) left() []*result {
 	return unknown(n.subject(), "which CUDA it is built for: the package needs a GPU, but neither its name nor the "+
 		"tables say")
 }
+
+// twins are packages for the GPU and those for the CPU with the same modules.
+var twins = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "faiss-cpu", "faiss-gpu-cu11": "faiss-cpu",
+	"faiss-gpu-cu12": "faiss-cpu"}
+
+// twinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
+// empty where it does not.
+func twinNamed(e *probe.Environment, name string) string {
+	for _, p := range e.Packages {
+		if p.Name == twins[name] {
+			return p.Name + " " + p.Version
+		}
+	}
+	for _, w := range e.Wanted {
+		if w.Name == twins[name] {
+			return strings.TrimSpace(w.Name + " " + w.Version)
+		}
+	}
+	return ""
+}

@@ -32,8 +32,8 @@ func (m *machine) driverCommands(b tables.Branch) map[string]string {
 	if dnf := d.dnf(); dnf != "" {
 		commands["dnf"] = dnf
 	}
-	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning AMI "+
-		"release notes name each AMI's driver)", b.Newest, b.Branch)
+	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning "+
+		"AMI release notes name each AMI's driver)", b.Newest, b.Branch)
 	return commands
 }
 

@@ -239,26 +239,6 @@ func numpyABI(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// twins are packages for the GPU and those for the CPU with the same modules.
-var twins = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "faiss-cpu", "faiss-gpu-cu11": "faiss-cpu",
-	"faiss-gpu-cu12": "faiss-cpu"}
-
-// twinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
-// empty where it does not.
-func twinNamed(e *probe.Environment, name string) string {
-	for _, p := range e.Packages {
-		if p.Name == twins[name] {
-			return p.Name + " " + p.Version
-		}
-	}
-	for _, w := range e.Wanted {
-		if w.Name == twins[name] {
-			return strings.TrimSpace(w.Name + " " + w.Version)
-		}
-	}
-	return ""
-}
-
 // besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known.
 func (b *build) besideTwin(twin string) Finding {
 	other, release, _ := strings.Cut(twin, " ")

@@ -190,7 +190,7 @@ func (m *machine) fabricVersion() []*result {
 	if !named || !m.driver.version.Known() {
 		return unknown("fabric", "the fabric manager's version")
 	}
-	// It exits on any difference ("fabric manager NVIDIA GPU driver interface version … don't match with driver version").
+	// It exits on any difference ("… interface version 580.95.05 don't match with driver version 580.65.06").
 	if release.Compare(m.driver.version) == 0 {
 		return holds("fabric")
 	}

@@ -146,21 +146,6 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	return found(f)
 }
 
-// missingNCCL are the functions that are missing in the NCCL taken.
-func (b *build) missingNCCL() []string {
-	list := symbolsOf(b.Missing, "nccl")
-	for _, u := range b.Unresolved {
-		if strings.HasPrefix(u.Library, "libnccl.") && !slices.Contains(list, u.Symbol) {
-			list = append(list, u.Symbol)
-		}
-	}
-	return list
-}
-
-func symbolsOf(missing []string, prefix string) []string {
-	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !strings.HasPrefix(s, prefix) })
-}
-
 // tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere.
 func tensorflowLibs(m *machine, b *build) []*result {
 	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || m.shown.hidden || !b.Looked {
