@@ -33,7 +33,7 @@ func (d Drift) Message() string {
 	for _, v := range d.Values {
 		words = append(words, fmt.Sprintf("%s on %d", v.Value, len(v.Nodes)))
 	}
-	return fmt.Sprintf("the nodes of %s differ in %s: %s", d.Group, d.What, strings.Join(words, ", "))
+	return fmt.Sprintf("group %s: %s differs: %s", d.Group, d.What, strings.Join(words, ", "))
 }
 
 // Outliers are the nodes that do not have what most have.

@@ -45,8 +45,8 @@ func ExampleJudge() {
 	// 1 535.183.01 incompatible
 	//    driver-too-old needs driver >= 580.65.06
 	// 2 580.95.05 compatible
-	// warning the nodes of inference differ in CUDA: 13.0 on 2, 12.2 on 1 [c]
-	// warning the nodes of inference differ in driver: 580.95.05 on 2, 535.183.01 on 1 [c]
+	// warning group inference: CUDA differs: 13.0 on 2, 12.2 on 1 [c]
+	// warning group inference: driver differs: 580.95.05 on 2, 535.183.01 on 1 [c]
 }
 
 // Before a driver is rolled out: who would be broken by it, and by which driver nobody would.

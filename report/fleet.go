@@ -55,6 +55,9 @@ func fleetText(w io.Writer, f Fleet, s Style) error {
 	for _, d := range f.Drift {
 		p.drift(d)
 	}
+	if len(f.Drift) > 0 {
+		p.command("more", "cudacompat explain "+f.Drift[0].Rule)
+	}
 	for _, s := range f.Stale {
 		p.line()
 		p.wrap(4, s.Node+": "+s.Reason, painted{yellow, "? stale"}, ": ")
@@ -77,7 +80,7 @@ func fleetWords(f Fleet) string {
 	if f.Nodes == 0 {
 		return "no node was found in what was given"
 	}
-	text := fmt.Sprintf("%s of %s", plural(f.Nodes, "node"), plural(len(f.Kinds), "kind"))
+	text := fmt.Sprintf(", of %s (%s)", plural(f.Nodes, "node"), plural(len(f.Kinds), "kind"))
 	if len(f.WhatIf) > 0 {
 		text += ", judged with " + strings.Join(f.WhatIf, " and ")
 	}
@@ -87,7 +90,7 @@ func fleetWords(f Fleet) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	return text + ": " + strings.Join(parts, ", ")
+	return strings.Join(parts, ", ") + text
 }
 
 // fleetPlan says what the change that is asked about costs.
@@ -128,8 +131,8 @@ func nodeNames(list []fleet.Member) []string {
 // fleetKind is one paragraph: who it is, what it has, what is wrong.
 func (p *page) fleetKind(number int, k fleet.Kind) {
 	p.line()
-	title := painted{outcomeColour[k.Outcome], fmt.Sprintf("%d %s", number, k.Outcome)}
-	p.wrap(4, plural(len(k.Nodes), "node")+": "+p.nodes(nodeNames(k.Nodes)), title, "  ")
+	title := painted{outcomeColour[k.Outcome], fmt.Sprintf("kind %d: %s", number, k.Outcome)}
+	p.wrap(4, plural(len(k.Nodes), "node")+": "+p.nodes(nodeNames(k.Nodes)), title, ", ")
 	have := []string{}
 	if k.Driver != "" {
 		have = append(have, "driver "+k.Driver)
@@ -172,8 +175,8 @@ func (p *page) drift(d fleet.Drift) {
 }
 
 func fleetCounts(f Fleet) string {
-	return fmt.Sprintf("%s, %s, %d drift, %d stale, %d not judged", plural(f.Nodes, "node"),
-		plural(len(f.Kinds), "kind"), len(f.Drift), len(f.Stale), len(f.Unread))
+	return fmt.Sprintf("%s, %s, %s, %d stale, %d not judged", plural(f.Nodes, "node"),
+		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), len(f.Stale), len(f.Unread))
 }
 
 // fleetCSV writes a line a node.
