@@ -25,7 +25,8 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
 	if len(pins.Sets) > 0 {
-		fmt.Fprintln(&b, paragraph("Choose one set. Run one of its driver commands, if it has any, and one of pip and uv.", s.Width))
+		fmt.Fprintln(&b, paragraph("Choose one set. Run one of its driver commands, if it has any, and one "+
+			"of pip and uv.", s.Width))
 	}
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)

@@ -124,7 +124,8 @@ func (p *page) library(l *tables.Library) {
 	p.line()
 	p.wrap(0, fmt.Sprintf("Part of %s (builds for CUDA %s).", l.Library, strings.Join(l.CUDA, " and ")))
 	p.section("What to do")
-	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is loaded. "+
+	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is "+
+		"loaded. "+
 		"To install it, choose the wheel for the program's CUDA:")
 	p.line()
 	for i, pip := range l.Pip {

@@ -37,7 +37,8 @@ func requiresCommand(s streams) *cobra.Command {
 		Example: "  cudacompat requires requirements.txt\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
-			"would no longer work · 3 something could not be judged, so no host can be named · 64 usage error · 70 internal error"},
+			"would no longer work · 3 something could not be judged, so no host can be named · 64 usage error · " +
+			"70 internal error"},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())

@@ -113,7 +113,7 @@ func TestAddressName(t *testing.T) {
 		"git+ssh://git@example.com/a/b.git@main#egg=xformers&x=1":    "xformers",
 		"https://example.com/flash_attn-2.8.3.tar.gz":                "flash_attn",
 		"https://example.com/flash_attn-2.8.3+cu12torch2.8-x.whl#s=": "flash_attn",
-		"./vllm/": "vllm", ".": "", "..": "", "../": "", "/src/apex": "apex", "sgl_kernel-0.3.1.zip": "sgl_kernel",
+		".[dev]": "", "./vllm[audio]": "vllm", "src/apex": "apex", "./vllm/": "vllm", ".": "", "..": "", "../": "", "/src/apex": "apex", "sgl_kernel-0.3.1.zip": "sgl_kernel",
 	} {
 		if got := addressName(address); got != want {
 			t.Errorf("%s: %q, want %q", address, got, want)
@@ -125,6 +125,8 @@ func TestAddressName(t *testing.T) {
 func TestRequirementsNotRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"numpy==2.1\ntorch==${TORCH}+cu126\n":                      "line 2",
+		"numpy==2.1\n-e .[dev]\n":                                  "line 2: .[dev]",
+		"-e src/mine\n-e .\n":                                      "line 2: .",
 		"numpy==2.1\n-e .\n":                                       "line 2: .",
 		"FROM debian:12\nRUN pip install numpy && pip install .\n": "line 2: pip install .",
 	} {

@@ -75,7 +75,8 @@ func (f *requirementFile) lines(text string) bool {
 func (f *requirementFile) read(line string, number int) bool {
 	if m := editable.FindStringSubmatch(line); m != nil {
 		f.sure = true
-		line = m[1]
+		f.install(m[1], number) // a directory, too, of which nothing but the option tells that it is one
+		return true
 	}
 	return f.option(line) || f.requirement(line, number) || f.address(line, number) || f.unset(line, number)
 }

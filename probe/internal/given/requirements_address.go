@@ -20,29 +20,36 @@ var (
 	// archiveVersion matches from the version on: flash_attn-2.8.3.tar.gz.
 	archiveVersion = lazyregexp.New(`-\d.*$`)
 	archiveEnd     = lazyregexp.New(`\.(?:git|zip|tar\.gz)$`)
+	extrasEnd      = lazyregexp.New(`\[[^\]]*\]$`)
 	editable       = lazyregexp.New(`^(?:-e|--editable)[ =]\s*(\S.*)$`)
 	variable       = lazyregexp.New(`\$\{([A-Z0-9_]+)\}`)
 )
 
-// address reads a line without a name before its address; "-e ." is the project itself, which has none.
+// address reads a line without a name before its address.
 func (f *requirementFile) address(line string, number int) bool {
-	marker := lineEnd.FindString(line)
-	address := strings.TrimSpace(strings.TrimSuffix(line, marker))
+	address := strings.TrimSpace(strings.TrimSuffix(line, lineEnd.FindString(line)))
 	if !bareAddress.MatchString(address) {
 		return false
 	}
 	f.sure = f.sure || telling.MatchString(address)
+	f.install(line, number)
+	return true
+}
+
+// install adds what an address installs; "-e ." is the project itself, which has no name here.
+func (f *requirementFile) install(line string, number int) {
+	marker := lineEnd.FindString(line)
+	address := strings.TrimSpace(strings.TrimSuffix(line, marker))
 	from := fmt.Sprintf("%sline %d", f.where, number)
 	name := addressName(address)
 	if name == "" {
 		f.left = append(f.left, facts.Unread{Place: from + ": " + address, Kind: facts.UnreadNeeded,
 			Reason: "what the project asks for is in another file: check that one, too"})
-		return true
+		return
 	}
 	p := locked{name: distname.Normal(name), from: from}
 	p.take(address, "")
 	f.add(p, marker)
-	return true
 }
 
 // addressName is the distribution at an address: by pip's own egg=, by a wheel's name, else by the last part of the
@@ -52,6 +59,7 @@ func addressName(address string) string {
 		return m[1]
 	}
 	address, _, _ = strings.Cut(address, "#")
+	address = extrasEnd.ReplaceAllString(address, "")
 	if wheel := wheelFile(address); wheel != "" {
 		name, _, _ := strings.Cut(wheel, "-")
 		return name

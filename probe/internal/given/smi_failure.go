@@ -104,7 +104,8 @@ func (s *smi) noDriver([]string) {
 // initFailed takes the reason that NVML gives. What is no mismatch has several causes, which the line does not tell.
 func (s *smi) initFailed(found []string) {
 	if strings.Contains(strings.ToLower(found[1]), "version mismatch") {
-		s.Driver.NVML = facts.NVML{Status: "error", Code: nvmlMismatch, Message: "driver/library version mismatch (NVML error 18)"}
+		s.Driver.NVML = facts.NVML{Status: "error", Code: nvmlMismatch,
+			Message: "driver/library version mismatch (NVML error 18)"}
 		return
 	}
 	s.Driver.NVML = facts.NVML{Status: "error", Message: found[0]}
