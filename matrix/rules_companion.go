@@ -84,14 +84,15 @@ func (m *machine) differentCUDA(vision version.Release, b *build) bool {
 	return cuda.Major() != b.cuda.Major()
 }
 
-// companionPins is the companion of the torch that is there; or, where an engine beside it is made for another torch,
-// what puts all of them together again: a companion of this torch would be the wrong one then.
+// companionPins is the companion of the torch that is there; or, where torch itself stands beside another release's
+// libraries, or an engine is made for another torch, what puts all of them together again.
 func (m *machine) companionPins(name, want string, b *build) []Pin {
-	for _, engine := range m.enginesIn(b.env) {
-		if rows := m.extensionRows(engine); name != "triton" && len(rows) > 0 {
-			if f, bad := m.extension(b, engine, rows); bad && len(f.Pins) > 0 {
-				return f.Pins
-			}
+	if name != "triton" {
+		if b.besideOwn() {
+			return m.required(b)
+		}
+		if pins := m.engineFirst(b); len(pins) > 0 {
+			return pins
 		}
 	}
 	return companionPin(name, want, b)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cudacompat/pin"
 )
 
 // missingLibrary: libraries are nowhere. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have,
@@ -27,9 +29,11 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 		Source:   []string{loaderSource},
 		Message:  b.lostWords(missing) + ": " + fails,
 		Evidence: b.evidenceLost(missing)}
-	b.putBack(&f, lost)
-	if len(lost) < len(missing) {
-		f.Pins = append(f.Pins, b.withLibraries()...)
+	if !b.besideOwn() {
+		b.putBack(&f, lost)
+	}
+	if len(lost) < len(missing) || b.besideOwn() {
+		f.Pins = append(f.Pins, m.required(b)...)
 	}
 	return found(f)
 }
@@ -146,18 +150,25 @@ func (b *build) incomplete(lost []string) Finding {
 
 // withLibraries installs what the build asks for beside it: pip and uv look at the requirements of what is there, too.
 func (b *build) withLibraries() []Pin {
-	name, version := b.Name, b.Version
-	if own := b.env.Package(name); own != nil {
-		version = own.Version
-	}
-	if name == "jax" {
-		name = fmt.Sprintf("jax[cuda%d]", b.cuda.Major())
-	} else if name == "numba-cuda" {
-		name = fmt.Sprintf("numba-cuda[cu%d]", b.cuda.Major())
-	}
-	spec := strconv.Quote(name + "==" + version)
-	return []Pin{{Package: name, Version: version, Why: "adds the CUDA libraries as wheels; keeps the driver",
+	own := b.distribution()
+	spec := strconv.Quote(own.Package + "==" + own.Version)
+	return []Pin{{Package: own.Package, Version: own.Version, Why: "adds the CUDA libraries as wheels; keeps the driver",
 		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
+}
+
+// distribution is the build's own one of the release that is installed, with the extra that asks for CUDA's libraries.
+func (b *build) distribution() pin.Package {
+	p := pin.Package{Package: b.Name, Version: b.Version}
+	if installed := b.env.Package(b.Name); installed != nil {
+		p.Version = installed.Version
+	}
+	switch b.Name {
+	case "jax":
+		p.Package = fmt.Sprintf("jax[cuda%d]", b.cuda.Major())
+	case "numba-cuda":
+		p.Package = fmt.Sprintf("numba-cuda[cu%d]", b.cuda.Major())
+	}
+	return p
 }
 
 // forcedPin writes a wheel's files anew, where pip would say that it is installed already.

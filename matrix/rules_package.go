@@ -52,7 +52,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	if asked := b.asks(lib.wheel); asked != "" {
 		f.Need = "cuDNN " + strings.TrimPrefix(asked, "=")
 	}
-	f.Pins, f.Do = lib.mend(b, want)
+	f.Pins, f.Do = lib.mend(m, b, want)
 	return found(f)
 }
 
@@ -63,9 +63,13 @@ func (b *build) allowed(l library) bool {
 	return asked != "" && ok && err == nil
 }
 
-// mend is the wheel to install, for which pip would do nothing where its twin has overwritten it; where the loader
-// takes another file than the wheel's, that has to go out of its way.
-func (l library) mend(b *build, want version.Number) ([]Pin, []string) {
+// mend is what the build requires where more than this library is another release's; else the wheel to install, for
+// which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's,
+// that has to go out of its way.
+func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []string) {
+	if b.besideOwn() && !b.shadowed(l) {
+		return m.required(b), nil
+	}
 	if twins := b.env.twins(strings.TrimPrefix(familySuffix.ReplaceAllString(l.wheel, ""), "nvidia-")); len(twins) > 1 &&
 		!b.shadowed(l) {
 		return unmix(b.env, twins)
@@ -142,7 +146,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	default:
 		return found(f)
 	}
-	f.Pins, f.Do = lib.mend(b, want)
+	f.Pins, f.Do = lib.mend(m, b, want)
 	return found(f)
 }
 

@@ -58,7 +58,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 		Source: []string{loaderSource}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)),
 		From: u.Path + ", needed by " + u.By})
-	f.Pins, f.Do = b.unshadow(u)
+	f.Pins, f.Do = m.unshadow(b, u)
 	return found(f)
 }
 
@@ -97,8 +97,11 @@ func lacked(u probe.Unresolved) string {
 
 // unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
 // absence.
-func (b *build) unshadow(u probe.Unresolved) ([]Pin, []string) {
+func (m *machine) unshadow(b *build, u probe.Unresolved) ([]Pin, []string) {
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
+		if b.besideOwn() {
+			return m.required(b), nil
+		}
 		for _, wheel := range b.wheelsOf(u.Library) {
 			own, pin := b.env.Package(wheel), b.Requires[wheel]
 			switch {

@@ -1,0 +1,52 @@
+package matrix
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+
+	"golang.org/x/tools/txtar"
+)
+
+// TestRequiredWheelsComeTogether takes torch 2.10.0 among the wheels of torch 2.6.0, and wants one command that puts
+// all of them right; and for a cuDNN that was changed by itself the cuDNN only.
+func TestRequiredWheelsComeTogether(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/cudnn-mismatch/fires-no-deps-upgrade.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := `/opt/venv/bin/python -m pip install torch==2.10.0 torchvision==0.25.0 torchaudio==2.10.0`
+	v := judge(t, archive, false)
+	for _, f := range v.Findings {
+		if got := firstPip(f); f.Severity == Error && got != whole {
+			t.Errorf("%s of %s: %s, want %s", f.Rule, f.Subject, got, whole)
+		}
+	}
+
+	facts, err := probe.Given(getFile(archive, "facts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &facts.Environments[0]
+	env.Builds[0].Missing, env.Builds[0].Unresolved = nil, nil
+	for i, p := range env.Packages {
+		if release := env.Builds[0].Requires[p.Name]; release != "" && p.Name != "nvidia-cudnn-cu12" {
+			env.Packages[i].Version = release
+		}
+	}
+	v = Check(context.Background(), Embedded(), facts, nil, Policy{})
+	if got := firstPip(v.Findings[0]); v.Findings[0].Rule != "cudnn-mismatch" || !strings.HasSuffix(got,
+		`--no-deps "nvidia-cudnn-cu12==9.10.2.21"`) {
+		t.Errorf("only cuDNN is of another release: %s %s", v.Findings[0].Rule, got)
+	}
+}
+
+// firstPip is what a finding says to install with pip; empty where it has no pin.
+func firstPip(f Finding) string {
+	if len(f.Pins) == 0 {
+		return ""
+	}
+	return f.Pins[0].Commands["pip"]
+}
