@@ -208,16 +208,31 @@ func (j *judgement) answers() (inconclusive bool) {
 	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open
 }
 
-// withFrameworks breaks what runs in a framework that does not start: torchvision, whose torch has lost its cuBLAS.
-// Where only a part of the framework fails, as cuDNN's engines, what does not use it goes on.
+// withFrameworks breaks what cannot do without a build that is broken.
 func (j *judgement) withFrameworks(answers []BuildAnswer) {
 	for i, b := range j.builds {
-		f := slices.IndexFunc(j.builds, func(o *build) bool { return o.env == b.env && o.Name == b.Framework })
-		if f >= 0 && b.Extension && answers[f].Answer == Broken && answers[i].Answer != Broken &&
-			!j.builds[f].starts(answers[f].Because) {
-			answers[i].Answer, answers[i].Because = Broken, answers[f].Because
+		if b.Extension && answers[i].Answer != Broken {
+			if f := j.brokenUnder(b, answers); f >= 0 {
+				answers[i].Answer, answers[i].Because = Broken, answers[f].Because
+			}
 		}
 	}
+}
+
+// brokenUnder is what keeps an extension from running: its framework that does not start, as torchvision's torch that
+// has lost its cuBLAS, or the library that came along with it, as cuDF's libcudf; -1 where nothing does. Where only a
+// part of the framework fails, as cuDNN's engines, what does not use it goes on.
+func (j *judgement) brokenUnder(b *build, answers []BuildAnswer) int {
+	for i, o := range j.builds {
+		if o.env != b.env || answers[i].Answer != Broken {
+			continue
+		}
+		library := o.PartOf == b.Name && strings.HasPrefix(o.Name, "lib")
+		if library || o.Name == b.Framework && !o.starts(answers[i].Because) {
+			return i
+		}
+	}
+	return -1
 }
 
 // startless are the rules whose error keeps a framework from being imported, or from running any kernel.

@@ -52,10 +52,12 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		failed.Add(err)
 		owned.add(i, libraries)
 		b.Hindrances = append(b.Hindrances, s.alone(h, b, record)...)
+		if namedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
+			failed.Add(s.otherRelease(h, b, libraries))
+		}
 		if usesCUDA(h, b) {
 			failed.Add(readOpened(b, h, s))
 			failed.Add(readAlone(b, h, s))
-			failed.Add(s.otherRelease(h, b, libraries))
 			names := modulesIn(record)
 			s.hinder(h, b, b.Path, names)
 			s.minorCUDA(h, b, names)

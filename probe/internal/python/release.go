@@ -88,29 +88,40 @@ func (s *site) unbound(h *host.Host, info string, libraries []string, bad *facts
 		if !slices.ContainsFunc(provides, func(file string) bool { return slices.Contains(needed, path.Base(file)) }) {
 			continue
 		}
-		p, err := pythonProcess(h, s)
-		if err != nil {
-			return err
-		}
-		for _, library := range needed {
-			for _, file := range s.libraryFiles(h, library) {
-				if _, err := p.Open(file, nil, ldso.Global); err != nil {
-					return err
-				}
+		if lacks, err := s.lackedType(h, full, needed); lacks != "" || err != nil {
+			if lacks != "" {
+				bad.Path, bad.Symbol = full, lacks
 			}
-		}
-		o, err := p.Open(full, nil, ldso.Local)
-		whole := !slices.ContainsFunc(needed, func(library string) bool { return p.Loaded(library) == nil })
-		if o == nil || err != nil || !whole {
 			return err
 		}
-		symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return typeSymbol.MatchString(sym.Name) })
-		if len(symbols) > 0 {
-			bad.Path, bad.Symbol = full, symbols[0].Name
-		}
-		return err
 	}
 	return nil
+}
+
+// lackedType is an object that a library wants and does not find among those that it is linked to; empty where it finds
+// all, or where one of these is not there to tell.
+func (s *site) lackedType(h *host.Host, file string, needed []string) (string, error) {
+	p, err := pythonProcess(h, s)
+	if err != nil {
+		return "", err
+	}
+	for _, library := range needed {
+		for _, found := range s.libraryFiles(h, library) {
+			if _, err := p.Open(found, nil, ldso.Global); err != nil {
+				return "", err
+			}
+		}
+	}
+	o, err := p.Open(file, nil, ldso.Local)
+	whole := !slices.ContainsFunc(needed, func(library string) bool { return p.Loaded(library) == nil })
+	if o == nil || err != nil || !whole {
+		return "", err
+	}
+	symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return typeSymbol.MatchString(sym.Name) })
+	if len(symbols) == 0 {
+		return "", err
+	}
+	return symbols[0].Name, err
 }
 
 // typeSymbol matches the tables and names of C++'s types, "_ZTIN3rmm10_RMM_26_109bad_allocE".

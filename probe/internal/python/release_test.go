@@ -85,3 +85,50 @@ func TestOtherRelease(t *testing.T) {
 		})
 	}
 }
+
+// TestOtherReleaseOfModules has rmm, whose modules hold no CUDA code: it is told of where the librmm that is there lacks
+// a type that any of them wants, and only there.
+func TestOtherReleaseOfModules(t *testing.T) {
+	const rmm, typeOf = testSite + "librmm/lib64/librmm.so", "_ZTIN3rmm10_RMM_26_109bad_allocE"
+	for _, c := range []struct {
+		installed string
+		want      []facts.Hindrance
+	}{
+		{"26.10.1", nil},
+		{"25.10.0", []facts.Hindrance{{Kind: facts.HindranceRelease, Of: "librmm-cu12 25.10.0", By: "librmm-cu12==26.10.*",
+			Path: "/" + testSite + "rmm/second.abi3.so", Symbol: typeOf}}},
+	} {
+		t.Run(c.installed, func(t *testing.T) {
+			root := t.TempDir()
+			record := ""
+			module := func(name, source string) hosttest.Library {
+				record += fmt.Sprintf("rmm/%s.abi3.so,sha256=x,20000\n", name)
+				return hosttest.Library{Name: testSite + "rmm/" + name + ".abi3.so", Needs: []string{rmm}, Source: source,
+					Flags: []string{"-Wl,--allow-shlib-undefined,--unresolved-symbols=ignore-all"}}
+			}
+			hosttest.Compile(t, root, hosttest.Library{Name: rmm, Source: "int rmm_version = 1;\n"},
+				module("first", "extern int rmm_version; int *f(void) { return &rmm_version; }\n"),
+				module("second", "extern int rmm_version, "+typeOf+"; int *g(int i) { return i ? &rmm_version : &"+typeOf+"; }\n"))
+			for name, text := range map[string]string{
+				"rmm_cu12-26.10.0.dist-info/METADATA":                "Name: rmm-cu12\nRequires-Dist: librmm-cu12==26.10.*\n",
+				"rmm_cu12-26.10.0.dist-info/RECORD":                  record,
+				"librmm_cu12-" + c.installed + ".dist-info/METADATA": "Name: librmm-cu12\n",
+				"librmm_cu12-" + c.installed + ".dist-info/RECORD":   "librmm/lib64/librmm.so,sha256=x,9\n",
+			} {
+				hosttest.Write(t, filepath.Join(root, testSite+name), text)
+			}
+			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+			found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []facts.Hindrance
+			for _, b := range found.Environments[0].Builds {
+				got = append(got, b.Hindrances...)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || len(found.Environments[0].Builds) > 1 {
+				t.Errorf("%d builds, hindrances (-want +got):\n%s", len(found.Environments[0].Builds), diff)
+			}
+		})
+	}
+}
