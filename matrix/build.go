@@ -154,9 +154,17 @@ func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 // Unpinned ends what is missing (Missing.Missing) where the reason is that a file leaves the version open.
 const Unpinned = ": the file does not pin a version"
 
+// Conditional ends it where a Dockerfile's condition decides.
+const Conditional = ": the file installs it only under a condition"
+
 // unpinned is why nothing is known of a build that a file asks for without an exact version.
-func (b *build) unpinned() string {
-	if b.Version == "" && b.Specifier != "" {
+func (b *build) unpinned() string { return unpinned(b.Version, b.Specifier) }
+
+func unpinned(release, specifier string) string {
+	switch {
+	case release == "" && specifier == probe.Conditional:
+		return Conditional
+	case release == "" && specifier != "":
 		return Unpinned
 	}
 	return ""
@@ -270,8 +278,9 @@ func judged(c version.Coverage, g gpu, proof string) (version.Coverage, string) 
 	return c, proof
 }
 
-// codeByToolkit is for builds that no table knows: a toolkit compiles for no GPU that is newer than itself, and for
-// none that it has dropped.
+// codeByToolkit is for builds that no table knows: a toolkit makes machine code for no GPU that is newer than itself,
+// and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU, which of
+// all packages only PyTorch is known to leave out: no row of torch.csv has any.
 func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
 	missing := "which machine code it contains" + b.unpinned()
 	if !b.cuda.Known() || b.cuda.Parts() < 2 || !b.official() || g.capability.Tegra() {
@@ -283,7 +292,7 @@ func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
 			return version.Unsure, missing
 		}
 	}
-	if g.chip == nil {
+	if g.chip == nil || b.Name != "torch" && b.cuda.LessShort(g.chip.FirstCUDA) {
 		return version.Unsure, missing
 	}
 	return version.Uncovered, "CUDA " + b.cuda.Short() + " compiles for no such GPU"

@@ -333,7 +333,7 @@ func (n *named) left() []*result {
 		return nil // judged beside that torch
 	}
 	if n.Version == "" && n.Origin != "image" {
-		return unknown(n.subject(), "which CUDA it is built for"+Unpinned)
+		return unknown(n.subject(), "which CUDA it is built for"+cmp.Or(unpinned("", n.Specifier), Unpinned))
 	}
 	return unknown(n.subject(), "which CUDA it is built for: the package needs a GPU, but neither its name nor the "+
 		"tables say")

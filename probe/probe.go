@@ -122,6 +122,9 @@ func ServeNVML() { nvml.Serve() }
 // NVMLSupport says in words whether this build can ask NVML, "with NVML".
 func NVMLSupport() string { return nvml.Support() }
 
+// Conditional is Build.Specifier of what a Dockerfile installs only under a condition; see facts.
+const Conditional = facts.Conditional
+
 // The kinds of places that were not looked at; see facts.
 const (
 	UnreadNeeded = facts.UnreadNeeded

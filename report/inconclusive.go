@@ -46,8 +46,8 @@ func inconclusive(r Report) string {
 // open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
 // --driver)", "it is unknown whether an IOMMU stands between the GPUs".
 func open(missing string) string {
-	if question, ok := strings.CutSuffix(missing, matrix.Unpinned); ok {
-		return "the file does not pin a version, so it is unknown " + question
+	if why := because(missing); why != "" {
+		return strings.TrimPrefix(why, ": ") + ", so it is unknown " + strings.TrimSuffix(missing, why)
 	}
 	switch {
 	case asks(missing):
@@ -120,6 +120,7 @@ func nothing(r Report) string {
 type gap struct {
 	rule, missing, need string
 	subjects            []string
+	pages               []string // of the rules that wait
 }
 
 func gaps(unknown []matrix.Missing) []gap {
@@ -131,12 +132,42 @@ func gaps(unknown []matrix.Missing) []gap {
 			func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing && g.need == u.Need },
 		)
 		if i < 0 {
-			list = append(list, gap{u.Rule, u.Missing, u.Need, []string{subject}})
+			list = append(list, gap{u.Rule, u.Missing, u.Need, []string{subject}, []string{u.Rule}})
 		} else if !slices.Contains(list[i].subjects, subject) {
 			list[i].subjects = append(list[i].subjects, subject)
 		}
 	}
-	return list
+	return joined(list)
+}
+
+// joined makes one gap of the questions that the same things leave open: "which CUDA it was built with and which
+// machine code it contains".
+func joined(list []gap) []gap {
+	var out []gap
+	for _, g := range list {
+		i := slices.IndexFunc(out, func(o gap) bool {
+			return asks(g.missing) && asks(o.missing) && because(o.missing) == because(g.missing) && o.need == g.need &&
+				slices.Equal(o.subjects, g.subjects) && g.rule != "not-looked-at" && o.rule != "not-looked-at"
+		})
+		if i < 0 {
+			out = append(out, g)
+			continue
+		}
+		why := because(g.missing)
+		out[i].pages = add(out[i].pages, g.rule)
+		out[i].missing = strings.TrimSuffix(out[i].missing, why) + " and " + g.missing
+	}
+	return out
+}
+
+// because is the part of a missing fact that says why it is missing, ": the file does not pin a version".
+func because(missing string) string {
+	for _, why := range []string{matrix.Unpinned, matrix.Conditional} {
+		if strings.HasSuffix(missing, why) {
+			return why
+		}
+	}
+	return ""
 }
 
 // unknowns lists what could not be judged where that decides the outcome, and always with --all: what is missing, and
@@ -156,7 +187,9 @@ func (p *page) unknowns(r Report) {
 			p.field("needs", g.need)
 		}
 		p.wrap(4, text, "    ")
-		p.command("more", "cudacompat explain "+g.rule)
+		for _, page := range g.pages {
+			p.command("more", "cudacompat explain "+page)
+		}
 	}
 }
 

@@ -215,6 +215,10 @@ type Package struct {
 	Altered     string `json:"altered,omitempty"`
 }
 
+// Conditional is Build.Specifier and Wanted.Specifier of what a Dockerfile installs only under a condition that the
+// file does not answer.
+const Conditional = "(under a condition)"
+
 // Build is one installed framework.
 type Build struct {
 	// "torch", "tensorflow", "jax", or an extension's distribution
@@ -263,7 +267,7 @@ type Build struct {
 	// Index is where a build that a file names would come from: "default" for the installer's own package index, else
 	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
 	Index     string `json:"index"`
-	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5"
+	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5", or Conditional
 
 	// Unmet is what an extension's own libraries want of the framework beside it and do not find, so that they do not
 	// load: the library of another CUDA, or a symbol of another release.

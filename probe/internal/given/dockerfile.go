@@ -1,8 +1,6 @@
 package given
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -15,11 +13,10 @@ import (
 var (
 	dockerLine  = lazyregexp.New(`(?i)^(from|arg|env|run|copy|add)\s+(.*)$`)
 	dockerStart = lazyregexp.New(`(?im)^\s*from\s+(--platform=\S+\s+)?[\w./:@${}-]+(\s+as\s+\S+)?\s*$`)
-	dockerValue = lazyregexp.New(`\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))`)
 	heredoc     = lazyregexp.New(`<<-?\s*["']?(\w+)["']?`)
-	shellBreak  = lazyregexp.New(`\s*(?:&&|\|\||;|\||\n)\s*`)
 	pipInstall  = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+` +
 		`(?:-\S+\s+)*install\s+(.*)$`)
+	pipRemove = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+uninstall\s+(.*)$`)
 	condaAdd  = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
 	otherTool = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm ` +
 		`install|uv add|(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
@@ -44,7 +41,7 @@ type stage struct {
 	name, image string
 	number      int      // of the line
 	needs       []string // stages that it is made of, or copies from
-	list        []locked
+	steps       []step
 }
 
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
@@ -99,44 +96,24 @@ func (f *dockerfile) instructions(text string) {
 			}
 		}
 		if m := dockerLine.FindStringSubmatch(strings.TrimSpace(strings.ReplaceAll(whole, "\n", " ; "))); m != nil {
-			f.instruction(strings.ToUpper(m[1]), f.expand(m[2]), number)
+			f.instruction(strings.ToUpper(m[1]), m[2], number)
 		}
 	}
 }
 
 func (f *dockerfile) instruction(name, text string, number int) {
-	switch fields := strings.Fields(text); name {
+	switch name {
 	case "FROM":
-		f.from(fields, number)
+		f.from(strings.Fields(f.expand(text)), number)
 	case "ARG", "ENV":
-		f.assign(name, text)
+		f.assign(name, f.expand(text))
 	case "COPY", "ADD":
-		f.copy(fields)
+		f.copy(strings.Fields(f.expand(text)))
 	case "RUN":
 		if len(f.stages) > 0 {
 			f.run(text, number)
 		}
 	}
-}
-
-// assign takes NAME=VALUE pairs, and ENV's old form NAME VALUE. An ARG of a stage without a default keeps the global's.
-func (f *dockerfile) assign(kind, text string) {
-	for _, word := range words(text) {
-		if key, value, ok := strings.Cut(word, "="); ok {
-			f.values[key] = value
-		}
-	}
-	if key, value, ok := strings.Cut(text, " "); ok && kind == "ENV" && !strings.Contains(key, "=") {
-		f.values[key] = strings.TrimSpace(value)
-	}
-}
-
-// expand puts the values of variables in, or their defaults; what has neither is left as it stands.
-func (f *dockerfile) expand(text string) string {
-	return dockerValue.ReplaceAllStringFunc(text, func(variable string) string {
-		m := dockerValue.FindStringSubmatch(variable)
-		return cmp.Or(f.values[m[1]+m[3]], m[2], variable)
-	})
 }
 
 func (f *dockerfile) from(fields []string, number int) {
@@ -171,88 +148,9 @@ func (f *dockerfile) copy(fields []string) {
 	}
 }
 
-// run reads the commands of one RUN.
-func (f *dockerfile) run(text string, number int) {
-	s := &f.stages[len(f.stages)-1]
-	for command := range strings.SplitSeq(shellBreak.ReplaceAllString(text, "\n"), "\n") {
-		if m := pipInstall.FindStringSubmatch(command); m != nil {
-			s.list = append(s.list, f.pip(words(m[1]), number)...)
-		} else if m := condaAdd.FindStringSubmatch(command); m != nil {
-			c := &conda{}
-			for _, word := range words(m[1]) {
-				if !strings.HasPrefix(word, "-") && condaSpec.MatchString(word) {
-					c.spec(word)
-				}
-			}
-			s.list = append(s.list, c.packages()...)
-		} else if m := otherTool.FindStringSubmatch(command); m != nil {
-			f.unread(m[1], "what it installs is in another file: check that one, too", number)
-		}
-	}
-}
-
 func (f *dockerfile) unread(place, reason string, number int) {
 	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason,
 		Kind: facts.UnreadNeeded})
-}
-
-// pipValues are pip's options that take the next word and say nothing of what is installed.
-var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p", "--timeout", "--retries",
-	"--cache-dir", "--proxy", "--cert",
-	"--trusted-host", "--progress-bar", "--platform", "--python-version", "--only-binary", "--no-binary",
-	"--upgrade-strategy", "--no-build-isolation-package"}
-
-// pip reads the words of one installation: options hold for it alone, and for the files that it names.
-func (f *dockerfile) pip(args []string, number int) []locked {
-	r := &requirementFile{files: f.files}
-	f.indexes(r)
-	for i := 0; i < len(args); i++ {
-		arg, next := args[i], ""
-		if i+1 < len(args) {
-			next = args[i+1]
-		}
-		switch {
-		case slices.Contains([]string{"-r", "--requirement", "-c", "--constraint"}, arg):
-			r.files.ask(f.beside(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
-			i++
-		case slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index",
-			"--default-index"}, arg):
-			r.option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") +
-				next)
-			i++
-		case slices.Contains(pipValues, arg):
-			i++
-		case strings.HasPrefix(arg, "--requirement="), strings.HasPrefix(arg, "--constraint="):
-			name, value, _ := strings.Cut(arg, "=")
-			r.files.ask(f.beside(value), name == "--constraint")
-		case arg == "-e" || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
-			f.unread("pip install "+strings.Join(args[i:min(i+2, len(args))], " "),
-				"what the project asks for is in another file: check that one, too", number)
-			if arg == "-e" {
-				i++
-			}
-		case strings.HasPrefix(arg, "-"):
-			r.option(arg)
-		case !r.read(arg, number) && strings.Contains(arg, "$"):
-			f.unread("pip install "+arg, "the file does not say what the variable is", number)
-		}
-	}
-	r.include()
-	f.files.met = r.files.met
-	f.left = append(f.left, r.left...)
-	return r.packages()
-}
-
-// indexes are the package indexes that the image's variables name.
-func (f *dockerfile) indexes(r *requirementFile) {
-	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
-		if value := f.values[name]; value != "" {
-			r.option("--index-url " + value)
-		}
-	}
-	if value := f.values["PIP_EXTRA_INDEX_URL"]; value != "" {
-		r.option("--extra-index-url " + value)
-	}
 }
 
 // beside is where a file of the image lies in the build context: where COPY takes it from, else at its own path.
@@ -271,7 +169,7 @@ func (f *dockerfile) beside(name string) string {
 // last is the image at the bottom of the last stage, and what is installed on the way up to it.
 func (f *dockerfile) last() (facts.Wanted, []locked) {
 	var image facts.Wanted
-	var list []locked
+	var steps []step
 	wanted := map[string]bool{}
 	for i := range slices.Backward(f.stages) {
 		s := f.stages[i]
@@ -279,7 +177,7 @@ func (f *dockerfile) last() (facts.Wanted, []locked) {
 		if i < len(f.stages)-1 && !(s.name != "" && (wanted[s.name] || wanted["from "+s.name])) && !wanted[fmt.Sprint(i)] {
 			continue
 		}
-		list = append(slices.Clone(s.list), list...)
+		steps = append(slices.Clone(s.steps), steps...)
 		for _, name := range s.needs {
 			wanted[name] = true
 		}
@@ -292,7 +190,7 @@ func (f *dockerfile) last() (facts.Wanted, []locked) {
 			image = f.imageOf(s)
 		}
 	}
-	return image, list
+	return image, settled(steps)
 }
 
 func (f *dockerfile) stageNamed(name string, before int) bool {
@@ -310,33 +208,4 @@ func (f *dockerfile) imageOf(s stage) facts.Wanted {
 		return facts.Wanted{}
 	}
 	return facts.Wanted{Name: m[1], Version: m[2], Origin: "image", From: fmt.Sprintf("line %d", s.number)}
-}
-
-// words splits a command as a shell does, as far as quotes go.
-func words(text string) []string {
-	var list []string
-	var word bytes.Buffer
-	quote, begun := byte(0), false
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote, begun = c, true
-		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
-			if begun {
-				list = append(list, word.String())
-			}
-			word.Reset()
-			begun = false
-		default:
-			word.WriteByte(c)
-			begun = true
-		}
-	}
-	if begun {
-		list = append(list, word.String())
-	}
-	return list
 }

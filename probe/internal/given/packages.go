@@ -126,7 +126,23 @@ func variantCUDA(index string) (accelerator, cuda string) {
 
 var jaxExtra = lazyregexp.New(`^cuda(\d*)(?:[-_](?:pip|local))?$`)
 
-// lockedJAX is the JAX of a file: for CUDA where a plugin or an extra says so, else for CPUs.
+// jaxLocal matches the local version of a jaxlib that carries CUDA, as all for CUDA did before 0.4.26: +cuda111,
+// +cuda11.cudnn82, +cuda12.cudnn89.
+var jaxLocal = lazyregexp.New(`\+cuda(\d\d)\.?(\d?)(?:\.?cudnn\d+)?$`)
+
+// jaxFor says for what a jax or jaxlib is built, where it tells more than is known. One from an address, or from a page
+// of links, on which those for CUDA stand beside those for CPUs, may be either.
+func (p locked) jaxFor(accelerator, cuda string) (string, string) {
+	if m := jaxLocal.FindStringSubmatch(p.version); m != nil {
+		return "cuda", strings.TrimSuffix(m[1]+"."+m[2], ".")
+	}
+	if accelerator == "cpu" && (p.direct || p.index == "") {
+		return "", cuda
+	}
+	return accelerator, cuda
+}
+
+// lockedJAX is the JAX of a file: for CUDA where a plugin, an extra or jaxlib's local version says so, else for CPUs.
 func lockedJAX(list []locked) (b facts.Build, ok bool) {
 	b = facts.Build{Name: "jax", Accelerator: "cpu", Origin: "wheel", Index: defaultIndex}
 	for _, p := range list {
@@ -139,6 +155,7 @@ func lockedJAX(list []locked) (b facts.Build, ok bool) {
 		ok = true
 		b.Version, b.Specifier, b.From = cmp.Or(b.Version, p.version), cmp.Or(b.Specifier, p.specifier),
 			cmp.Or(b.From, p.from)
+		b.Accelerator, b.CUDA = p.jaxFor(b.Accelerator, b.CUDA)
 		if p.origin != "" {
 			b.Origin, b.Index = p.origin, ""
 			b.Accelerator, b.CUDA = cmp.Or(p.accelerator, b.Accelerator), cmp.Or(p.cuda, b.CUDA)

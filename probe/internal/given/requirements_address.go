@@ -25,6 +25,12 @@ var (
 	variable       = lazyregexp.New(`\$\{([A-Z0-9_]+)\}`)
 )
 
+// elsewhere is why what a directory installs is not known.
+const elsewhere = "the project's own requirements are in another file: check that one, too"
+
+// unsetVariable is why what a shell's variable names is not known.
+const unsetVariable = "the file does not say what the variable is"
+
 // address reads a line without a name before its address.
 func (f *requirementFile) address(line string, number int) bool {
 	address := strings.TrimSpace(strings.TrimSuffix(line, lineEnd.FindString(line)))
@@ -44,7 +50,7 @@ func (f *requirementFile) install(line string, number int) {
 	name := addressName(address)
 	if name == "" {
 		f.left = append(f.left, facts.Unread{Place: from + ": " + address, Kind: facts.UnreadNeeded,
-			Reason: "what the project asks for is in another file: check that one, too"})
+			Reason: elsewhere})
 		return
 	}
 	p := locked{name: distname.Normal(name), from: from}
@@ -73,10 +79,18 @@ func addressName(address string) string {
 // unset reads a line with a variable that pip would replace by its value.
 func (f *requirementFile) unset(line string, number int) bool {
 	m := variable.FindStringSubmatch(line)
-	if m == nil || !requirementLine.MatchString(variable.ReplaceAllString(lineEnd.ReplaceAllString(line, ""), "1")) {
+	if m == nil {
 		return false
 	}
-	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("%sline %d", f.where, number), Kind: facts.UnreadNeeded,
+	named := requirementLine.FindStringSubmatch(variable.ReplaceAllString(lineEnd.ReplaceAllString(line, ""), "1"))
+	if named == nil {
+		return false
+	}
+	from := fmt.Sprintf("%sline %d", f.where, number)
+	if name := distname.Normal(named[1]); jaxPart.MatchString(name) {
+		f.add(locked{name: name, direct: true, from: from}, "") // the other parts alone would be a JAX for CPUs
+	}
+	f.left = append(f.left, facts.Unread{Place: from, Kind: facts.UnreadNeeded,
 		Reason: fmt.Sprintf("%q contains the variable %s, whose value is not in the file", line, m[1])})
 	return true
 }

@@ -1,0 +1,80 @@
+package given
+
+import (
+	"slices"
+	"strings"
+)
+
+// pipValues are pip's options that take the next word and say nothing of what is installed.
+var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p", "--timeout", "--retries",
+	"--cache-dir", "--proxy", "--cert",
+	"--trusted-host", "--progress-bar", "--platform", "--python-version", "--only-binary", "--no-binary",
+	"--upgrade-strategy", "--no-build-isolation-package"}
+
+// forces reports whether an option makes pip replace what would do.
+func forces(option string) bool {
+	return slices.Contains([]string{"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall"},
+		option)
+}
+
+// moves reports whether an option makes pip install into a directory or an environment of its own.
+func moves(option string) bool {
+	name, _, _ := strings.Cut(option, "=")
+	return slices.Contains([]string{"-t", "--target", "--prefix", "--root", "--python", "-p"}, name)
+}
+
+// pip reads the words of one installation: options hold for it alone, and for the files that it names.
+func (f *dockerfile) pip(args []string, number int) step {
+	r := &requirementFile{files: f.files}
+	f.indexes(r)
+	for i := 0; i < len(args); i++ {
+		arg, next := args[i], ""
+		if i+1 < len(args) {
+			next = args[i+1]
+		}
+		switch {
+		case slices.Contains([]string{"-r", "--requirement", "-c", "--constraint"}, arg):
+			if i++; strings.Contains(next, "$") {
+				f.unread("pip install "+arg+" "+next, unsetVariable, number)
+			} else {
+				r.files.ask(f.beside(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
+			}
+		case slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index",
+			"--default-index"}, arg):
+			r.option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") +
+				next)
+			i++
+		case slices.Contains(pipValues, arg):
+			i++
+		case strings.HasPrefix(arg, "--requirement="), strings.HasPrefix(arg, "--constraint="):
+			name, value, _ := strings.Cut(arg, "=")
+			r.files.ask(f.beside(value), name == "--constraint")
+		case arg == "-e" || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
+			f.unread("pip install "+strings.Join(args[i:min(i+2, len(args))], " "),
+				elsewhere, number)
+			if arg == "-e" {
+				i++
+			}
+		case strings.HasPrefix(arg, "-"):
+			r.option(arg)
+		case !r.read(arg, number) && strings.Contains(arg, "$"):
+			f.unread("pip install "+arg, unsetVariable, number)
+		}
+	}
+	r.include()
+	f.files.met = r.files.met
+	f.left = append(f.left, r.left...)
+	return step{list: r.packages(), forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
+}
+
+// indexes are the package indexes that the image's variables name.
+func (f *dockerfile) indexes(r *requirementFile) {
+	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
+		if value := f.values[name]; value != "" {
+			r.option("--index-url " + value)
+		}
+	}
+	if value := f.values["PIP_EXTRA_INDEX_URL"]; value != "" {
+		r.option("--extra-index-url " + value)
+	}
+}

@@ -1,0 +1,116 @@
+package given
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+)
+
+// step is what one command of a Dockerfile installs or removes.
+type step struct {
+	list    []locked
+	removes bool
+	forced  bool // what is there is replaced even where it would do
+	apart   bool // into a directory or an environment of its own
+}
+
+// run reads the commands of one RUN.
+func (f *dockerfile) run(text string, number int) {
+	outer := f.values
+	f.values = maps.Clone(outer) // a shell's settings end with it
+	defer func() { f.values = outer }()
+	sh := &shell{list: version.Met}
+	for _, c := range splitShell(runText(text)) {
+		command, reached := sh.next(c[0], f.expand(c[1]))
+		if reached == version.Unmet || shellSays.MatchString(command) {
+			continue
+		}
+		if m := shellSetting.FindStringSubmatch(command); m != nil {
+			f.set(m[1], strings.Trim(m[2], `"'`), reached)
+			continue
+		}
+		f.command(command, number, reached == version.Met)
+	}
+}
+
+// set keeps a shell's variable, if its value is known.
+func (f *dockerfile) set(name, value string, reached version.Truth) {
+	if reached == version.Met && !strings.ContainsAny(value, "$`") {
+		f.values[name] = value
+		return
+	}
+	delete(f.values, name)
+}
+
+// command reads what one command installs; sure is false where a condition decides that the file does not answer.
+func (f *dockerfile) command(command string, number int, sure bool) {
+	s := &f.stages[len(f.stages)-1]
+	var done step
+	if m := pipInstall.FindStringSubmatch(command); m != nil {
+		done = f.pip(words(m[1]), number)
+	} else if m := pipRemove.FindStringSubmatch(command); m != nil && sure {
+		done = step{removes: true, list: f.pip(words(m[1]), number).list}
+	} else if m := condaAdd.FindStringSubmatch(command); m != nil {
+		done.list = condaWords(words(m[1]))
+	} else if m := otherTool.FindStringSubmatch(command); m != nil {
+		f.unread(m[1], "what it installs is in another file: check that one, too", number)
+	}
+	for i := range done.list {
+		if p := &done.list[i]; !sure && p.name != "python" {
+			p.version, p.specifier, p.direct = "", facts.Conditional, false
+		}
+	}
+	s.steps = append(s.steps, done)
+}
+
+// condaWords are the packages that conda's command line names.
+func condaWords(list []string) []locked {
+	c := &conda{}
+	for _, word := range list {
+		if !strings.HasPrefix(word, "-") && condaSpec.MatchString(word) {
+			c.spec(word)
+		}
+	}
+	return c.packages()
+}
+
+// settled is what is there in the end: of one name the last release that was asked for, unless what is there will do.
+func settled(steps []step) []locked {
+	var list, apart []locked
+	for _, s := range steps {
+		for _, p := range s.list {
+			at := slices.IndexFunc(list, func(have locked) bool { return have.name == p.name })
+			switch {
+			case s.apart:
+				apart = append(apart, p)
+			case s.removes && at >= 0:
+				list = slices.Delete(list, at, at+1)
+			case s.removes:
+			case at < 0:
+				list = append(list, p)
+			case s.forced || !p.metBy(list[at]):
+				list[at] = p
+			}
+		}
+	}
+	return append(list, apart...)
+}
+
+// metBy reports whether an installed package is what this one asks for, so that pip and conda leave it. A condition
+// that nobody answers may replace it.
+func (p locked) metBy(have locked) bool {
+	release, ok := version.ParseRelease(have.full())
+	switch {
+	case p.direct, p.specifier == facts.Conditional, !ok && p.version != "":
+		return false
+	case p.version != "":
+		want, local, _ := strings.Cut(p.version, "+")
+		public, haveLocal, _ := strings.Cut(have.full(), "+")
+		return want == public && (local == "" || local == haveLocal)
+	}
+	wanted, err := version.ParseRange(p.specifier)
+	return err != nil || !ok || wanted.Has(release.Number)
+}

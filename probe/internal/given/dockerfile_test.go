@@ -1,0 +1,139 @@
+package given
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/version"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDockerfileInstalls: what is there in the end, and what a condition decides that the file does not answer.
+func TestDockerfileInstalls(t *testing.T) {
+	const conditional = "torch(under a condition)"
+	for _, c := range []struct{ name, run, want string }{
+		{"the later release", "RUN pip install torch==2.1.0\nRUN pip install torch==2.9.0", "torch|2.9.0"},
+		{"the release that is there will do", "RUN pip install torch==2.1.0\nRUN pip install torch", "torch|2.1.0"},
+		{"it will do for a range", "RUN pip install torch==2.1.0 && pip install 'torch>=2,<3'", "torch|2.1.0"},
+		{"it will not", "RUN pip install torch==1.13.1 && pip install 'torch>=2'", "torch>=2"},
+		{"pip leaves a local version", "RUN pip install torch==2.9.0+cu126\nRUN pip install torch==2.9.0", "torch|2.9.0+cu126"},
+		{"unless told", "RUN pip install torch==2.9.0+cu126\nRUN pip install -U torch", "torch(no version given)"},
+		{"removed", "RUN pip install torch==2.9.0 numpy==2.0.0 && pip uninstall -y torch", ""},
+		{"a fallback", "RUN pip install torch==2.9.0 || pip install torch==2.9.0+cpu", "torch|2.9.0"},
+		{"another directory", "RUN pip install torch==2.9.0 && pip install -t /x torch==2.1.0", "torch|2.9.0 torch|2.1.0"},
+		{"if", `ARG A=1` + "\n" + `RUN if [ "$A" = "1" ]; then pip install torch==2.9.0; else pip install torch==2.1.0; fi`,
+			"torch|2.9.0"},
+		{"else", "ARG A=2\nRUN if [ $A = 1 ]; then pip install torch==2.9.0; \\\n else pip install torch==2.1.0; fi",
+			"torch|2.1.0"},
+		{"elif", "ARG A=2\nRUN if test $A = 1; then pip install torch==2.9.0; elif [ $A != 1 ] && [ -n $A ]; " +
+			"then pip install torch==2.1.0; else pip install torch==2.2.0; fi", "torch|2.1.0"},
+		{"unanswered", "RUN if [ -f /x ]; then pip install torch==2.9.0; fi", conditional},
+		{"unanswered else", "RUN if nvidia-smi; then pip install torch==2.9.0; else pip install torch==2.9.0+cpu; fi",
+			conditional},
+		{"case", "ARG A=1\nRUN case $A in 1) pip install torch==2.9.0 ;; *) true ;; esac", conditional},
+		{"after a case", "RUN case $A in 1) B=2 ;; esac; pip install torch==2.9.0", "torch|2.9.0"},
+		{"and", "ARG F=false\nRUN [ \"$F\" != \"false\" ] && pip install torch==2.9.0 || echo none", ""},
+		{"or", "ARG F=false\nRUN [ $F = true ] || pip install torch==2.9.0", "torch|2.9.0"},
+		{"not", "ARG F=false\nRUN if ! [ $F = true ]; then pip install torch==2.9.0; fi", "torch|2.9.0"},
+		{"pattern", "ARG C=12.6.3\nRUN [[ $C == 12.* ]] && pip install torch==2.9.0", "torch|2.9.0"},
+		{"a shell's variable", "RUN V=2.9.0 && pip install torch==$V", "torch|2.9.0"},
+		{"one that is computed", "ARG V=2.1.0\nRUN V=$(cat v) && pip install torch==$V", ""},
+		{"it ends with its RUN", "ARG V=2.1.0\nRUN V=2.9.0\nRUN pip install torch==$V", "torch|2.1.0"},
+		{"substitution", "ARG C=12.6\nRUN pip install torch==2.9.0+cu${C/./}", "torch|2.9.0+cu126"},
+		{"cut", "ARG C=12.6.3\nRUN [ ${C%%.*} = 12 ] && pip install torch==2.9.0+cu${C%.*}", "torch|2.9.0+cu12.6"},
+		{"cut and told", "ARG C=x12\nRUN pip install torch==2.9.0+cu${C#x}6", "torch|2.9.0+cu126"},
+		{"list form", `RUN ["pip", "install", "torch==2.9.0"]`, "torch|2.9.0"},
+		{"mount", "RUN --mount=type=cache,target=/c if [ a = a ]; then pip install torch==2.9.0; fi", "torch|2.9.0"},
+		{"said, not done", "RUN echo run pip install torch==2.9.0", ""},
+		{"redirected", "RUN pip install torch==2.9.0 2>&1 | tee log && pip install numpy", "torch|2.9.0"},
+		{"loop", "RUN for i in 1 2; do pip install torch==2.9.0; done", "torch|2.9.0"},
+	} {
+		f, err := Read(Document{Data: []byte("FROM python:3.12\n" + c.run + "\n")})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got []string
+		for _, env := range f.Environments {
+			for _, b := range env.Builds {
+				got = append(got, b.Name+strings.TrimSuffix("|"+b.Version, "|")+b.Specifier)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", c.name, strings.Join(got, " "), c.want)
+		}
+	}
+}
+
+// TestDockerfileSettled: what a condition may install over another release is not known.
+func TestDockerfileSettled(t *testing.T) {
+	old, may := locked{name: "torch", version: "2.1.0"}, locked{name: "torch", specifier: "(under a condition)"}
+	got := settled([]step{{list: []locked{old}}, {list: []locked{may}}})
+	if len(got) != 1 || got[0].specifier != may.specifier {
+		t.Errorf("%+v: what a condition may replace is not known", got)
+	}
+}
+
+// TestTrimmed: what the shell cuts off.
+func TestTrimmed(t *testing.T) {
+	for _, c := range [][4]string{
+		{"12.6.3", "%", ".*", "12.6"}, {"12.6.3", "%%", ".*", "12"}, {"12.6.3", "#", "*.", "6.3"},
+		{"12.6.3", "##", "*.", "3"}, {"12", "%", ".*", "12"}, {"12", "#", "[", "12"},
+	} {
+		if got := trimmed(c[0], c[1], c[2]); got != c[3] {
+			t.Errorf("${%s%s%s}: %q, want %q", c[0], c[1], c[2], got, c[3])
+		}
+	}
+}
+
+// TestSplitShell: quotes and $(…) hold together.
+func TestSplitShell(t *testing.T) {
+	var got []string
+	for _, c := range splitShell(`a "b;c" && d $(e | (f; g)) || h 2>&1 | i; j & k`) {
+		got = append(got, c[0]+" "+c[1])
+	}
+	want := []string{` a "b;c"`, "&& d $(e | (f; g))", "|| h 2>&1", "| i", "; j", "& k"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzShell: no text of a RUN ends the reader, and blocks never make a command more than reached.
+func FuzzShell(f *testing.F) {
+	for _, text := range []string{"fi fi done", "if [ a = b ]; then x; else y; fi", "case x in y) z ;; esac", "! ! (", "$("} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		sh := &shell{list: version.Met}
+		for _, c := range splitShell(runText(text)) {
+			if _, reached := sh.next(c[0], c[1]); !slices.Contains([]version.Truth{version.Unmet, version.Unsaid,
+				version.Met}, reached) {
+				t.Fatalf("%q: %d", text, reached)
+			}
+		}
+	})
+}
+
+// TestJAXlib: which CUDA a file's JAX has, by jaxlib's local version, and where it cannot be told.
+func TestJAXlib(t *testing.T) {
+	for text, want := range map[string]string{
+		"jax==0.4.13\njaxlib==0.4.13+cuda12.cudnn89\n":              "cuda 12",
+		"jax==0.2.14\njaxlib==0.1.69+cuda111\n":                     "cuda 11.1",
+		"jax==0.4.13\njaxlib==0.4.13+cuda11.cudnn86\n":              "cuda 11",
+		"-f https://example.org/jax_cuda_releases.html\njax==0.4.7": " ",
+		"jax==0.4.13\njaxlib==0.4.13\n":                             "cpu ",
+		"jax==0.4.13\njaxlib==${JAXLIB}\n":                          " ",
+		"jax[cuda12]==0.4.30\n-f https://example.org/x.html\n":      "cuda 12",
+	} {
+		f, err := Read(Document{Data: []byte(text)})
+		if err != nil || len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 {
+			t.Errorf("%q: %+v, %v", text, f.Environments, err)
+			continue
+		}
+		if b := f.Environments[0].Builds[0]; b.Accelerator+" "+b.CUDA != want {
+			t.Errorf("%q: %q, want %q", text, b.Accelerator+" "+b.CUDA, want)
+		}
+	}
+}

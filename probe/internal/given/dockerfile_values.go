@@ -1,0 +1,108 @@
+package given
+
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// dockerValue matches a variable, with what the shell does to its value: ${CUDA:-12.6}, ${CUDA/./}, ${CUDA%%.*}.
+var dockerValue = lazyregexp.New(`\$(?:\{(\w+)(?:(:?-|:?\+|//?|%%?|##?)([^}]*))?\}|(\w+))`)
+
+// assign takes NAME=VALUE pairs, and ENV's old form NAME VALUE. An ARG of a stage without a default keeps the global's.
+func (f *dockerfile) assign(kind, text string) {
+	for _, word := range words(text) {
+		if key, value, ok := strings.Cut(word, "="); ok {
+			f.values[key] = value
+		}
+	}
+	if key, value, ok := strings.Cut(text, " "); ok && kind == "ENV" && !strings.Contains(key, "=") {
+		f.values[key] = strings.TrimSpace(value)
+	}
+}
+
+// expand puts the values of variables in, or their defaults; what has neither is left as it stands.
+func (f *dockerfile) expand(text string) string {
+	return dockerValue.ReplaceAllStringFunc(text, func(variable string) string {
+		m := dockerValue.FindStringSubmatch(variable)
+		value, operator, operand := f.values[m[1]+m[4]], m[2], m[3]
+		switch {
+		case strings.HasSuffix(operator, "+"):
+			if value == "" {
+				return ""
+			}
+			return operand
+		case value == "" && strings.HasSuffix(operator, "-"):
+			return cmp.Or(operand, variable)
+		case value == "":
+			return variable
+		}
+		return altered(value, operator, operand)
+	})
+}
+
+// altered is a value after what the shell does to it.
+func altered(value, operator, operand string) string {
+	switch operator {
+	case "/", "//":
+		from, to, _ := strings.Cut(operand, "/")
+		if from == "" {
+			return value
+		}
+		return strings.Replace(value, from, to, map[string]int{"/": 1, "//": -1}[operator])
+	case "%", "%%", "#", "##":
+		return trimmed(value, operator, operand)
+	}
+	return value
+}
+
+// trimmed cuts off what a pattern matches: of the end for % and %%, of the start for # and ##; doubled, the longest.
+func trimmed(value, operator, pattern string) string {
+	end, longest := operator[0] == '%', len(operator) == 2
+	for i := range len(value) + 1 {
+		cut := i // characters that are cut off
+		if longest {
+			cut = len(value) - i
+		}
+		head, tail := value[:cut], value[cut:]
+		if end {
+			tail, head = value[:len(value)-cut], value[len(value)-cut:]
+		}
+		if ok, _ := path.Match(pattern, head); ok {
+			return tail
+		}
+	}
+	return value
+}
+
+// words splits a command as a shell does, as far as quotes go.
+func words(text string) []string {
+	var list []string
+	var word bytes.Buffer
+	quote, begun := byte(0), false
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, begun = c, true
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if begun {
+				list = append(list, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteByte(c)
+			begun = true
+		}
+	}
+	if begun {
+		list = append(list, word.String())
+	}
+	return list
+}
