@@ -115,7 +115,7 @@ var certainOf = map[string]*lazyregexp.Regexp{
 func weighComplaint(r *record, _ *tables.Tables) string {
 	about := areaOf(r.slot("sentence"))
 	if words := certainOf[about]; slices.Contains(certain, about) ||
-		words != nil && r.complainsAloud(about) && words.MatchString(r.slot("sentence")) {
+		words != nil && r.complainsAloud(about) && words.MatchString(r.slot("sentence")) || r.endsWith(about) {
 		return about
 	}
 	return ""

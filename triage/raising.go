@@ -146,6 +146,8 @@ func (r *record) byArea(class, text string) string {
 	about := areaOf(text)
 	vague := about == "" || about == "input" || about == "given-file" || about == "usage" // said of so much
 	switch {
+	case r.frames == nil && r.raisedAtEnd(about):
+		return about
 	case slices.Contains(ofAnyProgram, about) && r.frames == nil && !vague && !aboutGPU.MatchString(text):
 		return "" // of any program
 	case !vague:

@@ -21,6 +21,7 @@ type record struct {
 	source int
 	text   string
 	notice bool // its line says itself that it only informs or warns
+	final  bool // it stands at the end of its log
 }
 
 // slot is what a record says of one thing; empty when it does not.
@@ -99,7 +100,7 @@ func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
 			return s.frightening(all), context.Cause(ctx)
 		}
 		for _, r := range single(l, lines[i+1:]) {
-			r.source, r.frames = source, calls[l.number]
+			r.source, r.frames, r.final = source, calls[l.number], s.lines-l.number < lastLines
 			all = append(all, r)
 		}
 	}
