@@ -127,10 +127,10 @@ func (s *site) requiredOf(h *host.Host, info string) []string {
 // one.
 //
 // A wheel for every Python may hold libraries whose names tell of one, and that its code loads by their paths, as
-// torchao's _C_mxfp8.cpython-310-x86_64-linux-gnu.so is in 3.12.
+// torchao's _C_mxfp8.cpython-310-x86_64-linux-gnu.so is in 3.12: of such a wheel, what it lists is as its maker meant it.
 func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 	if anyPython.Match(h.ReadQuietly(info + "/WHEEL")) {
-		return "", ""
+		return s.unlisted(h, info)
 	}
 	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
 		if !bytes.Contains(line, []byte(".cpython-")) { // nearly all of some ten thousand lines
@@ -150,17 +150,38 @@ func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 // anyPython matches the tag of a wheel that is for more than one Python, "Tag: cp310-abi3-manylinux_2_28_x86_64".
 var anyPython = lazyregexp.New(`(?m)^Tag: \S+?-(abi3|none)-`)
 
+// unlisted is a module for another Python that a distribution for every Python does not list, in the place of one that
+// it lists, that this Python would import and that is gone.
+func (s *site) unlisted(h *host.Host, info string) (file, python string) {
+	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
+		name, _, _ := strings.Cut(string(line), ",")
+		if !strings.HasSuffix(name, ".abi3.so") && tagOf(name) != version.ShortPython(s.python) {
+			continue
+		}
+		file, python = s.replaced(h, path.Join(path.Dir(info), name))
+		if python != "" && !recorded(h, info, strings.TrimPrefix(file, path.Dir(info)+"/")) {
+			return file, python
+		}
+	}
+	return "", ""
+}
+
 // replaced is the module for another Python that lies where a distribution had one for this.
 func (s *site) replaced(h *host.Host, file string) (found, python string) {
 	if h.Exists(file) {
 		return "", ""
 	}
 	dir, base := path.Split(file)
-	stem, _, _ := strings.Cut(base, ".cpython-")
-	for _, name := range h.GlobIn(path.Clean(dir), stem+".cpython-*.so") {
-		return name, tagOf(name)
+	stem, _, _ := strings.Cut(base, ".")
+	for _, name := range h.GlobIn(path.Clean(dir), stem+".*.so") {
+		switch tag := tagOf(name); {
+		case tag == version.ShortPython(s.python), strings.HasSuffix(name, ".abi3.so"):
+			return "", "" // this Python imports it
+		case tag != "" && found == "":
+			found, python = name, tag
+		}
 	}
-	return "", ""
+	return found, python
 }
 
 // tagOf is the Python that an extension module is for by its name, "3.12" of "_umath.cpython-312-x86_64-linux-gnu.so".

@@ -115,6 +115,18 @@ func TestOtherPython(t *testing.T) {
 	hosttest.Write(t, filepath.Join(root, info, "RECORD"), strings.Replace(umath, "312", "311", 1)+",sha256=x,1\n")
 	hosttest.Write(t, filepath.Join(root, info, "WHEEL"), "Tag: cp310-abi3-manylinux_2_24_x86_64\n")
 	check("a library that is loaded by its path", "", "") // torchao's
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.abi3.so,sha256=x,1\n")
+	check("in the place of one for every Python", module, "3.11")
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), "numpy/_core/_umath.abi3.so,sha256=x,1\n"+
+		strings.Replace(umath, "312", "311", 1)+",sha256=x,1\n")
+	check("listed beside one for every Python that is gone", "", "")
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), umath+",sha256=x,1\n")
+	check("in the place of one for this Python", module, "3.11")
+	stable := filepath.Join(root, testSite+"numpy/_core/_umath.abi3.so")
+	hosttest.Write(t, stable, "")
+	check("beside one for every Python", "", "")
+	hosttest.Must(t, os.Remove(stable))
+	hosttest.Write(t, filepath.Join(root, info, "RECORD"), strings.Replace(umath, "312", "311", 1)+",sha256=x,1\n")
 	hosttest.Write(t, filepath.Join(root, info, "WHEEL"), "Tag: cp311-cp311-manylinux_2_28_x86_64\n")
 	check("wheel for another", module, "3.11")
 	want := facts.Hindrance{Kind: facts.HindranceOtherPython, Of: "numpy 2.3.1", Path: module, By: "3.11"}
