@@ -53,13 +53,14 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	if err := standardLibrary(b, p); err != nil {
 		return err
 	}
-	if unpinned(b, s, "nccl") {
+	if unpinned(b, s, "nccl") && p.Loaded("libnccl.so.2") != nil {
 		return ncclMissing(b, p, main)
 	}
 	return nil
 }
 
-// ncclMissing notes the functions of NCCL that torch's CUDA half needs and no library has.
+// ncclMissing notes the functions of NCCL that torch's CUDA half needs and no library has. Of an NCCL that is not
+// loaded nothing is known: then the library is what is missing.
 func ncclMissing(b *facts.Build, p *ldso.Process, main *ldso.Object) error {
 	missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
 	for _, sym := range missing {

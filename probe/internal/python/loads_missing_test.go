@@ -215,7 +215,8 @@ func TestTorchBeforeItsWheels(t *testing.T) {
 		t.Errorf("%s misses %v", b.Version, b.Missing)
 	}
 	hosttest.Must(t, os.Remove(filepath.Join(root, nccl)))
-	if b := onlyBuild(t, root, nil); !strings.Contains(strings.Join(b.Missing, " "), "libnccl.so.2") {
+	b := onlyBuild(t, root, nil)
+	if missing := strings.Join(b.Missing, " "); !strings.Contains(missing, "libnccl.so.2") || strings.Contains(missing, "ncclSend") {
 		t.Errorf("without NCCL misses %v", b.Missing)
 	}
 }
