@@ -110,10 +110,25 @@ func nothing(r Report) string {
 	switch {
 	case len(has) == 0:
 		return "nothing to compare: found no driver, no GPU and no build"
+	case len(lacks) == 2 && there.build && sound(r):
+		return "found no driver and no GPU to judge; " + without(r)
 	case len(lacks) == 0:
 		return "nothing could be compared"
 	}
 	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and "))
+}
+
+// sound reports whether every build works: without a driver and a GPU only builds for CPUs do.
+func sound(r Report) bool {
+	return !slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool { return a.Answer != matrix.Works })
+}
+
+// without says that builds need neither a driver nor a GPU.
+func without(r Report) string {
+	if len(r.Answers) == 1 {
+		return bare(r.Answers[0].Subject) + " works without them"
+	}
+	return "the builds work without them"
 }
 
 // gap is a missing fact, and all that waits for it under one rule.
