@@ -83,7 +83,7 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 			r.apply(&facts)
 			facts.Probes = append(facts.Probes, r.status)
 		case <-ctx.Done():
-			opt.soFar.write(&facts)
+			opt.told()(&facts)
 			return unread(facts, sources[i:], limit)
 		}
 	}
@@ -93,10 +93,7 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 // unread marks the sources that did not come back in time.
 func unread(facts Facts, late []source, limit time.Duration) Facts {
 	for _, s := range late {
-		if s.name == "python" {
-			facts.Unread = append(facts.Unread, Unread{Kind: UnreadCut, Place: "Python environments",
-				Reason: fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit)})
-		}
+		s.cut(&facts, fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit))
 		facts.Probes = append(facts.Probes, Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(),
 			Error: fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files",
 				limit)})

@@ -126,6 +126,24 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 	hosttest.RoundTrip(t, got)
 }
 
+// TestPanicKeepsWhatWasRead: of a search that meets a bug, what it has found by then is judged, and the rest is named.
+func TestPanicKeepsWhatWasRead(t *testing.T) {
+	buggy := func(_ *Host, opt Options) (found, error) {
+		opt.tell(func(f *Facts) { f.Environments = []Environment{{Path: "/opt/first"}} })
+		panic("a file that nobody foresaw")
+	}
+	withSources(t, source{name: "pci", read: func(*Host, Options) (found, error) { panic("another") }},
+		source{name: "python", read: buggy})
+	got := runSources(context.Background(), &Host{Root: t.TempDir()}, Options{})
+	if len(got.Environments) != 1 || got.Environments[0].Path != "/opt/first" {
+		t.Errorf("environments: %+v", got.Environments)
+	}
+	want := []Unread{{Kind: UnreadCut, Place: "Python environments", Reason: "bug in this probe: a file that nobody foresaw"}}
+	if diff := cmp.Diff(want, got.Unread); diff != "" {
+		t.Errorf("not looked at (-want +got):\n%s", diff)
+	}
+}
+
 // TestEmptyHost finds nothing in an empty tree, and every source says so.
 func TestEmptyHost(t *testing.T) {
 	h, err := Tree(t.TempDir())

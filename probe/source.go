@@ -31,13 +31,17 @@ func (o Options) tell(apply found) {
 	}
 }
 
-// write writes what was told last.
-func (s *soFar) write(f *Facts) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.last != nil {
-		s.last(f)
+// told is what a source has left.
+func (o Options) told() found {
+	if o.soFar == nil {
+		return nothing
 	}
+	o.soFar.mutex.Lock()
+	defer o.soFar.mutex.Unlock()
+	if o.soFar.last == nil {
+		return nothing
+	}
+	return o.soFar.last
 }
 
 // A source is one place facts come from. Its read returns what to write into Facts, so that a source which never
@@ -56,13 +60,22 @@ type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-// run reads one source; a panic on a file nobody foresaw costs that source and nothing else.
+// cut marks that a source did not come to its end; of one that finds builds nobody knows then what it left out.
+func (s source) cut(f *Facts, reason string) {
+	if s.name == "python" {
+		f.Unread = append(f.Unread, Unread{Kind: UnreadCut, Place: "Python environments", Reason: reason})
+	}
+}
+
+// run reads one source; a panic on a file nobody foresaw costs what this source had not told, and nothing else.
 func (s source) run(h *Host, opt Options) (apply found, status Status) {
 	status = Status{Name: s.name, Status: "ok"}
 	started := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
-			apply, status.Status, status.Error = nothing, "failed", fmt.Sprintf("bug in this probe: %v", r)
+			status.Status, status.Error = "failed", fmt.Sprintf("bug in this probe: %v", r)
+			told := opt.told()
+			apply = func(f *Facts) { told(f); s.cut(f, status.Error) }
 		}
 		status.Seconds = time.Since(started).Seconds()
 	}()
