@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -72,6 +73,21 @@ func (s *search) unreadSites(p prefix, c candidate) {
 				kind = facts.UnreadNeeded
 			}
 			s.unread(dir, host.Plain(err).Error(), kind)
+		}
+	}
+	if p.kind == "venv" || p.kind == "conda" {
+		s.mountedSites(p)
+	}
+}
+
+// mountedSites names the package directories of a tree at rest that lead out of it: a file system is mounted there when
+// the machine runs. On a running machine nothing is imported from them.
+func (s *search) mountedSites(p prefix) {
+	for _, tail := range siteTails(version.ShortPython(p.python)) {
+		dir := p.path + tail
+		if leads, err := s.Readlink(dir); err == nil && s.Rest && !s.Exists(dir) {
+			s.unread(dir, "it leads to "+lastLink(s.Host, dir, leads)+", which is not in this tree", facts.UnreadNeeded)
+			return
 		}
 	}
 }

@@ -125,10 +125,7 @@ func systemSites(h *host.Host, root, python string) []string {
 func siteDirs(h *host.Host, root, python string) []string {
 	var dirs []string
 	seen := map[string]bool{}
-	for _, tail := range []string{
-		"/lib64/python" + python + "/site-packages", "/lib/python" + python + "/site-packages",
-		"/lib/python" + python + "/dist-packages", "/lib/python3/dist-packages",
-	} {
+	for _, tail := range siteTails(python) {
 		real, err := h.Resolve(root + tail)
 		if err == nil && !seen[real] {
 			seen[real] = true
@@ -136,6 +133,12 @@ func siteDirs(h *host.Host, root, python string) []string {
 		}
 	}
 	return dirs
+}
+
+// siteTails are the package directories of one Python version below its root.
+func siteTails(python string) []string {
+	return []string{"/lib64/python" + python + "/site-packages", "/lib/python" + python + "/site-packages",
+		"/lib/python" + python + "/dist-packages", "/lib/python3/dist-packages"}
 }
 
 var fullVersion = lazyregexp.New(`^\d+\.\d+\.\d+`)

@@ -10,6 +10,8 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestWhatIsNotRead: a file that cannot be read, or a cap that is reached, is a place that was not looked at.
@@ -55,6 +57,23 @@ func TestWhatIsNotRead(t *testing.T) {
 				t.Errorf("not looked at: %q, want %q", text, c.want)
 			}
 		})
+	}
+}
+
+// TestSiteThatIsMounted: the packages of an environment stand on a file system that is mounted when the machine runs. Of
+// its tree they are not looked at; on the running machine nothing is there to import.
+func TestSiteThatIsMounted(t *testing.T) {
+	root := t.TempDir()
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	hosttest.Must(t, os.MkdirAll(filepath.Join(root, testSite, ".."), 0o755))
+	hosttest.Must(t, os.Symlink("/mnt/efs/site", filepath.Join(root, testSite)))
+	for rest, want := range map[bool][]facts.Unread{false: nil, true: {{Kind: facts.UnreadNeeded,
+		Place:  "/opt/venv/lib/python3.12/site-packages",
+		Reason: "it leads to /mnt/efs/site, which is not in this tree"}}} {
+		found, err := Read(&host.Host{Root: root, Rest: rest}, nil)
+		if diff := cmp.Diff(want, found.Unread); diff != "" {
+			t.Errorf("at rest %v: %v, not looked at (-want +got):\n%s", rest, err, diff)
+		}
 	}
 }
 
