@@ -108,10 +108,14 @@ class Room:
     def site(self):
         return sorted(glob.glob(os.path.join(self.env, "lib/python3*/site-packages")))[0]
 
+    def answer(self, e, damage, bind_now=False):
+        """Where the interpreter's answer for one state is kept."""
+        name = f"{e['id']}.{damage['id'] if damage else 'healthy'}{'.now' if bind_now else ''}.json"
+        return os.path.join(self.scratch, "states", name)
+
     def known(self, e, damage, bind_now=False):
         """The interpreter's answer, asked once and kept for later runs: only the tool changes between them."""
-        name = f"{e['id']}.{damage['id'] if damage else 'healthy'}{'.now' if bind_now else ''}.json"
-        path = os.path.join(self.scratch, "states", name)
+        path = self.answer(e, damage, bind_now)
         if os.path.exists(path):
             return json.load(open(path))
         e = {**e, **{k: damage[k] for k in ("imports",) if damage and k in damage}}
@@ -403,7 +407,7 @@ def carries(arch, cc):
     return "ptx" if ptx else "no"
 
 
-def on_machine(loaded, why, family, arch, machine):
+def on_machine(loaded, why, family, arch, machine, facts):
     """The proof for one machine, from what loads, the floors and the machine code."""
     if loaded in ("broken", "cpu-only"):
         return loaded, why
@@ -418,6 +422,10 @@ def on_machine(loaded, why, family, arch, machine):
         return "broken", f"driver {machine['driver']} does not drive {machine['cc']}"
     if family in FLOORS and driver < version(FLOORS[family]):
         return "broken", f"CUDA {family} needs driver {FLOORS[family]}"
+    for library, verdict in (("cudnn", "broken"), ("nccl", "unprovable")):  # NCCL is used where there are several GPUs
+        theirs = facts.get(library + "_family")
+        if theirs and driver < version(FLOORS[theirs]):
+            return verdict, f"its {library} is of CUDA {theirs}, which needs driver {FLOORS[theirs]}"
     if loaded == "unprovable":
         return loaded, why
     if not arch:
@@ -488,7 +496,7 @@ def wrong_facts(report, state):
             if not m or not m["ok"]:
                 continue
             facts = m["facts"]
-            if facts.get("version") and b["version"].split("+")[0] != str(facts["version"]).split("+")[0]:
+            if facts.get("version") and b["version"] and b["version"].split("+")[0] != str(facts["version"]).split("+")[0]:
                 wrong.append(f"{b['name']} version: tool {b['version']}, interpreter {facts['version']}")
             cuda = str(facts.get("cuda") or "")
             if re.match(r"\d+\.\d+$", cuda) and b.get("cuda") and not cuda.startswith(b["cuda"].split(".")[0] + "."):
@@ -508,8 +516,13 @@ def wrong_facts(report, state):
 
 # ---- one environment, one damage ----
 
-def kept(args, e, damage):
-    """Whether every triple of this state has been proven before (--proofs), so that the interpreter need not be asked."""
+def kept(room, args, e, damage):
+    """Reports whether former rows prove every triple of this state (--proofs).
+
+    An answer of the interpreter that is kept in SCRATCH/states is better: facts are compared with it, too.
+    """
+    if os.path.exists(room.answer(e, damage)) and os.path.exists(room.answer(e, None)):
+        return False
     machines = [m["id"] for m in args.machines if not damage or m.get("damaged")]
     return all((e["id"], damage["id"] if damage else "", m) in args.proofs for m in machines)
 
@@ -521,7 +534,7 @@ def prove(e, damage, machine, state, now, asked):
         loaded, why = loads(state, asked["healthy"], now, asked["now"], module)
         facts = ((state.get("modules") or {}).get(module) or {}).get("facts") or {}
         arch = facts.get("arch") or asked["archs"].get(module, "")
-        proof, why = on_machine(loaded, why, family_of(e, facts), arch, machine)
+        proof, why = on_machine(loaded, why, family_of(e, facts), arch, machine, facts)
         if module not in NAMES or NAMES[module]:
             proven[module] = {"loaded": loaded, "proof": proof, "why": why}
     before = {l["name"]: l["error"] for l in asked["healthy"].get("libraries") or []}
@@ -545,7 +558,7 @@ def subject(name, proven, report):
 
 def triple(room, args, e, damage, asked, out):
     state, now, wrong = {}, None, None
-    if not kept(args, e, damage):
+    if not kept(room, args, e, damage):
         state = room.known(e, damage) if damage else asked["healthy"]
         swapped = damage and any(s[0] in ("install", "target", "stub", "set") for s in damage["steps"])
         now = room.known(e, damage, bind_now=True) if swapped and "modules" in state else None
@@ -566,7 +579,7 @@ def triple(room, args, e, damage, asked, out):
         if args.reports and (code and not any(s["proof"] in ("broken", "cpu-only") for s in subjects.values()) or
                              any(s["class"] in WORTH_A_LOOK for s in subjects.values())):
             keep(args.reports, line, report)
-    if args.pins:
+    if args.pins and (not args.follow or f"{key[0]}/{key[1] or 'healthy'}" in args.follow.split(",")):
         follow(room, args, e, damage, out)
 
 
@@ -632,9 +645,9 @@ def run(args):
         mine = [] if args.no_damage else [
             d for d in damages if (name in d["to"] or set(e["tags"]) & set(d["to"])) and
             (not args.damage or d["id"] in args.damage.split(","))]
-        proven = all(kept(args, e, d) for d in [None, *mine])
+        proven = all(kept(room, args, e, d) for d in [None, *mine])
         start = time.time()
-        error = room.build(e, ask=not proven)
+        error = room.build(e, ask=not proven and not os.path.exists(room.answer(e, None)))
         if error:
             out.write(json.dumps({"env": name, "build": error}) + "\n")
             out.flush()
@@ -674,6 +687,7 @@ def main():
     r.add_argument("--no-damage", action="store_true")
     r.add_argument("--keep", action="store_true", help="keep the environments as installed for a second run")
     r.add_argument("--pins", type=int, default=0, help="follow the first pin, too, so many times for each rule")
+    r.add_argument("--follow", help="follow pins of these states only: ENVIRONMENT/DAMAGE or ENVIRONMENT/healthy, by comma")
     r.add_argument("--reports", help="keep here the tool's report of every triple that is not a plain hit")
     r.add_argument("--proofs", help="rows of former runs: where they prove a state, the interpreter is not asked again")
     r.add_argument("--pin-machine", default="h100-580")

@@ -111,7 +111,12 @@ def nvrtc_compiles(checks):
         check(checks, "nvrtc compiles", compile_one)
 
 
-def cudnn_parts(checks):
+def built_for(pattern, texts):
+    """The CUDA family of the library in memory: that whose text is in the file, or nothing."""
+    return next((family for path in mapped(pattern) for family, text in texts.items() if holds(path, text)), "")
+
+
+def cudnn_parts(checks, facts):
     """cuDNN 9 opens its parts by name from its own folder when it is first used."""
     for main in mapped(r"/libcudnn\.so\.9"):
         for part in ("graph", "ops", "cnn", "adv", "heuristic", "engines_precompiled", "engines_runtime_compiled"):
@@ -119,6 +124,7 @@ def cudnn_parts(checks):
     for main in mapped(r"/libcudnn\.so\.8"):
         for part in ("ops_infer", "cnn_infer", "adv_infer", "ops_train", "cnn_train"):
             check(checks, f"libcudnn_{part}", lambda p=part: open_from(main, f"libcudnn_{p}.so.8"))
+    facts["cudnn_family"] = built_for(r"/libcudnn_adv\.so\.9", {"12": b"libcublasLt.so.12", "13": b"libcublasLt.so.13"})
 
 
 def torch(m, checks, facts):
@@ -135,7 +141,8 @@ def torch(m, checks, facts):
     for name in ("libtorch_cuda_linalg.so", "libtorch_cuda.so"):
         path = os.path.join(os.path.dirname(m.__file__), "lib", name)
         check(checks, name, lambda p=path: load(p))
-    cudnn_parts(checks)
+    cudnn_parts(checks, facts)
+    facts["nccl_family"] = built_for(r"/libnccl\.so\.2", {"12": b"+cuda12.", "13": b"+cuda13."})
     nvrtc_compiles(checks)
 
 
@@ -174,7 +181,7 @@ def tensorflow(m, checks, facts):
              "libcusparse.so.12", f"libcudnn.so.{cudnn}"]
     for name in names:
         check(checks, name, lambda n=name: min((open_from(c, n) for c in callers), key=len, default="no caller"))
-    cudnn_parts(checks)
+    cudnn_parts(checks, facts)
 
 
 def jax(m, checks, facts):
@@ -191,7 +198,7 @@ def jax(m, checks, facts):
                     check(checks, f"plugin {family}", lambda p=path: load(p))
         if glob.glob(os.path.join(SITE, f"jax_plugins/xla_{family}")):
             check(checks, f"xla_{family} module", lambda f=family: importlib.import_module(f"jax_plugins.xla_{f}") and "")
-            check(checks, f"plugin parts {family}", lambda f=family, p=found_path: jax_versions(f, p, checks) if p else "")
+            check(checks, f"plugin parts {family}", lambda f=family, p=found_path: jax_versions(f, p, checks, facts) if p else "")
     facts["cpu_only"] = not found
 
 
@@ -204,7 +211,7 @@ JAX_OPENS = {
 }
 
 
-def jax_versions(family, plugin, checks):
+def jax_versions(family, plugin, checks, facts):
     """What the plugin checks when it starts, without the parts that ask a device: versions, and names that XLA opens."""
     module = importlib.import_module(f"jax_plugins.xla_{family}")
     for step in ("_import_extensions", "_load_nvidia_libraries"):
@@ -221,7 +228,7 @@ def jax_versions(family, plugin, checks):
     check(checks, "plugin's release", lambda: jax_releases(family))
     for name in JAX_OPENS[family]:
         check(checks, name, lambda n=name: open_from(plugin, n))
-    cudnn_parts(checks)
+    cudnn_parts(checks, facts)
 
 
 def jax_releases(family):
@@ -245,7 +252,7 @@ def onnxruntime(m, checks, facts):
     capi = os.path.join(os.path.dirname(m.__file__), "capi")
     ctypes.CDLL(os.path.join(capi, "libonnxruntime_providers_shared.so"), mode=ctypes.RTLD_GLOBAL)
     check(checks, "CUDA provider", lambda: load(os.path.join(capi, "libonnxruntime_providers_cuda.so")))
-    cudnn_parts(checks)
+    cudnn_parts(checks, facts)
 
 
 def from_cupy(package, name):
