@@ -223,8 +223,24 @@ func (b *build) evidence() []Evidence {
 	return list
 }
 
-// code judges the build's code for one GPU; why says what is missing when it is unsure, or what proves it.
+// code judges the build's code for one GPU, and that of the torch which it brings; why says what is missing when it is
+// unsure, or what proves it.
 func (m *machine) code(b *build, g gpu) (version.Coverage, string) {
+	own, why := m.ownCode(b, g)
+	if b.bringsTorch() {
+		if c, because := m.codeByTable(b, g); c < own {
+			return c, because
+		}
+	}
+	return own, why
+}
+
+// bringsTorch reports whether a package of a file has code of its own and pins a torch, whose rows are the build's.
+func (b *build) bringsTorch() bool {
+	return b.named != nil && b.named.torch != "" && len(b.SASS)+len(b.PTX) > 0 && len(b.rows) > 0
+}
+
+func (m *machine) ownCode(b *build, g gpu) (version.Coverage, string) {
 	switch {
 	case !g.capability.Known():
 		return version.Unsure, "the compute capability of " + g.label
@@ -267,8 +283,11 @@ func (m *machine) codeByTable(b *build, g gpu) (version.Coverage, string) {
 			return version.Unsure, "whether the wheel carries PTX"
 		}
 	}
-	return judged(best, g, "of the release's table row")
+	return judged(best, g, tableRow)
 }
+
+// tableRow is what proves a coverage that was not read from the build.
+const tableRow = "of the release's table row"
 
 // judged gives a coverage its reason: what proves it, or what is missing where desktop code meets a Tegra module.
 func judged(c version.Coverage, g gpu, proof string) (version.Coverage, string) {
@@ -292,10 +311,15 @@ func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
 			return version.Unsure, missing
 		}
 	}
-	if g.chip == nil || b.Name != "torch" && b.cuda.LessShort(g.chip.FirstCUDA) {
+	if g.chip == nil || !b.torches() && b.cuda.LessShort(g.chip.FirstCUDA) {
 		return version.Unsure, missing
 	}
 	return version.Uncovered, "CUDA " + b.cuda.Short() + " compiles for no such GPU"
+}
+
+// torches reports whether a build is a torch, or is judged by the one that it brings.
+func (b *build) torches() bool {
+	return b.Name == "torch" || len(b.rows) > 0 && b.rows[0].framework == "torch"
 }
 
 // missingNCCL are the functions that are missing in the NCCL taken.

@@ -50,6 +50,9 @@ func (m *machine) assembles(r row) bool {
 func (m *machine) evidenceCode(b *build, proof string) Evidence {
 	list := slices.Concat(b.SASS, b.PTX)
 	from := cmp.Or(b.Path, b.From)
+	if b.bringsTorch() && proof == tableRow {
+		list = nil
+	}
 	if len(list) == 0 && len(b.rows) > 0 {
 		list, from = b.rows[0].SASS, "table row "+b.rows[0].Release+" "+b.rows[0].Variant
 	}

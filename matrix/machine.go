@@ -3,7 +3,6 @@ package matrix
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -90,7 +89,8 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 	standing := standingOf(f)
 	for i := range f.Environments {
 		env := m.environment(&f.Environments[i])
-		for _, b := range once(f.Environments[i].Builds) {
+		for j := range f.Environments[i].Builds {
+			b := &f.Environments[i].Builds[j]
 			if v := newBuild(m, env, b, standing(&f.Environments[i])); !v.soundTriton() {
 				m.builds = append(m.builds, v)
 			}
@@ -99,21 +99,6 @@ func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machin
 	m.layPrograms()
 	m.layNamed(standing)
 	return m
-}
-
-// once leaves out what is said of a build a second time, as generated requirements do.
-func once(builds []probe.Build) []*probe.Build {
-	var list []*probe.Build
-	met := map[string]*probe.Build{}
-	for i := range builds {
-		b := &builds[i]
-		if same := met[b.Name+" "+b.Version]; same != nil && reflect.DeepEqual(same, b) {
-			continue
-		}
-		met[b.Name+" "+b.Version] = b
-		list = append(list, b)
-	}
-	return list
 }
 
 func (m *machine) platformOf() string {

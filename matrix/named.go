@@ -195,7 +195,7 @@ func (n *named) framework(name string) bool {
 func (n *named) build() *probe.Build {
 	torch := n.torch != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
 	open := !n.cuda.Known() && n.torch == "" && twinNamed(n.env, n.Name) == ""
-	if torch && n.framework("torch") || open || n.Accelerator == "cpu" {
+	if torch && n.framework("torch") && n.settles() == nil || open || n.Accelerator == "cpu" {
 		return nil
 	}
 	if n.torch == "" && n.dispensable {
@@ -210,6 +210,23 @@ func (n *named) build() *probe.Build {
 		b.SASS, b.PTX = n.rows[0].SASS, n.rows[0].PTX
 	}
 	return b
+}
+
+// settles is the torch of the file whose release is left open there and which this package pins: it is judged in its
+// place, since no other release can be installed.
+func (n *named) settles() *probe.Build {
+	if n.torch == "" {
+		return nil
+	}
+	for i := range n.env.Builds {
+		b := &n.env.Builds[i]
+		wanted, err := version.ParseRange(b.Specifier)
+		open := b.Specifier == probe.Unspecified || err == nil && wanted.Has(version.Of(n.torch))
+		if b.Name == "torch" && b.Version == "" && b.Accelerator == "" && open {
+			return b
+		}
+	}
+	return nil
 }
 
 // openTorch reports whether a package brings a torch of a release that the file leaves open.
@@ -230,6 +247,11 @@ func (m *machine) layNamed(standing func(*probe.Environment) standing) {
 	m.names = m.wanted()
 	met := map[string]bool{}
 	for _, n := range m.names {
+		if settled := n.settles(); settled != nil {
+			m.builds = slices.DeleteFunc(m.builds, func(b *build) bool {
+				return b.env.Environment == n.env && b.Name == "torch" && b.Version == "" && b.Accelerator == ""
+			})
+		}
 		family := n.env.Path + " " + n.cuda.String()
 		if n.base() || !n.certain && n.torch == "" && n.CUDA == "" && met[family] {
 			continue
@@ -264,14 +286,14 @@ func (m *machine) layOne(n *named, s standing) bool {
 // asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code
 // is for the same GPUs or fewer.
 func (m *machine) asTorch(b *build, release string) {
-	torch := &build{Build: &probe.Build{Name: "torch", Version: release}, cuda: b.cuda}
+	torch := &build{Build: &probe.Build{Name: "torch", Version: release}}
 	torch.release, _ = version.ParseRelease(release)
-	b.rows = m.torchRows(torch)
 	if variant := m.defaultVariant("torch", torch.release); variant != "" && b.Index == "default" {
-		own := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return r.Variant != variant })
-		if len(own) > 0 {
-			b.rows = own
-		}
+		b.rows = slices.DeleteFunc(m.torchRows(torch), func(r row) bool { return r.Variant != variant })
+	}
+	if len(b.rows) == 0 {
+		torch.cuda = b.cuda
+		b.rows = m.torchRows(torch)
 	}
 	if cuda := commonCUDA(b.rows); cuda.Known() &&
 		(!b.cuda.Known() || b.cuda.Parts() < 2 && cuda.Major() == b.cuda.Major()) {

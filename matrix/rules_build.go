@@ -286,13 +286,19 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	if p := unserved(b.parts(), without[0].capability); p != nil {
 		f.Message += " in " + p.String()
 	}
+	own, _ := m.ownCode(b, without[0])
+	brought := b.bringsTorch() && own != version.Uncovered
+	if brought {
+		f.Message = fmt.Sprintf("%s %s brings torch %s, which has no code for %s", b.Name, b.Version, b.named.torch,
+			without[0].label)
+	}
 	// CUDA orders the GPUs by speed, so the ones without code can be chosen by default: worth a warning, no error.
 	if len(without) < len(m.gpus) {
 		f.Severity = Warning
 		f.Do = []string{"hide the GPUs that it has no code for: " + m.showing(others(without))}
 		return f
 	}
-	if b.optional() {
+	if b.optional() && !brought {
 		f.Severity = Note
 		if b.PartOf != "" {
 			f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"

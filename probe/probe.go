@@ -122,8 +122,11 @@ func ServeNVML() { nvml.Serve() }
 // NVMLSupport says in words whether this build can ask NVML, "with NVML".
 func NVMLSupport() string { return nvml.Support() }
 
-// Conditional is Build.Specifier of what a Dockerfile installs only under a condition; see facts.
-const Conditional = facts.Conditional
+// Build.Specifier and Wanted.Specifier where they are no range of versions; see facts.
+const (
+	Unspecified = facts.Unspecified
+	Conditional = facts.Conditional
+)
 
 // The kinds of places that were not looked at; see facts.
 const (

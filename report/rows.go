@@ -98,8 +98,9 @@ func (p *page) buildRows(r Report) []row {
 	for _, e := range slices.Concat(r.Facts.Environments, r.Facts.Programs) {
 		for _, b := range e.Builds {
 			answers := answered(r, matrix.Subject(&b, &e))
-			if len(answers) == 0 && e.Kind == "program" {
-				continue // it would not take this backend here
+			// A program would not take this backend here; another package of the file settles this release.
+			if len(answers) == 0 && (e.Kind == "program" || b.Version == "" && b.Specifier != "") {
+				continue
 			}
 			if len(answers) > 0 && !answers[0].Counts {
 				if noted++; noted > others && !p.style.All {

@@ -215,6 +215,9 @@ type Package struct {
 	Altered     string `json:"altered,omitempty"`
 }
 
+// Unspecified is Build.Specifier and Wanted.Specifier of what a file names without a version.
+const Unspecified = "(no version given)"
+
 // Conditional is Build.Specifier and Wanted.Specifier of what a Dockerfile installs only under a condition that the
 // file does not answer.
 const Conditional = "(under a condition)"

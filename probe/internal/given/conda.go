@@ -56,7 +56,7 @@ func (c *conda) add(name, version, specifier, build string) {
 		p.accelerator = "cpu"
 	}
 	if version == "" && specifier == "" {
-		p.specifier = "(no version given)"
+		p.specifier = facts.Unspecified
 	}
 	c.list = append(c.list, p)
 }

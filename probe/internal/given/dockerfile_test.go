@@ -137,3 +137,22 @@ func TestJAXlib(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexes: which index a file's torch is from.
+func TestIndexes(t *testing.T) {
+	for text, want := range map[string]string{
+		"torch==2.13.0\n--extra-index-url https://flashinfer.ai/whl/\n":                          "default",
+		"torch==1.10\n-f https://download.pytorch.org/whl/cu111/torch_stable.html\n":             "cu111",
+		"torch==1.10\n-f https://download.pytorch.org/whl/torch_stable.html\n":                   "",
+		"torch==2.13.0\n--extra-index-url https://example.org/private\n":                         "",
+		"torch==2.13.0\n--index-url https://flashinfer.ai/whl/\n":                                "",
+		"torch==2.9.0\n--extra-index-url https://download.pytorch.org/whl/cu126\ntorch==2.9.0\n": "cu126",
+	} {
+		f, err := Read(Document{Data: []byte(text)})
+		if err != nil || len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 {
+			t.Errorf("%q: %+v, %v", text, f.Environments, err)
+		} else if got := f.Environments[0].Builds[0].Index; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

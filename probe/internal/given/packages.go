@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -41,6 +42,7 @@ func lockedFacts(kind string, list []locked, left []facts.Unread) facts.Facts {
 // lockedEnvironment is what a file's packages would make.
 func lockedEnvironment(kind string, list []locked) facts.Environment {
 	env := facts.Environment{Kind: kind}
+	met := map[string]facts.Build{} // by package
 	for _, p := range list {
 		if !p.linux() {
 			continue
@@ -51,8 +53,10 @@ func lockedEnvironment(kind string, list []locked) facts.Environment {
 		switch b, ok := p.build(); {
 		case p.name == "python":
 			env.Python = leadVersion.FindString(p.version + strings.TrimLeft(p.specifier, "=~"))
+		case ok && same(met[p.name], b):
 		case ok:
 			env.Builds = append(env.Builds, b)
+			met[p.name] = b
 		case !jaxPart.MatchString(p.name):
 			env.Wanted = append(env.Wanted, p.wanted())
 		}
@@ -61,6 +65,12 @@ func lockedEnvironment(kind string, list []locked) facts.Environment {
 		env.Builds = append(env.Builds, b)
 	}
 	return env
+}
+
+// same reports whether two lines of a file say the same of a framework, as generated ones do.
+func same(a, b facts.Build) bool {
+	a.From = b.From
+	return reflect.DeepEqual(a, b)
 }
 
 // wanted is the package as a fact of its own, where it is no framework.

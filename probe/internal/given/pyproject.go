@@ -189,7 +189,7 @@ func (p *locked) constrain(constraint string, known bool) {
 	case strings.HasPrefix(constraint, "==") && bareVersion.MatchString(strings.TrimSpace(constraint[2:])):
 		p.version = strings.TrimSpace(constraint[2:])
 	case constraint == "" || constraint == "*":
-		p.specifier = "(no version given)"
+		p.specifier = facts.Unspecified
 	default:
 		p.specifier = strings.ReplaceAll(constraint, " ", "")
 	}

@@ -117,7 +117,11 @@ func (f *requirementFile) option(line string) bool {
 	case "--extra-index-url":
 		f.indexes = append(f.indexes, value)
 	case "-f", "--find-links", "--no-index":
-		f.links = true
+		if m := torchLinks.FindStringSubmatch(value); m != nil {
+			f.indexes = append(f.indexes, m[1])
+		} else {
+			f.links = true
+		}
 	case "-r", "--requirement", "-c", "--constraint":
 		f.files.ask(value, f.bounds || name == "-c" || name == "--constraint")
 	case "--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes",
@@ -128,6 +132,14 @@ func (f *requirementFile) option(line string) bool {
 	f.sure = true
 	return true
 }
+
+// torchLinks matches PyTorch's page of links for one variant, which pip and uv take as they take that variant's index.
+var torchLinks = lazyregexp.New(`^(https?://download\.pytorch\.org/whl/(?:cu\d+|cpu|rocm[\d.]+))/torch[a-z_]*\.html$`)
+
+// ownIndex matches an index that holds its owner's packages and no framework, so that it does not decide which torch is
+// installed: vLLM names it beside a plain torch
+// (https://github.com/vllm-project/vllm/blob/009d5248/requirements/cuda.txt).
+var ownIndex = lazyregexp.New(`^https://flashinfer\.ai/whl(?:/|$)`)
 
 // lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash.
 var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
@@ -188,7 +200,7 @@ func (p *locked) take(address, specifiers string) {
 	}
 	p.specifier = strings.ReplaceAll(specifiers, " ", "")
 	if p.specifier == "" {
-		p.specifier = "(no version given)"
+		p.specifier = facts.Unspecified
 	}
 }
 
@@ -196,7 +208,10 @@ func (p *locked) take(address, specifiers string) {
 // its builds have a local version, which is higher than none. Several variants leave it open.
 func (f *requirementFile) index() string {
 	var variants []string
-	for _, address := range f.indexes {
+	for i, address := range f.indexes {
+		if ownIndex.MatchString(address) && (i > 0 || !f.replace) {
+			continue
+		}
 		switch i := indexOf(address); {
 		case i == "":
 			return ""
