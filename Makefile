@@ -31,8 +31,8 @@ build: bin/cudacompat
 # embedded as they are.
 packed: FORCE
 	@tools/toolchain.sh
-	@CGO_ENABLED=0 go run ./tools/release bundle >data/tables.zip.new && mv data/tables.zip.new data/tables.zip
-	@CGO_ENABLED=0 go run ./tools/release pages >docs/pages.zip.zst.new && mv docs/pages.zip.zst.new docs/pages.zip.zst
+	@CGO_ENABLED=0 go run ./tools/release tables >data/tables.zip.new && mv data/tables.zip.new data/tables.zip
+	@CGO_ENABLED=0 go run ./tools/release pages >docs/pages.zip.new && mv docs/pages.zip.new docs/pages.zip
 
 bin/cudacompat: packed FORCE
 	go build $(RELEASE) -o $@ ./cmd/cudacompat

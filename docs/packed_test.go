@@ -21,7 +21,7 @@ func TestPackedPagesAreTheFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := fs.ReadFile(Rules(), name); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("pages.zip.zst has another %s: make build packs the pages anew (%v)", name, err)
+			t.Errorf("pages.zip has another %s: make build packs the pages anew (%v)", name, err)
 		}
 	}
 }

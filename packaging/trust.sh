@@ -8,7 +8,7 @@ mkdir -p "$OUT/sbom"
 
 say "tables, bills of materials"
 rm -f "$OUT"/cudacompat-tables-*.zip
-cp "$TOP/data/tables.zip" "$OUT/cudacompat-tables-$VERSION.zip" # what the binaries carry
+"$CACHE/release" bundle >"$OUT/cudacompat-tables-$VERSION.zip" # what the binaries carry
 for file in "$OUT"/bin/*; do
     "$CACHE/release" sbom "$file" >"$OUT/sbom/${file##*/}.cdx.json"
 done

@@ -22,7 +22,7 @@ func judgeBy(t *testing.T, tables string) (int, string) {
 
 func TestMatrixTakesABundle(t *testing.T) {
 	var b bytes.Buffer
-	if err := bundle.Write(&b, data.FS, []bundle.Table{{Name: "gpu", Date: "2026-11-21"}}); err != nil {
+	if err := bundle.Write(&b, data.FS, "2026-11-21"); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()

@@ -1,6 +1,6 @@
-// Package bundle reads and writes tables as one file, which a release hands out between two programs and which its own
-// program carries: a zip whose first entry, manifest.json, names the others with their SHA-256, the date of the newest
-// row, and the form that they have.
+// Package bundle reads and writes tables as one file. That which a release hands out between two programs is a zip whose
+// first entry, manifest.json, names the others with their SHA-256, the date of the newest row, and the form that they
+// have. That which a program carries is Packed.
 package bundle
 
 import (
@@ -48,41 +48,15 @@ type Table struct {
 	SHA256 string // of its files, one after the other
 }
 
-// Tables are what the comments in a bundle's directory say: every run asks for them, and reading them from JSON would
-// take a tenth of a short one. None where the files are no bundle.
-func Tables(files fs.FS) []Table {
-	archive, ok := files.(*zip.Reader)
-	if !ok {
-		return nil
-	}
-	var list []Table
-	for _, f := range archive.File {
-		if date, hash, ok := strings.Cut(f.Comment, " "); ok {
-			list = append(list, Table{tableOf(f.Name), date, hash})
-		}
-	}
-	return list
-}
-
-// tableOf is the table of which a file is, or is a part.
-func tableOf(file string) string {
-	dir, _, _ := strings.Cut(file, "/")
-	return strings.TrimSuffix(dir, ".csv")
-}
-
 // Entry is one file of a bundle.
 type Entry struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
 }
 
-// Write makes a bundle of all files of these tables. The same files make the same bytes.
-func Write(w io.Writer, files fs.FS, tables []Table) error {
-	m, comments := Manifest{Schema: Schema}, map[string]string{}
-	for _, t := range tables {
-		m.Date = max(m.Date, t.Date)
-		comments[t.Name] = t.Date + " " + t.SHA256
-	}
+// Write makes a bundle of all files of tables whose newest row is of a date. The same files make the same bytes.
+func Write(w io.Writer, files fs.FS, date string) error {
+	m := Manifest{Schema: Schema, Date: date}
 	content := map[string][]byte{}
 	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -105,35 +79,17 @@ func Write(w io.Writer, files fs.FS, tables []Table) error {
 		return err
 	}
 	archive := zip.NewWriter(w)
-	if err := add(archive, zip.FileHeader{Name: manifestName, Modified: day}, append(manifest, '\n')); err != nil {
+	header := zip.FileHeader{Name: manifestName, Modified: day, Method: zip.Deflate}
+	if err := add(archive, header, append(manifest, '\n')); err != nil {
 		return err
 	}
 	for _, e := range m.Files {
-		table := tableOf(e.Name)
-		header := zip.FileHeader{Name: e.Name, Modified: day, Comment: comments[table]}
+		header := zip.FileHeader{Name: e.Name, Modified: day, Method: zip.Deflate}
 		if err := add(archive, header, content[e.Name]); err != nil {
 			return err
 		}
-		delete(comments, table) // the first file of a table has it
 	}
 	return archive.Close()
-}
-
-// plain are tables that every judgement of a machine with PyTorch reads. They are kept as they are:
-// unpacking them would take half as long as reading them does, at every run.
-var plain = []string{"advisory.csv", "driver_branch.csv", "gpu.csv", "minor_compat.csv", "torch.csv",
-	"triton.csv"}
-
-func add(archive *zip.Writer, header zip.FileHeader, data []byte) error {
-	if header.Method = zip.Deflate; slices.Contains(plain, header.Name) {
-		header.Method = zip.Store
-	}
-	entry, err := archive.CreateHeader(&header)
-	if err != nil {
-		return err
-	}
-	_, err = entry.Write(data)
-	return err
 }
 
 // Open reads a bundle whole and checks every file of it against the manifest. Nothing of a damaged one is returned.

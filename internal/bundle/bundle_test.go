@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ var known = []Table{{"gpu", "2026-11-21", "aa"}, {"signature", "2026-10-02", "bb
 func written(t *testing.T, tables fs.FS) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, tables, known); err != nil {
+	if err := Write(&b, tables, "2026-11-21"); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -41,9 +42,6 @@ func TestBundleIsReadAsItWasWritten(t *testing.T) {
 	if m.Date != "2026-11-21" || m.Schema != "cudacompat/tables/v1" || len(m.Files) != 2 {
 		t.Errorf("the manifest says %+v", m)
 	}
-	if got := Tables(tables); !slices.Equal(got, known) {
-		t.Errorf("of the tables it says %+v", got)
-	}
 	for name, want := range twoTables {
 		if got, err := fs.ReadFile(tables, name); err != nil || string(got) != string(want.Data) {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -51,6 +49,34 @@ func TestBundleIsReadAsItWasWritten(t *testing.T) {
 	}
 	if !bytes.Equal(written(t, twoTables), written(t, twoTables)) {
 		t.Error("the same tables make other bytes")
+	}
+}
+
+// TestPackedFilesAreTheFiles reads a directory's files too, and what is known of the tables.
+func TestPackedFilesAreTheFiles(t *testing.T) {
+	var b bytes.Buffer
+	if err := Pack(&b, twoTables, known); err != nil {
+		t.Fatal(err)
+	}
+	files := Unpack(b.Bytes())
+	if got := Tables(files); !slices.Equal(got, known) {
+		t.Errorf("of the tables it says %+v", got)
+	}
+	for name, want := range twoTables {
+		if got, err := fs.ReadFile(files, name); err != nil || string(got) != string(want.Data) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if got, err := fs.Glob(files, "signature/*.csv"); err != nil || !slices.Equal(got, []string{"signature/os.csv"}) {
+		t.Errorf("of the directory it lists %q, %v", got, err)
+	}
+	for _, absent := range []string{"ec2.csv", "signature/ec2.csv", "signature.csv"} {
+		if _, err := files.Open(absent); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", absent, err)
+		}
+	}
+	if Tables(twoTables) != nil {
+		t.Error("files that are not packed say something of tables")
 	}
 }
 
@@ -138,7 +164,7 @@ func TestNoBitIsLost(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
-	if err := Write(&b, twoTables, known); err != nil {
+	if err := Write(&b, twoTables, "2026-11-21"); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())

@@ -3,11 +3,8 @@
 package main
 
 import (
-	"archive/zip"
-	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -16,14 +13,13 @@ import (
 	"cudacompat/docs"
 	"cudacompat/internal/bundle"
 	"cudacompat/internal/tables"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 const usage = `usage: release notice                     the licences of all that is linked into the program
        release sbom BINARY                CycloneDX, from the record that the linker left in it
-       release bundle                     the tables as one file, for --matrix and for the program that carries them
-       release pages                      the rules' pages as one file, for the program that carries them
+       release bundle                     the tables as one file, for --matrix
+       release tables                     the tables as one file, for the program that carries them
+       release pages                      the rules' pages, likewise
        release provenance COMMIT FILE...  in-toto, with the SLSA predicate
 SOURCE_DATE_EPOCH says the time of the sources, VERSION the release.`
 
@@ -39,9 +35,11 @@ func run(args []string, w io.Writer) error {
 	case len(args) == 1 && args[0] == "notice":
 		return notice(w)
 	case len(args) == 1 && args[0] == "bundle":
+		return bundled(w)
+	case len(args) == 1 && args[0] == "tables":
 		return packed(w)
 	case len(args) == 1 && args[0] == "pages":
-		return pages(w)
+		return bundle.Pack(w, docs.Rules(), nil)
 	case len(args) == 2 && args[0] == "sbom":
 		return sbom(w, args[1], sourceTime())
 	case len(args) > 2 && args[0] == "provenance":
@@ -50,7 +48,12 @@ func run(args []string, w io.Writer) error {
 	return fmt.Errorf("%s", usage)
 }
 
-// packed writes the embedded tables as a bundle.
+// bundled writes the embedded tables as a bundle.
+func bundled(w io.Writer) error {
+	return bundle.Write(w, data.FS, tables.Embedded().Checked())
+}
+
+// packed writes the embedded tables for the program that carries them, with what it says of each without reading it.
 func packed(w io.Writer) error {
 	sources, err := tables.Embedded().Sources()
 	if err != nil {
@@ -60,40 +63,7 @@ func packed(w io.Writer) error {
 	for i, s := range sources {
 		known[i] = bundle.Table{Name: s.Name, Date: s.Date, SHA256: s.Hash}
 	}
-	return bundle.Write(w, data.FS, known)
-}
-
-// pages writes the embedded pages as an archive that is compressed as a whole; the same pages make the same bytes.
-func pages(w io.Writer) error {
-	var stored bytes.Buffer
-	archive := zip.NewWriter(&stored)
-	err := fs.WalkDir(docs.Rules(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		page, err := fs.ReadFile(docs.Rules(), name)
-		if err != nil {
-			return err
-		}
-		file, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-		if err != nil {
-			return err
-		}
-		_, err = file.Write(page)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := archive.Close(); err != nil {
-		return err
-	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(encoder.EncodeAll(stored.Bytes(), nil))
-	return err
+	return bundle.Pack(w, data.FS, known)
 }
 
 // sourceTime is when the sources were committed: two builds of them say the same
