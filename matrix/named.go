@@ -169,12 +169,10 @@ func (m *machine) torchBeside(name, release string) string {
 }
 
 func (m *machine) packageOf(name string) *tables.Package {
-	rows := tables.Rows[tables.Package](m.t)
-	i := slices.IndexFunc(rows, func(p tables.Package) bool { return p.Package == name })
-	if i < 0 {
-		return nil
+	if rows := tables.RowsOf[tables.Package](m.t, name); len(rows) > 0 {
+		return &rows[0]
 	}
-	return &rows[i]
+	return nil
 }
 
 // usesOf is what the table of packages says of one.

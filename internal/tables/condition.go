@@ -50,22 +50,32 @@ var (
 		"cublas", "numpy", "python", "glibc", "capability", "gpus"}
 )
 
-// UnmarshalText reads a table's cell.
+// UnmarshalText reads a table's cell. Valid says what is wrong with it.
 func (c *Condition) UnmarshalText(text []byte) error {
-	c.Text = string(text)
+	*c = Condition{Text: string(text)}
 	for part := range strings.FieldsSeq(c.Text) {
-		m := clauseText.FindStringSubmatch(part)
-		if m == nil {
-			return fmt.Errorf("%q is not a clause such as cudnn>=9,<9.10.1", part)
-		}
-		if !slices.Contains(clauseNames, m[1]) {
-			return fmt.Errorf("there is no %q to compare; there are %s", m[1], strings.Join(clauseNames, ", "))
-		}
-		allowed, err := version.ParseRange(m[2])
-		if err != nil {
+		name := strings.TrimRight(part, "!<>=,.0123456789")
+		clause := Clause{Name: name}
+		if err := clause.Allowed.UnmarshalText([]byte(part[len(name):])); err != nil {
 			return err
 		}
-		c.Clauses = append(c.Clauses, Clause{m[1], allowed})
+		c.Clauses = append(c.Clauses, clause)
+	}
+	return nil
+}
+
+// Valid says what is wrong with a condition that was read from a cell.
+func (c Condition) Valid() error {
+	for i, part := range slices.Collect(strings.FieldsSeq(c.Text)) {
+		if !clauseText.MatchString(part) {
+			return fmt.Errorf("%q is not a clause such as cudnn>=9,<9.10.1", part)
+		}
+		if name := c.Clauses[i].Name; !slices.Contains(clauseNames, name) {
+			return fmt.Errorf("there is no %q to compare; there are %s", name, strings.Join(clauseNames, ", "))
+		}
+		if err := c.Clauses[i].Allowed.Valid(); err != nil {
+			return err
+		}
 	}
 	if len(c.Clauses) == 0 {
 		return fmt.Errorf("a condition without a clause holds everywhere")

@@ -24,8 +24,8 @@ type Product struct {
 // Products are the rows of a PCI device, "10de:27b8", or else those of a name: several boards share one.
 func (t *Tables) Products(id, name string) []*Product {
 	if id, ok := strings.CutPrefix(id, "10de:"); ok {
-		if p := t.productsByID()[id]; p != nil {
-			return []*Product{p}
+		if rows := RowsOf[Product](t, id); len(rows) > 0 {
+			return []*Product{&rows[0]}
 		}
 		return nil
 	}
@@ -37,15 +37,6 @@ func (t *Tables) Products(id, name string) []*Product {
 		}
 	}
 	return nil
-}
-
-func (t *Tables) indexProducts() map[string]*Product {
-	index := map[string]*Product{}
-	rows := Rows[Product](t)
-	for i := range rows {
-		index[rows[i].PCIID] = &rows[i]
-	}
-	return index
 }
 
 func (t *Tables) indexProductNames() map[string][]*Product {

@@ -71,14 +71,15 @@ func (n NameList) MarshalText() ([]byte, error) { return []byte(strings.Join(n, 
 // check, keys are unique and sorted. An error names file, line and column.
 func (s sheet) read(from layers, check cellCheck) (any, error) {
 	reader := rowReader{columns: columnsOf(s.row), check: check}
-	rows, empty := reflect.Zero(reflect.SliceOf(s.row)), reflect.Zero(s.row)
+	rows := reflect.New(reflect.SliceOf(s.row)).Elem()
 	err := from.each(s, reader.columns, func(r record) error {
-		above := empty
-		if n := rows.Len(); n > 0 {
-			above = rows.Index(n - 1)
+		n := rows.Len()
+		rows.Grow(1)
+		rows.SetLen(n + 1)
+		if n > 0 {
+			rows.Index(n).Set(rows.Index(n - 1))
 		}
-		rows = reflect.Append(rows, above)
-		return reader.read(r, rows.Index(rows.Len()-1))
+		return reader.read(r, rows.Index(n))
 	})
 	if err != nil {
 		return nil, err
@@ -246,7 +247,7 @@ func (t *rowReader) read(r record, row reflect.Value) error {
 		field.SetZero()
 		err := setCell(field, r.cells[i])
 		if err == nil {
-			err = t.check(c.name, r.cells[i])
+			err = t.check(c.name, r.cells[i], field)
 		}
 		if err != nil {
 			return &cellError{i, fmt.Errorf("%s: %w", c.name, err)}
@@ -286,15 +287,20 @@ func setCell(field reflect.Value, cell string) error {
 var sourceText = lazyregexp.New(
 	`^(https://\S+|(wheel|sdist) \S+ sha256:[0-9a-f]{64})( (https://\S+|(wheel|sdist) \S+ sha256:[0-9a-f]{64}))*$`)
 
-// cellCheck says what is wrong with a cell of a column.
-type cellCheck func(name, cell string) error
+// cellCheck says what is wrong with a cell of a column, or with the field that was read from it.
+type cellCheck func(name, cell string, field reflect.Value) error
 
 // linted is the check of tables that were linted before: by Load, or, the embedded ones, by a test. It spares a third
 // of what a judgement costs.
-func linted(string, string) error { return nil }
+func linted(string, string, reflect.Value) error { return nil }
 
 // checkCell holds what every table promises: a source one can open or hash, a date, words that rules know.
-func checkCell(name, cell string) error {
+func checkCell(name, cell string, field reflect.Value) error {
+	if late, ok := field.Interface().(interface{ Valid() error }); ok { // what is read when it is first asked for
+		if err := late.Valid(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case strings.TrimSpace(cell) != cell:
 		return fmt.Errorf("%q has spaces around it", cell)

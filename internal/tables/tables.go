@@ -22,7 +22,6 @@ type Tables struct {
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
 	productsByName func() map[string][]*Product
-	productsByID   func() map[string]*Product
 }
 
 // Rows are the rows of the table whose rows are of type T. Load or the build's tests have linted them: an error here
@@ -114,6 +113,5 @@ func open(from layers) *Tables {
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)
 	t.productsByName = sync.OnceValue(t.indexProductNames)
-	t.productsByID = sync.OnceValue(t.indexProducts)
 	return t
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -132,29 +133,48 @@ var leadingZero = lazyregexp.New(`\b0+(\d)`)
 // Range is a range of versions, such as ">=9.8,<10.0"; three parts count. The zero Range has every version.
 type Range struct {
 	text        string
-	constraints *semver.Constraints
+	constraints func() (*semver.Constraints, error) // read when a version is first compared: few rows' ever are
+}
+
+// rangeOf is a range that is not known to be one.
+func rangeOf(text string) Range {
+	return Range{text, sync.OnceValues(func() (*semver.Constraints, error) {
+		return semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1"))
+	})}
 }
 
 // ParseRange reads a range as the tables and packages write it, ">=9.8,<10.0".
 func ParseRange(text string) (Range, error) {
-	c, err := semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1"))
-	if err != nil {
-		return Range{}, fmt.Errorf("range %q: %w", text, err)
+	r := rangeOf(text)
+	return r, r.Valid()
+}
+
+// Valid says what is wrong with a range that was read from a cell.
+func (r Range) Valid() error {
+	if r.constraints == nil {
+		return nil
 	}
-	return Range{text, c}, nil
+	if _, err := r.constraints(); err != nil {
+		return fmt.Errorf("range %q: %w", r.text, err)
+	}
+	return nil
 }
 
 // Has reports whether a version is in the range.
 func (r Range) Has(v Number) bool {
-	return r.constraints == nil || r.constraints.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
+	if r.constraints == nil {
+		return true
+	}
+	c, err := r.constraints()
+	return err == nil && c.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
 }
 
-// UnmarshalText reads a table's cell; an empty one is every version.
-func (r *Range) UnmarshalText(text []byte) (err error) {
-	if len(text) > 0 {
-		*r, err = ParseRange(string(text))
+// UnmarshalText reads a table's cell; an empty one is every version. Valid says what is wrong with it.
+func (r *Range) UnmarshalText(text []byte) error {
+	if *r = (Range{}); len(text) > 0 {
+		*r = rangeOf(string(text))
 	}
-	return err
+	return nil
 }
 
 // MarshalText writes the range as it was read.
