@@ -21,6 +21,11 @@ var headerOf = []struct{ prefix, what string }{
 	{"NvInfer", "TensorRT"}, {"infiniband", "rdma-core"},
 }
 
+// otherHeader are headers of libraries that CUDA programs are often built with, which no program has of its own.
+var otherHeader = lazyregexp.New(`^(?:opencv\w*|Eigen|boost|GL|GLFW|EGL|X11|vulkan|CL|glog|gflags|google|pybind11|openssl|curl|` +
+	`yaml-cpp|gtest|tbb|numpy|pcl|libav\w+|rdma|spdlog|fmt|sys)/|^(?:mpi|omp|numa|zlib|png|jpeglib|hdf5|H5Cpp|fftw3|cblas|` +
+	`std\w+|optix\w*|tiffio|sndfile|gmp|uuid)\.h`)
+
 func weighHeader(r *record, _ *tables.Tables) string {
 	for _, h := range headerOf {
 		if strings.HasPrefix(r.slot("header"), h.prefix) {
@@ -28,7 +33,11 @@ func weighHeader(r *record, _ *tables.Tables) string {
 			return "header"
 		}
 	}
-	return "" // not a header of the stack that is judged here
+	if m := otherHeader.FindString(r.slot("header")); m != "" {
+		r.slots["what"] = strings.Trim(m, "/")
+		return "other-header"
+	}
+	return "" // not a header of the stack that is judged here, perhaps the program's own
 }
 
 func weighTarget(r *record, _ *tables.Tables) string {
@@ -70,6 +79,7 @@ var (
 		`expected |` +
 		`no instance of (?:overloaded )?function|a value of type|argument of type|this declaration|` +
 		`no operator ".*" matches|expression must|'\w+' was not declared|use of undeclared|redefinition of|` +
+		`static assertion failed|unknown type name|cannot be implicitly captured|` +
 		`calling a (?:constexpr )?__(?:host|device)__|a __\w+__ .* cannot|invalid (?:operands|conversion))`)
 	ofOthers = lazyregexp.New(`(?i)(?:site|dist)-packages|/include/|/torch|aten|c10|csrc|/build|/tmp/|_ext\b|` +
 		`third_party|` +
@@ -82,4 +92,26 @@ func weighCompileError(r *record, _ *tables.Tables) string {
 		return "kernel-language"
 	}
 	return "compile-error"
+}
+
+// weighHostCompileError judges what a compiler refuses of a source that the GPU has no part in: where it is of the
+// language alone, it is the program's; else it may be a library of another release.
+func weighHostCompileError(r *record, _ *tables.Tables) string {
+	if ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+		return "kernel-language"
+	}
+	return ""
+}
+
+// ofTheSystem are the directories in which a file is missing because something is not installed.
+var ofTheSystem = lazyregexp.New(`^(?:/usr|/opt|/lib|-l)`)
+
+// weighMakeRule judges a file that make has no rule for: one of the system is not installed, another was left out of
+// the tree or misspelt.
+func weighMakeRule(r *record, _ *tables.Tables) string {
+	r.slots["sentence"] = message(r.text)
+	if ofTheSystem.MatchString(r.slot("target")) {
+		return "installation"
+	}
+	return "given-file"
 }

@@ -30,3 +30,26 @@ func TestLastWords(t *testing.T) {
 		}
 	}
 }
+
+// TestBuilds: what CMake says in several lines, and a panic of Rust, whose message stands on the next line.
+func TestBuilds(t *testing.T) {
+	for _, c := range []struct {
+		log   string
+		blame Blame
+		cause string
+	}{
+		{"CMake Error at CMakeLists.txt:7 (find_package):\n  By not providing \"FindFlurb.cmake\" in CMAKE_MODULE_PATH this",
+			Environment, "build-dependency-missing"},
+		{"CMake Warning at CMakeLists.txt:7 (find_package):\n  By not providing \"FindFlurb.cmake\" in CMAKE_MODULE_PATH",
+			Unknown, NothingFound},
+		{"CMake Error at CMakeLists.txt:9 (add_library):\n  Cannot find source file:\n    flurb.cu", Program,
+			"file-not-found"},
+		{"thread 'main' panicked at src/main.rs:10:5:\ncould not resolve host: flurb.example\nnote: run with", Environment,
+			"node-not-reached"},
+		{"Fatal error:\nThe flurb type is invalid for the group of size 3\n", Program, "input-refused"},
+	} {
+		if d := explain(t, c.log); d.Blame != c.blame || d.Cause != c.cause {
+			t.Errorf("%.80q: %s, %s; want %s, %s", c.log, d.Blame, d.Cause, c.blame, c.cause)
+		}
+	}
+}

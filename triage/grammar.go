@@ -60,11 +60,14 @@ var grammars = []grammar{
 	form("target", `(?:[Uu]nsupported gpu architecture|Value) '(?P<target>(?:compute|sm)_\w+)'|`+
 		`(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
 	form("build", `nvcc fatal *: (?P<why>.*)`, "nvcc fatal"),
-	form("linked", `cannot find -l(?P<library>cu\w+|nv\w+|nccl\w*|torch\w*|c10\w*)|LNK1181: cannot open input `+
+	form("linked", `cannot find -l(?P<library>[\w.+-]+)|LNK1181: cannot open input `+
 		`file '(?P<library2>[\w.]+)'|LNK1104: cannot open file '(?P<library3>(?:cu|nv|nccl|torch|c10)[\w.]+)'`,
 		"cannot find -l", "LNK1181", "LNK1104"),
 	form("unresolved", `undefined reference to [\x60'‘](?P<symbol>[\w:]+)(?:[^'’]*?@(?P<library>lib\w+\.so[.\d]*))?`,
 		"undefined reference"),
+	form("make-rule", "No rule to make target [`'‘](?P<target>[^'’`]+)|No targets specified and no makefile found",
+		"No rule to", "No targets"),
+	form("compile-host", `\.(?:c|cc|cpp|cxx)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error(?: \w?\d+)?: `, "error"),
 	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |`+
 		`cannot find |Unable to find |No such file or directory: )['"]?(?:\S*/)?(?P<tool>nvcc|nvidia-smi|`+
 		`ptxas|ninja|gcc|g\+\+|cl(?:\.exe)?|cmake|cicc|nvlink|fatbinary|nvidia-modprobe|nvidia-ctk|`+
@@ -150,6 +153,15 @@ var grammars = []grammar{
 	form("tool", `^(?:sudo|-?\w*sh): (?:\S+ \d+: )?(?P<tool>nvidia-[\w-]+|ninja|cmake|gcc|g\+\+|ptxas): \S+ \S+`, "sh: ",
 		"sudo: "),
 	form("speaker", `^\(EE\) (?P<speaker>NVIDIA)|^\(EE\) no screens found`, "(EE)"),
+	form("daemon", `Error response from daemon: (?P<sentence>.*)`, "from daemon"),
+	form("package-tool", `^E: [A-Z]\w+ `, "E: "),
+	form("installation", `Lmod has detected the following error|Unable to locate a modulefile|`+
+		`there is no package called [‘'"]|\bWsl/\w+/|WslRegisterDistribution failed|[Ee]xec format error`,
+		"Lmod", "modulefile", "no package", "Wsl", "format error"),
+	form("access", `^sudo: (?:a (?:terminal|password) is required|no tty present)|not in the sudoers|`+
+		`running scripts is disabled on this system`, "sudo", "is disabled"),
+	form("time-limit", `CANCELLED AT \S+ DUE TO (?:TIME LIMIT|PREEMPTION)|PBS: job killed: walltime|TERM_RUNLIMIT`,
+		"CANCELLED", "walltime", "RUNLIMIT"),
 	form("element", `no (?:such )?element (?:factory )?"(?P<element>\w+)"`, "element"),
 
 	// Files that were given, and what they were written for.
@@ -159,11 +171,18 @@ var grammars = []grammar{
 		`csv)\b.*)`, "open"),
 	form("newer-file", `unknown model architecture|unknown \(magic, version\) combination|Unsupported model IR version`,
 		"architecture", "magic", "IR version"),
+	form("given", `error loading model: (?P<sentence>.*)`, "loading model"),
 
 	// What programs say of what they were asked to do.
 	form("asked", `^[\w./-]+: error: (?P<sentence>(?:unrecognized arguments|the following arguments are required|`+
 		`argument .*: `+
 		`(?:invalid|expected|not allowed)|ambiguous option|too few arguments).*)`, ": error: "),
+	form("asked", `^Error: (?P<sentence>(?:Invalid value for|Missing (?:option|argument|parameter)|Got unexpected extra`+
+		` argument).*)|^error: (?P<required>the following required arguments were not provided|invalid value '.*)`,
+		"rror: "),
+	form("asked", `: (?:line )?\d+: (?P<sentence>(?:syntax error near|Syntax error: |\S+: (?:unbound variable|bad `+
+		`substitution)).*)`, "yntax error", "unbound", "substitution"),
+	form("opencv", `OpenCV\(\d[^)]*\).* error: \((?P<code>-\d+)[:)]`, "OpenCV("),
 	form("asked", `(?P<sentence>prompt_outputs_failed_validation|Failed to validate prompt for output|`+
 		`^(?:Inconsistency|`+
 		`Error) `+
@@ -281,8 +300,9 @@ var grammars = []grammar{
 		`(?i:success) \((?P<code>\d+) vs\. 0\)`, "Check failed"),
 	form("assertion", `GGML_ASSERT\((?P<expression>.+)\) failed|`+
 		`\b[Aa]ssertion [\x60'"‘](?P<expression2>.+?)['"\x60’] failed|`+
-		`[Aa]ssertion failed: (?P<expression3>\(.+|.+, (?:file|function) .*)|Check failed: (?P<expression4>.+)`,
-		"ssert", "SSERT", "Check failed"),
+		`[Aa]ssertion failed: (?P<expression3>\(.+|.+, (?:file|function) .*)|Check failed: (?P<expression4>.+)|`+
+		`(?P<expression5>[\w-]+\.(?:c|cpp|cuh?|h):\d+): [Ff]atal error$`,
+		"ssert", "SSERT", "Check failed", "atal error"),
 	form("sanitizer", `^=+ (?P<fault>Invalid __(?:global|shared|local)__ (?:read|write|atomic)|Barrier error|Race `+
 		`reported|Uninitialized __)`, "Invalid __", "Barrier", "Race ", "Uninitialized"),
 	form("assert",
@@ -348,6 +368,8 @@ var grammars = []grammar{
 		`memory|OOMKilled|oom_reaper|[Ee]xceeded (?:job|step) memory limit|`+
 		`Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory",
 		"memory limit"),
+	form("host-hardware", `\[Hardware Error\]:.*(?i:uncorrect|fatal)|EDAC \w+: [1-9]\d* UE|Machine Check Exception|`+
+		`(?:I/O|medium) error, dev (?:sd|nvme|vd)\w+`, "[Hardware", "EDAC", "Machine Check", "error, dev"),
 	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the `+
 		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|retired pages|`+
 		`nvlink\b.{0,40}(?:fatal (?:error|link)|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+

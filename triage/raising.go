@@ -21,7 +21,7 @@ func weighModule(r *record, _ *tables.Tables) string {
 		return "extension"
 	case stack.MatchString(root):
 		return "module"
-	case r.frames != nil && !ofTheCheckout.MatchString(root):
+	case (r.frames != nil || r.final) && !ofTheCheckout.MatchString(root):
 		return "module"
 	}
 	return ""

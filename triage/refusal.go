@@ -95,6 +95,15 @@ var refusals = []refusal{
 	refused(`\w+`, `compiled against (?:ABI|API) version .* but this version|numpy\.dtype size changed|`+
 		`compiled using NumPy 1|_ARRAY_API not found`, anyone, "packages-do-not-fit"),
 
+	// Errors that the system numbers, of Linux and of Windows.
+	refused(`\w+`, `\[Errno (?:28|30|122)\]`, anyone, "disk-full"),
+	refused(`\w+`, `\[Errno (?:98|99|101|113|-[23])\]|\[WinError (?:10048|1006[01]|11001)\]`, anyone, "network-down"),
+
+	// What conda and Julia's package manager say.
+	refused(`Conda\w*|Environment(?:NameNotFound|NotWritable\w*)|ResolvePackageNotFound`, ``, anyone, "package-tool"),
+	refused(`ArgumentError`, `^Package \S+ .*not found in current path`, anyone, "installation"),
+	refused(`InvalidIRError`, ``, anyone, "kernel-source"),
+
 	// Files and the network.
 	refused(`RuntimeError`, `PytorchStreamWriter failed writing|`+
 		`inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
@@ -105,6 +114,8 @@ var refusals = []refusal{
 	refused(`UnicodeDecodeError`, ``, own, "given-file"),
 	refused(`UnicodeDecodeError`, ``, theirs, "given-file"),
 	refused(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
+	refused(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
+	refused(`EOFError`, `Ran out of input`, anyone, "given-file"),
 	refused(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
 		`\b40[0134]\b|gated|restricted`, theirs, "usage"),
 	refused(`OSError`, `WinError 1455|paging file is too small`, anyone, "paging-file"),
@@ -126,8 +137,8 @@ var refusals = []refusal{
 		`[eE]rror|Connect(?:ion)?Timeout|ReadTimeout`, ``, theirs, "network-down"),
 	refused(`UnpicklingError|EOFError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|`+
 		`TOMLDecodeError|ParserError|ScannerError|EmptyDataError`, ``, own, "given-file"),
-	refused(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError`, ``, theirs,
-		"given-file"),
+	refused(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|ParserError|`+
+		`ScannerError|EmptyDataError`, ``, theirs, "given-file"),
 	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|`+
 		`UsageError`, ``, own, "usage"),
 	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|`+

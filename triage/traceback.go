@@ -22,12 +22,13 @@ var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|([
 // raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
 //
 //	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
-var raised = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |UnhandledException: ` +
+var raised = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |(?:LoadError: )+|UnhandledException: ` +
 	`)?(?:(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|Failure|Died|NotFound|` +
 	`Closed))(?:: ?(.*))?$|(?:[a-z_]\w*\.)+([A-Z]\w+): (.*)|(?:[A-Za-z_]\w*\.)*([A-Z]\w*Error)\(['"](.*)['"],?\)$)`)
 
 // thrown is how programs in other languages end: C++ (what():), Rust, Go, Java, .NET.
-var thrown = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panicked at '(?P<rust>[^']+)'|^panic: ` +
+var thrown = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panicked at '(?P<rust>[^']+)'|` +
+	`thread '[^']*'(?: \(\d+\))? panicked at [^']\S*:$|^Fatal error:$|^panic: ` +
 	`(?P<go>.+)|` +
 	`^(?:Exception in thread "[^"]*"|Caused by:|Unhandled [Ee]xception[.:]) (?:[\w$]+\.)*(?P<class>\w+)(?:: (?P<jav` +
 	`a>.*))?`)

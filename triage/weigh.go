@@ -27,6 +27,15 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"compiler-too-new": always("compiler-too-new"),
 	"target":           weighTarget,
 	"linked":           weighLinked,
+	"make-rule":        weighMakeRule,
+	"compile-host":     weighHostCompileError,
+	"daemon":           weighDaemon,
+	"installation":     weighSaid("installation"),
+	"time-limit":       always("time-limit"),
+	"opencv":           weighOpenCV,
+	"host-hardware":    weighSaid("host-hardware"),
+	"cmake-package":    always("cmake-package"),
+	"cmake-files":      weighSaid("given-file"),
 	"tool":             weighTool,
 	"cmake":            always("cmake"),
 	"build":            always("build"),
@@ -261,10 +270,13 @@ var aboutStatus = lazyregexp.New(`(?i)success|status|\bok\b|stream|cudnn|cublas|
 // weighAssertion judges a condition that the authors of a compiled program wrote down: of the machine, of a call, or of
 // what the program was given.
 func weighAssertion(r *record, _ *tables.Tables) string {
-	text := cmp.Or(r.slot("expression"), r.slot("expression2"), r.slot("expression3"), r.slot("expression4"))
+	text := cmp.Or(r.slot("expression"), r.slot("expression2"), r.slot("expression3"), r.slot("expression4"),
+		r.slot("expression5"))
 	r.slots["expression"], r.slots["sentence"] = text, text
 	about := areaOf(text)
 	switch {
+	case r.slot("expression5") != "":
+		return "assertion"
 	case aboutStatus.MatchString(r.text):
 		return ""
 	case about == "" || slices.Contains(ofPrograms, about):
@@ -275,7 +287,7 @@ func weighAssertion(r *record, _ *tables.Tables) string {
 
 // weighAsked judges what a program was asked to do, where the program was not built without it.
 func weighAsked(r *record, _ *tables.Tables) string {
-	if aboutStack.MatchString(r.slot("sentence")) {
+	if r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required")); aboutStack.MatchString(r.slot("sentence")) {
 		return ""
 	}
 	return "input"
@@ -333,4 +345,31 @@ func weighSaid(name string) func(*record, *tables.Tables) string {
 		r.slots["sentence"] = message(r.text)
 		return name
 	}
+}
+
+// askedOfDaemon are the words in which Docker's daemon refuses the command line itself.
+var askedOfDaemon = lazyregexp.New(`invalid (?:reference format|mount|volume)|[Nn]o such (?:container|image)|` +
+	`not an absolute path|is already in use by container`)
+
+// weighDaemon judges what Docker's daemon answers.
+func weighDaemon(r *record, _ *tables.Tables) string {
+	switch {
+	case strings.Contains(r.text, "executable file not found") || strings.Contains(r.text, "manifest"):
+		return "" // of the image: what it holds, or its name, which another form reads
+	case askedOfDaemon.MatchString(r.slot("sentence")):
+		return "usage"
+	}
+	return "engine"
+}
+
+// ofArguments are OpenCV's codes for what a call was given: sizes, formats, null pointers, ranges, assertions.
+var ofArguments = []string{"-5", "-27", "-201", "-205", "-208", "-209", "-210", "-211", "-215"}
+
+// weighOpenCV judges an error of OpenCV by its code. What its reader of networks refuses may be newer than it.
+func weighOpenCV(r *record, _ *tables.Tables) string {
+	if r.slots["sentence"] = message(r.text); strings.Contains(r.text, "dnn") ||
+		!slices.Contains(ofArguments, r.slot("code")) {
+		return ""
+	}
+	return "input"
 }
