@@ -65,6 +65,8 @@ func extensionMismatch(m *machine, b *build) []*result {
 	switch {
 	case over >= 0:
 		return found(b.overwritten(b.Hindrances[over]))
+	case release >= 0 && b.Name == "jax":
+		return found(b.otherJaxlib(b.Hindrances[release]))
 	case release >= 0:
 		return found(b.otherRelease(b.Hindrances[release]))
 	case b.env.Kind == "requirements" && twinNamed(b.env.Environment, b.Name) != "":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe"
 )
 
 // dotted matches what jaxlib compares of a version: all numbers before a suffix.
@@ -39,4 +40,15 @@ func (b *build) otherPlugin() []*result {
 		return holds(b.subject)
 	}
 	return nil
+}
+
+// otherJaxlib: jax compares jaxlib's release with its own when it is imported, and raises RuntimeError.
+func (b *build) otherJaxlib(h probe.Hindrance) Finding {
+	own := b.distribution()
+	f := Finding{Severity: Error, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),
+		Message:  fmt.Sprintf("jax %s requires %s, but jaxlib is %s: importing jax fails", own.Version, h.By, b.Version),
+		Evidence: append(b.evidence(), Evidence{Fact: "jax requires", Value: h.By, From: h.Path}),
+		Source:   []string{"https://github.com/jax-ml/jax/blob/jax-v0.9.0/jax/_src/lib/__init__.py"}}
+	f.Pins[0].Why = "the jaxlib and the plugin of this jax; keeps the driver"
+	return f
 }

@@ -49,8 +49,25 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 	if b.Accelerator == "cuda" {
 		failed.Add(readCode(h, s.dir, "jax_cuda"+b.CUDA+"_plugin/*.so", "jax_plugins/xla_cuda"+b.CUDA+"/*.so")(b))
 		failed.Add(jaxLoads(b, h, s))
+		b.Hindrances = append(b.Hindrances, otherJaxlib(h, s, jaxlib)...)
 	}
 	return b, failed.Err()
+}
+
+// otherJaxlib is that jax requires another release of jaxlib than the one that is there. Its metadata has the range that
+// it compares when it is imported (jax/_src/lib/__init__.py, check_jaxlib_version).
+func otherJaxlib(h *host.Host, s *site, jaxlib *facts.Package) []facts.Hindrance {
+	jax := s.dist("jax")
+	if jax == nil {
+		return nil
+	}
+	for _, m := range required.FindAllSubmatch(h.ReadQuietly(jax.Path+"/METADATA"), -1) {
+		if string(m[1]) == "jaxlib" && !accepts(string(m[2]), jaxlib.Version) {
+			return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version,
+				By: "jaxlib" + strings.TrimSpace(string(m[2])), Path: jax.Path + "/METADATA"}}
+		}
+	}
+	return nil
 }
 
 // pluginFamily is the CUDA family of the plugin that JAX finds by its directory, whatever became of its metadata; empty
