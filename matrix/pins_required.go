@@ -48,7 +48,8 @@ func (m *machine) required(b *build) []Pin {
 		}
 	}
 	own := b.distribution()
-	return []Pin{{Package: own.Package, Version: own.Version, Why: "installs what " + b.Name + " requires; keeps the driver",
+	return []Pin{{Package: own.Package, Version: own.Version,
+		Why:      "installs what " + b.Name + " requires; keeps the driver",
 		Commands: b.commands(b.cuda, append([]pin.Package{own}, companions...), index)}}
 }
 
