@@ -9,6 +9,7 @@ import (
 // TestAnswersAreShort: of every row's own line, and of real logs, the fault is one sentence of at most 120 characters,
 // with at most four steps and no hole in either. What blames somebody says what to do; what cannot tell, what to look at.
 func TestAnswersAreShort(t *testing.T) {
+	t.Parallel()
 	check := func(id string, d Diagnosis) {
 		if n := utf8.RuneCountInString(d.Because); n == 0 || n > maxSentence {
 			t.Errorf("%s: %d characters: %q", id, n, d.Because)

@@ -47,6 +47,7 @@ var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
 
 // TestDressedCases: what a log went through on its way changes neither the cause nor the blame.
 func TestDressedCases(t *testing.T) {
+	t.Parallel()
 	dresses := forms()
 	names := slices.Sorted(maps.Keys(dresses))
 	for i, c := range readCases(t, "testdata/cases.jsonl") {

@@ -20,6 +20,7 @@ type sighted struct {
 // TestFirstSight prints today's score of each set; the first scores stand in testdata/firstsight/README.md. A healthy
 // log is right where nobody is blamed.
 func TestFirstSight(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/firstsight/*.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sets: %v", err)

@@ -1,13 +1,10 @@
 package triage
 
 import (
-	"context"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -18,6 +15,7 @@ import (
 // Whoever writes a grammar reads the failures of one half of the threads (seen); the other half, whose failures
 // are printed only with CUDACOMPAT_LEFTOUT=all, says what it is worth on logs from which it was not written.
 func TestLeftOut(t *testing.T) {
+	t.Parallel()
 	curated := map[string]bool{}
 	for _, s := range table(t) {
 		curated[s.ID] = s.Weight != fact && s.Blame != None
@@ -48,40 +46,20 @@ func soleRows(rows []Signature) map[string][]string {
 	return of
 }
 
-// leftOut is a log that was read once, to be judged with several tables.
-type leftOut struct {
-	scanner *scanner
-	records []record
-}
-
-func scanned(t *testing.T, log string) leftOut {
-	t.Helper()
-	s := newScanner(theFinder(), table(t))
-	if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
-		t.Fatal(err)
-	}
-	bare := *s
-	bare.signatures = nil // which lines are harmless is said by a table
-	return leftOut{s, recordsOf(&bare)}
-}
-
 // judge says what the log shows by the rows of the table that are not left out.
-func (l leftOut) judge(out func(id string) bool) Diagnosis {
-	events := slices.DeleteFunc(l.scanner.events(0), func(e event) bool { return out(e.signature.ID) })
-	records := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool {
+func (l readLog) judge(out func(id string) bool) Diagnosis {
+	events := slices.DeleteFunc(slices.Clone(l.events), func(e event) bool { return out(e.signature.ID) })
+	records := slices.DeleteFunc(l.own(), func(r record) bool {
 		id := l.scanner.harmlessBy(r.text)
 		return id != "" && !out(id)
 	})
-	for i := range records {
-		records[i].slots = maps.Clone(records[i].slots) // weighing fills them
-	}
 	return diagnose([][]event{events}, records, []Source{{Name: "log"}})
 }
 
 // tally counts what is right and wrong, in each half of the threads.
 type tally struct{ right, wrong, all, rightSeen, allSeen int }
 
-func (n *tally) add(t *testing.T, table string, c *logCase, l leftOut, out func(string) bool) {
+func (n *tally) add(t *testing.T, table string, c *logCase, l readLog, out func(string) bool) {
 	t.Helper()
 	h := fnv.New32a()
 	fmt.Fprint(h, c.URL)
@@ -108,7 +86,7 @@ func (n *tally) add(t *testing.T, table string, c *logCase, l leftOut, out func(
 }
 
 // kinds are those of the records that grammars read in a log.
-func (l leftOut) kinds() string {
+func (l readLog) kinds() string {
 	var all []string
 	for _, r := range l.records {
 		all = append(all, r.kind)

@@ -69,21 +69,23 @@ func bare(line string) string {
 func message(line string) string { return line[len(prefix.FindString(line)):] }
 
 // informs reports whether a line says itself that it only informs or warns.
-func informs(line string) bool { return level.MatchString(line) && !containsAny(line, failsAloud) }
+func informs(line string) bool {
+	return (level.MatchString(line) || milder.MatchString(line)) && !containsAny(line, failsAloud)
+}
 
 // failsAloud are the lines whose level says less than they mean.
 var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 	"BackOff", "kubelet  Error", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
 	"caught exception", "xecution provider", "xecutionProvider"}
 
-var level = lazyregexp.New(
-	`(?i:but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|will be (?:disabled|` +
-		`ignored)|option ` +
-		`will be ignored|pinned memory|offloaded to|, looking in |, using native |using .{0,40} instead|retrying|` +
-		`libGL error|nvidia-installer \w+ (?:v\d+ )?user interface)|^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |` +
-		`^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
+// level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
+var (
+	level = lazyregexp.New(`^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
 		`WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
-		`^[IW]\d{4} `,
+		`^[IW]\d{4} `)
+	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
+		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +
+		`using .{0,40} instead|retrying|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface`)
 )
 
 // soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
@@ -221,11 +223,15 @@ func continued(next []logLine) string {
 func spelt(l logLine) []record {
 	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU"})
 	var best *tables.Status
-	for _, s := range statuses() {
-		tells := named || len(s.Text) >= tellingText || s.Text != "" && numbered(l.text, s.Code)
-		if s.Text != "" && tells && speaks(l.text, strings.Index(l.text,
-			s.Text)) && (best == nil || len(s.Text) > len(best.Text)) {
-			best = &s
+	all := statuses()
+	for i := range all {
+		s := &all[i]
+		if s.Text == "" || best != nil && len(s.Text) <= len(best.Text) {
+			continue
+		}
+		tells := named || len(s.Text) >= tellingText || numbered(l.text, s.Code)
+		if tells && speaks(l.text, strings.Index(l.text, s.Text)) {
+			best = s
 		}
 	}
 	if best == nil || best.Cause == "" {
