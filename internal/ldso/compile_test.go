@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,22 +77,40 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// compile returns what the C compiler makes of a source.
+// compile returns what the C compiler makes of a source. Many files are made of one source: only linking is done again.
 func compile(t testing.TB, source string, args ...string) []byte {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
+	generate := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return !strings.HasPrefix(arg, "-f") })
+	object := cc(t, source, append(generate, "-c", "-x", "c", "-")...)
+	return cc(t, string(object), append([]string{objectFile(t, object)}, args...)...)
+}
+
+// objectFile is where the linker finds an object.
+func objectFile(t testing.TB, object []byte) string {
+	t.Helper()
+	file := filepath.Join(compiled.dir, fmt.Sprintf("%x.o", sha256.Sum256(object)))
+	if err := os.WriteFile(file, object, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// cc returns what the C compiler writes for its arguments and an input, the first time that it is asked.
+func cc(t testing.TB, input string, args ...string) []byte {
+	t.Helper()
+	path, err := exec.LookPath("cc")
 	if err != nil {
 		t.Skip("no C compiler to build libraries with")
 	}
 	compiled.Lock()
 	defer compiled.Unlock()
-	key := fmt.Sprintf("%x", sha256.Sum256([]byte(source+"\x00"+strings.Join(args, "\x00"))))
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(input+"\x00"+strings.Join(args, "\x00"))))
 	if b, ok := compiled.files[key]; ok {
 		return b
 	}
 	out := filepath.Join(compiled.dir, key)
-	cmd := exec.Command(cc, append([]string{"-o", out, "-x", "c", "-", "-x", "none"}, args...)...)
-	cmd.Stdin = strings.NewReader(source)
+	cmd := exec.Command(path, append([]string{"-o", out}, args...)...)
+	cmd.Stdin = strings.NewReader(input)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, text)
 	}

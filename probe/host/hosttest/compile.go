@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -31,16 +32,19 @@ func Compile(t *testing.T, root string, libs ...Library) {
 	}
 }
 
-// compiled holds what was compiled in this run of the tests, by all that it was made of: many trees hold the same
-// libraries, and the compiler takes longer than what reads them.
+// compiled holds what was made in this run of the tests, by all that it was made of: many trees hold the same
+// libraries, and compiling takes longer than what reads them.
 var compiled sync.Map
 
-// made is what the compiler makes of a library.
+// made is the library, linked as gcc would. Many are made of one source: it is compiled once.
 func (lib Library) made(t *testing.T, root string) []byte {
 	t.Helper()
 	soname := filepath.Base(lib.Name)
+	args := []string{"-shared", "--hash-style=gnu", "--eh-frame-hdr", "-soname", soname}
 	of := []string{soname, lib.Source, fmt.Sprintf("%q", lib.Flags)}
-	args := []string{"-shared", "-fPIC", "-nostdlib", "-Wl,-soname," + soname}
+	for _, flag := range lib.Flags {
+		args = append(args, strings.Split(strings.TrimPrefix(flag, "-Wl,"), ",")...)
+	}
 	var needs []string
 	for _, name := range lib.Needs {
 		file := filepath.Join(root, name)
@@ -48,18 +52,35 @@ func (lib Library) made(t *testing.T, root string) []byte {
 		Must(t, err)
 		of, needs = append(of, string(needed)), append(needs, file)
 	}
-	key := fmt.Sprintf("%q", of)
+	return once(t, fmt.Sprintf("%q", of), func(dir, out string) []string {
+		object := filepath.Join(dir, "lib.o")
+		Must(t, os.WriteFile(object, lib.object(t), 0o644))
+		return append(append(append([]string{"ld"}, args...), "-o", out, object), needs...)
+	})
+}
+
+// object is the library's source, compiled.
+func (lib Library) object(t *testing.T) []byte {
+	return once(t, lib.Source, func(dir, out string) []string {
+		source := filepath.Join(dir, "lib.c")
+		Write(t, source, lib.Source)
+		return []string{"gcc", "-c", "-fPIC", "-o", out, source}
+	})
+}
+
+// once is what a command writes to out, run the first time that it is asked for by this key.
+func once(t *testing.T, key string, command func(dir, out string) []string) []byte {
+	t.Helper()
 	if made, ok := compiled.Load(key); ok {
 		return made.([]byte)
 	}
 	dir := t.TempDir()
-	source, file := filepath.Join(dir, "lib.c"), filepath.Join(dir, soname)
-	Write(t, source, lib.Source)
-	args = append(append(append(args, "-o", file, source), lib.Flags...), needs...)
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
+	out := filepath.Join(dir, "out")
+	args := command(dir, out)
+	if text, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, text)
 	}
-	made, err := os.ReadFile(file)
+	made, err := os.ReadFile(out)
 	Must(t, err)
 	compiled.Store(key, made)
 	return made
