@@ -42,6 +42,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 			"configuration broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for its time to be up
 			started := time.Now()
 			code, out, errs := says(t, append(tt.args, "--timeout", "500ms")...)
 			if took := time.Since(started); code != tt.code || !strings.Contains(out+errs, tt.says) || took > patience {

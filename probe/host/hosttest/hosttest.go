@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -159,13 +160,26 @@ func ELF(t testing.TB, machine, section string, lines []byte) []byte {
 	return out.Bytes()
 }
 
-// Compressed packs data as the end of the name says.
+// Compressed packs data as the end of the name says: once in a run of the tests, for a packer of xz takes megabytes.
 func Compressed(t testing.TB, name string, data []byte) []byte {
+	t.Helper()
+	key := filepath.Ext(name) + "\x00" + string(data)
+	if packed, ok := compressed.Load(key); ok {
+		return packed.([]byte)
+	}
+	packed := compress(t, filepath.Ext(name), data)
+	compressed.Store(key, packed)
+	return packed
+}
+
+var compressed sync.Map
+
+func compress(t testing.TB, end string, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	var w io.WriteCloser
 	var err error
-	switch filepath.Ext(name) {
+	switch end {
 	case ".gz":
 		w = gzip.NewWriter(&out)
 	case ".xz":
