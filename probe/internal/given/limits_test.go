@@ -60,3 +60,16 @@ func TestLargeEnough(t *testing.T) {
 		t.Errorf("%+v, %v", got.Environments, err)
 	}
 }
+
+// TestIncludeBounds: of the files that a requirements file includes, those past a bound are not read.
+func TestIncludeBounds(t *testing.T) {
+	for want, i := range map[string]includes{
+		"more than 50 files are included": {met: make([]include, maxIncludes+1)},
+		"larger than 2 MiB":               {},
+	} {
+		i.open = func(string) ([]byte, error) { return make([]byte, maxIncludeBytes+1), nil }
+		if _, err := i.read(include{name: "more.txt"}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

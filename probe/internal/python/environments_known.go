@@ -28,12 +28,8 @@ func (s *search) knownRoots() []string {
 		}
 	}
 	roots = slices.DeleteFunc(roots, func(root string) bool { return !isPrefix(s.Host, root) })
-	if n := len(roots); n > maxRoots {
-		s.unread("Python environments", fmt.Sprintf("only the first %d of %d that a search found were read: name those "+
-			"that matter with --env", maxRoots, n), facts.UnreadCut)
-		return roots[:maxRoots]
-	}
-	return roots
+	return bounded(s, roots, maxRoots, "Python environments",
+		"only the first %d of %d that a search found were read: name those that matter with --env")
 }
 
 // around lists where environments may be in and below one directory.

@@ -1,6 +1,8 @@
 package python
 
 import (
+	"fmt"
+
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -16,6 +18,15 @@ type search struct {
 
 func (s *search) unread(place, reason, kind string) {
 	s.found.Unread = append(s.found.Unread, facts.Unread{Place: place, Reason: reason, Kind: kind})
+}
+
+// bounded is as much of a list as is looked at; where that is not all of it, the place was not looked at as a whole.
+func bounded[T any](s *search, list []T, most int, place, reason string) []T {
+	if len(list) <= most {
+		return list
+	}
+	s.unread(place, fmt.Sprintf(reason, most, len(list)), facts.UnreadCut)
+	return list[:most]
 }
 
 // Found is what the search for environments came to.

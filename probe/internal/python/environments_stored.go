@@ -77,12 +77,8 @@ func (s *search) runningPythons() []candidate {
 	if err != nil {
 		return nil
 	}
-	if len(entries) > maxProcesses {
-		s.unread("running processes", fmt.Sprintf("only the first %d of %d were looked at", maxProcesses, len(entries)),
-			facts.UnreadCut)
-	}
 	var list []candidate
-	for _, e := range entries[:min(len(entries), maxProcesses)] {
+	for _, e := range bounded(s, entries, maxProcesses, "running processes", "only the first %d of %d were looked at") {
 		if !processID.MatchString(e.Name()) {
 			continue
 		}
