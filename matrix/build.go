@@ -27,6 +27,7 @@ type build struct {
 	taken       []taken                   // by the loader
 	dispensable bool                      // others install this extension and do without
 	isa         map[string]version.Number // of PTX, by its target
+	read        []part                    // sections of its libraries that were read
 	resolved    *installed                // the cuDNN that an installer would bring; nil where one is there, or named
 	named       *named                    // a package that a file names, which is all there is of it; else nil
 	jit         bool                      // its code is made when it runs
@@ -38,7 +39,7 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 	b = m.onTarget(b)
 	v := &build{Build: b, env: env, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
 	v.glibc, v.cudnn, v.nccl, v.taken = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
-	v.isa, v.dispensable = isaOf(b), b.Extension && m.dispensable(b)
+	v.isa, v.read, v.dispensable = isaOf(b.PTXISA), partsRead(b), b.Extension && m.dispensable(b)
 	v.subject = Subject(b, env.Environment)
 	if p := m.packageOf(b.Name); p != nil && b.Extension {
 		v.jit = p.Uses == "jit"

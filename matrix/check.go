@@ -89,11 +89,22 @@ func (j *judgement) rules(ctx context.Context) {
 // judged is the machine in a few words.
 func (m *machine) judged() Judged {
 	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from,
-		GPUs: []string{}, Hidden: m.hidden(), Devices: m.devices()}
+		State: m.driverState(), GPUs: []string{}, Hidden: m.hidden(), Devices: m.devices()}
 	for _, g := range m.present {
 		list.GPUs = append(list.GPUs, g.label)
 	}
 	return list
+}
+
+// driverState is how a driver that does not run is there.
+func (m *machine) driverState() string {
+	switch {
+	case m.driver.loaded, m.f.Driver.NVML.Status == "ok", !m.driver.version.Known():
+		return ""
+	case m.f.System.Rest:
+		return "on disk"
+	}
+	return "installed, not loaded"
 }
 
 // devices are the target's GPUs, else all that were found, with the reason why programs are not shown one.

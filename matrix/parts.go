@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/probe"
 )
 
 // part is a section of one of a build's libraries that was built for one set of targets.
@@ -19,20 +20,21 @@ type part struct {
 // parts are those of the build itself where they were read, else of its row in the tables: a wheel whose code is listed
 // without them is of a report from before they were told.
 func (b *build) parts() []part {
-	var list []part
-	for _, g := range b.Groups {
-		isa := map[string]version.Number{}
-		for target, v := range g.PTXISA {
-			isa[target] = version.Of(v)
-		}
-		group := version.Group{Section: g.Section, SASS: g.SASS, PTX: g.PTX, ISA: isa}
-		list = append(list, part{group, g.Library, g.Containers})
-	}
 	own := len(b.SASS)+len(b.PTX) > 0 && !b.official()
-	if len(list) > 0 || own || b.Damaged != "" || len(b.rows) != 1 {
-		return list
+	if len(b.read) > 0 || own || b.Damaged != "" || len(b.rows) != 1 {
+		return b.read
 	}
 	return b.rows[0].parts()
+}
+
+// partsRead are those that were read in a build's files.
+func partsRead(b *probe.Build) []part {
+	var list []part
+	for _, g := range b.Groups {
+		group := version.Group{Section: g.Section, SASS: g.SASS, PTX: g.PTX, ISA: isaOf(g.PTXISA)}
+		list = append(list, part{group, g.Library, g.Containers})
+	}
+	return list
 }
 
 func (r row) parts() []part {
@@ -69,7 +71,7 @@ func (p part) String() string {
 
 // evidence is what the part was built for.
 func (p part) evidence(b *build) Evidence {
-	text := strings.Join(append(p.SASS, p.PTX...), " ")
+	text := strings.Join(slices.Concat(p.SASS, p.PTX), " ")
 	if p.library == "" {
 		row := "table row " + b.rows[0].Release + " " + b.rows[0].Variant
 		return Evidence{Fact: "machine code in " + p.Section, Value: text, From: row}

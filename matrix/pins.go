@@ -132,8 +132,7 @@ func (m *machine) faulty(b *build, r row) bool {
 }
 
 func (m *machine) hasGlibc(r row) bool {
-	libc := version.Of(m.f.System.Libc)
-	return m.f.System.Libc != "musl" && !(libc.Known() && libc.Less(r.Glibc))
+	return m.f.System.Libc != "musl" && !(m.libc.Known() && m.libc.Less(r.Glibc))
 }
 
 // reached says that the driver is at or above a CUDA's floor.

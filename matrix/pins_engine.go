@@ -96,9 +96,8 @@ var wheelGlibc = lazyregexp.New(`-manylinux_(\d+)_(\d+)_x86_64`)
 
 // loadsWheel reports whether the C library here is new enough for a release's wheel, by the wheel's name in its source.
 func (m *machine) loadsWheel(e tables.Extension) bool {
-	libc := version.Of(m.f.System.Libc)
 	f := wheelGlibc.FindStringSubmatch(strings.Join(e.Source, " "))
-	return f == nil || !libc.Known() || !libc.Less(version.Of(f[1]+"."+f[2]))
+	return f == nil || !m.libc.Known() || !m.libc.Less(version.Of(f[1]+"."+f[2]))
 }
 
 // takesTorch reports whether a release asks for just this torch, or for a range that has it, and is of its CUDA family.

@@ -49,8 +49,8 @@ func (b *build) lends(to *build) bool {
 // sharesWith says that a release needs the libraries that a framework has: of the same CUDA, and, where both are known,
 // of the same cuDNN.
 func (b *build) sharesWith(e tables.Extension) bool {
-	cudnn := version.Of(b.CuDNN)
-	return e.Family().Major() == b.cuda.Major() && (!e.CuDNN.Known() || !cudnn.Known() || e.CuDNN.Major() == cudnn.Major())
+	cudnn := !e.CuDNN.Known() || !b.cudnn.Known() || e.CuDNN.Major() == b.cudnn.Major()
+	return cudnn && e.Family().Major() == b.cuda.Major()
 }
 
 // releaseFor is the package's own release where that will do, else the newest, of the same CUDA if one is.

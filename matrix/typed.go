@@ -52,10 +52,10 @@ func takenBy(b *probe.Build) []taken {
 	return list
 }
 
-// isaOf is the version of the PTX that a build carries, by its target.
-func isaOf(b *probe.Build) map[string]version.Number {
-	isa := make(map[string]version.Number, len(b.PTXISA))
-	for target, v := range b.PTXISA {
+// isaOf are versions of PTX, by its target.
+func isaOf(text map[string]string) map[string]version.Number {
+	isa := make(map[string]version.Number, len(text))
+	for target, v := range text {
 		isa[target] = version.Of(v)
 	}
 	return isa

@@ -31,12 +31,8 @@ func driverRow(r Report) []row {
 	if details == "" {
 		return nil
 	}
-	switch {
-	case d.From == "--driver" || r.Facts.Driver.Version != "" || r.Facts.Driver.NVML.Status == "ok" || d.Driver == "":
-	case r.Facts.System.Rest:
-		details += " (on disk)"
-	default:
-		details += " (installed, not loaded)"
+	if d.State != "" {
+		details += " (" + d.State + ")"
 	}
 	return []row{{name: "driver", details: details, from: cmp.Or(d.From, r.Facts.Driver.CUDAFrom)}}
 }

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"cudacompat/internal/fatbin"
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -86,7 +85,7 @@ func takeCode(b *facts.Build, all fatbin.Code) {
 		if b.PTXISA == nil {
 			b.PTXISA = map[string]string{}
 		}
-		if have := b.PTXISA[t.String()]; versionLess(have, t.PTXVersion) {
+		if have := b.PTXISA[t.String()]; version.Of(have).Less(version.Of(t.PTXVersion)) {
 			b.PTXISA[t.String()] = t.PTXVersion
 		}
 	}
@@ -106,19 +105,6 @@ func takeGroups(b *facts.Build, library string, groups []fatbin.Group) {
 
 func zstdTargets(list []fatbin.Target) []fatbin.Target {
 	return slices.DeleteFunc(slices.Clone(list), func(t fatbin.Target) bool { return !t.Zstd })
-}
-
-// versionLess compares "8.10" and "9.0"; nothing comes before everything.
-func versionLess(a, b string) bool {
-	parse := func(s string) (major, minor int) {
-		x, y, _ := strings.Cut(s, ".")
-		major, _ = strconv.Atoi(x)
-		minor, _ = strconv.Atoi(y)
-		return major, minor
-	}
-	majorA, minorA := parse(a)
-	majorB, minorB := parse(b)
-	return majorA < majorB || majorA == majorB && minorA < minorB
 }
 
 func union(list []string, more []fatbin.Target) []string {
