@@ -7,8 +7,8 @@ import (
 )
 
 // lastLines is how near to its end the last words of a log stand: a shell, a launcher or Python's clean-up may still
-// say something below them.
-const lastLines = 8
+// say something below them, and torchrun a report of every rank.
+const lastLines = 30
 
 // endings are the areas of which a sentence of failing is believed where a log ends with it: what a program says last
 // and aloud is why it ended, and these areas are of the machine whatever the program is. Of the public cases and the

@@ -82,7 +82,7 @@ var grammars = []grammar{
 		`[Cc]ould not find (?:the )?CUDA(?: `+
 		`toolkit| installation)?\b|(?:package configuration|configuration) file (?:provided by|for package) "(?P<part>`+
 		`CUDA\w*|Torch\w*|NCCL|cuDNN|CUDNN|TensorRT|TensorFlow\w*|rmm|raft|cudf|Thrust|CUB|CCCL|cutlass|NvidiaCutlass)"|`+
-		`No CUDA toolset found|CUDA \d+\.\d+\.(?:props|targets)"? was not found|Cuda Configuration Error|`+
+		`No CUDA toolset found|CMAKE_CUDA_COMPILER not set, after|CUDA \d+\.\d+\.(?:props|targets)"? was not found|Cuda Configuration Error|`+
 		`configure: error: .*\b(?:CUDA|nvcc|NVCC|cudart|cuDNN|CUDNN)\b|Dependency "?(?:cuda|CUDA)\w*"? not found`,
 		"ould", "CMAKE", "Failed to", "CUDA", "uda Config", "configure: error", "Dependency"),
 	form("build-killed", `Killed signal terminated program|died due to signal 9|\bError 137\b|compilation `+
@@ -153,13 +153,21 @@ var grammars = []grammar{
 	form("tool", `^(?:sudo|-?\w*sh): (?:\S+ \d+: )?(?P<tool>nvidia-[\w-]+|ninja|cmake|gcc|g\+\+|ptxas): \S+ \S+`, "sh: ",
 		"sudo: "),
 	form("speaker", `^\(EE\) (?P<speaker>NVIDIA)|^\(EE\) no screens found`, "(EE)"),
+	form("called", `Flags parsing error|^Could not override '|^ERROR: (?:Could not open requirements file|`+
+		`Invalid requirement)|^invalid argument ".*" for "-|failed to read dockerfile|mapping values are not allowed|`+
+		`^fatal: not a git repository`, "Flags", "override", "ERROR: ", "invalid argument", "dockerfile", "mapping",
+		"not a git"),
+	form("unreached", `^(?:curl: \((?:6|7|28|35|56|60)\) |wget: unable to resolve|fatal: unable to access |`+
+		`ssh: connect to )|\bdial tcp\b.*(?:no such host|i/o timeout|connection refused)`, "curl: (", "wget: ", "fatal: ",
+		"ssh: ", "dial tcp"),
 	form("daemon", `Error response from daemon: (?P<sentence>.*)`, "from daemon"),
 	form("package-tool", `^E: [A-Z]\w+ `, "E: "),
 	form("installation", `Lmod has detected the following error|Unable to locate a modulefile|`+
-		`there is no package called [‘'"]|\bWsl/\w+/|WslRegisterDistribution failed|[Ee]xec format error`,
-		"Lmod", "modulefile", "no package", "Wsl", "format error"),
-	form("access", `^sudo: (?:a (?:terminal|password) is required|no tty present)|not in the sudoers|`+
-		`running scripts is disabled on this system`, "sudo", "is disabled"),
+		`there is no package called [‘'"]|^Error: Cannot find module '[@\w]|error MSB80\d\d: |no matches for kind|`+
+		`\bWsl/\w+/|WslRegisterDistribution failed|[Ee]xec format error`,
+		"Lmod", "modulefile", "no package", "Wsl", "format error", "find module", "MSB80", "no matches"),
+	form("access", `^-?(?:bash|sh|zsh): (?:line \d+: )?\S+: Permission denied$|^sudo: (?:a (?:terminal|password) is required|no tty present)|not in the sudoers|`+
+		`running scripts is disabled on this system`, "sudo", "is disabled", "sh: "),
 	form("time-limit", `CANCELLED AT \S+ DUE TO (?:TIME LIMIT|PREEMPTION)|PBS: job killed: walltime|TERM_RUNLIMIT`,
 		"CANCELLED", "walltime", "RUNLIMIT"),
 	form("element", `no (?:such )?element (?:factory )?"(?P<element>\w+)"`, "element"),
@@ -172,6 +180,8 @@ var grammars = []grammar{
 	form("newer-file", `unknown model architecture|unknown \(magic, version\) combination|Unsupported model IR version`,
 		"architecture", "magic", "IR version"),
 	form("given", `error loading model: (?P<sentence>.*)`, "loading model"),
+	form("given", `^(?P<sentence>\S+\.(?:mp4|mkv|avi|jpg|png|json|ya?ml|gguf|onnx|pth?): No such file or directory)$`,
+		"o such file"),
 
 	// What programs say of what they were asked to do.
 	form("asked", `^[\w./-]+: error: (?P<sentence>(?:unrecognized arguments|the following arguments are required|`+
@@ -237,7 +247,7 @@ var grammars = []grammar{
 		`usable |supported |suitable |compatible |working |valid )*(?:gpus?|(?:nvidia|cuda|gpu|graphics) (?:devices?|`+
 		`cards?)|driver)\b|torch\.cuda\.is_available\(\) (?:is|returned|should be) \w+|cuda `+
 		`is not available|(?:found )?no nvidia driver)`, "GPU", "gpu", "CUDA", "cuda", "evice", "NVIDIA", "driver"),
-	form("no-cuda-build", `(?i)not (?:been )?(?:compiled|built) with (?:\w+ )?(?:cuda|gpu|cudnn|nccl|tensorrt|`+
+	form("no-cuda-build", `(?i)n['o]t (?:been )?(?:compiled|buil[td]) with (?:\w+ )?(?:cuda|gpu|cudnn|nccl|tensorrt|`+
 		`nvenc)|(?:compiled|built) without (?:\w+ )?(?:cuda|gpu|cudnn|nccl)|(?:cuda|gpu) support (?:is `+
 		`)?(?:not (?:enabled|compiled|built|available|included)|disabled)|(?:no|without) cuda (?:support|`+
 		`backend)|cuda backend (?:is )?not (?:available|found|built)|CPU-only (?:build|version)|no kernel `+
@@ -401,8 +411,8 @@ var grammars = []grammar{
 		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
 		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
-	form("engine", `Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
-		"Docker daemon", "docker API"),
+	form("engine", `\bWarning +Failed(?:Mount|AttachVolume|CreatePodSandBox)\b|Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
+		"Warning", "Docker daemon", "docker API"),
 	form("passthrough", `(?:vfio|qemu).*(?:is not viable|failed to open /dev/vfio|not ready \d+ms after|`+
 		`[Uu]nable to power on device|error getting device|no such host device)|`+
 		`\bpci(?:port|-\w+)? .*BAR \d+: (?:no space for|`+

@@ -10,6 +10,7 @@ const (
 	own    caller = "the program's own file"
 	theirs caller = "an installed distribution"
 	unseen caller = "no call is shown"
+	ending caller = "no call is shown, and the log ends with it"
 )
 
 // refusal is what an exception means by its class, its words and whose call raised it.
@@ -104,6 +105,22 @@ var refusals = []refusal{
 	refused(`ArgumentError`, `^Package \S+ .*not found in current path`, anyone, "installation"),
 	refused(`InvalidIRError`, ``, anyone, "kernel-source"),
 
+	// Java's and Julia's own, and what Triton's compiler finds in a kernel.
+	refused(`(?:NullPointer|\w*IndexOutOfBounds|ClassCast|NumberFormat)Exception`, ``, anyone, "program"),
+	refused(`DimensionMismatch`, ``, anyone, "shape"),
+	refused(`CompilationError`, `(?:Name|Attribute|IncompatibleType)Error\(`, anyone, "kernel-source"),
+
+	// Classes that say enough where a log ends with them.
+	refused(`FileNotFoundError|NotADirectoryError`, `custom_nodes|__init__`, ending, ""),
+	refused(`FileNotFoundError|NotADirectoryError`, `'[^']*[/\\][^']*\w'$`, ending, "given-file"),
+	refused(`JSONDecodeError|UnpicklingError|BadZipFile|UnidentifiedImageError|ScannerError|ParserError|EmptyDataError`,
+		``, ending, "given-file"),
+	refused(`PermissionError`, ``, ending, "access"),
+	refused(`NewConnectionError|MaxRetryError|(?:Connect|Read)(?:Timeout|TimeoutError)|ProxyError|SSLError|gaierror`, ``,
+		ending, "network-down"),
+	refused(`GatedRepoError|MissingMandatoryValue|Override\w*Exception|Config(?:Attribute|Key|Type)\w*Error`, ``, ending,
+		"usage"),
+
 	// Files and the network.
 	refused(`RuntimeError`, `PytorchStreamWriter failed writing|`+
 		`inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
@@ -152,6 +169,8 @@ var refusals = []refusal{
 // caller is whose call raised the exception.
 func (r *record) caller() caller {
 	switch {
+	case r.frames == nil && r.final && !r.notice:
+		return ending
 	case r.frames == nil:
 		return unseen
 	case r.deepest() == "":

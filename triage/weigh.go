@@ -31,6 +31,8 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"compile-host":     weighHostCompileError,
 	"daemon":           weighDaemon,
 	"installation":     weighSaid("installation"),
+	"called":           weighSaid("usage"),
+	"unreached":        weighSaid("network-down"),
 	"time-limit":       always("time-limit"),
 	"opencv":           weighOpenCV,
 	"host-hardware":    weighSaid("host-hardware"),
@@ -235,13 +237,13 @@ func (r *record) fill(words string) string {
 	})
 }
 
-// severe are words of a line that tells of an end, and not of a choice.
+// severe are words of a line that tells of an end, and not of a choice. What a log ends with needs none.
 var severe = lazyregexp.New(`(?i)error|fatal|fail|exception|abort|panic|critical|assert|cannot|can't|could ?n.t|` +
 	`unable|require|must|need|^no |not able|out of date`)
 
 func whenSevere(name string) func(*record, *tables.Tables) string {
 	return func(r *record, _ *tables.Tables) string {
-		if severe.MatchString(r.text) {
+		if severe.MatchString(r.text) || r.final && r.kind != "driver" {
 			return name
 		}
 		return ""
