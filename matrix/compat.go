@@ -216,7 +216,7 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	for _, c := range m.f.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
 			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver "+
-				"(forward compatibility, only for data-centre GPUs)", row.Package, first(path.Dir(c.Path)))}
+				"(forward compatibility, %s)", row.Package, first(path.Dir(c.Path)), m.forwardWords())}
 		}
 	}
 	commands := map[string]string{}
@@ -227,8 +227,17 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	if m.debian() != yes {
 		commands["dnf"] = "sudo dnf install " + row.Package + export
 	}
+	label(commands, "Debian, Ubuntu")
 	return []Pin{{Package: row.Package, Version: row.CUDA.String(),
-		Why: "keeps the driver; forward compatibility, only for data-centre GPUs", Commands: commands}}, nil
+		Why: "keeps the driver; forward compatibility, " + m.forwardWords(), Commands: commands}}, nil
+}
+
+// forwardWords says that the GPUs support forward compatibility: compatPackage names a package for no others.
+func (m *machine) forwardWords() string {
+	if len(m.gpus) == 1 {
+		return "which this data-centre GPU supports"
+	}
+	return "which these data-centre GPUs support"
 }
 
 // evidenceCompat is the taken library, with the reason why it is.

@@ -23,7 +23,7 @@ func TestDriverCommands(t *testing.T) {
 		system   probe.System
 		apt, dnf string
 	}{
-		{probe.System{}, ubuntu, streams + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"},
+		{probe.System{}, ubuntu + "  # Ubuntu", streams + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"},
 		{probe.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian"},
 			ubuntu + "  # from Ubuntu's own archive (component restricted)", ""},
 		{probe.System{OS: "Debian GNU/Linux 12 (bookworm)", ID: "debian"}, "curl -fsSLO " + repos + "debian12/x86_64" + key + apt, ""},
@@ -38,7 +38,7 @@ func TestDriverCommands(t *testing.T) {
 		{probe.System{OS: "AlmaLinux 10.1 (Heliotrope Lion)", ID: "almalinux", IDLike: "rhel centos fedora"}, "",
 			add + "rhel10/x86_64/cuda-rhel10.repo && sudo dnf versionlock add '*nvidia*580*' && sudo dnf install nvidia-open"},
 		{probe.System{OS: "Arch Linux", ID: "arch"}, "", ""},
-		{probe.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian", Container: "docker"}, ubuntu,
+		{probe.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian", Container: "docker"}, ubuntu + "  # Ubuntu",
 			streams + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"},
 	} {
 		m := newMachine(Embedded(), &probe.Facts{System: tt.system}, Target{GPUs: []string{"L4"}}, Policy{})

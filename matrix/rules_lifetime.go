@@ -30,7 +30,7 @@ func driverEOL(m *machine) []*result {
 	switch s := m.f.System; {
 	case m.partOfGPU():
 		f.Message += "; vGPU drivers have their own dates"
-	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
+	case s.ID == "" && !s.Rest, s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
 		f.Message += ", unless the distribution still maintains its package"
 	case s.Rest:
 		f.Severity = Warning

@@ -96,18 +96,25 @@ func (r Requires) refusal() string {
 // hostWords are the oldest driver that will do, and the capabilities.
 func hostWords(groups []hostGroup) string {
 	var capabilities []string
-	least := requires.Range{}
+	var differ bool
+	var least requires.Range
 	for _, g := range groups {
 		capabilities = append(capabilities, g.capabilities...)
-		if first := g.drivers[0]; first.From != "" &&
-			(least.From == "" || version.Of(first.From).Less(version.Of(least.From))) {
-			least = requires.Range{From: first.From}
+		if first := g.drivers[0]; first.From != "" {
+			differ = differ || least.From != "" && first.From != least.From
+			if least.From == "" || version.Of(first.From).Less(version.Of(least.From)) {
+				least = requires.Range{From: first.From}
+			}
 		}
 	}
 	if least.From == "" {
 		return "a GPU of compute capability " + capabilityWords(capabilities)
 	}
-	return "driver " + least.String() + " and a GPU of compute capability " + capabilityWords(capabilities)
+	newer := ""
+	if differ {
+		newer = " (newer for some GPUs, as listed)"
+	}
+	return "driver " + least.String() + newer + " and a GPU of compute capability " + capabilityWords(capabilities)
 }
 
 // capabilityWords names the capabilities from the oldest on.
@@ -177,7 +184,7 @@ func (p *page) hosts(r Requires) {
 		}
 		drivers := "driver " + g.drivers.String()
 		if g.drivers[0] == (requires.Range{}) {
-			drivers = "any system" // a Tegra module's driver comes with it
+			drivers = "any driver" // a Tegra module's driver comes with it
 		}
 		p.wrap(10, text, "  ", painted{bold, drivers}, "  ")
 	}
@@ -271,7 +278,7 @@ func missingFacts(r Requires, g requires.GPU) string {
 // products names some GPUs; those for data centres first, since machines are rented by them.
 func (p *page) products(names []string) string {
 	if len(names) == 0 {
-		return "every GPU of it"
+		return "all GPUs"
 	}
 	if p.style.All {
 		return strings.Join(names, ", ")

@@ -101,6 +101,11 @@ func (p *page) xid(x *tables.Xid) {
 		p.line()
 		p.line("NVIDIA's advice: ", advice)
 	}
+	if x.Action == "restart-machine" {
+		p.line()
+		p.wrap(0, "On EC2, stop and start the instance instead: a reboot keeps the same hardware. More: "+
+			"`cudacompat explain driver-unresponsive`")
+	}
 	p.origin(x.Source)
 }
 
@@ -140,7 +145,7 @@ func (p *page) library(l *tables.Library) {
 
 func (p *page) section(title string) {
 	p.line()
-	p.line("## ", title)
+	p.wrap(3, title, "## ")
 	p.line()
 }
 

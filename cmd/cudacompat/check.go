@@ -81,6 +81,7 @@ func source(name string) string {
 // givenInTime reads a file of facts. One that does not come in time was not looked at, which leaves the outcome open.
 func givenInTime(ctx context.Context, name string, stdin io.Reader) (probe.Facts, error) {
 	facts, err := inTime(ctx, func() (probe.Facts, error) { return given(name, stdin) })
+	err = piped(err, "check", name)
 	if late := new(lateError); errors.As(err, &late) {
 		return probe.Facts{Unread: []probe.Unread{{Place: name, Reason: late.Error(), Kind: probe.UnreadCut}}}, nil
 	}
@@ -145,12 +146,21 @@ func included(name string) ([]byte, error) {
 }
 
 const (
-	givenHint = "give a collect_env report, nvidia-smi's output, requirements, a lock, a list of pip or conda, a " +
+	givenHint = "give a collect_env report, nvidia-smi's output, requirements, a lock, the output of pip list or conda list, a " +
 		"pyproject.toml, an environment.yml, a Dockerfile, or what cudacompat wrote; - is standard input"
 	absentHint  = "check the path, or give - for standard input"
 	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c " +
 		"| tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
 )
+
+// piped says how a requirement is given in place of a file, where somebody gave one as the name of a file.
+func piped(err error, command, name string) error {
+	var usage *usageError
+	if !errors.As(err, &usage) || usage.hint != absentHint || !strings.Contains(name, "==") {
+		return err
+	}
+	return &usageError{usage.message, fmt.Sprintf("pipe a requirement: echo %s | cudacompat %s -", name, command)}
+}
 
 // opened is the file of that name, standard input for -, or what the program carries for example:NAME.
 func opened(name string, stdin io.Reader) (io.ReadCloser, error) {

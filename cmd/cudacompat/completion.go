@@ -22,7 +22,7 @@ func completionCommand(s streams) *cobra.Command {
 				return &usageError{message: fmt.Sprintf("completion takes one shell, not %d", len(args)),
 					hint: "one of " + listed(shells)}
 			case !slices.Contains(shells, args[0]):
-				return misspelt("completion for the shell", args[0], shells)
+				return misspelt("shell", args[0], shells)
 			}
 			return nil
 		},

@@ -55,12 +55,12 @@ func TestConfigIsStrict(t *testing.T) {
 		return "version: 1\nignore:\n  - rule: driver-too-old\n    reason: x\n    " + text + "\n"
 	}
 	for name, tt := range map[string]struct{ text, message, hint string }{
-		"key":           {"version: 1\nignroe: []\n", `"c", line 2: there is no key "ignroe"`, "did you mean ignore?"},
-		"key-of-waiver": {waiver("untill: 2027-01-01"), `"c", line 5: there is no key "untill"`, "did you mean until?"},
+		"key":           {"version: 1\nignroe: []\n", `"c", line 2: "ignroe" is not a known key`, "did you mean ignore?"},
+		"key-of-waiver": {waiver("untill: 2027-01-01"), `"c", line 5: "untill" is not a known key`, "did you mean until?"},
 		"key-twice": {"version: 1\nrequire: [gpu]\nrequire: [driver]\n",
 			`"c", line 3: the key "require" is here twice`, "keep one of them"},
 		"rule": {"version: 1\nignore:\n- rule: driver-to-old\n  reason: x\n",
-			`"c", line 3: there is no rule "driver-to-old"`, "did you mean driver-too-old?"},
+			`"c", line 3: "driver-to-old" is not a known rule`, "did you mean driver-too-old?"},
 		"date": {waiver("until: 31.1.2027"), `"c", line 5: "31.1.2027" is not a date`,
 			"write the year, the month and the day: 2027-01-31"},
 		"date-not-there": {waiver("until: 2027-02-30"), `"c", line 5: "2027-02-30" is not a date`,
@@ -71,15 +71,15 @@ func TestConfigIsStrict(t *testing.T) {
 			`"c", line 3: the waiver of driver-too-old has no reason`, `reason: "who decided it and why"`},
 		"blank-reason": {"version: 1\nignore:\n- rule: driver-too-old\n  reason: ' '\n",
 			`"c", line 3: the waiver of driver-too-old has no reason`, `reason: "who decided it and why"`},
-		"requirement": {"version: 1\nrequire: [gpus]\n", `"c", line 2: there is no requirement "gpus"`,
+		"requirement": {"version: 1\nrequire: [gpus]\n", `"c", line 2: "gpus" is not a known requirement`,
 			"did you mean gpu?"},
 		"requirement-alone": {"version: 1\nrequire: gpu\n", `"c", line 2: a list is wanted here, not "gpu"`,
 			`write "[a, b]", or a line "- a" for each`},
-		"fail-on": {"version: 1\nfail-on: warnings\n", `"c", line 2: there is no severity for fail-on "warnings"`,
+		"fail-on": {"version: 1\nfail-on: warnings\n", `"c", line 2: "warnings" is not a known severity for fail-on`,
 			"did you mean warning?"},
 		"no-version": {"require: [gpu]\n", `"c", line 1: the version of this file's form is missing`,
 			"begin with version: 1"},
-		"later-version": {"version: 2\n", `"c", line 1: there is no version "2"`, "did you mean 1?"},
+		"later-version": {"version: 2\n", `"c", line 1: "2" is not a known version`, "did you mean 1?"},
 		"list": {"- version: 1\n", `"c", line 1: keys with their values are wanted here, not a list`,
 			`write "key: value"`},
 		"match-list": {waiver("match: [driver]"), `"c", line 5: keys with their values are wanted here, not a list`,
@@ -90,7 +90,7 @@ func TestConfigIsStrict(t *testing.T) {
 			"keep the first, and no line --- after it"},
 		"alias": {"version: &v 1\nfail-on: *v\n", `"c", line 2: a text is wanted here, not an alias`,
 			`write it between quotes: "text"`},
-		"merge-key": {"version: 1\n<<: {require: [gpu]}\n", `"c", line 2: there is no key "<<"`,
+		"merge-key": {"version: 1\n<<: {require: [gpu]}\n", `"c", line 2: "<<" is not a known key`,
 			"one of fail-on, ignore, require, version"},
 	} {
 		t.Run(name, func(t *testing.T) {

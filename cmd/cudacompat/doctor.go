@@ -46,7 +46,7 @@ func doctorCommand(s streams) *cobra.Command {
 		"try again for up to this `TIME`, until all that --require names is there and the "+
 			"outcome is conclusive (first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"print one line, and exit 0 or 1 only; inconclusive exits 0, with --require 1")
+		"print one line, and exit 0 or 1 only: an inconclusive result exits 0, or 1 with --require")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")
 	return cmd
 }
@@ -229,7 +229,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{message: fmt.Sprintf("%s takes no argument, not %q", cmd.Name(), args[0]),
+		return &usageError{message: fmt.Sprintf("%s takes no arguments, but %q was given", cmd.Name(), args[0]),
 			hint: "cudacompat " + cmd.Name() + " --help"}
 	}
 	return nil

@@ -109,7 +109,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
 		"assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
-		"judge for each instance type in this `LIST`, of EC2 or another cloud, such as g5.xlarge")
+		"judge for each instance type in this `LIST`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil,
 		"require what this `LIST` names: driver, gpu, build (a framework with CUDA), efa (a network adapter); exit 1 if one "+
@@ -135,7 +135,7 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 
 // outputUsage is the help of -o for a command with these formats.
 func outputUsage(formats []string) string {
-	return "write this `FORMAT[=FILE]`, to FILE if one is given (may be repeated): " + strings.Join(formats, ", ")
+	return "write the report as `FORMAT[=FILE]`, to FILE if given (may be repeated): " + strings.Join(formats, ", ")
 }
 
 func addColour(cmd *cobra.Command, colour *string) {
@@ -206,7 +206,7 @@ func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	var list []matrix.Target
 	for _, name := range f.instances {
 		if !f.tables.HasInstance(name) {
-			return nil, misspelt("instance type with a GPU", name, f.tables.InstanceNames())
+			return nil, misspeltOf("GPU instance type", name, f.tables.InstanceNames(), "cudacompat matrix ec2")
 		}
 		target := base
 		target.Instance = name

@@ -12,7 +12,17 @@ import (
 
 // misspelt is the complaint about a word that is none of those known, with the nearest as a hint.
 func misspelt(kind, word string, known []string) error {
-	return &usageError{message: fmt.Sprintf("there is no %s %q", kind, word), hint: suggest(word, known)}
+	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: suggest(word, known)}
+}
+
+// misspeltOf is misspelt for a kind of which there are too many to name: where none is near, the command that lists them
+// is the hint.
+func misspeltOf(kind, word string, known []string, command string) error {
+	hint := suggest(word, known)
+	if strings.HasPrefix(hint, "one of ") && strings.HasSuffix(hint, " more") {
+		hint = "`" + command + "` lists them"
+	}
+	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: hint}
 }
 
 // suggest is a hint: the known words that begin with this one, else the nearest, else all of them.

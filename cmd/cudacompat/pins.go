@@ -45,7 +45,7 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
 		"assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
-	cmd.Flags().StringVar(&f.instance, "instance", "", "assume this instance `TYPE` of EC2 or another cloud")
+	cmd.Flags().StringVar(&f.instance, "instance", "", "assume this instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch", "answer for `NAME[==RELEASE]`: torch, tensorflow or jax")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "show only this `SET`: keep-driver, smallest-driver or newest")
@@ -157,7 +157,7 @@ func choiceNames() []string {
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
 	if f.instance != "" && !tables.HasInstance(f.instance) {
-		return t, misspelt("instance type with a GPU", f.instance, tables.InstanceNames())
+		return t, misspeltOf("GPU instance type", f.instance, tables.InstanceNames(), "cudacompat matrix ec2")
 	}
 	return t, checked(t, tables)
 }

@@ -175,7 +175,8 @@ func (f *requiresFlags) read(ctx, reading context.Context, name string, s stream
 	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 		look.envs, look.root, look.offline = []string{name}, "", false
 	} else if name != "" {
-		return inTime(reading, func() (probe.Facts, error) { return given(name, s.in) })
+		facts, err := inTime(reading, func() (probe.Facts, error) { return given(name, s.in) })
+		return facts, piped(err, "requires", name)
 	}
 	h, err := inTime(reading, look.host)
 	if err != nil {
@@ -198,7 +199,7 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 	var list []matrix.Target
 	for _, name := range f.instances {
 		if !tables.HasInstance(name) {
-			return nil, misspelt("GPU instance type in the tables", name, tables.InstanceNames())
+			return nil, misspeltOf("GPU instance type", name, tables.InstanceNames(), "cudacompat matrix ec2")
 		}
 		target := base
 		target.Instance = name

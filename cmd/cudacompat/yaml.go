@@ -52,7 +52,7 @@ func (d document) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error
 		read := fields[key.Value]
 		if read == nil {
 			known := slices.Sorted(maps.Keys(fields))
-			return d.wrong(key, fmt.Sprintf("there is no key %q", key.Value), suggest(key.Value, known))
+			return d.wrong(key, fmt.Sprintf("%q is not a known key", key.Value), suggest(key.Value, known))
 		}
 		return read(value)
 	})
@@ -107,7 +107,7 @@ func (d document) word(n *yaml.Node, word *string, kind string, known []string) 
 		return err
 	}
 	if !slices.Contains(known, *word) {
-		return d.wrong(n, fmt.Sprintf("there is no %s %q", kind, *word), suggest(*word, known))
+		return d.wrong(n, fmt.Sprintf("%q is not a known %s", *word, kind), suggest(*word, known))
 	}
 	return nil
 }

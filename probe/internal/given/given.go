@@ -20,7 +20,7 @@ var formats = []format{
 	{"Pipfile.lock", isPipfileLock, readPipfileLock},
 	{"pip list --format=json", isPipJSON, readPipJSON},
 	{"conda list --json", isCondaJSON, readCondaJSON},
-	{"facts or a report of cudacompat", isJSON, readJSON},
+	{"facts or a report from cudacompat", isJSON, readJSON},
 	{"nvidia-smi -x -q", isSMIXML, readSMIXML},
 	{"nvidia-smi -q", isSMIQuery, readSMIQuery},
 	{"nvidia-smi", isSMITable, readSMITable},
@@ -41,7 +41,7 @@ var formats = []format{
 }
 
 // ErrForeign is a file of no kind that is read.
-var ErrForeign = errors.New("it is not one of the kinds of file that can be read")
+var ErrForeign = errors.New("cannot tell what kind of file this is")
 
 // Formats are the kinds of files that are read, as people call them.
 func Formats() []string {
