@@ -2,7 +2,9 @@ package triage
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+	"strings"
 )
 
 // How much of a log is kept for reading by grammar: the lines around those that hold a mark of trouble, from the
@@ -21,12 +23,16 @@ const (
 type logLine struct {
 	number int
 	text   string
+	calm   int  // lines before it that are near no mark of trouble
+	inset  bool // it is indented
+	ofMany bool // a journal of many programs put its name before it
 }
 
 // excerpt is the part of a log that grammars read.
 type excerpt struct {
 	head, tail []logLine
 	wanted     int // lines still to take
+	calm       int // lines so far that were not taken
 }
 
 // take keeps the lines of a region around its marks, which are positions behind them. Number is that of its first line.
@@ -41,10 +47,12 @@ func (e *excerpt) take(region []byte, marks []int, number int) {
 				marks = marks[1:]
 			}
 			if len(marks) == 0 {
+				e.calm += bytes.Count(region[pos:], []byte{'\n'})
 				return
 			}
 			start := linesBack(region, pos, marks[0])
-			number += bytes.Count(region[pos:start], []byte{'\n'})
+			passed := bytes.Count(region[pos:start], []byte{'\n'})
+			number, e.calm = number+passed, e.calm+passed
 			pos, e.wanted = start, linesBefore+1
 		}
 		end := len(region)
@@ -83,7 +91,7 @@ func linesBack(region []byte, from, pos int) int {
 func (e *excerpt) add(number int, line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	line = line[bytes.LastIndexByte(line, '\r')+1:]
-	kept := logLine{number, string(line[:min(len(line), maxKept)])}
+	kept := logLine{number: number, text: string(line[:min(len(line), maxKept)]), calm: e.calm}
 	if len(e.head) < maxHead {
 		e.head = append(e.head, kept)
 		return
@@ -102,7 +110,25 @@ func (e *excerpt) lines() []logLine {
 		if listing.MatchString(all[i].text) {
 			all[i].text = "" // source around a failure was not printed by it
 		}
+		all[i].inset, all[i].ofMany = strings.HasPrefix(all[i].text, "  "), journal.MatchString(all[i].text)
 		all[i].text = bare(all[i].text)
 	}
 	return all
+}
+
+// calmAfter is how many lines of the log after one are near no mark of trouble.
+func (e *excerpt) calmAfter(lines []logLine, number int) int {
+	if i := indexOf(lines, number); i >= 0 {
+		return e.calm - lines[i].calm
+	}
+	return 0
+}
+
+// indexOf is the place of a line among those kept; -1 when it is not.
+func indexOf(lines []logLine, number int) int {
+	i, kept := slices.BinarySearchFunc(lines, number, func(l logLine, n int) int { return cmp.Compare(l.number, n) })
+	if !kept {
+		return -1
+	}
+	return i
 }

@@ -21,6 +21,9 @@ type record struct {
 	source int
 	text   string
 	notice bool // its line says itself that it only informs or warns
+	calm   int  // lines after it that are near no mark of trouble
+	ofMany bool // it stands in a journal of many programs
+	wentOn int  // the line of its log from which on only work is told; 0: none
 	final  bool // it stands at the end of its log
 }
 
@@ -96,13 +99,17 @@ func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
 	end := time.Now().Add(soonest)
 	lines := s.kept.lines()
 	calls := tracebacks(lines)
+	wentOn := s.last.wentOn(s.lines)
 	var all []record
 	for i, l := range lines {
 		if ctx.Err() != nil && time.Now().After(end) {
 			return s.frightening(all), context.Cause(ctx)
 		}
 		for _, r := range single(l, lines[i+1:]) {
-			r.source, r.frames, r.final = source, calls[l.number], s.lines-l.number < lastLines
+			r.source, r.wentOn, r.calm = source, wentOn, s.kept.calm-l.calm
+			r.ofMany = l.ofMany
+			r.notice = r.notice || headed(lines, i)
+			r.frames, r.final = calls[l.number], s.lines-l.number < lastLines
 			all = append(all, r)
 		}
 	}
@@ -111,7 +118,7 @@ func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
 
 // frightening are the records without those of harmless lines.
 func (s *scanner) frightening(all []record) []record {
-	return slices.DeleteFunc(all, func(r record) bool { return s.harmless(r.text) })
+	return slices.DeleteFunc(all, func(r record) bool { return s.harmless(r.text) || reassures.MatchString(r.text) })
 }
 
 // harmless reports whether a line is known to frighten for nothing.

@@ -308,7 +308,7 @@ func FuzzGrammar(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, i int, line string) {
 		g := grammars[uint(i)%uint(len(grammars))]
-		for _, r := range g.read(logLine{1, clean([]byte(line))}) {
+		for _, r := range g.read(logLine{number: 1, text: clean([]byte(line))}) {
 			for name, slot := range r.slots {
 				if !strings.Contains(r.text, slot) {
 					t.Fatalf("%s: %s = %q is not in %q", g.kind, name, slot, r.text)
@@ -325,7 +325,7 @@ func FuzzComplaint(f *testing.F) {
 	}
 	f.Add("Failed to open /dev/nvidia0: Operation not permitted")
 	f.Fuzz(func(t *testing.T, line string) {
-		r := complaint(logLine{1, clean([]byte(line))})
+		r := complaint(logLine{number: 1, text: clean([]byte(line))})
 		if r == nil {
 			return
 		}
@@ -342,7 +342,7 @@ func FuzzTraceback(f *testing.F) {
 	f.Fuzz(func(t *testing.T, log string) {
 		var lines []logLine
 		for i, text := range strings.Split(log, "\n") {
-			lines = append(lines, logLine{i + 1, text})
+			lines = append(lines, logLine{number: i + 1, text: text})
 			if r := exception(lines[i]); r != nil && r.slot("class") == "" {
 				t.Fatalf("%q has no class", text)
 			}

@@ -29,6 +29,10 @@ type event struct {
 	text      string // the cleaned line, or the part of it around the match
 	match     []int  // submatches in text
 	when      stamp
+	calm      int  // lines after it that are near no mark of trouble
+	notice    bool // it is part of a warning of several lines, or says itself that it does no harm
+	ofMany    bool // it stands in a journal of many programs
+	wentOn    int  // the line of its log from which on only work is told; 0: none
 }
 
 // scanner streams one log past the finder.
@@ -41,6 +45,7 @@ type scanner struct {
 
 	marks []int   // where in the region marks of trouble end
 	kept  excerpt // the lines around them
+	last  finish
 
 	done    <-chan struct{} // closed when the time is up
 	lines   int             // line breaks before the region under scan
@@ -123,6 +128,7 @@ func (s *scanner) scan(region []byte) {
 	s.finder.find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
 	s.lineAt(region, len(region))
 	s.kept.take(region, s.marks, first)
+	s.last.take(region)
 }
 
 // hit shows the line around a literal to the signatures that wait for it, each at most once a piece.
@@ -224,13 +230,26 @@ func pieceAround(region []byte, end int) (from, to int) {
 
 func (s *scanner) events(source int) []event {
 	var all []event
+	lines, wentOn := s.kept.lines(), s.last.wentOn(s.lines)
 	for _, e := range s.found {
 		if e != nil {
-			e.source = source
+			e.source, e.wentOn, e.calm = source, wentOn, s.kept.calmAfter(lines, e.again(lines))
+			e.ofMany = journal.MatchString(e.text)
+			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text)
 			all = append(all, *e)
 		}
 	}
 	return all
+}
+
+// again is the last line on which the signature matches.
+func (e *event) again(lines []logLine) int {
+	for i := len(lines) - 1; i >= 0 && lines[i].number > e.line; i-- {
+		if containsAny(lines[i].text, e.signature.Literal) && e.signature.match(lines[i].text) != nil {
+			return lines[i].number
+		}
+	}
+	return e.line
 }
 
 // group is the text of a named group of the pattern.

@@ -25,14 +25,21 @@ type finding struct {
 func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	seen := slices.Concat(logs...)
 	seen, harmless := withoutHarmless(seen)
+	var past *finding
+	outlived := func(f finding) bool {
+		if f.outlived() && f.blame != Unknown {
+			past = &f
+		}
+		return f.outlived()
+	}
 	var best []finding
 	for i := range logs {
 		logs[i], _ = withoutHarmless(logs[i])
-		if f := heaviest(findings(logs[i], seen)); f != nil {
+		if f := heaviest(slices.DeleteFunc(findings(logs[i], seen), outlived)); f != nil {
 			best = append(best, *f)
 		}
 	}
-	found := structural(records, known())
+	found := slices.DeleteFunc(structural(records, known()), outlived)
 	if f := heaviest(found); f != nil && f.cause == amd {
 		return f.diagnosis(logs[f.source], sources) // the rows are of CUDA, whose words HIP repeats
 	}
@@ -51,6 +58,9 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 		return nothingWrong(harmless, sources)
 	}
 	d := nothing()
+	if past != nil {
+		d = wentOnAfter(past, sources)
+	}
 	if len(records) > 0 || find(seen, trouble) != nil || find(seen, pythonTraceback) != nil {
 		d.Candidates = guesses(records)
 	}
@@ -116,7 +126,7 @@ func findings(log, seen []event) []finding {
 	for _, e := range log {
 		s := e.signature
 		needed := find(seen, s.Needs)
-		if s.Weight == fact || s.Needs != "" && needed == nil {
+		if s.Weight == fact || e.notice || s.Needs != "" && needed == nil {
 			continue
 		}
 		f := finding{event: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}

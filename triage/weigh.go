@@ -202,7 +202,8 @@ func (r *record) finding(a answer) finding {
 		s.Weight = warning
 	}
 	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
-		match: []int{0, len(r.text)}},
+		match: []int{0, len(r.text)}, wentOn: r.wentOn, calm: r.calm,
+		ofMany: r.ofMany},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
 	for _, step := range a.do {
 		f.do = append(f.do, r.fill(step))

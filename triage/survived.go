@@ -1,0 +1,136 @@
+package triage
+
+import (
+	"bytes"
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// finish is the last part of a log, whatever it holds: it tells whether the program went on after its errors.
+type finish struct {
+	text []byte // the last maxEnding bytes
+}
+
+const (
+	maxEnding  = 16 << 10 // bytes kept of a log's end
+	lastSaid   = 60       // lines of it that are looked at
+	enoughWork = 3        // lines of work after an error, of a program that went on
+	enoughCalm = 500      // lines after an error of which none is near a mark of trouble
+	calmOfMany = 100      // the same in a log of many programs
+)
+
+// take keeps the end of a region after what was kept of those before it.
+func (e *finish) take(region []byte) {
+	if len(region) >= maxEnding {
+		e.text = append(e.text[:0], region[len(region)-maxEnding:]...)
+		return
+	}
+	e.text = append(e.text, region...)
+	if extra := len(e.text) - maxEnding; extra > 0 {
+		e.text = e.text[:copy(e.text, e.text[extra:])]
+	}
+}
+
+// works is what programs print while they do what they are for, or when they did it: a step's figures, a rate, a
+// request that was answered, a result that was written, an end without an error.
+var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|round)s?\b[\]:=# '"]*\[?\d|` +
+	`(?:^|[^a-z])(?:loss|acc(?:uracy)?|ppl|reward|dice|miou|map|f1|bleu|rouge\w*)['"]?[:= ]+[\d.]+|` +
+	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| )200(?: OK|\b *$)|" 200\b|` +
+	`\bsaved\b|\bsaving\b|saved to|results? .{0,20}(?:written|in)\b|\bcompleted?\b|\bfinished\b|\bdone\b|` +
+	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|` +
+	`100%\||\btook [\d.]+`)
+
+// closes is what only a program that ended well prints, or whoever started it.
+var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)? ?(?:code|status)[:=]? 0\b`)
+
+// answered is how a server says that it could not do what it was asked.
+var answered = lazyregexp.New(`Internal Server Error|" 50\d\b`)
+
+// fails is what stands in lines of failing, and in those of what is cleared away after it.
+var fails = lazyregexp.New(`(?i)error|fail|exception|abort|traceback|killed|fatal|denied|cannot|can't|could ?n.t|` +
+	`could not|unable|panic|core dumped|\bsig[a-z]{3,4}\b|signal|no such|not found|terminat|shut(?:ting)? ?down|` +
+	`interrupt|cancel|\bleaked?\b|not available|invalid|refused|out of memory|\bnan\b`)
+
+// clearing are the lines that trackers of experiments write after a run, failed or not.
+var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)
+
+// wentOn is the number of the line from which on a log tells only of work, or 0 when it ends with a failure or with
+// nothing that tells. Last is the number of its last line.
+func (e *finish) wentOn(last int) int {
+	lines := bytes.Split(bytes.TrimRight(e.text, "\r\n"), []byte{'\n'})
+	work, first := 0, 0
+walk:
+	for i := len(lines) - 1; i >= max(0, len(lines)-lastSaid); i-- {
+		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
+		switch {
+		case fails.MatchString(text):
+			if informs(bare(text)) && !answered.MatchString(text) {
+				continue
+			}
+			break walk
+		case closes.MatchString(text):
+			work, first = work+enoughWork-1, last-(len(lines)-1-i)
+		case works.MatchString(text) && !clearing.MatchString(text):
+			work, first = work+1, last-(len(lines)-1-i)
+		}
+	}
+	if work < enoughWork {
+		return 0
+	}
+	return first
+}
+
+// outlived reports whether what a line says did not end its program: the log goes on with work after it, or for long
+// without any trouble. A GPU that failed, a killed process, what the kernel says, and a machine on which the program
+// makes do with the CPU stay what they are; so does what says itself that it ends the run.
+func (f *finding) outlived() bool {
+	if f.blame == Hardware || f.signature.Async || ofKernel.MatchString(f.text) {
+		return false
+	}
+	if f.ofMany && f.calm >= calmOfMany {
+		return true
+	}
+	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) {
+		return false
+	}
+	return f.calm >= enoughCalm || f.line < f.wentOn && !stops.MatchString(f.text)
+}
+
+// wentOnAfter says of a log that nothing is blamed in it because its errors did not end it.
+func wentOnAfter(f *finding, sources []Source) Diagnosis {
+	d := nothing()
+	l := f.quote(sources)
+	l.Why = "The log goes on with work after it."
+	d.Because = "No error ended this log: it goes on after the one that would otherwise be blamed."
+	d.Lines = []Line{l}
+	return d
+}
+
+// ofKernel are the lines of the kernel about GPUs and memory, whose log goes on whatever fails.
+var ofKernel = lazyregexp.New(`NVRM|\bnvidia(?:-\w+)?:|oom-kill|Out of memory: Kill`)
+
+// stops is how a program says that it ends the run in order.
+var stops = lazyregexp.New(`(?i)(?:terminating|stopping|aborting|ending) (?:the )?(?:training|run|job|program)`)
+
+// journal is what syslog and journald put before a line.
+var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+)` +
+	` \S+ [\w.@/-]+(?:\[\d+\])?: `)
+
+// reassures is what a line says that tells itself that it does no harm.
+var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
+	`\b(?:can|may) be (?:safely )?ignored\b|\bsafe(?:ly)? (?:to )?ignored?\b`)
+
+// headed reports whether a line is part of what one above it says in a lower voice: indented below a warning.
+func headed(lines []logLine, i int) bool {
+	if i < 0 || !lines[i].inset {
+		return false
+	}
+	for i > 0 && lines[i].inset {
+		i--
+	}
+	return warns.MatchString(lines[i].text)
+}
+
+// warns is the heading of a warning of several lines.
+var warns = lazyregexp.New(`(?i)^\W*(?:\w+ )?warning\b *:? *$`)

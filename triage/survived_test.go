@@ -1,0 +1,67 @@
+package triage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const tooLarge = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total " +
+	"capacity of 11.17 GiB of which 75.44 MiB is free.\n"
+
+// steps are lines of a training that does its work.
+func steps(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "epoch 3 step %d loss 0.51\n", i)
+	}
+	return text.String()
+}
+
+const noSuch = ": cannot open shared object file: No such file or directory\n"
+
+// requests are a server's lines of requests and how they were answered.
+func requests(answer string) string {
+	return strings.Repeat(`INFO: 10.0.0.1:5 - "POST /v1/completions HTTP/1.1" `+answer+"\n", 9)
+}
+
+// TestWhatDidNotEndTheLog: an error after which the program does its work is not blamed; one after which only trackers
+// and handlers speak is, and so is hardware whatever follows it.
+func TestWhatDidNotEndTheLog(t *testing.T) {
+	calm := strings.Repeat("Dec 07 18:34:15 host systemd[1]: Started Session 4 of User peter.\n", calmOfMany+firstLines)
+	other := strings.Repeat("a line of something else\n", enoughCalm+firstLines)
+	for name, c := range map[string]struct {
+		log   string
+		blame Blame
+	}{
+		"last":            {steps(9) + tooLarge, Program},
+		"caught":          {steps(9) + tooLarge + "skipping the batch\n" + steps(9), Unknown},
+		"two lines after": {steps(9) + tooLarge + steps(2), Program},
+		"a tracker's":     {steps(9) + tooLarge + strings.Repeat("wandb: loss 0.51\n", 9), Program},
+		"failed again":    {steps(9) + tooLarge + steps(9) + tooLarge, Program},
+		"long ago":        {tooLarge + other + "Terminated\n", Unknown},
+		"hardware":        {"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n" + steps(9), Hardware},
+		"one of many": {
+			"Dec 07 18:34:15 host tumblerd[1233]: libgepub-0.7.so.0" + noSuch + calm, Unknown},
+		"killed": {
+			"Dec 07 18:34:15 host kernel: Out of memory: Killed process 44634 (python3) total-vm:1kB, anon-rss:8kB\n" +
+				calm, Program},
+		"below a warning": {
+			"--> FOAM Warning : \n    From function dlOpen\n    dlopen error : libfvOptions.so" + noSuch +
+				"Create mesh\n", Unknown},
+		"not below one": {"loading\n    dlopen error : libfvOptions.so" + noSuch, Environment},
+		"said to be normal": {
+			"Releasing a context will fail with CUDA_ERROR_INVALID_CONTEXT, this is normal\n", Unknown},
+		"a wrapper's zero": {"libcudnn_ops.so.9" + noSuch + "Aborted (core dumped)\n" +
+			"whisper exited with code 0\n", Environment},
+		"answered 500": {tooLarge + requests("500 Internal Server Error"), Program},
+		"answered 200": {tooLarge + requests("200 OK"), Unknown},
+	} {
+		if d := explain(t, c.log); d.Blame != c.blame {
+			t.Errorf("%s: %s (%s), not %s", name, d.Blame, d.Cause, c.blame)
+		}
+	}
+	if d := explain(t, tooLarge+steps(9)); len(d.Lines) != 1 || d.Lines[0].Number != 1 || d.Lines[0].Why == "" {
+		t.Errorf("the error that did not end the log is not named: %+v", d)
+	}
+}
