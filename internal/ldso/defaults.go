@@ -3,6 +3,7 @@ package ldso
 import (
 	"bytes"
 	"debug/elf"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -16,13 +17,33 @@ const maxLoader = 4 << 20
 // Red Hat's systems /lib64 and /usr/lib64; on NixOS one in the store. It is empty for a file that has no
 // such list, as another C library's loader.
 //
-// They stand in the file as glibc's elf/gen-trusted-dirs.awk writes them: "/lib64/\0/usr/lib64/\0".
+// They stand in the file as glibc's elf/gen-trusted-dirs.awk writes them, "/lib64/\0/usr/lib64/\0": among its
+// constants, a tenth of it, or anywhere in one that has lost its section table.
 func SystemDirs(fsys FS, path string) ([]string, error) {
-	b, err := readAll(fsys, path, maxLoader)
+	f, err := fsys.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return findSystemDirs(b), nil
+	defer f.Close()
+	if dirs := findSystemDirs(constants(f)); len(dirs) > 0 {
+		return dirs, nil
+	}
+	b, err := readAll(fsys, path, maxLoader)
+	return findSystemDirs(b), err
+}
+
+// constants are the bytes of a loader's .rodata, none where it cannot be found.
+func constants(f File) []byte {
+	file, err := elf.NewFile(f)
+	if err != nil {
+		return nil
+	}
+	section := file.Section(".rodata")
+	if section == nil {
+		return nil
+	}
+	data, _ := io.ReadAll(io.LimitReader(section.Open(), maxLoader))
+	return data
 }
 
 // findSystemDirs returns the longest run of consecutive strings that look like library directories.

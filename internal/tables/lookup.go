@@ -180,8 +180,11 @@ func (t *Tables) ChipOf(c version.Capability) *Chip {
 // BranchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
 // nearest lower one's. A driver older or newer than the table's gives the zero Version.
 func (t *Tables) BranchCUDA(driver version.Number) version.Number {
+	if !driver.Known() { // as on all machines without one
+		return version.Number{}
+	}
 	branches := Rows[Branch](t)
-	if !driver.Known() || len(branches) == 0 || driver.Major() > version.Int(branches[len(branches)-1].Branch) {
+	if len(branches) == 0 || driver.Major() > version.Int(branches[len(branches)-1].Branch) {
 		return version.Number{}
 	}
 	var cuda version.Number
