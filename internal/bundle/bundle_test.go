@@ -70,6 +70,14 @@ func TestPackedFilesAreTheFiles(t *testing.T) {
 	if got, err := fs.Glob(files, "signature/*.csv"); err != nil || !slices.Equal(got, []string{"signature/os.csv"}) {
 		t.Errorf("of the directory it lists %q, %v", got, err)
 	}
+	for name := range twoTables {
+		if f, err := files.Open(name); err != nil || f.Close() != nil {
+			t.Errorf("%s cannot be opened: %v", name, err)
+		}
+	}
+	if _, err := fs.ReadFile(files, "signature"); err == nil {
+		t.Error("a directory is read as a file")
+	}
 	for _, absent := range []string{"ec2.csv", "signature/ec2.csv", "signature.csv"} {
 		if _, err := files.Open(absent); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", absent, err)

@@ -3,6 +3,7 @@ package bundle
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"slices"
@@ -23,23 +24,23 @@ type Packed struct {
 // archived ends the name of an entry that is an archive.
 const archived = ".zip.zst"
 
-// Unpack opens what Pack wrote. An archive is unpacked when the first of its files is read.
+// Unpack opens what Pack wrote. An archive is unpacked when the first of its files is opened.
 func Unpack(data []byte) *Packed {
 	p := &Packed{archive(data), map[string]func() fs.FS{}}
 	for _, f := range p.File {
 		if name, ok := strings.CutSuffix(f.Name, archived); ok {
-			p.archives[name] = sync.OnceValue(func() fs.FS { return p.unpack(f.Name) })
+			p.archives[name] = sync.OnceValue(func() fs.FS { return archive(p.unpack(f.Name)) })
 		}
 	}
 	return p
 }
 
-func (p *Packed) unpack(entry string) fs.FS {
+func (p *Packed) unpack(entry string) []byte {
 	packed, err := fs.ReadFile(p.Reader, entry)
 	must(err)
 	data, err := decoder().DecodeAll(packed, nil)
 	must(err)
-	return archive(data)
+	return data
 }
 
 func archive(data []byte) *zip.Reader {
@@ -49,7 +50,7 @@ func archive(data []byte) *zip.Reader {
 }
 
 var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	must(err)
 	return d
 })
@@ -68,6 +69,20 @@ func (p *Packed) Open(name string) (fs.File, error) {
 		return files().Open(name)
 	}
 	return p.Reader.Open(name)
+}
+
+// ReadFile reads a whole file, in place where its archive has no other: a run reads some hundred kilobytes so.
+func (p *Packed) ReadFile(name string) ([]byte, error) {
+	if p.archives[name] == nil {
+		return fs.ReadFile(struct{ fs.FS }{p}, name)
+	}
+	data := p.unpack(name + archived)
+	file := archive(data).File[0]
+	if file.Name != name {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
+	}
+	at, err := file.DataOffset()
+	return data[at:][:file.UncompressedSize64], err
 }
 
 // Tables are what the comments in a packed program's directory say: every run asks for them. None where the files are
