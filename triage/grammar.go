@@ -228,7 +228,8 @@ var grammars = []grammar{
 	form("command", `(?:bash|sh|zsh|dash|ksh|fish|exec|line \d+|: \d+): (?:line \d+: )?(?P<command>[\w./+-]+): (?:c`+
 		`ommand `+
 		`)?not found|command not found: (?P<command2>[\w./+-]+)|'?(?P<command3>[\w.+-]+)'? is not recognized as (?:an `+
-		`internal or external command|(?:the|a) name of a cmdlet)|Unknown command:? (?P<command4>[\w.+-]+)$`,
+		`internal or external command|(?:the|a) name of a cmdlet)|Unknown command:? (?P<command4>[\w.+-]+)$|`+
+		`^(?P<command5>[\w.+-]+): command not found$`,
 		"not found", "not recognized", "nknown command"),
 	form("processor", `(?:^|: |\d +)Illegal instruction(?: *\(core dumped\)|\W*$|: \d|\W{2,})|\bSIGILL\b|\bsignal(?`+
 		`:ed)?\b`+
@@ -375,9 +376,9 @@ var grammars = []grammar{
 		"usage count", "in use"),
 	form("xid", `NVRM: (?:GPU .*)?Xid \((?P<where>[^)]*)\): (?P<code>\d+),? ?(?P<rest>.*)`, "Xid"),
 	form("oom-killer", `(?:Out of memory: Kill(?:ed)? process|oom-kill:|invoked oom-killer|Memory cgroup out of `+
-		`memory|OOMKilled|oom_reaper|[Ee]xceeded (?:job|step) memory limit|`+
+		`memory|OOMKilled|oom_reaper|TERM_MEMLIMIT|[Ee]xceeded (?:job|step) memory limit|`+
 		`Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory",
-		"memory limit"),
+		"memory limit", "MEMLIMIT"),
 	form("host-hardware", `\[Hardware Error\]:.*(?i:uncorrect|fatal)|EDAC \w+: [1-9]\d* UE|Machine Check Exception|`+
 		`(?:I/O|medium) error, dev (?:sd|nvme|vd)\w+`, "[Hardware", "EDAC", "Machine Check", "error, dev"),
 	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the `+
@@ -411,15 +412,22 @@ var grammars = []grammar{
 		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
 		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
-	form("engine", `\bWarning +Failed(?:Mount|AttachVolume|CreatePodSandBox)\b|Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
-		"Warning", "Docker daemon", "docker API"),
+	form("service", `\b(?:nvidia|slurm|docker|containerd|dcgm)\S*\.service: Failed with result`, "Failed with"),
+	form("cmake-package", `ERROR: Dependency "\S+" not found|^error: linker \S+ not found|`+
+		`configure: error: (?:[Nn]o acceptable|.* (?:not found|is required|(?:is )?missing))`, "ependency", "linker",
+		"configure: error"),
+	form("access", `^Error from server \(Forbidden\)`, "from server"),
+	form("engine", `The node was low on resource|\bWarning +Failed(?:Mount|AttachVolume|CreatePodSandBox)\b|Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
+		"low on", "Warning", "Docker daemon", "docker API"),
 	form("passthrough", `(?:vfio|qemu).*(?:is not viable|failed to open /dev/vfio|not ready \d+ms after|`+
 		`[Uu]nable to power on device|error getting device|no such host device)|`+
 		`\bpci(?:port|-\w+)? .*BAR \d+: (?:no space for|`+
 		`failed to assign|can.t reserve) \[mem`, "vfio", "qemu", "BAR "),
 	form("image", `pull access denied for (?P<image>[\w./:-]+?)(?:,|$)|manifest for (?P<image2>[\w./:@-]+) not found|`+
-		`(?P<image3>[\w./:@-]+): (?:manifest unknown|not found: manifest unknown|no matching manifest)`, "pull access",
-		"manifest"),
+		`(?P<image3>[\w./:@-]+): (?:manifest unknown|not found: manifest unknown|no matching manifest)|`+
+		`(?:[Bb]ack-off pulling|[Ff]ailed to pull) image "(?P<image4>[^"]+)"|`+
+		`failed to solve: (?P<image5>[\w./:-]+): (?:not found|failed to resolve)`, "pull access", "manifest", "image",
+		"failed to solve"),
 	form("license", `(?i)\b(?:gridd|vgpu|rtx virtual workstation)\b.*(?:failed to (?:acquire|renew)|unlicensed|license `+
 		`(?:expired|invalid|error))`, "icens"),
 	form("access", `^Insufficient Permissions\.?$|\b(?:GPU|NVML|`+
@@ -437,12 +445,12 @@ var grammars = []grammar{
 		`[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|`+
 		`vdpau_nvidia)[\w.-]*\.so[\w.]*).{0,40}(?:no such file|not permitted|permission denied|$)`, "/dev/nvidia",
 		"/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
-	form("scheduler", `(?i)violates podsecurity|insufficient nvidia\.com/|nodes are available|UnexpectedAdmissionError|`+
+	form("scheduler", `(?i)violates podsecurity|insufficient nvidia\.com/|nodes are available|node\(s\) (?:didn.t|had)|UnexpectedAdmissionError|`+
 		`no available node types can fulfill|cannot provide a placement group|`+
 		`invalid `+
 		`generic resource|requested node configuration is not available|gres\b.{0,60}(?:error|fatal|not|`+
 		`invalid|fail|lower)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate `+
-		`failed`, "nsufficient", "PodSecurity", "available", "o available node", "placement group", "Admission", "generic "+
+		`failed`, "nsufficient", "node(s) ", "PodSecurity", "available", "o available node", "placement group", "Admission", "generic "+
 		"resource", "gres", "GRES", "GPU", "gpu",
 		"llocate"),
 

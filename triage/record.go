@@ -55,7 +55,7 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 	"AILABLE: True", "Device name:", "evices were", "etermine", "rev ff", "(rev ", "controller: " +
 		"NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv", "Found 0", "version 1:", "ORTE", "enough " +
 		"slots", "NVIDIA-SMI", "ErrImagePull", "validat", "user input", "element", "magic", "terminate called",
-	"lower than", "Couldn", "CANCELLED", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ", "EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
+	"lower than", "Couldn", "CANCELLED", "MEMLIMIT", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ", "EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
 var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
@@ -79,7 +79,7 @@ func informs(line string) bool {
 // failsAloud are the lines whose level says less than they mean.
 var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 	"BackOff", "kubelet  Error", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
-	"caught exception", "xecution provider", "xecutionProvider"}
+	"erroneous pipeline", "caught exception", "xecution provider", "xecutionProvider"}
 
 // level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
 var (

@@ -116,6 +116,8 @@ var refusals = []refusal{
 	refused(`JSONDecodeError|UnpicklingError|BadZipFile|UnidentifiedImageError|ScannerError|ParserError|EmptyDataError`,
 		``, ending, "given-file"),
 	refused(`PermissionError`, ``, ending, "access"),
+	refused(`NameError`, `name '(?:_|\w*cuda|\w*_ext)`, ending, ""), // a compiled part
+	refused(`(?:Name|UnboundLocal|ZeroDivision|Recursion)Error`, `.`, ending, "program"),
 	refused(`NewConnectionError|MaxRetryError|(?:Connect|Read)(?:Timeout|TimeoutError)|ProxyError|SSLError|gaierror`, ``,
 		ending, "network-down"),
 	refused(`GatedRepoError|MissingMandatoryValue|Override\w*Exception|Config(?:Attribute|Key|Type)\w*Error`, ``, ending,

@@ -32,6 +32,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"daemon":           weighDaemon,
 	"installation":     weighSaid("installation"),
 	"called":           weighSaid("usage"),
+	"service":          weighSaid("service"),
 	"unreached":        weighSaid("network-down"),
 	"time-limit":       always("time-limit"),
 	"opencv":           weighOpenCV,
@@ -259,7 +260,8 @@ func weighNoGPU(r *record, t *tables.Tables) string {
 }
 
 func weighCommand(r *record, _ *tables.Tables) string {
-	r.slots["command"] = cmp.Or(r.slot("command"), r.slot("command2"), r.slot("command3"), r.slot("command4"))
+	r.slots["command"] = cmp.Or(r.slot("command"), r.slot("command2"), r.slot("command3"), r.slot("command4"),
+		r.slot("command5"))
 	if r.slot("command") == "nvcc" {
 		return "" // most programs need none
 	}
@@ -305,9 +307,15 @@ func weighSpeaker(r *record, _ *tables.Tables) string {
 	if ended.MatchString(r.text) {
 		return ""
 	}
+	if r.slots["sentence"] = message(r.text); askedOfScheduler.MatchString(r.text) {
+		return "usage"
+	}
 	r.slots["speaker"] = cmp.Or(r.slot("speaker"), "Xorg")
 	return "speaker"
 }
+
+// askedOfScheduler are the words in which Slurm refuses the script itself.
+var askedOfScheduler = lazyregexp.New(`execve\(\): \./|does not look like a batch script|DOS line breaks`)
 
 // aboutStack are the words of a server's refusal that may be of what is installed and not of the model.
 var aboutStack = lazyregexp.New(`(?i)\.so\b|shared library|symbol|cuda|gpu|driver|version|onnxruntime|python|import|` +
@@ -338,7 +346,7 @@ func weighDeviceFile(r *record, _ *tables.Tables) string {
 }
 
 func weighImage(r *record, _ *tables.Tables) string {
-	r.slots["image"] = cmp.Or(r.slot("image"), r.slot("image2"), r.slot("image3"))
+	r.slots["image"] = cmp.Or(r.slot("image"), r.slot("image2"), r.slot("image3"), r.slot("image4"), r.slot("image5"))
 	return "image"
 }
 

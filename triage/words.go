@@ -305,8 +305,8 @@ var answers = map[string]answer{
 		"{sentence}",
 		[]string{"run `dmesg -T | grep -i -e 'hardware error' -e edac -e 'i/o error'`", "run `memtester` and " +
 			"`smartctl -a DEVICE`: they test memory and disk"}},
-	"cmake-package": {"build-dependency-missing", Environment, "", symptom, "CMake did not find what the build needs: a " +
-		"package, a compiler, or another release of CMake.",
+	"cmake-package": {"build-dependency-missing", Environment, "", symptom, "The build did not find what it needs: a " +
+		"package, a compiler, or another release of its tools.",
 		[]string{"install the development files of the package that it names", "if they are there, name their directory: " +
 			"`cmake -DCMAKE_PREFIX_PATH=…`, in an empty build directory"}},
 	"other-header": {"header-not-found", Environment, "", symptom, "The compiler did not find {header}, a header of {what}.",
