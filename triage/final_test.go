@@ -24,6 +24,8 @@ func TestLastWords(t *testing.T) {
 		{"terminate called after throwing\n  what():  flurb(): subsystem dimensions mismatch" + goesOn, Unknown},
 		{"AssertionError: flurb size must equal world size (4)", Unknown},
 		{"KeyError: 'shape'", Unknown},
+		{"curl: (28) Connection timed out", Environment},
+		{"curl: (28) Connection timed out" + goesOn, Unknown},
 	} {
 		if d := explain(t, c.log); d.Blame != c.want {
 			t.Errorf("%.80q: %s (%s), want %s", c.log, d.Blame, d.Cause, c.want)

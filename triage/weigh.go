@@ -33,7 +33,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"installation":     weighSaid("installation"),
 	"called":           weighSaid("usage"),
 	"service":          weighSaid("service"),
-	"unreached":        weighSaid("network-down"),
+	"unreached":        weighUnreached,
 	"time-limit":       always("time-limit"),
 	"opencv":           weighOpenCV,
 	"host-hardware":    weighSaid("host-hardware"),
@@ -383,4 +383,12 @@ func weighOpenCV(r *record, _ *tables.Tables) string {
 		return ""
 	}
 	return "input"
+}
+
+// weighUnreached judges a place on the network that was not reached, where the program gave up: many try again.
+func weighUnreached(r *record, _ *tables.Tables) string {
+	if r.slots["sentence"] = message(r.text); r.final || aloud.MatchString(r.text) {
+		return "network-down"
+	}
+	return ""
 }
