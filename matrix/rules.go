@@ -283,7 +283,7 @@ var rules = []Rule{
 	{
 		ID: "extension-mismatch", Title: "an extension was compiled for another torch or CUDA",
 		After:   needsDriver,
-		onBuild: extensionMismatch, breaks: unusableBuild,
+		onBuild: extensionMismatch, breaks: mismatchedBuild,
 	},
 	{
 		ID: "compiled-cache-mismatch", Title: "a cache of compiled extensions is for another GPU",
@@ -422,6 +422,11 @@ func optionalBuild(_ *machine, b *build) bool { return b.optional() }
 
 // unusableBuild is an extension that cannot load what it needs, which breaks no other.
 func unusableBuild(_ *machine, b *build) bool { return b.offGPU() }
+
+// mismatchedBuild is such an extension, or a bitsandbytes that has no library for torch's CUDA and takes the CPU's.
+func mismatchedBuild(m *machine, b *build) bool {
+	return b.offGPU() || m.t.Trait("same-cuda-minor", b.Name, b.release.Number)
+}
 
 // hiddenBuild is one that is shown no GPU at all.
 func hiddenBuild(m *machine, b *build) bool { return m.shown.hidden && b.accelerator != "cpu" }
