@@ -99,7 +99,7 @@ func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
 	end := time.Now().Add(soonest)
 	lines := s.kept.lines()
 	calls := tracebacks(lines)
-	wentOn := s.last.wentOn(s.lines)
+	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
 	var all []record
 	for i, l := range lines {
 		if ctx.Err() != nil && time.Now().After(end) {

@@ -29,6 +29,7 @@ type event struct {
 	text      string // the cleaned line, or the part of it around the match
 	match     []int  // submatches in text
 	when      stamp
+	latest    int  // the last line that it matched, among those kept
 	calm      int  // lines after it that are near no mark of trouble
 	notice    bool // it is part of a warning of several lines, or says itself that it does no harm
 	ofMany    bool // it stands in a journal of many programs
@@ -230,10 +231,12 @@ func pieceAround(region []byte, end int) (from, to int) {
 
 func (s *scanner) events(source int) []event {
 	var all []event
-	lines, wentOn := s.kept.lines(), s.last.wentOn(s.lines)
+	lines := s.kept.lines()
+	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
 	for _, e := range s.found {
 		if e != nil {
-			e.source, e.wentOn, e.calm = source, wentOn, s.kept.calmAfter(lines, e.again(lines))
+			e.source, e.wentOn, e.latest = source, wentOn, e.again(lines)
+			e.calm = s.kept.calmAfter(lines, e.latest)
 			e.ofMany = journal.MatchString(e.text)
 			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text)
 			all = append(all, *e)

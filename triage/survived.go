@@ -44,6 +44,20 @@ var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|rou
 // closes is what only a program that ended well prints, or whoever started it.
 var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)? ?(?:code|status)[:=]? 0\b`)
 
+// serves is how a server says that it is up.
+var serves = lazyregexp.New(`(?i)(?:listening|running|serving) (?:on|at)\b.*\d|go to:? http|startup complete|` +
+	`\bserver (?:is )?(?:listening|running|ready)\b`)
+
+// lastServed is the last of some lines on which a server says that it is up; 0 when none does.
+func lastServed(lines []logLine) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if serves.MatchString(lines[i].text) && !fails.MatchString(lines[i].text) {
+			return lines[i].number
+		}
+	}
+	return 0
+}
+
 // answered is how a server says that it could not do what it was asked.
 var answered = lazyregexp.New(`Internal Server Error|" 50\d\b`)
 
@@ -94,7 +108,7 @@ func (f *finding) outlived() bool {
 	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) {
 		return false
 	}
-	return f.calm >= enoughCalm || f.line < f.wentOn && !stops.MatchString(f.text)
+	return f.calm >= enoughCalm || f.latest < f.wentOn && !stops.MatchString(f.text)
 }
 
 // wentOnAfter says of a log that nothing is blamed in it because its errors did not end it.
@@ -134,3 +148,6 @@ func headed(lines []logLine, i int) bool {
 
 // warns is the heading of a warning of several lines.
 var warns = lazyregexp.New(`(?i)^\W*(?:\w+ )?warning\b *:? *$`)
+
+// goesOnBy is what a notice says that tells what is done instead.
+var goesOnBy = lazyregexp.New(`(?i)\bfall(?:ing|s)? back\b|\binstead\b`)

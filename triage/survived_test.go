@@ -54,6 +54,12 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 			"Releasing a context will fail with CUDA_ERROR_INVALID_CONTEXT, this is normal\n", Unknown},
 		"a wrapper's zero": {"libcudnn_ops.so.9" + noSuch + "Aborted (core dumped)\n" +
 			"whisper exited with code 0\n", Environment},
+		"the server came up": {"Cannot import nodes/flurb:\nTraceback (most recent call last):\n" +
+			"  File \"nodes.py\", line 4, in <module>\nModuleNotFoundError: No module named 'llama_cpp'\n" +
+			"To see the GUI go to: http://127.0.0.1:8188\nerror: the client left\n", Unknown},
+		"after it came up": {"Uvicorn running on http://127.0.0.1:8188\n" + tooLarge, Program},
+		"falls back": {"WARNING: Compute Capability < 8.0 is not supported by the V1 Engine. Falling back to V0.\n",
+			Unknown},
 		"answered 500": {tooLarge + requests("500 Internal Server Error"), Program},
 		"answered 200": {tooLarge + requests("200 OK"), Unknown},
 	} {

@@ -129,7 +129,7 @@ func structural(records []record, t *tables.Tables) []finding {
 	for i := range records {
 		r := &records[i]
 		weigh := weighers[r.kind]
-		if weigh == nil || r.notice && !slices.Contains(telling, r.kind) && !starts.MatchString(r.text) {
+		if weigh == nil || r.notice && (goesOnBy.MatchString(r.text) && r.kind != "on-cpu" || !slices.Contains(telling, r.kind) && !starts.MatchString(r.text)) {
 			continue
 		}
 		a, ok := answers[weigh(r, t)]
@@ -203,7 +203,7 @@ func (r *record) finding(a answer) finding {
 		s.Weight = warning
 	}
 	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
-		match: []int{0, len(r.text)}, wentOn: r.wentOn, calm: r.calm,
+		match: []int{0, len(r.text)}, wentOn: r.wentOn, latest: r.line, calm: r.calm,
 		ofMany: r.ofMany},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
 	for _, step := range a.do {
