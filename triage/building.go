@@ -22,9 +22,9 @@ var headerOf = []struct{ prefix, what string }{
 }
 
 // otherHeader are headers of libraries that CUDA programs are often built with, which no program has of its own.
-var otherHeader = lazyregexp.New(`^(?:opencv\w*|Eigen|boost|GL|GLFW|EGL|X11|vulkan|CL|glog|gflags|google|pybind11|openssl|curl|` +
-	`yaml-cpp|gtest|tbb|numpy|pcl|libav\w+|rdma|spdlog|fmt|sys)/|^(?:mpi|omp|numa|zlib|png|jpeglib|hdf5|H5Cpp|fftw3|cblas|` +
-	`std\w+|optix\w*|tiffio|sndfile|gmp|uuid)\.h`)
+var otherHeader = lazyregexp.New(`^(?:opencv\w*|Eigen|boost|GL|GLFW|EGL|X11|vulkan|CL|glog|gflags|google|` +
+	`pybind11|openssl|curl|yaml-cpp|gtest|tbb|numpy|pcl|libav\w+|rdma|spdlog|fmt|sys)/|` +
+	`^(?:mpi|omp|numa|zlib|png|jpeglib|hdf5|H5Cpp|fftw3|cblas|std\w+|optix\w*|tiffio|sndfile|gmp|uuid)\.h`)
 
 func weighHeader(r *record, _ *tables.Tables) string {
 	for _, h := range headerOf {

@@ -67,7 +67,8 @@ var grammars = []grammar{
 		"undefined reference"),
 	form("make-rule", "No rule to make target [`'‘](?P<target>[^'’`]+)|No targets specified and no makefile found",
 		"No rule to", "No targets"),
-	form("compile-host", `\.(?:c|cc|cpp|cxx)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error(?: \w?\d+)?: `, "error"),
+	form("compile-host", `\.(?:c|cc|cpp|cxx)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error(?: \w?\d+)?: `,
+		"error"),
 	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |`+
 		`cannot find |Unable to find |No such file or directory: )['"]?(?:\S*/)?(?P<tool>nvcc|nvidia-smi|`+
 		`ptxas|ninja|gcc|g\+\+|cl(?:\.exe)?|cmake|cicc|nvlink|fatbinary|nvidia-modprobe|nvidia-ctk|`+
@@ -82,7 +83,8 @@ var grammars = []grammar{
 		`[Cc]ould not find (?:the )?CUDA(?: `+
 		`toolkit| installation)?\b|(?:package configuration|configuration) file (?:provided by|for package) "(?P<part>`+
 		`CUDA\w*|Torch\w*|NCCL|cuDNN|CUDNN|TensorRT|TensorFlow\w*|rmm|raft|cudf|Thrust|CUB|CCCL|cutlass|NvidiaCutlass)"|`+
-		`No CUDA toolset found|CMAKE_CUDA_COMPILER not set, after|CUDA \d+\.\d+\.(?:props|targets)"? was not found|Cuda Configuration Error|`+
+		`No CUDA toolset found|CMAKE_CUDA_COMPILER not set, after|`+
+		`CUDA \d+\.\d+\.(?:props|targets)"? was not found|Cuda Configuration Error|`+
 		`configure: error: .*\b(?:CUDA|nvcc|NVCC|cudart|cuDNN|CUDNN)\b|Dependency "?(?:cuda|CUDA)\w*"? not found`,
 		"ould", "CMAKE", "Failed to", "CUDA", "uda Config", "configure: error", "Dependency"),
 	form("build-killed", `Killed signal terminated program|died due to signal 9|\bError 137\b|compilation `+
@@ -166,7 +168,8 @@ var grammars = []grammar{
 		`there is no package called [‘'"]|^Error: Cannot find module '[@\w]|error MSB80\d\d: |no matches for kind|`+
 		`\bWsl/\w+/|WslRegisterDistribution failed|[Ee]xec format error`,
 		"Lmod", "modulefile", "no package", "Wsl", "format error", "find module", "MSB80", "no matches"),
-	form("access", `^-?(?:bash|sh|zsh): (?:line \d+: )?\S+: Permission denied$|^sudo: (?:a (?:terminal|password) is required|no tty present)|not in the sudoers|`+
+	form("access", `^-?(?:bash|sh|zsh): (?:line \d+: )?\S+: Permission denied$|`+
+		`^sudo: (?:a (?:terminal|password) is required|no tty present)|not in the sudoers|`+
 		`running scripts is disabled on this system`, "sudo", "is disabled", "sh: "),
 	form("time-limit", `CANCELLED AT \S+ DUE TO (?:TIME LIMIT|PREEMPTION)|PBS: job killed: walltime|TERM_RUNLIMIT`,
 		"CANCELLED", "walltime", "RUNLIMIT"),
@@ -417,7 +420,8 @@ var grammars = []grammar{
 		`configure: error: (?:[Nn]o acceptable|.* (?:not found|is required|(?:is )?missing))`, "ependency", "linker",
 		"configure: error"),
 	form("access", `^Error from server \(Forbidden\)`, "from server"),
-	form("engine", `The node was low on resource|\bWarning +Failed(?:Mount|AttachVolume|CreatePodSandBox)\b|Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
+	form("engine", `The node was low on resource|\bWarning +Failed(?:Mount|AttachVolume|CreatePodSandBox)\b|`+
+		`Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
 		"low on", "Warning", "Docker daemon", "docker API"),
 	form("passthrough", `(?:vfio|qemu).*(?:is not viable|failed to open /dev/vfio|not ready \d+ms after|`+
 		`[Uu]nable to power on device|error getting device|no such host device)|`+
@@ -445,13 +449,15 @@ var grammars = []grammar{
 		`[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|`+
 		`vdpau_nvidia)[\w.-]*\.so[\w.]*).{0,40}(?:no such file|not permitted|permission denied|$)`, "/dev/nvidia",
 		"/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
-	form("scheduler", `(?i)violates podsecurity|insufficient nvidia\.com/|nodes are available|node\(s\) (?:didn.t|had)|UnexpectedAdmissionError|`+
+	form("scheduler", `(?i)violates podsecurity|insufficient nvidia\.com/|nodes are available|node\(s\) (?:didn.t|had)|`+
+		`UnexpectedAdmissionError|`+
 		`no available node types can fulfill|cannot provide a placement group|`+
 		`invalid `+
 		`generic resource|requested node configuration is not available|gres\b.{0,60}(?:error|fatal|not|`+
 		`invalid|fail|lower)|fatal:.{0,60}\b(?:gres|MIG|gpu)\b|no gpu devices? .{0,20}(?:found|allocat)|allocate `+
-		`failed`, "nsufficient", "node(s) ", "PodSecurity", "available", "o available node", "placement group", "Admission", "generic "+
-		"resource", "gres", "GRES", "GPU", "gpu",
+		`failed`, "nsufficient", "node(s) ", "PodSecurity", "available", "o available node", "placement group",
+		"Admission", "generic "+
+			"resource", "gres", "GRES", "GPU", "gpu",
 		"llocate"),
 
 	// Memory.

@@ -55,7 +55,8 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 	"AILABLE: True", "Device name:", "evices were", "etermine", "rev ff", "(rev ", "controller: " +
 		"NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv", "Found 0", "version 1:", "ORTE", "enough " +
 		"slots", "NVIDIA-SMI", "ErrImagePull", "validat", "user input", "element", "magic", "terminate called",
-	"lower than", "Couldn", "CANCELLED", "MEMLIMIT", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ", "EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
+	"lower than", "Couldn", "CANCELLED", "MEMLIMIT", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ",
+	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
 var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
@@ -193,8 +194,10 @@ var pairs = []struct {
 	{"cmake", 5, lazyregexp.New(`^CMake Error`),
 		lazyregexp.New(`\bCUDA|\bnvcc\b|cuDNN|CUDNN|\bTorchConfig|NCCL|TensorRT`)},
 	{"cmake-package", 14, lazyregexp.New(`^CMake Error`), lazyregexp.New(`By not providing "Find\w+\.cmake"|` +
-		`^ *Could NOT find \w+ |is required\.  You are running version|No CMAKE_\w+_COMPILER could be|Compatibility with CMake <`)},
-	{"cmake-files", 8, lazyregexp.New(`^CMake Error`), lazyregexp.New(`Cannot find source file|is not an existing directory|` +
+		`^ *Could NOT find \w+ |is required\.  You are running version|No CMAKE_\w+_COMPILER could be|` +
+		`Compatibility with CMake <`)},
+	{"cmake-files", 8, lazyregexp.New(`^CMake Error`), lazyregexp.New(`Cannot find source file|` +
+		`is not an existing directory|` +
 		`does not appear to contain CMakeLists|^ *does not contain a CMakeLists`)},
 	{"build-killed", 2, lazyregexp.New(`(?:^|\d +)Killed$`), lazyregexp.New(`^(?:g?make|ninja)\b.*(?:\*\*\*|stopped)|` +
 		`\bnvcc\b|\bcicc\b|cc1plus`)},

@@ -296,7 +296,10 @@ func FuzzRecords(f *testing.F) {
 	for _, line := range []string{"Traceback (most recent call last):\n  File \"a\", line 1\nRuntimeError: x",
 		"x: undefined symbol: _ZN99999999999a", "_ZN3c106detail", "[1] NVRM: Xid (PCI:0): 79",
 		"version `GLIBC_2.3' not found", "cuda error code 999999999999999999", "File \"\", line 1\nError:",
-		"Assertion `x` failed", "\r\r\n\r"} {
+		"Assertion `x` failed", "\r\r\n\r", "CMake Error at a\n By not providing \"FindX.cmake\"", "Fatal error:\nx",
+		"thread 'main' panicked at a.rs:1:2:\nx", "make: *** No rule to make target '/usr/x'", "OSError: [Errno 28] x",
+		"Error response from daemon: x", "OpenCV(4.5) a error: (-215:x", "{sentence}: fatal error: opencv2/x.h: No such file",
+		"nvidia-x.service: Failed with result", "E: A b", "/x.cu:1: fatal error", "what():  x"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, log string) {
@@ -336,11 +339,13 @@ func FuzzComplaint(f *testing.F) {
 		f.Add("error: " + a.answer)
 	}
 	f.Add("Failed to open /dev/nvidia0: Operation not permitted")
+	f.Add("ERROR: x is not installed")
 	f.Fuzz(func(t *testing.T, line string) {
 		r := complaint(logLine{number: 1, text: clean([]byte(line))})
 		if r == nil {
 			return
 		}
+		r.final = true
 		if about := weighComplaint(r, known()); about != "" && answers[about].cause == "" {
 			t.Fatalf("%q is about %q, which has no answer", line, about)
 		}

@@ -297,8 +297,8 @@ var answers = map[string]answer{
 	"newer-file": {"version-mismatch", Environment, "", symptom, "The model was written for another release of what " +
 		"reads it.",
 		[]string{"update the program that reads the model", "or convert the model with the release that is installed"}},
-	"time-limit": {"job-time-limit", Environment, "", symptom, "The scheduler ended the job: its time was up, or another " +
-		"job took its place.",
+	"time-limit": {"job-time-limit", Environment, "", symptom,
+		"The scheduler ended the job: its time was up, or another job took its place.",
 		[]string{"ask for more time, where the queue allows it: `#SBATCH --time=…`",
 			"write checkpoints, and let the job start again from the last one"}},
 	"host-hardware": {"host-hardware-failed", Hardware, "", symptom, "The machine reported a fault of its own hardware: " +
@@ -309,7 +309,8 @@ var answers = map[string]answer{
 		"package, a compiler, or another release of its tools.",
 		[]string{"install the development files of the package that it names", "if they are there, name their directory: " +
 			"`cmake -DCMAKE_PREFIX_PATH=…`, in an empty build directory"}},
-	"other-header": {"header-not-found", Environment, "", symptom, "The compiler did not find {header}, a header of {what}.",
+	"other-header": {"header-not-found", Environment, "", symptom,
+		"The compiler did not find {header}, a header of {what}.",
 		[]string{"install the development package of {what}"}},
 	"no-input": {"no-input-found", Program, "", symptom, "The program found no data to work on.",
 		[]string{
