@@ -1,39 +1,12 @@
 package given
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
-	"cudacompat/probe/internal/distname"
 )
-
-// requirementLine matches one requirement of pip's file format, its marker and hashes cut off:
-//
-//	torch==2.9.0
-//	jax[cuda12]>=0.4.30,<0.7
-//	torch @ https://download.pytorch.org/whl/cu126/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl
-var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*` +
-	`(?:@\s*(\S+)|\(?((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
-
-var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
-
-// requirementFile is a requirements file on its way into a list. Options hold for the whole file, wherever they stand.
-type requirementFile struct {
-	list        []locked
-	left        []facts.Unread // what the file refers to and is not read
-	constraints []locked       // what constraints files say of packages, named or not
-	indexes     []string       // addresses, --index-url first
-	replace     bool           // --index-url is given: the installer's own index is not asked
-	links       bool           // --find-links or --no-index: the packages may come from anywhere
-	sure        bool           // something in it is of no other kind of file
-
-	files  includes
-	where  string // before a line's number: the included file that is read
-	bounds bool   // a constraints file is read, which asks for nothing by itself
-}
 
 // requirementName matches the names that people give to these files: a bare list of names is one then.
 var requirementName = lazyregexp.New(`(?i)(requirement|constraint)[^/]*\.(txt|in|pip)$|(^|/)requirements/[^/]+$`)
@@ -140,69 +113,6 @@ var torchLinks = lazyregexp.New(`^(https?://download\.pytorch\.org/whl/(?:cu\d+|
 // installed: vLLM names it beside a plain torch
 // (https://github.com/vllm-project/vllm/blob/009d5248/requirements/cuda.txt).
 var ownIndex = lazyregexp.New(`^https://flashinfer\.ai/whl(?:/|$)`)
-
-// lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash.
-var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
-
-// requirement reads a line that names a package.
-func (f *requirementFile) requirement(line string, number int) bool {
-	marker := lineEnd.FindString(line)
-	m := requirementLine.FindStringSubmatch(strings.TrimSpace(strings.TrimSuffix(line, marker)))
-	if m == nil {
-		return false
-	}
-	p := locked{name: distname.Normal(m[1]), from: fmt.Sprintf("%sline %d", f.where, number)}
-	for extra := range strings.SplitSeq(m[2], ",") {
-		if extra = strings.TrimSpace(extra); extra != "" {
-			p.extras = append(p.extras, extra)
-		}
-	}
-	p.take(m[3], strings.TrimSpace(m[4]))
-	f.sure = f.sure || m[3] != "" || m[4] != "" || distname.Companions.Match(p.name)
-	f.add(p, marker)
-	return true
-}
-
-// add keeps a package, if it is for Linux.
-func (f *requirementFile) add(p locked, marker string) {
-	switch {
-	case notLinux.MatchString(marker):
-	case f.bounds:
-		f.constraints = append(f.constraints, p)
-	default:
-		f.list = append(f.list, p)
-	}
-}
-
-// take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
-func (p *locked) take(address, specifiers string) {
-	if address != "" {
-		p.direct = true
-		if name := wheelFile(address); name != "" {
-			p.wheels = []string{name}
-			if parts := strings.SplitN(name, "-", 3); len(parts) == 3 {
-				p.version = parts[1]
-			}
-		}
-		switch {
-		case p.version == "":
-			p.specifier = "(from an address)"
-		case !strings.Contains(p.version, "+"): // every build of PyTorch's indexes has a local version
-			p.index = defaultIndex
-		}
-		return
-	}
-	for s := range strings.SplitSeq(specifiers, ",") {
-		if m := exactPin.FindStringSubmatch(strings.TrimSpace(s)); m != nil {
-			p.version = m[1]
-			return
-		}
-	}
-	p.specifier = strings.ReplaceAll(specifiers, " ", "")
-	if p.specifier == "" {
-		p.specifier = facts.Unspecified
-	}
-}
 
 // index is where the file's packages come from. A variant's index beside the installer's own wins for pip and for uv:
 // its builds have a local version, which is higher than none. Several variants leave it open.
