@@ -41,13 +41,13 @@ func groups(list []listing) (found []Group) {
 
 // group sums up one section.
 func group(list []listing) (Group, bool) {
-	all, sets, full := tallies{}, map[string]int{}, 0
+	all, sets, full, names := tallies{}, map[string]int{}, 0, map[target]string{}
 	for i, l := range list {
 		if len(l.entries) == 0 || l.linked {
 			continue // says nothing of what the section was built for
 		}
 		all.add(l.entries, i+1)
-		sets[setOf(l.entries)]++
+		sets[setOf(l.entries, names)]++
 		full++
 	}
 	most := ""
@@ -67,11 +67,17 @@ func group(list []listing) (Group, bool) {
 	return g, true
 }
 
-// setOf names the targets of a container, each once.
-func setOf(list []entry) string {
-	var names []string
+// setOf names the targets of a container, each once, by the names that targets got before: there are few of them in
+// thousands of containers.
+func setOf(list []entry, known map[target]string) string {
+	names := make([]string, 0, len(list))
 	for _, e := range list {
-		names = append(names, e.target.String())
+		name, ok := known[e.target]
+		if !ok {
+			name = e.target.String()
+			known[e.target] = name
+		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), " ")

@@ -12,7 +12,7 @@ import (
 const (
 	// searchSize is what one read of a search fetches: large enough that reads cost little, small enough for the
 	// processor's cache.
-	searchSize = 256 << 10
+	searchSize = 64 << 10
 
 	// maxSearch bounds what is searched of one file. TensorFlow 2.21's library has 94 MB that are searched, the most
 	// seen.
