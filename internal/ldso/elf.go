@@ -62,6 +62,9 @@ func Read(f File) (*ELF, error) { return read(f, elf.EM_NONE) }
 // read is Read of a file that must be for machine m, if one is given.
 func read(f File, m elf.Machine) (*ELF, error) {
 	r := newReader(f, new(work))
+	block := blocks.Get().(*[blockSize]byte)
+	defer blocks.Put(block)
+	r.buf = block[:0]
 	if r.end < headerSize {
 		return nil, errors.New("file too short")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 var (
@@ -19,6 +20,9 @@ const maxWork = 1 << 26
 // headers, a dynamic section, or neighbouring strings. Larger ones cost more than they save, since the
 // names of undefined symbols lie all over a string table.
 const blockSize = 4096
+
+// blocks are lent to the readers of headers: a framework loads dozens of libraries.
+var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
 // reader reads parts of a file and keeps the last block it read.
 type reader struct {
