@@ -2,10 +2,13 @@ package triage
 
 import (
 	"bufio"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,7 +24,7 @@ type sighted struct {
 // log is right where nobody is blamed.
 func TestFirstSight(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/firstsight/*.jsonl")
+	files, err := filepath.Glob("testdata/firstsight/*.jsonl*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sets: %v", err)
 	}
@@ -70,8 +73,14 @@ func readSighted(t *testing.T, file string) []sighted {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	var text io.Reader = f
+	if strings.HasSuffix(file, ".gz") { // whole files of logs
+		if text, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var all []sighted
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, 1<<20) // a log is as long as it was pasted
 	for lines.Scan() {
 		var c sighted
