@@ -119,8 +119,13 @@ func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
 
 // frightening are the records without those of harmless lines.
 func (s *scanner) frightening(all []record) []record {
-	return slices.DeleteFunc(all, func(r record) bool { return s.harmless(r.text) || reassures.MatchString(r.text) })
+	return slices.DeleteFunc(all, func(r record) bool {
+		return s.harmless(r.text) || reassures.MatchString(r.text) || nothingCounted.MatchString(r.text)
+	})
 }
+
+// nothingCounted matches a line of nvidia-smi -q whose counter has not counted, "Uncorrectable Error : 0".
+var nothingCounted = lazyregexp.New(`\s: (?:0|N/A|No|None)$`)
 
 // harmless reports whether a line is known to frighten for nothing.
 func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }

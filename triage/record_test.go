@@ -398,3 +398,18 @@ func TestMarksMissNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingCounted: nvidia-smi -q prints the names of errors with the count of them, which is mostly none.
+func TestNothingCounted(t *testing.T) {
+	for line, want := range map[string]Blame{
+		"        Double Bit ECC                    : N/A": Unknown,
+		"        Double Bit ECC                    : 3":   Hardware,
+		"        Uncorrectable Error               : 0":   Unknown,
+		"        Uncorrectable Error               : 2":   Hardware,
+		"    Retired Pages":                               Unknown,
+	} {
+		if got := explain(t, line+"\n").Blame; got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}
