@@ -116,8 +116,12 @@ func wentOnAfter(f *finding, sources []Source) Diagnosis {
 	d := nothing()
 	l := f.quote(sources)
 	l.Why = "The log goes on with work after it."
-	d.Because = "No error ended this log: it goes on after the one that would otherwise be blamed."
 	d.Lines = []Line{l}
+	d.Because = "No error ended this log: it goes on after the one that would otherwise be blamed."
+	d.Do = []string{
+		"if that error is what you ask about, give its line alone: cudacompat explain \"LINE\"",
+		"if something failed later or elsewhere, give the log of the process that failed, to its end",
+	}
 	return d
 }
 

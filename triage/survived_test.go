@@ -67,7 +67,54 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 			t.Errorf("%s: %s (%s), not %s", name, d.Blame, d.Cause, c.blame)
 		}
 	}
+	once := "libgepub-0.7.so.0" + noSuch
+	if d := explain(t, tooLarge+once+steps(9)); len(d.Lines) != 1 || d.Lines[0].Number != 1 {
+		t.Errorf("the heaviest error that did not end the log is not the one that is named: %+v", d.Lines)
+	}
 	if d := explain(t, tooLarge+steps(9)); len(d.Lines) != 1 || d.Lines[0].Number != 1 || d.Lines[0].Why == "" {
 		t.Errorf("the error that did not end the log is not named: %+v", d)
 	}
+}
+
+// TestCalm: the lines near no mark of trouble are counted from the one on which a row matched last.
+func TestCalm(t *testing.T) {
+	other := strings.Repeat("a line of something else\n", enoughCalm)
+	again := tooLarge + other + other + tooLarge + "retrying, then the last lines\n"
+	if d := explain(t, again); d.Blame != Program {
+		t.Errorf("it failed again at the end: %s (%s)", d.Blame, d.Cause)
+	}
+	s := newScanner(theFinder(), table(t))
+	if err := s.read(t.Context(), strings.NewReader(strings.Repeat("ok\n", firstLines)+tooLarge+other)); err != nil {
+		t.Fatal(err)
+	}
+	lines := s.kept.lines()
+	if got := s.kept.calmAfter(lines, firstLines+1); got < enoughCalm-linesAfter-1 || got > enoughCalm {
+		t.Errorf("%d calm lines after the error, of %d", got, enoughCalm)
+	}
+	if got := s.kept.calmAfter(lines, firstLines+enoughCalm); got != 0 {
+		t.Errorf("%d calm lines after a line that is not kept", got)
+	}
+}
+
+// FuzzFinish: whatever a log ends with, and however it comes in pieces, the line from which on only work is told is one
+// of its last.
+func FuzzFinish(f *testing.F) {
+	f.Add([]byte(steps(5)), 7)
+	f.Add([]byte(tooLarge+steps(5)), 100)
+	f.Add([]byte("100%|x| 1 it/s\rdone\r\n\nstep 1\nstep 2\nexit code 0\n"), 1)
+	f.Fuzz(func(t *testing.T, log []byte, piece int) {
+		var whole, parts finish
+		whole.take(log)
+		size := 1 + max(piece, 0)%(2*maxEnding)
+		for rest := log; len(rest) > 0; rest = rest[min(size, len(rest)):] {
+			parts.take(rest[:min(size, len(rest))])
+		}
+		if string(whole.text) != string(parts.text) {
+			t.Fatalf("%d bytes whole, %d in pieces", len(whole.text), len(parts.text))
+		}
+		last := 1 + strings.Count(string(log), "\n")
+		if n := whole.wentOn(last); n != 0 && (n <= last-lastSaid || n > last) {
+			t.Errorf("line %d of %d", n, last)
+		}
+	})
 }

@@ -27,7 +27,7 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	seen, harmless := withoutHarmless(seen)
 	var past *finding
 	outlived := func(f finding) bool {
-		if f.outlived() && f.blame != Unknown {
+		if f.outlived() && f.blame != Unknown && (past == nil || f.signature.Weight > past.signature.Weight) {
 			past = &f
 		}
 		return f.outlived()
