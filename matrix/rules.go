@@ -420,10 +420,8 @@ func everyCUDABuild(_ *machine, b *build) bool { return b.accelerator != "cpu" }
 // optionalBuild is a part without code for the GPU, of which the rest does without.
 func optionalBuild(_ *machine, b *build) bool { return b.optional() }
 
-// unusableBuild is an extension that cannot load what it needs, which breaks no other.
-func unusableBuild(_ *machine, b *build) bool { return b.offGPU() }
-
-// mismatchedBuild is such an extension, or a bitsandbytes that has no library for torch's CUDA and takes the CPU's.
+// mismatchedBuild is an extension that cannot load what it needs, which breaks no other, or a bitsandbytes that has no
+// library for torch's CUDA and takes the CPU's.
 func mismatchedBuild(m *machine, b *build) bool {
 	return b.offGPU() || m.t.Trait("same-cuda-minor", b.Name, b.release.Number)
 }

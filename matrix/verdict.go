@@ -108,7 +108,7 @@ type Judged struct {
 	Driver  string      `json:"driver"`  // version, empty when not known
 	CUDA    string      `json:"cuda"`    // what the driver speaks, seen or by its branch's row
 	From    string      `json:"from"`    // where the driver was read
-	State   string      `json:"state"`   // of a driver that does not run: "on disk", or "installed, not loaded"; else empty
+	State   string      `json:"state"`   // "on disk" or "installed, not loaded"; empty of a driver that runs
 	GPUs    []string    `json:"gpus"`    // those that a program can be shown, "Tesla T4 (7.5)"
 	Hidden  []string    `json:"hidden"`  // the addresses of those that CUDA_VISIBLE_DEVICES hides
 	Devices []JudgedGPU `json:"devices"` // every GPU that is there, in the order of the facts

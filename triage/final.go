@@ -12,7 +12,7 @@ const lastLines = 30
 
 // endings are the areas of which a sentence of failing is believed where a log ends with it: what a program says last
 // and aloud is why it ended, and these areas are of the machine whatever the program is. Of the public cases and the
-// labelled logs that nothing else decided, 34 of 39 such sentences were right (the others are why there is goesWithout),
+// labelled logs that nothing else decided, 34 of 39 such sentences were right (the others are why there is goesWithout)
 // and of those of no area 3 of 24.
 var endings = []string{"installation", "no-device", "driver-or-toolkit", "graphics", "network-down", "video", "job",
 	"access"}

@@ -84,8 +84,8 @@ var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 
 // level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
 var (
-	level = lazyregexp.New(`^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|WARN|` +
-		`WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
+	level = lazyregexp.New(`^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|` +
+		`WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
 		`^[IW]\d{4} `)
 	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
 		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +

@@ -129,7 +129,8 @@ func structural(records []record, t *tables.Tables) []finding {
 	for i := range records {
 		r := &records[i]
 		weigh := weighers[r.kind]
-		if weigh == nil || r.notice && (goesOnBy.MatchString(r.text) && r.kind != "on-cpu" || !slices.Contains(telling, r.kind) && !starts.MatchString(r.text)) {
+		if weigh == nil || r.notice && (goesOnBy.MatchString(r.text) && r.kind != "on-cpu" ||
+			!slices.Contains(telling, r.kind) && !starts.MatchString(r.text)) {
 			continue
 		}
 		a, ok := answers[weigh(r, t)]

@@ -47,8 +47,8 @@ func explainCommand(s streams) *cobra.Command {
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
-		Annotations: map[string]string{exitNote: "0 the program is to blame, or nothing is wrong · 1 the environment or the " +
-			"hardware is to blame · 3 unknown · 64 usage error · 70 internal error; explaining one word exits 0"},
+		Annotations: map[string]string{exitNote: "0 the program is to blame, or nothing is wrong · 1 the environment or " +
+			"the hardware is to blame · 3 unknown · 64 usage error · 70 internal error; explaining one word exits 0"},
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
@@ -182,8 +182,8 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 		if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
 			return nil, &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
 		}
-		return nil, misspeltOf("rule, cause, code, name or file", name, slices.AppendSeq(append(ruleIDs(), names(f.tables)...),
-			maps.Keys(causes(all))), "cudacompat explain")
+		return nil, misspeltOf("rule, cause, code, name or file", name,
+			slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), "cudacompat explain")
 	}
 	return report.Cause(own), nil
 }

@@ -15,8 +15,8 @@ func misspelt(kind, word string, known []string) error {
 	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: suggest(word, known)}
 }
 
-// misspeltOf is misspelt for a kind of which there are too many to name: where none is near, the command that lists them
-// is the hint.
+// misspeltOf is misspelt for a kind of which there are too many to name: where none is near, the command that lists
+// them is the hint.
 func misspeltOf(kind, word string, known []string, command string) error {
 	hint := suggest(word, known)
 	if strings.HasPrefix(hint, "one of ") && strings.HasSuffix(hint, " more") {

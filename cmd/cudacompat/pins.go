@@ -45,7 +45,8 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
 		"assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
-	cmd.Flags().StringVar(&f.instance, "instance", "", "assume this instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
+	cmd.Flags().StringVar(&f.instance, "instance", "",
+		"assume this instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch", "answer for `NAME[==RELEASE]`: torch, tensorflow or jax")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "show only this `SET`: keep-driver, smallest-driver or newest")

@@ -1,6 +1,6 @@
-// Package bundle reads and writes tables as one file. That which a release hands out between two programs is a zip whose
-// first entry, manifest.json, names the others with their SHA-256, the date of the newest row, and the form that they
-// have. That which a program carries is Packed.
+// Package bundle reads and writes tables as one file. That which a release hands out between two programs is a zip
+// whose first entry, manifest.json, names the others with their SHA-256, the date of the newest row, and the form that
+// they have. That which a program carries is Packed.
 package bundle
 
 import (

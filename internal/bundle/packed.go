@@ -104,8 +104,8 @@ func Tables(files fs.FS) []Table {
 // tableOf is the table of which a file or directory is.
 func tableOf(name string) string { return strings.TrimSuffix(name, ".csv") }
 
-// plain are tables that nearly every judgement reads whole. They are kept as they are: unpacking them would take as long
-// as reading them does, at every run, to save 50 kB.
+// plain are tables that nearly every judgement reads whole. They are kept as they are: unpacking them would take as
+// long as reading them does, at every run, to save 50 kB.
 var plain = []string{"advisory.csv", "driver_branch.csv", "gpu.csv", "minor_compat.csv", "triton.csv"}
 
 // Pack writes files and directories for Unpack, with what is known of tables. The same files make the same bytes.

@@ -1,7 +1,6 @@
 package version
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
@@ -14,7 +13,6 @@ type Release struct {
 	Number Number // "2.7.0"
 	Pre    string // "a0", "rc1", ".dev20250101"; empty for a final release
 	Local  string // "cu128", "cpu", "rocm6.4"
-	text   string
 }
 
 var pep440 = lazyregexp.New(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)` +
@@ -30,21 +28,11 @@ func ParseRelease(text string) (r Release, ok bool) {
 	if err != nil {
 		return Release{}, false
 	}
-	return Release{Number: number, Pre: m[2] + m[4], Local: strings.TrimSuffix(m[5], ".with.pypi.cudnn"), text: text}, true
+	return Release{Number: number, Pre: m[2] + m[4], Local: strings.TrimSuffix(m[5], ".with.pypi.cudnn")}, true
 }
-
-func (r Release) String() string { return r.text }
 
 // Final reports whether it is a release that the tables can know, not a nightly, an alpha or a candidate.
 func (r Release) Final() bool { return r.Pre == "" }
-
-// Compare orders releases by their numbers; a pre-release comes before its release. Local versions do not count.
-func (r Release) Compare(s Release) int {
-	if c := r.Number.Compare(s.Number); c != 0 {
-		return c
-	}
-	return cmp.Compare(boolInt(r.Final()), boolInt(s.Final()))
-}
 
 func boolInt(b bool) int {
 	if b {

@@ -127,7 +127,8 @@ func (s *site) requiredOf(h *host.Host, info string) []string {
 // one.
 //
 // A wheel for every Python may hold libraries whose names tell of one, and that its code loads by their paths, as
-// torchao's _C_mxfp8.cpython-310-x86_64-linux-gnu.so is in 3.12: of such a wheel, what it lists is as its maker meant it.
+// torchao's _C_mxfp8.cpython-310-x86_64-linux-gnu.so is in 3.12: of such a wheel, what it lists is as its maker meant
+// it.
 func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 	if anyPython.Match(h.ReadQuietly(info + "/WHEEL")) {
 		return s.unlisted(h, info)

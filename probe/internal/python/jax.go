@@ -54,8 +54,8 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 	return b, failed.Err()
 }
 
-// otherJaxlib is that jax requires another release of jaxlib than the one that is there. Its metadata has the range that
-// it compares when it is imported (jax/_src/lib/__init__.py, check_jaxlib_version).
+// otherJaxlib is that jax requires another release of jaxlib than the one that is there. Its metadata has the range
+// that it compares when it is imported (jax/_src/lib/__init__.py, check_jaxlib_version).
 func otherJaxlib(h *host.Host, s *site, jaxlib *facts.Package) []facts.Hindrance {
 	jax := s.dist("jax")
 	if jax == nil {
