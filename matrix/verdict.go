@@ -1,13 +1,14 @@
-// Package matrix knows what goes with what: it judges facts by published tables and says what would mend them. It never
-// reads the machine; package probe does that, and package report says the verdict in the format that is asked for.
+// Package matrix knows which versions work together: it judges facts by published tables, and says what to install
+// instead. It never reads the machine; package probe does that. Package report prints a verdict.
 //
 //   - Check judges a machine: tables, facts and targets in, a Verdict out.
-//   - Pins says what to install on it (package pin has the form of the answer).
-//   - Requires says what an artefact needs of a host, whatever host that is (package requires).
-//   - Rules are what is asked, Whys what a value of a table rests on.
-//   - Embedded are the program's own tables, LoadOver lays a site's rows over them.
+//   - Pins says what to install on it; package pin has the form of the answer.
+//   - Requires says what an artefact needs of a host, whatever host that is; package requires has the form.
+//   - Rules lists what is asked, Whys what a value of a table rests on.
+//   - Embedded returns the program's own tables, LoadOver those with a site's rows over them; Load reads and lints a
+//     directory of tables.
 //
-// Package fleet judges many machines with it.
+// Package fleet judges many machines at once.
 package matrix
 
 import "cudacompat/requires"
