@@ -416,7 +416,7 @@ var grammars = []grammar{
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
 		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
 	form("service", `\b(?:nvidia|slurm|docker|containerd|dcgm)\S*\.service: Failed with result`, "Failed with"),
-	form("cmake-package", `ERROR: Dependency "\S+" not found|^error: linker \S+ not found|`+
+	form("build-needs", `ERROR: Dependency "\S+" not found|^error: linker \S+ not found|`+
 		`configure: error: (?:[Nn]o acceptable|.* (?:not found|is required|(?:is )?missing))`, "ependency", "linker",
 		"configure: error"),
 	form("access", `^Error from server \(Forbidden\)`, "from server"),

@@ -198,10 +198,10 @@ var pairs = []struct {
 }{
 	{"cmake", 5, lazyregexp.New(`^CMake Error`),
 		lazyregexp.New(`\bCUDA|\bnvcc\b|cuDNN|CUDNN|\bTorchConfig|NCCL|TensorRT`)},
-	{"cmake-package", 14, lazyregexp.New(`^CMake Error`), lazyregexp.New(`By not providing "Find\w+\.cmake"|` +
+	{"build-needs", 14, lazyregexp.New(`^CMake Error`), lazyregexp.New(`By not providing "Find\w+\.cmake"|` +
 		`^ *Could NOT find \w+ |is required\.  You are running version|No CMAKE_\w+_COMPILER could be|` +
 		`Compatibility with CMake <`)},
-	{"cmake-files", 8, lazyregexp.New(`^CMake Error`), lazyregexp.New(`Cannot find source file|` +
+	{"build-files", 8, lazyregexp.New(`^CMake Error`), lazyregexp.New(`Cannot find source file|` +
 		`is not an existing directory|` +
 		`does not appear to contain CMakeLists|^ *does not contain a CMakeLists`)},
 	{"build-killed", 2, lazyregexp.New(`(?:^|\d +)Killed$`), lazyregexp.New(`^(?:g?make|ninja)\b.*(?:\*\*\*|stopped)|` +

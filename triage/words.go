@@ -305,7 +305,7 @@ var answers = map[string]answer{
 		"{sentence}",
 		[]string{"run `dmesg -T | grep -i -e 'hardware error' -e edac -e 'i/o error'`", "run `memtester` and " +
 			"`smartctl -a DEVICE`: they test memory and disk"}},
-	"cmake-package": {"build-dependency-missing", Environment, "", symptom, "The build did not find what it needs: a " +
+	"build-needs": {"build-dependency-missing", Environment, "", symptom, "The build did not find what it needs: a " +
 		"package, a compiler, or another release of its tools.",
 		[]string{"install the development files of the package that it names", "if they are there, name their directory: " +
 			"`cmake -DCMAKE_PREFIX_PATH=…`, in an empty build directory"}},
