@@ -385,7 +385,8 @@ var grammars = []grammar{
 	form("host-hardware", `\[Hardware Error\]:.*(?i:uncorrect|fatal)|EDAC \w+: [1-9]\d* UE|Machine Check Exception|`+
 		`(?:I/O|medium) error, dev (?:sd|nvme|vd)\w+`, "[Hardware", "EDAC", "Machine Check", "error, dev"),
 	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the `+
-		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|retired pages\b.{0,40}(?:[:=] *[1-9]|exceed|threshold|pending[ :=]*yes)|`+
+		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|`+
+		`retired pages\b.{0,40}(?:[:=] *[1-9]|exceed|threshold|pending[ :=]*yes)|`+
 		`nvlink\b.{0,40}(?:fatal (?:error|link)|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+
 		`NV_ERR_RESET_REQUIRED|NV_ERR_GPU_IS_LOST|AER: .*(?:recovery failed|recover|Uncorrect)|device `+
 		`unresponsive|unable to determine the device handle for gpu.*(?:unknown error|lost)|power cable|thermal (?:shu`+
