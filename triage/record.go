@@ -102,11 +102,18 @@ func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
 	calls := tracebacks(lines)
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
 	var all []record
+	silent := map[string]bool{} // lines that say nothing, unless together with what follows: logs repeat themselves
 	for i, l := range lines {
 		if ctx.Err() != nil && time.Now().After(end) {
 			return s.frightening(all), context.Cause(ctx)
 		}
-		for _, r := range single(l, lines[i+1:]) {
+		read := single
+		if silent[l.text] && !l.mute() {
+			read = together
+		}
+		found := read(l, lines[i+1:])
+		silent[l.text] = len(found) == 0
+		for _, r := range found {
 			r.source, r.wentOn, r.calm = source, wentOn, s.kept.calm-l.calm
 			r.ofMany = l.ofMany
 			r.notice = r.notice || headed(lines, i)
@@ -144,9 +151,14 @@ func (s *scanner) harmlessBy(text string) string {
 // shortestSaid is a line that says something: "Killed".
 const shortestSaid = 6
 
+// mute reports whether a line is too short to say anything, or a comment.
+func (l logLine) mute() bool {
+	return len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "//")
+}
+
 // single are the records that one line makes. The message of an exception that ends open goes on over the next ones.
 func single(l logLine, next []logLine) []record {
-	if len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "//") {
+	if l.mute() {
 		return nil
 	}
 	var all []record

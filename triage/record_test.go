@@ -413,3 +413,23 @@ func TestNothingCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedLine: a line that said nothing the first time tells with what follows it the second time, and one in a
+// comment never does.
+func TestRepeatedLine(t *testing.T) {
+	const asked, then = "print(torch.cuda.is_available())\n", "the next line\nand another one\n"
+	for log, want := range map[string]int{
+		asked + then + asked + "False\n":               1,
+		asked + then + asked + then:                    0,
+		"# " + asked + then + "# " + asked + "False\n": 0,
+	} {
+		s := newScanner(newFinder(nil, marks...), nil)
+		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
+			t.Fatal(err)
+		}
+		all := slices.DeleteFunc(recordsOf(s), func(r record) bool { return r.kind != "no-gpu" })
+		if len(all) != want {
+			t.Errorf("%q: %v, not %d", log, all, want)
+		}
+	}
+}

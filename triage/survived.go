@@ -48,10 +48,13 @@ var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)? ?(?:code|status)[:=
 var serves = lazyregexp.New(`(?i)(?:listening|running|serving) (?:on|at)\b.*\d|go to:? http|startup complete|` +
 	`\bserver (?:is )?(?:listening|running|ready)\b`)
 
+// upWords are in every line that serves matches, but for one in capitals.
+var upWords = []string{"http", "erver", "tartup", "istening", "unning", "erving"}
+
 // lastServed is the last of some lines on which a server says that it is up; 0 when none does.
 func lastServed(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if serves.MatchString(lines[i].text) && !fails.MatchString(lines[i].text) {
+		if containsAny(lines[i].text, upWords) && serves.MatchString(lines[i].text) && !fails.MatchString(lines[i].text) {
 			return lines[i].number
 		}
 	}
