@@ -37,6 +37,7 @@ type reach struct {
 func (m *machine) reach(b *build) *reach {
 	lacks := func(fact string) *reach { return &reach{missing: fact} }
 	switch {
+	// A CPU build needs no driver. Jetson's belongs to its L4T release, so branches say nothing of it.
 	case b.accelerator == "cpu" || m.jetson():
 		return nil
 	// The other rules say why; a driver would not change it.
@@ -44,6 +45,7 @@ func (m *machine) reach(b *build) *reach {
 		return nil // it loads on no driver
 	case b.accelerator != "cuda" && b.accelerator != "":
 		return lacks("what a build for " + b.accelerator + " needs: the tables cover CUDA only")
+	// The answer is unknown, but what the build needs of a driver is still shown.
 	case !m.driver.version.Known() && !m.driver.cuda.Known():
 		if !b.cuda.Known() {
 			return lacks("the driver's version")
@@ -109,6 +111,7 @@ func (m *machine) reachOfEvery(b *build) *reach {
 	}
 	lowest := slices.MinFunc(b.rows, func(x, y row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
 	highest := slices.MaxFunc(b.rows, func(x, y row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
+	// Floors rise with CUDA, so the lowest variant decides for all of them, and the highest below.
 	if r := m.reachOf(lowest); r.state == floorBelow {
 		return r
 	}
@@ -127,6 +130,7 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 			From: cmp.Or(m.f.Driver.CUDAFrom, m.driver.from)})
 	}
 	f.Pins, f.Do = m.pins(b)
+	// A cuda-compat library is loaded, and the CUDA that it supports is still too old.
 	if m.forward.state == forwardWorks {
 		f.Evidence = append(f.Evidence, m.evidenceCompat())
 	}
@@ -140,6 +144,7 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 func minorCompat(m *machine, b *build) []*result {
 	// Its framework has the note already; one for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
+	// With a cuda-compat library loaded, the forward-compat rules say how the build runs.
 	if b.accelerator != "cuda" || part || !b.cuda.Known() || m.jetson() || m.forward.state != forwardNone {
 		return nil
 	}
@@ -161,6 +166,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	if len(m.gpus) == 0 || m.shown.hidden {
 		return nil
 	}
+	// ROCm and XPU builds are neither right nor wrong here: they are for other accelerators.
 	if b.accelerator != "cpu" {
 		if b.accelerator == "cuda" {
 			return holds(b.subject)
@@ -193,13 +199,13 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// undriven says that no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
+// undriven reports whether no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
 func (m *machine) undriven() bool {
 	return m.here() && m.host() && m.onPCI() && !m.driver.loaded && m.f.Driver.NVML.Status != "ok" && !m.wantsGPU()
 }
 
-// otherCUDA says that another framework is there for the GPU: in the same environment or, where nobody chose one, in
-// any.
+// otherCUDA reports whether another framework is there for the GPU: in the same environment or, where nobody chose
+// one, in any.
 func (m *machine) otherCUDA(b *build) bool {
 	all := b.counts && !b.env.Active && !b.env.Named // where nobody chose one
 	return slices.ContainsFunc(m.builds, func(o *build) bool {
@@ -233,6 +239,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	switch {
 	case len(without) < len(m.gpus) && missing != "":
 		return unknown(b.subject, missing)
+	// A part that others install and do without is not missed where it serves one of the GPUs.
 	case len(without) == 0, len(without) < len(m.gpus) && b.optional():
 		return holds(b.subject)
 	}
@@ -345,6 +352,7 @@ func pythonUnsupported(m *machine, b *build) []*result {
 	if python == "" || len(b.rows) == 0 || m.f.Observed.Imported && m.target.Python == "" {
 		return nil
 	}
+	// The tag of the modules on disk is proof; the release's row is for what is only named.
 	if b.Python != "" {
 		// "3.13t" is the free-threaded build of 3.13; a report often leaves the letter out.
 		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
@@ -381,6 +389,7 @@ func glibcTooOld(m *machine, b *build) []*result {
 	if !need.Known() && len(b.rows) > 0 {
 		need = b.rows[0].Glibc
 	}
+	// An import that worked proves the C library. Only Linux has glibc.
 	if !need.Known() || m.f.Observed.Imported || !strings.HasPrefix(m.platform, "linux") ||
 		m.target.Instance != "" && m.f.System.Libc == "" {
 		return nil

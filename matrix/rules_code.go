@@ -103,6 +103,7 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 			g.label, what, hit.isa, m.driverWords(), m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: g.label, From: g.from}, code,
 			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.evidence()...)}
+	// Another GPU serves the build, so hiding these is enough and nothing has to be installed.
 	if f.Severity == Note {
 		f.Do = []string{m.hideGPUs(hit.gpus)}
 		return f
@@ -119,6 +120,7 @@ func (m *machine) hideGPUs(bad []gpu) string {
 
 // addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package.
 func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
+	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !cuda.Known() || m.windowsNumbers() || m.jetson() {
 		return
 	}
@@ -173,8 +175,8 @@ func (m *machine) loadingZstd(b *build) []gpu {
 	return slices.DeleteFunc(slices.Clone(m.gpus), func(g gpu) bool { return !b.loadsZstd(g.capability) })
 }
 
-// loadsZstd says that an entry which the GPU would load is compressed with zstd: of the machine code the nearest, with
-// and without a suffix; of the PTX, where there is no machine code, the nearest.
+// loadsZstd reports whether an entry which the GPU would load is compressed with zstd: of the machine code the
+// nearest, with and without a suffix; of the PTX, where there is no machine code, the nearest.
 func (b *build) loadsZstd(gpu version.Capability) bool {
 	nearest, zstd, sass := version.Capability{}, false, false
 	for _, text := range slices.Concat(b.SASS, b.PTX, b.Zstd) {

@@ -16,6 +16,7 @@ func companionMismatch(m *machine, b *build) []*result {
 	if b.Extension && m.t.Trait("companion", b.Name, version.Number{}) {
 		return m.unmet(b)
 	}
+	// The table pairs official releases only; NGC's and source builds may have been built with their companions.
 	if b.Name != "torch" || !b.official() || len(b.rows) == 0 {
 		return nil
 	}
@@ -48,6 +49,7 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 		f.Subject = Subject(&probe.Build{Name: have.Name, Version: have.Version}, b.env.Environment)
 	}
 	switch {
+	// A companion's nightly or pre-release is for a torch that the table does not pair with it.
 	case !r.Number.Known() || !r.Final():
 		return f, false
 	// Its own check at import decides before any version is compared.
@@ -179,6 +181,7 @@ func (m *machine) unmet(b *build) []*result {
 			f.Do = m.extensionSteps(p, torch)
 		}
 	}
+	// torchao does not load what was compiled for another torch, and is imported without it (its wheel, trait.csv).
 	if m.t.Trait("skips-libraries", b.Name, version.Number{}) {
 		f.Severity, f.Message = Note, f.Message+"; "+b.Name+" is imported without it"
 	}

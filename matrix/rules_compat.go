@@ -11,6 +11,7 @@ import (
 func forwardUnsupported(m *machine) []*result {
 	f := &m.forward
 	switch f.state {
+	// A library that does not fit the driver is forward-compat-not-applicable's (803), whatever the GPUs.
 	case forwardNone, forwardStale, forwardUndecided:
 		return nil
 	case forwardUndecidedGPU:
@@ -33,6 +34,7 @@ func forwardUnsupported(m *machine) []*result {
 func forwardNotApplicable(m *machine) []*result {
 	f := &m.forward
 	switch f.state {
+	// A GPU that the library refuses is forward-compat-unsupported's (804).
 	case forwardNone, forwardWrongGPU:
 		return nil
 	case forwardUndecided:

@@ -42,6 +42,7 @@ func hostCompiler(m *machine) []*result {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "newest gcc", Value: picked.GCC,
 			From: picked.Path + "/include/crt/host_config.h"})
 	}
+	// With --require build, building is what this machine is for.
 	if m.building() {
 		f.Severity = Warning
 	}
@@ -77,7 +78,7 @@ func (m *machine) accepts(t *toolkit, compiler string) limits {
 	return l
 }
 
-// let says that a compiler is within the limits, where they are known.
+// let reports whether a compiler is within the limits, where they are known.
 func (l limits) let(c probe.Compiler) bool {
 	have := version.Of(c.Version).Major()
 	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()

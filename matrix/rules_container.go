@@ -36,6 +36,7 @@ func containerDriverLibs(m *machine) []*result {
 		}
 	}
 	switch {
+	// NVIDIA's runtime mounts both libraries, so somebody mounted libcuda by hand.
 	case len(missing) > 0 && m.library("libcuda") != nil:
 		return found(m.withoutCompiler())
 	case len(missing) > 0:
@@ -112,7 +113,7 @@ func (m *machine) withoutNVML() Finding {
 	return f
 }
 
-// usesNCCL says that the process is one of several ranks, or that NCCL was configured for it.
+// usesNCCL reports whether the process is one of several ranks, or NCCL was configured for it.
 func (m *machine) usesNCCL() bool {
 	for name := range m.f.Variables {
 		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" {
@@ -186,6 +187,7 @@ func (m *machine) hostCUDA() version.Number {
 	if seen := m.found.cuda; seen.Known() && len(m.f.Driver.Compat) == 0 {
 		return seen
 	}
+	// The table of branches has no Windows drivers.
 	if m.windowsNumbers() {
 		return version.Number{}
 	}
@@ -234,8 +236,8 @@ func (m *machine) engine(r probe.Runtime) []*result {
 	return found(f)
 }
 
-// forContainers says that the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a CUDA
-// build of its own. A workstation may have Docker for other things.
+// forContainers reports whether the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a
+// CUDA build of its own. A workstation may have Docker for other things.
 func (m *machine) forContainers() bool {
 	return m.instance != nil && !m.anyWants(func(*build) bool { return true })
 }

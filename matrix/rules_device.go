@@ -16,7 +16,7 @@ var toolkitSource = []string{
 	"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html",
 }
 
-// driverAnswers says that the driver lets a program here see a GPU: stronger than any mode.
+// driverAnswers reports whether the driver lets a program here see a GPU: stronger than any mode.
 func (m *machine) driverAnswers() bool {
 	return m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
 		func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
@@ -105,7 +105,7 @@ func deviceNodesMissing(m *machine) []*result {
 	return found(f)
 }
 
-// ownNodes says that /dev is the machine's own: a host's, and Apptainer's, which shares it.
+// ownNodes reports whether /dev is the machine's own: a host's, and Apptainer's, which shares it.
 func (m *machine) ownNodes() bool {
 	return m.f.System.Container == "" || m.f.System.Container == "apptainer"
 }

@@ -175,9 +175,11 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []str
 	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
 	case m.f.System.Container != "":
 		return []string{"restart the container: it holds libraries of the driver that the host had before"}
+	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.version.Compare(user) == 0:
 		return []string{"reboot: the module on disk is already " + disk.Version,
 			"or, while no program uses the GPU: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
+	// The module on disk is the loaded one, or there is none: a reboot does not bring the release of the libraries.
 	case disk != nil && disk.Version != "" && disk.version.Compare(loaded) == 0 ||
 		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
 		return []string{"rebuild the module for " + user.String() +
@@ -218,6 +220,7 @@ func driverUnresponsive(m *machine) []*result {
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
 		Do:     []string{"save your work and reboot the machine; if it happens again, the GPU or its slot is failing"},
 		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
+	// Xid 79, 119, 120 or 154, or "RmInitAdapter failed", since boot or the last load of the driver (Xid catalogue).
 	if len(m.f.Driver.Kernel) > 0 {
 		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}
@@ -280,11 +283,13 @@ func driverTooOldForGPU(m *machine) []*result {
 
 // driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
 func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) []*result {
+	// The table of chips names Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !m.driver.version.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() {
 		return nil
 	}
 	first := slices.IndexFunc(m.gpus, bad)
 	if first < 0 {
+		// A GPU that the table lacks may be the one that the driver does not support.
 		if i := slices.IndexFunc(m.gpus, func(g gpu) bool { return g.chip == nil }); i >= 0 {
 			return unknown("driver", "what kind of GPU "+m.gpus[i].label+" is")
 		}
@@ -353,6 +358,7 @@ var requiredSteps = map[string]string{
 
 // has says whether a required thing is there, or why that could not be found out.
 func (m *machine) has(want string) (present bool, couldNot string) {
+	// Eight GPUs without persistence take 25 to 30 s to initialise: a late answer is not absence.
 	slow := ""
 	if s := m.f.Driver.NVML.Status; s == "timeout" || s == "crashed" {
 		slow = m.f.Driver.NVML.Message

@@ -12,8 +12,8 @@ import (
 
 func (m *machine) demands(want string) bool { return slices.Contains(m.policy.Require, want) }
 
-// efaWanted says that NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller requires
-// it. NCCL_NET=Socket is TCP on purpose.
+// efaWanted reports whether NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller
+// requires it. NCCL_NET=Socket is TCP on purpose.
 func (m *machine) efaWanted() bool {
 	has, _ := m.hasEFA()
 	tcp := strings.EqualFold(m.f.Variables["NCCL_NET"], "socket")
@@ -37,6 +37,7 @@ func efaPlugin(m *machine) []*result {
 		return nil
 	case efa.Plugin != "":
 		return holds("NCCL")
+	// The plugin is installed; a job's environment, which nothing here shows, may lead to it.
 	case m.elsewhere() && efa.Elsewhere != "":
 		return unknown("NCCL", "whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH")
 	}
@@ -134,6 +135,7 @@ func memlockTooSmall(m *machine) []*result {
 	}
 	limit := m.f.Devices.Memlock
 	switch {
+	// Unlimited, or CAP_IPC_LOCK in the first user namespace, with which the limit does not hold.
 	case limit < 0:
 		return holds("EFA")
 	case limit == 0:

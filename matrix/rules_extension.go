@@ -20,6 +20,7 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 		return nil
 	}
 	n := m.t.NCCL(lib.version, b.cuda)
+	// The table was read from the wheels of each release; of another NCCL it is not known what code it has.
 	if n == nil {
 		return nil
 	}
@@ -193,8 +194,8 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 	return f, true
 }
 
-// otherTorch says that a list of releases has none of the torch's minor version, nor a least one below it: wheels on
-// torch's stable ABI ask for no more. An empty list says nothing.
+// otherTorch reports whether a list of releases has none of the torch's minor version, nor a least one below it:
+// wheels on torch's stable ABI ask for no more. An empty list says nothing.
 func otherTorch(list []string, torch version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
 		if least, ok := strings.CutPrefix(text, ">="); ok {
@@ -235,6 +236,7 @@ func numpyABI(m *machine, b *build) []*result {
 		Evidence: append(b.evidence(), Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
 		Pins: []Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",
 			Commands: map[string]string{"pip": `pip install "numpy<2"`, "uv": `uv pip install "numpy<2"`}}}}
+	// TensorFlow does not import; torch does, and cannot convert between tensors and arrays (pytorch issue 107302).
 	if b.Name == "tensorflow" {
 		f.Severity = Error
 	}

@@ -20,13 +20,15 @@ func fabricManager(m *machine) []*result {
 	if m.target.Instance == "" && !m.f.System.Rest {
 		return m.fabricLive()
 	}
+	// Files do not show switches, so only the instance's row tells that the daemon is needed.
 	if m.instance == nil || m.instance.FabricManager != "yes" {
 		return nil
 	}
 	return m.fabricAtRest()
 }
 
-// fabricElsewhere says that no fabric manager belongs on this machine: one GPU of a board, PCIe cards, GB200 and GB300.
+// fabricElsewhere reports whether no fabric manager belongs on this machine: one GPU of a board, PCIe cards, GB200 and
+// GB300.
 func (m *machine) fabricElsewhere() bool {
 	if m.instance != nil && (m.instance.FabricManager == "no" || m.instance.IMEX == "yes") {
 		return true
@@ -50,6 +52,7 @@ func (m *machine) fabricLive() []*result {
 			return unknown("fabric", "whether the host's fabric manager runs")
 		}
 		return nil
+	// g5, g6 and p5.4xlarge need no daemon: where its unit is installed it finds nothing to do and stops.
 	case !m.needsDaemon() || len(m.gpus) == 0:
 		return nil
 	}
@@ -86,7 +89,7 @@ func (m *machine) fabricState() string {
 	return worst
 }
 
-// needsDaemon says that the machine has switches of its own, on its bus or by its instance's row.
+// needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row.
 func (m *machine) needsDaemon() bool {
 	return m.f.Machine.Fabric.Switches > 0 || m.instance != nil && m.instance.FabricManager == "yes"
 }
@@ -101,6 +104,7 @@ func (m *machine) fabricPending(state string) []*result {
 	if m.f.Machine.Uptime < registerSeconds {
 		return unknown("fabric", "the fabric's state five minutes after boot; now it is "+state)
 	}
+	// The daemon runs on the host: packages in a container do not tell its version.
 	if m.f.System.Container == "" {
 		if results := m.fabricVersion(); len(results) > 0 && results[0].finding != nil {
 			return results

@@ -29,6 +29,7 @@ func gpuCount(m *machine) []*result {
 			Do:     []string{"stop and start the instance, which moves it to another host; report the old one to AWS"},
 			Source: source})
 	}
+	// Other rules say why NVML does not answer; without it there is nothing to compare the bus with.
 	if m.f.Driver.NVML.Status != "ok" {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (m *machine) onBus() []probe.GPU {
 		func(g probe.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
 }
 
-// driven says that the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
+// driven reports whether the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
 func (m *machine) driven(g probe.GPU) bool {
 	return !toVM(g) && !nouveaus(g) && m.drivenBy(m.gpuFound(g), m.driver.version)
 }
@@ -137,6 +138,7 @@ func (m *machine) xidFindings() []*result {
 	for _, line := range m.f.Machine.Xids {
 		x := m.t.Xid(line)
 		// 13, 31, 43 and 45 are most often the program's; after 63, 92 and 94 the GPU goes on by itself.
+		// 8, 32, 69 and 109 prove nothing by themselves either (column alone of the table).
 		if x == nil || !slices.Contains(repairs, x.Action) || x.Alone == "no" || slices.Contains(said, x.Xid) {
 			continue
 		}
@@ -159,7 +161,7 @@ var repairSteps = map[string]string{
 
 // persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time.
 func persistenceOff(m *machine) []*result {
-	// Where nvidia-persistenced runs, it keeps the GPUs initialised.
+	// Where nvidia-persistenced runs, it keeps the GPUs initialised. In a container the host decides.
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" ||
 		m.f.Driver.NVML.Status != "ok" || m.f.Machine.Persistenced {
 		return nil

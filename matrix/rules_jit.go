@@ -158,6 +158,7 @@ func (b *build) nvrtc() *jitCompiler {
 	if b.Name != "torch" {
 		return nil
 	}
+	// NVRTC 11.2 to 11.8 all have the soname of 11.2, so only a version that was read is believed.
 	for _, t := range b.taken {
 		if strings.HasPrefix(t.Name, "libnvrtc") && t.version.Known() {
 			return &jitCompiler{"NVRTC", t.version, t.Path + ", taken by " + t.Reason}

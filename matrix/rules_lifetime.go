@@ -20,6 +20,7 @@ func driverEOL(m *machine) []*result {
 	switch {
 	case branch == nil || branch.EndOfLife == "":
 		return unknown("driver", fmt.Sprintf("when driver branch %d reaches end of life", m.driver.version.Major()))
+	// NVIDIA gives some dates as a month only: such a branch lives until the month's end.
 	case m.today()[:min(len(branch.EndOfLife), len(m.today()))] <= branch.EndOfLife:
 		return holds("driver")
 	}
@@ -30,6 +31,7 @@ func driverEOL(m *machine) []*result {
 	switch s := m.f.System; {
 	case m.partOfGPU():
 		f.Message += "; vGPU drivers have their own dates"
+	// Ubuntu and Debian may maintain a branch themselves; a report does not always name its system.
 	case s.ID == "" && !s.Rest, s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
 		f.Message += ", unless the distribution still maintains its package"
 	case s.Rest:

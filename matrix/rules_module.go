@@ -36,8 +36,8 @@ func moduleMissing(m *machine) []*result {
 		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
 }
 
-// installedForGPU says that a driver is installed here for a GPU that is here or asked for. At rest a module for some
-// kernel says so too; user space alone may be there for building.
+// installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
+// some kernel says so too; user space alone may be there for building.
 func (m *machine) installedForGPU() bool {
 	if len(m.f.Driver.Modules) > 0 {
 		return len(m.gpus) > 0 || m.f.System.Rest
@@ -179,6 +179,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 		Need:     "the " + need + " kernel module",
 		Evidence: []Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.label, From: g.from}},
 		Pins:     m.driverPins(version.Number{}), Source: g.chip.Source}
+	// The module drives the other GPUs, and programs run there.
 	if slices.ContainsFunc(m.present, func(g gpu) bool { return !bad(g) }) {
 		f.Severity = Warning
 	}
@@ -238,6 +239,7 @@ func vgpuDriver(m *machine) []*result {
 	case !named && m.target.Instance == "" && m.f.Driver.NVML.Status == "ok" && len(m.gpus) > 0:
 		return holds("driver")
 	// NVIDIA publishes GRID drivers of some branches only.
+	// AWS's EKS image went back from 575 to 570 for g6f (amazon-eks-ami pull 2346).
 	case m.t.NoVGPU(m.driver.version):
 		return found(m.needsGRID(fmt.Sprintf("NVIDIA has none in branch %d", m.driver.version.Major())))
 	case !named && m.lacksGRID():
@@ -259,6 +261,7 @@ func (m *machine) lacksGRID() bool {
 }
 
 // oldGRID warns of a driver that is older than the first that AWS supports: others of its branch may do.
+// 570.172.08 was seen working on gr6f (amazon-eks-ami issue 2443); no source says that an older one fails.
 func (m *machine) oldGRID() Finding {
 	f := m.needsGRID(fmt.Sprintf("AWS asks for %s or newer", m.instance.FirstBranch))
 	f.Severity, f.Need = Warning, fmt.Sprintf("GRID driver >= %s", m.instance.FirstBranch)

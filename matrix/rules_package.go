@@ -22,6 +22,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		want = b.rows[0].CuDNN // TensorFlow's own file tells the major alone
 	}
 	lib, known := b.takes("cudnn")
+	// Source, NGC and conda builds may be built with another cuDNN than the release's row says.
 	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known {
 		return nil
 	}
@@ -41,8 +42,10 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		f.Severity = Note
 		f.Message += ", and " + skipCuDNNCheck + " tells it not to compare"
 		f.Evidence = append(f.Evidence, Evidence{Fact: skipCuDNNCheck, Value: "1", From: "environment"})
+	// torch raises RuntimeError in cudnn.version() and where an RNN moves to the GPU (torch/backends/cudnn).
 	case have.LessShort(want):
 		f.Severity = Error
+	// A newer minor of the same major, or another patch, serves the build; bad releases have rows in known-bad.
 	default:
 		return holds(b.subject)
 	}
@@ -56,7 +59,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// allowed says that a library is in the range that the build's release asks for.
+// allowed reports whether a library is in the range that the build's release asks for.
 func (b *build) allowed(l library) bool {
 	asked := b.asks(l.wheel)
 	ok, err := version.Allows(asked, l.version)
@@ -84,7 +87,7 @@ func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []strin
 	return pins, nil
 }
 
-// has says that a wheel that would serve is installed already.
+// has reports whether a wheel that would serve is installed already.
 func (b *build) has(wheel string, want version.Number) bool {
 	have := b.env.Package(wheel)
 	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) ||
@@ -135,6 +138,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmp.Or(have.String(), lib.from), some(missing),
 			b.Name, b.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.from})
+	// NCCL contains its own CUDA runtime (error 35). For the build's own CUDA, driver-too-old says so.
 	case m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major():
 		f.Severity = Error
 		f.Message = fmt.Sprintf("NCCL %s was built for CUDA %s; this is %s, which supports %s", have, lib.cuda,
@@ -211,6 +215,7 @@ func packagesMixed(m *machine) []*result {
 	for i := range m.f.Environments {
 		env := m.environment(&m.f.Environments[i])
 		for _, s := range env.shared {
+			// Two majors of cuDNN have different file names (libcudnn.so.8, .so.9), so neither overwrites the other.
 			if len(s.wheels) < 2 || s.library == "cudnn" && s.wheels[0].version.Major() != s.wheels[1].version.Major() {
 				continue
 			}

@@ -13,7 +13,7 @@ var visibleSource = []string{
 	"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html",
 }
 
-// bound says that something other than a person may hide GPUs from this process on purpose.
+// bound reports whether something other than a person may hide GPUs from this process on purpose.
 func (m *machine) bound() bool {
 	_, rank := m.f.Variables["LOCAL_RANK"]
 	_, other := m.f.Variables["RANK"]
@@ -37,6 +37,7 @@ func visibleDevices(m *machine) []*result {
 			"it in the list", list, m.shown.absent)
 		f.Do = []string{fmt.Sprintf("name GPUs from 0 to %d, or unset CUDA_VISIBLE_DEVICES", len(m.seen())-1)}
 		return found(f)
+	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
 	case m.shown.missing != "":
 		return unknown(f.Subject, m.shown.missing)
 	case !m.shown.hidden:
@@ -52,8 +53,10 @@ func visibleDevices(m *machine) []*result {
 
 // worldSize: more ranks on this node than GPUs.
 func worldSize(m *machine) []*result {
+	// WORLD_SIZE counts the ranks of all nodes, so it says nothing of this one (torchrun's manual).
 	ranks := m.count("LOCAL_WORLD_SIZE")
 	usable := m.shown.count
+	// Ranks that see no GPU are those of a CPU job (gloo).
 	if !m.here() || ranks < 1 || usable == 0 || m.f.Driver.NVML.Status != "ok" || m.cut() || !m.judgesCUDA() {
 		return nil
 	}

@@ -88,7 +88,8 @@ func imexChannel(m *machine) []*result {
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
 
-// wantsMNNVL says that NVLink between nodes is asked for, or that NCCL will try it: it does in a job of several nodes.
+// wantsMNNVL reports whether NVLink between nodes is asked for, or NCCL will try it: it does in a job of several
+// nodes.
 func (m *machine) wantsMNNVL() bool {
 	enable := m.f.Variables["NCCL_MNNVL_ENABLE"]
 	return enable != "0" && (enable == "1" || m.f.Machine.Nodes > 1 || m.f.Variables["NVIDIA_IMEX_CHANNELS"] != "")

@@ -7,7 +7,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// otherToolkit says that another installed toolkit would do.
+// otherToolkit reports whether another installed toolkit would do.
 func (m *machine) otherToolkit(does func(version.Number) bool) bool {
 	return slices.ContainsFunc(m.toolkits, func(t toolkit) bool { return does(t.version) })
 }
@@ -33,6 +33,7 @@ func toolkitFramework(m *machine, b *build) []*result {
 		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
 		Do: []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point "+
 			"CUDA_HOME to it", b.cuda.Short())}}
+	// Somebody chose this toolkit (CUDA_HOME), or building is what this machine is for (--require build).
 	if asked || m.building() {
 		f.Severity = Warning
 	}
@@ -53,6 +54,7 @@ func toolkitTooOldForGPU(m *machine) []*result {
 	switch {
 	case i < 0:
 		return holds("toolkit")
+	// Deep Learning AMIs carry five toolkits; one that knows the GPU is enough to build with.
 	case m.otherToolkit(func(v version.Number) bool { return !old(m.gpus[i], v) }):
 		return nil
 	}
@@ -64,6 +66,7 @@ func toolkitTooOldForGPU(m *machine) []*result {
 			{Fact: "GPU", Value: g.label, From: g.from}},
 		Do: []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.Short() +
 			" toolkit or a newer one beside this one"}}
+	// With --require build, building is what this machine is for.
 	if m.building() {
 		f.Severity = Warning
 	}

@@ -72,8 +72,8 @@ func driverPackagesMixed(m *machine) []*result {
 	return found(f)
 }
 
-// picksModule says that the image keeps several modules and loads the one that fits at boot, as EKS's do: they ran the
-// GRID driver's .run installer for its module alone, and the packages' user space took its place.
+// picksModule reports whether the image keeps several modules and loads the one that fits at boot, as EKS's do: they
+// ran the GRID driver's .run installer for its module alone, and the packages' user space took its place.
 func (m *machine) picksModule() bool {
 	return slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "dkms-archive" })
 }
@@ -82,6 +82,7 @@ func (m *machine) picksModule() bool {
 func driverAutoUpdate(m *machine) []*result {
 	u := m.f.Machine.Updates
 	image := m.f.System.Rest && len(m.f.Machine.Kernels) == 0 // of a container
+	// No package manager replaces what a .run installer wrote, and a container's driver is its host's.
 	if !m.host() || image || m.target.Driver != "" || u.Tool == "" || m.f.Machine.Runfile != "" {
 		return nil
 	}
@@ -102,6 +103,7 @@ func driverAutoUpdate(m *machine) []*result {
 		f.Do = []string{"sudo dnf versionlock add 'nvidia*' 'kmod-nvidia*' 'libnvidia*'"}
 		f.Source = []string{"https://dnf.readthedocs.io/en/latest/automatic.html"}
 	}
+	// Every machine that is started from this image would upgrade its driver.
 	if m.f.System.Rest {
 		f.Severity = Warning
 	}
@@ -180,7 +182,7 @@ func blacklisted(patterns []string, name string) bool {
 	})
 }
 
-// originAllowed says whether an allowed origin is the archive that a vendor's driver packages come from: Ubuntu
+// originAllowed reports whether an allowed origin is the archive that a vendor's driver packages come from: Ubuntu
 // publishes new releases in -security and -updates both, Debian in its stable archive and not in the security one.
 func originAllowed(origins []string, vendor string) bool {
 	return slices.ContainsFunc(origins, func(o string) bool {
@@ -192,6 +194,7 @@ func originAllowed(origins []string, vendor string) bool {
 			return everyOrigin(o) || ofDistribution && (strings.Contains(o, "-security") || strings.Contains(o, "-updates"))
 		case "debian":
 			return everyOrigin(o) || ofDistribution && !strings.Contains(o, "security")
+		// NVIDIA's repository is not among the default origins: somebody has to add it.
 		case "nvidia":
 			return everyOrigin(o) || strings.Contains(o, "nvidia")
 		case "ppa":
