@@ -355,8 +355,7 @@ func (n *named) left() []*result {
 	if n.Version == "" && n.Origin != "image" {
 		return unknown(n.subject(), "which CUDA it is built for"+cmp.Or(unpinned("", n.Specifier), Unpinned))
 	}
-	return unknown(n.subject(), "which CUDA it is built for: the package needs a GPU, but neither its name nor the "+
-		"tables say")
+	return unknown(n.subject(), "which CUDA it is built for (it needs a GPU, and neither its name nor the tables tell)")
 }
 
 // twins are packages for the GPU and those for the CPU with the same modules.

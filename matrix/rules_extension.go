@@ -213,7 +213,7 @@ func (m *machine) extensionSteps(p *installed, b *build) []string {
 			return exactly(text).Short() == b.release.Number.Short()
 		})
 		if exact && !otherFamily(e.CUDA, b.cuda) {
-			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + ", which fits torch " +
+			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + "  # fits torch " +
 				b.release.Number.Short()}
 		}
 	}

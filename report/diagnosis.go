@@ -13,7 +13,15 @@ import (
 // Explained is what a log shows and, where a machine was asked, what it says of the same rule.
 type Explained struct {
 	triage.Diagnosis
-	Findings []matrix.Finding `json:"findings"` // of Diagnosis.Rule, on the machine that was asked; empty when none was
+	Findings []matrix.Finding `json:"findings"`           // of Diagnosis.Rule, on the machine that was asked; empty when none was
+	Compared *Compared        `json:"compared,omitempty"` // nil when no machine was asked
+}
+
+// Compared is the machine that a log was compared with.
+type Compared struct {
+	With    string         `json:"with"`    // "this machine", "the facts in node.json"
+	Outcome matrix.Outcome `json:"outcome"` // of that machine
+	Driver  string         `json:"driver"`  // "535.183.01"; empty: none is known
 }
 
 // ExplainFormats is every format of an explained log.
@@ -64,12 +72,35 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 	p.steps(d.Do)
 	p.candidates(d.Candidates)
 	p.unread(d.Unread)
+	if e.Compared != nil {
+		p.line()
+		p.wrap(2, e.compared(), "  ")
+	}
 	for _, f := range e.Findings {
 		p.finding(said{Finding: f, subjects: []string{f.Subject}}, false)
 	}
-	p.more(d)
+	p.more(d, e.Compared != nil)
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// compared says whether the machine that was asked has the fault that the log shows.
+func (e Explained) compared() string {
+	c := e.Compared
+	driver := "no driver"
+	if c.Driver != "" {
+		driver = "driver " + c.Driver
+	}
+	switch {
+	case e.Rule == "":
+		return fmt.Sprintf("Compared with %s (%s): no rule covers this fault, so there is nothing to compare.", c.With, driver)
+	case len(e.Findings) > 0:
+		return fmt.Sprintf("Confirmed: %s (%s) has %s, too.", c.With, driver, e.Rule)
+	case c.Outcome == matrix.Inconclusive:
+		return fmt.Sprintf("Compared with %s (%s): too little is known of it to tell whether it has %s.", c.With, driver, e.Rule)
+	}
+	return fmt.Sprintf("Compared with %s (%s): it does not have %s. The log comes from another machine or environment, or the "+
+		"fault has been fixed since.", c.With, driver, e.Rule)
 }
 
 // log holds a log against the machine: what was predicted and seen, or a program's fault where the environment is fine.
@@ -144,14 +175,16 @@ func (p *page) steps(steps []string) {
 }
 
 // more points to the page of the rule, or of the cause, and says what the machine itself could add.
-func (p *page) more(d triage.Diagnosis) {
+func (p *page) more(d triage.Diagnosis, compared bool) {
 	p.line()
 	switch {
 	case d.Cause == triage.NothingFound:
 		p.line("  cudacompat explain lists what it knows; cudacompat doctor judges the machine")
 	case d.Rule != "":
 		p.line("  more  cudacompat explain ", d.Rule)
-		p.line("        cudacompat doctor  # whether it applies here")
+		if !compared {
+			p.line("        cudacompat doctor  # says whether this machine has the fault")
+		}
 	default:
 		p.line("  more  cudacompat explain ", d.Cause)
 	}

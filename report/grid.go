@@ -97,7 +97,7 @@ func gridText(w io.Writer, g tables.Grid, s Style) error {
 		fmt.Fprintf(&b, ", checked %s", date)
 	}
 	if fmt.Fprintln(&b); len(left) > 0 {
-		fmt.Fprintln(&b, paragraph("--all shows too: "+strings.Join(left, ", "), screen(s)))
+		fmt.Fprintln(&b, paragraph("--all also shows: "+strings.Join(left, ", "), screen(s)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

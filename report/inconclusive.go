@@ -12,7 +12,10 @@ import (
 // undecided is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
 // there was nothing to compare.
 func undecided(r Report) *matrix.Missing {
-	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) })
+	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) && because(u.Missing) != "" })
+	if i < 0 { // what the file itself leaves open goes before what flags supply
+		i = slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) })
+	}
 	if i < 0 {
 		return nil
 	}
@@ -68,7 +71,7 @@ func asks(missing string) bool {
 
 // supplied are the facts that a flag supplies.
 var supplied = map[string]string{
-	"the driver's version":            "the driver's version is unknown (add --driver)",
+	"the driver's version":            "no driver version was found or given (add --driver)",
 	"the CUDA that the driver speaks": "the driver's CUDA version is unknown (add --driver)",
 	"a GPU to compare with":           "no GPU was found to compare it with (add --gpu)",
 }
@@ -141,7 +144,10 @@ type gap struct {
 func gaps(unknown []matrix.Missing) []gap {
 	var list []gap
 	for _, u := range unknown {
-		subject := u.Subject + on(add(nil, u.Target))
+		subject := u.Subject
+		if u.Rule != "not-looked-at" { // which no target changes
+			subject += on(add(nil, u.Target))
+		}
 		i := slices.IndexFunc(
 			list,
 			func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing && g.need == u.Need },
@@ -202,6 +208,9 @@ func (p *page) unknowns(r Report) {
 			p.field("needs", g.need)
 		}
 		p.wrap(4, text, "    ")
+		if because(g.missing) == matrix.Unpinned {
+			p.field("do", "pin a version, or check a lock file or the output of `pip freeze`")
+		}
 		for _, page := range g.pages {
 			p.command("more", "cudacompat explain "+page)
 		}
@@ -299,7 +308,7 @@ func (p *page) try(r Report) {
 	case there == parts{} && undecided(r) == nil:
 		lines = append(lines, "cudacompat check example:broken")
 	case !there.gpu && !there.driver:
-		lines = []string{"--instance g5.xlarge --driver " + ExampleDriver}
+		lines = []string{"--instance and --driver, such as --instance g5.xlarge --driver " + ExampleDriver}
 	case !there.gpu:
 		lines = []string{"--gpu L4, or --instance g5.xlarge"}
 	default:

@@ -59,7 +59,7 @@ func failure(f matrix.Finding) string {
 // missing is the fact without which nothing can be said.
 func missing(r Report) string {
 	if u := undecided(r); u != nil {
-		return fmt.Sprintf("%s: %s: not known: %s", u.Rule, bare(u.Subject), u.Missing)
+		return fmt.Sprintf("%s: %s: %s", u.Rule, bare(u.Subject), open(u.Missing))
 	}
 	return nothing(r)
 }

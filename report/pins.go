@@ -31,7 +31,7 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)
 		if i > 0 && sameSet(set, pins.Sets[i-1]) {
-			fmt.Fprintf(&b, "%s: as %s\n", s.heading(string(set.Choice)), pins.Sets[i-1].Choice)
+			fmt.Fprintf(&b, "%s: the same as %s\n", s.heading(string(set.Choice)), pins.Sets[i-1].Choice)
 			continue
 		}
 		text := paragraph(fmt.Sprintf("%s: %s (%s)", set.Choice, setWords(set), clean(set.Why)), s.Width)

@@ -64,7 +64,7 @@ func requiresWords(r Requires) (text, colour string) {
 	case r.Undecided():
 		return "no host can be named" + r.forLackOf(), yellow
 	case len(groups) == 0:
-		return "no GPU of the tables runs this" + r.refusal(), red
+		return "no GPU in the tables can run this" + r.refusal(), red
 	}
 	return hostWords(groups), green
 }
@@ -321,7 +321,7 @@ func (p *page) limits(r Requires) {
 		}
 		said = append(said, text)
 		if refused[text] > 0 {
-			text += "; refuses " + plural(refused[text], "GPU product")
+			text += "; rules out " + plural(refused[text], "GPU product")
 		}
 		p.wrap(8, text, "  ", painted{cyan, n.Rule}, "  ")
 		if p.style.All {

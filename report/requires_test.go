@@ -230,7 +230,7 @@ func TestWhatRefusesEveryHostIsSaid(t *testing.T) {
 	r := Requires{Requirement: requires.Requirement{Builds: []requires.Build{{Subject: "torch 2.9.0 in /venv"}},
 		GPUs:  []requires.GPU{{Capability: "9.0", Names: []string{"H100"}, Because: []string{"not-importable"}}},
 		Needs: []requires.Need{{Rule: "not-importable", Subject: "torch 2.9.0 in /venv", Need: "nothing in /venv can start"}}}}
-	if got, want := inFormat(t, RequireFormats, "text", r), "requires: no GPU of the tables runs this: torch 2.9.0 in /venv: nothing in /venv can start\n"; !strings.HasPrefix(got, want) {
+	if got, want := inFormat(t, RequireFormats, "text", r), "requires: no GPU in the tables can run this: torch 2.9.0 in /venv: nothing in /venv can start\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

@@ -221,7 +221,8 @@ func describeFields(t *testing.T, at string, typ reflect.Type, n node) {
 }
 
 // shared are names that a schema has for another document in which it is used.
-var shared = map[string]bool{".log.findings": true}
+var shared = map[string]bool{".log.findings": true, ".log.compared": true, ".log.compared.with": true,
+	".log.compared.outcome": true, ".log.compared.driver": true}
 
 // contract are the names that programs rely on; none of them may go.
 var contract = []string{

@@ -101,10 +101,14 @@ func (p *page) xid(x *tables.Xid) {
 		p.line()
 		p.line("NVIDIA's advice: ", advice)
 	}
-	if x.Action == "restart-machine" {
+	switch x.Action {
+	case "restart-machine":
 		p.line()
 		p.wrap(0, "On EC2, stop and start the instance instead: a reboot keeps the same hardware. More: "+
 			"`cudacompat explain driver-unresponsive`")
+	case "reset-gpu", "workflow-xid-48", "contact-support":
+		p.line()
+		p.line("What to do, step by step: `cudacompat explain gpu-health`")
 	}
 	p.origin(x.Source)
 }

@@ -122,7 +122,7 @@ func wentOnAfter(f *finding, sources []Source) Diagnosis {
 	d.Lines = []Line{l}
 	d.Because = "No error ended this log: it goes on after the one that would otherwise be blamed."
 	d.Do = []string{
-		"if that error is what you ask about, give its line alone: cudacompat explain \"LINE\"",
+		"if that error is what you ask about, give only its line: cudacompat explain \"LINE\"",
 		"if something failed later or elsewhere, give the log of the process that failed, to its end",
 	}
 	return d

@@ -17,14 +17,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// readable are the kinds of files that are read, by what they are for.
+const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, pixi.lock
+  projects  requirements, pyproject.toml, environment.yml, Dockerfile
+  lists     pip list, pip freeze, conda list (also as JSON or --explicit)
+  reports   collect_env, nvidia-smi (also -q, -x -q, -L, or its error message),
+            facts or a report from cudacompat
+`
+
 func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a file: a report, a lock file, requirements, nvidia-smi's output",
-		Long: "Judges a file that was written elsewhere (- is standard input). It reads, in UTF-8 or UTF-16: " +
-			strings.Join(probe.GivenFormats(), ", ") + ".\n\n" +
+		Long: "Judges a file that was written elsewhere (- is standard input). It reads, in UTF-8 or UTF-16:\n\n" +
+			readable + "\n" +
 			"Nothing is installed or run: packages are judged by what their releases are built for. Name the machine that " +
 			"the file is meant for with --driver and --gpu, or with --instance.",
 		Example: "  cudacompat check example:broken\n" +

@@ -43,8 +43,8 @@ func doctorCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
 	cmd.Flags().DurationVar(&f.wait, "wait", 0,
-		"try again for up to this `TIME`, until all that --require names is there and the "+
-			"outcome is conclusive (first boot)")
+		"retry for up to this `TIME`, until everything that --require names is present and the "+
+			"outcome is conclusive; meant for first boot")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
 		"print one line, and exit 0 or 1 only: an inconclusive result exits 0, or 1 with --require")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")

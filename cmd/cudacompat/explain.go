@@ -68,10 +68,11 @@ func explainCommand(s streams) *cobra.Command {
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
-		"compare the log with the facts or report in `FILE`, and say what to install")
+		"compare the log with the facts or report in `FILE`, and say what to install if the fault is there, too")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
 		"stop reading after this `TIME` and judge what was read")
-	cmd.Flags().BoolVar(&f.here, "here", false, "compare the log with this machine, and say what to install")
+	cmd.Flags().BoolVar(&f.here, "here", false,
+		"compare the log with this machine, and say what to install if it has the fault")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step")
@@ -278,37 +279,41 @@ func (f *explainFlags) diagnosed(
 	if err != nil {
 		return err
 	}
-	findings, err := f.findings(cmd, d.Rule, s.in)
-	if err != nil {
+	explained := report.Explained{Diagnosis: d}
+	if err := f.compare(cmd, &explained, s.in); err != nil {
 		return err
 	}
-	if err := outputs.write(report.Explained{Diagnosis: d, Findings: findings}); err != nil {
+	if err := outputs.write(explained); err != nil {
 		return err
 	}
 	return exitForBlame(d.Blame)
 }
 
-// findings are what the machine that is asked says under the log's rule.
-func (f *explainFlags) findings(cmd *cobra.Command, rule string, stdin io.Reader) ([]matrix.Finding, error) {
+// compare adds what the machine that is asked says under the log's rule.
+func (f *explainFlags) compare(cmd *cobra.Command, e *report.Explained, stdin io.Reader) error {
 	var facts probe.Facts
+	with := "this machine"
 	switch {
 	case f.facts != "":
 		var err error
 		if facts, err = given(f.facts, stdin); err != nil {
-			return nil, err
+			return err
 		}
+		with = "the facts in " + f.facts
 	case f.here:
 		var look lookFlags
 		h, err := look.host()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		facts = probe.Run(cmd.Context(), h, look.options())
 	default:
-		return nil, nil
+		return nil
 	}
 	verdict := matrix.Check(cmd.Context(), f.tables, facts, nil, matrix.Policy{})
-	return slices.DeleteFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule != rule }), nil
+	e.Findings = slices.DeleteFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule != e.Rule })
+	e.Compared = &report.Compared{With: with, Outcome: verdict.Outcome, Driver: facts.Driver.Version}
+	return nil
 }
 
 // exitForBlame: 0 the program or nothing wrong, 1 the environment or the hardware, 3 not known.

@@ -28,13 +28,13 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
 		"/host) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"read only this system's files, and judge it as it will be after the next boot")
+		"read only this system's files, as they will be used after the next boot")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"judge the Python environment at `PATH` (may be repeated), or \"none\"; without it, the active one and all that "+
-			"are found")
+		"look at the Python environment at `PATH` (may be repeated), or \"none\"; without it, at the active one and all "+
+			"that are found")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"stop after this `TIME` with a partial, inconclusive report (default 10s, and more for NVML with many GPUs; 120s "+
-			"with --root or --offline)")
+		"stop after this `TIME` with a partial, inconclusive report (default 10s, longer with many GPUs; 15s with "+
+			"--healthcheck, 120s with --root or --offline)")
 }
 
 // limit is how long reading files may take.
@@ -116,7 +116,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 			"is missing, 3 if it could not be checked")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringVar(&f.config, "config", "",
-		"read what is required and what may pass from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
+		"read the requirements and the waivers from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
 			", then /etc/cudacompat/"+configName+")")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil,
 		"let findings of this `RULE` pass; they stay in the report (may be repeated)")
@@ -139,7 +139,7 @@ func outputUsage(formats []string) string {
 }
 
 func addColour(cmd *cobra.Command, colour *string) {
-	cmd.Flags().StringVar(colour, "color", "auto", "`WHEN` to use colour: auto, always or never; NO_COLOR is obeyed")
+	cmd.Flags().StringVar(colour, "color", "auto", "use colour: `WHEN` is auto, always or never; NO_COLOR is obeyed")
 }
 
 // policy checks the words and makes what matrix asks for.
@@ -206,7 +206,7 @@ func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	var list []matrix.Target
 	for _, name := range f.instances {
 		if !f.tables.HasInstance(name) {
-			return nil, misspeltOf("GPU instance type", name, f.tables.InstanceNames(), "cudacompat matrix ec2")
+			return nil, misspeltOf("GPU instance type", name, f.tables.InstanceNames(), listInstances)
 		}
 		target := base
 		target.Instance = name

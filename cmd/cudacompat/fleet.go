@@ -34,12 +34,12 @@ func fleetCommand(s streams) *cobra.Command {
 		Use:   "fleet FILE...|DIR...|-",
 		Short: "Check the facts of many nodes: groups, drift, what-if",
 		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, " +
-			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, each " +
-			"also with .gz.\n\n" +
-			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope. Nodes of " +
-			"one group should be alike:\n" +
+			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with " +
+			"or without .gz.\n\n" +
+			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope, " +
+			"which names the node, its group (whose nodes should be alike) and the time:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
-		Annotations: map[string]string{exitNote: "as the worst node: 0 compatible · 1 incompatible · 3 inconclusive, or a " +
+		Annotations: map[string]string{exitNote: "that of the worst node; 0 compatible · 1 incompatible · 3 inconclusive, or a " +
 			"document could not be read · 64 usage error · 70 internal error"},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",

@@ -20,10 +20,13 @@ func misspelt(kind, word string, known []string) error {
 func misspeltOf(kind, word string, known []string, command string) error {
 	hint := suggest(word, known)
 	if strings.HasPrefix(hint, "one of ") && strings.HasSuffix(hint, " more") {
-		hint = "`" + command + "` lists them"
+		hint = "see `" + command + "`"
 	}
 	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: hint}
 }
+
+// listInstances lists the instance types of EC2, and those of other clouds by the type of EC2 that they are like.
+const listInstances = "cudacompat matrix ec2` and `cudacompat matrix instance_alias"
 
 // suggest is a hint: the known words that begin with this one, else the nearest, else all of them.
 func suggest(word string, known []string) string {
@@ -57,7 +60,7 @@ func listed(words []string) string {
 
 // nearest is the known word that needs the fewest edits, empty when even that needs more than a third of it.
 func nearest(word string, known []string) string {
-	best, least := "", len(word)/3+2
+	best, least := "", min(len(word)/3+2, max(3, len(word)/3+1))
 	for _, k := range known {
 		if d := edits(strings.ToLower(word), strings.ToLower(k)); d < least {
 			best, least = k, d

@@ -51,7 +51,7 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.framework, "framework", "torch", "answer for `NAME[==RELEASE]`: torch, tensorflow or jax")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "show only this `SET`: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		outputUsage(namesOf(report.PinFormats))+"; requirements and constraints write one set (--choice)")
+		outputUsage(namesOf(report.PinFormats))+"; requirements and constraints write the set of --choice")
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "also show every detail")
 	return cmd
@@ -158,7 +158,7 @@ func choiceNames() []string {
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
 	if f.instance != "" && !tables.HasInstance(f.instance) {
-		return t, misspeltOf("GPU instance type", f.instance, tables.InstanceNames(), "cudacompat matrix ec2")
+		return t, misspeltOf("GPU instance type", f.instance, tables.InstanceNames(), listInstances)
 	}
 	return t, checked(t, tables)
 }

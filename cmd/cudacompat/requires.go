@@ -48,7 +48,7 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "consider only this `LIST` of GPUs, by name or compute capability")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
-		"consider only the instance types in this `LIST`, such as g5.xlarge")
+		"consider only the instance types in this `LIST`, such as g5.xlarge; with --diff: these must still work")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.RequireFormats))+
 		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
@@ -199,7 +199,7 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 	var list []matrix.Target
 	for _, name := range f.instances {
 		if !tables.HasInstance(name) {
-			return nil, misspeltOf("GPU instance type", name, tables.InstanceNames(), "cudacompat matrix ec2")
+			return nil, misspeltOf("GPU instance type", name, tables.InstanceNames(), listInstances)
 		}
 		target := base
 		target.Instance = name
