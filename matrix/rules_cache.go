@@ -36,6 +36,7 @@ func compiledCacheMismatch(m *machine) []*result {
 func (m *machine) cacheFor(cache []probe.Cache) (Finding, bool) {
 	served := func(c probe.Cache) bool {
 		return slices.ContainsFunc(m.gpus, func(g gpu) bool {
+			// A GPU that the tables lack may be served: nothing is said against the cache.
 			return !g.capability.Known() || version.Cover(c.SASS, c.PTX, g.capability) != version.Uncovered
 		})
 	}

@@ -109,6 +109,7 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 		f.Need = "gcc or clang on PATH, or CC"
 		f.Do = []string{"if torch.compile or Triton is used, install gcc and the C library's headers (Debian, Ubuntu: " +
 			"gcc libc6-dev; Red Hat: gcc)"}
+	// Triton asks ldconfig -p for libcuda and looks into LD_LIBRARY_PATH (its backend's driver.py).
 	case building.LibCUDA == "" && !building.Named && m.library("libcuda") != nil:
 		file := m.library("libcuda").Path
 		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot " +

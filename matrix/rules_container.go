@@ -157,6 +157,7 @@ func isTrue(text string) bool {
 
 // requirable is what the constraints are about, a GPU each; without a GPU the driver alone.
 func (m *machine) requirable() [][]version.Properties {
+	// A cuda-compat library in the image does not count: the runtime asks the host's driver.
 	base := version.Properties{CUDA: m.hostCUDA(), Driver: m.found.loaded, NoGPU: true}
 	var list [][]version.Properties
 	for _, g := range visible(m.f) {

@@ -29,6 +29,7 @@ func evidenceNode(n probe.Node) Evidence {
 // deviceAccessLost: the nodes are there and the device control group refuses them.
 func deviceAccessLost(m *machine) []*result {
 	control := m.f.Devices.Node(controlNode)
+	// Without the driver's libraries no program here could use the node, whoever may open it.
 	if !m.nodesJudged() || control == nil || len(m.f.Driver.Libraries) == 0 && !m.compatTaken() {
 		return nil
 	}

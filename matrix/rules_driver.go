@@ -24,6 +24,7 @@ func driverMissing(m *machine) []*result {
 	if rest && len(m.f.Driver.Modules)+len(m.f.Driver.Libraries) > 0 || m.driver.loaded || m.f.Driver.NVML.Status == "ok" {
 		return holds("driver")
 	}
+	// A driver that could not be looked for is not a missing one.
 	if failed := m.probeFailure("proc-driver"); failed != "" {
 		return unknown("driver", failed)
 	}
@@ -71,6 +72,7 @@ func (m *machine) unreached() Finding {
 // reboot mends it.
 func driverMismatch(m *machine) []*result {
 	loaded := m.found.loaded
+	// Nothing runs in a tree: the module that its kernel will load is compared instead.
 	if m.f.System.Rest && !loaded.Known() {
 		return m.mismatchAtRest()
 	}
@@ -163,6 +165,7 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 
 // mismatchGoal is the release that both should have: the user space's, but in a container the host's module's.
 func (m *machine) mismatchGoal(loaded, user version.Number) version.Number {
+	// A container cannot change the module, which is its host's.
 	if m.f.System.Container != "" {
 		return loaded
 	}

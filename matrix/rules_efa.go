@@ -33,6 +33,7 @@ func (m *machine) pluginNames() []string {
 func efaPlugin(m *machine) []*result {
 	efa, names := m.f.Machine.EFA, m.pluginNames()
 	switch {
+	// NCCL_NET_PLUGIN=none leaves no name to look for: a choice, unless the caller requires EFA.
 	case !m.efaWanted() || len(names) == 0 && !m.demands("efa"):
 		return nil
 	case efa.Plugin != "":

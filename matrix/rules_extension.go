@@ -70,6 +70,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 		return found(b.otherJaxlib(b.Hindrances[release]))
 	case release >= 0:
 		return found(b.otherRelease(b.Hindrances[release]))
+	// In a file the order of installation is not known; on disk RECORD shows which files survived.
 	case b.env.Kind == "requirements" && twinNamed(b.env.Environment, b.Name) != "":
 		return found(b.besideTwin(twinNamed(b.env.Environment, b.Name)))
 	// What the loader does not find goes before the table: it holds for builds from source, too.
@@ -185,6 +186,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 	default:
 		return f, false
 	}
+	// vLLM, SGLang and others pin one torch in their metadata, so the pair is chosen by the engine.
 	if m.t.Trait("pins-torch", p.Name, p.version) {
 		f.Pins = m.engineMends(p, b)
 	}
@@ -227,6 +229,7 @@ func numpyABI(m *machine, b *build) []*result {
 	if p == nil || b.Name != "tensorflow" && b.Name != "torch" || !b.release.Number.Known() || !b.official() {
 		return nil
 	}
+	// Code compiled against NumPy 2 loads with NumPy 1, too (NumPy's migration guide).
 	if p.version.Major() < 2 || !m.t.Trait("before-numpy-2", b.Name, b.release.Number) {
 		return holds(b.subject)
 	}
@@ -264,6 +267,7 @@ func (b *build) otherRelease(h probe.Hindrance) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: name, Value: have, From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}
 	f.Pins[0].Why = "installs the " + name + " that it requires; keeps the driver"
+	// A C++ type that no library defines keeps the loader from the library.
 	if h.Symbol != "" {
 		f.Severity, f.Source = Error, []string{loaderSource}
 		f.Message += fmt.Sprintf(", and lacks %s: %s cannot be loaded", h.Symbol, path.Base(h.Path))

@@ -68,6 +68,7 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 
 // tritonTool is the name of the ptxas that Triton takes for a GPU, and the variable that names another in its place.
 func (m *machine) tritonTool(b *build, g gpu) (name, variable string) {
+	// Triton 3.3, and 3.6 and newer, bring a second ptxas for capability 10 and up (table triton).
 	if g.capability.Major >= blackwell && m.twoAssemblers(b) {
 		return "ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"
 	}
@@ -91,7 +92,7 @@ func (m *machine) assembler(b *build, g gpu) *jitCompiler {
 	switch {
 	case row == nil:
 		return nil
-	// From 3.6 on Triton has a second ptxas for capability 10 and newer; before, one served all.
+	// Releases with a single ptxas use it for every GPU, the others for capabilities below 10.
 	case name == "ptxas":
 		return known(jitCompiler{"Triton's ptxas", row.PTXAS, from})
 	}

@@ -13,6 +13,7 @@ import (
 // driverEOL: the driver's branch gets no more updates. On a tree at rest, from which machines will be started, that is
 // worth a warning, but not where the distribution keeps the branch alive, or for vGPU's own drivers.
 func driverEOL(m *machine) []*result {
+	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !m.driver.version.Known() || m.windowsNumbers() || m.jetson() {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 // missingLibrary: libraries are nowhere. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have,
 // unless a wheel is there and its file is not.
 func (m *machine) missingLibrary(b *build, missing []string) []*result {
+	// Files of the build's own package are not to be found elsewhere: the package is damaged.
 	if own := b.ownMissing(missing); len(own) > 0 {
 		return found(b.incomplete(own))
 	}

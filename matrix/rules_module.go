@@ -21,6 +21,7 @@ func moduleMissing(m *machine) []*result {
 		return unknown("driver", failed)
 	}
 	// Images that install the module at boot have none on disk, and are healthy.
+	// EKS AMIs keep built modules in /var/lib/dkms-archive; akmods and driver containers bring theirs at boot.
 	if m.moduleOf(kernel) != nil || len(m.f.Machine.Installers) > 0 {
 		return append(holds("driver"), m.otherKernels(kernel)...)
 	}
@@ -122,6 +123,7 @@ func nouveauLoaded(m *machine) []*result {
 			held[0].Bound),
 			"sudo update-initramfs -u (Debian, Ubuntu) or sudo dracut --force, then reboot"},
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	// The NVIDIA driver runs, so a GPU of another driver may be the screen's.
 	if nvidia {
 		f.Severity = Note
 	} else if len(m.f.Driver.Modules)+len(m.f.Driver.Libraries) == 0 && m.probeFailure("driver-modules") == "" {
@@ -133,6 +135,7 @@ func nouveauLoaded(m *machine) []*result {
 
 // flavour is the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at boot.
 func (m *machine) flavour() (flavour, from string) {
+	// A version does not say which flavour of it is meant.
 	if m.target.Driver != "" {
 		return "", ""
 	}
@@ -140,9 +143,11 @@ func (m *machine) flavour() (flavour, from string) {
 	if m.f.Driver.Module != "" && m.target.Instance == "" {
 		return m.f.Driver.Module, m.f.Driver.From
 	}
+	// EKS AMIs choose between an open and a proprietary module at boot.
 	if !m.f.System.Rest || len(m.f.Machine.Installers) > 0 {
 		return "", ""
 	}
+	// The licence in the module on disk tells its flavour.
 	if module := m.bootModule(); module != nil {
 		return module.Flavour, module.Path
 	}

@@ -156,6 +156,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 
 // tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere.
 func tensorflowLibs(m *machine, b *build) []*result {
+	// Without a visible GPU TensorFlow runs on the CPU with or without them.
 	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || m.shown.hidden || !b.Looked {
 		return nil
 	}
@@ -176,6 +177,7 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		}))
 		return found(f)
 	}
+	// A process that is started with LD_LIBRARY_PATH finds them, which files do not show.
 	if dirs := b.besidePath(missing); len(dirs) > 0 && m.f.System.Rest {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(missing))
 	} else if len(dirs) > 0 {
@@ -282,6 +284,7 @@ func (e *environment) holds(library string) *probe.Taken {
 // or lacks a function that the environment's torch calls.
 func (m *machine) survivorFails(env *environment, name string, twins []*installed) string {
 	left := slices.DeleteFunc(slices.Clone(twins), func(p *installed) bool { return p.Overwritten })
+	// RECORD does not tell which file survived: all wheels seem whole, or none.
 	if len(left) != 1 {
 		return ""
 	}

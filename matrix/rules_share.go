@@ -21,6 +21,7 @@ func peerToPeer(m *machine) []*result {
 	peers := slices.DeleteFunc(m.seen(), alone)
 	guest := bus.Virtual == "yes" || m.instance != nil && !strings.Contains(m.instance.Instance, ".metal")
 	// A guest's IOMMU is the hypervisor's affair: EC2's guests are healthy.
+	// Off x86 files do not tell a guest from bare metal. NVLink carries the copies where NVML says so.
 	if !m.here() || guest || m.f.System.WSL || m.f.System.Arch != "x86_64" || m.f.Devices.Peers != "pcie" ||
 		len(peers) < 2 {
 		return nil
@@ -108,10 +109,12 @@ func memoryInUse(m *machine) []*result {
 	known := false
 	for _, g := range m.f.GPUs {
 		shown := slices.ContainsFunc(m.gpus, func(o gpu) bool { return o.bus == g.Bus })
+		// In a container NVML may report process ids of another namespace: then it is unclear whose memory it is.
 		if g.Memory == nil || g.Memory.Here < 0 || !shown {
 			continue
 		}
 		known = true
+		// NVML's figure leaves out the driver's own memory (nvmlMemory_v2_t).
 		others := int64(g.Memory.Used) - g.Memory.Here
 		if others < memoryMatters {
 			continue

@@ -129,6 +129,7 @@ func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string
 		if blacklisted(u.Blacklist, p.Name) {
 			return nil, ""
 		}
+		// unattended-upgrades installs from allowed origins only, and each archive has its own.
 		if p.Vendor == "" {
 			return nil, "which archive " + p.Name + " comes from"
 		}
