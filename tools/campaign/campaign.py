@@ -375,9 +375,9 @@ def loads(state, healthy, now, now_healthy, module):
     if not m["ok"]:
         if NOT_CUDA.search(m["error"]):
             return "unprovable", "FFmpeg of the system is missing: " + m["error"][:120]
-        if "0 active drivers" in m["error"]:
+        if "0 active drivers" in m["error"] and not any(c["error"] for c in m["checks"]):
             return "unprovable", "Triton asks for a GPU on import: " + m["error"]
-        return "broken", m["error"]
+        return "broken", "; ".join(c["error"] for c in m["checks"] if c["error"])[:400] or m["error"]
     errors = [f"{c['name']}: {c['error']}" for c in m["checks"] if c["error"]]
     if errors:
         return "broken", "; ".join(errors)[:400]

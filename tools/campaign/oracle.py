@@ -6,6 +6,7 @@ Each module becomes an entry {ok, error, facts}; "gpu" checks open what the modu
 import ctypes
 import glob
 import importlib
+import importlib.util
 import json
 import mmap
 import os
@@ -13,6 +14,7 @@ import re
 import subprocess
 import sys
 
+NO_GPU = "0 active drivers"  # what Triton says on import where there is no GPU
 SITE = sys.argv[1]
 MODULES = [m for m in sys.argv[2].split(",") if m]
 GLOBS = [g for g in (sys.argv[3] if len(sys.argv) > 3 else "").split(",") if g]
@@ -162,10 +164,16 @@ def xformers(m, checks, facts):
 
 
 def bitsandbytes(m, checks, facts):
-    import torch as t
     facts.update(version=m.__version__)
+    bitsandbytes_library(checks)
+
+
+def bitsandbytes_library(checks):
+    """Releases before 0.50 take the library of torch's own CUDA minor, and where it is not there that of the CPU."""
+    import torch as t
+    folder = importlib.util.find_spec("bitsandbytes").submodule_search_locations[0]
     name = "libbitsandbytes_cuda" + t.version.cuda.replace(".", "") + ".so"
-    check(checks, name, lambda: load(os.path.join(os.path.dirname(m.__file__), name)))
+    check(checks, name, lambda: load(os.path.join(folder, name)))
 
 
 def tensorflow(m, checks, facts):
@@ -355,6 +363,8 @@ def main():
             module = importlib.import_module(name)
         except BaseException as err:  # noqa: B902
             entry.update(ok=False, error=f"{type(err).__name__}: {err}"[:600])
+            if name == "bitsandbytes" and NO_GPU in entry["error"]:
+                bitsandbytes_library(entry["checks"])
             continue
         entry["facts"]["file"] = getattr(module, "__file__", None)
         entry["facts"].setdefault("version", getattr(module, "__version__", ""))
