@@ -21,28 +21,41 @@ type sighted struct {
 }
 
 // TestFirstSight prints today's score of each set; the first scores stand in testdata/firstsight/README.md. A healthy
-// log is right where nobody is blamed.
+// log is right where nobody is blamed. Without -v every second log is judged: whole files take their time.
 func TestFirstSight(t *testing.T) {
-	t.Parallel()
 	files, err := filepath.Glob("testdata/firstsight/*.jsonl*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sets: %v", err)
 	}
 	for _, file := range files {
-		score := map[string]int{}
-		for _, c := range readSighted(t, file) {
-			d := explain(t, c.Log)
-			kind, got := c.judge(d.Blame)
-			score[kind+" "+got]++
-			if got != "right" && kind != "undecidable" {
-				t.Logf("%s: %s: %s, not %s (%s)", c.ID, got, d.Blame, c.Blame[0], d.Cause)
-			}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			sightedScore(t, file)
+		})
+	}
+}
+
+func sightedScore(t *testing.T, file string) {
+	score := map[string]int{}
+	wrong, judged := 0, 0
+	for i, c := range readSighted(t, file) {
+		if !testing.Verbose() && i%2 == 1 {
+			continue
 		}
-		t.Logf("%s: %v", file, score)
-		wrong := score["decidable wrong"] + score["healthy wrong"] + score["undecidable wrong"]
-		if all := len(readSighted(t, file)); wrong*20 > all {
-			t.Errorf("%s: %d of %d are blamed wrongly, more than 5 %%", file, wrong, all)
+		d := explain(t, c.Log)
+		kind, got := c.judge(d.Blame)
+		score[kind+" "+got]++
+		judged++
+		if got == "wrong" {
+			wrong++
 		}
+		if got != "right" && kind != "undecidable" {
+			t.Logf("%s: %s: %s, not %s (%s)", c.ID, got, d.Blame, c.Blame[0], d.Cause)
+		}
+	}
+	t.Logf("%s: %v", file, score)
+	if wrong*20 > judged {
+		t.Errorf("%s: %d of %d are blamed wrongly, more than 5 %%", file, wrong, judged)
 	}
 }
 
