@@ -57,9 +57,9 @@ func (m *machine) forwardFinding(message, need string) Finding {
 func (m *machine) leaveCompat() string {
 	dir := path.Dir(m.forward.Path)
 	switch {
-	// Up to 1.17.4 the container toolkit mounted it over the driver's own file, so its path does not say compat.
+	// Before 1.17.4 (its release notes) the container toolkit mounts it over the driver's own file, so its path does not say compat.
 	case !strings.Contains(dir, "compat"):
-		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.5 or newer: an " +
+		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.4 or newer: an " +
 			"older one mounts it over the driver's libcuda"
 	case m.forward.Reason == "LD_LIBRARY_PATH":
 		return "remove " + dir + " from LD_LIBRARY_PATH"
