@@ -26,6 +26,11 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known {
 		return nil
 	}
+	// Beside a jaxlib that it refuses, JAX loads no cuDNN, and which one it was built with is read from that jaxlib.
+	refused := func(h probe.Hindrance) bool { return h.Kind == probe.HindranceRelease }
+	if b.Name == "jax" && slices.ContainsFunc(b.Hindrances, refused) {
+		return nil
+	}
 	have := lib.version
 	f := Finding{Subject: b.subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
 		Message: fmt.Sprintf("%[2]s %[3]s was built with cuDNN %[4]s, but cuDNN %[1]s is "+
