@@ -47,7 +47,8 @@ type stage struct {
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
 type dockerfile struct {
 	files  includes
-	values map[string]string
+	values map[string]string // of ARG and ENV
+	local  map[string]string // of the shell of the RUN that is read; empty: not known
 	stages []stage
 	copied []string // files of the build context that are copied in
 	arch   string

@@ -70,11 +70,11 @@ func (f *dockerfile) pip(args []string, number int) step {
 // indexes are the package indexes that the image's variables name.
 func (f *dockerfile) indexes(r *requirementFile) {
 	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
-		if value := f.values[name]; value != "" {
+		if value := f.value(name); value != "" {
 			r.option("--index-url " + value)
 		}
 	}
-	if value := f.values["PIP_EXTRA_INDEX_URL"]; value != "" {
+	if value := f.value("PIP_EXTRA_INDEX_URL"); value != "" {
 		r.option("--extra-index-url " + value)
 	}
 }

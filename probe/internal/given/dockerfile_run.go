@@ -1,7 +1,6 @@
 package given
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,9 +18,8 @@ type step struct {
 
 // run reads the commands of one RUN.
 func (f *dockerfile) run(text string, number int) {
-	outer := f.values
-	f.values = maps.Clone(outer) // a shell's settings end with it
-	defer func() { f.values = outer }()
+	f.local = map[string]string{} // a shell's settings end with it
+	defer func() { f.local = nil }()
 	sh := &shell{list: version.Met}
 	for _, c := range splitShell(runText(text)) {
 		command, reached := sh.next(c[0], f.expand(c[1]))
@@ -38,11 +36,10 @@ func (f *dockerfile) run(text string, number int) {
 
 // set keeps a shell's variable, if its value is known.
 func (f *dockerfile) set(name, value string, reached version.Truth) {
-	if reached == version.Met && !strings.ContainsAny(value, "$`") {
-		f.values[name] = value
-		return
+	if reached != version.Met || strings.ContainsAny(value, "$`") {
+		value = ""
 	}
-	delete(f.values, name)
+	keep(f.local, name, value)
 }
 
 // command reads what one command installs; sure is false where a condition decides that the file does not answer.
@@ -80,23 +77,26 @@ func condaWords(list []string) []locked {
 // settled is what is there in the end: of one name the last release that was asked for, unless what is there will do.
 func settled(steps []step) []locked {
 	var list, apart []locked
+	at := map[string]int{} // where a name stands in list
 	for _, s := range steps {
 		for _, p := range s.list {
-			at := slices.IndexFunc(list, func(have locked) bool { return have.name == p.name })
+			i, there := at[p.name]
 			switch {
 			case s.apart:
 				apart = append(apart, p)
-			case s.removes && at >= 0:
-				list = slices.Delete(list, at, at+1)
+			case s.removes && there:
+				list[i] = locked{}
+				delete(at, p.name)
 			case s.removes:
-			case at < 0:
+			case !there:
+				at[p.name] = len(list)
 				list = append(list, p)
-			case s.forced || !p.metBy(list[at]):
-				list[at] = p
+			case s.forced || !p.metBy(list[i]):
+				list[i] = p
 			}
 		}
 	}
-	return append(list, apart...)
+	return append(slices.DeleteFunc(list, func(p locked) bool { return p.name == "" }), apart...)
 }
 
 // metBy reports whether an installed package is what this one asks for, so that pip and conda leave it. A condition

@@ -12,36 +12,69 @@ import (
 // dockerValue matches a variable, with what the shell does to its value: ${CUDA:-12.6}, ${CUDA/./}, ${CUDA%%.*}.
 var dockerValue = lazyregexp.New(`\$(?:\{(\w+)(?:(:?-|:?\+|//?|%%?|##?)([^}]*))?\}|(\w+))`)
 
+// Values grow where one is made of others (ENV A=$A$A). What is longer is not known: no version and no tag is.
+const (
+	maxValue    = 4 << 10 // bytes of a variable's value
+	maxExpanded = 1 << 20 // bytes that the variables of one instruction may add to it
+)
+
+// keep notes a variable's value, or that it is not known any more.
+func keep(values map[string]string, name, value string) {
+	if len(value) > maxValue {
+		value = ""
+	}
+	values[name] = value
+}
+
+// value is that of a variable of the shell that runs, else of the image; empty where it is not known.
+func (f *dockerfile) value(name string) string {
+	if value, ok := f.local[name]; ok {
+		return value
+	}
+	return f.values[name]
+}
+
 // assign takes NAME=VALUE pairs, and ENV's old form NAME VALUE. An ARG of a stage without a default keeps the global's.
 func (f *dockerfile) assign(kind, text string) {
 	for _, word := range words(text) {
 		if key, value, ok := strings.Cut(word, "="); ok {
-			f.values[key] = value
+			keep(f.values, key, value)
 		}
 	}
 	if key, value, ok := strings.Cut(text, " "); ok && kind == "ENV" && !strings.Contains(key, "=") {
-		f.values[key] = strings.TrimSpace(value)
+		keep(f.values, key, strings.TrimSpace(value))
 	}
 }
 
 // expand puts the values of variables in, or their defaults; what has neither is left as it stands.
 func (f *dockerfile) expand(text string) string {
+	added := 0
 	return dockerValue.ReplaceAllStringFunc(text, func(variable string) string {
-		m := dockerValue.FindStringSubmatch(variable)
-		value, operator, operand := f.values[m[1]+m[4]], m[2], m[3]
-		switch {
-		case strings.HasSuffix(operator, "+"):
-			if value == "" {
-				return ""
-			}
-			return operand
-		case value == "" && strings.HasSuffix(operator, "-"):
-			return cmp.Or(operand, variable)
-		case value == "":
+		if added > maxExpanded {
 			return variable
 		}
-		return altered(value, operator, operand)
+		value := f.expanded(variable)
+		added += len(value)
+		return value
 	})
+}
+
+// expanded is what stands for one variable.
+func (f *dockerfile) expanded(variable string) string {
+	m := dockerValue.FindStringSubmatch(variable)
+	value, operator, operand := f.value(m[1]+m[4]), m[2], m[3]
+	switch {
+	case strings.HasSuffix(operator, "+"):
+		if value == "" {
+			return ""
+		}
+		return operand
+	case value == "" && strings.HasSuffix(operator, "-"):
+		return cmp.Or(operand, variable)
+	case value == "":
+		return variable
+	}
+	return altered(value, operator, operand)
 }
 
 // altered is a value after what the shell does to it.
