@@ -29,12 +29,13 @@ type requiresFlags struct {
 func requiresCommand(s streams) *cobra.Command {
 	var f requiresFlags
 	cmd := &cobra.Command{
-		Use: "requires [ARTEFACT]", Args: atMostOne,
+		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: oneArtefact,
 		Short: "Say which drivers and GPUs an environment or a lock file needs",
 		Long: "Says what an artefact needs of a host: the lowest driver, the GPUs it has code for, glibc, Python. ARTEFACT " +
-			"is a file that `check` reads, or a Python environment, which --env and --root can name, too. With -o the " +
-			"answer comes in the syntax of a scheduler or an installer. --diff OLD says which hosts an upgrade loses.",
-		Example: "  cudacompat requires requirements.txt\n  cudacompat requires uv.lock -o cel\n" +
+			"is a file that `check` reads, or a Python environment, which --env and --root can name, too. " +
+			"REQUIREMENT is a release such as torch==2.9.0. With -o the answer comes in the syntax of a scheduler or an " +
+			"installer. --diff OLD says which hosts an upgrade loses.",
+		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
 			"would no longer work · 3 something could not be judged, so no host can be named · 64 usage error · " +
@@ -127,7 +128,7 @@ func (f *requiresFlags) requires(asked requiresAsked, facts probe.Facts,
 	} else {
 		r.Requirement = matrix.Requires(tables, facts, f.python)
 	}
-	r.Artefact = name
+	r.Artefact = shown(name)
 	if f.old == "" {
 		return r, nil
 	}
@@ -158,15 +159,15 @@ func requiresExit(r report.Requires) error {
 func (f *requiresFlags) artefact(args []string) (string, error) {
 	look := len(f.envs) > 0 || f.root != "" || f.offline
 	switch {
-	case len(args) == 1 && look:
+	case len(args) > 0 && look:
 		return "", &usageError{message: "an artefact is named twice", hint: "give a file, or --env, or --root"}
 	case len(args) == 0 && !look:
 		return "", &usageError{message: "requires takes an artefact",
-			hint: "cudacompat requires requirements.txt, or --env PATH, or --root DIR"}
+			hint: "cudacompat requires requirements.txt, or torch==2.9.0, or --env PATH, or --root DIR"}
 	case len(args) == 0:
 		return "", nil
 	}
-	return args[0], nil
+	return asked(args), nil
 }
 
 // read is the facts of a file or an environment; of what the flags name, where there is no name.
@@ -175,8 +176,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, name string, s stream
 	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 		look.envs, look.root, look.offline = []string{name}, "", false
 	} else if name != "" {
-		facts, err := inTime(reading, func() (probe.Facts, error) { return given(name, s.in) })
-		return facts, piped(err, "requires", name)
+		return inTime(reading, func() (probe.Facts, error) { return given(name, s.in) })
 	}
 	h, err := inTime(reading, look.host)
 	if err != nil {

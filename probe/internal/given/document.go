@@ -41,7 +41,7 @@ func twoParts(v string) string {
 func jsonError(err error) error {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {
-		return fmt.Errorf("%s should not be a %s", strings.TrimPrefix(kind.Field, "Facts."), kind.Value)
+		return fmt.Errorf("%s: a JSON %s does not belong here", strings.TrimPrefix(kind.Field, "Facts."), kind.Value)
 	}
 	return fmt.Errorf("not valid JSON: %w", err)
 }

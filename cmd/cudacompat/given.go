@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+
+	"github.com/spf13/cobra"
+)
+
+// asked is what the arguments name: one file, or requirements, which are the lines of a file that nobody wrote.
+func asked(args []string) string { return strings.Join(args, "\n") }
+
+// shown is what asked returned, in one line.
+func shown(name string) string { return strings.ReplaceAll(name, "\n", " ") }
+
+// isRequirement reports whether a name is a requirement such as torch==2.9.0 and leads to no file.
+func isRequirement(name string) bool {
+	_, err := os.Stat(name)
+	return err != nil && strings.Contains(name, "==")
+}
+
+func areRequirements(args []string) bool {
+	return !slices.ContainsFunc(args, func(arg string) bool { return !isRequirement(arg) })
+}
+
+// oneFile takes a file, or requirements.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 || len(args) > 1 && areRequirements(args) {
+		return nil
+	}
+	return &usageError{message: fmt.Sprintf("%s takes one file, not %d", cmd.Name(), len(args)),
+		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
+}
+
+// oneArtefact takes what oneFile takes, or nothing where flags name the environment.
+func oneArtefact(cmd *cobra.Command, args []string) error {
+	if areRequirements(args) {
+		return nil
+	}
+	return atMostOne(cmd, args)
+}
+
+// isFile reports whether a name is that of a file: not of standard input, of an example, or a requirement.
+func isFile(name string) bool {
+	return name != "-" && !strings.HasPrefix(name, examplePrefix) && !isRequirement(name)
+}
+
+// givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
+const givenCap = 8 << 20
+
+func given(name string, stdin io.Reader) (probe.Facts, error) {
+	in, err := opened(name, stdin)
+	if err != nil {
+		return probe.Facts{}, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, givenCap+1))
+	if err != nil {
+		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
+	}
+	facts, err := probe.GivenFile(documentOf(name, data))
+	switch {
+	case errors.Is(err, probe.ErrArchive):
+		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), archiveHint}
+	case len(data) > givenCap:
+		return facts, &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
+			name, givenCap>>20), givenHint}
+	case err != nil && isRequirement(name):
+		return facts, &usageError{fmt.Sprintf("%q is not a requirement", shown(name)),
+			"give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
+	case err != nil:
+		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), givenHint}
+	}
+	return facts, nil
+}
+
+// documentOf is what was read under a name; a file's includes are looked for beside it.
+func documentOf(name string, data []byte) probe.Document {
+	d := probe.Document{Data: data[:min(len(data), givenCap)]}
+	if isFile(name) {
+		d.Name = name
+		d.Beside = func(other string) ([]byte, error) {
+			if !filepath.IsAbs(other) {
+				other = filepath.Join(filepath.Dir(name), other)
+			}
+			return included(other)
+		}
+	}
+	return d
+}
+
+// included reads a file that another one names. Only a regular file is opened: anything else may never end.
+func included(name string) ([]byte, error) {
+	switch info, err := os.Stat(name); {
+	case err != nil:
+		return nil, cause(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, givenCap))
+}
+
+const (
+	givenHint = "give a collect_env report, nvidia-smi's output, requirements, a lock, the output of pip list or conda " +
+		"list, a pyproject.toml, an environment.yml, a Dockerfile, or what cudacompat wrote; - is standard input"
+	absentHint  = "check the path, or give - for standard input"
+	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c " +
+		"| tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
+)
+
+// opened is the file of that name, standard input for -, what the program carries for example:NAME, or the requirements
+// that stand in place of a file.
+func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(stdin), nil
+	}
+	if example, ok := strings.CutPrefix(name, examplePrefix); ok {
+		return openExample(example)
+	}
+	if isRequirement(name) {
+		return io.NopCloser(strings.NewReader(name)), nil
+	}
+	f, err := os.Open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), absentHint}
+	case err != nil:
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
+	}
+	return f, nil
+}
