@@ -149,7 +149,7 @@ func (b *build) soundTriton() bool {
 	return b.Name == "triton" && len(b.Hindrances) == 0 && b.foreign == ""
 }
 
-// official says that the build is one that the tables may speak of: not a source build, conda's, or NGC's.
+// official reports whether the build is one that the tables may speak of: not a source build, conda's, or NGC's.
 func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 
 // Unpinned ends what is missing (Missing.Missing) where the reason is that a file leaves the version open.

@@ -339,7 +339,7 @@ func (v *Verdict) Count(s Severity) int {
 	return n
 }
 
-// Fires says whether a rule has an unwaived finding.
+// Fires reports whether a rule has an unwaived finding.
 func (v *Verdict) Fires(rule string) bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
 }

@@ -110,7 +110,7 @@ func (m *machine) forwardGPUs() forwardState {
 	return forwardWorks
 }
 
-// dropped says that drivers of a branch no longer drive the GPU.
+// dropped reports whether drivers of a branch no longer drive the GPU.
 func (g gpu) dropped(branch int) bool {
 	return g.chip != nil && g.chip.LastBranch.Known() && g.chip.LastBranch.Major() < branch
 }
@@ -168,8 +168,8 @@ var (
 	workstation    = lazyregexp.New(`\b(rtx|quadro|nvs|active|laptop)\b`)
 )
 
-// dataCentre tells whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name decides
-// where there is one. Of RTX boards only some are allowed, and no list of them is published: maybe.
+// dataCentre reports whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name
+// decides where there is one. Of RTX boards only some are allowed, and no list of them is published: maybe.
 func (g gpu) dataCentre() trilean {
 	name := tables.NormalGPU(g.name)
 	kind := []string{}
@@ -232,7 +232,7 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 		Why: "keeps the driver; forward compatibility, " + m.forwardWords(), Commands: commands}}, nil
 }
 
-// forwardWords says that the GPUs support forward compatibility: compatPackage names a package for no others.
+// forwardWords reports whether the GPUs support forward compatibility: compatPackage names a package for no others.
 func (m *machine) forwardWords() string {
 	if len(m.gpus) == 1 {
 		return "which this data-centre GPU supports"
@@ -245,7 +245,7 @@ func (m *machine) evidenceCompat() Evidence {
 	return Evidence{Fact: "libcuda", Value: m.forward.Version, From: m.forward.Path + ", taken by " + m.forward.Reason}
 }
 
-// compatTaken says that a cuda-compat library stands in for the driver's user space.
+// compatTaken reports whether a cuda-compat library stands in for the driver's user space.
 func (m *machine) compatTaken() bool {
 	return slices.ContainsFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
 }

@@ -35,7 +35,7 @@ func (m *machine) disagreements() []Disagreement {
 	return list
 }
 
-// agrees says that a row names the targets that were read, in any order. PTX is compared where the row knows it.
+// agrees reports whether a row names the targets that were read, in any order. PTX is compared where the row knows it.
 func (b *build) agrees(r row) bool {
 	read, table := codeWords(b.sassRead(), b.PTX), codeWords(r.SASS, r.PTX)
 	if len(r.PTX) == 0 {

@@ -12,7 +12,7 @@ import (
 
 // What is judged, and what of it could be looked at: the questions that many rules ask first.
 
-// here says that this very machine is judged, while it runs: a target's nodes and limits cannot be seen.
+// here reports whether this very machine is judged, while it runs: a target's nodes and limits cannot be seen.
 func (m *machine) here() bool {
 	return !m.f.System.Rest && m.target.Driver == "" && m.target.Instance == "" && len(m.target.GPUs) == 0
 }
@@ -21,13 +21,13 @@ func (m *machine) onPCI() bool {
 	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
 }
 
-// wantsGPU says that something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
+// wantsGPU reports whether something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
 func (m *machine) wantsGPU() bool {
 	return m.instance != nil || len(m.f.Toolkits)+len(m.f.Driver.Libraries)+len(m.f.Driver.Modules) > 0 ||
 		len(m.policy.Require) > 0 || m.anyWants(func(*build) bool { return true })
 }
 
-// looked says that a source was read, whether or not it found anything: facts of an older form do not have it.
+// looked reports whether a source was read, whether or not it found anything: facts of an older form do not have it.
 func (m *machine) looked(name string) bool {
 	return slices.ContainsFunc(m.f.Probes, func(p probe.Status) bool {
 		return p.Name == name &&
@@ -45,9 +45,9 @@ func (m *machine) probeFailure(name string) string {
 	return ""
 }
 
-// given says whether this container was to have a GPU, and how many are named one by one; 0 when that is not said. One
-// that hides every GPU from its programs was to have none.
-// NVIDIA_VISIBLE_DEVICES is "void" where a CDI specification gave the GPU: its nodes and libraries tell then.
+// given reports whether this container was to have a GPU, and how many are named one by one; 0 when that is not said.
+// One that hides every GPU from its programs was to have none. NVIDIA_VISIBLE_DEVICES is "void" where a CDI
+// specification gave the GPU: its nodes and libraries tell then.
 func (m *machine) given() (count int, asked bool) {
 	list, set := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
 	hidden, hides := m.f.Variables["CUDA_VISIBLE_DEVICES"]
@@ -77,7 +77,7 @@ func (m *machine) unread() string {
 	return ""
 }
 
-// judgesCUDA says that a build for CUDA counts here, or that the caller requires what CUDA needs.
+// judgesCUDA reports whether a build for CUDA counts here, or the caller requires what CUDA needs.
 func (m *machine) judgesCUDA() bool {
 	return len(m.policy.Require) > 0 || m.anyWants(func(b *build) bool { return b.counts })
 }
@@ -85,7 +85,7 @@ func (m *machine) judgesCUDA() bool {
 // today is the day for which the machine is judged: the caller's, else that of the tables.
 func (m *machine) today() string { return cmp.Or(m.policy.Today, m.t.Date()) }
 
-// nodesJudged says that the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
+// nodesJudged reports whether the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
 func (m *machine) nodesJudged() bool {
 	return m.here() && m.looked("devices") && !m.f.System.WSL && !m.jetson() && m.f.Devices.Node("/dev/dxg") == nil
 }
@@ -98,7 +98,7 @@ func (m *machine) gpuNodes() []probe.Node {
 	})
 }
 
-// hasEFA says whether an EFA adapter is attached, or why that could not be found out. A container sees those of its
+// hasEFA reports whether an EFA adapter is attached, or why that could not be found out. A container sees those of its
 // host on PCI and has them where their nodes were given to it.
 func (m *machine) hasEFA() (has bool, couldNot string) {
 	efa := m.f.Machine.EFA
@@ -111,7 +111,7 @@ func (m *machine) hasEFA() (has bool, couldNot string) {
 	return efa.Devices > 0 && (m.f.System.Container == "" || efa.Nodes > 0), m.probeFailure("efa")
 }
 
-// debian tells whether packages are Debian's; maybe, where the system is not known.
+// debian reports whether packages are Debian's; maybe, where the system is not known.
 func (m *machine) debian() trilean {
 	switch s := m.f.System; {
 	case s.ID == "":
@@ -131,7 +131,7 @@ func (m *machine) library(name string) *driverLibrary {
 	return &m.found.libraries[i]
 }
 
-// building says that extensions are to be built here.
+// building reports whether extensions are to be built here.
 func (m *machine) building() bool { return slices.Contains(m.policy.Require, "build") }
 
 // toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH,
@@ -151,7 +151,7 @@ func (m *machine) toolkit() (picked *toolkit, asked bool) {
 	return m.toolkitAt("/usr/local/cuda", ""), false
 }
 
-// lacksCapability says whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
+// lacksCapability reports whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
 func (m *machine) lacksCapability(want string) (list string, lacks bool) {
 	list, set := m.f.Variables["NVIDIA_DRIVER_CAPABILITIES"]
 	names := strings.Split(list, ",")
@@ -162,19 +162,20 @@ func (m *machine) lacksCapability(want string) (list string, lacks bool) {
 // "1:580.95.05-1".
 var packageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 
-// gpuInSight says that the container's host has an NVIDIA GPU or its driver: a container sees those of its host on PCI
-// and in /proc.
+// gpuInSight reports whether the container's host has an NVIDIA GPU or its driver: a container sees those of its host
+// on PCI and in /proc.
 func (m *machine) gpuInSight() bool {
 	return m.onPCI() || m.f.Driver.Version != "" || len(m.f.Devices.Nodes) > 0 || m.injected()
 }
 
-// injected says that a runtime brought the driver's libraries in: they are mounts, or of the very driver that runs.
+// injected reports whether a runtime brought the driver's libraries in: they are mounts, or of the very driver that
+// runs.
 func (m *machine) injected() bool {
 	cuda := m.library("libcuda")
 	return m.f.Container.Injected || cuda != nil && cuda.Version != "" && cuda.Version == m.f.Driver.Version
 }
 
-// elsewhere says that what is judged for is not the machine that was looked at while it runs.
+// elsewhere reports whether what is judged for is not the machine that was looked at while it runs.
 func (m *machine) elsewhere() bool { return m.f.System.Rest || m.target.Instance != "" }
 
 // toolkitAt is the toolkit of a directory, by its name where the probe has it under another one.

@@ -102,7 +102,7 @@ func holdsLibrary(p *installed, library string) bool {
 	return !strings.HasPrefix(stem, "libcudnn") || version.Int(major) == p.version.Major()
 }
 
-// shadowed says that a library lies outside the directory where the build is installed.
+// shadowed reports whether a library lies outside the directory where the build is installed.
 func (b *build) shadowed(l library) bool {
 	return l.reason != "" && !strings.HasPrefix(l.from, path.Dir(b.Path)+"/")
 }
@@ -178,7 +178,7 @@ func (b *build) evidenceLost(libraries []string) []Evidence {
 	return list
 }
 
-// wants says that the build's own wheels would bring a library.
+// wants reports whether the build's own wheels would bring a library.
 func (b *build) wants(library string) bool {
 	return slices.ContainsFunc(b.wheelsOf(library), func(wheel string) bool {
 		return b.Requires[wheel] != "" || b.asks(wheel) != "" || b.env.Package(wheel) != nil

@@ -120,12 +120,12 @@ func (m *machine) platformOf() string {
 // armGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
 var armGPU = lazyregexp.New(`^(NVIDIA )?(GH200|GB[23]00|GB10|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
-// jetson says that the GPU is a Tegra module's, whose driver comes with its system and has no branches.
+// jetson reports whether the GPU is a Tegra module's, whose driver comes with its system and has no branches.
 func (m *machine) jetson() bool {
 	return m.f.System.Jetson || slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.capability.Tegra() })
 }
 
-// windowsNumbers says that the driver's version is of Windows' series, in Windows and in WSL2.
+// windowsNumbers reports whether the driver's version is of Windows' series, in Windows and in WSL2.
 func (m *machine) windowsNumbers() bool { return m.f.System.WSL || m.platform == "win_amd64" }
 
 func (m *machine) driverOf() driver {
@@ -224,13 +224,13 @@ func withheld(f *probe.Facts) func(probe.GPU) string {
 	}
 }
 
-// toVM says that a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci), by
-// Xen's (pciback), or by the stub that keeps others off.
+// toVM reports whether a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci),
+// by Xen's (pciback), or by the stub that keeps others off.
 func toVM(g probe.GPU) bool {
 	return strings.Contains(g.Bound, "vfio") || strings.Contains(g.Bound, "pciback") || g.Bound == "pci-stub"
 }
 
-// nouveaus says that a GPU belongs to one of the open drivers, nouveau and nova, which have no CUDA.
+// nouveaus reports whether a GPU belongs to one of the open drivers, nouveau and nova, which have no CUDA.
 func nouveaus(g probe.GPU) bool {
 	return g.Bound == "nouveau" || strings.HasPrefix(strings.ToLower(g.Bound), "nova")
 }
@@ -333,7 +333,7 @@ func (m *machine) pciLabel(g probe.GPU, chip *tables.Chip) string {
 	return fmt.Sprintf("%s GPU %s", chip.Chip, g.PCIID)
 }
 
-// host says that this is no container and no special platform: the machine's own driver can be judged.
+// host reports whether this is no container and no special platform: the machine's own driver can be judged.
 func (m *machine) host() bool {
 	return m.f.System.Container == "" && !m.f.System.WSL && !m.jetson() && m.platform != "win_amd64"
 }

@@ -80,7 +80,7 @@ func (p part) evidence(b *build) Evidence {
 	return Evidence{Fact: fact, Value: text, From: p.library + ", " + p.Section}
 }
 
-// offGPU says that nothing of a package runs on a GPU: it raises, or takes the CPU.
+// offGPU reports whether nothing of a package runs on a GPU: it raises, or takes the CPU.
 func (b *build) offGPU() bool {
 	severity, _, _ := b.without()
 	return b.Extension && b.Looked && len(b.Missing) > 0 && (severity == Error || b.Name == "onnxruntime-gpu")

@@ -108,13 +108,15 @@ func (m *machine) runs(b *build, r row) bool {
 	return m.fits(b, r) && m.reached(r.CUDA) && m.hasCode(r)
 }
 
-// fits says that the environment takes the row's wheels: its Python, its C library, and that they are worth taking.
+// fits reports whether the environment takes the row's wheels: its Python, its C library, and that they are worth
+// taking.
 func (m *machine) fits(b *build, r row) bool {
 	python := version.ShortPython(b.python)
 	return (python == "" || slices.Contains(r.Python, python)) && m.hasGlibc(r) && !m.faulty(b, r)
 }
 
-// faulty says that an advisory speaks of the release itself, whatever the machine: of such a release there is no pin.
+// faulty reports whether an advisory speaks of the release itself, whatever the machine: of such a release there is no
+// pin.
 func (m *machine) faulty(b *build, r row) bool {
 	speaks := func(c tables.Clause) bool {
 		switch c.Name {
@@ -135,15 +137,15 @@ func (m *machine) hasGlibc(r row) bool {
 	return m.f.System.Libc != "musl" && !(m.libc.Known() && m.libc.Less(r.Glibc))
 }
 
-// reached says that the driver is at or above a CUDA's floor.
+// reached reports whether the driver is at or above a CUDA's floor.
 func (m *machine) reached(cuda version.Number) bool {
 	state, _, _ := m.floor(cuda)
 	return state == floorFull || state == floorMinor
 }
 
-// hasCode says that the row has machine code for every GPU that is known here, that no part of it lacks code or has
-// only PTX that the driver cannot compile, and that its cuDNN has code: torch 2.4 and newer still carry code for a K80,
-// and the cuDNN 9 that they bring does not.
+// hasCode reports whether the row has machine code for every GPU that is known here, that no part of it lacks code or
+// has only PTX that the driver cannot compile, and that its cuDNN has code: torch 2.4 and newer still carry code for a
+// K80, and the cuDNN 9 that they bring does not.
 func (m *machine) hasCode(r row) bool {
 	least := m.t.CuDNNLeast(r.CuDNN)
 	for _, g := range m.kinds {

@@ -51,7 +51,7 @@ func (m *machine) driverBranch(reaches func(*tables.Branch) bool) *tables.Branch
 	return last
 }
 
-// branchFits says that a branch drives every GPU here.
+// branchFits reports whether a branch drives every GPU here.
 func (m *machine) branchFits(b *tables.Branch) bool {
 	for _, g := range m.present {
 		if g.chip == nil {
@@ -68,7 +68,7 @@ func (m *machine) branchFits(b *tables.Branch) bool {
 	return true
 }
 
-// reaches says that a branch reaches the floor of a CUDA, where one is asked for.
+// reaches reports whether a branch reaches the floor of a CUDA, where one is asked for.
 func (m *machine) reaches(b *tables.Branch, cuda version.Number) bool {
 	if !cuda.Known() {
 		return true
@@ -80,7 +80,7 @@ func (m *machine) reaches(b *tables.Branch, cuda version.Number) bool {
 	return b.CUDA.Known() && !b.CUDA.LessShort(cuda)
 }
 
-// partOfGPU says that the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
+// partOfGPU reports whether the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
 func (m *machine) partOfGPU() bool { return m.instance != nil && m.instance.GRID == "yes" }
 
 // openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary

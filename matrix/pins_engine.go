@@ -215,7 +215,7 @@ func (e *environment) beside() []*installed {
 	return list
 }
 
-// otherFamily says that none of a list of CUDA releases is of the family.
+// otherFamily reports whether none of a list of CUDA releases is of the family.
 func otherFamily(list []string, cuda version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list,
 		func(text string) bool { return version.Of(text).Major() == cuda.Major() })

@@ -37,17 +37,17 @@ func (m *machine) releaseStep(b *build) string {
 	return "in an environment of its own, without " + framework.Name + ": " + apart
 }
 
-// fitsDriver says that the driver runs what a release is built for.
+// fitsDriver reports whether the driver runs what a release is built for.
 func (m *machine) fitsDriver(e tables.Extension) bool { return m.reached(e.Family()) }
 
-// lends says that a framework is of another CUDA than the package, and that its own libraries are there.
+// lends reports whether a framework is of another CUDA than the package, and that its own libraries are there.
 func (b *build) lends(to *build) bool {
 	lost := func(name string) bool { return strings.HasPrefix(name, "lib") }
 	return b.cuda.Major() != to.cuda.Major() && b.Looked && !slices.ContainsFunc(b.Missing, lost)
 }
 
-// sharesWith says that a release needs the libraries that a framework has: of the same CUDA, and, where both are known,
-// of the same cuDNN.
+// sharesWith reports whether a release needs the libraries that a framework has: of the same CUDA, and, where both are
+// known, of the same cuDNN.
 func (b *build) sharesWith(e tables.Extension) bool {
 	cudnn := !e.CuDNN.Known() || !b.cudnn.Known() || e.CuDNN.Major() == b.cudnn.Major()
 	return cudnn && e.Family().Major() == b.cuda.Major()
@@ -73,7 +73,7 @@ func (m *machine) releaseFor(b *build, fits func(tables.Extension) bool) *tables
 	return nil
 }
 
-// covers says that a release has machine code for every GPU here.
+// covers reports whether a release has machine code for every GPU here.
 func (m *machine) covers(e tables.Extension) bool {
 	return !slices.ContainsFunc(m.gpus, func(g gpu) bool {
 		return version.Cover(e.SASS, nil,
@@ -81,7 +81,7 @@ func (m *machine) covers(e tables.Extension) bool {
 	})
 }
 
-// sameProject says that two names are of one project: CuPy has a name for every CUDA.
+// sameProject reports whether two names are of one project: CuPy has a name for every CUDA.
 func sameProject(a, b string) bool {
 	return a == b || strings.HasPrefix(a, "cupy-cuda") && strings.HasPrefix(b, "cupy-cuda")
 }

@@ -38,7 +38,7 @@ func jaxRow(r *tables.JAX) row {
 // Frameworks are the frameworks whose releases the tables have.
 func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
 
-// framework says that a build is one of them, not an extension beside one.
+// framework reports whether a build is one of them, not an extension beside one.
 func (b *build) framework() bool { return slices.Contains(Frameworks(), b.Name) }
 
 // frameworkRows are all rows of one framework for this platform that can be installed by name alone: TensorFlow

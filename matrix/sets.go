@@ -152,12 +152,12 @@ func (m *machine) onSomeDriver(b *build) (list []row, why string) {
 	return list, ""
 }
 
-// driverServes says that the driver that is there runs a row and drives the GPUs.
+// driverServes reports whether the driver that is there runs a row and drives the GPUs.
 func (m *machine) driverServes(r row) bool {
 	return m.driver.version.Known() && m.drives(m.driver.version) && m.reached(r.CUDA)
 }
 
-// drives says that a driver knows every GPU here, and still does.
+// drives reports whether a driver knows every GPU here, and still does.
 func (m *machine) drives(driver version.Number) bool {
 	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return driver.Known() && !m.drivenBy(g, driver) })
 }

@@ -55,7 +55,8 @@ func (m *machine) see(gpus []gpu) {
 	}
 }
 
-// uncounted says that the driver has GPUs which NVML could not ask, so that the numbers of the others are not known.
+// uncounted reports whether the driver has GPUs which NVML could not ask, so that the numbers of the others are not
+// known.
 func (m *machine) uncounted() bool { return m.f.Devices.Counted > len(m.listed) }
 
 // show chooses among the GPUs that are there those that a program here is shown.
@@ -161,7 +162,8 @@ func (m *machine) deviceNamed(name string, listed []probe.GPU) (g *probe.GPU, mi
 	return &listed[at], ""
 }
 
-// alike says that the GPUs differ in nothing by which builds are judged, so that it does not matter which are meant.
+// alike reports whether the GPUs differ in nothing by which builds are judged, so that it does not matter which are
+// meant.
 func alike(gpus []probe.GPU) bool {
 	return !slices.ContainsFunc(gpus, func(g probe.GPU) bool {
 		return g.Name != gpus[0].Name || g.Capability != gpus[0].Capability || g.PCIID != gpus[0].PCIID
@@ -261,7 +263,7 @@ func (m *machine) numberOf(g probe.GPU) string {
 	return strconv.Itoa(i)
 }
 
-// cut says that a GPU is divided into MIG devices, which have numbers of their own.
+// cut reports whether a GPU is divided into MIG devices, which have numbers of their own.
 func (m *machine) cut() bool {
 	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return g.MIG == "on" })
 }

@@ -23,7 +23,7 @@ type WaiverUse struct {
 	Matched int  `json:"matched"` // findings that it is about
 }
 
-// Covers says whether a finding is one that the waiver is about.
+// Covers reports whether a finding is one that the waiver is about.
 func (w Waiver) Covers(f Finding) bool {
 	if f.Rule != w.Rule {
 		return false

@@ -37,7 +37,7 @@ func systemdBootEntry(h *Host) (entry bootEntry, there bool) {
 	return entries[0], true
 }
 
-// matches says whether loader.conf's default, a glob, means this entry. Old releases left out the file's end.
+// matches reports whether loader.conf's default, a glob, means this entry. Old releases left out the file's end.
 func (e bootEntry) matches(pattern string) bool {
 	return slices.ContainsFunc([]string{e.file, e.id}, func(name string) bool {
 		ok, _ := path.Match(strings.ToLower(pattern), strings.ToLower(name))

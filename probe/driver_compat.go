@@ -47,8 +47,8 @@ func (u userDriver) fact() Taken {
 // stubSize is what no driver's libcuda stays below: 535.261.03's has 29 MB. A toolkit's stub holds names alone.
 const stubSize = 1 << 20
 
-// stub says that the file is a toolkit's, made to link against. A driver's carries the driver's version in its name,
-// but for WSL2's, which hands everything on to Windows.
+// stub reports whether the file is a toolkit's, made to link against. A driver's carries the driver's version in its
+// name, but for WSL2's, which hands everything on to Windows.
 func (u userDriver) stub(h *Host) bool {
 	if path.Base(path.Dir(u.real)) == "stubs" {
 		return true

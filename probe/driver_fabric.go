@@ -26,7 +26,7 @@ func readFabric(h *Host, _ Options) (found, error) {
 	}, nil
 }
 
-// umad says whether the InfiniBand user module is loaded, will be at boot, or is only on disk.
+// umad reports whether the InfiniBand user module is loaded, will be at boot, or is only on disk.
 func umad(h *Host) string {
 	if h.Exists("/sys/module/ib_umad") {
 		return "loaded"

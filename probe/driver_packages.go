@@ -61,7 +61,7 @@ var libraryPackageName = lazyregexp.New(`^(libnccl2?|libcudnn[789]\S*)$`)
 // libraryVersion is "2.21.5" of "2.21.5-1+cuda12.4".
 var libraryVersion = lazyregexp.New(`^(\d+(?:\.\d+)+)`)
 
-// interesting says that a package may be one of those; of thousands, few.
+// interesting reports whether a package may be one of those; of thousands, few.
 func interesting(name string) bool {
 	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm"}, func(part string) bool {
 		return strings.Contains(name, part)

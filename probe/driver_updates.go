@@ -42,7 +42,7 @@ func unattendedUpgrades(h *Host) (Updates, bool) {
 	return u, on != "" && on != "0"
 }
 
-// masked says that a unit is linked to /dev/null.
+// masked reports whether a unit is linked to /dev/null.
 func masked(h *Host, unit string) bool {
 	target, err := h.Readlink("/etc/systemd/system/" + unit)
 	return err == nil && target == "/dev/null"
@@ -132,7 +132,7 @@ func dnfAutomatic(h *Host) (Updates, bool) {
 // dnf5Lock is a line of dnf 5's version locks: name = "nvidia-driver-cuda".
 var dnf5Lock = lazyregexp.New(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
 
-// there says whether a name is there, a link that leads nowhere included.
+// there reports whether a name is there, a link that leads nowhere included.
 func there(h *Host, name string) bool {
 	_, err := h.Readlink(name)
 	return err == nil
@@ -164,8 +164,8 @@ func driverRepos(h *Host) []string {
 	return repos
 }
 
-// releaseLocked says that $releasever is one dated release, as it is on Amazon Linux from 2023 on unless somebody sets
-// it to another: what the release's repositories hold never changes
+// releaseLocked reports whether $releasever is one dated release, as it is on Amazon Linux from 2023 on unless somebody
+// sets it to another: what the release's repositories hold never changes
 // (https://docs.aws.amazon.com/linux/al2023/ug/deterministic-upgrades-usage.html).
 func releaseLocked(h *Host) bool {
 	pretty, id, _ := parseOSRelease(h.ReadQuietly("/etc/os-release"))

@@ -123,7 +123,7 @@ const (
 	acsRedirect   = 0x04 // P2P Request Redirect
 )
 
-// redirects says that a bridge sends what its devices write to each other up to the root: the control word of its
+// redirects reports whether a bridge sends what its devices write to each other up to the root: the control word of its
 // Access Control Services.
 func redirects(config []byte) bool {
 	for at, steps := extendedStart, 0; at >= extendedStart && at+8 <= len(config) && steps < 64; steps++ {

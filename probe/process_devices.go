@@ -40,7 +40,7 @@ func readDevices(h *Host, _ Options) (found, error) {
 	return func(f *Facts) { f.Devices = d }, failed.Err()
 }
 
-// modprobe says whether nvidia-modprobe, which makes the nodes when a program without rights starts CUDA, can do so.
+// modprobe reports whether nvidia-modprobe, which makes the nodes when a program without rights starts CUDA, can do so.
 func modprobe(h *Host) string {
 	for _, name := range []string{"/usr/bin/nvidia-modprobe", "/usr/local/bin/nvidia-modprobe",
 		"/run/current-system/sw/bin/nvidia-modprobe"} {
@@ -80,8 +80,8 @@ func parseMemlock(limits string) int64 {
 // capIPCLock is the bit of CAP_IPC_LOCK (linux/capability.h), with which the limit does not hold.
 const capIPCLock = 1 << 14
 
-// mayLock says that this process has CAP_IPC_LOCK where the kernel asks for it: in the first user namespace, whose map
-// is the whole range of numbers.
+// mayLock reports whether this process has CAP_IPC_LOCK where the kernel asks for it: in the first user namespace,
+// whose map is the whole range of numbers.
 //
 //	CapEff:	000001ffffffffff          0          0 4294967295
 func mayLock(h *Host) bool {
@@ -99,7 +99,7 @@ func mayLock(h *Host) bool {
 	return false
 }
 
-// mpsDaemon says whether the process that MPS's control file names still runs. In a container the number is of
+// mpsDaemon reports whether the process that MPS's control file names still runs. In a container the number is of
 // another process space, so nothing is said there.
 func mpsDaemon(h *Host) string {
 	dir := h.Var("CUDA_MPS_PIPE_DIRECTORY")

@@ -41,8 +41,8 @@ func jobOf(h *Host) string {
 	return ""
 }
 
-// adopted says that this process is in a control group of Slurm's, as a login by ssh to the node of one's job is. It
-// has the job's devices and none of its variables:
+// adopted reports whether this process is in a control group of Slurm's, as a login by ssh to the node of one's job is.
+// It has the job's devices and none of its variables:
 //
 //	0::/system.slice/slurmstepd.scope/job_88/step_extern/user/task_special
 //	5:devices:/slurm/uid_1000/job_88/step_extern

@@ -84,7 +84,7 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 	return err
 }
 
-// compared says whether the machine that was asked has the fault that the log shows.
+// compared reports whether the machine that was asked has the fault that the log shows.
 func (e Explained) compared() string {
 	c := e.Compared
 	driver := "no driver"

@@ -44,7 +44,7 @@ func (p *page) finding(f said, headline bool) {
 	p.command("more", "cudacompat explain "+f.Rule)
 }
 
-// brief says that a finding is told in one sentence.
+// brief reports whether a finding is told in one sentence.
 func (p *page) brief(f matrix.Finding) bool { return f.Severity == matrix.Note && !p.style.All }
 
 // evidence writes the need with the fact that misses it, and the other facts, each place where they were read once.
@@ -76,7 +76,7 @@ func (p *page) evidence(f matrix.Finding) {
 	}
 }
 
-// speaks says that a fact is what its source said of itself: NVML's own complaint.
+// speaks reports whether a fact is what its source said of itself: NVML's own complaint.
 func speaks(e matrix.Evidence) bool { return e.Fact == e.From }
 
 // valueLimit keeps a list of symbols or machine code to about two lines; --all shows the whole.

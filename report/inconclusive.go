@@ -126,7 +126,7 @@ func sound(r Report) bool {
 	return !slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool { return a.Answer != matrix.Works })
 }
 
-// without says that builds need neither a driver nor a GPU.
+// without reports whether builds need neither a driver nor a GPU.
 func without(r Report) string {
 	if len(r.Answers) == 1 {
 		return bare(r.Answers[0].Subject) + " works without them"

@@ -40,7 +40,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	return err
 }
 
-// ownTables says that rows which a site laid over the tables took part in the judgement.
+// ownTables reports whether rows which a site laid over the tables took part in the judgement.
 func (p *page) ownTables(r Report) {
 	if own := OwnTables(r.Tool.Tables); len(own) > 0 {
 		p.line()

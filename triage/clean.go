@@ -61,7 +61,7 @@ func uncoloured(text []byte) []byte {
 	return append(kept, text...)
 }
 
-// plain tells whether a line is printable ASCII, as nearly all are.
+// plain reports whether a line is printable ASCII, as nearly all are.
 func plain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' {
@@ -146,7 +146,7 @@ func (s *Signature) match(text string) []int {
 	return m
 }
 
-// quoted tells whether what follows the lead stands in code marks. A mark that the line does not close
+// quoted reports whether what follows the lead stands in code marks. A mark that the line does not close
 // opens a log that somebody pasted, and so do marks around the whole line.
 func quoted(text, lead string) bool {
 	text, lead = gnuQuoted.ReplaceAllString(text, ""), gnuQuoted.ReplaceAllString(lead, "")

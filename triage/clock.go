@@ -51,7 +51,7 @@ func groups(text string, match []int) string {
 	return strings.Join(parts, " ")
 }
 
-// before tells whether s is known to be earlier than t.
+// before reports whether s is known to be earlier than t.
 func (s stamp) before(t stamp) bool {
 	return s.layout != 0 && s.layout == t.layout && s.at.Before(t.at)
 }

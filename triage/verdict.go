@@ -276,7 +276,7 @@ func (e *event) quote(sources []Source) Line {
 // launchBlocking is the signature of a line that shows the program was run synchronously.
 const launchBlocking = "launch-blocking"
 
-// reportedLate says whether the traceback of an error that CUDA reports asynchronously can be
+// reportedLate reports whether the traceback of an error that CUDA reports asynchronously can be
 // trusted.
 func (d *Diagnosis) reportedLate(blocking *event) {
 	if blocking != nil {

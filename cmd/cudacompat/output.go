@@ -103,7 +103,7 @@ func (o outputs[T]) write(value T) error {
 	return nil
 }
 
-// monitored says that a monitor of Nagios' kind reads standard output, and the exit code with it.
+// monitored reports whether a monitor of Nagios' kind reads standard output, and the exit code with it.
 func (o outputs[T]) monitored() bool {
 	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "nagios" && one.file == "" })
 }
@@ -150,7 +150,7 @@ func screenWidth(f *os.File) int {
 	return 80
 }
 
-// unicodeLocale says that the reader's locale takes UTF-8. Without a locale at all it is assumed: containers and
+// unicodeLocale reports whether the reader's locale takes UTF-8. Without a locale at all it is assumed: containers and
 // services have none, and their output is read elsewhere.
 func unicodeLocale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

@@ -121,7 +121,7 @@ func TestAgainstCuobjdump(t *testing.T) {
 	}
 }
 
-// relocatable says that a library has device code that is linked when it is loaded.
+// relocatable reports whether a library has device code that is linked when it is loaded.
 func relocatable(t *testing.T, f *os.File) bool {
 	file, err := elf.NewFile(f)
 	if err != nil {

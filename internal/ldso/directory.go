@@ -27,7 +27,7 @@ func (p *Process) directory(name string) *directory {
 	return d
 }
 
-// lacks tells if a name is known not to be in the directory.
+// lacks reports whether a name is known not to be in the directory.
 func (d *directory) lacks(name string) bool {
 	return d.real == "" || d.names != nil && !d.names[name]
 }

@@ -230,7 +230,7 @@ func (e *ELF) name(r *reader, n, longest uint64) (string, error) {
 	return r.text(off+n, limit, longest)
 }
 
-// has tells if the dynamic section has a tag.
+// has reports whether the dynamic section has a tag.
 func (e *ELF) has(tag elf.DynTag) bool {
 	_, ok := e.tags[tag]
 	return ok

@@ -77,7 +77,7 @@ func (t *symbols) gnuHash() (*gnuHash, error) {
 	return h, nil
 }
 
-// empty tells if the table holds no symbol. Linkers then write one bucket and a first symbol that
+// empty reports whether the table holds no symbol. Linkers then write one bucket and a first symbol that
 // means nothing.
 func (h *gnuHash) empty() bool {
 	w, err := words(h.r, h.bucketsAt, 1)

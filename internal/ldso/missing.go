@@ -190,7 +190,7 @@ func (t *symbols) without(list []reference) ([]reference, error) {
 	return left, nil
 }
 
-// defines tells if symbol i of the file is one that want can be bound to.
+// defines reports whether symbol i of the file is one that want can be bound to.
 func (t *symbols) defines(want Symbol, i uint32, versions map[uint16]definition) (bool, error) {
 	s, err := t.symbol(i)
 	if err != nil || !s.defined() {
@@ -204,7 +204,7 @@ func (t *symbols) defines(want Symbol, i uint32, versions map[uint16]definition)
 	return t.versym == 0 || serves(want.Version, mark, versions), err
 }
 
-// serves tells if a definition with a version mark serves a reference to a version, or to none: a
+// serves reports whether a definition with a version mark serves a reference to a version, or to none: a
 // reference to a version is served by that version, or by a definition outside all versions; one to none
 // by the base and the first version, and by any that is not hidden.
 func serves(version string, mark uint16, versions map[uint16]definition) bool {

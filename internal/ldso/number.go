@@ -39,7 +39,7 @@ func Number(f File, name string) (uint32, bool, error) {
 	return binary.LittleEndian.Uint32(b), true, nil
 }
 
-// address tells if symbol i is one of that name which the file defines, and where it stands in memory.
+// address reports whether symbol i is one of that name which the file defines, and where it stands in memory.
 func (t *symbols) address(i uint32, name string) (uint64, bool, error) {
 	s, err := t.symbol(i)
 	if err != nil || !s.defined() {

@@ -50,7 +50,7 @@ type group struct {
 // Start returns a process that has just started the program at file: the program, what is preloaded,
 // and all dependencies. Libraries that cannot be loaded are in Missing; the real loader would have
 // stopped at the first that is needed, and would have unmapped what a dlopen that fails brought in. An
-// error says that the program itself cannot be started, or that a bound was passed.
+// error means that the program itself cannot be started, or that a bound was passed.
 func (r *Resolver) Start(file string) (*Process, error) {
 	p := r.process()
 	real, e, err := p.read(file)
@@ -91,7 +91,7 @@ func (r *Resolver) process() *Process {
 
 // Open is dlopen(name) by an object, nil for an unknown caller: it maps the library and its
 // dependencies, and returns it. If it cannot be loaded it is in Missing, and the result is nil; an
-// error says that a bound was passed.
+// error means that a bound was passed.
 func (p *Process) Open(name string, by *Object, scope Scope) (*Object, error) {
 	o, err := p.load(name, by, Opened)
 	if o == nil || err != nil {

@@ -93,7 +93,7 @@ func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 	return Found{}, nil, &notFound{name, passed}
 }
 
-// passedOver tells if the loader looks further after an error.
+// passedOver reports whether the loader looks further after an error.
 func passedOver(err error) bool {
 	for _, e := range []error{fs.ErrNotExist, fs.ErrPermission, errOtherClass, errOtherMachine} {
 		if errors.Is(err, e) {

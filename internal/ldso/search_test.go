@@ -168,7 +168,7 @@ func (c *searchCase) compare(w *tree) {
 	}
 }
 
-// sameFailure tells if our error and the loader's are of one kind.
+// sameFailure reports whether our error and the loader's are of one kind.
 func sameFailure(ours, loader string) bool {
 	if strings.Contains(ours, ldso.ErrNotFound.Error()) {
 		return strings.Contains(loader, "cannot open shared object file") || strings.Contains(loader, "wrong ELF class")

@@ -83,7 +83,7 @@ func (t *symbols) symbol(i uint32) (symbol, error) {
 	}, nil
 }
 
-// defined tells if a symbol is one that others can be bound to: what glibc's elf/dl-lookup.c accepts.
+// defined reports whether a symbol is one that others can be bound to: what glibc's elf/dl-lookup.c accepts.
 func (s symbol) defined() bool {
 	switch s.kind {
 	case elf.STT_NOTYPE, elf.STT_OBJECT, elf.STT_FUNC, elf.STT_COMMON, elf.STT_TLS, elf.STT_GNU_IFUNC:

@@ -88,12 +88,12 @@ func inRange(f Filter) (func(cell string) bool, error) {
 	}, nil
 }
 
-// ordered says whether a comparison's result fits its operator.
+// ordered reports whether a comparison's result fits its operator.
 func ordered(c int, op string) bool {
 	return c == 0 && strings.HasSuffix(op, "=") || c < 0 && op[0] == '<' || c > 0 && op[0] == '>'
 }
 
-// keyHas says that a word is one of the key's cells or of the row's names, or names it as pip names a build:
+// keyHas reports whether a word is one of the key's cells or of the row's names, or names it as pip names a build:
 // "2.9.0+cu130".
 func (g Grid) keyHas(row []string, word string) bool {
 	for i, kind := range g.kinds {

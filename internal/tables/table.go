@@ -314,7 +314,7 @@ func checkCell(name, cell string, field reflect.Value) error {
 	return checkWords(name, cell)
 }
 
-// checkKey says whether key may follow last.
+// checkKey reports whether key may follow last.
 func checkKey(last, key []string) error {
 	if last == nil {
 		return nil

@@ -25,7 +25,7 @@ func (l Errors) Err() error {
 	return fmt.Errorf("%s", strings.Join(l, "; "))
 }
 
-// ErrAbsent says that a source looked and the thing is not there.
+// ErrAbsent means that a source looked and the thing is not there.
 var ErrAbsent = errors.New("not there")
 
 // damaged ends the errors of files that were read.

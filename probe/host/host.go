@@ -399,7 +399,7 @@ func unwantedHidden(pattern, name string) bool { return name[0] == '.' && patter
 // Var is a variable of the process environment, empty for a tree at rest.
 func (h *Host) Var(name string) string { return h.Env[name] }
 
-// Absent says whether err means that the thing simply is not there.
+// Absent reports whether err means that the thing simply is not there.
 func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

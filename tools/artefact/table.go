@@ -54,7 +54,7 @@ type Change struct {
 	New     []string
 }
 
-// Same says that there is nothing to change.
+// Same reports whether there is nothing to change.
 func (c Change) Same() bool { return slices.Equal(c.Old, c.New) }
 
 // Differs lists the columns that would change.
@@ -98,7 +98,7 @@ var roomy = []string{"cuda", "cudnn", "built"}
 // requirements are the columns whose cells are ranges; the order of their bounds says nothing.
 var requirements = []string{"packages", "jaxlib", "numpy"}
 
-// says tells that a cell says already what was read.
+// says reports whether a cell says already what was read.
 func says(column, old, read string) bool {
 	switch {
 	case old == read, column == "released" && old != "": // a page tells the day better than the upload does
@@ -263,22 +263,22 @@ func render(records [][]string) []byte {
 	return b.Bytes()
 }
 
-// names says that a row already rests on this wheel.
+// names reports whether a row already rests on this wheel.
 func (d *Data) names(f File) bool { return f.SHA256 != "" && strings.Contains(d.sources, f.SHA256) }
 
-// has says that a table has a column.
+// has reports whether a table has a column.
 func (d *Data) has(table, column string) bool {
 	g := d.grids[table]
 	return g.Column(column) >= 0
 }
 
-// Names says that a release on the command line means a candidate: by its version, or by the key that its row has,
-// where the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
+// Names reports whether a release on the command line means a candidate: by its version, or by the key that its row
+// has, where the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
 func (d *Data) Names(p Product, release string, c Candidate) bool {
 	return release == c.Version || d.has(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
 }
 
-// Reaches says that a candidate is not older than what the product's rows begin with.
+// Reaches reports whether a candidate is not older than what the product's rows begin with.
 func (d *Data) Reaches(p Product, c Candidate) bool {
 	if p.since != "" {
 		return compareVersions(c.Version, p.since) >= 0
@@ -287,7 +287,7 @@ func (d *Data) Reaches(p Product, c Candidate) bool {
 	return len(g.Rows) == 0 || compareVersions(c.Version, g.Rows[0][0]) >= 0
 }
 
-// Knows says that the tables have a candidate's release for its platform and CUDA family.
+// Knows reports whether the tables have a candidate's release for its platform and CUDA family.
 func (d *Data) Knows(p Product, c Candidate) bool {
 	g := d.grids[p.Table]
 	if p.Table == "extension" {
@@ -303,7 +303,7 @@ func (d *Data) Knows(p Product, c Candidate) bool {
 	return p.Table == "torch" && d.forCPU(c)
 }
 
-// forCPU says that PyPI's wheels of a PyTorch release are known to be for CPUs.
+// forCPU reports whether PyPI's wheels of a PyTorch release are known to be for CPUs.
 func (d *Data) forCPU(c Candidate) bool {
 	g := d.grids["pypi_default"]
 	return slices.ContainsFunc(g.Rows, func(row []string) bool {

@@ -39,7 +39,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return "the server answers " + e.status }
 
-// passing says that the same question may be answered later.
+// passing reports whether the same question may be answered later.
 func passing(err error) bool {
 	var status *statusError
 	if errors.As(err, &status) {

@@ -90,7 +90,7 @@ type pasted struct {
 	cut      bool            // its last line may lack its end, and was not read
 }
 
-// matters says whether a line would be read.
+// matters reports whether a line would be read.
 func (r *pasted) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
@@ -280,7 +280,7 @@ func (r *pasted) facts() facts.Facts {
 	return f
 }
 
-// status says whether the report is whole, as far as can be seen.
+// status reports whether the report is whole, as far as can be seen.
 func (r *pasted) status() facts.Status {
 	s := facts.Status{Name: "collect-env", Status: "ok"}
 	switch {

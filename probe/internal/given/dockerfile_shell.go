@@ -83,7 +83,7 @@ func (s *shell) here() version.Truth {
 	return s.blocks[len(s.blocks)-1].now
 }
 
-// next says whether a command is reached, given what stands before it, and returns it without its keywords.
+// next reports whether a command is reached, given what stands before it, and returns it without its keywords.
 func (s *shell) next(before, text string) (command string, reached version.Truth) {
 	negated := false
 	for {

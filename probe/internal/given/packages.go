@@ -82,7 +82,7 @@ func (p locked) wanted() facts.Wanted {
 // jaxPart matches what a JAX is made of.
 var jaxPart = lazyregexp.New(`^jax(lib|-cuda\d+-(plugin|pjrt))?$`)
 
-// linux says that a package has something for Linux: a lock lists the wheels of every platform.
+// linux reports whether a package has something for Linux: a lock lists the wheels of every platform.
 func (p locked) linux() bool {
 	return len(p.wheels) == 0 || slices.ContainsFunc(p.wheels, func(name string) bool {
 		return strings.Contains(name, "linux") || strings.HasSuffix(name, "-any.whl")

@@ -86,7 +86,7 @@ func (a *Answer) inContainer(h *host.Host) func(pid int) bool {
 	return func(pid int) bool { return open[pid] }
 }
 
-// opensDriver says whether a process has a node of the driver open, as far as this user may see that.
+// opensDriver reports whether a process has a node of the driver open, as far as this user may see that.
 func opensDriver(h *host.Host, pid string) (has, known bool) {
 	files, err := h.ReadDir("/proc/" + pid + "/fd")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // nvmlArg starts this program as the child that asks NVML; how long it may take follows.
 const nvmlArg = "__nvml"
 
-// served says that this program calls Serve, so that starting it again reaches the child's code. A program that
+// served reports whether this program calls Serve, so that starting it again reaches the child's code. A program that
 // does not would start itself for ever.
 var served bool
 

@@ -141,7 +141,7 @@ func extensionPython(h *host.Host, pattern string) string {
 	return ""
 }
 
-// requires says that the head of a METADATA asks for a distribution, perhaps for an extra alone:
+// requires reports whether the head of a METADATA asks for a distribution, perhaps for an extra alone:
 //
 //	Requires-Dist: sgl-flash-mla==1.0.0
 //	Requires-Dist: flash_attn>=2; extra == "flash"

@@ -93,8 +93,8 @@ func (s *site) packageDir(h *host.Host, name string) string {
 	return dir
 }
 
-// elsewhere says that another directory of the environment has a file: an editable installation's metadata stands apart
-// from it.
+// elsewhere reports whether another directory of the environment has a file: an editable installation's metadata stands
+// apart from it.
 func (s *site) elsewhere(h *host.Host, name string) bool {
 	return slices.ContainsFunc(s.path, func(dir string) bool { return dir != s.dir && h.Exists(path.Join(dir, name)) })
 }

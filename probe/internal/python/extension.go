@@ -124,8 +124,8 @@ func noteParts(h *host.Host, dir string, entries []fs.DirEntry, list []facts.Bui
 	}
 }
 
-// unasked says that a package that goes without a framework may have come by another's extra, as CuPy by Ray's: pip
-// marks what the user named; uv marks everything.
+// unasked reports whether a package that goes without a framework may have come by another's extra, as CuPy by Ray's:
+// pip marks what the user named; uv marks everything.
 func unasked(b *facts.Build, h *host.Host) bool {
 	installer, _ := h.ReadLine(b.Path + "/INSTALLER")
 	return openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))

@@ -139,8 +139,8 @@ func foreignLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *site) ma
 	return list
 }
 
-// otherThanPinned says that a library is of a wheel whose version is not the one that the build's metadata pins, or of
-// which the metadata allows many, as JAX's does.
+// otherThanPinned reports whether a library is of a wheel whose version is not the one that the build's metadata pins,
+// or of which the metadata allows many, as JAX's does.
 func otherThanPinned(b *facts.Build, real string, s *site) bool {
 	rest, ok := strings.CutPrefix(real, s.dir+"/nvidia/")
 	if !ok {

@@ -78,8 +78,8 @@ func nvrtcVersion(h *host.Host, real string) string {
 	return v
 }
 
-// unpinned says that the installed wheel of a library is not the one that the build pins, so that its functions must
-// be looked at.
+// unpinned reports whether the installed wheel of a library is not the one that the build pins, so that its functions
+// must be looked at.
 func unpinned(b *facts.Build, s *site, library string) bool {
 	twins := s.twins(library)
 	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
