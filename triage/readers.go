@@ -2,6 +2,7 @@ package triage
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,7 @@ import (
 var readers = map[string]func(*finding) bool{
 	"memory":     readMemory,
 	"free":       readFree,
+	"start":      readStart,
 	"capability": readCapability,
 }
 
@@ -59,6 +61,30 @@ func readMemory(f *finding) bool {
 	case knowTotal:
 		f.because += fmt.Sprintf(" It asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
 			gib(total))
+	}
+	return true
+}
+
+// readStart reads what vLLM prints before it has loaded anything, when what is not free is held by others:
+//
+//	Free memory on device cuda:0 (54.34/79.18 GiB) on startup is less than desired GPU memory
+//	utilization (0.92, 72.85 GiB).
+//
+// Who leaves less than half is no desktop and no small share that was forgotten: the GPU is taken.
+func readStart(f *finding) bool {
+	free, okFree := f.size("free")
+	total, okTotal := f.size("total")
+	want, _ := f.size("want")
+	free *= units["GiB"] // its unit stands behind the total
+	if !okFree || !okTotal || free > total {
+		return false
+	}
+	f.heldByOthers(total, total-free)
+	f.because = fmt.Sprintf("Before vLLM loaded anything, only %s of the GPU's %s were free; %s were to be used.", gib(free),
+		gib(total), gib(want))
+	f.do[2] = fmt.Sprintf("else let vLLM use less: --gpu-memory-utilization %.2f", math.Floor(free/total*100)/100)
+	if free < total/2 {
+		f.blame = Environment
 	}
 	return true
 }

@@ -49,3 +49,23 @@ func TestMemoryNumbers(t *testing.T) {
 		})
 	}
 }
+
+// TestMemoryAtStart: a GPU of which less than half is free before anything was loaded is taken by others.
+func TestMemoryAtStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		free  string
+		blame Blame
+		step  string
+	}{
+		"taken":  {"5.92/79.19 GiB", Environment, "--gpu-memory-utilization 0.07"},
+		"shared": {"67.24/79.25 GiB", Program, "--gpu-memory-utilization 0.84"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := explain(t, "ValueError: Free memory on device ("+c.free+") on startup is less than desired GPU memory "+
+				"utilization (0.9, 71.27 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.")
+			if d.Blame != c.blame || d.Cause != "out-of-memory-other-process" || !strings.HasSuffix(d.Do[2], c.step) {
+				t.Errorf("%s, %s: %q, want %s and %q", d.Blame, d.Cause, d.Do, c.blame, c.step)
+			}
+		})
+	}
+}
