@@ -223,7 +223,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		if d.Cause == "" || d.Lines == nil || d.Do == nil || d.Because == "" ||
-			(d.Cause == NothingFound) != (len(d.Lines) == 0) {
+			len(d.Lines) == 0 && d.Cause != NothingFound {
 			t.Fatalf("%+v", d)
 		}
 		for _, l := range d.Lines {

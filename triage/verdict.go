@@ -60,6 +60,8 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil {
 		d = wentOnAfter(past, sources)
+	} else {
+		d.withSuspects(records, sources)
 	}
 	if len(records) > 0 || find(seen, trouble) != nil || find(seen, pythonTraceback) != nil {
 		d.Candidates = guesses(records)
@@ -276,8 +278,7 @@ func (e *event) quote(sources []Source) Line {
 // launchBlocking is the signature of a line that shows the program was run synchronously.
 const launchBlocking = "launch-blocking"
 
-// reportedLate reports whether the traceback of an error that CUDA reports asynchronously can be
-// trusted.
+// reportedLate adds whether the traceback of an error that CUDA reports asynchronously can be trusted.
 func (d *Diagnosis) reportedLate(blocking *event) {
 	if blocking != nil {
 		d.Because += " It was run with CUDA_LAUNCH_BLOCKING=1, so the traceback names the call that failed."

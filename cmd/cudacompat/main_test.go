@@ -2,10 +2,10 @@ package main
 
 import (
 	"errors"
-
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: *updateReadme, Setup: setUp,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitsWith},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitsWith, "undated": undated},
 	})
 }
 
@@ -38,6 +38,16 @@ func setUp(env *testscript.Env) error {
 		}
 	}
 	return nil
+}
+
+// undated is the script command "undated FILE": it writes standard output without the tables' date, which every new row
+// may change.
+func undated(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: undated FILE")
+	}
+	text := regexp.MustCompile(`tables of [-\d]+`).ReplaceAllString(ts.ReadFile("stdout"), "tables of DATE")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
 // exitsWith is the script command "exit N program args…": the program must end with exactly that code.
