@@ -143,8 +143,9 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if !cmd.HasParent() {
 		e.message = fmt.Sprintf("there is no flag %q before the command", flag)
 	}
-	switch owners := ownersOf(cmd.Root(), err.GetSpecifiedName()); {
-	case slices.Contains(commandNames(cmd.Root()), err.GetSpecifiedName()):
+	root := newRoot(streams{}) // with every command
+	switch owners := ownersOf(root, err.GetSpecifiedName()); {
+	case slices.Contains(commandNames(root), err.GetSpecifiedName()):
 		e.hint = "did you mean cudacompat " + err.GetSpecifiedName() + "?"
 	case len(owners) > 0:
 		e.hint = flag + " belongs to " + strings.Join(owners, ", ")
