@@ -55,7 +55,8 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 	return facts
 }
 
-// runSources reads the files in a goroutine that is left behind if a file system never answers.
+// runSources reads the files in a goroutine that is left behind if a file system never answers. What it found is taken
+// at the end, in one go: waking another goroutine for each source would take longer than many a source does.
 func runSources(ctx context.Context, h *Host, opt Options) Facts {
 	limit := filesTimeout
 	if opt.Timeout > 0 {
@@ -69,20 +70,26 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 	}
 	results := make(chan result, len(sources))
 	opt.soFar = &soFar{}
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		for _, s := range sources {
 			opt.tell(nil) // what the one before told is in its result
 			apply, status := s.run(h, opt)
 			results <- result{apply, status}
 		}
 	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 	var facts Facts
 	for i := range sources {
 		select {
 		case r := <-results:
 			r.apply(&facts)
 			facts.Probes = append(facts.Probes, r.status)
-		case <-ctx.Done():
+		default:
 			opt.told()(&facts)
 			return unread(facts, sources[i:], limit)
 		}
