@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -407,6 +408,9 @@ func (t *Tables) WithTrait(trait string) []string {
 
 // Date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
 func (t *Tables) Date() string {
+	if table, ok := t.from.packed(sheetFor(reflect.TypeFor[Branch]())); ok {
+		return table.Date
+	}
 	newest := ""
 	for _, b := range Rows[Branch](t) {
 		newest = max(newest, b.Checked)
