@@ -13,16 +13,30 @@ import (
 
 // NormalGPU is a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
 func NormalGPU(name string) string {
-	name = strings.ToLower(strings.Join(strings.Fields(name), " "))
+	if name = strings.ToLower(name); irregular(name) {
+		name = strings.Join(strings.Fields(name), " ")
+	}
 	return strings.TrimPrefix(name, "nvidia ")
+}
+
+// irregular reports whether there is other white space than single spaces between words, as in none of the tables' names.
+func irregular(name string) bool {
+	before := byte(' ')
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return true
+		}
+		before = name[i]
+	}
+	return before == ' '
 }
 
 // ambiguous stands in the index for a name that GPUs of several capabilities share.
 var ambiguous = &Chip{}
 
 func (t *Tables) indexNames() map[string]*Chip {
-	index := map[string]*Chip{}
 	chips := Rows[Chip](t)
+	index := make(map[string]*Chip, 10*len(chips))
 	for i := range chips {
 		for _, name := range chips[i].Names {
 			key := NormalGPU(name)

@@ -153,7 +153,7 @@ func (r *stanzaReader) end() error {
 	}
 	r.known[r.cells[0]] = true
 	r.inherit()
-	if err := r.visit(record{r.cells, r.at}); err != nil {
+	if err := r.visit(record{cells: r.cells, place: r.at}); err != nil {
 		return located(r.at, err)
 	}
 	return nil
