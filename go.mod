@@ -3,6 +3,7 @@ module cudacompat
 go 1.26.0
 
 require (
+	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/NVIDIA/go-nvml v0.13.3-1
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3

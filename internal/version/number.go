@@ -9,6 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/Masterminds/semver/v3"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // Number is a dotted number with up to four parts, as drivers (535.183.01), CUDA (12.4), NCCL (2.27.5) and cuDNN
@@ -119,5 +124,67 @@ func (v *Number) UnmarshalText(text []byte) error { return v.Read(string(text)) 
 // MarshalText writes the version as it was read.
 func (v Number) MarshalText() ([]byte, error) { return []byte(v.text), nil }
 
+// fourthPart is what semver cannot take of cuDNN's versions in a range.
+var fourthPart = lazyregexp.New(`(\d+\.\d+\.\d+)\.\d+`)
+
+// leadingZero is what semver does not take either, and drivers have: 525.60.02.
+var leadingZero = lazyregexp.New(`\b0+(\d)`)
+
+// Range is a range of versions, such as ">=9.8,<10.0"; three parts count. The zero Range has every version.
+type Range struct {
+	text        string
+	constraints func() (*semver.Constraints, error) // read when a version is first compared: few rows' ever are
+}
+
+// rangeOf is a range that is not known to be one.
+func rangeOf(text string) Range {
+	return Range{text, sync.OnceValues(func() (*semver.Constraints, error) {
+		return semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1"))
+	})}
+}
+
+// ParseRange reads a range as the tables and packages write it, ">=9.8,<10.0".
+func ParseRange(text string) (Range, error) {
+	r := rangeOf(text)
+	return r, r.Valid()
+}
+
+// Valid says what is wrong with a range that was read from a cell.
+func (r Range) Valid() error {
+	if r.constraints == nil {
+		return nil
+	}
+	if _, err := r.constraints(); err != nil {
+		return fmt.Errorf("range %q: %w", r.text, err)
+	}
+	return nil
+}
+
+// Has reports whether a version is in the range.
+func (r Range) Has(v Number) bool {
+	if r.constraints == nil {
+		return true
+	}
+	c, err := r.constraints()
+	return err == nil && c.Check(semver.New(v.parts[0], v.parts[1], v.parts[2], "", ""))
+}
+
+// UnmarshalText reads a table's cell; an empty one is every version. Valid says what is wrong with it.
+func (r *Range) UnmarshalText(text []byte) error {
+	if *r = (Range{}); len(text) > 0 {
+		*r = rangeOf(string(text))
+	}
+	return nil
+}
+
+// MarshalText writes the range as it was read.
+func (r Range) MarshalText() ([]byte, error) { return []byte(r.text), nil }
+
 // CompareTexts orders dotted numbers that are still text.
 func CompareTexts(a, b string) int { return Of(a).Compare(Of(b)) }
+
+// Allows reports whether a version fits a range.
+func Allows(constraint string, v Number) (bool, error) {
+	r, err := ParseRange(constraint)
+	return err == nil && r.Has(v), err
+}
