@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Drift is a thing in which the nodes of one group differ.
@@ -56,7 +56,7 @@ type trait struct {
 
 // traitsOf are the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the rest is
 // a risk.
-func traitsOf(t *matrix.Tables, f *probe.Facts) []trait {
+func traitsOf(t *matrix.Tables, f *facts.Facts) []trait {
 	var list []trait
 	for _, p := range matrix.Stack(t, f) {
 		what, severity := p.Name, matrix.Warning

@@ -8,16 +8,16 @@ import (
 
 	"cudacompat/fleet"
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // node is an NVIDIA L4 with one environment on a driver.
 func node(name, driver, torch string) fleet.Node {
-	return fleet.Node{Name: name, Group: "inference", Facts: probe.Facts{
-		Driver: probe.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
-		GPUs:   []probe.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}},
-		Environments: []probe.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
-			Builds: []probe.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}},
+	return fleet.Node{Name: name, Group: "inference", Facts: facts.Facts{
+		Driver: facts.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
+		GPUs:   []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}},
+		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
+			Builds: []facts.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}},
 	}}
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // schema names the form of Summary in JSON. Fields may be added under the same name, never renamed.
@@ -23,7 +23,7 @@ type Node struct {
 	Name  string
 	Group string // nodes of one group are to be alike; empty: of none
 	Taken string // RFC 3339; empty: not known
-	Facts probe.Facts
+	Facts facts.Facts
 }
 
 // Summary is what is known of many nodes.
@@ -128,7 +128,7 @@ func (j *Judge) Refuse(document, reason string) {
 }
 
 // judge judges one kind, as it is and with what is asked.
-func (j *Judge) judge(ctx context.Context, f probe.Facts) *draft {
+func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	f.Complete()
 	v := matrix.Check(ctx, j.tables, f, nil, j.policy)
 	kind := &draft{traits: traitsOf(j.tables, &f)}

@@ -12,18 +12,19 @@ import (
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // sound is a node that is compatible, changed by what a case says.
-func sound(t *testing.T, changes ...func(*probe.Facts)) probe.Facts {
+func sound(t *testing.T, changes ...func(*facts.Facts)) facts.Facts {
 	t.Helper()
 	data, err := os.ReadFile("../examples/facts/p5-48xlarge.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var document struct {
-		probe.Facts
-		Inner *probe.Facts `json:"facts"`
+		facts.Facts
+		Inner *facts.Facts `json:"facts"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
 		t.Fatal(err)
@@ -39,8 +40,8 @@ func sound(t *testing.T, changes ...func(*probe.Facts)) probe.Facts {
 }
 
 // onDriver is the whole driver of another release.
-func onDriver(version, cuda string) func(*probe.Facts) {
-	return func(f *probe.Facts) {
+func onDriver(version, cuda string) func(*facts.Facts) {
+	return func(f *facts.Facts) {
 		f.Driver.Version, f.Driver.CUDA = version, cuda
 		for i := range f.Driver.Libraries {
 			f.Driver.Libraries[i].Version = version
@@ -52,13 +53,13 @@ func onDriver(version, cuda string) func(*probe.Facts) {
 }
 
 // seconds is what differs from one look to the next.
-func seconds(s float64) func(*probe.Facts) {
-	return func(f *probe.Facts) {
+func seconds(s float64) func(*facts.Facts) {
+	return func(f *facts.Facts) {
 		for i := range f.Probes {
 			f.Probes[i].Seconds = s
 		}
 		for i := range f.GPUs {
-			f.GPUs[i].Memory = &probe.Memory{Used: uint64(s * 1e9), Here: -1}
+			f.GPUs[i].Memory = &facts.Memory{Used: uint64(s * 1e9), Here: -1}
 		}
 	}
 }
@@ -86,11 +87,11 @@ func TestEqualNodesAreOneKind(t *testing.T) {
 // TestFleetFindsEveryFault seeds one fault in each of some nodes among sound ones: just those are found, with the rule
 // that Check itself names.
 func TestFleetFindsEveryFault(t *testing.T) {
-	faults := map[string]func(*probe.Facts){
-		"driver-mismatch": func(f *probe.Facts) { f.Driver.Version = "535.183.01" },
+	faults := map[string]func(*facts.Facts){
+		"driver-mismatch": func(f *facts.Facts) { f.Driver.Version = "535.183.01" },
 		"driver-too-old":  onDriver("470.256.02", "11.4"),
-		"gpu-health":      func(f *probe.Facts) { f.GPUs[3].Health = &probe.Health{RemapFailure: true} },
-		"gpu-count":       func(f *probe.Facts) { f.GPUs = f.GPUs[:7] },
+		"gpu-health":      func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{RemapFailure: true} },
+		"gpu-count":       func(f *facts.Facts) { f.GPUs = f.GPUs[:7] },
 	}
 	var nodes []Node
 	for i := range 60 {
@@ -122,10 +123,10 @@ func TestFleetFindsEveryFault(t *testing.T) {
 	}
 }
 
-func withNCCL(version string) func(*probe.Facts) {
-	return func(f *probe.Facts) {
+func withNCCL(version string) func(*facts.Facts) {
+	return func(f *facts.Facts) {
 		for i := range f.Environments[0].Builds {
-			f.Environments[0].Builds[i].Taken = []probe.Taken{{Name: "libnccl.so.2", Version: version, CUDA: "12", Path: "/opt/nccl/libnccl.so.2"}}
+			f.Environments[0].Builds[i].Taken = []facts.Taken{{Name: "libnccl.so.2", Version: version, CUDA: "12", Path: "/opt/nccl/libnccl.so.2"}}
 		}
 	}
 }
@@ -133,7 +134,7 @@ func withNCCL(version string) func(*probe.Facts) {
 // TestDrift: a driver or a framework that differs in a group is a warning, an NCCL an error; another group's, and
 // nodes of none, are not compared.
 func TestDrift(t *testing.T) {
-	node := func(name, group string, changes ...func(*probe.Facts)) Node {
+	node := func(name, group string, changes ...func(*facts.Facts)) Node {
 		return Node{Name: name, Group: group, Facts: sound(t, changes...)}
 	}
 	same := withNCCL("2.27.3")
@@ -148,7 +149,7 @@ func TestDrift(t *testing.T) {
 			[]Node{node("a", "g"), node("b", "g"), node("c", "g", onDriver("580.95.05", "13.0"))}},
 		{"NCCL", "error NCCL of jax usual  out a b; error NCCL of torch usual  out a b",
 			[]Node{node("a", "g", same), node("b", "g", withNCCL("2.26.2"))}},
-		{"an NCCL that is not known", "", []Node{node("a", "g", same), node("b", "g", same), node("c", "g", func(f *probe.Facts) {
+		{"an NCCL that is not known", "", []Node{node("a", "g", same), node("b", "g", same), node("c", "g", func(f *facts.Facts) {
 			for i := range f.Environments[0].Builds {
 				f.Environments[0].Builds[i].Taken = nil
 			}
@@ -190,7 +191,7 @@ func TestStale(t *testing.T) {
 
 // TestLaterDocumentCounts: of two documents of one node the later is judged, in whatever order they come.
 func TestLaterDocumentCounts(t *testing.T) {
-	bad := Node{Name: "n", Taken: "2026-11-22T09:00:00Z", Facts: sound(t, func(f *probe.Facts) { f.Driver.Version = "535.183.01" })}
+	bad := Node{Name: "n", Taken: "2026-11-22T09:00:00Z", Facts: sound(t, func(f *facts.Facts) { f.Driver.Version = "535.183.01" })}
 	good := Node{Name: "n", Taken: "2026-11-22T10:00:00Z", Facts: sound(t)}
 	east := bad // nine hours ahead of UTC: an hour before good
 	east.Taken = "2026-11-22T18:00:00+09:00"
@@ -205,8 +206,8 @@ func TestLaterDocumentCounts(t *testing.T) {
 
 // TestWhatIfIsCheckWithDriver: with another driver each node has the outcome that check --driver gives it.
 func TestWhatIfIsCheckWithDriver(t *testing.T) {
-	kinds := map[string]probe.Facts{"p5": sound(t), "old": sound(t, onDriver("470.256.02", "11.4")),
-		"v100": sound(t, func(f *probe.Facts) {
+	kinds := map[string]facts.Facts{"p5": sound(t), "old": sound(t, onDriver("470.256.02", "11.4")),
+		"v100": sound(t, func(f *facts.Facts) {
 			f.System.Instance = "p3.16xlarge"
 			for i := range f.GPUs {
 				f.GPUs[i].Name, f.GPUs[i].PCIID, f.GPUs[i].Capability = "Tesla V100-SXM2-16GB", "10de:1db1", "7.0"
@@ -232,7 +233,7 @@ func TestWhatIfIsCheckWithDriver(t *testing.T) {
 
 // TestPlan: 590 drops Volta; 580 is the newest branch that drives it, and with it nobody is broken.
 func TestPlan(t *testing.T) {
-	volta := sound(t, func(f *probe.Facts) {
+	volta := sound(t, func(f *facts.Facts) {
 		f.System.Instance, f.Environments = "p3.16xlarge", nil
 		for i := range f.GPUs {
 			f.GPUs[i].Name, f.GPUs[i].PCIID, f.GPUs[i].Capability = "Tesla V100-SXM2-16GB", "10de:1db1", "7.0"

@@ -7,14 +7,14 @@ import (
 	"reflect"
 	"slices"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // digest is the same for facts that are judged alike.
 type digest [sha256.Size]byte
 
 // keyOf hashes every field. An empty list is the same as none.
-func keyOf(f *probe.Facts) digest {
+func keyOf(f *facts.Facts) digest {
 	return sha256.Sum256(appendValue(make([]byte, 0, 16<<10), reflect.ValueOf(f).Elem()))
 }
 

@@ -9,18 +9,18 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // WhatIf is one thing that nodes are judged with instead of what they have: a driver, or a framework.
 type WhatIf struct {
 	Text   string        // "driver=590.48.01", "torch==2.14.1+cu130"
 	Driver string        // empty: their own
-	Builds []probe.Build // frameworks; they take the place of those of their name
+	Builds []facts.Build // frameworks; they take the place of those of their name
 }
 
 // supposed is a node with what is asked.
-func supposed(f probe.Facts, list []WhatIf) (probe.Facts, matrix.Target) {
+func supposed(f facts.Facts, list []WhatIf) (facts.Facts, matrix.Target) {
 	var target matrix.Target
 	for _, w := range list {
 		if w.Driver != "" {
@@ -35,12 +35,12 @@ func supposed(f probe.Facts, list []WhatIf) (probe.Facts, matrix.Target) {
 
 // withBuild puts a build in the place of those of its name. What was installed beside it would be upgraded with it,
 // and is left out.
-func withBuild(f probe.Facts, b probe.Build) probe.Facts {
+func withBuild(f facts.Facts, b facts.Build) facts.Facts {
 	f.Environments = slices.Clone(f.Environments)
 	for i := range f.Environments {
 		e := &f.Environments[i]
-		if slices.ContainsFunc(e.Builds, func(o probe.Build) bool { return o.Name == b.Name }) {
-			e.Builds, e.Packages, e.Assemblers, e.Wanted = []probe.Build{b}, []probe.Package{}, []probe.Assembler{}, nil
+		if slices.ContainsFunc(e.Builds, func(o facts.Build) bool { return o.Name == b.Name }) {
+			e.Builds, e.Packages, e.Assemblers, e.Wanted = []facts.Build{b}, []facts.Package{}, []facts.Assembler{}, nil
 		}
 	}
 	return f
@@ -80,7 +80,7 @@ func (j *Judge) candidates() []string {
 }
 
 // bearable tells of each candidate whether a kind that is judged with what is asked would be sound with it.
-func (j *Judge) bearable(ctx context.Context, f probe.Facts, now matrix.Verdict) map[string]bool {
+func (j *Judge) bearable(ctx context.Context, f facts.Facts, now matrix.Verdict) map[string]bool {
 	bears := map[string]bool{"": now.Outcome != matrix.Incompatible}
 	for _, driver := range j.candidates() {
 		v := matrix.Check(ctx, j.tables, f, []matrix.Target{{Driver: driver}}, j.policy)

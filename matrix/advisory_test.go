@@ -65,8 +65,8 @@ func TestFaultyReleasesHaveNoPin(t *testing.T) {
 		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"},
 		{"3.12", "2.16.1", "2.16.2"}, {"3.11", "2.16", "2.16.2"},
 	} {
-		facts := machineWith("550.163.01", version.Capability{Major: 8, Minor: 9}, c.python, "")
-		for _, s := range Pins(Embedded(), facts, Target{}, pin.Wanted{Framework: "tensorflow", Release: c.asked}).Sets {
+		node := machineWith("550.163.01", version.Capability{Major: 8, Minor: 9}, c.python, "")
+		for _, s := range Pins(Embedded(), node, Target{}, pin.Wanted{Framework: "tensorflow", Release: c.asked}).Sets {
 			if got := s.Packages[0].Version; s.Choice == pin.KeepDriver && got != c.want {
 				t.Errorf("Python %s, tensorflow %s: %s is proposed, want %s", c.python, c.asked, got, c.want)
 			}

@@ -7,12 +7,12 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // build is one framework and what is known of it: what was read goes before what the tables say.
 type build struct {
-	*probe.Build
+	*facts.Build
 	env         *environment
 	subject     string // "torch 2.9.0+cu130 in /opt/venv"
 	standing    standing
@@ -34,7 +34,7 @@ type build struct {
 	foreign     string                    // the architecture of its files, where that is not the target's
 }
 
-func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
+func newBuild(m *machine, env *environment, b *facts.Build, s standing) *build {
 	own := b
 	b = m.onTarget(b)
 	v := &build{Build: b, env: env, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
@@ -78,17 +78,17 @@ func newBuild(m *machine, env *environment, b *probe.Build, s standing) *build {
 
 // onTarget is what is known of a build on the target's architecture: of one for another, what the tables say of the
 // same release there, for nothing that was read in its files holds.
-func (m *machine) onTarget(b *probe.Build) *probe.Build {
+func (m *machine) onTarget(b *facts.Build) *facts.Build {
 	if b.Arch == "" || !strings.HasPrefix(m.platform, "linux_") || m.platform == "linux_"+b.Arch {
 		return b
 	}
-	return &probe.Build{Name: b.Name, Extension: b.Extension, PartOf: b.PartOf, Standalone: b.Standalone,
+	return &facts.Build{Name: b.Name, Extension: b.Extension, PartOf: b.PartOf, Standalone: b.Standalone,
 		Version: b.Version, Framework: b.Framework, Hindrances: b.Hindrances,
 		Accelerator: b.Accelerator, CUDA: b.CUDA, Origin: b.Origin, Requires: b.Requires, Path: b.Path, From: b.From}
 }
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
-func Subject(b *probe.Build, env *probe.Environment) string {
+func Subject(b *facts.Build, env *facts.Environment) string {
 	subject := b.Name + " " + cmp.Or(b.Version, b.Specifier, "(version unknown)")
 	if env.Path != "" {
 		subject += " in " + env.Path
@@ -97,7 +97,7 @@ func Subject(b *probe.Build, env *probe.Environment) string {
 }
 
 // acceleratorOf is what the build was made for, empty when nothing tells.
-func acceleratorOf(b *probe.Build, r version.Release) string {
+func acceleratorOf(b *facts.Build, r version.Release) string {
 	if b.Accelerator != "" {
 		return b.Accelerator
 	}
@@ -137,7 +137,7 @@ func commonCUDA(rows []row) version.Number {
 func (b *build) optional() bool { return b.Extension && b.dispensable }
 
 // dispensable reports whether an extension is one that others install and do without.
-func (m *machine) dispensable(b *probe.Build) bool {
+func (m *machine) dispensable(b *facts.Build) bool {
 	part := b.PartOf != "" && !m.t.Trait("compiled", b.Name, version.Number{}) &&
 		!slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)
 	return part || m.t.Trait("dispensable", b.Name, version.Number{})
@@ -163,7 +163,7 @@ func (b *build) unpinned() string { return unpinned(b.Version, b.Specifier) }
 
 func unpinned(release, specifier string) string {
 	switch {
-	case release == "" && specifier == probe.Conditional:
+	case release == "" && specifier == facts.Conditional:
 		return Conditional
 	case release == "" && specifier != "":
 		return Unpinned

@@ -132,7 +132,7 @@ func TestHealthyMachinesStaySilent(t *testing.T) {
 
 func judge(t *testing.T, archive *txtar.Archive, noPins bool) Verdict {
 	t.Helper()
-	facts, err := probe.Given(getFile(archive, "facts.json"))
+	node, err := probe.Given(getFile(archive, "facts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func judge(t *testing.T, archive *txtar.Archive, noPins bool) Verdict {
 			t.Fatal(err)
 		}
 	}
-	return Check(context.Background(), Embedded(), facts, targets,
+	return Check(context.Background(), Embedded(), node, targets,
 		Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
 			Today: strings.TrimSpace(string(getFile(archive, "today"))), NoPins: noPins})
 }

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Check judges facts for every target, or for the machine itself when there is none. When ctx ends before everything
 // is judged the verdict is what was found until then, and inconclusive unless an error stands.
-func Check(ctx context.Context, t *Tables, f probe.Facts, targets []Target, policy Policy) Verdict {
+func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, policy Policy) Verdict {
 	f.Complete()
 	if len(targets) == 0 {
 		targets = []Target{{}}

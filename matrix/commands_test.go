@@ -3,7 +3,7 @@ package matrix
 import (
 	"testing"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -13,28 +13,28 @@ import (
 func TestCommandsNameTheirEnvironment(t *testing.T) {
 	const pip, uv = "pip uninstall -y a && pip install b", "uv pip install b"
 	for _, c := range []struct {
-		env  probe.Environment
+		env  facts.Environment
 		want map[string]string
 	}{
-		{probe.Environment{}, map[string]string{"pip": pip, "uv": uv}},
-		{probe.Environment{Path: "/opt/venv", Kind: "venv"}, map[string]string{
+		{facts.Environment{}, map[string]string{"pip": pip, "uv": uv}},
+		{facts.Environment{Path: "/opt/venv", Kind: "venv"}, map[string]string{
 			"pip": "/opt/venv/bin/python -m pip uninstall -y a && /opt/venv/bin/python -m pip install b",
 			"uv":  "uv pip install --python /opt/venv/bin/python b"}},
-		{probe.Environment{Path: "/opt/venv", Kind: "venv", NoPip: true}, map[string]string{
+		{facts.Environment{Path: "/opt/venv", Kind: "venv", NoPip: true}, map[string]string{
 			"uv": "uv pip install --python /opt/venv/bin/python b"}},
-		{probe.Environment{Path: "/usr", Kind: "system"}, map[string]string{
+		{facts.Environment{Path: "/usr", Kind: "system"}, map[string]string{
 			"pip": "/usr/bin/python3 -m pip uninstall -y a && /usr/bin/python3 -m pip install b",
 			"uv":  "uv pip install --python /usr/bin/python3 b"}},
-		{probe.Environment{Path: "/srv/lib", Kind: "target"}, map[string]string{
+		{facts.Environment{Path: "/srv/lib", Kind: "target"}, map[string]string{
 			"pip": "pip uninstall --target /srv/lib -y a && pip install --target /srv/lib b",
 			"uv":  "uv pip install --target /srv/lib b"}},
-		{probe.Environment{Path: "/opt/my env$2", Kind: "venv"}, map[string]string{
+		{facts.Environment{Path: "/opt/my env$2", Kind: "venv"}, map[string]string{
 			"pip": "'/opt/my env$2/bin/python' -m pip uninstall -y a && '/opt/my env$2/bin/python' -m pip install b",
 			"uv":  "uv pip install --python '/opt/my env$2/bin/python' b"}},
-		{probe.Environment{Path: "/opt/a'; rm -rf ~; '", Kind: "venv"}, map[string]string{
+		{facts.Environment{Path: "/opt/a'; rm -rf ~; '", Kind: "venv"}, map[string]string{
 			"pip": `'/opt/a'\''; rm -rf ~; '\''/bin/python' -m pip uninstall -y a && '/opt/a'\''; rm -rf ~; '\''/bin/python' -m pip install b`,
 			"uv":  `uv pip install --python '/opt/a'\''; rm -rf ~; '\''/bin/python' b`}},
-		{probe.Environment{Path: "/opt/a\x1b[2J", Kind: "venv"}, map[string]string{"pip": pip, "uv": uv}},
+		{facts.Environment{Path: "/opt/a\x1b[2J", Kind: "venv"}, map[string]string{"pip": pip, "uv": uv}},
 	} {
 		f := Finding{Pins: []Pin{{Commands: map[string]string{"pip": pip, "uv": uv}}}}
 		newEnvironment(Embedded(), &c.env).address(&f)
@@ -46,7 +46,7 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 
 // TestManagedPython: where the distribution keeps pip out of its Python, the finding says so.
 func TestManagedPython(t *testing.T) {
-	e := probe.Environment{Path: "/usr", Kind: "system", Managed: "/usr/lib/python3.12/EXTERNALLY-MANAGED"}
+	e := facts.Environment{Path: "/usr", Kind: "system", Managed: "/usr/lib/python3.12/EXTERNALLY-MANAGED"}
 	f := Finding{Pins: []Pin{{Commands: map[string]string{"pip": "pip install b"}}}}
 	newEnvironment(Embedded(), &e).address(&f)
 	if len(f.Do) != 1 {

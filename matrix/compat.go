@@ -9,7 +9,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // forwardSource is NVIDIA's page of the rules of forward compatibility.
@@ -29,7 +29,7 @@ const (
 
 // forward is the cuda-compat library that programs here get for their libcuda.
 type forward struct {
-	*probe.Compat
+	*facts.Compat
 	state   forwardState
 	why     string // for a sentence: what is wrong with it, or the fact that is missing
 	version version.Number
@@ -42,7 +42,7 @@ type forward struct {
 // layCompat judges the cuda-compat library that is taken and, where it works, lets its user space stand for the
 // driver's. NVML asks the libcuda that the loader takes, so what it says of CUDA is not the driver's own then.
 func (m *machine) layCompat() {
-	i := slices.IndexFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
+	i := slices.IndexFunc(m.f.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
 	if i < 0 || m.jetson() || m.windowsNumbers() {
 		return
 	}
@@ -247,5 +247,5 @@ func (m *machine) evidenceCompat() Evidence {
 
 // compatTaken reports whether a cuda-compat library stands in for the driver's user space.
 func (m *machine) compatTaken() bool {
-	return slices.ContainsFunc(m.f.Driver.Compat, func(c probe.Compat) bool { return c.Taken })
+	return slices.ContainsFunc(m.f.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
 }

@@ -22,14 +22,14 @@ func (c *countdown) Err() error {
 
 // TestDeadline ends judging at every point: what was found until then is said, and no build is said to work.
 func TestDeadline(t *testing.T) {
-	facts := many(3, 4)
-	whole := Check(context.Background(), Embedded(), facts, nil, Policy{})
+	node := many(3, 4)
+	whole := Check(context.Background(), Embedded(), node, nil, Policy{})
 	if slices.ContainsFunc(whole.Unknown, func(u Missing) bool { return u.Rule == "not-looked-at" }) {
 		t.Fatal("something is left over without a deadline")
 	}
 	ended := 0
 	for left := range 1000 {
-		v := Check(&countdown{context.Background(), left}, Embedded(), facts, nil, Policy{})
+		v := Check(&countdown{context.Background(), left}, Embedded(), node, nil, Policy{})
 		if !slices.ContainsFunc(v.Unknown, func(u Missing) bool { return u.Rule == "not-looked-at" }) {
 			break
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -12,11 +12,11 @@ import (
 // TestDevices wants each GPU under its own label, and the reason why programs are not shown it.
 func TestDevices(t *testing.T) {
 	pci, nvml := []string{"/sys/bus/pci"}, []string{"NVML", "/sys/bus/pci"}
-	f := probe.Facts{
-		System: probe.System{Arch: "x86_64"}, Driver: probe.Driver{Version: "580.95.05", From: "NVML",
-			NVML: probe.NVML{Status: "ok"}},
+	f := facts.Facts{
+		System: facts.System{Arch: "x86_64"}, Driver: facts.Driver{Version: "580.95.05", From: "NVML",
+			NVML: facts.NVML{Status: "ok"}},
 		Variables: map[string]string{"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
-		GPUs: []probe.GPU{
+		GPUs: []facts.GPU{
 			{PCIID: "10de:128b", Bus: "0000:01:00.0", Bound: "nouveau", From: pci},
 			{PCIID: "10de:27b8", Bus: "0000:02:00.0", Bound: "nvgrace_gpu_vfio_pci", From: pci},
 			{Name: "NVIDIA L4", Capability: "8.9", Bus: "0000:03:00.0", Bound: "nvidia", From: nvml},

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"cudacompat/internal/tables"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // environment is a Python environment with what the rules ask of it.
 type environment struct {
-	*probe.Environment
+	*facts.Environment
 	t        *Tables
-	packages map[string]*probe.Package
+	packages map[string]*facts.Package
 	read     map[string]*installed // of packages those that were asked for
 	shared   []shared
 	compiled []compiledPackage // nil until they are asked for
@@ -24,8 +24,8 @@ type shared struct {
 	wheels  []*installed
 }
 
-func newEnvironment(t *Tables, e *probe.Environment) *environment {
-	env := &environment{Environment: e, t: t, packages: map[string]*probe.Package{},
+func newEnvironment(t *Tables, e *facts.Environment) *environment {
+	env := &environment{Environment: e, t: t, packages: map[string]*facts.Package{},
 		read: map[string]*installed{}}
 	for i := range e.Packages {
 		if p := &e.Packages[i]; env.packages[p.Name] == nil {
@@ -36,7 +36,7 @@ func newEnvironment(t *Tables, e *probe.Environment) *environment {
 	return env
 }
 
-func (e *environment) addShared(found *probe.Package) {
+func (e *environment) addShared(found *facts.Package) {
 	name, ofNVIDIA := strings.CutPrefix(found.Name, "nvidia-")
 	if !ofNVIDIA {
 		return
@@ -64,7 +64,7 @@ func (e *environment) twins(library string) []*installed {
 }
 
 // environment is what the rules ask of one of the facts' environments.
-func (m *machine) environment(e *probe.Environment) *environment {
+func (m *machine) environment(e *facts.Environment) *environment {
 	if m.met[e] == nil {
 		m.met[e] = newEnvironment(m.t, e)
 	}

@@ -8,17 +8,18 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/pin"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // An agent that has gathered facts asks what they mean, for this machine or for another one.
 func ExampleCheck() {
-	facts := probe.Facts{
-		Driver: probe.Driver{Version: "535.183.01", From: "/proc/driver/nvidia/version"},
-		GPUs:   []probe.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}},
-		Environments: []probe.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
-			Builds: []probe.Build{{Name: "torch", Version: "2.9.0+cu130", Origin: "wheel"}}}},
+	node := facts.Facts{
+		Driver: facts.Driver{Version: "535.183.01", From: "/proc/driver/nvidia/version"},
+		GPUs:   []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}},
+		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
+			Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu130", Origin: "wheel"}}}},
 	}
-	verdict := matrix.Check(context.Background(), matrix.Embedded(), facts, nil, matrix.Policy{})
+	verdict := matrix.Check(context.Background(), matrix.Embedded(), node, nil, matrix.Policy{})
 	fmt.Println(verdict.Outcome)
 	for _, f := range verdict.Findings {
 		if f.Severity == matrix.Error {
@@ -32,12 +33,12 @@ func ExampleCheck() {
 
 // A scheduler asks which hosts an artefact can be put on, before it is put on any.
 func ExampleRequires() {
-	facts, err := probe.Given([]byte("torch==2.9.0+cu130\n"))
+	node, err := probe.Given([]byte("torch==2.9.0+cu130\n"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	need := matrix.Requires(matrix.Embedded(), facts, "3.12")
+	need := matrix.Requires(matrix.Embedded(), node, "3.12")
 	for _, name := range []string{"L4", "V100"} {
 		gpu := need.Of(name)
 		fmt.Printf("%s: drivers %s %v\n", name, gpu.Drivers, gpu.Because)
@@ -50,7 +51,7 @@ func ExampleRequires() {
 // An image builder asks what to install on an instance type with the driver that it keeps.
 func ExamplePins() {
 	target := matrix.Target{Instance: "g6.xlarge", Driver: "550.90.07", Python: "3.12"}
-	sets := matrix.Pins(matrix.Embedded(), probe.Facts{}, target, pin.Wanted{Framework: "torch", Release: "2.9.0"})
+	sets := matrix.Pins(matrix.Embedded(), facts.Facts{}, target, pin.Wanted{Framework: "torch", Release: "2.9.0"})
 	for _, set := range sets.Only(pin.KeepDriver).Sets {
 		for _, p := range set.Packages {
 			fmt.Println(p.Package, p.Version)
@@ -75,13 +76,13 @@ func ExampleLoadOver() {
 		fmt.Println(err)
 		return
 	}
-	facts := probe.Facts{
-		Driver: probe.Driver{Version: "570.133.20", From: "/proc/driver/nvidia/version"},
-		GPUs:   []probe.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}},
-		Environments: []probe.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
-			Builds: []probe.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel"}}}},
+	node := facts.Facts{
+		Driver: facts.Driver{Version: "570.133.20", From: "/proc/driver/nvidia/version"},
+		GPUs:   []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}},
+		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
+			Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel"}}}},
 	}
-	verdict := matrix.Check(context.Background(), tables, facts, nil, matrix.Policy{})
+	verdict := matrix.Check(context.Background(), tables, node, nil, matrix.Policy{})
 	for _, f := range verdict.Findings {
 		if f.Severity != matrix.Note {
 			fmt.Println(f.Severity, f.Rule, f.Message, f.Do)

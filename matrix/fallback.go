@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // gpuName matches the names of distributions that ask for the GPU: onnxruntime-gpu, cudf-cu12, cupy-cuda12x,
@@ -17,13 +17,13 @@ var gpuName = lazyregexp.New(`-gpu(-|$)|-cu\d+(-|$)|cuda`)
 
 // asks reports whether a build is there for the GPU: a framework, what is made for one, or what says so by its name.
 // What stands by itself merely carries CUDA code and goes on with the CPU, such as XGBoost's and CTranslate2's wheels.
-func asks(b *probe.Build) bool {
+func asks(b *facts.Build) bool {
 	return !b.Extension || gpuName.MatchString(b.Name) || !b.Standalone && b.Name != "ctranslate2"
 }
 
 // standaloneCUDA is the CUDA family of a build that has the runtime linked in, so that no library that it needs
 // tells: by the release's rows, else by its PTX, which no older toolkit writes.
-func (m *machine) standaloneCUDA(b *probe.Build) version.Number {
+func (m *machine) standaloneCUDA(b *facts.Build) version.Number {
 	public, _, _ := strings.Cut(b.Version, "+")
 	families := map[int]bool{}
 	for _, e := range tables.RowsOf[tables.Extension](m.t, b.Name) {
@@ -45,7 +45,7 @@ func (m *machine) standaloneCUDA(b *probe.Build) version.Number {
 }
 
 // oldestToolkit is the first CUDA that could have written a build's PTX.
-func (m *machine) oldestToolkit(b *probe.Build) version.Number {
+func (m *machine) oldestToolkit(b *facts.Build) version.Number {
 	var newest version.Number
 	for _, isa := range b.PTXISA {
 		if v := version.Of(isa); !newest.Known() || newest.Less(v) {

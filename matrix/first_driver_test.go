@@ -9,20 +9,20 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // onBus judges a build on a GPU that PCI alone shows, under a driver, and says how hard driver-too-old-for-gpu speaks
 // and what the build's answer is.
 func onBus(t *Tables, id, driver string) (severity Severity, answer Answer) {
-	facts := probe.Facts{
-		System: probe.System{Arch: "x86_64", Kernel: "6.8.0", Libc: "2.35"},
-		Driver: probe.Driver{Version: driver, From: "/proc/driver/nvidia/version", Module: "open"},
-		GPUs:   []probe.GPU{{PCIID: "10de:" + id, Bus: "0000:00:1e.0", Bound: "nvidia", From: []string{"/sys/bus/pci"}}},
-		Environments: []probe.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
-			Builds: []probe.Build{{Name: "torch", Version: "2.4.0+cu118", Origin: "wheel"}}}},
+	node := facts.Facts{
+		System: facts.System{Arch: "x86_64", Kernel: "6.8.0", Libc: "2.35"},
+		Driver: facts.Driver{Version: driver, From: "/proc/driver/nvidia/version", Module: "open"},
+		GPUs:   []facts.GPU{{PCIID: "10de:" + id, Bus: "0000:00:1e.0", Bound: "nvidia", From: []string{"/sys/bus/pci"}}},
+		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
+			Builds: []facts.Build{{Name: "torch", Version: "2.4.0+cu118", Origin: "wheel"}}}},
 	}
-	v := Check(context.Background(), t, facts, nil, Policy{})
+	v := Check(context.Background(), t, node, nil, Policy{})
 	for _, f := range v.Findings {
 		if f.Rule == "driver-too-old-for-gpu" {
 			severity = f.Severity
@@ -94,7 +94,7 @@ func justBefore(driver string) string {
 func TestProductsByName(t *testing.T) {
 	embedded := Embedded()
 	named := func(name, driver string) *before {
-		m := newMachine(embedded, &probe.Facts{}, Target{GPUs: []string{name}, Driver: driver}, Policy{})
+		m := newMachine(embedded, &facts.Facts{}, Target{GPUs: []string{name}, Driver: driver}, Policy{})
 		return m.before(m.gpus[0], m.driver.version)
 	}
 	if b := named("GeForce RTX 3060", "515.48.07"); b != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // What is judged, and what of it could be looked at: the questions that many rules ask first.
@@ -18,7 +18,7 @@ func (m *machine) here() bool {
 }
 
 func (m *machine) onPCI() bool {
-	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
+	return slices.ContainsFunc(m.f.GPUs, func(g facts.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
 }
 
 // wantsGPU reports whether something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
@@ -29,7 +29,7 @@ func (m *machine) wantsGPU() bool {
 
 // looked reports whether a source was read, whether or not it found anything: facts of an older form do not have it.
 func (m *machine) looked(name string) bool {
-	return slices.ContainsFunc(m.f.Probes, func(p probe.Status) bool {
+	return slices.ContainsFunc(m.f.Probes, func(p facts.Status) bool {
 		return p.Name == name &&
 			(p.Status == "ok" || p.Status == "absent")
 	})
@@ -70,7 +70,7 @@ func (m *machine) given() (count int, asked bool) {
 // unread is why the builds that count may not all be known; empty when they are.
 func (m *machine) unread() string {
 	for _, u := range m.f.Unread {
-		if u.Kind != probe.UnreadClosed {
+		if u.Kind != facts.UnreadClosed {
 			return u.Place + ": " + u.Reason
 		}
 	}
@@ -91,8 +91,8 @@ func (m *machine) nodesJudged() bool {
 }
 
 // gpuNodes are the nodes of GPUs, /dev/nvidia0 and on.
-func (m *machine) gpuNodes() []probe.Node {
-	return slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
+func (m *machine) gpuNodes() []facts.Node {
+	return slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n facts.Node) bool {
 		number := strings.TrimPrefix(n.Path, "/dev/nvidia")
 		return number == "" || strings.Trim(number, "0123456789") != ""
 	})
@@ -186,7 +186,7 @@ func (m *machine) toolkitAt(dir, from string) *toolkit {
 		}
 	}
 	if v := toolkitName.FindStringSubmatch(path.Base(dir)); v != nil && from != "" {
-		named := newToolkit(&probe.Toolkit{Version: v[1], Path: dir, From: from})
+		named := newToolkit(&facts.Toolkit{Version: v[1], Path: dir, From: from})
 		return &named
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // loaderSource says how the loader searches.
@@ -163,8 +163,8 @@ func (b *build) ownLibrary(library string) bool {
 }
 
 // unloadable are the files of libraries that the loader does not take.
-func (b *build) unloadable(libraries []string) []probe.Unloadable {
-	return slices.DeleteFunc(slices.Clone(b.Unloadable), func(u probe.Unloadable) bool {
+func (b *build) unloadable(libraries []string) []facts.Unloadable {
+	return slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool {
 		return !slices.Contains(libraries, u.Name)
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // machine is what is judged: the facts with what a target says over them, and what the tables know of both.
 type machine struct {
 	t        *Tables
-	f        *probe.Facts
+	f        *facts.Facts
 	target   Target
 	policy   Policy
 	name     string // the target's, empty for this machine
@@ -29,12 +29,12 @@ type machine struct {
 	shown    shown
 	gpus     []gpu          // those that a program would see, or may see where shown is unsure
 	kinds    []gpu          // the first of each kind of gpus: those of a kind are judged alike
-	listed   []probe.GPU    // those that CUDA can number, in the order of their addresses
+	listed   []facts.GPU    // those that CUDA can number, in the order of their addresses
 	numbers  map[string]int // of listed, by address
 	resolved map[gpuKind]gpu
 	products map[gpu][]*tables.Product // what productsOf looked up
 	worked   *worked
-	met      map[*probe.Environment]*environment
+	met      map[*facts.Environment]*environment
 	builds   []*build
 	names    []*named // packages that files name and that have to do with a GPU
 	forward  forward  // the cuda-compat library that stands in for the driver's user space
@@ -66,11 +66,11 @@ type gpu struct {
 func (g gpu) answers() bool { return strings.Contains(g.from, "NVML") || g.from == "nvidia-smi" }
 
 // newMachine lays the target over the facts.
-func newMachine(t *Tables, f *probe.Facts, target Target, policy Policy) *machine {
+func newMachine(t *Tables, f *facts.Facts, target Target, policy Policy) *machine {
 	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance,
 		found: foundIn(&f.Driver), libc: version.Of(f.System.Libc),
 		resolved: map[gpuKind]gpu{}, products: map[gpu][]*tables.Product{}, worked: &worked{},
-		met: map[*probe.Environment]*environment{}}
+		met: map[*facts.Environment]*environment{}}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.Instance(name)
 	}
@@ -199,18 +199,18 @@ func (m *machine) gpusOf() []gpu {
 }
 
 // visible are the GPUs that programs on this machine can be shown.
-func visible(f *probe.Facts) []probe.GPU {
+func visible(f *facts.Facts) []facts.GPU {
 	why := withheld(f)
-	return slices.DeleteFunc(slices.Clone(f.GPUs), func(g probe.GPU) bool { return why(g) != "" })
+	return slices.DeleteFunc(slices.Clone(f.GPUs), func(g facts.GPU) bool { return why(g) != "" })
 }
 
 // withheld tells why programs on this machine are not shown a GPU, with nothing for those that they are. NVML speaks
 // for containers, which see a part of the host's PCI bus; on a host, a GPU that only PCI shows may be one that the
 // driver dropped. What is held for a virtual machine is not shown, nor is nouveau's beside NVIDIA's, which may be for
 // the screen.
-func withheld(f *probe.Facts) func(probe.GPU) string {
-	shared := slices.ContainsFunc(f.GPUs, func(g probe.GPU) bool { return g.Bound == "nvidia" })
-	return func(g probe.GPU) string {
+func withheld(f *facts.Facts) func(facts.GPU) string {
+	shared := slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool { return g.Bound == "nvidia" })
+	return func(g facts.GPU) string {
 		driven := slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
 		switch {
 		case toVM(g):
@@ -226,12 +226,12 @@ func withheld(f *probe.Facts) func(probe.GPU) string {
 
 // toVM reports whether a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci),
 // by Xen's (pciback), or by the stub that keeps others off.
-func toVM(g probe.GPU) bool {
+func toVM(g facts.GPU) bool {
 	return strings.Contains(g.Bound, "vfio") || strings.Contains(g.Bound, "pciback") || g.Bound == "pci-stub"
 }
 
 // nouveaus reports whether a GPU belongs to one of the open drivers, nouveau and nova, which have no CUDA.
-func nouveaus(g probe.GPU) bool {
+func nouveaus(g facts.GPU) bool {
 	return g.Bound == "nouveau" || strings.HasPrefix(strings.ToLower(g.Bound), "nova")
 }
 
@@ -250,7 +250,7 @@ func (m *machine) gpuNamed(name, from string) gpu {
 }
 
 // gpuFound resolves what was probed. Devices that differ by their address alone are looked up once.
-func (m *machine) gpuFound(g probe.GPU) gpu {
+func (m *machine) gpuFound(g facts.GPU) gpu {
 	kind := gpuKind{g.Name, g.PCIID, g.Capability, "", strings.Join(g.From, ", ")}
 	if g.Name+g.PCIID == "" {
 		kind.bus = g.Bus
@@ -268,7 +268,7 @@ func (m *machine) gpuFound(g probe.GPU) gpu {
 type gpuKind struct{ name, pciID, capability, bus, from string }
 
 // resolve asks the tables: the capability that the driver says goes before theirs.
-func (m *machine) resolve(g probe.GPU, from string) gpu {
+func (m *machine) resolve(g facts.GPU, from string) gpu {
 	chip := m.t.ChipByID(g.PCIID)
 	if chip == nil && g.Name != "" {
 		chip = m.t.ChipNamed(g.Name)
@@ -319,7 +319,7 @@ func (m *machine) drivenBy(g gpu, driver version.Number) bool {
 }
 
 // pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.
-func (m *machine) pciLabel(g probe.GPU, chip *tables.Chip) string {
+func (m *machine) pciLabel(g facts.GPU, chip *tables.Chip) string {
 	switch {
 	case chip == nil:
 		return "GPU " + cmp.Or(g.PCIID, g.Bus, "of unknown kind")

@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"testing"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // many is a machine with environments that each hold one torch, and with GPUs of several kinds.
-func many(environments, gpus int) probe.Facts {
-	kinds := []probe.GPU{
+func many(environments, gpus int) facts.Facts {
+	kinds := []facts.GPU{
 		{Name: "NVIDIA L4", Capability: "8.9"}, {Name: "Tesla T4", Capability: "7.5"},
 		{Name: "NVIDIA H100 80GB HBM3", Capability: "9.0"}, {PCIID: "10de:2236"},
 	}
-	f := probe.Facts{
-		System: probe.System{OS: "Ubuntu 22.04", Arch: "x86_64", Libc: "2.35", Rest: true},
-		Driver: probe.Driver{Version: "535.183.01", From: "/lib/modules"},
+	f := facts.Facts{
+		System: facts.System{OS: "Ubuntu 22.04", Arch: "x86_64", Libc: "2.35", Rest: true},
+		Driver: facts.Driver{Version: "535.183.01", From: "/lib/modules"},
 	}
 	for i := range gpus {
 		g := kinds[i%len(kinds)]
@@ -25,7 +25,7 @@ func many(environments, gpus int) probe.Facts {
 	}
 	for i := range environments {
 		path := fmt.Sprintf("/opt/e%d", i)
-		f.Environments = append(f.Environments, probe.Environment{Path: path, Python: "3.12.3", Builds: []probe.Build{
+		f.Environments = append(f.Environments, facts.Environment{Path: path, Python: "3.12.3", Builds: []facts.Build{
 			{Name: "torch", Version: "2.9.0+cu130", CUDA: "13.0", Path: path + "/lib/torch", Origin: "wheel",
 				Accelerator: "cuda",
 				SASS:        []string{"sm_75", "sm_80"}, PTX: []string{"compute_80"}}}})
@@ -34,14 +34,14 @@ func many(environments, gpus int) probe.Facts {
 }
 
 // requirements is an environment that names one package on many lines, as a generated file does.
-func requirements(lines int) probe.Facts {
+func requirements(lines int) facts.Facts {
 	f := many(1, 4)
 	e := &f.Environments[0]
 	e.Builds = nil
 	for i := range lines {
-		e.Builds = append(e.Builds, probe.Build{Name: "torch", Version: fmt.Sprintf("2.%d.%d+cu1%d", i%10, i%7, 21+i%9),
+		e.Builds = append(e.Builds, facts.Build{Name: "torch", Version: fmt.Sprintf("2.%d.%d+cu1%d", i%10, i%7, 21+i%9),
 			Accelerator: "cuda", Origin: "wheel"})
-		e.Packages = append(e.Packages, probe.Package{Name: "torch", Version: e.Builds[i].Version})
+		e.Packages = append(e.Packages, facts.Package{Name: "torch", Version: e.Builds[i].Version})
 	}
 	return f
 }

@@ -8,13 +8,13 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // named is one package that a file names, with what is known of it without its files.
 type named struct {
-	*probe.Wanted
-	env         *probe.Environment
+	*facts.Wanted
+	env         *facts.Environment
 	rows        []tables.Extension // those that may be this release
 	uses        string             // of the table of packages; empty: not in it
 	cuda        version.Number     // the CUDA that it needs, or its family
@@ -57,8 +57,8 @@ func (m *machine) wanted() []*named {
 
 // WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
 // business, and reports are pasted into public threads.
-func WithoutPrivate(t *Tables, f probe.Facts) probe.Facts {
-	if !slices.ContainsFunc(f.Environments, func(e probe.Environment) bool { return len(e.Wanted) > 0 }) {
+func WithoutPrivate(t *Tables, f facts.Facts) facts.Facts {
+	if !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Wanted) > 0 }) {
 		return f
 	}
 	f.Environments = slices.Clone(f.Environments)
@@ -66,13 +66,13 @@ func WithoutPrivate(t *Tables, f probe.Facts) probe.Facts {
 	for i := range f.Environments {
 		env := &f.Environments[i]
 		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted),
-			func(w probe.Wanted) bool { n := m.namedOf(env, &w); return n == nil || n.uses == "unsaid" })
+			func(w facts.Wanted) bool { n := m.namedOf(env, &w); return n == nil || n.uses == "unsaid" })
 	}
 	return f
 }
 
 // namedOf is what is known of one package; nil of one that has nothing to do with a GPU.
-func (m *machine) namedOf(env *probe.Environment, w *probe.Wanted) *named {
+func (m *machine) namedOf(env *facts.Environment, w *facts.Wanted) *named {
 	n := &named{Wanted: w, env: env, uses: m.usesOf(w)}
 	if w.Origin == "image" {
 		return m.namedImage(n)
@@ -176,7 +176,7 @@ func (m *machine) packageOf(name string) *tables.Package {
 }
 
 // usesOf is what the table of packages says of one.
-func (m *machine) usesOf(w *probe.Wanted) string {
+func (m *machine) usesOf(w *facts.Wanted) string {
 	if p := m.packageOf(w.Name); p != nil {
 		return p.Uses
 	}
@@ -185,12 +185,12 @@ func (m *machine) usesOf(w *probe.Wanted) string {
 
 // framework reports whether the file names the framework itself, with which this package is judged.
 func (n *named) framework(name string) bool {
-	return slices.ContainsFunc(n.env.Builds, func(b probe.Build) bool { return b.Name == name })
+	return slices.ContainsFunc(n.env.Builds, func(b facts.Build) bool { return b.Name == name })
 }
 
 // build is the package as a build that can be judged; nil where too little is known of it, or where the framework
 // beside it is judged in its place.
-func (n *named) build() *probe.Build {
+func (n *named) build() *facts.Build {
 	torch := n.torch != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
 	open := !n.cuda.Known() && n.torch == "" && twinNamed(n.env, n.Name) == ""
 	if torch && n.framework("torch") && n.settles() == nil || open || n.Accelerator == "cpu" {
@@ -199,7 +199,7 @@ func (n *named) build() *probe.Build {
 	if n.torch == "" && n.dispensable {
 		return nil // what it carries, the rest of it does without: the torch that it brings decides
 	}
-	b := &probe.Build{Name: n.Name, Extension: true, Version: n.Version, Specifier: n.Specifier, CUDA: n.cuda.String(),
+	b := &facts.Build{Name: n.Name, Extension: true, Version: n.Version, Specifier: n.Specifier, CUDA: n.cuda.String(),
 		Origin: cmp.Or(n.Origin, "wheel"), Index: n.Index, From: n.From}
 	if n.cuda.Known() {
 		b.Accelerator = "cuda"
@@ -212,14 +212,14 @@ func (n *named) build() *probe.Build {
 
 // settles is the torch of the file whose release is left open there and which this package pins: it is judged in its
 // place, since no other release can be installed.
-func (n *named) settles() *probe.Build {
+func (n *named) settles() *facts.Build {
 	if n.torch == "" {
 		return nil
 	}
 	for i := range n.env.Builds {
 		b := &n.env.Builds[i]
 		wanted, err := version.ParseRange(b.Specifier)
-		open := b.Specifier == probe.Unspecified || err == nil && wanted.Has(version.Of(n.torch))
+		open := b.Specifier == facts.Unspecified || err == nil && wanted.Has(version.Of(n.torch))
 		if b.Name == "torch" && b.Version == "" && b.Accelerator == "" && open {
 			return b
 		}
@@ -241,7 +241,7 @@ func (n *named) sameCode() bool {
 
 // layNamed adds what files name to the builds: of those whose names alone tell a CUDA family the first of each family
 // speaks for the rest. An image of CUDA is one only where nothing else is.
-func (m *machine) layNamed(standing func(*probe.Environment) standing) {
+func (m *machine) layNamed(standing func(*facts.Environment) standing) {
 	m.names = m.wanted()
 	met := map[string]bool{}
 	for _, n := range m.names {
@@ -284,7 +284,7 @@ func (m *machine) layOne(n *named, s standing) bool {
 // asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code
 // is for the same GPUs or fewer.
 func (m *machine) asTorch(b *build, release string) {
-	torch := &build{Build: &probe.Build{Name: "torch", Version: release}}
+	torch := &build{Build: &facts.Build{Name: "torch", Version: release}}
 	torch.release, _ = version.ParseRelease(release)
 	if variant := m.defaultVariant("torch", torch.release); variant != "" && b.Index == "default" {
 		b.rows = slices.DeleteFunc(m.torchRows(torch), func(r row) bool { return r.Variant != variant })
@@ -323,7 +323,7 @@ func (m *machine) namedOnly() []*result {
 }
 
 // judges reports whether an environment has a build.
-func (m *machine) judges(env *probe.Environment) bool {
+func (m *machine) judges(env *facts.Environment) bool {
 	return slices.ContainsFunc(m.builds, func(b *build) bool { return b.env.Environment == env })
 }
 
@@ -364,7 +364,7 @@ var twins = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "fa
 
 // twinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
 // empty where it does not.
-func twinNamed(e *probe.Environment, name string) string {
+func twinNamed(e *facts.Environment, name string) string {
 	for _, p := range e.Packages {
 		if p.Name == twins[name] {
 			return p.Name + " " + p.Version

@@ -3,13 +3,13 @@ package matrix
 import (
 	"slices"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Settle takes out of facts what differs from one look at a machine to the next and decides nothing where many are
 // judged: how long a probe took, how much memory is in use, for how long a machine runs once its fabric had the time to
 // start.
-func Settle(f *probe.Facts) {
+func Settle(f *facts.Facts) {
 	f.Machine.Uptime = min(f.Machine.Uptime, registerSeconds+1)
 	for i := range f.Probes {
 		f.Probes[i].Seconds = 0
@@ -31,7 +31,7 @@ type Part struct {
 
 // Stack is the parts of a machine's stack whose versions are known: the driver, its CUDA, and of the environments that
 // count each framework with its NCCL.
-func Stack(t *Tables, f *probe.Facts) []Part {
+func Stack(t *Tables, f *facts.Facts) []Part {
 	m := newMachine(t, f, Target{}, Policy{})
 	var list []Part
 	add := func(p Part) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // part is a section of one of a build's libraries that was built for one set of targets.
@@ -28,7 +28,7 @@ func (b *build) parts() []part {
 }
 
 // partsRead are those that were read in a build's files.
-func partsRead(b *probe.Build) []part {
+func partsRead(b *facts.Build) []part {
 	var list []part
 	for _, g := range b.Groups {
 		group := version.Group{Section: g.Section, SASS: g.SASS, PTX: g.PTX, ISA: isaOf(g.PTXISA)}

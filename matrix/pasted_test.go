@@ -31,11 +31,11 @@ func TestPastedReports(t *testing.T) {
 		}
 		for _, text := range []string{c.Report, "> " +
 			strings.ReplaceAll(strings.TrimSuffix(c.Report, "\n"), "\n", "\r\n> ") + "\r\n"} {
-			facts, err := probe.Given([]byte(text))
+			node, err := probe.Given([]byte(text))
 			if err != nil {
 				t.Fatal(c.ID, err)
 			}
-			v := Check(context.Background(), Embedded(), facts, nil, Policy{})
+			v := Check(context.Background(), Embedded(), node, nil, Policy{})
 			hit := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == c.Rule && f.Severity != Note })
 			if c.Rule != "" && !hit || c.Rule == "" && v.Outcome == Incompatible {
 				t.Errorf("%s: want %q:\n%s", c.ID, c.Rule, summary(v))

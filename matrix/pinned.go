@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/pin"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // localOf adds the row's variant to a companion's version, as PyTorch's index has it; Triton serves every variant.
@@ -46,7 +46,7 @@ func (m *machine) resolvedCuDNN(b *build) *installed {
 	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.t)) {
 		if ok, err := version.Allows(asked, c.Release); err == nil && ok && c.CUDA.Major() == b.rows[0].CUDA.Major() &&
 			c.Build.Known() {
-			return newInstalled(&probe.Package{Name: name, Version: c.Build.String(),
+			return newInstalled(&facts.Package{Name: name, Version: c.Build.String(),
 				Path: "what " + b.Name + " " + b.Version + " asks for, " + asked})
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // TestDriverCommands: each system's own command, with the repository that has the package; a container's system is not
@@ -20,28 +20,28 @@ func TestDriverCommands(t *testing.T) {
 		key   = "/cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && "
 	)
 	for _, tt := range []struct {
-		system   probe.System
+		system   facts.System
 		apt, dnf string
 	}{
-		{probe.System{}, ubuntu + "  # Ubuntu", streams + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"},
-		{probe.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian"},
+		{facts.System{}, ubuntu + "  # Ubuntu", streams + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"},
+		{facts.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian"},
 			ubuntu + "  # from Ubuntu's own archive (component restricted)", ""},
-		{probe.System{OS: "Debian GNU/Linux 12 (bookworm)", ID: "debian"}, "curl -fsSLO " + repos + "debian12/x86_64" + key + apt, ""},
-		{probe.System{OS: "Debian GNU/Linux 13 (trixie)", ID: "debian", Arch: "aarch64"},
+		{facts.System{OS: "Debian GNU/Linux 12 (bookworm)", ID: "debian"}, "curl -fsSLO " + repos + "debian12/x86_64" + key + apt, ""},
+		{facts.System{OS: "Debian GNU/Linux 13 (trixie)", ID: "debian", Arch: "aarch64"},
 			"curl -fsSLO " + repos + "debian13/sbsa" + key + apt, ""},
-		{probe.System{OS: "Amazon Linux 2023.9.20251110", ID: "amzn", IDLike: "fedora"}, "",
+		{facts.System{OS: "Amazon Linux 2023.9.20251110", ID: "amzn", IDLike: "fedora"}, "",
 			add + "amzn2023/x86_64/cuda-amzn2023.repo && " + streams},
-		{probe.System{OS: "Red Hat Enterprise Linux 9.6 (Plow)", ID: "rhel", IDLike: "fedora"}, "",
+		{facts.System{OS: "Red Hat Enterprise Linux 9.6 (Plow)", ID: "rhel", IDLike: "fedora"}, "",
 			add + "rhel9/x86_64/cuda-rhel9.repo && " + streams},
-		{probe.System{OS: "Rocky Linux 8.10 (Green Obsidian)", ID: "rocky", IDLike: "rhel centos fedora"}, "",
+		{facts.System{OS: "Rocky Linux 8.10 (Green Obsidian)", ID: "rocky", IDLike: "rhel centos fedora"}, "",
 			add + "rhel8/x86_64/cuda-rhel8.repo && " + streams},
-		{probe.System{OS: "AlmaLinux 10.1 (Heliotrope Lion)", ID: "almalinux", IDLike: "rhel centos fedora"}, "",
+		{facts.System{OS: "AlmaLinux 10.1 (Heliotrope Lion)", ID: "almalinux", IDLike: "rhel centos fedora"}, "",
 			add + "rhel10/x86_64/cuda-rhel10.repo && sudo dnf versionlock add '*nvidia*580*' && sudo dnf install nvidia-open"},
-		{probe.System{OS: "Arch Linux", ID: "arch"}, "", ""},
-		{probe.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian", Container: "docker"}, ubuntu + "  # Ubuntu",
+		{facts.System{OS: "Arch Linux", ID: "arch"}, "", ""},
+		{facts.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian", Container: "docker"}, ubuntu + "  # Ubuntu",
 			streams + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"},
 	} {
-		m := newMachine(Embedded(), &probe.Facts{System: tt.system}, Target{GPUs: []string{"L4"}}, Policy{})
+		m := newMachine(Embedded(), &facts.Facts{System: tt.system}, Target{GPUs: []string{"L4"}}, Policy{})
 		var branch tables.Branch
 		for _, b := range tables.Rows[tables.Branch](m.t) {
 			if b.Branch == "580" {

@@ -9,7 +9,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/pin"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // enginesIn are the engines of an environment, packages each release of which asks for one PyTorch, or for few: they
@@ -158,14 +158,14 @@ func (b *build) sameButFamily(r row, list []pin.Package) []string {
 
 // asFramework is the torch that an engine alone in a file brings.
 func (b *build) asFramework() *build {
-	torch := &build{Build: &probe.Build{Name: "torch", Version: b.named.torch}, env: b.env, python: b.python}
+	torch := &build{Build: &facts.Build{Name: "torch", Version: b.named.torch}, env: b.env, python: b.python}
 	torch.release, _ = version.ParseRelease(b.named.torch)
 	return torch
 }
 
 // enginePins is what to install instead of an engine that a file names; do says that there is nothing.
 func (m *machine) enginePins(b *build) (pins []Pin, do []string) {
-	own := []*installed{newInstalled(&probe.Package{Name: b.Name, Version: b.Version})}
+	own := []*installed{newInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
 	torch := b.asFramework()
 	if pins = m.withEngines(torch, own, m.ranked(torch)); len(pins) == 0 {
 		do = []string{m.noEngine(b.Name)}
@@ -209,7 +209,7 @@ func (e *environment) beside() []*installed {
 	}
 	for _, w := range e.Wanted {
 		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
-			list = append(list, newInstalled(&probe.Package{Name: w.Name, Version: w.Version, Path: w.From}))
+			list = append(list, newInstalled(&facts.Package{Name: w.Name, Version: w.Version, Path: w.From}))
 		}
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // TestEnginePinsRun puts each engine's newest release on drivers that are too old for it, follows the pin, and asks
@@ -15,7 +16,7 @@ func TestEnginePinsRun(t *testing.T) {
 	known := Embedded()
 	pinned := 0
 	for _, name := range []string{"vllm", "sglang", "aphrodite-engine"} {
-		rows := newMachine(known, &probe.Facts{}, Target{}, Policy{}).engineRows(name)
+		rows := newMachine(known, &facts.Facts{}, Target{}, Policy{}).engineRows(name)
 		newest := rows[len(rows)-1].Release
 		for _, driver := range []string{"535.183.01", "550.90.07", "570.86.15"} {
 			for _, gpu := range []string{"T4", "A100", "L4", "H100"} {
@@ -73,9 +74,9 @@ func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *Pin {
 // fileOn judges the text of a requirements file.
 func fileOn(t *testing.T, known *Tables, text, driver, gpu string) Verdict {
 	t.Helper()
-	facts, err := probe.GivenFile(probe.Document{Name: "requirements.txt", Data: []byte(text)})
+	node, err := probe.GivenFile(probe.Document{Name: "requirements.txt", Data: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Check(context.Background(), known, facts, []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{})
+	return Check(context.Background(), known, node, []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{})
 }

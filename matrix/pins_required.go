@@ -6,7 +6,7 @@ import (
 
 	"cudacompat/internal/version"
 	"cudacompat/pin"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // besideOwn reports whether a build stands beside the wheels of another release, as after pip install --no-deps: of two
@@ -27,7 +27,7 @@ func (b *build) besideOwn() bool {
 // shared reports whether another framework for CUDA has its libraries in the same environment: what one requires would
 // be taken from the other.
 func (b *build) shared() bool {
-	return slices.ContainsFunc(b.env.Builds, func(o probe.Build) bool {
+	return slices.ContainsFunc(b.env.Builds, func(o facts.Build) bool {
 		return o.Name != b.Name && slices.Contains(Frameworks(), o.Name) && o.Accelerator == "cuda"
 	})
 }

@@ -25,18 +25,18 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 		}
 	}
 
-	facts, err := probe.Given(getFile(archive, "facts.json"))
+	node, err := probe.Given(getFile(archive, "facts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &facts.Environments[0]
+	env := &node.Environments[0]
 	env.Builds[0].Missing, env.Builds[0].Unresolved = nil, nil
 	for i, p := range env.Packages {
 		if release := env.Builds[0].Requires[p.Name]; release != "" && p.Name != "nvidia-cudnn-cu12" {
 			env.Packages[i].Version = release
 		}
 	}
-	v = Check(context.Background(), Embedded(), facts, nil, Policy{})
+	v = Check(context.Background(), Embedded(), node, nil, Policy{})
 	if got := firstPip(v.Findings[0]); v.Findings[0].Rule != "cudnn-mismatch" || !strings.HasSuffix(got,
 		`--no-deps "nvidia-cudnn-cu12==9.10.2.21"`) {
 		t.Errorf("only cuDNN is of another release: %s %s", v.Findings[0].Rule, got)

@@ -10,7 +10,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // broken are builds that one half or the other of all machines cannot run.
@@ -43,8 +43,8 @@ func TestEveryPinPasses(t *testing.T) {
 					if !inSample(&grid) {
 						continue
 					}
-					facts := machineWith(driver, gpu, python, build)
-					if why := checkPins(t, known, facts, python); why != "" {
+					node := machineWith(driver, gpu, python, build)
+					if why := checkPins(t, known, node, python); why != "" {
 						without[why]++
 					}
 				}
@@ -97,33 +97,33 @@ func capabilitiesOf(known *Tables) []version.Capability {
 }
 
 // machineWith is a Linux host with one GPU, one driver and one environment with one torch.
-func machineWith(driver string, gpu version.Capability, python, torch string) probe.Facts {
-	return probe.Facts{
-		System: probe.System{Arch: "x86_64", ID: "ubuntu", Libc: "2.35"},
-		Driver: probe.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
-		GPUs:   []probe.GPU{{Name: "GPU", Capability: gpu.String(), From: []string{"NVML"}}},
-		Environments: []probe.Environment{{Path: "/opt/venv", Python: python, Active: true,
-			Builds: []probe.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}},
+func machineWith(driver string, gpu version.Capability, python, torch string) facts.Facts {
+	return facts.Facts{
+		System: facts.System{Arch: "x86_64", ID: "ubuntu", Libc: "2.35"},
+		Driver: facts.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
+		GPUs:   []facts.GPU{{Name: "GPU", Capability: gpu.String(), From: []string{"NVML"}}},
+		Environments: []facts.Environment{{Path: "/opt/venv", Python: python, Active: true,
+			Builds: []facts.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}},
 	}
 }
 
 // checkPins installs each pin of each error and judges again. It returns why an error of a build has no torch pin.
-func checkPins(t *testing.T, known *Tables, facts probe.Facts, python string) (without string) {
+func checkPins(t *testing.T, known *Tables, node facts.Facts, python string) (without string) {
 	t.Helper()
-	for _, f := range Check(context.Background(), known, facts, nil, Policy{}).Findings {
+	for _, f := range Check(context.Background(), known, node, nil, Policy{}).Findings {
 		if f.Severity != Error {
 			continue
 		}
 		if len(f.Pins)+len(f.Do) == 0 {
-			t.Errorf("%s on %s: an error without a pin and without anything to do", f.Rule, describe(facts))
+			t.Errorf("%s on %s: an error without a pin and without anything to do", f.Rule, describe(node))
 		}
 		torch := false
 		for _, p := range f.Pins {
-			mended := install(facts, p)
+			mended := install(node, p)
 			torch = torch || p.Package == "torch"
 			for _, again := range Check(context.Background(), known, mended, nil, Policy{}).Findings {
 				if again.Severity == Error && (p.Package == "torch" && again.Subject != "driver" || again.Rule == f.Rule) {
-					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(facts), p.Package, p.Version,
+					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(node), p.Package, p.Version,
 						again.Rule, again.Message)
 				}
 			}
@@ -131,7 +131,7 @@ func checkPins(t *testing.T, known *Tables, facts probe.Facts, python string) (w
 		if !torch && strings.HasPrefix(f.Subject, "torch") {
 			without = strings.Join(f.Do, "; ")
 			if without == "" {
-				t.Errorf("%s on %s: neither a torch pin nor a reason why there is none", f.Rule, describe(facts))
+				t.Errorf("%s on %s: neither a torch pin nor a reason why there is none", f.Rule, describe(node))
 			}
 			without = reasonKind(without)
 		}
@@ -150,25 +150,25 @@ func reasonKind(why string) string {
 	return why
 }
 
-func install(facts probe.Facts, p Pin) probe.Facts {
-	mended := facts
+func install(node facts.Facts, p Pin) facts.Facts {
+	mended := node
 	if p.Package == "driver" {
 		mended.Driver.Version = p.Version
 		return mended
 	}
 	if strings.HasPrefix(p.Package, "cuda-compat-") {
 		row := forwardPackage(Embedded(), p.Package)
-		mended.Driver.Compat = []probe.Compat{{Version: row.Branch + ".99", Path: "/usr/local/cuda/compat/libcuda.so.1",
+		mended.Driver.Compat = []facts.Compat{{Version: row.Branch + ".99", Path: "/usr/local/cuda/compat/libcuda.so.1",
 			Taken: true, Reason: "LD_LIBRARY_PATH"}}
 		return mended
 	}
-	env := facts.Environments[0]
-	env.Builds = []probe.Build{{Name: p.Package, Version: p.Version, Origin: "wheel"}}
-	mended.Environments = []probe.Environment{env}
+	env := node.Environments[0]
+	env.Builds = []facts.Build{{Name: p.Package, Version: p.Version, Origin: "wheel"}}
+	mended.Environments = []facts.Environment{env}
 	return mended
 }
 
-func describe(f probe.Facts) string {
+func describe(f facts.Facts) string {
 	return fmt.Sprintf("driver %s, GPU %s, Python %s, torch %s", f.Driver.Version, f.GPUs[0].Capability,
 		f.Environments[0].Python, f.Environments[0].Builds[0].Version)
 }
@@ -227,10 +227,10 @@ func TestPinsByHand(t *testing.T) {
 		// A K80: wheels keep sm_37 up to 2.7.1, but cuDNN 9, in them since 2.4, begins at 5.0.
 		{"470.239.06", "3.7", "3.10", "2.31", "2.6.0+cu124", "2.3.1+cu118"},
 	} {
-		facts := machineWith(c.driver, capability(t, c.gpu), c.python, c.build)
-		facts.System.Libc = c.libc
-		if got := firstTorchPin(Check(context.Background(), Embedded(), facts, nil, Policy{})); got != c.want {
-			t.Errorf("%s, glibc %s: the first torch pin is %q, want %q", describe(facts), c.libc, got, c.want)
+		node := machineWith(c.driver, capability(t, c.gpu), c.python, c.build)
+		node.System.Libc = c.libc
+		if got := firstTorchPin(Check(context.Background(), Embedded(), node, nil, Policy{})); got != c.want {
+			t.Errorf("%s, glibc %s: the first torch pin is %q, want %q", describe(node), c.libc, got, c.want)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // layPrograms adds the CUDA programs outside Python. Each has one build: the backend that it would take.
@@ -19,10 +19,10 @@ func (m *machine) layPrograms() {
 
 // backendOf is the newest of a program's backends that runs here, as Ollama chooses by the driver and the GPU; else the
 // oldest, which needs the least.
-func (m *machine) backendOf(program *probe.Environment) *probe.Build {
+func (m *machine) backendOf(program *facts.Environment) *facts.Build {
 	list := slices.Clone(program.Builds)
-	slices.SortStableFunc(list, func(x, y probe.Build) int { return version.Of(y.CUDA).Compare(version.Of(x.CUDA)) })
-	runs := func(b probe.Build) bool {
+	slices.SortStableFunc(list, func(x, y facts.Build) int { return version.Of(y.CUDA).Compare(version.Of(x.CUDA)) })
+	runs := func(b facts.Build) bool {
 		return m.reached(version.Of(b.CUDA)) && !slices.ContainsFunc(m.kinds, func(g gpu) bool {
 			return g.capability.Known() && version.Cover(b.SASS, b.PTX, g.capability) == version.Uncovered
 		})

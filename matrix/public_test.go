@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // publicCase is one real case from a public thread, whose cause is known.
@@ -170,9 +171,9 @@ func readPublic(t *testing.T) []publicCase {
 }
 
 // inputs are the case as facts and, where the thread has one, as a pasted report.
-func (c *publicCase) inputs(t *testing.T) []probe.Facts {
+func (c *publicCase) inputs(t *testing.T) []facts.Facts {
 	t.Helper()
-	inputs := []probe.Facts{c.facts()}
+	inputs := []facts.Facts{c.facts()}
 	if c.CollectEnv != "" {
 		f, err := probe.Given([]byte(c.CollectEnv))
 		if err != nil {
@@ -185,35 +186,35 @@ func (c *publicCase) inputs(t *testing.T) []probe.Facts {
 
 var firstWord = regexp.MustCompile(`^\S*`)
 
-func (c *publicCase) facts() probe.Facts {
-	f := probe.Facts{Variables: c.Facts.Env}
+func (c *publicCase) facts() facts.Facts {
+	f := facts.Facts{Variables: c.Facts.Env}
 	f.Driver.Version = firstWord.FindString(c.Facts.Driver)
 	f.Driver.CUDA = c.Facts.DriverCUDA
 	if c.Facts.DriverKernel != "" {
 		f.Driver.Version = c.Facts.DriverKernel
-		f.Driver.Libraries = []probe.Library{{Name: "libnvidia-ml", Version: c.Facts.DriverLib}}
+		f.Driver.Libraries = []facts.Library{{Name: "libnvidia-ml", Version: c.Facts.DriverLib}}
 	}
 	f.System.OS, f.System.Libc = c.Facts.OS, c.Facts.Glibc
 	if strings.Contains(c.Facts.OS, "aarch64") {
 		f.System.Arch = "aarch64"
 	}
 	for i, name := range c.Facts.GPUs {
-		gpu := probe.GPU{Name: name}
+		gpu := facts.GPU{Name: name}
 		if i < len(c.Facts.Capability) {
 			gpu.Capability = c.Facts.Capability[i]
 		}
 		f.GPUs = append(f.GPUs, gpu)
 	}
 	if c.Facts.NVCC != "" {
-		f.Toolkits = []probe.Toolkit{{Version: c.Facts.NVCC}}
+		f.Toolkits = []facts.Toolkit{{Version: c.Facts.NVCC}}
 	}
 	f.Environments = c.environments()
 	return f
 }
 
-func (c *publicCase) environments() []probe.Environment {
-	env := probe.Environment{Python: c.Facts.Python}
-	for _, b := range []probe.Build{
+func (c *publicCase) environments() []facts.Environment {
+	env := facts.Environment{Python: c.Facts.Python}
+	for _, b := range []facts.Build{
 		{Name: "torch", Version: firstWord.FindString(c.Facts.Torch), CUDA: c.Facts.TorchCUDA},
 		{Name: "tensorflow", Version: c.Facts.TensorFlow}, {Name: "jax", Version: c.Facts.JAX},
 	} {
@@ -231,7 +232,7 @@ func (c *publicCase) environments() []probe.Environment {
 		}
 	}
 	for name, version := range c.Facts.Pip {
-		env.Packages = append(env.Packages, probe.Package{Name: name, Version: version})
+		env.Packages = append(env.Packages, facts.Package{Name: name, Version: version})
 	}
-	return []probe.Environment{env}
+	return []facts.Environment{env}
 }

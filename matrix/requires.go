@@ -7,17 +7,17 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/requires"
 )
 
 // artefactOf is facts without the machine that they were taken on: what was installed, for whatever host it is put on.
-func artefactOf(f probe.Facts) probe.Facts {
+func artefactOf(f facts.Facts) facts.Facts {
 	f.Complete()
 	system := f.System
 	system.Kernel, system.Container, system.Instance = "", "", ""
 	system.WSL, system.Jetson, system.Bootable = false, false, false
-	a := probe.Facts{Schema: f.Schema, System: system, Driver: probe.Driver{Compat: f.Driver.Compat}, Toolkits: f.Toolkits,
+	a := facts.Facts{Schema: f.Schema, System: system, Driver: facts.Driver{Compat: f.Driver.Compat}, Toolkits: f.Toolkits,
 		Environments: f.Environments, Libraries: f.Libraries, Unread: f.Unread, Building: f.Building}
 	a.Complete()
 	return a
@@ -25,7 +25,7 @@ func artefactOf(f probe.Facts) probe.Facts {
 
 // Requires works out what the artefact in facts needs of a host, whatever machine the facts were taken on. Of the
 // target only the Python counts.
-func Requires(t *Tables, f probe.Facts, python string) requires.Requirement {
+func Requires(t *Tables, f facts.Facts, python string) requires.Requirement {
 	a := artefactOf(f)
 	r := &gathering{of: map[string][]int{}, Requirement: &requires.Requirement{Schema: requires.Schema,
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
@@ -47,7 +47,7 @@ func Requires(t *Tables, f probe.Facts, python string) requires.Requirement {
 
 // RequiresOn is what the artefact in facts needs on the GPUs and instance types of targets alone; of their drivers
 // none counts.
-func RequiresOn(t *Tables, f probe.Facts, targets []Target) requires.Requirement {
+func RequiresOn(t *Tables, f facts.Facts, targets []Target) requires.Requirement {
 	r := Requires(t, f, targets[0].Python)
 	r.GPUs = []requires.GPU{}
 	for _, target := range targets {
@@ -57,7 +57,7 @@ func RequiresOn(t *Tables, f probe.Facts, targets []Target) requires.Requirement
 }
 
 // requiredOn is what the artefact needs on one target, whose GPUs are of one kind.
-func requiredOn(t *Tables, f probe.Facts, target Target) requires.GPU {
+func requiredOn(t *Tables, f facts.Facts, target Target) requires.GPU {
 	a := artefactOf(f)
 	target.Driver = newestDriver(t)
 	m := newMachine(t, &a, target, Policy{NoPins: true})

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/requires"
 )
 
 // CompareTargets tells of each target whether the old artefact ran there, and whether the new one does. A target
 // without a driver is one with any; one without a GPU is any machine with that driver.
-func CompareTargets(t *Tables, old, now probe.Facts, targets []Target) []requires.TargetChange {
+func CompareTargets(t *Tables, old, now facts.Facts, targets []Target) []requires.TargetChange {
 	list := []requires.TargetChange{}
 	for _, target := range targets {
 		before, _ := runsOn(t, old, target)
@@ -33,7 +33,7 @@ func (target Target) words() string {
 }
 
 // runsOn reports whether an artefact runs on a target, and whether it cannot be told.
-func runsOn(t *Tables, f probe.Facts, target Target) (runs, unsure bool) {
+func runsOn(t *Tables, f facts.Facts, target Target) (runs, unsure bool) {
 	var list []requires.GPU
 	if target.named() {
 		list = []requires.GPU{requiredOn(t, f, target)}

@@ -12,13 +12,14 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/requires"
 )
 
 // artefact is one thing that is asked what it needs of a host.
 type artefact struct {
 	name  string
-	facts probe.Facts
+	facts facts.Facts
 }
 
 // gridDrivers are drivers around every limit that the tables have: before and after families' floors, chips' first and
@@ -178,7 +179,7 @@ func artefacts(t *testing.T, tab *Tables) []artefact {
 
 // onDisk is a row's build as it is found on disk, with its code read from the files.
 func onDisk(name string, w tables.Wheel, groups version.Groups) artefact {
-	b := probe.Build{Name: name, Version: w.Release, CUDA: w.CUDA.String(), Accelerator: "cuda", SASS: w.SASS, PTXISA: map[string]string{}, Path: "/venv/lib/" + name, Looked: true}
+	b := facts.Build{Name: name, Version: w.Release, CUDA: w.CUDA.String(), Accelerator: "cuda", SASS: w.SASS, PTXISA: map[string]string{}, Path: "/venv/lib/" + name, Looked: true}
 	if name == "torch" {
 		b.Version += "+" + w.Variant
 	}
@@ -192,12 +193,12 @@ func onDisk(name string, w tables.Wheel, groups version.Groups) artefact {
 		for target, v := range g.ISA {
 			isa[target] = v.String()
 		}
-		b.Groups = append(b.Groups, probe.CodeGroup{Library: "/venv/lib/" + name + "/a.so", Section: g.Section, Containers: 12, SASS: g.SASS, PTX: g.PTX, PTXISA: isa})
+		b.Groups = append(b.Groups, facts.CodeGroup{Library: "/venv/lib/" + name + "/a.so", Section: g.Section, Containers: 12, SASS: g.SASS, PTX: g.PTX, PTXISA: isa})
 	}
-	f := probe.Facts{System: probe.System{Arch: strings.TrimPrefix(w.Platform, "linux_")},
-		Environments: []probe.Environment{{Path: "/venv", Python: "3.12.3", Named: true, Builds: []probe.Build{b}}}}
+	f := facts.Facts{System: facts.System{Arch: strings.TrimPrefix(w.Platform, "linux_")},
+		Environments: []facts.Environment{{Path: "/venv", Python: "3.12.3", Named: true, Builds: []facts.Build{b}}}}
 	if w.Platform == "win_amd64" {
-		f.System = probe.System{OS: "Microsoft Windows 11"}
+		f.System = facts.System{OS: "Microsoft Windows 11"}
 	}
 	return artefact{fmt.Sprintf("installed %s %s %s", name, b.Version, w.Platform), f}
 }
@@ -205,38 +206,38 @@ func onDisk(name string, w tables.Wheel, groups version.Groups) artefact {
 // oddArtefacts are what tables do not hold: several environments of which one works, code compressed with zstd, a
 // cuda-compat library that the loader takes, builds for the processor or for other accelerators, nothing at all.
 func oddArtefacts() []artefact {
-	build := func(version, cuda string, sass ...string) probe.Build {
-		return probe.Build{Name: "torch", Version: version, CUDA: cuda, Accelerator: "cuda", SASS: sass, Path: "/venv/torch"}
+	build := func(version, cuda string, sass ...string) facts.Build {
+		return facts.Build{Name: "torch", Version: version, CUDA: cuda, Accelerator: "cuda", SASS: sass, Path: "/venv/torch"}
 	}
-	one := func(b ...probe.Build) []probe.Environment {
-		return []probe.Environment{{Path: "/venv", Python: "3.12", Active: true, Builds: b}}
+	one := func(b ...facts.Build) []facts.Environment {
+		return []facts.Environment{{Path: "/venv", Python: "3.12", Active: true, Builds: b}}
 	}
 	zstd := build("2.6.0+cu126", "12.6", "sm_70", "sm_90")
 	zstd.Zstd = []string{"sm_90"}
-	cpu := probe.Build{Name: "torch", Version: "2.9.0+cpu", Accelerator: "cpu"}
-	rocm := probe.Build{Name: "torch", Version: "2.9.0+rocm6.4", Accelerator: "rocm"}
-	onCPU := probe.Build{Name: "xgboost", Version: "3.1.0", Extension: true, Standalone: true, Accelerator: "cuda", CUDA: "13.0", SASS: []string{"sm_90"}}
-	part := probe.Build{Name: "vllm-flash-attn", Version: "1", Extension: true, Accelerator: "cuda", CUDA: "12.8", SASS: []string{"sm_90a"}, PartOf: "vllm"}
+	cpu := facts.Build{Name: "torch", Version: "2.9.0+cpu", Accelerator: "cpu"}
+	rocm := facts.Build{Name: "torch", Version: "2.9.0+rocm6.4", Accelerator: "rocm"}
+	onCPU := facts.Build{Name: "xgboost", Version: "3.1.0", Extension: true, Standalone: true, Accelerator: "cuda", CUDA: "13.0", SASS: []string{"sm_90"}}
+	part := facts.Build{Name: "vllm-flash-attn", Version: "1", Extension: true, Accelerator: "cuda", CUDA: "12.8", SASS: []string{"sm_90a"}, PartOf: "vllm"}
 	damaged := build("2.9.0+cu130", "13.0")
 	damaged.Damaged = "cut short"
 	ptx := build("2.1.0", "12.9", "sm_50")
 	ptx.PTX, ptx.PTXISA = []string{"compute_80"}, map[string]string{"compute_80": "8.8"}
-	searchedTwo := []probe.Environment{{Path: "/a", Builds: []probe.Build{build("2.9.0+cu130", "13.0", "sm_75", "sm_90")}},
-		{Path: "/b", Builds: []probe.Build{build("2.0.0+cu118", "11.8", "sm_70", "sm_90")}}}
-	compat := func(version, cuda string, branches ...int) probe.Driver {
-		return probe.Driver{Compat: []probe.Compat{{Name: "libcuda", Version: version, CUDA: cuda, Branches: branches, Taken: true, Reason: "LD_LIBRARY_PATH",
+	searchedTwo := []facts.Environment{{Path: "/a", Builds: []facts.Build{build("2.9.0+cu130", "13.0", "sm_75", "sm_90")}},
+		{Path: "/b", Builds: []facts.Build{build("2.0.0+cu118", "11.8", "sm_70", "sm_90")}}}
+	compat := func(version, cuda string, branches ...int) facts.Driver {
+		return facts.Driver{Compat: []facts.Compat{{Name: "libcuda", Version: version, CUDA: cuda, Branches: branches, Taken: true, Reason: "LD_LIBRARY_PATH",
 			Path: "/usr/local/cuda/compat/libcuda.so.1", Note: true}}}
 	}
 	cu130 := one(build("2.9.0+cu130", "13.0", "sm_75", "sm_80", "sm_90", "sm_100"))
-	unread := []probe.Unread{{Place: "/venv/lib", Reason: "permission denied", Kind: probe.UnreadNeeded}}
+	unread := []facts.Unread{{Place: "/venv/lib", Reason: "permission denied", Kind: facts.UnreadNeeded}}
 	foreign := build("2.9.0+cu130", "13.0")
 	foreign.Arch = "aarch64"
 	openTorch, err := probe.Given([]byte("lmdeploy==0.16.0\n")) // its row has code, and torch may be any
 	if err != nil {
 		panic(err)
 	}
-	list := map[string]probe.Facts{
-		"of another architecture": {System: probe.System{Arch: "x86_64"}, Environments: one(foreign)},
+	list := map[string]facts.Facts{
+		"of another architecture": {System: facts.System{Arch: "x86_64"}, Environments: one(foreign)},
 		"an open torch":           openTorch,
 		"nothing":                 {},
 		"zstd":                    {Environments: one(zstd)},
@@ -253,7 +254,7 @@ func oddArtefacts() []artefact {
 		"compat 580, no note":     {Driver: compat("580.95.05", ""), Environments: cu130},
 		"compat, unknown":         {Driver: compat("", ""), Environments: cu130},
 		"unread":                  {Environments: cu130, Unread: unread},
-		"musl":                    {Environments: one(build("2.9.0+cu130", "13.0", "sm_90")), System: probe.System{Libc: "musl"}},
+		"musl":                    {Environments: one(build("2.9.0+cu130", "13.0", "sm_90")), System: facts.System{Libc: "musl"}},
 	}
 	var odd []artefact
 	for name, f := range list {
@@ -264,7 +265,7 @@ func oddArtefacts() []artefact {
 }
 
 // needOf is what requirements need.
-func needOf(t *testing.T, lines string) (requires.Requirement, probe.Facts) {
+func needOf(t *testing.T, lines string) (requires.Requirement, facts.Facts) {
 	t.Helper()
 	f, err := probe.Given([]byte(lines + "\n"))
 	if err != nil {
@@ -393,6 +394,6 @@ func changeOf(d requires.Diff, gpu string) *requires.Change {
 	return nil
 }
 
-func outcomeOn(f probe.Facts, target Target) Outcome {
+func outcomeOn(f facts.Facts, target Target) Outcome {
 	return Check(context.Background(), Embedded(), artefactOf(f), []Target{target}, Policy{}).Outcome
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // compiledCacheMismatch: an image brings extensions that were compiled for another GPU than the one it is meant for.
@@ -18,7 +18,7 @@ func compiledCacheMismatch(m *machine) []*result {
 	}
 	var results []*result
 	for rest := m.f.Caches; len(rest) > 0; {
-		n := slices.IndexFunc(rest, func(c probe.Cache) bool { return c.Path != rest[0].Path })
+		n := slices.IndexFunc(rest, func(c facts.Cache) bool { return c.Path != rest[0].Path })
 		if n < 0 {
 			n = len(rest)
 		}
@@ -33,8 +33,8 @@ func compiledCacheMismatch(m *machine) []*result {
 }
 
 // cacheFor finds the extensions of one cache that have no code for any GPU.
-func (m *machine) cacheFor(cache []probe.Cache) (Finding, bool) {
-	served := func(c probe.Cache) bool {
+func (m *machine) cacheFor(cache []facts.Cache) (Finding, bool) {
+	served := func(c facts.Cache) bool {
 		return slices.ContainsFunc(m.gpus, func(g gpu) bool {
 			// A GPU that the tables lack may be served: nothing is said against the cache.
 			return !g.capability.Known() || version.Cover(c.SASS, c.PTX, g.capability) != version.Uncovered

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // companionMismatch: torchvision, torchaudio, torchcodec and Triton are made for one torch. What their libraries want
@@ -46,7 +46,7 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 		Message:  fmt.Sprintf("%s %s was built for another torch; %s needs %s", have.Name, have.Version, b.Version, want),
 		Evidence: append(b.evidence(), Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
 	if have.Name != "triton" {
-		f.Subject = Subject(&probe.Build{Name: have.Name, Version: have.Version}, b.env.Environment)
+		f.Subject = Subject(&facts.Build{Name: have.Name, Version: have.Version}, b.env.Environment)
 	}
 	switch {
 	// A companion's nightly or pre-release is for a torch that the table does not pair with it.
@@ -190,11 +190,11 @@ func (m *machine) unmet(b *build) []*result {
 
 // unmet reports whether a package's own libraries say that they do not load beside torch.
 func (e *environment) unmet(name string) bool {
-	return slices.ContainsFunc(e.Builds, func(b probe.Build) bool { return b.Name == name && len(b.Unmet) > 0 })
+	return slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == name && len(b.Unmet) > 0 })
 }
 
 // notFound names what was not found, each once.
-func notFound(list []probe.Unresolved) []string {
+func notFound(list []facts.Unresolved) []string {
 	var names []string
 	for _, u := range list {
 		if name := u.Library + u.Symbol; !slices.Contains(names, name) {

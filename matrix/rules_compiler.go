@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // hostCompiler: nvcc refuses compilers that are newer than itself, and some that are too old. It matters for building
@@ -79,7 +79,7 @@ func (m *machine) accepts(t *toolkit, compiler string) limits {
 }
 
 // let reports whether a compiler is within the limits, where they are known.
-func (l limits) let(c probe.Compiler) bool {
+func (l limits) let(c facts.Compiler) bool {
 	have := version.Of(c.Version).Major()
 	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
 }
@@ -125,7 +125,7 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 
 // notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any where none is
 // known.
-func (m *machine) notStarted(b *build) *probe.Assembler {
+func (m *machine) notStarted(b *build) *facts.Assembler {
 	if b.Name != "torch" || b.accelerator != "cuda" {
 		return nil
 	}
@@ -144,8 +144,8 @@ func (m *machine) notStarted(b *build) *probe.Assembler {
 }
 
 // withoutAssembler: Triton starts ptxas for every kernel; torch's own kernels need none.
-func (m *machine) withoutAssembler(b *build, a *probe.Assembler) Finding {
-	f := b.withoutTool(probe.Hindrance{Path: a.Path, By: a.Fault})
+func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
+	f := b.withoutTool(facts.Hindrance{Path: a.Path, By: a.Fault})
 	f.Severity = Warning
 	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail, the rest runs", a.Path, a.Fault)
 	if len(f.Do) > 0 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 var capabilitySource = []string{
@@ -207,13 +207,13 @@ func containerToolkit(m *machine) []*result {
 	return results
 }
 
-func (m *machine) engine(r probe.Runtime) []*result {
+func (m *machine) engine(r facts.Runtime) []*result {
 	f := Finding{Severity: Error, Subject: r.Name, Evidence: []Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
 		Do: []string{"install the package nvidia-container-toolkit, then `sudo nvidia-ctk runtime " +
 			"configure --runtime=" + r.Name + "` and `sudo systemctl restart " + r.Name + "`"}}
 	f.Need = "NVIDIA's container runtime, configured for " + r.Name
-	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s probe.CDISpec) bool { return len(s.Missing) == 0 })
+	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s facts.CDISpec) bool { return len(s.Missing) == 0 })
 	switch {
 	case len(r.Missing) > 0:
 		f.Message = fmt.Sprintf("%s names the runtime %s, which does not exist", r.Config, r.Missing[0])

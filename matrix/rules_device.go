@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // controlNode is the node that every CUDA program and NVML open first.
@@ -19,10 +19,10 @@ var toolkitSource = []string{
 // driverAnswers reports whether the driver lets a program here see a GPU: stronger than any mode.
 func (m *machine) driverAnswers() bool {
 	return m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
-		func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
+		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
 }
 
-func evidenceNode(n probe.Node) Evidence {
+func evidenceNode(n facts.Node) Evidence {
 	return Evidence{Fact: n.Path, Value: n.Access + ", mode " + n.Mode, From: n.Path}
 }
 
@@ -54,12 +54,12 @@ func devicePermission(m *machine) []*result {
 		return nil
 	}
 	gpus := m.gpuNodes()
-	shut := slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n probe.Node) bool {
+	shut := slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n facts.Node) bool {
 		return n.Access != "EACCES" || n.Path != memoryNode && (n.Path != controlNode || m.driverAnswers())
 	})
 	// A scheduler shuts out some GPUs on purpose; nobody is given a machine on which all of them are shut.
 	if refused := slices.DeleteFunc(slices.Clone(gpus),
-		func(n probe.Node) bool { return n.Access != "EACCES" }); len(refused) == len(gpus) {
+		func(n facts.Node) bool { return n.Access != "EACCES" }); len(refused) == len(gpus) {
 		shut = append(shut, refused...) // some of the GPUs: a scheduler's choice
 	}
 	if len(shut) == 0 {

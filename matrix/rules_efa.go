@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 func (m *machine) demands(want string) bool { return slices.Contains(m.policy.Require, want) }
@@ -82,7 +82,7 @@ func efaLibraryMismatch(m *machine) []*result {
 }
 
 // unloadablePlugin names all that keeps the loader from the plugin, and what brings libraries that belong together.
-func (m *machine) unloadablePlugin(efa probe.EFA) Finding {
+func (m *machine) unloadablePlugin(efa facts.EFA) Finding {
 	u := efa.Unresolved[0]
 	f := Finding{Severity: Warning, Subject: "NCCL",
 		Need:     "the libraries that " + path.Base(efa.Plugin) + " needs",
@@ -102,7 +102,7 @@ func (m *machine) unloadablePlugin(efa probe.EFA) Finding {
 }
 
 // unloadable says why a library cannot be loaded.
-func unloadable(u probe.Unresolved) string {
+func unloadable(u facts.Unresolved) string {
 	if u.Path == "" {
 		return u.Library + ", which " + u.By + " needs, is missing from the loader's path"
 	}

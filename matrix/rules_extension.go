@@ -9,7 +9,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // ncclTooOldForGPU: the NCCL that the build takes has neither machine code nor PTX for a GPU. With one GPU it is
@@ -61,8 +61,8 @@ func (m *machine) ncclFor(cuda version.Number) version.Number {
 // extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
 // itself and does not find its libraries.
 func extensionMismatch(m *machine, b *build) []*result {
-	over := slices.IndexFunc(b.Hindrances, func(h probe.Hindrance) bool { return h.Kind == probe.HindranceOverwritten })
-	release := slices.IndexFunc(b.Hindrances, func(h probe.Hindrance) bool { return h.Kind == probe.HindranceRelease })
+	over := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOverwritten })
+	release := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease })
 	switch {
 	case over >= 0:
 		return found(b.overwritten(b.Hindrances[over]))
@@ -260,7 +260,7 @@ func (b *build) besideTwin(twin string) Finding {
 
 // otherRelease: a distribution requires a release of another one that is not the one installed. It is an error where
 // its library wants what that one does not define; else it may run.
-func (b *build) otherRelease(h probe.Hindrance) Finding {
+func (b *build) otherRelease(h facts.Hindrance) Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	f := Finding{Severity: Warning, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),
 		Message:  fmt.Sprintf("%s %s requires %s; %s is installed", b.Name, b.Version, h.By, have),
@@ -277,7 +277,7 @@ func (b *build) otherRelease(h probe.Hindrance) Finding {
 
 // overwritten: another distribution's file is imported in the place of the build's, as onnxruntime's that was installed
 // over onnxruntime-gpu. Removing that one deletes the shared files, so the build must be installed again.
-func (b *build) overwritten(h probe.Hindrance) Finding {
+func (b *build) overwritten(h facts.Hindrance) Finding {
 	other, _, _ := strings.Cut(h.By, " ")
 	spec := b.Name + "==" + b.Version
 	return Finding{Severity: Error, Subject: b.subject, Need: "one of " + b.Name + " and " + other,

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/"}
@@ -125,7 +125,7 @@ func (m *machine) fabricAtRest() []*result {
 	fabric := m.f.Machine.Fabric
 	switch {
 	case !m.f.System.Rest || !m.looked("fabric") ||
-		slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "driver-container" }):
+		slices.ContainsFunc(m.f.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "driver-container" }):
 		return unknown("fabric", "whether the fabric manager is installed")
 	// Without a driver or a kernel the daemon has nothing to program.
 	case !m.driver.version.Known() || len(m.f.Machine.Kernels) == 0: // an image for containers, or one without a driver

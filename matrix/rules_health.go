@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus.
@@ -34,9 +34,9 @@ func gpuCount(m *machine) []*result {
 		return nil
 	}
 	shown := len(slices.DeleteFunc(slices.Clone(m.f.GPUs),
-		func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") }))
-	should := len(slices.DeleteFunc(slices.Clone(bus), func(g probe.GPU) bool { return !m.driven(g) }))
-	lost := slices.DeleteFunc(bus, func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") || !m.driven(g) })
+		func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") }))
+	should := len(slices.DeleteFunc(slices.Clone(bus), func(g facts.GPU) bool { return !m.driven(g) }))
+	lost := slices.DeleteFunc(bus, func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !m.driven(g) })
 	if shown >= should || len(lost) == 0 { // an old NVML does not tell addresses
 		return holds("GPUs")
 	}
@@ -57,13 +57,13 @@ func gpus(n int) string {
 }
 
 // onBus are the GPUs that PCI shows.
-func (m *machine) onBus() []probe.GPU {
+func (m *machine) onBus() []facts.GPU {
 	return slices.DeleteFunc(slices.Clone(m.f.GPUs),
-		func(g probe.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
+		func(g facts.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
 }
 
 // driven reports whether the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
-func (m *machine) driven(g probe.GPU) bool {
+func (m *machine) driven(g facts.GPU) bool {
 	return !toVM(g) && !nouveaus(g) && m.drivenBy(m.gpuFound(g), m.driver.version)
 }
 
@@ -93,7 +93,7 @@ func gpuHealth(m *machine) []*result {
 
 // healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
 // control are everyday life.
-func (m *machine) healthOf(g probe.GPU) []*result {
+func (m *machine) healthOf(g facts.GPU) []*result {
 	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*result
 	say := func(severity Severity, message, need, value, do string) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // importSource says where Python looks for modules, and what a RECORD lists.
@@ -21,22 +21,22 @@ func notImportable(m *machine, b *build) []*result {
 	}
 	for _, h := range b.Hindrances {
 		switch h.Kind {
-		case probe.HindranceGone:
+		case facts.HindranceGone:
 			return found(b.filesGone(h))
-		case probe.HindranceSpoiled, probe.HindranceLibrary:
+		case facts.HindranceSpoiled, facts.HindranceLibrary:
 			return found(b.refused(h))
-		case probe.HindranceWithout:
+		case facts.HindranceWithout:
 			return b.lacking(m, h)
-		case probe.HindranceTool:
+		case facts.HindranceTool:
 			return found(b.withoutTool(h))
 		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
-		case probe.HindranceHidden:
+		case facts.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
 				return unknown(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
 			}
 			return found(b.hidden(h, Error))
 		// Only python -c, -m and scripts of that directory put it first on the path.
-		case probe.HindranceHere:
+		case facts.HindranceHere:
 			return found(b.hidden(h, Warning))
 		}
 	}
@@ -45,7 +45,7 @@ func notImportable(m *machine, b *build) []*result {
 
 // withoutInterpreter is said once of an environment, of its first build; the others are broken by it too.
 func (b *build) withoutInterpreter() []*result {
-	first := slices.IndexFunc(b.env.Builds, func(o probe.Build) bool { return o.Accelerator != "cpu" })
+	first := slices.IndexFunc(b.env.Builds, func(o facts.Build) bool { return o.Accelerator != "cpu" })
 	if b.env.Builds[first].Name != b.Name {
 		return []*result{{subject: b.subject, implied: true}}
 	}
@@ -66,7 +66,7 @@ func (b *build) withoutInterpreter() []*result {
 }
 
 // filesGone: the metadata is all that is left of a distribution.
-func (b *build) filesGone(h probe.Hindrance) Finding {
+func (b *build) filesGone(h facts.Hindrance) Finding {
 	name, installed, _ := strings.Cut(h.Of, " ")
 	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(name, installed),
 		Message:  fmt.Sprintf("only the metadata of %s is left: %s is gone", h.Of, h.Path),
@@ -75,12 +75,12 @@ func (b *build) filesGone(h probe.Hindrance) Finding {
 }
 
 // refused: the loader does not load a library of a package, or one that this needs.
-func (b *build) refused(h probe.Hindrance) Finding {
+func (b *build) refused(h facts.Hindrance) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: path.Base(h.Path), Source: []string{loaderSource},
 		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "cannot be loaded: " + h.By, From: h.Path})}
 	library := path.Base(h.Path)
-	if h.Kind == probe.HindranceLibrary {
+	if h.Kind == facts.HindranceLibrary {
 		library = h.By
 		f.Need, f.Message = h.By, fmt.Sprintf("%s needs %s, which is gone, so importing %s fails", h.Path, h.By, b.Name)
 		f.Evidence = append(b.evidence(), Evidence{Fact: "missing libraries", Value: h.By, From: h.Path})
@@ -89,7 +89,7 @@ func (b *build) refused(h probe.Hindrance) Finding {
 	switch {
 	case wheel != nil:
 		f.Pins = forcedPin(wheel.Name, wheel.Version)
-	case h.Kind == probe.HindranceLibrary:
+	case h.Kind == facts.HindranceLibrary:
 		f.Pins = b.withLibraries()
 	default:
 		f.Pins = forcedPin(b.Name, b.Version)
@@ -99,7 +99,7 @@ func (b *build) refused(h probe.Hindrance) Finding {
 
 // lacking: the package needs a framework or a distribution that the environment does not have. A directory of packages,
 // or a tree at rest, does not tell what else stands on the import path of the process.
-func (b *build) lacking(m *machine, h probe.Hindrance) []*result {
+func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 	// pip install --target makes a directory for an import path whose other entries are not known.
 	if b.env.Kind == "target" || m.f.System.Rest {
 		return unknown(b.subject, h.By+", which "+b.Name+" needs: it is not in "+b.env.Path)
@@ -113,7 +113,7 @@ func (b *build) lacking(m *machine, h probe.Hindrance) []*result {
 }
 
 // withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names.
-func (b *build) withoutTool(h probe.Hindrance) Finding {
+func (b *build) withoutTool(h facts.Hindrance) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(b.Name, b.Version),
 		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
@@ -127,7 +127,7 @@ func (b *build) withoutTool(h probe.Hindrance) Finding {
 }
 
 // hidden: another module is imported in a build's place.
-func (b *build) hidden(h probe.Hindrance, severity Severity) Finding {
+func (b *build) hidden(h facts.Hindrance, severity Severity) Finding {
 	f := Finding{Severity: severity, Subject: b.subject, Source: []string{importSource},
 		Need:     "no other module of that name earlier on the path",
 		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
@@ -144,7 +144,7 @@ func (b *build) hidden(h probe.Hindrance, severity Severity) Finding {
 
 // otherPythons: the extension modules of a build, or of a package that it imports, are for another Python.
 func (b *build) otherPythons() []*result {
-	i := slices.IndexFunc(b.Hindrances, func(h probe.Hindrance) bool { return h.Kind == probe.HindranceOtherPython })
+	i := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOtherPython })
 	if i < 0 {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (b *build) otherPythons() []*result {
 		f.Message += ", so " + b.Name + " is not imported"
 	}
 	for _, other := range b.Hindrances[i+1:] {
-		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == probe.HindranceOtherPython {
+		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == facts.HindranceOtherPython {
 			f.putBack(name, installed)
 		}
 	}

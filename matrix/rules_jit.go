@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. NVRTC alone is
@@ -108,8 +108,8 @@ func known(c jitCompiler) *jitCompiler {
 }
 
 // assembler finds one by its name and who brings it.
-func (e *environment) assembler(name, by string) *probe.Assembler {
-	i := slices.IndexFunc(e.Assemblers, func(a probe.Assembler) bool { return a.Name == name && a.By == by })
+func (e *environment) assembler(name, by string) *facts.Assembler {
+	i := slices.IndexFunc(e.Assemblers, func(a facts.Assembler) bool { return a.Name == name && a.By == by })
 	if i < 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (e *environment) assembler(name, by string) *probe.Assembler {
 
 // twoAssemblers reports whether the build's Triton has another ptxas for capability 10 and newer.
 func (m *machine) twoAssemblers(b *build) bool {
-	if slices.ContainsFunc(b.env.Assemblers, func(a probe.Assembler) bool { return a.By == "triton" }) {
+	if slices.ContainsFunc(b.env.Assemblers, func(a facts.Assembler) bool { return a.By == "triton" }) {
 		return b.env.assembler("ptxas-blackwell", "triton") != nil
 	}
 	release, _ := m.triton(b)

@@ -3,16 +3,16 @@ package matrix
 import (
 	"fmt"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // notLookedAt: a place that could hold CUDA code was not looked at, so nothing may be called compatible. What this
 // user may not read he cannot import either: it is a note.
 func notLookedAt(m *machine) []*result {
 	var results []*result
-	var closed []probe.Unread
+	var closed []facts.Unread
 	for _, u := range m.f.Unread {
-		if u.Kind == probe.UnreadClosed {
+		if u.Kind == facts.UnreadClosed {
 			closed = append(closed, u)
 			continue
 		}
@@ -26,7 +26,7 @@ func notLookedAt(m *machine) []*result {
 	return results
 }
 
-func closedPlaces(closed []probe.Unread) Finding {
+func closedPlaces(closed []facts.Unread) Finding {
 	f := Finding{Severity: Note, Subject: closed[0].Place, Need: "nothing, unless you run programs as that user",
 		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),
 		Do:      []string{"to check what is in it, run cudacompat as a user who may read it"}}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // moduleMissing: the driver is installed, but not for the kernel that boots. A driver that runs came from somewhere.
@@ -67,7 +67,7 @@ func (m *machine) moduleSteps(kernel string) []string {
 	steps := []string{"install " + headers + ", then: sudo dkms autoinstall -k " + kernel,
 		"or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: linux-modules-nvidia-BRANCH-" +
 			kernel + ")"}
-	if i := slices.IndexFunc(m.f.Driver.Modules, func(d probe.Module) bool {
+	if i := slices.IndexFunc(m.f.Driver.Modules, func(d facts.Module) bool {
 		return slices.Contains(m.f.Machine.Kernels,
 			d.Kernel)
 	}); i >= 0 {
@@ -104,7 +104,7 @@ func nouveauLoaded(m *machine) []*result {
 	if !m.host() || m.target.Driver != "" || m.f.System.Rest || m.target.Instance != "" || !m.wantsGPU() {
 		return nil
 	}
-	var held []probe.GPU
+	var held []facts.GPU
 	nvidia := false
 	for _, g := range m.f.GPUs {
 		nvidia = nvidia || g.Bound == "nvidia"
@@ -199,7 +199,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 func gspFirmware(m *machine) []*result {
 	flavour, from := m.flavour()
 	answers := m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
-		func(g probe.GPU) bool { return slices.Contains(g.From, "NVML") })
+		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
 	if !m.host() || m.target.Driver != "" || flavour != "open" || answers || len(m.gpus) == 0 && !m.f.System.Rest {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // skipCuDNNCheck is the variable that makes torch go on with a cuDNN of a lower minor than its own
@@ -27,7 +27,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		return nil
 	}
 	// Beside a jaxlib that it refuses, JAX loads no cuDNN, and which one it was built with is read from that jaxlib.
-	refused := func(h probe.Hindrance) bool { return h.Kind == probe.HindranceRelease }
+	refused := func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease }
 	if b.Name == "jax" && slices.ContainsFunc(b.Hindrances, refused) {
 		return nil
 	}
@@ -273,7 +273,7 @@ func prefixed(prefix, text string) string {
 }
 
 // holds is the library that is really there, by the version in its bytes; nil where no build takes it from its wheel.
-func (e *environment) holds(library string) *probe.Taken {
+func (e *environment) holds(library string) *facts.Taken {
 	for _, b := range e.Builds {
 		for i, t := range b.Taken {
 			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") &&

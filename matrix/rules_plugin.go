@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // dotted matches what jaxlib compares of a version: all numbers before a suffix.
@@ -43,7 +43,7 @@ func (b *build) otherPlugin() []*result {
 }
 
 // otherJaxlib: jax compares jaxlib's release with its own when it is imported, and raises RuntimeError.
-func (b *build) otherJaxlib(h probe.Hindrance) Finding {
+func (b *build) otherJaxlib(h facts.Hindrance) Finding {
 	own := b.distribution()
 	f := Finding{Severity: Error, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),
 		Message:  fmt.Sprintf("jax %s requires %s, but jaxlib is %s: importing jax fails", own.Version, h.By, b.Version),

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 var visibleSource = []string{
@@ -174,7 +174,7 @@ func computeMode(m *machine) []*result {
 			return found(f)
 		}
 	}
-	if !slices.ContainsFunc(m.seen(), func(g probe.GPU) bool { return g.Mode != "" }) {
+	if !slices.ContainsFunc(m.seen(), func(g facts.GPU) bool { return g.Mode != "" }) {
 		return nil
 	}
 	return holds("compute mode")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // stubLibrary: the loader takes a toolkit's link-time stub for the driver's libcuda.
@@ -42,12 +42,12 @@ func libraryShadowed(m *machine, b *build) []*result {
 		return nil
 	}
 	lacks := slices.DeleteFunc(slices.Clone(b.Unresolved),
-		func(u probe.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })
+		func(u facts.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })
 	if len(lacks) == 0 {
 		return holds(b.subject)
 	}
 	// A wrong file that is loaded breaks the import; a part that is nowhere fails when it is used.
-	i := slices.IndexFunc(lacks, func(u probe.Unresolved) bool { return u.Path != "" })
+	i := slices.IndexFunc(lacks, func(u facts.Unresolved) bool { return u.Path != "" })
 	if i < 0 {
 		return found(b.withoutPart(lacks[0]))
 	}
@@ -63,7 +63,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 }
 
 // withoutPart: a library opens another one by name when it is used, and that one is nowhere. Everything else runs.
-func (b *build) withoutPart(u probe.Unresolved) Finding {
+func (b *build) withoutPart(u facts.Unresolved) Finding {
 	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library,
 		Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
 		Message: fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at "+
@@ -74,7 +74,7 @@ func (b *build) withoutPart(u probe.Unresolved) Finding {
 }
 
 // lackedOf names what is missing in the same file for the same library.
-func lackedOf(list []probe.Unresolved, u probe.Unresolved) []string {
+func lackedOf(list []facts.Unresolved, u facts.Unresolved) []string {
 	var names []string
 	for _, other := range list {
 		if other.Path == u.Path && other.By == u.By {
@@ -85,7 +85,7 @@ func lackedOf(list []probe.Unresolved, u probe.Unresolved) []string {
 }
 
 // lacked names what is missing: a symbol with its version, or a version as a whole.
-func lacked(u probe.Unresolved) string {
+func lacked(u facts.Unresolved) string {
 	switch {
 	case u.Symbol == "":
 		return "the version " + u.Version
@@ -97,7 +97,7 @@ func lacked(u probe.Unresolved) string {
 
 // unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
 // absence.
-func (m *machine) unshadow(b *build, u probe.Unresolved) ([]Pin, []string) {
+func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []string) {
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
 		if b.besideOwn() {
 			return m.required(b), nil

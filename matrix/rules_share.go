@@ -7,7 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // withoutPeers matches GPUs that write to no other GPU over PCI Express.
@@ -17,7 +17,7 @@ var withoutPeers = lazyregexp.New(`^(geforce|titan|gtx|l4$|a10g$)`)
 // the processor. NVML says which GPUs write to each other, and whether they do so over PCI Express.
 func peerToPeer(m *machine) []*result {
 	bus := m.f.Machine.Bus
-	alone := func(g probe.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) }
+	alone := func(g facts.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) }
 	peers := slices.DeleteFunc(m.seen(), alone)
 	guest := bus.Virtual == "yes" || m.instance != nil && !strings.Contains(m.instance.Instance, ".metal")
 	// A guest's IOMMU is the hypervisor's affair: EC2's guests are healthy.
@@ -42,7 +42,7 @@ func peerToPeer(m *machine) []*result {
 	return holds("GPUs")
 }
 
-func (m *machine) peersFinding(bus probe.Bus) Finding {
+func (m *machine) peersFinding(bus facts.Bus) Finding {
 	what := "the IOMMU translates what they write"
 	if bus.ACS == "on" {
 		what = "PCI bridges redirect it to the processor (Access Control Services)"
@@ -70,7 +70,7 @@ func imexChannel(m *machine) []*result {
 	if m.f.System.Container == "" || !m.nodesJudged() || !racked || !m.wantsMNNVL() {
 		return nil
 	}
-	if slices.ContainsFunc(m.f.Devices.Nodes, func(n probe.Node) bool {
+	if slices.ContainsFunc(m.f.Devices.Nodes, func(n facts.Node) bool {
 		return strings.HasPrefix(n.Path,
 			"/dev/nvidia-caps-imex-channels/channel")
 	}) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // coreNames are the packages that hold a driver's user space or module, Debian's and then RPM's: of them two branches
@@ -19,7 +19,7 @@ var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-m
 	`|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
 
 // core are the installed packages of the driver itself, with the branch that their version names.
-func (m *machine) core() (packages []probe.DriverPackage, branches []int) {
+func (m *machine) core() (packages []facts.DriverPackage, branches []int) {
 	for _, p := range m.f.Machine.Packages {
 		release, named := releaseIn(p.Version)
 		if !named || !coreNames.MatchString(p.Name) {
@@ -75,7 +75,7 @@ func driverPackagesMixed(m *machine) []*result {
 // picksModule reports whether the image keeps several modules and loads the one that fits at boot, as EKS's do: they
 // ran the GRID driver's .run installer for its module alone, and the packages' user space took its place.
 func (m *machine) picksModule() bool {
-	return slices.ContainsFunc(m.f.Machine.Installers, func(i probe.Installer) bool { return i.Kind == "dkms-archive" })
+	return slices.ContainsFunc(m.f.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "dkms-archive" })
 }
 
 // driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module.
@@ -111,7 +111,7 @@ func driverAutoUpdate(m *machine) []*result {
 }
 
 // updatable is what of the driver may be upgraded: evidence, nil for nothing, or why that cannot be known.
-func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string) {
+func (m *machine) updatable(u facts.Updates) (what []Evidence, unknowable string) {
 	packages, _ := m.core()
 	if failed := m.probeFailure("driver-packages"); failed != "" && len(packages) == 0 {
 		return nil, failed
@@ -120,7 +120,7 @@ func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string
 		return dnfUpdatable(u, packages), ""
 	}
 	held := slices.ContainsFunc(m.f.Machine.Packages,
-		func(p probe.DriverPackage) bool { return p.Held && strings.Contains(p.Name, "nvidia") })
+		func(p facts.DriverPackage) bool { return p.Held && strings.Contains(p.Name, "nvidia") })
 	// The packages of a release ask for each other's exact version: one hold holds all.
 	if len(packages) == 0 || held || u.Pinned != "" {
 		return nil, ""
@@ -142,8 +142,8 @@ func (m *machine) updatable(u probe.Updates) (what []Evidence, unknowable string
 
 // dnfUpdatable is a package of the driver that an enabled repository may replace. They ask for each other's exact
 // version, so that one lock holds all.
-func dnfUpdatable(u probe.Updates, packages []probe.DriverPackage) []Evidence {
-	locked := slices.ContainsFunc(packages, func(p probe.DriverPackage) bool { return lockedByDNF(u.Blacklist, p.Name) })
+func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage) []Evidence {
+	locked := slices.ContainsFunc(packages, func(p facts.DriverPackage) bool { return lockedByDNF(u.Blacklist, p.Name) })
 	if locked || len(packages) == 0 || len(u.Repos) == 0 {
 		return nil
 	}

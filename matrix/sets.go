@@ -9,11 +9,11 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/pin"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Pins works out the sets for the machine of the facts with a target laid over it. Every set passes Check.
-func Pins(t *Tables, f probe.Facts, target Target, want pin.Wanted) pin.Sets {
+func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
 	f.Complete()
 	m := newMachine(t, &f, target, Policy{})
 	b := m.wantedBuild(want)
@@ -35,8 +35,8 @@ func Pins(t *Tables, f probe.Facts, target Target, want pin.Wanted) pin.Sets {
 
 // wantedBuild stands for what is to be installed, in the environment that counts.
 func (m *machine) wantedBuild(want pin.Wanted) *build {
-	b := &build{Build: &probe.Build{Name: want.Framework, Version: want.Release},
-		env: newEnvironment(m.t, &probe.Environment{})}
+	b := &build{Build: &facts.Build{Name: want.Framework, Version: want.Release},
+		env: newEnvironment(m.t, &facts.Environment{})}
 	standing := standingOf(m.f)
 	for i := range m.f.Environments {
 		if e := &m.f.Environments[i]; standing(e) != noted && b.env.Path == "" {

@@ -9,7 +9,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/pin"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // machinesWithoutSet is how many sets of the grid have no answer; the test fails when one grows. Those of torch and JAX
@@ -32,10 +32,10 @@ func TestEverySetPasses(t *testing.T) {
 						if !inSample(&grid) {
 							continue
 						}
-						facts := machineWith(driver, gpu, python, "")
-						facts.Environments[0].Builds = nil
-						pins := Pins(known, facts, Target{}, pin.Wanted{Framework: framework})
-						checkSets(t, known, facts, nil, pins)
+						node := machineWith(driver, gpu, python, "")
+						node.Environments[0].Builds = nil
+						pins := Pins(known, node, Target{}, pin.Wanted{Framework: framework})
+						checkSets(t, known, node, nil, pins)
 						asked += len(pin.Choices())
 						without += len(pins.Missing)
 						for _, none := range pins.Missing {
@@ -71,10 +71,10 @@ func TestEverySetPassesOnInstances(t *testing.T) {
 						if !inSample(&grid) {
 							continue
 						}
-						facts := machineWith(driver, version.Capability{}, "3.12", "")
-						facts.GPUs, facts.System.Arch, facts.Environments[0].Builds = nil, strings.TrimPrefix(i.Platform, "linux_"), nil
+						node := machineWith(driver, version.Capability{}, "3.12", "")
+						node.GPUs, node.System.Arch, node.Environments[0].Builds = nil, strings.TrimPrefix(i.Platform, "linux_"), nil
 						target := Target{Instance: i.Instance}
-						checkSets(t, known, facts, []Target{target}, Pins(known, facts, target, pin.Wanted{Framework: framework}))
+						checkSets(t, known, node, []Target{target}, Pins(known, node, target, pin.Wanted{Framework: framework}))
 					}
 				}
 			})
@@ -90,10 +90,10 @@ func setReason(why string) string {
 }
 
 // checkSets installs each set and judges again.
-func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target, pins pin.Sets) {
+func checkSets(t *testing.T, known *Tables, node facts.Facts, targets []Target, pins pin.Sets) {
 	t.Helper()
 	for _, s := range pins.Sets {
-		for _, f := range Check(context.Background(), known, installSet(facts, s, pins.Target.Framework), targets,
+		for _, f := range Check(context.Background(), known, installSet(node, s, pins.Target.Framework), targets,
 			Policy{}).Findings {
 			if f.Severity == Error {
 				t.Errorf("%+v: the set %s (driver %q, %v) does not pass: %s: %s", pins.Target, s.Choice, s.Driver, s.Packages,
@@ -101,7 +101,7 @@ func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target,
 			}
 		}
 		if s.Choice == pin.KeepDriver && s.Driver != "" {
-			t.Errorf("driver %s: keep-driver changes it to %s", facts.Driver.Version, s.Driver)
+			t.Errorf("driver %s: keep-driver changes it to %s", node.Driver.Version, s.Driver)
 		}
 		if s.Why == "" || len(s.Source) == 0 || s.Commands["pip"] == "" || s.Commands["uv"] == "" ||
 			s.Driver != "" && s.Commands["ami"] == "" {
@@ -111,22 +111,22 @@ func checkSets(t *testing.T, known *Tables, facts probe.Facts, targets []Target,
 }
 
 // installSet is the machine once a set is installed there.
-func installSet(facts probe.Facts, s pin.Set, framework string) probe.Facts {
+func installSet(node facts.Facts, s pin.Set, framework string) facts.Facts {
 	if s.Driver != "" {
-		facts.Driver.Version = s.Driver
+		node.Driver.Version = s.Driver
 	}
-	env := facts.Environments[0]
-	build := probe.Build{Name: framework, Version: s.Packages[0].Version, Origin: "wheel"}
+	env := node.Environments[0]
+	build := facts.Build{Name: framework, Version: s.Packages[0].Version, Origin: "wheel"}
 	if cuda, ok := strings.CutPrefix(s.Packages[0].Package, "jax[cuda"); ok {
 		build.CUDA = strings.TrimSuffix(cuda, "]")
 	}
-	env.Builds = []probe.Build{build}
+	env.Builds = []facts.Build{build}
 	env.Packages = nil
 	for _, p := range s.Packages[1:] {
-		env.Packages = append(env.Packages, probe.Package{Name: p.Package, Version: p.Version})
+		env.Packages = append(env.Packages, facts.Package{Name: p.Package, Version: p.Version})
 	}
-	facts.Environments = []probe.Environment{env}
-	return facts
+	node.Environments = []facts.Environment{env}
+	return node
 }
 
 // TestSetsByHand holds sets that people have worked out from the release matrices and NVIDIA's driver table.
@@ -161,10 +161,10 @@ func TestSetsByHand(t *testing.T) {
 			"newest 595.91.07 tensorflow[and-cuda]==2.20.0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			facts := machineWith(c.driver, capability(t, c.gpu), c.python, "")
-			facts.Environments[0].Builds = nil
+			node := machineWith(c.driver, capability(t, c.gpu), c.python, "")
+			node.Environments[0].Builds = nil
 			var got []string
-			for _, s := range Pins(Embedded(), facts, Target{}, c.want).Sets {
+			for _, s := range Pins(Embedded(), node, Target{}, c.want).Sets {
 				line := string(s.Choice) + " " + s.Driver
 				for _, p := range s.Packages {
 					line += " " + p.Package + "==" + p.Version

@@ -3,7 +3,7 @@ package matrix
 import (
 	"slices"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // standing is how much what is found in an environment counts.
@@ -19,10 +19,10 @@ const (
 // standingOf tells how much each environment counts: the named ones; else the active one, together with those that a
 // search found when the active one uses no CUDA. In a tree at rest nobody has chosen yet, so all of them do, as does
 // the only one of a report.
-func standingOf(f *probe.Facts) func(*probe.Environment) standing {
-	named := slices.ContainsFunc(f.Environments, func(e probe.Environment) bool { return e.Named })
-	enough := slices.ContainsFunc(f.Environments, func(e probe.Environment) bool { return e.Active && usesCUDA(&e) })
-	return func(e *probe.Environment) standing {
+func standingOf(f *facts.Facts) func(*facts.Environment) standing {
+	named := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return e.Named })
+	enough := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return e.Active && usesCUDA(&e) })
+	return func(e *facts.Environment) standing {
 		switch {
 		case e.Named, !named && (e.Active || f.System.Rest || len(f.Environments) == 1 && !e.OtherUser):
 			return chosen
@@ -34,8 +34,8 @@ func standingOf(f *probe.Facts) func(*probe.Environment) standing {
 }
 
 // usesCUDA reports whether an environment holds a build that is there for the GPU, or that may be.
-func usesCUDA(e *probe.Environment) bool {
-	return slices.ContainsFunc(e.Builds, func(b probe.Build) bool {
+func usesCUDA(e *facts.Environment) bool {
+	return slices.ContainsFunc(e.Builds, func(b facts.Build) bool {
 		return asks(&b) &&
 			(b.Accelerator == "cuda" || b.Accelerator == "")
 	})

@@ -4,19 +4,19 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Facts are text. Here stand those that rules compare, with what their text says read once.
 
 // installed is an installed package.
 type installed struct {
-	*probe.Package
+	*facts.Package
 	version version.Number
 	pep440  *version.Release // nil until it is asked for
 }
 
-func newInstalled(p *probe.Package) *installed {
+func newInstalled(p *facts.Package) *installed {
 	return &installed{Package: p, version: version.Of(p.Version)}
 }
 
@@ -39,11 +39,11 @@ func (p *installed) family() version.Number {
 
 // taken is a library that the loader takes.
 type taken struct {
-	*probe.Taken
+	*facts.Taken
 	version, cuda version.Number
 }
 
-func takenBy(b *probe.Build) []taken {
+func takenBy(b *facts.Build) []taken {
 	list := make([]taken, len(b.Taken))
 	for i := range b.Taken {
 		t := &b.Taken[i]
@@ -82,17 +82,17 @@ type foundDriver struct {
 
 // driverLibrary is one of the driver's own libraries.
 type driverLibrary struct {
-	*probe.Library
+	*facts.Library
 	version version.Number
 }
 
 // module is a kernel module on disk.
 type module struct {
-	*probe.Module
+	*facts.Module
 	version version.Number
 }
 
-func foundIn(f *probe.Driver) foundDriver {
+func foundIn(f *facts.Driver) foundDriver {
 	d := foundDriver{loaded: version.Of(f.Version), cuda: version.Of(f.CUDA)}
 	for i := range f.Libraries {
 		d.libraries = append(d.libraries, driverLibrary{&f.Libraries[i], version.Of(f.Libraries[i].Version)})
@@ -105,17 +105,17 @@ func foundIn(f *probe.Driver) foundDriver {
 
 // toolkit is an installed CUDA toolkit.
 type toolkit struct {
-	*probe.Toolkit
+	*facts.Toolkit
 	version version.Number
 	gcc     version.Number // the newest that its headers accept
 }
 
-func newToolkit(t *probe.Toolkit) toolkit {
+func newToolkit(t *facts.Toolkit) toolkit {
 	return toolkit{t, version.Of(t.Version), version.Of(t.GCC)}
 }
 
 // assembled is a compiler that was read, nil where its version is not known.
-func assembled(words string, a *probe.Assembler) *jitCompiler {
+func assembled(words string, a *facts.Assembler) *jitCompiler {
 	return known(jitCompiler{words, version.Of(a.Version), a.Path})
 }
 

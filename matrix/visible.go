@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // shown is what CUDA_VISIBLE_DEVICES lets a program see of the GPUs that the driver lists.
@@ -32,8 +32,8 @@ func (m *machine) list() {
 	if m.f.Driver.NVML.Status != "ok" {
 		by = "/proc/driver/nvidia"
 	}
-	list := slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, by) })
-	slices.SortStableFunc(list, func(a, b probe.GPU) int { return strings.Compare(a.Bus, b.Bus) })
+	list := slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g facts.GPU) bool { return !slices.Contains(g.From, by) })
+	slices.SortStableFunc(list, func(a, b facts.GPU) int { return strings.Compare(a.Bus, b.Bus) })
 	m.listed, m.numbers = list, map[string]int{}
 	for i, g := range list {
 		if _, twice := m.numbers[g.Bus]; g.Bus != "" && !twice {
@@ -97,7 +97,7 @@ func (m *machine) show() []gpu {
 
 // choose reads the list up to the first device that is not there; "-1" ends it on purpose. A device that cannot be
 // told from others stands for itself with an empty address.
-func (m *machine) choose(listed []probe.GPU) (chosen []probe.GPU, numbered bool) {
+func (m *machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool) {
 	if slices.Contains(hiding, strings.TrimSpace(m.shown.list)) {
 		return nil, false
 	}
@@ -113,7 +113,7 @@ func (m *machine) choose(listed []probe.GPU) (chosen []probe.GPU, numbered bool)
 			break
 		}
 		if missing != "" {
-			m.shown.missing, g = missing, &probe.GPU{}
+			m.shown.missing, g = missing, &facts.GPU{}
 		}
 		m.shown.count++
 		chosen, numbered = append(chosen, *g), numbered || !strings.Contains(name, "-")
@@ -123,7 +123,7 @@ func (m *machine) choose(listed []probe.GPU) (chosen []probe.GPU, numbered bool)
 
 // device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
 // there.
-func (m *machine) device(name string, listed []probe.GPU) (g *probe.GPU, missing string) {
+func (m *machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing string) {
 	mig := strings.HasPrefix(name, "MIG-")
 	switch {
 	case mig || strings.HasPrefix(name, "GPU-"):
@@ -142,37 +142,37 @@ func (m *machine) device(name string, listed []probe.GPU) (g *probe.GPU, missing
 
 const missingMIG = "which MIG devices there are"
 
-func (m *machine) deviceNamed(name string, listed []probe.GPU) (g *probe.GPU, missing string) {
+func (m *machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing string) {
 	missing = "the UUIDs of the GPUs"
 	if strings.HasPrefix(name, "MIG-") {
 		missing = missingMIG
 	}
-	i := slices.IndexFunc(m.f.Devices.Named, func(d probe.NamedDevice) bool { return d.Device == name })
+	i := slices.IndexFunc(m.f.Devices.Named, func(d facts.NamedDevice) bool { return d.Device == name })
 	if i < 0 {
 		return nil, missing
 	}
 	if !m.f.Devices.Named[i].Found {
 		return nil, ""
 	}
-	at := slices.IndexFunc(listed, func(g probe.GPU) bool { return g.Bus != "" && g.Bus == m.f.Devices.Named[i].Bus })
+	at := slices.IndexFunc(listed, func(g facts.GPU) bool { return g.Bus != "" && g.Bus == m.f.Devices.Named[i].Bus })
 	if at < 0 {
 		m.shown.unsure = "which of the GPUs " + name + " is"
-		return &probe.GPU{}, ""
+		return &facts.GPU{}, ""
 	}
 	return &listed[at], ""
 }
 
 // alike reports whether the GPUs differ in nothing by which builds are judged, so that it does not matter which are
 // meant.
-func alike(gpus []probe.GPU) bool {
-	return !slices.ContainsFunc(gpus, func(g probe.GPU) bool {
+func alike(gpus []facts.GPU) bool {
+	return !slices.ContainsFunc(gpus, func(g facts.GPU) bool {
 		return g.Name != gpus[0].Name || g.Capability != gpus[0].Capability || g.PCIID != gpus[0].PCIID
 	})
 }
 
 // distinct drops a GPU that is named twice.
-func distinct(gpus []probe.GPU) []probe.GPU {
-	var list []probe.GPU
+func distinct(gpus []facts.GPU) []facts.GPU {
+	var list []facts.GPU
 	met := map[string]bool{}
 	for _, g := range gpus {
 		if g.Bus == "" || !met[g.Bus] {
@@ -255,7 +255,7 @@ func (m *machine) showing(passes func(gpu) bool) string {
 }
 
 // numberOf is a GPU's number in the order of addresses, empty when it has none.
-func (m *machine) numberOf(g probe.GPU) string {
+func (m *machine) numberOf(g facts.GPU) string {
 	i, ok := m.numbers[g.Bus]
 	if !ok || m.uncounted() {
 		return ""
@@ -265,10 +265,10 @@ func (m *machine) numberOf(g probe.GPU) string {
 
 // cut reports whether a GPU is divided into MIG devices, which have numbers of their own.
 func (m *machine) cut() bool {
-	return slices.ContainsFunc(m.f.GPUs, func(g probe.GPU) bool { return g.MIG == "on" })
+	return slices.ContainsFunc(m.f.GPUs, func(g facts.GPU) bool { return g.MIG == "on" })
 }
 
 // seen are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
-func (m *machine) seen() []probe.GPU {
-	return slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g probe.GPU) bool { return !slices.Contains(g.From, "NVML") })
+func (m *machine) seen() []facts.GPU {
+	return slices.DeleteFunc(slices.Clone(m.f.GPUs), func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") })
 }

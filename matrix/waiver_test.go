@@ -44,7 +44,7 @@ func TestWaiverCovers(t *testing.T) {
 // TestWaivers waives an error: on its last day it is hidden, the day after it is back, and it is said what each
 // waiver did.
 func TestWaivers(t *testing.T) {
-	facts, err := probe.Given([]byte(`{"schema": "cudacompat/facts/v1", "driver": {"version": "535.183.01", "from": "NVML"},
+	node, err := probe.Given([]byte(`{"schema": "cudacompat/facts/v1", "driver": {"version": "535.183.01", "from": "NVML"},
 		"gpus": [{"name": "NVIDIA L4", "compute_capability": "8.9", "from": ["NVML"]}],
 		"environments": [{"path": "/opt/venv", "active": true, "builds": [{"name": "torch", "version": "2.9.0+cu130", "cuda": "13.0", "accelerator": "cuda"}]}]}`))
 	if err != nil {
@@ -70,7 +70,7 @@ func TestWaivers(t *testing.T) {
 			Compatible, []string{"for good"}, []int{1, 1, 1}, []bool{true, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := Check(context.Background(), Embedded(), facts, nil, Policy{Waivers: tt.waivers, Today: tt.today})
+			v := Check(context.Background(), Embedded(), node, nil, Policy{Waivers: tt.waivers, Today: tt.today})
 			var reasons []string
 			for _, s := range v.Suppressed {
 				reasons = append(reasons, s.Reason)

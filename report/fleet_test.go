@@ -10,7 +10,7 @@ import (
 
 	"cudacompat/fleet"
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // aFleet is a fleet with a bit of everything; one node's name is hostile.
@@ -20,7 +20,7 @@ func aFleet(t *testing.T) Fleet {
 	j := fleet.NewJudge(matrix.Embedded(), matrix.Policy{}, asked)
 	for _, n := range []struct{ name, driver, taken string }{
 		{"a", "580.95.05", "2026-11-22T10:00:00Z"}, {"b", "570.133.20", "2026-11-20T10:00:00Z"}, {"=cmd()\x1b[2J\"", "580.95.05", ""}} {
-		f := probe.Facts{Driver: probe.Driver{Version: n.driver}, GPUs: []probe.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
+		f := facts.Facts{Driver: facts.Driver{Version: n.driver}, GPUs: []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
 		j.Add(context.Background(), fleet.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
 	}
 	j.Refuse("bad.json", "it is no JSON")

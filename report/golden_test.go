@@ -173,13 +173,13 @@ func judge(t testing.TB, factsFile, argsFile string) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := probe.Given(data)
+	node, err := probe.Given(data)
 	if err != nil {
 		t.Fatalf("%s: %v", factsFile, err)
 	}
 	targets, policy := arguments(t, argsFile)
-	return New(Tool{Version: "1.0.0", Matrix: "2026-11-21"}, facts, targets,
-		matrix.Check(context.Background(), matrix.Embedded(), facts, targets, policy))
+	return New(Tool{Version: "1.0.0", Matrix: "2026-11-21"}, node, targets,
+		matrix.Check(context.Background(), matrix.Embedded(), node, targets, policy))
 }
 
 // arguments reads a file of flags; without it the facts are judged as they are.

@@ -8,14 +8,14 @@ import (
 	"unicode"
 	"unicode/utf16"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // JSON writes the report as the contract has it; report/schema/report-v1.json is its schema.
 func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r) }
 
 // Facts writes facts alone, in the form in which a report holds them; report/schema/facts-v1.json is their schema.
-func Facts(w io.Writer, f probe.Facts) error {
+func Facts(w io.Writer, f facts.Facts) error {
 	f.Complete()
 	return writeJSON(w, f)
 }

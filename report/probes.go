@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Probes says how each probe went, a line each: "probe driver: failed, 3.2 ms: /proc/driver/nvidia/version: …".
-func Probes(w io.Writer, probes []probe.Status) {
+func Probes(w io.Writer, probes []facts.Status) {
 	for _, s := range probes {
 		fmt.Fprintln(w, clean(join(": ", "probe "+s.Name, fmt.Sprintf("%s, %.1f ms", s.Status, s.Seconds*1000), s.Error)))
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/triage"
 )
 
@@ -20,7 +20,7 @@ type Report struct {
 	Tool   Tool   `json:"tool"`
 	matrix.Verdict
 	Targets []Target    `json:"targets"` // what it was judged for; empty: the machine as it was found
-	Facts   probe.Facts `json:"facts"`
+	Facts   facts.Facts `json:"facts"`
 	// Log is what a log given beside the machine shows; null when none was given.
 	Log *triage.Diagnosis `json:"log"`
 	// Source is the file that was judged, relative to where the caller works; empty where a machine was.
@@ -55,8 +55,8 @@ type Target struct {
 }
 
 // New puts a report together. Targets that say nothing are left out.
-func New(tool Tool, facts probe.Facts, targets []matrix.Target, verdict matrix.Verdict) Report {
-	r := Report{Schema: Schema, Tool: tool, Verdict: verdict, Targets: []Target{}, Facts: facts}
+func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict matrix.Verdict) Report {
+	r := Report{Schema: Schema, Tool: tool, Verdict: verdict, Targets: []Target{}, Facts: node}
 	r.Facts.Complete()
 	if r.Tool.Tables == nil {
 		r.Tool.Tables = []matrix.TableSource{}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/requires"
 )
 
@@ -18,7 +18,7 @@ type Requires struct {
 	requires.Requirement
 	Tool   Tool        `json:"tool"`
 	Source string      `json:"-"` // the file, relative to where the caller works; empty where it has no lines
-	Facts  probe.Facts `json:"-"`
+	Facts  facts.Facts `json:"-"`
 }
 
 // RequireFormats is every format of a requirement, by name.

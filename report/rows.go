@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 func (p *page) rows(r Report) []row {
@@ -70,7 +70,7 @@ func counted(rows []row) []row {
 }
 
 // toolkitRows writes a row for each toolkit with --all, else one for all of them: they matter only for building.
-func (p *page) toolkitRows(toolkits []probe.Toolkit) []row {
+func (p *page) toolkitRows(toolkits []facts.Toolkit) []row {
 	var rows []row
 	for _, t := range toolkits {
 		rows = append(rows, row{name: "toolkit", details: "CUDA " + t.Version, from: cmp.Or(t.Path, t.From)})
@@ -117,8 +117,8 @@ func (p *page) buildRows(r Report) []row {
 }
 
 // wantedRows are the rows of a package that a file names, where it was judged by its name.
-func wantedRows(w probe.Wanted, e probe.Environment, r Report) []row {
-	b := probe.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
+func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
+	b := facts.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
 	answers := answered(r, matrix.Subject(&b, &e))
 	if len(answers) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func answered(r Report, subject string) []matrix.BuildAnswer {
 }
 
 // rowsOf is a build's row, and one more for each further answer that it has on other targets.
-func rowsOf(b probe.Build, e probe.Environment, given []matrix.BuildAnswer, r Report) []row {
+func rowsOf(b facts.Build, e facts.Environment, given []matrix.BuildAnswer, r Report) []row {
 	targets := map[matrix.Answer][]string{}
 	var kinds []matrix.Answer
 	for _, a := range given {
@@ -172,14 +172,14 @@ func all(n int) string {
 
 // aside says why a build does not count.
 func aside(r Report) string {
-	if slices.ContainsFunc(r.Facts.Environments, func(e probe.Environment) bool { return e.Named }) {
+	if slices.ContainsFunc(r.Facts.Environments, func(e facts.Environment) bool { return e.Named }) {
 		return " (not named)"
 	}
 	return " (not active)"
 }
 
 // buildDetails is "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
-func buildDetails(b probe.Build) string {
+func buildDetails(b facts.Build) string {
 	version := cmp.Or(b.Version, b.Specifier, "(version unknown)")
 	switch {
 	case strings.Contains(version, "+"):

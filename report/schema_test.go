@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -42,7 +42,7 @@ func TestReportsHoldToTheirSchema(t *testing.T) {
 // TestEmptyReportHoldsToItsSchema is the report of a program that fills nothing in: lists are empty, never null.
 func TestEmptyReportHoldsToItsSchema(t *testing.T) {
 	var b bytes.Buffer
-	if err := Facts(&b, probe.Facts{}); err != nil {
+	if err := Facts(&b, facts.Facts{}); err != nil {
 		t.Fatal(err)
 	}
 	validate(t, compile(t, factsSchema), b.String())
@@ -98,7 +98,7 @@ func TestSchemaRefuses(t *testing.T) {
 // description of a field that is no more, fails.
 func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
-		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[probe.Facts](),
+		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[facts.Facts](),
 		diagnosisSchema: reflect.TypeFor[Explained](), requiresSchema: reflect.TypeFor[Requires](),
 		fleetSchema: reflect.TypeFor[Fleet](),
 	} {

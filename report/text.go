@@ -9,7 +9,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Text writes the report for people: the verdict first, one line a build, findings as short paragraphs, the count
@@ -120,7 +120,7 @@ func worksText(r Report) string {
 	text += on(instances)
 	switch {
 	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes,
-		func(s probe.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
+		func(s facts.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
 		return text + "; no build was looked for"
 	case len(r.Answers) == 0:
 		return text + "; there is no build to judge"

@@ -10,11 +10,11 @@ import (
 
 // need is what the builds of a requirements file ask of a host.
 func need(lines string) requires.Requirement {
-	facts, err := probe.Given([]byte(lines + "\n"))
+	node, err := probe.Given([]byte(lines + "\n"))
 	if err != nil {
 		fmt.Println(err)
 	}
-	return matrix.Requires(matrix.Embedded(), facts, "3.12")
+	return matrix.Requires(matrix.Embedded(), node, "3.12")
 }
 
 // Before a release is bumped: which GPUs are lost, and for which a newer driver is needed.

@@ -17,6 +17,7 @@ import (
 
 	"cudacompat/internal/fatbin"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Reading is what was read of one wheel.
@@ -26,7 +27,7 @@ type Reading struct {
 	Members   []string // the patterns by which it was read
 	Date      string   // on which it was read
 	Tag       Tag
-	Build     probe.Build            // what `cudacompat probe` would find where the wheel is installed
+	Build     facts.Build            // what `cudacompat probe` would find where the wheel is installed
 	Metadata  string                 // METADATA's header
 	Code      map[string]fatbin.Code // by the name of the library in the wheel
 	Glibc     string                 // newest one that a library needs, whatever the wheel's tag says
@@ -162,13 +163,13 @@ func (r *Reading) takeBuild(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	facts := probe.Run(ctx, tree, probe.Options{Envs: []string{environment}, Timeout: 10 * time.Minute})
-	for _, p := range facts.Probes {
+	node := probe.Run(ctx, tree, probe.Options{Envs: []string{environment}, Timeout: 10 * time.Minute})
+	for _, p := range node.Probes {
 		if p.Name == "python" && p.Status == "failed" {
 			return fmt.Errorf("%s: %s", r.Wheel, p.Error)
 		}
 	}
-	for _, env := range facts.Environments {
+	for _, env := range node.Environments {
 		if len(env.Builds) > 0 {
 			r.Build = env.Builds[0]
 		}

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"syscall"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 func main() {
@@ -197,7 +197,7 @@ func (p *pool) whatIf(out io.Writer, tool, file, driver string) ([]string, error
 }
 
 // checkOne is the outcome of one node by itself.
-func checkOne(tool string, f probe.Facts, driver string) (string, error) {
+func checkOne(tool string, f facts.Facts, driver string) (string, error) {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return "", err

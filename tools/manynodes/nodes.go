@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // document is a node's facts in the envelope that a collector adds.
@@ -17,7 +17,7 @@ type document struct {
 	Node  string      `json:"node"`
 	Group string      `json:"group"`
 	Taken string      `json:"taken"`
-	Facts probe.Facts `json:"facts"`
+	Facts facts.Facts `json:"facts"`
 }
 
 // machine is a kind of node that is sound.
@@ -54,38 +54,38 @@ var probed = strings.Fields(`boot installers firmware driver-packages fabric gri
 	building devices container container-runtimes caches`)
 
 // base is a sound node as `cudacompat probe` finds it: a real one's facts, put on another machine.
-func base(example probe.Facts, m machine, w workload) probe.Facts {
+func base(example facts.Facts, m machine, w workload) facts.Facts {
 	f := example
 	f.System.Instance = m.instance
 	f.Driver.Version, f.Driver.CUDA = m.driver, m.cuda
-	f.Driver.Libraries = []probe.Library{{Name: "libcuda", Version: m.driver, Path: "/usr/lib64/libcuda.so.1"},
+	f.Driver.Libraries = []facts.Library{{Name: "libcuda", Version: m.driver, Path: "/usr/lib64/libcuda.so.1"},
 		{Name: "libnvidia-ml", Version: m.driver, Path: "/usr/lib64/libnvidia-ml.so.1"}}
-	f.Driver.Modules = []probe.Module{{Kernel: f.System.Kernel, Version: m.driver,
+	f.Driver.Modules = []facts.Module{{Kernel: f.System.Kernel, Version: m.driver,
 		Path: "/lib/modules/" + f.System.Kernel + "/extra/nvidia.ko.xz"}}
 	f.GPUs = nil
 	for i := range m.count {
-		f.GPUs = append(f.GPUs, probe.GPU{Name: m.gpu, PCIID: m.pci, Capability: m.capability,
+		f.GPUs = append(f.GPUs, facts.GPU{Name: m.gpu, PCIID: m.pci, Capability: m.capability,
 			Bus: fmt.Sprintf("0000:%02x:00.0", 0x53+i), Bound: "nvidia",
 			From:  []string{"NVML", "/proc/driver/nvidia", "/sys/bus/pci"},
 			Brand: "tesla", Mode: "default",
-			Health: &probe.Health{Slowdown: []string{}, Persistence: "on", Fabric: "not supported"}})
+			Health: &facts.Health{Slowdown: []string{}, Persistence: "on", Fabric: "not supported"}})
 	}
 	site := "/opt/venv/lib/python3.12/site-packages/"
-	e := probe.Environment{Path: "/opt/venv", Python: "3.12.3", Kind: "venv", Active: true}
-	e.Builds = []probe.Build{{Name: w.name, Version: w.version, CUDA: w.cuda, Accelerator: "cuda", Origin: "wheel",
-		Path: site + w.name, From: site + w.name + "/version.py", Taken: []probe.Taken{{Name: "libnccl.so.2",
+	e := facts.Environment{Path: "/opt/venv", Python: "3.12.3", Kind: "venv", Active: true}
+	e.Builds = []facts.Build{{Name: w.name, Version: w.version, CUDA: w.cuda, Accelerator: "cuda", Origin: "wheel",
+		Path: site + w.name, From: site + w.name + "/version.py", Taken: []facts.Taken{{Name: "libnccl.so.2",
 			Version: w.nccl, CUDA: "12", Path: site + "nvidia/nccl/lib/libnccl.so.2",
 			Reason: "DT_RPATH of " + site + w.name}}}}
-	e.Packages = []probe.Package{{Name: "nvidia-nccl-cu12", Version: w.nccl,
+	e.Packages = []facts.Package{{Name: "nvidia-nccl-cu12", Version: w.nccl,
 		Path: site + "nvidia_nccl_cu12-" + w.nccl + ".dist-info"}}
 	for _, p := range packages {
-		e.Packages = append(e.Packages, probe.Package{Name: p, Version: "12.8.90", Path: site + p + "-12.8.90.dist-info"})
+		e.Packages = append(e.Packages, facts.Package{Name: p, Version: "12.8.90", Path: site + p + "-12.8.90.dist-info"})
 	}
-	f.Environments = []probe.Environment{e}
+	f.Environments = []facts.Environment{e}
 	f.Machine.Uptime, f.Machine.Firmware = 86400, []string{m.driver}
 	for _, name := range probed {
-		if !slices.ContainsFunc(f.Probes, func(p probe.Status) bool { return p.Name == name }) {
-			f.Probes = append(f.Probes, probe.Status{Name: name, Status: "ok", Seconds: 0.001})
+		if !slices.ContainsFunc(f.Probes, func(p facts.Status) bool { return p.Name == name }) {
+			f.Probes = append(f.Probes, facts.Status{Name: name, Status: "ok", Seconds: 0.001})
 		}
 	}
 	f.Complete()
@@ -93,10 +93,10 @@ func base(example probe.Facts, m machine, w workload) probe.Facts {
 }
 
 // example is the report of a real machine that is published with the program.
-func example(path string) (probe.Facts, error) {
+func example(path string) (facts.Facts, error) {
 	var d struct {
-		probe.Facts
-		Inner *probe.Facts `json:"facts"`
+		facts.Facts
+		Inner *facts.Facts `json:"facts"`
 	}
 	data, err := os.ReadFile(path)
 	if err == nil {
@@ -109,12 +109,12 @@ func example(path string) (probe.Facts, error) {
 }
 
 // copied is facts that share nothing with others.
-func copied(f probe.Facts) probe.Facts {
+func copied(f facts.Facts) facts.Facts {
 	data, err := json.Marshal(f)
 	if err != nil {
 		panic(err)
 	}
-	var c probe.Facts
+	var c facts.Facts
 	if err := json.Unmarshal(data, &c); err != nil {
 		panic(err)
 	}
@@ -122,13 +122,13 @@ func copied(f probe.Facts) probe.Facts {
 }
 
 // vary changes what does not matter: times, memory in use, how long the machine runs, clocks that are lowered.
-func vary(f *probe.Facts, r *rand.Rand) {
+func vary(f *facts.Facts, r *rand.Rand) {
 	f.Machine.Uptime = 3600 + 1e6*r.Float64()
 	for i := range f.Probes {
 		f.Probes[i].Seconds = r.Float64() / 10
 	}
 	for i := range f.GPUs {
-		f.GPUs[i].Memory = &probe.Memory{Used: r.Uint64N(80 << 30), Here: -1}
+		f.GPUs[i].Memory = &facts.Memory{Used: r.Uint64N(80 << 30), Here: -1}
 		if h := f.GPUs[i].Health; h != nil && r.IntN(2) == 0 {
 			h.Slowdown = append(h.Slowdown, []string{"idle", "power cap"}[r.IntN(2)])
 		}
@@ -138,13 +138,13 @@ func vary(f *probe.Facts, r *rand.Rand) {
 // pool is many nodes. Each is made when it is asked for, always the same: a parent that held them all would pass on
 // its own peak of memory to the program that is measured.
 type pool struct {
-	kinds   []probe.Facts
+	kinds   []facts.Facts
 	n       int
 	changes map[int]func(*document) // by place: what is wrong there
 }
 
 // newPool is n sound nodes of every machine and workload.
-func newPool(example probe.Facts, n int) *pool {
+func newPool(example facts.Facts, n int) *pool {
 	p := &pool{n: n, changes: map[int]func(*document){}}
 	for _, m := range machines {
 		for _, w := range workloads {

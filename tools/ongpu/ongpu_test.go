@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -31,23 +31,23 @@ func TestBesideSMI(t *testing.T) {
 	if err := xml.Unmarshal([]byte(saidOfAnL4), &said); err != nil {
 		t.Fatal(err)
 	}
-	l4 := probe.GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Bus: "0000:31:00.0", Mode: "default",
-		Health: &probe.Health{Persistence: "on"}}
+	l4 := facts.GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Bus: "0000:31:00.0", Mode: "default",
+		Health: &facts.Health{Persistence: "on"}}
 	for name, c := range map[string]struct {
-		change func(*probe.Facts)
+		change func(*facts.Facts)
 		want   []string
 	}{
-		"equal": {func(*probe.Facts) {}, nil},
-		"driver": {func(f *probe.Facts) { f.Driver.Version = "550.90.07" },
+		"equal": {func(*facts.Facts) {}, nil},
+		"driver": {func(f *facts.Facts) { f.Driver.Version = "550.90.07" },
 			[]string{`driver: the facts say "550.90.07", nvidia-smi "550.54.15"`}},
-		"gone": {func(f *probe.Facts) { f.GPUs = nil },
+		"gone": {func(f *facts.Facts) { f.GPUs = nil },
 			[]string{"nvidia-smi sees a GPU at 0000:31:00.0, the facts do not"}},
-		"id": {func(f *probe.Facts) { f.GPUs[0].PCIID = "10de:2237" },
+		"id": {func(f *facts.Facts) { f.GPUs[0].PCIID = "10de:2237" },
 			[]string{`PCI id: the facts say "10de:2237", nvidia-smi "10de:27b8"`}},
-		"rows": {func(f *probe.Facts) { f.GPUs[0].Health = &probe.Health{Persistence: "on", RemapPending: true} },
+		"rows": {func(f *facts.Facts) { f.GPUs[0].Health = &facts.Health{Persistence: "on", RemapPending: true} },
 			[]string{`rows to be remapped: the facts say "true", nvidia-smi "false"`}},
 	} {
-		f := probe.Facts{Driver: probe.Driver{Version: "550.54.15", CUDA: "12.4"}, GPUs: []probe.GPU{l4}}
+		f := facts.Facts{Driver: facts.Driver{Version: "550.54.15", CUDA: "12.4"}, GPUs: []facts.GPU{l4}}
 		c.change(&f)
 		var s section
 		if compare(&s, &f, &said); cmp.Diff(c.want, s.differences) != "" {

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // smi is what nvidia-smi -q -x says of what facts hold too.
@@ -49,10 +49,10 @@ func (b *bench) besideSMI(ctx context.Context, s *section) {
 }
 
 // compare holds every fact beside what nvidia-smi says.
-func compare(s *section, f *probe.Facts, said *smi) {
+func compare(s *section, f *facts.Facts, said *smi) {
 	same(s, "driver", f.Driver.Version, said.Driver)
 	same(s, "CUDA of the driver", f.Driver.CUDA, said.CUDA)
-	seen := map[string]*probe.GPU{}
+	seen := map[string]*facts.GPU{}
 	for i, g := range f.GPUs {
 		seen[strings.ToLower(g.Bus)] = &f.GPUs[i]
 	}
@@ -66,7 +66,7 @@ func compare(s *section, f *probe.Facts, said *smi) {
 	}
 }
 
-func compareGPU(s *section, fact *probe.GPU, g *smiGPU) {
+func compareGPU(s *section, fact *facts.GPU, g *smiGPU) {
 	same(s, "name", fact.Name, g.Name)
 	if len(g.Device) == 8 || len(g.Device) == 10 {
 		id := strings.ToLower(strings.TrimPrefix(g.Device, "0x"))

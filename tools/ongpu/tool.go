@@ -11,13 +11,13 @@ import (
 	"syscall"
 	"time"
 
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // verdict is what is compared of doctor's JSON.
 type verdict struct {
 	Outcome string      `json:"outcome"`
-	Facts   probe.Facts `json:"facts"`
+	Facts   facts.Facts `json:"facts"`
 	Judged  []struct {
 		Devices []struct {
 			Label  string `json:"label"`
