@@ -77,11 +77,11 @@ func toldAloud(text string) bool {
 // plain reports whether lines of the area tell of trouble though they do not say that it is an error.
 func (a area) plain() bool { return slices.Contains(toldPlainly, a.answer) }
 
-// said are lines that look like a complaint and are a compiler's, a launcher's, a check's, source, an announcement, or
-// of something that the program goes on without.
+// said are lines that look like a complaint and are a compiler's, a launcher's, a check's, source, an announcement, of
+// something that the program goes on without, or of a job that somebody ended, nobody says why.
 var said = lazyregexp.New(`\.\w+:\d+:\d+:|\.\w+\(\d+\): (?:error|warning)|exit ?code|exit status|` +
 	`returned non-zero|Check failed|^ *(?:warnings\.warn|raise |print|assert |logg|log\.|"|')|` +
-	`executable file not found|^\[?(?:notice|hint)|^configure: |:$|peermem|(?i:, ` +
+	`executable file not found|^\[?(?:notice|hint)|^configure: |:$|peermem|CANCELLED AT \S+ \*\*\*|(?i:, ` +
 	`?(?:rebuilding|retrying|skipp\w+|ignoring|assuming|continuing|falling))`)
 
 // maxComplaint is how long a line may be that is one sentence.

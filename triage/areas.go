@@ -63,9 +63,11 @@ var areas = []area{
 	about("job", `slurm|srun|sbatch|\bgres\b|partition|\bpbs|qsub|no slot|cluster .{0,30}resources|resource request|`+
 		`placement group`),
 	about("no-device", `found no .{0,20}device|not able to use|num_gpus|num_cuda_devices|\b(?:gpus?|cuda|nvidia|`+
-		`devices?|adapters?|accelerators?|platforms?)\b.{0,60}(?:not found|not available|unavailable|not detected|`+
+		`devices?|(?:graphics|display) adapters?|accelerators?|platforms?)\b.{0,60}(?:not found|not available|`+
+		`unavailable|not detected|`+
 		`not visible|none|no such|not (?:usable|accessible)|missing|> 0)|(?:no|can.?t find|cannot find|not find|invalid|`+
-		`unable to (?:get|find|detect)|found no|0|zero|less than \w+)\b.{0,20}\b(?:gpus?|cuda|nvidia|cuda-\w+|adapters?|`+
+		`unable to (?:get|find|detect)|found no|0|zero|less than \w+)\b.{0,20}\b(?:gpus?|cuda|nvidia|cuda-\w+|`+
+		`(?:graphics|display|suitable|appropriate|compatible) adapters?|`+
 		`accelerators?|opencl)\b`),
 	about("driver-or-toolkit", `\bdrivers?\b|cudart|libcuda|nvcc|ptxas|toolkit|cuda_home|cuda_path|nvrtc|nvml|`+
 		`kernel image|compute capab|\bsm_?\d\d|gpu architecture|firmware|libdevice|load module|couldn.t init .{0,20}gpu|`+

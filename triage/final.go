@@ -20,7 +20,7 @@ var endings = []string{"installation", "no-device", "driver-or-toolkit", "graphi
 // goesWithout is what a library says aloud of a part without which the program goes on, and of engines and collectives,
 // which fail for what they were given, too.
 var goesWithout = lazyregexp.New(`(?i)\[TRT\]|\bplugins?\b|register|deseriali|engine|physx|collective|deprecat|` +
-	`tensorrt|summary|skipping|ptxas|nvlink`)
+	`tensorrt|summary|skipping|ptxas|nvlink|\bmonitor`)
 
 // endsWith reports whether a complaint is the last thing that its log says, and is of an area that it is believed of.
 func (r *record) endsWith(about string) bool {

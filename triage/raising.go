@@ -77,7 +77,7 @@ var (
 		"AssertionError", "NotImplementedError", "OutOfResources", "Unsupported"}
 	// unsure are the words of a RuntimeError that only passes on what something else said.
 	unsure = lazyregexp.New(`(?i)internal error|unknown error|cuda error|cuda runtime|driver error|time[d ]*out|status|` +
-		`fail|worker|process|killed|terminat|died|exit|backtrace|traceback|operation|` +
+		`fail|worker|process|killed|terminat|died|exit|abort|backtrace|traceback|operation|` +
 		`ordinal|attributes|missing|duplicate`)
 	// carriers are exceptions that pass on what another process or library said.
 	carriers = lazyregexp.New(`^(?:OS|IO|Import|Internal|XlaRuntime|JaxRuntime|System|Connection|Timeout|Permission` +
@@ -135,6 +135,8 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 		return "packages-do-not-fit", true
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source", true
+	case multiprocessing.MatchString(last.path) && lostPartner.MatchString(class):
+		return "", true // the process at the other end died, of what its own lines say
 	case last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path):
 		return "environment", true
 	}
@@ -163,6 +165,12 @@ func (r *record) byArea(class, text string) string {
 	}
 	return ""
 }
+
+// multiprocessing is where Python keeps what its processes talk over, and lostPartner what it raises when one is gone.
+var (
+	multiprocessing = lazyregexp.New(`multiprocessing[/\\]`)
+	lostPartner     = lazyregexp.New(`^(?:Connection\w*|BrokenPipe|EOF)Error$`)
+)
 
 // modelNames is where transformers keeps the names of the models that it knows.
 var modelNames = lazyregexp.New(`models[/\\]auto[/\\]`)

@@ -56,7 +56,8 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 		"NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv", "Found 0", "version 1:", "ORTE", "enough " +
 		"slots", "NVIDIA-SMI", "ErrImagePull", "validat", "user input", "element", "magic", "terminate called",
 	"lower than", "Couldn", "CANCELLED", "MEMLIMIT", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ",
-	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices["}
+	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices[", "got prompt",
+	"rompt executed"}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
 var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
@@ -131,8 +132,9 @@ func (s *scanner) frightening(all []record) []record {
 	})
 }
 
-// nothingCounted matches a line of nvidia-smi -q whose counter has not counted, "Uncorrectable Error : 0".
-var nothingCounted = lazyregexp.New(`\s: (?:0|N/A|No|None)$`)
+// nothingCounted matches a line of nvidia-smi -q, or of DCGM's table, whose counter has not counted
+// ("Uncorrectable Error : 0"), and one of a list of what a firmware may count.
+var nothingCounted = lazyregexp.New(`\s[:|] *(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: `)
 
 // harmless reports whether a line is known to frighten for nothing.
 func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }

@@ -205,6 +205,49 @@ RuntimeError:
 	}
 }
 
+// TestCallers: whose call raised an exception decides what it means, whether Python printed the call, a notebook or a
+// library that only passes calls on.
+func TestCallers(t *testing.T) {
+	const lib = "/opt/venv/lib/python3.11/site-packages/"
+	for name, c := range map[string]struct {
+		calls, last string
+		blame       Blame
+	}{
+		"a cell":     {"Cell In[7], line 1\n----> 1 runs[x]\n", "KeyError: 'flurb'", Program},
+		"older cell": {"Input In [181], in <cell line: 6>()\n", "TypeError: 'tuple' object is not callable", Program},
+		"Colab":      {"/tmp/ipython-input-33.py in <cell line: 0>()\n", "KeyError: 'flurb'", Program},
+		"VS Code":    {"c:\\my work\\run.ipynb Cell 10 line 4\n", "KeyError: 2", Program},
+		"Windows": {"Cell In[2], line 19\nFile c:\\Python310\\lib\\genericpath.py:19, in exists(path)\n",
+			"TypeError: stat: path should be string, bytes, os.PathLike or integer, not NoneType", Program},
+		"another program": {"File /usr/lib/python3.9/subprocess.py:1821, in Popen._execute_child(self, args)\n",
+			"FileNotFoundError: [Errno 2] No such file or directory: 'flurb'", Environment},
+		"a file": {"File \"/home/me/a.py\", line 3, in main\n",
+			"FileNotFoundError: [Errno 2] No such file or directory: 'flurb'", Program},
+		"indentation": {"File \"/home/me/a.py\", line 3\n", "IndentationError: unexpected indent", Program},
+		"indentation theirs": {"File \"" + lib + "a/b.py\", line 3\n", "IndentationError: unexpected indent",
+			Environment},
+		"a module's call": {"File \"/home/me/a.py\", line 3, in main\nFile \"" + lib +
+			"torch/nn/modules/module.py\", line 5, in _call_impl\n",
+			"TypeError: forward() missing 1 required positional argument: 'flurb'", Program},
+		"code of a model": {"File \"/home/me/.cache/modules/transformers_modules/x/model.py\", line 3, in f\n",
+			"TypeError: f() got an unexpected keyword argument 'flurb'", Environment},
+		"lost partner": {"File \"/usr/lib/python3.12/multiprocessing/connection.py\", line 395, in _recv\n",
+			"ConnectionResetError: [Errno 104] Connection reset by peer", Unknown},
+	} {
+		if d := explain(t, "Traceback (most recent call last):\n"+c.calls+c.last+"\n"); d.Blame != c.blame {
+			t.Errorf("%s: %s (%s), not %s", name, d.Blame, d.Cause, c.blame)
+		}
+	}
+	own := "W tensorflow/core/gpu_device.cc:2256] Cannot dlopen some GPU libraries. Skipping registering GPU devices...\n" +
+		"Traceback (most recent call last):\nFile \"a.py\", line 1, in <module>\nNameError: name 'flurb' is not defined\n"
+	if d := explain(t, own); d.Blame != Program {
+		t.Errorf("an error of its own after it went on with the CPU: %s (%s)", d.Blame, d.Cause)
+	}
+	if d := explain(t, "torch/lora.py: ValueError: invalid ip-adapter for the model\n"); d.Cause == "no-gpu-visible" {
+		t.Errorf("an adapter of a model is no GPU")
+	}
+}
+
 // TestAnswers holds the form of the words: a sentence of at most 120 characters without its slots, at most four steps,
 // and one side for each cause, the same as the rows' of that cause.
 func TestAnswers(t *testing.T) {
@@ -402,11 +445,14 @@ func TestMarksMissNothing(t *testing.T) {
 // TestNothingCounted: nvidia-smi -q prints the names of errors with the count of them, which is mostly none.
 func TestNothingCounted(t *testing.T) {
 	for line, want := range map[string]Blame{
-		"        Double Bit ECC                    : N/A": Unknown,
-		"        Double Bit ECC                    : 3":   Hardware,
-		"        Uncorrectable Error               : 0":   Unknown,
-		"        Uncorrectable Error               : 2":   Hardware,
-		"    Retired Pages":                               Unknown,
+		"        Double Bit ECC                    : N/A":                                  Unknown,
+		"        Double Bit ECC                    : 3":                                    Hardware,
+		"        Uncorrectable Error               : 0":                                    Unknown,
+		"        Uncorrectable Error               : 2":                                    Hardware,
+		"    Retired Pages":                                                                Unknown,
+		"| Double Bit ECC Errors              | 0                                       |": Unknown,
+		"| Double Bit ECC Errors              | 3                                       |": Hardware,
+		"Descriptor 20: Uncorrectable CPU-complex error":                                   Unknown,
 	} {
 		if got := explain(t, line+"\n").Blame; got != want {
 			t.Errorf("%q: %s, want %s", line, got, want)

@@ -52,6 +52,8 @@ var refusals = []refusal{
 	refused(`ImportError`, `^cannot import name `, theirs, "packages-do-not-fit"),
 	refused(`ImportError|AttributeError`, askedOfStack, anyone, "packages-do-not-fit"),
 	refused(`ImportError`, `^cannot import name `, anyone, ""),
+	refused(`ImportError`, `pip install|[Rr]equires? `, own, "installation"),
+	refused(`ImportError`, `pip install|[Rr]equires? `, theirs, "installation"),
 	refused(`ImportError`, `.`, own, "environment"),
 	refused(`ImportError`, `.`, theirs, "environment"),
 	refused(`AttributeError|TypeError|PicklingError`, `^(?:Can't|cannot) pickle `, anyone, "program"),
@@ -59,6 +61,7 @@ var refusals = []refusal{
 		`DictConfig)' object has no attribute`,
 		own, "usage"),
 	refused(`AttributeError|TypeError`, `'?NoneType'? (?:object|is not|and)`, own, "program"),
+	refused(`TypeError`, `(?:path|os\.PathLike).* not '?NoneType`, own, "program"),
 	refused(`\w+`, `NoneType`, anyone, ""), // a value is missing, and the line does not say why
 	refused(`KeyError`, `is not in the .* registry`, anyone, ""),
 	refused(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
@@ -72,6 +75,8 @@ var refusals = []refusal{
 	// A call that does not fit.
 	refused(`TypeError`, wrongCall, theirs, "packages-do-not-fit"),
 	refused(`TypeError`, ofTheStackClasses+wrongCall, anyone, "packages-do-not-fit"),
+	refused(`TypeError`, `missing \d+ required (?:positional|keyword-only) argument|`+
+		`takes (?:from )?\d+ .*positional arguments? but \d+ `, own, "program"),
 	refused(`TypeError`, `^(?:__(?:init|new)__|forward|[A-Z]\w*\.\w+)\(\) `+wrongCall, anyone, ""),
 	refused(`TypeError`, `^[a-z]\w*\(\) `+wrongCall, own, "program"),
 	refused(`TypeError`, `unsupported operand type\(s\) for \|: |'(?:type|ABCMeta|`+
@@ -79,8 +84,13 @@ var refusals = []refusal{
 		theirs, "packages-do-not-fit"),
 	refused(`TypeError`, `Descriptors cannot (?:not )?be created directly`, anyone, "packages-do-not-fit"),
 	refused(`RuntimeError`, `^Failed to import \S+ because of the following error`, anyone, "packages-do-not-fit"),
+	refused(`IndentationError|TabError`, ``, own, "program"),
 	refused(`SyntaxError|IndentationError|TabError`, ``, theirs, "packages-do-not-fit"),
 	refused(`SyntaxError|IndentationError|TabError`, ``, anyone, ""),
+
+	// A worker of Ray that is gone: its own lines say why.
+	refused(`(?:Ray)?Actor\w*Error|WorkerCrashedError|NodeDiedError`, `unavailable|unexpectedly|died|Socket closed`,
+		anyone, ""),
 
 	// What cannot be traced.
 	refused(`Tracer\w+Error|Concretization\w*Error|UnexpectedTracerError|NonConcrete\w+Error`, ``, anyone, "program"),
@@ -124,7 +134,7 @@ var refusals = []refusal{
 		"usage"),
 
 	// Files and the network.
-	refused(`RuntimeError`, `PytorchStreamWriter failed writing|`+
+	refused(`RuntimeError`, `PytorchStreamWriter failed writing|iostream stream error|`+
 		`inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
 	refused(`\w+`, `Disk quota exceeded|No space left on device`, anyone, "disk-full"),
 	refused(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|`+
@@ -143,8 +153,11 @@ var refusals = []refusal{
 		`INVALID_PROTOBUF|INVALID_GRAPH|Load model from .* failed)`, anyone, "program"),
 	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
-	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]`, own, "given-file"),
-	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]`, theirs, "given-file"),
+	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, own, "given-file"),
+	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, theirs, "given-file"),
+	refused(`OSError`, `into a non-existent directory`, anyone, "given-file"),
+	refused(`RuntimeError`, `PytorchStreamReader failed (?:reading|locating)`, anyone, "given-file"),
+	refused(`NotFoundError`, `file not found`, theirs, "given-file"),
 	refused(`OSError`, `path_or_model_id|is not a valid model identifier|does not appear to have a file named|`+
 		`^Can't load (?:tokenizer|the model|config)`, anyone, "given-file"),
 	refused(`OSError`, `couldn't connect to`, theirs, "network-down"),

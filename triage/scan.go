@@ -238,7 +238,8 @@ func (s *scanner) events(source int) []event {
 			e.source, e.wentOn, e.latest = source, wentOn, e.again(lines)
 			e.calm = s.kept.calmAfter(lines, e.latest)
 			e.ofMany = journal.MatchString(e.text)
-			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text)
+			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
+				e.signature.Blame == Program && details.MatchString(e.text)
 			all = append(all, *e)
 		}
 	}

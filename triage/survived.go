@@ -3,6 +3,7 @@ package triage
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
 )
@@ -44,18 +45,28 @@ var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|rou
 // closes is what only a program that ended well prints, or whoever started it.
 var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)? ?(?:code|status)[:=]? 0\b`)
 
-// serves is how a server says that it is up.
+// serves is how a server says that it is up, or, as ComfyUI, that it takes the next piece of work.
 var serves = lazyregexp.New(`(?i)(?:listening|running|serving) (?:on|at)\b.*\d|go to:? http|startup complete|` +
-	`\bserver (?:is )?(?:listening|running|ready)\b`)
+	`\bserver (?:is )?(?:listening|running|ready)\b|\bgot prompt$`)
 
 // upWords are in every line that serves matches, but for one in capitals.
-var upWords = []string{"http", "erver", "tartup", "istening", "unning", "erving"}
+var upWords = []string{"http", "erver", "tartup", "istening", "unning", "erving", "got prompt"}
 
-// lastServed is the last of some lines on which a server says that it is up; 0 when none does.
+// lastServed is the last of some lines on which a server says that it is up or at work, or that it did the work, and
+// nothing was thrown in between; 0 when none does.
 func lastServed(lines []logLine) int {
+	did, threw := 0, false
 	for i := len(lines) - 1; i >= 0; i-- {
-		if containsAny(lines[i].text, upWords) && serves.MatchString(lines[i].text) && !fails.MatchString(lines[i].text) {
-			return lines[i].number
+		switch text := lines[i].text; {
+		case strings.Contains(text, "Exception during processing"):
+			threw = true
+		case strings.Contains(text, "Prompt executed in") && !threw:
+			did = max(did, lines[i].number)
+		case containsAny(text, upWords) && serves.MatchString(text) && !fails.MatchString(text):
+			if threw {
+				return lines[i].number
+			}
+			return max(did, lines[i].number)
 		}
 	}
 	return 0
@@ -140,7 +151,11 @@ var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\
 
 // reassures is what a line says that tells itself that it does no harm.
 var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
-	`\b(?:can|may) be (?:safely )?ignored\b|\bsafe(?:ly)? (?:to )?ignored?\b`)
+	`\b(?:can|may) be (?:safely )?ignored\b|\bsafe(?:ly)? (?:to )?ignored?\b|` +
+	`_inductor/select_algorithm\.py:`) // of the kernels that it tries it ignores those that fail
+
+// details are the levels at which programs tell what they try.
+var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)
 
 // headed reports whether a line is part of what one above it says in a lower voice: indented below a warning.
 func headed(lines []logLine, i int) bool {

@@ -57,6 +57,16 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 		"the server came up": {"Cannot import nodes/flurb:\nTraceback (most recent call last):\n" +
 			"  File \"nodes.py\", line 4, in <module>\nModuleNotFoundError: No module named 'llama_cpp'\n" +
 			"To see the GUI go to: http://127.0.0.1:8188\nerror: the client left\n", Unknown},
+		"the next prompt": {"got prompt\n" + tooLarge + "Prompt executed in 8.2 seconds\ngot prompt\n", Unknown},
+		"one of its outputs": {"got prompt\nFailed to validate prompt for output 188:\nOutput will be ignored\n" +
+			"Prompt executed in 8.2 seconds\n", Unknown},
+		"its prompt": {"got prompt\n!!! Exception during processing !!!\n" + tooLarge +
+			"Prompt executed in 8.2 seconds\n", Program},
+		"a detail": {"12:00:01 DEBUG: Plotting failed: too many indices for tensor of dimension 1\n", Unknown},
+		"a kernel tried": {"E1 torch/_inductor/select_algorithm.py:2100] OutOfResources: out of resource: shared memory\n",
+			Unknown},
+		"somebody ended it": {"slurmstepd: error: *** JOB 15 ON gpu1 CANCELLED AT 2022-08-24T02:53:02 ***\n",
+			Unknown},
 		"after it came up": {"Uvicorn running on http://127.0.0.1:8188\n" + tooLarge, Program},
 		"falls back": {"WARNING: Compute Capability < 8.0 is not supported by the V1 Engine. Falling back to V0.\n",
 			Unknown},

@@ -16,8 +16,16 @@ type frame struct{ path, function string }
 //	File ~/venv/lib/python3.10/site-packages/accelerate/launchers.py:87, in notebook_launcher(function, args)
 //	/opt/conda/lib/python3.7/site-packages/torch/nn/modules/module.py in _call_impl(self, *input)
 //	│ /usr/src/server/text_generation_server/utils/weights.py:275 in get_sharded   │
-var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|([^\s:"]+):\d+(?:, in (\w+))?)|` +
-	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::\d+)? in (\w+|<\w+>)(?:\(| |$)`)
+//
+// A cell of a notebook has no file:
+//
+//	Cell In[7], line 1
+//	Input In [181], in <cell line: 6>()
+//	c:\project\run.ipynb Cell 10 line 4
+var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|` +
+	`((?:[A-Za-z]:)?[^\s:"][^:"]*):\d+(?:, in (?:[\w<>]+\.)*([\w<>]+))?)|` +
+	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::\d+)? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
+	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line \d+|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line \d)`)
 
 // raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
 //
@@ -88,8 +96,9 @@ func traceback(lines []logLine) (frames []frame, end int) {
 	return nil, -1
 }
 
-// installed is the directory of a distribution in a path.
-var installed = lazyregexp.New(`(?:site|dist)-packages[/\\]([^/\\]+)`)
+// installed is the directory of a distribution in a path, or of a model's own code that was downloaded with it.
+var installed = lazyregexp.New(`(?:(?:site|dist)-packages|[/\\]torch[/\\]hub)[/\\]([^/\\]+)|` +
+	`[/\\](transformers_modules)[/\\]`)
 
 // pythonsOwn is where Python keeps its own library, and eggName the name of a distribution whose directory holds more.
 var (
@@ -101,7 +110,7 @@ var (
 // owner is the package that a call belongs to: "python" for its own library, empty for the program itself.
 func (f frame) owner() string {
 	if m := installed.FindStringSubmatch(f.path); m != nil {
-		return eggName.FindString(m[1])
+		return eggName.FindString(m[1] + m[2])
 	}
 	if pythonsOwn.MatchString(f.path) {
 		return "python"
@@ -117,11 +126,14 @@ func (r *record) last() frame {
 	return r.frames[len(r.frames)-1]
 }
 
+// passes are the calls of libraries that only pass on what the call above them asked.
+var passes = lazyregexp.New(`^__getattr|^_(?:wrapped_)?call_impl$|^decorate_context$|^error_handler$`)
+
 // deepest is the package of the last call that is not Python's own.
 func (r *record) deepest() string {
 	for i := len(r.frames) - 1; i >= 0; i-- {
-		if strings.HasPrefix(r.frames[i].function, "__getattr") {
-			continue // the one above asked for what is not there
+		if passes.MatchString(r.frames[i].function) {
+			continue // the one above asked for what is not there, or called with these arguments
 		}
 		if owner := r.frames[i].owner(); owner != "python" {
 			return owner

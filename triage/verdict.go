@@ -76,12 +76,19 @@ func (f *finding) decides(row finding) bool {
 		(leavesNoGPU(row.rule) || row.rule == "driver-unresponsive") {
 		return true // a GPU that is lost is not found either
 	}
+	if f.signature.ID == raisedRecord && f.signature.Weight >= symptom && row.signature.Weight == warning &&
+		f.blame == Program && f.line > row.line {
+		return true // the program went on after the row's line, and failed by its own
+	}
 	same := f.source == row.source && f.line == row.line
 	general := f.signature.Weight <= symptom && f.cause != "killed-from-outside" ||
 		slices.Contains([]string{"record-status", "record-memory",
 			"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
 	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)
 }
+
+// raisedRecord is the id of what the record of an exception means.
+const raisedRecord = "record-exception"
 
 // amd is the cause of what AMD's stack prints.
 const amd = "amd-not-judged"
