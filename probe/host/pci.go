@@ -22,6 +22,7 @@ func (h *Host) PCI() ([]PCIDevice, error) {
 	list := make([]PCIDevice, len(entries))
 	for i, e := range entries {
 		list[i].Dir = path.Join(devices, e.Name())
+		h.Listed(list[i].Dir)
 		list[i].Vendor, list[i].Err = h.ReadLine(path.Join(list[i].Dir, "vendor"))
 	}
 	h.seen.pci = list
