@@ -55,8 +55,8 @@ func TestReadIsBounded(t *testing.T) {
 		{"zeros", nil, []byte{0}, errNoFatbin},
 		{"empty-containers", nil, container(), errTooMany},
 		{"empty-entries", containerHeader(1 << 40), empty.bytes(), errTooMany},
-		{"spread-entries", containerHeader(1 << 40), sass(80, 0x11).bytes(), errTooMuch},
-		{"spread-containers", nil, container(sass(80, 0x11)), errTooMuch},
+		{"spread-entries", containerHeader(1 << 40), sass(80, 0x11).bytes(), errTooMany},
+		{"spread-containers", nil, container(sass(80, 0x11)), errTooMany},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := &counter{ReaderAt: endless{append(head[:len(head):len(head)], tc.begin...), tc.pattern}}
