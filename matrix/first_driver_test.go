@@ -41,7 +41,7 @@ func TestNoProductBeforeItsDriver(t *testing.T) {
 	for _, chip := range tables.Rows[tables.Chip](embedded) {
 		for _, id := range chip.PCIIDs {
 			ids++
-			if chip.FirstBranch.Known() {
+			if chip.FirstBranch.Known() && (wholeGrid || ids%5 == 1) {
 				before := fmt.Sprintf("%d.99.99", chip.FirstBranch.Major()-1)
 				wantOnBus(t, embedded, id, before, Error)
 			}

@@ -19,11 +19,11 @@ var broken = []string{"2.14.1+cu130", "2.7.1+cu128", "1.13.1+cu117", "2.9.0+cpu"
 // wholeGrid reports whether every machine of the grids is tried (make grid), not a sample of them (make test).
 var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
 
-// inSample counts a machine of a grid and reports whether it is tried: of a sample each 23rd, a prime, so that every
+// inSample counts a machine of a grid and reports whether it is tried: of a sample each 47th, a prime, so that every
 // driver, GPU and Python is met.
 func inSample(count *int) bool {
 	*count++
-	return wholeGrid || *count%23 == 1
+	return wholeGrid || *count%47 == 1
 }
 
 // pairsWithoutTorch is how many machines of the grid have no torch to pin; the test fails when it grows. 208 of them

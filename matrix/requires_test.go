@@ -71,7 +71,7 @@ func dualityOf(t *testing.T, tab *Tables, i, every int, a artefact) (d duality) 
 func TestEveryRequirement(t *testing.T) {
 	tab := Embedded()
 	list := artefacts(t, tab)
-	step, every := 601, 13 // artefacts and drivers
+	step, every := 1201, 13 // artefacts and drivers
 	switch os.Getenv("CUDACOMPAT_GRID") {
 	case "whole":
 		step, every = 1, 1

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,9 @@ import (
 // what only looks like one, by the program as it is built, just these are found.
 // `go run ./tools/manynodes -n 10000` measures it.
 func TestEveryFaultIsFound(t *testing.T) {
+	if os.Getenv("CUDACOMPAT_GRID") != "whole" {
+		t.Skip("builds the program and judges 1,200 nodes: make grid")
+	}
 	tool := filepath.Join(t.TempDir(), "cudacompat")
 	build := exec.Command("go", "build", "-o", tool, "cudacompat/cmd/cudacompat")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
