@@ -46,7 +46,8 @@ func doctorCommand(s streams) *cobra.Command {
 		"retry for up to this `TIME`, until everything that --require names is present and the "+
 			"outcome is conclusive; meant for first boot")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"print one line, and exit 0 or 1 only: an inconclusive result exits 0, or 1 with --require")
+		"print one line, and exit 0 or 1 only: an inconclusive result exits 0, or 1 with --require; "+
+			"--timeout is then 15s")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")
 	return cmd
 }

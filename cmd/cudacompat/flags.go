@@ -30,11 +30,11 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
 		"read only this system's files, as they will be used after the next boot")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"look at the Python environment at `PATH` (may be repeated), or \"none\"; without it, at the active one and all "+
-			"that are found")
+		"look only at the Python environment at `PATH` (may be repeated), or at none with \"none\" (default: the active "+
+			"one and all others that are found)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"stop after this `TIME` with a partial, inconclusive report (default 10s, longer with many GPUs; 15s with "+
-			"--healthcheck, 120s with --root or --offline)")
+		"stop after this `TIME` with a partial, inconclusive report (default 10s, longer with many GPUs; 120s with --root "+
+			"or --offline)")
 }
 
 // limit is how long reading files may take.
@@ -135,11 +135,12 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 
 // outputUsage is the help of -o for a command with these formats.
 func outputUsage(formats []string) string {
-	return "write the report as `FORMAT[=FILE]`, to FILE if given (may be repeated): " + strings.Join(formats, ", ")
+	return "`FORMAT[=FILE]`: write the report in this format, to FILE if one is given (may be repeated): " +
+		strings.Join(formats, ", ")
 }
 
 func addColour(cmd *cobra.Command, colour *string) {
-	cmd.Flags().StringVar(colour, "color", "auto", "use colour: `WHEN` is auto, always or never; NO_COLOR is obeyed")
+	cmd.Flags().StringVar(colour, "color", "auto", "`WHEN`: use colour auto, always or never; auto obeys NO_COLOR")
 }
 
 // policy checks the words and makes what matrix asks for.

@@ -55,7 +55,7 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
-		"assume `CHANGE` on every node: driver=VERSION or NAME==VERSION (may be repeated)")
+		"`CHANGE`: assume driver=VERSION or NAME==VERSION on every node (may be repeated)")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
 		"list nodes whose document is older than the newest by more than this `TIME`")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `TIME` (default: no limit)")

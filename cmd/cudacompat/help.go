@@ -107,14 +107,16 @@ func flagName(f *pflag.Flag) string {
 	return strings.TrimRight(short+"--"+f.Name+" "+value, " ")
 }
 
-// flagText is what a flag does, with the value that it has when it is not given.
+// flagText is what a flag does, with the value that it has when it is not given. A usage that begins with the name of
+// its value and a colon does not repeat it: the name stands behind the flag.
 func flagText(f *pflag.Flag) string {
-	_, text := pflag.UnquoteUsage(f)
+	value, text := pflag.UnquoteUsage(f)
+	text = strings.TrimPrefix(text, value+": ")
 	switch f.DefValue {
 	case "", "false", "[]", "0s":
 		return text
 	}
-	value := f.DefValue
+	value = f.DefValue
 	if f.Value.Type() == "duration" {
 		value = strings.TrimSuffix(strings.Replace(value, "m0s", "m", 1), "0m") // 1m0s, 24h0m0s
 	}

@@ -48,8 +48,8 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.instance, "instance", "",
 		"assume this instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
-	cmd.Flags().StringVar(&f.framework, "framework", "torch", "answer for `NAME[==RELEASE]`: torch, tensorflow or jax")
-	cmd.Flags().StringVar(&f.choice, "choice", "", "show only this `SET`: keep-driver, smallest-driver or newest")
+	cmd.Flags().StringVar(&f.framework, "framework", "torch", "`NAME[==RELEASE]`: answer for torch, tensorflow or jax")
+	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.PinFormats))+"; requirements and constraints write the set of --choice")
 	addColour(cmd, &f.colour)

@@ -18,8 +18,8 @@ import (
 type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "matrix", "", "override rows of the built-in tables with those in `DIR|BUNDLE`: "+
-		"a directory (CSV files, signature/*.txt) or a release's bundle")
+	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: override rows of the built-in tables with those "+
+		"in a directory (CSV files, signature/*.txt) or in a release's bundle")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is
