@@ -159,11 +159,12 @@ var repairSteps = map[string]string{
 	"contact-support": "replace the GPU or the machine (on EC2: stop and start the instance), and tell its vendor",
 }
 
-// persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time.
+// persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time. NVML decides:
+// it reports the mode as on where the daemon keeps the GPU started, while a daemon that runs proves nothing, because
+// Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host decides.
 func persistenceOff(m *machine) []*result {
-	// Where nvidia-persistenced runs, it keeps the GPUs initialised. In a container the host decides.
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" ||
-		m.f.Driver.NVML.Status != "ok" || m.f.Machine.Persistenced {
+		m.f.Driver.NVML.Status != "ok" {
 		return nil
 	}
 	asked := false
@@ -173,18 +174,27 @@ func persistenceOff(m *machine) []*result {
 		}
 		asked = true
 		if g.Health.Persistence == "off" {
-			return found(Finding{Severity: Note, Subject: "GPUs",
-				Message: "persistence mode is off: the driver initialises the GPUs again for every " +
-					"program", Need: "nvidia-persistenced",
-				Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
-				Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
-				Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}})
+			return found(m.withoutPersistence())
 		}
 	}
 	if !asked {
 		return nil
 	}
 	return holds("GPUs")
+}
+
+func (m *machine) withoutPersistence() Finding {
+	f := Finding{Severity: Note, Subject: "GPUs", Need: "persistence mode on",
+		Message:  "persistence mode is off: the driver initialises the GPUs again for every program",
+		Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
+		Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
+		Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
+	if m.f.Machine.Persistenced {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "nvidia-persistenced", Value: "running", From: "/proc"})
+		f.Do = []string{"sudo nvidia-smi -pm 1; to keep it on, remove --no-persistence-mode from " +
+			"nvidia-persistenced.service"}
+	}
+	return f
 }
 
 // repairs are the actions after which a GPU is of use again; restarting a program is none of them.
