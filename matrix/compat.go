@@ -85,7 +85,7 @@ func (m *machine) forwardState() forwardState {
 		return forwardUndecidedGPU
 	}
 	if len(f.wrong) > 0 {
-		f.why = f.wrong[0].label + " is not a GPU that forward compatibility supports"
+		f.why = f.wrong[0].label + " does not support forward compatibility"
 		return forwardWrongGPU
 	}
 	if state := m.baseBranch(); state != forwardWorks {

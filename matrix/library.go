@@ -132,7 +132,7 @@ func (b *build) mixedCuDNN(f *Finding) bool {
 		for _, t := range []taken{*first, part} {
 			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
 		}
-		f.Do = []string{"take " + path.Dir(foreign.Path) + " out of " + outOf(foreign.Reason)}
+		f.Do = []string{removal(foreign.Path, foreign.Reason)}
 		return true
 	}
 	return false

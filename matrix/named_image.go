@@ -253,7 +253,7 @@ func (r requirement) unmet(m *machine, expression version.Requirement, but versi
 	f := Finding{Severity: Warning, Subject: r.name, Need: first, Source: append([]string{
 		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
 		r.source...),
-		Message: fmt.Sprintf("the image requires %s, and this is %s: a runtime in legacy mode would refuse this", first,
+		Message: fmt.Sprintf("the image requires %s, but this is %s: a runtime in legacy mode refuses to start it", first,
 			r.host),
 		Evidence: []Evidence{{Fact: r.name, Value: r.text, From: r.from}, m.evidenceDriver()},
 		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 " +
@@ -264,7 +264,7 @@ func (r requirement) unmet(m *machine, expression version.Requirement, but versi
 	but.AnyBrand = true
 	if expression.On(but) == version.Met {
 		f.Severity = Note
-		f.Message += "; for other brands the same driver is let in, and what is in the image is judged on its own"
+		f.Message += "; it accepts this driver with GPUs of other brands, and the builds in the image are judged separately"
 	}
 	return f
 }

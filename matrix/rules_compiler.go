@@ -185,7 +185,7 @@ func libstdcxxTooOld(m *machine, b *build) []*result {
 func (m *machine) newerStdcxx(b *build) []string {
 	switch {
 	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
-		return []string{"take " + path.Dir(b.Stdcxx.Path) + " out of LD_LIBRARY_PATH"}
+		return []string{"remove " + path.Dir(b.Stdcxx.Path) + " from LD_LIBRARY_PATH"}
 	case b.env.Kind == "conda":
 		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + b.env.Path + "/lib"}
 	}

@@ -68,7 +68,7 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
 	f.Do = []string{"start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
 		"Kubernetes the limit nvidia.com/gpu",
-		"if the container needs no GPU, say so with NVIDIA_VISIBLE_DEVICES=void"}
+		"if the container needs no GPU, set NVIDIA_VISIBLE_DEVICES=void"}
 	return f
 }
 

@@ -96,7 +96,7 @@ func deviceNodesMissing(m *machine) []*result {
 	if m.ownNodes() {
 		f.Message += fmt.Sprintf(", and nvidia-modprobe, which makes them for programs, is %s", m.f.Devices.Modprobe)
 		f.Do = []string{"install the package nvidia-modprobe (it must be setuid root), or run `sudo nvidia-modprobe -c 0 " +
-			"-u` at every boot"}
+			"-u` at every boot (one -c for each GPU)"}
 		return found(f)
 	}
 	f.Evidence = append(f.Evidence[:1], Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
@@ -138,9 +138,9 @@ func (m *machine) missingNodes() []string {
 // gpuNodesMissing says how many nodes of GPUs there should be.
 func gpuNodesMissing(nodes, given int) string {
 	if given < 2 {
-		return "/dev/nvidia0 (or of another number)"
+		return "a GPU's node (/dev/nvidia0 or another number)"
 	}
-	return fmt.Sprintf("/dev/nvidia0 and on (%d of %d)", nodes, given)
+	return fmt.Sprintf("a node for every GPU (%d of %d exist)", nodes, given)
 }
 
 // missingOnHost is about hosts, where nvidia-modprobe makes what is not there when a program first needs it, and

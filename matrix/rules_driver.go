@@ -177,7 +177,7 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []str
 	switch {
 	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
 	case m.f.System.Container != "":
-		return []string{"restart the container: it holds libraries of the driver that the host had before"}
+		return []string{"restart the container: it still has the libraries of the host's previous driver"}
 	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.version.Compare(user) == 0:
 		return []string{"reboot: the module on disk is already " + disk.Version,
@@ -304,7 +304,7 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	// The driver loads and leaves out what it does not know; programs run on the others.
 	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
 		f.Severity = Warning
-		f.Message += "; it serves " + m.gpus[served].label
+		f.Message += "; this driver supports " + m.gpus[served].label
 		f.Do = append(f.Do, "hide the unsupported GPU: "+m.showing(func(g gpu) bool { return !bad(g) })+
 			", or move it to another machine")
 	}

@@ -96,7 +96,7 @@ func (m *machine) unloadablePlugin(efa facts.EFA) Finding {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "not loadable", Value: unloadable(u), From: u.By})
 	}
 	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
-		f.Do = append(f.Do, "or take "+u.Path+" out of "+outOf(u.Reason)+", if another "+u.Library+" is there")
+		f.Do = append(f.Do, "or "+removal(u.Path, u.Reason)+", if another "+u.Library+" is there")
 	}
 	return f
 }

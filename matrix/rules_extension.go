@@ -255,7 +255,7 @@ func (b *build) besideTwin(twin string) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: other, Value: cmp.Or(release, "named without a version"),
 			From: b.From}),
 		Source: []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
-		Do:     []string{"take " + other + " out of the file"}}
+		Do:     []string{"remove " + other + " from the file"}}
 }
 
 // otherRelease: a distribution requires a release of another one that is not the one installed. It is an error where

@@ -105,7 +105,7 @@ func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 		return unknown(b.subject, h.By+", which "+b.Name+" needs: it is not in "+b.env.Path)
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),
-		Message:  fmt.Sprintf("%s needs %s, which is not installed: it is not imported", b.Name, h.By),
+		Message:  fmt.Sprintf("%s needs %s, which is not installed: it cannot be imported", b.Name, h.By),
 		Evidence: append(b.evidence(), Evidence{Fact: h.By, Value: "not installed", From: b.env.Path}),
 		Source:   []string{importSource}}
 	f.Pins[0].Why = "adds " + h.By + "; keeps the driver"
@@ -133,7 +133,7 @@ func (b *build) hidden(h facts.Hindrance, severity Severity) Finding {
 		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: "imported instead", Value: path.Base(h.Path), From: h.Path})}
 	place := strings.TrimSuffix(h.Path, "/__init__.py")
-	f.Do = []string{"rename " + place + ", or take " + path.Dir(place) + " out of PYTHONPATH"}
+	f.Do = []string{"rename " + place + ", or remove " + path.Dir(place) + " from PYTHONPATH"}
 	if severity == Warning {
 		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s "+
 			"instead of %s", path.Dir(place), h.Path, b.Name)
@@ -158,7 +158,7 @@ func (b *build) otherPythons() []*result {
 			Evidence{Fact: name, Value: "for Python " + h.By, From: h.Path}),
 		Source: []string{"https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/"}}
 	if name != b.Name {
-		f.Message += ", so " + b.Name + " is not imported"
+		f.Message += ", so " + b.Name + " cannot be imported"
 	}
 	for _, other := range b.Hindrances[i+1:] {
 		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == facts.HindranceOtherPython {

@@ -47,12 +47,12 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 	first := g.chip.FirstCUDA
 	f := Finding{Severity: severity, Subject: b.subject, Source: g.chip.Source,
 		Need: c.name + " from CUDA >= " + first.Short(),
-		Message: fmt.Sprintf("%s comes from CUDA %s, which does not know %s: prebuilt kernels run, "+
+		Message: fmt.Sprintf("%s comes from CUDA %s, which does not support %s: prebuilt kernels run, "+
 			"but code that is compiled at run time fails", c.name, c.version.Short(), g.label),
 		Evidence: append(b.evidence(), Evidence{Fact: c.name, Value: c.version.String(), From: c.from},
 			Evidence{Fact: "GPU", Value: g.label, From: g.from})}
 	if severity == Note {
-		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not know %s: what torch compiles with it is made for "+
+		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not support %s: what torch compiles with it is made for "+
 			"an older GPU, or fails", c.name, c.version.Short(), g.label)
 	}
 	f.Pins = m.pinsAmong(b, slices.DeleteFunc(slices.Clone(m.ranked(b)), func(r row) bool {

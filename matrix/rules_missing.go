@@ -53,7 +53,7 @@ func (b *build) putBack(f *Finding, lost []string) {
 			if strings.HasPrefix(u.Path, path.Dir(wheel.Path)+"/") {
 				own = true
 			} else {
-				f.Do = append(f.Do, "take "+u.Path+" out of the loader's way")
+				f.Do = append(f.Do, "remove "+u.Path+" from the loader's path")
 			}
 		}
 		if own {

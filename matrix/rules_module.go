@@ -275,7 +275,7 @@ func (m *machine) oldGRID() Finding {
 
 // namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
 func (m *machine) namedGRID() Finding {
-	f := m.needsGRID(fmt.Sprintf("only the GRID build of driver %s drives it, and a version does not tell "+
+	f := m.needsGRID(fmt.Sprintf("only the GRID build of driver %s works, and the version does not show "+
 		"which build this is", m.driver.version))
 	f.Severity = Note
 	f.Do = []string{"install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build"}

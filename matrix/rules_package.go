@@ -87,7 +87,7 @@ func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []strin
 		if b.has(l.wheel, want) {
 			pins = nil
 		}
-		return pins, []string{"take " + l.from + " out of " + outOf(l.reason)}
+		return pins, []string{removal(l.from, l.reason)}
 	}
 	return pins, nil
 }
@@ -173,7 +173,7 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: strings.Join(missing, ", "),
 		Source:   []string{"https://www.tensorflow.org/install/pip"},
-		Message:  fmt.Sprintf("%s is missing from the loader's path: TensorFlow will run on the CPU", some(missing)),
+		Message:  nowhereWords(missing) + ": TensorFlow will run on the CPU",
 		Evidence: b.evidenceLost(missing)}
 	if bad := b.unloadable(missing); len(bad) > 0 {
 		f.Message = b.lostWords(missing) + ": TensorFlow will run on the CPU"

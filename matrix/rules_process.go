@@ -94,14 +94,14 @@ func shmTooSmall(m *machine) []*result {
 	}
 	size := fmt.Sprintf("%d MiB", m.f.Devices.Shared>>20)
 	f := Finding{Severity: Note, Subject: "/dev/shm", Need: "1 GiB or more",
-		Message:  "/dev/shm holds " + size + ": data loaders with several workers can fill it",
+		Message:  "/dev/shm has " + size + ": data loaders with several workers can fill it",
 		Evidence: []Evidence{{Fact: "/dev/shm", Value: size, From: "/dev/shm"}},
 		Do: []string{"`docker run --shm-size=8g` (or --ipc=host); in Kubernetes an emptyDir of medium Memory " +
 			"at /dev/shm"},
 		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
 	if usable > 1 {
 		f.Severity = Warning
-		f.Message = fmt.Sprintf("/dev/shm holds %s, for %d GPUs: NCCL and data loaders share memory there and fail when "+
+		f.Message = fmt.Sprintf("/dev/shm has %s for %d GPUs: NCCL and data loaders share memory there and fail when "+
 			"it is full (bus error)", size, usable)
 	}
 	return found(f)
@@ -113,7 +113,7 @@ func launchBlocking(m *machine) []*result {
 	if value == "" || value == "0" {
 		return nil
 	}
-	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "unset, except for debugging",
+	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "CUDA_LAUNCH_BLOCKING unset, except for debugging",
 		Source: visibleSource,
 		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +
 			"errors, slow for work",

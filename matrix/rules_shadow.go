@@ -22,8 +22,8 @@ func stubLibrary(m *machine) []*result {
 		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
-		Do: []string{"remove " + taken.Path + " or take its directory out of the loader's way (it is taken by " +
-			taken.Reason + "), then run ldconfig; a stub belongs into LIBRARY_PATH, for the linker"},
+		Do: []string{"remove " + taken.Path + " or its directory from the loader's path (it is found by " +
+			taken.Reason + "), then run ldconfig; for linking, add the stubs directory to LIBRARY_PATH"},
 		Source: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
@@ -69,8 +69,7 @@ func (b *build) withoutPart(u facts.Unresolved) Finding {
 		Message: fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at "+
 			"run time fails", u.By, u.Library),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
-		Do: []string{"put " + u.Library + " beside " + u.By + ", or take " + path.Dir(u.By) + " out of " +
-			outOf(u.Reason)}}
+		Do: []string{"put " + u.Library + " next to " + u.By + ", or " + removal(u.By, u.Reason)}}
 }
 
 // lackedOf names what is missing in the same file for the same library.
@@ -114,7 +113,7 @@ func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []string) {
 			}
 		}
 	}
-	return nil, []string{"take " + u.Path + " out of " + outOf(u.Reason)}
+	return nil, []string{removal(u.Path, u.Reason)}
 }
 
 // ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put

@@ -121,10 +121,10 @@ func memoryInUse(m *machine) []*result {
 		}
 		results = append(results, found(Finding{Severity: Note, Subject: m.gpuFound(g).label + " at " + g.Bus,
 			Need: "free memory, if a program wants all of it",
-			Message: fmt.Sprintf("processes outside this %s hold %.1f GiB of its memory", m.placeWord(),
+			Message: fmt.Sprintf("processes outside this %s use %.1f GiB of its memory", m.placeWord(),
 				float64(others)/(1<<30)),
 			Evidence: []Evidence{{Fact: "memory in use", Value: fmt.Sprintf("%d MiB", g.Memory.Used>>20), From: "NVML"}},
-			Do:       []string{"nvidia-smi on the host names them; a shared GPU (time-slicing, MPS) is shared on purpose"},
+			Do:       []string{"run nvidia-smi on the host, which names them; do nothing if the GPU is shared on purpose (time-slicing, MPS)"},
 			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/structnvmlMemory__v2__t.html"}})...)
 	}
 	if !known || len(results) > 0 {

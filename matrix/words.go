@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 )
@@ -62,12 +63,15 @@ func (b *build) lostWords(libraries []string) string {
 	return words
 }
 
-// outOf is what a file has to be taken out of, by the reason why it is taken.
-func outOf(reason string) string {
-	if reason == "LD_LIBRARY_PATH" || reason == "LD_PRELOAD" {
-		return reason + ", where the program is started"
+// removal is the step that makes the loader find another file: LD_PRELOAD lists files, LD_LIBRARY_PATH directories.
+func removal(file, reason string) string {
+	switch reason {
+	case "LD_PRELOAD":
+		return "remove " + file + " from LD_PRELOAD, where the program is started"
+	case "LD_LIBRARY_PATH":
+		return "remove " + path.Dir(file) + " from LD_LIBRARY_PATH, where the program is started"
 	}
-	return "the loader's way: it is taken by " + reason
+	return "remove " + file + " from the loader's path, where it is found by " + reason
 }
 
 // first puts a directory before what LD_LIBRARY_PATH holds.

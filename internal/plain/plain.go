@@ -16,6 +16,9 @@ type phrase struct {
 var phrases = compile([][2]string{
 	{`\b(?:go|goes|went|gone) with\b`, `"fits", "works with"`},
 	{`\balone\b`, `"only"`},
+	{`\btake\b[^.;:]* out of (?:LD_|PYTHONPATH|the loader|the file)`, `"remove X from LD_LIBRARY_PATH"`},
+	{`\bbelongs? into\b`, `"add it to"`},
+	{`\b[1-9]\d* more is\b`, `"are", with the function plural`},
 	{`\banew\b`, `"again"`},
 	{`\bmend(?:s|ed|ing)?\b`, `"fix"`},
 	{`\bof drivers? \d`, `"driver 550's libcuda", "belongs to driver 550"`},
