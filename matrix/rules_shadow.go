@@ -69,7 +69,7 @@ func (b *build) withoutPart(u facts.Unresolved) Finding {
 		Message: fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at "+
 			"run time fails", u.By, u.Library),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
-		Do: []string{"put " + u.Library + " next to " + u.By + ", or " + removal(u.By, u.Reason)}}
+		Do:       []string{"put " + u.Library + " next to " + u.By + ", or " + removal(u.By, u.Reason)}}
 }
 
 // lackedOf names what is missing in the same file for the same library.
