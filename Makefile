@@ -19,7 +19,8 @@ export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations -fno-asynchronous-unwin
 # Not position-independent (-buildmode=pie): its relocations are 1.2 MB more, above the 12 MB of .ci/run, for a program
 # that runs for milliseconds, parses in a memory-safe language and takes no connection.
 LAZY := -ldflags=-extldflags=-Wl,-z,lazy
-RELEASE := -tags packed -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
+# Code stands beside what the loader reads, not on pages of its own: 4 kB less of a file, and one mapping.
+RELEASE := -tags packed -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy,-z,noseparate-code'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 

@@ -29,7 +29,7 @@ nvml() {
         --setenv GOFLAGS "$GOFLAGS" --setenv CGO_CFLAGS "$CGO_CFLAGS" --setenv GOPROXY off --setenv GOTOOLCHAIN local \
         --setenv GOMODCACHE /modules --setenv GOCACHE /build \
         --setenv CGO_ENABLED 1 --setenv GOARCH "$1" --setenv CC "$2" \
-        go build -tags packed -ldflags="$LINK -extldflags=-Wl,-z,lazy,--build-id=none" -o "/out/$3" $PACKAGE
+        go build -tags packed -ldflags="$LINK -extldflags=-Wl,-z,lazy,-z,noseparate-code,--build-id=none" -o "/out/$3" $PACKAGE
 }
 
 nvml amd64 gcc cudacompat-linux-amd64
