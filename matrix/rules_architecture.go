@@ -12,6 +12,7 @@ func architectureMismatch(m *machine) []*result {
 	if !s.Rest || !s.Bootable || s.Arch == "" || !m.target.named() || !strings.HasPrefix(m.platform, "linux_") {
 		return nil
 	}
+	// Arch comes from the C library of the tree: the kernel that runs here may be that of a builder.
 	want := strings.TrimPrefix(m.platform, "linux_")
 	if want == s.Arch {
 		return holds("image")

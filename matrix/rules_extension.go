@@ -66,6 +66,8 @@ func extensionMismatch(m *machine, b *build) []*result {
 	switch {
 	case over >= 0:
 		return found(b.overwritten(b.Hindrances[over]))
+	// jax compares jaxlib's release before it loads a plugin, so the plugin is not judged beside a jaxlib it refuses
+	// (jax/_src/lib/__init__.py).
 	case release >= 0 && b.Name == "jax":
 		return found(b.otherJaxlib(b.Hindrances[release]))
 	case release >= 0:

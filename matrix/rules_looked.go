@@ -19,7 +19,7 @@ func notLookedAt(m *machine) []*result {
 		results = append(results, unknown(u.Place, u.Reason)...)
 	}
 	results = append(results, m.namedOnly()...)
-	// A health check as a user cannot read the homes of others, which is as it should be.
+	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.
 	if len(closed) > 0 && !m.policy.Health {
 		results = append(results, found(closedPlaces(closed))...)
 	}

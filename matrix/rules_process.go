@@ -113,7 +113,8 @@ func launchBlocking(m *machine) []*result {
 	if value == "" || value == "0" {
 		return nil
 	}
-	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING", Need: "CUDA_LAUNCH_BLOCKING unset, except for debugging",
+	return found(Finding{Severity: Note, Subject: "CUDA_LAUNCH_BLOCKING",
+		Need:   "CUDA_LAUNCH_BLOCKING unset, except for debugging",
 		Source: visibleSource,
 		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +
 			"errors, slow for work",

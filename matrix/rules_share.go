@@ -124,8 +124,9 @@ func memoryInUse(m *machine) []*result {
 			Message: fmt.Sprintf("processes outside this %s use %.1f GiB of its memory", m.placeWord(),
 				float64(others)/(1<<30)),
 			Evidence: []Evidence{{Fact: "memory in use", Value: fmt.Sprintf("%d MiB", g.Memory.Used>>20), From: "NVML"}},
-			Do:       []string{"run nvidia-smi on the host, which names them; do nothing if the GPU is shared on purpose (time-slicing, MPS)"},
-			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/structnvmlMemory__v2__t.html"}})...)
+			Do: []string{"run nvidia-smi on the host, which names them; do nothing if the GPU is shared on purpose " +
+				"(time-slicing, MPS)"},
+			Source: []string{"https://docs.nvidia.com/deploy/nvml-api/structnvmlMemory__v2__t.html"}})...)
 	}
 	if !known || len(results) > 0 {
 		return results
