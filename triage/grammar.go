@@ -196,10 +196,8 @@ var grammars = []grammar{
 	form("asked", `: (?:line )?\d+: (?P<sentence>(?:syntax error near|Syntax error: |\S+: (?:unbound variable|bad `+
 		`substitution)).*)`, "yntax error", "unbound", "substitution"),
 	form("opencv", `OpenCV\(\d[^)]*\).* error: \((?P<code>-\d+)[:)]`, "OpenCV("),
-	form("asked", `(?P<sentence>prompt_outputs_failed_validation|Failed to validate prompt for output|`+
-		`^(?:Inconsistency|`+
-		`Error) `+
-		`in user input:)`, "failed_validation", "validate prompt", "user input"),
+	form("asked", `(?P<sentence>prompt_outputs_failed_validation|^(?:Inconsistency|Error) in user input:)`,
+		"failed_validation", "user input"), // "Failed to validate prompt for output 9" alone leaves the other outputs
 	form("asked", `^ERROR(?: on proc \d+)?: (?P<sentence>.*) \((?:\.\./)*(?:src/)?[\w/.-]+\.cpp:\d+\)`, ".cpp:"),
 	form("asked", `terminate called after throwing an instance of '(?P<sentence>std::(?:out_of_range|invalid_argument|`+
 		`length_error|logic_error|domain_error|bad_optional_access|bad_variant_access)|nlohmann::[\w:]+)'`, "terminate "+

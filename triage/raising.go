@@ -57,7 +57,9 @@ var (
 		`for|^expected (?:object|tensor|scalar|all tensors|input)|shapes? .* (?:not aligned|cannot be ` +
 		`multiplied|do not match)|mat1 and mat2|must match the size|exporting the operator .* not supported|` +
 		`operator '?aten::|index out of range|out of bounds|element 0 of tensors|backward through the graph|` +
-		`not implemented for '(?:Half|BFloat16|Long|Int|Float)'|forked subprocess`)
+		`not implemented for '(?:Half|BFloat16|Long|Int|Float)'|forked subprocess|(?:not|be) (?:evenly )?(?:divisible ` +
+		`by|a multiple of) |is greater than max_|mismatch between collectives|disagreement between rank|` +
+		`^Deterministic behavior was enabled`)
 	aboutTensor = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv\d|convol|embedding|\bbatch|logits|` +
 		`\bloss\b|\bgrad|layer|\bweights?\b|input|\bmodel\b|token`)
 	// stack are the packages of which a missing module, or a failing call, is a matter of the stack that is judged here.

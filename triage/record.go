@@ -133,8 +133,9 @@ func (s *scanner) frightening(all []record) []record {
 }
 
 // nothingCounted matches a line of nvidia-smi -q, or of DCGM's table, whose counter has not counted
-// ("Uncorrectable Error : 0"), and one of a list of what a firmware may count.
-var nothingCounted = lazyregexp.New(`\s[:|] *(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: `)
+// ("Uncorrectable Error : 0"), one of a list of what a firmware may count, and what NVIDIA's report did not gather.
+var nothingCounted = lazyregexp.New(`\s[:|] *(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
+	`nvidia-bug-report\.sh: \d+: `)
 
 // harmless reports whether a line is known to frighten for nothing.
 func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }

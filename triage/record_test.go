@@ -231,6 +231,14 @@ func TestCallers(t *testing.T) {
 			"TypeError: forward() missing 1 required positional argument: 'flurb'", Program},
 		"code of a model": {"File \"/home/me/.cache/modules/transformers_modules/x/model.py\", line 3, in f\n",
 			"TypeError: f() got an unexpected keyword argument 'flurb'", Environment},
+		"a worker of vLLM": {"File \"" + lib + "vllm/v1/executor/multiproc_executor.py\", line 2, in get_response\n",
+			"RuntimeError: Worker failed with error 'LoRA rank 32 is greater than max_lora_rank 16.', please check the " +
+				"stack trace above for the root cause", Program},
+		"a command": {"File \"" + lib + "whisper/audio.py\", line 2, in load_audio\n",
+			"FileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg'", Environment},
+		"too many requests": {"File \"" + lib + "torch/hub.py\", line 2, in load\n",
+			"urllib.error.HTTPError: HTTP Error 403: rate limit exceeded", Environment},
+		"a condition": {"", "AssertionError: 25 is not divisible by 4", Program},
 		"lost partner": {"File \"/usr/lib/python3.12/multiprocessing/connection.py\", line 395, in _recv\n",
 			"ConnectionResetError: [Errno 104] Connection reset by peer", Unknown},
 	} {
@@ -452,6 +460,7 @@ func TestNothingCounted(t *testing.T) {
 		"    Retired Pages":                                                                Unknown,
 		"| Double Bit ECC Errors              | 0                                       |": Unknown,
 		"| Double Bit ECC Errors              | 3                                       |": Hardware,
+		"/usr/bin/nvidia-bug-report.sh: 926: nvidia-settings: not found":                   Unknown,
 		"Descriptor 20: Uncorrectable CPU-complex error":                                   Unknown,
 	} {
 		if got := explain(t, line+"\n").Blame; got != want {

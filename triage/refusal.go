@@ -145,16 +145,21 @@ var refusals = []refusal{
 	refused(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
 	refused(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
 	refused(`EOFError`, `Ran out of input`, anyone, "given-file"),
+	refused(`HTTPError`, `rate limit|\b(?:429|5\d\d)\b`, theirs, "network-down"),
 	refused(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
 		`\b40[0134]\b|gated|restricted`, theirs, "usage"),
 	refused(`OSError`, `WinError 1455|paging file is too small`, anyone, "paging-file"),
 	refused(`InvalidArgument|NoSuchFile|InvalidProtobuf|InvalidGraph|Fail`, `ONNXRuntimeError.*(?:INVALID_ARGUMENT|`+
 		`NO_SUCHFILE|`+
 		`INVALID_PROTOBUF|INVALID_GRAPH|Load model from .* failed)`, anyone, "program"),
+	refused(`FileNotFoundError`, `: '(?:ffmpeg|ffprobe|sox|git(?:-lfs)?|ninja|c?make|gcc|g\+\+|cc|clang|nvidia-smi|`+
+		`tesseract|pdftoppm)'$`, anyone, "environment"), // a command
 	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
 	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, own, "given-file"),
 	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, theirs, "given-file"),
+	refused(`OSError`, `annot find empty port`, anyone, "network-down"),
+	refused(`RuntimeError`, `find appropriate backend to handle`, anyone, "installation"),
 	refused(`OSError`, `into a non-existent directory`, anyone, "given-file"),
 	refused(`RuntimeError`, `PytorchStreamReader failed (?:reading|locating)`, anyone, "given-file"),
 	refused(`NotFoundError`, `file not found`, theirs, "given-file"),

@@ -239,7 +239,8 @@ func (s *scanner) events(source int) []event {
 			e.calm = s.kept.calmAfter(lines, e.latest)
 			e.ofMany = journal.MatchString(e.text)
 			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
-				e.signature.Blame == Program && details.MatchString(e.text)
+				e.signature.Blame == Program && details.MatchString(e.text) ||
+				passing.MatchString(e.text) && s.lines-e.latest > lastLines
 			all = append(all, *e)
 		}
 	}

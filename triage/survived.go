@@ -157,6 +157,9 @@ var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not
 // details are the levels at which programs tell what they try.
 var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)
 
+// passing is a warning of a part that most programs do without: it is what somebody asks about only at a log's end.
+var passing = lazyregexp.New(`Failed to load image Python extension`)
+
 // headed reports whether a line is part of what one above it says in a lower voice: indented below a warning.
 func headed(lines []logLine, i int) bool {
 	if i < 0 || !lines[i].inset {

@@ -60,6 +60,8 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 		"the next prompt": {"got prompt\n" + tooLarge + "Prompt executed in 8.2 seconds\ngot prompt\n", Unknown},
 		"one of its outputs": {"got prompt\nFailed to validate prompt for output 188:\nOutput will be ignored\n" +
 			"Prompt executed in 8.2 seconds\n", Unknown},
+		"a part that most do without": {"torchvision/io/image.py:13: UserWarning: Failed to load image Python extension: " +
+			"'image.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev'\n" + strings.Repeat("a line\n", lastLines+1), Unknown},
 		"its prompt": {"got prompt\n!!! Exception during processing !!!\n" + tooLarge +
 			"Prompt executed in 8.2 seconds\n", Program},
 		"a detail": {"12:00:01 DEBUG: Plotting failed: too many indices for tensor of dimension 1\n", Unknown},

@@ -42,6 +42,9 @@ var thrown = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panick
 	`^(?:Exception in thread "[^"]*"|Caused by:|Unhandled [Ee]xception[.:]) (?:[\w$]+\.)*(?P<class>\w+)(?:: (?P<jav` +
 	`a>.*))?`)
 
+// worker is how vLLM passes on what one of its processes said.
+var worker = lazyregexp.New(`^Worker failed with error ['"](.*)['"],? please check`)
+
 // exception is the record of an exception's last line, in a traceback or quoted without it.
 func exception(l logLine) *record {
 	text := message(l.text)
@@ -52,6 +55,9 @@ func exception(l logLine) *record {
 		class, said = cmp.Or(m[4], "exception"), m[1]+m[2]+m[3]+m[5]
 	} else {
 		return nil
+	}
+	if m := worker.FindStringSubmatch(said); m != nil {
+		said = m[1]
 	}
 	return &record{kind: "exception", slots: map[string]string{"class": class, "message": strings.TrimSpace(said)},
 		line: l.number, text: l.text, notice: informs(l.text)}
