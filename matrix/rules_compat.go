@@ -57,7 +57,8 @@ func (m *machine) forwardFinding(message, need string) Finding {
 func (m *machine) leaveCompat() string {
 	dir := path.Dir(m.forward.Path)
 	switch {
-	// Before 1.17.4 (its release notes) the container toolkit mounts it over the driver's own file, so its path does not say compat.
+	// Before 1.17.4 (its release notes) the container toolkit mounts it over the driver's own file, so its path does not
+	// say compat.
 	case !strings.Contains(dir, "compat"):
 		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.4 or newer: an " +
 			"older one mounts it over the driver's libcuda"

@@ -160,7 +160,7 @@ var repairSteps = map[string]string{
 }
 
 // persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time. NVML
-// decides: it reports the mode as on where the daemon keeps the GPU started, while a daemon that runs proves nothing, because
+// decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing, because
 // Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host decides.
 func persistenceOff(m *machine) []*result {
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" ||
