@@ -17,7 +17,7 @@ var (
 // path tells, or whose path nobody should paste into a shell.
 func (e *environment) interpreter() string {
 	switch {
-	case e.Path == "" || strings.ContainsFunc(e.Path, unicode.IsControl) || !utf8.ValidString(e.Path):
+	case e.Path == "" || partOfFile.MatchString(e.Path) || strings.ContainsFunc(e.Path, unicode.IsControl) || !utf8.ValidString(e.Path):
 		return ""
 	case e.Kind == "user":
 		return "python3"
@@ -26,6 +26,9 @@ func (e *environment) interpreter() string {
 	}
 	return quoted(e.Path + "/bin/python")
 }
+
+// partOfFile matches what stands for a path where a file names several sets of packages, which are nowhere yet.
+var partOfFile = lazyregexp.New(`^(?:extra|group|environment) [^/]+$`)
 
 var plainPath = lazyregexp.New(`^[\w./+@:,=-]+$`)
 

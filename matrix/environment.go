@@ -50,7 +50,10 @@ func (e *environment) addShared(found *facts.Package) {
 	if i < 0 {
 		i, e.shared = len(e.shared), append(e.shared, shared{library: library})
 	}
-	e.shared[i].wheels = append(e.shared[i].wheels, p)
+	// A lock has one package once for each Python that it was resolved for.
+	if !slices.ContainsFunc(e.shared[i].wheels, func(o *installed) bool { return o.Name == p.Name }) {
+		e.shared[i].wheels = append(e.shared[i].wheels, p)
+	}
 }
 
 // twins are the installed wheels of one library that own the same files, one for each CUDA family.

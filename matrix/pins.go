@@ -166,7 +166,8 @@ func (m *machine) hasParts(r row, gpu version.Capability) bool {
 	})
 }
 
-// rankRows sorts by nearness: first of the release, then of the CUDA to the driver's own.
+// rankRows sorts by nearness: first what a file's range allows, then of the release, then of the CUDA to the driver's
+// own.
 func (m *machine) rankRows(b *build, list []row) {
 	releases := m.releases(b.Name)
 	wanted, exact := slices.BinarySearchFunc(releases, b.release.Number, version.Number.Compare)
@@ -185,7 +186,17 @@ func (m *machine) rankRows(b *build, list []row) {
 		}
 		return max(d, -d)
 	}
+	allowed, err := version.ParseRange(b.Specifier)
+	outside := func(r row) int {
+		if err == nil && !b.release.Number.Known() && !allowed.Has(r.number) {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(list, func(x, y row) int {
+		if c := outside(x) - outside(y); c != 0 {
+			return c
+		}
 		if c := distance(x) - distance(y); c != 0 {
 			return c
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 // readable are the kinds of files that are read, by what they are for.
-const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, pixi.lock
+const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, pixi.lock,
+            conda-lock.yml
   projects  requirements, pyproject.toml, environment.yml, Dockerfile
   lists     pip list, pip freeze, conda list (also as JSON or --explicit)
   reports   collect_env, nvidia-smi (also -q, -x -q, -L, or its error message),

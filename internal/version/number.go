@@ -130,6 +130,12 @@ var fourthPart = lazyregexp.New(`(\d+\.\d+\.\d+)\.\d+`)
 // leadingZero is what semver does not take either, and drivers have: 525.60.02.
 var leadingZero = lazyregexp.New(`\b0+(\d)`)
 
+// Python's "~=2.8.0" is any 2.8, and "~=2.8" any later 2; semver's "<=2" has every 2.
+var (
+	compatibleMinor = lazyregexp.New(`~=\s*(\d+\.\d+)(\.\d+)`)
+	compatibleMajor = lazyregexp.New(`~=\s*(\d+)\.(\d+)`)
+)
+
 // Range is a range of versions, such as ">=9.8,<10.0"; three parts count. The zero Range has every version.
 type Range struct {
 	text        string
@@ -139,7 +145,9 @@ type Range struct {
 // rangeOf is a range that is not known to be one.
 func rangeOf(text string) Range {
 	return Range{text, sync.OnceValues(func() (*semver.Constraints, error) {
-		return semver.NewConstraint(leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1"))
+		plain := leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1")
+		plain = compatibleMajor.ReplaceAllString(compatibleMinor.ReplaceAllString(plain, "~$1$2"), ">=$1.$2,<=$1")
+		return semver.NewConstraint(strings.ReplaceAll(plain, "==", "="))
 	})}
 }
 

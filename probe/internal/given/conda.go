@@ -74,10 +74,11 @@ func (c *conda) packages() []locked {
 	var list []locked
 	for _, p := range c.list {
 		framework := p.name == "torch" || p.name == "tensorflow"
+		conda := p.origin != "" // pip's come with a CUDA of their own
 		switch {
-		case framework && p.accelerator == "" && c.cpu:
+		case framework && conda && p.accelerator == "" && c.cpu:
 			p.accelerator = "cpu"
-		case framework && p.accelerator == "" && c.cuda != "":
+		case framework && conda && p.accelerator == "" && c.cuda != "":
 			p.accelerator, p.cuda = "cuda", c.cuda
 		}
 		at := slices.IndexFunc(list, func(o locked) bool { return o.name == p.name && framework })

@@ -17,10 +17,11 @@ var (
 	pipInstall  = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+` +
 		`(?:-\S+\s+)*install\s+(.*)$`)
 	pipRemove = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+uninstall\s+(.*)$`)
+	pipSync   = lazyregexp.New(`(?:^|[\s/])(?:uv pip sync|pip-sync)\s+(.*)$`)
 	condaAdd  = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
 	otherTool = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm ` +
 		`install|uv add|(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
-	imageName = lazyregexp.New(`^(?:docker\.io/)?(?:library/)?([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
+	imageName = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
 )
 
 func isDockerfile(d Document) bool {
@@ -126,7 +127,7 @@ func (f *dockerfile) from(fields []string, number int) {
 			f.arch = "aarch64"
 		case ok || strings.HasPrefix(field, "--"):
 		case s.image == "":
-			s.image = field
+			s.image = f.blank(field)
 		case strings.EqualFold(field, "as") && i+1 < len(fields):
 			s.name = strings.ToLower(fields[i+1])
 		}
@@ -208,5 +209,9 @@ func (f *dockerfile) imageOf(s stage) facts.Wanted {
 	if m == nil || m[1] == "scratch" {
 		return facts.Wanted{}
 	}
-	return facts.Wanted{Name: m[1], Version: m[2], Origin: "image", From: fmt.Sprintf("line %d", s.number)}
+	name := m[1]
+	if strings.HasSuffix(name, "/nvidia/cuda") { // NVIDIA's own registry has it, too, and mirrors keep the name
+		name = "nvidia/cuda"
+	}
+	return facts.Wanted{Name: name, Version: m[2], Origin: "image", From: fmt.Sprintf("line %d", s.number)}
 }

@@ -39,8 +39,7 @@ func (f *dockerfile) pip(args []string, number int) step {
 			} else {
 				r.files.ask(f.beside(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
 			}
-		case slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index",
-			"--default-index"}, arg):
+		case pipIndex(arg):
 			r.option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") +
 				next)
 			i++
@@ -65,6 +64,24 @@ func (f *dockerfile) pip(args []string, number int) step {
 	f.files.met = r.files.met
 	f.left = append(f.left, r.left...)
 	return step{list: r.packages(), forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
+}
+
+// synced are the words of an installation of the files that uv pip sync and pip-sync name.
+func synced(args []string) []string {
+	var list []string
+	for i, arg := range args {
+		if !strings.HasPrefix(arg, "-") && (i == 0 || !slices.Contains(pipValues, args[i-1]) && !pipIndex(args[i-1])) {
+			list = append(list, "-r")
+		}
+		list = append(list, arg)
+	}
+	return list
+}
+
+// pipIndex reports whether an option's next word is a package index.
+func pipIndex(option string) bool {
+	return slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index",
+		"--default-index"}, option)
 }
 
 // indexes are the package indexes that the image's variables name.

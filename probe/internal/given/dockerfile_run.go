@@ -48,12 +48,14 @@ func (f *dockerfile) command(command string, number int, sure bool) {
 	var done step
 	if m := pipInstall.FindStringSubmatch(command); m != nil {
 		done = f.pip(words(m[1]), number)
+	} else if m := pipSync.FindStringSubmatch(command); m != nil {
+		done = f.pip(synced(words(m[1])), number)
 	} else if m := pipRemove.FindStringSubmatch(command); m != nil && sure {
 		done = step{removes: true, list: f.pip(words(m[1]), number).list}
 	} else if m := condaAdd.FindStringSubmatch(command); m != nil {
 		done.list = condaWords(words(m[1]))
 	} else if m := otherTool.FindStringSubmatch(command); m != nil {
-		f.unread(m[1], "what it installs is in another file: check that one, too", number)
+		f.unread(m[1], "its packages are in another file: check that one, too", number)
 	}
 	for i := range done.list {
 		if p := &done.list[i]; !sure && p.name != "python" {

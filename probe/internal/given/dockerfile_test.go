@@ -48,9 +48,13 @@ func TestDockerfileInstalls(t *testing.T) {
 		{"mount", "RUN --mount=type=cache,target=/c if [ a = a ]; then pip install torch==2.9.0; fi", "torch|2.9.0"},
 		{"said, not done", "RUN echo run pip install torch==2.9.0", ""},
 		{"redirected", "RUN pip install torch==2.9.0 2>&1 | tee log && pip install numpy", "torch|2.9.0"},
+		{"synced", "COPY a/requirements.txt /tmp/\nRUN uv pip sync --python 3.12 /tmp/requirements.txt --extra-index-url " + cu126,
+			"torch|2.9.0+cu126"},
+		{"for another platform", "RUN pip install torch==2.9.0 'torch==2.8.0 ; sys_platform == \"darwin\"'", "torch|2.9.0"},
 		{"loop", "RUN for i in 1 2; do pip install torch==2.9.0; done", "torch|2.9.0"},
 	} {
-		f, err := Read(Document{Data: []byte("FROM python:3.12\n" + c.run + "\n")})
+		f, err := Read(Document{Data: []byte("FROM python:3.12\n" + c.run + "\n"),
+			Beside: func(name string) ([]byte, error) { return []byte("torch==2.9.0 # " + name), nil }})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -141,12 +145,13 @@ func TestJAXlib(t *testing.T) {
 // TestIndexes: which index a file's torch is from.
 func TestIndexes(t *testing.T) {
 	for text, want := range map[string]string{
-		"torch==2.13.0\n--extra-index-url https://flashinfer.ai/whl/\n":                          "default",
-		"torch==1.10\n-f https://download.pytorch.org/whl/cu111/torch_stable.html\n":             "cu111",
-		"torch==1.10\n-f https://download.pytorch.org/whl/torch_stable.html\n":                   "",
-		"torch==2.13.0\n--extra-index-url https://example.org/private\n":                         "",
-		"torch==2.13.0\n--index-url https://flashinfer.ai/whl/\n":                                "",
-		"torch==2.9.0\n--extra-index-url https://download.pytorch.org/whl/cu126\ntorch==2.9.0\n": "cu126",
+		"torch==2.13.0\n--extra-index-url https://flashinfer.ai/whl/\n":                                       "default",
+		"torch==2.13.0\n-i https://download.pytorch.org/whl/cu130\n--extra-index-url=https://pypi.nvidia.com": "cu130",
+		"torch==1.10\n-f https://download.pytorch.org/whl/cu111/torch_stable.html\n":                          "cu111",
+		"torch==1.10\n-f https://download.pytorch.org/whl/torch_stable.html\n":                                "",
+		"torch==2.13.0\n--extra-index-url https://example.org/private\n":                                      "",
+		"torch==2.13.0\n--index-url https://flashinfer.ai/whl/\n":                                             "",
+		"torch==2.9.0\n--extra-index-url https://download.pytorch.org/whl/cu126\ntorch==2.9.0\n":              "cu126",
 	} {
 		f, err := Read(Document{Data: []byte(text)})
 		if err != nil || len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 {
@@ -167,5 +172,26 @@ func TestValuesDoNotGrow(t *testing.T) {
 	d := &dockerfile{values: map[string]string{"A": strings.Repeat("a", maxValue)}}
 	if n := len(d.expand(strings.Repeat("$A ", 1<<20))); n > 8<<20 {
 		t.Errorf("expanded to %d bytes", n)
+	}
+}
+
+// TestImageNames: the image of a FROM, as the tables call it.
+func TestImageNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"FROM nvcr.io/nvidia/cuda:11.8.0-devel-ubuntu22.04":                                  "nvidia/cuda 11.8.0-devel-ubuntu22.04",
+		"FROM registry.example:5000/mirror/nvidia/cuda:12.6.3-base-ubuntu24.04":              "nvidia/cuda 12.6.3-base-ubuntu24.04",
+		"FROM nvcr.io/nvidia/pytorch:25.06-py3":                                              "nvcr.io/nvidia/pytorch 25.06-py3",
+		"FROM docker.m.daocloud.io/vllm/vllm-openai:v0.21.0":                                 "vllm/vllm-openai v0.21.0",
+		"ARG N=\"\"\nARG C=12.6.3\nFROM nvidia/cuda:$C-cudnn$N-devel-ubuntu22.04 AS builder": "nvidia/cuda 12.6.3-cudnn-devel-ubuntu22.04",
+		"ARG B=\nFROM $B": "unread",
+	} {
+		f, err := Read(Document{Data: []byte(text + "\n")})
+		got := "unread"
+		if len(f.Environments) > 0 {
+			got = f.Environments[0].Wanted[0].Name + " " + f.Environments[0].Wanted[0].Version
+		}
+		if err != nil || got != want || got == "unread" && len(f.Unread) != 1 {
+			t.Errorf("%q: %q, %+v, %v, want %q", text, got, f.Unread, err, want)
+		}
 	}
 }

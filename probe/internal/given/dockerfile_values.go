@@ -59,6 +59,18 @@ func (f *dockerfile) expand(text string) string {
 	})
 }
 
+// blank puts nothing in for those variables of an image's name whose default is nothing (ARG SUFFIX="").
+func (f *dockerfile) blank(image string) string {
+	name := dockerValue.ReplaceAllStringFunc(image, func(variable string) string {
+		m := dockerValue.FindStringSubmatch(variable)
+		if value, given := f.values[m[1]+m[4]]; given && value == "" {
+			return ""
+		}
+		return variable
+	})
+	return cmp.Or(name, image)
+}
+
 // expanded is what stands for one variable.
 func (f *dockerfile) expanded(variable string) string {
 	m := dockerValue.FindStringSubmatch(variable)

@@ -31,6 +31,7 @@ var formats = []format{
 	{"pylock.toml", isPylock, readPylock},
 	{"pyproject.toml", isPyproject, readPyproject},
 	{"pixi.lock", isPixiLock, readPixiLock},
+	{"conda-lock.yml", isCondaLock, readCondaLock},
 	{"environment.yml", isCondaYAML, readCondaYAML},
 	{"conda list --explicit", isCondaExplicit, readCondaExplicit},
 	{"conda list", isCondaList, readCondaList},

@@ -21,6 +21,7 @@ type locked struct {
 	specifier string   // what it asks for instead, ">=2.5"
 	index     string   // as Build.Index
 	wheels    []string // file names
+	markers   []string // any of which must be true
 	direct    bool     // an address stands in place of an index
 	from      string   // "line 3", "package torch"
 
@@ -43,6 +44,7 @@ func lockedFacts(kind string, list []locked, left []facts.Unread) facts.Facts {
 func lockedEnvironment(kind string, list []locked) facts.Environment {
 	env := facts.Environment{Kind: kind}
 	met := map[string]facts.Build{} // by package
+	list = forOneMachine(list)
 	for _, p := range list {
 		if !p.linux() {
 			continue
@@ -212,7 +214,3 @@ func wheelFile(address string) string {
 	}
 	return name
 }
-
-// notLinux matches the markers that leave Linux out.
-var notLinux = lazyregexp.New(`(?:sys_platform|platform_system)\s*(?:==\s*['"](?:darwin|win32|Darwin|Windows)|` +
-	`!=\s*['"](?:linux|Linux))`)

@@ -45,9 +45,9 @@ func readPoetryLock(d Document) (facts.Facts, error) {
 	}
 	var list []locked
 	for _, p := range document.Package {
-		if marker, _ := p.Markers.(string); !notLinux.MatchString(marker) {
-			list = append(list, lockedPackage(p.Name, p.Version, p.Source.URL, wheelNames(p.Files)))
-		}
+		l := lockedPackage(p.Name, p.Version, p.Source.URL, wheelNames(p.Files))
+		l.markers = texts([]any{p.Markers})
+		list = append(list, l)
 	}
 	return lockedFacts("poetry.lock", list, nil), nil
 }
@@ -89,10 +89,8 @@ func readPipfileLock(d Document) (facts.Facts, error) {
 		for _, name := range sorted(group) {
 			p := group[name]
 			l := lockedPackage(name, strings.TrimLeft(p.Version, "="), sources[p.Index], nil)
-			l.extras = p.Extras
-			if !notLinux.MatchString(p.Markers) {
-				list = append(list, l)
-			}
+			l.extras, l.markers = p.Extras, []string{p.Markers}
+			list = append(list, l)
 		}
 	}
 	return lockedFacts("Pipfile.lock", list, nil), nil

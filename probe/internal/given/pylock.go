@@ -42,9 +42,9 @@ func parsePylock(data []byte) ([]locked, error) {
 	}
 	var list []locked
 	for _, p := range document.Packages {
-		if !notLinux.MatchString(p.Marker) {
-			list = append(list, lockedPackage(p.Name, p.Version, p.Index, wheelNames(p.Wheels)))
-		}
+		l := lockedPackage(p.Name, p.Version, p.Index, wheelNames(p.Wheels))
+		l.markers = []string{p.Marker}
+		list = append(list, l)
 	}
 	return list, nil
 }

@@ -32,6 +32,7 @@ func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m))
 type pyproject struct {
 	Project struct {
 		Dependencies []string            `toml:"dependencies"`
+		Dynamic      []string            `toml:"dynamic"`
 		Optional     map[string][]string `toml:"optional-dependencies"`
 	} `toml:"project"`
 	Groups map[string][]any `toml:"dependency-groups"`
@@ -49,6 +50,8 @@ type pyproject struct {
 			Sources map[string]any `toml:"sources"`
 			Index   []pythonIndex  `toml:"index"`
 		} `toml:"uv"`
+		Setuptools any `toml:"setuptools"`
+		Hatch      any `toml:"hatch"`
 	} `toml:"tool"`
 }
 
@@ -66,7 +69,8 @@ func readPyproject(d Document) (facts.Facts, error) {
 		return facts.Facts{}, tomlError(err)
 	}
 	main := append(p.listed(p.Project.Dependencies, ""), p.poetry(p.Tool.Poetry.Dependencies, "")...)
-	f := lockedFacts("pyproject.toml", main, nil)
+	more, left := p.dynamic(d)
+	f := lockedFacts("pyproject.toml", append(main, more...), left)
 	add := func(name string, list []locked) {
 		if env := lockedEnvironment("pyproject.toml", list); len(env.Builds)+len(env.Packages)+len(env.Wanted) > 0 {
 			env.Path = name
@@ -84,6 +88,27 @@ func readPyproject(d Document) (facts.Facts, error) {
 	}
 	add("group dev", append(p.listed(p.Tool.UV.Dev, "dev"), p.poetry(p.Tool.Poetry.Dev, "dev")...))
 	return f, nil
+}
+
+// dynamic are the packages of the files that stand in the list's place; another program than setuptools and Hatch
+// computes the list, and Poetry has it in a table of its own.
+func (p *pyproject) dynamic(d Document) ([]locked, []facts.Unread) {
+	if !slices.Contains(p.Project.Dynamic, "dependencies") || len(p.Tool.Poetry.Dependencies) > 0 {
+		return nil, nil
+	}
+	file := entry(p.Tool.Setuptools, "dynamic", "dependencies", "file") // a name, or several
+	names := append(append(anyList(file), file),
+		anyList(entry(p.Tool.Hatch, "metadata", "hooks", "requirements_txt", "files"))...)
+	list := &requirementFile{files: newIncludes(d)}
+	for _, name := range texts(names) {
+		list.files.ask(name, false)
+	}
+	if len(list.files.queue) == 0 {
+		return nil, []facts.Unread{{Place: "dependencies", Kind: facts.UnreadNeeded,
+			Reason: "pyproject.toml leaves them to the program that builds the package (setup.py, for example)"}}
+	}
+	list.include()
+	return list.packages(), list.left
 }
 
 // texts are the requirements of a group; what it includes of others are tables, and those groups stand for themselves.
@@ -114,7 +139,7 @@ func (p *pyproject) listed(list []string, group string) []locked {
 }
 
 // uvIndex is where uv takes a package from, empty where nothing says so: of several sources the one for Linux, and for
-// this extra or group.
+// this extra or group. Those for a machine of another kind are left out where there is one for x86_64.
 func (p *pyproject) uvIndex(name, group string) string {
 	for key, source := range p.Tool.UV.Sources {
 		if distname.Normal(key) != name {
@@ -124,17 +149,33 @@ func (p *pyproject) uvIndex(name, group string) string {
 		if !many {
 			list = []any{source}
 		}
+		var indexes []locked // the sources for this extra or group
 		for _, item := range list {
-			table, _ := item.(map[string]any)
-			text := func(key string) string { value, _ := table[key].(string); return value }
-			only := cmp.Or(text("extra"), text("group"))
-			if notLinux.MatchString(text("marker")) || only != "" && only != group {
-				continue
+			if only := cmp.Or(field(item, "extra"), field(item, "group")); only == "" || only == group {
+				indexes = append(indexes, locked{index: p.index(field(item, "index"), p.Tool.UV.Index),
+					markers: []string{field(item, "marker")}})
 			}
-			return p.index(text("index"), p.Tool.UV.Index)
+		}
+		if indexes = forOneMachine(indexes); len(indexes) > 0 {
+			return indexes[0].index
 		}
 	}
 	return ""
+}
+
+// entry is what stands in a table under a path of keys.
+func entry(value any, keys ...string) any {
+	for _, key := range keys {
+		table, _ := value.(map[string]any)
+		value = table[key]
+	}
+	return value
+}
+
+// field is a text of a table, empty where there is none.
+func field(item any, key string) string {
+	text, _ := entry(item, key).(string)
+	return text
 }
 
 func (p *pyproject) index(name string, list []pythonIndex) string {
@@ -150,25 +191,35 @@ func (p *pyproject) index(name string, list []pythonIndex) string {
 func (p *pyproject) poetry(table map[string]any, _ string) []locked {
 	var list []locked
 	for _, name := range sorted(table) {
-		l := locked{name: distname.Normal(name), from: "package " + distname.Normal(name), index: defaultIndex}
-		constraint, plain := table[name].(string)
-		if fields, ok := table[name].(map[string]any); ok {
-			constraint, plain = fields["version"].(string)
-			if source, ok := fields["source"].(string); ok {
-				l.index = p.index(source, p.Tool.Poetry.Source)
-			}
-			l.extras = texts(anyList(fields["extras"]))
-			if marker, _ := fields["markers"].(string); notLinux.MatchString(marker) || fields["platform"] == "darwin" ||
-				fields["platform"] == "win32" {
-				continue
-			}
+		wanted, several := table[name].([]any) // for one platform each
+		if !several {
+			wanted = []any{table[name]}
 		}
-		if l.name != "python" {
-			l.constrain(constraint, plain)
-			list = append(list, l)
+		for _, value := range wanted {
+			if l := p.poetryPackage(distname.Normal(name), value); name != "python" && !notForLinux[field(value, "platform")] {
+				list = append(list, l)
+			}
 		}
 	}
 	return list
+}
+
+// notForLinux are the platforms, as Poetry calls them, of packages that Linux does not get.
+var notForLinux = map[string]bool{"darwin": true, "win32": true}
+
+// poetryPackage is a package of a constraint, or of a table with one.
+func (p *pyproject) poetryPackage(name string, value any) locked {
+	l := locked{name: name, from: "package " + name, index: defaultIndex, extras: texts(anyList(entry(value, "extras"))),
+		markers: texts([]any{entry(value, "markers")})}
+	constraint, plain := value.(string)
+	if !plain {
+		constraint, plain = entry(value, "version").(string)
+	}
+	if source := field(value, "source"); source != "" {
+		l.index = p.index(source, p.Tool.Poetry.Source)
+	}
+	l.constrain(constraint, plain)
+	return l
 }
 
 func anyList(value any) []any {

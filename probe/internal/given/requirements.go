@@ -1,6 +1,7 @@
 package given
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -57,14 +58,18 @@ func (f *requirementFile) read(line string, number int) bool {
 // packages are the packages that the file names, each with its index and, where constraints say so, its version.
 func (f *requirementFile) packages() []locked {
 	index := f.index()
+	pinned := map[string]string{}
+	for _, c := range forOneMachine(f.constraints) {
+		pinned[c.name] = cmp.Or(pinned[c.name], c.version)
+	}
+	f.list = forOneMachine(f.list)
 	for i := range f.list {
 		p := &f.list[i]
 		if p.index == "" && !p.direct {
 			p.index = index
 		}
-		at := slices.IndexFunc(f.constraints, func(c locked) bool { return c.name == p.name && c.version != "" })
-		if at >= 0 && p.version == "" {
-			p.version, p.specifier = f.constraints[at].version, ""
+		if pin := pinned[p.name]; pin != "" && p.version == "" {
+			p.version, p.specifier = pin, ""
 		}
 	}
 	return f.list
@@ -112,7 +117,9 @@ var torchLinks = lazyregexp.New(`^(https?://download\.pytorch\.org/whl/(?:cu\d+|
 // ownIndex matches an index that holds its owner's packages and no framework, so that it does not decide which torch is
 // installed: vLLM names it beside a plain torch
 // (https://github.com/vllm-project/vllm/blob/009d5248/requirements/cuda.txt).
-var ownIndex = lazyregexp.New(`^https://flashinfer\.ai/whl(?:/|$)`)
+// NVIDIA's has what it publishes itself, and Jupyter's images name it beside PyTorch's index
+// (https://github.com/jupyter/docker-stacks/blob/82093869/images/pytorch-notebook/cuda12/Dockerfile).
+var ownIndex = lazyregexp.New(`^https://(?:flashinfer\.ai/whl|pypi\.nvidia\.com)(?:/|$)`)
 
 // index is where the file's packages come from. A variant's index beside the installer's own wins for pip and for uv:
 // its builds have a local version, which is higher than none. Several variants leave it open.

@@ -56,13 +56,14 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	return true
 }
 
-// add keeps a package, if it is for Linux.
+// add keeps a package.
 func (f *requirementFile) add(p locked, marker string) {
-	switch {
-	case notLinux.MatchString(marker):
-	case f.bounds:
+	if strings.HasPrefix(strings.TrimSpace(marker), ";") {
+		p.markers = []string{marker}
+	}
+	if f.bounds {
 		f.constraints = append(f.constraints, p)
-	default:
+	} else {
 		f.list = append(f.list, p)
 	}
 }

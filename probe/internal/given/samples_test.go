@@ -43,6 +43,7 @@ var samples = map[string][]string{
 	"Pipfile.lock": {"Pipfile.lock", "torch|2.9.0+cu126|||cu126|package torch", "want numpy==2.1.2"},
 	"pixi.lock": {"pixi.lock", "torch|2.5.1|cuda|12.6||package pytorch", "torch|2.9.0+cu130|||cu130|package torch",
 		"python 3.12.7"},
+	"conda-lock.yml": {"conda-lock.yml", "torch|2.5.1|cuda|12.6||package pytorch", "want vllm==0.11.0"},
 	"pyproject.toml": {"pyproject.toml", "torch|2.9.0+cu126|||cu126|package torch",
 		"jax|0.6.2|cuda|12|default|package jax",
 		"want numpy>=2", "want onnxruntime-gpu==1.20.1"},

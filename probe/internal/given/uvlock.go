@@ -19,6 +19,21 @@ func readUVLock(d Document) (facts.Facts, error) {
 	return lockedFacts("uv.lock", list, nil), err
 }
 
+// uvPackage is one package of uv's lock. What was resolved more than once stands there once for each resolution; the
+// project itself is among the packages.
+type uvPackage struct {
+	Name    string `toml:"name"`
+	Version string `toml:"version"`
+	Source  struct {
+		Registry string `toml:"registry"`
+		URL      string `toml:"url"`
+		Editable string `toml:"editable"`
+		Virtual  string `toml:"virtual"`
+	} `toml:"source"`
+	Markers []string    `toml:"resolution-markers"`
+	Wheels  []lockWheel `toml:"wheels"`
+}
+
 // parseUVLock reads uv's lock, version 1:
 //
 //	[[package]]
@@ -28,22 +43,19 @@ func readUVLock(d Document) (facts.Facts, error) {
 //	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
 func parseUVLock(data []byte) ([]locked, error) {
 	var document struct {
-		Package []struct {
-			Name    string `toml:"name"`
-			Version string `toml:"version"`
-			Source  struct {
-				Registry string `toml:"registry"`
-				URL      string `toml:"url"`
-			} `toml:"source"`
-			Wheels []lockWheel `toml:"wheels"`
-		} `toml:"package"`
+		Package []uvPackage `toml:"package"`
 	}
 	if err := toml.Unmarshal(data, &document); err != nil {
 		return nil, tomlError(err)
 	}
 	var list []locked
 	for _, p := range document.Package {
-		list = append(list, lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels)))
+		if p.Source.Editable+p.Source.Virtual == "." {
+			continue
+		}
+		l := lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels))
+		l.markers = p.Markers
+		list = append(list, l)
 	}
 	return list, nil
 }

@@ -1,0 +1,67 @@
+package matrix
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+)
+
+// TestFilesOfRepositories: kinds of files that were judged wrongly in a well-known repository, each on an L4 with driver
+// 550: the outcome, the first answer, and the first command of the first finding with one.
+func TestFilesOfRepositories(t *testing.T) {
+	const pytorch = "https://download.pytorch.org/whl/"
+	for _, c := range []struct{ name, text, want string }{
+		{"pip's torch beside conda's cudatoolkit",
+			"dependencies:\n  - cudatoolkit=11.8.0\n  - pip:\n    - torch==2.7.1\n    - torchaudio==2.7.1\n",
+			"compatible|works-minor-version|"},
+		{"a source for another platform", "[project]\ndependencies = [\"torch==2.8.0\"]\n" +
+			"[[tool.uv.index]]\nname = \"c\"\nurl = \"" + pytorch + "cpu\"\n" +
+			"[[tool.uv.index]]\nname = \"g\"\nurl = \"" + pytorch + "cu128\"\n[tool.uv.sources]\ntorch = [" +
+			"{ index = \"c\", marker = \"platform_machine != 'x86_64' and sys_platform != 'darwin'\" }," +
+			"{ index = \"g\", marker = \"platform_machine == 'x86_64'\" }]\n", "compatible|works-minor-version|"},
+		{"one library for two Pythons", "version = 1\n" +
+			uvPackage("torch", "2.7.1", "") + uvPackage("nvidia-cudnn-cu12", "9.5.1.17", "python_full_version < '3.13'") +
+			uvPackage("nvidia-cudnn-cu12", "9.5.1.18", "python_full_version >= '3.13'"),
+			"compatible|works-minor-version|"},
+		{"the project itself is named after a CUDA", "version = 1\n[[package]]\nname = \"base-cu130\"\n" +
+			"version = \"2.0.0\"\nsource = { virtual = \".\" }\n" + uvPackage("torch", "2.7.1", ""),
+			"compatible|works-minor-version|"},
+		{"a pin stays in the range", "torch~=2.8.0\n--index-url " + pytorch + "cpu\n",
+			"incompatible|broken|pip install torch==2.8.0+cu126 --index-url " + pytorch + "cu126"},
+		{"a pin of a group is for no directory", "[dependency-groups]\ngpu = [\"torch==2.11.0\"]\n",
+			"incompatible|broken|pip install torch==2.11.0+cu126 --index-url " + pytorch + "cu126"},
+		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "incompatible|broken|"},
+		{"a Dockerfile's files", "FROM python:3.12\nCOPY r.txt /\nRUN uv pip sync /r.txt\n", "inconclusive||"},
+		{"dependencies that a program computes", "[project]\nname = \"x\"\ndynamic = [\"dependencies\"]\n",
+			"inconclusive||"},
+	} {
+		node, err := probe.GivenFile(probe.Document{Name: "x", Data: []byte(c.text)})
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		v := Check(context.Background(), Embedded(), node, []Target{{Driver: "550.90.07", GPUs: []string{"L4"}}}, Policy{})
+		answer, command := "", ""
+		for _, a := range v.Answers {
+			answer = string(a.Answer)
+		}
+		for _, f := range v.Findings {
+			if len(f.Pins) > 0 && f.Severity != Note && command == "" {
+				command = f.Pins[0].Commands["pip"]
+			}
+		}
+		if got := strings.Join([]string{string(v.Outcome), answer, command}, "|"); got != c.want {
+			t.Errorf("%s: %s, want %s:\n%s", c.name, got, c.want, summary(v))
+		}
+	}
+}
+
+func uvPackage(name, version, marker string) string {
+	text := "[[package]]\nname = \"" + name + "\"\nversion = \"" + version + "\"\n" +
+		"source = { registry = \"https://mirror.example/simple\" }\n"
+	if marker != "" {
+		text += "resolution-markers = [\"" + marker + "\"]\n"
+	}
+	return text
+}

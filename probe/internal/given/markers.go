@@ -1,0 +1,117 @@
+package given
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// markerPart matches what an environment marker is made of: a comparison, a bracket, "and", "or".
+var markerPart = lazyregexp.New(`(\w+)\s*(===?|!=|~=|[<>]=?|not in|in)\s*(?:'([^']*)'|"([^"]*)")|[()]|\band\b|\bor\b`)
+
+// maxMarker bounds how deep the brackets of a marker are followed.
+const maxMarker = 4 << 10 // bytes of the marker
+
+// marker is an environment marker (PEP 508) that is read part by part.
+type marker struct {
+	parts   [][]string
+	machine string
+}
+
+// onMachine reports whether a marker can be true on Linux of a machine, "x86_64" or "aarch64". What Python and extras
+// are, nobody said; a marker has no "not", so a comparison that nobody answers may be taken as true.
+func onMachine(text, machine string) bool {
+	if len(text) > maxMarker {
+		return true
+	}
+	m := &marker{parts: markerPart.FindAllStringSubmatch(text, -1), machine: machine}
+	return m.either()
+}
+
+func (m *marker) next(word string) bool {
+	if len(m.parts) == 0 || m.parts[0][0] != word {
+		return false
+	}
+	m.parts = m.parts[1:]
+	return true
+}
+
+func (m *marker) either() bool {
+	value := m.both()
+	for m.next("or") {
+		right := m.both()
+		value = value || right
+	}
+	return value
+}
+
+func (m *marker) both() bool {
+	value := m.one()
+	for m.next("and") {
+		right := m.one()
+		value = value && right
+	}
+	return value
+}
+
+func (m *marker) one() bool {
+	if m.next("(") {
+		value := m.either()
+		m.next(")")
+		return value
+	}
+	if len(m.parts) == 0 {
+		return true
+	}
+	part := m.parts[0]
+	m.parts = m.parts[1:]
+	return m.compared(part[1], part[2], part[3]+part[4])
+}
+
+// compared answers one comparison.
+func (m *marker) compared(name, operator, value string) bool {
+	have := map[string]string{"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
+		"platform_machine": m.machine}[name]
+	switch {
+	case have == "":
+		return true
+	case operator == "==":
+		return have == value
+	case operator == "!=":
+		return have != value
+	case strings.HasSuffix(operator, "in"):
+		return slices.Contains(strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' }), have) ==
+			(operator == "in")
+	}
+	return true
+}
+
+// onAny reports whether one of several markers can be true on a machine, as none is.
+func onAny(markers []string, machine string) bool {
+	for _, text := range markers {
+		if onMachine(text, machine) {
+			return true
+		}
+	}
+	return len(markers) == 0
+}
+
+// forOneMachine leaves of each package what is for Linux on x86_64, or where nothing is, what is for aarch64: of one
+// that a lock resolves for each machine, one is installed.
+func forOneMachine(list []locked) []locked {
+	machine := map[string]string{}
+	for _, p := range list {
+		if onAny(p.markers, "x86_64") {
+			machine[p.name] = "x86_64"
+		}
+	}
+	var kept []locked
+	for _, p := range list {
+		if onAny(p.markers, cmp.Or(machine[p.name], "aarch64")) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
