@@ -93,9 +93,32 @@ var (
 	moduleLacks = lazyregexp.New(`^'?module'? (?:object|'([\w.]+)') has no attribute`)
 )
 
-// weighException judges an exception by its class, its message and whose code raised it. What another grammar reads in
-// the same line weighs more.
+// weighException judges an exception. Of the program's own mistakes the steps name the place.
 func weighException(r *record, _ *tables.Tables) string {
+	answer := r.weighRaised()
+	if answer != "program" {
+		return answer
+	}
+	r.slots["place"] = r.place()
+	for _, m := range mistakes {
+		if m.class.MatchString(r.slot("class")) && m.said.MatchString(r.slot("message")) {
+			return m.answer
+		}
+	}
+	return answer
+}
+
+// mistakes are the program's own exceptions of which the class says what to look at.
+var mistakes = []refusal{
+	refused(`NameError|UnboundLocalError`, ``, anyone, "no-name"),
+	refused(`KeyError|IndexError`, ``, anyone, "no-element"),
+	refused(`TypeError`, wrongCall, anyone, "wrong-call"),
+	refused(`IndentationError|TabError`, ``, anyone, "indentation"),
+}
+
+// weighRaised judges an exception by its class, its message and whose code raised it. What another grammar reads in
+// the same line weighs more.
+func (r *record) weighRaised() string {
 	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
 	r.slots["sentence"] = strings.TrimSuffix(class+": "+text, ": ")
 	if answer, decided := r.byClass(class, text); decided {

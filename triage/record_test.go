@@ -246,6 +246,22 @@ func TestCallers(t *testing.T) {
 			t.Errorf("%s: %s (%s), not %s", name, d.Blame, d.Cause, c.blame)
 		}
 	}
+	for calls, want := range map[string]string{
+		"File \"/home/me/a.py\", line 3, in main\nFile \"" + lib + "a/b.py\", line 5, in f\n": "look at a.py, line 3, the",
+		"Cell In[7], line 11\n": "look at line 11 of the cell, the",
+		"File \"" + lib + "torch/nn/functional.py\", line 5, in f\n":          "look at the last line of your own code",
+		"<ipython-input-3-8b4b8e43a55f> in <module>\n----> 1 runs['flurb']\n": "look at the last line of your own code",
+	} {
+		d := explain(t, "Traceback (most recent call last):\n"+calls+"KeyError: 'flurb'\n")
+		if d.Cause != "program-exception" || !strings.HasPrefix(d.Do[0], want) || !strings.Contains(d.Do[1], "keys") {
+			t.Errorf("%q: %s: %q, not %q and what is looked up", calls, d.Cause, d.Do, want)
+		}
+	}
+	late := "W tensorflow/core/gpu_device.cc:2256] Cannot dlopen some GPU libraries.\n" +
+		"slurmstepd: error: *** JOB 15 ON gpu1 CANCELLED AT 2022-08-24T02:53:02 DUE TO TIME LIMIT ***\n"
+	if d := explain(t, late); d.Cause != "job-time-limit" {
+		t.Errorf("a job whose time was up: %s", d.Cause)
+	}
 	own := "W tensorflow/core/gpu_device.cc:2256] Cannot dlopen some GPU libraries. Skipping registering GPU devices...\n" +
 		"Traceback (most recent call last):\nFile \"a.py\", line 1, in <module>\nNameError: name 'flurb' is not defined\n"
 	if d := explain(t, own); d.Blame != Program {

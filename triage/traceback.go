@@ -7,8 +7,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// frame is one call of a traceback.
-type frame struct{ path, function string }
+// frame is one call of a traceback. The line is empty where only the source around it is shown.
+type frame struct{ path, line, function string }
 
 // frameLine is a call as Python prints it, and as IPython does:
 //
@@ -22,10 +22,10 @@ type frame struct{ path, function string }
 //	Cell In[7], line 1
 //	Input In [181], in <cell line: 6>()
 //	c:\project\run.ipynb Cell 10 line 4
-var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line \d+(?:, in (\S+))?|` +
-	`((?:[A-Za-z]:)?[^\s:"][^:"]*):\d+(?:, in (?:[\w<>]+\.)*([\w<>]+))?)|` +
-	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::\d+)? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
-	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line \d+|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line \d)`)
+var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line (\d+)(?:, in (\S+))?|` +
+	`((?:[A-Za-z]:)?[^\s:"][^:"]*):(\d+)(?:, in (?:[\w<>]+\.)*([\w<>]+))?)|` +
+	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::(\d+))? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
+	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line (\d+)|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line (\d+))`)
 
 // raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
 //
@@ -87,7 +87,7 @@ func traceback(lines []logLine) (frames []frame, end int) {
 	for i := 0; i < len(lines) && strange < maxStrange; i++ {
 		text := lines[i].text
 		if m := frameLine.FindStringSubmatch(text); m != nil {
-			frames = append(frames, frame{m[1] + m[3] + m[5], m[2] + m[4] + m[6]})
+			frames = append(frames, frame{m[1] + m[4] + m[7], m[2] + m[5] + m[8] + m[10] + m[11], m[3] + m[6] + m[9]})
 			strange = 0
 			continue
 		}
@@ -130,6 +130,26 @@ func (r *record) last() frame {
 		return frame{}
 	}
 	return r.frames[len(r.frames)-1]
+}
+
+// place is the last call of the program's own in a traceback, as a step names it.
+func (r *record) place() string {
+	const last = "the last line of your own code in the traceback"
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		f := r.frames[i]
+		if f.owner() != "" {
+			continue
+		}
+		file := f.path[strings.LastIndexAny(f.path, `/\\`)+1:]
+		switch {
+		case f.line == "":
+			return last
+		case file == "" || strings.Contains(file, "ipython-input"):
+			return "line " + f.line + " of the cell, " + last
+		}
+		return file + ", line " + f.line + ", " + last
+	}
+	return last
 }
 
 // passes are the calls of libraries that only pass on what the call above them asked.

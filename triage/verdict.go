@@ -76,9 +76,9 @@ func (f *finding) decides(row finding) bool {
 		(leavesNoGPU(row.rule) || row.rule == "driver-unresponsive") {
 		return true // a GPU that is lost is not found either
 	}
-	if f.signature.ID == raisedRecord && f.signature.Weight >= symptom && row.signature.Weight == warning &&
-		f.blame == Program && f.line > row.line {
-		return true // the program went on after the row's line, and failed by its own
+	if f.signature.Weight >= symptom && row.signature.Weight == warning && f.line > row.line &&
+		(f.signature.ID == raisedRecord && f.blame == Program || slices.Contains(ofItsOwn, f.cause)) {
+		return true // the program went on after the row's line, and ended by this
 	}
 	same := f.source == row.source && f.line == row.line
 	general := f.signature.Weight <= symptom && f.cause != "killed-from-outside" ||
@@ -86,6 +86,9 @@ func (f *finding) decides(row finding) bool {
 			"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
 	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)
 }
+
+// ofItsOwn are causes that nothing of which a warning tells brings about.
+var ofItsOwn = []string{"job-time-limit", "node-not-reached", "disk-full"}
 
 // raisedRecord is the id of what the record of an exception means.
 const raisedRecord = "record-exception"
