@@ -74,6 +74,9 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 	go func() {
 		defer close(done)
 		for _, s := range sources {
+			if ctx.Err() != nil {
+				return
+			}
 			opt.tell(nil) // what the one before told is in its result
 			apply, status := s.run(h, opt)
 			results <- result{apply, status}
@@ -83,18 +86,17 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 	case <-done:
 	case <-ctx.Done():
 	}
+	read := len(results)
 	var facts Facts
-	for i := range sources {
-		select {
-		case r := <-results:
-			r.apply(&facts)
-			facts.Probes = append(facts.Probes, r.status)
-		default:
-			opt.told()(&facts)
-			return unread(facts, sources[i:], limit)
-		}
+	for range read {
+		r := <-results
+		r.apply(&facts)
+		facts.Probes = append(facts.Probes, r.status)
 	}
-	return facts
+	if read < len(sources) {
+		opt.told()(&facts)
+	}
+	return unread(facts, sources[read:], limit)
 }
 
 // unread marks the sources that did not come back in time.
