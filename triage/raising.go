@@ -99,21 +99,23 @@ func weighException(r *record, _ *tables.Tables) string {
 	if answer != "program" {
 		return answer
 	}
-	r.slots["place"] = r.place()
-	for _, m := range mistakes {
-		if m.class.MatchString(r.slot("class")) && m.said.MatchString(r.slot("message")) {
-			return m.answer
+	r.slots["place"], r.slots["advice"] = r.place(), "print shapes, types and devices of what is passed there"
+	for _, a := range advice {
+		if strings.HasPrefix(r.slots["sentence"], a.of) {
+			r.slots["advice"] = a.words
 		}
 	}
 	return answer
 }
 
-// mistakes are the program's own exceptions of which the class says what to look at.
-var mistakes = []refusal{
-	refused(`NameError|UnboundLocalError`, ``, anyone, "no-name"),
-	refused(`KeyError|IndexError`, ``, anyone, "no-element"),
-	refused(`TypeError`, wrongCall, anyone, "wrong-call"),
-	refused(`IndentationError|TabError`, ``, anyone, "indentation"),
+// advice is what to do about an exception that is the program's own, by its class.
+var advice = []struct{ of, words string }{
+	{"NameError", "define the name before it, or correct its spelling"},
+	{"UnboundLocalError", "define the name before it on every path"},
+	{"KeyError", "print what is looked up there, and the keys of what is searched"},
+	{"IndexError", "print what is looked up there, and the length of what is searched"},
+	{"IndentationError", "indent the block with spaces only"},
+	{"TabError", "indent the block with spaces only"},
 }
 
 // weighRaised judges an exception by its class, its message and whose code raised it. What another grammar reads in
@@ -160,7 +162,7 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 		return "packages-do-not-fit", true
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source", true
-	case multiprocessing.MatchString(last.path) && lostPartner.MatchString(class):
+	case strings.Contains(last.path, "multiprocessing") && strings.Contains(lostPartner, class):
 		return "", true // the process at the other end died, of what its own lines say
 	case last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path):
 		return "environment", true
@@ -191,11 +193,8 @@ func (r *record) byArea(class, text string) string {
 	return ""
 }
 
-// multiprocessing is where Python keeps what its processes talk over, and lostPartner what it raises when one is gone.
-var (
-	multiprocessing = lazyregexp.New(`multiprocessing[/\\]`)
-	lostPartner     = lazyregexp.New(`^(?:Connection\w*|BrokenPipe|EOF)Error$`)
-)
+// lostPartner are what the library by which Python's processes talk raises when one is gone.
+const lostPartner = "ConnectionResetError ConnectionRefusedError BrokenPipeError EOFError"
 
 // modelNames is where transformers keeps the names of the models that it knows.
 var modelNames = lazyregexp.New(`models[/\\]auto[/\\]`)

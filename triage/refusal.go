@@ -6,11 +6,12 @@ import "cudacompat/internal/lazyregexp"
 type caller string
 
 const (
-	anyone caller = ""
-	own    caller = "the program's own file"
-	theirs caller = "an installed distribution"
-	unseen caller = "no call is shown"
-	ending caller = "no call is shown, and the log ends with it"
+	anyone  caller = ""
+	own     caller = "the program's own file"
+	theirs  caller = "an installed distribution"
+	visible caller = "whoever's call is shown"
+	unseen  caller = "no call is shown"
+	ending  caller = "no call is shown, and the log ends with it"
 )
 
 // refusal is what an exception means by its class, its words and whose call raised it.
@@ -52,10 +53,8 @@ var refusals = []refusal{
 	refused(`ImportError`, `^cannot import name `, theirs, "packages-do-not-fit"),
 	refused(`ImportError|AttributeError`, askedOfStack, anyone, "packages-do-not-fit"),
 	refused(`ImportError`, `^cannot import name `, anyone, ""),
-	refused(`ImportError`, `pip install|[Rr]equires? `, own, "installation"),
-	refused(`ImportError`, `pip install|[Rr]equires? `, theirs, "installation"),
-	refused(`ImportError`, `.`, own, "environment"),
-	refused(`ImportError`, `.`, theirs, "environment"),
+	refused(`ImportError`, `pip install|[Rr]equires? `, visible, "installation"),
+	refused(`ImportError`, `.`, visible, "environment"),
 	refused(`AttributeError|TypeError|PicklingError`, `^(?:Can't|cannot) pickle `, anyone, "program"),
 	refused(`AttributeError`, `^'(?:Namespace|SimpleNamespace|Values|EasyDict|AttrDict|`+
 		`DictConfig)' object has no attribute`,
@@ -140,8 +139,7 @@ var refusals = []refusal{
 	refused(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|`+
 		`cannot identify`, theirs,
 		"given-file"),
-	refused(`UnicodeDecodeError`, ``, own, "given-file"),
-	refused(`UnicodeDecodeError`, ``, theirs, "given-file"),
+	refused(`UnicodeDecodeError`, ``, visible, "given-file"),
 	refused(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
 	refused(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
 	refused(`EOFError`, `Ran out of input`, anyone, "given-file"),
@@ -156,8 +154,7 @@ var refusals = []refusal{
 		`tesseract|pdftoppm)'$`, anyone, "environment"), // a command
 	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
-	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, own, "given-file"),
-	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, theirs, "given-file"),
+	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, visible, "given-file"),
 	refused(`OSError`, `annot find empty port`, anyone, "network-down"),
 	refused(`RuntimeError`, `find appropriate backend to handle`, anyone, "installation"),
 	refused(`OSError`, `into a non-existent directory`, anyone, "given-file"),
@@ -167,8 +164,7 @@ var refusals = []refusal{
 		`^Can't load (?:tokenizer|the model|config)`, anyone, "given-file"),
 	refused(`OSError`, `couldn't connect to`, theirs, "network-down"),
 	refused(`InvalidArgument(?:Error)?|NoSuchFile|InvalidProtobuf|InvalidGraph`, ``, theirs, "program"),
-	refused(`PermissionError`, ``, own, "access"),
-	refused(`PermissionError`, ``, theirs, "access"),
+	refused(`PermissionError`, ``, visible, "access"),
 	refused(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|`+
 		`ConnectionReset|gai)`+
 		`[eE]rror|Connect(?:ion)?Timeout|ReadTimeout`, ``, theirs, "network-down"),
@@ -177,9 +173,7 @@ var refusals = []refusal{
 	refused(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|ParserError|`+
 		`ScannerError|EmptyDataError`, ``, theirs, "given-file"),
 	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|`+
-		`UsageError`, ``, own, "usage"),
-	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|`+
-		`Override\w*Exception|UsageError`, ``, theirs, "usage"),
+		`UsageError`, ``, visible, "usage"),
 
 	// A bare assertion or a name of a package.
 	refused(`AssertionError`, `^$`, theirs, ""),
@@ -204,7 +198,7 @@ func (r *record) refusal() *refusal {
 	by, text := r.caller(), r.slot("message")
 	for i := range refusals {
 		f := &refusals[i]
-		if (f.by == anyone || f.by == by) && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
+		if (f.by == anyone || f.by == by || f.by == visible && r.frames != nil) && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
 			return f
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// frame is one call of a traceback. The line is empty where only the source around it is shown.
+// frame is one call of a traceback. The line is empty where only the source around it is shown; a cell has only itself.
 type frame struct{ path, line, function string }
 
 // frameLine is a call as Python prints it, and as IPython does:
@@ -25,7 +25,7 @@ type frame struct{ path, line, function string }
 var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line (\d+)(?:, in (\S+))?|` +
 	`((?:[A-Za-z]:)?[^\s:"][^:"]*):(\d+)(?:, in (?:[\w<>]+\.)*([\w<>]+))?)|` +
 	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::(\d+))? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
-	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line (\d+)|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line (\d+))`)
+	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line \d+|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line \d)`)
 
 // raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
 //
@@ -87,7 +87,7 @@ func traceback(lines []logLine) (frames []frame, end int) {
 	for i := 0; i < len(lines) && strange < maxStrange; i++ {
 		text := lines[i].text
 		if m := frameLine.FindStringSubmatch(text); m != nil {
-			frames = append(frames, frame{m[1] + m[4] + m[7], m[2] + m[5] + m[8] + m[10] + m[11], m[3] + m[6] + m[9]})
+			frames = append(frames, frame{m[1] + m[4] + m[7], m[2] + m[5] + m[8], m[3] + m[6] + m[9]})
 			strange = 0
 			continue
 		}
@@ -136,18 +136,9 @@ func (r *record) last() frame {
 func (r *record) place() string {
 	const last = "the last line of your own code in the traceback"
 	for i := len(r.frames) - 1; i >= 0; i-- {
-		f := r.frames[i]
-		if f.owner() != "" {
-			continue
+		if f := r.frames[i]; f.line != "" && f.owner() == "" {
+			return f.path[strings.LastIndexAny(f.path, `/\\`)+1:] + ", line " + f.line + ", " + last
 		}
-		file := f.path[strings.LastIndexAny(f.path, `/\\`)+1:]
-		switch {
-		case f.line == "":
-			return last
-		case file == "" || strings.Contains(file, "ipython-input"):
-			return "line " + f.line + " of the cell, " + last
-		}
-		return file + ", line " + f.line + ", " + last
 	}
 	return last
 }
