@@ -32,6 +32,8 @@ func TestFilesOfRepositories(t *testing.T) {
 			"incompatible|broken|pip install torch==2.8.0+cu126 --index-url " + pytorch + "cu126"},
 		{"a pin of a group is for no directory", "[dependency-groups]\ngpu = [\"torch==2.11.0\"]\n",
 			"incompatible|broken|pip install torch==2.11.0+cu126 --index-url " + pytorch + "cu126"},
+		{"two families, and no build tells its own", "torch>=2.9\nnvidia-nccl-cu13==2.27.7\nnvidia-nccl-cu12==2.27.5\n",
+			"inconclusive|unknown|"},
 		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "incompatible|broken|"},
 		{"a Dockerfile's files", "FROM python:3.12\nCOPY r.txt /\nRUN uv pip sync /r.txt\n", "inconclusive||"},
 		{"dependencies that a program computes", "[project]\nname = \"x\"\ndynamic = [\"dependencies\"]\n",

@@ -243,7 +243,7 @@ func mixedBreaks(m *machine, b *build) bool {
 }
 
 func (m *machine) mixed(env *environment, name string, twins []*installed) Finding {
-	f := Finding{Severity: Warning, Subject: fmt.Sprintf("%s and %s in %s", twins[0].Name, twins[1].Name, env.Path),
+	f := Finding{Severity: Warning, Subject: twins[0].Name + " and " + twins[1].Name + prefixed(" in ", env.Path),
 		Need:    "one of them",
 		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one installed last has overwritten the other", name),
 		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}
@@ -308,10 +308,10 @@ func (m *machine) survivorFails(env *environment, name string, twins []*installe
 }
 
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
-// deletes the shared files, so the other must be installed again.
+// deletes the shared files, so the other must be installed again. Where no build tells its CUDA, either may be wanted.
 func unmix(env *environment, twins []*installed) ([]Pin, []string) {
-	keep := twins[len(twins)-1]
-	release := keep.Version
+	var keep *installed
+	release := ""
 	for _, b := range env.Builds {
 		cuda := version.Of(b.CUDA)
 		for _, p := range twins {
@@ -319,6 +319,9 @@ func unmix(env *environment, twins []*installed) ([]Pin, []string) {
 				keep, release = p, cmp.Or(b.Requires[p.Name], p.Version)
 			}
 		}
+	}
+	if keep == nil {
+		return nil, []string{"uninstall both, then install again what uses them: it brings the one that it needs"}
 	}
 	var drop []string
 	for _, p := range twins {

@@ -15,11 +15,19 @@ import (
 const fromReport = "collect_env report"
 
 // reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
-// them when they paste: quote marks before it, full-width colons, a lost colon.
+// them when they paste: quote marks before it, full-width colons, a lost colon. The shorter reports of Hugging Face's
+// programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)") and DeepSpeed's ("torch version ..... 2.7.0+cu128") have some
+// of its lines under names of their own.
 var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
 	`-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
 	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|` +
-	`Nvidia driver version)\s*([:：]|\s)\s*(.*?)\s*$`)
+	`Nvidia driver version|` + briefKeys + `)(?: \((?:GPU|accelerator)\?\))?\s*([:：]|\.{3,}|\s)\s*(.*?)\s*$`)
+
+const briefKeys = `torch version|torch cuda version|nvcc version|Tensorflow version|Platform|GPU type|Accelerator`
+
+// briefKey are the keys that those lines have in the long report.
+var briefKey = map[string]string{"torch version": "pytorch version", "torch cuda version": "cuda used to build pytorch",
+	"nvcc version": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type"}
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
@@ -51,7 +59,7 @@ func isCollectEnv(d Document) bool {
 }
 
 // looseKey matches lines that any text may hold beside those of a report: "OS: Ubuntu", a line of pip's.
-var looseKey = lazyregexp.New(`(?i)^\W*(OS|Python version)\b`)
+var looseKey = lazyregexp.New(`(?i)^\W*(OS|Python version|Platform|GPU type|Accelerator|(?:torch|nvcc|Tensorflow) version)\b`)
 
 // readCollectEnv reads the report; a table of nvidia-smi's that is pasted beside it fills in what the report lacks.
 func readCollectEnv(d Document) (facts.Facts, error) {
@@ -83,11 +91,13 @@ func parseCollectEnv(text string) facts.Facts {
 type pasted struct {
 	facts.Facts
 	torch    facts.Build
+	more     []facts.Build // TensorFlow
 	python   string
 	packages []facts.Package
 	listing  bool            // inside the list of GPUs
 	seen     map[string]bool // the keys of its lines, in lower case
 	cut      bool            // its last line may lack its end, and was not read
+	brief    bool            // one of the short reports, which name no driver
 }
 
 // matters reports whether a line would be read.
@@ -113,8 +123,11 @@ func (r *pasted) read(line string) {
 	}
 	if m := reportLine.FindStringSubmatch(line); m != nil {
 		key := strings.ToLower(m[1])
-		if key == "os" && strings.TrimSpace(m[2]) == "" {
+		if (key == "os" || looseKey.MatchString(key)) && strings.TrimSpace(m[2]) == "" {
 			return // a sentence that begins so
+		}
+		if long := briefKey[key]; long != "" {
+			key, r.brief = long, r.brief || key == "torch version"
 		}
 		r.listing = false
 		r.seen[key] = true
@@ -134,6 +147,15 @@ func (r *pasted) field(key, value string) {
 		if said && r.torch.Version == "" && leadVersion.MatchString(value) {
 			r.torch.Version = strings.Fields(value)[0]
 			r.Observed.Imported = true
+			r.sees(value)
+		}
+	case "tensorflow version":
+		if said && leadVersion.MatchString(value) {
+			r.more = []facts.Build{{Name: "tensorflow", Version: strings.Fields(value)[0], From: fromReport}}
+		}
+	case "gpu type":
+		if name, _, _ := strings.Cut(value, ","); strings.HasPrefix(name, "NVIDIA") {
+			r.GPUs = append(r.GPUs, facts.GPU{Name: name, From: []string{fromReport}})
 		}
 	case "cuda used to build pytorch":
 		r.builtWith(value, said)
@@ -156,6 +178,9 @@ func (r *pasted) field(key, value string) {
 	case "python platform":
 		r.System.WSL = r.System.WSL || strings.Contains(value, "microsoft")
 		r.System.Jetson = r.System.Jetson || strings.Contains(value, "-tegra-")
+		if r.System.OS == "" && strings.HasPrefix(value, "Windows") {
+			r.System.OS = value
+		}
 		r.arch(value)
 	case "is cuda available":
 		r.available(value)
@@ -192,16 +217,24 @@ func distribution(os string) (id, like string) {
 	return "", ""
 }
 
-// builtWith reads "12.6", "10.1.243", or "None" of a build for CPUs.
+// builtWith reads "12.6", "10.1.243", or "None" of a build for CPUs. Where PyTorch could be imported, collect_env wrote
+// "Could not collect" for that None (its replace_nones); "N/A" says that it could not.
 func (r *pasted) builtWith(value string, said bool) {
 	switch {
-	case value == "None":
+	case value == "None" || value == "Could not collect" && r.torch.Version != "":
 		if r.torch.Accelerator == "" {
 			r.torch.Accelerator = "cpu"
 		}
 	case said && leadVersion.MatchString(value):
 		r.torch.CUDA, r.torch.Accelerator = twoParts(leadVersion.FindString(value)), "cuda"
 	}
+}
+
+// sees reads what stands after the version in the short reports: "(True)", "(CUDA)".
+func (r *pasted) sees(value string) {
+	_, sees, brief := strings.Cut(strings.TrimSuffix(value, ")"), " (")
+	r.brief = r.brief || brief
+	r.available(strings.Replace(sees, "CUDA", "True", 1))
 }
 
 func (r *pasted) available(value string) {
@@ -265,6 +298,11 @@ func (r *pasted) readWarning(line string) bool {
 // facts closes the report. What is not in it stays empty: a report that was cut off is no proof of absence.
 func (r *pasted) facts() facts.Facts {
 	f := r.Facts
+	builds := r.more
+	if i := slices.IndexFunc(r.packages, func(p facts.Package) bool { return p.Name == "torch" }); i >= 0 &&
+		r.torch.Version == "" { // it could not be imported, or its lines are missing
+		r.torch.Version = r.packages[i].Version
+	}
 	if r.torch.Version != "" || len(r.torch.SASS) > 0 {
 		if r.torch.Origin == "" {
 			r.torch.Origin = distname.LocalOrigin(r.torch.Version)
@@ -272,7 +310,10 @@ func (r *pasted) facts() facts.Facts {
 		if r.torch.Origin == "" && r.torch.Accelerator == "cuda" {
 			r.torch.Origin = distname.PlainOrigin(r.torch.Version)
 		}
-		f.Environments = []facts.Environment{{Python: r.python, Builds: []facts.Build{r.torch}, Packages: r.packages}}
+		builds = append([]facts.Build{r.torch}, builds...)
+	}
+	if len(builds) > 0 {
+		f.Environments = []facts.Environment{{Python: r.python, Builds: builds, Packages: r.packages}}
 	}
 	if len(r.seen) > 0 {
 		f.Probes = []facts.Status{r.status()}
@@ -286,7 +327,7 @@ func (r *pasted) status() facts.Status {
 	switch {
 	case r.cut:
 		s.Status, s.Error = "failed", fromReport+": the last line may be cut off and was not read"
-	case r.seen["pytorch version"] && !r.seen["nvidia driver version"]:
+	case r.seen["pytorch version"] && !r.brief && !r.seen["nvidia driver version"]:
 		s.Status, s.Error = "failed", fromReport+`: no line "Nvidia driver version" in it; is it cut off?`
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -126,6 +127,56 @@ func readReport(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// TestBriefReports: the shorter reports of other programs, and those of which lines are missing: the builds, whether
+// CUDA was there, the GPUs.
+func TestBriefReports(t *testing.T) {
+	for text, want := range map[string]string{
+		"- `transformers` version: 4.46.0\n- Platform: Linux-5.15.153.1-microsoft-standard-WSL2-x86_64-with-glibc2.29\n" +
+			"- PyTorch version (GPU?): 2.4.1+cu121 (True)\n- Tensorflow version (GPU?): not installed (NA)\n" +
+			"- Using GPU in script?: <fill in>\n- GPU type: NVIDIA GeForce RTX 3060 Ti\n": "torch|2.4.1+cu121|||| WSL true NVIDIA GeForce RTX 3060 Ti",
+		"- PyTorch version (GPU?): 2.1.0+cu118 (False)\n- Tensorflow version (GPU?): 2.14.0 (False)\n": "torch|2.1.0+cu118|||| " +
+			"tensorflow|2.14.0|||| false",
+		"- PyTorch version (accelerator?): 2.7.0+cu126 (CUDA)\n- Accelerator: NVIDIA A100-SXM4-80GB, 81920 MiB\n": "torch|2.7.0+cu126|||| " +
+			"true NVIDIA A100-SXM4-80GB",
+		"DeepSpeed general environment info:\ntorch install path ............... ['/x/torch']\n" +
+			"torch version .................... 1.9.0\ntorch cuda version ............... 11.1\n": "torch|1.9.0|cuda|11.1||",
+		"PyTorch version: N/A\nNvidia driver version: 535.288.01\n[pip3] torch==2.12.0+cu126\n": "torch|2.12.0+cu126||||",
+		"PyTorch version: 2.2.2\nCUDA used to build PyTorch: Could not collect\nIs CUDA available: False\n" +
+			"Nvidia driver version: 551.86\n": "torch|2.2.2|cpu||| false",
+		"PyTorch version: N/A\nCUDA used to build PyTorch: N/A\nNvidia driver version: 551.86\n": "",
+	} {
+		f, err := Read(Document{Data: []byte(text)})
+		var got []string
+		for _, line := range lockLines(f) {
+			got = append(got, strings.TrimSuffix(line, fromReport))
+		}
+		if f.System.WSL {
+			got = append(got, "WSL")
+		}
+		if f.Observed.CUDAAvailable != nil {
+			got = append(got, strconv.FormatBool(*f.Observed.CUDAAvailable))
+		}
+		for _, g := range f.GPUs {
+			got = append(got, g.Name)
+		}
+		if strings.Join(got, " ") != want || err != nil || f.Probes[0].Status != "ok" {
+			t.Errorf("%q: %q, %v, %v, want %q", text, got, err, f.Probes, want)
+		}
+	}
+}
+
+// TestListBesideTable: a pip list that is pasted above nvidia-smi's table.
+func TestListBesideTable(t *testing.T) {
+	smi, err := os.ReadFile("testdata/samples/smi-535.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(Document{Data: append([]byte("My list:\nPackage  Version\n-------- -------\ntorch    2.4.0+cu124\n\n"), smi...)})
+	if err != nil || len(lockLines(f)) != 1 || f.Driver.Version != "535.183.01" || len(f.Environments[0].Wanted) != 0 {
+		t.Errorf("%+v, %v", f, err)
+	}
 }
 
 // TestCollectEnvWarnings reads what PyTorch warns of beside the report: a GPU and a driver that it cannot use.

@@ -49,6 +49,8 @@ func TestRequirements(t *testing.T) {
 		{"range-from-a-variant", "-i " + cu130 + "\ntorch >= 2.5, < 3\n",
 			[]string{"torch|>=2.5,<3|cuda|13.0|cu130|line 2"}},
 		{"wildcard-is-no-pin", "torch==2.9.*\n", []string{"torch|==2.9.*|||default|line 1"}},
+		{"fenced", "``````\nimageio @ file:///tmp/build/imageio_1594/work\ntorch==2.9.0\n``````\n",
+			[]string{"torch|2.9.0|||default|line 3"}},
 		{"bare-name", "torch\nnumpy\n", []string{"torch|(no version given)|||default|line 1"}},
 		{"hashes", "torch==2.9.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\njax==0.6.2\n",
 			[]string{"torch|2.9.0|||default|line 1", "jax|0.6.2|cpu||default|line 4"}},

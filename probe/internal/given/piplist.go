@@ -21,16 +21,23 @@ func isPipList(d Document) bool {
 //	----------------- -----------
 //	torch             2.9.0+cu126
 func readPipList(d Document) (facts.Facts, error) {
-	var list []locked
+	return lockedFacts("pip list", pipTable(d), nil), nil
+}
+
+// pipTable are the packages of the table, none where there is no table.
+func pipTable(d Document) (list []locked) {
 	head := pipHead.FindString(string(d.Data))
-	_, rows, _ := strings.Cut(string(d.Data), head)
+	_, rows, found := strings.Cut(string(d.Data), head)
+	if !found || head == "" {
+		return nil
+	}
 	for line := range strings.Lines(rows) {
 		fields := strings.Fields(line)
-		if len(fields) >= 2 && leadVersion.MatchString(fields[1]+".0") && !strings.HasPrefix(fields[0], "[") {
+		if len(fields) >= 2 && leadVersion.MatchString(fields[1]+".0") && !strings.ContainsAny(fields[0][:1], "[|") {
 			list = append(list, lockedPackage(fields[0], fields[1], "", nil))
 		}
 	}
-	return lockedFacts("pip list", list, nil), nil
+	return list
 }
 
 // listed is one package of a list in JSON; conda's have a build and a channel.

@@ -38,12 +38,15 @@ func (f *requirementFile) lines(text string) bool {
 		number += 1 + strings.Count(line, "\v")
 		line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
 		line = strings.TrimSpace(line)
-		if line != "" && !f.read(line, start) {
+		if line != "" && !fence.MatchString(line) && !f.read(line, start) {
 			return false
 		}
 	}
 	return true
 }
+
+// fence matches the marks around what is pasted.
+var fence = lazyregexp.New("^`{3,}[a-z]*$")
 
 // read reads a line; false says that it is none of the format.
 func (f *requirementFile) read(line string, number int) bool {
