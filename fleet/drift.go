@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"cudacompat/matrix"
@@ -96,9 +97,10 @@ func (j *Judge) drift() []Drift {
 			list = append(list, driftOf(at.group, at.what, severity[at.what], values))
 		}
 	}
-	slices.SortFunc(list, func(a, b Drift) int {
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
 		return cmp.Or(severityRank[a.Severity]-severityRank[b.Severity],
-			strings.Compare(a.Group, b.Group), strings.Compare(a.What, b.What))
+			strings.Compare(a.Group, b.Group), strings.Compare(a.What, b.What)) < 0
 	})
 	return list
 }
@@ -109,7 +111,7 @@ func driftOf(group, what string, severity matrix.Severity, values map[string][]s
 		slices.Sort(values[value])
 		d.Values = append(d.Values, Value{value, values[value]})
 	}
-	slices.SortStableFunc(d.Values, func(a, b Value) int { return len(b.Nodes) - len(a.Nodes) })
+	sort.SliceStable(d.Values, func(i, j int) bool { return len(d.Values[i].Nodes) > len(d.Values[j].Nodes) })
 	if len(d.Values[0].Nodes) > len(d.Values[1].Nodes) {
 		d.Usual = d.Values[0].Value
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"sort"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -105,7 +105,7 @@ func (j *Judge) plan() *Plan {
 			}
 		}
 	}
-	slices.SortFunc(p.Breaks, func(a, b Broken) int { return strings.Compare(a.Node, b.Node) })
+	sort.Slice(p.Breaks, func(i, j int) bool { return p.Breaks[i].Node < p.Breaks[j].Node })
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
 		p.Why = "nobody is broken by it"

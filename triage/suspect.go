@@ -1,36 +1,50 @@
 package triage
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // maxSuspects is how many lines are quoted of a log whose errors are not known.
 const maxSuspects = 3
 
-// withSuspects quotes the lines of failing of a log in which none is known, in its order: exceptions before lines that
-// say aloud that they failed, those before others, and the first of equals. Whoever reads the log looks there first.
+// withSuspects quotes the lines of failing of a log in which none is known, in its order. Whoever reads the log looks
+// there first.
 func (d *Diagnosis) withSuspects(records []record, sources []Source) {
-	list := slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.notice })
-	slices.SortStableFunc(list, func(a, b record) int { return cmp.Compare(b.suspicion(), a.suspicion()) })
-	list = firstOfEach(list)
-	list = list[:min(len(list), maxSuspects)]
-	if len(list) == 0 {
-		return
+	chosen := suspects(records)
+	for i := range records {
+		if slices.Contains(chosen, i) {
+			f := records[i].finding(answer{})
+			d.Lines = append(d.Lines, f.quote(sources))
+		}
 	}
-	slices.SortStableFunc(list, func(a, b record) int {
-		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.line, b.line))
-	})
-	for i := range list {
-		f := list[i].finding(answer{})
-		d.Lines = append(d.Lines, f.quote(sources))
+	if len(chosen) > 0 {
+		d.Because = "None of the errors in this log is known here; these lines look most like the failure."
 	}
-	d.Because = "None of the errors in this log is known here; these lines look most like the failure."
 }
 
-// suspicion is how much a line of failing looks like the one that ended its program.
+// suspects are the numbers of the records that look most like the one that ended its program, and the first of equals:
+// exceptions before lines that say aloud that they failed, and those before others. What repeats counts once.
+func suspects(records []record) (chosen []int) {
+	seen := map[string]bool{}
+	for least := 3; least >= 0; least-- {
+		for i := range records {
+			said := message(records[i].text)
+			if records[i].suspicion() != least || seen[said] {
+				continue
+			}
+			if len(chosen) == maxSuspects {
+				return chosen
+			}
+			seen[said] = true
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen
+}
+
+// suspicion is how much a line of failing looks like the one that ended its program; a notice does not at all.
 func (r *record) suspicion() int {
 	switch {
+	case r.notice:
+		return -1
 	case r.frames != nil:
 		return 3
 	case r.kind == "exception":
@@ -39,15 +53,4 @@ func (r *record) suspicion() int {
 		return 1
 	}
 	return 0
-}
-
-// firstOfEach drops lines that repeat what an earlier one says.
-func firstOfEach(list []record) []record {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(list, func(r record) bool {
-		said := message(r.text)
-		double := seen[said]
-		seen[said] = true
-		return double
-	})
 }
