@@ -19,7 +19,7 @@ func areaOf(text string) string {
 
 // elsewhere are addresses, and the directories of a path, whose words say nothing of what failed.
 var elsewhere = lazyregexp.New(`https?://\S*|(?:[A-Za-z]:|~)?[/\\](?:home|root|opt|usr|mnt|data|workspace|tmp|app|` +
-	`Users|var|[\w.-]*conda\w*)[/\\](?:[^\s/\\'"]+[/\\])*`)
+	`scratch|lustre|gpfs|Users|var|[\w.-]*conda\w*)[/\\](?:[^\s/\\'"]+[/\\])*`)
 
 // complains are the words of a sentence that says that something did not work.
 var complains = lazyregexp.New(`(?i)\b(?:error|errors|fatal|fail(?:ed|ure|s)?|cannot|can.?t|could not|couldn.t|` +

@@ -115,3 +115,23 @@ func weighMakeRule(r *record, _ *tables.Tables) string {
 	}
 	return "given-file"
 }
+
+// ofModules are the directories in which Go keeps the packages of others.
+var ofModules = lazyregexp.New(`/pkg/mod/|/vendor/`)
+
+// weighGoError judges what Go's compiler refuses: of a package, it may be of another release.
+func weighGoError(r *record, _ *tables.Tables) string {
+	if ofModules.MatchString(r.slot("file")) {
+		return ""
+	}
+	return "kernel-language"
+}
+
+// weighHeap judges the C library's abort over a heap that was written to: a compiled program's own fault where its log
+// ends with it; in Python it may as well be two libraries that do not fit.
+func weighHeap(r *record, _ *tables.Tables) string {
+	if !r.final || r.frames != nil || strings.Contains(r.slot("program"), "python") {
+		return ""
+	}
+	return "heap"
+}

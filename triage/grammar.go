@@ -56,7 +56,17 @@ var grammars = []grammar{
 	form("header", `(?:Cannot open include file|cannot open source file):? ['"](?P<header>[\w./+-]+)['"]`,
 		"annot open"),
 	form("header", `include file ['"](?P<header>[\w./+-]+)['"] not found`, "include file"),
-	form("compiler-too-new", `(?i)unsupported (?:GNU|Microsoft Visual Studio|clang|gcc) version`, "nsupported"),
+	form("compiler-too-new", `(?i)unsupported (?:GNU|Microsoft Visual Studio|clang|gcc) version|`+
+		`No supported gcc/g\+\+ host compiler found`, "nsupported", "No supported"),
+	form("header-too-new", `(?:/include/c\+\+/|/lib/gcc/|/usr/include/(?:[\w-]+-linux-gnu/)?(?:bits|sys)/|`+
+		`[/\\]MSVC[/\\][\d.]+[/\\]include[/\\])(?:[\w.+-]+[/\\])*(?P<header>[\w.]+)\(\d+\): error: (?:`+
+		`identifier "__\w+" is undefined|"?__\w+"? is not a |user-defined literal operator|type name is not allowed|`+
+		`exception specification is incompatible|"constexpr" is not valid|static assertion failed with "error STL1002)`,
+		"): error"),
+	form("option", `(?:^|[/ ])(?P<tool>gcc|g\+\+|cc1(?:plus)?|cc|c\+\+|clang(?:\+\+)?)(?:-\d+)?: error: `+
+		"(?:unrecognized command[- ]line option|unknown argument:|unsupported option) ['‘\"]"+
+		"(?P<option>-[^W'’\"][^'’\"]*)",
+		"option", "unknown argument"),
 	form("target", `(?:[Uu]nsupported gpu architecture|Value) '(?P<target>(?:compute|sm)_\w+)'|`+
 		`(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
 	form("build", `nvcc fatal *: (?P<why>.*)`, "nvcc fatal"),
@@ -65,6 +75,19 @@ var grammars = []grammar{
 		"cannot find -l", "LNK1181", "LNK1104"),
 	form("unresolved", `undefined reference to [\x60'‘](?P<symbol>[\w:]+)(?:[^'’]*?@(?P<library>lib\w+\.so[.\d]*))?`,
 		"undefined reference"),
+	form("unresolved", `\bLNK20(?:01|19): .*?(?:"[^"]*?(?P<symbol>\w+::[\w:~]+)|`+
+		`\b(?:__imp_)?(?P<symbol2>(?:cu|nccl|nv|__cuda)\w+))|^ *"_?(?P<symbol3>[\w:]+).*", referenced from:$`, "LNK20",
+		"referenced from"),
+	form("device-link", `nvlink error +: Undefined reference to '(?P<symbol>\w+)'|`+
+		`ptxas fatal +: Unresolved extern function '(?P<symbol2>\w+)'|`+
+		"undefined reference to [`'‘](?P<symbol3>__(?:fatbinwrap|cudaRegisterLinkedBinary)_\\w+)", "nvlink", "ptxas",
+		"undefined reference"),
+	form("compile-go", `(?P<file>\S+\.go):\d+:\d+: (?:undefined: |cannot use |(?:.* )?declared (?:and|but) not used|`+
+		`"?\S+ imported and not used|(?:not enough|too many) arguments|missing return|syntax error)`, ".go:"),
+	form("heap", "^(?:\\*\\*\\* Error in [`'](?P<program>[^']+)': )?(?P<fault>double free or corruption|"+
+		`free\(\): (?:double free|corrupted|invalid (?:next )?size)|malloc\w*\(\): (?:corrupted|invalid|unaligned|`+
+		`mismatching|memory corruption)|corrupted (?:size vs\. prev_size|double-linked list)|`+
+		`realloc\(\): invalid (?:next|old) size)`, "free", "lloc", "corrupted"),
 	form("make-rule", "No rule to make target [`'‘](?P<target>[^'’`]+)|No targets specified and no makefile found",
 		"No rule to", "No targets"),
 	form("compile-host", `\.(?:c|cc|cpp|cxx)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error(?: \w?\d+)?: `,
@@ -76,6 +99,8 @@ var grammars = []grammar{
 	form("tool", `(?:^|: |/)(?P<tool>ptxas|ninja|gcc|g\+\+|c\+\+|cl\.exe|cmake|nvidia-modprobe|nvidia-ctk|`+
 		`nvidia-container-cli|nvidia-container-runtime|make): (?:command )?not found`, "not found"),
 	form("tool", `^make(?:\[\d+\])?: (?P<tool>nvcc|gcc|g\+\+|cmake): (?:No such file|Command not found)`, "make"),
+	form("command", `^(?:sudo|g?make(?:\[\d+\])?): (?P<command>[\w.+-]+): (?:[Cc]ommand not found|No such file)`, "sudo: ",
+		"make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
 	form("cmake", `Could NOT find (?P<package>CUDA\w*|CUDNN|cuDNN|CUDAToolkit|NCCL|Torch|TensorRT)|No `+
 		`CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|`+
@@ -87,7 +112,8 @@ var grammars = []grammar{
 		`CUDA \d+\.\d+\.(?:props|targets)"? was not found|Cuda Configuration Error|`+
 		`configure: error: .*\b(?:CUDA|nvcc|NVCC|cudart|cuDNN|CUDNN)\b|Dependency "?(?:cuda|CUDA)\w*"? not found`,
 		"ould", "CMAKE", "Failed to", "CUDA", "uda Config", "configure: error", "Dependency"),
-	form("build-killed", `Killed signal terminated program|died due to signal 9|\bError 137\b|compilation `+
+	form("build-killed", `internal compiler error: Killed|Killed signal terminated program|died due to signal 9|`+
+		`\bError 137\b|compilation `+
 		`terminated.{0,40}signal 9`, "illed", "signal 9", "rror 137"),
 	form("build", `(?:error: command ['"]?\S*(?P<tool>nvcc|gcc|g\+\+|c\+\+|cl\.exe|ninja|clang)\S*['"]? failed|`+
 		`Error building extension|ninja: build stopped|Error compiling objects for extension|Failed building `+
@@ -157,13 +183,17 @@ var grammars = []grammar{
 	form("speaker", `^\(EE\) (?P<speaker>NVIDIA)|^\(EE\) no screens found`, "(EE)"),
 	form("called", `Flags parsing error|^Could not override '|^ERROR: (?:Could not open requirements file|`+
 		`Invalid requirement)|^invalid argument ".*" for "-|failed to read dockerfile|mapping values are not allowed|`+
-		`^fatal: not a git repository`, "Flags", "override", "ERROR: ", "invalid argument", "dockerfile", "mapping",
-		"not a git"),
+		`^fatal: (?:not a git repository|destination path|couldn.t find remote ref|repository '.*' not found)|`+
+		`^CMake Error: The source directory ".*" does not (?:exist|appear to contain)`, "Flags",
+		"override", "ERROR: ", "invalid argument", "dockerfile", "mapping",
+		"fatal: ", "CMake Error"),
 	form("unreached", `^(?:curl: \((?:6|7|28|35|56|60)\) |wget: unable to resolve|fatal: unable to access |`+
 		`ssh: connect to )|\bdial tcp\b.*(?:no such host|i/o timeout|connection refused)`, "curl: (", "wget: ", "fatal: ",
 		"ssh: ", "dial tcp"),
 	form("daemon", `Error response from daemon: (?P<sentence>.*)`, "from daemon"),
 	form("package-tool", `^E: [A-Z]\w+ `, "E: "),
+	form("installation", `go\.mod requires go >=|note: module requires Go \d|package \S+ is not in (?:GOROOT|std)\b`,
+		"equires ", "package "),
 	form("installation", `Lmod has detected the following error|Unable to locate a modulefile|`+
 		`there is no package called [‘'"]|^Error: Cannot find module '[@\w]|error MSB80\d\d: |no matches for kind|`+
 		`\bWsl/\w+/|WslRegisterDistribution failed|[Ee]xec format error`,
@@ -198,6 +228,8 @@ var grammars = []grammar{
 	form("opencv", `OpenCV\(\d[^)]*\).* error: \((?P<code>-\d+)[:)]`, "OpenCV("),
 	form("asked", `(?P<sentence>prompt_outputs_failed_validation|^(?:Inconsistency|Error) in user input:)`,
 		"failed_validation", "user input"), // "Failed to validate prompt for output 9" alone leaves the other outputs
+	form("asked", `^FATAL ERROR: (?P<sentence>(?:UNABLE TO (?:OPEN|FIND)|DIDN.T FIND) .*)|`+
+		`^(?P<required>Feature not implemented):$`, "FATAL ERROR", "Feature not"),
 	form("asked", `^ERROR(?: on proc \d+)?: (?P<sentence>.*) \((?:\.\./)*(?:src/)?[\w/.-]+\.cpp:\d+\)`, ".cpp:"),
 	form("asked", `terminate called after throwing an instance of '(?P<sentence>std::(?:out_of_range|invalid_argument|`+
 		`length_error|logic_error|domain_error|bad_optional_access|bad_variant_access)|nlohmann::[\w:]+)'`, "terminate "+
@@ -373,8 +405,8 @@ var grammars = []grammar{
 		`key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed|Error inserting nvidi`+
 		`a`, "NVRM", "probe", "modprobe", "nsert",
 		"odule", "nable to", "nvidia"),
-	form("module-in-use", `non-zero usage count|(?:rmmod|modprobe): .*nvidia\w* is in use|Module nvidia\w* is in use`,
-		"usage count", "in use"),
+	form("module-in-use", `non-zero usage count|(?:rmmod|modprobe): .*nvidia\w* is in use|Module nvidia\w* is in use|`+
+		`[Ff]ailed to unload module 'nvidia`, "usage count", "in use", "unload module"),
 	form("xid", `NVRM: (?:GPU .*)?Xid \((?P<where>[^)]*)\): (?P<code>\d+),? ?(?P<rest>.*)`, "Xid"),
 	form("oom-killer", `(?:Out of memory: Kill(?:ed)? process|oom-kill:|invoked oom-killer|Memory cgroup out of `+
 		`memory|OOMKilled|oom_reaper|TERM_MEMLIMIT|[Ee]xceeded (?:job|step) memory limit|`+
@@ -415,6 +447,8 @@ var grammars = []grammar{
 		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
 		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
 	form("service", `\b(?:nvidia|slurm|docker|containerd|dcgm)\S*\.service: Failed with result`, "Failed with"),
+	form("build-needs", `^ *CMake Error at .*(?:\(find_package\)|FindPackageHandleStandardArgs\.cmake:\d+ \(message\)):$`,
+		"CMake Error"),
 	form("build-needs", `ERROR: Dependency "\S+" not found|^error: linker \S+ not found|`+
 		`configure: error: (?:[Nn]o acceptable|.* (?:not found|is required|(?:is )?missing))`, "ependency", "linker",
 		"configure: error"),
@@ -473,7 +507,8 @@ var grammars = []grammar{
 		"llocate", "MemoryError", "host", "Host"),
 
 	// The end of a process.
-	form("killed", `(?:^|[\s\]])[Kk]illed(?:$| {3,}\S)|\b(?:exit\w*|return(?:ed|s)?)\b.{0,30}\b(?:code|status|exitcode)`+
+	form("killed", `(?:^|[\s\]])[Kk]illed(?:$| {3,}\S)|: line \d+: +\d+ Killed\b|`+
+		`\b(?:exit\w*|return(?:ed|s)?)\b.{0,30}\b(?:code|status|exitcode)`+
 		`\b[ :=]{0,3}(?:-9|137)\b|exitcode: -9\b|signal:? 9\b(?: \(Killed\))?|Signals\.SIGKILL|was sent SIGKILL`, "illed",
 		"-9", "137", "signal 9", "signal: 9", "SIGKILL"),
 	form("not-started", `(?i)\b(?:exit(?:ed)?(?: with)?|exit[ _-]?(?:code|status)|exitcode|returned `+

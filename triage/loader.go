@@ -77,10 +77,45 @@ var ofTorch = lazyregexp.New(`c10|2at|5torch|^(?:at|torch)::|^THP|^aoti_torch`)
 // weighUnresolved judges a symbol that the linker did not find: of a program that is built from a tree, not of one
 // file that was compiled by hand, whose command lacks a -l.
 func weighUnresolved(r *record, _ *tables.Tables) string {
-	if r.slots["what"] = symbolOf(r.slot("symbol")); r.slots["what"] == "" || byHand.MatchString(r.text) {
+	name := cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3"))
+	r.slots["symbol"], r.slots["what"] = name, cmp.Or(symbolOf(name), libraryOf(name))
+	if r.slots["what"] == "" || byHand.MatchString(r.text) {
 		return ""
 	}
 	return "unresolved"
+}
+
+// linked are libraries that CUDA programs are often linked with, by the beginning of their symbols.
+var linked = []struct{ prefix, what string }{
+	{"cv::", "OpenCV"}, {"boost::", "Boost"}, {"google::protobuf::", "protobuf"}, {"google::", "glog"},
+	{"gflags::", "gflags"}, {"absl::", "Abseil"}, {"nvinfer1::", "TensorRT"}, {"tensorflow::", "TensorFlow"},
+	{"tbb::", "TBB"}, {"TIFF", "libtiff"}, {"png_", "libpng"}, {"jpeg_", "libjpeg"}, {"H5", "HDF5"}, {"MPI_", "MPI"},
+	{"ompi_", "Open MPI"}, {"cblas_", "BLAS"}, {"LAPACKE_", "LAPACK"}, {"fftw", "FFTW"}, {"omp_", "OpenMP"},
+	{"GOMP_", "OpenMP"}, {"__kmpc_", "OpenMP"}, {"pthread_", "the threads library (-lpthread)"}, {"dlopen", "libdl"},
+	{"dlsym", "libdl"}, {"dlclose", "libdl"}, {"glfw", "GLFW"}, {"glew", "GLEW"}, {"avcodec_", "FFmpeg"},
+	{"avformat_", "FFmpeg"}, {"av_", "FFmpeg"}, {"sws_", "FFmpeg"}, {"Py_", "Python"}, {"std::filesystem::", "libstdc++"},
+	{"std::__cxx11::", "libstdc++"}, {"curand", "cuRAND"}, {"nppi", "NPP"}, {"nvtx", "NVTX"},
+}
+
+// libraryOf is the library of those that has a symbol, or the driver's, whose names go on with a capital.
+func libraryOf(name string) string {
+	for _, l := range linked {
+		if strings.HasPrefix(name, l.prefix) {
+			return l.what
+		}
+	}
+	if ofDriver.MatchString(name) {
+		return "the CUDA driver (libcuda)"
+	}
+	return ""
+}
+
+var ofDriver = lazyregexp.New(`^cu(?:Init|Ctx|Device|Mem|Module|Launch|Event|Stream|Driver|Get|Func|Link)[A-Z]?\w*$`)
+
+// weighDeviceLink judges device code that was compiled to be linked, and was not.
+func weighDeviceLink(r *record, _ *tables.Tables) string {
+	r.slots["symbol"] = demangled(cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3")))
+	return "device-link"
 }
 
 // byHand are the objects of a command that compiles and links at once.

@@ -42,6 +42,11 @@ func TestNearMisses(t *testing.T) {
 		"Failed to upload flurb: Insufficient Permissions",
 		"/usr/bin/ld: /tmp/ccFlurb.o: in function `main': undefined reference to `cublasCreate_v2'",
 		"flurb.exe exited with code 3221225477", "flurb: CUDA error 719 on device 0",
+		"*** Error in `python': double free or corruption (!prev): 0x01 ***", "free(): invalid pointer",
+		"/root/go/pkg/mod/flurb@v1/a.go:3:4: undefined: flurb",
+		"/usr/include/eigen3/Eigen/src/flurb.h(3): error: type name is not allowed",
+		"cc1plus: error: unrecognized command line option '-Wno-flurb'",
+		"a.o: undefined reference to `flurb::Flurb::flurb()'",
 		"WARNING: Option --flurb is not a valid RELION argument",
 	} {
 		if d := explain(t, line); d.Blame != Unknown {

@@ -75,6 +75,11 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"extension":        always("extension"),
 	"product":          always("product"),
 	"unresolved":       weighUnresolved,
+	"device-link":      weighDeviceLink,
+	"header-too-new":   always("header-too-new"),
+	"option":           always("compiler-option"),
+	"compile-go":       weighGoError,
+	"heap":             weighHeap,
 	"opencl":           weighCodeOf("opencl"),
 	"vulkan":           weighCodeOf("vulkan"),
 	"image":            weighImage,
@@ -316,7 +321,8 @@ func weighSpeaker(r *record, _ *tables.Tables) string {
 }
 
 // askedOfScheduler are the words in which Slurm refuses the script itself.
-var askedOfScheduler = lazyregexp.New(`execve\(\): \./|does not look like a batch script|DOS line breaks`)
+var askedOfScheduler = lazyregexp.New(`execve\(\): \./|does not look like a batch script|DOS line breaks|` +
+	`mutually exclusive`)
 
 // aboutStack are the words of a server's refusal that may be of what is installed and not of the model.
 var aboutStack = lazyregexp.New(`(?i)\.so\b|shared library|symbol|cuda|gpu|driver|version|onnxruntime|python|import|` +
