@@ -365,13 +365,17 @@ var twins = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "fa
 // twinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
 // empty where it does not.
 func twinNamed(e *facts.Environment, name string) string {
+	twin := twins[name]
+	if twin == "" {
+		return ""
+	}
 	for _, p := range e.Packages {
-		if p.Name == twins[name] {
+		if p.Name == twin {
 			return p.Name + " " + p.Version
 		}
 	}
 	for _, w := range e.Wanted {
-		if w.Name == twins[name] {
+		if w.Name == twin {
 			return strings.TrimSpace(w.Name + " " + w.Version)
 		}
 	}

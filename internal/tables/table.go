@@ -178,6 +178,16 @@ func linesOf(text []byte, key string) []byte {
 	}
 }
 
+// firstCells are the keys of a CSV's lines.
+func firstCells(text []byte) map[string]bool {
+	cells := map[string]bool{}
+	for line := range bytes.Lines(text) {
+		cell, _, _ := bytes.Cut(line, []byte(","))
+		cells[string(cell)] = true
+	}
+	return cells
+}
+
 // located puts the place of the cell that is wrong before the error.
 func located(at func(int) place, err error) error {
 	column := 0

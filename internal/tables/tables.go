@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"cudacompat/data"
 )
@@ -18,6 +19,7 @@ type Tables struct {
 	from           layers
 	rows           map[reflect.Type]func() (any, error) // by the type of a row: a slice of them
 	kept           sync.Map                             // what RowsOf has read: of tables, and of their keys
+	asked          atomic.Int32                         // how often RowsOf was asked
 	spelt          sync.Map                             // by a GPU's name, how it may be spelt
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
@@ -49,8 +51,16 @@ func (t *Tables) some(s sheet, key string) any {
 	if key == "" || strings.ContainsAny(key, ",\"\r\n") {
 		key = "\x00" // which no table has
 	}
+	text := func() []byte {
+		return t.keep(s.name, func() (any, error) { return fs.ReadFile(data.FS, s.file()) }).([]byte)
+	}
+	// A file may name ten thousands of packages, of which the tables know few: of the others nothing is kept.
+	if t.asked.Add(1) > 100 &&
+		!t.keep(s.name+" keys", func() (any, error) { return firstCells(text()), nil }).(map[string]bool)[key] {
+		key = "\x00"
+	}
 	return t.keep(s.name+" "+key, func() (any, error) {
-		s.text = linesOf(t.keep(s.name, func() (any, error) { return fs.ReadFile(data.FS, s.file()) }).([]byte), key)
+		s.text = linesOf(text(), key)
 		return s.read(t.from, linted)
 	})
 }

@@ -341,6 +341,15 @@ func inputBombs() []bomb {
 	return []bomb{
 		input("2,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 2000)),
 		input("4,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 4000)),
+		input("60,000 names", checkFile, numbered("torch==2.9.0\n", "name%d==1.0\n", 60_000)),
+		input("30,000 releases of one name", checkFile, numbered("", "vllm==0.1.%d\n", 30_000)),
+		input("200,000 ifs in a Dockerfile", checkFile, func() []byte {
+			return []byte("FROM python:3.12\nRUN " + strings.Repeat("if [ $A = 1 ]; then ", 200_000) +
+				"pip install torch==2.9.0" + strings.Repeat("; fi", 200_000) + "\n")
+		}),
+		input("100,000 brackets in a marker", checkFile, func() []byte {
+			return []byte("torch==2.9.0 ; " + strings.Repeat("(", 100_000) + "sys_platform == 'linux'\n")
+		}),
 		input("100,000 GPUs", checkFile, numbered(`{"schema":"cudacompat/facts/v1","gpus":[{"n":0}`, `,{"n":%d}`, 100_000)),
 		input("100,000 empty GPUs without a schema", checkFile,
 			func() []byte { return []byte(`{"gpus":[{}` + strings.Repeat(",{}", 99_999) + "]}") }),

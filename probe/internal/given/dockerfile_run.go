@@ -62,7 +62,9 @@ func (f *dockerfile) command(command string, number int, sure bool) {
 			p.version, p.specifier, p.direct = "", facts.Conditional, false
 		}
 	}
-	s.steps = append(s.steps, done)
+	if len(done.list) > 0 {
+		s.steps = append(s.steps, done)
+	}
 }
 
 // condaWords are the packages that conda's command line names.

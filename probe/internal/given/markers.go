@@ -101,13 +101,16 @@ func onAny(markers []string, machine string) bool {
 // forOneMachine leaves of each package what is for Linux on x86_64, or where nothing is, what is for aarch64: of one
 // that a lock resolves for each machine, one is installed.
 func forOneMachine(list []locked) []locked {
+	if !slices.ContainsFunc(list, func(p locked) bool { return len(p.markers) > 0 }) {
+		return list
+	}
 	machine := map[string]string{}
 	for _, p := range list {
 		if onAny(p.markers, "x86_64") {
 			machine[p.name] = "x86_64"
 		}
 	}
-	var kept []locked
+	kept := make([]locked, 0, len(list))
 	for _, p := range list {
 		if onAny(p.markers, cmp.Or(machine[p.name], "aarch64")) {
 			kept = append(kept, p)
