@@ -127,6 +127,9 @@ func (r *record) weighRaised() string {
 		return answer
 	}
 	if f := r.refusal(); f != nil {
+		if r.caller() == theirs && ofObject.MatchString(text) && !stack.MatchString(r.deepest()) {
+			return "" // of a package outside the stack, the object may be the program's own
+		}
 		return f.answer
 	}
 	switch {
@@ -195,6 +198,9 @@ func (r *record) byArea(class, text string) string {
 
 // lostPartner are what the library by which Python's processes talk raises when one is gone.
 const lostPartner = "ConnectionResetError ConnectionRefusedError BrokenPipeError EOFError"
+
+// ofObject are the words of an object that lacks what was asked of it.
+var ofObject = lazyregexp.New(`^(?:type object )?'\w+'(?: object)? has no attribute`)
 
 // modelNames is where transformers keeps the names of the models that it knows.
 var modelNames = lazyregexp.New(`models[/\\]auto[/\\]`)

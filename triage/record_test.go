@@ -264,6 +264,12 @@ func TestCallers(t *testing.T) {
 		"too many requests": {"File \"" + lib + "torch/hub.py\", line 2, in load\n",
 			"urllib.error.HTTPError: HTTP Error 403: rate limit exceeded", Environment},
 		"a condition": {"", "AssertionError: 25 is not divisible by 4", Program},
+		"there already": {"File \"/home/me/a.py\", line 3, in f\n",
+			"FileExistsError: Checkpoint directory /tmp/x already exists. Use --overwrite or --resume", Program},
+		"an object of theirs": {"File \"" + lib + "transformers/trainer.py\", line 3, in f\n",
+			"AttributeError: 'FlurbConfig' object has no attribute 'x'", Environment},
+		"whose object": {"File \"" + lib + "batoid/optic.py\", line 3, in f\n",
+			"AttributeError: 'VisitTelescope' object has no attribute 'pupilSize'", Unknown},
 		"lost partner": {"File \"/usr/lib/python3.12/multiprocessing/connection.py\", line 395, in _recv\n",
 			"ConnectionResetError: [Errno 104] Connection reset by peer", Unknown},
 	} {

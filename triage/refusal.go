@@ -165,6 +165,7 @@ var refusals = []refusal{
 	refused(`OSError`, `couldn't connect to`, theirs, "network-down"),
 	refused(`InvalidArgument(?:Error)?|NoSuchFile|InvalidProtobuf|InvalidGraph`, ``, theirs, "program"),
 	refused(`PermissionError`, ``, visible, "access"),
+	refused(`FileExistsError`, ``, visible, "usage"),
 	refused(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|`+
 		`ConnectionReset|gai)`+
 		`[eE]rror|Connect(?:ion)?Timeout|ReadTimeout`, ``, theirs, "network-down"),
