@@ -111,7 +111,7 @@ var collected = lazyregexp.New(
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.
 func (s *Signature) find(text string) []int {
-	if !mayMatch(text, s.needles()) {
+	if !s.needles().in(text) {
 		return nil
 	}
 	m := s.pattern().FindStringSubmatchIndex(text)

@@ -161,46 +161,65 @@ func shortest(texts []string) int {
 	return least
 }
 
-// needles are, for each alternative of a pattern, the runs of letters that it spells outside groups: a text that holds
-// not all of any alternative cannot match. To look for them costs a hundredth of the pattern. Nil: nothing is known.
-func needles(pattern string) [][]string {
+// needles are, for each alternative of a pattern, what it always spells: a text that lacks a part of every alternative
+// cannot match. To look for them costs a hundredth of the pattern. Nil: nothing is known.
+type needles [][]needle
+
+// needle is a run of letters, or a group that is always there, of which one alternative must be.
+type needle struct {
+	text  string
+	group needles
+}
+
+func needlesOf(pattern string) needles {
 	if strings.Contains(pattern, "(?i)") {
 		return nil
 	}
-	var all [][]string
+	var all needles
 	for _, branch := range branches(pattern) {
-		all = append(all, runs(branch))
+		all = append(all, spelled(branch))
 	}
 	return all
 }
 
-// runs are the letters that a branch always spells outside groups, as far as they stand together.
-func runs(branch string) []string {
-	var all []string
+// spelled is what a branch always spells: its letters, as far as they stand together, and its groups.
+func spelled(branch string) []needle {
+	var all []needle
 	run := ""
+	flush := func() {
+		if run != "" {
+			all, run = append(all, needle{text: run}), ""
+		}
+	}
 	for i := 0; i < len(branch); {
 		end := elementEnd(branch, i)
+		element := branch[i:end]
 		optional, more := quantified(branch, end)
-		letter, plain := letterOf(branch[i:end])
-		if plain && !optional && end == more {
+		switch letter, plain := letterOf(element); {
+		case plain && !optional && end == more:
 			run += letter
-		} else if run != "" {
-			all, run = append(all, run), ""
+		case element[0] == '(' && !optional && !flagged(element):
+			flush()
+			all = append(all, needle{group: needlesOf(groupBody(element))})
+		default:
+			flush()
 		}
 		i = more
 	}
-	if run != "" {
-		all = append(all, run)
-	}
+	flush()
 	return all
 }
 
-// mayMatch reports whether a text holds the needles of an alternative.
-func mayMatch(text string, alternatives [][]string) bool {
-	for _, needles := range alternatives {
-		if !slices.ContainsFunc(needles, func(needle string) bool { return !strings.Contains(text, needle) }) {
-			return true
-		}
-	}
-	return alternatives == nil
+// flagged reports whether a group has flags, by which its letters may mean others.
+func flagged(group string) bool {
+	return strings.HasPrefix(group, "(?") && !strings.HasPrefix(group, "(?:") && !strings.HasPrefix(group, "(?P<")
+}
+
+// in reports whether a text may hold an alternative.
+func (n needles) in(text string) bool {
+	return n == nil || slices.ContainsFunc(n, func(all []needle) bool {
+		return !slices.ContainsFunc(all, func(one needle) bool {
+			return !strings.Contains(text, one.text) || !one.group.in(text)
+		})
+	})
 }

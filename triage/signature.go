@@ -43,7 +43,7 @@ type Signature struct {
 	Checked  string   // when, as 2006-01-02
 
 	pattern func() *regexp.Regexp // compiled when a literal of it is met; most never are
-	needles func() [][]string
+	needles func() needles
 	blind   func() bool // whether no digit of a line means more to the pattern than another
 }
 
@@ -93,7 +93,7 @@ func fromRows(rows []tables.Signature) []Signature {
 			Async: r.Async == "yes", Literal: literal, Pattern: pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
 			Source: r.Source, Checked: r.Checked,
 			pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }),
-			needles: sync.OnceValue(func() [][]string { return needles(pattern) }),
+			needles: sync.OnceValue(func() needles { return needlesOf(pattern) }),
 			blind:   sync.OnceValue(func() bool { return !digit.MatchString(counted.ReplaceAllString(pattern, "")) })}
 	}
 	return all

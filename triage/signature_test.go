@@ -88,14 +88,14 @@ func TestLiteralsOf(t *testing.T) {
 
 // TestNeedles: a text without what an alternative spells is not shown to the pattern.
 func TestNeedles(t *testing.T) {
-	n := needles(`CUDA (?:error|failure)s? 34\b|exactly this`)
+	n := needlesOf(`CUDA (?:error|failure)s? 34\b|exactly this`)
 	for text, want := range map[string]bool{"CUDA error 34": true, "it is exactly this": true, "CUDA error 35": false,
 		"34": false} {
-		if mayMatch(text, n) != want {
+		if n.in(text) != want {
 			t.Errorf("%q with %q: %t", text, n, !want)
 		}
 	}
-	if !mayMatch("anything", needles(`(?i)any`)) || !mayMatch("x", needles(`\w`)) {
+	if !needlesOf(`(?i)any`).in("anything") || !needlesOf(`\w`).in("x") {
 		t.Error("a pattern that spells nothing is ruled out")
 	}
 }
@@ -109,11 +109,11 @@ func FuzzLiteralsOf(f *testing.F) {
 		re, err := regexp.Compile(pattern)
 		if err != nil || len(pattern) > 1000 {
 			literalsOf(pattern) // must not panic
-			needles(pattern)
+			needlesOf(pattern)
 			t.Skip()
 		}
-		if re.MatchString(line) && !mayMatch(line, needles(pattern)) {
-			t.Fatalf("%q matches %q, and %q says that it cannot", pattern, line, needles(pattern))
+		if re.MatchString(line) && !needlesOf(pattern).in(line) {
+			t.Fatalf("%q matches %q, and %q says that it cannot", pattern, line, needlesOf(pattern))
 		}
 		if literals := literalsOf(pattern); literals != nil && re.MatchString(line) &&
 			!containsAny(re.FindString(line), literals) {
