@@ -68,7 +68,7 @@ func elementEnd(pattern string, i int) int {
 // longest is the longest run of letters that a branch always spells, or, where a group that must match has longer ones
 // in all its branches, those.
 func longest(branch string) []string {
-	var run strings.Builder
+	var run []byte
 	var best []string
 	keep := func(candidate []string) {
 		if better(candidate, best) {
@@ -76,10 +76,10 @@ func longest(branch string) []string {
 		}
 	}
 	flush := func() {
-		if run.Len() > 0 {
-			keep([]string{run.String()})
-			run.Reset()
+		if len(run) > 0 && (best == nil || len(run) >= shortest(best)) {
+			keep([]string{string(run)})
 		}
+		run = run[:0]
 	}
 	for i := 0; i < len(branch); {
 		end := elementEnd(branch, i)
@@ -87,7 +87,7 @@ func longest(branch string) []string {
 		optional, more := quantified(branch, end)
 		switch letter, plain := letterOf(element); {
 		case plain && !optional && end == more:
-			run.WriteString(letter)
+			run = append(run, letter...)
 		case element[0] == '(' && !optional && !strings.HasPrefix(element, "(?i"):
 			flush()
 			keep(literalsOf(groupBody(element)))
@@ -132,8 +132,8 @@ func quantified(branch string, i int) (optional bool, end int) {
 func letterOf(element string) (letter string, plain bool) {
 	switch {
 	case len(element) == 1:
-		return element, !strings.Contains(`.^$`, element)
-	case element[0] == '\\' && strings.ContainsAny(element[1:], `.^$*+?()[]{}|\/-"'#:,=<>@!&%~`):
+		return element, element[0] != '.' && element[0] != '^' && element[0] != '$'
+	case element[0] == '\\' && strings.IndexByte(`.^$*+?()[]{}|\/-"'#:,=<>@!&%~`, element[1]) >= 0:
 		return element[1:], true
 	}
 	return "", false

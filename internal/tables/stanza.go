@@ -90,9 +90,11 @@ type stanzaReader struct {
 	cells   []string // those of the stanza that is read
 	places  []int    // the line of the file that each stands on
 	number  int
+	more    int // lines of the table that the file has, until the first is visited
 }
 
 func (r *stanzaReader) read(text string) error {
+	r.more = strings.Count(text, "\nline: ")
 	r.begin()
 	for line := range strings.SplitSeq(text, "\n") {
 		r.number++
@@ -153,9 +155,10 @@ func (r *stanzaReader) end() error {
 	}
 	r.known[r.cells[0]] = true
 	r.inherit()
-	if err := r.visit(record{cells: r.cells, place: r.at}); err != nil {
+	if err := r.visit(record{cells: r.cells, place: r.at, more: r.more}); err != nil {
 		return located(r.at, err)
 	}
+	r.more = 0
 	return nil
 }
 
