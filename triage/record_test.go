@@ -339,9 +339,13 @@ func TestCandidates(t *testing.T) {
 	for _, s := range append(table(t), Answers()...) {
 		pages[s.Cause] = true
 	}
-	candidates["anything"] = anything
-	defer delete(candidates, "anything")
-	for cause, all := range candidates {
+	known := map[string]bool{}
+	for _, u := range append(slices.Clone(candidates), unclear{"anything", anything}) {
+		cause, all := u.cause, u.may
+		if known[cause] {
+			t.Errorf("%s stands twice", cause)
+		}
+		known[cause] = true
 		if len(all) > 3 || !pages[cause] && cause != "anything" {
 			t.Errorf("%s: %d candidates, a page: %t", cause, len(all), pages[cause])
 		}
