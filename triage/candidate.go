@@ -209,7 +209,7 @@ var command = lazyregexp.New("`([^`]+)`")
 func guesses(records []record) []Candidate {
 	all := []Candidate{}
 	for _, r := range records {
-		a := answers[areaOf(cmp.Or(r.slot("sentence"), r.text))]
+		a := answerOf(areaOf(cmp.Or(r.slot("sentence"), r.text)))
 		if len(a.do) == 0 || a.blame == Unknown {
 			continue
 		}

@@ -310,7 +310,13 @@ func TestAnswers(t *testing.T) {
 	for _, s := range table(t) {
 		blames[s.Cause] = s.Blame
 	}
-	for name, a := range answers {
+	names := map[string]bool{}
+	for _, a := range answers {
+		name := a.name
+		if names[name] {
+			t.Errorf("%s stands twice", name)
+		}
+		names[name] = true
 		if bare := placeholder.ReplaceAllString(a.because, ""); len(bare) > maxSentence || len(a.do) > 4 {
 			t.Errorf("%s: %d characters, %d steps", name, len(bare), len(a.do))
 		}
@@ -448,7 +454,7 @@ func FuzzComplaint(f *testing.F) {
 			return
 		}
 		r.final = true
-		if about := weighComplaint(r, known()); about != "" && answers[about].cause == "" {
+		if about := weighComplaint(r, known()); about != "" && answerOf(about).cause == "" {
 			t.Fatalf("%q is about %q, which has no answer", line, about)
 		}
 	})

@@ -161,7 +161,7 @@ func findings(log, seen []event) []finding {
 
 // askedForTooMuch says what the driver's "out of memory" means below the calls of a user's own program.
 func (f *finding) askedForTooMuch() {
-	a := answers["memory"]
+	a := answerOf("memory")
 	f.cause, f.blame, f.because, f.do = a.cause, a.blame, a.because, a.do
 }
 

@@ -138,11 +138,11 @@ func structural(records []record, t *tables.Tables) []finding {
 			!slices.Contains(telling, r.kind) && !starts.MatchString(r.text)) {
 			continue
 		}
-		a, ok := answers[weigh(r, t)]
+		a := answerOf(weigh(r, t))
 		if r.notice || r.kind == "complaint" || !r.terminal() {
 			a.weight = min(a.weight, warning)
 		}
-		if ok {
+		if a.name != "" {
 			all = append(all, r.finding(a))
 		}
 	}
@@ -190,10 +190,10 @@ func compared(records []record) []finding {
 	var all []finding
 	if dead != nil && alive != nil {
 		dead.slots["sentence"] = strings.TrimSpace(dead.text)
-		all = append(all, dead.finding(answers["off-the-bus"]))
+		all = append(all, dead.finding(answerOf("off-the-bus")))
 	}
 	if seen != nil && without != nil {
-		all = append(all, without.finding(answers["no-cuda-build"]))
+		all = append(all, without.finding(answerOf("no-cuda-build")))
 	}
 	return all
 }
