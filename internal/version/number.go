@@ -147,7 +147,7 @@ func rangeOf(text string) Range {
 	return Range{text, sync.OnceValues(func() (*semver.Constraints, error) {
 		plain := leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1")
 		plain = compatibleMajor.ReplaceAllString(compatibleMinor.ReplaceAllString(plain, "~$1$2"), ">=$1.$2,<=$1")
-		return semver.NewConstraint(strings.ReplaceAll(plain, "==", "="))
+		return semver.NewConstraint(strings.NewReplacer("===", "=", "==", "=").Replace(plain))
 	})}
 }
 

@@ -55,21 +55,10 @@ func (s *site) infoOf(h *host.Host, name string) string {
 	return ""
 }
 
-// compatible matches "~=26.10" and "~=26.10.1" of PEP 440.
-var compatible = lazyregexp.New(`^~= *((?:\d+\.)*)(\d+)\.\d+$`)
-
 // accepts reports whether a release is in a range as METADATA writes it; what cannot be told it is.
 func accepts(specifiers, have string) bool {
 	for _, one := range strings.Split(specifiers, ",") {
-		one = strings.TrimSpace(one)
-		least := strings.TrimPrefix(one, "~=")
-		if m := compatible.FindStringSubmatch(one); m != nil {
-			one = "=" + m[1] + m[2] + ".*"
-			if fits, err := version.Allows(">="+strings.TrimSpace(least), version.Of(have)); err == nil && !fits {
-				return false
-			}
-		}
-		fits, err := version.Allows(strings.Replace(one, "==", "=", 1), version.Of(have))
+		fits, err := version.Allows(strings.TrimSpace(one), version.Of(have))
 		if err == nil && !fits {
 			return false
 		}

@@ -31,7 +31,7 @@ func TestAccepts(t *testing.T) {
 		{"~=26.10.1", "26.12.0", false},
 		{"==26.12.*,>=0.0.0a0", "26.12.0a17", true},
 		{"===26.10", "25.10.0", false},
-		{"=>26.10", "25.10.0", true},
+		{"@26.10", "25.10.0", true},
 		{"==5.3.0.16", "5.3.0.16", true},
 	} {
 		if got := accepts(c.specifiers, c.have); got != c.want {
