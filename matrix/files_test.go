@@ -28,6 +28,16 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"the project itself is named after a CUDA", "version = 1\n[[package]]\nname = \"base-cu130\"\n" +
 			"version = \"2.0.0\"\nsource = { virtual = \".\" }\n" + uvPackage("torch", "2.7.1", ""),
 			"compatible|works-minor-version|"},
+		{"a group that uv sync leaves out", "version = 1\n[[package]]\nname = \"app\"\nversion = \"1\"\n" +
+			"source = { editable = \".\" }\ndependencies = [{ name = \"numpy\" }, { name = \"torch\", version = \"2.7.1\" }]\n" +
+			"[package.dev-dependencies]\ndev = [{ name = \"pytest\" }]\n" +
+			"new = [{ name = \"torch\", version = \"2.11.0\" }, { name = \"flash-attn\" }]\n" +
+			uvPackage("numpy", "2.1.0", "") + uvPackage("torch", "2.7.1", "") + uvPackage("torch", "2.11.0", "") +
+			uvPackage("flash-attn", "2.8.3", ""), "compatible|broken|"},
+		{"an extra that needs CUDA, and nothing else", "version = 1\n[[package]]\nname = \"app\"\nversion = \"1\"\n" +
+			"source = { virtual = \".\" }\n[package.optional-dependencies]\n" +
+			"gpu = [{ name = \"app\", extra = [\"new\"] }]\nnew = [{ name = \"torch\" }]\n" +
+			uvPackage("torch", "2.11.0", ""), "incompatible|broken|pip install torch==2.11.0+cu126 --index-url " + pytorch + "cu126"},
 		{"a pin stays in the range", "torch~=2.8.0\n--index-url " + pytorch + "cpu\n",
 			"incompatible|broken|pip install torch==2.8.0+cu126 --index-url " + pytorch + "cu126"},
 		{"a pin of a group is for no directory", "[dependency-groups]\ngpu = [\"torch==2.11.0\"]\n",

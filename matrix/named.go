@@ -314,7 +314,11 @@ func (m *machine) namedOnly() []*result {
 			return b.named == n || b.named != nil && b.named.env == n.env && b.cuda.Known() && n.cuda.Known() &&
 				b.cuda.Major() == n.cuda.Major()
 		})
-		if judged || standing(n.env) == noted || m.spokenFor(n) || n.uses == "unsaid" && m.judges(n.env) {
+		if !judged && standing(n.env) == noted {
+			results = append(results, n.optional()...)
+			continue
+		}
+		if judged || m.spokenFor(n) || n.uses == "unsaid" && m.judges(n.env) {
 			continue
 		}
 		results = append(results, n.left()...)
@@ -325,6 +329,16 @@ func (m *machine) namedOnly() []*result {
 // judges reports whether an environment has a build.
 func (m *machine) judges(env *facts.Environment) bool {
 	return slices.ContainsFunc(m.builds, func(b *build) bool { return b.env.Environment == env })
+}
+
+// optional names a package for GPUs of a file's extra or group, which is not installed unless it is asked for.
+func (n *named) optional() []*result {
+	if n.uses != "gpu" || !partOfFile.MatchString(n.env.Path) {
+		return nil
+	}
+	return found(Finding{Severity: Note, Subject: n.subject(), Need: "nothing, unless you install " + n.env.Path,
+		Message:  n.Name + " is not judged: nobody said that " + n.env.Path + " is installed",
+		Evidence: []Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 }
 
 // left says what is not known of a package that no rule can judge.

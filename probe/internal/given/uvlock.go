@@ -1,6 +1,8 @@
 package given
 
 import (
+	"strings"
+
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 
@@ -14,11 +16,6 @@ var (
 
 func isUVLock(d Document) bool { return uvLock.Match(d.Data) && tomlTable.Match(d.Data) }
 
-func readUVLock(d Document) (facts.Facts, error) {
-	list, err := parseUVLock(d.Data)
-	return lockedFacts("uv.lock", list, nil), err
-}
-
 // uvPackage is one package of uv's lock. What was resolved more than once stands there once for each resolution; the
 // project itself is among the packages.
 type uvPackage struct {
@@ -30,32 +27,113 @@ type uvPackage struct {
 		Editable string `toml:"editable"`
 		Virtual  string `toml:"virtual"`
 	} `toml:"source"`
-	Markers []string    `toml:"resolution-markers"`
-	Wheels  []lockWheel `toml:"wheels"`
+	Markers  []string            `toml:"resolution-markers"`
+	Wheels   []lockWheel         `toml:"wheels"`
+	Needs    []uvNeed            `toml:"dependencies"`
+	Optional map[string][]uvNeed `toml:"optional-dependencies"`
+	Groups   map[string][]uvNeed `toml:"dev-dependencies"`
 }
 
-// parseUVLock reads uv's lock, version 1:
+// uvNeed is what a package asks for.
+type uvNeed struct {
+	Name    string   `toml:"name"`
+	Version string   `toml:"version"` // where the lock has several
+	Extra   []string `toml:"extra"`
+	Marker  string   `toml:"marker"`
+}
+
+// uvDocument is uv's lock, version 1:
 //
 //	[[package]]
 //	name = "torch"
 //	version = "2.9.0+cu130"
 //	source = { registry = "https://download.pytorch.org/whl/cu130" }
 //	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
-func parseUVLock(data []byte) ([]locked, error) {
-	var document struct {
-		Package []uvPackage `toml:"package"`
+type uvDocument struct {
+	Package []uvPackage `toml:"package"`
+	named   map[string][]int
+}
+
+// readUVLock reads what `uv sync` installs: the project's dependencies and its group dev. Its extras and its other
+// groups are environments of their own: nobody said which of them are installed.
+func readUVLock(d Document) (facts.Facts, error) {
+	l := &uvDocument{named: map[string][]int{}}
+	if err := toml.Unmarshal(d.Data, l); err != nil {
+		return facts.Facts{}, tomlError(err)
 	}
-	if err := toml.Unmarshal(data, &document); err != nil {
-		return nil, tomlError(err)
+	base, more := map[int]bool{}, map[string][]uvNeed{}
+	for i, p := range l.Package {
+		l.named[p.Name] = append(l.named[p.Name], i)
 	}
-	var list []locked
-	for _, p := range document.Package {
-		if p.Source.Editable+p.Source.Virtual == "." {
+	for i, p := range l.Package {
+		if p.Source.Editable+p.Source.Virtual == "" {
 			continue
 		}
-		l := lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels))
-		l.markers = p.Markers
-		list = append(list, l)
+		base[i] = true
+		l.reach(append(p.Needs, p.Groups["dev"]...), base)
+		for name, needs := range p.Optional {
+			more["extra "+name] = append(more["extra "+name], needs...)
+		}
+		for name, needs := range p.Groups {
+			if name != "dev" {
+				more["group "+name] = append(more["group "+name], needs...)
+			}
+		}
 	}
-	return list, nil
+	rest := map[int]bool{} // of the extras and groups
+	var environments []facts.Environment
+	for _, name := range sorted(more) {
+		reached := map[int]bool{}
+		l.reach(more[name], reached)
+		for i := range reached {
+			rest[i] = true
+		}
+		env := lockedEnvironment("uv.lock", l.list(func(i int) bool { return reached[i] && !base[i] }))
+		if env.Path = name; len(env.Builds)+len(env.Packages)+len(env.Wanted) > 0 {
+			environments = append(environments, env)
+		}
+	}
+	f := lockedFacts("uv.lock", l.list(func(i int) bool { return base[i] || !rest[i] }), nil)
+	f.Environments = append(f.Environments, environments...)
+	return f, nil
+}
+
+// reach adds the packages that are installed for what is asked for.
+func (l *uvDocument) reach(needs []uvNeed, reached map[int]bool) {
+	met := map[string]bool{} // with their extras
+	for len(needs) > 0 {
+		n := needs[len(needs)-1]
+		needs = needs[:len(needs)-1]
+		key := strings.Join(append([]string{n.Name, n.Version}, n.Extra...), " ")
+		if met[key] || !onMachine(n.Marker, "") {
+			continue
+		}
+		met[key] = true
+		for _, i := range l.named[n.Name] {
+			p := &l.Package[i]
+			if n.Version != "" && n.Version != p.Version {
+				continue
+			}
+			if !reached[i] {
+				needs = append(needs, p.Needs...)
+			}
+			reached[i] = true
+			for _, extra := range n.Extra {
+				needs = append(needs, p.Optional[extra]...)
+			}
+		}
+	}
+}
+
+// list are some of the lock's packages, without the project itself.
+func (l *uvDocument) list(has func(int) bool) []locked {
+	var list []locked
+	for i, p := range l.Package {
+		if has(i) && p.Source.Editable+p.Source.Virtual == "" {
+			q := lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels))
+			q.markers = p.Markers
+			list = append(list, q)
+		}
+	}
+	return list
 }
