@@ -17,7 +17,8 @@ var (
 // path tells, or whose path nobody should paste into a shell.
 func (e *environment) interpreter() string {
 	switch {
-	case e.Path == "" || partOfFile.MatchString(e.Path) || strings.ContainsFunc(e.Path, unicode.IsControl) || !utf8.ValidString(e.Path):
+	case e.Path == "" || partOfFile.MatchString(e.Path) || strings.ContainsFunc(e.Path, unicode.IsControl) ||
+		!utf8.ValidString(e.Path):
 		return ""
 	case e.Kind == "user":
 		return "python3"

@@ -3,6 +3,7 @@ package matrix_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing/fstest"
 
 	"cudacompat/matrix"
@@ -64,6 +65,65 @@ func ExamplePins() {
 	// torchaudio 2.9.0+cu126
 	// triton 3.5.0
 	// runs on driver 550.90.07
+}
+
+// Tables that are kept elsewhere are read whole and checked; all of them have to be there.
+func ExampleLoad() {
+	_, err := matrix.Load(fstest.MapFS{"nccl.csv": {Data: []byte("release,cuda\n2.27.3,12\n")}})
+	fmt.Println(err)
+	tables, err := matrix.Load(os.DirFS("../data"))
+	fmt.Println(tables.Date() == matrix.Embedded().Date(), err)
+	// Output:
+	// open cuda.csv: file does not exist
+	// true <nil>
+}
+
+// A dashboard shows which of a node's GPUs programs are not shown, and why.
+func ExampleJudgedGPU() {
+	node := facts.Facts{
+		Driver: facts.Driver{Version: "580.95.05", From: "NVML"},
+		GPUs: []facts.GPU{
+			{Name: "NVIDIA L4", Capability: "8.9", Bus: "0000:31:00.0", From: []string{"NVML"}},
+			{Name: "NVIDIA L4", Capability: "8.9", Bus: "0000:32:00.0", From: []string{"/sys/bus/pci"}, Bound: "vfio-pci"},
+		},
+	}
+	verdict := matrix.Check(context.Background(), matrix.Embedded(), node, nil, matrix.Policy{})
+	for _, gpu := range verdict.Judged[0].Devices {
+		fmt.Printf("%s: %s, hidden: %q\n", gpu.Address, gpu.Label, gpu.Hidden)
+	}
+	// Output:
+	// 0000:31:00.0: NVIDIA L4 (8.9), hidden: ""
+	// 0000:32:00.0: NVIDIA L4 (8.9), hidden: "held by vfio-pci"
+}
+
+// Whoever keeps the tables hears where a build that was read tells otherwise than its row.
+func ExampleDisagreement() {
+	node := facts.Facts{Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
+		Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel", Accelerator: "cuda",
+			SASS: []string{"sm_90"}, Path: "/opt/venv/lib/libtorch_cuda.so"}}}}}
+	verdict := matrix.Check(context.Background(), matrix.Embedded(), node, nil, matrix.Policy{})
+	for _, d := range verdict.Disagreements {
+		fmt.Printf("%s: %s %s\nthe table: %s\n", d.Subject, d.Fact, d.Read, d.Table)
+	}
+	// Output:
+	// torch 2.9.0+cu128 in /opt/venv: machine code sm_90
+	// the table: sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120
+}
+
+// An inventory lists the parts of the stack whose versions are known.
+func ExamplePart() {
+	node := facts.Facts{
+		Driver: facts.Driver{Version: "570.133.20", From: "NVML"},
+		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
+			Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel"}}}},
+	}
+	for _, part := range matrix.Stack(matrix.Embedded(), &node) {
+		fmt.Println(part.Name, part.Version)
+	}
+	// Output:
+	// driver 570.133.20
+	// CUDA 12.8
+	// torch 2.9.0+cu128
 }
 
 // A site lays rows of its own over the embedded tables: here an advisory against a driver of its fleet.

@@ -193,7 +193,7 @@ func (n *named) framework(name string) bool {
 func (n *named) build() *facts.Build {
 	torch := n.torch != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
 	open := !n.cuda.Known() && n.torch == "" && twinNamed(n.env, n.Name) == ""
-	if torch && n.framework("torch") && n.settles() == nil || open || n.Accelerator == "cpu" {
+	if torch && n.framework("torch") && !n.settles() || open || n.Accelerator == "cpu" {
 		return nil
 	}
 	if n.torch == "" && n.dispensable {
@@ -210,21 +210,18 @@ func (n *named) build() *facts.Build {
 	return b
 }
 
-// settles is the torch of the file whose release is left open there and which this package pins: it is judged in its
-// place, since no other release can be installed.
-func (n *named) settles() *facts.Build {
-	if n.torch == "" {
-		return nil
-	}
-	for i := range n.env.Builds {
-		b := &n.env.Builds[i]
+// settles reports whether the file leaves open the release of a torch which this package pins: it is judged in the
+// torch's place, since no other release can be installed.
+func (n *named) settles() bool {
+	return n.torch != "" && slices.ContainsFunc(n.env.Builds, func(b facts.Build) bool {
 		wanted, err := version.ParseRange(b.Specifier)
-		open := b.Specifier == facts.Unspecified || err == nil && wanted.Has(version.Of(n.torch))
-		if b.Name == "torch" && b.Version == "" && b.Accelerator == "" && open {
-			return b
-		}
-	}
-	return nil
+		return unsettled(&b) && (b.Specifier == facts.Unspecified || err == nil && wanted.Has(version.Of(n.torch)))
+	})
+}
+
+// unsettled reports whether a build is a torch of which a file says neither the release nor what it computes on.
+func unsettled(b *facts.Build) bool {
+	return b.Name == "torch" && b.Version == "" && b.Accelerator == ""
 }
 
 // openTorch reports whether a package brings a torch of a release that the file leaves open.
@@ -245,9 +242,9 @@ func (m *machine) layNamed(standing func(*facts.Environment) standing) {
 	m.names = m.wanted()
 	met := map[string]bool{}
 	for _, n := range m.names {
-		if settled := n.settles(); settled != nil {
+		if n.settles() {
 			m.builds = slices.DeleteFunc(m.builds, func(b *build) bool {
-				return b.env.Environment == n.env && b.Name == "torch" && b.Version == "" && b.Accelerator == ""
+				return b.env.Environment == n.env && unsettled(b.Build)
 			})
 		}
 		family := n.env.Path + " " + n.cuda.String()

@@ -23,12 +23,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	}
 	lib, known := b.takes("cudnn")
 	// Source, NGC and conda builds may be built with another cuDNN than the release's row says.
-	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known {
-		return nil
-	}
-	// Beside a jaxlib that it refuses, JAX loads no cuDNN, and which one it was built with is read from that jaxlib.
-	refused := func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease }
-	if b.Name == "jax" && slices.ContainsFunc(b.Hindrances, refused) {
+	if b.accelerator != "cuda" || !b.official() || !want.Known() || !known || b.refusesJaxlib() {
 		return nil
 	}
 	have := lib.version
@@ -62,6 +57,14 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	}
 	f.Pins, f.Do = lib.mend(m, b, want)
 	return found(f)
+}
+
+// refusesJaxlib reports whether it is a JAX beside a jaxlib of another release: it loads no cuDNN, and which one it was
+// built with is read from that jaxlib.
+func (b *build) refusesJaxlib() bool {
+	return b.Name == "jax" && slices.ContainsFunc(b.Hindrances, func(h facts.Hindrance) bool {
+		return h.Kind == facts.HindranceRelease
+	})
 }
 
 // allowed reports whether a library is in the range that the build's release asks for.

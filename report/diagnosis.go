@@ -13,7 +13,8 @@ import (
 // Explained is what a log shows and, where a machine was asked, what it says of the same rule.
 type Explained struct {
 	triage.Diagnosis
-	Findings []matrix.Finding `json:"findings"`           // of Diagnosis.Rule, on the machine that was asked; empty when none was
+	// Findings are those of Diagnosis.Rule on the machine that was asked; empty when none was.
+	Findings []matrix.Finding `json:"findings"`
 	Compared *Compared        `json:"compared,omitempty"` // nil when no machine was asked
 }
 
@@ -93,14 +94,16 @@ func (e Explained) compared() string {
 	}
 	switch {
 	case e.Rule == "":
-		return fmt.Sprintf("Compared with %s (%s): no rule covers this fault, so there is nothing to compare.", c.With, driver)
+		return fmt.Sprintf("Compared with %s (%s): no rule covers this fault, so there is nothing to compare.",
+			c.With, driver)
 	case len(e.Findings) > 0:
 		return fmt.Sprintf("Confirmed: %s (%s) has %s, too.", c.With, driver, e.Rule)
 	case c.Outcome == matrix.Inconclusive:
-		return fmt.Sprintf("Compared with %s (%s): too little is known of it to tell whether it has %s.", c.With, driver, e.Rule)
+		return fmt.Sprintf("Compared with %s (%s): too little is known of it to tell whether it has %s.",
+			c.With, driver, e.Rule)
 	}
-	return fmt.Sprintf("Compared with %s (%s): it does not have %s. The log comes from another machine or environment, or the "+
-		"fault has been fixed since.", c.With, driver, e.Rule)
+	return fmt.Sprintf("Compared with %s (%s): it does not have %s. The log comes from another machine or "+
+		"environment, or the fault has been fixed since.", c.With, driver, e.Rule)
 }
 
 // log holds a log against the machine: what was predicted and seen, or a program's fault where the environment is fine.

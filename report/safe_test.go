@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"cudacompat/matrix"
-	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // FuzzHarmless writes one string into every field that a machine, a file or a caller can fill, and prints the report
@@ -33,7 +33,7 @@ func FuzzHarmless(f *testing.F) {
 func filled(s string, outcome matrix.Outcome) Report {
 	var r Report
 	fill(reflect.ValueOf(&r).Elem(), s)
-	r.Schema, r.Outcome, r.Facts.Schema = Schema, outcome, probe.FactsSchema
+	r.Schema, r.Outcome, r.Facts.Schema = Schema, outcome, facts.Schema
 	for i, severity := range []matrix.Severity{matrix.Error, matrix.Warning, matrix.Note} {
 		r.Findings = append(r.Findings[:i:i], r.Findings[0])
 		r.Findings[i].Severity = severity

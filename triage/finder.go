@@ -3,8 +3,8 @@ package triage
 import "encoding/binary"
 
 // finder finds all literals of all signatures in one pass, so that the cost of a log does not depend on how many
-// signatures there are. Each literal is known by four of its bytes; a table says of every four bytes of the text whether
-// they may be some literal's, and only there is a literal compared (after Karp and Rabin, "Efficient randomized
+// signatures there are. Each literal is known by four of its bytes; a table says of every four bytes of the text
+// whether they may be some literal's, and only there is a literal compared (after Karp and Rabin, "Efficient randomized
 // pattern-matching algorithms", 1987). So no literal may be shorter than minLiteral.
 type finder struct {
 	list   [1 << hashBits]uint16 // by the hash of four bytes: which places to look at; 0: none
@@ -18,8 +18,8 @@ type place struct {
 	signatures []int
 }
 
-// hashBits keeps the table in a processor's second cache, and one in seventy of it set: what a guess that fails costs is
-// most of what looking takes.
+// hashBits keeps the table in a processor's second cache, and one in seventy of it set: what a guess that fails costs
+// is most of what looking takes.
 const hashBits = 17
 
 // maxLists is how many lists the table can tell apart; what is more shares them.

@@ -80,8 +80,8 @@ func readStart(f *finding) bool {
 		return false
 	}
 	f.heldByOthers(total, total-free)
-	f.because = fmt.Sprintf("Before vLLM loaded anything, only %s of the GPU's %s were free; %s were to be used.", gib(free),
-		gib(total), gib(want))
+	f.because = fmt.Sprintf("Before vLLM loaded anything, only %s of the GPU's %s were free; %s were to be used.",
+		gib(free), gib(total), gib(want))
 	f.do[2] = fmt.Sprintf("else let vLLM use less: --gpu-memory-utilization %.2f", math.Floor(free/total*100)/100)
 	if free < total/2 {
 		f.blame = Environment

@@ -199,7 +199,8 @@ func (r *record) refusal() *refusal {
 	by, text := r.caller(), r.slot("message")
 	for i := range refusals {
 		f := &refusals[i]
-		if (f.by == anyone || f.by == by || f.by == visible && r.frames != nil) && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
+		refuses := f.by == anyone || f.by == by || f.by == visible && r.frames != nil
+		if refuses && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
 			return f
 		}
 	}

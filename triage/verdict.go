@@ -57,6 +57,11 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
 		return nothingWrong(harmless, sources)
 	}
+	return undecided(past, seen, records, sources)
+}
+
+// undecided is said of a log that shows nobody's fault: what it went on after, or who is suspected.
+func undecided(past *finding, seen []event, records []record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil {
 		d = wentOnAfter(past, sources)

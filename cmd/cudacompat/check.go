@@ -29,8 +29,8 @@ func checkCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|REQUIREMENT...",
 		Short: "Check a file: a report, a lock file, requirements, nvidia-smi's output",
-		Long: "Judges a file that was written elsewhere (- is standard input), or releases such as torch==2.9.0. It reads, in " +
-			"UTF-8 or UTF-16:\n\n" + readable + "\n" +
+		Long: "Judges a file that was written elsewhere (- is standard input), or releases such as torch==2.9.0. It reads, " +
+			"in UTF-8 or UTF-16:\n\n" + readable + "\n" +
 			"Nothing is installed or run: packages are judged by what their releases are built for. Name the machine that " +
 			"the file is meant for with --driver and --gpu, or with --instance.",
 		Example: "  cudacompat check torch==2.9.0 --gpu L4 --driver 535.183.01\n" +

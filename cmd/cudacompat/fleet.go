@@ -39,8 +39,8 @@ func fleetCommand(s streams) *cobra.Command {
 			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope, " +
 			"which names the node, its group (whose nodes should be alike) and the time:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
-		Annotations: map[string]string{exitNote: "that of the worst node; 0 compatible · 1 incompatible · 3 inconclusive, or a " +
-			"document could not be read · 64 usage error · 70 internal error"},
+		Annotations: map[string]string{exitNote: "that of the worst node; 0 compatible · 1 incompatible · 3 inconclusive, " +
+			"or a document could not be read · 64 usage error · 70 internal error"},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -19,7 +19,8 @@ func NormalGPU(name string) string {
 	return strings.TrimPrefix(name, "nvidia ")
 }
 
-// irregular reports whether there is other white space than single spaces between words, as in none of the tables' names.
+// irregular reports whether there is other white space than single spaces between words, as in none of the tables'
+// names.
 func irregular(name string) bool {
 	before := byte(' ')
 	for i := range len(name) {

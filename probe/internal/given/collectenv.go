@@ -16,8 +16,8 @@ const fromReport = "collect_env report"
 
 // reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
 // them when they paste: quote marks before it, full-width colons, a lost colon. The shorter reports of Hugging Face's
-// programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)") and DeepSpeed's ("torch version ..... 2.7.0+cu128") have some
-// of its lines under names of their own.
+// programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)") and DeepSpeed's ("torch version ..... 2.7.0+cu128") have
+// some of its lines under names of their own.
 var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
 	`-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
 	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|` +
@@ -59,7 +59,8 @@ func isCollectEnv(d Document) bool {
 }
 
 // looseKey matches lines that any text may hold beside those of a report: "OS: Ubuntu", a line of pip's.
-var looseKey = lazyregexp.New(`(?i)^\W*(OS|Python version|Platform|GPU type|Accelerator|(?:torch|nvcc|Tensorflow) version)\b`)
+var looseKey = lazyregexp.New(`(?i)^\W*(OS|Python version|Platform|GPU type|Accelerator|` +
+	`(?:torch|nvcc|Tensorflow) version)\b`)
 
 // readCollectEnv reads the report; a table of nvidia-smi's that is pasted beside it fills in what the report lacks.
 func readCollectEnv(d Document) (facts.Facts, error) {
@@ -163,25 +164,8 @@ func (r *pasted) field(key, value string) {
 		if said {
 			r.torch.Accelerator = "rocm"
 		}
-	case "os":
-		if said {
-			r.System.OS = value
-			r.System.ID, r.System.IDLike = distribution(value)
-			r.arch(value)
-		}
-	case "libc version":
-		if v := leadVersion.FindString(strings.TrimPrefix(value, "glibc-")); v != "" {
-			r.System.Libc, r.System.LibcFrom = v, fromReport
-		}
 	case "python version":
 		r.python = leadVersion.FindString(value)
-	case "python platform":
-		r.System.WSL = r.System.WSL || strings.Contains(value, "microsoft")
-		r.System.Jetson = r.System.Jetson || strings.Contains(value, "-tegra-")
-		if r.System.OS == "" && strings.HasPrefix(value, "Windows") {
-			r.System.OS = value
-		}
-		r.arch(value)
 	case "is cuda available":
 		r.available(value)
 	case "cuda runtime version":
@@ -195,6 +179,31 @@ func (r *pasted) field(key, value string) {
 		if v := leadVersion.FindString(value); v != "" && r.Driver.Version == "" {
 			r.Driver.Version, r.Driver.From = v, fromReport
 		}
+	default:
+		r.system(key, value, said)
+	}
+}
+
+// system takes a line about the system under the report's programs.
+func (r *pasted) system(key, value string, said bool) {
+	switch key {
+	case "os":
+		if said {
+			r.System.OS = value
+			r.System.ID, r.System.IDLike = distribution(value)
+			r.arch(value)
+		}
+	case "libc version":
+		if v := leadVersion.FindString(strings.TrimPrefix(value, "glibc-")); v != "" {
+			r.System.Libc, r.System.LibcFrom = v, fromReport
+		}
+	case "python platform":
+		r.System.WSL = r.System.WSL || strings.Contains(value, "microsoft")
+		r.System.Jetson = r.System.Jetson || strings.Contains(value, "-tegra-")
+		if r.System.OS == "" && strings.HasPrefix(value, "Windows") {
+			r.System.OS = value
+		}
+		r.arch(value)
 	}
 }
 

@@ -21,7 +21,8 @@ var (
 	condaAdd  = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
 	otherTool = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm ` +
 		`install|uv add|(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
-	imageName = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
+	imageName = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?` +
+		`([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
 )
 
 func isDockerfile(d Document) bool {
@@ -43,6 +44,14 @@ type stage struct {
 	number      int      // of the line
 	needs       []string // stages that it is made of, or copies from
 	steps       []step
+}
+
+// step is what one command of a Dockerfile installs or removes.
+type step struct {
+	list    []locked
+	removes bool
+	forced  bool // what is there is replaced even where it would do
+	apart   bool // into a directory or an environment of its own
 }
 
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.

@@ -8,14 +8,6 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// step is what one command of a Dockerfile installs or removes.
-type step struct {
-	list    []locked
-	removes bool
-	forced  bool // what is there is replaced even where it would do
-	apart   bool // into a directory or an environment of its own
-}
-
 // run reads the commands of one RUN.
 func (f *dockerfile) run(text string, number int) {
 	f.local = map[string]string{} // a shell's settings end with it
