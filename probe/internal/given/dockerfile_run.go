@@ -45,7 +45,7 @@ func (f *dockerfile) command(command string, number int, sure bool) {
 	} else if m := pipRemove.FindStringSubmatch(command); m != nil && sure {
 		done = step{removes: true, list: f.pip(words(m[1]), number).list}
 	} else if m := condaAdd.FindStringSubmatch(command); m != nil {
-		done.list = condaWords(words(m[1]))
+		done.list = f.conda(words(m[1]), number)
 	} else if m := otherTool.FindStringSubmatch(command); m != nil {
 		f.unread(m[1], "its packages are in another file: check that one, too", number)
 	}
@@ -59,11 +59,18 @@ func (f *dockerfile) command(command string, number int, sure bool) {
 	}
 }
 
-// condaWords are the packages that conda's command line names.
-func condaWords(list []string) []locked {
+// condaValues are conda's options that take the next word.
+var condaValues = []string{"-n", "--name", "-p", "--prefix", "-r", "--root-prefix", "-c", "--channel", "-f", "--file"}
+
+// conda are the packages that conda's command line names.
+func (f *dockerfile) conda(list []string, number int) []locked {
 	c := &conda{}
-	for _, word := range list {
-		if !strings.HasPrefix(word, "-") && condaSpec.MatchString(word) {
+	for i, word := range list {
+		switch {
+		case i > 0 && slices.Contains([]string{"-f", "--file"}, list[i-1]), strings.HasPrefix(word, "--file="):
+			f.unread("conda's "+word, "its packages are in another file: check that one, too", number)
+		case i > 0 && slices.Contains(condaValues, list[i-1]), strings.HasPrefix(word, "-"):
+		case condaSpec.MatchString(word):
 			c.spec(word)
 		}
 	}

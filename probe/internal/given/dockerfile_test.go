@@ -22,6 +22,7 @@ func TestDockerfileInstalls(t *testing.T) {
 		{"unless told", "RUN pip install torch==2.9.0+cu126\nRUN pip install -U torch", "torch(no version given)"},
 		{"removed", "RUN pip install torch==2.9.0 numpy==2.0.0 && pip uninstall -y torch", ""},
 		{"a fallback", "RUN pip install torch==2.9.0 || pip install torch==2.9.0+cpu", "torch|2.9.0"},
+		{"conda's environment", "RUN conda create -n pytorch -c pytorch python=3.12", ""},
 		{"another directory", "RUN pip install torch==2.9.0 && pip install -t /x torch==2.1.0", "torch|2.9.0 torch|2.1.0"},
 		{"if", `ARG A=1` + "\n" + `RUN if [ "$A" = "1" ]; then pip install torch==2.9.0; else pip install torch==2.1.0; fi`,
 			"torch|2.9.0"},
@@ -193,5 +194,14 @@ func TestImageNames(t *testing.T) {
 		if err != nil || got != want || got == "unread" && len(f.Unread) != 1 {
 			t.Errorf("%q: %q, %+v, %v, want %q", text, got, f.Unread, err, want)
 		}
+	}
+}
+
+// TestCondaFile: what an environment is made of from a file is named, not left out.
+func TestCondaFile(t *testing.T) {
+	f, err := Read(Document{Data: []byte("FROM nvidia/cuda:12.6.3-base-ubuntu24.04\nRUN micromamba create -y -n yi -f conda-lock.yml\n")})
+	if err != nil || len(f.Unread) != 1 || f.Unread[0].Place != "line 2: conda's conda-lock.yml" ||
+		len(f.Environments[0].Wanted) != 1 {
+		t.Errorf("%+v, %+v, %v", f.Unread, f.Environments, err)
 	}
 }

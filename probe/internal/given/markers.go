@@ -98,6 +98,9 @@ func onAny(markers []string, machine string) bool {
 	return len(markers) == 0
 }
 
+// accelerated matches what tells a package for CPUs from its twin: tensorflow-cpu.
+var accelerated = lazyregexp.New(`-(?:cpu|gpu)$`)
+
 // forOneMachine leaves of each package what is for Linux on x86_64, or where nothing is, what is for aarch64: of one
 // that a lock resolves for each machine, one is installed.
 func forOneMachine(list []locked) []locked {
@@ -107,12 +110,12 @@ func forOneMachine(list []locked) []locked {
 	machine := map[string]string{}
 	for _, p := range list {
 		if onAny(p.markers, "x86_64") {
-			machine[p.name] = "x86_64"
+			machine[accelerated.ReplaceAllString(p.name, "")] = "x86_64"
 		}
 	}
 	kept := make([]locked, 0, len(list))
 	for _, p := range list {
-		if onAny(p.markers, cmp.Or(machine[p.name], "aarch64")) {
+		if onAny(p.markers, cmp.Or(machine[accelerated.ReplaceAllString(p.name, "")], "aarch64")) {
 			kept = append(kept, p)
 		}
 	}

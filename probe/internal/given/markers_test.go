@@ -33,7 +33,8 @@ func TestOnMachine(t *testing.T) {
 func TestForOneMachine(t *testing.T) {
 	const arm, both = " ; platform_machine == 'aarch64'", " ; sys_platform == 'linux' or sys_platform == 'darwin'"
 	for text, want := range map[string]string{
-		"torch==2.9.0 ; platform_machine == 'x86_64'\ntorch==2.8.0" + arm: "torch|2.9.0|||default|line 1",
+		"torch==2.9.0 ; platform_machine == 'x86_64'\ntorch==2.8.0" + arm:                 "torch|2.9.0|||default|line 1",
+		"tensorflow-cpu==2.21.0 ; platform_machine == 'x86_64'\ntensorflow==2.18.0" + arm: "tensorflow|2.21.0|cpu||default|line 1",
 		"torch==2.8.0" + arm:  "torch|2.8.0|||default|line 1",
 		"torch==2.8.0" + both: "torch|2.8.0|||default|line 1",
 		"version = 1\n[[package]]\nname = \"app\"\nversion = \"1\"\nsource = { virtual = \".\" }\n" +
