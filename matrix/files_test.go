@@ -77,3 +77,13 @@ func uvPackage(name, version, marker string) string {
 	}
 	return text
 }
+
+// TestPaddleForOneCUDA: what PaddlePaddle's version tells of CUDA.
+func TestPaddleForOneCUDA(t *testing.T) {
+	for text, want := range map[string]Outcome{"2.6.1.post120": Incompatible, "2.6.1.post112": Inconclusive,
+		"1.8.5.post107": Inconclusive} {
+		if v := fileOn(t, Embedded(), "paddlepaddle-gpu=="+text+"\n", "470.256.02", "A100"); v.Outcome != want {
+			t.Errorf("%s: %s, want %s:\n%s", text, v.Outcome, want, summary(v))
+		}
+	}
+}

@@ -37,6 +37,10 @@ func (n *named) subject() string {
 // "mxnet-cu112".
 var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
 
+// paddleCUDA matches PaddlePaddle's own releases for one CUDA from 2.0 on, "2.6.1.post120"; those of 1.x tell cuDNN, too
+// ("1.8.5.post107" is for CUDA 10.0 and cuDNN 7).
+var paddleCUDA = lazyregexp.New(`^[2-9]\..*\.post(1\d)(\d)$`)
+
 // helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They
 // are judged with what loads them.
 var helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
@@ -125,6 +129,9 @@ func (n *named) learn(m *machine, release version.Release) {
 	}
 	if compiled, _ := release.Compiled(); !n.cuda.Known() {
 		n.cuda = compiled
+	}
+	if post := paddleCUDA.FindStringSubmatch(n.Version); post != nil && n.Name == "paddlepaddle-gpu" && !n.cuda.Known() {
+		n.cuda = version.Of(post[1] + "." + post[2])
 	}
 	if p := m.packageOf(n.Name); p != nil && !n.cuda.Known() &&
 		(n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
