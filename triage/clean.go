@@ -103,10 +103,12 @@ var hypothetical = lazyregexp.New(
 var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│ +\d{1,5} │| +\d{1,6} \| +[^ #])`)
 
 // collected is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
-// torchrun, Slurm and Ray, besides the time, or the mark of a quotation.
+// torchrun, Slurm and Ray, BuildKit, MSBuild and cargo, besides the time, or the mark of a quotation or of Python's
+// bytes. A journal names months in the language of its reader.
 var collected = lazyregexp.New(
 	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
-		`[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]+ [\w.-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |\(\w+ pid=\d+[^)]*\) ?))+`)
+		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |` +
+		`\(\w+ pid=\d+[^)]*\) ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
 
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.

@@ -46,6 +46,8 @@ var grammars = []grammar{
 		"entry point"),
 	form("symbol-version", "version [`'](?P<version>(?P<set>GLIBC|GLIBCXX|CXXABI|GCC|[A-Z]\\w*?)_?[\\d.]*)' not "+
 		"found(?: \\(required by (?P<by>[^)]+)\\))?", "' not found"),
+	form("library-damaged", `(?P<library>[\w.+-]+\.(?:so|a|o)[\w.]*): (?:error adding symbols: [Ff]ile in wrong format|`+
+		`file not recognized)`, "wrong format", "not recognized"),
 	form("library-damaged", `(?P<library>[\w.+-]+\.so[\w.]*): (?:file too short|invalid ELF header|wrong ELF `+
 		`class|cannot enable executable stack|failed to map segment|ELF load command)`, ".so"),
 
@@ -76,12 +78,12 @@ var grammars = []grammar{
 	form("unresolved", `undefined reference to [\x60'‘](?P<symbol>[\w:]+)(?:[^'’]*?@(?P<library>lib\w+\.so[.\d]*))?`,
 		"undefined reference"),
 	form("unresolved", `\bLNK20(?:01|19): .*?(?:"[^"]*?(?P<symbol>\w+::[\w:~]+)|`+
-		`\b(?:__imp_)?(?P<symbol2>(?:cu|nccl|nv|__cuda)\w+))|^ *"_?(?P<symbol3>[\w:]+).*", referenced from:$`, "LNK20",
+		`\b(?:__imp_)?_??(?P<symbol2>(?:cu|nccl|nv|__cuda)\w+))|^ *"_?(?P<symbol3>[\w:]+).*", referenced from:$`, "LNK20",
 		"referenced from"),
 	form("device-link", `nvlink error +: Undefined reference to '(?P<symbol>\w+)'|`+
 		`ptxas fatal +: Unresolved extern function '(?P<symbol2>\w+)'|`+
-		"undefined reference to [`'‘](?P<symbol3>__(?:fatbinwrap|cudaRegisterLinkedBinary)_\\w+)", "nvlink", "ptxas",
-		"undefined reference"),
+		"(?:undefined reference to [`'‘]|unresolved external symbol \"?)(?P<symbol3>__(?:fatbinwrap|"+
+		`cudaRegisterLinkedBinary)_\w+)`, "nvlink", "ptxas", "undefined reference", "LNK20"),
 	form("compile-go", `(?P<file>\S+\.go):\d+:\d+: (?:undefined: |cannot use |(?:.* )?declared (?:and|but) not used|`+
 		`"?\S+ imported and not used|(?:not enough|too many) arguments|missing return|syntax error)`, ".go:"),
 	form("heap", "^(?:\\*\\*\\* Error in [`'](?P<program>[^']+)': )?(?P<fault>double free or corruption|"+
@@ -122,7 +124,8 @@ var grammars = []grammar{
 		`subprocess-exited-with-error|failed to run custom build command for|error MSB3721: .*\bnvcc\b|`+
 		`nvcc error +: '\S+' died|`+
 		`metadata-generation-failed)`, "rror", "ninja", "ailed", "failed to run", "MSB3721", "nvcc error"),
-	form("kernel-module", `[Cc]ould not (?:find|install) (?:the )?(?:required )?kernel headers`, "kernel headers"),
+	form("kernel-module", `[Cc]ould not (?:find|install) (?:the )?(?:required )?kernel headers|`+
+		`\*\*\* /(?:usr/)?lib/modules/\S+/build: No such file`, "kernel headers", "lib/modules"),
 	form("kernel-module", `(?:Bad return status for module build|ERROR: (?:Unable to (?:find|build) the|An error `+
 		`occurred while performing the step)|Unable to (?:find|determine) the kernel source|module build for `+
 		`kernel|Your kernel headers for kernel \S+ cannot be found|make\[\d+\]: \*\*\* .*(?:nvidia|NVIDIA|/nv\.o|/nv-`+

@@ -60,7 +60,8 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 	"rompt executed"}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
-var prefix = lazyregexp.New(`^(?:(?:\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
+var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ - |` +
+	`\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
 	`\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) ` +
 	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
 	`c):\d+\]?:?|-+>|E  |\|) *)+`)

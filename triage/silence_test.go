@@ -47,6 +47,7 @@ func TestNearMisses(t *testing.T) {
 		"/usr/include/eigen3/Eigen/src/flurb.h(3): error: type name is not allowed",
 		"cc1plus: error: unrecognized command line option '-Wno-flurb'",
 		"a.o: undefined reference to `flurb::Flurb::flurb()'",
+		"(gst-launch-1.0:6516): GLib-CRITICAL **: 14:43:07.565: g_flurb: assertion 'queue != NULL' failed",
 		"WARNING: Option --flurb is not a valid RELION argument",
 	} {
 		if d := explain(t, line); d.Blame != Unknown {

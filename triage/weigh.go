@@ -278,6 +278,9 @@ func weighCommand(r *record, _ *tables.Tables) string {
 var aboutStatus = lazyregexp.New(`(?i)success|status|\bok\b|stream|cudnn|cublas|err\b|error|ret\b|block: \[|` +
 	`autotun|tactic|\bSM\b|world|\bmpi|\brank|version|driver|unsupported`)
 
+// glib is how GLib's programs warn of a call that they leave undone, and go on.
+var glib = lazyregexp.New(`-(?:CRITICAL|WARNING) \*\*: `)
+
 // weighAssertion judges a condition that the authors of a compiled program wrote down: of the machine, of a call, or of
 // what the program was given.
 func weighAssertion(r *record, _ *tables.Tables) string {
@@ -288,7 +291,7 @@ func weighAssertion(r *record, _ *tables.Tables) string {
 	switch {
 	case r.slot("expression5") != "":
 		return "assertion"
-	case aboutStatus.MatchString(r.text):
+	case aboutStatus.MatchString(r.text) || glib.MatchString(r.text):
 		return ""
 	case about == "" || slices.Contains(ofPrograms, about):
 		return "assertion"
