@@ -51,14 +51,19 @@ const (
 // tooManyNamed says what a document names too many of.
 func tooManyNamed(f facts.Facts) error {
 	builds := 0
+	releases, most := map[string]int{}, 0 // of one package
 	for _, e := range f.Environments {
 		builds += len(e.Builds)
+		for _, w := range e.Wanted {
+			releases[w.Name]++
+			most = max(most, releases[w.Name])
+		}
 	}
 	for _, count := range []struct {
 		n, most int
 		what    string
 	}{{len(f.GPUs), maxGPUs, "GPUs"}, {len(f.Environments), maxEnvironments, "environments"},
-		{builds, maxBuilds, "builds"}} {
+		{builds, maxBuilds, "builds"}, {most, maxBuilds, "releases of one package"}} {
 		if err := tooMany(count.n, count.most, count.what); err != nil {
 			return err
 		}

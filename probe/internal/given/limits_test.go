@@ -30,6 +30,8 @@ func TestTooLarge(t *testing.T) {
 		"environments": {numbered(`{"environments":[{}`, `,{"path":"/e%d"}`, 6000, "]}"),
 			"it has 6001 environments; more than 5000 are not read"},
 		"builds": {numbered("", "torch==2.%d\n", 6000, ""), "it has 6000 builds; more than 2000 are not read"},
+		"releases": {numbered("", "vllm==0.1.%d\n", 6000, ""),
+			"it has 6000 releases of one package; more than 2000 are not read"},
 		"tables": {numbered("lock-version = \"1.0\"\n", "[a%d]\n", 80_000, ""),
 			"it has 80000 tables; more than 10000 are not read"},
 		"wheels": {numbered("version = 1\n[[package]]\nname = \"torch\"\nwheels = [{}", ",{n=%d}", 200_000,
