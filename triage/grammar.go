@@ -104,6 +104,7 @@ var grammars = []grammar{
 	form("command", `^(?:sudo|g?make(?:\[\d+\])?): (?P<command>[\w.+-]+): (?:[Cc]ommand not found|No such file)`, "sudo: ",
 		"make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
+	form("cmake", `no such package '@(?:local_config_(?:cuda|nccl|tensorrt)|cuda_\w+)//`, "no such package"),
 	form("cmake", `Could NOT find (?P<package>CUDA\w*|CUDNN|cuDNN|CUDAToolkit|NCCL|Torch|TensorRT)|No `+
 		`CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|`+
 		`Failed to detect a default CUDA architecture|CUDA Toolkit \S+ directory '.*' does not exist|Cannot find CUDA|`+

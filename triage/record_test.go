@@ -58,6 +58,8 @@ func TestRecords(t *testing.T) {
 			"library-damaged"},
 		{"make[1]: *** /lib/modules/6.12.4-zen1/build: No such file or directory.  Stop.", "kernel-module", "", "",
 			"module-not-built"},
+		{"in /a/flurb.bzl: no such package '@local_config_cuda//cuda': Traceback (most recent call last):", "cmake", "", "",
+			"cuda-home-not-set"},
 		{"/usr/include/c++/14/type_traits(529): error: identifier \"__is_flurb\" is undefined", "header-too-new", "header",
 			"type_traits", "host-compiler"},
 		{"g++: error: unrecognized command line option '-std=c++flurb'", "option", "option", "-std=c++flurb",
