@@ -18,7 +18,7 @@ import (
 func FuzzHarmless(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[2J\x1b]0;title\x07", "a\nincompatible: b", "a\r\b\b\b", "%s%d%n",
 		"\xff\xfe\xc3", "\u009b31m",
-		"\u202egnp.exe", "\u2028", "`", "\U000e0041", "::error::", strings.Repeat("x", 5000), "日本語 🙂", "\"'<&>", "\t \v", "�"} {
+		"\u202egnp.exe", "\u2028", "`", "\U000e0041", "::error::", strings.Repeat("x", 500), "日本語 🙂", "\"'<&>", "\t \v", "�"} {
 		f.Add(s)
 	}
 	outcomes := []matrix.Outcome{matrix.Compatible, matrix.Incompatible, matrix.Inconclusive}
