@@ -37,8 +37,8 @@ func (n *named) subject() string {
 // "mxnet-cu112".
 var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
 
-// paddleCUDA matches PaddlePaddle's own releases for one CUDA from 2.0 on, "2.6.1.post120"; those of 1.x tell cuDNN, too
-// ("1.8.5.post107" is for CUDA 10.0 and cuDNN 7).
+// paddleCUDA matches PaddlePaddle's own releases for one CUDA from 2.0 on, "2.6.1.post120"; those of 1.x tell cuDNN,
+// too ("1.8.5.post107" is for CUDA 10.0 and cuDNN 7).
 var paddleCUDA = lazyregexp.New(`^[2-9]\..*\.post(1\d)(\d)$`)
 
 // helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They
