@@ -21,6 +21,8 @@ var (
 	condaAdd  = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
 	otherTool = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm ` +
 		`install|uv add|(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
+	ownScript = lazyregexp.New(`^(?:(?:sudo|time|exec|source|\.) )*(?:(?:\S*/)?(?:ba|da|z)?sh (?:-[a-z]+ )*)?` +
+		`(\./[\w./-]+|[\w./-]+\.(?:sh|bash))(?: |$)`)
 	imageName = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?` +
 		`([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
 )
@@ -50,8 +52,9 @@ type stage struct {
 type step struct {
 	list    []locked
 	removes bool
-	forced  bool // what is there is replaced even where it would do
-	apart   bool // into a directory or an environment of its own
+	forced  bool   // what is there is replaced even where it would do
+	apart   bool   // into a directory or an environment of its own
+	script  func() // notes a script of the build context that is started, of which nothing is known
 }
 
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
@@ -201,7 +204,11 @@ func (f *dockerfile) last() (facts.Wanted, []locked) {
 			image = f.imageOf(s)
 		}
 	}
-	return image, settled(steps)
+	list := settled(steps)
+	if i := slices.IndexFunc(steps, func(s step) bool { return s.script != nil }); i >= 0 && len(list) == 0 {
+		steps[i].script()
+	}
+	return image, list
 }
 
 func (f *dockerfile) stageNamed(name string, before int) bool {

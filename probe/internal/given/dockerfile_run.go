@@ -1,6 +1,7 @@
 package given
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -48,6 +49,10 @@ func (f *dockerfile) command(command string, number int, sure bool) {
 		done.list = f.conda(words(m[1]), number)
 	} else if m := otherTool.FindStringSubmatch(command); m != nil {
 		f.unread(m[1], "its packages are in another file: check that one, too", number)
+	} else if m := ownScript.FindStringSubmatch(command); m != nil && path.Base(m[1]) != "configure" {
+		s.steps = append(s.steps, step{script: func() {
+			f.unread(m[1], "the file itself installs no package, and what this script installs was not read", number)
+		}})
 	}
 	for i := range done.list {
 		if p := &done.list[i]; !sure && p.name != "python" {

@@ -205,3 +205,25 @@ func TestCondaFile(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", f.Unread, f.Environments, err)
 	}
 }
+
+// TestDockerfileScripts: where a file installs nothing itself, the script that it starts is named as not looked at.
+func TestDockerfileScripts(t *testing.T) {
+	for commands, want := range map[string]string{
+		"./install.sh":                             "line 2: ./install.sh",
+		"bash -e scripts/setup.sh --cuda":          "line 2: scripts/setup.sh",
+		"cd /app && sudo ./start":                  "line 2: ./start",
+		"./configure && make":                      "",
+		"chmod +x install.sh":                      "",
+		"sh -c 'echo done'":                        "",
+		"pip install torch==2.9.0 && ./install.sh": "",
+	} {
+		f, err := Read(Document{Data: []byte("FROM ubuntu:22.04\nRUN " + commands + "\n")})
+		got := ""
+		for _, u := range f.Unread {
+			got += u.Place
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %q is not read, want %q (%v)", commands, got, want, err)
+		}
+	}
+}
