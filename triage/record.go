@@ -88,7 +88,7 @@ var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 var (
 	level = lazyregexp.New(`^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|` +
 		`WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
-		`^[IW]\d{4} `)
+		`^[IW]\d{4} |^(?:\[ *[\d.]+\] )?\((?:II|WW)\) `)
 	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
 		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +
 		`using .{0,40} instead|retrying|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface`)
