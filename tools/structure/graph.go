@@ -37,9 +37,9 @@ func largestCycle(uses [][]int) int {
 	return largest
 }
 
-// order is the files with users before what they use, as far as cycles let it be. It is found greedily (Eades, Lin and
-// Smyth, "A fast and effective heuristic for the feedback arc set problem", 1993): what uses none of the rest goes last,
-// what none of the rest uses comes next, else the file that uses most beyond what it is used for.
+// order is the files with users before what they use, as far as cycles let it be. It is found greedily (Eades, Lin
+// and Smyth, "A fast and effective heuristic for the feedback arc set problem", 1993): what uses none of the rest goes
+// last, what none of the rest uses comes next, else the file that uses most beyond what it is used for.
 func order(uses [][]int) []int {
 	placed := make([]bool, len(uses))
 	var first, last []int

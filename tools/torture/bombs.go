@@ -324,19 +324,21 @@ func looseCache() []byte {
 	return out.Bytes()
 }
 
+// numbered is a head and n lines with their numbers.
+func numbered(head, line string, n int) func() []byte {
+	return func() []byte {
+		out := []byte(head)
+		for i := range n {
+			out = fmt.Appendf(out, line, i)
+		}
+		return out
+	}
+}
+
 // inputBombs are what check and explain are given.
 func inputBombs() []bomb {
 	input := func(name string, args []string, body func() []byte) bomb {
 		return bomb{name: args[0] + ": " + name, plant: file("input", body), args: args}
-	}
-	numbered := func(head, line string, n int) func() []byte {
-		return func() []byte {
-			out := []byte(head)
-			for i := range n {
-				out = fmt.Appendf(out, line, i)
-			}
-			return out
-		}
 	}
 	return []bomb{
 		input("2,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 2000)),
