@@ -26,7 +26,7 @@ var areas = []area{
 	about("shared-memory", `/dev/shm.{0,120}no space|no space.{0,120}/dev/shm|shared memory (?:segment|region|\(shm)|`+
 		`insufficient shared memory`),
 	about("memory-said", `\boom\b|out of memory|not enough memory|free memory|resource_?exhausted|`+
-		`memory .{0,40}(?:less than|insufficient|exceed)`),
+		`memory .{0,40}(?:less than|insufficient|exceed)|requires? more .{0,20}memory`),
 	about("disk-full", `no space left on device|quota ?exceeded|enospc|not enough (?:free )?(?:disk )?space|`+
 		`disk (?:is )?full|read-only file ?system`),
 	about("unstable", `(?:simulation|system|integration|solver|training|loss|energy|coordinates?|particles?|`+
@@ -68,7 +68,8 @@ var areas = []area{
 		`not visible|none|no such|not (?:usable|accessible)|missing|> 0)|(?:no|can.?t find|cannot find|not find|invalid|`+
 		`unable to (?:get|find|detect)|found no|0|zero|less than \w+)\b.{0,20}\b(?:gpus?|cuda|nvidia|cuda-\w+|`+
 		`(?:graphics|display|suitable|appropriate|compatible) adapters?|`+
-		`accelerators?|opencl)\b`),
+		`accelerators?|opencl)\b|`+
+		`fail\w* to (?:create|open|acquire|initiali[sz]e)\b.{0,20}\b(?:gpus?|graphics) devices?\b`),
 	about("driver-or-toolkit", `\bdrivers?\b|cudart|libcuda|nvcc|ptxas|toolkit|cuda_home|cuda_path|nvrtc|nvml|`+
 		`kernel image|compute capab|\bsm_?\d\d|gpu architecture|firmware|libdevice|load module|couldn.t init .{0,20}gpu|`+
 		`does not match dso`),

@@ -29,8 +29,8 @@ var grammars = []grammar{
 		` is in your library path`, "needed by", "not found", "library path"),
 	form("product", `(?i)(?:failed to|could not|couldn.t|cannot|can.t|unable to) (?:dynamically )?(?:load|open|`+
 		`find|locate) `+
-		`(?:the )?(?:nvidia )?(?P<product>cuda(?: runtime| driver)?|cudart|cublas(?:lt)?|cudnn|cufft|curand|cusolver|`+
-		`cusparse|nvrtc|nvjitlink|optix|nvenc|npp)\b(?: (?:shared |dynamic )?(?:library|libraries|dll|`+
+		`(?:the )?(?:nvidia )?"?(?P<product>cuda(?: runtime| driver)?|cudart|cublas(?:lt)?|cudnn|cufft|curand|cusolver|`+
+		`cusparse|nvrtc|nvjitlink|optix|nvenc|npp)\b"?(?: (?:shared |dynamic )?(?:library|libraries|dll|`+
 		`runtime))?[^\w./-]*$`, "oad ", "pen ", "ind ", "ocate "),
 	form("library", `(?i)`+dllName+`['"]? (?:was |is |could )?(?:not (?:be )?found|missing|not be loaded)`, ".dll",
 		".DLL"),
@@ -104,6 +104,9 @@ var grammars = []grammar{
 	form("command", `^(?:sudo|g?make(?:\[\d+\])?): (?P<command>[\w.+-]+): (?:[Cc]ommand not found|No such file)`, "sudo: ",
 		"make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
+	form("build-needs", `error: #error\b.*(?:[Rr]equire|[Nn]eed|must|support)`, "#error"),
+	form("part", `Cannot import (?:\S.*[/\\])?(?P<part>[\w.-]+) module for custom nodes: (?P<sentence>.+)|`+
+		`^\*\*\* Error (?P<sentence2>loading script): (?P<part2>[\w.-]+)`, "custom nodes", "loading script"),
 	form("cmake", `no such package '@(?:local_config_(?:cuda|nccl|tensorrt)|cuda_\w+)//`, "no such package"),
 	form("cmake", `Could NOT find (?P<package>CUDA\w*|CUDNN|cuDNN|CUDAToolkit|NCCL|Torch|TensorRT)|No `+
 		`CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|The CUDA compiler identification is unknown|`+
@@ -113,7 +116,8 @@ var grammars = []grammar{
 		`CUDA\w*|Torch\w*|NCCL|cuDNN|CUDNN|TensorRT|TensorFlow\w*|rmm|raft|cudf|Thrust|CUB|CCCL|cutlass|NvidiaCutlass)"|`+
 		`No CUDA toolset found|CMAKE_CUDA_COMPILER not set, after|`+
 		`CUDA \d+\.\d+\.(?:props|targets)"? was not found|Cuda Configuration Error|`+
-		`configure: error: .*\b(?:CUDA|nvcc|NVCC|cudart|cuDNN|CUDNN)\b|Dependency "?(?:cuda|CUDA)\w*"? not found`,
+		`configure: error: .*\b(?:CUDA|nvcc|NVCC|cudart|cuDNN|CUDNN)\b|`+
+		`Could not find any \w+\.h matching version|Dependency "?(?:cuda|CUDA)\w*"? not found`,
 		"ould", "CMAKE", "Failed to", "CUDA", "uda Config", "configure: error", "Dependency"),
 	form("build-killed", `internal compiler error: Killed|Killed signal terminated program|died due to signal 9|`+
 		`\bError 137\b|compilation `+
@@ -389,7 +393,7 @@ var grammars = []grammar{
 		`host|connection refused|connection timed out|has timed out after|failed to connect to|address already in use|`+
 		`eaddrinuse|failed to (?:bind|`+
 		`listen)|name or service not known|network is unreachable|connectFullMesh failed)|Got completion `+
-		`.*(?:error|status=)12\b`, "route", "refused", "timed out", "in use", "EADDRINUSE", "ailed to", "not known",
+		`.*(?:error |status=)12\b`, "route", "refused", "timed out", "in use", "EADDRINUSE", "ailed to", "not known",
 		"nreachable", "MeshX", "FullMesh", "ompletion"),
 	form("compile-error", `/(?:cuda[\w.-]*|cuda_runtime)/(?:targets/[\w-]+/)?include/\S+?(?::\d+|\(\d+\))(?::\d+)? ?: `+
 		`(?:fatal )?error`, "error"),
@@ -448,8 +452,10 @@ var grammars = []grammar{
 		`specified nvidia|(?:unresolvable|failed to inject|setting up) cdi devices?|`+
 		`^fatal: +container creation failed|unknown flag: --gpus|`+
 		`failed to (?:create|start|run|generate)\b.*nvidia|nvidia\b.*(?:prestart hook|createcontainer hook|`+
-		`runtime hook)|no runtime for "nvidia" is configured|error running hook|legacy mode)`, "ontainer", "evice",
-		"runtime", "CDI", "cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
+		`runtime hook)|terminating driver service \(forced\)|driver service terminated with signal|`+
+		`nvc_\w+\.c:\d+\] could not start |no runtime for "nvidia" is configured|error running hook|`+
+		`legacy mode)`, "ontainer", "evice", "river service", "could not start", "runtime", "CDI",
+		"cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
 	form("service", `\b(?:nvidia|slurm|docker|containerd|dcgm)\S*\.service: Failed with result`, "Failed with"),
 	form("build-needs", `^ *CMake Error at .*(?:\(find_package\)|FindPackageHandleStandardArgs\.cmake:\d+ \(message\)):$`,
 		"CMake Error"),
@@ -527,7 +533,7 @@ var grammars = []grammar{
 		"Exit", "returned", "signal"),
 
 	// AMD's stack, which is not judged here.
-	form("amd", `\bHIP (?:error|out of memory)|\bhipError[A-Z]\w+|HSA_STATUS_ERROR\w*|HIPBLAS_STATUS_\w+|\bMIOpen Error`,
+	form("amd", `\bHIP error|\bhipError[A-Z]\w+|HSA_STATUS_ERROR\w*|HIPBLAS_STATUS_\w+|\bMIOpen Error`,
 		"HIP", "hipE", "HSA_", "MIOpen"),
 
 	// Servers that go on without the GPU and do not call it an error.

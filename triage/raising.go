@@ -167,11 +167,23 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 		return "kernel-source", true
 	case strings.Contains(last.path, "multiprocessing") && strings.Contains(lostPartner, class):
 		return "", true // the process at the other end died, of what its own lines say
+	case loads.MatchString(last.function) && r.caller() == theirs && !carries.MatchString(class):
+		return "installation", true
+	case class == "AttributeError" && strings.Contains(text, "NoneType") && wraps.MatchString(last.path):
+		return "extension", true
 	case last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path):
 		return "environment", true
 	}
 	return "", false
 }
+
+// The functions and files of a distribution that reach for its compiled part, and the exceptions that say more of it
+// themselves.
+var (
+	loads   = lazyregexp.New(`^_?load_(?:shared_)?(?:library|lib|so|cuda\w*|extension)$`)
+	wraps   = lazyregexp.New(`[/\\]cuda[/\\]_\w+\.py$`)
+	carries = lazyregexp.New(`^(?:OSError|ImportError|RuntimeError|ModuleNotFoundError)$`)
+)
 
 // byArea judges an exception by what its message is about, and by how far its class says that the program raised it.
 func (r *record) byArea(class, text string) string {

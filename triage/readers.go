@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // readers judge lines whose numbers decide. A reader may change what a finding means; false says
@@ -56,6 +58,9 @@ func readMemory(f *finding) bool {
 		f.because = fmt.Sprintf("One request asked for %s on a GPU that has %s in all.", gib(want), gib(total))
 	case knowTotal && knowFree && knowOwn && others > want && others > total*notable:
 		f.heldByOthers(total, others)
+		if others > total*taken || f.oneOther(total) {
+			f.blame = Environment
+		}
 	case knowSlack && slack > want && slack > allocated*notable:
 		f.inPieces(want, slack)
 	case knowTotal:
@@ -96,6 +101,26 @@ const (
 	contextSize = 1 << 30
 	notable     = 0.1
 )
+
+// taken is the share of a GPU that only a foreign job holds, and large that of a single process that is one: ranks of
+// one job that share a GPU by mistake hold alike, and are several. Of 7 labelled logs one is judged otherwise by them.
+const (
+	taken = 0.7
+	large = 0.25
+)
+
+// holder is how PyTorch names another process on the GPU, with what it holds.
+var holder = lazyregexp.New(`Process \d+ has (\d+(?:\.\d+)?) GiB memory in use`)
+
+// oneOther reports whether the message names one other process that holds a large part of the GPU, and no second.
+func (f *finding) oneOther(total float64) bool {
+	many := holder.FindAllStringSubmatch(f.text, -1)
+	if len(many) != 1 {
+		return false
+	}
+	n, err := strconv.ParseFloat(many[0][1], 64)
+	return err == nil && n*units["GiB"] > total*large
+}
 
 func (f *finding) heldByOthers(total, others float64) {
 	f.cause, f.rule = "out-of-memory-other-process", "memory-in-use"

@@ -57,7 +57,7 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 		"slots", "NVIDIA-SMI", "ErrImagePull", "validat", "user input", "element", "magic", "terminate called",
 	"lower than", "Couldn", "CANCELLED", "MEMLIMIT", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ",
 	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices[", "got prompt",
-	"rompt executed"}
+	"rompt executed", "BUG: ", "tection fault", "Oops: ", "#error", "driver service"}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
 var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ - |` +
@@ -82,7 +82,7 @@ func informs(line string) bool {
 // failsAloud are the lines whose level says less than they mean.
 var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 	"BackOff", "kubelet  Error", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
-	"erroneous pipeline", "caught exception", "xecution provider", "xecutionProvider"}
+	"erroneous pipeline", "terminating driver service (forced)", "driver service terminated with signal", "caught exception", "xecution provider", "xecutionProvider"}
 
 // level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
 var (
@@ -120,6 +120,7 @@ func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
 			r.ofMany = l.ofMany
 			r.notice = r.notice || headed(lines, i)
 			r.frames, r.final = calls[l.number], s.lines-l.number < lastLines
+			r.readCondition(lines[max(0, i-conditionReach):i])
 			all = append(all, r)
 		}
 	}
@@ -135,7 +136,7 @@ func (s *scanner) frightening(all []record) []record {
 
 // nothingCounted matches a line of nvidia-smi -q, or of DCGM's table, whose counter has not counted
 // ("Uncorrectable Error : 0"), one of a list of what a firmware may count, and what NVIDIA's report did not gather.
-var nothingCounted = lazyregexp.New(`\s[:|] *(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
+var nothingCounted = lazyregexp.New(`\s[:|] +(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
 	`nvidia-bug-report\.sh: \d+: `)
 
 // harmless reports whether a line is known to frighten for nothing.
@@ -157,7 +158,7 @@ const shortestSaid = 6
 
 // mute reports whether a line is too short to say anything, or a comment.
 func (l logLine) mute() bool {
-	return len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "//")
+	return len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ")
 }
 
 // single are the records that one line makes. The message of an exception that ends open goes on over the next ones.
@@ -222,6 +223,10 @@ var pairs = []struct {
 		`does not appear to contain CMakeLists|^ *does not contain a CMakeLists`)},
 	{"build-killed", 2, lazyregexp.New(`(?:^|\d +)Killed$`), lazyregexp.New(`^(?:g?make|ninja)\b.*(?:\*\*\*|stopped)|` +
 		`\bnvcc\b|\bcicc\b|cc1plus`)},
+	{"kernel-fault", 30, lazyregexp.New(`BUG: (?:unable to handle|kernel NULL)|general protection fault|Oops: `),
+		lazyregexp.New(`(?:\bE?IP|\bRIP|PC is at|pc :).*(?:_nv\d+rm\b|\[nvidia)`)},
+	{"asked", 5, lazyregexp.New(`(?i)^(?:[\w./-]+: )?(?:error: )?(?:invalid|unknown|unrecogni[sz]ed|illegal|bad) ` +
+		`(?:command[- ]line )?(?:option|argument|flag|parameter|switch)\b`), lazyregexp.New(`^\s*(?i:usage)\b`)},
 	{"no-gpu", 2, lazyregexp.New(`torch\.cuda\.is_available\(\)\)?$`), lazyregexp.New(`^(?:>+ *|Out\[\d+\]: *)?False$`)},
 }
 

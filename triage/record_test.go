@@ -176,6 +176,17 @@ func TestRecords(t *testing.T) {
 		{"x-gridd: Failed to acquire license for vGPU flurb", "license", "", "", "vgpu-not-licensed"},
 		{"GPU 0000:01:00.0: Insufficient Permissions", "access", "", "", "access-refused"},
 		{"flurb: cannot open display", "display", "", "", "graphics-not-usable"},
+		{"flurb: cannot open display :0", "display", "", "", "graphics-not-usable"},
+		{"//usr/lib/libflurb.so.0: undefined reference to `GOMP_flurb@GOMP_4.0'", "unresolved", "what", "OpenMP",
+			"package-did-not-build"},
+		{"Cannot import /srv/ComfyUI/custom_nodes/flurb module for custom nodes: No module named 'x'", "part", "part",
+			"flurb", "part-not-loaded"},
+		{"*** Error loading script: flurb.py", "part", "part", "flurb.py", "part-not-loaded"},
+		{"flurb.hpp:421:4: error: #error \"Flurb 4.x+ requires enabled C++11 support\"", "build-needs", "", "",
+			"build-dependency-missing"},
+		{"Could not find any flurb.h matching version '' in any subdirectory:", "cmake", "", "", "cuda-home-not-set"},
+		{"W1227 00:26:05.616729 41698 driver.c:195] terminating driver service (forced)", "container", "", "",
+			"container-runtime-failed"},
 		{"AttributeError: module 'numpy' has no attribute 'flurb'", "exception", "class", "AttributeError",
 			"packages-do-not-fit"},
 		{"OSError: [WinError 1455] flurb", "exception", "class", "OSError", "paging-file-too-small"},
@@ -280,6 +291,22 @@ func TestCallers(t *testing.T) {
 			"AttributeError: 'FlurbConfig' object has no attribute 'x'", Environment},
 		"whose object": {"File \"" + lib + "batoid/optic.py\", line 3, in f\n",
 			"AttributeError: 'VisitTelescope' object has no attribute 'pupilSize'", Unknown},
+		"an object of its own": {"File \"/home/me/a.py\", line 3, in f\n",
+			"AttributeError: 'StderrFlurb' object has no attribute 'isatty'", Program},
+		"an object of a library's": {"File \"/home/me/a.py\", line 3, in f\n",
+			"AttributeError: 'FlurbTokenizer' object has no attribute 'x'", Unknown},
+		"a condition of shapes": {"File \"" + lib + "gsplat/sh.py\", line 3, in f\n    assert x.shape[-2] == bases(degree)\n" +
+			"           ^^^^^^^^^^^^^^^^^\n", "AssertionError", Program},
+		"a condition of what was given": {"File \"" + lib + "mmcv/runner.py\", line 3, in f\n    assert len(loaders) == len(flow)\n",
+			"AssertionError", Program},
+		"a GPU as a condition": {"File \"/home/me/a.py\", line 3, in f\n    assert torch.cuda.is_available()\n",
+			"AssertionError", Environment},
+		"a condition of a library's": {"File \"" + lib + "spconv/utils.py\", line 3, in f\n    assert block_filtering is False\n",
+			"AssertionError", Unknown},
+		"a compiled part": {"File \"" + lib + "gsplat/cuda/_wrapper.py\", line 3, in call_cuda\n",
+			"AttributeError: 'NoneType' object has no attribute 'flurb_fwd'", Environment},
+		"a library to load": {"File \"" + lib + "transformer_engine/pytorch/__init__.py\", line 3, in _load_library\n",
+			"StopIteration", Environment},
 		"lost partner": {"File \"/usr/lib/python3.12/multiprocessing/connection.py\", line 395, in _recv\n",
 			"ConnectionResetError: [Errno 104] Connection reset by peer", Unknown},
 	} {
@@ -337,7 +364,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for kind := range weighers {
 		known := kind == "exception" || kind == "complaint" || slices.ContainsFunc(grammars, func(g grammar) bool { return g.kind == kind }) ||
-			kind == "build-files" // of two lines: see TestBuilds
+			kind == "build-files" || kind == "kernel-fault" // of two lines: see TestBuilds
 		if !known {
 			t.Errorf("no grammar makes a record %s", kind)
 		}

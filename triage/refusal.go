@@ -35,6 +35,14 @@ const ofTheStackClasses = `^(?:Training\w*|\w*Trainer|\w*TrainingArguments|Accel
 	`\w+Config|\w*Pipeline|\w*Rasterization\w*|\w*ForCausalLM|\w*Scheduler|\w*LRScheduler|\w*Tokenizer\w*|` +
 	`\w*Attention\w*|\w*Processor|\w*Callback|\w*Logger|Trainer)\.__(?:init|new)__\(\) `
 
+// ofLibraries are the ends of names of classes that come with distributions, which lose attributes from release to
+// release.
+const ofLibraries = `Config|Args|Arguments|Model|Tokenizer(?:Fast)?|Cache|Trainer|Pipeline|Processor|Output\w*|Tensor|` +
+	`Module|Linear|Norm\w*|Attention\w*|Scheduler|Accelerator|Engine|LLM|Dataset|Loader|Array\w*|DataFrame|Series|` +
+	`Session|Graph|Sequential|Optimizer|Adam\w*|SGD|Embeddings?|Image|Figure|Axes\w*|Index|Encoder|Decoder|` +
+	`ForCausalLM|ForConditionalGeneration|ForSequenceClassification|Transformer|VAE|UNet\w*|Device|Generator|Client|` +
+	`Completions?|Response|Request|Namespace|Logger|Handle|Stream|Event|Context|Metrics?|Callback|Plugin|Net|Layer`
+
 // askedOfStack is a name that was asked of a module of the stack.
 const askedOfStack = `^cannot import name .* from '?(?:torch|transformers|triton|diffusers|accelerate|peft|jax|` +
 	`tensorflow|keras|vllm|xformers|flash_attn|numpy|cupy|onnx|deepspeed|bitsandbytes|apex|mmcv|lightning|` +
@@ -70,6 +78,8 @@ var refusals = []refusal{
 		`NoneType)' object`, anyone,
 		""),
 	refused(`AttributeError`, `^(?:'\w+' object|type object '\w+') has no attribute`, theirs, "packages-do-not-fit"),
+	refused(`AttributeError`, `^(?:type object )?'\w*(?:`+ofLibraries+`)'(?: object)? has no attribute`, own, ""),
+	refused(`AttributeError`, `^(?:type object )?'\w+'(?: object)? has no attribute`, own, "program"),
 
 	// A call that does not fit.
 	refused(`TypeError`, wrongCall, theirs, "packages-do-not-fit"),
@@ -175,6 +185,16 @@ var refusals = []refusal{
 		`ScannerError|EmptyDataError`, ``, theirs, "given-file"),
 	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|`+
 		`UsageError`, ``, visible, "usage"),
+
+	// A condition that somebody wrote down without words.
+	refused(`AssertionError`, `^assert .*\b(?:is_available|device_count|is_gpu_available|list_physical_devices)\(`,
+		anyone, "no-gpu"),
+	refused(`AssertionError`, `^assert .*\b(?:isfile|isdir|exists)\(`, anyone, "given-file"),
+	refused(`AssertionError`, `^assert .*(?:version|CUDA_HOME|find_spec)`, anyone, ""),
+	refused(`AssertionError`, `^assert .*(?:\.shape|\.size\(|\.ndim|\.dim\()`, anyone, "shape"),
+	refused(`AssertionError`, `^assert .*\b(?:len|isinstance|min|max|sum|any|all)\(`, visible, "program"),
+	refused(`AssertionError`, `^assert `, own, "program"),
+	refused(`AssertionError`, `^assert `, anyone, ""),
 
 	// A bare assertion or a name of a package.
 	refused(`AssertionError`, `^$`, theirs, ""),

@@ -119,11 +119,14 @@ func (f *finding) outlived() bool {
 	if f.ofMany && f.calm >= calmOfMany {
 		return true
 	}
-	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) {
+	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) || f.cause == partNotLoaded {
 		return false
 	}
 	return f.calm >= enoughCalm || f.latest < f.wentOn && !stops.MatchString(f.text)
 }
+
+// partNotLoaded is the cause of a plugin that a server was started without: that it goes on is what its line says.
+const partNotLoaded = "part-not-loaded"
 
 // wentOnAfter says of a log that nothing is blamed in it because its errors did not end it.
 func wentOnAfter(f *finding, sources []Source) Diagnosis {

@@ -88,6 +88,18 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 	}
 }
 
+// TestPartNotLoaded: a server that runs without a plugin says so, and what the plugin lacks is the environment's.
+func TestPartNotLoaded(t *testing.T) {
+	served := "To see the GUI go to: http://127.0.0.1:8188\n" + steps(20)
+	without := "Cannot import C:\\ComfyUI\\custom_nodes\\flurb module for custom nodes: No module named 'git'\n"
+	if d := explain(t, without+served); d.Blame != Environment || d.Cause != partNotLoaded {
+		t.Errorf("%s, %s", d.Blame, d.Cause)
+	}
+	if d := explain(t, without+served+tooLarge); d.Blame != Program {
+		t.Errorf("it failed later for another reason: %s, %s", d.Blame, d.Cause)
+	}
+}
+
 // TestCalm: the lines near no mark of trouble are counted from the one on which a row matched last.
 func TestCalm(t *testing.T) {
 	other := strings.Repeat("a line of something else\n", enoughCalm)

@@ -41,6 +41,8 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"build-files":      weighSaid("given-file"),
 	"tool":             weighTool,
 	"cmake":            always("cmake"),
+	"kernel-fault":     always("kernel-fault"),
+	"part":             weighPart,
 	"build":            always("build"),
 	"kernel-module":    always("kernel-module"),
 	"package":          always("package"),
@@ -301,7 +303,7 @@ func weighAssertion(r *record, _ *tables.Tables) string {
 
 // weighAsked judges what a program was asked to do, where the program was not built without it.
 func weighAsked(r *record, _ *tables.Tables) string {
-	if r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required")); aboutStack.MatchString(r.slot("sentence")) {
+	if r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), message(r.text)); aboutStack.MatchString(r.slot("sentence")) {
 		return ""
 	}
 	return "input"
@@ -341,6 +343,13 @@ func weighServed(r *record, _ *tables.Tables) string {
 		return ""
 	}
 	return "model-refused"
+}
+
+// weighPart names a plugin that a server was started without.
+func weighPart(r *record, _ *tables.Tables) string {
+	r.slots["part"] = cmp.Or(r.slot("part"), r.slot("part2"))
+	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("sentence2"))
+	return "part"
 }
 
 func weighOperator(r *record, _ *tables.Tables) string {

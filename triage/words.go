@@ -319,6 +319,14 @@ var answers = []answer{
 		"{sentence}",
 		[]string{"run `dmesg -T | grep -i -e 'hardware error' -e edac -e 'i/o error'`", "run `memtester` and " +
 			"`smartctl -a DEVICE`: they test memory and disk"}},
+	{"kernel-fault", "driver-bug-in-kernel", Environment, "", symptom,
+		"The NVIDIA module made a wrong access to memory in the kernel: the driver has a fault, or does not fit this kernel.",
+		nil},
+	{"part", partNotLoaded, Environment, "", warning,
+		"{part} was not loaded, and the server runs without it: {sentence}",
+		[]string{"install what {part} requires into the Python environment that the server runs in: its requirements.txt",
+			"update {part}, or the server: releases that are far apart do not load each other",
+			"if you do not need {part}, remove it"}},
 	{"build-needs", "build-dependency-missing", Environment, "", symptom, "The build did not find what it needs: a " +
 		"package, a compiler, or another release of its tools.",
 		[]string{"install the development files of the package that it names", "if they are there, name their directory: " +
