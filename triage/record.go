@@ -169,7 +169,7 @@ func single(l logLine, next []logLine) []record {
 	var all []record
 	if r := exception(l); r != nil {
 		if open := r.slots["message"]; open == "" && strings.HasSuffix(l.text, ":") || open != "" &&
-			strings.ContainsAny(open[len(open)-1:], ":,(") {
+			strings.ContainsAny(open[len(open)-1:], ":,(") || validation.MatchString(open) {
 			l.text += continued(next)
 			r.slots["message"] = strings.TrimSpace(open + continued(next))
 		}
@@ -188,6 +188,9 @@ func single(l logLine, next []logLine) []record {
 	}
 	return nil
 }
+
+// validation is what pydantic says first; what it found stands below.
+var validation = lazyregexp.New(`^\d+ validation errors? for \w+$`)
 
 // read is the record that a form makes of a line, if it does.
 func (g *grammar) read(l logLine) []record {

@@ -307,6 +307,9 @@ func TestCallers(t *testing.T) {
 			"AttributeError: 'NoneType' object has no attribute 'flurb_fwd'", Environment},
 		"a library to load": {"File \"" + lib + "transformer_engine/pytorch/__init__.py\", line 3, in _load_library\n",
 			"StopIteration", Environment},
+		"pydantic": {"File \"" + lib + "vllm/config.py\", line 3, in f\n",
+			"pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n  Value error, The checkpoint " +
+				"has model type `flurb` but Transformers does not recognize this architecture.", Environment},
 		"lost partner": {"File \"/usr/lib/python3.12/multiprocessing/connection.py\", line 395, in _recv\n",
 			"ConnectionResetError: [Errno 104] Connection reset by peer", Unknown},
 	} {
