@@ -14,16 +14,7 @@ var (
 	dockerLine  = lazyregexp.New(`(?i)^(from|arg|env|run|copy|add)\s+(.*)$`)
 	dockerStart = lazyregexp.New(`(?im)^\s*from\s+(--platform=\S+\s+)?[\w./:@${}-]+(\s+as\s+\S+)?\s*$`)
 	heredoc     = lazyregexp.New(`<<-?\s*["']?(\w+)["']?`)
-	pipInstall  = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+` +
-		`(?:-\S+\s+)*install\s+(.*)$`)
-	pipRemove = lazyregexp.New(`(?:^|[\s/])(?:pip3?(?:\.\d+)?|uv pip|python3?(?:\.\d+)? -m pip)\s+uninstall\s+(.*)$`)
-	pipSync   = lazyregexp.New(`(?:^|[\s/])(?:uv pip sync|pip-sync)\s+(.*)$`)
-	condaAdd  = lazyregexp.New(`(?:^|[\s/])(?:conda|mamba|micromamba)\s+(?:install|create)\s+(.*)$`)
-	otherTool = lazyregexp.New(`(?:^|[\s/])((?:uv sync|poetry install|pipenv (?:install|sync)|pixi install|pdm ` +
-		`install|uv add|(?:conda|mamba|micromamba) env (?:create|update))\b.*)$`)
-	ownScript = lazyregexp.New(`^(?:(?:sudo|time|exec|source|\.) )*(?:(?:\S*/)?(?:ba|da|z)?sh (?:-[a-z]+ )*)?` +
-		`(\./[\w./-]+|[\w./-]+\.(?:sh|bash))(?: |$)`)
-	imageName = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?` +
+	imageName   = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?` +
 		`([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
 )
 
@@ -45,6 +36,7 @@ type stage struct {
 	name, image string
 	number      int      // of the line
 	needs       []string // stages that it is made of, or copies from
+	toolkit     bool     // CUDA's toolkit is installed in it
 	steps       []step
 }
 

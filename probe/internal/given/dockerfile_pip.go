@@ -3,6 +3,8 @@ package given
 import (
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // pipValues are pip's options that take the next word and say nothing of what is installed.
@@ -22,6 +24,9 @@ func moves(option string) bool {
 	name, _, _ := strings.Cut(option, "=")
 	return slices.Contains([]string{"-t", "--target", "--prefix", "--root", "--python", "-p"}, name)
 }
+
+// printsFile is a command whose output is a file's content: $(cat requirements.txt).
+var printsFile = lazyregexp.New("^(?:\\$\\((?:cat|<) *([^\\s$`)]+)\\)|`cat ([^\\s$`]+)`)$")
 
 // pip reads the words of one installation: options hold for it alone, and for the files that it names.
 func (f *dockerfile) pip(args []string, number int) step {
@@ -45,6 +50,11 @@ func (f *dockerfile) pip(args []string, number int) step {
 			i++
 		case slices.Contains(pipValues, arg):
 			i++
+		case printsFile.MatchString(arg):
+			m := printsFile.FindStringSubmatch(arg)
+			r.files.ask(f.beside(m[1]+m[2]), false)
+		case strings.ContainsAny(arg, "`*"), strings.Contains(arg, "$("):
+			f.unread("pip install "+arg, unsetPattern, number)
 		case strings.HasPrefix(arg, "--requirement="), strings.HasPrefix(arg, "--constraint="):
 			name, value, _ := strings.Cut(arg, "=")
 			r.files.ask(f.beside(value), name == "--constraint")

@@ -1,10 +1,10 @@
 package given
 
 import (
-	"path"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 )
@@ -12,9 +12,17 @@ import (
 // run reads the commands of one RUN.
 func (f *dockerfile) run(text string, number int) {
 	f.local = map[string]string{} // a shell's settings end with it
-	defer func() { f.local = nil }()
+	f.script(runText(text), number, true, 0)
+	f.local = nil
+}
+
+// deepest is how many shells may start one another (bash -c "su x -c '…'"). What is deeper is not read.
+const deepest = 4
+
+// script reads the commands that a shell is given; sure is false where a condition around them is not answered.
+func (f *dockerfile) script(text string, number int, sure bool, depth int) {
 	sh := &shell{list: version.Met}
-	for _, c := range splitShell(runText(text)) {
+	for _, c := range splitShell(text) {
 		command, reached := sh.next(c[0], f.expand(c[1]))
 		if reached == version.Unmet || shellSays.MatchString(command) {
 			continue
@@ -23,7 +31,12 @@ func (f *dockerfile) run(text string, number int) {
 			f.set(m[1], strings.Trim(m[2], `"'`), reached)
 			continue
 		}
-		f.command(command, number, reached == version.Met)
+		list := words(command)
+		if inner, ok := innerScript(list); ok && depth < deepest {
+			f.script(inner, number, sure && reached == version.Met, depth+1)
+			continue
+		}
+		f.command(list, number, sure && reached == version.Met)
 	}
 }
 
@@ -36,32 +49,60 @@ func (f *dockerfile) set(name, value string, reached version.Truth) {
 }
 
 // command reads what one command installs; sure is false where a condition decides that the file does not answer.
-func (f *dockerfile) command(command string, number int, sure bool) {
-	s := &f.stages[len(f.stages)-1]
-	var done step
-	if m := pipInstall.FindStringSubmatch(command); m != nil {
-		done = f.pip(words(m[1]), number)
-	} else if m := pipSync.FindStringSubmatch(command); m != nil {
-		done = f.pip(synced(words(m[1])), number)
-	} else if m := pipRemove.FindStringSubmatch(command); m != nil && sure {
-		done = step{removes: true, list: f.pip(words(m[1]), number).list}
-	} else if m := condaAdd.FindStringSubmatch(command); m != nil {
-		done.list = f.conda(words(m[1]), number)
-	} else if m := otherTool.FindStringSubmatch(command); m != nil {
-		f.unread(m[1], "its packages are in another file: check that one, too", number)
-	} else if m := ownScript.FindStringSubmatch(command); m != nil && path.Base(m[1]) != "configure" {
-		s.steps = append(s.steps, step{script: func() {
-			f.unread(m[1], "the file itself installs no package, and what this script installs was not read", number)
-		}})
-	}
+func (f *dockerfile) command(list []string, number int, sure bool) {
+	t := toolOf(list)
+	done := f.done(t, number, sure)
 	for i := range done.list {
 		if p := &done.list[i]; !sure && p.name != "python" {
 			p.version, p.specifier, p.direct = "", facts.Conditional, false
 		}
 	}
-	if len(done.list) > 0 {
+	if len(done.list) > 0 || done.script != nil {
+		s := &f.stages[len(f.stages)-1]
 		s.steps = append(s.steps, done)
 	}
+}
+
+// done is what a tool does to the image.
+func (f *dockerfile) done(t tool, number int, sure bool) step {
+	switch t.does {
+	case installs:
+		done := f.pip(t.args, number)
+		done.apart = done.apart || t.apart
+		return done
+	case removes:
+		if sure {
+			return step{removes: true, list: f.pip(t.args, number).list}
+		}
+	case addsByConda:
+		return step{list: f.conda(t.args, number)}
+	case installsFromFile:
+		f.unread(t.said, t.reason, number)
+	case mayInstall:
+		return step{script: func() { f.unread(t.said, t.reason, number) }}
+	case bringsToolkit:
+		f.stages[len(f.stages)-1].toolkit = true
+	case compiles:
+		if f.forGPU(t.said) {
+			return step{script: func() { f.unread(t.said, t.reason, number) }}
+		}
+	}
+	return step{}
+}
+
+// gpuBuild are the words of an image, or of a command, by which what is compiled there is for the GPU.
+var gpuBuild = lazyregexp.New(`(?i)cuda|cublas|nvcc|\bgpu`)
+
+// forGPU reports whether what a command compiles may be for the GPU: by its own words, or in an image of the toolkit.
+func (f *dockerfile) forGPU(command string) bool {
+	last := f.stages[len(f.stages)-1]
+	image, toolkit := last.image, last.toolkit
+	for _, s := range slices.Backward(f.stages) {
+		if s.name != "" && s.name == strings.ToLower(image) {
+			image, toolkit = s.image, toolkit || s.toolkit
+		}
+	}
+	return toolkit || gpuBuild.MatchString(command) || strings.Contains(image, "nvidia/cuda")
 }
 
 // condaValues are conda's options that take the next word.

@@ -41,9 +41,23 @@ func runText(text string) string {
 	}
 	var list []string
 	if strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &list) == nil {
+		for i, word := range list {
+			list[i] = asWord(word)
+		}
 		return strings.Join(list, " ")
 	}
 	return text
+}
+
+// asWord quotes a word, so that a shell takes it for one.
+func asWord(word string) string {
+	switch {
+	case !strings.ContainsAny(word, " ;|&<>'\"\t\n"):
+		return word
+	case strings.Contains(word, `"`):
+		return "'" + word + "'"
+	}
+	return `"` + word + `"`
 }
 
 // splitShell splits a text into commands and what stands before each: "", ";", "&&", "||", "|". Quotes and $(…) hold

@@ -52,6 +52,21 @@ func TestDockerfileInstalls(t *testing.T) {
 		{"synced", "COPY a/requirements.txt /tmp/\nRUN uv pip sync --python 3.12 /tmp/requirements.txt --extra-index-url " + cu126,
 			"torch|2.9.0+cu126"},
 		{"for another platform", "RUN pip install torch==2.9.0 'torch==2.8.0 ; sys_platform == \"darwin\"'", "torch|2.9.0"},
+		{"quoted", "ENV P=/opt/x\nRUN \"${P}/bin/pip\" install torch==2.9.0", "torch|2.9.0"},
+		{"a variable for pip", "RUN $PIP install torch==2.9.0", "torch|2.9.0"},
+		{"a variable for Python", "RUN \"${PYTHON}\" -m pip --no-cache-dir install torch==2.9.0", "torch|2.9.0"},
+		{"without a space", "RUN python3 -mpip install torch==2.9.0", "torch|2.9.0"},
+		{"a shell", `RUN bash -lc "source /x/activate && pip install torch==2.9.0"`, "torch|2.9.0"},
+		{"its list form", `RUN ["/bin/bash", "-c", "pip install torch==2.9.0"]`, "torch|2.9.0"},
+		{"another user", `RUN su me -c "bash -c 'pip install torch==2.9.0'"`, "torch|2.9.0"},
+		{"a shell under a condition", `RUN if [ -f /x ]; then bash -c "pip install torch==2.9.0"; fi`, conditional},
+		{"too many shells", `RUN sh -c "sh -c 'sh -c \"sh -c pip\" '"`, ""},
+		{"what a file holds", "RUN pip install $(cat requirements.txt)", "torch|2.9.0"},
+		{"pipx", "RUN pipx install torch==2.9.0", "torch|2.9.0"},
+		{"uv's tools", "RUN uv tool install torch==2.9.0\nRUN uvx --from torch==2.8.0 x\nRUN uv run --with torch==2.7.0 x.py",
+			"torch|2.9.0 torch|2.8.0 torch|2.7.0"},
+		{"conda by a variable", "RUN \"${MAMBA_BIN}\" create -y -p /x pip", ""},
+		{"a word of another command", "RUN apt-get install -y python3-pip pip", ""},
 		{"loop", "RUN for i in 1 2; do pip install torch==2.9.0; done", "torch|2.9.0"},
 	} {
 		f, err := Read(Document{Data: []byte("FROM python:3.12\n" + c.run + "\n"),
@@ -68,6 +83,44 @@ func TestDockerfileInstalls(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", c.name, strings.Join(got, " "), c.want)
+		}
+	}
+}
+
+// TestDockerfileNotRead: what a command installs that the file does not name is named itself.
+func TestDockerfileNotRead(t *testing.T) {
+	for run, want := range map[string]string{
+		"RUN cat r.txt | xargs -n 1 pip install":                                "xargs -n 1 pip install",
+		"RUN pip install /wheels/*.whl":                                         "pip install /wheels/*.whl",
+		"RUN pip install $(if true; then echo torch; fi)":                       "pip install $(if true; then echo torch; fi)",
+		"RUN python setup.py install":                                           "python setup.py install",
+		"RUN sudo pdm install":                                                  "pdm install",
+		"RUN conda env update -f x.yml":                                         "conda env update -f x.yml",
+		"RUN bash -x ./install.sh --cuda":                                       "./install.sh",
+		"RUN python3 install.py":                                                "install.py",
+		"RUN curl -fsSL https://ollama.com/install.sh | sh":                     "https://ollama.com/install.sh",
+		"RUN apt-get install -y python3-torch":                                  "apt-get install -y python3-torch",
+		"RUN make LLAMA_CUDA=1":                                                 "make LLAMA_CUDA=1",
+		"RUN apt-get install -y cuda-toolkit-12-4 && make":                      "make",
+		"FROM nvidia/cuda:12.4.1-devel AS base\nFROM base\nRUN cmake --build b": "cmake --build b",
+		"RUN make": "",
+		"RUN curl -LsSf https://x/uv/install.sh | sh": "",
+		"RUN ./configure": "",
+		"RUN cmake -B b":  "",
+		"RUN pip install torch==2.9.0 && make LLAMA_CUDA=1": "",
+	} {
+		f, err := Read(Document{Data: []byte("FROM python:3.12\n" + run + "\n")})
+		if err != nil {
+			t.Errorf("%s: %v", run, err)
+			continue
+		}
+		var got []string
+		for _, u := range f.Unread {
+			_, place, _ := strings.Cut(u.Place, ": ")
+			got = append(got, place)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q is named, want %q", run, got, want)
 		}
 	}
 }

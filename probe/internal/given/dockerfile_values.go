@@ -123,14 +123,30 @@ func trimmed(value, operator, pattern string) string {
 	return value
 }
 
-// words splits a command as a shell does, as far as quotes go.
+// words splits a command as a shell does, as far as quotes go; what another command prints ($(…), `…`) is one word.
 func words(text string) []string {
 	var list []string
 	var word bytes.Buffer
-	quote, begun := byte(0), false
+	quote, begun, depth := byte(0), false, 0
 	for i := range len(text) {
 		c := text[i]
 		switch {
+		case quote == '`':
+			word.WriteByte(c)
+			if c == quote {
+				quote = 0
+			}
+		case quote != '\'' && c == '(' && (depth > 0 || i > 0 && text[i-1] == '$'):
+			word.WriteByte(c)
+			depth++
+		case depth > 0:
+			word.WriteByte(c)
+			if c == ')' {
+				depth--
+			}
+		case quote == 0 && c == '`':
+			word.WriteByte(c)
+			quote, begun = c, true
 		case quote != 0 && c == quote:
 			quote = 0
 		case quote == 0 && (c == '\'' || c == '"'):

@@ -28,6 +28,9 @@ var (
 // elsewhere is why what a directory installs is not known.
 const elsewhere = "the project's own requirements are in another file: check that one, too"
 
+// unsetPattern is why what a pattern of files, or another command's output, names is not known.
+const unsetPattern = "the file does not say which packages these are"
+
 // unsetVariable is why what a shell's variable names is not known.
 const unsetVariable = "the file does not say what the variable is"
 
