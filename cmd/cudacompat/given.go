@@ -77,7 +77,7 @@ func given(name string, stdin io.Reader) (probe.Facts, error) {
 		return facts, &usageError{fmt.Sprintf("%q is not a requirement", shown(name)),
 			"give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
 	case err != nil:
-		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), givenHint}
+		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
 	}
 	return facts, nil
 }
@@ -120,6 +120,15 @@ const (
 	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c " +
 		"| tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
 )
+
+// hintFor is what to give instead of a file that is not read.
+func hintFor(name string) string {
+	switch filepath.Base(name) {
+	case "setup.py", "setup.cfg", "Pipfile":
+		return "give what the project installs: its lock file, or the output of `pip freeze` where it is installed"
+	}
+	return givenHint
+}
 
 // opened is the file of that name, standard input for -, what the program carries for example:NAME, or the requirements
 // that stand in place of a file.

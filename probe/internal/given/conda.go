@@ -22,6 +22,7 @@ type conda struct {
 	list []locked
 	cuda string // of cuda-version, pytorch-cuda or cudatoolkit: what all of them are of
 	cpu  bool   // cpuonly
+	bad  []facts.Unread
 }
 
 var (
@@ -179,7 +180,7 @@ func (c *conda) address(address string) {
 	}
 }
 
-var condaDependencies = lazyregexp.New(`(?m)^dependencies:`)
+var condaDependencies = lazyregexp.New(`(?m)^dependencies\s*:`)
 
 func isCondaYAML(d Document) bool { return condaDependencies.Match(d.Data) }
 
@@ -198,7 +199,7 @@ func readCondaYAML(d Document) (facts.Facts, error) {
 			strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
 	}
 	c := &conda{}
-	pip := &requirementFile{files: newIncludes(d)}
+	pip := &requirementFile{files: newIncludes(d), where: "pip's "}
 	for _, item := range document.Dependencies {
 		switch item := item.(type) {
 		case string:
@@ -209,12 +210,12 @@ func readCondaYAML(d Document) (facts.Facts, error) {
 	}
 	pip.include()
 	for _, p := range pip.packages() {
-		if rest, ok := strings.CutPrefix(p.from, "line "); ok && rest != "" {
+		if rest, ok := strings.CutPrefix(p.from, "pip's line "); ok && rest != "" {
 			p.from = "package " + p.name
 		}
 		c.list = append(c.list, p)
 	}
-	return lockedFacts("environment.yml", c.packages(), pip.left), nil
+	return lockedFacts("environment.yml", c.packages(), slices.Concat(pip.bad, pip.left, c.bad)), nil
 }
 
 var condaSpec = lazyregexp.New(`^(?:[^:\s]+::)?([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([=<>!~][^=\s]*(?:=[^=\s]*)?` +
@@ -224,6 +225,8 @@ var condaSpec = lazyregexp.New(`^(?:[^:\s]+::)?([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\]
 func (c *conda) spec(text string) {
 	m := condaSpec.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
+		c.bad = append(c.bad, facts.Unread{Place: "package " + text, Kind: facts.UnreadNeeded,
+			Reason: "this form of a conda package is not read"})
 		return
 	}
 	if exact := condaExact.FindStringSubmatch(m[2]); exact != nil {

@@ -12,7 +12,7 @@ import (
 
 var (
 	dockerLine  = lazyregexp.New(`(?i)^(from|arg|env|run|copy|add)\s+(.*)$`)
-	dockerStart = lazyregexp.New(`(?im)^\s*from\s+(--platform=\S+\s+)?[\w./:@${}-]+(\s+as\s+\S+)?\s*$`)
+	dockerStart = lazyregexp.New(`(?im)^\s*from\s+(--platform=\S+\s+)?"?[\w./:@${}-]+"?(\s+as\s+\S+)?\s*$`)
 	heredoc     = lazyregexp.New(`<<-?\s*["']?(\w+)["']?`)
 	imageName   = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?` +
 		`([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
@@ -110,7 +110,7 @@ func (f *dockerfile) instructions(text string) {
 func (f *dockerfile) instruction(name, text string, number int) {
 	switch name {
 	case "FROM":
-		f.from(strings.Fields(f.expand(text)), number)
+		f.from(words(f.expand(text)), number)
 	case "ARG", "ENV":
 		f.assign(name, f.expand(text))
 	case "COPY", "ADD":

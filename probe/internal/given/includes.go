@@ -71,10 +71,9 @@ func (f *requirementFile) include() {
 		if err == nil {
 			err = tooLarge(data)
 		}
-		if err == nil && !f.lines(string(data)) {
-			err = fmt.Errorf("not a requirements file")
-		}
-		if err != nil {
+		if err == nil {
+			f.lines(string(data))
+		} else {
 			f.left = append(f.left, facts.Unread{Place: next.name, Reason: err.Error(), Kind: facts.UnreadNeeded})
 		}
 	}

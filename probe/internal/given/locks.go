@@ -50,8 +50,8 @@ func tomlError(err error) error {
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		line, column := decode.Position()
-		return fmt.Errorf("not valid TOML: line %d, column %d: %s", line, column,
-			strings.TrimPrefix(decode.Error(), "toml: "))
+		reason, _, _ := strings.Cut(strings.TrimPrefix(decode.Error(), "toml: "), " into ") // a type of Go's
+		return fmt.Errorf("not valid TOML: line %d, column %d: %s", line, column, reason)
 	}
 	return fmt.Errorf("not valid TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
 }

@@ -2,6 +2,7 @@ package given
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -260,4 +261,39 @@ func FuzzLocked(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLinesThatPipRefuses: a line that cannot be read is named, and those after it are read all the same.
+func TestLinesThatPipRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		name, text string
+		builds     int
+		left       []string
+	}{
+		"requirements":      {"requirements.txt", "numpy\ntqdm=4.65.0\ntorch==2.9.0\n", 1, []string{"line 2"}},
+		"more than half":    {"requirements.txt", "- some\n- prose\nnumpy\n", -1, nil},
+		"of no such name":   {"x.txt", "torch==2.9.0\ntqdm=4.65.0\n", -1, nil},
+		"conda's":           {"environment.yml", "name : x\ndependencies :\n  - '!!pytorch'\n", 0, []string{"package !!pytorch"}},
+		"pip's in conda's":  {"e.yml", "dependencies:\n  - pip:\n    - tqdm=4\n    - torch==2.9.0\n", 1, []string{"pip's line 1"}},
+		"a tool's settings": {"pyproject.toml", "[tool.black]\nline-length = 80\n", 0, nil},
+	} {
+		f, err := Read(Document{Name: c.name, Data: []byte(c.text)})
+		if c.builds < 0 {
+			if err != ErrForeign {
+				t.Errorf("%s: %v, want that its kind is not known", name, err)
+			}
+			continue
+		}
+		var builds int
+		for _, e := range f.Environments {
+			builds += len(e.Builds)
+		}
+		var left []string
+		for _, u := range f.Unread {
+			left = append(left, u.Place)
+		}
+		if err != nil || builds != c.builds || !slices.Equal(left, c.left) {
+			t.Errorf("%s: %d builds, %q not read, %v", name, builds, left, err)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package given
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,7 +17,9 @@ import (
 var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-groups|tool\.(poetry|uv|pdm|hatch)` +
 	`(\.[\w.-]+)?)\]\s*(#.*)?$`)
 
-func isPyproject(d Document) bool { return pyprojectTable.Match(d.Data) }
+func isPyproject(d Document) bool {
+	return pyprojectTable.Match(d.Data) || path.Base(d.Name) == "pyproject.toml" && len(d.Data) > 0
+}
 
 func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 

@@ -2,6 +2,7 @@ package given
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,8 +14,10 @@ import (
 var requirementName = lazyregexp.New(`(?i)(requirement|constraint)[^/]*\.(txt|in|pip)$|(^|/)requirements/[^/]+$`)
 
 func isRequirements(d Document) bool {
-	f := &requirementFile{sure: requirementName.MatchString(d.Name)}
-	return len(d.Data) > 0 && f.lines(string(d.Data)) && f.sure
+	named := requirementName.MatchString(d.Name)
+	f := &requirementFile{sure: named, strict: !named}
+	f.lines(string(d.Data))
+	return len(d.Data) > 0 && f.sure && (len(f.bad) == 0 || named && len(f.bad) < f.good)
 }
 
 func readRequirements(d Document) (facts.Facts, error) {
@@ -27,22 +30,28 @@ func parseRequirements(d Document) ([]locked, []facts.Unread) {
 	f := &requirementFile{files: newIncludes(d)}
 	f.lines(string(d.Data))
 	f.include()
-	return f.packages(), f.left
+	return f.packages(), append(f.bad, f.left...)
 }
 
-// lines reads a text; false says that a line is none of the format.
-func (f *requirementFile) lines(text string) bool {
+// lines reads a text, and notes the lines that are none of the format.
+func (f *requirementFile) lines(text string) {
 	number := 0
 	for line := range strings.Lines(strings.ReplaceAll(joinedLines(text), "\r", "")) {
 		start := number + 1
 		number += 1 + strings.Count(line, "\v")
 		line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
-		line = strings.TrimSpace(line)
-		if line != "" && !fence.MatchString(line) && !f.read(line, start) {
-			return false
+		switch line = strings.TrimSpace(line); {
+		case line == "" || fence.MatchString(line):
+		case f.read(line, start):
+			f.good++
+		default:
+			f.bad = append(f.bad, facts.Unread{Place: fmt.Sprintf("%sline %d", f.where, start), Kind: facts.UnreadNeeded,
+				Reason: fmt.Sprintf("%.80q is no requirement that pip reads", line)})
+			if f.strict {
+				return
+			}
 		}
 	}
-	return true
 }
 
 // fence matches the marks around what is pasted.

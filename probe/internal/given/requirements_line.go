@@ -18,6 +18,9 @@ type requirementFile struct {
 	replace     bool           // --index-url is given: the installer's own index is not asked
 	links       bool           // --find-links or --no-index: the packages may come from anywhere
 	sure        bool           // something in it is of no other kind of file
+	strict      bool           // one line of no such format is enough to know
+	good        int            // lines that were read
+	bad         []facts.Unread // lines that are none of the format
 
 	files  includes
 	where  string // before a line's number: the included file that is read
