@@ -46,7 +46,7 @@ func (f *requirementFile) lines(text string) {
 			f.good++
 		default:
 			f.bad = append(f.bad, facts.Unread{Place: fmt.Sprintf("%sline %d", f.where, start), Kind: facts.UnreadNeeded,
-				Reason: fmt.Sprintf("%.80q is no requirement that pip reads", line)})
+				Reason: fmt.Sprintf("%.80q is not a requirement that pip reads", line)})
 			if f.strict {
 				return
 			}
