@@ -6,13 +6,16 @@ import (
 )
 
 // architectureMismatch: a machine's image at rest is for another architecture than the instance type that it is meant
-// for, and cannot start there. A container's image says nothing of the kind: what is in it is judged build by build.
+// for, and cannot start there. A container's image says nothing of the kind: what is in it is judged build by build. An
+// error without a milder form: no file of the image can run there.
 func architectureMismatch(m *machine) []*result {
 	s := m.f.System
+	// Only a tree with a kernel is a machine's image. Without a target it may be meant for either architecture.
 	if !s.Rest || !s.Bootable || s.Arch == "" || !m.target.named() || !strings.HasPrefix(m.platform, "linux_") {
 		return nil
 	}
-	// Arch comes from the C library of the tree: the kernel that runs here may be that of a builder.
+	// Arch comes from the C library of the tree: the kernel that runs here may be that of a builder. The platform is that
+	// of the instance's row, or aarch64 for a GPU that is sold with an Arm processor only (armGPU).
 	want := strings.TrimPrefix(m.platform, "linux_")
 	if want == s.Arch {
 		return holds("image")

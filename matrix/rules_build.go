@@ -9,13 +9,17 @@ import (
 	"cudacompat/internal/version"
 )
 
-// driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it.
+// driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it. The CUDA runtime
+// refuses to start below the floor of its family (error 35), which is why this is an error and not a limit. The floors
+// are 450.80.02 for 11.x, 525.60.13 for 12.x and 580 for 13.x (NVIDIA's page on minor-version compatibility); before 11
+// each toolkit needs its own driver (minor_compat.csv, cuda.csv).
 func driverTooOld(m *machine, b *build) []*result {
 	switch r := m.reach(b); {
 	case r == nil:
 		return nil
 	case r.missing != "":
 		return []*result{{subject: b.subject, missing: r.missing, need: r.need}}
+	// One cause, one error: the pin of the framework mends its extension, too.
 	case r.state == floorBelow && m.tooOldWith(b):
 		return []*result{{subject: b.subject, implied: true}}
 	case r.state == floorBelow:
@@ -33,16 +37,18 @@ type reach struct {
 	missing string // the fact without which state means nothing
 }
 
-// reach compares the driver with what a build needs; nil where the question does not arise.
+// reach compares the driver with what a build needs; nil where the question does not arise. The order matters: what
+// makes the question moot comes first, then the facts that are missing, and the comparison last.
 func (m *machine) reach(b *build) *reach {
 	lacks := func(fact string) *reach { return &reach{missing: fact} }
 	switch {
 	// A CPU build needs no driver. Jetson's belongs to its L4T release, so branches say nothing of it.
 	case b.accelerator == "cpu" || m.jetson():
 		return nil
-	// The other rules say why; a driver would not change it.
+	// companion-mismatch and extension-mismatch say why it does not load; a newer driver would not change that.
 	case len(b.Unmet) > 0:
 		return nil // it loads on no driver
+	// ROCm or XPU: unknown, since nothing here looks for AMD's or Intel's drivers, and the build may well run.
 	case b.accelerator != "cuda" && b.accelerator != "":
 		return lacks("what a build for " + b.accelerator + " needs: the tables cover CUDA only")
 	// The answer is unknown, but what the build needs of a driver is still shown.
@@ -56,6 +62,7 @@ func (m *machine) reach(b *build) *reach {
 	// Whether cuda-compat lifts the driver decides the floor, so without that the floor decides nothing.
 	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
 		return lacks(m.forward.why)
+	// Nothing else stands for a package that needs no framework, so silence would read as an answer.
 	case !b.cuda.Known() && b.Standalone && !b.goesOn():
 		return lacks("which CUDA it is built for")
 	case !b.cuda.Known() && b.Extension:
@@ -65,6 +72,7 @@ func (m *machine) reach(b *build) *reach {
 	}
 	r := m.reachOf(b.cuda)
 	switch {
+	// The tables have no floor for this CUDA, and the driver's own CUDA, which would decide instead, is not known.
 	case r.state == floorUnknown:
 		return lacks("which driver CUDA " + b.cuda.Short() + " needs")
 	case r.state == floorBelow:
@@ -89,7 +97,8 @@ func (m *machine) reachOf(cuda version.Number) *reach {
 	return &r
 }
 
-// doubtful is why a build may run below the driver's floor; empty where it does not.
+// doubtful is why a build may run below the driver's floor; empty where it does not. What a program saw on the machine
+// is stronger evidence than any table.
 func (m *machine) doubtful(b *build, need string) string {
 	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
 	if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
@@ -125,10 +134,13 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 	f := Finding{Severity: Error, Subject: b.subject, Need: need, Source: source,
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)}
+	// As evidence only where the user space was asked: the CUDA of the branch's row was not read on this machine.
 	if m.driver.cudaSaw {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(),
 			From: cmp.Or(m.f.Driver.CUDAFrom, m.driver.from)})
 	}
+	// In the order of what they cost: another build, which changes the environment only; another driver, which takes root
+	// and a reboot; a cuda-compat package, which is for data-centre GPUs and has to come first on the loader's path.
 	f.Pins, f.Do = m.pins(b)
 	// A cuda-compat library is loaded, and the CUDA that it supports is still too old.
 	if m.forward.state == forwardWorks {
@@ -140,7 +152,8 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 	return f
 }
 
-// minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing.
+// minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing. A note, since NVIDIA supports
+// it; said at all because people and tools read the "CUDA Version" of nvidia-smi as a ceiling, which it is not.
 func minorCompat(m *machine, b *build) []*result {
 	// Its framework has the note already; one for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
@@ -159,8 +172,9 @@ func minorCompat(m *machine, b *build) []*result {
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }
 
-// cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework
-// of the environment can, the CPU build is taken for a choice.
+// cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework of
+// the environment can, the CPU build is taken for a choice. An error because it computes on the CPU in silence, and no
+// driver, toolkit or variable can change that.
 func cpuOnlyBuild(m *machine, b *build) []*result {
 	// A CPU build is the right one where there is no GPU, or none for this process.
 	if len(m.gpus) == 0 || m.shown.hidden {
@@ -179,9 +193,11 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 			Evidence{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from})}
 	f.Pins, f.Do = m.pins(b)
 	f.Source = []string{"https://pytorch.org/get-started/locally/"}
+	// There the usual cause is not a choice but the default index, so the message says where CUDA wheels are.
 	if m.platform == "linux_aarch64" && b.Name == "torch" {
 		f.Message += "; on aarch64 PyPI's wheel was for CPUs up to 2.10, the CUDA wheels are on PyTorch's own index"
 	}
+	// No pin can help there: newer TensorFlow has CUDA only for Linux, which WSL2 runs.
 	if m.cpuOnWindows(b.Name, b.release) {
 		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
 		f.Pins, f.Do = nil, []string{`in WSL2: pip install "tensorflow[and-cuda]"`}
@@ -192,7 +208,8 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	case m.undriven():
 		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; " +
 			"until then it runs on the CPU"}
-	// An environment that was only found may be meant for the CPU: tests, tools, a login node.
+	// An environment that was only found may be meant for the CPU: tests, tools, a login node. The same holds for a CPU
+	// build beside a CUDA build of another framework.
 	case b.standing == searched, m.otherCUDA(b):
 		f.Severity = Note
 	}
@@ -229,6 +246,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return nil // its libraries hold no kernels of their own
 	case b.base():
 		return m.baseCode(b)
+	// The code is torch's, so the release of torch that the installer picks decides.
 	case b.named != nil && b.named.openTorch():
 		return unknown(b.subject, openTorchMissing)
 	}
@@ -237,6 +255,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 	}
 	without, proof, missing := m.codeless(b)
 	switch {
+	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.
 	case len(without) < len(m.gpus) && missing != "":
 		return unknown(b.subject, missing)
 	// A part that others install and do without is not missed where it serves one of the GPUs.
@@ -247,7 +266,8 @@ func gpuArchMissing(m *machine, b *build) []*result {
 }
 
 // foreignCode judges a build of which no file loads on the target. The tables can prove that the same release has no
-// code there for the GPUs, either; that it has some does not make this installation work.
+// code there for the GPUs, either; that it has some does not make this installation work. A GB10 or g5g with an x86-64
+// environment is judged by what an installation there would get.
 func (m *machine) foreignCode(b *build) []*result {
 	if b.comparesCode() && len(b.rows) > 0 && len(m.gpus) > 0 {
 		if without, proof, _ := m.codeless(b); len(without) == len(m.gpus) {
@@ -278,6 +298,9 @@ func (m *machine) codeless(b *build) (without []gpu, proof Evidence, missing str
 			without, proof = append(without, g), m.evidenceCode(b, why)
 		case c == version.Unsure:
 			missing = why
+		// A section whose kernels all have one set of targets must serve the GPU by itself: TensorFlow 2.20 has PTX for an
+		// RTX 5090 in .nv_fatbin, and its MLIR kernels in .rodata have nothing (CUDA_ERROR_INVALID_PTX at the first
+		// multiplication).
 		case p != nil:
 			without, proof = append(without, g), p.evidence(b)
 		}
@@ -305,6 +328,7 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 		f.Do = []string{"hide the GPUs that it has no code for: " + m.showing(others(without))}
 		return f
 	}
+	// xFormers, FlashAttention 3, SGLang's Hopper kernels on an A10G: what installed them takes other kernels there.
 	if b.optional() && !brought {
 		f.Severity = Note
 		if b.PartOf != "" {
@@ -312,13 +336,15 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 		}
 	}
 	f.Pins, f.Do = m.pins(b)
+	// No table knows such a build, so the source is NVIDIA's page on what the chip can run.
 	if len(f.Source) == 0 && without[0].chip != nil {
 		f.Source = without[0].chip.Source
 	}
 	return f
 }
 
-// gpuArchPTXOnly: the driver must compile the build's PTX before the first start.
+// gpuArchPTXOnly: the driver must compile the build's PTX before the first start. It runs afterwards, and the result is
+// cached on disk: a warning, although the first start of a framework takes minutes.
 func gpuArchPTXOnly(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" {
 		return nil
@@ -344,6 +370,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 
 // pythonUnsupported: no wheel of this release was made for this Python.
 func pythonUnsupported(m *machine, b *build) []*result {
+	// A Python that a target names replaces the environment's own, of which these files would speak.
 	if results := b.otherPythons(); results != nil && m.target.Python == "" {
 		return results
 	}
@@ -360,6 +387,7 @@ func pythonUnsupported(m *machine, b *build) []*result {
 		}
 		return found(m.noPython(b, python, fmt.Sprintf("its extension modules were compiled for Python %s", b.Python)))
 	}
+	// One variant for this Python is enough. A row without Pythons says nothing against it.
 	for _, r := range b.rows {
 		if len(r.Python) == 0 || slices.Contains(r.Python, python) {
 			return holds(b.subject)
@@ -375,6 +403,7 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmp.Or(b.env.Path, "--python")})}
 	f.Pins, f.Do = m.pins(b)
 	if len(b.rows) > 0 && len(b.rows[0].Python) > 0 {
+		// A release that came out before a Python never gets a wheel for it: keeping the release means changing the Python.
 		newest := b.rows[0].Python[len(b.rows[0].Python)-1]
 		f.Do = append(f.Do, "or keep the release and create an environment with another Python: uv venv --python "+
 			strings.TrimSuffix(newest, "t"))
@@ -382,7 +411,9 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 	return f
 }
 
-// glibcTooOld: the wheel's tag asks for a newer C library than the system has.
+// glibcTooOld: the wheel's tag asks for a newer C library than the system has. An error: the loader refuses the library
+// at import (version `GLIBC_2.28' not found), and glibc cannot be upgraded by itself, for every program of the
+// distribution stands on it. Hence the steps name a container or a newer distribution.
 func glibcTooOld(m *machine, b *build) []*result {
 	have, need := m.libc, b.glibc
 	// What the libraries themselves ask for goes before the release's row.
@@ -398,6 +429,7 @@ func glibcTooOld(m *machine, b *build) []*result {
 	if m.f.System.Libc != "musl" && !have.Known() {
 		return nil
 	}
+	// musl's version is not compared: have is unknown there, and less than any need.
 	if !have.Less(need) {
 		return holds(b.subject)
 	}

@@ -10,13 +10,15 @@ import (
 )
 
 // compiledCacheMismatch: an image brings extensions that were compiled for another GPU than the one it is meant for.
-// The program compiles them again at its first start, which takes a compiler and minutes. On a running machine a home
-// may be shared among many: a note.
+// DeepSpeed, FlashInfer and others compile them again at the first start, which takes a compiler and minutes: a
+// warning, since it is slow and fails only where a slim image has no nvcc. On a running machine a home may be shared
+// among many: a note.
 func compiledCacheMismatch(m *machine) []*result {
 	if len(m.f.Caches) == 0 || len(m.gpus) == 0 {
 		return nil
 	}
 	var results []*result
+	// Facts list a cache's extensions one after another, each with the code of all its copies: one finding a cache.
 	for rest := m.f.Caches; len(rest) > 0; {
 		n := slices.IndexFunc(rest, func(c facts.Cache) bool { return c.Path != rest[0].Path })
 		if n < 0 {

@@ -13,8 +13,10 @@ import (
 // ptxSource is NVIDIA's list of PTX versions by toolkit and driver.
 const ptxSource = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#release-notes"
 
-// ptxNewer: for a GPU the build, or a part of it, has PTX alone, of a version that the driver's compiler does not know:
-// error 222. Where another visible GPU is served the build runs there, and it is a note.
+// ptxNewer: for a GPU the build, or a part of it, has only PTX, of a version that the driver's compiler does not know:
+// error 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION). Minor-version compatibility does not cover PTX, so a driver above the
+// floor fails all the same. The version is that of the entry's header, not the build's CUDA: a compiler can write older
+// PTX. Where another visible GPU is served the build runs there, and it is a note.
 func ptxNewer(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" {
 		return nil
@@ -118,7 +120,8 @@ func (m *machine) hideGPUs(bad []gpu) string {
 	return "hide the GPUs that it cannot run on: " + m.showing(others(bad))
 }
 
-// addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package.
+// addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package. The
+// floor of the family is not enough here, since an old compiler does not learn new PTX or a new compression.
 func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !cuda.Known() || m.windowsNumbers() || m.jetson() {
@@ -137,7 +140,8 @@ func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 var zstdCUDA = version.Of("12.4")
 
 // fatbinZstd: the driver cannot decompress the machine code that a GPU would load; the older LZ4 compression is read by
-// every driver.
+// every driver. An error although the driver is above the floor: it accepts the build's CUDA and then cannot read its
+// code.
 func fatbinZstd(m *machine, b *build) []*result {
 	hit := m.loadingZstd(b)
 	switch {
@@ -155,6 +159,7 @@ func fatbinZstd(m *machine, b *build) []*result {
 			"read; this is %s", hit[0].label, m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from},
 			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmp.Or(b.Path, b.From)}}, b.evidence()...)}
+	// Programs can choose a GPU whose code is not compressed in this way.
 	if len(hit) < len(m.gpus) {
 		f.Severity, f.Do = Warning, []string{m.hideGPUs(hit)}
 		return found(f)
@@ -167,7 +172,8 @@ func fatbinZstd(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// loadingZstd are the GPUs for which a build's code is compressed with zstd. CUDA 13's floor covers it.
+// loadingZstd are the GPUs for which a build's code is compressed with zstd; none for CUDA 13, whose floor, 580, is
+// above 550.54.14.
 func (m *machine) loadingZstd(b *build) []gpu {
 	if b.accelerator != "cuda" || len(b.Zstd) == 0 || b.cuda.Major() >= 13 {
 		return nil
@@ -175,8 +181,9 @@ func (m *machine) loadingZstd(b *build) []gpu {
 	return slices.DeleteFunc(slices.Clone(m.gpus), func(g gpu) bool { return !b.loadsZstd(g.capability) })
 }
 
-// loadsZstd reports whether an entry which the GPU would load is compressed with zstd: of the machine code the
-// nearest, with and without a suffix; of the PTX, where there is no machine code, the nearest.
+// loadsZstd reports whether an entry which the GPU would load is compressed with zstd: of the machine code the nearest,
+// with and without a suffix; of the PTX, where there is no machine code, the nearest. The driver takes the nearest
+// entry, so a zstd entry for a GPU that is not here does no harm.
 func (b *build) loadsZstd(gpu version.Capability) bool {
 	nearest, zstd, sass := version.Capability{}, false, false
 	for _, text := range slices.Concat(b.SASS, b.PTX, b.Zstd) {

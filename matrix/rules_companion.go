@@ -11,7 +11,8 @@ import (
 )
 
 // companionMismatch: torchvision, torchaudio, torchcodec and Triton are made for one torch. What their libraries want
-// and do not find beside torch decides; of versions alone, the tables do.
+// and do not find beside torch decides; of versions alone, the tables do. torch's C++ interface changes with every
+// minor release, and pip lets any pair in: neither torchaudio nor torchcodec requires a version of torch.
 func companionMismatch(m *machine, b *build) []*result {
 	if b.Extension && m.t.Trait("companion", b.Name, version.Number{}) {
 		return m.unmet(b)
@@ -25,6 +26,8 @@ func companionMismatch(m *machine, b *build) []*result {
 	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio},
 		{"triton", table.Triton}} {
 		have := b.env.Package(c.name)
+		// torchaudio ended with 2.11.0: no row of torch 2.15 names one, and its own check of CUDA still speaks. What does
+		// not load by its files was said already, and by more than a version.
 		if have == nil || c.want == "" && c.name != "torchaudio" || b.env.unmet(c.name) {
 			continue
 		}
@@ -45,6 +48,7 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 		Source:   []string{"https://github.com/pytorch/vision#installation"},
 		Message:  fmt.Sprintf("%s %s was built for another torch; %s needs %s", have.Name, have.Version, b.Version, want),
 		Evidence: append(b.evidence(), Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
+	// torch itself works without its companion, so the companion's answer is the one that breaks.
 	if have.Name != "triton" {
 		f.Subject = Subject(&facts.Build{Name: have.Name, Version: have.Version}, b.env.Environment)
 	}
@@ -59,11 +63,14 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 	case want == "" || m.t.Trait("stable-abi", have.Name, r.Number) &&
 		m.t.Trait("stable-abi", have.Name, version.Of(want)):
 		return f, false
+	// A patch does not matter. A release of torchaudio is a warning only, since its libraries, where they were read, have
+	// had their say in unmet; one of Triton, since it fails only where torch compiles.
 	case r.Number.Short() != version.Of(want).Short():
 		// Its operators are registered for one torch (`operator torchvision::nms does not exist`).
 		if have.Name == "torchvision" {
 			f.Severity = Error
 		}
+	// Of the right release, for another CUDA: torchvision raises RuntimeError when it is imported.
 	case have.Name == "torchvision" && m.differentCUDA(r, b):
 		f.Severity = Error
 		f.Message = fmt.Sprintf("torchvision %s was built for another CUDA than torch %s", have.Version, b.Version)
@@ -74,7 +81,8 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 	return f, true
 }
 
-// differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since.
+// differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since
+// (torchvision/extension.py of v0.15.2 and v0.16.0). So cu126 beside cu128 is sound from 0.16 on.
 func (m *machine) differentCUDA(vision version.Release, b *build) bool {
 	cuda, ok := vision.LocalCUDA()
 	if !ok || !b.cuda.Known() {
@@ -100,7 +108,8 @@ func (m *machine) companionPins(name, want string, b *build) []Pin {
 	return companionPin(name, want, b)
 }
 
-// companionPin is the companion of the torch that is there, from the index that its variant is on.
+// companionPin is the companion of the torch that is there, from the index that its variant is on. Triton has no
+// variants.
 func companionPin(name, want string, b *build) []Pin {
 	spec := name + "==" + want
 	index := ""
@@ -129,9 +138,10 @@ func (m *machine) audio(b *build, have *installed, want string, f Finding) Findi
 	return f
 }
 
-// otherAudio is the CUDA of a torchaudio that is not torch's: by what the installed one says of itself, by its local
-// version, or, without one, by the default of the release of torch that it came out with, for only the default index
-// has it so. Not known where it is torch's, or where nothing tells.
+// otherAudio is the CUDA of a torchaudio that is not torch's: by what the installed one says of itself (version.py), by
+// its local version, or, without one, by the default of the release of torch that it came out with, for only the
+// default index has it so. PyPI's torch 2.15.0 is for CUDA 13.2 and its torchaudio 2.11.0 for 13.0. Not known where it
+// is torch's, or where nothing tells.
 func (m *machine) otherAudio(b *build, audio version.Release) version.Number {
 	if audio.Local == "" && (b.Index == "" || b.Index == "default") {
 		audio.Local = m.defaultVariant("torch", audio)
@@ -158,7 +168,8 @@ func (m *machine) companionOf(torch *build, name string) string {
 }
 
 // unmet: what an extension's libraries need is not of the torch that is there: the runtime of another CUDA, or symbols
-// of another release. It does not load, on any GPU.
+// of another release. It does not load, on any GPU. Symbols that the loader misses are proof, so this is an error
+// whatever the tables say, and for builds from source, too.
 func (m *machine) unmet(b *build) []*result {
 	if len(b.Unmet) == 0 {
 		return nil

@@ -7,7 +7,9 @@ import (
 	"strings"
 )
 
-// forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804.
+// forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804. NVIDIA allows
+// forward compatibility on data-centre GPUs, certain RTX boards and Jetson. The program may well run with the driver's
+// own libcuda, so the step is to get the library out of the way and not another driver.
 func forwardUnsupported(m *machine) []*result {
 	f := &m.forward
 	switch f.state {
@@ -23,6 +25,7 @@ func forwardUnsupported(m *machine) []*result {
 		"not start (error 804)", f.Version, f.why),
 		"the driver's own libcuda, or only data-centre GPUs")
 	finding.Evidence = append(finding.Evidence, Evidence{Fact: "GPU", Value: f.wrong[0].label, From: f.wrong[0].from})
+	// One visible GPU of the wrong kind is enough for error 804, so hiding it is enough, too.
 	if len(f.wrong) < len(m.gpus) {
 		finding.Do = append(finding.Do, "or hide these GPUs: "+
 			m.showing(func(g gpu) bool { return !slices.Contains(f.wrong, g) }))
@@ -30,7 +33,9 @@ func forwardUnsupported(m *machine) []*result {
 	return found(finding)
 }
 
-// forwardNotApplicable: the cuda-compat library that is taken does not go with this driver, with error 803.
+// forwardNotApplicable: the cuda-compat library that is taken does not fit this driver: error 803. Typical of an image
+// whose host got a newer driver later. The branches are those of the library's ELF note, which NVIDIA writes from 575
+// on; for older ones a row of the table can prove that the pair works, and nothing can prove that it does not.
 func forwardNotApplicable(m *machine) []*result {
 	f := &m.forward
 	switch f.state {
@@ -68,7 +73,9 @@ func (m *machine) leaveCompat() string {
 	return "remove " + dir + " from /etc/ld.so.conf.d and run ldconfig"
 }
 
-// forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space.
+// forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space. Worth a note:
+// in a shell, service or container where the loader finds the driver's own libcuda first, the same build is
+// driver-too-old.
 func forwardInUse(m *machine, b *build) []*result {
 	if m.forward.state != forwardWorks || b.accelerator != "cuda" || b.Extension || !b.cuda.Known() {
 		return nil
@@ -77,6 +84,7 @@ func forwardInUse(m *machine, b *build) []*result {
 	if state, _, _ := m.floorOn(m.forward.base, b.cuda); state == floorFull {
 		return nil
 	}
+	// The library is too old for the build, too: that is driver-too-old's.
 	if state, _, _ := m.floor(b.cuda); state != floorFull && state != floorMinor {
 		return nil
 	}

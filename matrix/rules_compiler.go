@@ -10,8 +10,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// hostCompiler: nvcc refuses compilers that are newer than itself, and some that are too old. It matters for building
-// alone.
+// hostCompiler: nvcc refuses compilers that are newer than itself, since it has to read their headers, and some that
+// are too old. Only building is affected, never a wheel that was made elsewhere: hence a note.
 func hostCompiler(m *machine) []*result {
 	picked, _ := m.toolkit()
 	cc := m.f.Building.Compiler
@@ -19,6 +19,8 @@ func hostCompiler(m *machine) []*result {
 		return nil
 	}
 	limits := m.accepts(picked, cc.Name)
+	// A compiler or limits that are not known, or a toolkit without nvcc, as in runtime images: nothing says that it
+	// fails.
 	if cc.Version == "" || !limits.newest.Known() {
 		return nil
 	}
@@ -78,7 +80,7 @@ func (m *machine) accepts(t *toolkit, compiler string) limits {
 	return l
 }
 
-// let reports whether a compiler is within the limits, where they are known.
+// let reports whether a compiler is within the limits, where they are known. A patch of gcc never decides.
 func (l limits) let(c facts.Compiler) bool {
 	have := version.Of(c.Version).Major()
 	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
@@ -92,7 +94,8 @@ var tritonSource = []string{tritonBlob + "0419e8f04e1cb71dc228a0b3cd1cf1996b7e94
 	tritonBlob + "00852cfbc6dae68faaf23232869a23540d30bc9a/third_party/nvidia/backend/driver.py"}
 
 // jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
-// libcuda. Kernels that come with torch need neither.
+// libcuda. Kernels that come with torch need neither. So this is a note: whether a program uses torch.compile is not in
+// the files. At rest PATH and the cache of ldconfig are not those of the process that will run, so neither is judged.
 func jitNeedsCompiler(m *machine, b *build) []*result {
 	if a := m.notStarted(b); a != nil {
 		return found(m.withoutAssembler(b, a))
@@ -104,6 +107,7 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 	}
 	f := Finding{Severity: Note, Subject: b.subject, Source: tritonSource, Evidence: b.evidence()}
 	switch building := m.f.Building; {
+	// Slim and runtime images have none. Triton asks for CC, then gcc, then clang (runtime/build.py).
 	case building.Compiler.Path == "":
 		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); the rest runs"
 		f.Need = "gcc or clang on PATH, or CC"
@@ -143,7 +147,8 @@ func (m *machine) notStarted(b *build) *facts.Assembler {
 	return nil
 }
 
-// withoutAssembler: Triton starts ptxas for every kernel; torch's own kernels need none.
+// withoutAssembler: Triton starts ptxas for every kernel, so all of torch.compile fails and not a part of it: a
+// warning, where a missing C compiler is a note. No error, for torch's own kernels need none.
 func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
 	f := b.withoutTool(facts.Hindrance{Path: a.Path, By: a.Fault})
 	f.Severity = Warning
@@ -151,6 +156,7 @@ func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
 	if len(f.Do) > 0 {
 		return f
 	}
+	// withoutTool pins the build that it speaks of, torch. The ptxas lies in Triton's wheel.
 	f.Pins = nil
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.env.Package(name); p != nil {
@@ -161,7 +167,9 @@ func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
 	return f
 }
 
-// libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with.
+// libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with. An
+// error: the loader compares the versions of symbols (GLIBCXX_3.4.30) before any code runs, and a process has one such
+// library, the first that is loaded. Conda's python leads to Conda's own by its run path.
 func libstdcxxTooOld(m *machine, b *build) []*result {
 	// An import that worked proves the library.
 	if b.Stdcxx == nil || m.f.Observed.Imported {
@@ -186,6 +194,7 @@ func (m *machine) newerStdcxx(b *build) []string {
 	switch {
 	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
 		return []string{"remove " + path.Dir(b.Stdcxx.Path) + " from LD_LIBRARY_PATH"}
+	// A Conda environment without the library gets the system's.
 	case b.env.Kind == "conda":
 		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + b.env.Path + "/lib"}
 	}

@@ -16,12 +16,15 @@ var capabilitySource = []string{
 }
 
 // containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
+// An image must not bring libcuda itself: it belongs to the host's driver, and the runtime mounts it at start.
 func containerDriverLibs(m *machine) []*result {
 	_, asked := m.given()
-	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy.
+	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy. NVIDIA_VISIBLE_DEVICES=all does not ask by
+	// itself, for every nvidia/cuda image sets it (given).
 	if m.f.System.Container == "" || !m.here() || m.jetson() || !asked || !m.judgesCUDA() {
 		return nil
 	}
+	// What could not be looked for is not missing.
 	if failed := m.probeFailure("driver-libraries"); failed != "" {
 		return unknown("driver", failed)
 	}
@@ -47,7 +50,8 @@ func containerDriverLibs(m *machine) []*result {
 	return holds("driver")
 }
 
-// neededLibraries are those without which CUDA programs fail. WSL's loader finds its compiler by itself.
+// neededLibraries are those without which CUDA programs fail. WSL's loader finds its compiler by itself. libnvidia-ml
+// is not among them: CUDA does not open it.
 func (m *machine) neededLibraries() []string {
 	if m.f.System.WSL || m.f.Container.Path == "wsl" {
 		return []string{"libcuda"}
@@ -55,6 +59,8 @@ func (m *machine) neededLibraries() []string {
 	return []string{"libcuda", "libnvidia-ptxjitcompiler"}
 }
 
+// withoutLibraries names the missing capability where the variable shows one. The default, utility,compute, brings both
+// libraries, so without the variable the container had no runtime of NVIDIA's.
 func (m *machine) withoutLibraries(missing []string) Finding {
 	f := Finding{Severity: Error, Subject: "driver",
 		Message:  joinAnd(missing) + plural(len(missing), " is", " are") + " missing from this container",
@@ -88,7 +94,8 @@ func (m *machine) withoutCompiler() Finding {
 }
 
 // compilerMatters is an error when a build here has only PTX for a GPU. Where all have machine code they run, and what
-// is made at run time (NVRTC's PTX, numba) may not.
+// is made at run time (NVRTC's PTX, numba) may not. NVIDIA's words for error 221 are that the library compiles PTX
+// where no binary fits.
 func (m *machine) compilerMatters() Severity {
 	for _, b := range m.builds {
 		for _, g := range m.gpus {
@@ -100,7 +107,8 @@ func (m *machine) compilerMatters() Severity {
 	return Warning
 }
 
-// withoutNVML: CUDA works without NVML, NCCL does not.
+// withoutNVML: CUDA works without NVML, so its absence is a note; NCCL reads the topology of the node from it, and with
+// several ranks it is a warning.
 func (m *machine) withoutNVML() Finding {
 	f := Finding{Severity: Note, Subject: "driver",
 		Message: "libnvidia-ml.so.1 is missing from this container: nvidia-smi and monitoring see nothing; CUDA works",
@@ -116,6 +124,7 @@ func (m *machine) withoutNVML() Finding {
 // usesNCCL reports whether the process is one of several ranks, or NCCL was configured for it.
 func (m *machine) usesNCCL() bool {
 	for name := range m.f.Variables {
+		// nvidia/cuda images set NCCL_VERSION themselves, whether or not the program uses NCCL.
 		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" {
 			return true
 		}
@@ -134,7 +143,9 @@ func (m *machine) evidenceGiven() []Evidence {
 	return list
 }
 
-// containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at.
+// containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at. A
+// warning: a runtime in legacy mode refuses such a container, one in CDI mode starts it, and the builds inside are
+// judged by themselves.
 func containerRequirements(m *machine) []*result {
 	// NVIDIA's runtime itself skips the check then.
 	if m.f.System.Container == "" || !m.here() || isTrue(m.f.Variables["NVIDIA_DISABLE_REQUIRE"]) {
@@ -142,6 +153,7 @@ func containerRequirements(m *machine) []*result {
 	}
 	var results []*result
 	for _, name := range slices.Sorted(maps.Keys(m.f.Variables)) {
+		// JetPack's release is a Jetson's, which has none of the values that are compared here.
 		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") && !strings.HasPrefix(name, "NVIDIA_REQUIRE_JETPACK") {
 			results = append(results, m.requires(requirement{name: name, text: m.f.Variables[name], from: "environment",
 				host: m.hostWords(), of: m.requirable()})...)
@@ -150,12 +162,13 @@ func containerRequirements(m *machine) []*result {
 	return results
 }
 
-// isTrue reads a switch as NVIDIA's runtime does.
+// isTrue reads a switch as NVIDIA's runtime does (nvidia-container-toolkit, internal/requirements).
 func isTrue(text string) bool {
 	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
 }
 
-// requirable is what the constraints are about, a GPU each; without a GPU the driver alone.
+// requirable is what the constraints are about, a GPU each; without a GPU the driver alone. Brands are NVML's: "tesla",
+// "geforcertx".
 func (m *machine) requirable() [][]version.Properties {
 	// A cuda-compat library in the image does not count: the runtime asks the host's driver.
 	base := version.Properties{CUDA: m.hostCUDA(), Driver: m.found.loaded, NoGPU: true}
@@ -195,7 +208,8 @@ func (m *machine) hostCUDA() version.Number {
 	return m.t.BranchCUDA(m.found.loaded)
 }
 
-// containerToolkit: an engine on a GPU host that cannot give a GPU to a container.
+// containerToolkit: an engine on a GPU host that cannot give a GPU to a container. One of three things is enough: a
+// runtime of NVIDIA's in the engine's configuration, its hook (Docker's --gpus), or a sound CDI file.
 func containerToolkit(m *machine) []*result {
 	if !m.host() || len(m.gpus) == 0 || len(m.f.Runtimes.Found) == 0 {
 		return nil
@@ -215,6 +229,7 @@ func (m *machine) engine(r facts.Runtime) []*result {
 	f.Need = "NVIDIA's container runtime, configured for " + r.Name
 	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s facts.CDISpec) bool { return len(s.Missing) == 0 })
 	switch {
+	// An error even where nothing here wants containers: the engine fails at every start of that runtime.
 	case len(r.Missing) > 0:
 		f.Message = fmt.Sprintf("%s names the runtime %s, which does not exist", r.Config, r.Missing[0])
 		f.Evidence = append(f.Evidence, Evidence{Fact: "runtime", Value: r.Missing[0], From: r.Config})
@@ -243,12 +258,14 @@ func (m *machine) forContainers() bool {
 	return m.instance != nil && !m.anyWants(func(*build) bool { return true })
 }
 
-// cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone.
+// cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone. The paths end in the driver's version,
+// and `nvidia-ctk cdi generate` wrote them once; the engine refuses to mount what does not exist.
 func cdiSpecStale(m *machine) []*result {
 	if !m.host() || len(m.f.Runtimes.CDI) == 0 || !m.driver.version.Known() || m.target.Driver != "" {
 		return nil
 	}
 	last := m.f.Runtimes.CDI[len(m.f.Runtimes.CDI)-1] // it hides the devices of those before it
+	// Missing libraries of the installed release are a matter of that installation, not of a stale file.
 	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.driver.version.String()) {
 		return holds("CDI")
 	}

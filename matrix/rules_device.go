@@ -10,13 +10,15 @@ import (
 // controlNode is the node that every CUDA program and NVML open first.
 const controlNode = "/dev/nvidiactl"
 
+// memoryNode is the node of CUDA's memory management, which NVML does not open.
 const memoryNode = "/dev/nvidia-uvm"
 
 var toolkitSource = []string{
 	"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html",
 }
 
-// driverAnswers reports whether the driver lets a program here see a GPU: stronger than any mode.
+// driverAnswers reports whether the driver lets a program here see a GPU: stronger than any mode. A node that is
+// missing or shut here does not matter then: NVML may have opened another one.
 func (m *machine) driverAnswers() bool {
 	return m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
 		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
@@ -26,14 +28,19 @@ func evidenceNode(n facts.Node) Evidence {
 	return Evidence{Fact: n.Path, Value: n.Access + ", mode " + n.Mode, From: n.Path}
 }
 
-// deviceAccessLost: the nodes are there and the device control group refuses them.
+// deviceAccessLost: the nodes are there and the device control group refuses them. NVIDIA's hook adds the GPU to that
+// group without the knowledge of systemd and the engine, so `systemctl daemon-reload` writes it again without the GPU,
+// and a container that worked loses it (nvidia-container-toolkit issue 48). One that never had access looks the same,
+// so the message names both.
 func deviceAccessLost(m *machine) []*result {
+	// Only the control node is asked: single GPUs are refused on purpose by Slurm and for the parents of MIG devices.
 	control := m.f.Devices.Node(controlNode)
 	// Without the driver's libraries no program here could use the node, whoever may open it.
 	if !m.nodesJudged() || control == nil || len(m.f.Driver.Libraries) == 0 && !m.compatTaken() {
 		return nil
 	}
-	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES.
+	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES. access(2) gave it:
+	// opening /dev/nvidia0 would power the GPU up.
 	if control.Access != "EPERM" || m.driverAnswers() {
 		return holds("driver")
 	}
@@ -48,13 +55,16 @@ func deviceAccessLost(m *machine) []*result {
 				"or set the cgroup driver of Docker's daemon.json to cgroupfs"}})
 }
 
-// devicePermission: the nodes' modes shut this user out.
+// devicePermission: the nodes' modes shut this user out. The driver makes them with mode 0666 unless
+// NVreg_DeviceFileMode or a udev rule says otherwise; a rootless container drops its user's groups, and a mount with
+// nodev refuses all nodes.
 func devicePermission(m *machine) []*result {
 	if !m.nodesJudged() || len(m.f.Devices.Nodes) == 0 {
 		return nil
 	}
 	gpus := m.gpuNodes()
 	shut := slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n facts.Node) bool {
+		// NVML needs no nvidia-uvm, so its answer says nothing of that node.
 		return n.Access != "EACCES" || n.Path != memoryNode && (n.Path != controlNode || m.driverAnswers())
 	})
 	// A scheduler shuts out some GPUs on purpose; nobody is given a machine on which all of them are shut.
@@ -76,7 +86,9 @@ func devicePermission(m *machine) []*result {
 				"device on it"}})
 }
 
-// deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there.
+// deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there. The kernel
+// module does not make them: on a host udev or the setuid nvidia-modprobe does, in a container its runtime did when it
+// started.
 func deviceNodesMissing(m *machine) []*result {
 	if !m.nodesJudged() || !m.driver.loaded {
 		return nil
@@ -106,18 +118,21 @@ func deviceNodesMissing(m *machine) []*result {
 	return found(f)
 }
 
-// ownNodes reports whether /dev is the machine's own: a host's, and Apptainer's, which shares it.
+// ownNodes reports whether /dev is the machine's own: a host's, and Apptainer's, which shares it. Only there can
+// nvidia-modprobe make what is missing.
 func (m *machine) ownNodes() bool {
 	return m.f.System.Container == "" || m.f.System.Container == "apptainer"
 }
 
-// missingNodes lists what should be under /dev; nil when the question does not arise.
+// missingNodes lists what should be under /dev; nil when the question does not arise. An empty list says that they are
+// all there.
 func (m *machine) missingNodes() []string {
 	if m.ownNodes() {
 		return m.missingOnHost()
 	}
 	given, asked := m.given()
 	elsewhere := m.driverAnswers() && m.f.Devices.Node(controlNode) == nil // NVML opened nodes that are not in this /dev
+	// Without the driver's libraries container-driver-libs says why nothing runs.
 	if !asked || elsewhere || len(m.f.Driver.Libraries) == 0 {
 		return nil
 	}
@@ -128,7 +143,8 @@ func (m *machine) missingNodes() []string {
 	if nodes := len(m.gpuNodes()); !m.driverAnswers() && nodes < max(given, 1) {
 		missing = append(missing, gpuNodesMissing(nodes, given))
 	}
-	// A container has no nvidia-modprobe that could make nvidia-uvm when CUDA first needs it.
+	// A container has no nvidia-modprobe that could make nvidia-uvm when CUDA first needs it. With the capability utility
+	// only there is no libcuda, and nothing would open the node.
 	if m.library("libcuda") != nil && m.f.Devices.Node(memoryNode) == nil {
 		missing = append(missing, memoryNode)
 	}

@@ -10,8 +10,10 @@ import (
 	"cudacompat/internal/version"
 )
 
-// driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver.
+// driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver. Toolkits and wheels never
+// contain one, so nothing else that is installed can help: an error.
 func driverMissing(m *machine) []*result {
+	// nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing, and is not-looked-at's.
 	if m.f.Driver.NVML.Code == nvmlNotLoaded && m.looked("nvidia-smi") && m.target.Driver == "" {
 		return found(m.unreached())
 	}
@@ -32,6 +34,7 @@ func driverMissing(m *machine) []*result {
 	if rest && len(m.f.Machine.Installers) > 0 {
 		return unknown("driver", "which driver "+m.f.Machine.Installers[0].Path+" installs at boot")
 	}
+	// GPUs that a pasted report names were not seen on a bus, and it need not mention the driver.
 	if !rest && !m.onPCI() || rest && !m.f.System.Bootable { // a container image gets its driver from the host
 		return nil
 	}
@@ -68,8 +71,10 @@ func (m *machine) unreached() Finding {
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 }
 
-// driverMismatch: the user space that programs load is not of the driver that runs. What is on disk decides whether a
-// reboot mends it.
+// driverMismatch: the user space that programs load is not of the driver that runs. The interface between the two is
+// private and changes with every release, so the module refuses libraries that differ in the patch only (NVML 18, CUDA
+// 803 or 804): an error. A package upgrade does this on a running machine. What is on disk decides whether a reboot is
+// enough.
 func driverMismatch(m *machine) []*result {
 	loaded := m.found.loaded
 	// Nothing runs in a tree: the module that its kernel will load is compared instead.
@@ -89,6 +94,7 @@ func driverMismatch(m *machine) []*result {
 		}
 	}
 	switch {
+	// NVML's own answer is proof even where no file tells a version.
 	case m.f.Driver.NVML.Code == nvmlMismatch:
 		return found(m.mismatch(loaded, m.library("libnvidia-ml"), disk))
 	// All that runs agrees. What is on disk counts from the next boot on.
@@ -101,10 +107,14 @@ func driverMismatch(m *machine) []*result {
 }
 
 // mismatchAtRest: the module that will be loaded at boot is of another release than the libraries that wait for it.
-// Debian keeps several drivers side by side; there the module's name tells that alternatives choose.
+// Debian keeps several drivers side by side; there the module's name tells that alternatives choose. An image with two
+// releases passes every other rule, for nothing is loaded in it, and fails on each machine that is started from it: an
+// error.
 func (m *machine) mismatchAtRest() []*result {
 	kernel, _ := m.bootKernel()
 	module := m.moduleOf(kernel)
+	// EKS and Bottlerocket put the module in place at boot, so the one on disk is not the one that will run.
+	// nvidia-current.ko is Debian's name where update-alternatives chooses.
 	if !m.host() || m.target.Driver != "" || len(m.f.Machine.Installers) > 0 || module == nil ||
 		!module.version.Known() ||
 		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
@@ -138,6 +148,7 @@ const (
 
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
+// mismatch names the two releases where they are known; NVML 18 and pasted output prove a mismatch without them.
 func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *module) Finding {
 	f := Finding{Severity: Error, Subject: "driver",
 		Message: "the driver's libraries and the loaded kernel module are different releases",
@@ -172,7 +183,8 @@ func (m *machine) mismatchGoal(loaded, user version.Number) version.Number {
 	return user
 }
 
-// mismatchSteps is what mends a mismatch.
+// mismatchSteps bring libraries and module to one release. A reboot is proposed only where the module that it would
+// load is the right one: else it would end at the same error.
 func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []string {
 	switch {
 	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
@@ -196,7 +208,7 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []str
 	return []string{"reinstall the driver's packages, so that library and module are the same release, then reboot"}
 }
 
-// pendingModule: an update waits for the next boot; until then all is well.
+// pendingModule: an update waits for the next boot; until then all is well, so a warning.
 func (m *machine) pendingModule(loaded version.Number, disk *module) Finding {
 	return Finding{Severity: Warning, Subject: "driver", Source: mismatchSource,
 		Need: "driver " + loaded.String() + " for both after the next boot",
@@ -207,7 +219,7 @@ func (m *machine) pendingModule(loaded version.Number, disk *module) Finding {
 		Do: []string{"finish the update of the driver's user space, then reboot"}}
 }
 
-// nvmlFrom is who put NVML's answer into words.
+// nvmlFrom is who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.
 func (m *machine) nvmlFrom() string {
 	if m.looked("nvidia-smi") {
 		return "nvidia-smi"
@@ -215,7 +227,8 @@ func (m *machine) nvmlFrom() string {
 	return "NVML"
 }
 
-// driverUnresponsive: proof that the driver hangs. A mere time-out is no proof.
+// driverUnresponsive: proof that the driver hangs. A mere time-out is no proof: an alarm on healthy 8-GPU machines
+// would get them replaced.
 func driverUnresponsive(m *machine) []*result {
 	if m.target.Driver != "" {
 		return nil
@@ -223,7 +236,8 @@ func driverUnresponsive(m *machine) []*result {
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
 		Do:     []string{"save your work and reboot the machine; if it happens again, the GPU or its slot is failing"},
 		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
-	// Xid 79, 119, 120 or 154, or "RmInitAdapter failed", since boot or the last load of the driver (Xid catalogue).
+	// Xid 79 (fell off the bus), 119 and 120 (its firmware processor hangs), 154 (recovery action) or "RmInitAdapter
+	// failed", since boot or the last load of the driver: what came before that load is over (Xid catalogue).
 	if len(m.f.Driver.Kernel) > 0 {
 		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}
@@ -235,7 +249,8 @@ func driverUnresponsive(m *machine) []*result {
 		return found(f)
 	}
 	switch m.f.Driver.NVML.Status {
-	// In state D past the deadline: the call hangs inside the kernel module, which no healthy driver does.
+	// In state D past the deadline: the call hangs inside the kernel module, which no healthy driver does. A process in
+	// state D takes no signal, not even SIGKILL.
 	case "stuck":
 		f.Evidence = []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}
 		return found(f)
@@ -248,7 +263,9 @@ func driverUnresponsive(m *machine) []*result {
 	return nil
 }
 
-// driverDropsGPU: NVIDIA's newer branches no longer drive older chips.
+// driverDropsGPU: NVIDIA's newer branches no longer drive older chips: Kepler ended with R470, Maxwell, Pascal and
+// Volta with R580. The module loads and ignores the GPU, and no CUDA build can help. That CUDA 13 has no code for a
+// V100 is gpu-arch-missing's: R580 itself still drives one.
 func driverDropsGPU(m *machine) []*result {
 	dropped := func(g gpu) bool {
 		last, _ := m.lastBranch(g)
@@ -262,7 +279,9 @@ func driverDropsGPU(m *machine) []*result {
 	})
 }
 
-// driverTooOldForGPU: the driver was made before the chip or the product. READMEs lag, so what they alone prove is a
+// driverTooOldForGPU: the driver was made before the chip or the product: it does not find the PCI id in its lists. A
+// higher number does not prove anything: 525.105.17 knows the L4, and 530.30.02, a month older, does not. Release notes
+// and product pages prove the first driver; the READMEs of NVIDIA's open modules lag, so what only they say is a
 // warning.
 func driverTooOldForGPU(m *machine) []*result {
 	driver := m.driver.version
@@ -273,6 +292,7 @@ func driverTooOldForGPU(m *machine) []*result {
 			Source: b.source}
 	}
 	results := m.driverAgainstGPUs(tooNew, say)
+	// An error says more than the READMEs can; where the question does not arise, they have no say either.
 	unlisted := slices.IndexFunc(m.gpus, func(g gpu) bool { return m.before(g, driver) != nil })
 	if len(results) != 1 || results[0].finding != nil || unlisted < 0 {
 		return results
@@ -314,7 +334,9 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	return found(f)
 }
 
-// requiredMissing: what the caller asked for with --require.
+// requiredMissing: what the caller asked for with --require. Without it nothing is required: a machine without a GPU
+// may be a build host or a login node. It is for places where nobody reads the report: first boot, a health check, an
+// image pipeline.
 func requiredMissing(m *machine) []*result {
 	var results []*result
 	for _, want := range m.policy.Require {
@@ -322,6 +344,7 @@ func requiredMissing(m *machine) []*result {
 		switch {
 		case present:
 			results = append(results, holds(want)...)
+		// Could not look is not absent: unknown, which leaves the outcome open.
 		case couldNot != "":
 			results = append(results, unknown(want, couldNot)...)
 		default:
@@ -368,12 +391,14 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 	}
 	switch want {
 	case "driver":
+		// At rest nothing is loaded: one that the booting kernel will load counts.
 		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmp.Or(m.probeFailure("proc-driver"), slow)
 	case "gpu":
 		return len(m.gpus) > 0 && !m.shown.hidden, slow
 	case "efa":
 		return m.hasEFA()
 	case "build":
+		// A place that was not read may hold the build that is asked for.
 		return m.anyWants(func(b *build) bool { return b.counts }), cmp.Or(m.unread(), m.probeFailure("python"))
 	}
 	return false, "how to look for " + want

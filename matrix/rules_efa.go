@@ -10,6 +10,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
+// demands reports whether the caller requires a thing, by its name in Requirements.
 func (m *machine) demands(want string) bool { return slices.Contains(m.policy.Require, want) }
 
 // efaWanted reports whether NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller
@@ -22,6 +23,7 @@ func (m *machine) efaWanted() bool {
 }
 
 // pluginNames are the files of which NCCL opens one; what a job's environment will say is not known beforehand.
+// libnccl-net.so is NCCL's default (src/plugin/net.cc).
 func (m *machine) pluginNames() []string {
 	if m.elsewhere() {
 		return []string{"libnccl-net.so"}
@@ -29,7 +31,8 @@ func (m *machine) pluginNames() []string {
 	return m.f.Machine.EFA.Names
 }
 
-// efaPlugin: NCCL speaks EFA through a plugin alone, and falls back to TCP without it.
+// efaPlugin: NCCL speaks EFA through a plugin only, and falls back to TCP without it. A warning: the job runs, at a
+// fraction of the speed, and NCCL says nothing above the level INFO.
 func efaPlugin(m *machine) []*result {
 	efa, names := m.f.Machine.EFA, m.pluginNames()
 	switch {
@@ -65,7 +68,9 @@ func efaPlugin(m *machine) []*result {
 }
 
 // efaLibraryMismatch: the plugin that NCCL finds cannot be loaded, for what it or a library below it wants of another
-// one. NCCL says so at the level INFO and goes on without.
+// one. Each of aws-ofi-nccl, libfabric and rdma-core asks for versions of symbols (FABRIC_1.7, EFA_1.3) of the next
+// one. NCCL says so at the level INFO and goes on with TCP: a warning. Of Debian's libraries it fires where a plugin
+// for libfabric 2.1 gets 1.17, or libefa of rdma-core 44 the libibverbs of 33, and is silent on those of one release.
 func efaLibraryMismatch(m *machine) []*result {
 	efa := m.f.Machine.EFA
 	switch {
@@ -75,6 +80,7 @@ func efaLibraryMismatch(m *machine) []*result {
 		return unknown("NCCL", "whether the loader can load "+efa.Plugin+" with the libraries below it")
 	case len(efa.Unresolved) == 0:
 		return holds("NCCL")
+	// A job's LD_LIBRARY_PATH may lead to another libfabric, as that of MPI or of a container does.
 	case m.elsewhere():
 		return unknown("NCCL", "whether jobs get other libraries than those found here: "+unloadable(efa.Unresolved[0]))
 	}
@@ -95,6 +101,7 @@ func (m *machine) unloadablePlugin(efa facts.EFA) Finding {
 	for _, u := range efa.Unresolved {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "not loadable", Value: unloadable(u), From: u.By})
 	}
+	// LD_LIBRARY_PATH or LD_PRELOAD put it there, so taking it away costs one line.
 	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
 		f.Do = append(f.Do, "or "+removal(u.Path, u.Reason)+", if another "+u.Library+" is there")
 	}
@@ -126,10 +133,12 @@ func (m *machine) leadTo(plugin string) string {
 	return export
 }
 
-// memlockFails is a limit of which it is known that EFA does not run with it; above it nobody says what is enough.
+// memlockFails is a limit, in bytes, with which EFA is known not to run (64 MiB: awsome-distributed-ai issue 647);
+// above it no source says what is enough, so a higher one is unknown.
 const memlockFails = 64 << 20
 
-// memlockTooSmall: EFA locks the memory that it sends from.
+// memlockTooSmall: EFA registers the memory that it sends from, and the kernel locks it. Only the running process's
+// limit is known: at rest a job's own unit or profile sets another.
 func memlockTooSmall(m *machine) []*result {
 	if !m.efaWanted() || !m.here() {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// ncclTooOldForGPU: the NCCL that the build takes has neither machine code nor PTX for a GPU. With one GPU it is
-// seldom called.
+// ncclTooOldForGPU: the NCCL that the build takes has neither machine code nor PTX for a GPU. With one GPU it is seldom
+// called. So it is a note with one GPU, and an error with several, whose first collective fails.
 func ncclTooOldForGPU(m *machine, b *build) []*result {
 	lib, known := b.takes("nccl")
 	if b.accelerator != "cuda" || !b.framework() || !known || len(m.gpus) == 0 {
@@ -47,7 +47,8 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 	return holds(b.subject)
 }
 
-// ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none.
+// ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none. PTX
+// would serve as well where the driver knows its version; machine code does not raise that question.
 func (m *machine) ncclFor(cuda version.Number) version.Number {
 	for _, n := range slices.Backward(tables.Rows[tables.NCCL](m.t)) {
 		bad := func(g gpu) bool { return version.Cover(n.SASS, nil, g.capability) != version.BySASS }
@@ -59,11 +60,13 @@ func (m *machine) ncclFor(cuda version.Number) version.Number {
 }
 
 // extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
-// itself and does not find its libraries.
+// itself and does not find its libraries. What the files prove comes first, then the tables. The finding is the
+// extension's: torch has its own answer.
 func extensionMismatch(m *machine, b *build) []*result {
 	over := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOverwritten })
 	release := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease })
 	switch {
+	// RECORD and the bytes show which of two packages Python imports; what the other one says of itself is void.
 	case over >= 0:
 		return found(b.overwritten(b.Hindrances[over]))
 	// jax compares jaxlib's release before it loads a plugin, so the plugin is not judged beside a jaxlib it refuses
@@ -84,11 +87,14 @@ func extensionMismatch(m *machine, b *build) []*result {
 	if b.Name == "jax" {
 		return b.otherPlugin()
 	}
+	// The table names releases. A nightly or a source build of torch may have been the one that the extension was made
+	// for.
 	if b.Name != "torch" || !b.official() || !b.release.Final() || !b.release.Number.Known() {
 		return nil
 	}
 	var results []*result
 	for _, c := range m.compiledIn(b.env) {
+		// The build of that extension says so by its own files.
 		if b.env.unmet(c.Name) {
 			continue
 		}
@@ -102,7 +108,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 	return results
 }
 
-// compiledIn are an environment's packages of that kind.
+// compiledIn are an environment's packages that are compiled for one torch or one CUDA.
 func (m *machine) compiledIn(e *environment) []compiledPackage {
 	if e.compiled != nil {
 		return e.compiled
@@ -125,7 +131,8 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 	return e.compiled
 }
 
-// saidRows is the row of a wheel whose local version says what it was compiled for; none where it says nothing.
+// saidRows is the row of a wheel whose local version says what it was compiled for, as flash-attn's
+// 2.8.3+cu12torch2.8cxx11abiTRUE; none where it says nothing.
 func saidRows(p *installed) []tables.Extension {
 	cuda, torch := p.release().Compiled()
 	if !torch.Known() {
@@ -159,7 +166,8 @@ func (m *machine) extensionRows(p *installed) []tables.Extension {
 	return rows
 }
 
-// extension compares what a package was built for with what is there; all rows that may be it must disagree.
+// extension compares what a package was built for with what is there; all rows that may be it must disagree. A release
+// has variants, and which one is installed is not always known: one that fits is enough for silence.
 func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Finding, bool) {
 	f := Finding{Severity: Error, Source: rows[0].Source,
 		Evidence: append(b.evidence(), Evidence{Fact: p.Name, Value: p.Version, From: p.Path})}
@@ -171,11 +179,13 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 		want := strings.Join(rows[0].Torch, " or ")
 		f.Need = "torch " + want
 		f.Message = fmt.Sprintf("%s %s was compiled for torch %s, but torch is %s", p.Name, p.Version, want, b.Version)
+	// Majors only: within one, the runtime's soname is the same (libcudart.so.12).
 	case b.cuda.Known() && every(func(e tables.Extension) bool { return otherFamily(e.CUDA, b.cuda) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
 		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
 			strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
-	// bitsandbytes has a library for each CUDA minor, and before 0.50 opens only the one of torch's CUDA.
+	// bitsandbytes has a library for each CUDA minor, and before 0.50 opens only the one of torch's CUDA. Without it,
+	// bitsandbytes takes its CPU library and runs on: a warning.
 	case m.t.Trait("same-cuda-minor", p.Name, p.version) && b.cuda.Parts() > 1 &&
 		every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
@@ -210,7 +220,8 @@ func otherTorch(list []string, torch version.Number) bool {
 	})
 }
 
-// extensionSteps names the newest release of the package that goes with this torch, and what else helps.
+// extensionSteps names the newest release of the package that goes with this torch, and what else helps. Only a release
+// made for exactly this minor is named: one on torch's stable ABI would have fitted already.
 func (m *machine) extensionSteps(p *installed, b *build) []string {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.t, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
@@ -225,7 +236,8 @@ func (m *machine) extensionSteps(p *installed, b *build) []string {
 		" and its CUDA, or the torch that it was made for"}
 }
 
-// numpyABI: compiled code of before NumPy 2 does not load with it.
+// numpyABI: compiled code of before NumPy 2 does not load with it. Conda's builds and those from source are compiled
+// against their own NumPy, so only the wheels of the tables are judged.
 func numpyABI(m *machine, b *build) []*result {
 	p := b.env.Package("numpy")
 	if p == nil || b.Name != "tensorflow" && b.Name != "torch" || !b.release.Number.Known() || !b.official() {
@@ -248,7 +260,8 @@ func numpyABI(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known.
+// besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known, so it
+// is a warning.
 func (b *build) besideTwin(twin string) Finding {
 	other, release, _ := strings.Cut(twin, " ")
 	return Finding{Severity: Warning, Subject: b.subject, Need: "one of " + b.Name + " and " + other,
@@ -278,7 +291,8 @@ func (b *build) otherRelease(h facts.Hindrance) Finding {
 }
 
 // overwritten: another distribution's file is imported in the place of the build's, as onnxruntime's that was installed
-// over onnxruntime-gpu. Removing that one deletes the shared files, so the build must be installed again.
+// over onnxruntime-gpu, or faiss-cpu's _swigfaiss.abi3.so, which Python prefers whichever is last. pip list still names
+// the GPU package. Removing the other deletes the shared files, so the build must be installed again.
 func (b *build) overwritten(h facts.Hindrance) Finding {
 	other, _, _ := strings.Cut(h.By, " ")
 	spec := b.Name + "==" + b.Version

@@ -11,8 +11,9 @@ import (
 
 var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/"}
 
-// fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed. What NVML says of it goes
-// before everything; a row that needs none, and racks whose fabric is managed elsewhere, are never judged.
+// fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed (error 802 until then): an
+// error. What NVML says of it goes before everything; a row that needs none, and racks whose fabric is managed
+// elsewhere, are never judged.
 func fabricManager(m *machine) []*result {
 	if m.target.Driver != "" || m.fabricElsewhere() || m.f.System.WSL || m.jetson() {
 		return nil
@@ -27,8 +28,8 @@ func fabricManager(m *machine) []*result {
 	return m.fabricAtRest()
 }
 
-// fabricElsewhere reports whether no fabric manager belongs on this machine: one GPU of a board, PCIe cards, GB200 and
-// GB300.
+// fabricElsewhere reports whether no fabric manager belongs on this machine: one GPU of a board (p5.4xlarge), PCIe
+// cards (g5, g6), GB200 and GB300, whose switches are the rack's and whose nodes need IMEX (error 800).
 func (m *machine) fabricElsewhere() bool {
 	if m.instance != nil && (m.instance.FabricManager == "no" || m.instance.IMEX == "yes") {
 		return true
@@ -72,7 +73,8 @@ func (m *machine) fabricLive() []*result {
 	return m.fabricVersion()
 }
 
-// fabricState is the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "".
+// fabricState is the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "". One GPU outside
+// the fabric is enough to fail a job over all of them.
 func (m *machine) fabricState() string {
 	worst := ""
 	for _, g := range m.f.GPUs {
@@ -89,12 +91,13 @@ func (m *machine) fabricState() string {
 	return worst
 }
 
-// needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row.
+// needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row. Switches that
+// are passed through to a virtual machine are that one's to program, and are not counted.
 func (m *machine) needsDaemon() bool {
 	return m.f.Machine.Fabric.Switches > 0 || m.instance != nil && m.instance.FabricManager == "yes"
 }
 
-// registerSeconds is how long after boot a fabric may be in the making.
+// registerSeconds is how long after boot, in seconds, a fabric may be in the making: five minutes.
 const registerSeconds = 300
 
 // fabricPending: registration takes a while after boot; then it has failed. A version that does not fit is the usual
@@ -120,7 +123,8 @@ func (m *machine) fabricFinding(message, need string, seen Evidence, do []string
 		Evidence: []Evidence{seen, m.evidenceDriver()}, Do: do, Source: fabricSource}
 }
 
-// fabricAtRest judges files for an instance whose row needs the daemon.
+// fabricAtRest judges files for an instance whose row needs the daemon. The row is all that tells: files show no
+// switches.
 func (m *machine) fabricAtRest() []*result {
 	fabric := m.f.Machine.Fabric
 	switch {
@@ -160,8 +164,8 @@ func (m *machine) fabricPackage() string {
 	return fmt.Sprintf("nvidia-fabricmanager (in Ubuntu's archive nvidia-fabricmanager-%d)", branch)
 }
 
-// fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own.
-// At rest ib_umad need only be there: the daemon's start script loads it.
+// fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own,
+// nvlsm, through the module ib_umad. At rest ib_umad need only be there: the daemon's start script loads it.
 func (m *machine) fourthGeneration(live bool) *Finding {
 	if m.instance == nil || m.instance.NVLSM != "yes" {
 		return nil
@@ -184,7 +188,8 @@ func (m *machine) fourthGeneration(live bool) *Finding {
 	return &f
 }
 
-// fabricVersion: the daemon refuses a driver of any other release.
+// fabricVersion: the daemon refuses a driver of any other release. A package's own suffix (-1, -0ubuntu0.22.04.1) is no
+// part of the release.
 func (m *machine) fabricVersion() []*result {
 	fabric := m.f.Machine.Fabric
 	release, named := releaseIn(fabric.Version)

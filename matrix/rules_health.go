@@ -9,7 +9,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus.
+// gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus. An error: one that fell
+// off the bus comes back only by a reset or on another machine. Containers and jobs see fewer by design.
 func gpuCount(m *machine) []*result {
 	// A job sees the GPUs that its scheduler gave it; what is said of a named machine says nothing of this one's.
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 ||
@@ -21,6 +22,7 @@ func gpuCount(m *machine) []*result {
 	}
 	bus := m.onBus()
 	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
+	// The row counts the fraction of a GPU that g6f and gr6f have as one.
 	if m.instance != nil && m.looked("pci") && len(bus) < m.instance.Count {
 		return found(Finding{Severity: Error, Subject: "GPUs",
 			Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
@@ -35,6 +37,7 @@ func gpuCount(m *machine) []*result {
 	}
 	shown := len(slices.DeleteFunc(slices.Clone(m.f.GPUs),
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") }))
+	// GPUs of virtual machines, of nouveau, or of a chip that the branch dropped are none that NVML should show.
 	should := len(slices.DeleteFunc(slices.Clone(bus), func(g facts.GPU) bool { return !m.driven(g) }))
 	lost := slices.DeleteFunc(bus, func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !m.driven(g) })
 	if shown >= should || len(lost) == 0 { // an old NVML does not tell addresses
@@ -70,7 +73,8 @@ func (m *machine) driven(g facts.GPU) bool {
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
 	"https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
 
-// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind.
+// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. Errors, for NVIDIA asks
+// for a reset, a reboot or a replacement after each of them.
 func gpuHealth(m *machine) []*result {
 	// What is said of a named machine says nothing of the health of this one's GPUs.
 	if m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 {
@@ -102,18 +106,20 @@ func (m *machine) healthOf(g facts.GPU) []*result {
 			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Do: []string{do}, Source: healthSource})...)
 	}
 	h := g.Health
+	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
 	if h.RemapFailure {
 		say(Error, "a broken memory row could not be replaced", "no row-remap failure", "row-remap failure",
 			"replace the GPU or the machine (on EC2: stop and start the instance)")
 	}
+	// Volatile counts start again with the driver, so these belong to what runs now. Corrected errors are everyday life.
 	if h.Uncorrectable > 0 {
 		say(Error, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
 			"no uncorrectable memory errors",
 			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
 			"stop what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if the errors return, replace it")
 	}
-	// The row is replaced at the next reset; until then the driver keeps its page out of use (NVIDIA's memory error
-	// guide).
+	// The row is replaced at the next reset. Until then the driver keeps its page out of use, what runs goes on and new
+	// programs may start (NVIDIA's memory error guide): a warning.
 	if h.RemapPending && !h.RemapFailure {
 		say(Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
 			"drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
@@ -127,11 +133,13 @@ func (m *machine) healthOf(g facts.GPU) []*result {
 	return results
 }
 
-// hardSlowdowns are the reasons that only too little cooling or power gives.
+// hardSlowdowns are the reasons that only too little cooling or power gives. "software thermal", "power cap" and "idle"
+// are the driver's own care for a sound GPU.
 var hardSlowdowns = []string{"hardware", "hardware thermal", "power brake"}
 
 // xidFindings: Xids after which a GPU needs a reset, a reboot or a replacement; each number once. Those that a program
-// can cause, or that say nothing by themselves, are left out.
+// can cause, or that say nothing by themselves, are left out. A line is of this load of the driver: those before it are
+// left out by the probe.
 func (m *machine) xidFindings() []*result {
 	var results []*result
 	var said []int
@@ -161,7 +169,8 @@ var repairSteps = map[string]string{
 
 // persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time. NVML
 // decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing, because
-// Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host decides.
+// Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host decides. A
+// note: everything works, and a first call that takes half a minute on eight GPUs is taken for a hang.
 func persistenceOff(m *machine) []*result {
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" ||
 		m.f.Driver.NVML.Status != "ok" {
@@ -197,5 +206,6 @@ func (m *machine) withoutPersistence() Finding {
 	return f
 }
 
-// repairs are the actions after which a GPU is of use again; restarting a program is none of them.
+// repairs are the catalogue's actions after which a GPU is of use again; "restart-program" is none of them, for then
+// the program was to blame, or the GPU went on by itself.
 var repairs = []string{"reset-gpu", "restart-machine", "contact-support"}

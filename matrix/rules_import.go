@@ -14,7 +14,8 @@ import (
 const importSource = "https://docs.python.org/3/library/site.html"
 
 // notImportable: Python does not import what the metadata says is installed: the environment's interpreter is gone or
-// of another version, the files are gone, or a module of the same name comes first.
+// of another version, the files are gone, or a module of the same name comes first. An error on the CPU, too, so a
+// build that goes on without the GPU does not go on after this one.
 func notImportable(m *machine, b *build) []*result {
 	if b.env.Interpreter != nil && b.accelerator != "cpu" {
 		return b.withoutInterpreter()
@@ -35,7 +36,8 @@ func notImportable(m *machine, b *build) []*result {
 				return unknown(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
 			}
 			return found(b.hidden(h, Error))
-		// Only python -c, -m and scripts of that directory put it first on the path.
+		// Only python -c, -m and scripts of that directory put it first on the path. So it is a warning: started elsewhere,
+		// the same program imports the right one.
 		case facts.HindranceHere:
 			return found(b.hidden(h, Warning))
 		}
@@ -43,7 +45,8 @@ func notImportable(m *machine, b *build) []*result {
 	return nil
 }
 
-// withoutInterpreter is said once of an environment, of its first build; the others are broken by it too.
+// withoutInterpreter is said once of an environment, of its first build; the others are broken by it too. One pin for
+// each of its builds would install into an environment that cannot start.
 func (b *build) withoutInterpreter() []*result {
 	first := slices.IndexFunc(b.env.Builds, func(o facts.Build) bool { return o.Accelerator != "cpu" })
 	if b.env.Builds[first].Name != b.Name {
@@ -65,7 +68,8 @@ func (b *build) withoutInterpreter() []*result {
 	return found(f)
 }
 
-// filesGone: the metadata is all that is left of a distribution.
+// filesGone: the metadata is all that is left of a distribution. pip believes its own metadata and does nothing, so the
+// pin has to force it (forcedPin).
 func (b *build) filesGone(h facts.Hindrance) Finding {
 	name, installed, _ := strings.Cut(h.Of, " ")
 	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(name, installed),
@@ -74,7 +78,8 @@ func (b *build) filesGone(h facts.Hindrance) Finding {
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
 }
 
-// refused: the loader does not load a library of a package, or one that this needs.
+// refused: the loader does not load a library of a package (empty, cut off, for another machine), or one that this
+// needs.
 func (b *build) refused(h facts.Hindrance) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: path.Base(h.Path), Source: []string{loaderSource},
 		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
@@ -87,6 +92,7 @@ func (b *build) refused(h facts.Hindrance) Finding {
 	}
 	wheel := b.installed(library)
 	switch {
+	// The library's own wheel where it is known; else what the package requires; else the package itself.
 	case wheel != nil:
 		f.Pins = forcedPin(wheel.Name, wheel.Version)
 	case h.Kind == facts.HindranceLibrary:
@@ -98,7 +104,8 @@ func (b *build) refused(h facts.Hindrance) Finding {
 }
 
 // lacking: the package needs a framework or a distribution that the environment does not have. A directory of packages,
-// or a tree at rest, does not tell what else stands on the import path of the process.
+// or a tree at rest, does not tell what else stands on the import path of the process. `pip install --no-deps` leaves
+// such a package.
 func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 	// pip install --target makes a directory for an import path whose other entries are not known.
 	if b.env.Kind == "target" || m.f.System.Rest {
@@ -112,12 +119,14 @@ func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 	return found(f)
 }
 
-// withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names.
+// withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch
+// does nothing but compile, so here it is an error; beside torch, withoutAssembler warns.
 func (b *build) withoutTool(h facts.Hindrance) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(b.Name, b.Version),
 		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
 		Source:   []string{"https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py"}}
+	// Installing again does not change a file that a variable names.
 	for _, a := range b.env.Assemblers {
 		if a.Path == h.Path && strings.HasPrefix(a.By, "TRITON_") {
 			f.Pins, f.Do = nil, []string{"unset " + a.By + ", or chmod +x " + quoted(a.Path)}
@@ -126,7 +135,8 @@ func (b *build) withoutTool(h facts.Hindrance) Finding {
 	return f
 }
 
-// hidden: another module is imported in a build's place.
+// hidden: another module is imported in a build's place. It may be anything, so what hides it is renamed, and nothing
+// is installed.
 func (b *build) hidden(h facts.Hindrance, severity Severity) Finding {
 	f := Finding{Severity: severity, Subject: b.subject, Source: []string{importSource},
 		Need:     "no other module of that name earlier on the path",
@@ -142,7 +152,8 @@ func (b *build) hidden(h facts.Hindrance, severity Severity) Finding {
 	return f
 }
 
-// otherPythons: the extension modules of a build, or of a package that it imports, are for another Python.
+// otherPythons: the extension modules of a build, or of a package that it imports, are for another Python. CPython
+// loads only those of its own tag: cp312 does not load in 3.11 or 3.13, and 3.13t is another target than 3.13.
 func (b *build) otherPythons() []*result {
 	i := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOtherPython })
 	if i < 0 {
@@ -160,6 +171,7 @@ func (b *build) otherPythons() []*result {
 	if name != b.Name {
 		f.Message += ", so " + b.Name + " cannot be imported"
 	}
+	// All of them in one command: each pin by itself would leave the import failing at the next one.
 	for _, other := range b.Hindrances[i+1:] {
 		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == facts.HindranceOtherPython {
 			f.putBack(name, installed)

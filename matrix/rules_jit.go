@@ -10,9 +10,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. NVRTC alone is
-// a note: torch has it write PTX of the newest kind that it knows, though not yet in 1.7
-// (https://github.com/pytorch/pytorch/issues/48200).
+// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. Prebuilt
+// kernels of the same major run (8.6 on 8.9), so it is a warning and no error; only NVRTC too old is a note, since
+// torch has it write PTX of the newest kind that it knows, though not yet in 1.7
+// (https://github.com/pytorch/pytorch/issues/48200). The compiler is read and not inferred from torch's CUDA: torch
+// 2.9.0+cu130 brings Triton 3.5.0, whose ptxas is of CUDA 12.8 and knows neither 10.3 nor 12.1.
 func jitTooOldForGPU(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.framework() || len(m.gpus) == 0 {
 		return nil
@@ -55,6 +57,7 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not support %s: what torch compiles with it is made for "+
 			"an older GPU, or fails", c.name, c.version.Short(), g.label)
 	}
+	// Only releases that compile for every GPU here: another one would end at the same warning.
 	f.Pins = m.pinsAmong(b, slices.DeleteFunc(slices.Clone(m.ranked(b)), func(r row) bool {
 		return !m.assembles(r) || r.CUDA.LessShort(first)
 	}))
@@ -66,7 +69,8 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 	return f
 }
 
-// tritonTool is the name of the ptxas that Triton takes for a GPU, and the variable that names another in its place.
+// tritonTool is the name of the ptxas that Triton takes for a GPU, and the variable that names another in its place
+// (python/triton/knobs.py).
 func (m *machine) tritonTool(b *build, g gpu) (name, variable string) {
 	// Triton 3.3, and 3.6 and newer, bring a second ptxas for capability 10 and up (table triton).
 	if g.capability.Major >= blackwell && m.twoAssemblers(b) {
@@ -76,7 +80,8 @@ func (m *machine) tritonTool(b *build, g gpu) (name, variable string) {
 }
 
 // assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others.
-// Its bytes go before its wheel's version; nil where neither is known.
+// Its bytes go before its wheel's version; nil where neither is known. Nobody else's matters: the toolkit's ptxas is
+// not started.
 func (m *machine) assembler(b *build, g gpu) *jitCompiler {
 	if b.Name != "torch" {
 		return b.nvcc()
@@ -145,7 +150,8 @@ func (m *machine) triton(b *build) (release version.Number, from string) {
 	return version.Number{}, ""
 }
 
-// nvcc is the ptxas of NVIDIA's wheel, which JAX and TensorFlow start.
+// nvcc is the ptxas of NVIDIA's wheel, which JAX and TensorFlow start: the XLA of JAX's wheels (0.5 to 0.8 were looked
+// at) is built without nvJitLink and without a compiler of its own.
 func (b *build) nvcc() *jitCompiler {
 	if a := b.env.assembler("ptxas", "nvcc"); a != nil {
 		return assembled("the ptxas of NVIDIA's wheel", a)
@@ -168,6 +174,7 @@ func (b *build) nvrtc() *jitCompiler {
 	if c := b.wheel("nvidia-cuda-nvrtc", "NVRTC"); c != nil {
 		return c
 	}
+	// NGC's and source builds may stand beside the NVRTC of any toolkit.
 	if b.cuda.Parts() < 2 || !b.official() && b.Origin != "conda" {
 		return nil
 	}

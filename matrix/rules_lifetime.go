@@ -10,8 +10,9 @@ import (
 	"cudacompat/internal/version"
 )
 
-// driverEOL: the driver's branch gets no more updates. On a tree at rest, from which machines will be started, that is
-// worth a warning, but not where the distribution keeps the branch alive, or for vGPU's own drivers.
+// driverEOL: the driver's branch gets no more updates. A note, for nothing breaks: an old driver keeps working. On a
+// tree at rest, from which machines will be started, it is worth a warning, but not where the distribution keeps the
+// branch alive, or for vGPU's own drivers. Dates are in driver_branch.csv.
 func driverEOL(m *machine) []*result {
 	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !m.driver.version.Known() || m.windowsNumbers() || m.jetson() {
@@ -54,6 +55,7 @@ func (m *machine) laterBranch(old *tables.Branch) []Pin {
 	return nil
 }
 
+// branchRow is the row of a driver's branch, the first part of its version; nil where the table lacks it.
 func (m *machine) branchRow(driver version.Number) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.t)
 	i := slices.IndexFunc(branches, func(b tables.Branch) bool { return b.Number() == driver.Major() })
@@ -63,10 +65,12 @@ func (m *machine) branchRow(driver version.Number) *tables.Branch {
 	return &branches[i]
 }
 
-// staleAfter is how old the tables may be before releases that they lack are put down to their age.
-const staleAfter = 6 // months
+// staleAfter is how old the tables may be, in months, before releases that they lack are put down to their age. In half
+// a year about two driver branches come out (driver_branch.csv).
+const staleAfter = 6
 
-// matrixOutdated: the tables are old, and the machine shows releases that are newer than theirs.
+// matrixOutdated: the tables are old, and the machine shows releases that are newer than theirs. A warning, because
+// rules that know nothing of a release stay silent about it.
 func matrixOutdated(m *machine) []*result {
 	checked, err := time.Parse(time.DateOnly, m.t.Date())
 	now, err2 := time.Parse(time.DateOnly, m.today())

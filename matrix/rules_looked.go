@@ -6,8 +6,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// notLookedAt: a place that could hold CUDA code was not looked at, so nothing may be called compatible. What this
-// user may not read he cannot import either: it is a note.
+// notLookedAt: a place that could hold CUDA code was not looked at, so nothing may be called compatible: silence about
+// it would be the worst answer. What this user may not read he cannot import either: it is a note.
 func notLookedAt(m *machine) []*result {
 	var results []*result
 	var closed []facts.Unread
@@ -33,6 +33,7 @@ func closedPlaces(closed []facts.Unread) Finding {
 	if n := len(closed) - 1; n > 0 {
 		f.Message = fmt.Sprintf("%s and %s could not be looked at: %s", closed[0].Place, places(n), closed[0].Reason)
 	}
+	// A machine can have hundreds of homes; five show what kind of place it is.
 	for _, u := range closed[:min(len(closed), 5)] {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "not looked at", Value: u.Reason, From: u.Place})
 	}

@@ -14,7 +14,8 @@ import (
 // missingLibrary: libraries are nowhere. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have,
 // unless a wheel is there and its file is not.
 func (m *machine) missingLibrary(b *build, missing []string) []*result {
-	// Files of the build's own package are not to be found elsewhere: the package is damaged.
+	// Files of the build's own package are not to be found elsewhere: the package is damaged, whatever LD_LIBRARY_PATH
+	// is.
 	if own := b.ownMissing(missing); len(own) > 0 {
 		return found(b.incomplete(own))
 	}
@@ -30,6 +31,8 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 		Source:   []string{loaderSource},
 		Message:  b.lostWords(missing) + ": " + fails,
 		Evidence: b.evidenceLost(missing)}
+	// One lost library is put back by itself. Several of another release are what --no-deps leaves: the whole set is
+	// installed.
 	if !b.besideOwn() {
 		b.putBack(&f, lost)
 	}
@@ -40,6 +43,7 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 }
 
 // putBack writes the wheels anew whose libraries are lost, and takes files out of the loader's way that are not theirs.
+// pip does nothing for a wheel whose metadata is there, so the files are forced.
 func (b *build) putBack(f *Finding, lost []string) {
 	for _, library := range lost {
 		wheel := b.installed(library)
@@ -76,7 +80,8 @@ func (f *Finding) putBack(name, version string) {
 	}
 }
 
-// withoutCollectives: JAX opens NCCL when a computation spans several GPUs, and not before.
+// withoutCollectives: JAX opens NCCL when a computation spans several GPUs, and not before. With one GPU it is a note:
+// that program runs.
 func (m *machine) withoutCollectives(b *build, missing []string) Finding {
 	f := Finding{Severity: Note, Subject: b.subject, Need: some(missing), Evidence: b.evidenceLost(missing),
 		Source: []string{
@@ -93,7 +98,8 @@ func (m *machine) withoutCollectives(b *build, missing []string) Finding {
 	return f
 }
 
-// failsWithout is what becomes of a build without some libraries.
+// failsWithout is what becomes of a build without some libraries. Those that are opened by name are felt when they are
+// used; those that are linked keep the build from starting. Whether it starts decides what else is broken (starts).
 func (b *build) failsWithout(missing []string) string {
 	opened := func(prefix string) bool {
 		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
@@ -101,6 +107,7 @@ func (b *build) failsWithout(missing []string) string {
 	switch {
 	case opened("libcudnn_"):
 		return "convolutions and other functions of cuDNN fail"
+	// Its plugin does not load then, and JAX falls back with a warning of its own.
 	case b.Name == "jax":
 		return "it runs on the CPU"
 	case opened("libnvrtc"), opened("libnvJitLink") && b.Name != "torch": // whose libcusparse is linked to it

@@ -10,7 +10,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// moduleMissing: the driver is installed, but not for the kernel that boots. A driver that runs came from somewhere.
+// moduleMissing: the driver is installed, but not for the kernel that boots: DKMS failed, mostly for want of the
+// kernel's headers. An image like that fails on every machine that is started from it: an error. A driver that runs
+// came from somewhere.
 func moduleMissing(m *machine) []*result {
 	kernel, from := m.bootKernel()
 	running := m.f.Driver.Version != "" || m.f.Driver.NVML.Status == "ok"
@@ -76,7 +78,8 @@ func (m *machine) moduleSteps(kernel string) []string {
 	return steps
 }
 
-// otherKernels notes installed kernels that could be booted one day and have no module.
+// otherKernels notes installed kernels that could be booted one day and have no module. A note: the boot loader's
+// default is what starts, and old kernels stay installed on healthy machines.
 func (m *machine) otherKernels(boot string) []*result {
 	if len(m.f.Machine.Installers) > 0 {
 		return nil
@@ -104,6 +107,7 @@ func nouveauLoaded(m *machine) []*result {
 	if !m.host() || m.target.Driver != "" || m.f.System.Rest || m.target.Instance != "" || !m.wantsGPU() {
 		return nil
 	}
+	// A GPU has one kernel driver: the NVIDIA module cannot take what nouveau or nova holds.
 	var held []facts.GPU
 	nvidia := false
 	for _, g := range m.f.GPUs {
@@ -154,17 +158,20 @@ func (m *machine) flavour() (flavour, from string) {
 	return "", ""
 }
 
-// openRequired: Blackwell and Grace Hopper have no proprietary module.
+// openRequired: Blackwell and Grace Hopper have no proprietary module (open-gpu-kernel-modules issue 872); Turing to
+// Hopper run with both.
 func openRequired(m *machine) []*result {
 	return m.flavourAgainstGPUs("proprietary", "required", "open")
 }
 
-// openUnsupported: GPUs before Turing have no GSP, which the open module needs.
+// openUnsupported: GPUs before Turing have no GSP, which the open module needs. R580 is the last branch with a
+// proprietary module that drives them; R615 ships the open one only.
 func openUnsupported(m *machine) []*result {
 	return m.flavourAgainstGPUs("open", "unsupported", "proprietary")
 }
 
-// flavourAgainstGPUs: the module is of one flavour and the GPU's row asks for the other.
+// flavourAgainstGPUs: the module is of one flavour and the GPU's row asks for the other. The module loads and refuses
+// the GPU: an error. In a container the host decides.
 func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 	have, from := m.flavour()
 	if !m.host() || have == "" || len(m.present) == 0 {
@@ -195,7 +202,8 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 }
 
 // gspFirmware: the open module runs on the GPU's system processor, whose firmware it loads from disk. A driver that
-// answers has it.
+// answers has it. The firmware must be of exactly the module's version, and no GPU starts without it: an error. The
+// proprietary module can work without.
 func gspFirmware(m *machine) []*result {
 	flavour, from := m.flavour()
 	answers := m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
@@ -235,7 +243,8 @@ func gspFirmware(m *machine) []*result {
 }
 
 // vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone. What a version says of that driver
-// holds wherever the tool runs; what is on the disk, on hosts only.
+// holds wherever the tool runs; what is on the disk, on hosts only. The data-centre driver for a whole L4 finds no
+// device on g6f and gr6f: an error.
 func vgpuDriver(m *machine) []*result {
 	named := m.target.Driver != ""
 	switch {
