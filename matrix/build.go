@@ -89,11 +89,18 @@ func (m *machine) onTarget(b *facts.Build) *facts.Build {
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
 func Subject(b *facts.Build, env *facts.Environment) string {
-	subject := b.Name + " " + cmp.Or(b.Version, b.Specifier, "(version unknown)")
-	if env.Path != "" {
-		subject += " in " + env.Path
+	return b.Name + " " + cmp.Or(b.Version, b.Specifier, "(version unknown)") + placeOf(env)
+}
+
+// placeOf is where something stands, after its name: " in /opt/venv"; empty for the one set of a file.
+func placeOf(env *facts.Environment) string {
+	switch {
+	case env.Path == "":
+		return ""
+	case strings.HasPrefix(env.Path, "Python "):
+		return " for " + env.Path
 	}
-	return subject
+	return " in " + env.Path
 }
 
 // acceleratorOf is what the build was made for, empty when nothing tells.

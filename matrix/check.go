@@ -357,21 +357,36 @@ func (v *Verdict) sort() {
 }
 
 // yield turns the errors of environments that a search found into warnings where another one works: that is the one
-// which people use on this machine. What is not known of an environment stays unknown.
+// which people use on this machine. What is not known of an environment stays unknown, as it is unknown which Python
+// a file is for that names other packages for others.
 func (j *judgement) yield(answers []BuildAnswer) {
 	if !anySound(j.builds, func(i int) Answer { return answers[i].Answer }) {
 		return
 	}
-	broken := map[string]bool{} // the subjects that give way
+	broken := map[string]*build{} // those that give way, by their subject
 	for i, b := range j.builds {
 		if b.standing == searched && answers[i].Answer == Broken {
-			broken[b.subject], answers[i].Counts = true, false
+			broken[b.subject], answers[i].Counts = b, b.env.Pythons != ""
+			if answers[i].Counts {
+				answers[i].Answer = Unknown
+			}
 		}
 	}
 	for i := range j.verdict.Findings {
-		if f := &j.verdict.Findings[i]; broken[f.Subject] && f.Target == j.name && f.Severity == Error {
+		f := &j.verdict.Findings[i]
+		if b := broken[f.Subject]; b != nil && f.Target == j.name && f.Severity == Error {
 			f.Severity = Warning
+			j.askPython(b, f.Rule)
 		}
+	}
+}
+
+// askPython says that a build may be the one that is installed, by the Python, where a file names others for others.
+func (j *judgement) askPython(b *build, rule string) {
+	if b.env.Pythons != "" {
+		j.open = true
+		j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule, Subject: b.subject, Target: j.name,
+			Missing: "which Python this file is installed on (add --python)"})
 	}
 }
 

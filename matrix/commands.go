@@ -29,7 +29,7 @@ func (e *environment) interpreter() string {
 }
 
 // partOfFile matches what stands for a path where a file names several sets of packages, which are nowhere yet.
-var partOfFile = lazyregexp.New(`^(?:extra|group|environment) [^/]+$`)
+var partOfFile = lazyregexp.New(`^(?:extra|group|environment|Python) [^/]+$`)
 
 var plainPath = lazyregexp.New(`^[\w./+@:,=-]+$`)
 

@@ -26,11 +26,7 @@ type named struct {
 
 // subject names it in findings: "vllm 0.30.0".
 func (n *named) subject() string {
-	subject := n.Name + " " + cmp.Or(n.Version, n.Specifier)
-	if n.env.Path != "" {
-		subject += " in " + n.env.Path
-	}
-	return strings.TrimSpace(subject)
+	return strings.TrimSpace(n.Name+" "+cmp.Or(n.Version, n.Specifier)) + placeOf(n.env)
 }
 
 // familyName matches names that tell a CUDA family or release: "cupy-cuda12x", "cudf-cu12", "nvidia-dali-cuda120",

@@ -178,7 +178,11 @@ func (m *machine) outcomeOf(needs []need, meets func(int) meeting) meeting {
 	gives := anySound(m.builds, func(i int) Answer { return answers[m.builds[i]] })
 	for _, b := range m.builds {
 		switch a := answers[b]; {
-		case !b.counts || a == WorksCPUOnly || a == Broken && (b.goesOn() || gives && b.standing == searched):
+		case !b.counts || a == WorksCPUOnly || a == Broken && b.goesOn():
+		case a == Broken && gives && b.standing == searched:
+			if b.env.Pythons != "" { // which Python is it?
+				outcome = max(outcome, undecided)
+			}
 		case a == Broken:
 			outcome = max(outcome, unmet)
 		case a == Unknown:

@@ -122,11 +122,7 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 		if len(rows) == 0 {
 			continue
 		}
-		subject := p.Name + " " + p.Version
-		if e.Path != "" {
-			subject += " in " + e.Path
-		}
-		e.compiled = append(e.compiled, compiledPackage{p, subject, rows})
+		e.compiled = append(e.compiled, compiledPackage{p, p.Name + " " + p.Version + placeOf(e.Environment), rows})
 	}
 	return e.compiled
 }

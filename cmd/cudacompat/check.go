@@ -44,7 +44,9 @@ func checkCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := job.judge(ctx, func() (probe.Facts, error) { return givenInTime(ctx, asked(args), s.in) })
+			r, err := job.judge(ctx, func() (probe.Facts, error) {
+				return givenInTime(ctx, asked(args), judge.python, s.in)
+			})
 			if err != nil {
 				return err
 			}
@@ -77,8 +79,8 @@ func source(name string) string {
 }
 
 // givenInTime reads a file of facts. One that does not come in time was not looked at, which leaves the outcome open.
-func givenInTime(ctx context.Context, name string, stdin io.Reader) (probe.Facts, error) {
-	facts, err := inTime(ctx, func() (probe.Facts, error) { return given(name, stdin) })
+func givenInTime(ctx context.Context, name, python string, stdin io.Reader) (probe.Facts, error) {
+	facts, err := inTime(ctx, func() (probe.Facts, error) { return given(name, python, stdin) })
 	if late := new(lateError); errors.As(err, &late) {
 		return probe.Facts{Unread: []probe.Unread{{Place: name, Reason: late.Error(), Kind: probe.UnreadCut}}}, nil
 	}

@@ -56,7 +56,8 @@ func isFile(name string) bool {
 // givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
 const givenCap = 8 << 20
 
-func given(name string, stdin io.Reader) (probe.Facts, error) {
+// given are the facts of a file, of several sets for different Pythons those for one; python is empty for all.
+func given(name, python string, stdin io.Reader) (probe.Facts, error) {
 	in, err := opened(name, stdin)
 	if err != nil {
 		return probe.Facts{}, err
@@ -79,6 +80,7 @@ func given(name string, stdin io.Reader) (probe.Facts, error) {
 	case err != nil:
 		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
 	}
+	facts.OnPython(python)
 	return facts, nil
 }
 

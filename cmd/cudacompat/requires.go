@@ -176,7 +176,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, name string, s stream
 	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 		look.envs, look.root, look.offline = []string{name}, "", false
 	} else if name != "" {
-		return inTime(reading, func() (probe.Facts, error) { return given(name, s.in) })
+		return inTime(reading, func() (probe.Facts, error) { return given(name, f.python, s.in) })
 	}
 	h, err := inTime(reading, look.host)
 	if err != nil {

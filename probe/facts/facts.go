@@ -121,9 +121,11 @@ type Toolkit struct {
 type Environment struct {
 	Path   string `json:"path"`   // its prefix, "/opt/venv"
 	Python string `json:"python"` // "3.12.3" or "3.12"
-	Kind   string `json:"kind"`   // "venv", "conda", "system", "user"
-	Active bool   `json:"active"` // the one that `python3` starts here
-	Named  bool   `json:"named"`  // asked for with --env
+	// Pythons are the ones that this set of packages is for, ">=3.10,<3.12", of a file that names others for others.
+	Pythons string `json:"pythons,omitempty"`
+	Kind    string `json:"kind"`   // "venv", "conda", "system", "user"
+	Active  bool   `json:"active"` // the one that `python3` starts here
+	Named   bool   `json:"named"`  // asked for with --env
 	// OtherUser tells that it stands in the home of another user than the one who asks.
 	OtherUser bool `json:"other_user"`
 	// Interpreter is what its python3 leads to, where that does not start what stands in it; nil where it does.

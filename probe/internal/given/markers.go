@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // markerPart matches what an environment marker is made of: a comparison, a bracket, "and", "or".
@@ -14,19 +15,25 @@ var markerPart = lazyregexp.New(`(\w+)\s*(===?|!=|~=|[<>]=?|not in|in)\s*(?:'([^
 // maxMarker bounds how deep the brackets of a marker are followed.
 const maxMarker = 4 << 10 // bytes of the marker
 
-// marker is an environment marker (PEP 508) that is read part by part.
-type marker struct {
-	parts   [][]string
-	machine string
+// host is where packages are to be installed: a Linux. What of it is empty may be anything.
+type host struct {
+	machine string // "x86_64" or "aarch64"
+	python  string // "3.10"
 }
 
-// onMachine reports whether a marker can be true on Linux of a machine, "x86_64" or "aarch64". What Python and extras
-// are, nobody said; a marker has no "not", so a comparison that nobody answers may be taken as true.
-func onMachine(text, machine string) bool {
+// marker is an environment marker (PEP 508) that is read part by part.
+type marker struct {
+	parts [][]string
+	host  host
+}
+
+// holds reports whether a marker can be true on a host. Which extras are asked for, nobody said; a marker has no "not",
+// so a comparison that nobody answers may be taken as true.
+func (h host) holds(text string) bool {
 	if len(text) > maxMarker {
 		return true
 	}
-	m := &marker{parts: markerPart.FindAllStringSubmatch(text, -1), machine: machine}
+	m := &marker{parts: markerPart.FindAllStringSubmatch(text, -1), host: h}
 	return m.either()
 }
 
@@ -73,29 +80,34 @@ func (m *marker) one() bool {
 // compared answers one comparison.
 func (m *marker) compared(name, operator, value string) bool {
 	have := map[string]string{"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
-		"platform_machine": m.machine}[name]
+		"platform_machine": m.host.machine, "python_version": m.host.python, "python_full_version": m.host.python}[name]
+	in := strings.HasSuffix(operator, "in")
 	switch {
 	case have == "":
 		return true
+	case have == m.host.python && !in:
+		return onPython(operator+value, have)
 	case operator == "==":
 		return have == value
 	case operator == "!=":
 		return have != value
-	case strings.HasSuffix(operator, "in"):
+	case in:
 		return slices.Contains(strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' }), have) ==
 			(operator == "in")
 	}
 	return true
 }
 
-// onAny reports whether one of several markers can be true on a machine, as none is.
-func onAny(markers []string, machine string) bool {
-	for _, text := range markers {
-		if onMachine(text, machine) {
-			return true
-		}
-	}
-	return len(markers) == 0
+// onPython reports whether a range has a patch release of a Python: of a range that begins within a minor release,
+// python_full_version >= '3.11.4', that release has one that it holds.
+func onPython(text, minor string) bool {
+	asked, err := version.ParseRange(text)
+	return err != nil || asked.Has(version.Of(minor+".0")) || asked.Has(version.Of(minor+".99"))
+}
+
+// takes reports whether a package is for a host: one of its markers can be true there, or it has none.
+func (h host) takes(p *locked) bool {
+	return len(p.markers) == 0 || slices.ContainsFunc(p.markers, h.holds)
 }
 
 // accelerated matches what tells a package for CPUs from its twin: tensorflow-cpu.
@@ -109,13 +121,13 @@ func forOneMachine(list []locked) []locked {
 	}
 	machine := map[string]string{}
 	for _, p := range list {
-		if onAny(p.markers, "x86_64") {
+		if (host{machine: "x86_64"}).takes(&p) {
 			machine[accelerated.ReplaceAllString(p.name, "")] = "x86_64"
 		}
 	}
 	kept := make([]locked, 0, len(list))
 	for _, p := range list {
-		if onAny(p.markers, cmp.Or(machine[accelerated.ReplaceAllString(p.name, "")], "aarch64")) {
+		if (host{machine: cmp.Or(machine[accelerated.ReplaceAllString(p.name, "")], "aarch64")}).takes(&p) {
 			kept = append(kept, p)
 		}
 	}

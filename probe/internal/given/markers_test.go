@@ -1,11 +1,12 @@
 package given
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
 
-func TestOnMachine(t *testing.T) {
+func TestMarkers(t *testing.T) {
 	for text, want := range map[string]bool{
 		"":                         true,
 		"sys_platform == 'linux'":  true,
@@ -23,7 +24,7 @@ func TestOnMachine(t *testing.T) {
 		strings.Repeat("(", 1<<20) + "sys_platform == 'darwin'":                                 true,
 		"sys_platform ==": true,
 	} {
-		if got := onMachine(text, "x86_64"); got != want {
+		if got := (host{machine: "x86_64"}).holds(text); got != want {
 			t.Errorf("%.80q: %v", text, got)
 		}
 	}
@@ -55,8 +56,7 @@ func TestForOneMachine(t *testing.T) {
 }
 
 func uvTorch(version, machine string) string {
-	return "[[package]]\nname = \"torch\"\nversion = \"" + version + "\"\n" +
-		"resolution-markers = [\"platform_machine == '" + machine + "' and sys_platform == 'linux'\"]\n"
+	return uvFork("torch", version, "platform_machine == '"+machine+"' and sys_platform == 'linux'")
 }
 
 // TestDynamic: dependencies that stand in another file are read there, those that a program computes are named.
@@ -88,4 +88,46 @@ func TestPipAmongConda(t *testing.T) {
 	if got := strings.Join(lockLines(f), " "); err != nil || got != "torch|2.7.1|||default|package torch" {
 		t.Errorf("%q, %v", got, err)
 	}
+}
+
+// TestForks: what a file names for different Pythons is never installed together.
+func TestForks(t *testing.T) {
+	const old, recent = " ; python_version < '3.10'", " ; python_full_version >= '3.10'"
+	for text, want := range map[string]string{
+		"torch==2.8.0" + old + "\ntorch==2.9.0" + recent + "\ntorchvision==0.24.0" + recent + "\n": "<3.10 torch 2.8.0 [torch]|" +
+			">=3.10 torch 2.9.0 [torch torchvision]",
+		"torch==2.9.0\nnumpy==1.26.4" + old + "\nnumpy==2.3.0" + recent + "\n":                   " torch 2.9.0 [torch numpy numpy]",
+		"torch==2.9.0" + recent + "\n":                                                           " torch 2.9.0 [torch]",
+		"torch==2.8.0 ; python_version == '3.9'\ntorch==2.9.0 ; python_version in '3.10 3.11'\n": ">=3.9,<3.10 torch 2.8.0 [torch]|>=3.10,<3.12 torch 2.9.0 [torch]",
+		"torch==2.8.0 ; python_full_version < '3.11.4'\ntorch==2.9.0 ; python_version >= '3.12'\n": "<3.12 torch 2.8.0 [torch]|" +
+			">=3.12 torch 2.9.0 [torch]",
+		"torch==2.8.0\ntorch==2.9.0\n": " torch 2.8.0 torch 2.9.0 [torch torch]", // nothing tells them apart
+		"[tool.poetry.dependencies]\ntorch = [{version = \"2.8.0\", python = \"<3.10\"}, " +
+			"{version = \"2.9.0\", python = \">=3.10,<4.0\"}]\n": "<3.10 torch 2.8.0 [torch]|>=3.10 torch 2.9.0 [torch]",
+		"version = 1\n" + uvFork("jax", "0.4.30", "python_full_version < '3.10'") +
+			uvFork("jax", "0.6.2", "python_full_version >= '3.10' and sys_platform == 'linux'"): "<3.10 jax 0.4.30 [jax]|>=3.10 jax 0.6.2 [jax]",
+	} {
+		f, err := Read(Document{Name: "requirements.txt", Data: []byte(text)})
+		var got []string
+		for _, e := range f.Environments {
+			line, names := e.Pythons, []string{}
+			for _, b := range e.Builds {
+				line += " " + b.Name + " " + b.Version
+			}
+			for _, p := range e.Packages {
+				names = append(names, p.Name)
+			}
+			got = append(got, fmt.Sprint(line, " ", names))
+			if e.Active != (len(f.Environments) == 1) {
+				t.Errorf("%q: %s counts: %v", text, line, e.Active)
+			}
+		}
+		if got := strings.Join(got, "|"); err != nil || got != want {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+func uvFork(name, version, marker string) string {
+	return "[[package]]\nname = \"" + name + "\"\nversion = \"" + version + "\"\nresolution-markers = [\"" + marker + "\"]\n"
 }

@@ -17,34 +17,49 @@ import (
 type locked struct {
 	name      string
 	extras    []string
-	version   string   // the exact one; empty when the file leaves a choice
-	specifier string   // what it asks for instead, ">=2.5"
-	index     string   // as Build.Index
-	wheels    []string // file names
-	markers   []string // any of which must be true
-	direct    bool     // an address stands in place of an index
-	from      string   // "line 3", "package torch"
+	version   string                   // the exact one; empty when the file leaves a choice
+	specifier string                   // what it asks for instead, ">=2.5"
+	index     string                   // as Build.Index
+	wheels    []string                 // file names
+	markers   []string                 // any of which must be true
+	needed    func(python string) bool // whether what needs it is installed there; nil: it is
+	direct    bool                     // an address stands in place of an index
+	from      string                   // "line 3", "package torch"
 
 	// what conda's builds tell beside the version
 	cuda, accelerator, origin string
 }
 
-// lockedFacts are the builds that a file's packages would install, in one environment that counts; left is what the
-// file refers to and was not read.
+// lockedFacts are the builds that a file's packages would install, in one environment that counts, or in one for each
+// fork; left is what the file refers to and was not read.
 func lockedFacts(kind string, list []locked, left []facts.Unread) facts.Facts {
-	f := facts.Facts{Unread: left}
-	if env := lockedEnvironment(kind, list); len(env.Builds)+len(env.Packages)+len(env.Wanted) > 0 {
-		env.Active = true
-		f.Environments = []facts.Environment{env}
+	f := facts.Facts{Unread: left, Environments: lockedEnvironments(kind, "", list)}
+	if len(f.Environments) == 1 {
+		f.Environments[0].Active = true
 	}
 	return f
 }
 
-// lockedEnvironment is what a file's packages would make.
+// lockedEnvironments are what a file's packages, or one of its extras, would make on different Pythons; nothing where
+// no package is worth knowing.
+func lockedEnvironments(kind, part string, list []locked) []facts.Environment {
+	var environments []facts.Environment
+	for _, f := range forks(forOneMachine(list)) {
+		env := lockedEnvironment(kind, f.list)
+		if len(env.Builds)+len(env.Packages)+len(env.Wanted) == 0 {
+			continue
+		}
+		env.Pythons = f.pythons()
+		env.Path = strings.Trim(part+", "+f.label(), ", ")
+		environments = append(environments, env)
+	}
+	return environments
+}
+
+// lockedEnvironment is what packages make that are installed together.
 func lockedEnvironment(kind string, list []locked) facts.Environment {
 	env := facts.Environment{Kind: kind}
 	met := map[string]facts.Build{} // by package
-	list = forOneMachine(list)
 	for _, p := range list {
 		if !p.linux() {
 			continue

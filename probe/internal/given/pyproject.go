@@ -75,10 +75,7 @@ func readPyproject(d Document) (facts.Facts, error) {
 	more, left := p.dynamic(d)
 	f := lockedFacts("pyproject.toml", append(main, more...), left)
 	add := func(name string, list []locked) {
-		if env := lockedEnvironment("pyproject.toml", list); len(env.Builds)+len(env.Packages)+len(env.Wanted) > 0 {
-			env.Path = name
-			f.Environments = append(f.Environments, env)
-		}
+		f.Environments = append(f.Environments, lockedEnvironments("pyproject.toml", name, list)...)
 	}
 	for _, name := range sorted(p.Project.Optional) {
 		add("extra "+name, p.listed(p.Project.Optional[name], name))
@@ -214,6 +211,9 @@ var notForLinux = map[string]bool{"darwin": true, "win32": true}
 func (p *pyproject) poetryPackage(name string, value any) locked {
 	l := locked{name: name, from: "package " + name, index: defaultIndex, extras: texts(anyList(entry(value, "extras"))),
 		markers: texts([]any{entry(value, "markers")})}
+	if pythons := pythonMarker(field(value, "python")); pythons != "" && len(l.markers) == 0 {
+		l.markers = []string{pythons}
+	}
 	constraint, plain := value.(string)
 	if !plain {
 		constraint, plain = entry(value, "version").(string)
@@ -224,6 +224,21 @@ func (p *pyproject) poetryPackage(name string, value any) locked {
 	l.constrain(constraint, plain)
 	return l
 }
+
+// pythonMarker is Poetry's range of Pythons, ">=3.8,<3.12", as an environment marker; empty for one of another form.
+func pythonMarker(pythons string) string {
+	var parts []string
+	for part := range strings.SplitSeq(pythons, ",") {
+		m := pythonBound.FindStringSubmatch(strings.TrimSpace(part))
+		if m == nil {
+			return ""
+		}
+		parts = append(parts, "python_version "+m[1]+" '"+m[2]+"'")
+	}
+	return strings.Join(parts, " and ")
+}
+
+var pythonBound = lazyregexp.New(`^([<>]=?|[!=]=)\s*(\d[\d.*]*)$`)
 
 func anyList(value any) []any {
 	list, _ := value.([]any)

@@ -1,6 +1,8 @@
 package given
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -61,16 +63,15 @@ func readUVLock(d Document) (facts.Facts, error) {
 	if err := toml.Unmarshal(d.Data, l); err != nil {
 		return facts.Facts{}, tomlError(err)
 	}
-	base, more := map[int]bool{}, map[string][]uvNeed{}
+	base, more := []uvNeed{}, map[string][]uvNeed{}
 	for i, p := range l.Package {
 		l.named[p.Name] = append(l.named[p.Name], i)
 	}
-	for i, p := range l.Package {
+	for _, p := range l.Package {
 		if p.Source.Editable+p.Source.Virtual == "" {
 			continue
 		}
-		base[i] = true
-		l.reach(append(p.Needs, p.Groups["dev"]...), base)
+		base = append(append(base, p.Needs...), p.Groups["dev"]...)
 		for name, needs := range p.Optional {
 			more["extra "+name] = append(more["extra "+name], needs...)
 		}
@@ -80,32 +81,29 @@ func readUVLock(d Document) (facts.Facts, error) {
 			}
 		}
 	}
+	main := l.reach(base, host{})
 	rest := map[int]bool{} // of the extras and groups
 	var environments []facts.Environment
 	for _, name := range sorted(more) {
-		reached := map[int]bool{}
-		l.reach(more[name], reached)
-		for i := range reached {
-			rest[i] = true
-		}
-		env := lockedEnvironment("uv.lock", l.list(func(i int) bool { return reached[i] && !base[i] }))
-		if env.Path = name; len(env.Builds)+len(env.Packages)+len(env.Wanted) > 0 {
-			environments = append(environments, env)
-		}
+		reached := l.reach(more[name], host{})
+		maps.Copy(rest, reached)
+		environments = append(environments, lockedEnvironments("uv.lock", name,
+			l.list(more[name], func(i int) bool { return reached[i] && !main[i] }))...)
 	}
-	f := lockedFacts("uv.lock", l.list(func(i int) bool { return base[i] || !rest[i] }), nil)
+	f := lockedFacts("uv.lock", l.list(base, func(i int) bool { return main[i] || !rest[i] }), nil)
 	f.Environments = append(f.Environments, environments...)
 	return f, nil
 }
 
-// reach adds the packages that are installed for what is asked for.
-func (l *uvDocument) reach(needs []uvNeed, reached map[int]bool) {
-	met := map[string]bool{} // with their extras
+// reach is the packages that a host gets for what is asked for.
+func (l *uvDocument) reach(needs []uvNeed, h host) map[int]bool {
+	needs = slices.Clone(needs)
+	met, reached := map[string]bool{}, map[int]bool{} // met with their extras
 	for len(needs) > 0 {
 		n := needs[len(needs)-1]
 		needs = needs[:len(needs)-1]
 		key := strings.Join(append([]string{n.Name, n.Version}, n.Extra...), " ")
-		if met[key] || !onMachine(n.Marker, "") {
+		if met[key] || !h.holds(n.Marker) {
 			continue
 		}
 		met[key] = true
@@ -123,17 +121,27 @@ func (l *uvDocument) reach(needs []uvNeed, reached map[int]bool) {
 			}
 		}
 	}
+	return reached
 }
 
-// list are some of the lock's packages, without the project itself.
-func (l *uvDocument) list(has func(int) bool) []locked {
+// list are some of the lock's packages, without the project itself; needs is what they were reached from.
+func (l *uvDocument) list(needs []uvNeed, has func(int) bool) []locked {
+	all := l.reach(needs, host{})
+	on := map[string]map[int]bool{} // reached, by the Python
 	var list []locked
 	for i, p := range l.Package {
-		if has(i) && p.Source.Editable+p.Source.Virtual == "" {
-			q := lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels))
-			q.markers = p.Markers
-			list = append(list, q)
+		if !has(i) || p.Source.Editable+p.Source.Virtual != "" {
+			continue
 		}
+		q := lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels))
+		q.markers = p.Markers
+		q.needed = func(python string) bool {
+			if on[python] == nil {
+				on[python] = l.reach(needs, host{python: python})
+			}
+			return on[python][i] || !all[i]
+		}
+		list = append(list, q)
 	}
 	return list
 }
