@@ -130,14 +130,16 @@ func (m *machine) devices() []JudgedGPU {
 	return list
 }
 
-// silenced reports whether a cause of this rule has been found already, for the machine or for this subject.
+// silenced reports whether a cause of this rule has been found already, for the machine or for this subject. Only
+// errors silence: a warning's GPU or build still runs, and what follows from it is worth saying.
 func (j *judgement) silenced(rule Rule, subject string) bool {
 	return slices.ContainsFunc(rule.After, func(cause string) bool {
 		return j.failed[about{cause, ""}] || j.failed[about{cause, subject}]
 	})
 }
 
-// record writes a rule's results down. What is found in an environment that does not count is a note.
+// record writes a rule's results down. What is found in an environment that does not count is a note. A fact that is
+// missing makes the answer unknown only for rules that decide whether a build runs.
 func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	for _, r := range results {
 		switch {
@@ -159,6 +161,8 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	}
 }
 
+// find writes one finding down. A rule whose finding another has said already counts as failed, so that its
+// consequences stay silent, and prints nothing.
 func (j *judgement) find(rule Rule, f Finding, counts, cpuOnly bool) {
 	f.Rule, f.Target = rule.ID, j.name
 	if slices.ContainsFunc(rule.saidBy[f.Subject], func(id string) bool { return j.failed[about{id, ""}] }) {
@@ -170,6 +174,7 @@ func (j *judgement) find(rule Rule, f Finding, counts, cpuOnly bool) {
 		j.mark(j.failed, rule, f.Subject)
 	}
 	switch {
+	// Marked as errors all the same, so that consequences of what lies in other environments are not said instead.
 	case !counts:
 		f.Severity = Note
 	case cpuOnly:
@@ -180,6 +185,7 @@ func (j *judgement) find(rule Rule, f Finding, counts, cpuOnly bool) {
 	j.verdict.Findings = append(j.verdict.Findings, f)
 }
 
+// mark notes that a rule failed or spoke for a subject; a rule about the machine did so for every build.
 func (j *judgement) mark(list map[about]bool, rule Rule, subject string) {
 	list[about{rule.ID, subject}] = true
 	if rule.onMachine != nil {
@@ -216,6 +222,7 @@ func (j *judgement) answers() (inconclusive bool) {
 	}
 	j.withFrameworks(j.verdict.Answers[first:])
 	j.yield(j.verdict.Answers[first:])
+	// Without a GPU, or where no rule compared anything, nothing was judged: silence is not "compatible".
 	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open
 }
 
@@ -318,6 +325,8 @@ func (j *judgement) broken(b *build, rule Rule) (failed, withoutGPU bool) {
 	return false, rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b)
 }
 
+// outcome is worked out here once, so that every format and exit code says the same. An error that is proven stands,
+// whatever else is not known.
 func (v *Verdict) outcome(inconclusive bool) Outcome {
 	switch {
 	case v.Count(Error) > 0:

@@ -2,13 +2,18 @@ package matrix
 
 import "slices"
 
+// rules stand causes before their consequences, for a rule that is asked has to know the errors of those it comes
+// After. Findings of one severity are printed in this order. One cause is one error: a second one would send people
+// after a symptom, often with a pin that changes nothing.
 var rules = []Rule{
 	{
+		// On an image that cannot start nothing else has a meaning.
 		ID: "architecture-mismatch", Title: "the image is for another architecture",
 		onMachine: architectureMismatch, breaks: everyCUDABuild,
 		LeavesNoGPU: true,
 	},
 	{
+		// It says why an installed driver is not loaded, so it comes before those that only see that it is not.
 		ID: "nouveau-loaded", Title: "the GPU is bound to nouveau",
 		After:     needsBoot,
 		onMachine: nouveauLoaded, breaks: everyCUDABuild,
@@ -37,6 +42,7 @@ var rules = []Rule{
 		onMachine: driverUnresponsive, breaks: everyCUDABuild,
 	},
 	{
+		// After nothing: the node's own answer is proof in a container, whatever is known of its host's driver.
 		ID: "device-access-lost", Title: "the container lost access to the GPU's devices",
 		onMachine: deviceAccessLost, breaks: everyCUDABuild,
 	},
@@ -58,6 +64,7 @@ var rules = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
+		// Asked before the builds: where the driver does not drive the GPU, no build can be the cause.
 		ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU",
 		After:     needsDriver,
 		onMachine: driverDropsGPU, breaks: everyCUDABuild,
@@ -98,11 +105,13 @@ var rules = []Rule{
 		byDriver: always,
 	},
 	{
+		// A driver that does not answer cannot tell the fabric's state.
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
 		After:     causes(needsDriver, "driver-mismatch", "driver-unresponsive"),
 		onMachine: fabricManager, breaks: everyCUDABuild,
 	},
 	{
+		// A GPU that the driver leaves out for a reason which has been said is not missing.
 		ID: "gpu-count", Title: "GPUs are missing",
 		After: causes(
 			needsDriver, "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "nouveau-loaded",
@@ -111,11 +120,13 @@ var rules = []Rule{
 		onMachine: gpuCount,
 	},
 	{
+		// driver-unresponsive reads the same lines of the kernel log.
 		ID: "gpu-health", Title: "a GPU reports a hardware fault",
 		After:     []string{"driver-unresponsive"},
 		onMachine: gpuHealth,
 	},
 	{
+		// After nothing: packages stand on disk whether or not a driver runs, and may be why it does not.
 		ID: "driver-packages-mixed", Title: "two installations of the driver are mixed",
 		onMachine: driverPackagesMixed,
 	},
@@ -141,6 +152,7 @@ var rules = []Rule{
 		byDriver: always,
 	},
 	{
+		// Broken on the CPU, too, which is why it stands before every rule about GPUs and code.
 		ID: "not-importable", Title: "Python cannot import what is installed",
 		onBuild: notImportable,
 		always:  true, decides: true,
@@ -153,6 +165,7 @@ var rules = []Rule{
 		needs: needsFloor,
 	},
 	{
+		// Below the floor of its CUDA no build starts, so what its code needs beyond that comes after driver-too-old.
 		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
 		After:   needsNewDriver,
 		onBuild: ptxNewer, shown: true,
@@ -190,6 +203,7 @@ var rules = []Rule{
 		needs: needsCodeFor,
 	},
 	{
+		// PTX that the driver cannot compile is not merely slow.
 		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
 		After:   causes(needsNewDriver, "ptx-newer-than-driver", "gpu-arch-missing"),
 		onBuild: gpuArchPTXOnly, shown: true,
@@ -255,6 +269,7 @@ var rules = []Rule{
 		onMachine: driverEOL,
 	},
 	{
+		// NCCL matters only for a build that runs on the GPU, and as long as it can be loaded.
 		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
 		After:   causes(needsDriver, "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"),
 		onBuild: ncclTooOldForGPU, shown: true,
@@ -295,6 +310,7 @@ var rules = []Rule{
 		onBuild: numpyABI,
 	},
 	{
+		// A bug of a combination matters only where the combination would run.
 		ID: "known-bad", Title: "this combination is known to fail",
 		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
 		onBuild: knownBad, shown: true,
@@ -325,6 +341,7 @@ var rules = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
+		// A list that names an absent GPU is why the ranks see fewer.
 		ID: "world-size", Title: "more ranks than GPUs",
 		After:     []string{"visible-devices"},
 		onMachine: worldSize,
@@ -370,6 +387,7 @@ var rules = []Rule{
 		onMachine: launchBlocking,
 	},
 	{
+		// It leaves the outcome open: nothing may be called compatible that was never looked at.
 		ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at",
 		onMachine: notLookedAt, leavesOpen: true,
 	},
@@ -378,6 +396,7 @@ var rules = []Rule{
 		ofFleet: true,
 	},
 	{
+		// Last, for every other rule may have said why the thing is not there.
 		ID: "required-missing", Title: "something required is missing",
 		onMachine: requiredMissing, leavesOpen: true,
 		saidBy: map[string][]string{"driver": lackDriver, "gpu": causes(lackDriver, "gpu-count", "visible-devices")},

@@ -59,7 +59,8 @@ func (m *machine) cacheFor(cache []facts.Cache) (Finding, bool) {
 			"(TORCH_CUDA_ARCH_LIST=" +
 			m.gpus[0].capability.String() + ", FLASHINFER_CUDA_ARCH_LIST)", "or leave the cache out of the image"},
 		Source: []string{"https://docs.pytorch.org/docs/stable/cpp_extension.html"}}
-	// A cache in a shared home serves other machines, too.
+	// A cache in a shared home serves other machines, too; only the home of the user who asks is read on a running
+	// machine.
 	if !m.f.System.Rest {
 		f.Severity = Note
 	}

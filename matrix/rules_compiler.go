@@ -51,7 +51,8 @@ func hostCompiler(m *machine) []*result {
 	return found(f)
 }
 
-// limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these.
+// limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these. newest is not
+// known where nothing is, and then nothing is refused.
 type limits struct {
 	oldest, newest version.Number // newest is not known where nothing is
 	source         []string
@@ -64,7 +65,8 @@ func (l limits) String() string {
 	return fmt.Sprintf("%s to %s", l.oldest, l.newest)
 }
 
-// accepts finds the limits of a toolkit that can build: what its own headers check goes before the table.
+// accepts finds the limits of a toolkit that can build: what its own headers check goes before the table
+// (host_compiler.csv). clang's limit is in the table only.
 func (m *machine) accepts(t *toolkit, compiler string) limits {
 	var l limits
 	if !t.NVCC {
@@ -86,6 +88,7 @@ func (l limits) let(c facts.Compiler) bool {
 	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
 }
 
+// plusPlus names the C++ compiler that belongs to a C compiler, for the variable CXX.
 var plusPlus = map[string]string{"gcc": "g++", "clang": "clang++"}
 
 const tritonBlob = "https://github.com/triton-lang/triton/blob/"
@@ -171,7 +174,7 @@ func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
 // error: the loader compares the versions of symbols (GLIBCXX_3.4.30) before any code runs, and a process has one such
 // library, the first that is loaded. Conda's python leads to Conda's own by its run path.
 func libstdcxxTooOld(m *machine, b *build) []*result {
-	// An import that worked proves the library.
+	// Not looked at is not sound: nil says nothing. An import that worked proves the library.
 	if b.Stdcxx == nil || m.f.Observed.Imported {
 		return nil
 	}

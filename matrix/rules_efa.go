@@ -39,6 +39,7 @@ func efaPlugin(m *machine) []*result {
 	// NCCL_NET_PLUGIN=none leaves no name to look for: a choice, unless the caller requires EFA.
 	case !m.efaWanted() || len(names) == 0 && !m.demands("efa"):
 		return nil
+	// Whether it can be loaded is efa-library-mismatch's question.
 	case efa.Plugin != "":
 		return holds("NCCL")
 	// The plugin is installed; a job's environment, which nothing here shows, may lead to it.

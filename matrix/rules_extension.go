@@ -142,8 +142,8 @@ func saidRows(p *installed) []tables.Extension {
 	return []tables.Extension{row}
 }
 
-// extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build
-// from source, of which no table can tell.
+// extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build from
+// source, of which no table can tell. Nightlies and pre-releases have no rows.
 func (m *machine) extensionRows(p *installed) []tables.Extension {
 	if !m.t.Trait("compiled", p.Name, p.version) {
 		return nil
@@ -249,7 +249,8 @@ func numpyABI(m *machine, b *build) []*result {
 		Evidence: append(b.evidence(), Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
 		Pins: []Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",
 			Commands: map[string]string{"pip": `pip install "numpy<2"`, "uv": `uv pip install "numpy<2"`}}}}
-	// TensorFlow does not import; torch does, and cannot convert between tensors and arrays (pytorch issue 107302).
+	// TensorFlow does not import; torch does, and cannot convert between tensors and arrays (pytorch issue 107302): up to
+	// 2.17 and 2.2 (trait.csv).
 	if b.Name == "tensorflow" {
 		f.Severity = Error
 	}
@@ -278,7 +279,7 @@ func (b *build) otherRelease(h facts.Hindrance) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: name, Value: have, From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}
 	f.Pins[0].Why = "installs the " + name + " that it requires; keeps the driver"
-	// A C++ type that no library defines keeps the loader from the library.
+	// A C++ type that no library defines keeps the loader from the library: libcudf 26.10 over librmm 25.10.
 	if h.Symbol != "" {
 		f.Severity, f.Source = Error, []string{loaderSource}
 		f.Message += fmt.Sprintf(", and lacks %s: %s cannot be loaded", h.Symbol, path.Base(h.Path))

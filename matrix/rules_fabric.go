@@ -40,7 +40,7 @@ func (m *machine) fabricElsewhere() bool {
 	})
 }
 
-// fabricLive judges a running machine.
+// fabricLive judges a running machine: by NVML where it tells the fabric's state (H100 and newer), else by the daemon.
 func (m *machine) fabricLive() []*result {
 	switch state := m.fabricState(); {
 	case state == "completed":
@@ -100,10 +100,9 @@ func (m *machine) needsDaemon() bool {
 // registerSeconds is how long after boot, in seconds, a fabric may be in the making: five minutes.
 const registerSeconds = 300
 
-// fabricPending: registration takes a while after boot; then it has failed. A version that does not fit is the usual
-// cause, so it is said first.
+// fabricPending: registration takes a while after boot, and until then "in progress" is normal; then it has failed. A
+// version that does not fit is the usual cause, so it is said first.
 func (m *machine) fabricPending(state string) []*result {
-	// Registration takes a while after boot: until then "in progress" is normal.
 	if m.f.Machine.Uptime < registerSeconds {
 		return unknown("fabric", "the fabric's state five minutes after boot; now it is "+state)
 	}
@@ -145,6 +144,7 @@ func (m *machine) fabricAtRest() []*result {
 	return m.fabricVersion()
 }
 
+// fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.
 func (m *machine) fabricInstall() []string {
 	return []string{fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), m.driver.version),
 		"sudo systemctl enable --now nvidia-fabricmanager"}
@@ -193,6 +193,7 @@ func (m *machine) fourthGeneration(live bool) *Finding {
 func (m *machine) fabricVersion() []*result {
 	fabric := m.f.Machine.Fabric
 	release, named := releaseIn(fabric.Version)
+	// The daemon's release is its package's: its program is never started to ask.
 	if failed := m.probeFailure("driver-packages"); failed != "" && !named {
 		return unknown("fabric", "the fabric manager's version: "+failed)
 	}

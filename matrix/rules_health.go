@@ -73,8 +73,8 @@ func (m *machine) driven(g facts.GPU) bool {
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
 	"https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
 
-// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. Errors, for NVIDIA asks
-// for a reset, a reboot or a replacement after each of them.
+// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. Errors but for a
+// pending remap: memory cannot be trusted, the GPU is out of use, or its cooling or power fails.
 func gpuHealth(m *machine) []*result {
 	// What is said of a named machine says nothing of the health of this one's GPUs.
 	if m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 {
@@ -198,6 +198,7 @@ func (m *machine) withoutPersistence() Finding {
 		Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
 		Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
 		Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
+	// The daemon runs and leaves the mode off, so starting it is no help: its unit has the option.
 	if m.f.Machine.Persistenced {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "nvidia-persistenced", Value: "running", From: "/proc"})
 		f.Do = []string{"sudo nvidia-smi -pm 1; to keep it on, remove --no-persistence-mode from " +

@@ -32,6 +32,7 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 		if c := b.nvrtc(); c != nil {
 			if judged = true; c.older(g) {
 				severity := Note
+				// Releases that ask NVRTC for the GPU's own capability, which it refuses (trait.csv).
 				if m.t.Trait("nvrtc-fails", b.Name, b.release.Number) {
 					severity = Warning
 				}
@@ -62,6 +63,7 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 		return !m.assembles(r) || r.CUDA.LessShort(first)
 	}))
 	f.Do = []string{"until then, do not use torch.compile, Triton or other code that is compiled at run time"}
+	// No variable names another NVRTC.
 	if strings.HasPrefix(c.name, "Triton") {
 		_, variable := m.tritonTool(b, g)
 		f.Do = append(f.Do, fmt.Sprintf("or point to a newer one: %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short()))

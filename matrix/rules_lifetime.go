@@ -20,6 +20,7 @@ func driverEOL(m *machine) []*result {
 	}
 	branch := m.branchRow(m.driver.version)
 	switch {
+	// A new branch has no end yet, and the table may be older than the driver.
 	case branch == nil || branch.EndOfLife == "":
 		return unknown("driver", fmt.Sprintf("when driver branch %d reaches end of life", m.driver.version.Major()))
 	// NVIDIA gives some dates as a month only: such a branch lives until the month's end.
@@ -46,6 +47,7 @@ func driverEOL(m *machine) []*result {
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
 func (m *machine) laterBranch(old *tables.Branch) []Pin {
 	for _, b := range tables.Rows[tables.Branch](m.t) {
+		// Never a branch that this rule would flag at once.
 		if b.Number() > old.Number() && b.EndOfLife > m.today() && b.Newest.Known() &&
 			m.branchFits(&b) {
 			return []Pin{{Package: "driver", Version: b.Newest.String(),

@@ -26,6 +26,7 @@ func notLookedAt(m *machine) []*result {
 	return results
 }
 
+// closedPlaces is one note for all places of others: each by itself would be a page of notes on a shared machine.
 func closedPlaces(closed []facts.Unread) Finding {
 	f := Finding{Severity: Note, Subject: closed[0].Place, Need: "nothing, unless you run programs as that user",
 		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),

@@ -11,17 +11,20 @@ import (
 	"cudacompat/pin"
 )
 
-// missingLibrary: libraries are nowhere. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have,
-// unless a wheel is there and its file is not.
+// missingLibrary: libraries are nowhere: neither where the loader looks nor in the wheels, which torch searches by
+// itself. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have, unless a wheel is there and its
+// file is not.
 func (m *machine) missingLibrary(b *build, missing []string) []*result {
 	// Files of the build's own package are not to be found elsewhere: the package is damaged, whatever LD_LIBRARY_PATH
 	// is.
 	if own := b.ownMissing(missing); len(own) > 0 {
 		return found(b.incomplete(own))
 	}
+	// Of JAX's libraries NCCL is opened late; any other keeps its plugin from loading.
 	if b.Name == "jax" && !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, "libnccl.") }) {
 		return found(m.withoutCollectives(b, missing))
 	}
+	// lost are those whose wheel is installed: its file was deleted, or overwritten by a wheel that was removed again.
 	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.installed(library) == nil })
 	if m.f.System.Rest && len(lost) == 0 && len(b.unloadable(missing)) == 0 {
 		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(missing))
@@ -52,6 +55,7 @@ func (b *build) putBack(f *Finding, lost []string) {
 			f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name,
 				Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
 		}
+		// A bad file in the wheel's own directory is written again; one from elsewhere has to go.
 		own := len(bad) == 0
 		for _, u := range bad {
 			if strings.HasPrefix(u.Path, path.Dir(wheel.Path)+"/") {
@@ -105,6 +109,7 @@ func (b *build) failsWithout(missing []string) string {
 		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
 	}
 	switch {
+	// libcudnn.so.9 is there and opens its parts when they are first used.
 	case opened("libcudnn_"):
 		return "convolutions and other functions of cuDNN fail"
 	// Its plugin does not load then, and JAX falls back with a warning of its own.
@@ -112,12 +117,14 @@ func (b *build) failsWithout(missing []string) string {
 		return "it runs on the CPU"
 	case opened("libnvrtc"), opened("libnvJitLink") && b.Name != "torch": // whose libcusparse is linked to it
 		return "code that is compiled at run time fails"
+	// torch opens this library of its own at the first call that needs it.
 	case opened("libtorch_cuda_linalg."):
 		return "solving equations on the GPU fails"
 	}
 	return b.doesNotStart()
 }
 
+// doesNotStart is compared with failsWithout's answer, too (starts).
 func (b *build) doesNotStart() string { return b.Name + " does not start" }
 
 // ownMissing are the libraries among those missing that the build's own package brings.
@@ -126,6 +133,7 @@ func (b *build) ownMissing(missing []string) []string {
 }
 
 // incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
+// An error at rest, too: they are found nowhere else.
 func (b *build) incomplete(lost []string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: some(lost), Evidence: b.evidenceLost(lost),
 		Message: b.Name + " is incomplete: " + some(lost) + plural(len(lost), " is gone", " are gone"),
@@ -134,6 +142,7 @@ func (b *build) incomplete(lost []string) Finding {
 		f.Message = b.Name + " is damaged: " + b.lostWords(lost)
 	}
 	name := b.Name
+	// JAX's code for CUDA is two packages beside jaxlib; which one lost its file decides the pin.
 	if name == "jax" {
 		f.Message += ": it runs on the CPU"
 		part := map[bool]string{true: "pjrt", false: "plugin"}[lost[0] == "xla_cuda_plugin.so"]
@@ -148,6 +157,7 @@ func (b *build) incomplete(lost []string) Finding {
 		installed = p.Version // without a local version it came from the default index
 	}
 	f.Pins = forcedPin(name, installed)
+	// A release with a local version is on PyTorch's index of that variant and not on PyPI.
 	if _, local, found := strings.Cut(installed, "+"); found {
 		for tool := range f.Pins[0].Commands {
 			f.Pins[0].Commands[tool] += " --index-url " + torchIndex(local)
@@ -179,7 +189,8 @@ func (b *build) distribution() pin.Package {
 	return p
 }
 
-// forcedPin writes a wheel's files anew, where pip would say that it is installed already.
+// forcedPin writes a wheel's files again, where pip would say that it is installed already. --no-deps, or it would
+// write every wheel below it again, too.
 func forcedPin(name, version string) []Pin {
 	spec := name + "==" + version
 	return []Pin{{Package: name, Version: version, Why: "puts its files back; keeps the driver",

@@ -62,6 +62,7 @@ func (m *machine) moduleEvidence() []Evidence {
 
 // moduleSteps builds the module, or boots what has one.
 func (m *machine) moduleSteps(kernel string) []string {
+	// DKMS builds against the headers of exactly this kernel.
 	headers := "linux-headers-" + kernel
 	if s := m.f.System; !strings.Contains(s.ID+" "+s.IDLike, "debian") && s.ID != "ubuntu" {
 		headers = "kernel-devel-" + kernel
@@ -100,8 +101,8 @@ func (m *machine) otherKernels(boot string) []*result {
 		Do:       []string{"before booting such a kernel: sudo dkms autoinstall -k " + without[0]}})
 }
 
-// nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. Where the NVIDIA driver holds another, nouveau's
-// may be for the screen.
+// nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there
+// is none: driver-missing stays silent about the same GPU.
 func nouveauLoaded(m *machine) []*result {
 	// nouveau drives a desktop's screen; it is a fault only where CUDA is wanted on that GPU.
 	if !m.host() || m.target.Driver != "" || m.f.System.Rest || m.target.Instance != "" || !m.wantsGPU() {
@@ -164,8 +165,8 @@ func openRequired(m *machine) []*result {
 	return m.flavourAgainstGPUs("proprietary", "required", "open")
 }
 
-// openUnsupported: GPUs before Turing have no GSP, which the open module needs. R580 is the last branch with a
-// proprietary module that drives them; R615 ships the open one only.
+// openUnsupported: GPUs before Turing have no GSP, which the open module needs. R580 is the last branch that drives
+// them; R615 ships the open module only.
 func openUnsupported(m *machine) []*result {
 	return m.flavourAgainstGPUs("open", "unsupported", "proprietary")
 }
@@ -195,6 +196,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 	if slices.ContainsFunc(m.present, func(g gpu) bool { return !bad(g) }) {
 		f.Severity = Warning
 	}
+	// From 515 to 610 a branch has both modules (driver_branch.csv), so the release can stay.
 	if len(f.Pins) == 0 {
 		f.Do = []string{"install the " + need + " flavour of the same driver, then reboot"}
 	}
@@ -208,9 +210,11 @@ func gspFirmware(m *machine) []*result {
 	flavour, from := m.flavour()
 	answers := m.f.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.f.GPUs,
 		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
+	// In a container, the firmware is the host's.
 	if !m.host() || m.target.Driver != "" || flavour != "open" || answers || len(m.gpus) == 0 && !m.f.System.Rest {
 		return nil
 	}
+	// Facts of an older form do not list firmware: nothing found is not nothing there.
 	if !m.looked("firmware") {
 		return unknown("driver", "which GSP firmware is on disk")
 	}
@@ -219,6 +223,7 @@ func gspFirmware(m *machine) []*result {
 		Source:   []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
 	want := m.driver.version.String()
 	switch {
+	// The firmware of another release is refused, so only this one counts.
 	case want != "" && !slices.Contains(m.f.Machine.Firmware, want):
 		f.Message = "the GSP firmware of driver " + want + " is not on disk, and the open kernel module needs it"
 		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// loader is what loads libraries before a package needs them.
+// loader is what loads libraries before a package needs them: the loader then finds them by soname, wherever they lie.
 func (b *build) loader() string {
 	if b.Name == "onnxruntime-gpu" {
 		return "onnxruntime.preload_dlls() or `import torch`"
@@ -14,6 +14,8 @@ func (b *build) loader() string {
 	return "`import torch`"
 }
 
+// withoutOpened: the libraries are in no place that anything could lead to. The severity is the package's: whether it
+// raises, or goes on without the GPU (withoutLibraries).
 func (m *machine) withoutOpened(b *build) Finding {
 	severity, fails, source := b.without()
 	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
@@ -24,16 +26,18 @@ func (m *machine) withoutOpened(b *build) Finding {
 	if len(b.unloadable(b.Missing)) > 0 {
 		f.Message = b.lostWords(b.Missing) + ": " + b.Name + " " + fails
 	}
+	// All their wheels are installed and only files are gone: putting the files back is enough.
 	if whole := !slices.ContainsFunc(b.Missing, func(s string) bool { return b.installed(s) == nil }); whole {
 		f.Do = nil
 		b.putBack(&f, b.Missing)
-	} else if b.jit {
+	} else if b.jit { // numba-cuda names its compilers' wheels in an extra
 		f.Do, f.Pins = nil, b.withLibraries()
 	}
 	framework := m.frameworkOf(b)
 	if framework != nil {
 		f.Evidence = append(f.Evidence, framework.evidence()...)
 	}
+	// As CuPy, which an extra of Ray installs beside vLLM: nobody here asked for it.
 	if framework != nil && b.PartOf != "" {
 		f.Severity = Note
 		f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
@@ -41,10 +45,12 @@ func (m *machine) withoutOpened(b *build) Finding {
 	return f
 }
 
-// opens: a package that uses CUDA by itself finds a library nowhere. RULES' row of extension-mismatch, an error for
-// what is built for another CUDA, is for those that end in an exception; what goes on without the GPU is a warning.
+// opens: a package that uses CUDA by itself finds a library nowhere. An error for what ends in an exception or asks for
+// the GPU by its name; what goes on without it is a warning. Where a program may still be led to the files by
+// LD_LIBRARY_PATH or by what it imports first, the answer is unknown.
 func (m *machine) opens(b *build) []*result {
 	switch {
+	// What opens CUDA when a GPU is first used never opens it without one.
 	case !b.Looked || len(m.gpus) == 0 || m.shown.hidden:
 		return nil
 	// At rest the environment of the process that will run is not known.
@@ -79,8 +85,9 @@ func (m *machine) lent(b *build) bool {
 	return framework != nil && framework.cuda.Major() == b.cuda.Major() && b.Name != "paddlepaddle-gpu"
 }
 
-// notOnPath: CTranslate2 and PaddlePaddle open cuBLAS by its name alone. That a wheel or a toolkit has it is of no use:
-// nothing in them, or in faster-whisper, looks there.
+// notOnPath: CTranslate2 and PaddlePaddle open cuBLAS only by its name. That a wheel or a toolkit has it is of no use:
+// nothing in them, or in faster-whisper, looks there. A framework of the same CUDA can lend CTranslate2 the library
+// (lent), so beside one it is not said.
 func (m *machine) notOnPath(b *build) Finding {
 	var libraries, dirs []string
 	for _, file := range b.Beside {

@@ -15,11 +15,14 @@ import (
 // (https://github.com/pytorch/pytorch/blob/v2.8.0/torch/backends/cudnn/__init__.py).
 const skipCuDNNCheck = "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK"
 
-// cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with.
+// cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with. NVIDIA
+// promises that a program runs with the same major and an equal or higher minor; patches do not matter (cuDNN's page on
+// forward compatibility).
 func cudnnMismatch(m *machine, b *build) []*result {
 	want, source := b.cudnn, b.source()
+	// TensorFlow's build_info.py tells only the major.
 	if want.Parts() < 2 && len(b.rows) > 0 && b.rows[0].CuDNN.Known() {
-		want = b.rows[0].CuDNN // TensorFlow's own file tells the major alone
+		want = b.rows[0].CuDNN
 	}
 	lib, known := b.takes("cudnn")
 	// Source, NGC and conda builds may be built with another cuDNN than the release's row says.
@@ -32,17 +35,23 @@ func cudnnMismatch(m *machine, b *build) []*result {
 			"loaded", have, b.Name, b.Version, want),
 		Evidence: append(b.evidence(), lib.evidence("cuDNN"))}
 	switch {
+	// The parts check each other when they are opened (1002, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH), whatever the
+	// build was made with.
 	case b.mixedCuDNN(&f):
 		return found(f)
 	case b.allowed(lib):
 		return holds(b.subject)
+	// Another major has another file name, and cannot stand in for it: libcudnn.so.8, libcudnn.so.9.
 	case have.Major() != want.Major():
 		f.Severity = Error
+	// Somebody set the variable, knowing what torch says without it.
 	case have.LessShort(want) && b.Name == "torch" && m.f.Variables[skipCuDNNCheck] == "1":
 		f.Severity = Note
 		f.Message += ", and " + skipCuDNNCheck + " tells it not to compare"
 		f.Evidence = append(f.Evidence, Evidence{Fact: skipCuDNNCheck, Value: "1", From: "environment"})
-	// torch raises RuntimeError in cudnn.version() and where an RNN moves to the GPU (torch/backends/cudnn).
+	// torch raises RuntimeError in cudnn.version() and where an RNN moves to the GPU (torch/backends/cudnn). TensorFlow
+	// and JAX log "Loaded runtime CuDNN library: 8.1.1 but source was compiled with: 8.6.0" and have no cuDNN (tensorflow
+	// issue 62170, jax issue 16901).
 	case have.LessShort(want):
 		f.Severity = Error
 	// A newer minor of the same major, or another patch, serves the build; bad releases have rows in known-bad.
@@ -67,7 +76,8 @@ func (b *build) refusesJaxlib() bool {
 	})
 }
 
-// allowed reports whether a library is in the range that the build's release asks for.
+// allowed reports whether a library is in the range that the build's release asks for. JAX asks for a range of cuDNN,
+// so a newer wheel than it was built with is as its makers want it.
 func (b *build) allowed(l library) bool {
 	asked := b.asks(l.wheel)
 	ok, err := version.Allows(asked, l.version)
@@ -76,7 +86,7 @@ func (b *build) allowed(l library) bool {
 
 // mend is what the build requires where more than this library is another release's; else the wheel to install, for
 // which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's,
-// that has to go out of its way.
+// that has to go out of its way, and installing a wheel would change nothing.
 func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []string) {
 	if b.besideOwn() && !b.shadowed(l) {
 		return m.required(b), nil
@@ -95,7 +105,8 @@ func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []strin
 	return pins, nil
 }
 
-// has reports whether a wheel that would serve is installed already.
+// has reports whether a wheel that would serve is installed already: one whose file another wheel has overwritten does
+// not.
 func (b *build) has(wheel string, want version.Number) bool {
 	have := b.env.Package(wheel)
 	return have != nil && !have.Overwritten && (have.Version == b.wanted(wheel, want) ||
@@ -115,7 +126,8 @@ func (b *build) wanted(name string, built version.Number) string {
 }
 
 // ncclMismatch: the build's own NCCL lacks a function that it calls, or is of a CUDA that the driver does not speak.
-// Merely another version is worth a note.
+// Every NCCL 2 is libnccl.so.2, so the loader cannot tell them apart, and NVIDIA lets any newer one stand in. Merely
+// another version is worth a note: EFA, NGC and AWS images replace it on purpose.
 func ncclMismatch(m *machine, b *build) []*result {
 	lib, known := b.takes("nccl")
 	if !known || b.shadowed(lib) {
@@ -124,6 +136,8 @@ func ncclMismatch(m *machine, b *build) []*result {
 	return m.judgeNCCL(b, lib)
 }
 
+// judgeNCCL compares the NCCL that is taken with the one that the build was made with, or with the range that its
+// release asks for (JAX).
 func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	want := b.nccl
 	if !want.Known() && len(b.rows) > 0 {
@@ -141,6 +155,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 		Message:  fmt.Sprintf("NCCL %s is loaded; %s %s %s %s", have, b.Name, b.Version, verb, need),
 		Evidence: append(b.evidence(), lib.evidence("NCCL"))}
 	switch missing := b.missingNCCL(); {
+	// torch binds all functions when it is imported, so one that is missing keeps it from starting.
 	case len(missing) > 0:
 		f.Severity = Error
 		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmp.Or(have.String(), lib.from), some(missing),
@@ -151,6 +166,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 		f.Severity = Error
 		f.Message = fmt.Sprintf("NCCL %s was built for CUDA %s; this is %s, which supports %s", have, lib.cuda,
 			m.driverWords(), m.driver.cuda)
+	// All symbols are there; of the rest nothing is known.
 	case !have.Known():
 		return nil
 	case have.Compare(want) == 0 || b.allowed(lib):
@@ -162,13 +178,16 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	return found(f)
 }
 
-// tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere.
+// tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere, with one line in
+// its log: an error, since a GPU build beside a visible GPU was to use it. From 2.14 on the extra and-cuda brings the
+// wheels; plain `pip install tensorflow` does not.
 func tensorflowLibs(m *machine, b *build) []*result {
 	// Without a visible GPU TensorFlow runs on the CPU with or without them.
 	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || m.shown.hidden || !b.Looked {
 		return nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
+		// Symbols, and TensorFlow's own libraries, are library-shadowed's.
 		return !strings.HasPrefix(s, "lib") || b.ownLibrary(s)
 	})
 	if len(missing) == 0 {
@@ -178,6 +197,7 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		Source:   []string{"https://www.tensorflow.org/install/pip"},
 		Message:  nowhereWords(missing) + ": TensorFlow will run on the CPU",
 		Evidence: b.evidenceLost(missing)}
+	// pip takes such a wheel for installed, so its files have to be forced.
 	if bad := b.unloadable(missing); len(bad) > 0 {
 		f.Message = b.lostWords(missing) + ": TensorFlow will run on the CPU"
 		b.putBack(&f, slices.DeleteFunc(slices.Clone(missing), func(library string) bool {
@@ -202,7 +222,8 @@ func tensorflowLibs(m *machine, b *build) []*result {
 }
 
 // besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow
-// 2.16.1's and 2.21.0's; none where the wheel of one of them is not installed: then installing comes first.
+// 2.16.1's and 2.21.0's, whose run path leaves some out (tensorflow issue 63362). Installing again changes nothing
+// then; LD_LIBRARY_PATH does. None where the wheel of one of them is not installed: then installing comes first.
 func (b *build) besidePath(libraries []string) []string {
 	var dirs []string
 	for _, library := range libraries {
@@ -218,7 +239,8 @@ func (b *build) besidePath(libraries []string) []string {
 	return dirs
 }
 
-// packagesMixed: two wheels own one path, and only one of them can have its file there.
+// packagesMixed: two wheels own one path, and only one of them can have its file there. NVIDIA's wheels of nccl, cudnn,
+// nvshmem and, before 0.9.0, cusparselt have one directory for all CUDA families (trait.csv); pip and uv do not notice.
 func packagesMixed(m *machine) []*result {
 	var results []*result
 	standing := standingOf(m.f)
@@ -245,6 +267,7 @@ func mixedBreaks(m *machine, b *build) bool {
 	})
 }
 
+// mixed is a warning as long as nothing says that the survivor fails: the next install or removal can change the file.
 func (m *machine) mixed(env *environment, name string, twins []*installed) Finding {
 	f := Finding{Severity: Warning, Subject: twins[0].Name + " and " + twins[1].Name + prefixed(" in ", env.Path),
 		Need:    "one of them",
@@ -276,6 +299,7 @@ func prefixed(prefix, text string) string {
 }
 
 // holds is the library that is really there, by the version in its bytes; nil where no build takes it from its wheel.
+// Metadata does not tell: both wheels claim the path.
 func (e *environment) holds(library string) *facts.Taken {
 	for _, b := range e.Builds {
 		for i, t := range b.Taken {
@@ -311,7 +335,8 @@ func (m *machine) survivorFails(env *environment, name string, twins []*installe
 }
 
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
-// deletes the shared files, so the other must be installed again. Where no build tells its CUDA, either may be wanted.
+// deletes the shared files, so the other must be installed again, by force, for its metadata is still there. Where no
+// build tells its CUDA, either may be wanted.
 func unmix(env *environment, twins []*installed) ([]Pin, []string) {
 	var keep *installed
 	release := ""

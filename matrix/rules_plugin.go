@@ -11,7 +11,8 @@ import (
 var dotted = lazyregexp.New(`^\d+(\.\d+)*`)
 
 // otherPlugin: jaxlib takes nothing of a plugin of another release than its own, and says so in a warning
-// (jaxlib/plugin_support.py, check_plugin_version); the plugin pins the library that it starts with.
+// (jaxlib/plugin_support.py, check_plugin_version); the plugin pins the library that it starts with. An error, since
+// JAX then runs on the CPU.
 func (b *build) otherPlugin() []*result {
 	if b.accelerator != "cuda" || !b.official() || !b.cuda.Known() {
 		return nil
@@ -20,6 +21,7 @@ func (b *build) otherPlugin() []*result {
 	compared := false
 	for _, name := range []string{plugin, library} {
 		p := b.env.Package(name)
+		// Without a version of jaxlib there is nothing to compare.
 		if p == nil || dotted.FindString(b.Version) == "" {
 			continue
 		}
@@ -27,6 +29,7 @@ func (b *build) otherPlugin() []*result {
 		if dotted.FindString(p.Version) == dotted.FindString(b.Version) {
 			continue
 		}
+		// Both at once: the plugin requires its library of the same release.
 		specs := plugin + "==" + b.Version + " " + library + "==" + b.Version
 		return found(Finding{Severity: Error, Subject: b.subject, Need: name + " " + b.Version,
 			Message: fmt.Sprintf("%s is %s but jaxlib is %s: JAX refuses a plugin of another release", name, p.Version,
@@ -42,7 +45,8 @@ func (b *build) otherPlugin() []*result {
 	return nil
 }
 
-// otherJaxlib: jax compares jaxlib's release with its own when it is imported, and raises RuntimeError.
+// otherJaxlib: jax compares jaxlib's release with its own when it is imported, and raises RuntimeError. The pin is the
+// whole set: jaxlib, its plugin and its library are of one release.
 func (b *build) otherJaxlib(h facts.Hindrance) Finding {
 	own := b.distribution()
 	f := Finding{Severity: Error, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),

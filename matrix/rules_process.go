@@ -13,14 +13,17 @@ var visibleSource = []string{
 	"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html",
 }
 
-// bound reports whether something other than a person may hide GPUs from this process on purpose.
+// bound reports whether something other than a person may hide GPUs from this process on purpose: a scheduler, or a
+// launcher that numbers its ranks (LOCAL_RANK, RANK).
 func (m *machine) bound() bool {
 	_, rank := m.f.Variables["LOCAL_RANK"]
 	_, other := m.f.Variables["RANK"]
 	return len(m.f.Container.Schedulers) > 0 || rank || other
 }
 
-// visibleDevices: CUDA_VISIBLE_DEVICES names what is not there, or hides everything.
+// visibleDevices: CUDA_VISIBLE_DEVICES names what is not there, or hides everything. NVML and nvidia-smi ignore the
+// variable, so nvidia-smi shows GPUs that no program gets. In a container numbers start at 0, whatever they are on the
+// host.
 func visibleDevices(m *machine) []*result {
 	list, set := m.f.Variables["CUDA_VISIBLE_DEVICES"]
 	if !m.here() || !set || m.f.Driver.NVML.Status != "ok" || len(m.seen()) == 0 {
@@ -46,12 +49,14 @@ func visibleDevices(m *machine) []*result {
 	case m.bound() || !m.judgesCUDA():
 		return nil
 	}
+	// A note: an empty list is how people keep a program on the CPU.
 	f.Severity, f.Message = Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
 	f.Do = []string{"unset CUDA_VISIBLE_DEVICES where the GPUs are wanted"}
 	return found(f)
 }
 
-// worldSize: more ranks on this node than GPUs.
+// worldSize: more ranks on this node than GPUs. An error: by custom rank n takes GPU n, and those that have none fail
+// at their first call.
 func worldSize(m *machine) []*result {
 	// WORLD_SIZE counts the ranks of all nodes, so it says nothing of this one (torchrun's manual).
 	ranks := m.count("LOCAL_WORLD_SIZE")
@@ -76,10 +81,12 @@ func worldSize(m *machine) []*result {
 		Source: []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})
 }
 
-// shmEnough is a gibibyte, below which NCCL and data loaders of several GPUs run out; Docker's default is 64 MiB.
+// shmEnough is a gibibyte, in bytes, below which NCCL and data loaders of several GPUs run out; Docker's and
+// Kubernetes' default is 64 MiB.
 const shmEnough = 1 << 30
 
-// shmTooSmall: several GPUs, and little shared memory between their processes.
+// shmTooSmall: several GPUs, and little shared memory between their processes. A warning, since what needs it is the
+// program's choice; when it is full, a bus error kills the writer.
 func shmTooSmall(m *machine) []*result {
 	usable := len(m.gpus)
 	if m.f.Driver.NVML.Status == "ok" {
@@ -99,6 +106,7 @@ func shmTooSmall(m *machine) []*result {
 		Do: []string{"`docker run --shm-size=8g` (or --ipc=host); in Kubernetes an emptyDir of medium Memory " +
 			"at /dev/shm"},
 		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
+	// NCCL uses it between ranks; with one GPU only data loaders with workers do.
 	if usable > 1 {
 		f.Severity = Warning
 		f.Message = fmt.Sprintf("/dev/shm has %s for %d GPUs: NCCL and data loaders share memory there and fail when "+
@@ -107,7 +115,7 @@ func shmTooSmall(m *machine) []*result {
 	return found(f)
 }
 
-// launchBlocking: a debugging aid was left on.
+// launchBlocking: a debugging aid was left on: the CPU waits for every kernel. A note, for results are the same.
 func launchBlocking(m *machine) []*result {
 	value := m.f.Variables["CUDA_LAUNCH_BLOCKING"]
 	if value == "" || value == "0" {
@@ -124,7 +132,8 @@ func launchBlocking(m *machine) []*result {
 
 var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
 
-// migDevices: a GPU that is cut and has no part to run on, or more parts than one process can use.
+// migDevices: a GPU that is cut and has no part to run on, or more parts than one process can use. Warnings: the
+// instances may still be made, and the process runs on the first device of the list.
 func migDevices(m *machine) []*result {
 	if !m.here() {
 		return nil
@@ -138,6 +147,7 @@ func migDevices(m *machine) []*result {
 			Do: []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}})
 	}
 	for _, g := range m.f.GPUs {
+		// -1 is a parent that this process may not query: Slurm and Kubernetes give it only the MIG device.
 		if g.MIG == "on" && g.Instances == 0 {
 			return found(Finding{Severity: Warning, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
 				Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
@@ -153,7 +163,8 @@ func migDevices(m *machine) []*result {
 	return nil
 }
 
-// computeMode: a GPU that lets no program in, or only through a daemon that has died.
+// computeMode: a GPU that lets no program in, or only through a daemon that has died. A warning: an administrator sets
+// the mode on purpose.
 func computeMode(m *machine) []*result {
 	if !m.here() || m.f.Driver.NVML.Status != "ok" {
 		return nil

@@ -9,7 +9,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// stubLibrary: the loader takes a toolkit's link-time stub for the driver's libcuda.
+// stubLibrary: the loader takes a toolkit's link-time stub for the driver's libcuda. Its functions hold no code, so
+// every CUDA program ends in error 34: an error. stubs/libcuda.so without the .1, and LIBRARY_PATH, are the linker's
+// and harmless.
 func stubLibrary(m *machine) []*result {
 	taken := m.f.Driver.Taken
 	if taken.Path == "" {
@@ -28,7 +30,8 @@ func stubLibrary(m *machine) []*result {
 }
 
 // libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
-// is there to take. NCCL's functions are nccl-shadowed's.
+// is there to take. Symbols decide and never versions: images put other libraries first on purpose (SGLang, NGC, EFA).
+// NCCL's functions are nccl-shadowed's.
 func libraryShadowed(m *machine, b *build) []*result {
 	halfGone := b.accelerator == "" && len(b.ownMissing(b.Missing)) > 0 // nothing is left that tells its CUDA
 	if b.accelerator != "cuda" && !halfGone {
@@ -62,7 +65,8 @@ func libraryShadowed(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// withoutPart: a library opens another one by name when it is used, and that one is nowhere. Everything else runs.
+// withoutPart: a library opens another one by name when it is used, and that one is nowhere (NVRTC's builtins: pytorch
+// issue 58101). Everything else runs, so it is a warning.
 func (b *build) withoutPart(u facts.Unresolved) Finding {
 	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library,
 		Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
@@ -72,7 +76,7 @@ func (b *build) withoutPart(u facts.Unresolved) Finding {
 		Do:       []string{"put " + u.Library + " next to " + u.By + ", or " + removal(u.By, u.Reason)}}
 }
 
-// lackedOf names what is missing in the same file for the same library.
+// lackedOf names what is missing in the same file for the same library: one cause, however many symbols.
 func lackedOf(list []facts.Unresolved, u facts.Unresolved) []string {
 	var names []string
 	for _, other := range list {
@@ -97,6 +101,7 @@ func lacked(u facts.Unresolved) string {
 // unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
 // absence.
 func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []string) {
+	// A wheel's file is put right by a wheel; any other is not this environment's to change.
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
 		if b.besideOwn() {
 			return m.required(b), nil
@@ -108,6 +113,7 @@ func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []string) {
 				return forcedPin(wheel, pin), nil // it is the pinned one, and its file is not
 			case pin != "":
 				return packagePin(wheel, pin), nil
+			// A wheel that nothing pins, as under JAX, is brought to its newest release.
 			case own != nil:
 				return nil, []string{"pip install --no-deps --upgrade --force-reinstall " + wheel}
 			}

@@ -10,11 +10,13 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// withoutPeers matches GPUs that write to no other GPU over PCI Express.
+// withoutPeers matches GPUs that write to no other GPU over PCI Express, by their names as NormalGPU writes them. They
+// are healthy without.
 var withoutPeers = lazyregexp.New(`^(geforce|titan|gtx|l4$|a10g$)`)
 
 // peerToPeer: on bare metal an IOMMU, or bridges with Access Control Services, send what GPUs write to each other up to
-// the processor. NVML says which GPUs write to each other, and whether they do so over PCI Express.
+// the processor: slow, and on some machines it hangs or gives wrong data (pytorch issue 87363). A warning: each GPU by
+// itself works. NVML says which GPUs write to each other, and whether they do so over PCI Express.
 func peerToPeer(m *machine) []*result {
 	bus := m.f.Machine.Bus
 	alone := func(g facts.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) }
@@ -36,6 +38,7 @@ func peerToPeer(m *machine) []*result {
 	// Only root may read a bridge's extended configuration space.
 	case bus.ACS == "":
 		return unknown("GPUs", "whether the PCI bridges redirect what GPUs write to each other (root may read that)")
+	// Off and passthrough are sound; which it is stands in the GPU's IOMMU group.
 	case bus.IOMMU == "":
 		return unknown("GPUs", "whether an IOMMU stands between the GPUs")
 	}
@@ -61,7 +64,8 @@ func (m *machine) peersFinding(bus facts.Bus) Finding {
 }
 
 // imexChannel: memory of another node's GPUs is mapped through a channel of the driver's, whose node must be in the
-// container.
+// container. No channel exists by default or after a reboot (NVIDIA's IMEX guide). A warning: within the node all
+// works.
 func imexChannel(m *machine) []*result {
 	racked := slices.ContainsFunc(m.present, func(g gpu) bool {
 		return strings.Contains(g.label, "GB200") ||
@@ -89,17 +93,18 @@ func imexChannel(m *machine) []*result {
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
 
-// wantsMNNVL reports whether NVLink between nodes is asked for, or NCCL will try it: it does in a job of several
-// nodes.
+// wantsMNNVL reports whether NVLink between nodes is asked for, or NCCL will try it: it does so in a job of several
+// nodes unless NCCL_MNNVL_ENABLE is 0 (src/mnnvl.cc).
 func (m *machine) wantsMNNVL() bool {
 	enable := m.f.Variables["NCCL_MNNVL_ENABLE"]
 	return enable != "0" && (enable == "1" || m.f.Machine.Nodes > 1 || m.f.Variables["NVIDIA_IMEX_CHANNELS"] != "")
 }
 
-// memoryMatters is what is worth a word: more than a desktop takes.
+// memoryMatters is what is worth a word, in bytes: more than a desktop takes.
 const memoryMatters = 1 << 30
 
-// memoryInUse: processes outside this container or job have memory of a GPU that it was given.
+// memoryInUse: processes outside this container or job have memory of a GPU that it was given. A note: sharing by
+// time-slicing or MPS is a choice, and the same program just runs out of memory sooner.
 func memoryInUse(m *machine) []*result {
 	// A health check runs every minute beside the program whose memory it would report.
 	if !m.here() || m.policy.Health || m.shown.any || m.f.System.Container == "" && m.f.Machine.Job == "" {
@@ -107,6 +112,7 @@ func memoryInUse(m *machine) []*result {
 	}
 	var results []*result
 	known := false
+	// GPUs that the program is not shown are for others to use.
 	for _, g := range m.f.GPUs {
 		shown := slices.ContainsFunc(m.gpus, func(o gpu) bool { return o.bus == g.Bus })
 		// In a container NVML may report process ids of another namespace: then it is unclear whose memory it is.

@@ -7,12 +7,14 @@ import (
 	"cudacompat/internal/version"
 )
 
-// otherToolkit reports whether another installed toolkit would do.
+// otherToolkit reports whether another installed toolkit would do. Deep Learning AMIs carry five, so the one that is
+// picked is seldom the only one.
 func (m *machine) otherToolkit(does func(version.Number) bool) bool {
 	return slices.ContainsFunc(m.toolkits, func(t toolkit) bool { return does(t.version) })
 }
 
-// toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA.
+// toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA. It
+// brings its CUDA along and never looks at the toolkit when it runs: a note.
 func toolkitFramework(m *machine, b *build) []*result {
 	picked, asked := m.toolkit()
 	if b.Name != "torch" || b.accelerator != "cuda" || !b.cuda.Known() || picked == nil {
@@ -40,7 +42,8 @@ func toolkitFramework(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// toolkitTooOldForGPU: the toolkit knows no such GPU, so nothing built with it has machine code for it.
+// toolkitTooOldForGPU: the toolkit knows no such GPU, so nothing built with it has machine code for it. What is
+// installed ready-made is not affected: a note.
 func toolkitTooOldForGPU(m *machine) []*result {
 	picked, _ := m.toolkit()
 	if picked == nil || len(m.gpus) == 0 {

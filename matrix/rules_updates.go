@@ -33,7 +33,8 @@ func (m *machine) core() (packages []facts.DriverPackage, branches []int) {
 	return packages, branches
 }
 
-// driverPackagesMixed: a runfile over packages, or packages of two branches.
+// driverPackagesMixed: a runfile over packages, or packages of two branches. A warning: all runs until the next upgrade
+// takes the library from one and the module from the other; then driver-mismatch is the error.
 func driverPackagesMixed(m *machine) []*result {
 	if !m.host() || m.target.Driver != "" {
 		return nil
@@ -46,12 +47,14 @@ func driverPackagesMixed(m *machine) []*result {
 	}
 	runfile, failed := m.f.Machine.Runfile, m.probeFailure("driver-packages")
 	switch {
-	// Both own the same files, and neither knows of the other: nvidia-installer warns of it, too.
+	// Both own the same files, and neither knows of the other: nvidia-installer warns of it, too. Only the .run installer
+	// leaves nvidia-uninstall.
 	case runfile != "" && len(packages) > 0 && !m.picksModule():
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, Evidence{Fact: ".run installer", Value: "installed", From: runfile})
 		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run " +
 			"installer's driver"}
+	// By the versions of core packages, not by names: a transitional package is named after one branch and is of another.
 	case len(branches) > 1:
 		slices.Sort(branches)
 		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0],
@@ -78,7 +81,9 @@ func (m *machine) picksModule() bool {
 	return slices.ContainsFunc(m.f.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "dkms-archive" })
 }
 
-// driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module.
+// driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module: no program starts
+// on the GPU until a reboot (driver-mismatch). A note on one machine, for it may never come; all machines of one image
+// break on the same day.
 func driverAutoUpdate(m *machine) []*result {
 	u := m.f.Machine.Updates
 	image := m.f.System.Rest && len(m.f.Machine.Kernels) == 0 // of a container
@@ -141,7 +146,8 @@ func (m *machine) updatable(u facts.Updates) (what []Evidence, unknowable string
 }
 
 // dnfUpdatable is a package of the driver that an enabled repository may replace. They ask for each other's exact
-// version, so that one lock holds all.
+// version, so that one lock holds all. On Amazon Linux 2023 a repository with $releasever stays at one release until
+// somebody changes it, and is not among Repos.
 func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage) []Evidence {
 	locked := slices.ContainsFunc(packages, func(p facts.DriverPackage) bool { return lockedByDNF(u.Blacklist, p.Name) })
 	if locked || len(packages) == 0 || len(u.Repos) == 0 {
@@ -198,6 +204,7 @@ func originAllowed(origins []string, vendor string) bool {
 		// NVIDIA's repository is not among the default origins: somebody has to add it.
 		case "nvidia":
 			return everyOrigin(o) || strings.Contains(o, "nvidia")
+		// The archive's Origin is LP-PPA-graphics-drivers; o is in lower case.
 		case "ppa":
 			return everyOrigin(o) || strings.Contains(o, "lp-ppa-graphics-drivers")
 		}
@@ -205,4 +212,5 @@ func originAllowed(origins []string, vendor string) bool {
 	})
 }
 
+// everyOrigin reports whether a pattern of unattended-upgrades allows every archive there is.
 func everyOrigin(o string) bool { return o == "origin=*" || o == "*:*" }
