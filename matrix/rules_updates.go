@@ -18,6 +18,9 @@ var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-m
 	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common` +
 	`|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
 
+// daemonNames are packages beside the driver that do not ask for a release of it: a hold on one does not keep the driver.
+var daemonNames = lazyregexp.New(`fabric-?manager|nvidia-imex|libnvidia-nscq`)
+
 // core are the installed packages of the driver itself, with the branch that their version names.
 func (m *machine) core() (packages []facts.DriverPackage, branches []int) {
 	for _, p := range m.f.Machine.Packages {
@@ -124,9 +127,10 @@ func (m *machine) updatable(u facts.Updates) (what []Evidence, unknowable string
 	if u.Tool == "dnf-automatic" {
 		return dnfUpdatable(u, packages), ""
 	}
-	held := slices.ContainsFunc(m.f.Machine.Packages,
-		func(p facts.DriverPackage) bool { return p.Held && strings.Contains(p.Name, "nvidia") })
-	// The packages of a release ask for each other's exact version: one hold holds all.
+	// The packages of a release ask for each other's exact version, so one hold holds all; but no daemon's does.
+	held := slices.ContainsFunc(m.f.Machine.Packages, func(p facts.DriverPackage) bool {
+		return p.Held && strings.Contains(p.Name, "nvidia") && !daemonNames.MatchString(p.Name)
+	})
 	if len(packages) == 0 || held || u.Pinned != "" {
 		return nil, ""
 	}
