@@ -38,6 +38,7 @@ func (m *machine) meets(c tables.Condition, b *build) (trilean, string) {
 	return no, ""
 }
 
+// meetsClause judges one clause of an advisory's condition; maybe is a fact that is missing.
 func (m *machine) meetsClause(c tables.Clause, b *build) trilean {
 	values, known := m.clauseValues(c, b)
 	switch own := b.own(c.Name); {
@@ -112,6 +113,7 @@ func (b *build) builtWith(own string, of func(row) version.Number) version.Numbe
 	return of(b.rows[0])
 }
 
+// capabilities are those of the visible GPUs, each kind once; not known as long as one of them is not.
 func (m *machine) capabilities() (list []version.Number, known bool) {
 	for _, g := range m.kinds {
 		if g.capability.Known() {
@@ -121,7 +123,8 @@ func (m *machine) capabilities() (list []version.Number, known bool) {
 	return list, len(list) == len(m.kinds)
 }
 
-// knownBad: a combination of which an advisory says that it does not work.
+// knownBad: a combination of which an advisory says that it does not work. All that it requires is met, and it fails
+// for a bug which its maker describes, so only a row can tell; the severity is the row's own.
 func knownBad(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.framework() {
 		return nil
@@ -140,6 +143,7 @@ func knownBad(m *machine, b *build) []*result {
 				Source:   a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"}),
 			}
+			// The build runs on a GPU of another capability.
 			if f.Severity == Error && m.spares(a.When) {
 				f.Severity = Warning
 			}

@@ -34,6 +34,8 @@ type build struct {
 	foreign     string                    // the architecture of its files, where that is not the target's
 }
 
+// newBuild lays the tables over what was read of a build. What was read goes first: the tables speak of what was
+// published, and the files may be another thing.
 func newBuild(m *machine, env *environment, b *facts.Build, s standing) *build {
 	own := b
 	b = m.onTarget(b)
@@ -56,6 +58,7 @@ func newBuild(m *machine, env *environment, b *facts.Build, s standing) *build {
 	if local, ok := v.release.LocalCUDA(); ok && !v.cuda.Known() {
 		v.cuda = local
 	}
+	// The tables have rows for CUDA only.
 	if v.accelerator != "cuda" && v.accelerator != "" {
 		return v
 	}
@@ -168,6 +171,7 @@ const Conditional = ": the file installs it only under a condition"
 // unpinned is why nothing is known of a build that a file asks for without an exact version.
 func (b *build) unpinned() string { return unpinned(b.Version, b.Specifier) }
 
+// unpinned tells by a file's words why no release is known, empty where they name one.
 func unpinned(release, specifier string) string {
 	switch {
 	case release == "" && specifier == facts.Conditional:
@@ -198,6 +202,8 @@ func (m *machine) rowsFor(b *build) []row {
 	return nil
 }
 
+// torchRows are the variants of torch's release that a build can be: of its CUDA, or of its family where only that is
+// known ("cu12" in a name).
 func (m *machine) torchRows(b *build) []row {
 	var rows []row
 	for _, w := range m.t.Torch(b.release.Number.String(), m.platform) {
@@ -248,6 +254,7 @@ func (b *build) bringsTorch() bool {
 	return b.named != nil && b.named.torch != "" && len(b.SASS)+len(b.PTX) > 0 && len(b.rows) > 0
 }
 
+// ownCode judges the build's code by what was read of it, else by its rows.
 func (m *machine) ownCode(b *build, g gpu) (version.Coverage, string) {
 	switch {
 	case !g.capability.Known():
@@ -286,6 +293,8 @@ func (m *machine) codeByTable(b *build, g gpu) (version.Coverage, string) {
 			return version.Unsure, "which CUDA variant of the release it is"
 		}
 	}
+	// An empty cell means that PTX was not read (a wheel without has "none"), so that only the toolkit's age can be
+	// proof.
 	if best == version.Uncovered && len(rows[0].PTX) == 0 {
 		if c, _ := m.codeByToolkit(b, g); c != version.Uncovered {
 			return version.Unsure, "whether the wheel carries PTX"
@@ -341,6 +350,7 @@ func (b *build) missingNCCL() []string {
 	return list
 }
 
+// symbolsOf are the symbols of one library among what a build misses: NCCL's all begin with "nccl".
 func symbolsOf(missing []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !strings.HasPrefix(s, prefix) })
 }

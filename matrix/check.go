@@ -46,8 +46,7 @@ func outOfTime(ctx context.Context, target string) Missing {
 // emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
 func emptyVerdict() Verdict {
 	return Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{},
-		Unknown:    []Missing{},
-		Suppressed: []Suppressed{}, Waivers: []WaiverUse{}}
+		Unknown: []Missing{}, Suppressed: []Suppressed{}, Waivers: []WaiverUse{}, Disagreements: []Disagreement{}}
 }
 
 // judgement is one target on its way through the rules.
@@ -65,6 +64,8 @@ type judgement struct {
 // about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
 type about struct{ rule, subject string }
 
+// rules asks each rule once about the machine, or about every build, in the order of the list: a rule can only be
+// silenced by those before it.
 func (j *judgement) rules(ctx context.Context) {
 	for _, rule := range rules {
 		if rule.onMachine != nil && !j.silenced(rule, "") {
@@ -193,6 +194,7 @@ func (j *judgement) mark(list map[about]bool, rule Rule, subject string) {
 	}
 }
 
+// complete replaces nil lists, so that JSON never says null, and leaves out evidence of facts that are not known.
 func (f *Finding) complete() {
 	f.Evidence = slices.DeleteFunc(orEmpty(f.Evidence), func(e Evidence) bool { return e.Value == "" })
 	f.Pins, f.Do, f.Source = orEmpty(f.Pins), orEmpty(f.Do), orEmpty(f.Source)
@@ -353,6 +355,7 @@ func (v *Verdict) Fires(rule string) bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
 }
 
+// rank is the order in which severities are printed.
 var rank = map[Severity]int{Error: 0, Warning: 1, Note: 2}
 
 // sort puts the worst first and keeps the order of the rules within one severity.

@@ -43,11 +43,14 @@ type forward struct {
 // driver's. NVML asks the libcuda that the loader takes, so what it says of CUDA is not the driver's own then.
 func (m *machine) layCompat() {
 	i := slices.IndexFunc(m.f.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
+	// Jetson's compat packages follow L4T, and WSL's libcuda is the Windows driver's: no branch of Linux says anything of
+	// them.
 	if i < 0 || m.jetson() || m.windowsNumbers() {
 		return
 	}
 	c := &m.f.Driver.Compat[i]
 	f := forward{Compat: c, version: version.Of(c.Version), source: []string{forwardSource}}
+	// The driver's own release, wherever it lies, changes nothing.
 	if m.driver.version.Known() && f.version.Compare(m.driver.version) == 0 {
 		return
 	}
@@ -65,6 +68,7 @@ func (m *machine) layCompat() {
 	}
 }
 
+// forwardState goes by what CUDA itself refuses first: a library that is older than the module (803) works on no GPU.
 func (m *machine) forwardState() forwardState {
 	f := &m.forward
 	if !f.base.version.Known() {
@@ -189,6 +193,8 @@ func (g gpu) dataCentre() trilean {
 	return maybe
 }
 
+// compatPackage is the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
+// NVIDIA does not list the driver's branch: what is proposed must not end in error 803 or 804.
 func (m *machine) compatPackage(cuda version.Number) *tables.Forward {
 	base := m.driver.version
 	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() ||
@@ -232,7 +238,7 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 		Why: "keeps the driver; forward compatibility, " + m.forwardWords(), Commands: commands}}, nil
 }
 
-// forwardWords reports whether the GPUs support forward compatibility: compatPackage names a package for no others.
+// forwardWords says that the GPUs support forward compatibility, as those for which compatPackage names a package do.
 func (m *machine) forwardWords() string {
 	if len(m.gpus) == 1 {
 		return "which this data-centre GPU supports"

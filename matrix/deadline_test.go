@@ -34,6 +34,9 @@ func TestDeadline(t *testing.T) {
 			break
 		}
 		ended++
+		if v.Disagreements == nil { // which would be null in JSON
+			t.Errorf("after %d steps the list of disagreements is nil", left)
+		}
 		for _, a := range v.Answers {
 			if a.Answer != Broken && a.Answer != Unknown {
 				t.Errorf("after %d steps %s is said to be %q", left, a.Subject, a.Answer)

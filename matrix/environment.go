@@ -36,6 +36,7 @@ func newEnvironment(t *Tables, e *facts.Environment) *environment {
 	return env
 }
 
+// addShared notes a wheel of NVIDIA's whose files wheels of other CUDA families own, too (trait same-files).
 func (e *environment) addShared(found *facts.Package) {
 	name, ofNVIDIA := strings.CutPrefix(found.Name, "nvidia-")
 	if !ofNVIDIA {

@@ -58,6 +58,8 @@ func (m *machine) productsOf(g gpu) []*tables.Product {
 	return rows
 }
 
+// beforeRow compares a driver with one row of product.csv: what is noted proves, what READMEs list is weaker. A
+// developer beta has a lower number than the releases of its branch, so READMEs of those say nothing of it.
 func (m *machine) beforeRow(p *tables.Product, driver version.Number) *before {
 	if first, older := p.Before(driver); older {
 		return &before{proven: true, first: first, source: p.Source}

@@ -17,6 +17,7 @@ func (m *machine) here() bool {
 	return !m.f.System.Rest && m.target.Driver == "" && m.target.Instance == "" && len(m.target.GPUs) == 0
 }
 
+// onPCI reports whether a GPU was seen on this machine's bus; a container sees those of its host there.
 func (m *machine) onPCI() bool {
 	return slices.ContainsFunc(m.f.GPUs, func(g facts.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
 }
@@ -192,4 +193,5 @@ func (m *machine) toolkitAt(dir, from string) *toolkit {
 	return nil
 }
 
+// toolkitName is the release in the name of a toolkit's directory, /usr/local/cuda-12.4.
 var toolkitName = lazyregexp.New(`^cuda-(\d+\.\d+)$`)

@@ -200,4 +200,5 @@ func sameShort(v, w version.Number) bool {
 	return v.Short() == w.Short() && (v.Parts() < 3 || w.Parts() < 3 || v.SamePatch(w))
 }
 
+// familySuffix is the CUDA family in the name of one of NVIDIA's wheels, "-cu12".
 var familySuffix = lazyregexp.New(`-cu(\d+)$`)

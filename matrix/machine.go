@@ -101,6 +101,9 @@ func newMachine(t *Tables, f *facts.Facts, target Target, policy Policy) *machin
 	return m
 }
 
+// platformOf is the platform of the wheels that belong here, as the tables write it. A target goes before what was
+// found, and a GPU that is only sold with an Arm processor before the architecture that the facts were taken on. x86_64
+// where nothing tells, as in a file of names.
 func (m *machine) platformOf() string {
 	switch {
 	case strings.Contains(m.f.System.OS, "Windows"):
@@ -128,6 +131,8 @@ func (m *machine) jetson() bool {
 // windowsNumbers reports whether the driver's version is of Windows' series, in Windows and in WSL2.
 func (m *machine) windowsNumbers() bool { return m.f.System.WSL || m.platform == "win_amd64" }
 
+// driverOf is the target's driver, else the loaded module's, else the one that is installed. What its user space said
+// of CUDA goes before its branch's row; Windows' and Jetson's numbers are not in that table.
 func (m *machine) driverOf() driver {
 	f := &m.f.Driver
 	if m.target.Driver != "" {

@@ -91,6 +91,7 @@ type worked struct{ lists map[asked][]row }
 // asked is what rows depend on, beside the machine.
 type asked struct{ framework, python, release string }
 
+// rows works a list out once: 4,000 lines of torch in one file ask the same.
 func (w *worked) rows(key asked, work func() []row) []row {
 	list, ok := w.lists[key]
 	if !ok {
@@ -133,6 +134,8 @@ func (m *machine) faulty(b *build, r row) bool {
 	})
 }
 
+// hasGlibc reports whether the C library loads a row's wheels: no manylinux wheel loads with musl, and a C library that
+// is not known rules nothing out.
 func (m *machine) hasGlibc(r row) bool {
 	return m.f.System.Libc != "musl" && !(m.libc.Known() && m.libc.Less(r.Glibc))
 }
@@ -301,6 +304,7 @@ func (m *machine) whyNone(b *build) string {
 	return "the tables have no " + spoken[b.Name] + " wheel for " + m.platform
 }
 
+// gpuWords are the GPUs for a sentence, each kind once.
 func (m *machine) gpuWords() string {
 	if len(m.gpus) == 0 {
 		return "no GPU"

@@ -34,7 +34,8 @@ func (m *machine) reboot() string {
 }
 
 // driverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
-// is not past its end of life, else the highest.
+// is not past its end of life, else the highest. A new-feature branch without a date of its own ends when the next one
+// starts, so it is not taken for maintained.
 func (m *machine) driverBranch(reaches func(*tables.Branch) bool) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.t)
 	var last *tables.Branch

@@ -59,8 +59,11 @@ type distribution struct {
 	open    bool
 }
 
+// releaseNumber is the first number of PRETTY_NAME: "24.04" of "Ubuntu 24.04.3 LTS".
 var releaseNumber = lazyregexp.New(`\b\d+(\.\d+)?`)
 
+// distribution is the system whose package manager installs the driver; none is known in a container, whose driver is
+// its host's.
 func (m *machine) distribution() distribution {
 	s := m.f.System
 	d := distribution{release: releaseNumber.FindString(s.OS), arch: "x86_64"}
@@ -100,6 +103,7 @@ func (d distribution) packages() string {
 	return "cuda-drivers"
 }
 
+// apt is the command for Debian's family: Ubuntu's own archive has the driver, Debian needs NVIDIA's repository.
 func (d distribution) apt() string {
 	switch d.family {
 	case "":
@@ -114,6 +118,7 @@ func (d distribution) apt() string {
 	return ""
 }
 
+// ubuntu names the branch's server package, which Ubuntu maintains for data centres.
 func (d distribution) ubuntu() string {
 	suffix := "-server"
 	if d.open {

@@ -35,7 +35,7 @@ func jaxRow(r *tables.JAX) row {
 	return row{Wheel: r.Wheel, number: version.Of(r.Release), framework: "jax", packages: r.Packages, source: r.Source}
 }
 
-// Frameworks are the frameworks whose releases the tables have.
+// Frameworks are the frameworks whose releases the tables have, by the names of their packages.
 func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
 
 // framework reports whether a build is one of them, not an extension beside one.

@@ -50,12 +50,15 @@ type result struct {
 	cpuOnly bool   // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
+// holds is a rule that was asked, compared, and has nothing to say: it is listed as passed.
 func holds(subject string) []*result { return []*result{{subject: subject}} }
 
+// unknown is a rule that lacks a fact, in words that can follow "not known:".
 func unknown(subject, missing string) []*result {
 	return []*result{{subject: subject, missing: missing}}
 }
 
+// found is one finding, of its own subject.
 func found(f Finding) []*result { return []*result{{subject: f.Subject, finding: &f}} }
 
 // need is one thing that an artefact asks of a host.

@@ -130,6 +130,7 @@ func (m *machine) reachOfEvery(b *build) *reach {
 	return missing
 }
 
+// tooOld is about the CUDA that decides: the build's own, or of a release whose variant is open the lowest.
 func (m *machine) tooOld(b *build, cuda version.Number, need string, source []string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: need, Source: source,
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.driverWords()),
@@ -396,6 +397,8 @@ func pythonUnsupported(m *machine, b *build) []*result {
 	return found(m.noPython(b, python, "its wheels are for Python "+strings.Join(b.rows[0].Python, ", ")))
 }
 
+// noPython pins a release that has a build for this Python; the other way, another Python, comes last, for the whole
+// environment would have to be made again.
 func (m *machine) noPython(b *build, python, why string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject,
 		Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),

@@ -42,6 +42,7 @@ func (m *machine) cacheFor(cache []facts.Cache) (Finding, bool) {
 			return !g.capability.Known() || version.Cover(c.SASS, c.PTX, g.capability) != version.Uncovered
 		})
 	}
+	// One GPU that is served is enough: the program may be meant for it.
 	other := slices.DeleteFunc(slices.Clone(cache), served)
 	if len(other) == 0 {
 		return Finding{}, false

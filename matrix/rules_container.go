@@ -132,6 +132,7 @@ func (m *machine) usesNCCL() bool {
 	return m.count("WORLD_SIZE") > 1 || m.count("LOCAL_WORLD_SIZE") > 1
 }
 
+// evidenceGiven is why this container was to have a GPU: its runtime's variables, and a node if one came in.
 func (m *machine) evidenceGiven() []Evidence {
 	var list []Evidence
 	for _, name := range []string{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"} {
@@ -221,6 +222,8 @@ func containerToolkit(m *machine) []*result {
 	return results
 }
 
+// engine judges one container engine: what is configured and broken before what works, and that before what a cluster
+// or Docker configures by itself.
 func (m *machine) engine(r facts.Runtime) []*result {
 	f := Finding{Severity: Error, Subject: r.Name, Evidence: []Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},

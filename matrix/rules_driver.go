@@ -368,10 +368,12 @@ func (m *machine) lacking(want string) Finding {
 	return f
 }
 
+// requiredNames are the things of Requirements for a sentence.
 var requiredNames = map[string]string{
 	"driver": "NVIDIA driver", "gpu": "GPU", "efa": "EFA adapter", "build": "build that uses CUDA",
 }
 
+// requiredSteps are for a machine that nobody has looked at yet: first boot, a health check.
 var requiredSteps = map[string]string{
 	"driver": "install the NVIDIA driver and reboot, or start the container with its GPU (docker run --gpus all); " +
 		"`cudacompat probe` shows where it was looked for",

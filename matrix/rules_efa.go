@@ -125,7 +125,8 @@ func (m *machine) evidenceEFA() Evidence {
 	return Evidence{Fact: "EFA adapters", Value: fmt.Sprint(m.f.Machine.EFA.Devices), From: "/sys/bus/pci"}
 }
 
-// leadTo makes NCCL find a plugin that is installed.
+// leadTo makes NCCL find a plugin that is installed. The directory comes first in LD_LIBRARY_PATH; a name that NCCL
+// does not try by itself has to be told.
 func (m *machine) leadTo(plugin string) string {
 	export := "export LD_LIBRARY_PATH=" + first(path.Dir(plugin))
 	if name := path.Base(plugin); !slices.Contains(m.pluginNames(), name) {
@@ -166,6 +167,7 @@ func memlockTooSmall(m *machine) []*result {
 			"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
 }
 
+// kibibytes writes a number of bytes as `ulimit -l` does, in KiB, or in MiB where that is easier to read.
 func kibibytes(n int64) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%d MiB", n>>20)

@@ -204,8 +204,9 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 	return f, true
 }
 
-// otherTorch reports whether a list of releases has none of the torch's minor version, nor a least one below it:
-// wheels on torch's stable ABI ask for no more. An empty list says nothing.
+// otherTorch reports whether a list of releases has none of the torch's minor version, nor a least one below it: wheels
+// on torch's stable ABI ask for no more. An empty list says nothing. Minor versions, since torch's C++ interface
+// changes with each.
 func otherTorch(list []string, torch version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
 		if least, ok := strings.CutPrefix(text, ">="); ok {

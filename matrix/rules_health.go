@@ -160,6 +160,7 @@ func (m *machine) xidFindings() []*result {
 	return results
 }
 
+// repairSteps are by the catalogue's action (xid.csv).
 var repairSteps = map[string]string{
 	"reset-gpu": "stop what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it happens again, " +
 		"replace the GPU or the machine",

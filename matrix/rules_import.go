@@ -69,7 +69,8 @@ func (b *build) withoutInterpreter() []*result {
 }
 
 // filesGone: the metadata is all that is left of a distribution. pip believes its own metadata and does nothing, so the
-// pin has to force it (forcedPin).
+// pin has to force it (forcedPin). A slim image without tests and headers is none of these: all its libraries, or its
+// own module, would have to be gone.
 func (b *build) filesGone(h facts.Hindrance) Finding {
 	name, installed, _ := strings.Cut(h.Of, " ")
 	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(name, installed),

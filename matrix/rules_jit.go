@@ -46,6 +46,7 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 	return holds(b.subject)
 }
 
+// jitFinding is about a compiler that is older than the GPU's first CUDA, which is known then.
 func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) Finding {
 	first := g.chip.FirstCUDA
 	f := Finding{Severity: severity, Subject: b.subject, Source: g.chip.Source,
@@ -123,7 +124,8 @@ func (e *environment) assembler(name, by string) *facts.Assembler {
 	return &e.Assemblers[i]
 }
 
-// twoAssemblers reports whether the build's Triton has another ptxas for capability 10 and newer.
+// twoAssemblers reports whether the build's Triton has another ptxas for capability 10 and newer. Its files go before
+// the table, which has releases only.
 func (m *machine) twoAssemblers(b *build) bool {
 	if slices.ContainsFunc(b.env.Assemblers, func(a facts.Assembler) bool { return a.By == "triton" }) {
 		return b.env.assembler("ptxas-blackwell", "triton") != nil
@@ -134,7 +136,7 @@ func (m *machine) twoAssemblers(b *build) bool {
 }
 
 // triton is the release of Triton beside a torch: the installed one's, else, where a file names torch, the one that
-// torch brings.
+// torch brings. An installed torch without one has no Triton, whatever its release brings.
 func (m *machine) triton(b *build) (release version.Number, from string) {
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.env.Package(name); p != nil {

@@ -93,7 +93,8 @@ func matrixOutdated(m *machine) []*result {
 		Do: []string{"update cudacompat, or give newer tables with --matrix"}})
 }
 
-// newerThanTables are the releases on this machine that come after the newest of their table.
+// newerThanTables are the releases on this machine that come after the newest of their table. Nightlies and builds from
+// source never are: no table has them.
 func (m *machine) newerThanTables() []string {
 	var list []string
 	branches := tables.Rows[tables.Branch](m.t)

@@ -167,6 +167,7 @@ func (b *build) incomplete(lost []string) Finding {
 }
 
 // withLibraries installs what the build asks for beside it: pip and uv look at the requirements of what is there, too.
+// The release stays the same, so nothing that works is replaced.
 func (b *build) withLibraries() []Pin {
 	own := b.distribution()
 	spec := strconv.Quote(own.Package + "==" + own.Version)

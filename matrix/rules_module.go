@@ -48,6 +48,7 @@ func (m *machine) installedForGPU() bool {
 	return len(m.gpus) > 0 && len(m.f.Driver.Libraries) > 0
 }
 
+// moduleEvidence lists the modules of all kernels: one of another kernel tells what to boot in the meantime.
 func (m *machine) moduleEvidence() []Evidence {
 	var list []Evidence
 	for _, d := range m.f.Driver.Modules {

@@ -260,7 +260,8 @@ func packagesMixed(m *machine) []*result {
 	return results
 }
 
-// mixedBreaks reports whether a build is a framework whose library was overwritten by one that cannot serve here.
+// mixedBreaks reports whether a build is a framework whose library was overwritten by one that cannot serve here. An
+// extension or a CPU build does not load it.
 func mixedBreaks(m *machine, b *build) bool {
 	return b.framework() && b.accelerator == "cuda" && slices.ContainsFunc(b.env.shared, func(s shared) bool {
 		return len(s.wheels) > 1 && m.survivorFails(b.env, s.library, s.wheels) != ""
@@ -313,7 +314,7 @@ func (e *environment) holds(library string) *facts.Taken {
 }
 
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
-// or lacks a function that the environment's torch calls.
+// or lacks a function that the environment's torch calls. A driver that is not known proves nothing.
 func (m *machine) survivorFails(env *environment, name string, twins []*installed) string {
 	left := slices.DeleteFunc(slices.Clone(twins), func(p *installed) bool { return p.Overwritten })
 	// RECORD does not tell which file survived: all wheels seem whole, or none.

@@ -24,7 +24,8 @@ func toolkitFramework(m *machine, b *build) []*result {
 	switch {
 	case have.Major() == b.cuda.Major():
 		return holds(b.subject)
-	// torch.utils.cpp_extension compares majors only, and warns of another minor.
+	// torch.utils.cpp_extension compares majors only, and warns of another minor. Where a variable names the wrong
+	// toolkit, the right one beside it is not picked.
 	case m.otherToolkit(func(v version.Number) bool { return v.Major() == b.cuda.Major() }) && !asked:
 		return nil
 	}

@@ -185,7 +185,8 @@ func (m *machine) holdNames() []string {
 	return names
 }
 
-// blacklisted matches as unattended-upgrades does: patterns hold from the beginning of the name.
+// blacklisted matches as unattended-upgrades does: patterns hold from the beginning of the name. One that Python
+// accepts and Go does not matches nothing here.
 func blacklisted(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		re, err := regexp.Compile("^(?:" + pattern + ")")

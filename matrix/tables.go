@@ -13,14 +13,16 @@ type Tables = tables.Tables
 // in it.
 type TableSource = tables.Source
 
-// Digest is one SHA-256 of all tables that judge: two programs with the same one know the same.
+// Digest is one SHA-256, in hexadecimal, of all tables that judge: two programs with the same one know the same.
 func Digest(sources []TableSource) string { return tables.Digest(sources) }
 
-// Embedded is the tables compiled into the program.
+// Embedded is the tables compiled into the program, the same ones for every caller. A row that cannot be read panics;
+// tests read them all.
 func Embedded() *Tables { return tables.Embedded() }
 
 // Load reads and lints every table in fsys. An error says file, line and column; nothing half-loaded is returned.
 func Load(fsys fs.FS) (*Tables, error) { return tables.Load(fsys) }
 
-// LoadOver is the embedded tables with the rows of over laid on them, all of it linted.
+// LoadOver is the embedded tables with the rows of over laid on them, all of it linted. A directory without a table and
+// a CSV file that is no table's are errors: a misspelt name would change nothing.
 func LoadOver(over fs.FS) (*Tables, error) { return tables.LoadOver(over) }

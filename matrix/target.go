@@ -9,13 +9,14 @@ import (
 
 // Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
 type Target struct {
-	Instance string   // EC2 instance type
-	Driver   string   // driver version
-	GPUs     []string // names or compute capabilities
-	Python   string   // "3.12"
+	Instance string   // EC2 instance type, "g5.xlarge"
+	Driver   string   // version, "580.95.05", or a branch, "580"
+	GPUs     []string // names, "L4", or compute capabilities, "8.9"; one for each GPU
+	Python   string   // "3.12", or "3.13t" for the free-threaded build
 }
 
-// Check says what is wrong with a target's words: a driver that is no version, a GPU that nobody knows.
+// Check says what is wrong with a target's words: a driver that is no version, a GPU that nobody knows. The error names
+// the flag. Whether the tables have an instance type, Tables.HasInstance tells.
 func (target Target) Check(t *Tables) error {
 	if target.Driver != "" && !driverText.MatchString(target.Driver) {
 		return fmt.Errorf("--driver %s is not a driver version such as 580.95.05", target.Driver)

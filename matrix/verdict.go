@@ -24,7 +24,8 @@ const (
 	Note    Severity = "note"
 )
 
-// Answer is what is known of one build on one machine.
+// Answer is what is known of one build on one machine. A minor version, or a cuda-compat library, is named because of
+// the limits that come with it.
 type Answer string
 
 // The answers. Unknown is neither fine nor broken: a fact is missing.
@@ -41,7 +42,8 @@ const (
 // Outcome is what is known of the whole.
 type Outcome string
 
-// The outcomes, worked out once, here, and never by a format.
+// The outcomes, worked out once, here, and never by a format. One error makes it incompatible, unless it is waived;
+// without one, what is not known and counts makes it inconclusive.
 const (
 	Compatible   Outcome = "compatible"
 	Incompatible Outcome = "incompatible"
@@ -50,15 +52,15 @@ const (
 
 // Evidence is one fact that a finding rests on.
 type Evidence struct {
-	Fact  string `json:"fact"`
-	Value string `json:"value"`
-	From  string `json:"from"` // where it was read, as the target sees it
+	Fact  string `json:"fact"`  // "driver", "torch CUDA", "libcuda.so.1"
+	Value string `json:"value"` // "535.183.01"
+	From  string `json:"from"`  // where it was read, as the target sees it: a file, "NVML", a table's row, a flag
 }
 
 // Pin is a version to install that mends a finding.
 type Pin struct {
-	Package  string            `json:"package"` // "torch"; "driver" for the driver
-	Version  string            `json:"version"`
+	Package  string            `json:"package"`  // "torch"; "driver" for the driver
+	Version  string            `json:"version"`  // "2.9.0+cu126"; a range such as ">=9.8,<10.0" where more will do
 	Why      string            `json:"why"`      // what it costs: "keeps the driver", "needs a reboot"
 	Commands map[string]string `json:"commands"` // by tool: pip, uv, apt, dnf, ami
 }
@@ -67,26 +69,27 @@ type Pin struct {
 type Finding struct {
 	Rule     string     `json:"rule"`
 	Severity Severity   `json:"severity"`
-	Subject  string     `json:"subject"` // "torch 2.9.0+cu130 in /opt/venv", "driver"
-	Target   string     `json:"target"`  // instance type it is for; empty for this machine
-	Message  string     `json:"message"` // one sentence: what is wrong
-	Need     string     `json:"need"`    // "driver >= 580.65.06"
-	Evidence []Evidence `json:"evidence"`
-	Pins     []Pin      `json:"pins"`
-	Do       []string   `json:"do"` // steps that are no package to install
-	Source   []string   `json:"source"`
+	Subject  string     `json:"subject"`  // "torch 2.9.0+cu130 in /opt/venv", "driver"
+	Target   string     `json:"target"`   // instance type it is for; empty for this machine
+	Message  string     `json:"message"`  // one sentence: what is wrong
+	Need     string     `json:"need"`     // "driver >= 580.65.06"
+	Evidence []Evidence `json:"evidence"` // of a value that is not known there is none
+	Pins     []Pin      `json:"pins"`     // each will do by itself; first the one that changes least
+	Do       []string   `json:"do"`       // steps that are no package to install
+	Source   []string   `json:"source"`   // addresses, or wheels with their SHA-256
 }
 
 // BuildAnswer is the answer for one build on one target.
 type BuildAnswer struct {
-	Subject string   `json:"subject"`
-	Target  string   `json:"target"`
+	Subject string   `json:"subject"` // as in the findings about it
+	Target  string   `json:"target"`  // instance type; empty for this machine
 	Answer  Answer   `json:"answer"`
-	Because []string `json:"because"` // the rules that decided
+	Because []string `json:"because"` // ids of the rules that decided; none where it works
 	Counts  bool     `json:"counts"`  // whether it can make the outcome; other environments are only noted
 }
 
-// Passed is a rule that was compared and holds.
+// Passed is a rule that was compared and holds. A rule that is neither passed, nor unknown, nor has a finding did not
+// arise on this machine, or its cause has an error.
 type Passed struct {
 	Rule    string `json:"rule"`
 	Subject string `json:"subject"`
@@ -106,8 +109,8 @@ type Suppressed struct {
 // Judged is one machine that was judged for: what the target says over what was found.
 type Judged struct {
 	Target  string      `json:"target"`  // instance type; empty for this machine
-	Driver  string      `json:"driver"`  // version, empty when not known
-	CUDA    string      `json:"cuda"`    // what the driver speaks, seen or by its branch's row
+	Driver  string      `json:"driver"`  // version, "580.95.05"; empty when not known
+	CUDA    string      `json:"cuda"`    // what the driver supports, "13.0": seen, else by its branch's row
 	From    string      `json:"from"`    // where the driver was read
 	State   string      `json:"state"`   // "on disk" or "installed, not loaded"; empty of a driver that runs
 	GPUs    []string    `json:"gpus"`    // those that a program can be shown, "Tesla T4 (7.5)"
@@ -123,12 +126,12 @@ type JudgedGPU struct {
 	Hidden  string `json:"hidden"`  // "held by vfio-pci"; empty: programs are shown it
 }
 
-// Verdict is everything that Check has to say.
+// Verdict is everything that Check has to say. No list is nil, so that JSON never says null.
 type Verdict struct {
-	Judged     []Judged      `json:"judged"`
+	Judged     []Judged      `json:"judged"` // one for each target
 	Outcome    Outcome       `json:"outcome"`
 	Answers    []BuildAnswer `json:"answers"`
-	Findings   []Finding     `json:"findings"`
+	Findings   []Finding     `json:"findings"` // the worst first, then in the order of Rules
 	Passed     []Passed      `json:"passed"`
 	Unknown    []Missing     `json:"unknown"`
 	Suppressed []Suppressed  `json:"suppressed"`
@@ -139,7 +142,7 @@ type Verdict struct {
 
 // Policy is what the caller asks beyond the facts.
 type Policy struct {
-	Require []string // "driver", "gpu", "build", "efa": absent is an error
+	Require []string // of Requirements: what is absent is an error, what could not be looked for is unknown
 	Waivers []Waiver
 	Health  bool   // a health check of what runs here: its surroundings are left out
 	Today   string // ISO date for which ends of life and of waivers are judged; empty: the tables' own

@@ -140,8 +140,11 @@ func (m *machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing
 	return &listed[version.Int(name)], ""
 }
 
+// missingMIG: NVML can refuse a MIG device to a process that CUDA lets in, so what it does not show may be there.
 const missingMIG = "which MIG devices there are"
 
+// deviceNamed is the GPU of a UUID, or of its beginning, as the probe resolved it; not found is what NVML does not
+// have.
 func (m *machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing string) {
 	missing = "the UUIDs of the GPUs"
 	if strings.HasPrefix(name, "MIG-") {

@@ -11,15 +11,16 @@ import (
 
 // Why is one value of one row with what stands behind it.
 type Why struct {
-	Table    string   `json:"table"`
-	Key      string   `json:"key"` // "2.6.0 cu124 linux_x86_64"
-	Column   string   `json:"column"`
-	Value    string   `json:"value"`   // empty: not known
-	Because  string   `json:"because"` // how a value that is in no cell was worked out
-	Rules    []string `json:"rules"`   // the rules that read it
+	Table   string   `json:"table"`   // "torch"
+	Key     string   `json:"key"`     // "2.6.0 cu124 linux_x86_64"
+	Column  string   `json:"column"`  // a column of the table, or "driver", which is worked out
+	Value   string   `json:"value"`   // empty: not known
+	Because string   `json:"because"` // how a value that is in no cell was worked out
+	Rules   []string `json:"rules"`   // the rules that read it
+	// what was read to make the row, "METADATA version.py libtorch_cuda.so"; empty in tables that do not say
 	Verified string   `json:"verified"`
-	Source   []string `json:"source"`
-	Checked  string   `json:"checked"`
+	Source   []string `json:"source"`  // addresses, or wheels with their SHA-256
+	Checked  string   `json:"checked"` // ISO date on which the row was last compared with its sources
 }
 
 // readersOf are the rules that decide by a column.

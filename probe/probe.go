@@ -76,7 +76,8 @@ type Host = host.Host
 // This is the running machine with this process's environment.
 func This() *Host { return host.This() }
 
-// Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host.
+// Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host. Nothing in it runs, and
+// links in it stay inside. A root that is not there, or is no directory, is an error.
 func Tree(root string) (*Host, error) { return host.Tree(root) }
 
 // IsEnvironment reports whether a Python environment stands at root.
@@ -106,10 +107,12 @@ var (
 )
 
 // Given reads what was taken elsewhere: facts or a report as JSON, nvidia-smi's output, a list of packages, a lock, a
-// Dockerfile, or a collect_env report as text.
+// Dockerfile, or a collect_env report as text. ErrForeign and ErrArchive say that it is of no kind that is read;
+// any other error, what is wrong with it.
 func Given(data []byte) (Facts, error) { return given.Read(Document{Data: data}) }
 
-// GivenFile is Given for a file that may refer to others.
+// GivenFile is Given for a file that may refer to others. One that cannot be opened is no error: it is named in
+// Facts.Unread, and what was read stands.
 func GivenFile(d Document) (Facts, error) { return given.Read(d) }
 
 // GivenFormats are the kinds of files that Given reads, as people call them.
