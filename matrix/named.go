@@ -21,6 +21,7 @@ type named struct {
 	torch       string             // the one release of PyTorch that it asks for
 	certain     bool               // a row, not its name alone, tells
 	dispensable bool               // what it carries, the rest of it does without
+	companion   bool               // of PyTorch's own, released with a torch: judged with the torch beside it
 	image       *tables.Container  // of the table of images; nil: not in it
 }
 
@@ -79,6 +80,7 @@ func (m *machine) namedOf(env *facts.Environment, w *facts.Wanted) *named {
 	}
 	n.dispensable = m.t.Trait("dispensable", w.Name, version.Number{}) &&
 		!m.t.Trait("pins-torch", w.Name, version.Number{})
+	n.companion = m.t.Trait("companion", w.Name, version.Number{})
 	all := 0
 	public, _, _ := strings.Cut(w.Version, "+")
 	release, _ := version.ParseRelease(w.Version)
@@ -194,7 +196,7 @@ func (n *named) framework(name string) bool {
 // build is the package as a build that can be judged; nil where too little is known of it, or where the framework
 // beside it is judged in its place.
 func (n *named) build() *facts.Build {
-	torch := n.torch != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
+	torch := n.torch != "" || n.companion || len(n.rows) > 0 && len(n.rows[0].Torch) > 0
 	open := !n.cuda.Known() && n.torch == "" && twinNamed(n.env, n.Name) == ""
 	if torch && n.framework("torch") && !n.settles() || open || n.Accelerator == "cpu" {
 		return nil
