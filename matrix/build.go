@@ -162,26 +162,6 @@ func (b *build) soundTriton() bool {
 // official reports whether the build is one that the tables may speak of: not a source build, conda's, or NGC's.
 func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 
-// Unpinned ends what is missing (Missing.Missing) where the reason is that a file leaves the version open.
-const Unpinned = ": the file does not pin a version"
-
-// Conditional ends it where a Dockerfile's condition decides.
-const Conditional = ": the file installs it only under a condition"
-
-// unpinned is why nothing is known of a build that a file asks for without an exact version.
-func (b *build) unpinned() string { return unpinned(b.Version, b.Specifier) }
-
-// unpinned tells by a file's words why no release is known, empty where they name one.
-func unpinned(release, specifier string) string {
-	switch {
-	case release == "" && specifier == facts.Conditional:
-		return Conditional
-	case release == "" && specifier != "":
-		return Unpinned
-	}
-	return ""
-}
-
 // rowsFor finds the table's rows that may be this build. A plain "2.9.0" can be any of the release's variants.
 func (m *machine) rowsFor(b *build) []row {
 	if !b.official() || !b.release.Final() || !b.release.Number.Known() {
@@ -318,7 +298,7 @@ func judged(c version.Coverage, g gpu, proof string) (version.Coverage, string) 
 // and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU, which of
 // all packages only PyTorch is known to leave out: no row of torch.csv has any.
 func (m *machine) codeByToolkit(b *build, g gpu) (version.Coverage, string) {
-	missing := "which machine code it contains" + b.unpinned()
+	missing := "which machine code it contains" + m.unsaid(b)
 	if !b.cuda.Known() || b.cuda.Parts() < 2 || !b.official() || g.capability.Tegra() {
 		return version.Unsure, missing
 	}

@@ -114,7 +114,7 @@ func (m *machine) doubtful(b *build, need string) string {
 // reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
 // is this one; when every one fits, this one does.
 func (m *machine) reachOfEvery(b *build) *reach {
-	missing := &reach{missing: "which CUDA it was built with" + b.unpinned()}
+	missing := &reach{missing: "which CUDA it was built with" + m.unsaid(b)}
 	if len(b.rows) == 0 {
 		return missing
 	}

@@ -270,7 +270,7 @@ func mixedBreaks(m *machine, b *build) bool {
 
 // mixed is a warning as long as nothing says that the survivor fails: the next install or removal can change the file.
 func (m *machine) mixed(env *environment, name string, twins []*installed) Finding {
-	f := Finding{Severity: Warning, Subject: twins[0].Name + " and " + twins[1].Name + prefixed(" in ", env.Path),
+	f := Finding{Severity: Warning, Subject: twins[0].Name + " and " + twins[1].Name + placeOf(env.Environment),
 		Need:    "one of them",
 		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one installed last has overwritten the other", name),
 		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}

@@ -183,12 +183,11 @@ func joined(list []gap) []gap {
 
 // because is the part of a missing fact that says why it is missing, ": the file does not pin a version".
 func because(missing string) string {
-	for _, why := range []string{matrix.Unpinned, matrix.Conditional} {
-		if strings.HasSuffix(missing, why) {
-			return why
-		}
+	at := strings.Index(missing, matrix.Because)
+	if at < 0 {
+		return ""
 	}
-	return ""
+	return missing[at:]
 }
 
 // unknowns lists what could not be judged where that decides the outcome, and always with --all: what is missing, and
@@ -208,8 +207,11 @@ func (p *page) unknowns(r Report) {
 			p.field("needs", g.need)
 		}
 		p.wrap(4, text, "    ")
-		if because(g.missing) == matrix.Unpinned {
+		switch why := because(g.missing); {
+		case why == matrix.Unpinned:
 			p.field("do", "pin a version, or check a lock file or the output of `pip freeze`")
+		case strings.HasPrefix(why, matrix.Because+"tables "):
+			p.field("do", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 		}
 		for _, page := range g.pages {
 			p.command("more", "cudacompat explain "+page)
