@@ -19,7 +19,7 @@ func driverTooOld(m *machine, b *build) []*result {
 		return nil
 	case r.missing != "":
 		return []*result{{subject: b.subject, missing: r.missing, need: r.need}}
-	// One cause, one error: the pin of the framework mends its extension, too.
+	// One cause, one error: the framework's pin helps its extension, too.
 	case r.state == floorBelow && m.tooOldWith(b):
 		return []*result{{subject: b.subject, implied: true}}
 	case r.state == floorBelow:
@@ -371,7 +371,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 
 // pythonUnsupported: no wheel of this release was made for this Python.
 func pythonUnsupported(m *machine, b *build) []*result {
-	// A Python that a target names replaces the environment's own, of which these files would speak.
+	// A Python that a target names replaces the environment's own, which these files are for.
 	if results := b.otherPythons(); results != nil && m.target.Python == "" {
 		return results
 	}
@@ -397,8 +397,8 @@ func pythonUnsupported(m *machine, b *build) []*result {
 	return found(m.noPython(b, python, "its wheels are for Python "+strings.Join(b.rows[0].Python, ", ")))
 }
 
-// noPython pins a release that has a build for this Python; the other way, another Python, comes last, for the whole
-// environment would have to be made again.
+// noPython pins a release that has a build for this Python; the other way, another Python, comes last, because the
+// whole environment would have to be made again.
 func (m *machine) noPython(b *build, python, why string) Finding {
 	f := Finding{Severity: Error, Subject: b.subject,
 		Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
@@ -415,8 +415,8 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 }
 
 // glibcTooOld: the wheel's tag asks for a newer C library than the system has. An error: the loader refuses the library
-// at import (version `GLIBC_2.28' not found), and glibc cannot be upgraded by itself, for every program of the
-// distribution stands on it. Hence the steps name a container or a newer distribution.
+// at import (version `GLIBC_2.28' not found), and glibc cannot be upgraded by itself, because every program of the
+// distribution needs it. Hence the steps name a container or a newer distribution.
 func glibcTooOld(m *machine, b *build) []*result {
 	have, need := m.libc, b.glibc
 	// What the libraries themselves ask for goes before the release's row.

@@ -47,7 +47,7 @@ func (m *machine) uncompiled(b *build) (hit newPTX, only bool, missing string) {
 	return hit, only, missing
 }
 
-// severity of PTX that the driver cannot compile: a part's is no error, for others do the same work in another way, as
+// severity of PTX that the driver cannot compile: a part's is no error where others do the same work in another way, as
 // vLLM's other attention kernels.
 func (hit newPTX) severity(m *machine, b *build) Severity {
 	switch {
@@ -120,7 +120,7 @@ func (m *machine) hideGPUs(bad []gpu) string {
 	return "hide the GPUs that it cannot run on: " + m.showing(others(bad))
 }
 
-// addSpeaking pins what makes the user-mode driver speak a CUDA itself: a newer driver, or a cuda-compat package. The
+// addSpeaking pins what makes the user-mode driver support a CUDA itself: a newer driver, or a cuda-compat package. The
 // floor of the family is not enough here, since an old compiler does not learn new PTX or a new compression.
 func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.

@@ -11,8 +11,8 @@ import (
 )
 
 // companionMismatch: torchvision, torchaudio, torchcodec and Triton are made for one torch. What their libraries want
-// and do not find beside torch decides; of versions alone, the tables do. torch's C++ interface changes with every
-// minor release, and pip lets any pair in: neither torchaudio nor torchcodec requires a version of torch.
+// and do not find beside torch decides; where only versions are known, the tables do. torch's C++ interface changes
+// with every minor release, and pip lets any pair in: neither torchaudio nor torchcodec requires a version of torch.
 func companionMismatch(m *machine, b *build) []*result {
 	if b.Extension && m.t.Trait("companion", b.Name, version.Number{}) {
 		return m.unmet(b)
@@ -26,8 +26,8 @@ func companionMismatch(m *machine, b *build) []*result {
 	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio},
 		{"triton", table.Triton}} {
 		have := b.env.Package(c.name)
-		// torchaudio ended with 2.11.0: no row of torch 2.15 names one, and its own check of CUDA still speaks. What does
-		// not load by its files was said already, and by more than a version.
+		// torchaudio ended with 2.11.0: no row of torch 2.15 names one, but its own check of CUDA still applies. Where its
+		// files show that it does not load, that was said already.
 		if have == nil || c.want == "" && c.name != "torchaudio" || b.env.unmet(c.name) {
 			continue
 		}
@@ -63,8 +63,8 @@ func (m *machine) companion(b *build, have *installed, want string) (Finding, bo
 	case want == "" || m.t.Trait("stable-abi", have.Name, r.Number) &&
 		m.t.Trait("stable-abi", have.Name, version.Of(want)):
 		return f, false
-	// A patch does not matter. A release of torchaudio is a warning only, since its libraries, where they were read, have
-	// had their say in unmet; one of Triton, since it fails only where torch compiles.
+	// A patch does not matter. Another release of torchaudio is only a warning, because unmet judges its libraries where
+	// they were read; one of Triton, because it fails only where torch compiles.
 	case r.Number.Short() != version.Of(want).Short():
 		// Its operators are registered for one torch (`operator torchvision::nms does not exist`).
 		if have.Name == "torchvision" {
@@ -139,7 +139,7 @@ func (m *machine) audio(b *build, have *installed, want string, f Finding) Findi
 }
 
 // otherAudio is the CUDA of a torchaudio that is not torch's: by what the installed one says of itself (version.py), by
-// its local version, or, without one, by the default of the release of torch that it came out with, for only the
+// its local version, or, without one, by the default of the release of torch that it came out with, because only the
 // default index has it so. PyPI's torch 2.15.0 is for CUDA 13.2 and its torchaudio 2.11.0 for 13.0. Not known where it
 // is torch's, or where nothing tells.
 func (m *machine) otherAudio(b *build, audio version.Release) version.Number {

@@ -130,7 +130,7 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 	return found(f)
 }
 
-// notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any where none is
+// notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any GPU where none is
 // known.
 func (m *machine) notStarted(b *build) *facts.Assembler {
 	if b.Name != "torch" || b.accelerator != "cuda" {
@@ -151,7 +151,7 @@ func (m *machine) notStarted(b *build) *facts.Assembler {
 }
 
 // withoutAssembler: Triton starts ptxas for every kernel, so all of torch.compile fails and not a part of it: a
-// warning, where a missing C compiler is a note. No error, for torch's own kernels need none.
+// warning, where a missing C compiler is only a note. It is not an error, because torch's own kernels need no ptxas.
 func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
 	f := b.withoutTool(facts.Hindrance{Path: a.Path, By: a.Fault})
 	f.Severity = Warning

@@ -19,8 +19,8 @@ var capabilitySource = []string{
 // An image must not bring libcuda itself: it belongs to the host's driver, and the runtime mounts it at start.
 func containerDriverLibs(m *machine) []*result {
 	_, asked := m.given()
-	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy. NVIDIA_VISIBLE_DEVICES=all does not ask by
-	// itself, for every nvidia/cuda image sets it (given).
+	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy. NVIDIA_VISIBLE_DEVICES=all is not enough,
+	// because every nvidia/cuda image sets it (given).
 	if m.f.System.Container == "" || !m.here() || m.jetson() || !asked || !m.judgesCUDA() {
 		return nil
 	}
@@ -168,7 +168,7 @@ func isTrue(text string) bool {
 	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
 }
 
-// requirable is what the constraints are about, a GPU each; without a GPU the driver alone. Brands are NVML's: "tesla",
+// requirable is what the constraints are about, a GPU each; without a GPU only the driver. Brands are NVML's: "tesla",
 // "geforcertx".
 func (m *machine) requirable() [][]version.Properties {
 	// A cuda-compat library in the image does not count: the runtime asks the host's driver.

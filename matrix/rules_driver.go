@@ -108,8 +108,8 @@ func driverMismatch(m *machine) []*result {
 
 // mismatchAtRest: the module that will be loaded at boot is of another release than the libraries that wait for it.
 // Debian keeps several drivers side by side; there the module's name tells that alternatives choose. An image with two
-// releases passes every other rule, for nothing is loaded in it, and fails on each machine that is started from it: an
-// error.
+// releases passes every other rule, because nothing is loaded in it, and fails on each machine that is started from it:
+// an error.
 func (m *machine) mismatchAtRest() []*result {
 	kernel, _ := m.bootKernel()
 	module := m.moduleOf(kernel)

@@ -31,7 +31,7 @@ func (m *machine) pluginNames() []string {
 	return m.f.Machine.EFA.Names
 }
 
-// efaPlugin: NCCL speaks EFA through a plugin only, and falls back to TCP without it. A warning: the job runs, at a
+// efaPlugin: NCCL uses EFA only through a plugin, and falls back to TCP without it. A warning: the job runs, at a
 // fraction of the speed, and NCCL says nothing above the level INFO.
 func efaPlugin(m *machine) []*result {
 	efa, names := m.f.Machine.EFA, m.pluginNames()

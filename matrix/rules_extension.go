@@ -181,7 +181,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
 			strings.Join(rows[0].CUDA, ", "), b.Version, b.cuda.Short())
 	// bitsandbytes has a library for each CUDA minor, and before 0.50 opens only the one of torch's CUDA. Without it,
-	// bitsandbytes takes its CPU library and runs on: a warning.
+	// bitsandbytes uses its CPU library: a warning.
 	case m.t.Trait("same-cuda-minor", p.Name, p.version) && b.cuda.Parts() > 1 &&
 		every(func(e tables.Extension) bool { return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.cuda.Short()) }):
 		f.Severity = Warning
@@ -217,8 +217,8 @@ func otherTorch(list []string, torch version.Number) bool {
 	})
 }
 
-// extensionSteps names the newest release of the package that goes with this torch, and what else helps. Only a release
-// made for exactly this minor is named: one on torch's stable ABI would have fitted already.
+// extensionSteps names the newest release of the package that fits this torch, and what else helps. Only a release made
+// for exactly this minor is named: one on torch's stable ABI would have fitted already.
 func (m *machine) extensionSteps(p *installed, b *build) []string {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.t, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {

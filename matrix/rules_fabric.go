@@ -117,7 +117,7 @@ func (m *machine) fabricPending(state string) []*result {
 		[]string{"sudo systemctl restart nvidia-fabricmanager, on the host; /var/log/fabricmanager.log says why it failed"}))
 }
 
-// fabricFinding shows the driver beside what was seen, for both have to be of one release.
+// fabricFinding shows the driver beside what was seen, because both have to be of one release.
 func (m *machine) fabricFinding(message, need string, seen Evidence, do []string) Finding {
 	return Finding{Severity: Error, Subject: "fabric", Message: message, Need: need,
 		Evidence: []Evidence{seen, m.evidenceDriver()}, Do: do, Source: fabricSource}

@@ -145,8 +145,8 @@ func (m *machine) xidFindings() []*result {
 	var said []int
 	for _, line := range m.f.Machine.Xids {
 		x := m.t.Xid(line)
-		// 13, 31, 43 and 45 are most often the program's; after 63, 92 and 94 the GPU goes on by itself.
-		// 8, 32, 69 and 109 prove nothing by themselves either (column alone of the table).
+		// 13, 31, 43 and 45 are most often the program's; after 63, 92 and 94 the GPU goes on by itself. 8, 32, 69 and 109
+		// prove nothing by themselves either (column "alone" of xid.csv).
 		if x == nil || !slices.Contains(repairs, x.Action) || x.Alone == "no" || slices.Contains(said, x.Xid) {
 			continue
 		}
@@ -168,10 +168,10 @@ var repairSteps = map[string]string{
 	"contact-support": "replace the GPU or the machine (on EC2: stop and start the instance), and tell its vendor",
 }
 
-// persistenceOff: without persistence the driver starts each GPU anew for every program, seconds each time. NVML
-// decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing, because
-// Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host decides. A
-// note: everything works, and a first call that takes half a minute on eight GPUs is taken for a hang.
+// persistenceOff: without persistence the driver initialises each GPU again for every program, which takes seconds.
+// NVML decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing,
+// because Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host
+// decides. A note: everything works, and a first call that takes half a minute on eight GPUs is taken for a hang.
 func persistenceOff(m *machine) []*result {
 	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" ||
 		m.f.Driver.NVML.Status != "ok" {
@@ -199,7 +199,7 @@ func (m *machine) withoutPersistence() Finding {
 		Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
 		Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
 		Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
-	// The daemon runs and leaves the mode off, so starting it is no help: its unit has the option.
+	// The daemon runs and leaves the mode off, so starting it does not help: its unit has the option.
 	if m.f.Machine.Persistenced {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "nvidia-persistenced", Value: "running", From: "/proc"})
 		f.Do = []string{"sudo nvidia-smi -pm 1; to keep it on, remove --no-persistence-mode from " +
@@ -208,6 +208,6 @@ func (m *machine) withoutPersistence() Finding {
 	return f
 }
 
-// repairs are the catalogue's actions after which a GPU is of use again; "restart-program" is none of them, for then
-// the program was to blame, or the GPU went on by itself.
+// repairs are the catalogue's actions that bring a GPU back; "restart-program" is not among them, because then the
+// program was to blame, or the GPU went on by itself.
 var repairs = []string{"reset-gpu", "restart-machine", "contact-support"}

@@ -10,9 +10,9 @@ import (
 	"cudacompat/internal/version"
 )
 
-// driverEOL: the driver's branch gets no more updates. A note, for nothing breaks: an old driver keeps working. On a
-// tree at rest, from which machines will be started, it is worth a warning, but not where the distribution keeps the
-// branch alive, or for vGPU's own drivers. Dates are in driver_branch.csv.
+// driverEOL: the driver's branch gets no more updates. A note, because an old driver keeps working. On a tree at rest,
+// from which machines will be started, it is worth a warning, but not where the distribution keeps the branch alive, or
+// for vGPU's own drivers. Dates are in driver_branch.csv.
 func driverEOL(m *machine) []*result {
 	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !m.driver.version.Known() || m.windowsNumbers() || m.jetson() {

@@ -45,8 +45,8 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 	return found(f)
 }
 
-// putBack writes the wheels anew whose libraries are lost, and takes files out of the loader's way that are not theirs.
-// pip does nothing for a wheel whose metadata is there, so the files are forced.
+// putBack installs the wheels again whose libraries are lost, and removes other files that the loader finds in their
+// place. pip does nothing for a wheel whose metadata is there, so the files are forced.
 func (b *build) putBack(f *Finding, lost []string) {
 	for _, library := range lost {
 		wheel := b.installed(library)
@@ -70,7 +70,7 @@ func (b *build) putBack(f *Finding, lost []string) {
 	}
 }
 
-// putBack adds a wheel to the pin that writes files anew: one command for all of them, since each by itself leaves the
+// putBack adds a wheel to the pin that installs again: one command for all of them, because each by itself leaves the
 // rest as it is.
 func (f *Finding) putBack(name, version string) {
 	if len(f.Pins) == 0 {

@@ -10,9 +10,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// moduleMissing: the driver is installed, but not for the kernel that boots: DKMS failed, mostly for want of the
-// kernel's headers. An image like that fails on every machine that is started from it: an error. A driver that runs
-// came from somewhere.
+// moduleMissing: the driver is installed, but not for the kernel that boots: DKMS failed, mostly because the kernel's
+// headers are not installed. An image like that fails on every machine that is started from it: an error. A driver that
+// runs came from somewhere.
 func moduleMissing(m *machine) []*result {
 	kernel, from := m.bootKernel()
 	running := m.f.Driver.Version != "" || m.f.Driver.NVML.Status == "ok"
@@ -40,7 +40,7 @@ func moduleMissing(m *machine) []*result {
 }
 
 // installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
-// some kernel says so too; user space alone may be there for building.
+// some kernel says so too; libraries without a module may be there for building.
 func (m *machine) installedForGPU() bool {
 	if len(m.f.Driver.Modules) > 0 {
 		return len(m.gpus) > 0 || m.f.System.Rest
@@ -248,7 +248,7 @@ func gspFirmware(m *machine) []*result {
 	return found(f)
 }
 
-// vgpuDriver: a fraction of a GPU is driven by NVIDIA's vGPU guest driver alone. What a version says of that driver
+// vgpuDriver: a fraction of a GPU is driven only by NVIDIA's vGPU guest driver. What a version says of that driver
 // holds wherever the tool runs; what is on the disk, on hosts only. The data-centre driver for a whole L4 finds no
 // device on g6f and gr6f: an error.
 func vgpuDriver(m *machine) []*result {

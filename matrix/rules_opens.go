@@ -85,7 +85,7 @@ func (m *machine) lent(b *build) bool {
 	return framework != nil && framework.cuda.Major() == b.cuda.Major() && b.Name != "paddlepaddle-gpu"
 }
 
-// notOnPath: CTranslate2 and PaddlePaddle open cuBLAS only by its name. That a wheel or a toolkit has it is of no use:
+// notOnPath: CTranslate2 and PaddlePaddle open cuBLAS only by its name. That a wheel or a toolkit has it does not help:
 // nothing in them, or in faster-whisper, looks there. A framework of the same CUDA can lend CTranslate2 the library
 // (lent), so beside one it is not said.
 func (m *machine) notOnPath(b *build) Finding {

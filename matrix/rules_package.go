@@ -125,7 +125,7 @@ func (b *build) wanted(name string, built version.Number) string {
 	return built.String() + ".*"
 }
 
-// ncclMismatch: the build's own NCCL lacks a function that it calls, or is of a CUDA that the driver does not speak.
+// ncclMismatch: the build's own NCCL lacks a function that it calls, or is for a CUDA that the driver does not support.
 // Every NCCL 2 is libnccl.so.2, so the loader cannot tell them apart, and NVIDIA lets any newer one stand in. Merely
 // another version is worth a note: EFA, NGC and AWS images replace it on purpose.
 func ncclMismatch(m *machine, b *build) []*result {
@@ -336,8 +336,8 @@ func (m *machine) survivorFails(env *environment, name string, twins []*installe
 }
 
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
-// deletes the shared files, so the other must be installed again, by force, for its metadata is still there. Where no
-// build tells its CUDA, either may be wanted.
+// deletes the shared files, so the other must be installed again, by force, because its metadata is still there. Where
+// no build tells its CUDA, either may be wanted.
 func unmix(env *environment, twins []*installed) ([]Pin, []string) {
 	var keep *installed
 	release := ""

@@ -115,7 +115,7 @@ func shmTooSmall(m *machine) []*result {
 	return found(f)
 }
 
-// launchBlocking: a debugging aid was left on: the CPU waits for every kernel. A note, for results are the same.
+// launchBlocking: a debugging aid was left on: the CPU waits for every kernel. A note, because results are the same.
 func launchBlocking(m *machine) []*result {
 	value := m.f.Variables["CUDA_LAUNCH_BLOCKING"]
 	if value == "" || value == "0" {

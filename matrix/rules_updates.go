@@ -18,7 +18,8 @@ var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-m
 	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common` +
 	`|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
 
-// daemonNames are packages beside the driver that do not ask for a release of it: a hold on one does not keep the driver.
+// daemonNames match packages beside the driver that do not ask for a release of it: a hold on one does not hold the
+// driver.
 var daemonNames = lazyregexp.New(`fabric-?manager|nvidia-imex|libnvidia-nscq`)
 
 // core are the installed packages of the driver itself, with the branch that their version names.
@@ -79,14 +80,14 @@ func driverPackagesMixed(m *machine) []*result {
 }
 
 // picksModule reports whether the image keeps several modules and loads the one that fits at boot, as EKS's do: they
-// ran the GRID driver's .run installer for its module alone, and the packages' user space took its place.
+// ran the GRID driver's .run installer only for its module, and the packages' user space took its place.
 func (m *machine) picksModule() bool {
 	return slices.ContainsFunc(m.f.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "dkms-archive" })
 }
 
 // driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module: no program starts
-// on the GPU until a reboot (driver-mismatch). A note on one machine, for it may never come; all machines of one image
-// break on the same day.
+// on the GPU until a reboot (driver-mismatch). A note on one machine, where it may never come; all machines of one
+// image break on the same day.
 func driverAutoUpdate(m *machine) []*result {
 	u := m.f.Machine.Updates
 	image := m.f.System.Rest && len(m.f.Machine.Kernels) == 0 // of a container
