@@ -58,8 +58,10 @@ func pinnedIn(h *Host) string {
 	return ""
 }
 
-// aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*".
-var aptPin = lazyregexp.New(`(?m)^Package:.*\b(\*?nvidia|libcuda1|cuda-drivers)`)
+// aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*". It names packages of
+// the driver: the pin of NVIDIA's repository may name nvidia-modprobe and nvidia-settings, which holds no driver.
+var aptPin = lazyregexp.New(`(?m)^Package:.*(libcuda1|cuda-drivers|` +
+	`nvidia([*\s:]|$|-(\*|driver|dkms|kernel|headless|utils|compute|open|ml|gl|cfg)))`)
 
 // aptToken is a word, a quoted string, a brace or a semicolon of apt.conf(5); comments are none of them.
 var aptToken = lazyregexp.New(`//[^\n]*|#[^\n]*|(?s:/\*.*?\*/)|"[^"\n]*"|[{};]|[^\s{};"]+`)

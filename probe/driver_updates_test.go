@@ -64,6 +64,15 @@ func TestReadUpdates(t *testing.T) {
 			Updates{}},
 		{"pinned", apt + "-- etc/apt/preferences.d/nvidia --\nPackage: *nvidia*\nPin: version 580.*\n" +
 			"Pin-Priority: 1001\n", pinned},
+		{"pinned-libraries", apt + "-- etc/apt/preferences.d/nvidia --\nPackage: libnvidia-*\nPin: version 580.*\n" +
+			"Pin-Priority: 1001\n", pinned},
+		{"pinned-source", apt + "-- etc/apt/preferences.d/nvidia --\nPackage: src:*nvidia*:any\nPin: version 580.*\n" +
+			"Pin-Priority: 1001\n", pinned},
+		{"pinned-tools", apt + "-- etc/apt/preferences.d/cuda-repository-pin-600 --\nPackage: nvidia-modprobe\n" +
+			"Pin: release l=NVIDIA CUDA\nPin-Priority: 600\n\nPackage: nvidia-settings\nPin: release l=NVIDIA CUDA\n" +
+			"Pin-Priority: 600\n", ubuntu},
+		{"pinned-container-toolkit", apt + "-- etc/apt/preferences.d/toolkit --\n" +
+			"Package: nvidia-container-toolkit libnvidia-container1\nPin: version 1.17.*\nPin-Priority: 1001\n", ubuntu},
 		{"cuda-repository-pin", apt + "-- etc/apt/preferences.d/cuda-repository-pin-600 --\nPackage: nsight-compute\n" +
 			"Pin: origin *ubuntu.com*\nPin-Priority: -1\n\nPackage: *\nPin: release l=NVIDIA CUDA\nPin-Priority: 600\n",
 			ubuntu},
