@@ -227,8 +227,8 @@ func (m *machine) nvmlFrom() string {
 	return "NVML"
 }
 
-// driverUnresponsive: proof that the driver hangs. A mere time-out is no proof: an alarm on healthy 8-GPU machines
-// would get them replaced.
+// driverUnresponsive: proof that the driver hangs. A mere time-out is no proof: healthy 8-GPU machines without
+// persistence answer late, and an alarm would get them replaced.
 func driverUnresponsive(m *machine) []*result {
 	if m.target.Driver != "" {
 		return nil

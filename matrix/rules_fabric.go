@@ -123,8 +123,7 @@ func (m *machine) fabricFinding(message, need string, seen Evidence, do []string
 		Evidence: []Evidence{seen, m.evidenceDriver()}, Do: do, Source: fabricSource}
 }
 
-// fabricAtRest judges files for an instance whose row needs the daemon. The row is all that tells: files show no
-// switches.
+// fabricAtRest judges files for an instance whose row needs the daemon.
 func (m *machine) fabricAtRest() []*result {
 	fabric := m.f.Machine.Fabric
 	switch {

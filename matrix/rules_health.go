@@ -111,7 +111,7 @@ func (m *machine) healthOf(g facts.GPU) []*result {
 		say(Error, "a broken memory row could not be replaced", "no row-remap failure", "row-remap failure",
 			"replace the GPU or the machine (on EC2: stop and start the instance)")
 	}
-	// Volatile counts start again with the driver, so these belong to what runs now. Corrected errors are everyday life.
+	// Volatile counts start again with the driver, so these belong to what runs now.
 	if h.Uncorrectable > 0 {
 		say(Error, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
 			"no uncorrectable memory errors",

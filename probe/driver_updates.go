@@ -58,8 +58,8 @@ func pinnedIn(h *Host) string {
 	return ""
 }
 
-// aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*". It names packages of
-// the driver: the pin of NVIDIA's repository may name nvidia-modprobe and nvidia-settings, which holds no driver.
+// aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*". It names packages
+// of the driver: the pin of NVIDIA's repository may name nvidia-modprobe and nvidia-settings, which holds no driver.
 var aptPin = lazyregexp.New(`(?m)^Package:.*(libcuda1|cuda-drivers|` +
 	`nvidia([*\s:]|$|-(\*|driver|dkms|kernel|headless|utils|compute|open|ml|gl|cfg)))`)
 

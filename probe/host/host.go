@@ -162,8 +162,8 @@ func (h *Host) Open(name string) (*os.File, error) {
 // textCap bounds, in bytes, what is read of one text file; the largest that matters, dpkg's status, stays far below it.
 const textCap = 16 << 20
 
-// ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0. More than 16 MiB is an error, and
-// errors name the file as the target sees it.
+// ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0. More than 16 MiB is an error,
+// and errors name the file as the target sees it.
 func (h *Host) ReadFile(name string) ([]byte, error) { return h.ReadInto(name, nil) }
 
 // ReadInto is ReadFile into the place of what was read before, for one file of many after the other: memory that is
