@@ -17,7 +17,7 @@ import (
 // readable are the kinds of files that are read, by what they are for.
 const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, pixi.lock,
             conda-lock.yml
-  projects  requirements, pyproject.toml, environment.yml, Dockerfile
+  projects  requirements.txt, pyproject.toml, environment.yml, Dockerfile
   lists     pip list, pip freeze, conda list (also as JSON or --explicit)
   reports   collect_env, nvidia-smi (also -q, -x -q, -L, or its error message),
             facts or a report from cudacompat
@@ -28,11 +28,11 @@ func checkCommand(s streams) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check FILE|REQUIREMENT...",
-		Short: "Check a file: a report, a lock file, requirements, nvidia-smi's output",
-		Long: "Judges a file that was written elsewhere (- is standard input), or releases such as torch==2.9.0. It reads, " +
-			"in UTF-8 or UTF-16:\n\n" + readable + "\n" +
+		Short: "Check a release, requirements, a lock file, a report, nvidia-smi's output",
+		Long: "Judges releases such as torch==2.9.0, or a file (- is standard input), without examining this machine. A " +
+			"file may be in UTF-8 or UTF-16:\n\n" + readable + "\n" +
 			"Nothing is installed or run: packages are judged by what their releases are built for. Name the machine that " +
-			"the file is meant for with --driver and --gpu, or with --instance.",
+			"they are meant for with --driver and either --gpu or --instance; a report names its own.",
 		Example: "  cudacompat check torch==2.9.0 --gpu L4 --driver 535.183.01\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver,

@@ -45,7 +45,9 @@ func completionCommand(s streams) *cobra.Command {
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Show what a command does, and its flags",
+		Long:        "Shows what a command does, with its flags, examples and exit codes.",
 		Annotations: map[string]string{exitNote: exitPlain}, Args: atMostOne,
+		Example: "  cudacompat help doctor\n  cudacompat help",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topic := cmd.Root()
 			if len(args) == 1 {

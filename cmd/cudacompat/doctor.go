@@ -32,9 +32,9 @@ func doctorCommand(s streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine, or a tree of files (start here)", Args: noArgs,
-		Long: "Reads the driver and GPUs through NVML, and the CUDA toolkit, PyTorch, TensorFlow, JAX, cuDNN and NCCL from " +
-			"files; compares them with the tables; and reports each mismatch with its evidence, its source and what to " +
-			"install. Nothing is imported, run or changed.",
+		Long: "Examines the driver and the GPUs (through NVML if it works, otherwise in files), the CUDA toolkits, and " +
+			"every PyTorch, TensorFlow and JAX with its cuDNN and NCCL. Compares them with published tables, and reports each " +
+			"mismatch with its evidence, its source and what to install. Imports no Python package and changes nothing.",
 		Example: "  cudacompat doctor\n" +
 			"  cudacompat doctor --root /mnt/ami --instance p5.48xlarge --require driver",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.doctor(cmd.Context(), s) },
@@ -43,10 +43,10 @@ func doctorCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
 	cmd.Flags().DurationVar(&f.wait, "wait", 0,
-		"retry for up to this `TIME`, until everything that --require names is present and the "+
-			"outcome is conclusive; meant for first boot")
+		"retry for up to this `TIME`, until everything that --require names is present and the outcome is conclusive "+
+			"(for a machine's first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"print one line, and exit 0 or 1 only: an inconclusive result exits 0, or 1 with --require; "+
+		"print one line and exit only 0 or 1; an inconclusive result exits 0, or 1 if --require is given; the default of "+
 			"--timeout is then 15s")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")
 	return cmd

@@ -47,8 +47,8 @@ func explainCommand(s streams) *cobra.Command {
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
-		Annotations: map[string]string{exitNote: "0 the program is to blame, or nothing is wrong · 1 the environment or " +
-			"the hardware is to blame · 3 unknown · 64 usage error · 70 internal error; explaining one word exits 0"},
+		Annotations: map[string]string{exitNote: "0 the program is to blame, nothing is wrong, or a page was printed · 1 " +
+			"the environment or the hardware is to blame · 3 unknown · " + exitOwn},
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
@@ -68,7 +68,7 @@ func explainCommand(s streams) *cobra.Command {
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
-		"compare the log with the facts or report in `FILE`, and say what to install if the fault is there, too")
+		"compare the log with the machine whose facts or report are in `FILE`, and say what to install if it has the fault")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
 		"stop reading after this `TIME` and judge what was read")
 	cmd.Flags().BoolVar(&f.here, "here", false,

@@ -28,10 +28,10 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
 		"/host) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"read only this system's files, as they will be used after the next boot")
+		"read this system's files, but not the running driver: what holds after the next boot (for image builds)")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"look only at the Python environment at `PATH` (may be repeated), or at none with \"none\" (default: the active "+
-			"one and all others that are found)")
+		"look only at the Python environment at `PATH` (may be repeated); with none, look at no environment (default: the "+
+			"active one and all others that are found)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"stop after this `TIME` with a partial, inconclusive report (default 10s, longer with many GPUs; 120s with --root "+
 			"or --offline)")
@@ -123,7 +123,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false,
-		"say how each probe went, and where a table disagrees with what was read")
+		"report how each probe went, and where a table disagrees with what was read")
 }
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {
@@ -135,12 +135,12 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 
 // outputUsage is the help of -o for a command with these formats.
 func outputUsage(formats []string) string {
-	return "`FORMAT[=FILE]`: write the report in this format, to FILE if one is given (may be repeated): " +
+	return "`FORMAT[=FILE]`: write the report as FORMAT, to FILE if one is given (may be repeated); FORMAT is one of " +
 		strings.Join(formats, ", ")
 }
 
 func addColour(cmd *cobra.Command, colour *string) {
-	cmd.Flags().StringVar(colour, "color", "auto", "`WHEN`: use colour auto, always or never; auto obeys NO_COLOR")
+	cmd.Flags().StringVar(colour, "color", "auto", "`WHEN`: colour the output: auto, always or never; auto obeys NO_COLOR")
 }
 
 // policy checks the words and makes what matrix asks for.

@@ -36,11 +36,11 @@ func fleetCommand(s streams) *cobra.Command {
 		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, " +
 			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with " +
 			"or without .gz.\n\n" +
-			"A document is facts (`cudacompat probe`), a report (`doctor -o json`), or either in an envelope, " +
-			"which names the node, its group (whose nodes should be alike) and the time:\n" +
+			"A document is what `cudacompat probe` prints (facts) or what `cudacompat doctor -o json` prints (a report), " +
+			"or either in an envelope. The envelope names the node, its group (whose nodes should be alike) and the time:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
-		Annotations: map[string]string{exitNote: "that of the worst node; 0 compatible · 1 incompatible · 3 inconclusive, " +
-			"or a document could not be read · 64 usage error · 70 internal error"},
+		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · " +
+			"3 no node is incompatible, but one is inconclusive or a document could not be read · " + exitOwn},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -55,9 +55,9 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
-		"`CHANGE`: assume driver=VERSION or NAME==VERSION on every node (may be repeated)")
+		"`CHANGE`: assume this on every node: driver=VERSION or NAME==VERSION (may be repeated)")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
-		"list nodes whose document is older than the newest by more than this `TIME`")
+		"list as stale a node whose document is older than the newest by more than this `TIME`")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `TIME` (default: no limit)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,

@@ -30,11 +30,23 @@ var flagGroups = []struct {
 	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},
 }
 
+// commandGroups are the commands in the order in which help shows them.
+var commandGroups = []struct {
+	title    string
+	commands []string
+}{
+	{"Find faults", []string{"doctor", "check", "explain", "fleet"}},
+	{"Choose versions and hosts", []string{"pins", "requires"}},
+	{"Look up", []string{"matrix", "probe"}},
+	{"This program", []string{"version", "completion", "help"}},
+}
+
 // The exit codes as help lists them. A command whose codes mean something else says so under exitNote.
 const (
 	exitNote  = "exit"
-	exitUsual = "0 compatible · 1 incompatible · 3 inconclusive · 64 usage error · 70 internal error"
-	exitPlain = "0 done · 64 usage error · 70 internal error"
+	exitUsual = "0 compatible · 1 incompatible · 3 inconclusive: a fact that matters is missing · " + exitOwn
+	exitPlain = "0 done · " + exitOwn
+	exitOwn   = "64 wrong usage, or a file that cannot be read · 70 internal error"
 )
 
 // showHelp writes what a command does, its flags in groups, examples and exit codes, at most helpWidth wide.
@@ -46,18 +58,30 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	if cmd.HasParent() {
 		flagHelp(w, cmd.Flags())
 	} else {
-		fmt.Fprintln(w, "\nCommands:")
-		for _, c := range cmd.Commands() {
-			helpEntry(w, "  "+c.Name(), 14, c.Short)
-		}
+		commandHelp(w, cmd)
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
-	note := cmp.Or(cmd.Annotations[exitNote], exitUsual)
-	fmt.Fprintf(w, "\nExit codes: %s\n", strings.Join(report.Fold(note, helpWidth-12, helpWidth-12), "\n            "))
+	fmt.Fprintln(w, "\nExit codes:")
+	for _, note := range strings.Split(cmp.Or(cmd.Annotations[exitNote], exitUsual), " · ") {
+		code, meaning, _ := strings.Cut(note, " ")
+		helpEntry(w, "  "+code, 6, meaning)
+	}
 	if !cmd.HasParent() {
 		fmt.Fprintln(w, "\n`cudacompat COMMAND --help` shows a command's flags.")
+	}
+}
+
+// commandHelp writes the commands in their groups.
+func commandHelp(w io.Writer, root *cobra.Command) {
+	for _, group := range commandGroups {
+		fmt.Fprintf(w, "\n%s:\n", group.title)
+		for _, name := range group.commands {
+			if c, _, err := root.Find([]string{name}); err == nil {
+				helpEntry(w, "  "+name, 14, c.Short)
+			}
+		}
 	}
 }
 

@@ -30,11 +30,12 @@ type pinsFlags struct {
 func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
-		Use: "pins", Short: "Say which releases to install on this machine or another", Args: noFramework,
-		Long: "Answers with up to three sets of releases: one that keeps the driver, one with the smallest driver change, " +
-			"and the newest. Each set is complete: the framework, its companions and the driver's packages.",
+		Use: "pins", Short: "Say which releases to install on this machine, or on another", Args: noFramework,
+		Long: "Offers up to three sets of releases that fit together. keep-driver keeps the driver, smallest-driver " +
+			"changes it as little as possible, and newest has the newest release of all. Each set names the framework, the " +
+			"companions that are known to fit it, and the driver if that must change. Nothing is installed.",
 		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
-			"64 usage error · 70 internal error"},
+			exitOwn},
 		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
 			"  cudacompat pins -o requirements=requirements.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
@@ -48,10 +49,12 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.instance, "instance", "",
 		"assume this instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
-	cmd.Flags().StringVar(&f.framework, "framework", "torch", "`NAME[==RELEASE]`: answer for torch, tensorflow or jax")
-	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only keep-driver, smallest-driver or newest")
+	cmd.Flags().StringVar(&f.framework, "framework", "torch",
+		"`NAME[==RELEASE]`: offer torch, tensorflow or jax; newest has the newest release even if RELEASE names another")
+	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only this set: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
-		outputUsage(namesOf(report.PinFormats))+"; requirements and constraints write the set of --choice")
+		outputUsage(namesOf(report.PinFormats))+
+			"; requirements and constraints write one set, the one that --choice names or else the first")
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "also show every detail")
 	return cmd

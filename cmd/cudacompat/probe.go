@@ -12,7 +12,7 @@ func probeCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "probe", Short: "Print the facts about this machine as JSON", Args: noArgs,
 		Long: "Prints what `doctor` would judge, without judging it: one JSON document that `check` and `fleet` read. It " +
-			"holds no host name, user name or serial number.",
+			"holds no host name and no serial number; paths in it can contain a user's name.",
 		Example:     "  cudacompat probe > facts.json\n  cudacompat probe --root /mnt/ami",
 		Annotations: map[string]string{exitNote: exitPlain},
 		RunE: func(cmd *cobra.Command, _ []string) error {

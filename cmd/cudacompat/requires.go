@@ -30,24 +30,24 @@ func requiresCommand(s streams) *cobra.Command {
 	var f requiresFlags
 	cmd := &cobra.Command{
 		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: oneArtefact,
-		Short: "Say which drivers and GPUs an environment or a lock file needs",
-		Long: "Says what an artefact needs of a host: the lowest driver, the GPUs it has code for, glibc, Python. ARTEFACT " +
-			"is a file that `check` reads, or a Python environment, which --env and --root can name, too. " +
-			"REQUIREMENT is a release such as torch==2.9.0. With -o the answer comes in the syntax of a scheduler or an " +
-			"installer. --diff OLD says which hosts an upgrade loses.",
+		Short: "Say which drivers and GPUs a release, a lock file or an environment needs",
+		Long: "Says what software needs of a host: the drivers, the GPUs, glibc and Python. ARTEFACT is a file that " +
+			"`check` reads, or a Python environment (--env and --root name environments, too); REQUIREMENT is a release such " +
+			"as torch==2.9.0. -o writes the answer for a scheduler or an installer. --diff OLD says which hosts would no " +
+			"longer work if OLD were replaced.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
-			"would no longer work · 3 something could not be judged, so no host can be named · 64 usage error · " +
-			"70 internal error"},
+			"would no longer work · 3 something could not be judged, so no host is named · " + exitOwn},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
-	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`, a file or an environment")
+	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`: a file, an environment or a release")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
-	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "consider only this `LIST` of GPUs, by name or compute capability")
+	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
+		"consider only this `LIST` of GPUs, by name or compute capability; with --diff: these must still work")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"consider only the instance types in this `LIST`, such as g5.xlarge; with --diff: these must still work")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
