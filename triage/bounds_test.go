@@ -132,11 +132,11 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // recordsOf are the records of a log for which there is time.
 func recordsOf(s *scanner) []record {
-	all, _ := s.records(context.Background(), 0)
+	all, _ := s.records(context.Background(), 0, soonest)
 	return all
 }
 
-// TestJudgingEndsInTime gives a log of twenty thousand tracebacks a moment: it is read, part of it is judged, and
+// TestJudgingEndsInTime gives a log of twenty thousand tracebacks no time: it is read, not all of it is judged, and
 // that is said.
 func TestJudgingEndsInTime(t *testing.T) {
 	log := strings.Repeat("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\n"+
@@ -148,7 +148,7 @@ func TestJudgingEndsInTime(t *testing.T) {
 	whole := len(recordsOf(s))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("the time was up"))
-	part, err := s.records(ctx, 0)
+	part, err := s.records(ctx, 0, 0)
 	if err == nil || err.Error() != "the time was up" || len(part) >= whole {
 		t.Errorf("%d of %d records, %v", len(part), whole, err)
 	}

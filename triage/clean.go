@@ -113,15 +113,18 @@ var collected = lazyregexp.New(
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.
 func (s *Signature) find(text string) []int {
-	if !s.needles().in(text) {
+	if !s.lines.Spelt(text) {
 		return nil
 	}
-	m := s.pattern().FindStringSubmatchIndex(text)
+	m := s.lines.FindStringSubmatchIndex(text)
 	if m != nil || !strings.Contains(s.Pattern, "^") {
 		return m
 	}
 	skip := len(collected.FindString(text))
-	m = s.pattern().FindStringSubmatchIndex(text[skip:])
+	if skip == 0 {
+		return nil
+	}
+	m = s.lines.FindStringSubmatchIndex(text[skip:])
 	for i := range m {
 		if m[i] >= 0 {
 			m[i] += skip

@@ -34,6 +34,7 @@ func TestMissesAreOfOneShape(t *testing.T) {
 			t.Errorf("%q: %q, want %q", log, got, want)
 		}
 	}
+	shapeOf := func(line string) uint64 { return new(scanner).shapeOf([]byte(line)) }
 	if shapeOf("step 17") != shapeOf("step 93") || shapeOf("step 17") == shapeOf("stop 17") {
 		t.Error("a shape is what is alike but for the digits")
 	}

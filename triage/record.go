@@ -97,9 +97,10 @@ var (
 // soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
 const soonest = 50 * time.Millisecond
 
-// records reads the kept lines of a log by every grammar, or those that there is time for.
-func (s *scanner) records(ctx context.Context, source int) ([]record, error) {
-	end := time.Now().Add(soonest)
+// records reads the kept lines of a log by every grammar, or those that there is time for. It always takes the least
+// time that it is given.
+func (s *scanner) records(ctx context.Context, source int, least time.Duration) ([]record, error) {
+	end := time.Now().Add(least)
 	lines := s.kept.lines()
 	calls := tracebacks(lines)
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))

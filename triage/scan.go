@@ -42,7 +42,9 @@ type scanner struct {
 	signatures []Signature
 	found      []*event // by signature
 	missed     map[miss]struct{}
-	tried      []int // by signature: up to where in the region its pattern was shown the text, and did not match
+	blind      map[int]bool // by signature, of those that met a literal
+	shape      []byte       // the line that was hashed last
+	tried      []int        // by signature: up to where in the region its pattern was shown the text, and did not match
 
 	marks []int   // where in the region marks of trouble end
 	kept  excerpt // the lines around them
@@ -70,19 +72,19 @@ const maxMissed = 1 << 16
 var shapeSeed = maphash.MakeSeed()
 
 // shapeOf is a number for all lines that are alike but for their digits.
-func shapeOf(text string) uint64 {
-	shape := []byte(text)
-	for i, c := range shape {
+func (s *scanner) shapeOf(line []byte) uint64 {
+	s.shape = append(s.shape[:0], line...)
+	for i, c := range s.shape {
 		if c >= '1' && c <= '9' {
-			shape[i] = '0'
+			s.shape[i] = '0'
 		}
 	}
-	return maphash.Bytes(shapeSeed, shape)
+	return maphash.Bytes(shapeSeed, s.shape)
 }
 
 func newScanner(f *finder, signatures []Signature) *scanner {
 	return &scanner{finder: f, signatures: signatures, found: make([]*event, len(signatures)), tried: make([]int,
-		len(signatures)), missed: map[miss]struct{}{}}
+		len(signatures)), missed: map[miss]struct{}{}, blind: map[int]bool{}}
 }
 
 // read scans a log to its end. A log cut off in the middle, compressed or not, is a shorter log.
@@ -132,11 +134,17 @@ func (s *scanner) scan(region []byte) {
 	s.last.take(region)
 }
 
+// piece is the line around a literal, or a part of a long one.
+type piece struct {
+	raw          []byte
+	clean        string // when a pattern was shown it
+	to           int    // where in the region what a pattern was shown ends
+	exact, shape uint64
+}
+
 // hit shows the line around a literal to the signatures that wait for it, each at most once a piece.
 func (s *scanner) hit(region []byte, end int, signatures []int) {
-	var text string
-	var shownTo int
-	var exact, shape uint64
+	var p piece
 	for _, i := range signatures {
 		if i == mark {
 			s.marks = append(s.marks, end)
@@ -145,34 +153,47 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 		if s.found[i] != nil || end <= s.tried[i] {
 			continue
 		}
-		if text == "" {
+		if p.raw == nil {
 			if !s.affords(region, end) {
 				continue
 			}
-			from, to := pieceAround(region, end)
-			text, shownTo = clean(region[from:to]), to
-			if to == end+after {
-				shownTo = end + after/2 // the line goes on: what begins in the second half may be cut
-			}
-			exact, shape = maphash.String(shapeSeed, text), shapeOf(text)
+			p = s.pieceAround(region, end)
 		}
-		missed := miss{i, exact}
-		if s.signatures[i].blind() {
-			missed.shape = shape
-		}
-		if _, known := s.missed[missed]; known {
-			s.tried[i] = shownTo
-			continue
-		}
-		if m := s.signatures[i].match(text); m != nil {
+		if m := s.show(i, &p); m != nil {
 			s.found[i] = &event{signature: &s.signatures[i], order: i, line: s.lineAt(region, end),
-				text: text, match: m, when: stampBefore(region, end)}
-			continue
+				text: p.clean, match: m, when: stampBefore(region, end)}
 		}
-		s.tried[i] = shownTo
-		s.spent += len(text)
+	}
+}
+
+// show is where in a piece a signature matches. What a piece like it did not match it is not shown again.
+func (s *scanner) show(signature int, p *piece) []int {
+	missed := miss{signature, p.exact}
+	if s.isBlind(signature) {
+		missed.shape = p.shape
+	}
+	if _, known := s.missed[missed]; !known {
+		if p.clean == "" {
+			p.clean = clean(p.raw)
+		}
+		if m := s.signatures[signature].match(p.clean); m != nil {
+			return m
+		}
+		s.spent += len(p.clean)
 		s.remember(missed)
 	}
+	s.tried[signature] = p.to
+	return nil
+}
+
+// isBlind reports whether no digit of a line means more to a signature than another.
+func (s *scanner) isBlind(signature int) bool {
+	blind, known := s.blind[signature]
+	if !known {
+		blind = s.signatures[signature].blind()
+		s.blind[signature] = blind
+	}
+	return blind
 }
 
 // remember keeps a miss, and forgets all when they are too many.
@@ -215,18 +236,23 @@ func (s *scanner) lineAt(region []byte, pos int) int {
 	return s.lines + 1
 }
 
-// pieceAround is where the line lies that holds the byte before end, or the part of a long one around it. A
-// progress bar writes many lines into one with carriage returns: the piece between two is the line.
-func pieceAround(region []byte, end int) (from, to int) {
-	from = max(0, end-before)
+// pieceAround is the line that holds the byte before end, or the part of a long one around it. A progress bar writes many
+// lines into one with carriage returns: the piece between two is the line.
+func (s *scanner) pieceAround(region []byte, end int) piece {
+	from, to := max(0, end-before), min(len(region), end+after)
 	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
 		from += i + 1
 	}
-	to = min(len(region), end+after)
+	p := piece{to: to}
 	if i := bytes.IndexAny(region[end:to], "\r\n"); i >= 0 {
 		to = end + i
+		p.to = to
+	} else if to == end+after {
+		p.to = end + after/2 // the line goes on: what begins in the second half may be cut
 	}
-	return from, to
+	p.raw = region[from:to]
+	p.exact, p.shape = maphash.Bytes(shapeSeed, p.raw), s.shapeOf(p.raw)
+	return p
 }
 
 func (s *scanner) events(source int) []event {
@@ -259,7 +285,7 @@ func (e *event) again(lines []logLine) int {
 
 // group is the text of a named group of the pattern.
 func (e *event) group(name string) string {
-	i := e.signature.pattern().SubexpIndex(name)
+	i := e.signature.lines.SubexpIndex(name)
 	if i < 0 || e.match[2*i] < 0 {
 		return ""
 	}

@@ -3,9 +3,7 @@ package triage
 import (
 	"errors"
 	"io/fs"
-	"regexp"
 	"strings"
-	"sync"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
@@ -42,9 +40,7 @@ type Signature struct {
 	Source   []string // where that line was seen, then other sources: https addresses, or wheels with their sha256
 	Checked  string   // when, as 2006-01-02
 
-	pattern func() *regexp.Regexp // compiled when a literal of it is met; most never are
-	needles func() needles
-	blind   func() bool // whether no digit of a line means more to the pattern than another
+	lines *lazyregexp.Regexp // those that match the pattern
 }
 
 var (
@@ -85,19 +81,18 @@ func fromRows(rows []tables.Signature) []Signature {
 		}
 		literal := []string(r.Literal)
 		if literal == nil {
-			literal = literalsOf(r.Pattern)
+			literal = lazyregexp.Literals(r.Pattern, minLiteral)
 		}
-		pattern := r.Pattern
 		all[i] = Signature{ID: r.ID, Cause: r.Cause, Blame: Blame(r.Blame), Rule: r.Rule, Weight: weight,
 			Needs: r.Needs, Reads: r.Reads,
-			Async: r.Async == "yes", Literal: literal, Pattern: pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
-			Source: r.Source, Checked: r.Checked,
-			pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }),
-			needles: sync.OnceValue(func() needles { return needlesOf(pattern) }),
-			blind:   sync.OnceValue(func() bool { return !digit.MatchString(counted.ReplaceAllString(pattern, "")) })}
+			Async: r.Async == "yes", Literal: literal, Pattern: r.Pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
+			Source: r.Source, Checked: r.Checked, lines: lazyregexp.New(r.Pattern)}
 	}
 	return all
 }
+
+// blind reports whether no digit of a line means more to the pattern than another.
+func (s *Signature) blind() bool { return !digit.MatchString(counted.ReplaceAllString(s.Pattern, "")) }
 
 var (
 	digit   = lazyregexp.New(`\d`)

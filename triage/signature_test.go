@@ -1,7 +1,6 @@
 package triage
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,68 +59,6 @@ func TestParseSignaturesRefuses(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestLiteralsOf: the texts that a pattern's own letters prove.
-func TestLiteralsOf(t *testing.T) {
-	for pattern, want := range map[string][]string{
-		`an error of (?P<x>\w+)`:           {"an error of "},
-		`an? errors?: x`:                   {" error"},
-		`(?:first|second) thing`:           {" thing"},
-		`(?:first one|second one) x`:       {"first one", "second one"},
-		`long enough|(?:also|very) longer`: {"long enough", " longer"},
-		`a\.b\(c\)`:                        {"a.b(c)"},
-		`[Ee]rror{2}abcd`:                  {"rabcd"},
-		`^\W*text with [a-z]{0,3}(?:x)?`:   {"text with "},
-		`abc`:                              nil,
-		`(?i)letters`:                      nil,
-		`good text|\d+`:                    nil,
-		`[]abcdef`:                         nil,
-		`(abcdef`:                          {"abcdef"},
-	} {
-		if got := literalsOf(pattern); !slices.Equal(got, want) &&
-			!(pattern == `[Ee]rror{2}abcd` && mustContain(pattern, got)) {
-			t.Errorf("%s: %q, want %q", pattern, got, want)
-		}
-	}
-}
-
-// TestNeedles: a text without what an alternative spells is not shown to the pattern.
-func TestNeedles(t *testing.T) {
-	n := needlesOf(`CUDA (?:error|failure)s? 34\b|exactly this`)
-	for text, want := range map[string]bool{"CUDA error 34": true, "it is exactly this": true, "CUDA error 35": false,
-		"34": false, "CUDA 34": false, "CUDA failures 34": true} {
-		if n.in(text) != want {
-			t.Errorf("%q with %q: %t", text, n, !want)
-		}
-	}
-	for _, pattern := range []string{`(?i)any`, `\w`, `x?(?:none)?`, `(?:|none)`, `(?i:X)y`, `(?:(?i)X)y`} {
-		if !needlesOf(pattern).in("xy") {
-			t.Errorf("%s is ruled out, which does not always spell what is not there", pattern)
-		}
-	}
-}
-
-// FuzzLiteralsOf: what is derived from a pattern is proven by the parsed one, as far as the proof goes.
-func FuzzLiteralsOf(f *testing.F) {
-	for _, s := range table(f) {
-		f.Add(s.Pattern, s.Positive)
-	}
-	f.Fuzz(func(t *testing.T, pattern, line string) {
-		re, err := regexp.Compile(pattern)
-		if err != nil || len(pattern) > 1000 {
-			literalsOf(pattern) // must not panic
-			needlesOf(pattern)
-			t.Skip()
-		}
-		if re.MatchString(line) && !needlesOf(pattern).in(line) {
-			t.Fatalf("%q matches %q, and %q says that it cannot", pattern, line, needlesOf(pattern))
-		}
-		if literals := literalsOf(pattern); literals != nil && re.MatchString(line) &&
-			!containsAny(re.FindString(line), literals) {
-			t.Fatalf("%q matches %q and holds none of %q", pattern, line, literals)
-		}
-	})
 }
 
 func TestMustContain(t *testing.T) {

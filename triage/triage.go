@@ -98,7 +98,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 				clean([]byte(src.Name)), s.skipped))
 		}
 		logs = append(logs, s.events(i))
-		read, err := s.records(ctx, i)
+		read, err := s.records(ctx, i, soonest)
 		if err != nil {
 			unread = append(unread, fmt.Sprintf("%s was not judged to its end: %v", clean([]byte(src.Name)), err))
 		}

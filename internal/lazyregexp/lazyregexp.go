@@ -1,18 +1,46 @@
-// Package lazyregexp holds regular expressions that are compiled when they are first used. A run of this program uses
-// few of the some hundred it has, and compiling them all takes a third of its start; the child that asks NVML uses
-// none.
+// Package lazyregexp holds regular expressions that are compiled when they are first used, and used only on texts that
+// hold the letters which every match has. A run of this program uses few of the some hundred it has, and compiling them
+// all takes a third of its start; the child that asks NVML uses none. Of a line of a log they match fewer still: package
+// regexp takes a hundred times as long to find out as looking for the letters does.
 package lazyregexp
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
-// Regexp is a [regexp.Regexp] in waiting. Its methods are those of the same names.
+// Regexp is a [regexp.Regexp] in waiting. Its methods are those of the same names. What it is made of on the way lies
+// elsewhere: there are hundreds in the program.
 type Regexp struct {
-	expr     string
-	once     sync.Once
-	compiled *regexp.Regexp
+	expr  string
+	once  sync.Once
+	known *known
+}
+
+// known is what is made of an expression when it is first used.
+type known struct {
+	parts []part // its alternatives; none where they cannot be told apart
+	folds bool   // whether capitals are as good for some of their letters
+	compiled
+}
+
+// part is one alternative of an expression.
+type part struct {
+	letters []letters
+	expr    string
+	compiled
+}
+
+// compiled is an expression when it is needed.
+type compiled struct {
+	once   sync.Once
+	regexp *regexp.Regexp
+}
+
+func (c *compiled) of(expr string) *regexp.Regexp {
+	c.once.Do(func() { c.regexp = regexp.MustCompile(expr) })
+	return c.regexp
 }
 
 // New is the expression expr in RE2's syntax. A broken one panics when it is first used; the package's test compiles
@@ -20,22 +48,75 @@ type Regexp struct {
 // then costs nothing at the start.
 func New(expr string) *Regexp { return &Regexp{expr: expr} }
 
-func (r *Regexp) get() *regexp.Regexp {
-	r.once.Do(func() { r.compiled = regexp.MustCompile(r.expr) })
-	return r.compiled
+func (r *Regexp) get() *regexp.Regexp { return r.read().of(r.expr) }
+
+// read reads what the expression spells.
+func (r *Regexp) read() *known {
+	r.once.Do(func() {
+		s := speller{expr: r.expr}
+		r.known = &known{parts: s.parts(), folds: s.folds}
+		if s.other {
+			r.known.parts = nil
+		}
+	})
+	return r.known
+}
+
+// Spelt reports whether a text has the letters of a match.
+func (r *Regexp) Spelt(s string) bool {
+	return r.read().any(s, func(*part) bool { return true })
+}
+
+// may reports whether a text may match: whether it has the letters, and, of several alternatives, whether one of them
+// matches. Each is a shorter program than all of them, and most texts have the letters of none or one.
+func (r *Regexp) may(s string) bool {
+	k := r.read()
+	return k.any(s, func(p *part) bool { return len(k.parts) == 1 || p.of(p.expr).MatchString(s) })
+}
+
+// any reports whether an alternative of which a text has the letters is as wanted.
+func (k *known) any(s string, wanted func(*part) bool) bool {
+	lower := ""
+	if k.folds {
+		if strings.Contains(s, "ſ") { // the one letter that is as good as one of ASCII and no capital
+			return true
+		}
+		lower = strings.ToLower(s)
+	}
+	for i := range k.parts {
+		if p := &k.parts[i]; allIn(p.letters, s, lower) && wanted(p) {
+			return true
+		}
+	}
+	return k.parts == nil
 }
 
 func (r *Regexp) Match(b []byte) bool { return r.get().Match(b) }
 
-func (r *Regexp) MatchString(s string) bool { return r.get().MatchString(s) }
+func (r *Regexp) MatchString(s string) bool { return r.may(s) && r.get().MatchString(s) }
 
-func (r *Regexp) FindString(s string) string { return r.get().FindString(s) }
+func (r *Regexp) FindString(s string) string {
+	if !r.may(s) {
+		return ""
+	}
+	return r.get().FindString(s)
+}
 
-func (r *Regexp) FindStringSubmatch(s string) []string { return r.get().FindStringSubmatch(s) }
+func (r *Regexp) FindStringSubmatch(s string) []string {
+	if !r.may(s) {
+		return nil
+	}
+	return r.get().FindStringSubmatch(s)
+}
 
 func (r *Regexp) FindStringSubmatchIndex(s string) []int {
+	if !r.may(s) {
+		return nil
+	}
 	return r.get().FindStringSubmatchIndex(s)
 }
+
+func (r *Regexp) SubexpIndex(name string) int { return r.get().SubexpIndex(name) }
 
 func (r *Regexp) SubexpNames() []string { return r.get().SubexpNames() }
 
@@ -48,6 +129,9 @@ func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 }
 
 func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	if !r.may(s) {
+		return nil
+	}
 	return r.get().FindAllStringSubmatchIndex(s, n)
 }
 
@@ -58,10 +142,16 @@ func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 func (r *Regexp) ReplaceAll(src, repl []byte) []byte { return r.get().ReplaceAll(src, repl) }
 
 func (r *Regexp) ReplaceAllString(src, repl string) string {
+	if !r.may(src) {
+		return src
+	}
 	return r.get().ReplaceAllString(src, repl)
 }
 
 func (r *Regexp) ReplaceAllStringFunc(src string, repl func(string) string) string {
+	if !r.may(src) {
+		return src
+	}
 	return r.get().ReplaceAllStringFunc(src, repl)
 }
 

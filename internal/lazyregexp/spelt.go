@@ -1,0 +1,316 @@
+package lazyregexp
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// alternatives are, for each alternative of a group, what it always spells: a text that lacks a part of every one cannot
+// match. To look for them takes a hundredth of the time of matching.
+type alternatives [][]letters
+
+// letters are a run of them that always stands together, or a group that is always there, of which one alternative
+// must be.
+type letters struct {
+	text  string
+	fold  bool // whether capitals are as good; the text has none
+	group alternatives
+}
+
+// in reports whether a text may hold an alternative. Lower is the text without capitals.
+func (a alternatives) in(text, lower string) bool {
+	for _, one := range a {
+		if allIn(one, text, lower) {
+			return true
+		}
+	}
+	return a == nil // no group, but letters
+}
+
+func allIn(one []letters, text, lower string) bool {
+	for i := range one {
+		l, where := &one[i], text
+		if l.fold {
+			where = lower
+		}
+		if !strings.Contains(where, l.text) || !l.group.in(text, lower) {
+			return false
+		}
+	}
+	return true
+}
+
+// speller reads what an expression in RE2's syntax spells, far faster than package regexp parses it.
+type speller struct {
+	expr  string
+	at    int
+	fold  bool // whether capitals are as good where it stands
+	folds bool // whether they are anywhere
+	other bool // whether it met other flags, or letters up to \E, which may be signs
+}
+
+// parts are the alternatives up to the end of a group, or of the expression, with those of a group that one begins with
+// in its place: (?:^|[^o] )Xid is two, of which the first is tried at one place only.
+func (s *speller) parts() []part {
+	all := s.part()
+	for s.next() == '|' {
+		s.at++
+		all = append(all, s.part()...)
+	}
+	return all
+}
+
+func (s *speller) part() []part {
+	before, flag := *s, ""
+	if s.fold {
+		flag = "(?i)"
+	}
+	if s.next() == '(' && s.enter() {
+		heads := s.parts()
+		s.at, s.fold = s.at+1, before.fold
+		if quantified, _ := s.quantified(); !quantified {
+			from := s.at
+			tail := s.alternative()
+			for i := range heads {
+				heads[i].letters = append(heads[i].letters, tail...)
+				heads[i].expr = "(?:" + heads[i].expr + ")" + flag + s.until(from)
+			}
+			return heads
+		}
+	}
+	s.at, s.fold = before.at, before.fold
+	letters := s.alternative()
+	return []part{{letters: letters, expr: flag + s.until(before.at)}}
+}
+
+// until is the expression from a place to where the speller stands.
+func (s *speller) until(from int) string {
+	return s.expr[min(from, len(s.expr)):min(s.at, len(s.expr))]
+}
+
+// alternatives are those of a group, up to its closing bracket.
+func (s *speller) alternatives() alternatives {
+	all := alternatives{s.alternative()}
+	for s.next() == '|' {
+		s.at++
+		all = append(all, s.alternative())
+	}
+	return all
+}
+
+// next is the byte at which the speller stands, and 0 at the end.
+func (s *speller) next() byte {
+	if s.at < len(s.expr) {
+		return s.expr[s.at]
+	}
+	return 0
+}
+
+func (s *speller) alternative() []letters {
+	var all []letters
+	var run []byte
+	flush := func() {
+		if len(run) > 0 {
+			all, run = append(all, letters{text: string(run), fold: s.fold}), run[:0]
+		}
+	}
+	for s.at < len(s.expr) && s.next() != '|' && s.next() != ')' {
+		if s.next() == '(' {
+			flush()
+			group := s.group()
+			if _, optional := s.quantified(); !optional && group != nil {
+				all = append(all, letters{group: group})
+			}
+			continue
+		}
+		letter := s.letter()
+		if quantified, _ := s.quantified(); quantified || letter == "" {
+			flush()
+		} else {
+			run = append(run, letter...)
+		}
+	}
+	flush()
+	return all
+}
+
+// group are the alternatives of a group; nil where it only sets flags, which hold to the end of the one around it.
+func (s *speller) group() alternatives {
+	outer := s.fold
+	if !s.enter() {
+		return nil
+	}
+	all := s.alternatives()
+	s.at, s.fold = s.at+1, outer
+	return all
+}
+
+// enter steps over a group's opening, and reports whether there is more of the group than flags.
+func (s *speller) enter() bool {
+	s.at++
+	return s.next() != '?' || !s.flags()
+}
+
+// flags reads what stands behind a group's question mark: a name, or flags. It reports whether the group ends with it.
+func (s *speller) flags() bool {
+	if end := strings.IndexByte(s.expr[s.at:], '>'); end > 0 && strings.IndexAny(s.expr[s.at:s.at+end], ":)") < 0 {
+		s.at += end + 1
+		return false
+	}
+	for on := true; s.at < len(s.expr); s.at++ {
+		switch s.next() {
+		case '-':
+			on = false
+		case 'i':
+			s.fold, s.folds = on, true
+		case 'm', 's', 'U':
+			s.other = true
+		case ':', ')':
+			s.at++
+			return s.expr[s.at-1] == ')'
+		}
+	}
+	return false
+}
+
+// letter is the letter that the element at which the speller stands always spells, or "".
+func (s *speller) letter() string {
+	from := s.at
+	switch s.next() {
+	case '[':
+		s.class()
+		return ""
+	case '\\':
+		return s.escaped()
+	case '.', '^', '$':
+		s.at++
+		return ""
+	}
+	r, n := utf8.DecodeRuneInString(s.expr[from:])
+	s.at += n
+	switch {
+	case r == utf8.RuneError || s.fold && r >= utf8.RuneSelf: // which other bytes, or letters, are as good as
+		return ""
+	case s.fold:
+		return strings.ToLower(s.expr[from:s.at])
+	}
+	return s.expr[from:s.at]
+}
+
+// class steps over a class of letters.
+func (s *speller) class() {
+	s.at++
+	if s.next() == '^' {
+		s.at++
+	}
+	for first := true; s.at < len(s.expr); first = false {
+		switch {
+		case s.next() == ']' && !first:
+			s.at++
+			return
+		case s.next() == '\\':
+			s.at++
+		case strings.HasPrefix(s.expr[s.at:], "[:"):
+			s.at += 1 + max(0, strings.Index(s.expr[s.at:], ":]"))
+		}
+		s.at++
+	}
+}
+
+// escaped is the sign that an escape spells.
+func (s *speller) escaped() string {
+	s.at = min(s.at+2, len(s.expr))
+	sign := s.expr[s.at-1 : s.at]
+	switch c := sign[0]; {
+	case c == 'Q':
+		s.other = true
+	case c == 'x' || c == 'p' || c == 'P':
+		if s.next() == '{' {
+			s.at += 1 + strings.IndexByte(s.expr[s.at:], '}')
+		} else if s.at++; c == 'x' {
+			s.at++
+		}
+	case '0' <= c && c <= '9':
+		for '0' <= s.next() && s.next() <= '9' {
+			s.at++
+		}
+	case c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a':
+		return sign
+	}
+	return ""
+}
+
+// quantified reports whether a quantifier stands here, and whether what it stands behind may be missing for it.
+func (s *speller) quantified() (is, optional bool) {
+	switch s.next() {
+	case '?', '*':
+		optional = true
+	case '+':
+	case '{':
+		rest := strings.TrimLeft(s.expr[s.at+1:], "0123456789,")
+		if !strings.HasPrefix(rest, "}") {
+			return false, false // it is a letter
+		}
+		optional = strings.HasPrefix(s.expr[s.at:], "{0")
+		s.at = len(s.expr) - len(rest)
+	default:
+		return false, false
+	}
+	s.at++
+	if s.next() == '?' {
+		s.at++
+	}
+	return true, optional
+}
+
+// literals are the longest run that is always spelt, or one of each alternative. Nil: nothing long enough is.
+func (a alternatives) literals(least int) []string {
+	var all []string
+	for _, one := range a {
+		best := longest(one, least)
+		if best == nil {
+			return nil
+		}
+		all = append(all, best...)
+	}
+	return all
+}
+
+// Literals are texts of at least so many letters of which one stands in every match, or nil: the expression does not
+// spell that many.
+func Literals(expr string, least int) []string {
+	s := speller{expr: expr}
+	all := s.alternatives()
+	if s.other {
+		return nil
+	}
+	return all.literals(least)
+}
+
+// longest is the longest run of an alternative or, where a group has longer ones in all of its own, those.
+func longest(one []letters, least int) []string {
+	var best []string
+	for _, l := range one {
+		candidate := l.group.literals(least)
+		if l.group == nil && !l.fold && len(l.text) >= least && (best == nil || len(l.text) >= shortest(best)) {
+			candidate = []string{l.text}
+		}
+		if better(candidate, best) {
+			best = candidate
+		}
+	}
+	return best
+}
+
+// better prefers the set whose shortest text is longer.
+func better(a, b []string) bool {
+	return a != nil && (b == nil || shortest(a) > shortest(b) || shortest(a) == shortest(b) && len(a) < len(b))
+}
+
+func shortest(texts []string) int {
+	least := len(texts[0])
+	for _, text := range texts {
+		least = min(least, len(text))
+	}
+	return least
+}
