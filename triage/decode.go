@@ -23,9 +23,9 @@ func decode(r io.Reader) (io.Reader, error) {
 		}
 		return unboxed(bufio.NewReaderSize(&unpacked{unzipped, maxUnpacked}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xff, 0xfe}):
-		return &wide{plain, binary.LittleEndian}, nil
+		return bufio.NewReader(&wide{plain, binary.LittleEndian}), nil
 	case bytes.Equal(magic, []byte{0xfe, 0xff}):
-		return &wide{plain, binary.BigEndian}, nil
+		return bufio.NewReader(&wide{plain, binary.BigEndian}), nil
 	}
 	return unboxed(plain), nil
 }
@@ -64,7 +64,8 @@ type wide struct {
 	order binary.ByteOrder
 }
 
-// Read decodes half of what fits, as a unit of two bytes grows to three at most. A pair of
+// Read decodes half of what fits, as a unit of two bytes grows to three at most; so it wants room for one, which a
+// bufio.Reader always gives: a reader that neither reads nor fails is asked again for ever. A pair of
 // surrogates becomes two marks of replacement: no error message needs one.
 func (w *wide) Read(p []byte) (int, error) {
 	raw := make([]byte, max(2, len(p)/2&^1))

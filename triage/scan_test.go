@@ -48,12 +48,13 @@ func TestForms(t *testing.T) {
 		log  []byte
 		line int
 	}{
-		"plain":              {[]byte("a\nb\n" + failure + "\n"), 3},
-		"no_last_line_break": {[]byte("a\n" + failure), 2},
-		"windows":            {[]byte("a\r\nb\r\n" + failure + "\r\n"), 3},
-		"gzip":               {zipped(t, "a\n"+failure+"\n"), 2},
-		"utf16":              {wideText("a\nü 😀\n" + failure + "\n"), 3},
-		"progress_bar":       {[]byte("a\n 1%\r 2%\r" + failure + "\r 3%\n"), 2},
+		"plain":                {[]byte("a\nb\n" + failure + "\n"), 3},
+		"no_last_line_break":   {[]byte("a\n" + failure), 2},
+		"windows":              {[]byte("a\r\nb\r\n" + failure + "\r\n"), 3},
+		"gzip":                 {zipped(t, "a\n"+failure+"\n"), 2},
+		"utf16":                {wideText("a\nü 😀\n" + failure + "\n"), 3},
+		"utf16_of_many_chunks": {wideText(strings.Repeat("an ordinary line\n", 100_000) + failure + "\n"), 100_001},
+		"progress_bar":         {[]byte("a\n 1%\r 2%\r" + failure + "\r 3%\n"), 2},
 		"colours": {[]byte("\x1b[31mRuntimeError\x1b[0m: \x1b[1mCUDA error: device-side assert " +
 			"triggered\x1b[0m\n"), 1},
 		"coloured_words": {[]byte("a\n\x1b[KRuntimeError: CUDA error: device-si\x1b[1;31mde assert\x1b[0m " +
