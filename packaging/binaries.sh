@@ -7,13 +7,14 @@ ROOT=$("$PACKAGING/root.sh")
 PACKAGE=./cmd/cudacompat
 # No build id: it is a hash of the inputs, paths among them. Lazy binding: see the Makefile.
 LINK="-s -w -buildid= -X main.version=$VERSION"
+BUILD="go build -tags packed -gcflags=cudacompat/report=-l" # as the Makefile
 mkdir -p "$OUT/bin"
 make -s -C "$TOP" packed
 
 # static OS ARCH FILE: no C compiler, no libc, no NVML.
 static() {
     say "$1/$2 without NVML: $3"
-    (cd "$TOP" && CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build -tags packed -ldflags="$LINK" -o "$OUT/bin/$3" $PACKAGE)
+    (cd "$TOP" && CGO_ENABLED=0 GOOS=$1 GOARCH=$2 $BUILD -ldflags="$LINK" -o "$OUT/bin/$3" $PACKAGE)
 }
 
 # nvml ARCH COMPILER FILE: linked against the old root's libc.
@@ -29,7 +30,7 @@ nvml() {
         --setenv GOFLAGS "$GOFLAGS" --setenv CGO_CFLAGS "$CGO_CFLAGS" --setenv GOPROXY off --setenv GOTOOLCHAIN local \
         --setenv GOMODCACHE /modules --setenv GOCACHE /build \
         --setenv CGO_ENABLED 1 --setenv GOARCH "$1" --setenv CC "$2" \
-        go build -tags packed -ldflags="$LINK -extldflags=-Wl,-z,lazy,-z,noseparate-code,--build-id=none" -o "/out/$3" $PACKAGE
+        $BUILD -ldflags="$LINK -extldflags=-Wl,-z,lazy,-z,noseparate-code,--build-id=none" -o "/out/$3" $PACKAGE
 }
 
 nvml amd64 gcc cudacompat-linux-amd64
