@@ -1,5 +1,5 @@
-# Builds an AMI and judges it before it is made: on a builder without a GPU, for every instance type that it is meant
-# for. The build fails (exit 1) when one of them could not run it, and when a fact that matters is missing (exit 3).
+# Judges an AMI before it is created, on a builder without a GPU, for every instance type that the AMI is meant for. The
+# build fails if the CUDA stack does not work on one of them (exit 1) or if a fact that matters is missing (exit 3).
 #
 #   packer init . && packer build -var binary=bin/cudacompat -var source_ami=ami-0123456789abcdef0 .
 

@@ -74,7 +74,7 @@ func (b *bench) grow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		got.what = fmt.Sprintf("%d environments with %d other packages", c.environments, c.packages)
+		got.what = fmt.Sprintf("environments: %d, other packages in each: %d", c.environments, c.packages)
 		b.growth = append(b.growth, got)
 		if err := os.RemoveAll(root); err != nil {
 			return err

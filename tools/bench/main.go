@@ -50,9 +50,9 @@ func (b *bench) text() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, `# What a run costs
 
-Written by `+"`make bench`"+` on %s (%s/%s, %d cores, %s; load %s). Medians of %d runs with warm caches; CPU is
-user and system time of the program and its children; the yardstick is `+"`/usr/bin/python3 -I -c pass`"+`, which takes
-%s of CPU here.
+`+"`make bench`"+` wrote this page on %s (%s/%s, %d cores, %s; load %s). The figures are medians of %d runs with
+warm caches; for growth and for other programs, of 3 runs. CPU is user and system time of the program and its children. In rows about CPU, × is a multiple of what
+`+"`/usr/bin/python3 -I -c pass`"+` takes, which is %s here.
 
 | what | measured | goal | |
 |---|---|---|---|
@@ -62,13 +62,13 @@ user and system time of the program and its children; the yardstick is `+"`/usr/
 		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, r.measured, r.goal, r.mark())
 	}
 	s.WriteString(b.where())
-	s.WriteString("\n## Growth\n\n| what | wall | CPU | peak |\n|---|---|---|---|\n")
+	s.WriteString("\n## How it grows\n\n| what | wall time | CPU | peak memory |\n|---|---|---|---|\n")
 	for _, r := range b.growth {
 		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
 	}
 	if len(b.rivals) > 0 {
-		s.WriteString("\n## Beside others, on the same environment\n\n" +
-			"| program | wall | CPU | peak | bytes read | system calls |\n|---|---|---|---|---|---|\n")
+		s.WriteString("\n## Compared with other programs, on the same environment\n\n" +
+			"| program | wall time | CPU | peak memory | bytes read | system calls |\n|---|---|---|---|---|---|\n")
 		for _, r := range b.rivals {
 			fmt.Fprintf(&s, "| %s | %s | %s | %d MB | %.1f MB | %d |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10,
 				float64(r.read)/1e6, r.calls)

@@ -110,12 +110,12 @@ func (b *bench) small(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.ratio("doctor --root with a small torch", tree, 0.6)
+	b.ratio("doctor --root, small torch", tree, 0.6)
 	live, err := b.run(ctx, nil, b.tool, "doctor", "--env", "none")
 	if err != nil {
 		return err
 	}
-	b.ratio("doctor on this machine, no framework", live, 1.0)
+	b.ratio("doctor --env none", live, 1.0)
 	return nil
 }
 
@@ -140,8 +140,8 @@ func (b *bench) nvml(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.goal("doctor with NVML over the bare C program, wall", own.wall-c.wall, 10*time.Millisecond)
-	b.rows = append(b.rows, row{"peak memory of that", fmt.Sprintf("%d MB", own.peak>>10), "≤ 24 MB", own.peak > 24<<10})
+	b.goal("doctor with NVML, wall time beyond that of a C program with the same NVML calls", own.wall-c.wall, 10*time.Millisecond)
+	b.rows = append(b.rows, row{"doctor with NVML, peak memory", fmt.Sprintf("%d MB", own.peak>>10), "≤ 24 MB", own.peak > 24<<10})
 	return nil
 }
 
@@ -154,8 +154,8 @@ func (b *bench) real(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.ratio("doctor with a real PyTorch", own, 2.0)
-	b.goal("doctor with a real PyTorch, wall", own.wall, 25*time.Millisecond)
+	b.ratio("doctor, real PyTorch", own, 2.0)
+	b.goal("doctor, real PyTorch, wall time", own.wall, 25*time.Millisecond)
 	own.what = "cudacompat doctor"
 	if err := b.trace(ctx, &own, []string{b.tool, "doctor", "--env", b.torch}); err != nil {
 		return err

@@ -52,7 +52,7 @@ func (b *bench) compare(ctx context.Context, own cost) error {
 		}
 		b.rivals = append(b.rivals, got)
 		times := float64(got.wall) / float64(own.wall)
-		b.rows = append(b.rows, row{"less wall time than " + r.what, fmt.Sprintf("%.0f ×", times), "≥ 100 ×", times < 100})
+		b.rows = append(b.rows, row{"wall time of " + r.what + ", as a multiple of doctor's", fmt.Sprintf("%.0f ×", times), "≥ 100 ×", times < 100})
 	}
 	return nil
 }

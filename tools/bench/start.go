@@ -29,7 +29,7 @@ const shown = 8
 func (b *bench) start(ctx context.Context) error {
 	for _, p := range []struct{ what, name, source string }{
 		{"an empty Go program", "empty", "package main\n\nfunc main() {}\n"},
-		{"an empty Go program with libc", "linked", "package main\n\nimport \"C\"\n\nfunc main() {}\n"},
+		{"an empty Go program, linked with libc", "linked", "package main\n\nimport \"C\"\n\nfunc main() {}\n"},
 	} {
 		source, program := filepath.Join(b.dir, p.name+".go"), filepath.Join(b.dir, p.name)
 		if err := os.WriteFile(source, []byte(p.source), 0o644); err != nil {
@@ -115,15 +115,15 @@ func (b *bench) least(kept *[]part, run func() ([]part, error)) error {
 // where says in what parts the time goes that the goals are missed by.
 func (b *bench) where() string {
 	var s strings.Builder
-	s.WriteString("\n## Where it goes\n\n")
+	s.WriteString("\n## Where the time goes\n\n")
 	for _, p := range b.floor {
 		fmt.Fprintf(&s, "- %s: %s of CPU\n", p.what, ms(p.time))
 	}
 	for _, list := range []struct {
 		what  string
 		parts []part
-	}{{"before the main function, packages that are initialised", b.inits},
-		{"the sources of facts with a real PyTorch, by wall time", b.read}} {
+	}{{"initialising packages before the main function", b.inits},
+		{"reading facts with a real PyTorch, wall time", b.read}} {
 		if len(list.parts) > 0 {
 			fmt.Fprintf(&s, "- %s: %s\n", list.what, longest(list.parts))
 		}
