@@ -60,7 +60,7 @@ func checkCommand(s streams) *cobra.Command {
 	}
 	judge.add(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,
-		"stop after this `TIME` with a partial, inconclusive report")
+		"stop after this `TIME` and judge what was read by then")
 	return cmd
 }
 

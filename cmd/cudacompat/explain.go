@@ -70,7 +70,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.facts, "facts", "",
 		"compare the log with the machine whose facts or report are in `FILE`, and say what to install if it has the fault")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
-		"stop reading after this `TIME` and judge what was read")
+		"stop reading after this `TIME` and judge what was read by then")
 	cmd.Flags().BoolVar(&f.here, "here", false,
 		"compare the log with this machine, and say what to install if it has the fault")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))

@@ -33,8 +33,8 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 		"look only at the Python environment at `PATH` (may be repeated); with none, look at no environment (default: the "+
 			"active one and all others that are found)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"stop after this `TIME` with a partial, inconclusive report (default 10s, longer with many GPUs; 120s with --root "+
-			"or --offline)")
+		"stop after this `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or "+
+			"--offline)")
 }
 
 // limit is how long reading files may take.

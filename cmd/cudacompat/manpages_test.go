@@ -35,7 +35,7 @@ A bug in cudacompat.
 .SH FILES
 .TP
 .I /etc/cudacompat/.cudacompat.yaml
-What this machine must have, and findings that are let through, each with its reason.
+What this machine requires, and findings that are waived, each with its reason.
 .TP
 .I ./.cudacompat.yaml
 The same for a project; it is read first.
