@@ -63,7 +63,7 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ - |` +
 	`\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
 	`\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) ` +
-	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
+	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)\b[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
 	`c):\d+\]?:?|-+>|E  |\|) *)+`)
 
 // bare is a line without what collectors put before it, a traceback's indentation kept.
