@@ -35,7 +35,11 @@ func hash(g gram) uint32 { return g * 2654435761 >> (32 - hashBits) }
 const mark = -1
 
 func newFinder(signatures []Signature, marks ...string) *finder {
-	users := make(map[string][]int, 2*len(signatures))
+	many := len(marks)
+	for _, s := range signatures {
+		many += len(s.Literal)
+	}
+	users := make(map[string][]int, many)
 	for _, lit := range marks {
 		users[lit] = append(users[lit], mark)
 	}

@@ -108,31 +108,66 @@ func (s *speller) next() byte {
 
 func (s *speller) alternative() []letters {
 	var all []letters
-	var run []byte
-	flush := func() {
-		if len(run) > 0 {
-			all, run = append(all, letters{text: string(run), fold: s.fold}), run[:0]
-		}
-	}
-	for s.at < len(s.expr) && s.next() != '|' && s.next() != ')' {
-		if s.next() == '(' {
-			flush()
-			group := s.group()
-			if _, optional := s.quantified(); !optional && group != nil {
-				all = append(all, letters{group: group})
+	for s.more() {
+		if s.next() != '(' {
+			if run := s.run(); run != "" {
+				all = append(all, letters{text: run, fold: s.fold})
 			}
 			continue
 		}
-		letter := s.letter()
-		if quantified, _ := s.quantified(); quantified || letter == "" {
-			flush()
-		} else {
-			run = append(run, letter...)
+		group := s.group()
+		if _, optional := s.quantified(); !optional && group != nil {
+			all = append(all, letters{group: group})
 		}
 	}
-	flush()
 	return all
 }
+
+// more reports whether the alternative goes on.
+func (s *speller) more() bool {
+	return s.at < len(s.expr) && s.expr[s.at] != '|' && s.expr[s.at] != ')'
+}
+
+// run is the letters from here to the next element that spells none, which it steps over, or to a bracket or bar.
+func (s *speller) run() string {
+	from, end := s.at, s.at
+	var other []byte // where the expression writes them otherwise
+	for s.more() && s.expr[s.at] != '(' {
+		if other == nil && !s.fold {
+			s.skipPlain()
+			end = s.at
+		}
+		letter := s.letter()
+		written := s.expr[end:min(s.at, len(s.expr))]
+		if quantified, _ := s.quantified(); quantified || letter == "" {
+			break
+		}
+		if other == nil && letter != written {
+			other = []byte(s.expr[from:end])
+		}
+		if other != nil {
+			other = append(other, letter...)
+		}
+		end = s.at
+	}
+	if other != nil {
+		return string(other)
+	}
+	return s.expr[from:end]
+}
+
+// skipPlain steps over letters that stand for themselves and before another such, so that no quantifier follows.
+func (s *speller) skipPlain() {
+	at, expr := s.at, s.expr
+	for at+1 < len(expr) && !signs[expr[at]] && !signs[expr[at+1]] && expr[at]|expr[at+1] < utf8.RuneSelf {
+		at++
+	}
+	s.at = at
+}
+
+// signs are the bytes that may mean something else than themselves.
+var signs = [256]bool{'\\': true, '.': true, '+': true, '*': true, '?': true, '(': true, ')': true, '|': true,
+	'[': true, '{': true, '^': true, '$': true}
 
 // group are the alternatives of a group; nil where it only sets flags, which hold to the end of the one around it.
 func (s *speller) group() alternatives {
@@ -185,6 +220,10 @@ func (s *speller) letter() string {
 	case '.', '^', '$':
 		s.at++
 		return ""
+	}
+	if s.expr[from] < utf8.RuneSelf && !s.fold {
+		s.at++
+		return s.expr[from:s.at]
 	}
 	r, n := utf8.DecodeRuneInString(s.expr[from:])
 	s.at += n
@@ -263,37 +302,47 @@ func (s *speller) quantified() (is, optional bool) {
 	return true, optional
 }
 
-// literals are the longest run that is always spelt, or one of each alternative. Nil: nothing long enough is.
-func (a alternatives) literals(least int) []string {
-	var all []string
-	for _, one := range a {
-		best := longest(one, least)
-		if best == nil {
-			return nil
-		}
-		all = append(all, best...)
-	}
-	return all
-}
-
 // Literals are texts of at least so many letters of which one stands in every match, or nil: the expression does not
 // spell that many.
 func Literals(expr string, least int) []string {
 	s := speller{expr: expr}
-	all := s.alternatives()
+	all := s.literals(least)
 	if s.other {
 		return nil
 	}
-	return all.literals(least)
+	return all
+}
+
+// literals are the longest run of letters that each alternative up to the end of a group spells. Nil: one spells
+// nothing long enough.
+func (s *speller) literals(least int) []string {
+	all := s.longest(least)
+	for s.next() == '|' {
+		s.at++
+		if best := s.longest(least); best == nil || all == nil {
+			all = nil
+		} else {
+			all = append(all, best...)
+		}
+	}
+	return all
 }
 
 // longest is the longest run of an alternative or, where a group has longer ones in all of its own, those.
-func longest(one []letters, least int) []string {
+func (s *speller) longest(least int) []string {
 	var best []string
-	for _, l := range one {
-		candidate := l.group.literals(least)
-		if l.group == nil && !l.fold && len(l.text) >= least && (best == nil || len(l.text) >= shortest(best)) {
-			candidate = []string{l.text}
+	for s.more() {
+		var candidate []string
+		if s.next() != '(' {
+			if run := s.run(); !s.fold && len(run) >= least && (best == nil || len(run) >= shortest(best)) {
+				candidate = []string{run}
+			}
+		} else if outer := s.fold; s.enter() {
+			candidate = s.literals(least)
+			s.at, s.fold = s.at+1, outer
+			if _, optional := s.quantified(); optional {
+				candidate = nil
+			}
 		}
 		if better(candidate, best) {
 			best = candidate

@@ -65,22 +65,26 @@ func eachStanza(fsys fs.FS, s sheet, columns []column, visit func(record) error)
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	for _, e := range entries {
-		name := path.Join(s.file(), e.Name())
-		text, err := fs.ReadFile(fsys, name)
+	texts, more := make([]string, len(entries)), 0
+	for i, e := range entries {
+		text, err := fs.ReadFile(fsys, path.Join(s.file(), e.Name()))
 		if err != nil {
 			return err
 		}
-		r := stanzaReader{file: name, columns: columns, known: known, visit: visit}
-		if err := r.read(string(text)); err != nil {
+		texts[i] = string(text)
+		more += strings.Count(texts[i], "\nline: ")
+	}
+	r := stanzaReader{columns: columns, known: make(map[string]bool, more), visit: visit, more: more}
+	for i, e := range entries {
+		r.file, r.number, r.cause = path.Join(s.file(), e.Name()), 0, nil
+		if err := r.read(texts[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stanzaReader reads one file.
+// stanzaReader reads one file after the other.
 type stanzaReader struct {
 	file    string
 	columns []column
@@ -90,11 +94,10 @@ type stanzaReader struct {
 	cells   []string // those of the stanza that is read
 	places  []int    // the line of the file that each stands on
 	number  int
-	more    int // lines of the table that the file has, until the first is visited
+	more    int // lines of the table that the files have, until the first is visited
 }
 
 func (r *stanzaReader) read(text string) error {
-	r.more = strings.Count(text, "\nline: ")
 	r.begin()
 	for line := range strings.SplitSeq(text, "\n") {
 		r.number++
@@ -114,7 +117,11 @@ func (r *stanzaReader) read(text string) error {
 }
 
 func (r *stanzaReader) begin() {
-	r.cells, r.places = make([]string, len(r.columns)), make([]int, len(r.columns))
+	r.cells = make([]string, len(r.columns))
+	if r.places == nil {
+		r.places = make([]int, len(r.columns))
+	}
+	clear(r.places)
 }
 
 // field reads "name: value"; a second one of a name makes a list.
