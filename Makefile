@@ -1,16 +1,16 @@
-# make doctor   build the program and examine this machine; without a GPU, show an example too
-# make test     the tests
-# make grid     whole, what make test takes a sample of: the pins of every driver, GPU and Python, every bump, every log
-#               in every dress
-# make lint     gofmt, vet, staticcheck, the tables' linter, go.mod
-# make golden   write the tests' expected output again; read the difference before you commit it
-# make screen   the picture in the README: docs/screen.svg
-# make fuzz     every parser on broken input, FUZZTIME=300x: so many inputs each
-# make torture  MINUTES=1: the binary against hostile libraries, trees and inputs; prints counts that must be zero
-# make vulncheck  what is linked in, against the database of vulnerabilities (VULNDB=DIR: a copy of it)
-# make gpu      what only an NVIDIA GPU can show, in one report: gpu-report.md
-# make bench    the budgets, side by side in one run
-# make release  every artefact of a release, into dist/ (VERSION=0.1.0): see packaging/release.sh
+# make doctor     build the program and examine this machine; if there is nothing to judge, show an example, too
+# make static     build it without NVML and libc: bin/cudacompat-static
+# make test       run the tests
+# make grid       run in full what make test samples: pins for every driver, GPU and Python, every upgrade, every log
+# make lint       run gofmt, vet, staticcheck and the tables' linter, and check go.mod and NOTICE
+# make golden     rewrite the tests' expected output; read the difference before you commit it
+# make screen     draw docs/screen.svg, the picture in the README
+# make fuzz       feed broken input to every parser; FUZZTIME=300x sets how many inputs each gets
+# make torture    run the binary against hostile libraries, trees and inputs for MINUTES=1; prints counts that must be 0
+# make vulncheck  compare what is linked in with the database of vulnerabilities (VULNDB=DIR: a copy of it)
+# make gpu        write gpu-report.md: what only a machine with an NVIDIA GPU can show
+# make bench      measure what runs cost, and write docs/performance.md
+# make release    build every artefact of a release into dist/ (VERSION=0.1.0): see packaging/release.sh
 
 # go-nvml resolves the driver library's symbols when they are called; a linker that binds them at start-up
 # (-z now, the default of hardened toolchains) would end the program before main.
