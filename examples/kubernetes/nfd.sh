@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes a feature file for NFD's local source, so that nodes bear the label
-# feature.node.kubernetes.io/cudacompat.outcome=compatible (or incompatible, inconclusive). Run it from a timer, hourly:
-# without a new file the label is gone after $KEEP seconds, so that none outlives what it was read from.
+# Writes a feature file for the local source of Node Feature Discovery, which gives the node the label
+# feature.node.kubernetes.io/cudacompat.outcome=compatible (or incompatible, inconclusive). Run it every hour from a
+# timer: without a new file, the label disappears after $KEEP seconds.
 dir=${FEATURES:-/etc/kubernetes/node-feature-discovery/features.d}
 until=$(date -u -d "@$(($(date +%s) + ${KEEP:-7200}))" +%Y-%m-%dT%H:%M:%SZ) || exit
 cudacompat doctor --env none -o line >/dev/null 2>&1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The features that `cudacompat requires -o slurm` asks for, "cc9.0_driver580", one for each kind of GPU of this node.
-# An update replaces all features of a node, so put those that it has before them:
+# An update replaces all features of a node, so repeat those that it already has:
 #   cuda=$(features.sh) && scontrol update NodeName=$(hostname -s) AvailableFeatures=ib,$cuda ActiveFeatures=ib,$cuda
 # or in slurm.conf: NodeName=n1 Features=ib,cc9.0_driver580
 features=$(nvidia-smi --query-gpu=compute_cap,driver_version --format=csv,noheader |

@@ -1,8 +1,8 @@
 #!/bin/sh
 # slurm.conf: HealthCheckProgram=/etc/slurm/cudacompat-healthcheck.sh HealthCheckInterval=600 HealthCheckNodeState=ANY
-# Drains a node for a proven error of its driver or GPUs, with cudacompat's line as the reason, and resumes one that was
-# drained so and is sound again. What is not known drains nothing.
-PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin # Slurm sets none for programs that it starts itself
+# Drains a node for a proven error in its driver or GPUs, with cudacompat's line as the reason, and resumes it when
+# nothing is wrong any more. An inconclusive result changes nothing.
+PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin # Slurm sets no PATH for programs that it starts itself
 node=${SLURMD_NODENAME:-$(hostname -s)}
 line=$(cudacompat doctor --env none -o line)
 code=$?
