@@ -28,10 +28,10 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
 		"/host) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"read this system's files, but not the running driver: what holds after the next boot (for image builds)")
+		"read only this system's files, not the running driver: what will hold after the next boot (for image builds)")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"look only at the Python environment at `PATH` (may be repeated); with none, look at no environment (default: the "+
-			"active one and all others that are found)")
+		"look only at the Python environment at `PATH` (may be repeated); --env none looks at no environment (default: "+
+			"the active one and all others that are found)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"stop after this `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or "+
 			"--offline)")

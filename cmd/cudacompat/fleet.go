@@ -32,7 +32,7 @@ func fleetCommand(s streams) *cobra.Command {
 	var f fleetFlags
 	cmd := &cobra.Command{
 		Use:   "fleet FILE...|DIR...|-",
-		Short: "Check the facts of many nodes: groups, drift, what-if",
+		Short: "Check many nodes: what fails, where they differ, what a change would break",
 		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, " +
 			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with " +
 			"or without .gz.\n\n" +

@@ -25,7 +25,7 @@ var flagGroups = []struct {
 }{
 	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "diff", "wait", "timeout", "max-age"}},
 	{"What to assume", []string{"driver", "gpu", "instance", "python", "framework", "choice", "what-if"}},
-	{"What passes", []string{"require", "fail-on", "ignore", "config"}},
+	{"When to fail", []string{"require", "fail-on", "ignore", "config"}},
 	{"Tables", []string{"matrix"}},
 	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},
 }

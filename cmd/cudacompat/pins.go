@@ -37,7 +37,7 @@ func pinsCommand(s streams) *cobra.Command {
 		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
 			exitOwn},
 		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
-			"  cudacompat pins -o requirements=requirements.txt",
+			"  cudacompat pins -o constraints=constraints.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
 	cmd.SetContext(context.Background())
