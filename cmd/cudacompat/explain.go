@@ -184,10 +184,13 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 			return nil, &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
 		}
 		return nil, misspeltOf("rule, cause, code, name or file", name,
-			slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), "cudacompat explain")
+			slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), listPages)
 	}
 	return report.Cause(own), nil
 }
+
+// listPages lists the words that have a page. A word that has none may be a line of a log: "Killed".
+const listPages = "cudacompat explain`; for a line of a log: `echo LINE | cudacompat explain -"
 
 // answers are the signatures, and what triage says where none decides.
 func (f *explainFlags) answers() ([]triage.Signature, error) {
