@@ -33,6 +33,52 @@ func TestNearMissesInOneLine(t *testing.T) {
 	}
 }
 
+// TestHostileLogsEnd: what is long, deep or never closed ends in an answer: the error after it, or an older one.
+func TestHostileLogsEnd(t *testing.T) {
+	chained := "Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nValueError: a\n\n" +
+		"During handling of the above exception, another exception occurred:\n\n"
+	for name, log := range map[string]io.Reader{
+		"a line of 256 MB":     &repeated{"loss 1.02, error ", 256 << 20},
+		"chained tracebacks":   &repeated{chained, 16 << 20},
+		"frames without end":   &repeated{"  File \"/a.py\", line 1, in f\n    f(f(f(\n", 16 << 20},
+		"a mangled name":       io.MultiReader(strings.NewReader("undefined symbol: _Z"), &repeated{"N3c10I", 1 << 20}),
+		"mangled names":        &repeated{"undefined symbol: _ZN9999999999999N3c10ISt6vectorIS_IS_E\n", 4 << 20},
+		"quotes on one line":   io.MultiReader(strings.NewReader("error: "), &repeated{"\"'`([{<", 4 << 20}),
+		"quotes on many lines": &repeated{"fatal error: \"'`([{ cannot open '\"\n", 4 << 20},
+		"escapes":              &repeated{"\x1b[\x1b]error: \x1b", 4 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			log := io.MultiReader(log, strings.NewReader("\n"+failure+"\n"))
+			d, err := Read(t.Context(), table(t), []Source{{Name: "log", Reader: log}})
+			if err != nil || d.Cause != "device-side-assert" && d.Cause != "extension-mismatch" {
+				t.Errorf("%s (%v)", d.Cause, err)
+			}
+			if spent := time.Since(start); spent > 20*time.Second { // it is two seconds, where the processor is busy
+				t.Errorf("it took %s", spent)
+			}
+		})
+	}
+}
+
+// repeated is a text over and over, cut where what it is read into ends.
+type repeated struct {
+	text string
+	left int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) && r.left > 0 {
+		n += copy(p[n:], r.text)
+		r.left -= len(r.text)
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
 // TestTimeUp: what was read before the time was up is judged, and it is said that there was more.
 func TestTimeUp(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())

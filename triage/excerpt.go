@@ -61,8 +61,11 @@ func (e *excerpt) take(region []byte, marks []int, number int) {
 		}
 		e.add(number, region[pos:end])
 		e.wanted--
+		if len(marks) > 0 && marks[0] <= end {
+			e.wanted = max(e.wanted, wantedAfter(region[pos:end]))
+		}
 		for len(marks) > 0 && marks[0] <= end {
-			e.wanted, marks = max(e.wanted, wantedAfter(region[pos:end])), marks[1:]
+			marks = marks[1:]
 		}
 		pos, number = end+1, number+1
 	}

@@ -79,7 +79,7 @@ func (c *sighted) judge(blame Blame) (kind, got string) {
 	return kind, "wrong"
 }
 
-func readSighted(t *testing.T, file string) []sighted {
+func readSighted(t testing.TB, file string) []sighted {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {

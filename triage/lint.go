@@ -51,6 +51,8 @@ func (s *Signature) lint() error {
 		return errors.New("its weight is none of fact, consequence, warning, symptom, fault, cause")
 	case s.Reads != "" && readers[s.Reads] == nil:
 		return fmt.Errorf("reads %q, which no reader is called", s.Reads)
+	case s.Reads == "capability" && s.Needs == "":
+		return errors.New("reads the capability, and needs no line that says it")
 	case len(s.Do) > maxSteps:
 		return fmt.Errorf("more than %d steps", maxSteps)
 	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != None):

@@ -35,6 +35,7 @@ func TestParseSignaturesRefuses(t *testing.T) {
 		"weight":        {"weight: cause", "weight: heavy", "weight"},
 		"needs":         {"weight: cause", "weight: cause\nneeds: nobody", `unknown signature "nobody"`},
 		"reads":         {"weight: cause", "weight: cause\nreads: palm", `reads "palm"`},
+		"reads_other":   {"weight: cause", "weight: cause\nreads: capability", "needs no line"},
 		"pattern":       {"(?P<why>\\w+)", "(", "missing closing"},
 		"literal_short": {"pattern: it failed: ", "literal: it\npattern: it failed: ", "shorter than"},
 		"literal_not_needed": {"pattern: it failed: (?P<why>\\w+)",
