@@ -23,9 +23,9 @@ func decode(r io.Reader) (io.Reader, error) {
 		}
 		return unboxed(bufio.NewReaderSize(&unpacked{unzipped, maxUnpacked}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xff, 0xfe}):
-		return bufio.NewReader(&wide{plain, binary.LittleEndian}), nil
+		return rejoin(bufio.NewReaderSize(&wide{plain, binary.LittleEndian}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xfe, 0xff}):
-		return bufio.NewReader(&wide{plain, binary.BigEndian}), nil
+		return rejoin(bufio.NewReaderSize(&wide{plain, binary.BigEndian}, chunk)), nil
 	}
 	return unboxed(plain), nil
 }
@@ -55,7 +55,7 @@ func unboxed(r *bufio.Reader) io.Reader {
 	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
 		return &boxed{from: r}
 	}
-	return r
+	return rejoin(r)
 }
 
 // wide turns UTF-16 into UTF-8.

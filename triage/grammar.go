@@ -228,6 +228,7 @@ var grammars = []grammar{
 	form("asked", `^[\w./-]+: error: (?P<sentence>(?:unrecognized arguments|the following arguments are required|`+
 		`argument .*: `+
 		`(?:invalid|expected|not allowed)|ambiguous option|too few arguments).*)`, ": error: "),
+	form("asked", `^error while handling argument (?P<sentence>"-.*)`, "handling argument"),
 	form("asked", `^Error: (?P<sentence>(?:Invalid value for|Missing (?:option|argument|parameter)|Got unexpected extra`+
 		` argument).*)|^error: (?P<required>the following required arguments were not provided|invalid value '.*)`,
 		"rror: "),
@@ -278,10 +279,12 @@ var grammars = []grammar{
 		`support)`, "llegal instruction", "SIGILL", "signal", "xit", "rocessor", "CPU"),
 
 	// What a library says about the GPU or about itself.
+	form("smi-ended", `(?:nvidia-smi\b.{0,80}|exporter\.go:\d+ .*command failed.*)\b(?:exit(?:ed)?|status|code|returned)\b`+
+		`(?:.{0,20} )?(?P<code>\d+)\b`, "nvidia-smi", "exporter.go"),
 	form("smi", `^\| NVIDIA-SMI .* CUDA Version: ERR!`, "NVIDIA-SMI"),
 	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:capable |nvenc capable |suitable |`+
 		`usable |`+
-		`compatible |supported |available |visible )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? `+
+		`compatible |supported |available |visible |mining )*(?:nvidia |cuda )?(?:gpus?|devices?|cuda(?:-capable)? `+
 		`devices?|cuda gpus?)\b.{0,30}(?:found|detected|available|visible|present|with)|(?:gpu|cuda|nvidia `+
 		`gpu|cuda device)s? (?:is|are|was|were)? ?(?:not|n't) (?:available|found|detected|visible|usable|`+
 		`accessible)|(?:could(?: not|n't)|cannot|can't|unable to|did(?: not|n't)|failed to) (?:find|detect|access|`+
@@ -423,7 +426,7 @@ var grammars = []grammar{
 	form("host-hardware", `\[Hardware Error\]:.*(?i:uncorrect|fatal)|EDAC \w+: [1-9]\d* UE|Machine Check Exception|`+
 		`(?:I/O|medium) error, dev (?:sd|nvme|vd)\w+`, "[Hardware", "EDAC", "Machine Check", "error, dev"),
 	form("hardware", `(?i)(?:uncorrect(?:able|ed)\b.{0,40}\b(?:ecc|memory|error)|double[- ]bit|fallen off the `+
-		`bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|`+
+		`bus|lost from (?:the )?bus|gpu is lost|row remap\w* fail|pcie bus error: severity=uncorrect|`+
 		`retired pages\b.{0,40}(?:[:=] *[1-9]|exceed|threshold|pending[ :=]*yes)|`+
 		`nvlink\b.{0,40}(?:fatal (?:error|link)|down|inactive)|gpu (?:\S+ )?(?:hung|has crashed|overheat)|`+
 		`NV_ERR_RESET_REQUIRED|NV_ERR_GPU_IS_LOST|AER: .*(?:recovery failed|recover|Uncorrect)|device `+
@@ -526,7 +529,7 @@ var grammars = []grammar{
 	form("windows-end", `(?i)\b(?:exit(?:ed)?|exitcode|code|status|crash(?:ed)?|`+
 		`finished)\b.{0,40}?(?P<code>-107374\d{4}|`+
 		`322122\d{4}|0xC0\d0[0-9A-F]{4})\b`, "-107374", "322122", "0xC0", "0xc0"),
-	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error|sigbus|illegal instruction|sigill|floating `+
+	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error\b(?:[^ ]| \(| enc|$)|sigbus|illegal instruction|sigill|floating `+
 		`point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal `+
 		`)\(?(?P<code>-\d+|1(?:29|3\d)|6|7|9|11)\b`, "egmentation", "SIG", "us error", "us "+
 		"Error", "BUS", "llegal", "loating", "exit",

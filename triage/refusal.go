@@ -94,6 +94,8 @@ var refusals = []refusal{
 	refused(`TypeError`, `Descriptors cannot (?:not )?be created directly`, anyone, "packages-do-not-fit"),
 	refused(`RuntimeError`, `^Failed to import \S+ because of the following error`, anyone, "packages-do-not-fit"),
 	refused(`IndentationError|TabError`, ``, own, "program"),
+	refused(`SyntaxError|IndentationError|TabError`, `unexpected EOF|EOL while scanning|was never closed|^unterminated|`+
+		`unindent|^unexpected indent|^expected an indented block|inconsistent use of tabs`, ending, "program"),
 	refused(`SyntaxError|IndentationError|TabError`, ``, theirs, "packages-do-not-fit"),
 	refused(`SyntaxError|IndentationError|TabError`, ``, anyone, ""),
 
@@ -151,6 +153,7 @@ var refusals = []refusal{
 		`cannot identify`, theirs,
 		"given-file"),
 	refused(`UnicodeDecodeError`, ``, visible, "given-file"),
+	refused(`UnicodeEncodeError`, `'(?:charmap|ascii|latin-1|gbk|cp\d+)' codec`, anyone, "encoding"),
 	refused(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
 	refused(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
 	refused(`EOFError`, `Ran out of input`, anyone, "given-file"),

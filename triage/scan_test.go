@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -233,4 +234,26 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRejoined: what PowerShell broke at the width of its window is whole again, and keeps its line's number.
+func TestRejoined(t *testing.T) {
+	const broken = "python : Traceback (most \r\nrecent call last):\r\nAt line:1 char:1\r\n    + CategoryInfo   \r\n" +
+		"  File \"C:\\Users\\x\\Downloa\r\nds\\a.py\", line 67, in <mod\r\nule>\r\n    main()\r\n" +
+		"RuntimeError: CUDA error: \r\ndevice-side assert trigger\r\ned\r\nabcdefghijklmnopqrstuvwxyz\r\n" +
+		"abcdefghijklmnopqrstuvwxyz\r\n\r\nend\r\n"
+	for name, log := range map[string][]byte{"plain": []byte(broken), "wide": wideText(broken)} {
+		d, err := Read(context.Background(), table(t), []Source{{Reader: bytes.NewReader(log)}})
+		if err != nil || d.Cause != "device-side-assert" || d.Lines[0].Number != 9 ||
+			d.Lines[0].Text != "RuntimeError: CUDA error: device-side assert triggered" {
+			t.Errorf("%s: %s, %+v, %v", name, d.Cause, d.Lines, err)
+		}
+	}
+	same := strings.Repeat("lines of one same length\n", 9)
+	for _, text := range []string{same, same + "CategoryInfo of lines\n" + strings.Repeat("as often of this length\n", 9)} {
+		got, err := io.ReadAll(rejoin(bufio.NewReaderSize(strings.NewReader(text), chunk)))
+		if string(got) != text || err != nil {
+			t.Errorf("%q became %q, %v", text, got, err)
+		}
+	}
 }

@@ -72,13 +72,13 @@ func lastServed(lines []logLine) int {
 	return 0
 }
 
-// answered is how a server says that it could not do what it was asked.
-var answered = lazyregexp.New(`Internal Server Error|" 50\d\b`)
+// answered is how a server says that it could not do what it was asked, and a watchdog that the program is gone.
+var answered = lazyregexp.New(`Internal Server Error|" 50\d\b|WATCHDOG: .*restarting|going to shut ?down`)
 
 // fails is what stands in lines of failing, and in those of what is cleared away after it.
 var fails = lazyregexp.New(`(?i)error|fail|exception|abort|traceback|killed|fatal|denied|cannot|can't|could ?n.t|` +
 	`could not|unable|panic|core dumped|\bsig[a-z]{3,4}\b|signal|no such|not found|terminat|shut(?:ting)? ?down|` +
-	`interrupt|cancel|\bleaked?\b|not available|invalid|refused|out of memory|\bnan\b`)
+	`interrupt|cancel|\bleaked?\b|watchdog|not available|invalid|refused|out of memory|\bnan\b`)
 
 // clearing are the lines that trackers of experiments write after a run, failed or not.
 var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)

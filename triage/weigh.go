@@ -72,6 +72,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"mpi":              always("mpi-start"),
 	"served":           weighServed,
 	"smi":              always("smi"),
+	"smi-ended":        weighSMIEnded,
 	"module":           weighModule,
 	"kernel-driver":    always("kernel-driver"),
 	"extension":        always("extension"),
@@ -281,7 +282,7 @@ var aboutStatus = lazyregexp.New(`(?i)success|status|\bok\b|stream|cudnn|cublas|
 	`autotun|tactic|\bSM\b|world|\bmpi|\brank|version|driver|unsupported`)
 
 // glib is how GLib's programs warn of a call that they leave undone, and go on.
-var glib = lazyregexp.New(`-(?:CRITICAL|WARNING) \*\*: `)
+var glib = lazyregexp.New(`-(?:CRITICAL|WARNING) \*\*: |\b[a-z]\w*_\w+: assertion '.+' failed$`)
 
 // weighAssertion judges a condition that the authors of a compiled program wrote down: of the machine, of a call, or of
 // what the program was given.
@@ -403,6 +404,11 @@ func weighOpenCV(r *record, _ *tables.Tables) string {
 	}
 	return "input"
 }
+
+// smiEnded are the statuses with which nvidia-smi ends, of those that say what is wrong: man nvidia-smi, RETURN VALUE.
+var smiEnded = map[string]string{"8": "hardware", "9": "driver", "12": "driver", "14": "hardware", "15": "hardware"}
+
+func weighSMIEnded(r *record, _ *tables.Tables) string { return smiEnded[r.slot("code")] }
 
 // weighUnreached judges a place on the network that was not reached, where the program gave up: many try again.
 func weighUnreached(r *record, _ *tables.Tables) string {

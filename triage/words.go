@@ -411,6 +411,10 @@ var answers = []answer{
 	{"context", "context-too-long", Program, "", symptom, "The input is longer than the model's context: {sentence}",
 		[]string{"shorten the input, or ask for fewer tokens", "start the server with a longer context, where model " +
 			"and memory allow it"}},
+	{"encoding", "console-encoding", Environment, "", symptom,
+		"The program prints a character that this console, or the file behind it, is not set to write: {sentence}",
+		[]string{"run it with PYTHONUTF8=1 in its environment (PowerShell: `$env:PYTHONUTF8=1`)",
+			"on Linux, give it a UTF-8 locale: `export LC_ALL=C.UTF-8`"}},
 	{"access", "access-refused", Environment, "device-permission", symptom, "The system refused access: {sentence}",
 		[]string{"run `id`, and `ls -l` on what is named: is the user in its group (video, render, docker)?",
 			"in a container, pass the device, and look at SELinux and AppArmor: `dmesg | grep -i denied`"}},
