@@ -81,8 +81,8 @@ func (a area) plain() bool { return slices.Contains(toldPlainly, a.answer) }
 // something that the program goes on without, or of a job that somebody ended, nobody says why.
 var said = lazyregexp.New(`\.\w+:\d+:\d+:|\.\w+\(\d+\): (?:error|warning)|exit ?code|exit status|` +
 	`returned non-zero|Check failed|^ *(?:warnings\.warn|raise |print|assert |logg|log\.|"|')|` +
-	`executable file not found|^\[?(?:notice|hint)|^configure: |:$|peermem|CANCELLED AT \S+ \*\*\*|(?i:(?:not|non-?) ?fatal|, ` +
-	`?(?:rebuilding|retrying|skipp\w+|ignoring|assuming|continuing|falling))`)
+	`executable file not found|^\[?(?:notice|hint)|^configure: |:$|peermem|CANCELLED AT \S+ \*\*\*|` +
+	`(?i:(?:not|non-?) ?fatal|, ?(?:rebuilding|retrying|skipp\w+|ignoring|assuming|continuing|falling))`)
 
 // maxComplaint is how long a line may be that is one sentence.
 const maxComplaint = 600

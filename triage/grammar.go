@@ -279,8 +279,8 @@ var grammars = []grammar{
 		`support)`, "llegal instruction", "SIGILL", "signal", "xit", "rocessor", "CPU"),
 
 	// What a library says about the GPU or about itself.
-	form("smi-ended", `(?:nvidia-smi\b.{0,80}|exporter\.go:\d+ .*command failed.*)\b(?:exit(?:ed)?|status|code|returned)\b`+
-		`(?:.{0,20} )?(?P<code>\d+)\b`, "nvidia-smi", "exporter.go"),
+	form("smi-ended", `(?:nvidia-smi\b.{0,80}|exporter\.go:\d+ .*command failed.*)\b(?:exit(?:ed)?|status|code|`+
+		`returned)\b(?:.{0,20} )?(?P<code>\d+)\b`, "nvidia-smi", "exporter.go"),
 	form("smi", `^\| NVIDIA-SMI .* CUDA Version: ERR!`, "NVIDIA-SMI"),
 	form("no-gpu", `(?i)(?:^no devices were found|not able to use (?:the )?gpu|no (?:capable |nvenc capable |suitable |`+
 		`usable |`+
@@ -529,8 +529,8 @@ var grammars = []grammar{
 	form("windows-end", `(?i)\b(?:exit(?:ed)?|exitcode|code|status|crash(?:ed)?|`+
 		`finished)\b.{0,40}?(?P<code>-107374\d{4}|`+
 		`322122\d{4}|0xC0\d0[0-9A-F]{4})\b`, "-107374", "322122", "0xC0", "0xc0"),
-	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error\b(?:[^ ]| \(| enc|$)|sigbus|illegal instruction|sigill|floating `+
-		`point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal `+
+	form("exit", `(?i)(?P<signal>segmentation fault|sigsegv|bus error\b(?:[^ ]| \(| enc|$)|sigbus|illegal `+
+		`instruction|sigill|floating point exception)|(?:exit(?:ed)?\s?(?:with )?(?:code|status):? ?|exitcode:? ?|returned |signal `+
 		`)\(?(?P<code>-\d+|1(?:29|3\d)|6|7|9|11)\b`, "egmentation", "SIG", "us error", "us "+
 		"Error", "BUS", "llegal", "loating", "exit",
 		"Exit", "returned", "signal"),

@@ -82,7 +82,8 @@ func informs(line string) bool {
 // failsAloud are the lines whose level says less than they mean.
 var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 	"BackOff", "kubelet  Error", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
-	"erroneous pipeline", "terminating driver service (forced)", "driver service terminated with signal", "caught exception", "xecution provider", "xecutionProvider"}
+	"erroneous pipeline", "terminating driver service (forced)", "driver service terminated with signal",
+	"caught exception", "xecution provider", "xecutionProvider"}
 
 // level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
 var (

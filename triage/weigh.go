@@ -304,7 +304,8 @@ func weighAssertion(r *record, _ *tables.Tables) string {
 
 // weighAsked judges what a program was asked to do, where the program was not built without it.
 func weighAsked(r *record, _ *tables.Tables) string {
-	if r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), message(r.text)); aboutStack.MatchString(r.slot("sentence")) {
+	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), message(r.text))
+	if aboutStack.MatchString(r.slot("sentence")) {
 		return ""
 	}
 	return "input"

@@ -51,8 +51,9 @@ var (
 	pyScript   = lazyregexp.New(`^(?:[\w.-]+/)*(?:\w*install\w*|launch|bootstrap)\.py$`)
 	given      = lazyregexp.New(`^-\w*c$`) // the option of a shell before the commands that it is given
 	ofGPU      = lazyregexp.New(`(?i)https?://\S*(?:ollama|cuda|nvidia|vllm)\S*\.sh\b`)
-	distroCUDA = lazyregexp.New(`^(?:nvidia-cuda-toolkit|cuda(?:-toolkit|-nvcc|-compiler|-libraries-dev)?(?:-\d+)*)(?:=|$)`)
-	distroGPU  = lazyregexp.New(`^python3?\d*-(?:torch|pytorch|tensorflow|jax|cupy|pycuda)\b`)
+	distroCUDA = lazyregexp.New(`^(?:nvidia-cuda-toolkit|cuda(?:-toolkit|-nvcc|-compiler|-libraries-dev)?(?:-\d+)*)` +
+		`(?:=|$)`)
+	distroGPU = lazyregexp.New(`^python3?\d*-(?:torch|pytorch|tensorflow|jax|cupy|pycuda)\b`)
 )
 
 // innerScript is what a command gives to a shell that it starts: bash -lc "…", su user -c "…".
@@ -86,7 +87,8 @@ func toolOf(list []string) tool {
 }
 
 // toolReaders read a tool by the name of its program and what follows.
-var toolReaders = []func(name string, rest []string) tool{pipTool, uvTool, condaTool, projectTool, buildTool, systemTool}
+var toolReaders = []func(name string, rest []string) tool{
+	pipTool, uvTool, condaTool, projectTool, buildTool, systemTool}
 
 // verb is the first word that is no option or the value of one, and what stands behind it.
 func verb(list []string) (name string, rest []string) {
@@ -181,7 +183,7 @@ func condaTool(name string, rest []string) tool {
 	}
 	name, args := verb(rest)
 	if name == "env" {
-		if name, args = verb(args); name == "create" || name == "update" {
+		if name, _ = verb(args); name == "create" || name == "update" {
 			return tool{does: installsFromFile, reason: inAnotherFile}
 		}
 		return tool{}
