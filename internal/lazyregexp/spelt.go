@@ -188,7 +188,7 @@ func (s *speller) enter() bool {
 
 // flags reads what stands behind a group's question mark: a name, or flags. It reports whether the group ends with it.
 func (s *speller) flags() bool {
-	if end := strings.IndexByte(s.expr[s.at:], '>'); end > 0 && strings.IndexAny(s.expr[s.at:s.at+end], ":)") < 0 {
+	if end := strings.IndexByte(s.expr[s.at:], '>'); end > 0 && !strings.ContainsAny(s.expr[s.at:s.at+end], ":)") {
 		s.at += end + 1
 		return false
 	}
