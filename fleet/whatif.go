@@ -108,7 +108,7 @@ func (j *Judge) plan() *Plan {
 	sort.Slice(p.Breaks, func(i, j int) bool { return p.Breaks[i].Node < p.Breaks[j].Node })
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
-		p.Why = "nobody is broken by it"
+		p.Why = "it breaks no node"
 		return p
 	}
 	j.choose(p)
@@ -136,14 +136,14 @@ func (j *Judge) choose(p *Plan) {
 	for _, driver := range nearestFirst(j.candidates(), asked) {
 		breaks := func(k *draft) bool { return len(k.Nodes) > 0 && k.Was != matrix.Incompatible && !k.bears[driver] }
 		if !slices.ContainsFunc(j.order, breaks) {
-			p.Driver, p.Why = driver, fmt.Sprintf("with driver %s nobody is broken", driver)
+			p.Driver, p.Why = driver, fmt.Sprintf("with driver %s it breaks no node", driver)
 			return
 		}
 	}
 	for _, n := range p.Breaks {
 		p.Without = append(p.Without, n.Node)
 	}
-	p.Why = "no maintained driver does for all: leave these nodes out of the change"
+	p.Why = "no maintained driver suits all nodes: leave these out of the change"
 }
 
 // nearestFirst orders drivers: older than the one that is asked about from the newest on, then newer ones. Where none

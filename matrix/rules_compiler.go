@@ -183,7 +183,7 @@ func libstdcxxTooOld(m *machine, b *build) []*result {
 	}
 	f := Finding{Severity: Error, Subject: b.subject,
 		Need: "a libstdc++.so.6 with " + b.Stdcxx.Missing[len(b.Stdcxx.Missing)-1],
-		Message: fmt.Sprintf("%s is loaded as libstdc++.so.6 (by %s) but lacks %s, which %s needs: the import fails",
+		Message: fmt.Sprintf("%s is loaded as libstdc++.so.6 (found through %s) but lacks %s, which %s needs: the import fails",
 			b.Stdcxx.Path, b.Stdcxx.Reason, some(b.Stdcxx.Missing), path.Base(b.Stdcxx.By)),
 		Evidence: append(b.evidence(), Evidence{Fact: "libstdc++.so.6", Value: "lacks " + some(b.Stdcxx.Missing),
 			From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),

@@ -56,7 +56,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 	}
 	u := lacks[i]
 	f := Finding{Severity: Error, Subject: b.subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
-		Message: fmt.Sprintf("%s is loaded as %s (by %s) but lacks %s, which %s needs", u.Path, u.Library, u.Reason,
+		Message: fmt.Sprintf("%s is loaded as %s (found through %s) but lacks %s, which %s needs", u.Path, u.Library, u.Reason,
 			lacked(u), path.Base(u.By)),
 		Source: []string{loaderSource}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)),

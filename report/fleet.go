@@ -142,16 +142,21 @@ func (p *page) fleetKind(number int, k fleet.Kind) {
 	}
 	for _, a := range k.Answers {
 		if a.Counts {
-			have = append(have, a.Subject+" "+string(a.Answer))
+			have = append(have, a.Subject+" "+answers[a.Answer].text)
 		}
 	}
 	if len(have) > 0 {
 		p.wrap(10, strings.Join(have, "; "), "    has   ")
 	}
+	var pages []string
 	for _, f := range k.Findings {
 		if f.Severity == matrix.Error || p.style.All {
 			p.wrap(10, f.Rule+": "+f.Message, "    "+marks[f.Severity].text+"     ")
+			pages = add(pages, f.Rule)
 		}
+	}
+	for _, page := range pages {
+		p.line("    more  cudacompat explain " + page)
 	}
 	switch {
 	case k.Outcome != matrix.Inconclusive:

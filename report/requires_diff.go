@@ -36,6 +36,9 @@ func diffText(w io.Writer, r Requires, s Style) error {
 		if i == 0 {
 			p.line()
 		}
+		if i == 0 && len(r.Diff.Targets) > 0 {
+			p.line("  of all GPUs in the tables")
+		}
 		p.wrap(10, capabilityWords(c.Capabilities)+": "+p.products(c.GPUs), fmt.Sprintf("  %-7s ", c.Kind))
 		p.wrap(10, changeWords(c), "          ")
 		causes = append(causes, c.Because...)
@@ -117,10 +120,13 @@ func targetWord(t requires.TargetChange) string {
 
 // diffWords is the change in one sentence.
 func diffWords(r Requires) (text, colour string) {
-	var lost []string // hosts
+	var lost, open []string // hosts
 	for _, t := range r.Diff.Targets {
-		if t.Lost() {
+		switch {
+		case t.Lost():
 			lost = append(lost, t.Target)
+		case t.Old && t.Unknown:
+			open = append(open, t.Target)
 		}
 	}
 	now, old := cmp.Or(r.Artefact, "the new one"), cmp.Or(r.Diff.Old, "the old one")
@@ -132,6 +138,10 @@ func diffWords(r Requires) (text, colour string) {
 		return fmt.Sprintf("%s does not run on %s, where %s did", now, lost[0], old), red
 	case len(lost) > 0:
 		return fmt.Sprintf("%s does not run on %d of the named hosts, where %s did", now, len(lost), old), red
+	case len(open) > 0:
+		return fmt.Sprintf("it is unknown whether %s runs on %s, where %s does", now, few(open, 3), old), yellow
+	case len(r.Diff.Targets) > 0:
+		return fmt.Sprintf("%s runs on every named host on which %s runs", now, old), green
 	case len(costs) > 0:
 		return fmt.Sprintf("%s instead of %s: %s", now, old, strings.Join(costs, "; ")), yellow
 	case len(r.Diff.Changes) > 0:

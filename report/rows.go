@@ -116,10 +116,15 @@ func (p *page) buildRows(r Report) []row {
 	return rows
 }
 
-// wantedRows are the rows of a package that a file names, where it was judged by its name.
+// wantedRows are the rows of a package that a file names, where it was judged by its name, or does not fit the framework
+// with which it is judged.
 func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
 	b := facts.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
-	answers := answered(r, matrix.Subject(&b, &e))
+	subject := matrix.Subject(&b, &e)
+	answers := answered(r, subject)
+	if len(answers) == 0 {
+		answers = failed(r, subject)
+	}
 	if len(answers) == 0 {
 		return nil
 	}
@@ -131,6 +136,17 @@ func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
 
 func answered(r Report, subject string) []matrix.BuildAnswer {
 	return slices.DeleteFunc(slices.Clone(r.Answers), func(a matrix.BuildAnswer) bool { return a.Subject != subject })
+}
+
+// failed are the answers that an error means for what has none of its own: one for each target.
+func failed(r Report, subject string) []matrix.BuildAnswer {
+	var list []matrix.BuildAnswer
+	for _, f := range r.Findings {
+		if f.Subject == subject && f.Severity == matrix.Error {
+			list = append(list, matrix.BuildAnswer{Subject: subject, Target: f.Target, Answer: matrix.Broken, Counts: true})
+		}
+	}
+	return list
 }
 
 // rowsOf is a build's row, and one more for each further answer that it has on other targets.

@@ -15,19 +15,24 @@ type Known struct {
 	Word     string
 	Statuses []tables.Status
 	Xid      *tables.Xid
+	Ended    string // by what, where the word is a status of a process that a signal ended
 	Library  *tables.Library
 	Steps    map[string][]string // by cause: what to do, the likeliest first
 }
 
 // Word is the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
 func Word(k Known) []byte {
-	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil {
+	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil && k.Ended == "" {
 		return nil
 	}
 	p := &page{}
 	p.line("# ", k.Word)
 	for _, same := range k.meanings() {
 		p.status(same, k.Steps[same[0].Cause])
+	}
+	if k.Ended != "" {
+		p.section("Exit status " + k.Word)
+		p.wrap(0, fmt.Sprintf("A signal ended the process: %s. Its log says more: `cudacompat explain LOG`.", k.Ended))
 	}
 	if k.Xid != nil {
 		p.xid(k.Xid)

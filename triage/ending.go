@@ -63,6 +63,15 @@ var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad p
 		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
 		"(SIGILL)"}
 
+// Signalled is what ended a process whose exit status is 128 and the number of a signal, as shells and containers report
+// it, "SIGKILL, mostly because main memory ran out"; empty for any other status.
+func Signalled(status int) string {
+	if status < 128 {
+		return ""
+	}
+	return signals[strconv.Itoa(status)]
+}
+
 func weighExit(r *record, _ *tables.Tables) string {
 	if r.slot("signal") != "" {
 		return "exit"

@@ -144,7 +144,7 @@ func known(t *matrix.Tables, word string) report.Known {
 	if m := xidWord.FindStringSubmatch(word); m != nil {
 		code, err = strconv.Atoi(m[1])
 	} else if err == nil {
-		k.Statuses = t.Statuses("", code)
+		k.Statuses, k.Ended = t.Statuses("", code), triage.Signalled(code)
 	} else {
 		k.Statuses = t.Statuses(word, 0)
 		k.Library = t.Library(word)
