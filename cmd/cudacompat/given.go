@@ -36,8 +36,17 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 || len(args) > 1 && areRequirements(args) {
 		return nil
 	}
+	if len(args) > 1 && !slices.ContainsFunc(args, exists) {
+		return &usageError{message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
+			shown(strings.Join(args, " "))), hint: "cudacompat " + cmd.Name() + " torch==2.9.0 torchvision==0.24.0"}
+	}
 	return &usageError{message: fmt.Sprintf("%s takes one file, not %d", cmd.Name(), len(args)),
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil || name == "-"
 }
 
 // oneArtefact takes what oneFile takes, or nothing where flags name the environment.
