@@ -42,6 +42,8 @@ func weighMemory(r *record, _ *tables.Tables) string {
 	switch {
 	case strings.Contains(r.text, "allocate resources"): // a scheduler's
 		return ""
+	case r.slot("want") != "" && strings.Contains(r.text, r.slot("want")+" free"): // not what was asked for
+		return "memory"
 	case r.slot("want") != "":
 		return "memory-want"
 	case r.frames != nil || raised.MatchString(message(r.text)):

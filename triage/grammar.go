@@ -536,6 +536,7 @@ var grammars = []grammar{
 		"Exit", "returned", "signal"),
 
 	// AMD's stack, which is not judged here.
+	form("unit", `\bstatus=(?P<code>2\d\d)/(?P<name>[A-Z_]+)`, "status=2"),
 	form("amd", `\bHIP error|\bhipError[A-Z]\w+|HSA_STATUS_ERROR\w*|HIPBLAS_STATUS_\w+|\bMIOpen Error`,
 		"HIP", "hipE", "HSA_", "MIOpen"),
 

@@ -57,7 +57,7 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 		"slots", "NVIDIA-SMI", "ErrImagePull", "validat", "user input", "element", "magic", "terminate called",
 	"lower than", "Couldn", "CANCELLED", "MEMLIMIT", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ",
 	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices[", "got prompt",
-	"rompt executed", "BUG: ", "tection fault", "Oops: ", "#error", "driver service"}
+	"rompt executed", "BUG: ", "tection fault", "Oops: ", "#error", "driver service", "status=2"}
 
 // prefix is what loggers put before the message itself: a time, a level, a place in the source.
 var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ - |` +
@@ -171,9 +171,13 @@ func single(l logLine, next []logLine) []record {
 	var all []record
 	if r := exception(l); r != nil {
 		if open := r.slots["message"]; open == "" && strings.HasSuffix(l.text, ":") || open != "" &&
-			strings.ContainsAny(open[len(open)-1:], ":,(") || validation.MatchString(open) {
-			l.text += continued(next)
-			r.slots["message"] = strings.TrimSpace(open + continued(next))
+			strings.ContainsAny(open[len(open)-1:], ":,(") || onlyCounts.MatchString(open) {
+			rest := continued(next)
+			if rest == "" && onlyCounts.MatchString(open) && len(next) > 0 {
+				rest = " " + strings.TrimSpace(next[0].text)
+			}
+			l.text += rest
+			r.text, r.slots["message"] = l.text, strings.TrimSpace(open+rest)
 		}
 		all = append(all, *r)
 	}
@@ -191,8 +195,8 @@ func single(l logLine, next []logLine) []record {
 	return nil
 }
 
-// validation is what pydantic says first; what it found stands below.
-var validation = lazyregexp.New(`^\d+ validation errors? for \w+$`)
+// onlyCounts is what pydantic and TensorFlow say first; what they found stands below.
+var onlyCounts = lazyregexp.New(`^\d+ (?:validation errors? for \w+|root error\(s\) found\.)$`)
 
 // read is the record that a form makes of a line, if it does.
 func (g *grammar) read(l logLine) []record {

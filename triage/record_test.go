@@ -111,7 +111,7 @@ var recorded = []struct{ line, kind, slot, want, cause string }{
 	{"FileNotFoundError: [Errno 2] No such file or directory: './flurb/train'", "exception", "", "", "file-not-found"},
 	{"flurb wasn't build with CUDA support: error", "no-cuda-build", "", "", "library-built-without-cuda"},
 	{"error MSB8020: The build tools for v142 cannot be found.", "installation", "", "", "installation-incomplete"},
-	{"OSError: [Errno 98] Address already in use", "exception", "", "", "node-not-reached"},
+	{"OSError: [Errno 98] Address already in use", "exception", "", "", "port-in-use"},
 	{"EnvironmentNameNotFound: Could not find conda environment: flurb", "exception", "", "", "package-tool-failed"},
 	{"ERROR: LoadError: InvalidIRError: compiling flurb resulted in invalid LLVM IR", "exception", "class",
 		"InvalidIRError", "kernel-source"},

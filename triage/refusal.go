@@ -119,7 +119,8 @@ var refusals = []refusal{
 
 	// Errors that the system numbers, of Linux and of Windows.
 	refused(`\w+`, `\[Errno (?:28|30|122)\]`, anyone, "disk-full"),
-	refused(`\w+`, `\[Errno (?:98|99|101|113|-[23])\]|\[WinError (?:10048|1006[01]|11001)\]`, anyone, "network-down"),
+	refused(`\w+`, `\[Errno (?:48|98)\]|\[WinError 10048\]|annot find empty port`, anyone, "port"),
+	refused(`\w+`, `\[Errno (?:99|101|113|-[23])\]|\[WinError (?:1006[01]|11001)\]`, anyone, "network-down"),
 
 	// What conda and Julia's package manager say.
 	refused(`Conda\w*|Environment(?:NameNotFound|NotWritable\w*)|ResolvePackageNotFound`, ``, anyone, "package-tool"),
@@ -169,7 +170,6 @@ var refusals = []refusal{
 	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
 	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, visible, "given-file"),
-	refused(`OSError`, `annot find empty port`, anyone, "network-down"),
 	refused(`RuntimeError`, `find appropriate backend to handle`, anyone, "installation"),
 	refused(`OSError`, `into a non-existent directory`, anyone, "given-file"),
 	refused(`RuntimeError`, `PytorchStreamReader failed (?:reading|locating)`, anyone, "given-file"),

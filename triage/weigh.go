@@ -73,6 +73,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"served":           weighServed,
 	"smi":              always("smi"),
 	"smi-ended":        weighSMIEnded,
+	"unit":             always("unit"),
 	"module":           weighModule,
 	"kernel-driver":    always("kernel-driver"),
 	"extension":        always("extension"),
@@ -99,7 +100,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"tensorrt":         weighTensorRT,
 	"xid":              weighXid,
 	"oom-killer":       always("oom-killer"),
-	"hardware":         always("hardware"),
+	"hardware":         weighHardware,
 	"container":        always("container"),
 	"device-file":      weighDeviceFile,
 	"scheduler":        always("scheduler"),
@@ -404,6 +405,14 @@ func weighOpenCV(r *record, _ *tables.Tables) string {
 		return ""
 	}
 	return "input"
+}
+
+// weighHardware judges a fault of a GPU, or of its link: nvidia-smi does not know AMD's.
+func weighHardware(r *record, _ *tables.Tables) string {
+	if strings.Contains(r.text, "amdgpu") {
+		return "amd-hardware"
+	}
+	return "hardware"
 }
 
 // smiEnded are the statuses with which nvidia-smi ends, of those that say what is wrong: man nvidia-smi, RETURN VALUE.
