@@ -80,9 +80,9 @@ func fleetWords(f Fleet) string {
 	if f.Nodes == 0 {
 		return "no node was found in what was given"
 	}
-	text := fmt.Sprintf(", of %s (%s)", plural(f.Nodes, "node"), plural(len(f.Kinds), "kind"))
+	with := ""
 	if len(f.WhatIf) > 0 {
-		text += ", judged with " + strings.Join(f.WhatIf, " and ")
+		with = " with " + strings.Join(f.WhatIf, " and ")
 	}
 	var parts []string
 	for _, o := range outcomes {
@@ -90,7 +90,8 @@ func fleetWords(f Fleet) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	return strings.Join(parts, ", ") + text
+	return fmt.Sprintf("%s of %s%s: %s", plural(f.Nodes, "node"), plural(len(f.Kinds), "kind"), with,
+		strings.Join(parts, ", "))
 }
 
 // fleetPlan says what the change that is asked about costs.
