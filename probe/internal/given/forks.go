@@ -14,6 +14,9 @@ const (
 	newestMinor = 20
 )
 
+// maxForked is how many packages a file may name that is taken apart: the largest locks name some 1,500.
+const maxForked = 20_000
+
 // fork is what a file installs on some of the Pythons for which it names different releases: torch 2.8.0 below 3.10,
 // torch 2.9.0 from 3.10 on. No two forks are ever installed together, so they are not judged together.
 type fork struct {
@@ -26,11 +29,16 @@ type fork struct {
 // make a set of its own: most locks fork over numpy, and each build would stand there twice.
 func forks(list []locked) []fork {
 	split := splitNames(list)
+	if len(split) == 0 || len(list) > maxForked {
+		return []fork{{list: list}}
+	}
 	var found []fork
-	for minor := oldestMinor; minor <= newestMinor && len(split) > 0; minor++ {
+	var on [newestMinor + 1]chooses
+	for minor := oldestMinor; minor <= newestMinor; minor++ {
 		f := fork{first: minor, last: minor}
+		on[minor] = choosesOn(minor)
 		for i := range list {
-			if p := &list[i]; split[p.name] && p.onPython(minor) {
+			if p := &list[i]; split[p.name] && on[minor](p) {
 				f.names = append(f.names, p.name+" "+p.full()+p.specifier)
 			}
 		}
@@ -46,7 +54,7 @@ func forks(list []locked) []fork {
 		return []fork{{list: list}}
 	}
 	for i := range found {
-		found[i].take(list)
+		found[i].take(list, on[:])
 	}
 	return found
 }
@@ -70,23 +78,28 @@ func (p *locked) forks() bool {
 	return p.name != "numpy" && (distname.Companions.Match(p.name) || jaxPart.MatchString(p.name))
 }
 
-// onPython reports whether a package is installed on a minor release of Python 3.
-func (p *locked) onPython(minor int) bool {
-	h := host{machine: "x86_64", python: fmt.Sprintf("3.%d", minor)}
-	if !(host{machine: h.machine}).takes(p) {
-		h.machine = "aarch64"
+// chooses reports whether a package is installed on one Python, on the machine that it is for.
+type chooses func(p *locked) bool
+
+func choosesOn(minor int) chooses {
+	python := fmt.Sprintf("3.%d", minor)
+	anyPython := host{machine: "x86_64", met: map[string]bool{}}
+	x86 := host{machine: "x86_64", python: python, met: map[string]bool{}}
+	arm := host{machine: "aarch64", python: python, met: map[string]bool{}}
+	return func(p *locked) bool {
+		h := arm
+		if anyPython.takes(p) {
+			h = x86
+		}
+		return h.takes(p) && (p.needed == nil || p.needed(python))
 	}
-	return h.takes(p) && (p.needed == nil || p.needed(h.python))
 }
 
 // take leaves of a file's packages those that one of the fork's Pythons gets.
-func (f *fork) take(list []locked) {
+func (f *fork) take(list []locked, on []chooses) {
 	for i := range list {
-		for minor := f.first; minor <= f.last; minor++ {
-			if list[i].onPython(minor) {
-				f.list = append(f.list, list[i])
-				break
-			}
+		if slices.ContainsFunc(on[f.first:f.last+1], func(has chooses) bool { return has(&list[i]) }) {
+			f.list = append(f.list, list[i])
 		}
 	}
 }

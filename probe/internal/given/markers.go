@@ -17,8 +17,9 @@ const maxMarker = 4 << 10 // bytes of the marker
 
 // host is where packages are to be installed: a Linux. What of it is empty may be anything.
 type host struct {
-	machine string // "x86_64" or "aarch64"
-	python  string // "3.10"
+	machine string          // "x86_64" or "aarch64"
+	python  string          // "3.10"
+	met     map[string]bool // what markers said, which a lock repeats thousands of times; nil: not kept
 }
 
 // marker is an environment marker (PEP 508) that is read part by part.
@@ -33,8 +34,15 @@ func (h host) holds(text string) bool {
 	if len(text) > maxMarker {
 		return true
 	}
-	m := &marker{parts: markerPart.FindAllStringSubmatch(text, -1), host: h}
-	return m.either()
+	value, known := h.met[text]
+	if !known {
+		m := &marker{parts: markerPart.FindAllStringSubmatch(text, -1), host: h}
+		value = m.either()
+	}
+	if h.met != nil {
+		h.met[text] = value
+	}
+	return value
 }
 
 func (m *marker) next(word string) bool {

@@ -137,7 +137,7 @@ func (l *uvDocument) list(needs []uvNeed, has func(int) bool) []locked {
 		q.markers = p.Markers
 		q.needed = func(python string) bool {
 			if on[python] == nil {
-				on[python] = l.reach(needs, host{python: python})
+				on[python] = l.reach(needs, host{python: python, met: map[string]bool{}})
 			}
 			return on[python][i] || !all[i]
 		}
