@@ -41,7 +41,7 @@ var units = map[string]float64{"": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20
 func readMemory(f *finding) bool {
 	total, knowTotal := f.size("total")
 	free, knowFree := f.size("free")
-	allocated, _ := f.size("allocated")
+	allocated, knowAllocated := f.size("allocated")
 	own, knowOwn := f.size("own")
 	slack, knowSlack := f.size("slack")
 	if reserved, said := f.size("reserved"); said {
@@ -63,9 +63,13 @@ func readMemory(f *finding) bool {
 		}
 	case knowSlack && slack > want && slack > allocated*notable:
 		f.inPieces(want, slack)
-	case knowTotal:
+	case knowTotal && knowAllocated:
 		f.because += fmt.Sprintf(" It asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
 			gib(total))
+	case knowTotal && knowOwn:
+		f.because += fmt.Sprintf(" It asked for %s more; the process held %s of %s.", gib(want), gib(own), gib(total))
+	case knowTotal && knowFree:
+		f.because += fmt.Sprintf(" It asked for %s; %s of %s were free.", gib(want), gib(free), gib(total))
 	}
 	return true
 }

@@ -38,6 +38,11 @@ func TestMemoryNumbers(t *testing.T) {
 			"of which 9.02 GiB is free. Of the allocated memory 984.52 MiB is allocated by PyTorch, and 463.48 MiB is " +
 			"reserved by PyTorch but unallocated.",
 			"out-of-memory", "", "asked for 55.6 GiB on a GPU that has 12.0 GiB"},
+		"process_only": {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total " +
+			"capacity of 21.98 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 20.76 GiB memory " +
+			"in use.", "out-of-memory", "", "the process held 20.8 GiB of 22.0 GiB."},
+		"free_only": {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity " +
+			"of 21.98 GiB of which 1.20 GiB is free.", "out-of-memory", "", "1.2 GiB of 22.0 GiB were free."},
 		"no_numbers": {"torch.cuda.OutOfMemoryError: CUDA out of memory.", "out-of-memory", "", "ran out of memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
