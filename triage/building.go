@@ -63,6 +63,8 @@ func weighVersion(r *record, _ *tables.Tables) string {
 	built, found := r.slot("built"), r.slot("found")
 	switch {
 	case built != "" && found != "" && built != found:
+		of := namedLast(r.text[:strings.Index(r.text, built)])
+		r.slots["needs"], r.slots["has"] = strings.TrimSpace(of+" "+built), strings.TrimSpace(of+" "+found)
 		return "version-pair"
 	case built != "":
 		return ""
@@ -71,6 +73,23 @@ func weighVersion(r *record, _ *tables.Tables) string {
 	}
 	r.slots["subject"] = cmp.Or(r.slot("subject"), r.slot("subject2"), r.slot("subject3"), "driver")
 	return "version"
+}
+
+// versioned are the parts of which lines give two versions, and their names in a sentence.
+var (
+	versioned = lazyregexp.New(`(?i)\b(?:cudnn|nccl|tensorrt|numpy|glibc|python|driver|(?:py)?torch|cuda)\b`)
+	properly  = map[string]string{"cudnn": "cuDNN", "nccl": "NCCL", "tensorrt": "TensorRT", "numpy": "NumPy",
+		"python": "Python", "torch": "PyTorch", "pytorch": "PyTorch", "cuda": "CUDA", "driver": "driver"}
+)
+
+// namedLast is the part that words name last; empty when they name none.
+func namedLast(words string) string {
+	all := versioned.FindAllString(words, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	last := strings.ToLower(all[len(all)-1])
+	return cmp.Or(properly[last], last)
 }
 
 // The errors of a compiler that are of the language alone, and the places where sources lie that somebody else wrote.

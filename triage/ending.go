@@ -27,6 +27,8 @@ func weighXid(r *record, t *tables.Tables) string {
 	switch blame := Blame(x.Blame); {
 	case contained.MatchString(r.text):
 		return "xid"
+	case x.Action == "check-power":
+		return "xid-power"
 	case blame == Hardware:
 		return "xid-hardware"
 	case blame == Program:

@@ -48,7 +48,7 @@ func TestBuilds(t *testing.T) {
 			"file-not-found"},
 		{"thread 'main' panicked at src/main.rs:10:5:\ncould not resolve host: flurb.example\nnote: run with", Environment,
 			"node-not-reached"},
-		{"ERROR: Invalid option:2\nUsage:flurb [options]\n", Program, "input-refused"},
+		{"ERROR: Invalid option:2\nUsage:flurb [options]\n", Program, "wrong-usage"},
 		{"[   29.7] BUG: unable to handle kernel NULL pointer dereference at 0340\n[   29.8] IP: [<ff>] _nv0117rm+0x1f/0x170\n",
 			Environment, "driver-bug-in-kernel"},
 		{"[   29.7] WARNING: CPU: 3 PID: 7 at flurb.c:9\n[   29.8] RIP: 0010:_nv011745rm+0x1f/0x170 [nvidia]\n", Unknown,

@@ -93,30 +93,8 @@ var (
 	moduleLacks = lazyregexp.New(`^'?module'? (?:object|'([\w.]+)') has no attribute`)
 )
 
-// weighException judges an exception. Of the program's own mistakes the steps name the place.
-func weighException(r *record, _ *tables.Tables) string {
-	answer := r.weighRaised()
-	if answer != "program" {
-		return answer
-	}
-	r.slots["place"], r.slots["advice"] = r.place(), "print shapes, types and devices of what is passed there"
-	for _, a := range advice {
-		if strings.HasPrefix(r.slots["sentence"], a.of) {
-			r.slots["advice"] = a.words
-		}
-	}
-	return answer
-}
-
-// advice is what to do about an exception that is the program's own, by its class.
-var advice = []struct{ of, words string }{
-	{"NameError", "define the name before it, or correct its spelling"},
-	{"UnboundLocalError", "define the name before it on every path"},
-	{"KeyError", "print what is looked up there, and the keys of what is searched"},
-	{"IndexError", "print what is looked up there, and the length of what is searched"},
-	{"IndentationError", "indent the block with spaces only"},
-	{"TabError", "indent the block with spaces only"},
-}
+// weighException judges an exception, and says of it what the calls and the line of source above it tell besides.
+func weighException(r *record, _ *tables.Tables) string { return r.told(r.weighRaised()) }
 
 // weighRaised judges an exception by its class, its message and whose code raised it. What another grammar reads in
 // the same line weighs more.

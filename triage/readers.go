@@ -3,6 +3,7 @@ package triage
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ var readers = map[string]func(*finding) bool{
 	"free":       readFree,
 	"start":      readStart,
 	"capability": readCapability,
+	"types":      readTypes,
 }
 
 // size is an amount of GPU memory in bytes; absent when a message does not say it.
@@ -43,6 +45,7 @@ func readMemory(f *finding) bool {
 	free, knowFree := f.size("free")
 	allocated, knowAllocated := f.size("allocated")
 	own, knowOwn := f.size("own")
+	knowOwn = knowOwn && own <= total // under WSL PyTorch prints 17179869184 GiB
 	slack, knowSlack := f.size("slack")
 	if reserved, said := f.size("reserved"); said {
 		slack, knowSlack = reserved-allocated, true
@@ -63,6 +66,9 @@ func readMemory(f *finding) bool {
 		}
 	case knowSlack && slack > want && slack > allocated*notable:
 		f.inPieces(want, slack)
+	case knowTotal && allocated > total:
+		f.because += fmt.Sprintf(" PyTorch had %s allocated, more than the GPU's %s: Windows lends main memory, which is "+
+			"slow.", gib(allocated), gib(total))
 	case knowTotal && knowAllocated:
 		f.because += fmt.Sprintf(" It asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
 			gib(total))
@@ -199,4 +205,24 @@ func number(digits string) int {
 		return -1
 	}
 	return n
+}
+
+// numberType is a type of numbers as PyTorch and TensorFlow name it.
+var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|int(?:8|16|32|64)?|short|u?int8|byte|bool|` +
+	`complex\w*)(?:Tensor|Type)?\b`)
+
+// readTypes names the two types that met, where the message does:
+//
+//	Input type (c10::Half) and bias type (float) should be the same
+func readTypes(f *finding) bool {
+	var met []string
+	for _, name := range numberType.FindAllString(f.text[f.match[0]:], -1) {
+		if !slices.ContainsFunc(met, func(m string) bool { return strings.EqualFold(m, name) }) {
+			met = append(met, name)
+		}
+	}
+	if len(met) == 2 {
+		f.because = fmt.Sprintf("Tensors of different number types met in one operation: %s and %s.", met[0], met[1])
+	}
+	return true
 }

@@ -122,7 +122,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			r.ofMany = l.ofMany
 			r.notice = r.notice || headed(lines, i)
 			r.frames, r.final = calls[l.number], s.lines-l.number < lastLines
-			r.readCondition(lines[max(0, i-conditionReach):i])
+			r.readSource(lines[max(0, i-sourceReach):i])
 			all = append(all, r)
 		}
 	}

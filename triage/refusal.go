@@ -171,7 +171,7 @@ var refusals = []refusal{
 		`/usr/local/cuda`, anyone, ""),
 	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, visible, "given-file"),
 	refused(`RuntimeError`, `find appropriate backend to handle`, anyone, "installation"),
-	refused(`OSError`, `into a non-existent directory`, anyone, "given-file"),
+	refused(`OSError|RuntimeError`, `into a non-existent directory|^Parent directory .* does not exist`, anyone, "no-directory"),
 	refused(`RuntimeError`, `PytorchStreamReader failed (?:reading|locating)`, anyone, "given-file"),
 	refused(`NotFoundError`, `file not found`, theirs, "given-file"),
 	refused(`OSError`, `path_or_model_id|is not a valid model identifier|does not appear to have a file named|`+

@@ -306,8 +306,11 @@ func weighAssertion(r *record, _ *tables.Tables) string {
 // weighAsked judges what a program was asked to do, where the program was not built without it.
 func weighAsked(r *record, _ *tables.Tables) string {
 	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), message(r.text))
-	if aboutStack.MatchString(r.slot("sentence")) {
+	switch {
+	case aboutStack.MatchString(r.slot("sentence")):
 		return ""
+	case areaOf(r.slot("sentence")) == "usage":
+		return "usage"
 	}
 	return "input"
 }

@@ -1,0 +1,110 @@
+package triage
+
+import (
+	"cmp"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// told is the answer about an exception with what its calls and its line of source tell besides: where to look, which
+// package asked which other, whether a file was to be read or written. It never changes who is to blame.
+func (r *record) told(answer string) string {
+	r.slots["place"] = r.whereToLook()
+	switch class := r.slot("class"); {
+	case answer == "given-file" && writes.MatchString(r.slot("source")) && strings.HasPrefix(class, "FileNotFound"):
+		return "no-directory"
+	case answer == "usage" && class == "AttributeError":
+		return r.undeclared()
+	case answer == "packages-do-not-fit":
+		return r.misfit(class)
+	case answer == "program" || answer == "input":
+		return r.advised(answer)
+	}
+	return answer
+}
+
+// whereToLook is the last call of the program's own, or the line that Python cannot read.
+func (r *record) whereToLook() string {
+	if at := r.slot("place"); at != "" {
+		return at[strings.LastIndexAny(at, `/\`)+1:]
+	}
+	return r.place()
+}
+
+// advice is what to do about an exception that is the program's own, by its class and message.
+var advice = []struct {
+	of    *lazyregexp.Regexp
+	words string
+}{
+	{lazyregexp.New(`^NameError`), "define the name before it, or correct its spelling"},
+	{lazyregexp.New(`^UnboundLocalError`), "define the name before it on every path"},
+	{lazyregexp.New(`^KeyError`), "print what is looked up there, and the keys of what is searched"},
+	{lazyregexp.New(`^IndexError`), "print what is looked up there, and the length of what is searched"},
+	{lazyregexp.New(`^IndentationError|^TabError`), "indent the block with spaces only"},
+	{lazyregexp.New(`^SyntaxError`), "close the bracket or quote, or complete the statement, there or just before it"},
+	{lazyregexp.New(`^ZeroDivisionError`), "find out why the divisor is 0: an empty dataset, list or batch, mostly"},
+	{lazyregexp.New(`NoneType`), "print the value that is None there, and find out what should have set it"},
+	{lazyregexp.New(`has no attribute|is not (?:callable|iterable|subscriptable)`), "print the type of the object there"},
+	{lazyregexp.New(`values to unpack`), "count the values on both sides of the = sign"},
+	{lazyregexp.New(`positional arguments?\b|keyword-only argument|unexpected keyword`),
+		"compare the call with the definition of the function"},
+	{lazyregexp.New(`(?i)must be specified|has to be specified|must (?:be set|set|specify|provide)|is required|not set`),
+		"give what the message asks for"},
+	{lazyregexp.New(`.`), "print shapes, types and devices of what is passed there"},
+}
+
+// advised names the place of a mistake of the program's own, and what to do there. Values taken from a tensor's shape
+// are a matter of its dimensions.
+func (r *record) advised(answer string) string {
+	sentence := r.slot("sentence")
+	if strings.Contains(sentence, "values to unpack") && takesShape.MatchString(r.slot("source")) {
+		return "shape"
+	}
+	for _, a := range advice {
+		if a.of.MatchString(sentence) {
+			r.slots["advice"] = a.words
+			break
+		}
+	}
+	return answer
+}
+
+var (
+	lacksOption = lazyregexp.New(`has no attribute '(\w+)'`)
+	lacksName   = lazyregexp.New(`^cannot import name '?(\w+)'? from (?:partially initialized module )?'([\w.]+)'|` +
+		`^module '([\w.]+)' has no attribute '(\w+)'`)
+	lacksArgument = lazyregexp.New(wrongCall)
+)
+
+// undeclared names the option that a program reads from its arguments and does not declare.
+func (r *record) undeclared() string {
+	m := lacksOption.FindStringSubmatch(r.slot("message"))
+	if m == nil {
+		return "usage"
+	}
+	r.slots["option"] = m[1]
+	return "option-undeclared"
+}
+
+// misfit names the package that asked and the one that was asked, where an exception shows both.
+func (r *record) misfit(class string) string {
+	asker, text := r.deepest(), r.slot("message")
+	if class == "TypeError" && asker != "" && lacksArgument.MatchString(text) {
+		r.slots["asker"] = asker
+		return "misfit-call"
+	}
+	m := lacksName.FindStringSubmatch(text)
+	if m == nil {
+		return "packages-do-not-fit"
+	}
+	asked, _, _ := strings.Cut(cmp.Or(m[2], m[3]), ".")
+	r.slots["name"], r.slots["asked"], r.slots["asker"] = m[1]+m[4], asked, asker
+	switch asker {
+	case asked:
+		return "packages-do-not-fit" // one package whose own parts are of several releases
+	case "":
+		return "name-gone"
+	}
+	return "misfit"
+}
