@@ -46,7 +46,7 @@ func TestAnswersAreShort(t *testing.T) {
 
 // openings are the words that a step begins with: what to do, or when to do it.
 var openings = strings.Fields(`add after allow as ask at bring build call cast change check choose clean clear compare compile
-	compute connect convert copy count create declare decode delete destroy disable do drain drop elsewhere, encode end enrol
+	compute connect convert copy correct count create declare decode delete destroy disable do drain drop elsewhere, encode end enrol
 	finish find fix follow for free give if ignore import in install keep leave let list load look lower make meanwhile
 	minimise mount move name number on open or otherwise pass power-cycle print put raise read reboot reboot, reduce
 	refresh reinstall remove replace report reseat reset resize restart rewrite right run save see set shard share

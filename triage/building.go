@@ -29,7 +29,9 @@ var otherHeader = lazyregexp.New(`^(?:opencv\w*|Eigen|boost|GL|GLFW|EGL|X11|vulk
 func weighHeader(r *record, _ *tables.Tables) string {
 	for _, h := range headerOf {
 		if strings.HasPrefix(r.slot("header"), h.prefix) {
-			r.slots["what"] = h.what
+			if r.slots["what"] = h.what; h.what == "PyTorch" {
+				return "torch-header"
+			}
 			return "header"
 		}
 	}
@@ -120,6 +122,17 @@ func weighHostCompileError(r *record, _ *tables.Tables) string {
 		return "kernel-language"
 	}
 	return ""
+}
+
+// standard is a release of C++ that a source asks the compiler for.
+var standard = lazyregexp.New(`C\+\+ ?\d\d`)
+
+// weighBuildNeeds judges what a build misses: a release of the language is a flag, no package.
+func weighBuildNeeds(r *record, _ *tables.Tables) string {
+	if r.slots["standard"] = standard.FindString(r.text); r.slots["standard"] != "" {
+		return "language-standard"
+	}
+	return "build-needs"
 }
 
 // ofTheSystem are the directories in which a file is missing because something is not installed.

@@ -100,6 +100,7 @@ func weighException(r *record, _ *tables.Tables) string { return r.told(r.weighR
 // the same line weighs more.
 func (r *record) weighRaised() string {
 	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
+	text = rootErrors.ReplaceAllString(text, "")
 	r.slots["sentence"] = strings.TrimSuffix(class+": "+text, ": ")
 	if answer, decided := r.byClass(class, text); decided {
 		return answer
@@ -122,6 +123,9 @@ func (r *record) weighRaised() string {
 	}
 	return r.byArea(class, text)
 }
+
+// rootErrors is what TensorFlow counts before the first of the errors that it names.
+var rootErrors = lazyregexp.New(`^\d+ root error\(s\) found\.\s*\(0\) (?:[A-Z][\w ]+: )?`)
 
 // byClass judges an exception whose class, message or place leaves nothing to weigh. That it blames nobody is decided,
 // too.

@@ -182,7 +182,7 @@ var recorded = []struct{ line, kind, slot, want, cause string }{
 		"flurb", "part-not-loaded"},
 	{"*** Error loading script: flurb.py", "part", "part", "flurb.py", "part-not-loaded"},
 	{"flurb.hpp:421:4: error: #error \"Flurb 4.x+ requires enabled C++11 support\"", "build-needs", "", "",
-		"build-dependency-missing"},
+		"language-standard-too-old"},
 	{"Could not find any flurb.h matching version '' in any subdirectory:", "cmake", "", "", "cuda-home-not-set"},
 	{"W1227 00:26:05.616729 41698 driver.c:195] terminating driver service (forced)", "container", "", "",
 		"container-runtime-failed"},

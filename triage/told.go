@@ -61,6 +61,9 @@ func (r *record) advised(answer string) string {
 	if strings.Contains(sentence, "values to unpack") && takesShape.MatchString(r.slot("source")) {
 		return "shape"
 	}
+	if _, own := r.ownPlace(); answer == "input" && own {
+		answer = "program"
+	}
 	for _, a := range advice {
 		if a.of.MatchString(sentence) {
 			r.slots["advice"] = a.words

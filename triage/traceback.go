@@ -135,12 +135,20 @@ func (r *record) last() frame {
 // place is the last call of the program's own in a traceback, as a step names it.
 func (r *record) place() string {
 	const last = "the last line of your own code in the traceback"
-	for i := len(r.frames) - 1; i >= 0; i-- {
-		if f := r.frames[i]; f.line != "" && f.owner() == "" {
-			return f.path[strings.LastIndexAny(f.path, `/\\`)+1:] + ", line " + f.line + ", " + last
-		}
+	if at, found := r.ownPlace(); found {
+		return at + ", " + last
 	}
 	return last
+}
+
+// ownPlace is the file and line of that call, where there is one.
+func (r *record) ownPlace() (at string, found bool) {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if f := r.frames[i]; f.line != "" && f.owner() == "" {
+			return f.path[strings.LastIndexAny(f.path, `/\\`)+1:] + ", line " + f.line, true
+		}
+	}
+	return "", false
 }
 
 // passes are the calls of libraries that only pass on what the call above them asked.

@@ -83,6 +83,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	var logs [][]event
 	var records []record
 	var hints []clue
+	var kept [][]logLine
 	windows := false
 	var failed error
 	unread := []string{}
@@ -103,7 +104,8 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 			unread = append(unread, fmt.Sprintf("%s was not judged to its end: %v", clean([]byte(src.Name)), err))
 		}
 		records = append(records, read...)
-		hints = append(hints, hintsIn(s.kept.lines())...)
+		kept = append(kept, s.kept.lines())
+		hints = append(hints, hintsIn(kept[i])...)
 		windows = windows || s.kept.wroteOnWindows()
 	}
 	d := diagnose(logs, records, sources)
@@ -112,6 +114,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	}
 	d.Unread = unread
 	d.withCandidates(hints)
+	d.ofServer(kept)
 	d.part()
 	if windows {
 		d.forWindows()

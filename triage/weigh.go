@@ -37,7 +37,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"time-limit":       always("time-limit"),
 	"opencv":           weighOpenCV,
 	"host-hardware":    weighSaid("host-hardware"),
-	"build-needs":      always("build-needs"),
+	"build-needs":      weighBuildNeeds,
 	"build-files":      weighSaid("given-file"),
 	"tool":             weighTool,
 	"cmake":            always("cmake"),
@@ -354,9 +354,21 @@ func weighServed(r *record, _ *tables.Tables) string {
 // weighPart names a plugin that a server was started without.
 func weighPart(r *record, _ *tables.Tables) string {
 	r.slots["part"] = cmp.Or(r.slot("part"), r.slot("part2"))
-	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("sentence2"))
+	text := cmp.Or(r.slot("sentence"), r.slot("sentence2"))
+	r.slots["sentence"] = text
+	if m := noModule.FindStringSubmatch(text); m != nil {
+		r.slots["module"] = m[1]
+		return "part-module"
+	}
+	if m := installed.FindStringSubmatch(text); m != nil && lacksSymbol.MatchString(text) {
+		r.slots["package"] = eggName.FindString(m[1])
+		return "part-library"
+	}
 	return "part"
 }
+
+// lacksSymbol are the words of a loader about a library that was built for another release of what it needs.
+var lacksSymbol = lazyregexp.New(`undefined symbol|DLL load failed|WinError 127`)
 
 func weighOperator(r *record, _ *tables.Tables) string {
 	r.slots["operator"] = cmp.Or(r.slot("operator"), r.slot("operator2"))
@@ -419,7 +431,7 @@ func weighHardware(r *record, _ *tables.Tables) string {
 }
 
 // smiEnded are the statuses with which nvidia-smi ends, of those that say what is wrong: man nvidia-smi, RETURN VALUE.
-var smiEnded = map[string]string{"8": "hardware", "9": "driver", "12": "driver", "14": "hardware", "15": "hardware"}
+var smiEnded = map[string]string{"8": "hardware", "9": "smi-driver", "12": "smi-library", "14": "hardware", "15": "hardware"}
 
 func weighSMIEnded(r *record, _ *tables.Tables) string { return smiEnded[r.slot("code")] }
 
