@@ -82,11 +82,11 @@ func (l readLog) judged() Diagnosis {
 	d := diagnose([][]event{slices.Clone(l.events)}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
 	d.Unread = []string{}
 	var hints []clue
+	lines := l.scanner.kept.lines()
 	if d.Blame == Unknown { // nobody else has candidates
-		hints = hintsIn(l.scanner.kept.lines())
+		hints = hintsIn(lines)
 	}
-	d.withCandidates(hints)
-	d.part()
+	d.complete(hints, [][]logLine{lines})
 	return d
 }
 

@@ -19,6 +19,9 @@ func weighModule(r *record, _ *tables.Tables) string {
 	switch {
 	case compiled.MatchString(module):
 		return "extension"
+	case root != module && strings.Contains(r.text, "'"+module+"'") && !ofTheCheckout.MatchString(root):
+		r.slots["root"] = root // Python names the first part that it does not find: the one before it is there
+		return "module-part"
 	case stack.MatchString(root):
 		return "module"
 	case (r.frames != nil || r.final) && !ofTheCheckout.MatchString(root):
@@ -112,6 +115,8 @@ func (r *record) weighRaised() string {
 		return f.answer
 	}
 	switch {
+	case areaOf(text) == "context":
+		return "context"
 	case class == "AttributeError" || class == "FileNotFoundError":
 		return "" // a wrong path or name, or a package of another release
 	case envWords.MatchString(text) && aboutGPU.MatchString(text):

@@ -3,7 +3,6 @@ package triage
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +17,7 @@ var readers = map[string]func(*finding) bool{
 	"start":      readStart,
 	"capability": readCapability,
 	"types":      readTypes,
+	"library":    readLibrary,
 }
 
 // size is an amount of GPU memory in bytes; absent when a message does not say it.
@@ -205,24 +205,4 @@ func number(digits string) int {
 		return -1
 	}
 	return n
-}
-
-// numberType is a type of numbers as PyTorch and TensorFlow name it.
-var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|int(?:8|16|32|64)?|short|u?int8|byte|bool|` +
-	`complex\w*)(?:Tensor|Type)?\b`)
-
-// readTypes names the two types that met, where the message does:
-//
-//	Input type (c10::Half) and bias type (float) should be the same
-func readTypes(f *finding) bool {
-	var met []string
-	for _, name := range numberType.FindAllString(f.text[f.match[0]:], -1) {
-		if !slices.ContainsFunc(met, func(m string) bool { return strings.EqualFold(m, name) }) {
-			met = append(met, name)
-		}
-	}
-	if len(met) == 2 {
-		f.because = fmt.Sprintf("Tensors of different number types met in one operation: %s and %s.", met[0], met[1])
-	}
-	return true
 }

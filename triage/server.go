@@ -63,6 +63,18 @@ var ownSteps = []struct {
 	{outOfMemory, "diffusers", []string{
 		"call pipe.enable_model_cpu_offload() in place of pipe.to('cuda'), and load in torch.float16 or bfloat16",
 		"make the picture, the batch or the number of frames smaller; pipe.vae.enable_tiling() helps with large ones"}},
+	{badAccess, "llama.cpp", []string{
+		"try the newest release: most of these are its own faults, each for one model, quantization or option",
+		"leave options out one at a time: `-fa`, `-sm`, `-mg`, `-ub`, a quantized cache (`-ctk`, `-ctv`)",
+		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
+	{badAccess, "ollama", []string{
+		"update Ollama, and try another model: most of these are faults of its runner",
+		"leave OLLAMA_FLASH_ATTENTION and OLLAMA_KV_CACHE_TYPE at their defaults",
+		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
+	{badAccess, "vllm", []string{
+		"try the newest release, and `--enforce-eager`: it leaves CUDA graphs out",
+		"try another attention backend, and leave quantization, speculation and prefix caching out one at a time",
+		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
 	{outOfMemory, "blender", []string{
 		"make textures smaller (Simplify), and hide what the camera does not see",
 		"close other programs that use the GPU, or render on the CPU"}},
@@ -94,12 +106,13 @@ var ownSteps = []struct {
 var (
 	outOfMemory = []string{"out-of-memory", "cuda-out-of-memory", "out-of-memory-in-library", "model-larger-than-gpu",
 		"tensorflow-out-of-memory"}
-	noGPU = []string{"no-gpu-visible"}
+	noGPU     = []string{"no-gpu-visible"}
+	badAccess = []string{"illegal-memory-access", "launch-failure"}
 )
 
 // ofServer replaces the steps by those for the program that wrote the log, where it has its own.
 func (d *Diagnosis) ofServer(logs [][]logLine) {
-	if !slices.Contains(outOfMemory, d.Cause) && !slices.Contains(noGPU, d.Cause) {
+	if !slices.Contains(slices.Concat(outOfMemory, noGPU, badAccess), d.Cause) {
 		return
 	}
 	name := serverIn(logs, d.Lines)

@@ -51,7 +51,8 @@ var advice = []struct {
 		"compare the call with the definition of the function"},
 	{lazyregexp.New(`(?i)must be specified|has to be specified|must (?:be set|set|specify|provide)|is required|not set`),
 		"give what the message asks for"},
-	{lazyregexp.New(`.`), "print shapes, types and devices of what is passed there"},
+	{aboutTensor, "print shapes, types and devices of what is passed there"},
+	{lazyregexp.New(`.`), "print what is passed there, and compare it with what the message says"},
 }
 
 // advised names the place of a mistake of the program's own, and what to do there. Values taken from a tensor's shape

@@ -113,11 +113,16 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		d = nothing() // what was not read may hold the error
 	}
 	d.Unread = unread
-	d.withCandidates(hints)
-	d.ofServer(kept)
-	d.part()
+	d.complete(hints, kept)
 	if windows {
 		d.forWindows()
 	}
 	return d, failed
+}
+
+// complete adds what the logs tell beside the fault: what it may be where it is unclear, and whose steps help.
+func (d *Diagnosis) complete(hints []clue, logs [][]logLine) {
+	d.withCandidates(hints)
+	d.ofServer(logs)
+	d.part()
 }

@@ -371,7 +371,7 @@ func weighPart(r *record, _ *tables.Tables) string {
 var lacksSymbol = lazyregexp.New(`undefined symbol|DLL load failed|WinError 127`)
 
 func weighOperator(r *record, _ *tables.Tables) string {
-	r.slots["operator"] = cmp.Or(r.slot("operator"), r.slot("operator2"))
+	r.slots["operator"] = cmp.Or(r.slot("operator"), r.slot("operator2"), r.slot("operator3"))
 	return "operator"
 }
 

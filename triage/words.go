@@ -424,6 +424,10 @@ var answers = []answer{
 		"The Python module {module} is not installed in this environment.",
 		[]string{"install the package that contains {module}, with the Python that runs: `python -m pip install PACKAGE`",
 			"run `python -m pip list`: is it in another environment?"}},
+	{"module-part", "module-not-in-release", Environment, "companion-mismatch", symptom,
+		"{root} is installed, but not in a release that has {module}.",
+		[]string{"install the release of {root} that the program was written for, or a newer program",
+			"run `python -c 'import {root}; print({root}.__file__)'`: is another {root} found first, or one of your own files?"}},
 	{"extension", "extension-not-built", Environment, "extension-mismatch", fault,
 		"{module} is the compiled part of a package, and is not there: it was not built for this Python, or not " +
 			"at all.",

@@ -1,0 +1,53 @@
+package triage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// numberType is a type of numbers as PyTorch and TensorFlow name it.
+var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|int(?:8|16|32|64)?|short|u?int8|byte|bool|` +
+	`complex\w*)(?:Tensor|Type)?\b`)
+
+// readTypes names the two types that met, where the message does:
+//
+//	Input type (c10::Half) and bias type (float) should be the same
+func readTypes(f *finding) bool {
+	var met []string
+	for _, name := range numberType.FindAllString(f.text[f.match[0]:], -1) {
+		if !slices.ContainsFunc(met, func(m string) bool { return strings.EqualFold(m, name) }) {
+			met = append(met, name)
+		}
+	}
+	if len(met) == 2 {
+		f.because = fmt.Sprintf("Tensors of different number types met in one operation: %s and %s.", met[0], met[1])
+	}
+	return true
+}
+
+// readLibrary names what a library that was not found belongs to, and the wheels that bring it, where the table has it.
+func readLibrary(f *finding) bool {
+	name := f.group("library")
+	if strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch") {
+		r := record{slots: map[string]string{"library": name}}
+		of := r.finding(answerOf("torch-library"))
+		f.because, f.do = of.because, of.do
+		return true
+	}
+	known := known().Library(name)
+	if known == nil {
+		return true
+	}
+	f.because = fmt.Sprintf("%s (%s of CUDA %s) was not found.", name, known.Library, strings.Join(known.CUDA, " or "))
+	bring := "run `pip install " + known.Pip[0] + "`: it brings the library"
+	if len(known.Pip) > 1 {
+		bring = "install the wheel that brings it for the CUDA of the program: " + strings.Join(known.Pip, ", ")
+	}
+	f.do = []string{bring,
+		"or take the build of the program for the CUDA that is installed: `cudacompat doctor` shows both",
+		"if a copy is there, put its directory on LD_LIBRARY_PATH"}
+	return true
+}

@@ -1,0 +1,90 @@
+package triage
+
+import (
+	"strings"
+	"testing"
+)
+
+// traced is a traceback that ends in a file of the program's own, or below it in one of a distribution.
+func traced(source, raised string, theirs ...string) string {
+	log := "Traceback (most recent call last):\n  File \"/app/run.py\", line 7, in main\n    " + source + "\n"
+	for _, path := range theirs {
+		log += "  File \"/venv/lib/python3.11/site-packages/" + path + "\", line 3, in f\n    " + source + "\n"
+	}
+	return log + raised + "\n"
+}
+
+// TestTold: an exception's answer names what its calls and the line above it show, and what to do about just that.
+func TestTold(t *testing.T) {
+	for name, c := range map[string]struct{ log, cause, because, step string }{
+		"unpacked shape": {traced("B, C, L = x.shape", "ValueError: not enough values to unpack (expected 3, got 2)"),
+			"shape-mismatch", "not enough values to unpack", "look at run.py, line 7, the last line of your own code"},
+		"unpacked pair": {traced("a, b = pair", "ValueError: not enough values to unpack (expected 2, got 1)"),
+			"program-exception", "not enough values", "count the values on both sides of the = sign"},
+		"file to write": {traced("with open(path, 'w') as f:",
+			"FileNotFoundError: [Errno 2] No such file or directory: 'out/run/log.json'"),
+			"directory-missing", "is to be written does not exist", "mkdir -p"},
+		"file to read": {traced("with open(path) as f:",
+			"FileNotFoundError: [Errno 2] No such file or directory: 'out/run/log.json'"),
+			"file-not-found", "could not be read", "ls -l"},
+		"option": {traced("feature(args.N_f)", "AttributeError: 'Namespace' object has no attribute 'N_f'"),
+			"option-not-declared", "reads the option N_f", "add_argument('--N_f', …)"},
+		"one package asks another": {traced("from trl import GRPOTrainer",
+			"ImportError: cannot import name 'TOTAL_MEMORY' from 'distributed.worker' (/venv/lib/distributed/worker.py)",
+			"dask_cuda/__init__.py"),
+			"packages-do-not-fit", "dask_cuda asks distributed for TOTAL_MEMORY", "install the release of distributed"},
+		"one package calls another": {traced("config()",
+			"TypeError: load() missing 1 required positional argument: 'Loader'", "dask/config.py"),
+			"packages-do-not-fit", "dask was written for another release", "install a newer dask"},
+		"release without a part": {traced("import comfy_extras.nodes_compositing",
+			"ModuleNotFoundError: No module named 'comfy_extras.nodes_compositing'"),
+			"module-not-in-release", "comfy_extras is installed, but not in a release", "comfy_extras.__file__"},
+		"syntax": {"  File \"/app/test_jax.py\", line 4\n    \n        ^\nSyntaxError: unexpected EOF while parsing\n",
+			"program-exception", "unexpected EOF", "look at test_jax.py, line 4: close the bracket"},
+		"no tensor": {traced("cursor.executemany(rows)",
+			"sqlite3.OperationalError: table predictions has 11 columns but 7 values were supplied"),
+			"program-exception", "11 columns", "print what is passed there"},
+		"number types": {traced("self.conv(x)",
+			"RuntimeError: Input type (c10::Half) and bias type (float) should be the same"),
+			"dtype-mismatch", "met in one operation: Half and float.", "cast the one"},
+		"versions by name": {"The installed Paddle is compiled with CUDNN 7.6, but CUDNN version in your machine is 7.5, " +
+			"which may cause serious incompatible bug.\n",
+			"version-mismatch", "built for cuDNN 7.6, but found cuDNN 7.5.", "install cuDNN 7.6"},
+		"library of a wheel": {"ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n",
+			"cuda-library-not-found", "libcudart.so.12 (the CUDA runtime of CUDA 12) was not found.",
+			"pip install nvidia-cuda-runtime-cu12"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := explain(t, c.log)
+			if d.Cause != c.cause || !strings.Contains(d.Because+" "+d.Why, c.because) ||
+				!strings.Contains(strings.Join(d.Do, "\n"), c.step) {
+				t.Errorf("%s: %s %s\n%s\nwant %s: … %s …\n… %s …", d.Cause, d.Because, d.Why, strings.Join(d.Do, "\n"),
+					c.cause, c.because, c.step)
+			}
+		})
+	}
+}
+
+// TestOfServer: a program that people run as it is gets its own options; one that learns, the steps for code.
+func TestOfServer(t *testing.T) {
+	const full = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of " +
+		"23.65 GiB of which 1.10 GiB is free. Including non-PyTorch memory, this process has 22.50 GiB memory in use.\n"
+	for name, c := range map[string]struct{ log, step, without string }{
+		"vllm": {"(EngineCore_0 pid=7) ERROR [core.py:1006]   File \"/venv/lib/python3.12/site-packages/vllm/v1/engine/" +
+			"core.py\", line 2, in run\n" + full, "--max-model-len", "loss.item()"},
+		"comfyui":   {"To see the GUI go to: http://127.0.0.1:8188 (ComfyUI)\n" + full, "--lowvram", "loss.item()"},
+		"inference": {"    out = model.generate(**inputs)\n" + full, "BitsAndBytesConfig", "loss.item()"},
+		"training":  {"Epoch 1: loss.backward()\n    out = model.generate(**inputs)\n" + full, "loss.item()", "BitsAndBytes"},
+		"tensorflow's notices in a log of PyTorch's": {"2024-01-01 W tensorflow/core/util: oneDNN is on\n" + full,
+			"loss.item()", "set_memory_growth"},
+		"a miner is no Python": {" miner Ethash 0.5.0\nNo OpenCL platforms found\n\nError: No usable mining devices found\n",
+			"clinfo -l", "python"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := strings.Join(explain(t, c.log).Do, "\n")
+			if !strings.Contains(steps, c.step) || strings.Contains(steps, c.without) {
+				t.Errorf("%s\nwant %q, not %q", steps, c.step, c.without)
+			}
+		})
+	}
+}
