@@ -39,11 +39,11 @@ var ownSteps = []struct {
 }{
 	{outOfMemory, "vllm", []string{
 		"ask for less: a smaller `--max-model-len` and `--max-num-seqs`; `--enforce-eager` saves the memory of CUDA graphs",
-		"if the weights alone do not fit, take a quantized model (AWQ, GPTQ, FP8), or split it: `--tensor-parallel-size N`",
+		"if even the weights do not fit, take a quantized model (AWQ, GPTQ, FP8), or split it: `--tensor-parallel-size N`",
 		"if other programs or vLLM's own graphs need room beside it, lower `--gpu-memory-utilization`"}},
 	{outOfMemory, "sglang", []string{
 		"lower `--mem-fraction-static` (0.8, then 0.7), `--context-length` or `--max-running-requests`",
-		"if the weights alone do not fit, take a quantized model, or split it: `--tp N`"}},
+		"if even the weights do not fit, take a quantized model, or split it: `--tp N`"}},
 	{outOfMemory, "ollama", []string{
 		"take a smaller model or quantization, or a shorter context (num_ctx)",
 		"serve one request at a time: OLLAMA_NUM_PARALLEL=1, OLLAMA_MAX_LOADED_MODELS=1",
@@ -61,7 +61,7 @@ var ownSteps = []struct {
 		"start it with `--medvram`, or with `--lowvram` if that is not enough",
 		"close other programs that use the GPU: `nvidia-smi` lists them"}},
 	{outOfMemory, "diffusers", []string{
-		"call pipe.enable_model_cpu_offload() in place of pipe.to('cuda'), and load in torch.float16 or bfloat16",
+		"call pipe.enable_model_cpu_offload() instead of pipe.to('cuda'), and load in torch.float16 or bfloat16",
 		"make the picture, the batch or the number of frames smaller; pipe.vae.enable_tiling() helps with large ones"}},
 	{badAccess, "llama.cpp", []string{
 		"try the newest release: most of these are its own faults, each for one model, quantization or option",
