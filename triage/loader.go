@@ -20,6 +20,9 @@ func weighLibrary(r *record, t *tables.Tables) string {
 		return ""
 	case strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "libnvidia-") || strings.HasPrefix(name,
 		"nvcuda"):
+		if strings.HasSuffix(name, ".so") {
+			return "driver-link"
+		}
 		return "libcuda"
 	case known != nil:
 		r.slots["what"], r.slots["cuda"], r.slots["pip"] = known.Library, strings.Join(known.CUDA, " or "), known.Pip[0]

@@ -37,6 +37,10 @@ func readLibrary(f *finding) bool {
 		f.because, f.do = of.because, of.do
 		return true
 	}
+	if strings.HasSuffix(name, ".so") {
+		f.withoutVersion(name)
+		return true
+	}
 	known := known().Library(name)
 	if known == nil {
 		return true
@@ -50,4 +54,13 @@ func readLibrary(f *finding) bool {
 		"or take the build of the program for the CUDA that is installed: `cudacompat doctor` shows both",
 		"if a copy is there, put its directory on LD_LIBRARY_PATH"}
 	return true
+}
+
+// withoutVersion says of a library that was asked for without a version that such a name is only a link.
+func (f *finding) withoutVersion(name string) {
+	f.because = name + " was not found: a name without a version is a link that only development packages bring."
+	f.do = []string{fmt.Sprintf("run `find / -name '%s*'`: is the library there with a version?", name),
+		fmt.Sprintf("link it in its directory: `ln -s %s.VERSION %s`, or install the development package of the toolkit", name,
+			name),
+		"if it is not there at all, install the toolkit or the wheel that brings it"}
 }

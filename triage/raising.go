@@ -13,6 +13,18 @@ import (
 var ofTheCheckout = lazyregexp.New(`^(?:utils?|models?|src|configs?|data|datasets?|lib|core|modules|tools|common|` +
 	`networks?|train\w*|test\w*|helpers?|scripts?|args|options|layers|loss\w*|engine|eval\w*|main|app|my\w*|__\w+)$`)
 
+// brings are the packages of modules that many programs import, where the names differ or are known to be the same.
+var brings = map[string]string{"cv2": "opencv-python", "PIL": "Pillow", "yaml": "PyYAML", "sklearn": "scikit-learn",
+	"skimage": "scikit-image", "git": "GitPython", "pkg_resources": "'setuptools<81'", "dotenv": "python-dotenv",
+	"bs4": "beautifulsoup4", "Crypto": "pycryptodome", "serial": "pyserial", "usb": "pyusb",
+	"OpenSSL": "pyOpenSSL", "dateutil": "python-dateutil", "attr": "attrs", "pynvml": "nvidia-ml-py",
+	"tensorboardX": "tensorboardX", "numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "matplotlib": "matplotlib",
+	"tqdm": "tqdm", "einops": "einops", "safetensors": "safetensors", "transformers": "transformers",
+	"diffusers": "diffusers", "accelerate": "accelerate", "timm": "timm", "peft": "peft", "datasets": "datasets",
+	"sentencepiece": "sentencepiece", "wandb": "wandb", "typing_extensions": "typing_extensions", "six": "six",
+	"setuptools": "setuptools", "requests": "requests", "insightface": "insightface", "omegaconf": "omegaconf",
+	"hydra": "hydra-core", "onnx": "onnx", "kornia": "kornia", "h5py": "h5py", "nltk": "nltk", "numba": "numba"}
+
 func weighModule(r *record, _ *tables.Tables) string {
 	module := r.slot("module")
 	root, _, _ := strings.Cut(module, ".")
@@ -22,12 +34,13 @@ func weighModule(r *record, _ *tables.Tables) string {
 	case root != module && strings.Contains(r.text, "'"+module+"'") && !ofTheCheckout.MatchString(root):
 		r.slots["root"] = root // Python names the first part that it does not find: the one before it is there
 		return "module-part"
-	case stack.MatchString(root):
-		return "module"
-	case (r.frames != nil || r.final) && !ofTheCheckout.MatchString(root):
-		return "module"
+	case !stack.MatchString(root) && (r.frames == nil && !r.final || ofTheCheckout.MatchString(root)):
+		return ""
+	case brings[root] != "":
+		r.slots["package"] = brings[root]
+		return "module-of"
 	}
-	return ""
+	return "module"
 }
 
 // The words by which an exception shows its side when no grammar read more from it.

@@ -140,7 +140,7 @@ var refusals = []refusal{
 	refused(`PermissionError`, ``, ending, "access"),
 	refused(`NameError`, `name '(?:_|\w*cuda|\w*_ext)`, ending, ""), // a compiled part
 	refused(`(?:Name|UnboundLocal|ZeroDivision|Recursion)Error`, `.`, ending, "program"),
-	refused(`(?:UnboundLocal|ZeroDivision)Error`, ``, own, "program"),
+	refused(`(?:UnboundLocal|ZeroDivision)Error`, ``, visible, "program"),
 	refused(`NewConnectionError|MaxRetryError|(?:Connect|Read)(?:Timeout|TimeoutError)|ProxyError|SSLError|gaierror`, ``,
 		ending, "network-down"),
 	refused(`GatedRepoError|MissingMandatoryValue|Override\w*Exception|Config(?:Attribute|Key|Type)\w*Error`, ``, ending,

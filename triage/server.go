@@ -22,11 +22,14 @@ var servers = []server{
 	{"hashcat", []string{"hashcat"}},
 	{"blender", []string{"Blender", "Cycles"}},
 	{"miner", []string{"nonce", "ethash", "Ethash", "PhoenixMiner", "xmrig", "kawpow", "lolMiner", "DAG "}},
-	{"tensorflow", []string{"tensorflow/", "tensorflow.", "tf2onnx", "keras/"}},
+	{"tensorflow", []string{"tensorflow/", "tensorflow.", "tf2onnx", "keras", "val_loss:"}},
 	{"jax", []string{"jaxlib", "/jax/", "XlaRuntimeError"}},
 	{"diffusers", []string{"diffusers/", `diffusers\`}},
 	{"inference", []string{"generate(", "generation/utils.py", "inference_mode", "pipeline("}},
 }
+
+// compiled is the name for programs of which no line speaks of Python.
+const compiledProgram = "compiled"
 
 // training are the marks of a program that learns: its memory holds gradients, and its own code can be changed.
 var training = []string{"backward", "optimizer", "rainer", "train.py", "train_", "epoch", "Epoch", "loss"}
@@ -93,6 +96,22 @@ var ownSteps = []struct {
 		"load the model in bfloat16, or quantized: BitsAndBytesConfig(load_in_4bit=True)",
 		"ask for less: a shorter input, fewer new tokens, a smaller batch; run it under torch.inference_mode()",
 		"split it over GPUs and main memory: device_map='auto'"}},
+	{outOfMemory, compiledProgram, []string{
+		"run `nvidia-smi`: it shows who else holds memory",
+		"ask for less: a smaller input, model, grid or tile, or fewer processes on each GPU",
+		"use a GPU with more memory, or spread the work over several"}},
+	{badAccess, "miner", []string{
+		"set clocks, voltage and power limit back to the defaults, and see whether it holds",
+		"try another release of the miner, and another driver",
+		"run `dmesg | grep Xid`: it names the card; change its riser, slot and cable"}},
+	{badAccess, compiledProgram, []string{
+		"run `compute-sanitizer PROGRAM`: it names the kernel that reads or writes outside its memory",
+		"try the newest release of the program, and the driver that it was tested with",
+		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware; so does an overclock that is too high"}},
+	{notANumber, "tensorflow", []string{
+		"call tf.debugging.enable_check_numerics() for one run: it names the first operation",
+		"check the data: NaN or infinite values, empty batches, labels out of range",
+		"lower the learning rate, and clip gradients (clipnorm)"}},
 	{noGPU, "miner", []string{
 		"run `nvidia-smi`, or `clinfo -l` for OpenCL: does the driver see the cards?",
 		"install the driver whole, with its OpenCL and CUDA libraries; on a rig, check risers and power",
@@ -102,27 +121,61 @@ var ownSteps = []struct {
 		"install the driver with its OpenCL and CUDA libraries"}},
 }
 
+// withCUDA are the steps to a build for CUDA, by a word of the line in which a library says that it has none.
+var withCUDA = []struct {
+	mark string
+	do   []string
+}{
+	{"dnn", []string{
+		"build OpenCV with -DWITH_CUDA=ON -DOPENCV_DNN_CUDA=ON, with cuDNN's headers there: the opencv-python wheels have no CUDA",
+		"or run the model with onnxruntime-gpu, TensorRT or PyTorch instead of cv2.dnn"}},
+	{"LightGBM", []string{
+		"with device_type=gpu, run `pip install -U lightgbm`: its wheels for Linux (4.4 or newer) and Windows have the OpenCL part",
+		"with device_type=cuda, build it: `pip install --no-binary lightgbm --config-settings=cmake.define.USE_CUDA=ON lightgbm`"}},
+	{"Tree Learner", []string{
+		"with device_type=gpu, run `pip install -U lightgbm`: its wheels for Linux (4.4 or newer) and Windows have the OpenCL part",
+		"with device_type=cuda, build it: `pip install --no-binary lightgbm --config-settings=cmake.define.USE_CUDA=ON lightgbm`"}},
+	{"XGBoost", []string{"uninstall xgboost and xgboost-cpu, then run `pip install xgboost`: its Linux and Windows wheels have CUDA",
+		"with conda, run `conda install -c conda-forge 'py-xgboost=*=cuda*'`"}},
+	{"dgl", []string{"install DGL from its own index, for this PyTorch and CUDA: the page \"Get Started\" of dgl.ai names the command",
+		"uninstall the build for CPUs first: `pip uninstall dgl`"}},
+	{"aiss", []string{"uninstall faiss-cpu, then run `pip install faiss-gpu-cu12`, or with conda `-c pytorch faiss-gpu`",
+		"or use the index on the CPU"}},
+}
+
 // The causes for which servers have steps of their own.
 var (
 	outOfMemory = []string{"out-of-memory", "cuda-out-of-memory", "out-of-memory-in-library", "model-larger-than-gpu",
 		"tensorflow-out-of-memory"}
-	noGPU     = []string{"no-gpu-visible"}
-	badAccess = []string{"illegal-memory-access", "launch-failure"}
+	noGPU      = []string{"no-gpu-visible"}
+	badAccess  = []string{"illegal-memory-access", "launch-failure"}
+	notANumber = []string{"nan-loss"}
 )
 
 // ofServer replaces the steps by those for the program that wrote the log, where it has its own.
 func (d *Diagnosis) ofServer(logs [][]logLine) {
-	if !slices.Contains(slices.Concat(outOfMemory, noGPU, badAccess), d.Cause) {
+	if d.Cause == "library-built-without-cuda" && len(d.Lines) > 0 {
+		for _, l := range withCUDA {
+			if strings.Contains(d.Lines[0].Text, l.mark) {
+				d.Do = slices.Clone(l.do)
+				return
+			}
+		}
+	}
+	if !slices.Contains(slices.Concat(outOfMemory, noGPU, badAccess, notANumber), d.Cause) {
 		return
 	}
 	name := serverIn(logs, d.Lines)
+	if name == "" && !says(logs, pythons) {
+		name = compiledProgram
+	}
 	for _, s := range ownSteps {
 		if s.server == name && slices.Contains(s.causes, d.Cause) {
 			d.Do = slices.Clone(s.do)
 			return
 		}
 	}
-	if slices.Contains(noGPU, d.Cause) && !says(logs, pythons) {
+	if name == compiledProgram {
 		d.Do = slices.DeleteFunc(d.Do, func(step string) bool { return strings.Contains(step, "python -c") })
 	}
 }

@@ -272,8 +272,11 @@ func weighNoGPU(r *record, t *tables.Tables) string {
 func weighCommand(r *record, _ *tables.Tables) string {
 	r.slots["command"] = cmp.Or(r.slot("command"), r.slot("command2"), r.slot("command3"), r.slot("command4"),
 		r.slot("command5"))
-	if r.slot("command") == "nvcc" {
+	switch name := r.slot("command"); {
+	case name == "nvcc":
 		return "" // most programs need none
+	case strings.HasPrefix(name, "-"):
+		return "option-as-command"
 	}
 	return "command"
 }

@@ -23,6 +23,11 @@ var answers = []answer{
 		"{library}, a part of the NVIDIA driver, was not found by the loader.",
 		[]string{"run `nvidia-smi`: it shows whether the driver is installed on this machine",
 			"in a container, start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=all"}},
+	{"driver-link", "libcuda-not-found", Environment, "container-driver-libs", fault,
+		"{library}, a part of the NVIDIA driver, was not found: a name without a version is only a link.",
+		[]string{"run `ldconfig -p | grep {library}`: if it lists {library}.1, link it there: `sudo ln -s {library}.1 {library}`",
+			"if it lists none, install the driver; in a container, start it with `--gpus all` and " +
+				"NVIDIA_DRIVER_CAPABILITIES=all"}},
 	{"cuda-library", "cuda-library-not-found", Environment, "library-shadowed", fault,
 		"{library} ({what}, CUDA {cuda}) was not found by the loader.",
 		[]string{"install the wheel that holds it: `pip install {pip}`",
@@ -424,6 +429,10 @@ var answers = []answer{
 		"The Python module {module} is not installed in this environment.",
 		[]string{"install the package that contains {module}, with the Python that runs: `python -m pip install PACKAGE`",
 			"run `python -m pip list`: is it in another environment?"}},
+	{"module-of", "module-not-installed", Environment, "", symptom,
+		"The Python module {module} is not installed in this environment.",
+		[]string{"run `python -m pip install {package}` with the Python that runs",
+			"run `python -m pip list`: is it in another environment?"}},
 	{"module-part", "module-not-in-release", Environment, "companion-mismatch", symptom,
 		"{root} is installed, but not in a release that has {module}.",
 		[]string{"install the release of {root} that the program was written for, or a newer program",
@@ -573,6 +582,10 @@ var answers = []answer{
 	{"command", "command-not-found", Environment, "", symptom, "The command {command} was not found.",
 		[]string{"install what it belongs to, into this environment or image", "put its directory on PATH: " +
 			"run `python -m pip show -f PACKAGE`: it shows where scripts went"}},
+	{"option-as-command", "command-not-found", Environment, "", symptom,
+		"{command} was taken for a command to run: the option stands behind the name of the image or program.",
+		[]string{"put the options before the name of the image: `apptainer exec --nv IMAGE COMMAND`, `docker run --gpus all " +
+			"IMAGE COMMAND`"}},
 	{"processor", "processor-too-old", Environment, "", symptom,
 		"The processor lacks an instruction that the program uses (SIGILL).",
 		[]string{
