@@ -116,6 +116,10 @@ var ownSteps = []struct {
 		"run `nvidia-smi`, or `clinfo -l` for OpenCL: does the driver see the cards?",
 		"install the driver whole, with its OpenCL and CUDA libraries; on a rig, check risers and power",
 		"compare the miner's build (CUDA, OpenCL) with the cards and the driver"}},
+	{noGPU, compiledProgram, []string{
+		"run `nvidia-smi`: it shows whether the driver sees one",
+		"look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`",
+		"run `cudacompat doctor`: it says what is missing between program, driver and GPU"}},
 	{noGPU, "hashcat", []string{
 		"run `hashcat -I` and `nvidia-smi`: which of them sees the GPU?",
 		"install the driver with its OpenCL and CUDA libraries"}},
@@ -154,16 +158,19 @@ var (
 
 // ofServer replaces the steps by those for the program that wrote the log, where it has its own.
 func (d *Diagnosis) ofServer(logs [][]logLine) {
-	if d.Cause == "library-built-without-cuda" && len(d.Lines) > 0 {
-		for _, l := range withCUDA {
-			if strings.Contains(d.Lines[0].Text, l.mark) {
-				d.Do = slices.Clone(l.do)
-				return
-			}
-		}
+	do := d.stepsFor(logs)
+	if do == nil && d.Cause == builtWithout && len(d.Lines) > 0 {
+		do = stepsWithCUDA(d.Lines[0].Text)
 	}
+	if do != nil {
+		d.Do = slices.Clone(do)
+	}
+}
+
+// stepsFor are the steps for the cause in the program that wrote the logs; nil where there are none but the usual ones.
+func (d *Diagnosis) stepsFor(logs [][]logLine) []string {
 	if !slices.Contains(slices.Concat(outOfMemory, noGPU, badAccess, notANumber), d.Cause) {
-		return
+		return nil
 	}
 	name := serverIn(logs, d.Lines)
 	if name == "" && !says(logs, pythons) {
@@ -171,13 +178,22 @@ func (d *Diagnosis) ofServer(logs [][]logLine) {
 	}
 	for _, s := range ownSteps {
 		if s.server == name && slices.Contains(s.causes, d.Cause) {
-			d.Do = slices.Clone(s.do)
-			return
+			return s.do
 		}
 	}
-	if name == compiledProgram {
-		d.Do = slices.DeleteFunc(d.Do, func(step string) bool { return strings.Contains(step, "python -c") })
+	return nil
+}
+
+// builtWithout is the cause of what a library says that was built without CUDA.
+const builtWithout = "library-built-without-cuda"
+
+func stepsWithCUDA(line string) []string {
+	for _, l := range withCUDA {
+		if strings.Contains(line, l.mark) {
+			return l.do
+		}
 	}
+	return nil
 }
 
 // pythons are the marks of a program in Python.
