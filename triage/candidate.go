@@ -189,7 +189,16 @@ var clues = []clue{
 	{lazyregexp.New(`[Ii]llegal (?:address|memory)|unspecified launch|CUDA queue|Xid|FAULTY|` +
 		`errors: -\d`), true, []Candidate{
 		mayBeAccess, mayBeGPU}},
-	{lazyregexp.New(`Faulting module|0xc0000`), true, []Candidate{{"windows-library-not-found", Environment,
+	{lazyregexp.New(`\[Hardware Error\]|PCIe (?:Bus )?[Ee]rror|\bAER: `), true, []Candidate{{"pcie-errors", Hardware,
+		"lspci -tv; nvidia-smi -q | grep -i -A2 replay"}}},
+	{lazyregexp.New(`[Mm]iner thread hangs|incorrect temperature|(?:INVALID|invalid) (?:shares?|nonce)|` +
+		`[Cc]an't stop device`), true, []Candidate{mayBeGPU, mayBeDriver}},
+	{lazyregexp.New(`KeyboardInterrupt|SIGTERM|signal 15\b`), false, []Candidate{{"killed-from-outside", Environment,
+		"journalctl -u SERVICE; sacct -j JOB"}}},
+	{lazyregexp.New(`died unexpectedly|EngineDeadError|[Ww]orker died`), false, []Candidate{mayBeOOM, mayBeMemory}},
+	{lazyregexp.New(`blocked for more than \d+ seconds`), true, []Candidate{{"driver-unresponsive", Environment,
+		"dmesg | grep -A30 'blocked for more'"}, mayBeGPU}},
+	{lazyregexp.New(`Faulting module|0x[cC]0000`), true, []Candidate{{"windows-library-not-found", Environment,
 		fetchDoctor}}},
 	{lazyregexp.New(`ExecutionProvider|onnxruntime`), false, []Candidate{{"onnxruntime-library-not-found", Environment,
 		fetchDoctor}}},
@@ -213,9 +222,11 @@ func guesses(records []record) []Candidate {
 		if len(a.do) == 0 || a.blame == Unknown {
 			continue
 		}
+		fetch := "cudacompat explain " + a.cause
 		if m := command.FindStringSubmatch(a.do[0]); m != nil {
-			all = append(all, Candidate{a.cause, a.blame, m[1]})
+			fetch = m[1]
 		}
+		all = append(all, Candidate{a.cause, a.blame, fetch})
 	}
 	return all
 }
@@ -253,10 +264,19 @@ func (d *Diagnosis) withCandidates(hints []clue) {
 	if trouble {
 		all = append(all, anything...)
 	}
-	d.Candidates = []Candidate{}
+	d.Candidates = chosen(all)
+}
+
+// chosen are the first of the candidates, each cause once, and at most two that blame the same side.
+func chosen(all []Candidate) []Candidate {
+	some := []Candidate{}
+	blames := map[Blame]int{}
 	for _, c := range all {
-		if !slices.Contains(d.Candidates, c) && len(d.Candidates) < maxCandidates {
-			d.Candidates = append(d.Candidates, c)
+		known := slices.ContainsFunc(some, func(s Candidate) bool { return s.Cause == c.Cause })
+		if len(some) < maxCandidates && !known && blames[c.Blame] < 2 {
+			some = append(some, c)
+			blames[c.Blame]++
 		}
 	}
+	return some
 }

@@ -335,6 +335,7 @@ var grammars = []grammar{
 		`gpuassert)\w*\b[^0-9\n]{0,30}\b(?:error|code|status|returned|`+
 		`err)\b[^0-9\n]{0,12}(?P<code>[1-9]\d{0,2})\b(?:[^.\d%]|$)`, "rror", "ode", "tatus", "eturned", "ERROR", "err"),
 
+	form("status", `failed to get (?:primary )?device context (?P<code>\d{1,3})`, "device context"),
 	form("status", `(?i:\bnvml\b).{0,60}?\b(?P<nvml>ERROR_[A-Z_]+)`, "ERROR_"),
 	form("status", `(?:CudaAPIError|LinkerError|CudaDriverError): \[(?P<code>\d{1,3})\]|CUDA_CALL: (?P<code2>\d{1,3})\b`,
 		"Error: [", "CUDA_CALL"),

@@ -81,7 +81,7 @@ func informs(line string) bool {
 
 // failsAloud are the lines whose level says less than they mean.
 var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
-	"BackOff", "kubelet  Error", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
+	"BackOff", "kubelet  Error", "failed to get device context", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
 	"erroneous pipeline", "terminating driver service (forced)", "driver service terminated with signal",
 	"caught exception", "xecution provider", "xecutionProvider"}
 

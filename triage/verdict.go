@@ -71,6 +71,10 @@ func undecided(past *finding, seen []event, records []record, sources []Source) 
 	if len(records) > 0 || find(seen, trouble) != nil || find(seen, pythonTraceback) != nil {
 		d.Candidates = guesses(records)
 	}
+	if past != nil {
+		d.Candidates = append([]Candidate{{past.cause, past.blame, "the end of the job: did it do all of its work?"}},
+			d.Candidates...)
+	}
 	return d
 }
 
