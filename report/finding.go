@@ -17,7 +17,8 @@ var marks = map[matrix.Severity]painted{
 }
 
 // finding writes one paragraph: cause, need, evidence, pins, steps, where to read on. Its message is left out where
-// the need, with the fact that misses it, says the same. Notes stay short without --all.
+// the headline is that message, or where the need, with the fact that misses it, says the same. Notes stay short without
+// --all.
 func (p *page) finding(f said, headline bool) {
 	mark := marks[f.Severity]
 	p.line()
@@ -26,7 +27,8 @@ func (p *page) finding(f said, headline bool) {
 		p.wrap(4, f.Message, "    ")
 		return
 	}
-	if told := headline && needed(f.Finding) != nil; !told && !strings.Contains(f.Message, "needs "+f.Need) {
+	told := headline && (needed(f.Finding) != nil || sentence(f.Finding) == f.Message)
+	if !told && !strings.Contains(f.Message, "needs "+f.Need) {
 		p.wrap(4, f.Message, "    ")
 	}
 	p.evidence(f.Finding)

@@ -297,35 +297,35 @@ func environments(r Report) string {
 // ExampleDriver stands in hints: a release of a branch that NVIDIA maintains.
 const ExampleDriver = "580.95.05"
 
-// try says what to do where driver or GPU are missing.
+// try says what to do where driver or GPU are missing: which flags would name them, or, where there is nothing at all to
+// judge, what else could be judged here.
 func (p *page) try(r Report) {
 	there := partsOf(r)
-	var lines []string
+	add := "--driver " + ExampleDriver
 	switch {
 	case r.Outcome != matrix.Inconclusive || there.driver && there.gpu:
 		return
-	case there == parts{} && len(r.Facts.Probes) > 0 && undecided(r) == nil:
-		lines = []string{"cudacompat doctor --instance g5.xlarge --driver " + ExampleDriver, "cudacompat doctor --env PATH"}
-		fallthrough
 	case there == parts{} && undecided(r) == nil:
-		lines = append(lines, "cudacompat check example:broken")
+		p.tryElsewhere(len(r.Facts.Probes) > 0)
+		return
 	case !there.gpu && !there.driver:
-		lines = []string{"--instance and --driver, such as --instance g5.xlarge --driver " + ExampleDriver}
+		add = "--instance and --driver, such as --instance g5.xlarge --driver " + ExampleDriver
 	case !there.gpu:
-		lines = []string{"--gpu L4, or --instance g5.xlarge"}
-	default:
-		lines = []string{"--driver " + ExampleDriver}
+		add = "--gpu L4, or --instance g5.xlarge"
 	}
 	p.line()
-	for i, line := range lines {
-		lead := []string{"  try  ", "       "}[min(i, 1)]
-		if strings.HasPrefix(line, "--") {
-			lead = "  add  "
-		}
-		if strings.HasPrefix(line, "cudacompat ") { // to be copied
-			p.line(lead, painted{bold, line})
-		} else {
-			p.wrap(len(lead), line, lead)
-		}
+	p.wrap(7, add, "  add  ")
+}
+
+// tryElsewhere names commands that have something to judge, to be copied.
+func (p *page) tryElsewhere(probed bool) {
+	p.line()
+	if !probed {
+		p.line("  To see an example:")
+	} else {
+		p.wrap(2, "To judge this software for another machine, to judge another environment, or to see an example:", "  ")
+		p.line("    ", painted{bold, "cudacompat doctor --instance g5.xlarge --driver " + ExampleDriver})
+		p.line("    ", painted{bold, "cudacompat doctor --env PATH"})
 	}
+	p.line("    ", painted{bold, "cudacompat check example:broken"})
 }
