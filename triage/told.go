@@ -32,27 +32,27 @@ func (r *record) whereToLook() string {
 	return r.place()
 }
 
-// advice is what to do about an exception that is the program's own, by its class and message.
+// advice is what to do about an exception that is the program's own, by the beginning of its class or a word of its
+// message; one of them stands in it.
 var advice = []struct {
-	of    *lazyregexp.Regexp
+	marks []string
 	words string
 }{
-	{lazyregexp.New(`^NameError`), "define the name before it, or correct its spelling"},
-	{lazyregexp.New(`^UnboundLocalError`), "define the name before it on every path"},
-	{lazyregexp.New(`^KeyError`), "print what is looked up there, and the keys of what is searched"},
-	{lazyregexp.New(`^IndexError`), "print what is looked up there, and the length of what is searched"},
-	{lazyregexp.New(`^IndentationError|^TabError`), "indent the block with spaces only"},
-	{lazyregexp.New(`^SyntaxError`), "close the bracket or quote, or complete the statement, there or just before it"},
-	{lazyregexp.New(`^ZeroDivisionError`), "find out why the divisor is 0: an empty dataset, list or batch, mostly"},
-	{lazyregexp.New(`NoneType`), "print the value that is None there, and find out what should have set it"},
-	{lazyregexp.New(`has no attribute|is not (?:callable|iterable|subscriptable)`), "print the type of the object there"},
-	{lazyregexp.New(`values to unpack`), "count the values on both sides of the = sign"},
-	{lazyregexp.New(`positional arguments?\b|keyword-only argument|unexpected keyword`),
+	{[]string{"NameError: "}, "define the name before it, or correct its spelling"},
+	{[]string{"UnboundLocalError"}, "define the name before it on every path"},
+	{[]string{"KeyError"}, "print what is looked up there, and the keys of what is searched"},
+	{[]string{"IndexError"}, "print what is looked up there, and the length of what is searched"},
+	{[]string{"IndentationError", "TabError"}, "indent the block with spaces only"},
+	{[]string{"SyntaxError"}, "close the bracket or quote, or complete the statement, there or just before it"},
+	{[]string{"ZeroDivisionError"}, "find out why the divisor is 0: an empty dataset, list or batch, mostly"},
+	{[]string{"NoneType"}, "print the value that is None there, and find out what should have set it"},
+	{[]string{"has no attribute", "is not callable", "is not iterable", "is not subscriptable"},
+		"print the type of the object there"},
+	{[]string{"values to unpack"}, "count the values on both sides of the = sign"},
+	{[]string{"positional argument", "keyword-only argument", "unexpected keyword"},
 		"compare the call with the definition of the function"},
-	{lazyregexp.New(`(?i)must be specified|has to be specified|must (?:be set|set|specify|provide)|is required|not set`),
-		"give what the message asks for"},
-	{aboutTensor, "print shapes, types and devices of what is passed there"},
-	{lazyregexp.New(`.`), "print what is passed there, and compare it with what the message says"},
+	{[]string{"must be specified", "has to be specified", "must be set", "must specify", "must provide", "is required",
+		"not set"}, "give what the message asks for"},
 }
 
 // advised names the place of a mistake of the program's own, and what to do there. Values taken from a tensor's shape
@@ -65,8 +65,12 @@ func (r *record) advised(answer string) string {
 	if _, own := r.ownPlace(); answer == "input" && own {
 		answer = "program"
 	}
+	r.slots["advice"] = "print what is passed there, and compare it with what the message says"
+	if aboutTensor.MatchString(sentence) {
+		r.slots["advice"] = "print shapes, types and devices of what is passed there"
+	}
 	for _, a := range advice {
-		if a.of.MatchString(sentence) {
+		if containsAny(sentence, a.marks) {
 			r.slots["advice"] = a.words
 			break
 		}
