@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -45,13 +46,13 @@ func TestAnswersAreShort(t *testing.T) {
 }
 
 // openings are the words that a step begins with: what to do, or when to do it.
-var openings = strings.Fields(`add after allow as ask at bring build call cast change check choose clean clear compare compile
-	compute connect convert copy correct count create declare decode delete destroy disable do drain drop elsewhere, encode end enrol
+var openings = strings.Fields(`add after allow as ask at bring build call cast change check choose clean clear close compare compile
+	compute connect convert copy correct count create cut declare decode delete destroy disable do drain drop elsewhere, encode end enrol
 	finish find fix follow for free give if ignore import in install keep leave let list load look lower make meanwhile
-	minimise mount move name number on open or otherwise pass power-cycle print put raise read reboot reboot, reduce
-	refresh reinstall remove replace report reseat reset resize restart rewrite right run save see set shard share
+	mine minimise mount move name number on open or otherwise pass power-cycle print put raise read reboot reboot, reduce
+	refresh register reinstall remove replace report reseat reset resize restart rewrite right run save see serve set shard share
 	shorten split squeeze start stop strip switch take to train try turn under undo uninstall unload unset until update
-	use with without wrap write`)
+	use where with without wrap write`)
 
 // TestStepsBeginWithAVerb: a step is a sentence that somebody can follow, not a note.
 func TestStepsBeginWithAVerb(t *testing.T) {
@@ -59,12 +60,24 @@ func TestStepsBeginWithAVerb(t *testing.T) {
 	for _, word := range openings {
 		known[word] = true
 	}
-	for _, s := range append(table(t), Answers()...) {
-		_, steps := s.Words()
+	check := func(id string, steps []string) {
 		for _, step := range steps {
 			if first, _, _ := strings.Cut(step, " "); !known[first] {
-				t.Errorf("%s: %q begins with neither a verb nor a condition", s.ID, step)
+				t.Errorf("%s: %q begins with neither a verb nor a condition", id, step)
 			}
 		}
+	}
+	for _, s := range append(table(t), Answers()...) {
+		_, steps := s.Words()
+		check(s.ID, steps)
+	}
+	for _, s := range ownSteps {
+		check(s.server, s.do)
+	}
+	for _, l := range withCUDA {
+		check(l.mark, l.do)
+	}
+	for _, m := range slices.Concat(shapes, devices) {
+		check(m.because, m.do)
 	}
 }

@@ -18,6 +18,8 @@ var readers = map[string]func(*finding) bool{
 	"capability": readCapability,
 	"types":      readTypes,
 	"library":    readLibrary,
+	"shapes":     readShapes,
+	"devices":    readDevices,
 }
 
 // size is an amount of GPU memory in bytes; absent when a message does not say it.

@@ -47,6 +47,18 @@ func TestTold(t *testing.T) {
 		"number types": {traced("self.conv(x)",
 			"RuntimeError: Input type (c10::Half) and bias type (float) should be the same"),
 			"dtype-mismatch", "met in one operation: Half and float.", "cast the one"},
+		"longer than positions": {"RuntimeError: The size of tensor a (889) must match the size of tensor b (512) at " +
+			"non-singleton dimension 1\n", "shape-mismatch", "longer than the 512 positions", "max_length=512"},
+		"shorter than positions": {"RuntimeError: The size of tensor a (448) must match the size of tensor b (512) at " +
+			"non-singleton dimension 1\n", "shape-mismatch", "have 448 and 512 entries", "print both shapes"},
+		"features": {"RuntimeError: mat1 and mat2 shapes cannot be multiplied (863x1 and 11x5120)\n",
+			"shape-mismatch", "takes 11 features, and its input has 1.", "in_features=1"},
+		"channels": {"RuntimeError: Given groups=1, weight of size [128, 3, 3, 3], expected input[3, 1, 512, 512] to have 3 " +
+			"channels, but got 1 channels instead\n", "shape-mismatch", "takes 3 channels, and its input has 1.", "'RGB'"},
+		"two cards": {"RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 " +
+			"and cuda:1!\n", "tensors-on-different-devices", "are on cuda:0 and cuda:1.", "CUDA_VISIBLE_DEVICES=0"},
+		"a tensor for numpy": {"TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the " +
+			"tensor to host memory first.\n", "tensors-on-different-devices", "NumPy cannot read", "tensor.detach().cpu().numpy()"},
 		"versions by name": {"The installed Paddle is compiled with CUDNN 7.6, but CUDNN version in your machine is 7.5, " +
 			"which may cause serious incompatible bug.\n",
 			"version-mismatch", "built for cuDNN 7.6, but found cuDNN 7.5.", "install cuDNN 7.6"},

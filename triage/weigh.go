@@ -238,6 +238,13 @@ func stepsOf(cause string) []string {
 // maxSentence is how long the sentence of a fault may be.
 const maxSentence = 120
 
+// filled puts slots into words, and nothing where one is empty.
+func (r *record) filled(words string) string {
+	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
+		return redact(r.slot(strings.Trim(name, "{}")))
+	})
+}
+
 // fill puts slots into words; a message of a program is cut, so that the sentence stays one.
 func (r *record) fill(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
