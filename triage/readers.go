@@ -19,6 +19,7 @@ var readers = map[string]func(*finding) bool{
 	"types":      readTypes,
 	"library":    readLibrary,
 	"shapes":     readShapes,
+	"extension":  readExtension,
 	"devices":    readDevices,
 }
 

@@ -51,6 +51,14 @@ func TestTold(t *testing.T) {
 			"non-singleton dimension 1\n", "shape-mismatch", "longer than the 512 positions", "max_length=512"},
 		"shorter than positions": {"RuntimeError: The size of tensor a (448) must match the size of tensor b (512) at " +
 			"non-singleton dimension 1\n", "shape-mismatch", "have 448 and 512 entries", "print both shapes"},
+		"extension of a wheel index": {"OSError: /venv/lib/python3.7/site-packages/torch_scatter/_scatter.so: undefined symbol: " +
+			"_ZN5torch8autograd4Node20get_next_sequence_nrEv\n", "extension-mismatch", "torch_scatter was built for another",
+			"pip install --force-reinstall torch_scatter -f https://data.pyg.org/whl/"},
+		"extension beside the packages": {"ImportError: /venv/lib/python3.8/dist-packages/flash_attn_2_cuda.cpython-38-x86_64-" +
+			"linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi\n", "extension-mismatch", "flash-attn was built for",
+			"--force-reinstall flash-attn`"},
+		"extension of the user's own": {"ImportError: knn.so: undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n",
+			"extension-mismatch", "An extension was built for another", "NAME"},
 		"features": {"RuntimeError: mat1 and mat2 shapes cannot be multiplied (863x1 and 11x5120)\n",
 			"shape-mismatch", "takes 11 features, and its input has 1.", "in_features=1"},
 		"channels": {"RuntimeError: Given groups=1, weight of size [128, 3, 3, 3], expected input[3, 1, 512, 512] to have 3 " +

@@ -1,0 +1,72 @@
+package triage
+
+import (
+	"fmt"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// libraryFile is a package's library in a line: its directory, or its own name where it lies beside the packages.
+var libraryFile = lazyregexp.New(`(?:site|dist)-packages/(?P<package>\w+)[/.]|(?:^|[\s'"/])(?P<file>\w+)\.cpython-\d+`)
+
+// broughtBy are the packages of libraries that lie beside the packages and have another name.
+var broughtBy = map[string]string{"flash_attn_2_cuda": "flash-attn", "flash_attn_cuda": "flash-attn",
+	"causal_conv1d_cuda": "causal-conv1d", "selective_scan_cuda": "mamba-ssm", "awq_inference_engine": "autoawq-kernels",
+	"amp_C": "apex", "fused_layer_norm_cuda": "apex"}
+
+// rebuilt is how to get a package that was built for another PyTorch to fit the installed one, by its name.
+var rebuilt = []struct {
+	packages string
+	do       []string
+}{
+	{"torchvision torchaudio torchtext", []string{
+		"install the {package} of this torch from the same index: `cudacompat pins` names the pair",
+		"run `python -m pip list | grep torch`: two of them from different indexes, or from conda and pip, are the usual reason"}},
+	{"torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib", []string{
+		"install the wheel for this torch and CUDA: `pip install --force-reinstall {package} -f " +
+			"https://data.pyg.org/whl/torch-VERSION+CUDA.html`",
+		"or build it: `pip install --no-build-isolation --no-cache-dir --force-reinstall --no-binary :all: {package}`"}},
+	{"flash-attn causal-conv1d mamba-ssm", []string{
+		"install the wheel from the project's releases whose name has this torch, CUDA, Python and C++ ABI",
+		"or build it: `pip install --no-build-isolation --no-cache-dir --force-reinstall {package}`, with nvcc of torch's CUDA"}},
+	{"vllm sgl_kernel tensorrt_llm lmdeploy", []string{
+		"install it in a fresh environment, so that it brings the torch that it pins",
+		"or install the torch that its metadata names: `python -m pip show {package}`"}},
+}
+
+// readExtension names the package that was built for another PyTorch, and how that package is got to fit.
+func readExtension(f *finding) bool {
+	name := packageIn(f.text)
+	if name == "" || name == "torch" {
+		return true
+	}
+	f.because = fmt.Sprintf("%s was built for another PyTorch: it asks for a symbol that this one does not have.", name)
+	r := record{slots: map[string]string{"package": name}}
+	f.do = []string{r.filled("build it again for this torch: `pip install --no-build-isolation --no-cache-dir --force-reinstall " +
+		"--no-binary :all: {package}`"), "or install its wheel for this torch, CUDA and Python"}
+	for _, b := range rebuilt {
+		if contains(b.packages, name) {
+			f.do = nil
+			for _, step := range b.do {
+				f.do = append(f.do, r.filled(step))
+			}
+		}
+	}
+	return true
+}
+
+// contains reports whether a word is one of a list.
+func contains(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }
+
+// packageIn is the package whose library a line names; empty when it names none.
+func packageIn(line string) string {
+	m := libraryFile.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	if other := broughtBy[m[1]+m[2]]; other != "" {
+		return other
+	}
+	return m[1]
+}
