@@ -23,6 +23,7 @@ type named struct {
 	dispensable bool               // what it carries, the rest of it does without
 	companion   bool               // of PyTorch's own, released with a torch: judged with the torch beside it
 	image       *tables.Container  // of the table of images; nil: not in it
+	unlisted    bool               // each of its releases is for one torch, and the tables do not have this one
 }
 
 // subject names it in findings: "vllm 0.30.0".
@@ -96,6 +97,8 @@ func (m *machine) namedOf(env *facts.Environment, w *facts.Wanted) *named {
 	if n.uses == "" && w.Origin == "" && asksByName(w.Name) {
 		n.uses = "gpu"
 	}
+	n.unlisted = all > 0 && len(n.rows) == 0 && release.Number.Known() && release.Local == "" &&
+		(n.companion || m.t.Trait("pins-torch", w.Name, version.Number{}))
 	n.learn(m, release)
 	switch {
 	case len(n.rows) == 0 && all == 0 && n.uses == "" && (!n.cuda.Known() || helper.MatchString(n.Name)), n.uses == "none":
@@ -358,6 +361,9 @@ func (n *named) left() []*result {
 			Message:  n.Name + " is the same package with and without a GPU, so it cannot be judged by its name",
 			Evidence: []Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":
+		if n.framework(n.uses) && n.unlisted {
+			return unknown(n.subject(), "which torch it was built for: the tables do not have this release")
+		}
 		if n.framework(n.uses) {
 			return nil // judged as that framework
 		}

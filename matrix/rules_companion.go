@@ -34,7 +34,7 @@ func companionMismatch(m *machine, b *build) []*result {
 		if f, bad := m.companion(b, have, c.want); bad {
 			results = append(results, found(f)...)
 		} else {
-			results = append(results, holds(b.subject)...)
+			results = append(results, holds(f.Subject)...)
 		}
 	}
 	return results

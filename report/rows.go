@@ -116,14 +116,17 @@ func (p *page) buildRows(r Report) []row {
 	return rows
 }
 
-// wantedRows are the rows of a package that a file names, where it was judged by its name, or does not fit the framework
-// with which it is judged.
+// wantedRows are the rows of a package that a file names, where it was judged by its name or compared with the framework
+// beside it.
 func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
 	b := facts.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
 	subject := matrix.Subject(&b, &e)
 	answers := answered(r, subject)
 	if len(answers) == 0 {
 		answers = failed(r, subject)
+	}
+	if len(answers) == 0 && fits(r, subject) {
+		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: painted{green, "fits"}}}
 	}
 	if len(answers) == 0 {
 		return nil
@@ -136,6 +139,16 @@ func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
 
 func answered(r Report, subject string) []matrix.BuildAnswer {
 	return slices.DeleteFunc(slices.Clone(r.Answers), func(a matrix.BuildAnswer) bool { return a.Subject != subject })
+}
+
+// fits reports whether a package was compared with the framework that it was built for, on every target, and holds.
+func fits(r Report, subject string) bool {
+	compared := func(rule, of string) bool {
+		return of == subject && (rule == "extension-mismatch" || rule == "companion-mismatch")
+	}
+	return slices.ContainsFunc(r.Passed, func(p matrix.Passed) bool { return compared(p.Rule, p.Subject) }) &&
+		!slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool { return compared(f.Rule, f.Subject) }) &&
+		!slices.ContainsFunc(r.Unknown, func(u matrix.Missing) bool { return u.Subject == subject })
 }
 
 // failed are the answers that an error means for what has none of its own: one for each target.
