@@ -229,6 +229,11 @@ func (m *machine) extensionSteps(p *installed, b *build) []string {
 				b.release.Number.Short()}
 		}
 	}
+	rows := tables.RowsOf[tables.Extension](m.t, p.Name)
+	if len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool { return len(e.Torch) == 0 }) {
+		return []string{"install the torch that it was made for, or a newer " + p.Name + ": none in the tables is made for " +
+			"torch " + b.release.Number.Short() + " and its CUDA"}
+	}
 	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.Short() +
 		" and its CUDA, or the torch that it was made for"}
 }

@@ -82,9 +82,10 @@ func (s *site) noteDisplaced(h *host.Host, list []facts.Build, owned owners, inf
 	}
 }
 
-// usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it.
+// usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it. One that
+// has none of CUDA, as torchtext, is where it was built for another torch.
 func usesCUDA(h *host.Host, b *facts.Build) bool {
-	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || b.Damaged != "" && (forGPU(h, b) || damagedCUDA(b)) ||
+	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || len(b.Unmet) > 0 || b.Damaged != "" && (forGPU(h, b) || damagedCUDA(b)) ||
 		len(b.Hindrances) > 0 ||
 		compilers[b.Name]
 }

@@ -81,6 +81,28 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// TestPairsWithoutCUDA: a package for torch that has nothing of CUDA, as torchtext, is told where it was built for
+// another torch, and is nobody's business where it loads.
+func TestPairsWithoutCUDA(t *testing.T) {
+	const large = "char pad[1 << 16] = {1}; int c10(void); int own(void) { return c10(); }\n"
+	for source, want := range map[string]int{
+		large: 1,
+		large + "int lacks(void) __asm__(\"_ZN3c104cuda9SetDeviceEab\"); int use(void) { return lacks(); }\n": 2,
+	} {
+		const name = "ours/lib/libtorchours.so"
+		root := completeTorch(t)
+		hosttest.Compile(t, root, hosttest.Library{Name: testSite + name, Source: source,
+			Needs: []string{testSite + "torch/lib/libc10_cuda.so"}, Flags: []string{"-Wl,--allow-shlib-undefined"}})
+		hosttest.Write(t, filepath.Join(root, testSite+"ours-1.0.dist-info/RECORD"), name+",sha256=x,70000\n")
+		hosttest.Write(t, filepath.Join(root, testSite+"ours-1.0.dist-info/METADATA"),
+			"Name: ours\nVersion: 1.0\nRequires-Dist: torch>=2.3.0\n")
+		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		if got := len(found.Environments[0].Builds); got != want {
+			t.Errorf("%d builds, want %d: %+v", got, want, found.Environments[0].Builds)
+		}
+	}
+}
+
 // TestPairsCUDA: torch takes a cuBLAS that serves torch and not the extension, which was linked to a newer one: of its
 // own wheel, or by LD_LIBRARY_PATH.
 func TestPairsCUDA(t *testing.T) {
