@@ -1,4 +1,4 @@
-# make doctor     build the program and examine this machine; if there is nothing to judge, show an example, too
+# make doctor     build the program and examine this machine (and show an example if there is nothing to judge)
 # make static     build it without NVML and libc: bin/cudacompat-static
 # make test       run the tests
 # make grid       run in full what make test samples: pins for every driver, GPU and Python, every upgrade, every log

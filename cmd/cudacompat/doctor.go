@@ -43,11 +43,11 @@ func doctorCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
 	cmd.Flags().DurationVar(&f.wait, "wait", 0,
-		"retry for up to this `TIME`, until everything that --require names is present and the outcome is conclusive "+
-			"(for a machine's first boot)")
+		"retry for up to this `TIME`, until everything that --require names is present and the outcome is conclusive; "+
+			"--timeout limits each attempt (for a machine's first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"print one line and exit only 0 or 1; an inconclusive result exits 0, or 1 if --require is given; the default of "+
-			"--timeout is then 15s")
+		"print one line and exit only 0 or 1; an inconclusive result exits 0, or 1 if --require is given; stops after "+
+			"15s unless --timeout is given")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge this log `FILE` together with the machine (- for standard input)")
 	return cmd
 }

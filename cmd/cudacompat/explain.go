@@ -41,9 +41,9 @@ func explainCommand(s streams) *cobra.Command {
 		Use:   "explain [RULE | CAUSE | CODE | NAME | TEXT | LOG...]",
 		Short: "Explain a log, an error code, a library or a rule",
 		Long: "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the " +
-			"environment, the program or the hardware is to blame. A single word prints its page: a rule, a cause, an " +
-			"error code (803), a name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79). Without " +
-			"arguments it lists the rules and causes.",
+			"environment, the program or the hardware is to blame. Given the name of a rule or a cause, an error code (803), " +
+			"an API's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page " +
+			"about it. Without arguments, lists the rules and causes.",
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",

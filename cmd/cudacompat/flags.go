@@ -28,7 +28,7 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
 		"/host) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"read only this system's files, not the running driver: what will hold after the next boot (for image builds)")
+		"read only files, not the running driver, to judge the system as it will be after its next boot (for image builds)")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
 		"look only at the Python environment at `PATH` (may be repeated); --env none looks at no environment (default: "+
 			"the active one and all others that are found)")
@@ -116,14 +116,14 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 			"is missing, 3 if it could not be checked")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringVar(&f.config, "config", "",
-		"read the requirements and the waivers from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
+		"read what is required and which findings are waived from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
 			", then /etc/cudacompat/"+configName+")")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil,
 		"let findings of this `RULE` pass; they stay in the report (may be repeated)")
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false,
-		"report how each probe went, and where a table disagrees with what was read")
+		"report how the reading went, and where a table disagrees with what was read")
 }
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {

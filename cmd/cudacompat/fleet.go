@@ -40,7 +40,7 @@ func fleetCommand(s streams) *cobra.Command {
 			"or either in an envelope. The envelope names the node, its group (whose nodes should be alike) and the time:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
 		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · " +
-			"3 no node is incompatible, but one is inconclusive or a document could not be read · " + exitOwn},
+			"3 no node is incompatible, but one is inconclusive or a document is damaged · " + exitOwn},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
 		"`CHANGE`: assume this on every node: driver=VERSION or NAME==VERSION (may be repeated)")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
-		"list as stale a node whose document is older than the newest by more than this `TIME`")
+		"list a node as stale if its document is more than this `TIME` older than the newest one")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `TIME` (default: no limit)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,

@@ -69,7 +69,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 		helpEntry(w, "  "+code, 6, meaning)
 	}
 	if !cmd.HasParent() {
-		fmt.Fprintln(w, "\n`cudacompat COMMAND --help` shows a command's flags.")
+		fmt.Fprintln(w, "\n`cudacompat COMMAND --help` shows a command's flags and exit codes.")
 	}
 }
 

@@ -32,7 +32,7 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pins", Short: "Say which releases to install on this machine, or on another", Args: noFramework,
 		Long: "Offers up to three sets of releases that fit together. keep-driver keeps the driver, smallest-driver " +
-			"changes it as little as possible, and newest has the newest release of all. Each set names the framework, the " +
+			"changes it as little as possible, and newest takes the framework's newest release. Each set names the framework, the " +
 			"companions that are known to fit it, and the driver if that must change. Nothing is installed.",
 		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
 			exitOwn},
@@ -50,7 +50,7 @@ func pinsCommand(s streams) *cobra.Command {
 		"assume this instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch",
-		"`NAME[==RELEASE]`: offer torch, tensorflow or jax; newest has the newest release even if RELEASE names another")
+		"`NAME[==RELEASE]`: offer torch, tensorflow or jax, at RELEASE if it is given; the set newest ignores RELEASE")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only this set: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.PinFormats))+

@@ -34,11 +34,11 @@ func requiresCommand(s streams) *cobra.Command {
 		Long: "Says what software needs of a host: the drivers, the GPUs, glibc and Python. ARTEFACT is a file that " +
 			"`check` reads, or a Python environment (--env and --root name environments, too); REQUIREMENT is a release such " +
 			"as torch==2.9.0. -o writes the answer for a scheduler or an installer. --diff OLD says which hosts would no " +
-			"longer work if OLD were replaced.",
+			"longer work if ARTEFACT replaced OLD.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
-			"would no longer work · 3 something could not be judged, so no host is named · " + exitOwn},
+			"would no longer work · 3 something could not be judged, so no hosts are listed · " + exitOwn},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())

@@ -19,7 +19,7 @@ type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: override rows of the built-in tables with those "+
-		"in a directory (CSV files, signature/*.txt) or in a release's bundle")
+		"in a directory (CSV files, signature/*.txt) or in the bundle of a cudacompat release")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is
@@ -40,7 +40,7 @@ func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
 	return tables, err
 }
 
-const tablesHint = "give a directory of tables, or a release's bundle of them"
+const tablesHint = "give a directory of tables, or the bundle of a cudacompat release"
 
 func (f *tablesFlag) read() (*matrix.Tables, error) {
 	over, err := f.open()
