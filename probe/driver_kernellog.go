@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -17,8 +18,13 @@ var driverTrouble = lazyregexp.New(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitA
 // xidLine is any Xid; driverLoaded is what the module says when it is loaded, after which older trouble is history:
 //
 //	NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3-AM02-12-3)
+//
+// Recovered is what it says of a GPU that needs no recovery any more, as after a reset:
+//
+//	NVRM: Xid (PCI:0000:48:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)
 var (
 	xidLine      = lazyregexp.New(`NVRM: Xid \(.*?\): \d+`)
+	recovered    = lazyregexp.New(`NVRM: Xid \(PCI:([\da-fA-F:]+).*?\): 154,.* to 0x0 \(None\)`)
 	driverLoaded = lazyregexp.New(`NVRM: loading NVIDIA UNIX`)
 )
 
@@ -68,7 +74,9 @@ func (k *kernelLines) add(text string) {
 	case xidLine.MatchString(text) && len(k.xids) < maxKernelLines:
 		k.xids = append(k.xids, text)
 	}
-	if driverTrouble.MatchString(text) && len(k.trouble) < maxKernelLines {
+	if over := recovered.FindStringSubmatch(text); over != nil {
+		k.trouble = slices.DeleteFunc(k.trouble, func(line string) bool { return strings.Contains(line, over[1]) })
+	} else if driverTrouble.MatchString(text) && len(k.trouble) < maxKernelLines {
 		k.trouble = append(k.trouble, text)
 	}
 }

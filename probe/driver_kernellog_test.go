@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,22 @@ func TestKernelLinesForgetTroubleWhenTheDriverIsLoadedAgain(t *testing.T) {
 	}
 }
 
+// TestKernelLinesForgetTroubleOfTheGPUThatRecovered: a reset ends what it was for, and nothing of another GPU.
+func TestKernelLinesForgetTroubleOfTheGPUThatRecovered(t *testing.T) {
+	var log kernelLines
+	for _, line := range []string{
+		"NVRM: Xid (PCI:0000:31:00): 119, pid=4, name=a, Timeout after 6s of waiting for RPC response",
+		"NVRM: Xid (PCI:0000:98:00): 119, pid=4, name=a, Timeout after 6s of waiting for RPC response",
+		"NVRM: Xid (PCI:0000:31:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+		"NVRM: Xid (PCI:0000:31:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)",
+	} {
+		log.add(line)
+	}
+	if len(log.trouble) != 1 || !strings.Contains(log.trouble[0], "0000:98:00") {
+		t.Errorf("trouble is %q", log.trouble)
+	}
+}
+
 // TestDriverTrouble has one line of each kind that proves a driver which no longer answers, and some that do not.
 func TestDriverTrouble(t *testing.T) {
 	for line, want := range map[string]bool{
@@ -41,6 +58,8 @@ func TestDriverTrouble(t *testing.T) {
 			"Fault": false,
 		"NVRM: Xid (PCI:0000:31:00): 7, pid=9, name=a, " +
 			"79,": false,
+		"NVRM: Xid (PCI:0000:31:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 " +
+			"(None)": false,
 	} {
 		var log kernelLines
 		log.add(line)
