@@ -28,11 +28,12 @@ func checkCommand(s streams) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check FILE|REQUIREMENT...",
-		Short: "Check a release, requirements, a lock file, a report, nvidia-smi's output",
+		Short: "Check a release, a requirements or lock file, a report, or nvidia-smi's output",
 		Long: "Judges releases such as torch==2.9.0, or a file (- is standard input), without examining this machine. A " +
 			"file may be in UTF-8 or UTF-16:\n\n" + readable + "\n" +
-			"Nothing is installed or run: packages are judged by what their releases are built for. Name the machine that " +
-			"they are meant for with --driver and either --gpu or --instance; a report names its own.",
+			"Nothing is installed or run: each package is judged by the CUDA and the GPUs that its release was built for. " +
+			"Describe the machine that it is meant for with --driver and either --gpu or --instance; a report contains its " +
+			"own machine. example:broken is an example; a wrong name lists the others.",
 		Example: "  cudacompat check torch==2.9.0 --gpu L4 --driver 535.183.01\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver,
@@ -60,7 +61,7 @@ func checkCommand(s streams) *cobra.Command {
 	}
 	judge.add(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,
-		"stop after this `TIME` and judge what was read by then")
+		"stop after `TIME` and judge what was read by then")
 	return cmd
 }
 

@@ -68,14 +68,14 @@ func explainCommand(s streams) *cobra.Command {
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
-		"compare the log with the machine whose facts or report are in `FILE`, and say what to install if it has the fault")
+		"check whether the machine whose facts or report are in `FILE` has the fault that the log shows, and say what to install")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
-		"stop reading after this `TIME` and judge what was read by then")
+		"stop reading after `TIME` and judge what was read by then")
 	cmd.Flags().BoolVar(&f.here, "here", false,
-		"compare the log with this machine, and say what to install if it has the fault")
+		"check whether this machine has the fault that the log shows, and say what to install")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
 	addColour(cmd, &f.colour)
-	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")
 	return cmd
 }
 

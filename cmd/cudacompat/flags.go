@@ -28,12 +28,13 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
 		"/host) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"read only files, not the running driver, to judge the system as it will be after its next boot (for image builds)")
+		"ignore the running driver and read only files, to judge the system as it will be after its next boot (for image "+
+			"builds)")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
 		"look only at the Python environment at `PATH` (may be repeated); --env none looks at no environment (default: "+
 			"the active one and all others that are found)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"stop after this `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or "+
+		"stop after `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or "+
 			"--offline)")
 }
 
@@ -105,21 +106,21 @@ type judgeFlags struct {
 
 func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
-	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
+		"assume the GPUs in `LIST`, by name or compute capability, such as L4,9.0")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
-		"judge for each instance type in this `LIST`, such as g5.xlarge (EC2 and other clouds)")
-	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
+		"give a verdict for each instance type in `LIST`, such as g5.xlarge (EC2 and other clouds)")
+	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil,
-		"require what this `LIST` names: driver, gpu, build (a framework with CUDA), efa (a network adapter); exit 1 if one "+
+		"require what `LIST` names: driver, gpu, build (a framework built for CUDA), efa (a network adapter); exit 1 if one "+
 			"is missing, 3 if it could not be checked")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 if a finding has `SEVERITY` or a higher one: error, warning or never")
 	cmd.Flags().StringVar(&f.config, "config", "",
-		"read what is required and which findings are waived from this `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
+		"read settings such as --require and --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
 			", then /etc/cudacompat/"+configName+")")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil,
-		"let findings of this `RULE` pass; they stay in the report (may be repeated)")
+		"let findings of `RULE` pass; they stay in the report (may be repeated)")
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false,

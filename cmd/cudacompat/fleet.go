@@ -37,7 +37,7 @@ func fleetCommand(s streams) *cobra.Command {
 			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with " +
 			"or without .gz.\n\n" +
 			"A document is what `cudacompat probe` prints (facts) or what `cudacompat doctor -o json` prints (a report), " +
-			"or either in an envelope. The envelope names the node, its group (whose nodes should be alike) and the time:\n" +
+			"or either inside an object that names the node, its group (whose nodes should be alike) and the time:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
 		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · " +
 			"3 no node is incompatible, but one is inconclusive or a document is damaged · " + exitOwn},
@@ -55,11 +55,11 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
-		"`CHANGE`: assume this on every node: driver=VERSION or NAME==VERSION (may be repeated)")
+		"`CHANGE`: assume this change on every node: driver=VERSION, or a package such as torch==2.9.0 (may be repeated)")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
-		"list a node as stale if its document is more than this `TIME` older than the newest one")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `TIME` (default: no limit)")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 at this `SEVERITY` or above: error, warning or never")
+		"call a node stale if its document is more than `TIME` older than the newest one")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after `TIME` (default: no limit)")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 if a finding has `SEVERITY` or a higher one: error, warning or never")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.FleetFormats)))
 	addColour(cmd, &f.colour)

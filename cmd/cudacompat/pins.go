@@ -31,8 +31,8 @@ func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
 		Use: "pins", Short: "Say which releases to install on this machine, or on another", Args: noFramework,
-		Long: "Offers up to three sets of releases that fit together. keep-driver keeps the driver, smallest-driver " +
-			"changes it as little as possible, and newest takes the framework's newest release. Each set names the framework, the " +
+		Long: "Offers up to three sets of releases that fit together. 'keep-driver' keeps the driver, 'smallest-driver' " +
+			"changes it as little as possible, and 'newest' takes the framework's newest release. Each set names the framework, the " +
 			"companions that are known to fit it, and the driver if that must change. Nothing is installed.",
 		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
 			exitOwn},
@@ -43,14 +43,15 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
-	cmd.Flags().StringVar(&f.driver, "driver", "", "assume this driver `VERSION`")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"assume this `LIST` of GPUs, by name or compute capability, such as L4,9.0")
+		"assume the GPUs in `LIST`, by name or compute capability, such as L4,9.0")
 	cmd.Flags().StringVar(&f.instance, "instance", "",
-		"assume this instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
-	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
+		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
+	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch",
-		"`NAME[==RELEASE]`: offer torch, tensorflow or jax, at RELEASE if it is given; the set newest ignores RELEASE")
+		"`NAME[==RELEASE]`: the framework to install: torch, tensorflow or jax; with RELEASE, keep-driver and "+
+			"smallest-driver use it, and newest ignores it")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only this set: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.PinFormats))+

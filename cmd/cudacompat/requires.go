@@ -31,14 +31,14 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: oneArtefact,
 		Short: "Say which drivers and GPUs a release, a lock file or an environment needs",
-		Long: "Says what software needs of a host: the drivers, the GPUs, glibc and Python. ARTEFACT is a file that " +
-			"`check` reads, or a Python environment (--env and --root name environments, too); REQUIREMENT is a release such " +
-			"as torch==2.9.0. -o writes the answer for a scheduler or an installer. --diff OLD says which hosts would no " +
-			"longer work if ARTEFACT replaced OLD.",
+		Long: "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file that `check` " +
+			"reads, or the path of a Python environment (as with --env); --root takes all environments of a tree. REQUIREMENT " +
+			"is a release such as torch==2.9.0. With -o, the answer can be in a form that a scheduler or an installer reads. " +
+			"--diff OLD lists the hosts that can run OLD but could not run ARTEFACT.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
-			"would no longer work · 3 something could not be judged, so no hosts are listed · " + exitOwn},
+			"would no longer work · 3 inconclusive: some needs are unknown, so no hosts are listed · " + exitOwn},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())
@@ -47,10 +47,10 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`: a file, an environment or a release")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"consider only this `LIST` of GPUs, by name or compute capability; with --diff: these must still work")
+		"consider only the GPUs in `LIST`, by name or compute capability; with --diff: these must still work")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
-		"consider only the instance types in this `LIST`, such as g5.xlarge; with --diff: these must still work")
-	cmd.Flags().StringVar(&f.python, "python", "", "assume this Python `VERSION`")
+		"consider only the instance types in `LIST`, such as g5.xlarge; with --diff: these must still work")
+	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.RequireFormats))+
 		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
 	addColour(cmd, &f.colour)
