@@ -404,7 +404,7 @@ var grammars = []grammar{
 	form("compile-error", `\.cuh?(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error(?: \w?\d+)?: |\.(?:cpp|cc|cxx|h|`+
 		`hpp)(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error.{0,200}(?:\bat::|c10::|torch|THC|cuda|cublas|`+
 		`cudnn|nccl)`, "error"),
-	form("module", `^(?:ERROR:? *)?No module named '?(?P<module>[\w.]+)'?`, "No module"),
+	form("module", `^(?:ERROR:? *|\S*python[\d.]*(?:\.exe)?: )?No module named '?(?P<module>[\w.]+)'?`, "No module"),
 
 	// The kernel.
 	form("kernel-driver", `(?i)NVRM: .*(?:probe routine failed|init_?adapter failed|not supported|have the same `+
@@ -460,7 +460,7 @@ var grammars = []grammar{
 		`nvc_\w+\.c:\d+\] could not start |no runtime for "nvidia" is configured|error running hook|`+
 		`legacy mode)`, "ontainer", "evice", "river service", "could not start", "runtime", "CDI",
 		"cdi", "creation", "hook", "flag", "nvidia", "NVIDIA", "mode"),
-	form("service", `\b(?:nvidia|slurm|docker|containerd|dcgm)\S*\.service: Failed with result`, "Failed with"),
+	form("service", `\b(?:nvidia|slurm|docker|containerd|dcgm|prime-select)\S*\.service: Failed with result`, "Failed with"),
 	form("build-needs", `^ *CMake Error at .*(?:\(find_package\)|FindPackageHandleStandardArgs\.cmake:\d+ \(message\)):$`,
 		"CMake Error"),
 	form("build-needs", `ERROR: Dependency "\S+" not found|^error: linker \S+ not found|`+
