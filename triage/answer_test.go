@@ -78,6 +78,7 @@ func TestStepsBeginWithAVerb(t *testing.T) {
 		check(l.mark, l.do)
 	}
 	for _, m := range slices.Concat(shapes, devices) {
+		m.said.SubexpNames() // panics where the pattern is none
 		check(m.because, m.do)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // fromArguments are the functions that make an expression of what they are called with; the tests of their package
 // use every one.
-const fromArguments = 5
+const fromArguments = 6
 
 // TestEveryExpressionCompiles reads this program's sources: a user would be the first to compile one of them.
 func TestEveryExpressionCompiles(t *testing.T) {
