@@ -121,7 +121,7 @@ func (m *machine) platformOf() string {
 }
 
 // armGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
-var armGPU = lazyregexp.New(`^(NVIDIA )?(GH200|GB[23]00|GB10|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
+var armGPU = lazyregexp.New(`^(NVIDIA )?(GH200|GB[23]00|GB10|DGX Spark|RTX Spark|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
 // jetson reports whether the GPU is a Tegra module's, whose driver comes with its system and has no branches.
 func (m *machine) jetson() bool {

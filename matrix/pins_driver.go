@@ -20,7 +20,7 @@ func (m *machine) driverPins(cuda version.Number) []Pin {
 	}
 	why := m.reboot()
 	if need, least, _ := m.t.Floor(cuda, m.windowsNumbers()); cuda.Known() && least.Known() {
-		why = fmt.Sprintf("any %s will do; %s", need, why)
+		why = fmt.Sprintf("%s is enough; %s", need, why)
 	}
 	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
 }

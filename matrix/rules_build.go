@@ -168,7 +168,7 @@ func minorCompat(m *machine, b *build) []*result {
 	}
 	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
 		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version "+
-			"compatibility); only PTX compiled at run time and newer driver APIs (error 36) can fail", b.cuda.Short(),
+			"compatibility); only PTX compiled at run time and newer driver APIs (CUDA error 36) can fail", b.cuda.Short(),
 			m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }

@@ -134,17 +134,18 @@ func (p *page) log(r Report) {
 	}
 }
 
-// logLine writes a line of the log with its place; it is evidence, and never broken.
+// logLine writes a line of the log with its place, on a terminal in at most three lines.
 func (p *page) logLine(l triage.Line) {
 	place := fmt.Sprintf("line %d", l.Number)
 	if l.File != "" {
 		place = fmt.Sprintf("%s:%d", l.File, l.Number)
 	}
-	text := l.Text
-	if !p.style.All && p.style.Width > 0 {
-		text = short(text, max(p.style.Width-len(place)-4, 40))
+	text, room := l.Text, max(p.style.Width-len(place)-4, 40)
+	if p.style.Width == 0 || p.style.All {
+		p.line("  ", painted{bold, place}, "  ", text)
+		return
 	}
-	p.line("  ", painted{bold, place}, "  ", text)
+	p.wrap(len(place)+4, short(text, 3*room-20), "  ", painted{bold, place}, "  ")
 }
 
 // candidates are what it may be, each with the command that would decide.

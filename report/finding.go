@@ -163,8 +163,14 @@ func (p *page) suits(tool string, pin matrix.Pin) bool {
 // field writes "    name  text", wrapped under the text.
 func (p *page) field(name, text string) { p.wrap(10, text, fmt.Sprintf("    %-5s ", name)) }
 
-// command writes a line that is there to be copied: it is never broken.
+// command writes a line that is there to be copied: it is never broken. The shell's comment at its end, which says where
+// it is for, comes first.
 func (p *page) command(name, text string) {
+	text, comment, _ := strings.Cut(text, "  # ")
+	if comment != "" {
+		p.field(name, "# "+comment)
+		name = ""
+	}
 	p.line(fmt.Sprintf("    %-5s ", name), painted{bold, text})
 }
 

@@ -90,8 +90,8 @@ func fleetWords(f Fleet) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	return fmt.Sprintf("%s of %s%s: %s", plural(f.Nodes, "node"), plural(len(f.Kinds), "kind"), with,
-		strings.Join(parts, ", "))
+	return fmt.Sprintf("%s of %s%s (%s of node)", strings.Join(parts, ", "), plural(f.Nodes, "node"), with,
+		plural(len(f.Kinds), "kind"))
 }
 
 // fleetPlan says what the change that is asked about costs.
@@ -143,7 +143,7 @@ func (p *page) fleetKind(number int, k fleet.Kind) {
 	}
 	for _, a := range k.Answers {
 		if a.Counts {
-			have = append(have, a.Subject+" "+answers[a.Answer].text)
+			have = append(have, a.Subject+": "+answers[a.Answer].text)
 		}
 	}
 	if len(have) > 0 {
@@ -181,8 +181,8 @@ func (p *page) drift(d fleet.Drift) {
 }
 
 func fleetCounts(f Fleet) string {
-	return fmt.Sprintf("%s, %s, %s, %d stale, %d not judged", plural(f.Nodes, "node"),
-		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), len(f.Stale), len(f.Unread))
+	return fmt.Sprintf("%s, %s, %s within groups, %s, %d not judged", plural(f.Nodes, "node"),
+		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), plural(len(f.Stale), "old report"), len(f.Unread))
 }
 
 // fleetCSV writes a line a node.

@@ -101,18 +101,19 @@ func nothing(r Report) string {
 	var has, lacks []string
 	there := partsOf(r)
 	for _, part := range []struct {
-		name  string
-		there bool
-	}{{"driver", there.driver}, {"GPU", there.gpu}, {"build", there.build}} {
+		name, absent string
+		there        bool
+	}{{"driver", "driver", there.driver}, {"GPU", "GPU", there.gpu},
+		{"build", "PyTorch, TensorFlow or JAX", there.build}} {
 		if part.there {
 			has = append(has, "the "+part.name)
 		} else {
-			lacks = append(lacks, "no "+part.name)
+			lacks = append(lacks, "no "+part.absent)
 		}
 	}
 	switch {
 	case len(has) == 0:
-		return "nothing to compare: found no driver, no GPU and no build"
+		return "nothing to compare: found no driver, no GPU and no PyTorch, TensorFlow or JAX"
 	case len(lacks) == 2 && there.build && sound(r):
 		return "found no driver and no GPU to judge; " + without(r)
 	case len(lacks) == 0:

@@ -25,8 +25,8 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
 	if len(pins.Sets) > 0 {
-		fmt.Fprintln(&b, paragraph("Choose one set. Run one of its driver commands, if it has any, and one "+
-			"of pip and uv.", s.Width))
+		fmt.Fprintln(&b, paragraph("Choose one set. If it has driver lines, follow one of them and reboot; then "+
+			"run either the pip or the uv command.", s.Width))
 	}
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)
@@ -38,7 +38,7 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 		fmt.Fprintln(&b, s.heading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
 		for _, tool := range pinTools {
 			if command := set.Commands[tool]; command != "" {
-				fmt.Fprintf(&b, "  %-7s  %s\n", tool, command)
+				b.WriteString(pinCommand(tool, command, s.Width))
 			}
 		}
 	}
@@ -48,6 +48,20 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// pinCommand is a tool's line of a set: a command, never broken, after the comment that says where it is for; an AMI's
+// is prose.
+func pinCommand(tool, text string, width int) string {
+	lead, more := fmt.Sprintf("  %-7s  ", tool), strings.Repeat(" ", 11)
+	if tool == "ami" && width > 0 {
+		return lead + strings.Join(Fold(text, width-len(lead), width-len(more)), "\n"+more) + "\n"
+	}
+	command, comment, ok := strings.Cut(text, "  # ")
+	if ok {
+		return lead + "# " + comment + "\n" + more + command + "\n"
+	}
+	return lead + command + "\n"
 }
 
 func targetWords(t pin.Target) string {

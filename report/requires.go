@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -112,7 +111,7 @@ func hostWords(groups []hostGroup) string {
 	}
 	newer := ""
 	if differ {
-		newer = " (newer for some GPUs, as listed)"
+		newer = " (some GPUs have other limits, listed below)"
 	}
 	return "driver " + least.String() + newer + " and a GPU of compute capability " + capabilityWords(capabilities)
 }
@@ -143,11 +142,24 @@ func (p *page) builds(r Requires) {
 	}
 }
 
-// hostGroup is GPUs that take the same drivers.
+// hostGroup is GPUs that take the same drivers, on hosts of one architecture.
 type hostGroup struct {
 	drivers             requires.Drivers
-	code                string
+	code, arch          string
 	capabilities, names []string
+}
+
+// addHost puts a GPU into the group of those that are like it, or makes one.
+func addHost(list []hostGroup, like hostGroup, g requires.GPU) []hostGroup {
+	i := slices.IndexFunc(list, func(h hostGroup) bool {
+		return h.code == like.code && h.arch == like.arch && slices.Equal(h.drivers, like.drivers)
+	})
+	if i < 0 {
+		i, list = len(list), append(list, like)
+	}
+	list[i].names = append(list[i].names, g.Names...)
+	list[i].capabilities = add(list[i].capabilities, g.Capability)
+	return list
 }
 
 // hostGroups puts together the GPUs that are admitted with the same drivers.
@@ -158,43 +170,53 @@ func hostGroups(r Requires) []hostGroup {
 		if len(g.Drivers) == 0 || len(g.Names) == 0 && slices.ContainsFunc(r.GPUs, products) {
 			continue
 		}
-		i := slices.IndexFunc(list, func(h hostGroup) bool { return h.code == g.Code && slices.Equal(h.drivers, g.Drivers) })
-		if i < 0 {
-			i, list = len(list), append(list, hostGroup{drivers: g.Drivers, code: g.Code})
-		}
-		list[i].names = append(list[i].names, g.Names...)
-		if !slices.Contains(list[i].capabilities, g.Capability) {
-			list[i].capabilities = append(list[i].capabilities, g.Capability)
-		}
+		list = addHost(list, hostGroup{drivers: g.Drivers, code: g.Code, arch: g.Arch}, g)
 	}
 	return list
 }
 
-// hosts lists the drivers for each group of GPUs, then the GPUs that drop out.
+// hosts lists the drivers, each with the groups of GPUs that take it, then the GPUs that drop out.
 func (p *page) hosts(r Requires) {
 	if len(r.Builds) == 0 && !p.style.All {
 		return
 	}
 	p.line()
 	groups := hostGroups(r)
-	for _, g := range groups {
-		text := capabilityWords(g.capabilities) + ": " + p.products(g.names)
-		if g.code == "ptx" {
-			text += "; only PTX, which the driver compiles"
+	for i, g := range groups {
+		same := func(h hostGroup) bool { return slices.Equal(h.drivers, g.drivers) }
+		if slices.ContainsFunc(groups[:i], same) {
+			continue
 		}
 		drivers := "driver " + g.drivers.String()
 		if g.drivers[0] == (requires.Range{}) {
 			drivers = "any driver" // a Tegra module's driver comes with it
 		}
-		p.wrap(10, text, "  ", painted{bold, drivers}, "  ")
+		p.hostsOf("  ", painted{bold, drivers}, slices.DeleteFunc(slices.Clone(groups),
+			func(h hostGroup) bool { return !same(h) }))
 	}
 	for _, f := range r.Forward {
 		if len(groups) > 0 {
 			branches := "driver branch " + strings.Join(f.Branches, " or ")
-			p.wrap(10, branches+" with the package "+f.Package+", on data-centre GPUs (forward compatibility)", "  or      ")
+			p.wrap(5, branches+" with the package "+f.Package+", on data-centre GPUs (forward compatibility)", "  or ")
 		}
 	}
 	p.others(r)
+}
+
+// hostsOf writes a head and under it a line for each group of GPUs.
+func (p *page) hostsOf(lead string, head any, groups []hostGroup) {
+	p.line(lead, head)
+	for _, g := range groups {
+		text := capabilityWords(g.capabilities)
+		if g.arch == "aarch64" {
+			text += " on Arm hosts"
+		}
+		text += ": " + p.products(g.names)
+		if g.code == "ptx" {
+			text += "; only PTX, which the driver compiles"
+		}
+		p.wrap(8, text, "    compute capability ")
+	}
 }
 
 // others lists the GPUs that no driver makes run it, by the rules that say so, then those of which a fact is missing,
@@ -206,57 +228,31 @@ func (p *page) others(r Requires) {
 	facts := func(g requires.GPU) (string, bool) {
 		return missingFacts(r, g), len(g.Drivers) == 0 && len(g.Undecided) > 0
 	}
-	p.gpusBy(r, "  not     ", rules)
-	p.gpusBy(r, "  unknown ", facts)
+	p.gpusBy(r, "cannot run it", rules)
+	p.gpusBy(r, "unknown", facts)
 }
 
 // gpusBy lists the GPUs of which something is said, those of which the same is said together.
 func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, bool)) {
 	var order []string
-	names := map[string][]string{}
+	groups := map[string][]hostGroup{}
 	for _, g := range r.GPUs {
 		why, ok := said(g)
 		if !ok || len(g.Names) == 0 {
 			continue
 		}
-		if names[why] == nil {
+		if groups[why] == nil {
 			order = append(order, why)
 		}
-		names[why] = append(names[why], g.Names...)
+		groups[why] = addHost(groups[why], hostGroup{arch: g.Arch}, g)
 	}
 	for _, why := range order {
-		text := r.capabilitiesOf(names[why]) + ": " + p.products(names[why])
+		head := lead
 		if why != "" {
-			text += " (" + why + ")"
+			head += ": " + why
 		}
-		p.wrap(10, text, lead)
+		p.hostsOf("  ", painted{bold, head}, groups[why])
 	}
-}
-
-// capabilitiesOf are the capabilities of some GPUs; last those that have other GPUs, too.
-func (r Requires) capabilitiesOf(names []string) string {
-	among, others := map[string]bool{}, map[string]bool{}
-	for _, g := range r.GPUs {
-		for _, name := range g.Names {
-			if slices.Contains(names, name) {
-				among[g.Capability] = true
-			} else {
-				others[g.Capability] = true
-			}
-		}
-	}
-	var all, some []string
-	for _, c := range slices.SortedFunc(maps.Keys(among), version.CompareTexts) {
-		if others[c] {
-			some = append(some, c)
-		} else {
-			all = append(all, c)
-		}
-	}
-	if len(some) > 0 {
-		all = append(all, "some GPUs of "+strings.Join(some, ", "))
-	}
-	return strings.Join(all, ", ")
 }
 
 // missingFacts are those for lack of which some GPUs cannot be judged. What is missing of the artefact itself is said
@@ -278,7 +274,7 @@ func missingFacts(r Requires, g requires.GPU) string {
 // products names some GPUs; those for data centres first, since machines are rented by them.
 func (p *page) products(names []string) string {
 	if len(names) == 0 {
-		return "all GPUs"
+		return "no product that the tables know yet"
 	}
 	if p.style.All {
 		return strings.Join(names, ", ")

@@ -123,7 +123,7 @@ func worksText(r Report) string {
 		func(s facts.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
 		return text + "; no build was looked for"
 	case len(r.Answers) == 0:
-		return text + "; there is no build to judge"
+		return text + "; no PyTorch, TensorFlow or JAX was found"
 	case len(works) == 0:
 		return text
 	case len(works) == 1:

@@ -69,7 +69,11 @@ func (p *page) status(same []tables.Status, steps []string) {
 		}
 		sources = append(sources, s.Source...)
 	}
-	p.section(strings.Join(names, ", "))
+	p.section(names[0])
+	if len(names) > 1 {
+		p.wrap(0, "The same as "+strings.Join(names[1:], ", ")+".")
+		p.line()
+	}
 	first := same[0]
 	meaning := cmp.Or(first.Meaning, first.Text, "no more is published than its name")
 	p.wrap(0, capital(meaning)+". "+fault(triage.Blame(first.Blame)))
@@ -167,15 +171,19 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
+// sides says of each side, in a sentence, that it is to blame.
+var sides = map[triage.Blame]string{
+	triage.Environment: "Usually the driver or the installed software is to blame, not the program.",
+	triage.Program:     "Usually the program is to blame, not the driver or the installed software.",
+	triage.Hardware:    "Usually the hardware is to blame.",
+}
+
 // fault says in a sentence on which side a fault mostly lies.
 func fault(b triage.Blame) string {
-	switch b {
-	case triage.Environment, triage.Program, triage.Hardware:
-		return "Usually the " + string(b) + " is to blame."
-	case triage.Unknown:
+	if b == triage.Unknown {
 		return "The code does not tell whose fault it is; the rest of the log may."
 	}
-	return ""
+	return sides[b]
 }
 
 // origin names the sources, a wheel by its name and version: `cudacompat matrix` has the hash.

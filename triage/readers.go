@@ -73,12 +73,12 @@ func readMemory(f *finding) bool {
 		f.because += fmt.Sprintf(" PyTorch had %s allocated, more than the GPU's %s: Windows lends main memory, which is "+
 			"slow.", gib(allocated), gib(total))
 	case knowTotal && knowAllocated:
-		f.because += fmt.Sprintf(" It asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
+		f.because += fmt.Sprintf(" The program asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
 			gib(total))
 	case knowTotal && knowOwn:
-		f.because += fmt.Sprintf(" It asked for %s more; the process held %s of %s.", gib(want), gib(own), gib(total))
+		f.because += fmt.Sprintf(" The program asked for %s more; the process held %s of %s.", gib(want), gib(own), gib(total))
 	case knowTotal && knowFree:
-		f.because += fmt.Sprintf(" It asked for %s; %s of %s were free.", gib(want), gib(free), gib(total))
+		f.because += fmt.Sprintf(" The program asked for %s; %s of %s were free.", gib(want), gib(free), gib(total))
 	}
 	return true
 }

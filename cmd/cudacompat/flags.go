@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -190,7 +191,7 @@ func checked(target matrix.Target, t *matrix.Tables) error {
 	}
 	for _, name := range target.GPUs {
 		if best := nearest(name, names); t.ChipNamed(name) == nil && best != "" {
-			return &usageError{err.Error(), "did you mean " + best + "?"}
+			return &usageError{err.Error(), "did you mean --gpu " + strconv.Quote(best) + "?"}
 		}
 	}
 	return &usageError{message: err.Error()}

@@ -95,7 +95,7 @@ func given(name, python string, stdin io.Reader) (probe.Facts, error) {
 
 // documentOf is what was read under a name; a file's includes are looked for beside it.
 func documentOf(name string, data []byte) probe.Document {
-	d := probe.Document{Data: data[:min(len(data), givenCap)]}
+	d := probe.Document{Data: data[:min(len(data), givenCap)], Typed: isRequirement(name)}
 	if isFile(name) {
 		d.Name = name
 		d.Beside = func(other string) ([]byte, error) {

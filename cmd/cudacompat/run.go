@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"cudacompat/report"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // streams is where a run reads and writes; findings go to out, everything else to err.
@@ -109,10 +111,20 @@ func exitCode(err error, s streams) int {
 // complain says one sentence and what to do. Both may quote arguments and files: no control byte of theirs reaches a
 // terminal.
 func complain(w io.Writer, message, hint string) {
-	fmt.Fprintf(w, "cudacompat: %s\n", printable(message))
+	fmt.Fprintln(w, folded(w, "cudacompat: "+printable(message)))
 	if hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", printable(hint))
+		fmt.Fprintln(w, folded(w, "hint: "+printable(hint)))
 	}
+}
+
+// folded breaks a text between words where it is written to a terminal.
+func folded(w io.Writer, text string) string {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return text
+	}
+	width := screenWidth(file)
+	return strings.Join(report.Fold(text, width, width-2), "\n  ")
 }
 
 // printable is a text without line breaks and control bytes.

@@ -16,6 +16,7 @@ type Document struct {
 	Data []byte
 	// Beside opens a file by the path that the document gives; nil where nothing is beside it, as with standard input.
 	Beside func(name string) ([]byte, error)
+	Typed  bool // requirements that were typed, one a line: there is no file
 }
 
 // starts reports whether a document begins with one of some texts.

@@ -27,7 +27,7 @@ func readRequirements(d Document) (facts.Facts, error) {
 
 // parseRequirements reads pip's requirements format and what it includes.
 func parseRequirements(d Document) ([]locked, []facts.Unread) {
-	f := &requirementFile{files: newIncludes(d)}
+	f := &requirementFile{files: newIncludes(d), typed: d.Typed}
 	f.lines(string(d.Data))
 	f.include()
 	return f.packages(), append(f.bad, f.left...)
@@ -45,7 +45,7 @@ func (f *requirementFile) lines(text string) {
 		case f.read(line, start):
 			f.good++
 		default:
-			f.bad = append(f.bad, facts.Unread{Place: fmt.Sprintf("%sline %d", f.where, start), Kind: facts.UnreadNeeded,
+			f.bad = append(f.bad, facts.Unread{Place: f.place(start), Kind: facts.UnreadNeeded,
 				Reason: fmt.Sprintf("%.80q is not a requirement that pip reads", line)})
 			if f.strict {
 				return

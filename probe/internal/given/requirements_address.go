@@ -49,7 +49,7 @@ func (f *requirementFile) address(line string, number int) bool {
 func (f *requirementFile) install(line string, number int) {
 	marker := lineEnd.FindString(line)
 	address := strings.TrimSpace(strings.TrimSuffix(line, marker))
-	from := fmt.Sprintf("%sline %d", f.where, number)
+	from := f.place(number)
 	name := addressName(address)
 	if name == "" {
 		f.left = append(f.left, facts.Unread{Place: from + ": " + address, Kind: facts.UnreadNeeded,
@@ -89,7 +89,7 @@ func (f *requirementFile) unset(line string, number int) bool {
 	if named == nil {
 		return false
 	}
-	from := fmt.Sprintf("%sline %d", f.where, number)
+	from := f.place(number)
 	if name := distname.Normal(named[1]); jaxPart.MatchString(name) {
 		f.add(locked{name: name, direct: true, from: from}, "") // the other parts alone would be a JAX for CPUs
 	}

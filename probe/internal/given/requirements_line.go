@@ -25,6 +25,15 @@ type requirementFile struct {
 	files  includes
 	where  string // before a line's number: the included file that is read
 	bounds bool   // a constraints file is read, which asks for nothing by itself
+	typed  bool   // no file: each line is an argument of the command
+}
+
+// place is where a line stands: "line 3", "base.txt line 3".
+func (f *requirementFile) place(number int) string {
+	if f.typed {
+		return "command line"
+	}
+	return fmt.Sprintf("%sline %d", f.where, number)
 }
 
 // requirementLine matches one requirement of pip's file format, its marker and hashes cut off:
@@ -47,7 +56,7 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	if m == nil {
 		return false
 	}
-	p := locked{name: distname.Normal(m[1]), from: fmt.Sprintf("%sline %d", f.where, number)}
+	p := locked{name: distname.Normal(m[1]), from: f.place(number)}
 	for extra := range strings.SplitSeq(m[2], ",") {
 		if extra = strings.TrimSpace(extra); extra != "" {
 			p.extras = append(p.extras, extra)
