@@ -92,7 +92,7 @@ var (
 		`^[IW]\d{4} |^(?:\[ *[\d.]+\] )?\((?:II|WW)\) `)
 	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
 		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +
-		`using .{0,40} instead|retrying|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface`)
+		`using .{0,40} instead|retrying|^\W*\w+ +disabled \(|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface`)
 )
 
 // soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.

@@ -80,6 +80,9 @@ var fails = lazyregexp.New(`(?i)error|fail|exception|abort|traceback|killed|fata
 	`could not|unable|panic|core dumped|\bsig[a-z]{3,4}\b|signal|no such|not found|terminat|shut(?:ting)? ?down|` +
 	`interrupt|cancel|\bleaked?\b|watchdog|not available|invalid|refused|out of memory|\bnan\b`)
 
+// terminated is what the handler of signals of Ray and TensorFlow prints when somebody ends the program, with its frames.
+var terminated = lazyregexp.New(`\*\*\* SIGTERM received at |(?:^|\.cc:\d+:) *(?:PC: )?@ +(?:0x|\.\.\. )`)
+
 // clearing are the lines that trackers of experiments write after a run, failed or not.
 var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)
 
@@ -92,6 +95,7 @@ walk:
 	for i := len(lines) - 1; i >= max(0, len(lines)-lastSaid); i-- {
 		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
 		switch {
+		case terminated.MatchString(text): // from outside, whatever it did
 		case fails.MatchString(text):
 			if informs(bare(text)) && !answered.MatchString(text) {
 				continue

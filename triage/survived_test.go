@@ -34,13 +34,16 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 		log   string
 		blame Blame
 	}{
-		"last":            {steps(9) + tooLarge, Program},
-		"caught":          {steps(9) + tooLarge + "skipping the batch\n" + steps(9), Unknown},
-		"two lines after": {steps(9) + tooLarge + steps(2), Program},
-		"a tracker's":     {steps(9) + tooLarge + strings.Repeat("wandb: loss 0.51\n", 9), Program},
-		"failed again":    {steps(9) + tooLarge + steps(9) + tooLarge, Program},
-		"long ago":        {tooLarge + other + "Terminated\n", Unknown},
-		"hardware":        {"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n" + steps(9), Hardware},
+		"last":   {steps(9) + tooLarge, Program},
+		"caught": {steps(9) + tooLarge + "skipping the batch\n" + steps(9), Unknown},
+		"ended from outside": {tooLarge + steps(9) + "*** SIGTERM received at time=1756174802 on cpu 91 ***\n" +
+			"PC: @     0x7a4e04451117  (unknown)  (unknown)\n    @     0x7a4e04402520  (unknown)  (unknown)\n", Unknown},
+		"a part switched off": {" * NVML         disabled (failed to load NVML)\n * CUDA GPU     #0 26:00.0\n", Unknown},
+		"two lines after":     {steps(9) + tooLarge + steps(2), Program},
+		"a tracker's":         {steps(9) + tooLarge + strings.Repeat("wandb: loss 0.51\n", 9), Program},
+		"failed again":        {steps(9) + tooLarge + steps(9) + tooLarge, Program},
+		"long ago":            {tooLarge + other + "Terminated\n", Unknown},
+		"hardware":            {"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n" + steps(9), Hardware},
 		"one of many": {
 			"Dec 07 18:34:15 host tumblerd[1233]: libgepub-0.7.so.0" + noSuch + calm, Unknown},
 		"killed": {
