@@ -225,17 +225,44 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 				"(forward compatibility, %s)", row.Package, first(path.Dir(c.Path)), m.forwardWords())}
 		}
 	}
-	commands := map[string]string{}
-	export := " && export LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
-	if m.debian() != no {
-		commands["apt"] = "sudo apt-get install " + row.Package + export
+	why, commands := "keeps the driver", m.compatCommands(row)
+	if m.dockerfile() {
+		why = "in the image; keeps the host's driver"
 	}
-	if m.debian() != yes {
-		commands["dnf"] = "sudo dnf install " + row.Package + export
-	}
-	label(commands, "Debian, Ubuntu")
 	return []Pin{{Package: row.Package, Version: row.CUDA.String(),
-		Why: "keeps the driver; forward compatibility, " + m.forwardWords(), Commands: commands}}, nil
+		Why: why + "; forward compatibility, " + m.forwardWords(), Commands: commands}}, nil
+}
+
+// compatCommands install a cuda-compat package and have the loader take it, on this machine or in the image that a
+// Dockerfile makes.
+func (m *machine) compatCommands(row *tables.Forward) map[string]string {
+	library := "LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
+	if m.dockerfile() {
+		base := m.f.Environments[0].Wanted[0]
+		if redHatImage.MatchString(base.Name + ":" + base.Version) {
+			return map[string]string{"dnf": "RUN dnf install -y " + row.Package, "env": "ENV " + library}
+		}
+		return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + row.Package, "env": "ENV " + library}
+	}
+	const from = "  # needs NVIDIA's repository"
+	apt := "sudo apt-get install " + row.Package + " && export " + library + from
+	dnf := "sudo dnf install " + row.Package + " && export " + library + from
+	switch m.debian() {
+	case yes:
+		return map[string]string{"apt": apt}
+	case no:
+		return map[string]string{"dnf": dnf}
+	}
+	return map[string]string{"apt": apt + " (Debian, Ubuntu)", "dnf": dnf + " (RHEL, Fedora, Amazon Linux 2023)"}
+}
+
+// redHatImage matches the images whose packages dnf installs; the tags of nvidia/cuda name their system.
+var redHatImage = lazyregexp.New(`(?i)\bubi\d|rocky|alma|centos|rhel|fedora|amazonlinux|oraclelinux`)
+
+// dockerfile reports whether what is judged is the image of a Dockerfile, and not the host that will run it.
+func (m *machine) dockerfile() bool {
+	e := m.f.Environments
+	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Wanted) > 0
 }
 
 // forwardWords says that the GPUs support forward compatibility, as those for which compatPackage names a package do.

@@ -20,15 +20,15 @@ func (m *machine) driverPins(cuda version.Number) []Pin {
 	}
 	why := m.reboot()
 	if need, least, _ := m.t.Floor(cuda, m.windowsNumbers()); cuda.Known() && least.Known() {
-		why = fmt.Sprintf("%s is enough; %s", need, why)
+		why = fmt.Sprintf("any %s is enough; %s", need, why)
 	}
 	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
 }
 
 // reboot is what a driver change costs here.
 func (m *machine) reboot() string {
-	if m.f.System.Container != "" && m.target.Instance == "" {
-		return "on the host; needs a reboot of it"
+	if m.dockerfile() || m.f.System.Container != "" && m.target.Instance == "" {
+		return "on the host, which needs a reboot"
 	}
 	return "needs a reboot"
 }

@@ -32,18 +32,18 @@ func (m *machine) driverCommands(b tables.Branch) map[string]string {
 	if dnf := d.dnf(); dnf != "" {
 		commands["dnf"] = dnf
 	}
-	label(commands, "Ubuntu")
+	label(commands)
 	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning "+
 		"AMI release notes name each AMI's driver)", b.Newest, b.Branch)
 	return commands
 }
 
 // label says in a shell's comment where each of two commands is for, since only one of them can be.
-func label(commands map[string]string, apt string) {
+func label(commands map[string]string) {
 	if commands["apt"] == "" || commands["dnf"] == "" {
 		return
 	}
-	for tool, systems := range map[string]string{"apt": apt, "dnf": "RHEL, Fedora, Amazon Linux 2023"} {
+	for tool, systems := range map[string]string{"apt": "Ubuntu", "dnf": "RHEL, Fedora, Amazon Linux 2023"} {
 		if !strings.Contains(commands[tool], "  # ") {
 			commands[tool] += "  # " + systems
 		}

@@ -40,7 +40,9 @@ func driverEOL(m *machine) []*result {
 	case s.Rest:
 		f.Severity = Warning
 	}
-	f.Pins = m.laterBranch(branch)
+	if f.Pins = m.laterBranch(branch); len(f.Pins) > 0 {
+		f.Message += fmt.Sprintf("; branch %d is maintained", version.Of(f.Pins[0].Version).Major())
+	}
 	return found(f)
 }
 

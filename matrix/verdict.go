@@ -62,7 +62,7 @@ type Pin struct {
 	Package  string            `json:"package"`  // "torch"; "driver" for the driver
 	Version  string            `json:"version"`  // "2.9.0+cu126"; a range such as ">=9.8,<10.0" where more will do
 	Why      string            `json:"why"`      // what it costs: "keeps the driver", "needs a reboot"
-	Commands map[string]string `json:"commands"` // by tool: pip, uv, apt, dnf, ami
+	Commands map[string]string `json:"commands"` // by tool: pip, uv, apt, dnf, ami, env (of a Dockerfile)
 }
 
 // Finding is a rule that a machine breaks.

@@ -117,8 +117,16 @@ func (p *page) pins(list []matrix.Pin) []matrix.Pin {
 // system.
 func (p *page) pin(word string, pin matrix.Pin) {
 	commands := p.commands(pin)
-	if len(commands) == 0 || pin.Package == "driver" {
-		p.field(word, fmt.Sprintf("%s %s: %s", pin.Package, pin.Version, pin.Why))
+	headed := len(commands) != 1 || pin.Package == "driver"
+	switch {
+	case pin.Package == "driver":
+		p.field(word, fmt.Sprintf("install driver %s: %s", pin.Version, pin.Why))
+		word = ""
+	case len(commands) > 1: // the version stands in them
+		p.field(word, "install "+pin.Package+": "+pin.Why)
+		word = ""
+	case headed:
+		p.field(word, fmt.Sprintf("install %s %s: %s", pin.Package, pin.Version, pin.Why))
 		word = ""
 	}
 	for _, tool := range commands {
@@ -129,7 +137,7 @@ func (p *page) pin(word string, pin matrix.Pin) {
 		}
 		word = ""
 	}
-	if len(commands) > 0 && pin.Package != "driver" {
+	if !headed {
 		p.field("", pin.Why)
 	}
 }

@@ -82,16 +82,19 @@ func fleetWords(f Fleet) string {
 	}
 	with := ""
 	if len(f.WhatIf) > 0 {
-		with = " with " + strings.Join(f.WhatIf, " and ")
+		with = "with " + strings.Join(f.WhatIf, " and ") + ", "
 	}
 	var parts []string
 	for _, o := range outcomes {
-		if n := f.nodesOf(o); n > 0 {
+		n := f.nodesOf(o)
+		switch {
+		case n > 0 && len(parts) == 0:
+			parts = append(parts, fmt.Sprintf("%d of %s %s", n, plural(f.Nodes, "node"), o))
+		case n > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	return fmt.Sprintf("%s of %s%s (%s of node)", strings.Join(parts, ", "), plural(f.Nodes, "node"), with,
-		plural(len(f.Kinds), "kind"))
+	return fmt.Sprintf("%s%s (%s)", with, strings.Join(parts, ", "), plural(len(f.Kinds), "kind"))
 }
 
 // fleetPlan says what the change that is asked about costs.

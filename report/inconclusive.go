@@ -210,7 +210,7 @@ func (p *page) unknowns(r Report) {
 		p.wrap(4, text, "    ")
 		switch why := because(g.missing); {
 		case why == matrix.Unpinned:
-			p.field("do", "pin a version, or check a lock file or the output of `pip freeze`")
+			p.field("do", "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`")
 		case strings.HasPrefix(why, matrix.Because+"tables "):
 			p.field("do", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 		}

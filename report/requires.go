@@ -206,6 +206,7 @@ func (p *page) hosts(r Requires) {
 // hostsOf writes a head and under it a line for each group of GPUs.
 func (p *page) hostsOf(lead string, head any, groups []hostGroup) {
 	p.line(lead, head)
+	slices.SortStableFunc(groups, func(a, b hostGroup) int { return strings.Compare(b.arch, a.arch) }) // Arm last
 	for _, g := range groups {
 		text := capabilityWords(g.capabilities)
 		if g.arch == "aarch64" {
@@ -348,7 +349,7 @@ func limitWords(n requires.Need) string {
 		text = subject + ": " + text
 	}
 	if n.Row != "" {
-		text += "; " + n.Row
+		text += " (" + n.Row + ")"
 	}
 	return text
 }

@@ -207,7 +207,7 @@ func TestDiffSaysEachCauseOnce(t *testing.T) {
 	for _, want := range []string{"the new one instead of the old one: does not run on 20 GPU products any more; runs with fewer drivers on ",
 		"driver 525.60.13 to branch 580 before, no driver now (driver-too-old, gpu-arch-missing)",
 		"driver >= 570.211.02 and < 575, or >= 575.57.08 before, driver >= 580.65.06 now (driver-too-old)",
-		"torch 2.9.0+cu130 (line 1) needs driver >= 580.65.06; CUDA 13 in minor_compat.csv"} {
+		"torch 2.9.0+cu130 (line 1) needs driver >= 580.65.06 (CUDA 13 in minor_compat.csv)"} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("not once in the screen: %q\n%s", want, text)
 		}

@@ -191,7 +191,10 @@ func checked(target matrix.Target, t *matrix.Tables) error {
 	}
 	for _, name := range target.GPUs {
 		if best := nearest(name, names); t.ChipNamed(name) == nil && best != "" {
-			return &usageError{err.Error(), "did you mean --gpu " + strconv.Quote(best) + "?"}
+			if strings.Contains(best, " ") {
+				best = strconv.Quote(best)
+			}
+			return &usageError{err.Error(), "did you mean --gpu " + best + "?"}
 		}
 	}
 	return &usageError{message: err.Error()}
