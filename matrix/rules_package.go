@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 )
@@ -183,8 +184,11 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 // wheels; plain `pip install tensorflow` does not.
 func tensorflowLibs(m *machine, b *build) []*result {
 	// Without a visible GPU TensorFlow runs on the CPU with or without them.
-	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || m.shown.hidden || !b.Looked {
+	if b.Name != "tensorflow" || b.accelerator != "cuda" || len(m.gpus) == 0 || m.shown.hidden {
 		return nil
+	}
+	if !b.Looked {
+		return b.bareTensorflow()
 	}
 	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
 		// Symbols, and TensorFlow's own libraries, are library-shadowed's.
@@ -219,6 +223,35 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		Why:      "adds the CUDA libraries as wheels; keeps the driver",
 		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
 	return found(f)
+}
+
+// installsWhole are the kinds of file that name all that pip installs, so that what they leave out is not there unless
+// the image or the machine has it.
+var installsWhole = []string{"requirements", "pyproject.toml", "Dockerfile", "environment.yml", "pip list", "uv.lock",
+	"poetry.lock", "Pipfile.lock", "pylock.toml"}
+
+// cudaWheel matches the packages that bring cuDNN, the one library of TensorFlow's that no toolkit has.
+var cudaWheel = lazyregexp.New(`^(nvidia-)?cudnn\b`)
+
+// cudnnImage matches the images with cuDNN in them.
+var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
+
+// bareTensorflow: a file that installs TensorFlow's wheel and none of the libraries that the wheel opens. Only where it
+// is installed can be seen whether they are there.
+func (b *build) bareTensorflow() []*result {
+	env := b.env
+	brings := func(w facts.Wanted) bool {
+		return cudaWheel.MatchString(w.Name) || w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version)
+	}
+	switch {
+	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind), slices.Contains(b.Extras, "and-cuda"):
+		return nil
+	case slices.ContainsFunc(env.Wanted, brings),
+		slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return cudaWheel.MatchString(p.Name) }),
+		slices.ContainsFunc(env.Builds, func(o facts.Build) bool { return o.Name == "torch" && o.Accelerator != "cpu" }):
+		return nil
+	}
+	return unknown(b.subject, "where it finds them"+Bare)
 }
 
 // besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow

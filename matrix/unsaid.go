@@ -11,7 +11,8 @@ import (
 const (
 	Because     = ": the "
 	Unpinned    = Because + "file does not pin a version"
-	Conditional = Because + "file installs it only under a condition" // of a Dockerfile's
+	Conditional = Because + "file installs it only under a condition"                  // of a Dockerfile's
+	Bare        = Because + "plain wheel has none of the CUDA libraries that it opens" // of TensorFlow
 )
 
 // unsaid is why nothing is known of a build: the file leaves its version open, or the tables do not have it.

@@ -66,7 +66,7 @@ func open(missing string) string {
 // asks reports whether a missing fact is a question, "which CUDA it is built for".
 func asks(missing string) bool {
 	word, _, _ := strings.Cut(missing, " ")
-	return slices.Contains([]string{"whether", "which", "when", "what", "why", "how"}, word)
+	return slices.Contains([]string{"whether", "which", "when", "where", "what", "why", "how"}, word)
 }
 
 // supplied are the facts that a flag supplies.
@@ -211,6 +211,9 @@ func (p *page) unknowns(r Report) {
 		switch why := because(g.missing); {
 		case why == matrix.Unpinned:
 			p.field("do", "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`")
+		case why == matrix.Bare:
+			p.field("do", "from 2.14 on, install `tensorflow[and-cuda]`; before that, CUDA and cuDNN of the releases that it "+
+				"was built with")
 		case strings.HasPrefix(why, matrix.Because+"tables "):
 			p.field("do", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 		}

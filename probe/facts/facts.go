@@ -235,8 +235,10 @@ type Build struct {
 	// an extension's: it neither requires a framework nor needs a library of one
 	Standalone bool `json:"standalone,omitempty"`
 	// an extension's: the framework that it requires, or needs a library of
-	Framework   string   `json:"framework,omitempty"`
-	Version     string   `json:"version"`     // with its local version, "2.9.0+cu130"
+	Framework string `json:"framework,omitempty"`
+	Version   string `json:"version"` // with its local version, "2.9.0+cu130"
+	// of what a file names, "and-cuda"; empty where it is installed
+	Extras      []string `json:"extras,omitempty"`
 	Accelerator string   `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
 	CUDA        string   `json:"cuda"`        // what it was built with, "13.0"
 	CuDNN       string   `json:"cudnn"`       // what it was built with or pins, "9.13.0.50"

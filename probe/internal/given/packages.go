@@ -129,7 +129,7 @@ func (p locked) build() (b facts.Build, ok bool) {
 			b.Accelerator, b.CUDA = variantCUDA(p.index)
 		}
 	case "tensorflow", "tensorflow-gpu":
-		b.Name = "tensorflow"
+		b.Name, b.Extras = "tensorflow", p.extras
 	case "tensorflow-cpu":
 		b.Name, b.Accelerator = "tensorflow", "cpu"
 	default:
