@@ -44,6 +44,11 @@ func (f *dockerfile) pip(args []string, number int) step {
 			} else {
 				r.files.ask(f.beside(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
 			}
+		case arg == "--torch-backend":
+			r.option(torchBackend(next))
+			i++
+		case strings.HasPrefix(arg, "--torch-backend="):
+			r.option(torchBackend(strings.TrimPrefix(arg, "--torch-backend=")))
 		case pipIndex(arg):
 			r.option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") +
 				next)
@@ -104,4 +109,16 @@ func (f *dockerfile) indexes(r *requirementFile) {
 	if value := f.value("PIP_EXTRA_INDEX_URL"); value != "" {
 		r.option("--extra-index-url " + value)
 	}
+	if value := f.value("UV_TORCH_BACKEND"); value != "" {
+		r.option(torchBackend(value))
+	}
+}
+
+// torchBackend is what uv makes of its option for PyTorch's variant, in pip's words: that variant's index. Which one
+// "auto" takes is decided where the image is built.
+func torchBackend(variant string) string {
+	if variant == "auto" {
+		return "--no-index"
+	}
+	return "--extra-index-url https://download.pytorch.org/whl/" + variant
 }
