@@ -289,7 +289,7 @@ const tableRow = "of the release's table row"
 // judged gives a coverage its reason: what proves it, or what is missing where desktop code meets a Tegra module.
 func judged(c version.Coverage, g gpu, proof string) (version.Coverage, string) {
 	if c == version.Unsure {
-		return c, "whether machine code for desktop GPUs runs on " + g.label
+		return c, "whether machine code for discrete GPUs runs on " + g.label + ", which is integrated"
 	}
 	return c, proof
 }

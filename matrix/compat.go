@@ -227,7 +227,7 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	}
 	why, commands := "keeps the driver", m.compatCommands(row)
 	if m.dockerfile() {
-		why = "in the image; keeps the host's driver"
+		why = "in the image; keeps the driver of the host"
 	}
 	return []Pin{{Package: row.Package, Version: row.CUDA.String(),
 		Why: why + "; forward compatibility, " + m.forwardWords(), Commands: commands}}, nil
@@ -238,13 +238,8 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 func (m *machine) compatCommands(row *tables.Forward) map[string]string {
 	library := "LD_LIBRARY_PATH=" + first("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
 	if m.dockerfile() {
-		base := m.f.Environments[0].Wanted[0]
-		if redHatImage.MatchString(base.Name + ":" + base.Version) {
-			return map[string]string{"dnf": "RUN dnf install -y " + row.Package, "env": "ENV " + library}
-		}
-		return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + row.Package, "env": "ENV " + library}
+		return m.imageCommands(row.Package, "ENV "+library)
 	}
-	const from = "  # needs NVIDIA's repository"
 	apt := "sudo apt-get install " + row.Package + " && export " + library + from
 	dnf := "sudo dnf install " + row.Package + " && export " + library + from
 	switch m.debian() {
@@ -254,6 +249,21 @@ func (m *machine) compatCommands(row *tables.Forward) map[string]string {
 		return map[string]string{"dnf": dnf}
 	}
 	return map[string]string{"apt": apt + " (Debian, Ubuntu)", "dnf": dnf + " (RHEL, Fedora, Amazon Linux 2023)"}
+}
+
+const from = "  # needs NVIDIA's repository"
+
+// imageCommands are the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
+func (m *machine) imageCommands(name, env string) map[string]string {
+	base := m.f.Environments[0].Wanted[0]
+	where := from + " in the image"
+	if strings.Contains(base.Name, "nvidia/") {
+		where = ""
+	}
+	if redHatImage.MatchString(base.Name + ":" + base.Version) {
+		return map[string]string{"dnf": "RUN dnf install -y " + name + where, "env": env}
+	}
+	return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + name + where, "env": env}
 }
 
 // redHatImage matches the images whose packages dnf installs; the tags of nvidia/cuda name their system.

@@ -375,9 +375,9 @@ func (n *named) left() []*result {
 		return nil // judged beside that torch
 	}
 	if n.Version == "" && n.Origin != "image" {
-		return unknown(n.subject(), "which CUDA it is built for"+cmp.Or(unpinned("", n.Specifier), Unpinned))
+		return unknown(n.subject(), "which CUDA the package is built for"+cmp.Or(unpinned("", n.Specifier), Unpinned))
 	}
-	return unknown(n.subject(), "which CUDA it is built for (it needs a GPU, and neither its name nor the tables tell)")
+	return unknown(n.subject(), "which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)")
 }
 
 // twins are packages for the GPU and those for the CPU with the same modules.

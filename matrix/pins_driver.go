@@ -20,7 +20,7 @@ func (m *machine) driverPins(cuda version.Number) []Pin {
 	}
 	why := m.reboot()
 	if need, least, _ := m.t.Floor(cuda, m.windowsNumbers()); cuda.Known() && least.Known() {
-		why = fmt.Sprintf("any %s is enough; %s", need, why)
+		why = fmt.Sprintf("%s; any %s is enough", why, need)
 	}
 	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
 }
@@ -28,7 +28,7 @@ func (m *machine) driverPins(cuda version.Number) []Pin {
 // reboot is what a driver change costs here.
 func (m *machine) reboot() string {
 	if m.dockerfile() || m.f.System.Container != "" && m.target.Instance == "" {
-		return "on the host, which needs a reboot"
+		return "on the host; needs a reboot"
 	}
 	return "needs a reboot"
 }

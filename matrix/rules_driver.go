@@ -159,7 +159,7 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 	if lib != nil && loaded.Known() {
 		user = lib.version
 		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is %s", lib.Name, user, loaded)
-		f.Need = "driver " + m.mismatchGoal(loaded, user).String() + ", both as libraries and as kernel module"
+		f.Need = "libraries and kernel module of one release, " + m.mismatchGoal(loaded, user).String()
 		f.Evidence = append(f.Evidence, Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if lib != nil && !loaded.Known() {
@@ -193,7 +193,7 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []str
 	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.version.Compare(user) == 0:
 		return []string{"reboot: the module on disk is already " + disk.Version,
-			"or, while no program uses the GPU: sudo modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
+			"or, while nothing uses the GPU (stop nvidia-persistenced first): sudo modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
 	// The module on disk is the loaded one, or there is none: a reboot does not bring the release of the libraries.
 	case disk != nil && disk.Version != "" && disk.version.Compare(loaded) == 0 ||
 		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():

@@ -135,9 +135,9 @@ func (m *machine) newest(b *build) (pin.Set, string) {
 		branch := m.newestBranch(r.CUDA)
 		switch {
 		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= branch.Number()):
-			return m.set(b, r, nil, "the newest release; the driver can stay"), ""
+			return m.set(b, r, nil, "the newest release of "+b.Name+"; the driver can stay"), ""
 		case branch != nil:
-			return m.set(b, r, branch, "the newest release, on the newest maintained driver branch that supports the GPU"), ""
+			return m.set(b, r, branch, "the newest release of "+b.Name+", on the newest maintained driver branch that supports the GPU"), ""
 		}
 	}
 	return pin.Set{}, "no driver branch in the tables supports " + m.gpuWords() + " and runs " + spoken[b.Name]
@@ -245,5 +245,5 @@ func (m *machine) runfile(b tables.Branch) string {
 	if m.openModule(b) && b.Module == "both" {
 		command += " -m=kernel-open"
 	}
-	return command
+	return command + "  # after downloading it from https://www.nvidia.com/drivers"
 }

@@ -50,12 +50,20 @@ func Blamed(b triage.Blame) string {
 	return string(b)
 }
 
+// atFault begins an answer.
+func atFault(b triage.Blame) string {
+	if b == triage.None || b == triage.Unknown {
+		return Blamed(b)
+	}
+	return string(b) + " at fault"
+}
+
 // explainedText writes whose fault it is, the lines that say so, and what to do in order.
 func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
 	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame],
-		Blamed(d.Blame)}, ": ")
+		atFault(d.Blame)}, ": ")
 	if d.Why != "" {
 		p.wrap(2, d.Why, "  ")
 	}
@@ -112,7 +120,7 @@ func (p *page) log(r Report) {
 		return
 	}
 	d := *r.Log
-	text := Blamed(d.Blame) + ": " + d.Because
+	text := atFault(d.Blame) + ": " + d.Because
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"

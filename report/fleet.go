@@ -94,7 +94,7 @@ func fleetWords(f Fleet) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	return fmt.Sprintf("%s%s (%s)", with, strings.Join(parts, ", "), plural(len(f.Kinds), "kind"))
+	return fmt.Sprintf("%s%s (%s of node)", with, strings.Join(parts, ", "), plural(len(f.Kinds), "kind"))
 }
 
 // fleetPlan says what the change that is asked about costs.
@@ -184,8 +184,8 @@ func (p *page) drift(d fleet.Drift) {
 }
 
 func fleetCounts(f Fleet) string {
-	return fmt.Sprintf("%s, %s, %s within groups, %s, %d not judged", plural(f.Nodes, "node"),
-		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), plural(len(f.Stale), "old report"), len(f.Unread))
+	return fmt.Sprintf("%s, %s of node, %s within a group, %s, %d not judged", plural(f.Nodes, "node"),
+		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), plural(len(f.Stale), "outdated report"), len(f.Unread))
 }
 
 // fleetCSV writes a line a node.

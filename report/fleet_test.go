@@ -74,7 +74,7 @@ func TestFleetJUnitIsXML(t *testing.T) {
 
 func TestFleetText(t *testing.T) {
 	text := shown(t, "text")
-	for _, want := range []string{"incompatible: with driver=450.80.02, 3 of 3 nodes incompatible (2 kinds)",
+	for _, want := range []string{"incompatible: with driver=450.80.02, 3 of 3 nodes incompatible (2 kinds of node)",
 		"fleet-drift: group g: driver differs: 580.95.05 on 2, 570.133.20 on 1",
 		"stale: b: taken 48h0m before the newest document", "not judged: bad.json: it is no JSON"} {
 		if !strings.Contains(text, want) {

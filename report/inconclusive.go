@@ -63,7 +63,7 @@ func open(missing string) string {
 	return missing
 }
 
-// asks reports whether a missing fact is a question, "which CUDA it is built for".
+// asks reports whether a missing fact is a question, "which CUDA the package is built for".
 func asks(missing string) bool {
 	word, _, _ := strings.Cut(missing, " ")
 	return slices.Contains([]string{"whether", "which", "when", "where", "what", "why", "how"}, word)
@@ -282,7 +282,7 @@ func places(r Report, there parts) [][2]string {
 		list = append(list, [2]string{"GPU", nvml + "/sys/bus/pci"})
 	}
 	if !there.build {
-		list = append(list, [2]string{"build", "PyTorch, TensorFlow and JAX in " + environments(r)})
+		list = append(list, [2]string{"Python", "PyTorch, TensorFlow and JAX in " + environments(r)})
 	}
 	return list
 }
@@ -323,13 +323,14 @@ func (p *page) try(r Report) {
 
 // tryElsewhere names commands that have something to judge, to be copied.
 func (p *page) tryElsewhere(probed bool) {
-	p.line()
-	if !probed {
-		p.line("  To see an example:")
-	} else {
-		p.wrap(2, "To judge this software for another machine, to judge another environment, or to see an example:", "  ")
-		p.line("    ", painted{bold, "cudacompat doctor --instance g5.xlarge --driver " + ExampleDriver})
-		p.line("    ", painted{bold, "cudacompat doctor --env PATH"})
+	list := [][2]string{{"to see an example", "check example:broken"}}
+	if probed {
+		list = append([][2]string{{"to judge another machine", "doctor --instance g5.xlarge --driver " + ExampleDriver},
+			{"to look in another Python environment", "doctor --env PATH"}}, list...)
 	}
-	p.line("    ", painted{bold, "cudacompat check example:broken"})
+	p.line()
+	for _, try := range list {
+		p.line("  " + try[0] + ":")
+		p.line("    ", painted{bold, "cudacompat " + try[1]})
+	}
 }

@@ -107,19 +107,27 @@ func hostWords(groups []hostGroup) string {
 		}
 	}
 	if least.From == "" {
-		return "a GPU of compute capability " + capabilityWords(capabilities)
+		return "a GPU of compute capability " + either(capabilityWords(capabilities))
 	}
 	newer := ""
 	if differ {
 		newer = " (some GPUs have other limits, listed below)"
 	}
-	return "driver " + least.String() + newer + " and a GPU of compute capability " + capabilityWords(capabilities)
+	return "driver " + least.String() + newer + " and a GPU of compute capability " + either(capabilityWords(capabilities))
 }
 
 // capabilityWords names the capabilities from the oldest on.
 func capabilityWords(list []string) string {
 	slices.SortFunc(list, version.CompareTexts)
 	return strings.Join(slices.Compact(list), ", ")
+}
+
+// either is a list of which one will do: "7.5, 8.0 or 9.0".
+func either(list string) string {
+	if i := strings.LastIndex(list, ", "); i >= 0 {
+		return list[:i] + " or" + list[i+1:]
+	}
+	return list
 }
 
 // builds lists what asks.
@@ -182,17 +190,13 @@ func (p *page) hosts(r Requires) {
 	}
 	p.line()
 	groups := hostGroups(r)
-	for i, g := range groups {
-		same := func(h hostGroup) bool { return slices.Equal(h.drivers, g.drivers) }
-		if slices.ContainsFunc(groups[:i], same) {
-			continue
-		}
-		drivers := "driver " + g.drivers.String()
-		if g.drivers[0] == (requires.Range{}) {
-			drivers = "any driver" // a Tegra module's driver comes with it
-		}
-		p.hostsOf("  ", painted{bold, drivers}, slices.DeleteFunc(slices.Clone(groups),
-			func(h hostGroup) bool { return !same(h) }))
+	var oldest []string
+	for _, g := range groups {
+		oldest = append(oldest, g.drivers[0].From)
+	}
+	slices.SortFunc(oldest, version.CompareTexts)
+	for _, from := range slices.Compact(oldest) {
+		p.hostsFrom(r, from, groups)
 	}
 	for _, f := range r.Forward {
 		if len(groups) > 0 {
@@ -203,21 +207,54 @@ func (p *page) hosts(r Requires) {
 	p.others(r)
 }
 
-// hostsOf writes a head and under it a line for each group of GPUs.
-func (p *page) hostsOf(lead string, head any, groups []hostGroup) {
-	p.line(lead, head)
-	slices.SortStableFunc(groups, func(a, b hostGroup) int { return strings.Compare(b.arch, a.arch) }) // Arm last
-	for _, g := range groups {
-		text := capabilityWords(g.capabilities)
-		if g.arch == "aarch64" {
-			text += " on Arm hosts"
+// hostsFrom lists the drivers that begin with one, each with its groups.
+func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
+	for i, g := range groups {
+		same := func(h hostGroup) bool { return slices.Equal(h.drivers, g.drivers) }
+		if g.drivers[0].From != from || slices.ContainsFunc(groups[:i], same) {
+			continue
 		}
-		text += ": " + p.products(g.names)
-		if g.code == "ptx" {
-			text += "; only PTX, which the driver compiles"
+		drivers := "driver " + g.drivers.String()
+		if g.drivers[0] == (requires.Range{}) {
+			drivers = "any driver" // a Tegra module's driver comes with it
 		}
-		p.wrap(8, text, "    compute capability ")
+		p.hostsOf(r, drivers, slices.DeleteFunc(slices.Clone(groups),
+			func(h hostGroup) bool { return !same(h) }))
 	}
+}
+
+// hostsOf writes a head and under it a line for each group of GPUs.
+func (p *page) hostsOf(r Requires, head string, groups []hostGroup) {
+	p.line("  ", painted{bold, head})
+	for _, arch := range []string{"x86_64", "aarch64", ""} {
+		for _, g := range groups {
+			if g.arch == arch {
+				p.hostLine(g, r.onBoth())
+			}
+		}
+	}
+}
+
+// onBoth reports whether GPUs of x86 hosts are listed beside those of Arm hosts.
+func (r Requires) onBoth() bool {
+	on := map[string]bool{}
+	for _, g := range r.GPUs {
+		on[g.Arch] = on[g.Arch] || len(g.Names) > 0
+	}
+	return on["x86_64"] && on["aarch64"]
+}
+
+// hostLine names the GPUs of a group; with on it names their hosts, too.
+func (p *page) hostLine(g hostGroup, on bool) {
+	text := capabilityWords(g.capabilities)
+	if on {
+		text += map[string]string{"aarch64": " on Arm hosts", "x86_64": " on x86 hosts"}[g.arch]
+	}
+	text += ": " + p.products(g.names)
+	if g.code == "ptx" {
+		text += "; only PTX, which the driver compiles"
+	}
+	p.wrap(8, text, "    compute capability ")
 }
 
 // others lists the GPUs that no driver makes run it, by the rules that say so, then those of which a fact is missing,
@@ -252,7 +289,7 @@ func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, 
 		if why != "" {
 			head += ": " + why
 		}
-		p.hostsOf("  ", painted{bold, head}, groups[why])
+		p.hostsOf(r, head, groups[why])
 	}
 }
 
@@ -315,6 +352,7 @@ func (p *page) limits(r Requires) {
 		}
 		if len(said) == 0 {
 			p.line()
+			p.line("  the rules that set these limits, with their table rows")
 		}
 		said = append(said, text)
 		if refused[text] > 0 {

@@ -126,7 +126,7 @@ func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
 		answers = failed(r, subject)
 	}
 	if len(answers) == 0 && fits(r, subject) {
-		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: painted{green, "fits"}}}
+		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: painted{green, "fits torch"}}}
 	}
 	if len(answers) == 0 {
 		return nil
@@ -224,10 +224,10 @@ func buildDetails(b facts.Build) string {
 var accelerators = map[string]string{"cpu": "CPUs", "rocm": "ROCm", "xpu": "XPUs"}
 
 var answers = map[matrix.Answer]painted{
-	matrix.Works: {green, "works"}, matrix.WorksMinorVersion: {green, "works (minor version)"},
+	matrix.Works: {green, "works"}, matrix.WorksMinorVersion: {green, "works (minor-compat)"},
 	matrix.WorksForward: {green, "works (forward compatibility)"},
 	matrix.WorksCPUOnly: {yellow, "no GPU use"},
-	matrix.Broken:       {red, "broken"}, matrix.Unknown: {yellow, "unknown"},
+	matrix.Broken:       {red, "does not work"}, matrix.Unknown: {yellow, "unknown"},
 }
 
 func join(separator string, parts ...string) string {

@@ -303,7 +303,7 @@ func (d *Diagnosis) reportedLate(blocking *event) {
 		d.Because += " It was run with CUDA_LAUNCH_BLOCKING=1, so the traceback names the call that failed."
 		return
 	}
-	d.Because += " CUDA reports such an error at a later call, so the place in the traceback cannot be trusted."
+	d.Because += " CUDA reports a failed kernel at a later call, so the place in the traceback cannot be trusted."
 	d.Do = append(d.Do, "run once with CUDA_LAUNCH_BLOCKING=1: then the traceback names the call that failed")
 }
 

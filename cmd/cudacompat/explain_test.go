@@ -30,7 +30,7 @@ func TestTornLog(t *testing.T) {
 		}
 	}
 	code, out, _ := says(t, "explain", dir)
-	if code != exitOK || !strings.HasPrefix(out, "program: ") ||
+	if code != exitOK || !strings.HasPrefix(out, "program at fault: ") ||
 		!strings.Contains(out, "rank1.log.gz was not read to its end: unexpected EOF") {
 		t.Errorf("%d: %s", code, out)
 	}

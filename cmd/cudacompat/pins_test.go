@@ -27,7 +27,7 @@ func TestPinsCommand(t *testing.T) {
 		{"jax-constraint-has-no-extra", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--framework",
 			"jax==0.6.2", "-o", "constraints"}, 0, "\njax==0.6.2\n", ""},
 		{"driver-words", append(p5, "--choice", "newest"), 0,
-			"  runfile  sudo sh ./NVIDIA-Linux-x86_64-595.91.07.run -m=kernel-open\n", ""},
+			"           sudo sh ./NVIDIA-Linux-x86_64-595.91.07.run -m=kernel-open\n", ""},
 		{"no-set", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow"}, 1,
 			"newest: none: no TensorFlow wheel", ""},
 		{"no-set-no-file", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow", "-o",
