@@ -151,7 +151,7 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 		case r.missing != "":
 			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.subject, Target: j.name,
 				Missing: r.missing, Need: r.need})
-			if rule.decides && !slices.Contains(j.undecided[r.subject], rule.ID) {
+			if (rule.decides || r.decides) && !slices.Contains(j.undecided[r.subject], rule.ID) {
 				j.undecided[r.subject] = append(j.undecided[r.subject], rule.ID)
 			}
 			j.open = j.open || rule.leavesOpen

@@ -54,6 +54,10 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"in an image with cuDNN", "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n" +
 			"RUN pip install tensorflow==2.18.0\n", "compatible|works-minor-version|"},
 		{"a lock without them", "version = 1\n" + uvPackage("tensorflow", "2.18.0", ""), "inconclusive|unknown|"},
+		{"ONNX Runtime without them", "onnxruntime-gpu==1.23.2\n", "inconclusive|unknown|"},
+		{"ONNX Runtime with them", "onnxruntime-gpu[cuda,cudnn]==1.23.2\n", "compatible|works|"},
+		{"ONNX Runtime beside a torch", "onnxruntime-gpu==1.23.2\ntorch==2.8.0\n", "compatible|works|"},
+		{"CTranslate2 without them", "ctranslate2==4.6.0\n", "inconclusive|unknown|"},
 		{"a TensorFlow for CPUs asks for none", "tensorflow-cpu==2.20.0\n",
 			"incompatible|broken|pip install \"tensorflow[and-cuda]==2.20.0\""},
 		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "incompatible|broken|"},

@@ -45,6 +45,7 @@ type result struct {
 	finding *Finding
 	missing string
 	need    string // beside missing: what the rule asks for all the same
+	decides bool   // beside missing: the build's answer is unknown without it, though most that its rule lacks is no such fact
 	noted   bool   // in an environment that does not count
 	implied bool   // broken by what has been said of another build
 	cpuOnly bool   // an error after which the build goes on without the GPU: it is reported as a warning
@@ -56,6 +57,11 @@ func holds(subject string) []*result { return []*result{{subject: subject}} }
 // unknown is a rule that lacks a fact, in words that can follow "not known:".
 func unknown(subject, missing string) []*result {
 	return []*result{{subject: subject, missing: missing}}
+}
+
+// undecidable is unknown of a fact without which nobody can say whether a build works.
+func undecidable(subject, missing string) []*result {
+	return []*result{{subject: subject, missing: missing, decides: true}}
 }
 
 // found is one finding, of its own subject.

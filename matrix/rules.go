@@ -256,7 +256,7 @@ var rules = []Rule{
 	{
 		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
 		After:   needsDriver,
-		onBuild: tensorflowLibs, shown: true, decides: true,
+		onBuild: tensorflowLibs, shown: true,
 	},
 	{
 		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",

@@ -45,17 +45,25 @@ func (m *machine) withoutOpened(b *build) Finding {
 	return f
 }
 
+// bringsNone are the packages of which METADATA asks for no library of CUDA's, or only in an extra: wheels
+// onnxruntime-gpu 1.18.0 and 1.23.2, ctranslate2 4.6.0.
+var bringsNone = []string{"onnxruntime-gpu", "ctranslate2"}
+
 // opens: a package that uses CUDA by itself finds a library nowhere. An error for what ends in an exception or asks for
 // the GPU by its name; what goes on without it is a warning. Where a program may still be led to the files by
 // LD_LIBRARY_PATH or by what it imports first, the answer is unknown.
 func (m *machine) opens(b *build) []*result {
 	switch {
 	// What opens CUDA when a GPU is first used never opens it without one.
-	case !b.Looked || len(m.gpus) == 0 || m.shown.hidden:
+	case len(m.gpus) == 0 || m.shown.hidden:
+		return nil
+	case !b.Looked && slices.Contains(bringsNone, b.Name):
+		return b.bare()
+	case !b.Looked:
 		return nil
 	// At rest the environment of the process that will run is not known.
 	case len(b.Missing) > 0 && m.f.System.Rest:
-		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(b.Missing))
+		return undecidable(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(b.Missing))
 	case len(b.Missing) > 0:
 		return found(m.withoutOpened(b))
 	case len(b.Beside) > 0 && b.opensByName() && !m.f.System.Rest && !m.lent(b):

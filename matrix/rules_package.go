@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 )
@@ -188,7 +187,7 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		return nil
 	}
 	if !b.Looked {
-		return b.bareTensorflow()
+		return b.bare()
 	}
 	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
 		// Symbols, and TensorFlow's own libraries, are library-shadowed's.
@@ -211,7 +210,7 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	}
 	// A process that is started with LD_LIBRARY_PATH finds them, which files do not show.
 	if dirs := b.besidePath(missing); len(dirs) > 0 && m.f.System.Rest {
-		return unknown(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(missing))
+		return undecidable(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(missing))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
 		f.Do = []string{"the wheels are installed, but this TensorFlow's run path does not lead to them: start it with " +
@@ -223,35 +222,6 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		Why:      "adds the CUDA libraries as wheels; keeps the driver",
 		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
 	return found(f)
-}
-
-// installsWhole are the kinds of file that name all that pip installs, so that what they leave out is not there unless
-// the image or the machine has it.
-var installsWhole = []string{"requirements", "pyproject.toml", "Dockerfile", "environment.yml", "pip list", "uv.lock",
-	"poetry.lock", "Pipfile.lock", "pylock.toml"}
-
-// cudaWheel matches the packages that bring cuDNN, the one library of TensorFlow's that no toolkit has.
-var cudaWheel = lazyregexp.New(`^(nvidia-)?cudnn\b`)
-
-// cudnnImage matches the images with cuDNN in them.
-var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
-
-// bareTensorflow: a file that installs TensorFlow's wheel and none of the libraries that the wheel opens. Only where it
-// is installed can be seen whether they are there.
-func (b *build) bareTensorflow() []*result {
-	env := b.env
-	brings := func(w facts.Wanted) bool {
-		return cudaWheel.MatchString(w.Name) || w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version)
-	}
-	switch {
-	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind), slices.Contains(b.Extras, "and-cuda"):
-		return nil
-	case slices.ContainsFunc(env.Wanted, brings),
-		slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return cudaWheel.MatchString(p.Name) }),
-		slices.ContainsFunc(env.Builds, func(o facts.Build) bool { return o.Name == "torch" && o.Accelerator != "cpu" }):
-		return nil
-	}
-	return unknown(b.subject, "where it finds them"+Bare)
 }
 
 // besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow

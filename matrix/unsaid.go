@@ -12,7 +12,7 @@ const (
 	Because     = ": the "
 	Unpinned    = Because + "file does not pin a version"
 	Conditional = Because + "file installs it only under a condition"                  // of a Dockerfile's
-	Bare        = Because + "plain wheel has none of the CUDA libraries that it opens" // of TensorFlow
+	Bare        = Because + "plain wheel has none of the CUDA libraries that it opens" // of TensorFlow, ONNX Runtime and CTranslate2
 )
 
 // unsaid is why nothing is known of a build: the file leaves its version open, or the tables do not have it.

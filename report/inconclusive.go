@@ -212,8 +212,8 @@ func (p *page) unknowns(r Report) {
 		case why == matrix.Unpinned:
 			p.field("do", "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`")
 		case why == matrix.Bare:
-			p.field("do", "from 2.14 on, install `tensorflow[and-cuda]`; before that, CUDA and cuDNN of the releases that it "+
-				"was built with")
+			p.field("do", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from "+
+				"1.21 on; or run `cudacompat doctor` where it is installed")
 		case strings.HasPrefix(why, matrix.Because+"tables "):
 			p.field("do", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 		}
