@@ -103,3 +103,28 @@ func TestPaddleForOneCUDA(t *testing.T) {
 		}
 	}
 }
+
+// TestTorchcodec: a torchcodec that a file names is compared with the torch beside it by their own page's pairs.
+func TestTorchcodec(t *testing.T) {
+	for text, want := range map[string]string{
+		"torch==2.9.0\ntorchcodec==0.1.0\n":   "pip install --no-deps torchcodec==0.9.1  # fits torch 2.9",
+		"torch==2.8.0\ntorchcodec==0.17.0\n":  "pip install --no-deps torchcodec==0.7.0  # fits torch 2.8",
+		"torch==2.9.1\ntorchcodec==0.8.0\n":   "",
+		"torch==2.12.0\ntorchcodec==0.14.0\n": "",
+	} {
+		node, err := probe.GivenFile(probe.Document{Name: "requirements.txt", Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Check(context.Background(), Embedded(), node, []Target{{Driver: "580.95.05", GPUs: []string{"L4"}}}, Policy{})
+		got := ""
+		for _, f := range v.Findings {
+			if f.Rule == "companion-mismatch" && f.Severity == Warning {
+				got = strings.Join(f.Do, " ")
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -142,7 +142,7 @@ func (n *named) learn(m *machine, release version.Release) {
 		n.cuda = version.Of(strings.TrimSuffix(f[1]+"."+cmp.Or(strings.Trim(f[2], "0"), ""), "."))
 	}
 	for _, r := range n.rows {
-		if len(r.Torch) == 1 && exactly(r.Torch[0]).Known() {
+		if !n.companion && len(r.Torch) == 1 && exactly(r.Torch[0]).Known() {
 			n.torch = exactly(r.Torch[0]).String()
 		}
 	}
@@ -234,7 +234,7 @@ func unsettled(b *facts.Build) bool {
 
 // openTorch reports whether a package brings a torch of a release that the file leaves open.
 func (n *named) openTorch() bool {
-	return n.torch == "" && len(n.rows) > 0 && len(n.rows[0].Torch) > 0 && !n.framework("torch")
+	return n.torch == "" && !n.companion && len(n.rows) > 0 && len(n.rows[0].Torch) > 0 && !n.framework("torch")
 }
 
 // sameCode reports whether every row that may be this release has the same machine code.

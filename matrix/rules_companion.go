@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 )
@@ -37,7 +38,39 @@ func companionMismatch(m *machine, b *build) []*result {
 			results = append(results, holds(f.Subject)...)
 		}
 	}
-	return results
+	return append(results, m.codec(b)...)
+}
+
+// codec: the torch for which a torchcodec that a file names was built, as its own page pairs them. A warning, since some
+// releases load beside the next torch, too: 0.7.0, of torch 2.8, lacks no symbol of torch 2.9.0, 0.1.0 lacks nine. Of an
+// installed one its files tell (unmet).
+func (m *machine) codec(b *build) []*result {
+	i := slices.IndexFunc(m.names, func(n *named) bool {
+		return n.Name == "torchcodec" && n.env == b.env.Environment && len(n.rows) > 0 && len(n.rows[0].Torch) > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	codec := m.names[i]
+	row := codec.rows[0]
+	if !otherTorch(row.Torch, b.release.Number) {
+		return holds(codec.subject())
+	}
+	want := strings.Join(row.Torch, " or ")
+	return found(Finding{Severity: Warning, Subject: codec.subject(), Need: "torch " + want, Source: row.Source,
+		Message:  fmt.Sprintf("%s was built for torch %s; beside torch %s it may not load", codec.subject(), want, b.Version),
+		Evidence: append(b.evidence(), Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From}),
+		Do:       m.codecSteps(b)})
+}
+
+// codecSteps names the newest torchcodec for a torch.
+func (m *machine) codecSteps(b *build) []string {
+	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.t, "torchcodec")) {
+		if len(e.Torch) > 0 && !otherTorch(e.Torch, b.release.Number) {
+			return []string{"pip install --no-deps torchcodec==" + e.Release + "  # fits torch " + b.release.Number.Short()}
+		}
+	}
+	return []string{"install the torch that it was made for"}
 }
 
 // companion compares one of them by its version. torchvision's and torchaudio's is the mistake, not torch's; Triton's
