@@ -58,6 +58,8 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"ONNX Runtime with them", "onnxruntime-gpu[cuda,cudnn]==1.23.2\n", "compatible|works|"},
 		{"ONNX Runtime beside a torch", "onnxruntime-gpu==1.23.2\ntorch==2.8.0\n", "compatible|works|"},
 		{"CTranslate2 without them", "ctranslate2==4.6.0\n", "inconclusive|unknown|"},
+		{"a JAX that takes them from the machine", "jax[cuda12-local]==0.5.0\n", "inconclusive|unknown|"},
+		{"a JAX that brings them", "jax[cuda12]==0.5.0\n", "compatible|works|"},
 		{"a TensorFlow for CPUs asks for none", "tensorflow-cpu==2.20.0\n",
 			"incompatible|broken|pip install \"tensorflow[and-cuda]==2.20.0\""},
 		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "incompatible|broken|"},

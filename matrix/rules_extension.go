@@ -84,7 +84,11 @@ func extensionMismatch(m *machine, b *build) []*result {
 	case b.Extension:
 		return m.opens(b)
 	}
-	if b.Name == "jax" {
+	switch {
+	// jax[cuda12-local] takes CUDA's libraries from where it runs.
+	case b.Name == "jax" && slices.ContainsFunc(b.Extras, func(e string) bool { return strings.HasSuffix(e, "local") }):
+		return b.bare()
+	case b.Name == "jax":
 		return b.otherPlugin()
 	}
 	// The table names releases. A nightly or a source build of torch may have been the one that the extension was made

@@ -190,6 +190,7 @@ func lockedJAX(list []locked) (b facts.Build, ok bool) {
 		for _, extra := range p.extras {
 			if m := jaxExtra.FindStringSubmatch(extra); m != nil {
 				b.Accelerator, b.CUDA = "cuda", cmp.Or(b.CUDA, m[1])
+				b.Extras = append(b.Extras, extra)
 			}
 		}
 	}
