@@ -73,7 +73,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 	// (jax/_src/lib/__init__.py).
 	case release >= 0 && b.Name == "jax":
 		return found(b.otherJaxlib(b.Hindrances[release]))
-	case release >= 0:
+	case release >= 0 && b.Extension:
 		return found(b.otherRelease(b.Hindrances[release]))
 	// In a file the order of installation is not known; on disk RECORD shows which files survived.
 	case b.env.Kind == "requirements" && twinNamed(b.env.Environment, b.Name) != "":

@@ -30,6 +30,10 @@ func notImportable(m *machine, b *build) []*result {
 			return b.lacking(m, h)
 		case facts.HindranceTool:
 			return found(b.withoutTool(h))
+		case facts.HindranceRelease:
+			if b.Name == "tensorflow" && b.Origin != "conda-forge" { // whose builds are against its own protobuf
+				return found(b.beforeProtobuf(h))
+			}
 		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
 		case facts.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
@@ -118,6 +122,19 @@ func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 		Source:   []string{importSource}}
 	f.Pins[0].Why = "adds " + h.By + "; keeps the driver"
 	return found(f)
+}
+
+// beforeProtobuf: TensorFlow's generated code asks protobuf for its version, which older releases of it cannot tell:
+// 2.20.0, which requires 5.28.0, is not imported with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and is with all newer ones.
+func (b *build) beforeProtobuf(h facts.Hindrance) Finding {
+	name, have, _ := strings.Cut(h.Of, " ")
+	spec := fmt.Sprintf("%q", h.By)
+	return Finding{Severity: Error, Subject: b.subject, Need: h.By,
+		Message:  fmt.Sprintf("%s %s requires %s; with %s it cannot be imported", b.Name, b.Version, h.By, have),
+		Evidence: append(b.evidence(), Evidence{Fact: name, Value: have, From: h.Path}),
+		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/98980"},
+		Pins: []Pin{{Package: name, Version: strings.TrimPrefix(h.By, name), Why: "keeps " + b.Name + " and the driver",
+			Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}}
 }
 
 // withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch

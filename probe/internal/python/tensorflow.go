@@ -51,6 +51,7 @@ func tensorflowDist(b *facts.Build, h *host.Host, s *site) error {
 		if b.Origin == "" && m.pip {
 			b.Origin = "wheel"
 		}
+		b.Hindrances = append(b.Hindrances, s.tooOld(h, dist, "protobuf")...)
 		return err
 	}
 	return nil

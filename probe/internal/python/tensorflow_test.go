@@ -1,11 +1,14 @@
 package python
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
 
 	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -54,4 +57,44 @@ func FuzzParseBuildInfo(f *testing.F) {
 			t.Errorf("SASS %q", b.SASS)
 		}
 	})
+}
+
+// TestProtobufOfTensorflow has the lines of METADATA of 2.20.0 and 2.15.1 as they are, with releases of protobuf below,
+// in and above their ranges; only the lower bound counts.
+func TestProtobufOfTensorflow(t *testing.T) {
+	const old = "Requires-Dist: protobuf (!=4.21.0,!=4.21.1,!=4.21.2,!=4.21.3,!=4.21.4,!=4.21.5,<5.0.0dev,>=3.20.3)\n"
+	for _, c := range []struct{ requires, protobuf, want string }{
+		{"Requires-Dist: protobuf>=5.28.0\n", "4.25.8", "protobuf>=5.28.0"},
+		{"Requires-Dist: protobuf>=5.28.0\n", "5.28.3", ""},
+		{"Requires-Dist: protobuf>=5.28.0\n", "7.34.0", ""},
+		{old, "3.19.6", "protobuf>=3.20.3"},
+		{old, "5.29.5", ""},
+		{"Requires-Dist: protobuf>=5.28.0\n", "", ""},
+	} {
+		root := t.TempDir()
+		files := map[string]string{
+			"tensorflow/python/platform/build_info.py": "build_info = collections.OrderedDict([('is_cuda_build', False)])\n",
+			"tensorflow-2.20.0.dist-info/METADATA":     "Name: tensorflow\nVersion: 2.20.0\n" + c.requires,
+		}
+		if c.protobuf != "" {
+			files["protobuf-"+c.protobuf+".dist-info/METADATA"] = "Name: protobuf\n"
+		}
+		for name, text := range files {
+			hosttest.Write(t, filepath.Join(root, testSite+name), text)
+		}
+		hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+		found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		if err != nil || len(found.Environments[0].Builds) != 1 {
+			t.Fatalf("%v, builds are %+v", err, found.Environments[0].Builds)
+		}
+		got := ""
+		for _, h := range found.Environments[0].Builds[0].Hindrances {
+			if h.Kind == facts.HindranceRelease && h.Of == "protobuf "+c.protobuf {
+				got = h.By
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s beside %s: %q, want %q", c.requires, c.protobuf, got, c.want)
+		}
+	}
 }
