@@ -125,7 +125,8 @@ func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 }
 
 // beforeProtobuf: TensorFlow's generated code asks protobuf for its version, which older releases of it cannot tell:
-// 2.20.0, which requires 5.28.0, is not imported with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and is with all newer ones.
+// 2.20.0, which requires 5.28.0, is not imported with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and is with 5.28.3 to 7.34.0;
+// 2.18.1, which requires 3.20.3, is not with 3.19.6.
 func (b *build) beforeProtobuf(h facts.Hindrance) Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	spec := fmt.Sprintf("%q", h.By)

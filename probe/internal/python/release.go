@@ -45,8 +45,9 @@ func (s *site) otherRelease(h *host.Host, b *facts.Build, libraries []string) er
 	return nil
 }
 
-// tooOld notes that a distribution is older than another one requires in its METADATA. Upper bounds are not compared:
-// TensorFlow 2.15.1 asks for protobuf < 5 and is imported with 5.29.5.
+// tooOld notes that a distribution is of an older minor release than another one requires in its METADATA. Upper bounds
+// and patches are not compared: TensorFlow 2.18.1 asks for protobuf >= 3.20.3 and < 6, and is imported with 3.20.0 and
+// with 7.34.0, but not with 3.19.6.
 func (s *site) tooOld(h *host.Host, dist *facts.Package, wanted string) []facts.Hindrance {
 	info := s.infoOf(h, wanted)
 	if info == "" {
@@ -55,18 +56,18 @@ func (s *site) tooOld(h *host.Host, dist *facts.Package, wanted string) []facts.
 	_, have, _ := strings.Cut(distOf(info), " ")
 	head, _, _ := bytes.Cut(h.ReadQuietly(dist.Path+"/METADATA"), []byte("\n\n"))
 	for _, m := range required.FindAllSubmatch(head, -1) {
-		least := leastOf.FindString(string(m[2]))
-		if distname.Normal(string(m[1])) != wanted || least == "" || accepts(least, have) {
+		least := leastOf.FindStringSubmatch(string(m[2]))
+		if distname.Normal(string(m[1])) != wanted || least == nil || accepts(least[1], have) {
 			continue
 		}
 		return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: wanted + " " + have, Path: dist.Path + "/METADATA",
-			By: wanted + least}}
+			By: wanted + least[0]}}
 	}
 	return nil
 }
 
-// leastOf matches the lower bound of a requirement.
-var leastOf = lazyregexp.New(`>=[\d.]+`)
+// leastOf matches the lower bound of a requirement, and of that the minor release.
+var leastOf = lazyregexp.New(`(>=\d+\.\d+)[\d.]*`)
 
 // infoOf is the dist-info directory of a distribution on the import path, empty where there is none.
 func (s *site) infoOf(h *host.Host, name string) string {

@@ -68,6 +68,7 @@ func TestProtobufOfTensorflow(t *testing.T) {
 		{"Requires-Dist: protobuf>=5.28.0\n", "5.28.3", ""},
 		{"Requires-Dist: protobuf>=5.28.0\n", "7.34.0", ""},
 		{old, "3.19.6", "protobuf>=3.20.3"},
+		{old, "3.20.0", ""},
 		{old, "5.29.5", ""},
 		{"Requires-Dist: protobuf>=5.28.0\n", "", ""},
 	} {
