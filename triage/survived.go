@@ -167,8 +167,12 @@ var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)
 // passing is a warning of a part that most programs do without: it is what somebody asks about only at a log's end.
 var passing = lazyregexp.New(`Failed to load image Python extension`)
 
-// headed reports whether a line is part of what one above it says in a lower voice: indented below a warning.
+// headed reports whether a line is part of what one above it says in a lower voice: indented below a warning, or what
+// Python's own warning announces with a colon.
 func headed(lines []logLine, i int) bool {
+	if i > 0 && lines[i-1].number == lines[i].number-1 && announces.MatchString(lines[i-1].text) {
+		return true
+	}
 	if i < 0 || !lines[i].inset {
 		return false
 	}
@@ -177,6 +181,10 @@ func headed(lines []logLine, i int) bool {
 	}
 	return warns.MatchString(lines[i].text)
 }
+
+// announces is a warning of Python's whose text goes on in the next line: "vllm/connections.py:8: RuntimeWarning: Failed
+// to read commit hash:".
+var announces = lazyregexp.New(`\.py:\d+: \w+Warning: .*: *$`)
 
 // warns is the heading of a warning of several lines.
 var warns = lazyregexp.New(`(?i)^\W*(?:\w+ )?warning\b *:? *$`)

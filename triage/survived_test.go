@@ -36,6 +36,8 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 	}{
 		"last":   {steps(9) + tooLarge, Program},
 		"caught": {steps(9) + tooLarge + "skipping the batch\n" + steps(9), Unknown},
+		"announced by a warning": {"/x/vllm/connections.py:8: RuntimeWarning: Failed to read commit hash:\n" +
+			"No module named 'vllm._version'\n  from vllm.version import __version__ as VLLM_VERSION\n", Unknown},
 		"ended from outside": {tooLarge + steps(9) + "*** SIGTERM received at time=1756174802 on cpu 91 ***\n" +
 			"PC: @     0x7a4e04451117  (unknown)  (unknown)\n    @     0x7a4e04402520  (unknown)  (unknown)\n", Unknown},
 		"a part switched off": {" * NVML         disabled (failed to load NVML)\n * CUDA GPU     #0 26:00.0\n", Unknown},
