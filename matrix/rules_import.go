@@ -20,6 +20,9 @@ func notImportable(m *machine, b *build) []*result {
 	if b.env.Interpreter != nil && b.accelerator != "cpu" {
 		return b.withoutInterpreter()
 	}
+	if f := m.afterProtobuf(b); f != nil {
+		return found(*f)
+	}
 	for _, h := range b.Hindrances {
 		switch h.Kind {
 		case facts.HindranceGone:
@@ -137,6 +140,26 @@ func (b *build) beforeProtobuf(h facts.Hindrance) Finding {
 		Pins: []Pin{{Package: name, Version: strings.TrimPrefix(h.By, name), Why: "keeps " + b.Name + " and the driver",
 			Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}}
 }
+
+// afterProtobuf: the generated code of TensorFlow up to 2.11 is refused by protobuf 4 and newer ("Descriptors cannot be
+// created directly"), unless a variable asks for protobuf's slow form. 2.11.0 and 2.9.1 were tried: with 3.9.2, 3.19.6
+// and 3.20.3 they are imported, with 4.21.12, 4.25.3, 5.29.5 and 6.31.1 not.
+func (m *machine) afterProtobuf(b *build) *Finding {
+	p := b.env.Package("protobuf")
+	if p == nil || b.Name != "tensorflow" || !b.official() || p.version.Major() < 4 ||
+		!m.t.Trait("before-protobuf-4", b.Name, b.release.Number) || m.f.Variables[protobufForm] == "python" {
+		return nil
+	}
+	return &Finding{Severity: Error, Subject: b.subject, Need: "protobuf < 4",
+		Message:  fmt.Sprintf("%s %s cannot be imported with protobuf %s", b.Name, b.Version, p.Version),
+		Evidence: append(b.evidence(), Evidence{Fact: "protobuf", Value: p.Version, From: p.Path}),
+		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/56077"},
+		Pins: []Pin{{Package: "protobuf", Version: "<3.20", Why: "keeps " + b.Name + " and the driver",
+			Commands: map[string]string{"pip": `pip install "protobuf<3.20"`, "uv": `uv pip install "protobuf<3.20"`}}}}
+}
+
+// protobufForm is the variable that chooses among protobuf's implementations; "python" takes old generated code.
+const protobufForm = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
 // withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch
 // does nothing but compile, so here it is an error; beside torch, withoutAssembler warns.

@@ -8,7 +8,7 @@ PACKAGE=./cmd/cudacompat
 # No build id: it is a hash of the inputs, paths among them. Lazy binding: see the Makefile.
 LINK="-s -w -buildid= -X main.version=$VERSION"
 # Inlining: as in the Makefile.
-BUILD="go build -tags packed -gcflags=cudacompat/report=-l -gcflags=cudacompat/requires=-l -gcflags=github.com/spf13/...=-l -gcflags=go.yaml.in/...=-l -gcflags=cudacompat/cmd/cudacompat=-l -gcflags=encoding/xml=-l -gcflags=text/template=-l -gcflags=debug/pe=-l"
+BUILD="go build -tags packed -gcflags=cudacompat/report=-l -gcflags=cudacompat/requires=-l -gcflags=github.com/spf13/...=-l -gcflags=go.yaml.in/...=-l -gcflags=cudacompat/cmd/cudacompat=-l -gcflags=encoding/xml=-l -gcflags=text/template=-l -gcflags=debug/pe=-l -gcflags=cudacompat/probe/internal/given=-l"
 mkdir -p "$OUT/bin"
 make -s -C "$TOP" packed
 

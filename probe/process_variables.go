@@ -10,7 +10,8 @@ import (
 
 // variableNames are the names read of a process environment. Reports are pasted into public threads: nothing else
 // is looked at.
-var variableNames = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK", "RANK",
+var variableNames = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK",
+	"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", "RANK",
 	"LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}
 
 // variablePrefixes begin the others, which are of the form of variableName.

@@ -245,6 +245,7 @@ type Trait struct {
 	// "stable-abi": it works beside later torches
 	// "same-cuda-minor": it takes a torch or a library of its own CUDA's minor version alone
 	// "before-numpy-2": it was compiled before NumPy 2
+	// "before-protobuf-4": its generated code is refused by protobuf 4 and newer
 	// "cuda-from-wheels": it can load CUDA from wheels, and an extra installs these
 	// "nvrtc-fails": what its NVRTC does not know, it does not clamp to what it knows
 	// "windows-cuda": its wheels for Windows have CUDA

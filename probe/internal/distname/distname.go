@@ -27,7 +27,7 @@ func (n Names) Match(name string) bool {
 }
 
 // Companions are the distributions worth knowing beside a framework; everything else in an environment is private.
-var Companions = Names{"nvidia-*", "cuda-*", "torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "numpy",
+var Companions = Names{"nvidia-*", "cuda-*", "torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "numpy", "protobuf",
 	"tensorflow*", "tf-nightly*", "jax", "jaxlib", "jax-cuda[0-9]*-plugin", "jax-cuda[0-9]*-pjrt", "flash-attn",
 	"xformers", "bitsandbytes", "vllm", "deepspeed", "onnxruntime", "onnxruntime-gpu", "cupy-cuda*", "ctranslate2",
 	"transformer-engine*"}
