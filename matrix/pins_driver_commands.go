@@ -109,7 +109,7 @@ func (d distribution) apt() string {
 	case "":
 		return d.ubuntu()
 	case "ubuntu":
-		return d.ubuntu() + "  # from Ubuntu's own archive (component restricted)"
+		return d.ubuntu() + "  # from Ubuntu's own archive (the restricted component)"
 	case "debian":
 		return fmt.Sprintf("curl -fsSLO %s%s/cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && "+
 			"sudo apt-get update && sudo apt-get install -V nvidia-driver-pinning-%s %s", cudaRepositories, d.directory(),

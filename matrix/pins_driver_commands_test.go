@@ -25,7 +25,7 @@ func TestDriverCommands(t *testing.T) {
 	}{
 		{facts.System{}, ubuntu + "  # Ubuntu", streams + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)"},
 		{facts.System{OS: "Ubuntu 24.04.3 LTS", ID: "ubuntu", IDLike: "debian"},
-			ubuntu + "  # from Ubuntu's own archive (component restricted)", ""},
+			ubuntu + "  # from Ubuntu's own archive (the restricted component)", ""},
 		{facts.System{OS: "Debian GNU/Linux 12 (bookworm)", ID: "debian"}, "curl -fsSLO " + repos + "debian12/x86_64" + key + apt, ""},
 		{facts.System{OS: "Debian GNU/Linux 13 (trixie)", ID: "debian", Arch: "aarch64"},
 			"curl -fsSLO " + repos + "debian13/sbsa" + key + apt, ""},

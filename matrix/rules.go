@@ -221,7 +221,7 @@ var rules = []Rule{
 		Reads:   []string{"glibc"},
 	},
 	{
-		ID: "libstdcxx-too-old", Title: "the C++ library is older than the build needs",
+		ID: "libstdcxx-too-old", Title: "the C++ library is older than the framework needs",
 		onBuild: libstdcxxTooOld,
 	},
 	{

@@ -20,7 +20,7 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
   projects  requirements.txt, pyproject.toml, environment.yml, Dockerfile
   lists     pip list, pip freeze, conda list (also as JSON or --explicit)
   reports   collect_env, nvidia-smi (also -q, -x -q, -L, or its error message),
-            facts or a report from cudacompat
+            the JSON of cudacompat probe, or of doctor -o json
 `
 
 func checkCommand(s streams) *cobra.Command {
@@ -28,12 +28,12 @@ func checkCommand(s streams) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check FILE|REQUIREMENT...",
-		Short: "Check a release, a requirements or lock file, a report, or nvidia-smi's output",
-		Long: "Judges releases such as torch==2.9.0, or a file (- is standard input), without examining this machine. A " +
-			"file may be in UTF-8 or UTF-16:\n\n" + readable + "\n" +
-			"Nothing is installed or run: each package is judged by the CUDA and the GPUs that its release was built for. " +
-			"Describe the machine that it is meant for with --driver and either --gpu or --instance; a report contains its " +
-			"own machine. example:broken is an example; a wrong name lists the others.",
+		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
+		Long: "Judges releases such as torch==2.9.0, or a file (- is standard input), without examining this machine. " +
+			"These files are understood, in UTF-8 or UTF-16:\n\n" + readable + "\n" +
+			"Nothing is installed or run: each package is judged by the CUDA version and the GPU architectures that its " +
+			"release was built for. Describe the target machine with --driver and either --gpu or --instance; a report " +
+			"already describes its own. example:broken is a built-in example; an unknown name, such as example:?, lists all.",
 		Example: "  cudacompat check torch==2.9.0 --gpu L4 --driver 535.183.01\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver,

@@ -47,8 +47,8 @@ func doctorCommand(s streams) *cobra.Command {
 		"retry for up to `TIME`, until everything that --require names is present and the outcome is conclusive; "+
 			"--timeout limits each attempt (for a machine's first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"print one line and exit only 0 or 1; an inconclusive result exits 0, or 1 if --require is given; stops after "+
-			"15s unless --timeout is given")
+		"print one line and exit with 0 or 1, never 3: an inconclusive result is 0, or 1 if --require is given; "+
+			"--timeout is 15s unless given")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge the log in `FILE` together with the machine (- for standard input)")
 	return cmd
 }

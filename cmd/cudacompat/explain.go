@@ -41,14 +41,14 @@ func explainCommand(s streams) *cobra.Command {
 		Use:   "explain [RULE | CAUSE | CODE | NAME | TEXT | LOG...]",
 		Short: "Explain a log, an error code, a library or a rule",
 		Long: "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the " +
-			"environment, the program or the hardware is to blame. Given the name of a rule or a cause, an error code (803), " +
-			"an API's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page " +
+			"environment, the program or the hardware is to blame. Given a rule (what `doctor` checks), a cause (what a log " +
+			"can show), an error code (803), an error's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page " +
 			"about it. Without arguments, lists the rules and causes.",
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
-		Annotations: map[string]string{exitNote: "0 the program is to blame, nothing is wrong, or a page was printed · 1 " +
-			"the environment or the hardware is to blame · 3 unknown · " + exitOwn},
+		Annotations: map[string]string{exitNote: "0 the program is to blame, the log shows nothing wrong, or a page was printed · 1 " +
+			"the environment or the hardware is to blame · 3 the log does not tell · " + exitOwn},
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
@@ -68,11 +68,11 @@ func explainCommand(s streams) *cobra.Command {
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
-		"check whether the machine whose facts or report are in `FILE` has the fault that the log shows, and say what to install")
+		"look for the log's fault in `FILE`, the JSON of probe or of doctor -o json on the machine, and say what to install")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
 		"stop reading after `TIME` and judge what was read by then")
 	cmd.Flags().BoolVar(&f.here, "here", false,
-		"check whether this machine has the fault that the log shows, and say what to install")
+		"look for the log's fault on this machine, and say what to install")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")

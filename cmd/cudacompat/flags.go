@@ -27,7 +27,7 @@ type lookFlags struct {
 
 func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
-		"/host) instead of this machine")
+		"file system mounted in a pod) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
 		"ignore the running driver and read only files, to judge the system as it will be after its next boot (for image "+
 			"builds)")
@@ -109,14 +109,14 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"assume the GPUs in `LIST`, by name or compute capability, such as L4,9.0")
+		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"give a verdict for each instance type in `LIST`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil,
 		"require what `LIST` names: driver, gpu, build (a framework built for CUDA), efa (a network adapter); exit 1 if one "+
 			"is missing, 3 if it could not be checked")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 if a finding has `SEVERITY` or a higher one: error, warning or never")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 on findings of at least this `SEVERITY`: error or warning; with never, no finding sets the exit code")
 	cmd.Flags().StringVar(&f.config, "config", "",
 		"read settings such as --require and --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
 			", then /etc/cudacompat/"+configName+")")
@@ -125,7 +125,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.tablesFlag.add(cmd)
 	addOutput(cmd, &f.formats, &f.colour, &f.all)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false,
-		"report how the reading went, and where a table disagrees with what was read")
+		"report how each fact was read, what could not be read, and where a table disagrees")
 }
 
 func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool) {

@@ -36,8 +36,8 @@ func fleetCommand(s streams) *cobra.Command {
 		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, " +
 			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with " +
 			"or without .gz.\n\n" +
-			"A document is what `cudacompat probe` prints (facts) or what `cudacompat doctor -o json` prints (a report), " +
-			"or either inside an object that names the node, its group (whose nodes should be alike) and the time:\n" +
+			"A document is the output of `cudacompat probe` (facts) or of `cudacompat doctor -o json` (a report). It can " +
+			"be part of an object that names the node, its group (nodes that should be alike) and when it was taken:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
 		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · " +
 			"3 no node is incompatible, but one is inconclusive or a document is damaged · " + exitOwn},

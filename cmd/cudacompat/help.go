@@ -24,7 +24,8 @@ var flagGroups = []struct {
 	flags []string
 }{
 	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "diff", "wait", "timeout", "max-age"}},
-	{"What to assume", []string{"driver", "gpu", "instance", "python", "framework", "choice", "what-if"}},
+	{"What to assume", []string{"driver", "gpu", "instance", "python", "what-if"}},
+	{"What to offer", []string{"framework", "choice"}},
 	{"When to fail", []string{"require", "fail-on", "ignore", "config"}},
 	{"Tables", []string{"matrix"}},
 	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},

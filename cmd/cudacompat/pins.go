@@ -30,11 +30,11 @@ type pinsFlags struct {
 func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
-		Use: "pins", Short: "Say which releases to install on this machine, or on another", Args: noFramework,
+		Use: "pins", Short: "Say which framework releases to install on this machine, or on another", Args: noFramework,
 		Long: "Offers up to three sets of releases that fit together. 'keep-driver' keeps the driver, 'smallest-driver' " +
 			"changes it as little as possible, and 'newest' takes the framework's newest release. Each set names the framework, the " +
-			"companions that are known to fit it, and the driver if that must change. Nothing is installed.",
-		Annotations: map[string]string{exitNote: "0 there is a set · 1 there is none · 3 no GPU found and none named · " +
+			"companion packages, such as torchvision, that are known to fit it, and the driver if that must change. Nothing is installed.",
+		Annotations: map[string]string{exitNote: "0 at least one set was found · 1 no set fits · 3 no GPU found and none named · " +
 			exitOwn},
 		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
 			"  cudacompat pins -o constraints=constraints.txt",
@@ -45,13 +45,13 @@ func pinsCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"assume the GPUs in `LIST`, by name or compute capability, such as L4,9.0")
+		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
 	cmd.Flags().StringVar(&f.instance, "instance", "",
 		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch",
-		"`NAME[==RELEASE]`: the framework to install: torch, tensorflow or jax; with RELEASE, keep-driver and "+
-			"smallest-driver use it, and newest ignores it")
+		"`NAME[==RELEASE]`: the framework to install: torch, tensorflow or jax; keep-driver and smallest-driver use "+
+			"RELEASE if it is given, newest ignores it")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only this set: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.PinFormats))+

@@ -32,9 +32,9 @@ func requiresCommand(s streams) *cobra.Command {
 		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: oneArtefact,
 		Short: "Say which drivers and GPUs a release, a lock file or an environment needs",
 		Long: "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file that `check` " +
-			"reads, or the path of a Python environment (as with --env); --root takes all environments of a tree. REQUIREMENT " +
-			"is a release such as torch==2.9.0. With -o, the answer can be in a form that a scheduler or an installer reads. " +
-			"--diff OLD lists the hosts that can run OLD but could not run ARTEFACT.",
+			"reads, or the path of a Python environment (as with --env); --root DIR stands for all environments under DIR. " +
+			"REQUIREMENT is a release such as torch==2.9.0. One of these, or --env, is needed. With -o, the answer can be in a form that a scheduler or an installer reads. " +
+			"--diff OLD lists the GPUs and drivers that can run OLD but not ARTEFACT.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +

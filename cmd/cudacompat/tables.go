@@ -18,8 +18,9 @@ import (
 type tablesFlag struct{ path string }
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: replace rows of the built-in tables with rows "+
-		"from a directory (CSV files, log signatures in signature/*.txt) or from the bundle of tables of a cudacompat release")
+	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: add rows to the built-in tables, or replace those of "+
+		"the same key, from a directory (CSV files; patterns of log messages in signature/*.txt) or from the table bundle of a "+
+		"cudacompat release")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is

@@ -27,8 +27,8 @@ var stamp string
 func versionCommand(s streams) *cobra.Command {
 	var f tablesFlag
 	cmd := &cobra.Command{
-		Use: "version", Short: "Show the version, the tables' date and hash, and whether NVML is built in", Args: noArgs,
-		Long:        "Shows the version, the date and hash of the tables, and whether NVML is built in.",
+		Use: "version", Short: "Show the version, the tables' date and hash, and whether NVML support is built in", Args: noArgs,
+		Long:        "Shows the version, the date and hash of the tables, and whether NVML support is built in.",
 		Annotations: map[string]string{exitNote: exitPlain},
 		Example:     "  cudacompat version\n  cudacompat version --matrix DIR",
 		RunE:        func(cmd *cobra.Command, _ []string) error { return sayVersion(cmd.Context(), s, f) },
