@@ -331,8 +331,8 @@ func TestBumps(t *testing.T) {
 
 // TestBumpToTheUnknown: what is not known of a new release is not called lost; what is known of it is.
 func TestBumpToTheUnknown(t *testing.T) {
-	old, before := needOf(t, "onnxruntime-gpu==1.26.0")
-	now, after := needOf(t, "onnxruntime-gpu==1.29.0")
+	old, before := needOf(t, "onnxruntime-gpu[cuda,cudnn]==1.26.0")
+	now, after := needOf(t, "onnxruntime-gpu[cuda,cudnn]==1.29.0")
 	list := CompareTargets(Embedded(), before, after, []Target{{GPUs: []string{"H100"}, Driver: "590.48.01"}, {GPUs: []string{"H100"}, Driver: "535.183.01"}})
 	if list[0].Lost() || !list[0].Old {
 		t.Errorf("on 590: %+v", list[0])
@@ -352,7 +352,7 @@ func TestBumpsAreChecks(t *testing.T) {
 	if wholeGrid {
 		step = 1
 	}
-	for _, c := range []struct{ old, now string }{{"onnxruntime-gpu==1.26.0", "onnxruntime-gpu==1.29.0"},
+	for _, c := range []struct{ old, now string }{{"onnxruntime-gpu[cuda,cudnn]==1.26.0", "onnxruntime-gpu[cuda,cudnn]==1.29.0"},
 		{"torch==2.9.0+cu128", "torch==2.9.0+cu130"}, {"vllm==0.11.0", "vllm==0.30.0"},
 		{"tensorflow[and-cuda]==2.20.0", "tensorflow[and-cuda]==2.21.0"}} {
 		old, before := needOf(t, c.old)
