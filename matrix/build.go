@@ -143,8 +143,11 @@ func commonCUDA(rows []row) version.Number {
 }
 
 // optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for
-// Hopper along and runs on an A10G. What people install by itself is no part, whoever asks for it too.
-func (b *build) optional() bool { return b.Extension && b.dispensable }
+// Hopper along and runs on an A10G. What people install by itself is no part, whoever asks for it too; nor is what
+// stands for the torch that it brings, as an xformers that a file names alone: nothing does without torch's code.
+func (b *build) optional() bool {
+	return b.Extension && b.dispensable && (b.named == nil || b.named.torch == "")
+}
 
 // dispensable reports whether an extension is one that others install and do without.
 func (m *machine) dispensable(b *facts.Build) bool {

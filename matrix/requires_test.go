@@ -397,3 +397,15 @@ func changeOf(d requires.Diff, gpu string) *requires.Change {
 func outcomeOn(f facts.Facts, target Target) Outcome {
 	return Check(context.Background(), Embedded(), artefactOf(f), []Target{target}, Policy{}).Outcome
 }
+
+// TestRequiresOfWhatBringsTorch: an xformers that a file names alone stands for the torch that it brings, whose code
+// nothing does without.
+func TestRequiresOfWhatBringsTorch(t *testing.T) {
+	need, _ := needOf(t, "xformers==0.0.33.post2")
+	if got := entry(need, "V100").Drivers; len(got) > 0 {
+		t.Errorf("on a V100: %v", got)
+	}
+	if got := entry(need, "A100").Drivers; !got.Has("580.95.05") {
+		t.Errorf("on an A100: %v", got)
+	}
+}
