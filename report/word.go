@@ -17,12 +17,13 @@ type Known struct {
 	Xid      *tables.Xid
 	Ended    string // by what, where the word is a status of a process that a signal ended
 	Library  *tables.Library
+	OfDriver bool                // the word is a library of the NVIDIA driver
 	Steps    map[string][]string // by cause: what to do, the likeliest first
 }
 
 // Word is the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
 func Word(k Known) []byte {
-	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil && k.Ended == "" {
+	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil && k.Ended == "" && !k.OfDriver {
 		return nil
 	}
 	p := &page{}
@@ -40,7 +41,27 @@ func Word(k Known) []byte {
 	if k.Library != nil {
 		p.library(k.Library)
 	}
+	if k.OfDriver {
+		p.driverLibrary(k.Word)
+	}
 	return p.Bytes()
+}
+
+// driverLibrary says of a library of the driver where it comes from.
+func (p *page) driverLibrary(name string) {
+	p.line()
+	p.wrap(0, "Part of the NVIDIA driver. The CUDA toolkit and the pip packages of CUDA do not contain it: it must have the "+
+		"release of the kernel module that is loaded.")
+	p.section("What to do")
+	p.wrap(0, "If a program does not find it:")
+	p.steps([]string{
+		"on a host, run `nvidia-smi`: if it fails, install the driver, or repair it",
+		"in a container, start it with the GPU (`docker run --gpus all`); the NVIDIA Container Toolkit mounts " + name +
+			" from the host, with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+		"run `cudacompat doctor`: it shows which copy a program loads, and whether its release is the module's",
+	})
+	p.line()
+	p.line("More: `cudacompat explain driver-missing`, `cudacompat explain container-driver-libs`")
 }
 
 // meanings groups statuses that say the same: the driver's API and the runtime's share most of their codes.

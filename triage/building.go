@@ -54,6 +54,16 @@ func weighTool(r *record, _ *tables.Tables) string {
 	return "tool"
 }
 
+// compilerFor is what to install for a part of GCC, which is packed by language.
+var compilerFor = map[string]string{"cc1": "gcc", "cc1plus": "g++", "cc1obj": "gobjc", "f951": "gfortran", "as": "binutils",
+	"ld": "binutils", "collect2": "gcc"}
+
+// weighCompilerPart names the package of a part of the compiler that its driver did not find.
+func weighCompilerPart(r *record, _ *tables.Tables) string {
+	r.slots["package"] = cmp.Or(compilerFor[r.slot("part")], "gcc")
+	return "compiler-part"
+}
+
 func weighPackages(r *record, _ *tables.Tables) string {
 	if r.slot("wanted") != "" {
 		return "wanted-package"

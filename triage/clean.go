@@ -107,7 +107,7 @@ var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│
 // bytes. A journal names months in the language of its reader.
 var collected = lazyregexp.New(
 	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
-		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[rank\d+\]: ?|\d+: |` +
+		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[(?:rank|default)\d+\]: ?|\d+: |` +
 		`\(\w+ pid=\d+[^)]*\) ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
 
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
@@ -154,12 +154,18 @@ func (s *Signature) match(text string) []int {
 // quoted reports whether what follows the lead stands in code marks. A mark that the line does not close
 // opens a log that somebody pasted, and so do marks around the whole line.
 func quoted(text, lead string) bool {
+	if asserted.MatchString(lead) {
+		return false
+	}
 	text, lead = gnuQuoted.ReplaceAllString(text, ""), gnuQuoted.ReplaceAllString(lead, "")
 	marks := strings.Count(text, "`")
 	line := strings.Trim(text[len(collected.FindString(text)):], " ")
 	whole := marks == 2 && strings.HasPrefix(line, "`") && strings.HasSuffix(line, "`")
 	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
 }
+
+// asserted is how C begins a condition that does not hold, in marks that quote nothing.
+var asserted = lazyregexp.New("[Aa]ssertion [`']$")
 
 // gnuQuoted is a name as GNU's programs quote it: in function `main': undefined reference to `cudaFree'.
 var gnuQuoted = lazyregexp.New("`[\\w@.:~+-]+'")

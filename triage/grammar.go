@@ -37,6 +37,7 @@ var grammars = []grammar{
 	form("library", `(?i)(?:could ?n.t|could not|cannot|unable to|failed to) (?:open|load|find|locate)(?: (?:the|`+
 		`dynamic|shared|library|dll|file|module))*:? ['"]?(?:\S*[/\\])?`+dllName, ".dll", ".DLL"),
 	form("library", `Error loading "(?:[^"]*[/\\])?`+dllName+`" or one of its dependencies`, ".dll"),
+	form("library", `which depends on "`+dllName+`" which is missing`, "which depends on"),
 	form("dll",
 		`(?:DLL load failed(?: while importing (?P<module>\w+))?|\[WinError (?P<code>126|127|193|1114|182)\])`,
 		"DLL load failed", "WinError"),
@@ -104,6 +105,7 @@ var grammars = []grammar{
 	form("command", `^(?:sudo|g?make(?:\[\d+\])?): (?P<command>[\w.+-]+): (?:[Cc]ommand not found|No such file)`, "sudo: ",
 		"make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
+	form("compiler-part", "cannot execute ['‘\x60](?P<part>cc1\\w*|f951|cc1obj|collect2|as|ld)['’]", "cannot execute"),
 	form("build-needs", `error: #error\b.*(?:[Rr]equire|[Nn]eed|must|support)`, "#error"),
 	form("part", `Cannot import (?:\S.*[/\\])?(?P<part>[\w.-]+) module for custom nodes: (?P<sentence>.+)|`+
 		`^\*\*\* Error (?P<sentence2>loading script): (?P<part2>[\w.-]+)`, "custom nodes", "loading script"),
@@ -417,11 +419,13 @@ var grammars = []grammar{
 		`key is rejected|nvidia-nvlink: .*fail|no nvidia devices probed|Error inserting nvidi`+
 		`a`, "NVRM", "probe", "modprobe", "nsert",
 		"odule", "nable to", "nvidia"),
+	form("module-key", `(?:could not insert (?:module )?|load )['"]?(?P<module>[\w.-]+?)(?:\.ko)?['"]?(?: failed)?: (?i:Key was `+
+		`rejected by service|Required key not available)`, "could not insert", "oad "),
 	form("module-in-use", `non-zero usage count|(?:rmmod|modprobe): .*nvidia\w* is in use|Module nvidia\w* is in use|`+
 		`[Ff]ailed to unload module 'nvidia`, "usage count", "in use", "unload module"),
 	form("xid", `NVRM: (?:GPU .*)?Xid \((?P<where>[^)]*)\): (?P<code>\d+),? ?(?P<rest>.*)`, "Xid"),
 	form("oom-killer", `(?:Out of memory: Kill(?:ed)? process|oom-kill:|invoked oom-killer|Memory cgroup out of `+
-		`memory|OOMKilled|oom_reaper|TERM_MEMLIMIT|[Ee]xceeded (?:job|step) memory limit|`+
+		`memory|OOMKilled|oom_reaper|has been killed by the OOM killer|with result 'oom-kill'|TERM_MEMLIMIT|[Ee]xceeded (?:job|step) memory limit|`+
 		`Detected \d*[1-9]\d* oom[-_]kill)`, "oom", "OOM", "ut of memory",
 		"memory limit", "MEMLIMIT"),
 	form("host-hardware", `\[Hardware Error\]:.*(?i:uncorrect|fatal)|EDAC \w+: [1-9]\d* UE|Machine Check Exception|`+

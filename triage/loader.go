@@ -18,8 +18,7 @@ func weighLibrary(r *record, t *tables.Tables) string {
 	switch known := t.Library(name); {
 	case optionalLibrary.MatchString(name) && strings.Contains(r.text, " W "):
 		return ""
-	case strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "libnvidia-") || strings.HasPrefix(name,
-		"nvcuda"):
+	case OfDriver(name):
 		if strings.HasSuffix(name, ".so") {
 			return "driver-link"
 		}
@@ -33,6 +32,12 @@ func weighLibrary(r *record, t *tables.Tables) string {
 		return "windows-library"
 	}
 	return "library"
+}
+
+// OfDriver reports whether a library is installed by the NVIDIA driver, and not by a toolkit or a wheel.
+func OfDriver(name string) bool {
+	return strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "nvcuda") ||
+		strings.HasPrefix(name, "libnvidia-") && !strings.HasPrefix(name, "libnvidia-container")
 }
 
 // weighLdd reads what ldd prints. Of a library that another one brings along, as PyTorch's, it knows nothing.

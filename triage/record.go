@@ -158,10 +158,16 @@ func (s *scanner) harmlessBy(text string) string {
 // shortestSaid is a line that says something: "Killed".
 const shortestSaid = 6
 
-// mute reports whether a line is too short to say anything, or a comment.
+// mute reports whether a line is too short to say anything, a comment, or a frame of a compiled program's stack.
 func (l logLine) mute() bool {
-	return len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ")
+	return len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ") ||
+		strings.HasPrefix(l.text, "frame #") && stackFrame.MatchString(l.text)
 }
+
+// stackFrame is a call as PyTorch prints a stack of C++:
+//
+//	frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f6c4bb4b4d7 in /venv/lib/libc10.so)
+var stackFrame = lazyregexp.New(`^frame #\d+: .* \(0x[0-9a-f]+ in \S*\)$`)
 
 // single are the records that one line makes. The message of an exception that ends open goes on over the next ones.
 func single(l logLine, next []logLine) []record {

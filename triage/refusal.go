@@ -103,6 +103,9 @@ var refusals = []refusal{
 	refused(`(?:Ray)?Actor\w*Error|WorkerCrashedError|NodeDiedError`, `unavailable|unexpectedly|died|Socket closed`,
 		anyone, ""),
 
+	// What was compiled for a newer processor.
+	refused(`\w+`, `^(?:the )?(?:CPU|processor) does not (?:have|support)`, anyone, "processor"),
+
 	// What cannot be traced.
 	refused(`Tracer\w+Error|Concretization\w*Error|UnexpectedTracerError|NonConcrete\w+Error`, ``, anyone, "program"),
 
@@ -158,6 +161,7 @@ var refusals = []refusal{
 	refused(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
 	refused(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
 	refused(`EOFError`, `Ran out of input`, anyone, "given-file"),
+	refused(`HTTPError`, `^(?:HTTP Error )?(?:404|410)\b`, ending, "no-such-address"),
 	refused(`HTTPError`, `rate limit|\b(?:429|5\d\d)\b`, theirs, "network-down"),
 	refused(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
 		`\b40[0134]\b|gated|restricted`, theirs, "usage"),

@@ -28,6 +28,9 @@ func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
 
 // weighStatus looks the code or the name up. One that is not in the table, or means no error, says nothing.
 func weighStatus(r *record, t *tables.Tables) string {
+	if ofMake.MatchString(r.text) {
+		return ""
+	}
 	code, _ := strconv.Atoi(cmp.Or(r.slot("code"), r.slot("code2")))
 	if nvml := r.slot("nvml"); nvml != "" {
 		r.slots["name"] = "NVML_" + nvml
@@ -47,6 +50,9 @@ func weighStatus(r *record, t *tables.Tables) string {
 	}
 	return ""
 }
+
+// ofMake is how make names a target whose command failed, with the status of that command: "Error 2" is no error of CUDA.
+var ofMake = lazyregexp.New(`\*\*\* .*\bError \d+\s*(?:\(ignored\))?$`)
 
 // asynchronous are the codes of a kernel that failed: where a line names neither the exception nor the call or the
 // source that met it, the driver or the GPU may be the reason as well.

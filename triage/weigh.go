@@ -38,6 +38,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"opencv":           weighOpenCV,
 	"host-hardware":    weighSaid("host-hardware"),
 	"build-needs":      weighBuildNeeds,
+	"compiler-part":    weighCompilerPart,
 	"build-files":      weighSaid("given-file"),
 	"tool":             weighTool,
 	"cmake":            always("cmake"),
@@ -120,6 +121,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"assertion":        weighAssertion,
 	"sanitizer":        always("sanitizer"),
 	"module-in-use":    always("module-in-use"),
+	"module-key":       always("module-key"),
 }
 
 // never are the records that only others need.

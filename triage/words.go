@@ -92,6 +92,10 @@ var answers = []answer{
 		"{tool} was not found.",
 		[]string{"install {tool}, or put its directory on PATH",
 			"set CUDA_HOME where it is a part of the CUDA toolkit"}},
+	{"compiler-part", "build-tool-missing", Environment, "jit-needs-compiler", cause,
+		"The compiler's part {part} is not installed: {package} is missing, or of another release than gcc.",
+		[]string{"install it: `sudo apt install {package}` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora, RHEL)",
+			"run `gcc --version; g++ --version`: both must be of one release, or set CC and CXX to a pair that is"}},
 	{"driver-tool", "nvidia-smi-not-found", Environment, "driver-missing", fault,
 		"{tool}, which comes with the NVIDIA driver or its container toolkit, was not found.",
 		[]string{"on a host, install the driver and the NVIDIA Container Toolkit",
@@ -516,6 +520,10 @@ var answers = []answer{
 	{"port", "port-in-use", Environment, "", symptom, "The port that the program wants to listen on is taken: {sentence}",
 		[]string{"find who has it: `ss -ltnp`; on Windows and macOS `netstat -an`",
 			"end that process, or give this one another port (--port, MASTER_PORT)"}},
+	{"no-such-address", "address-not-there", Environment, "", symptom,
+		"The server answered that what was asked for is not there: {sentence}",
+		[]string{"find the address that was asked for in the lines above, and open it: was it moved, or never published?",
+			"if it names a wheel, take one that the project publishes, or build the package"}},
 	{"network-down", "node-not-reached", Environment, "", symptom, "Something was not reached: {sentence}",
 		[]string{"see that name, address and port are right and that no firewall or proxy is in the way",
 			"try it from the same place: `curl -v URL`, or `nc -zv HOST PORT`"}},
@@ -572,6 +580,12 @@ var answers = []answer{
 	{"sanitizer", "illegal-memory-access", Program, "", cause, "compute-sanitizer found it: {fault}.",
 		[]string{"read the lines below, which name kernel, source line and thread: compile with -lineinfo to see them",
 			"check the bounds of what that line reads or writes"}},
+	{"module-key", "module-not-signed", Environment, "", cause,
+		"The kernel refused the module {module} for its signature: Secure Boot is on, and its key is not enrolled.",
+		[]string{"run `mokutil --sb-state`: it says whether Secure Boot is on",
+			"enrol the key that {module} was signed with, reboot and confirm it: `sudo mokutil --import " +
+				"/var/lib/shim-signed/mok/MOK.der` (Ubuntu), or /var/lib/dkms/mok.pub",
+			"or take a {module} that the distribution signs, or turn Secure Boot off"}},
 	{"module-in-use", "driver-in-use", Environment, "", fault,
 		"The driver cannot be unloaded or give up the card: something still uses it.",
 		[]string{
@@ -587,7 +601,7 @@ var answers = []answer{
 		[]string{"put the options before the name of the image: `apptainer exec --nv IMAGE COMMAND`, `docker run --gpus all " +
 			"IMAGE COMMAND`"}},
 	{"processor", "processor-too-old", Environment, "", symptom,
-		"The processor lacks an instruction that the program uses (SIGILL).",
+		"The processor lacks an instruction that the program uses.",
 		[]string{
 			"run `lscpu | grep -o -e avx2 -e avx512f`: it shows what it has",
 			"use a build for older processors (without AVX), " +

@@ -85,34 +85,41 @@ func isLog(name string) bool {
 	return err == nil || name == "-"
 }
 
-// page writes what is known of a word; a text with a space in it is a log.
-func (f *explainFlags) page(cmd *cobra.Command, name string, s streams) error {
-	if strings.ContainsAny(name, " \n") {
-		return f.text(cmd, name, s)
+// page writes what is known of a word. A text with a space in it is a log, unless it is a name without its spaces.
+func (f *explainFlags) page(cmd *cobra.Command, text string, s streams) error {
+	name := strings.Join(strings.Fields(text), "")
+	if name == "" {
+		return &usageError{message: "the argument of explain is empty: is a variable unset?", hint: logHint}
 	}
 	style, err := styleFor(f.colour, s.out)
 	if err != nil {
 		return err
 	}
-	if slices.Contains(ruleIDs(), name) {
-		page, err := fs.ReadFile(docs.Rules(), "rules/"+name+".md")
-		if err != nil {
-			return err
-		}
+	page, err := f.pageOf(name)
+	switch {
+	case err != nil:
+		return err
+	case page != nil:
 		return show(page, style, s.out)
+	case strings.ContainsAny(text, " \n"):
+		return f.text(cmd, text, s)
+	}
+	return f.misspelt(name)
+}
+
+// pageOf is the page of a rule, a code, a name, a library or a cause, in Markdown; nil where the word is none.
+func (f *explainFlags) pageOf(name string) ([]byte, error) {
+	if slices.Contains(ruleIDs(), name) {
+		return fs.ReadFile(docs.Rules(), "rules/"+name+".md")
 	}
 	word, err := f.word(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if page := report.Word(word); page != nil {
-		return show(page, style, s.out)
+		return page, nil
 	}
-	page, err := f.cause(name)
-	if err != nil {
-		return err
-	}
-	return show(page, style, s.out)
+	return f.cause(name)
 }
 
 // word is what is known of a word, and what to do about the causes that it stands for.
@@ -147,7 +154,7 @@ func known(t *matrix.Tables, word string) report.Known {
 		k.Statuses, k.Ended = t.Statuses("", code), triage.Signalled(code)
 	} else {
 		k.Statuses = t.Statuses(word, 0)
-		k.Library = t.Library(word)
+		k.Library, k.OfDriver = t.Library(word), triage.OfDriver(word)
 	}
 	if err == nil {
 		k.Xid = t.XidNumber(code)
@@ -167,7 +174,7 @@ func names(t *matrix.Tables) []string {
 	return all
 }
 
-// cause is the page of one of triage's own causes, from its signatures.
+// cause is the page of one of triage's own causes, from its signatures; nil where there is none.
 func (f *explainFlags) cause(name string) ([]byte, error) {
 	all, err := f.answers()
 	if err != nil {
@@ -180,13 +187,22 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 		}
 	}
 	if len(own) == 0 {
-		if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
-			return nil, &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
-		}
-		return nil, misspeltOf("rule, cause, code, name or file", name,
-			slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), listPages)
+		return nil, nil
 	}
 	return report.Cause(own), nil
+}
+
+// misspelt is the complaint about a word of which nothing is known.
+func (f *explainFlags) misspelt(name string) error {
+	if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
+		return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
+	}
+	all, err := f.answers()
+	if err != nil {
+		return err
+	}
+	return misspeltOf("rule, cause, code, name or file", name,
+		slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), listPages)
 }
 
 // listPages lists the words that have a page. A word that has none may be a line of a log: "Killed".
