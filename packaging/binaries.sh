@@ -5,17 +5,14 @@ need go "see go.mod for the version"
 need bwrap "apt-get install bubblewrap"
 ROOT=$("$PACKAGING/root.sh")
 PACKAGE=./cmd/cudacompat
-# No build id: it is a hash of the inputs, paths among them. Lazy binding: see the Makefile.
+# No build id: it is a hash of the inputs, paths among them. Lazy binding and PIE: see the Makefile.
 LINK="-s -w -buildid= -X main.version=$VERSION"
-# Inlining: as in the Makefile.
-BUILD="go build -tags packed -gcflags=cudacompat/report=-l -gcflags=cudacompat/requires=-l -gcflags=github.com/spf13/...=-l -gcflags=go.yaml.in/...=-l -gcflags=cudacompat/cmd/cudacompat=-l -gcflags=encoding/xml=-l -gcflags=text/template=-l -gcflags=debug/pe=-l -gcflags=cudacompat/probe/internal/given=-l"
 mkdir -p "$OUT/bin"
-make -s -C "$TOP" packed
 
 # static OS ARCH FILE: no C compiler, no libc, no NVML.
 static() {
     say "$1/$2 without NVML: $3"
-    (cd "$TOP" && CGO_ENABLED=0 GOOS=$1 GOARCH=$2 $BUILD -ldflags="$LINK" -o "$OUT/bin/$3" $PACKAGE)
+    (cd "$TOP" && CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build -ldflags="$LINK" -o "$OUT/bin/$3" $PACKAGE)
 }
 
 # nvml ARCH COMPILER FILE: linked against the old root's libc.
@@ -31,7 +28,7 @@ nvml() {
         --setenv GOFLAGS "$GOFLAGS" --setenv CGO_CFLAGS "$CGO_CFLAGS" --setenv GOPROXY off --setenv GOTOOLCHAIN local \
         --setenv GOMODCACHE /modules --setenv GOCACHE /build \
         --setenv CGO_ENABLED 1 --setenv GOARCH "$1" --setenv CC "$2" \
-        $BUILD -ldflags="$LINK -extldflags=-Wl,-z,lazy,-z,noseparate-code,--build-id=none" -o "/out/$3" $PACKAGE
+        go build -buildmode=pie -ldflags="$LINK -extldflags=-Wl,-z,lazy,--build-id=none" -o "/out/$3" $PACKAGE
 }
 
 nvml amd64 gcc cudacompat-linux-amd64

@@ -28,7 +28,7 @@ fi
 VERSION=${VERSION:-0.0.0}
 VERSION=${VERSION#v}
 export SOURCE_DATE_EPOCH VERSION OUT GOFLAGS="-trimpath -buildvcs=false"
-export CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations -fno-asynchronous-unwind-tables -fvisibility=hidden"
+export CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations"
 
 # tool MODULE@VERSION: the path of a Go program, built once and kept.
 tool() {

@@ -130,7 +130,7 @@ func SARIF(w io.Writer, r Report, _ Style) error {
 func sarifRules(r Report, results []sarifResult) []sarifRule {
 	var list []sarifRule
 	for _, rule := range matrix.Rules() {
-		page, _ := fs.ReadFile(docs.Rules(), "rules/"+rule.ID+".md") // that each has one, a test says
+		page, _ := fs.ReadFile(docs.Rules, "rules/"+rule.ID+".md") // that each has one, a test says
 		help := sarifHelp{Text: "cudacompat explain " + rule.ID}
 		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {
 			help.Markdown = string(page)

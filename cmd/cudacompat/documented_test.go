@@ -21,7 +21,7 @@ import (
 // TestEveryRuleHasItsPage finds a rule without docs/rules/<id>.md, a page without a rule, and a page that begins with
 // another rule's name.
 func TestEveryRuleHasItsPage(t *testing.T) {
-	files, err := fs.Glob(docs.Rules(), "rules/*.md")
+	files, err := fs.Glob(docs.Rules, "rules/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestEveryRuleHasItsPage(t *testing.T) {
 	for _, file := range files {
 		id := strings.TrimSuffix(strings.TrimPrefix(file, "rules/"), ".md")
 		pages = append(pages, id)
-		page, err := fs.ReadFile(docs.Rules(), file)
+		page, err := fs.ReadFile(docs.Rules, file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func (f *explainFlags) page(cmd *cobra.Command, text string, s streams) error {
 // pageOf is the page of a rule, a code, a name, a library or a cause, in Markdown; nil where the word is none.
 func (f *explainFlags) pageOf(name string) ([]byte, error) {
 	if slices.Contains(ruleIDs(), name) {
-		return fs.ReadFile(docs.Rules(), "rules/"+name+".md")
+		return fs.ReadFile(docs.Rules, "rules/"+name+".md")
 	}
 	word, err := f.word(name)
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	_ "cudacompat/probe/nvmlchild" // in the child that asks NVML, nothing below runs
+	"cudacompat/probe"
 )
 
 func main() {
+	probe.ServeNVML()
 	collectLate()
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }

@@ -1,6 +1,5 @@
-// Package bundle reads and writes tables as one file. That which a release hands out between two programs is a zip
-// whose first entry, manifest.json, names the others with their SHA-256, the date of the newest row, and the form that
-// they have. That which a program carries is Packed.
+// Package bundle reads and writes tables as one file: a zip whose first entry, manifest.json, names the others with their
+// SHA-256, the date of the newest row, and the form that they have.
 package bundle
 
 import (
@@ -39,13 +38,6 @@ type Manifest struct {
 	Schema string  `json:"schema"`
 	Date   string  `json:"date"` // of the newest row
 	Files  []Entry `json:"files"`
-}
-
-// Table is what is known of a table without reading it; that of signatures is of several files.
-type Table struct {
-	Name   string
-	Date   string // of the newest row
-	SHA256 string // of its files, one after the other
 }
 
 // Entry is one file of a bundle.
@@ -187,3 +179,12 @@ func contentOf(f *zip.File) ([]byte, error) {
 }
 
 func sum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+func add(archive *zip.Writer, header zip.FileHeader, data []byte) error {
+	entry, err := archive.CreateHeader(&header)
+	if err != nil {
+		return err
+	}
+	_, err = entry.Write(data)
+	return err
+}

@@ -4,11 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -18,8 +16,6 @@ var twoTables = fstest.MapFS{
 	"gpu.csv":          {Data: []byte("chip\nGH100\n")},
 	"signature/os.csv": {Data: []byte("cause\n")},
 }
-
-var known = []Table{{"gpu", "2026-11-21", "aa"}, {"signature", "2026-10-02", "bb"}}
 
 func written(t *testing.T, tables fs.FS) []byte {
 	t.Helper()
@@ -52,44 +48,8 @@ func TestBundleIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestPackedFilesAreTheFiles reads a directory's files too, and what is known of the tables.
-func TestPackedFilesAreTheFiles(t *testing.T) {
-	var b bytes.Buffer
-	if err := Pack(&b, twoTables, known); err != nil {
-		t.Fatal(err)
-	}
-	files := Unpack(b.Bytes())
-	if got := Tables(files); !slices.Equal(got, known) {
-		t.Errorf("of the tables it says %+v", got)
-	}
-	for name, want := range twoTables {
-		if got, err := fs.ReadFile(files, name); err != nil || string(got) != string(want.Data) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-	if got, err := fs.Glob(files, "signature/*.csv"); err != nil || !slices.Equal(got, []string{"signature/os.csv"}) {
-		t.Errorf("of the directory it lists %q, %v", got, err)
-	}
-	for name := range twoTables {
-		if f, err := files.Open(name); err != nil || f.Close() != nil {
-			t.Errorf("%s cannot be opened: %v", name, err)
-		}
-	}
-	if _, err := fs.ReadFile(files, "signature"); err == nil {
-		t.Error("a directory is read as a file")
-	}
-	for _, absent := range []string{"ec2.csv", "signature/ec2.csv", "signature.csv"} {
-		if _, err := files.Open(absent); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", absent, err)
-		}
-	}
-	if Tables(twoTables) != nil {
-		t.Error("files that are not packed say something of tables")
-	}
-}
-
-// packed is a zip of these entries in their order, whatever they say.
-func packed(t *testing.T, entries ...[2]string) []byte {
+// zipped is a zip of these entries in their order, whatever they say.
+func zipped(t *testing.T, entries ...[2]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -128,17 +88,17 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		"empty":        {nil, "not a bundle of tables"},
 		"text":         {[]byte("chip,capability\n"), "not a bundle of tables"},
 		"cut":          {whole[:len(whole)/2], "not a bundle of tables, or a damaged one"},
-		"other-zip":    {packed(t, table), "does not begin with manifest.json"},
-		"no-json":      {packed(t, [2]string{manifestName, "{"}), "damaged: manifest.json"},
-		"other-schema": {packed(t, manifest(t, Manifest{Schema: "cudacompat/report/v1"})), `schema "cudacompat/report/v1"`},
-		"too-new": {packed(t, manifest(t, Manifest{Schema: "cudacompat/tables/v2"}), [2]string{"x", ""}),
+		"other-zip":    {zipped(t, table), "does not begin with manifest.json"},
+		"no-json":      {zipped(t, [2]string{manifestName, "{"}), "damaged: manifest.json"},
+		"other-schema": {zipped(t, manifest(t, Manifest{Schema: "cudacompat/report/v1"})), `schema "cudacompat/report/v1"`},
+		"too-new": {zipped(t, manifest(t, Manifest{Schema: "cudacompat/tables/v2"}), [2]string{"x", ""}),
 			"made for a newer cudacompat"},
-		"changed": {packed(t, manifest(t, named), [2]string{"gpu.csv", "chip\nGH100\n"}),
+		"changed": {zipped(t, manifest(t, named), [2]string{"gpu.csv", "chip\nGH100\n"}),
 			"gpu.csv is not what the manifest says"},
-		"one-too-many": {packed(t, manifest(t, named), table, [2]string{"ec2.csv", ""}), "names 1 files, 2 are there"},
-		"another":      {packed(t, manifest(t, named), [2]string{"ec2.csv", "chip\n"}), "does not name ec2.csv"},
-		"gone":         {packed(t, manifest(t, named)), "names 1 files, 0 are there"},
-		"grows-for-all": {packed(t, manifest(t, named), [2]string{"gpu.csv", strings.Repeat(" ", maxEntry+1)}),
+		"one-too-many": {zipped(t, manifest(t, named), table, [2]string{"ec2.csv", ""}), "names 1 files, 2 are there"},
+		"another":      {zipped(t, manifest(t, named), [2]string{"ec2.csv", "chip\n"}), "does not name ec2.csv"},
+		"gone":         {zipped(t, manifest(t, named)), "names 1 files, 0 are there"},
+		"grows-for-all": {zipped(t, manifest(t, named), [2]string{"gpu.csv", strings.Repeat(" ", maxEntry+1)}),
 			"larger than a table can be"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +107,7 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := read(packed(t, manifest(t, named), table)); err != nil {
+	if _, _, err := read(zipped(t, manifest(t, named), table)); err != nil {
 		t.Errorf("a sound one: %v", err)
 	}
 }

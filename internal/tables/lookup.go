@@ -423,8 +423,8 @@ func (t *Tables) WithTrait(trait string) []string {
 
 // Date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
 func (t *Tables) Date() string {
-	if table, ok := t.from.packed(sheetFor(reflect.TypeFor[Branch]())); ok {
-		return table.Date
+	if source, ok := t.from.dated(sheetFor(reflect.TypeFor[Branch]())); ok {
+		return source.Date
 	}
 	newest := ""
 	for _, b := range Rows[Branch](t) {

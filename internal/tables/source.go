@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"cudacompat/data"
-	"cudacompat/internal/bundle"
 )
 
 // Source is one table by which a report was made.
@@ -49,8 +49,8 @@ func Digest(sources []Source) string {
 func (t *Tables) Checked() string {
 	newest := ""
 	for _, s := range sheets {
-		if table, ok := t.from.packed(s); ok {
-			newest = max(newest, table.Date)
+		if source, ok := t.from.dated(s); ok {
+			newest = max(newest, source.Date)
 			continue
 		}
 		for _, layer := range []fs.FS{t.from.under, t.from.over} {
@@ -62,8 +62,8 @@ func (t *Tables) Checked() string {
 }
 
 func (l layers) source(s sheet) (Source, error) {
-	if table, ok := l.packed(s); ok {
-		return Source{Name: s.name, Date: table.Date, Hash: table.SHA256}, nil
+	if source, ok := l.dated(s); ok {
+		return source, nil
 	}
 	text, err := textOf(l.under, s.file())
 	if err != nil {
@@ -80,19 +80,23 @@ func (l layers) source(s sheet) (Source, error) {
 	return Source{s.name, max(newestDay(text), newestDay(own)), hex.EncodeToString(hash[:]), len(own) > 0}, nil
 }
 
-// carried is what a packed program says of its tables, so that nobody reads all of them for a date.
-var carried = sync.OnceValue(func() []bundle.Table { return bundle.Tables(data.FS) })
+// embeddedSources are what data.Dates says of the embedded tables, by their names.
+var embeddedSources = sync.OnceValue(func() map[string]Source {
+	list := map[string]Source{}
+	for line := range strings.Lines(data.Dates) {
+		words := strings.Split(strings.TrimSpace(line), " ") // a table that dates no row has an empty date
+		list[words[0]] = Source{Name: words[0], Date: words[1], Hash: words[2]}
+	}
+	return list
+})
 
-// packed is what its bundle says of a table over which nothing is laid.
-func (l layers) packed(s sheet) (bundle.Table, bool) {
+// dated is what data.Dates says of an embedded table over which nothing is laid.
+func (l layers) dated(s sheet) (Source, bool) {
 	if l.under != data.FS || l.over != nil {
-		return bundle.Table{}, false
+		return Source{}, false
 	}
-	i := slices.IndexFunc(carried(), func(t bundle.Table) bool { return t.Name == s.name })
-	if i < 0 {
-		return bundle.Table{}, false
-	}
-	return carried()[i], true
+	source, ok := embeddedSources()[s.name]
+	return source, ok
 }
 
 // textOf is a table's file, or the files of its directory one after the other; nothing where it is not.
@@ -115,8 +119,7 @@ func textOf(fsys fs.FS, root string) ([]byte, error) {
 	return text, err
 }
 
-// newestDay is the newest date at the end of a line, where every row's column "checked" is. It reads no table: the
-// date is asked for by every run.
+// newestDay is the newest date at the end of a line, where every row's column "checked" is.
 func newestDay(text []byte) string {
 	newest := ""
 	for line := range bytes.Lines(text) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cudacompat/data"
-	"cudacompat/docs"
 	"cudacompat/internal/bundle"
 	"cudacompat/internal/tables"
 )
@@ -18,8 +17,6 @@ import (
 const usage = `usage: release notice                     the licences of all that is linked into the program
        release sbom BINARY                CycloneDX, from the record that the linker left in it
        release bundle                     the tables as one file, for --matrix
-       release tables                     the tables as one file, for the program that carries them
-       release pages                      the rules' pages, likewise
        release provenance COMMIT FILE...  in-toto, with the SLSA predicate
 SOURCE_DATE_EPOCH says the time of the sources, VERSION the release.`
 
@@ -36,10 +33,6 @@ func run(args []string, w io.Writer) error {
 		return notice(w)
 	case len(args) == 1 && args[0] == "bundle":
 		return bundled(w)
-	case len(args) == 1 && args[0] == "tables":
-		return packed(w)
-	case len(args) == 1 && args[0] == "pages":
-		return bundle.Pack(w, docs.Rules(), nil)
 	case len(args) == 2 && args[0] == "sbom":
 		return sbom(w, args[1], sourceTime())
 	case len(args) > 2 && args[0] == "provenance":
@@ -51,19 +44,6 @@ func run(args []string, w io.Writer) error {
 // bundled writes the embedded tables as a bundle.
 func bundled(w io.Writer) error {
 	return bundle.Write(w, data.FS, tables.Embedded().Checked())
-}
-
-// packed writes the embedded tables for the program that carries them, with what it says of each without reading it.
-func packed(w io.Writer) error {
-	sources, err := tables.Embedded().Sources()
-	if err != nil {
-		return err
-	}
-	known := make([]bundle.Table, len(sources))
-	for i, s := range sources {
-		known[i] = bundle.Table{Name: s.Name, Date: s.Date, SHA256: s.Hash}
-	}
-	return bundle.Pack(w, data.FS, known)
 }
 
 // sourceTime is when the sources were committed: two builds of them say the same
