@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"cudacompat/matrix"
@@ -97,10 +96,9 @@ func (j *Judge) drift() []Drift {
 			list = append(list, driftOf(at.group, at.what, severity[at.what], values))
 		}
 	}
-	sort.Slice(list, func(i, j int) bool {
-		a, b := list[i], list[j]
+	slices.SortFunc(list, func(a, b Drift) int {
 		return cmp.Or(severityRank[a.Severity]-severityRank[b.Severity],
-			strings.Compare(a.Group, b.Group), strings.Compare(a.What, b.What)) < 0
+			strings.Compare(a.Group, b.Group), strings.Compare(a.What, b.What))
 	})
 	return list
 }
@@ -111,7 +109,7 @@ func driftOf(group, what string, severity matrix.Severity, values map[string][]s
 		slices.Sort(values[value])
 		d.Values = append(d.Values, Value{value, values[value]})
 	}
-	sort.SliceStable(d.Values, func(i, j int) bool { return len(d.Values[i].Nodes) > len(d.Values[j].Nodes) })
+	slices.SortStableFunc(d.Values, func(a, b Value) int { return len(b.Nodes) - len(a.Nodes) })
 	if len(d.Values[0].Nodes) > len(d.Values[1].Nodes) {
 		d.Usual = d.Values[0].Value
 	}

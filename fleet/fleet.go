@@ -9,7 +9,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sort"
+	"strings"
 
 	"cudacompat/matrix"
 	"cudacompat/probe/facts"
@@ -164,10 +164,8 @@ func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
 			f.Outcome = worseOutcome(f.Outcome, kind.Outcome)
 		}
 	}
-	// Package sort, here and in the other files: package slices compiles a sort of 12 kB for each type.
-	sort.SliceStable(f.Kinds, func(i, j int) bool {
-		a, b := f.Kinds[i], f.Kinds[j]
-		return cmp.Or(outcomeRank[b.Outcome]-outcomeRank[a.Outcome], len(b.Nodes)-len(a.Nodes)) < 0
+	slices.SortStableFunc(f.Kinds, func(a, b Kind) int {
+		return cmp.Or(outcomeRank[b.Outcome]-outcomeRank[a.Outcome], len(b.Nodes)-len(a.Nodes))
 	})
 	f.Drift = j.drift()
 	if len(f.Kinds) == 0 {
@@ -196,7 +194,7 @@ func (j *Judge) gather() []Member {
 }
 
 func sortByName(nodes []Member) {
-	sort.Slice(nodes, func(i, j int) bool { return nodes[i].Node < nodes[j].Node })
+	slices.SortFunc(nodes, func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
 }
 
 var outcomeRank = map[matrix.Outcome]int{matrix.Compatible: 0, matrix.Inconclusive: 1, matrix.Incompatible: 2}

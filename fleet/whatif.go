@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
+	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -105,7 +105,7 @@ func (j *Judge) plan() *Plan {
 			}
 		}
 	}
-	sort.Slice(p.Breaks, func(i, j int) bool { return p.Breaks[i].Node < p.Breaks[j].Node })
+	slices.SortFunc(p.Breaks, func(a, b Broken) int { return strings.Compare(a.Node, b.Node) })
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
 		p.Why = "it breaks no node"

@@ -1,8 +1,8 @@
 package requires
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 )
 
 // Diff is what a new artefact needs otherwise than an old one.
@@ -59,9 +59,8 @@ func Compare(old, now Requirement) Diff {
 		}
 	}
 	order := []string{"lost", "unknown", "raised", "moved", "lowered", "gained"}
-	// Package slices would compile a sort of 12 kB for this type.
-	sort.SliceStable(d.Changes, func(i, j int) bool {
-		return slices.Index(order, d.Changes[i].Kind) < slices.Index(order, d.Changes[j].Kind)
+	slices.SortStableFunc(d.Changes, func(a, b Change) int {
+		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
 	})
 	return d
 }

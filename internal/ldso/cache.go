@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -196,7 +195,8 @@ func hwcapName(high, low uint32, hwcaps []string) (name string, platform bool) {
 // glibc-hwcaps subdirectories hwcaps, best first; empty if there is none.
 func (c *Cache) Lookup(name string, m elf.Machine, hwcaps []string) string {
 	best, rank := "", len(hwcaps)
-	i := sort.Search(len(c.Entries), func(i int) bool { return compareNames(c.Entries[i].Name, name) <= 0 })
+	// The entries stand in descending order.
+	i, _ := slices.BinarySearchFunc(c.Entries, name, func(e CacheEntry, name string) int { return compareNames(name, e.Name) })
 	for ; i < len(c.Entries) && compareNames(c.Entries[i].Name, name) == 0; i++ {
 		e := &c.Entries[i]
 		switch {
