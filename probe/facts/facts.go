@@ -45,6 +45,9 @@ type System struct {
 	Jetson    bool   `json:"jetson"`    // Tegra: the driver comes with the board's image
 	Bootable  bool   `json:"bootable"`  // a kernel is installed: a machine's tree, not a container image's
 	Rest      bool   `json:"rest"`      // a tree at rest (--root, --offline): nothing in it runs
+	// Proof is what shows that a live root is the kernel's own: "process 1", "modules", "kernel". A live root without
+	// it is a container's, whatever names the engine; empty for a tree at rest.
+	Proof string `json:"proof,omitempty"`
 }
 
 // Driver is the kernel-mode driver and the user space that belongs to it.
@@ -57,10 +60,27 @@ type Driver struct {
 	NVML      NVML      `json:"nvml"`      // how NVML answered
 	Libraries []Library `json:"libraries"` // what libcuda.so.1 and libnvidia-ml.so.1 point to
 	Taken     Taken     `json:"taken"`     // the file that the loader maps for libcuda.so.1, with the reason
-	Stub      bool      `json:"stub"`      // Taken is a link-time stub, which drives nothing
-	Compat    []Compat  `json:"compat"`    // libcuda of cuda-compat packages, the one that the loader takes first
-	Modules   []Module  `json:"modules"`   // nvidia.ko on disk, per installed kernel
-	Kernel    []string  `json:"kernel"`    // kernel messages since boot that tell of a driver in trouble
+	// how the search for Taken went; nil where nobody made it
+	Libcuda *Libcuda `json:"libcuda,omitempty"`
+	Stub    bool     `json:"stub"`    // Taken is a link-time stub, which drives nothing
+	Compat  []Compat `json:"compat"`  // libcuda of cuda-compat packages, the one that the loader takes first
+	Modules []Module `json:"modules"` // nvidia.ko on disk, per installed kernel
+	Kernel  []string `json:"kernel"`  // kernel messages since boot that tell of a driver in trouble
+	// KernelFrom is where Kernel and Machine.Xids were read: "/dev/kmsg", "/var/log/kern.log", a journal's file.
+	KernelFrom string `json:"kernel_from,omitempty"`
+	// Confidential tells, where confidential computing is on, whether the GPUs take work: "ready" or "not ready".
+	Confidential string `json:"confidential,omitempty"`
+}
+
+// Libcuda is the search for libcuda.so.1 as the loader of a CUDA program makes it.
+type Libcuda struct {
+	// State of the file taken: "whole", "empty", "cut short", "other architecture", "unreadable"; empty where none is.
+	State string `json:"state,omitempty"`
+	// Elsewhere is a driver's libcuda.so.1 that stands in a directory where this loader does not look.
+	Elsewhere string `json:"elsewhere,omitempty"`
+	// Paths is the LD_LIBRARY_PATH that was followed, and Of whose it is: "this process", "process 1".
+	Paths string `json:"paths,omitempty"`
+	Of    string `json:"of,omitempty"`
 }
 
 // NVML is how the driver's management library answered.
@@ -70,6 +90,14 @@ type NVML struct {
 	Status  string `json:"status"`
 	Code    int    `json:"code"`    // nvmlReturn_t of nvmlInit, 18 is a driver/library mismatch
 	Message string `json:"message"` // one clause for people
+	// Failed are the GPUs that NVML counts and does not let anybody ask.
+	Failed []FailedGPU `json:"failed,omitempty"`
+}
+
+// FailedGPU is a GPU of which NVML gives no handle.
+type FailedGPU struct {
+	Index int `json:"index"` // NVML's number
+	Code  int `json:"code"`  // nvmlReturn_t: 8 power cable, 11 interrupts, 15 lost, 16 reset required, 17 operating system, 999
 }
 
 // Library is one shared library and the version that its name or bytes tell.
@@ -104,6 +132,14 @@ type GPU struct {
 	Memory *Memory `json:"memory,omitempty"` // nil when NVML was not asked
 	// MIG devices that this process may see; -1 when that could not be read
 	Instances int `json:"mig_devices"`
+	// Minor is the number of its node, /dev/nvidiaN; nil when not known.
+	Minor *int `json:"minor,omitempty"`
+	// Excluded tells that the driver leaves it out on purpose (module parameter NVreg_ExcludedGpus).
+	Excluded bool `json:"excluded,omitempty"`
+	// CapNodes are the nodes of its MIG devices that a program must open, "/dev/nvidia-caps/nvidia-cap12".
+	CapNodes []string `json:"cap_nodes,omitempty"`
+	// Licence of a vGPU that needs one: "licensed" or "unlicensed"; empty where none is needed or nobody says.
+	Licence string `json:"licence,omitempty"`
 }
 
 // Toolkit is one CUDA toolkit on disk.

@@ -17,12 +17,18 @@ type Machine struct {
 	Fabric       Fabric `json:"fabric"`       // what programs NVSwitch
 	Persistenced bool   `json:"persistenced"` // nvidia-persistenced runs
 	// the vGPU guest driver's licence daemon, "/usr/bin/nvidia-gridd"
-	GRID    string   `json:"grid"`
-	Updates Updates  `json:"updates"` // what upgrades packages unattended
-	Nodes   int      `json:"nodes"`   // nodes that this process's job spans; 0 when nobody says
-	EFA     EFA      `json:"efa"`     // AWS's fabric for jobs of several nodes
-	Bus     Bus      `json:"bus"`     // what stands between GPUs on PCI
-	Xids    []string `json:"xids"`    // Xid lines of the kernel log since the driver was loaded last
+	GRID    string  `json:"grid"`
+	Updates Updates `json:"updates"` // what upgrades packages unattended
+	Nodes   int     `json:"nodes"`   // nodes that this process's job spans; 0 when nobody says
+	EFA     EFA     `json:"efa"`     // AWS's fabric for jobs of several nodes
+	Bus     Bus     `json:"bus"`     // what stands between GPUs on PCI
+	// Xid lines of the kernel log since the driver was loaded last, without those of a GPU that was reset after them
+	Xids []string `json:"xids"`
+	// SecureBoot is "on" or "off" by the firmware's variable; empty where there is none to read.
+	SecureBoot string `json:"secure_boot,omitempty"`
+	// MakeLog is the log of the last build of the module by DKMS that left no module, and MakeError its first error.
+	MakeLog   string `json:"make_log,omitempty"`
+	MakeError string `json:"make_error,omitempty"`
 }
 
 // Installer is a thing that puts the kernel module in place at boot.
@@ -72,6 +78,9 @@ type Health struct {
 	Slowdown    []string `json:"slowdown"`
 	Fabric      string   `json:"fabric"`      // "not supported", "not started", "in progress", "completed"
 	Persistence string   `json:"persistence"` // "on", "off"
+	// Recovery is the action that NVML asks for: "none", "reset", "reboot", "drain", "drain and reset"; empty where the
+	// driver does not tell.
+	Recovery string `json:"recovery,omitempty"`
 }
 
 // EFA is AWS's Elastic Fabric Adapter and the library through which NCCL uses it.

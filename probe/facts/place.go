@@ -12,10 +12,11 @@ type Runtimes struct {
 
 // Runtime is one container engine and what its configuration says of NVIDIA.
 type Runtime struct {
-	Name    string   `json:"name"`    // "docker", "containerd"
-	Path    string   `json:"path"`    // its program
-	Config  string   `json:"config"`  // the file that names NVIDIA's runtime; empty when none does
-	Missing []string `json:"missing"` // runtimes that are configured and not there
+	Name    string   `json:"name"`              // "docker", "containerd"
+	Path    string   `json:"path"`              // its program
+	Config  string   `json:"config"`            // the file that names NVIDIA's runtime; empty when none does
+	Missing []string `json:"missing"`           // runtimes that are configured and not there
+	Version string   `json:"version,omitempty"` // the engine's, by its package; empty when not known
 }
 
 // CDISpec is one file of the Container Device Interface for NVIDIA's GPUs.
@@ -23,6 +24,10 @@ type CDISpec struct {
 	Path     string   `json:"path"`     // "/etc/cdi/nvidia.yaml"
 	Versions []string `json:"versions"` // driver versions that the names of its libraries end in
 	Missing  []string `json:"missing"`  // libraries that it mounts and that are not there, at most eight
+	// Majors of the device nodes that it writes down, by the node's kind: "nvidia", "nvidia-uvm", "nvidia-caps".
+	Majors map[string]int `json:"majors,omitempty"`
+	CDI    string         `json:"cdi_version,omitempty"` // cdiVersion of the file, "0.7.0"
+	By     string         `json:"by,omitempty"`          // the file that wins over it, for the same devices
 }
 
 // Container is how a container got its GPU, and who started the process.
@@ -32,6 +37,8 @@ type Container struct {
 	Path       string   `json:"path"`
 	Injected   bool     `json:"injected"`   // driver libraries are mounted one by one into this place
 	Schedulers []string `json:"schedulers"` // who may hide GPUs on purpose: "slurm", "ray", …
+	// OwnDevices tells whose /dev it is: "yes" of a container's own, "no" of the host's; empty when not known.
+	OwnDevices string `json:"own_devices,omitempty"`
 }
 
 // Devices is what a process here can reach of the driver under /dev, and what the process was given beside it.
@@ -49,14 +56,29 @@ type Devices struct {
 	Peers string `json:"peers"`
 	// GPUs that NVML counts, those that it could not ask too; 0 when it was not asked
 	Counted int `json:"counted"`
+	// Majors of /proc/devices, by the driver's name there: "nvidia" (or "nvidia-frontend"), "nvidia-uvm", "nvidia-caps".
+	Majors map[string]int `json:"majors,omitempty"`
+	// Maker is who could make a node that is missing when a program first needs it: "root", "nvidia-modprobe" or
+	// "nobody"; empty when not looked at. Hindrance says why nobody can: "no new privileges", "a user namespace",
+	// "/dev is read-only", "modules are disabled", "nvidia-uvm is neither loaded nor on disk".
+	Maker     string `json:"maker,omitempty"`
+	Hindrance string `json:"hindrance,omitempty"`
+	UVM       string `json:"uvm,omitempty"` // the module nvidia-uvm: "loaded", "on disk", "absent"; empty when not looked at
+	// AddressSpace is RLIMIT_AS in bytes; -1: no limit; 0 when not known.
+	AddressSpace int64 `json:"address_space,omitempty"`
+	// Comm tells whether a thread here may write its own name, as CUDA does: "writable" or "refused".
+	Comm string `json:"comm,omitempty"`
 }
 
-// Node is one device node. It is never opened: opening /dev/nvidia0 powers the GPU up.
+// Node is one device node. Those of GPUs are never opened: that powers the GPU up.
 type Node struct {
 	Path string `json:"path"` // "/dev/nvidiactl"
 	Mode string `json:"mode"` // "Dcrw-rw-rw-", as fs.FileMode prints it
 	// "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
 	Access string `json:"access"`
+	Major  int    `json:"major,omitempty"` // of its device number; 0 when not known
+	// Open is how open(2) of /dev/nvidiactl and /dev/nvidia-uvm ended: "ok" or an errno's name; empty of other nodes.
+	Open string `json:"open,omitempty"`
 }
 
 // NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it. A MIG device that NVML
