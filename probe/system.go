@@ -28,7 +28,7 @@ func readSystem(h *Host, _ Options) (found, error) {
 	if s.Arch == "" && !h.Rest {
 		s.Arch = machineName[runtime.GOARCH]
 	}
-	s.Container = h.ContainerKind()
+	s.Container, s.Proof = h.ContainerKind(), h.Proof()
 	s.Bootable = len(h.Glob("/lib/modules/*/kernel")) > 0 || len(h.Glob("/boot/vmlinuz-*")) > 0
 	s.WSL = strings.Contains(strings.ToLower(s.Kernel), "microsoft") || h.Exists("/usr/lib/wsl/lib/libcuda.so.1")
 	s.Jetson = h.Exists("/etc/nv_tegra_release")

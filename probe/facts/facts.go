@@ -45,8 +45,8 @@ type System struct {
 	Jetson    bool   `json:"jetson"`    // Tegra: the driver comes with the board's image
 	Bootable  bool   `json:"bootable"`  // a kernel is installed: a machine's tree, not a container image's
 	Rest      bool   `json:"rest"`      // a tree at rest (--root, --offline): nothing in it runs
-	// Proof is what shows that a live root is the kernel's own: "process 1", "modules", "kernel". A live root without
-	// it is a container's, whatever names the engine; empty for a tree at rest.
+	// Proof is what shows that a live root is the kernel's own: "process 1", "modules", "kernel", "wsl". A live root
+	// without it is a container's, whatever names the engine; empty for a tree at rest.
 	Proof string `json:"proof,omitempty"`
 }
 
@@ -74,9 +74,11 @@ type Driver struct {
 
 // Libcuda is the search for libcuda.so.1 as the loader of a CUDA program makes it.
 type Libcuda struct {
-	// State of the file taken: "whole", "empty", "cut short", "other architecture", "unreadable"; empty where none is.
+	// State of the file that stands first on the loader's way: "whole", "empty", "cut short", "other architecture",
+	// "unreadable"; empty where there is none. Path is that file: Taken's only where the loader takes it.
 	State string `json:"state,omitempty"`
-	// Elsewhere is a driver's libcuda.so.1 that stands in a directory where this loader does not look.
+	Path  string `json:"path,omitempty"`
+	// Elsewhere is, where no whole file is taken, a driver's libcuda.so.1 in a directory where this loader does not look.
 	Elsewhere string `json:"elsewhere,omitempty"`
 	// Paths is the LD_LIBRARY_PATH that was followed, and Of whose it is: "this process", "process 1".
 	Paths string `json:"paths,omitempty"`
@@ -136,7 +138,8 @@ type GPU struct {
 	Minor *int `json:"minor,omitempty"`
 	// Excluded tells that the driver leaves it out on purpose (module parameter NVreg_ExcludedGpus).
 	Excluded bool `json:"excluded,omitempty"`
-	// CapNodes are the nodes of its MIG devices that a program must open, "/dev/nvidia-caps/nvidia-cap12".
+	// CapNodes are what a program opens of its MIG devices: for each compute instance two nodes, first its GPU
+	// instance's, "/dev/nvidia-caps/nvidia-cap12".
 	CapNodes []string `json:"cap_nodes,omitempty"`
 	// Licence of a vGPU that needs one: "licensed" or "unlicensed"; empty where none is needed or nobody says.
 	Licence string `json:"licence,omitempty"`

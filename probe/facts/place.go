@@ -37,7 +37,8 @@ type Container struct {
 	Path       string   `json:"path"`
 	Injected   bool     `json:"injected"`   // driver libraries are mounted one by one into this place
 	Schedulers []string `json:"schedulers"` // who may hide GPUs on purpose: "slurm", "ray", …
-	// OwnDevices tells whose /dev it is: "yes" of a container's own, "no" of the host's; empty when not known.
+	// OwnDevices tells whose /dev it is: "yes" of a container's own, "no" of the host's, or one with all of the host's
+	// nodes (privileged); empty when not known.
 	OwnDevices string `json:"own_devices,omitempty"`
 }
 
@@ -58,9 +59,10 @@ type Devices struct {
 	Counted int `json:"counted"`
 	// Majors of /proc/devices, by the driver's name there: "nvidia" (or "nvidia-frontend"), "nvidia-uvm", "nvidia-caps".
 	Majors map[string]int `json:"majors,omitempty"`
-	// Maker is who could make a node that is missing when a program first needs it: "root", "nvidia-modprobe" or
-	// "nobody"; empty when not looked at. Hindrance says why nobody can: "no new privileges", "a user namespace",
-	// "/dev is read-only", "modules are disabled", "nvidia-uvm is neither loaded nor on disk".
+	// Maker is who could make, on a host, a node that is missing when a program first needs it: "root",
+	// "nvidia-modprobe" or "nobody"; empty when not looked at. Hindrance says why nobody can where root or
+	// nvidia-modprobe would else: "no new privileges", "a user namespace", "/dev is read-only", "modules are disabled",
+	// "nvidia-uvm is neither loaded nor on disk".
 	Maker     string `json:"maker,omitempty"`
 	Hindrance string `json:"hindrance,omitempty"`
 	UVM       string `json:"uvm,omitempty"` // the module nvidia-uvm: "loaded", "on disk", "absent"; empty when not looked at
@@ -77,7 +79,8 @@ type Node struct {
 	// "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
 	Access string `json:"access"`
 	Major  int    `json:"major,omitempty"` // of its device number; 0 when not known
-	// Open is how open(2) of /dev/nvidiactl and /dev/nvidia-uvm ended: "ok" or an errno's name; empty of other nodes.
+	// Open is how open(2) of /dev/nvidiactl and /dev/nvidia-uvm ended: "ok", an errno's name, "no answer"; empty of
+	// other nodes, and where the kernel has no driver of that major: an open would load one.
 	Open string `json:"open,omitempty"`
 }
 

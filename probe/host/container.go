@@ -9,7 +9,7 @@ import (
 // rootMarks are directories of the engines in the options of a root file system that is an overlay.
 var rootMarks = []struct{ mark, kind string }{
 	{"io.containerd.snapshotter", "containerd"}, {"/docker/", "docker"}, {"/containers/storage/", "podman"},
-	{"/crio/", "cri-o"},
+	{"/crio/", "cri-o"}, {"/buildkit/", "buildkit"},
 }
 
 // containerByRoot reads the mounts where a control group namespace hides the engine's name: an engine's overlay at the
@@ -42,8 +42,8 @@ func containerByRoot(h *Host) string {
 	return ""
 }
 
-// ContainerKind names the container runtime by the marks that each leaves, or says "" for a host.
-func (h *Host) ContainerKind() string {
+// containerMark names the container runtime by the marks that each leaves, or says "" where there are none.
+func (h *Host) containerMark() string {
 	switch {
 	case h.Var("KUBERNETES_SERVICE_HOST") != "" || h.Exists("/var/run/secrets/kubernetes.io/serviceaccount"):
 		return "kubernetes"

@@ -9,7 +9,7 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestContainerByRoot reads mounts of containers whose control group says nothing, and of hosts.
+// TestContainerByRoot reads mounts where neither control groups nor modules say anything.
 func TestContainerByRoot(t *testing.T) {
 	tests := []struct{ name, mounts, want string }{
 		{"containerd", "612 431 0:87 / / rw - overlay overlay " +
@@ -17,12 +17,13 @@ func TestContainerByRoot(t *testing.T) {
 		{"docker", "612 431 0:87 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/ABC", "docker"},
 		{"hook", "20 1 259:1 / / rw - ext4 /dev/root rw\n21 20 0:124 / /proc/driver/nvidia rw - tmpfs tmpfs rw",
 			"container"},
-		{"host", "20 1 259:1 / / rw - ext4 /dev/root rw", ""},
+		{"host", "20 1 259:1 / / rw - ext4 /dev/root rw", "container"}, // nothing shows that it is a host
 		{"host-of-docker", "20 1 259:1 / / rw - ext4 /dev/root rw\n" +
 			"99 20 0:87 / /var/lib/docker/overlay2/x/merged rw - overlay overlay " +
-			"rw,lowerdir=/var/lib/docker/overlay2/l/ABC", ""},
-		{"overlayroot", "20 1 0:30 / / rw - overlay overlayroot rw,lowerdir=/media/root-ro", ""},
-		{"cut", "20 1 259:1", ""},
+			"rw,lowerdir=/var/lib/docker/overlay2/l/ABC", "container"},
+		{"buildkit", "612 431 0:87 / / rw - overlay overlay " +
+			"rw,lowerdir=/var/lib/buildkit/runc-overlayfs/snapshots/1/fs", "buildkit"},
+		{"cut", "20 1 259:1", "container"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -38,6 +38,7 @@ type seen struct {
 	dirs      map[string][]fs.DirEntry
 	listed    map[directory][]fs.DirEntry
 	processes map[string]bool
+	around    *surroundings
 	pci       []PCIDevice
 	block     []byte // of a file that is searched
 }
