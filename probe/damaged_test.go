@@ -180,11 +180,12 @@ func without(f Facts, source string) Facts {
 	case "devices":
 		f.Devices = Devices{}
 	case "container":
-		f.Container = Container{}
+		f.Container, f.System.Proof = Container{}, "" // by the mounts too
 	case "container-runtimes":
 		f.Runtimes = Runtimes{}
 	case "driver-libraries":
 		f.Driver.Libraries, f.Driver.Compat, f.Driver.Taken, f.Driver.Stub = nil, nil, Taken{}, false
+		f.Driver.Libcuda = nil
 	case "driver-modules":
 		f.Driver.Modules = nil
 	case "driver-packages":
