@@ -3,6 +3,7 @@
 # make test       run the tests
 # make grid       run in full what make test samples: pins for every driver, GPU and Python, every upgrade, every log
 # make lint       run gofmt, vet, staticcheck and the tables' linter, and check go.mod and NOTICE
+# make freeze     give the tests today's tables; read what then differs
 # make golden     rewrite the tests' expected output; read the difference before you commit it
 # make screen     draw docs/screen.svg, the picture in the README
 # make fuzz       feed broken input to every parser; FUZZTIME=300x sets how many inputs each gets
@@ -23,7 +24,7 @@ RELEASE := -buildmode=pie -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test grid duality lint golden fuzz gpu bench build static release rename clean
+.PHONY: doctor test grid duality lint freeze golden fuzz gpu bench build static release rename clean
 
 build: bin/cudacompat
 
@@ -65,6 +66,11 @@ lint:
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
 	@go run ./tools/release notice | diff -u NOTICE - || { echo "NOTICE is old: go run ./tools/release notice >NOTICE"; exit 1; }
+
+# The tests' tables are those of one day: a new release changes none of them.
+freeze:
+	go run ./tools/release bundle >internal/tables/frozen/tables.new
+	mv internal/tables/frozen/tables.new internal/tables/frozen/tables.zip
 
 golden:
 	go test $(LAZY) ./data ./probe ./report ./matrix ./cmd/... -update

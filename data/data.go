@@ -2,12 +2,16 @@
 // source in every row. Package internal/tables reads it.
 package data
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-// FS holds the tables.
-//
 //go:embed *.csv signature/*.txt
-var FS embed.FS
+var files embed.FS
+
+// FS holds the tables. Tests put those of one day in their place (package frozen).
+var FS fs.FS = files
 
 // Dates says of each table its name, the date of its newest row, and the SHA-256 of its files, so that a run need not
 // read two megabytes to say by which tables it judged.

@@ -69,24 +69,31 @@ func (m *machine) branchRow(driver version.Number) *tables.Branch {
 	return &branches[i]
 }
 
-// staleAfter is how old the tables may be, in months, before releases that they lack are put down to their age. In half
-// a year about two driver branches come out (driver_branch.csv).
-const staleAfter = 6
+// staleAfter is how old the tables may be, in days, before it is time to look for newer ones: five driver branches and
+// five releases of PyTorch came out in the eleven months to November 2026 (driver_branch.csv, torch.csv).
+const staleAfter = 6 * 7
 
-// matrixOutdated: the tables are old, and the machine shows releases that are newer than theirs. A warning, because
-// rules that know nothing of a release stay silent about it.
+// matrixOutdated: the machine shows releases that are newer than every row of the tables. A note at once, because rules
+// that know nothing of a release stay silent about it; a warning where newer tables are probably out.
 func matrixOutdated(m *machine) []*result {
 	checked, err := time.Parse(time.DateOnly, m.t.Date())
 	now, err2 := time.Parse(time.DateOnly, m.today())
-	if err != nil || err2 != nil || !now.After(checked.AddDate(0, staleAfter, 0)) {
+	if err != nil || err2 != nil {
 		return nil
 	}
-	// Old tables that know all that is here answer as well as new ones.
+	old := now.After(checked.AddDate(0, 0, staleAfter))
 	newer := m.newerThanTables()
-	if len(newer) == 0 {
+	switch {
+	case len(newer) == 0 && !old:
+		return nil
+	case len(newer) == 0: // old tables that know all that is here answer as well as new ones
 		return holds("matrix")
 	}
-	return found(Finding{Severity: Warning, Subject: "matrix", Need: "tables that know " + joinAnd(newer),
+	severity := Note
+	if old {
+		severity = Warning
+	}
+	return found(Finding{Severity: severity, Subject: "matrix", Need: "tables that know " + joinAnd(newer),
 		Source: []string{},
 		Message: fmt.Sprintf("the tables date from %s and do not know %s: the answer may be incomplete", m.t.Date(),
 			joinAnd(newer)),
@@ -100,7 +107,8 @@ func matrixOutdated(m *machine) []*result {
 func (m *machine) newerThanTables() []string {
 	var list []string
 	branches := tables.Rows[tables.Branch](m.t)
-	if last := branches[len(branches)-1]; m.driver.version.Major() > last.Number() {
+	// The table has Linux branches, as driverEOL says.
+	if last := branches[len(branches)-1]; m.driver.version.Major() > last.Number() && !m.windowsNumbers() && !m.jetson() {
 		list = append(list, m.driverWords())
 	}
 	for _, b := range m.builds {

@@ -139,11 +139,11 @@ func TestSetsByHand(t *testing.T) {
 		{"535-wants-2.9", "535.183.01", "9.0", "3.12", pin.Wanted{Framework: "torch", Release: "2.9.0"}, []string{
 			"keep-driver  torch==2.9.0+cu126 torchvision==0.24.0+cu126 torchaudio==2.9.0+cu126 triton==3.5.0",
 			"smallest-driver  torch==2.9.0+cu126 torchvision==0.24.0+cu126 torchaudio==2.9.0+cu126 triton==3.5.0",
-			"newest 595.91.07 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
+			"newest 620.70.06 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
 		{"470-wants-2.9", "470.239.06", "7.5", "3.12", pin.Wanted{Framework: "torch", Release: "2.9.0"}, []string{
 			"keep-driver  torch==2.7.1+cu118 torchvision==0.22.1+cu118 torchaudio==2.7.1+cu118 triton==3.3.1",
 			"smallest-driver 580.178.04 torch==2.9.0+cu130 torchvision==0.24.0+cu130 torchaudio==2.9.0+cu130 triton==3.5.0",
-			"newest 595.91.07 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
+			"newest 620.70.06 torch==2.15.0+cu132 torchvision==0.29.2+cu132 triton==3.9.0"}},
 		{"v100-drops-after-580", "535.183.01", "7.0", "3.12", pin.Wanted{Framework: "torch", Release: ""}, []string{
 			"keep-driver  torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0",
 			"smallest-driver  torch==2.14.1+cu126 torchvision==0.29.1+cu126 torchaudio==2.11.0+cu126 triton==3.8.0",
@@ -154,11 +154,11 @@ func TestSetsByHand(t *testing.T) {
 			"newest 580.178.04 jax[cuda12]==0.12.0.1 nvidia-cudnn-cu12==9.10.2.21"}},
 		{"tensorflow-2.14-is-not-for-3.11", "470.239.06", "8.0", "3.11", pin.Wanted{Framework: "tensorflow", Release: "2.18.0"}, []string{
 			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
-			"newest 595.91.07 tensorflow[and-cuda]==2.20.0"}},
+			"newest 620.70.06 tensorflow[and-cuda]==2.20.0"}},
 		{"tensorflow-470", "470.239.06", "8.0", "3.10", pin.Wanted{Framework: "tensorflow", Release: "2.18.0"}, []string{
 			"keep-driver  tensorflow[and-cuda]==2.14.1",
 			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
-			"newest 595.91.07 tensorflow[and-cuda]==2.20.0"}},
+			"newest 620.70.06 tensorflow[and-cuda]==2.20.0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			node := machineWith(c.driver, capability(t, c.gpu), c.python, "")

@@ -51,7 +51,7 @@ func Write(w io.Writer, files fs.FS, date string) error {
 	m := Manifest{Schema: Schema, Date: date}
 	content := map[string][]byte{}
 	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil || e.IsDir() || name == manifestName { // that of the bundle which the files come from
 			return err
 		}
 		data, err := fs.ReadFile(files, name)
@@ -98,10 +98,11 @@ func Open(name string) (fs.FS, Manifest, error) {
 	if len(data) > maxBundle {
 		return nil, Manifest{}, fmt.Errorf("larger than a bundle of tables can be, %d MB", maxBundle>>20)
 	}
-	return read(data)
+	return Read(data)
 }
 
-func read(data []byte) (fs.FS, Manifest, error) {
+// Read is Open for the bytes of a bundle.
+func Read(data []byte) (fs.FS, Manifest, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, Manifest{}, errors.New("not a bundle of tables, or a damaged one: " + err.Error())

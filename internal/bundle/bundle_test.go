@@ -102,12 +102,12 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 			"larger than a table can be"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := read(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, _, err := Read(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}
-	if _, _, err := read(zipped(t, manifest(t, named), table)); err != nil {
+	if _, _, err := Read(zipped(t, manifest(t, named), table)); err != nil {
 		t.Errorf("a sound one: %v", err)
 	}
 }
@@ -118,7 +118,7 @@ func TestNoBitIsLost(t *testing.T) {
 	for i := range whole {
 		data := bytes.Clone(whole)
 		data[i] ^= 0x10
-		tables, _, err := read(data)
+		tables, _, err := Read(data)
 		if err != nil {
 			continue
 		}
@@ -137,7 +137,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, m, err := read(data); err == nil && m.Schema != Schema {
+		if _, m, err := Read(data); err == nil && m.Schema != Schema {
 			t.Errorf("a bundle of the form %q is taken", m.Schema)
 		}
 	})

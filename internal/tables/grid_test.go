@@ -20,7 +20,7 @@ func TestFilters(t *testing.T) {
 		{"leading-zero", "cuda", []string{"driver_linux>=525.60.02,<525.85"}, []string{"12.0.0"}},
 		{"build", "torch", []string{"2.6.0+cu124", "linux_x86_64"}, []string{"2.6.0 cu124 linux_x86_64"}},
 		{"name", "gpu", []string{"l40s"}, []string{"AD102"}},
-		{"date", "driver_branch", []string{"end_of_life<2022-02"}, []string{"440", "460"}},
+		{"date", "driver_branch", []string{"end_of_life<2022-02"}, []string{"440", "455", "460", "465", "495"}},
 		{"unequal", "minor_compat", []string{"family!=12"}, []string{"11", "13"}},
 		{"not-12.60", "cuda", []string{"release=12.6.3"}, []string{"12.6.3"}},
 	} {
