@@ -199,7 +199,7 @@ func FuzzLoadOver(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, table []byte) {
 		one := layers{under: fstest.MapFS{"minor_compat.csv": {Data: table}}}
-		if _, err := minor.read(one, checkCell); err != nil &&
+		if _, err := minor.read(minor, one, checkCell); err != nil &&
 			!strings.HasPrefix(err.Error(), "minor_compat.csv") {
 			t.Errorf("the error %q does not name the file", err)
 		}

@@ -15,12 +15,12 @@ type sheet struct {
 	keys int
 	form form
 	row  reflect.Type
-	text []byte // where only some of it is to be read
+	read func(s sheet, from layers, check cellCheck) (any, error) // a table of its rows
 }
 
 // sheetOf is a table whose rows fill T.
 func sheetOf[T any](name string, keys int, form form) sheet {
-	return sheet{name: name, keys: keys, form: form, row: reflect.TypeFor[T]()}
+	return sheet{name, keys, form, reflect.TypeFor[T](), readTable[T]}
 }
 
 // form is how a table is written.
@@ -71,19 +71,6 @@ func sheetFor(row reflect.Type) sheet {
 	return sheets[slices.IndexFunc(sheets, func(s sheet) bool { return s.row == row })]
 }
 
-// withKey are those of a slice of rows whose first cell is a key.
-func (s sheet) withKey(rows any, key string) any {
-	all := reflect.ValueOf(rows)
-	some := reflect.Zero(all.Type())
-	first := columnsOf(s.row)[0].index
-	for i := range all.Len() {
-		if fmt.Sprint(all.Index(i).FieldByIndex(first)) == key {
-			some = reflect.Append(some, all.Index(i))
-		}
-	}
-	return some.Interface()
-}
-
 func sheetNamed(name string) (sheet, bool) {
 	i := slices.IndexFunc(sheets, func(s sheet) bool { return s.name == name })
 	if i < 0 {
@@ -117,7 +104,7 @@ func (t *Tables) Grid(table string) (Grid, error) {
 	if !ok {
 		return Grid{}, fmt.Errorf("there is no table %q", table)
 	}
-	if _, err := s.read(t.from, checkCell); err != nil {
+	if _, err := s.read(s, t.from, checkCell); err != nil {
 		return Grid{}, err
 	}
 	return s.grid(t.from)

@@ -65,19 +65,14 @@ func eachStanza(fsys fs.FS, s sheet, columns []column, visit func(record) error)
 	if err != nil {
 		return err
 	}
-	texts, more := make([]string, len(entries)), 0
-	for i, e := range entries {
-		text, err := fs.ReadFile(fsys, path.Join(s.file(), e.Name()))
+	r := stanzaReader{columns: columns, known: map[string]bool{}, visit: visit}
+	for _, e := range entries {
+		r.file, r.number, r.cause = path.Join(s.file(), e.Name()), 0, nil
+		text, err := fs.ReadFile(fsys, r.file)
 		if err != nil {
 			return err
 		}
-		texts[i] = string(text)
-		more += strings.Count(texts[i], "\nline: ")
-	}
-	r := stanzaReader{columns: columns, known: make(map[string]bool, more), visit: visit, more: more}
-	for i, e := range entries {
-		r.file, r.number, r.cause = path.Join(s.file(), e.Name()), 0, nil
-		if err := r.read(texts[i]); err != nil {
+		if err := r.read(string(text)); err != nil {
 			return err
 		}
 	}
@@ -94,7 +89,6 @@ type stanzaReader struct {
 	cells   []string // those of the stanza that is read
 	places  []int    // the line of the file that each stands on
 	number  int
-	more    int // lines of the table that the files have, until the first is visited
 }
 
 func (r *stanzaReader) read(text string) error {
@@ -162,10 +156,9 @@ func (r *stanzaReader) end() error {
 	}
 	r.known[r.cells[0]] = true
 	r.inherit()
-	if err := r.visit(record{cells: r.cells, place: r.at, more: r.more}); err != nil {
+	if err := r.visit(record{r.cells, r.at}); err != nil {
 		return located(r.at, err)
 	}
-	r.more = 0
 	return nil
 }
 

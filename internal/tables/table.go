@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/csv"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cudacompat/internal/lazyregexp"
@@ -67,31 +67,49 @@ func (n *NameList) UnmarshalText(text []byte) error {
 // MarshalText writes it back.
 func (n NameList) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ";")), nil }
 
-// read reads one table, a slice of its rows: the header names their columns exactly, every cell parses and passes the
-// check, keys are unique and sorted. An error names file, line and column.
-func (s sheet) read(from layers, check cellCheck) (any, error) {
+// table is one table, read.
+type table[T any] struct {
+	rows  []T
+	byKey func() map[string][]T // by the first cell
+}
+
+// readTable reads one table: the header names its columns exactly, every cell parses and passes the check, keys are
+// unique and sorted. An error names file, line and column.
+func readTable[T any](s sheet, from layers, check cellCheck) (any, error) {
 	reader := rowReader{columns: columnsOf(s.row), check: check}
-	rows := reflect.New(reflect.SliceOf(s.row)).Elem()
+	var rows []T
+	var keys []string
 	err := from.each(s, reader.columns, func(r record) error {
-		n := rows.Len()
-		rows.Grow(max(1, r.more))
-		rows.SetLen(n + 1)
-		if n > 0 {
-			rows.Index(n).Set(rows.Index(n - 1))
+		var row T
+		if len(rows) > 0 {
+			row = rows[len(rows)-1]
 		}
-		return reader.read(r, rows.Index(n))
+		err := reader.read(r, reflect.ValueOf(&row).Elem())
+		rows, keys = append(rows, row), append(keys, r.cells[0])
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rows.Interface(), nil
+	return table[T]{rows, sync.OnceValue(func() map[string][]T { return cut(rows, keys) })}, nil
+}
+
+// cut makes a part of rows for each key; the rows of a key stand together, since tables are sorted.
+func cut[T any](rows []T, keys []string) map[string][]T {
+	parts := map[string][]T{}
+	for first, next := 0, 0; first < len(rows); first = next {
+		for next < len(rows) && keys[next] == keys[first] {
+			next++
+		}
+		parts[keys[first]] = rows[first:next:next]
+	}
+	return parts
 }
 
 // record is one row of a table as text.
 type record struct {
 	cells []string
 	place func(column int) place
-	more  int // of the first of many: how many there are at most
 }
 
 // kept is the record as it is read now: its cells and places outlive the reader's next one.
@@ -100,7 +118,7 @@ func (r record) kept() record {
 	for i := range places {
 		places[i] = r.place(i)
 	}
-	return record{cells: slices.Clone(r.cells), place: func(column int) place { return places[column] }}
+	return record{slices.Clone(r.cells), func(column int) place { return places[column] }}
 }
 
 // place is where a cell stands: line and column count from 1, columns in bytes.
@@ -125,14 +143,12 @@ func (e *cellError) Unwrap() error { return e.err }
 // eachLine calls visit for every line of a CSV, in order, and checks the header, the number of cells and the keys.
 func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) error {
 	file := s.file()
-	text, err := s.text, error(nil)
-	if text == nil {
-		text, err = fs.ReadFile(fsys, file)
-	}
+	f, err := fsys.Open(file)
 	if err != nil {
 		return err
 	}
-	r := linesIn(text)
+	defer f.Close()
+	r := csv.NewReader(f)
 	header, err := r.Read()
 	if err != nil {
 		return parseError(file, err)
@@ -142,7 +158,7 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 		return at(min(i, len(header)-1)).error(err)
 	}
 	var last []string
-	for more := bytes.Count(text, []byte{'\n'}); ; more = 0 {
+	for {
 		cells, err := r.Read()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -153,39 +169,11 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 		if err := checkKey(last, cells[:s.keys]); err != nil {
 			return at(0).error(err)
 		}
-		if err := visit(record{cells, at, more}); err != nil {
+		if err := visit(record{cells, at}); err != nil {
 			return located(at, err)
 		}
 		last = cells[:s.keys]
 	}
-}
-
-// linesOf are the header of a CSV and the lines that begin with a key.
-func linesOf(text []byte, key string) []byte {
-	end := bytes.IndexByte(text, '\n') + 1
-	few, mark := slices.Clone(text[:end]), []byte("\n"+key+",")
-	for {
-		i := bytes.Index(text[max(end-1, 0):], mark)
-		if i < 0 {
-			return few
-		}
-		start := end + i
-		end = len(text)
-		if n := bytes.IndexByte(text[start:], '\n'); n >= 0 {
-			end = start + n + 1
-		}
-		few = append(few, text[start:end]...)
-	}
-}
-
-// firstCells are the keys of a CSV's lines.
-func firstCells(text []byte) map[string]bool {
-	cells := map[string]bool{}
-	for line := range bytes.Lines(text) {
-		cell, _, _ := bytes.Cut(line, []byte(","))
-		cells[string(cell)] = true
-	}
-	return cells
 }
 
 // located puts the place of the cell that is wrong before the error.
