@@ -26,6 +26,7 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
 func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	var timeout time.Duration
+	var includeRoot string
 	cmd := &cobra.Command{
 		Use:   "check FILE|REQUIREMENT...",
 		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
@@ -46,7 +47,7 @@ func checkCommand(s streams) *cobra.Command {
 				return err
 			}
 			r, err := job.judge(ctx, func() (probe.Facts, error) {
-				return givenInTime(ctx, asked(args), judge.python, s.in)
+				return givenInTime(ctx, asked(args), judge.python, includeRoot, s.in)
 			})
 			if err != nil {
 				return err
@@ -60,6 +61,7 @@ func checkCommand(s streams) *cobra.Command {
 		},
 	}
 	judge.add(cmd)
+	includeRootFlag(cmd, &includeRoot)
 	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,
 		"stop after `TIME` and judge what was read by then")
 	return cmd
@@ -80,8 +82,8 @@ func source(name string) string {
 }
 
 // givenInTime reads a file of facts. One that does not come in time was not looked at, which leaves the outcome open.
-func givenInTime(ctx context.Context, name, python string, stdin io.Reader) (probe.Facts, error) {
-	facts, err := inTime(ctx, func() (probe.Facts, error) { return given(name, python, stdin) })
+func givenInTime(ctx context.Context, name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
+	facts, err := inTime(ctx, func() (probe.Facts, error) { return given(name, python, includeRoot, stdin) })
 	if late := new(lateError); errors.As(err, &late) {
 		return probe.Facts{Unread: []probe.Unread{{Place: name, Reason: late.Error(), Kind: probe.UnreadCut}}}, nil
 	}

@@ -315,7 +315,7 @@ func (f *explainFlags) compare(cmd *cobra.Command, e *report.Explained, stdin io
 	switch {
 	case f.facts != "":
 		var err error
-		if facts, err = given(f.facts, "", stdin); err != nil {
+		if facts, err = given(f.facts, "", "", stdin); err != nil {
 			return err
 		}
 		with = "the facts in " + f.facts

@@ -66,7 +66,12 @@ func isFile(name string) bool {
 const givenCap = 8 << 20
 
 // given are the facts of a file, of several sets for different Pythons those for one; python is empty for all.
-func given(name, python string, stdin io.Reader) (probe.Facts, error) {
+// includeRoot is --include-root.
+func given(name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
+	includes, err := fenceOf(name, includeRoot)
+	if err != nil {
+		return probe.Facts{}, err
+	}
 	in, err := opened(name, stdin)
 	if err != nil {
 		return probe.Facts{}, err
@@ -76,7 +81,7 @@ func given(name, python string, stdin io.Reader) (probe.Facts, error) {
 	if err != nil {
 		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}
-	facts, err := probe.GivenFile(documentOf(name, data))
+	facts, err := probe.GivenFile(documentOf(name, data, includes))
 	switch {
 	case errors.Is(err, probe.ErrArchive):
 		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), archiveHint}
@@ -93,35 +98,16 @@ func given(name, python string, stdin io.Reader) (probe.Facts, error) {
 	return facts, nil
 }
 
-// documentOf is what was read under a name; a file's includes are looked for beside it.
-func documentOf(name string, data []byte) probe.Document {
+// documentOf is what was read under a name.
+func documentOf(name string, data []byte, includes fence) probe.Document {
 	d := probe.Document{Data: data[:min(len(data), givenCap)], Typed: isRequirement(name)}
 	if isFile(name) {
 		d.Name = name
-		d.Beside = func(other string) ([]byte, error) {
-			if !filepath.IsAbs(other) {
-				other = filepath.Join(filepath.Dir(name), other)
-			}
-			return included(other)
-		}
+	}
+	if len(includes.roots) > 0 {
+		d.Beside = includes.read
 	}
 	return d
-}
-
-// included reads a file that another one names. Only a regular file is opened: anything else may never end.
-func included(name string) ([]byte, error) {
-	switch info, err := os.Stat(name); {
-	case err != nil:
-		return nil, cause(err)
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, cause(err)
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, givenCap))
 }
 
 const (

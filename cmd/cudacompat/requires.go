@@ -20,6 +20,7 @@ type requiresFlags struct {
 	tablesFlag
 	lookFlags
 	old, driver, python string
+	includeRoot         string
 	gpus, instances     []string
 	formats             []string
 	colour              string
@@ -44,6 +45,7 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
+	includeRootFlag(cmd, &f.includeRoot)
 	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`: a file, an environment or a release")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
@@ -161,6 +163,9 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 	switch {
 	case len(args) > 0 && look:
 		return "", &usageError{message: "an artefact is named twice", hint: "give a file, or --env, or --root"}
+	case look && f.includeRoot != "":
+		return "", &usageError{message: "--include-root is for the files that a file includes, and no file is given",
+			hint: "give a file, or leave --include-root out"}
 	case len(args) == 0 && !look:
 		return "", &usageError{message: "requires takes an artefact",
 			hint: "cudacompat requires requirements.txt, or torch==2.9.0, or --env PATH, or --root DIR"}
@@ -176,7 +181,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, name string, s stream
 	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 		look.envs, look.root, look.offline = []string{name}, "", false
 	} else if name != "" {
-		return inTime(reading, func() (probe.Facts, error) { return given(name, f.python, s.in) })
+		return inTime(reading, func() (probe.Facts, error) { return given(name, f.python, f.includeRoot, s.in) })
 	}
 	h, err := inTime(reading, look.host)
 	if err != nil {

@@ -21,11 +21,26 @@ type include struct {
 	bounds bool   // -c: its packages are wanted only where another file names them
 }
 
+// queued is an include with the line that asks for it, where that stands in a file that is itself only included.
+type queued struct {
+	include
+	asker string
+}
+
+// place is what to call a file that is not read. Of an included file no line is shown, so not what it includes either.
+func (q queued) place() string {
+	if q.asker != "" {
+		return q.asker + ": the file that it includes"
+	}
+	return q.name
+}
+
 // includes are the files that a document refers to, those to come and those that were met.
 type includes struct {
 	open  func(string) ([]byte, error)
 	dir   string // of the file that is read now
-	queue []include
+	asker string // the line of an included file that is read now
+	queue []queued
 	met   []include
 }
 
@@ -33,18 +48,23 @@ func newIncludes(d Document) includes { return includes{open: d.Beside} }
 
 // ask puts a file into the queue, once; a loop ends so.
 func (i *includes) ask(name string, bounds bool) {
-	if !path.IsAbs(name) && !strings.Contains(name, "://") {
+	if !path.IsAbs(name) && !isAddress(name) {
 		name = path.Join(i.dir, name)
 	}
 	if next := (include{name, bounds}); !slices.Contains(i.met, next) {
-		i.met, i.queue = append(i.met, next), append(i.queue, next)
+		i.met, i.queue = append(i.met, next), append(i.queue, queued{next, i.asker})
 	}
+}
+
+// isAddress reports whether pip would take a name for an address: file:/etc/passwd is one.
+func isAddress(name string) bool {
+	return strings.Contains(name, "://") || strings.HasPrefix(strings.ToLower(name), "file:")
 }
 
 // read opens a file of the queue.
 func (i *includes) read(next include) ([]byte, error) {
 	switch {
-	case strings.Contains(next.name, "://"):
+	case isAddress(next.name):
 		return nil, fmt.Errorf("an address, and nothing is fetched")
 	case i.open == nil:
 		return nil, fmt.Errorf("standard input has no files beside it")
@@ -66,15 +86,27 @@ func (f *requirementFile) include() {
 	for len(f.files.queue) > 0 {
 		next := f.files.queue[0]
 		f.files.queue = f.files.queue[1:]
-		f.files.dir, f.where, f.bounds = path.Dir(next.name), next.name+" ", next.bounds
-		data, err := f.files.read(next)
+		data, err := f.files.read(next.include)
 		if err == nil {
 			err = tooLarge(data)
 		}
-		if err == nil {
-			f.lines(string(data))
-		} else {
-			f.left = append(f.left, facts.Unread{Place: next.name, Reason: err.Error(), Kind: facts.UnreadNeeded})
+		if err != nil {
+			f.left = append(f.left, facts.Unread{Place: next.place(), Reason: err.Error(), Kind: facts.UnreadNeeded})
+			continue
 		}
+		f.included(next, string(data))
 	}
+}
+
+// included reads the text of a file that another one names. Whoever wrote that one may have named any file of this
+// machine, so nothing is shown of one that is no requirements file, and of others no line.
+func (f *requirementFile) included(file queued, text string) {
+	f.files.dir, f.where, f.bounds, f.within = path.Dir(file.name), file.name+" ", file.bounds, true
+	good, bad := f.good, len(f.bad)
+	f.lines(text)
+	if f.good == good && len(f.bad) > bad {
+		f.bad = append(f.bad[:bad], facts.Unread{Place: file.place(), Kind: facts.UnreadNeeded,
+			Reason: "no line of it is a requirement that pip reads"})
+	}
+	f.files.asker = ""
 }

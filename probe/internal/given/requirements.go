@@ -46,7 +46,7 @@ func (f *requirementFile) lines(text string) {
 			f.good++
 		default:
 			f.bad = append(f.bad, facts.Unread{Place: f.place(start), Kind: facts.UnreadNeeded,
-				Reason: fmt.Sprintf("%.80q is not a requirement that pip reads", line)})
+				Reason: f.quoted(line) + " is not a requirement that pip reads"})
 			if f.strict {
 				return
 			}
@@ -54,11 +54,22 @@ func (f *requirementFile) lines(text string) {
 	}
 }
 
+// quoted is what a message calls a line: its text, of a file that was given.
+func (f *requirementFile) quoted(line string) string {
+	if f.within {
+		return "the line"
+	}
+	return fmt.Sprintf("%.80q", line)
+}
+
 // fence matches the marks around what is pasted.
 var fence = lazyregexp.New("^`{3,}[a-z]*$")
 
 // read reads a line; false says that it is none of the format.
 func (f *requirementFile) read(line string, number int) bool {
+	if f.within {
+		f.files.asker = f.place(number)
+	}
 	if m := editable.FindStringSubmatch(line); m != nil {
 		f.sure = true
 		f.install(m[1], number) // a directory, too, of which nothing but the option tells that it is one

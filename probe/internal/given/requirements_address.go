@@ -1,7 +1,6 @@
 package given
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
@@ -52,8 +51,11 @@ func (f *requirementFile) install(line string, number int) {
 	from := f.place(number)
 	name := addressName(address)
 	if name == "" {
-		f.left = append(f.left, facts.Unread{Place: from + ": " + address, Kind: facts.UnreadNeeded,
-			Reason: elsewhere})
+		place := from + ": " + address
+		if f.within {
+			place = from
+		}
+		f.left = append(f.left, facts.Unread{Place: place, Kind: facts.UnreadNeeded, Reason: elsewhere})
 		return
 	}
 	p := locked{name: distname.Normal(name), from: from}
@@ -68,6 +70,10 @@ func addressName(address string) string {
 		return m[1]
 	}
 	address, _, _ = strings.Cut(address, "#")
+	address, _, _ = strings.Cut(address, "?")
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		_, address, _ = strings.Cut(rest, "/") // a host is no name, nor is who logs in there
+	}
 	address = extrasEnd.ReplaceAllString(address, "")
 	if wheel := wheelFile(address); wheel != "" {
 		name, _, _ := strings.Cut(wheel, "-")
@@ -93,7 +99,11 @@ func (f *requirementFile) unset(line string, number int) bool {
 	if name := distname.Normal(named[1]); jaxPart.MatchString(name) {
 		f.add(locked{name: name, direct: true, from: from}, "") // the other parts alone would be a JAX for CPUs
 	}
+	contains := "contains the variable " + m[1]
+	if f.within {
+		contains = "contains a variable"
+	}
 	f.left = append(f.left, facts.Unread{Place: from, Kind: facts.UnreadNeeded,
-		Reason: fmt.Sprintf("%q contains the variable %s, whose value is not in the file", line, m[1])})
+		Reason: f.quoted(line) + " " + contains + ", whose value is not in the file"})
 	return true
 }

@@ -24,6 +24,7 @@ type requirementFile struct {
 
 	files  includes
 	where  string // before a line's number: the included file that is read
+	within bool   // an included file is read, of which no line is shown
 	bounds bool   // a constraints file is read, which asks for nothing by itself
 	typed  bool   // no file: each line is an argument of the command
 }

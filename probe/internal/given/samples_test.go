@@ -186,7 +186,7 @@ func TestIncludes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"torch|2.9.0|||default|base.txt line 3", "want vllm==0.30.0", "unread not.txt line 1", "unread gone.txt",
+	want := []string{"torch|2.9.0|||default|base.txt line 3", "want vllm==0.30.0", "unread not.txt", "unread gone.txt",
 		"unread https://example.org/x.txt"}
 	if diff := cmp.Diff(want, told(got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
