@@ -192,6 +192,8 @@ func (p *page) more(d triage.Diagnosis, compared bool) {
 	switch {
 	case d.Cause == triage.NothingFound:
 		p.line("  cudacompat explain lists what it knows; cudacompat doctor judges the machine")
+	case d.Cause == triage.EndedWell:
+		p.line("  cudacompat doctor  # judges the machine")
 	case d.Rule != "":
 		p.line("  more  cudacompat explain ", d.Rule)
 		if !compared {

@@ -125,6 +125,18 @@ var ownSteps = []struct {
 		"install the driver with its OpenCL and CUDA libraries"}},
 }
 
+// compiledServers are those of the servers that nobody runs from sources of their own.
+var compiledServers = []string{"ollama", "llama.cpp", "hashcat", "blender", "miner"}
+
+// doubtCompiled blames nobody for a kernel that crashed in such a program: its own fault, the driver's and the GPU's look
+// alike in its log.
+func (d *Diagnosis) doubtCompiled(logs [][]logLine) {
+	if d.Blame == Program && slices.Contains(badAccess, d.Cause) &&
+		slices.Contains(compiledServers, serverIn(logs, d.Lines)) {
+		d.Blame = Unknown
+	}
+}
+
 // withCUDA are the steps to a build for CUDA, by a word of the line in which a library says that it has none.
 var withCUDA = []struct {
 	mark string

@@ -37,6 +37,9 @@ const Schema = "cudacompat/diagnosis/v1"
 // NothingFound is the cause of a diagnosis when no signature matched.
 const NothingFound = "nothing-found"
 
+// EndedWell is the cause of a diagnosis when the log itself says that the work was done.
+const EndedWell = "ended-well"
+
 // Diagnosis is what a log shows.
 type Diagnosis struct {
 	Schema  string   `json:"schema"`
@@ -84,6 +87,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	var records []record
 	var hints []clue
 	var kept [][]logLine
+	var ends []closing
 	windows := false
 	var failed error
 	unread := []string{}
@@ -104,7 +108,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 			unread = append(unread, fmt.Sprintf("%s was not judged to its end: %v", clean([]byte(src.Name)), err))
 		}
 		records = append(records, read...)
-		kept = append(kept, s.kept.lines())
+		kept, ends = append(kept, s.kept.lines()), append(ends, s.last.endsWell(s.lines))
 		hints = append(hints, hintsIn(kept[i])...)
 		windows = windows || s.kept.wroteOnWindows()
 	}
@@ -113,6 +117,9 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		d = nothing() // what was not read may hold the error
 	}
 	d.Unread = unread
+	if len(unread) == 0 {
+		d.endWell(ends, records, sources)
+	}
 	d.complete(hints, kept)
 	if windows {
 		d.forWindows()
@@ -122,6 +129,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 
 // complete adds what the logs tell beside the fault: what it may be where it is unclear, and whose steps help.
 func (d *Diagnosis) complete(hints []clue, logs [][]logLine) {
+	d.doubtCompiled(logs)
 	d.withCandidates(hints)
 	d.ofServer(logs)
 	d.part()

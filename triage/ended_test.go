@@ -1,0 +1,44 @@
+package triage
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEndsWell: a log that says itself that its work is done, with no known error in it, is told that nothing is wrong;
+// one that was cut off, ended by a failure, or ends by what a script prints however its program did, is not.
+func TestEndsWell(t *testing.T) {
+	served := "INFO:     Shutting down\nINFO:     Waiting for application shutdown.\nINFO:     Application shutdown complete.\n"
+	for name, c := range map[string]struct {
+		log   string
+		blame Blame
+		line  int
+	}{
+		"exit code":           {"Epoch 1/3 loss 0.4\nProcess finished with exit code 0\n", None, 2},
+		"last epoch":          {"Epoch 29/30 - loss: 0.31\nEpoch 30/30 - loss: 0.30\n", None, 2},
+		"epoch before it":     {"Epoch 28/30 - loss: 0.31\nEpoch 29/30 - loss: 0.30\n", Unknown, 0},
+		"shutdown":            {"INFO:     Application startup complete.\n" + served, None, 4},
+		"shutdown by a fault": {tooLarge + served, Program, 1},
+		"shutdown by another": {"RuntimeError: CUDA error: unknown error\n" + served, Unknown, 1},
+		"completed":           {"step 1\nTraining completed in 0:03:11\nwandb: Synced 5 files\n", None, 2},
+		"with failures":       {"Finished: 3 of 4 jobs failed\n", Unknown, 0},
+		"of no use":           {"Simulation finished\nThe refinement did not converge.\n", Unknown, 0},
+		"a script's pause":    {"Loading model\nDone!\nPress any key to continue . . .\n", Unknown, 0},
+		"at work":             {requests("200 OK"), None, 9},
+		"at work, unwell":     {requests("200 OK") + requests("500 Internal Server Error"), Unknown, 0},
+		"a few steps":         {"step 1\nstep 2\n", Unknown, 0},
+		"of the kernel":       {"[    5.123456] usb 1-3: probing\n[    5.223456] ata4.00: SET FEATURES succeeded\n", Unknown, 0},
+		"of a journal":        {"Oct  7 16:30:22 host run[7]: Job completed\n", Unknown, 0},
+		"a start":             {strings.Repeat("h:4:7 [0] NCCL INFO comm 0x7 rank 0 nranks 8 - Init COMPLETE\n", 9), Unknown, 0},
+		"warnings only":       {"UserWarning: lr is 0\nW external/x.cc:3] something\nsaved model to out.pt\n", None, 3},
+	} {
+		d := explain(t, c.log)
+		line := 0
+		if len(d.Lines) > 0 {
+			line = d.Lines[0].Number
+		}
+		if d.Blame != c.blame || line != c.line {
+			t.Errorf("%s: %s, line %d (%s), not %s, line %d", name, d.Blame, line, d.Cause, c.blame, c.line)
+		}
+	}
+}
