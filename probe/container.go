@@ -2,7 +2,6 @@ package probe
 
 import (
 	"path"
-	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
@@ -19,7 +18,8 @@ func readContainer(h *Host, _ Options) (found, error) {
 	var c Container
 	mounts, err := h.ReadFile("/proc/self/mountinfo")
 	if err == nil || host.Absent(err) {
-		c.Path, c.Injected = gpuPath(h, mountPoints(string(mounts)))
+		c.Path, c.Injected = gpuPath(h, host.ParseMounts(string(mounts)))
+		c.OwnDevices = ownDevices(h)
 		err = nil
 	}
 	for _, mark := range schedulerMarks {
@@ -30,29 +30,15 @@ func readContainer(h *Host, _ Options) (found, error) {
 	return func(f *Facts) { f.Container = c }, err
 }
 
-// mountPoints is the fifth column of mountinfo(5), here /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01:
-//
-// 812 790 259:1 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01 /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01
-// ro,nosuid,nodev - ext4 /dev/root rw
-func mountPoints(mountinfo string) []string {
-	var points []string
-	for line := range strings.Lines(mountinfo) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			points = append(points, fields[4])
-		}
-	}
-	return points
-}
-
 var driverMount = lazyregexp.New(`^(libcuda|libnvidia-ml|libnvidia-ptxjitcompiler)\.so\.`)
 
 // gpuPath tells the ways apart by what each leaves: the hook covers /proc/driver/nvidia with a mount of its own; a CDI
 // specification sets NVIDIA_VISIBLE_DEVICES to void, so that the hook stays out.
-func gpuPath(h *Host, mounts []string) (way string, injected bool) {
+func gpuPath(h *Host, mounts []host.Mount) (way string, injected bool) {
 	covered := false
-	for _, point := range mounts {
-		covered = covered || point == "/proc/driver/nvidia"
-		injected = injected || driverMount.MatchString(path.Base(point))
+	for _, m := range mounts {
+		covered = covered || m.Point == "/proc/driver/nvidia"
+		injected = injected || driverMount.MatchString(path.Base(m.Point))
 	}
 	switch {
 	case h.ContainerKind() == "":

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 var nodePatterns = []string{"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-caps/*",
 	"/dev/nvidia-caps-imex-channels/*", "/dev/dxg"}
 
-// readDevices reads names, modes and limits; nothing under /dev is opened.
+// readDevices reads names, modes, numbers and limits; nothing under /dev is opened here.
 func readDevices(h *Host, _ Options) (found, error) {
 	var d Devices
 	var failed host.Errors
@@ -28,7 +27,11 @@ func readDevices(h *Host, _ Options) (found, error) {
 			}
 		}
 	}
-	d.Modprobe = modprobe(h)
+	if majors := parseMajors(string(h.ReadQuietly("/proc/devices"))); len(majors) > 0 {
+		d.Majors = majors
+	}
+	d.Modprobe, d.UVM = modprobe(h), uvm(h, d.Majors)
+	d.Maker, d.Hindrance = maker(h, d)
 	d.Shared = sharedMemory(h)
 	limits, err := h.ReadFile("/proc/self/limits")
 	failed.Add(err)
@@ -77,26 +80,9 @@ func parseMemlock(limits string) int64 {
 	return 0
 }
 
-// capIPCLock is the bit of CAP_IPC_LOCK (linux/capability.h), with which the limit does not hold.
-const capIPCLock = 1 << 14
-
-// mayLock reports whether this process has CAP_IPC_LOCK where the kernel asks for it: in the first user namespace,
-// whose map is the whole range of numbers.
-//
-//	CapEff:	000001ffffffffff          0          0 4294967295
+// mayLock reports whether this process has CAP_IPC_LOCK where the kernel asks for it, so that the limit does not hold.
 func mayLock(h *Host) bool {
-	status, _ := h.ReadFile("/proc/self/status")
-	users, _ := h.ReadFile("/proc/self/uid_map")
-	if !slices.Equal(strings.Fields(string(users)), []string{"0", "0", "4294967295"}) {
-		return false
-	}
-	for line := range strings.Lines(string(status)) {
-		if bits, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			mask, err := strconv.ParseUint(strings.TrimSpace(bits), 16, 64)
-			return err == nil && mask&capIPCLock != 0
-		}
-	}
-	return false
+	return firstUsers(h) && capable(h.ReadQuietly("/proc/self/status"), capIPCLock)
 }
 
 // mpsDaemon reports whether the process that MPS's control file names still runs. In a container the number is of

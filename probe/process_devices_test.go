@@ -28,8 +28,8 @@ func TestNodeAccess(t *testing.T) {
 	if node.Access != "ok" {
 		t.Skip("the device control group refuses this node:", node.Access)
 	}
-	if node.Mode[0] != 'D' {
-		t.Errorf("mode %q is not a device's", node.Mode)
+	if node.Mode[0] != 'D' || node.Major != 195 {
+		t.Errorf("mode %q and major %d are not the device's", node.Mode, node.Major)
 	}
 	if err := syscall.Mount("tmpfs", filepath.Join(root, "dev"), "tmpfs", syscall.MS_NODEV, ""); err != nil {
 		t.Skip("nothing can be mounted here:", err)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -25,8 +27,11 @@ func readNode(h *Host, name string) (Node, error) {
 	if err := syscall.Lstat(h.Real(resolved), &st); err != nil {
 		return Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	return Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(),
-		Access: access(h.Real(resolved), uint32(st.Mode))}, nil
+	n := Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.Real(resolved), uint32(st.Mode))}
+	if st.Mode&syscall.S_IFMT == syscall.S_IFCHR {
+		n.Major = int(unix.Major(uint64(st.Rdev)))
+	}
+	return n, nil
 }
 
 func access(real string, mode uint32) string {

@@ -38,6 +38,7 @@ var sources = []source{
 	{name: "container-runtimes", read: readRuntimes},
 	{name: "python", read: readPython},
 	{name: "caches", read: readCaches},
+	{name: "gpu-numbers", read: readGPUNumbers},       // a driver that hangs keeps nothing else back
 	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
 }
 

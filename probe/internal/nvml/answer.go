@@ -19,7 +19,9 @@ type Answer struct {
 	Counted int      `json:"counted"`
 	Peers   string   `json:"peers"`
 	Holders []holder `json:"holders"` // processes; they go no further
-	Whole   bool     `json:"whole"`   // nothing more follows
+	// Opened tells how open(2) of nodes ended. A child says that first, and alone.
+	Opened map[string]string `json:"opened,omitempty"`
+	Whole  bool              `json:"whole"` // nothing more follows
 
 	took time.Duration // measured by the one who asks
 }
@@ -46,6 +48,9 @@ func (a *Answer) Apply(f *facts.Facts) {
 		f.Driver.CUDA, f.Driver.CUDAFrom = a.CUDA, "NVML"
 	}
 	f.Devices.Named, f.Devices.Counted, f.Devices.Peers = a.Named, a.Counted, a.Peers
+	for i, node := range f.Devices.Nodes {
+		f.Devices.Nodes[i].Open = a.Opened[node.Path]
+	}
 	for _, gpu := range a.GPUs {
 		f.GPUs = mergeGPU(f.GPUs, gpu)
 	}

@@ -25,7 +25,7 @@ import (
 // What the child may write. An answer about sixteen GPUs has some ten kilobytes.
 const (
 	maxAnswer  = 1 << 20
-	maxLines   = 8 // two are written
+	maxLines   = 8 // three are written
 	maxObjects = 20_000
 	maxErrors  = 1 << 20
 	keptErrors = 64 << 10 // the last of them: a traceback stands in it with its first line
@@ -39,6 +39,8 @@ type child struct {
 	exited  chan struct{} // it has ended; its group has not been
 	flooded chan string   // what it wrote too much of
 	heard   chan struct{} // it writes no more on standard error
+
+	opened map[string]string // how the nodes opened, which it says first
 
 	mu   sync.Mutex
 	errs []byte // the last of what it wrote on standard error
@@ -55,7 +57,9 @@ func askChild(ctx context.Context, env map[string]string, limit time.Duration) *
 		return &Answer{NVML: facts.NVML{Status: "crashed", Message: "cannot start the child process: " + err.Error()}}
 	}
 	defer c.leash.Close()
-	return c.answer(ctx, limit)
+	a := c.answer(ctx, limit)
+	a.Opened = c.opened
+	return a
 }
 
 // pipe has an end to read and an end to write.
@@ -181,6 +185,10 @@ func (c *child) answer(ctx context.Context, limit time.Duration) *Answer {
 		case a, more := <-c.answers:
 			if !more {
 				return c.silent(ctx, last, limit)
+			}
+			if a.NVML.Status == "" {
+				c.opened = a.Opened
+				continue
 			}
 			if last = &a; a.Whole {
 				c.end()

@@ -30,18 +30,30 @@ func Serve() {
 	}
 }
 
-// Start asks NVML while the files are read; the function that it returns waits for the answer.
+// Start asks NVML, and how the driver's nodes open, while the files are read; the function that it returns waits for
+// the answer. The nodes are those of the running root alone.
 func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answer {
 	if h.Rest {
 		return func() *Answer {
 			return &Answer{NVML: facts.NVML{Status: "left out", Message: "only files are read (--root, --offline)"}}
 		}
 	}
+	wait := start(ctx, h, limit)
+	return func() *Answer {
+		a := wait()
+		if h.Root != "/" {
+			a.Opened = nil
+		}
+		return a
+	}
+}
+
+func start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answer {
 	if !builtIn {
-		return func() *Answer { return &Answer{NVML: facts.NVML{Status: "not built in", Message: noNVML}} }
+		return unasked(facts.NVML{Status: "not built in", Message: noNVML})
 	}
 	if nowhere(h) {
-		return func() *Answer { return &Answer{NVML: notFound} }
+		return unasked(notFound)
 	}
 	if limit == 0 {
 		limit = nvmlTimeout(h)
@@ -64,6 +76,11 @@ func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answe
 		defer cancel()
 		return await(ctx, done, limit)
 	}
+}
+
+// unasked is the answer where NVML cannot be asked.
+func unasked(why facts.NVML) func() *Answer {
+	return func() *Answer { return &Answer{NVML: why, Opened: openHere(openNodes)} }
 }
 
 // notFound is the answer where there is no NVML to ask: 12 is NVML_ERROR_LIBRARY_NOT_FOUND.
@@ -101,7 +118,9 @@ func await(ctx context.Context, done <-chan *Answer, limit time.Duration) *Answe
 // askHere asks NVML in this process, for programs that do not call Serve.
 func askHere() *Answer {
 	var a Answer
+	opened := openHere(openNodes)
 	askNVML(false, func(said Answer) { a = said })
+	a.Opened = opened
 	a.note("asked in this program's own process, which a fault in the driver's library would end")
 	return &a
 }

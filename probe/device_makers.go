@@ -1,0 +1,139 @@
+package probe
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/probe/host"
+)
+
+// maker is who could make a node that is missing when a program first needs it, and why nobody can: NVIDIA's libraries
+// do it themselves as root, and start nvidia-modprobe else. Either loads nvidia-uvm where it is not loaded. In a
+// container nobody does: what was not given to it, its control group refuses.
+func maker(h *Host, d Devices) (who, hindrance string) {
+	if h.ContainerKind() != "" || h.Proof() == "wsl" {
+		return "", ""
+	}
+	status := h.ReadQuietly("/proc/self/status")
+	switch {
+	case len(status) == 0:
+		return "", ""
+	case statusField(status, "Uid") == "0" && capable(status, capMknod):
+		who = "root"
+	case d.Modprobe == "setuid":
+		who = "nvidia-modprobe"
+	default:
+		return "nobody", ""
+	}
+	switch {
+	case who != "root" && statusField(status, "NoNewPrivs") == "1":
+		return "nobody", "no new privileges"
+	case !firstUsers(h):
+		return "nobody", "a user namespace"
+	case readOnly(h, "/dev"):
+		return "nobody", "/dev is read-only"
+	case d.UVM == "absent":
+		return "nobody", "nvidia-uvm is neither loaded nor on disk"
+	case d.UVM == "on disk" && modulesDisabled(h):
+		return "nobody", "modules are disabled"
+	}
+	return who, ""
+}
+
+// uvm tells of the kernel module nvidia-uvm, without which there is no unified memory, and no CUDA. Of modules on disk
+// only those of the running kernel count; where it has none here at all, nobody can say.
+func uvm(h *Host, majors map[string]int) string {
+	if _, ok := majors["nvidia-uvm"]; ok || h.Exists("/sys/module/nvidia_uvm") {
+		return "loaded"
+	}
+	kernel, err := h.ReadLine("/proc/sys/kernel/osrelease")
+	dir := path.Join("/lib/modules", kernel)
+	if err != nil || kernel == "" || !h.Exists(dir) {
+		return ""
+	}
+	index := string(h.ReadQuietly(dir + "/modules.dep"))
+	for _, name := range []string{"nvidia-uvm.ko", "nvidia-current-uvm.ko"} {
+		if strings.Contains(index, "/"+name) {
+			return "on disk"
+		}
+		for _, sub := range moduleDirs {
+			if len(h.Glob(path.Join(dir, sub, name+"*"))) > 0 {
+				return "on disk"
+			}
+		}
+	}
+	return "absent"
+}
+
+// modulesDisabled reports whether the kernel takes no module until it is booted again: "1".
+func modulesDisabled(h *Host) bool {
+	disabled, err := h.ReadLine("/proc/sys/kernel/modules_disabled")
+	return err == nil && disabled == "1"
+}
+
+// readOnly reports whether a directory's mount is read-only: among the options in the sixth column of mountinfo.
+func readOnly(h *Host, dir string) bool {
+	mount := host.At(h.Mounts(), dir)
+	if mount == nil {
+		return false
+	}
+	fields := strings.Fields(mount.Line)
+	return len(fields) > 5 && slices.Contains(strings.Split(fields[5], ","), "ro")
+}
+
+// Bits of capabilities (linux/capability.h).
+const (
+	capIPCLock = 14
+	capMknod   = 27
+)
+
+// capable reports whether a process has a capability, by its status:
+//
+//	CapEff:	000001ffffffffff
+func capable(status []byte, bit int) bool {
+	mask, err := strconv.ParseUint(statusField(status, "CapEff"), 16, 64)
+	return err == nil && mask>>bit&1 == 1
+}
+
+// statusField is the first word of a line of /proc/self/status, "0" of
+//
+//	Uid:	0	0	0	0
+func statusField(status []byte, name string) string {
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			first, _, _ := strings.Cut(strings.TrimSpace(value), "\t")
+			return first
+		}
+	}
+	return ""
+}
+
+// firstUsers reports whether this is the first user namespace, whose map is the whole range of numbers:
+//
+//	0          0 4294967295
+func firstUsers(h *Host) bool {
+	users, _ := h.ReadFile("/proc/self/uid_map")
+	return slices.Equal(strings.Fields(string(users)), []string{"0", "0", "4294967295"})
+}
+
+// ownDevices tells whose /dev it is. Engines make a file system for a container's; Apptainer, Enroot and -v /dev:/dev
+// give the host's, and to a privileged one an engine gives all of the host's nodes, these among them.
+func ownDevices(h *Host) string {
+	mount := host.At(h.Mounts(), "/dev")
+	switch {
+	case mount == nil:
+		return ""
+	case mount.Kind == "devtmpfs":
+		return "no"
+	case mount.Kind != "tmpfs":
+		return ""
+	}
+	for _, name := range []string{"/dev/mem", "/dev/cpu_dma_latency", "/dev/vga_arbiter", "/dev/snapshot"} {
+		if h.Exists(name) {
+			return "no"
+		}
+	}
+	return "yes"
+}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package nvml
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host/hosttest"
+)
+
+// TestOpenNode opens what every machine has: nodes that let in, one whose driver refuses, what is not there.
+func TestOpenNode(t *testing.T) {
+	dir := t.TempDir()
+	hosttest.Must(t, os.WriteFile(filepath.Join(dir, "closed"), nil, 0))
+	for name, want := range map[string]string{
+		"/dev/null": "ok", "/dev/nvidia-not-there": "ENOENT", dir: "EISDIR",
+	} {
+		if got := openNode(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := openNode(filepath.Join(dir, "closed")); os.Geteuid() != 0 && got != "EACCES" {
+		t.Errorf("a closed file: %s", got)
+	}
+}
+
+// TestOpenHangs: an open that never comes back is left behind.
+func TestOpenHangs(t *testing.T) {
+	started := time.Now()
+	got := openHere(func() map[string]string { select {} })
+	if got["/dev/nvidiactl"] != "no answer" || got["/dev/nvidia-uvm"] != "no answer" || time.Since(started) > time.Minute {
+		t.Errorf("%v after %s", got, time.Since(started))
+	}
+}
+
+func TestHasMajor(t *testing.T) {
+	const devices = "Character devices:\n  1 mem\n195 nvidia\n508 nvidia-uvm\n\nBlock devices:\n  8 sd\n"
+	for major, want := range map[int]bool{1: true, 195: true, 508: true, 8: false, 50: false} {
+		if got := hasMajor(devices, major); got != want {
+			t.Errorf("major %d: %v", major, got)
+		}
+	}
+}
+
+// TestOpenedIsOfTheNodes: what the child says of a node stands at that node, whatever NVML says after it.
+func TestOpenedIsOfTheNodes(t *testing.T) {
+	a := Answer{NVML: notFound, Opened: map[string]string{"/dev/nvidiactl": "EPERM"}}
+	f := facts.Facts{Devices: facts.Devices{Nodes: []facts.Node{{Path: "/dev/nvidia0"}, {Path: "/dev/nvidiactl"}}}}
+	a.Apply(&f)
+	if f.Devices.Nodes[0].Open != "" || f.Devices.Nodes[1].Open != "EPERM" {
+		t.Errorf("%+v", f.Devices.Nodes)
+	}
+}
