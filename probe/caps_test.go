@@ -20,6 +20,9 @@ var caps = map[string]string{
 	"internal/given maxIncludeBytes": "unread",
 	"internal/given maxValue":        "unread", // what such a variable names has no known release
 	"internal/given maxExpanded":     "unread",
+	"internal/given maxScript":       "unread",
+	"internal/given maxOpened":       "unread",
+	"internal/given maxCommands":     "unread",
 	"internal/given maxMarker":       "judged", // the requirement, as if it were for this machine
 	"internal/given maxForked":       "judged", // all sets of packages as one
 	"internal/given maxObjects":      "refused",

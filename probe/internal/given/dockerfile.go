@@ -2,6 +2,7 @@ package given
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,9 +12,7 @@ import (
 )
 
 var (
-	dockerLine  = lazyregexp.New(`(?i)^(from|arg|env|run|copy|add)\s+(.*)$`)
 	dockerStart = lazyregexp.New(`(?im)^\s*from\s+(--platform=\S+\s+)?"?[\w./:@${}-]+"?(\s+as\s+\S+)?\s*$`)
-	heredoc     = lazyregexp.New(`<<-?\s*["']?(\w+)["']?`)
 	imageName   = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?` +
 		`([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
 )
@@ -38,6 +37,8 @@ type stage struct {
 	needs       []string // stages that it is made of, or copies from
 	toolkit     bool     // CUDA's toolkit is installed in it
 	steps       []step
+	env         map[string]bool  // variables that ENV has set
+	values      map[string]value // of ARG and ENV
 }
 
 // step is what one command of a Dockerfile installs or removes.
@@ -52,12 +53,19 @@ type step struct {
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
 type dockerfile struct {
 	files  includes
-	values map[string]string // of ARG and ENV
-	local  map[string]string // of the shell of the RUN that is read; empty: not known
+	escape byte
+	global map[string]value // of the ARGs before the first FROM, which hold for FROM alone
+	values map[string]value // of the stage's ARGs and ENVs
+	local  map[string]value // of the shell that is read
 	stages []stage
-	copied []string // files of the build context that are copied in
+	copied []string          // files of the build context that are copied in
+	made   map[string]string // files whose text the Dockerfile itself says, by their last name
 	arch   string
 	left   []facts.Unread
+
+	start    func(list []string, number int, sure bool) // reads a command
+	commands int                                        // that were followed
+	added    int                                        // bytes that variables added to the instruction
 }
 
 // readDockerfile reads what the last stage, and those that it is made of, are based on and install:
@@ -66,10 +74,15 @@ type dockerfile struct {
 //	FROM nvidia/cuda:${CUDA}-runtime-ubuntu24.04 AS base
 //	RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu126
 func readDockerfile(d Document) (facts.Facts, error) {
-	f := &dockerfile{files: newIncludes(d), values: map[string]string{}}
-	f.instructions(string(d.Data))
-	image, list := f.last() // before f.left is taken
-	out := lockedFacts("Dockerfile", list, f.left)
+	f := newDockerfile(d)
+	list, escape := instructionsOf(string(d.Data))
+	f.escape = escape
+	for _, i := range list {
+		f.added = 0
+		f.instruction(&i)
+	}
+	image, packages := f.last() // before f.left is taken
+	out := lockedFacts("Dockerfile", packages, f.left)
 	if image.Name != "" {
 		if len(out.Environments) == 0 {
 			out.Environments = []facts.Environment{{Kind: "Dockerfile", Active: true}}
@@ -80,77 +93,151 @@ func readDockerfile(d Document) (facts.Facts, error) {
 	return out, nil
 }
 
-// instructions reads line by line; a line that ends in a backslash goes on, comments between are no part of it.
-func (f *dockerfile) instructions(text string) {
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		number, whole := i+1, ""
-		for ; i < len(lines); i++ {
-			line := strings.TrimSpace(lines[i])
-			if strings.HasPrefix(line, "#") {
-				continue
-			}
-			rest, more := strings.CutSuffix(line, "\\")
-			whole += rest + " "
-			if !more {
-				break
-			}
+func newDockerfile(d Document) *dockerfile {
+	f := &dockerfile{files: newIncludes(d), global: map[string]value{}, made: map[string]string{}}
+	f.values, f.start = f.global, f.command
+	beside := f.files.open
+	f.files.open = func(name string) ([]byte, error) {
+		if text, ok := f.made[path.Base(name)]; ok {
+			return []byte(text), nil
 		}
-		if m := heredoc.FindStringSubmatch(whole); m != nil && strings.HasPrefix(strings.ToUpper(whole), "RUN") {
-			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != m[1]; i++ {
-				whole += "\n" + lines[i]
-			}
+		if beside == nil {
+			return nil, errNothingBeside
 		}
-		if m := dockerLine.FindStringSubmatch(strings.TrimSpace(strings.ReplaceAll(whole, "\n", " ; "))); m != nil {
-			f.instruction(strings.ToUpper(m[1]), m[2], number)
-		}
+		return beside(name)
 	}
+	return f
 }
 
-func (f *dockerfile) instruction(name, text string, number int) {
-	switch name {
+func (f *dockerfile) instruction(i *instruction) {
+	for _, h := range i.docs {
+		if h.open {
+			f.unread("<<"+h.name, "the line that ends this text is missing", i.number)
+		}
+	}
+	switch i.name {
 	case "FROM":
-		f.from(words(f.expand(text)), number)
-	case "ARG", "ENV":
-		f.assign(name, f.expand(text))
+		f.from(i)
+	case "ARG":
+		f.arg(i)
+	case "ENV":
+		f.env(i)
 	case "COPY", "ADD":
-		f.copy(strings.Fields(f.expand(text)))
+		f.copy(i)
 	case "RUN":
 		if len(f.stages) > 0 {
-			f.run(text, number)
+			f.run(i)
 		}
 	}
 }
 
-func (f *dockerfile) from(fields []string, number int) {
-	s := stage{number: number}
-	for i, field := range fields {
-		platform, ok := strings.CutPrefix(field, "--platform=")
-		switch {
-		case ok && strings.HasSuffix(platform, "/arm64"):
-			f.arch = "aarch64"
-		case ok || strings.HasPrefix(field, "--"):
-		case s.image == "":
-			s.image = f.blank(field)
-		case strings.EqualFold(field, "as") && i+1 < len(fields):
-			s.name = strings.ToLower(fields[i+1])
+// words are those of an instruction that BuildKit itself reads.
+func (f *dockerfile) words(text string, of func(string) value) []string {
+	w := &dockerWords{escape: f.escape, of: of}
+	return w.split(text)
+}
+
+// value is that of a variable of the shell that runs, else of the stage.
+func (f *dockerfile) value(name string) value {
+	if v, ok := f.local[name]; ok {
+		return v
+	}
+	return f.values[name]
+}
+
+// arg declares variables: with their defaults, else with those that stand before the first FROM. ENV goes before ARG.
+func (f *dockerfile) arg(i *instruction) {
+	for _, word := range f.words(i.text, f.value) {
+		name, text, ok := strings.Cut(word, "=")
+		v := valueOf(text)
+		if strings.Contains(text, "$") {
+			v = value{state: hidden}
+		}
+		if !ok {
+			v = f.global[name]
+		}
+		if len(f.stages) == 0 || !f.stages[len(f.stages)-1].env[name] {
+			f.values[name] = v
 		}
 	}
+}
+
+// env takes NAME=VALUE pairs, and the old form NAME VALUE. All of one instruction see the values before it.
+func (f *dockerfile) env(i *instruction) {
+	if len(f.stages) == 0 {
+		return
+	}
+	pairs := f.words(i.text, f.value)
+	if len(pairs) > 0 && !strings.Contains(pairs[0], "=") {
+		pairs = []string{pairs[0] + "=" + strings.Join(pairs[1:], " ")}
+	}
+	s := &f.stages[len(f.stages)-1]
+	for _, pair := range pairs {
+		name, text, _ := strings.Cut(pair, "=")
+		s.env[name] = true
+		f.values[name] = valueOf(text)
+		if strings.Contains(text, "$") {
+			f.values[name] = value{state: hidden}
+		}
+	}
+}
+
+// from begins a stage. It sees what ARGs before the first FROM say, and inherits what its own image's stage has.
+func (f *dockerfile) from(i *instruction) {
+	s := stage{number: i.number, env: map[string]bool{}, values: map[string]value{}}
+	w := &dockerWords{escape: f.escape, of: func(name string) value { return f.global[name] }}
+	for _, flag := range i.flags {
+		if platform, ok := strings.CutPrefix(flag, "--platform="); ok && strings.HasSuffix(w.word(platform), "/arm64") {
+			f.arch = "aarch64"
+		}
+	}
+	list := w.split(i.text)
+	if len(list) > 0 {
+		s.image = list[0]
+		if s.image == "" { // ARG IMAGE=
+			s.image, _ = cutWord(i.text)
+		}
+	}
+	if len(list) > 2 && strings.EqualFold(list[1], "as") {
+		s.name = strings.ToLower(list[2])
+	}
 	s.needs = []string{strings.ToLower(s.image)}
+	if at := f.stageOf(s.needs[0], len(f.stages)); at >= 0 {
+		s.env, s.values = maps.Clone(f.stages[at].env), maps.Clone(f.stages[at].values)
+	}
+	f.values = s.values
 	f.stages = append(f.stages, s)
 }
 
-// copy notes what a stage takes from others, and which files of the build context it takes.
-func (f *dockerfile) copy(fields []string) {
-	for _, field := range fields {
-		if from, ok := strings.CutPrefix(field, "--from="); ok && len(f.stages) > 0 {
+// copy notes what a stage takes from others, which files of the build context it takes, and those whose text stands in
+// the Dockerfile.
+func (f *dockerfile) copy(i *instruction) {
+	for _, flag := range i.flags {
+		if from, ok := strings.CutPrefix(flag, "--from="); ok && len(f.stages) > 0 {
 			s := &f.stages[len(f.stages)-1]
 			s.needs = append(s.needs, strings.ToLower(from))
 			return
 		}
 	}
-	if len(fields) > 1 {
-		f.copied = append(f.copied, fields[:len(fields)-1]...)
+	list := i.list
+	if list == nil {
+		list = f.words(i.text, f.value)
+	}
+	if len(list) < 2 {
+		return
+	}
+	target := list[len(list)-1]
+	for _, h := range i.docs {
+		name := target
+		if strings.HasSuffix(target, "/") || len(i.docs) > 1 {
+			name = h.name
+		}
+		f.make(name, h.body(), false)
+	}
+	for _, source := range list[:len(list)-1] {
+		if !heredocWord.MatchString(source) {
+			f.copied = append(f.copied, source)
+		}
 	}
 }
 
@@ -190,7 +277,7 @@ func (f *dockerfile) last() (facts.Wanted, []locked) {
 		if !bottom {
 			continue
 		}
-		if f.stageNamed(s.needs[0], i) {
+		if f.stageOf(s.needs[0], i) >= 0 {
 			wanted["from "+s.needs[0]] = true
 		} else {
 			image = f.imageOf(s)
@@ -203,8 +290,14 @@ func (f *dockerfile) last() (facts.Wanted, []locked) {
 	return image, list
 }
 
-func (f *dockerfile) stageNamed(name string, before int) bool {
-	return slices.ContainsFunc(f.stages[:before], func(s stage) bool { return s.name != "" && s.name == name })
+// stageOf is the stage before another that a name means, -1 where it means none.
+func (f *dockerfile) stageOf(name string, before int) int {
+	for i := before - 1; i >= 0; i-- {
+		if f.stages[i].name != "" && f.stages[i].name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // imageOf is the image of a FROM as a fact: "nvidia/cuda", "12.6.3-runtime-ubuntu24.04".

@@ -102,15 +102,15 @@ func pipIndex(option string) bool {
 // indexes are the package indexes that the image's variables name.
 func (f *dockerfile) indexes(r *requirementFile) {
 	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
-		if value := f.value(name); value != "" {
-			r.option("--index-url " + value)
+		if v := f.value(name); v.text != "" {
+			r.option("--index-url " + v.text)
 		}
 	}
-	if value := f.value("PIP_EXTRA_INDEX_URL"); value != "" {
-		r.option("--extra-index-url " + value)
+	if v := f.value("PIP_EXTRA_INDEX_URL"); v.text != "" {
+		r.option("--extra-index-url " + v.text)
 	}
-	if value := f.value("UV_TORCH_BACKEND"); value != "" {
-		r.option(torchBackend(value))
+	if v := f.value("UV_TORCH_BACKEND"); v.text != "" {
+		r.option(torchBackend(v.text))
 	}
 }
 

@@ -9,43 +9,55 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// run reads the commands of one RUN.
-func (f *dockerfile) run(text string, number int) {
-	f.local = map[string]string{} // a shell's settings end with it
-	f.script(runText(text), number, true, 0)
+// run reads what one RUN does: a shell's script, in its line or below it, or the words of one command.
+func (f *dockerfile) run(i *instruction) {
+	f.local = map[string]value{} // a shell's settings end with it
+	for _, flag := range i.flags {
+		f.mount(flag)
+	}
+	switch {
+	case i.list != nil:
+		f.exec(i)
+	case i.simple():
+		if body := i.docs[0].body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
+			f.shell(body, i.number, version.Met, 0)
+		}
+	default:
+		text := i.text
+		for _, h := range i.docs {
+			text += "\n" + h.content + h.name
+		}
+		f.shell(text, i.number, version.Met, 0)
+	}
 	f.local = nil
 }
 
-// deepest is how many shells may start one another (bash -c "su x -c '…'"). What is deeper is not read.
-const deepest = 4
+// shebang matches a script whose first line says that a shell reads it.
+var shebang = lazyregexp.New(`^#!.*\b(?:ba|da|z|k|a)?sh\b`)
 
-// script reads the commands that a shell is given; sure is false where a condition around them is not answered.
-func (f *dockerfile) script(text string, number int, sure bool, depth int) {
-	sh := &shell{list: version.Met}
-	for _, c := range splitShell(text) {
-		command, reached := sh.next(c[0], f.expand(c[1]))
-		if reached == version.Unmet || shellSays.MatchString(command) {
-			continue
-		}
-		if m := shellSetting.FindStringSubmatch(command); m != nil {
-			f.set(m[1], strings.Trim(m[2], `"'`), reached)
-			continue
-		}
-		list := words(command)
-		if inner, ok := innerScript(list); ok && depth < deepest {
-			f.script(inner, number, sure && reached == version.Met, depth+1)
-			continue
-		}
-		f.command(list, number, sure && reached == version.Met)
+// exec reads a command that no shell reads: nothing is put in.
+func (f *dockerfile) exec(i *instruction) {
+	if len(i.list) == 0 {
+		return
 	}
+	if inner, ok := innerScript(i.list, ""); ok {
+		f.shell(inner, i.number, version.Met, 1)
+		return
+	}
+	f.command(i.list, i.number, true)
 }
 
-// set keeps a shell's variable, if its value is known.
-func (f *dockerfile) set(name, value string, reached version.Truth) {
-	if reached != version.Met || strings.ContainsAny(value, "$`") {
-		value = ""
+// mount notes a file of the build context that is there for one RUN: --mount=type=bind,source=requirements.txt,target=r.
+func (f *dockerfile) mount(flag string) {
+	settings := strings.Split(strings.TrimPrefix(flag, "--mount="), ",")
+	if !strings.HasPrefix(flag, "--mount=") || !slices.Contains(settings, "type=bind") {
+		return
 	}
-	keep(f.local, name, value)
+	for _, setting := range settings {
+		if name, value, _ := strings.Cut(setting, "="); name == "source" || name == "src" {
+			f.copied = append(f.copied, value)
+		}
+	}
 }
 
 // command reads what one command installs; sure is false where a condition decides that the file does not answer.

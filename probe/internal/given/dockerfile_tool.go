@@ -56,39 +56,65 @@ var (
 	distroGPU = lazyregexp.New(`^python3?\d*-(?:torch|pytorch|tensorflow|jax|cupy|pycuda)\b`)
 )
 
-// innerScript is what a command gives to a shell that it starts: bash -lc "…", su user -c "…".
-func innerScript(list []string) (script string, ok bool) {
-	i := slices.IndexFunc(list, func(w string) bool { return shellName.MatchString(path.Base(w)) })
-	if i < 0 {
-		return "", false
-	}
-	j := slices.IndexFunc(list[i:], given.MatchString)
-	if j < 0 || i+j+1 >= len(list) {
-		return "", false
-	}
-	return list[i+j+1], true
-}
-
-// toolOf is the tool that a command starts, whatever starts it (sudo, env A=b, conda run -n x).
+// toolOf is the tool that a command starts, whatever starts it (sudo, env A=b, conda run -n x). What installs Python
+// packages is found behind a wrapper of any name; what else there is only where a command's own name stands.
 func toolOf(list []string) tool {
+	at := program(list)
+	if at == len(list) {
+		return tool{}
+	}
+	if name := path.Base(list[at]); systemName.MatchString(name) {
+		return systemTool(list[at+1:]).saying(list[at:])
+	}
 	for i, word := range list {
-		rest := list[i+1:]
 		for _, read := range toolReaders {
-			if t := read(path.Base(word), rest); t.does != nothing {
-				t.said = strings.Join(list[i:], " ")
-				if t.does == installs && path.Base(list[0]) == "xargs" {
-					return tool{does: installsFromFile, said: strings.Join(list, " "), reason: inAnotherFile}
-				}
-				return t
+			t := read(path.Base(word), list[i+1:])
+			if t.does == installs && path.Base(list[0]) == "xargs" {
+				return tool{does: installsFromFile, said: strings.Join(list, " "), reason: inAnotherFile}
 			}
+			if t.does != nothing {
+				return t.saying(list[i:])
+			}
+		}
+	}
+	for _, read := range programReaders {
+		if t := read(path.Base(list[at]), list[at+1:]); t.does != nothing {
+			return t.saying(list[at:])
 		}
 	}
 	return scriptOf(list)
 }
 
+// saying is the tool with the words that name it in a report.
+func (t tool) saying(list []string) tool {
+	t.said = strings.Join(list, " ")
+	return t
+}
+
+// assignment matches a variable that env sets for the command behind it.
+var assignment = lazyregexp.New(`^[A-Za-z_]\w*=`)
+
+// program is where a command's own name stands, behind those that only start another.
+func program(list []string) int {
+	for i, word := range list {
+		name := path.Base(word)
+		switch {
+		case slices.Contains(starters, name), strings.HasPrefix(word, "-"), assignment.MatchString(word):
+		case condaName.MatchString(name) && i+1 < len(list) && list[i+1] == "run", i > 0 && word == "run":
+		case i > 0 && slices.Contains([]string{"-n", "-p", "-u", "--name", "--prefix", "--user"}, list[i-1]):
+		default:
+			return i
+		}
+	}
+	return len(list)
+}
+
 // toolReaders read a tool by the name of its program and what follows.
 var toolReaders = []func(name string, rest []string) tool{
-	pipTool, uvTool, condaTool, projectTool, buildTool, systemTool}
+	pipTool, uvTool, condaTool}
+
+// programReaders read a tool where its name is a command's own.
+var programReaders = []func(name string, rest []string) tool{projectTool, buildTool}
 
 // verb is the first word that is no option or the value of one, and what stands behind it.
 func verb(list []string) (name string, rest []string) {
@@ -222,9 +248,8 @@ func buildTool(name string, rest []string) tool {
 }
 
 // systemTool reads what a distribution's package manager installs of frameworks.
-func systemTool(name string, rest []string) tool {
+func systemTool(rest []string) tool {
 	switch {
-	case !systemName.MatchString(name):
 	case slices.ContainsFunc(rest, distroGPU.MatchString):
 		return tool{does: mayInstall, reason: byDistro}
 	case slices.ContainsFunc(rest, distroCUDA.MatchString):
@@ -244,7 +269,8 @@ func scriptOf(list []string) tool {
 	for i, word := range list {
 		name := path.Base(word)
 		switch {
-		case slices.Contains(starters, name), strings.HasPrefix(word, "-"), i > 0 && word == "pipefail":
+		case slices.Contains(starters, name), strings.HasPrefix(word, "-"), i > 0 && word == "pipefail",
+			assignment.MatchString(word):
 		case shellName.MatchString(name), pythonName.MatchString(name):
 		case scriptName.MatchString(word) && name != "configure", i > 0 && pyScript.MatchString(word):
 			return tool{does: mayInstall, said: word, reason: byScript}

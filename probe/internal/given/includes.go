@@ -1,6 +1,7 @@
 package given
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -35,6 +36,9 @@ func (q queued) place() string {
 	return q.name
 }
 
+// errNothingBeside is a file that what comes by standard input refers to.
+var errNothingBeside = errors.New("standard input has no files beside it")
+
 // includes are the files that a document refers to, those to come and those that were met.
 type includes struct {
 	open  func(string) ([]byte, error)
@@ -67,7 +71,7 @@ func (i *includes) read(next include) ([]byte, error) {
 	case isAddress(next.name):
 		return nil, fmt.Errorf("an address, and nothing is fetched")
 	case i.open == nil:
-		return nil, fmt.Errorf("standard input has no files beside it")
+		return nil, errNothingBeside
 	case len(i.met) > maxIncludes:
 		return nil, fmt.Errorf("more than %d files are included", maxIncludes)
 	}
