@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-cp tools/buildkit/main.go "$build"
-(cd "$build" && sed -i '/^\/\/go:build ignore$/d' main.go && go mod init buildkit &&
+cp tools/buildkit/main.go.txt "$build/main.go"
+(cd "$build" && go mod init buildkit &&
     go get github.com/moby/buildkit/frontend/dockerfile/parser@v0.34.2 && go build -o parse .) >"$build/log" 2>&1 || { cat "$build/log"; exit 1; }
 CUDACOMPAT_BUILDKIT=$build/parse go test -count=1 -v -run TestBuildKit ./probe/internal/given
