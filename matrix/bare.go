@@ -10,7 +10,7 @@ import (
 // installsWhole are the kinds of file that name all that pip installs, so that what they leave out is not there unless
 // the image or the machine has it.
 var installsWhole = []string{"requirements", "pyproject.toml", "Dockerfile", "environment.yml", "pip list", "uv.lock",
-	"poetry.lock", "Pipfile.lock", "pylock.toml"}
+	"poetry.lock", "Pipfile.lock", "pylock.toml", "plan"}
 
 // cudaWheel matches the packages that bring cuDNN, the one library of those that no toolkit has.
 var cudaWheel = lazyregexp.New(`^(nvidia-)?cudnn\b`)
@@ -26,7 +26,7 @@ func (b *build) bare() []*result {
 		return cudaWheel.MatchString(w.Name) || w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version)
 	}
 	switch {
-	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind), slices.ContainsFunc(b.extras(), isCUDA):
+	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind) && !b.planned, slices.ContainsFunc(b.extras(), isCUDA):
 		return nil
 	case slices.ContainsFunc(env.Wanted, brings),
 		slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return cudaWheel.MatchString(p.Name) }),

@@ -31,6 +31,7 @@ type build struct {
 	resolved    *installed                // the cuDNN that an installer would bring; nil where one is there, or named
 	named       *named                    // a package that a file names, which is all there is of it; else nil
 	jit         bool                      // its code is made when it runs
+	planned     bool                      // a plan brings it: it is not there yet
 	foreign     string                    // the architecture of its files, where that is not the target's
 }
 
@@ -42,7 +43,7 @@ func newBuild(m *machine, env *environment, b *facts.Build, s standing) *build {
 	v := &build{Build: b, env: env, standing: s, counts: s != noted, python: cmp.Or(m.target.Python, env.Python)}
 	v.glibc, v.cudnn, v.nccl, v.taken = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
 	v.isa, v.read, v.dispensable = isaOf(b.PTXISA), partsRead(b), b.Extension && m.dispensable(b)
-	v.subject = Subject(b, env.Environment)
+	v.subject, v.planned = Subject(b, env.Environment), m.f.Plan != nil && b.Path == ""
 	if p := m.packageOf(b.Name); p != nil && b.Extension {
 		v.jit = p.Uses == "jit"
 	}

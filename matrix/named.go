@@ -60,7 +60,7 @@ func (m *machine) wanted() []*named {
 // WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
 // business, and reports are pasted into public threads.
 func WithoutPrivate(t *Tables, f facts.Facts) facts.Facts {
-	if !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Wanted) > 0 }) {
+	if f.Plan == nil && !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Wanted) > 0 }) {
 		return f
 	}
 	f.Environments = slices.Clone(f.Environments)
@@ -69,6 +69,9 @@ func WithoutPrivate(t *Tables, f facts.Facts) facts.Facts {
 		env := &f.Environments[i]
 		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted),
 			func(w facts.Wanted) bool { n := m.namedOf(env, &w); return n == nil || n.uses == "unsaid" })
+	}
+	if f.Plan != nil {
+		f.Plan = m.publicPlan(f.Plan)
 	}
 	return f
 }
@@ -321,6 +324,11 @@ func (m *machine) namedOnly() []*result {
 		})
 		if !judged && standing(n.env) == noted {
 			results = append(results, n.optional()...)
+			continue
+		}
+		if m.unbuilt(n) {
+			results = append(results, unknown(n.subject(), "for which torch and which GPUs its code will be: the tables have "+
+				"no wheel of this release")...)
 			continue
 		}
 		if judged || m.spokenFor(n) || n.uses == "unsaid" && m.judges(n.env) {

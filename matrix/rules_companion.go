@@ -16,6 +16,9 @@ import (
 // with every minor release, and pip lets any pair in: neither torchaudio nor torchcodec requires a version of torch.
 func companionMismatch(m *machine, b *build) []*result {
 	if b.Extension && m.t.Trait("companion", b.Name, version.Number{}) {
+		if open := m.untold(b); open != nil {
+			return open
+		}
 		return m.unmet(b)
 	}
 	// The table pairs official releases only; NGC's and source builds may have been built with their companions.

@@ -78,10 +78,15 @@ func extensionMismatch(m *machine, b *build) []*result {
 	// In a file the order of installation is not known; on disk RECORD shows which files survived.
 	case b.env.Kind == "requirements" && twinNamed(b.env.Environment, b.Name) != "":
 		return found(b.besideTwin(twinNamed(b.env.Environment, b.Name)))
+	case m.comingTwin(b) != "":
+		return m.underTwin(b)
 	// What the loader does not find goes before the table: it holds for builds from source, too.
 	case b.Extension && len(b.Unmet) > 0 && !m.t.Trait("companion", b.Name, version.Number{}):
 		return m.unmet(b)
 	case b.Extension:
+		if open := m.untold(b); open != nil {
+			return open
+		}
 		return m.opens(b)
 	}
 	switch {
@@ -120,7 +125,7 @@ func (m *machine) compiledIn(e *environment) []compiledPackage {
 	e.compiled = []compiledPackage{}
 	for _, p := range e.beside() {
 		rows := m.extensionRows(p)
-		if len(rows) == 0 && e.Kind == "requirements" { // of an installed one, its files tell
+		if len(rows) == 0 && (e.Kind == "requirements" || m.comes(p)) { // of an installed one, its files tell
 			rows = saidRows(p)
 		}
 		if len(rows) == 0 {

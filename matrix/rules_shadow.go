@@ -40,6 +40,9 @@ func libraryShadowed(m *machine, b *build) []*result {
 	if missing := b.nowhere(); len(missing) > 0 {
 		return m.missingLibrary(b, missing)
 	}
+	if open := b.untoldLibraries(); open != nil {
+		return open
+	}
 	// Symbols were not compared, because the closure was not resolved: nothing is known, and nothing said to hold.
 	if !b.Compared {
 		return nil

@@ -137,3 +137,7 @@ const (
 	UnreadCut    = facts.UnreadCut
 	UnreadClosed = facts.UnreadClosed
 )
+
+// ActiveEnvironment is the prefix of the Python environment that a program is started with here; empty where there is
+// none.
+func ActiveEnvironment(h *Host) string { return python.Active(h) }

@@ -56,9 +56,11 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 	return facts
 }
 
-// runSources reads the files in a goroutine that is left behind if a file system never answers. What it found is taken
+func runSources(ctx context.Context, h *Host, opt Options) Facts { return runOf(ctx, h, opt, sources) }
+
+// runOf reads the files of some sources in a goroutine that is left behind if a file system never answers. What it found is taken
 // at the end, in one go: waking another goroutine for each source would take longer than many a source does.
-func runSources(ctx context.Context, h *Host, opt Options) Facts {
+func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 	limit := filesTimeout
 	if opt.Timeout > 0 {
 		limit = opt.Timeout

@@ -18,6 +18,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p := &page{style: s, ec2: onEC2(r)}
 	findings := together(r.Findings, p.brief)
 	p.headline(r, findings)
+	p.plan(r)
 	if err := p.table(r); err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ import (
 const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, pixi.lock,
             conda-lock.yml
   projects  requirements.txt, pyproject.toml, environment.yml, Dockerfile
+  plans     what uv, pip, conda and poetry print with --dry-run, pip's --report,
+            uv pip compile
   lists     pip list, pip freeze, conda list (also as JSON or --explicit)
   reports   collect_env, nvidia-smi (also -q, -x -q, -L, or its error message),
             the JSON of cudacompat probe, or of doctor -o json
@@ -26,7 +28,7 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
 func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	var timeout time.Duration
-	var includeRoot string
+	var includeRoot, env string
 	cmd := &cobra.Command{
 		Use:   "check FILE|REQUIREMENT...",
 		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
@@ -34,10 +36,12 @@ func checkCommand(s streams) *cobra.Command {
 			"These files are understood, in UTF-8 or UTF-16:\n\n" + readable + "\n" +
 			"Nothing is installed or run: each package is judged by the CUDA version and the GPU architectures that its " +
 			"release was built for. Describe the target machine with --driver and either --gpu or --instance; a report " +
-			"already describes its own. example:broken is a built-in example; an unknown name, such as example:?, lists all.",
+			"already describes its own. With --env, what an installer's dry run says is judged as the environment " +
+			"that it would leave behind, on this machine unless flags name another. example:broken is a built-in example; an unknown name, such as example:?, lists all.",
 		Example: "  cudacompat check torch==2.9.0 --gpu L4 --driver 535.183.01\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
-			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver,
+			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
+			"  uv pip install --dry-run vllm 2>&1 | cudacompat check - --env .venv",
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := bounded(cmd.Context(), timeout)
@@ -47,7 +51,11 @@ func checkCommand(s streams) *cobra.Command {
 				return err
 			}
 			r, err := job.judge(ctx, func() (probe.Facts, error) {
-				return givenInTime(ctx, asked(args), judge.python, includeRoot, s.in)
+				facts, err := givenInTime(ctx, asked(args), judge.python, includeRoot, s.in)
+				if err != nil || env == "" {
+					return facts, err
+				}
+				return afterwards(ctx, facts, env, asked(args))
 			})
 			if err != nil {
 				return err
@@ -62,6 +70,8 @@ func checkCommand(s streams) *cobra.Command {
 	}
 	judge.add(cmd)
 	includeRootFlag(cmd, &includeRoot)
+	cmd.Flags().StringVar(&env, "env", "",
+		"judge the Python environment at `PATH` (active: the one that python3 starts here) as the plan in FILE would leave it")
 	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,
 		"stop after `TIME` and judge what was read by then")
 	return cmd

@@ -15,6 +15,10 @@ func (f *Facts) Complete() {
 	fill(&f.Driver.Kernel)
 	f.completeMachine()
 	f.completePlace()
+	if f.Plan != nil {
+		fill(&f.Plan.Removes)
+		fill(&f.Plan.Installs)
+	}
 	if f.Variables == nil {
 		f.Variables = map[string]string{}
 	}

@@ -28,6 +28,7 @@ type Facts struct {
 	Container    Container         `json:"container"`
 	Runtimes     Runtimes          `json:"runtimes"`
 	Building     Building          `json:"building"`
+	Plan         *Plan             `json:"plan,omitempty"` // a change that these facts foretell; nil where they are as they are
 }
 
 // System is the operating system and what kind of place it is.
@@ -320,6 +321,10 @@ type Build struct {
 	Unmet []Unresolved `json:"unmet,omitempty"`
 	// Hindrances are why Python does not import it as it was installed.
 	Hindrances []Hindrance `json:"hindrances,omitempty"`
+
+	// Open are the distributions that a plan replaces and that its files were read with, each with the release to come:
+	// whether they go together its files do not tell.
+	Open map[string]string `json:"open,omitempty"`
 
 	Damaged string `json:"damaged,omitempty"` // why the machine code of a library of its own could not be listed
 }

@@ -26,6 +26,7 @@ type Host struct {
 	Env  map[string]string // the process environment; nil for a tree at rest
 	Rest bool              // a tree at rest: no NVML, no devices, no process environment
 
+	gone map[string]bool // what Without takes away
 	seen seen
 }
 
@@ -54,7 +55,7 @@ type resolution struct {
 
 // Anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
 // that was left behind on a dead mount still writes into its own.
-func (h *Host) Anew() *Host { return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest} }
+func (h *Host) Anew() *Host { return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, gone: h.gone} }
 
 // This is the running machine with this process's environment.
 func This() *Host {
@@ -92,6 +93,9 @@ func (h *Host) beneath() (beneath, error) {
 		root, err := rootAt(cmp.Or(h.Root, "/"))
 		if err != nil {
 			return nil, Plain(err)
+		}
+		if len(h.gone) > 0 {
+			root = lessened{root, h.gone}
 		}
 		h.seen.beneath = root
 	}
@@ -271,6 +275,7 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, pathError("list", name, err)
 	}
+	entries = h.remaining(name, entries)
 	h.seen.dirs = remember(h.seen.dirs, name, entries)
 	return entries, nil
 }

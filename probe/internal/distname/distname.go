@@ -50,3 +50,17 @@ func Normal(name string) string {
 
 // JAXPlugin matches the distributions that bring CUDA to JAX, and the CUDA family that they are for.
 var JAXPlugin = lazyregexp.New(`^jax-cuda(\d+)-plugin$`)
+
+// OfConda is pip's name for one of conda's packages.
+func OfConda(name string) string {
+	if twin := condaTwins[name]; twin != "" {
+		return twin
+	}
+	return Normal(name)
+}
+
+// condaTwins are conda's names for what pip calls otherwise.
+var condaTwins = map[string]string{"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-base": "tensorflow"}
+
+// JAXPart matches what a JAX is made of.
+var JAXPart = lazyregexp.New(`^jax(lib|-cuda\d+-(plugin|pjrt))?$`)

@@ -33,9 +33,6 @@ var (
 	condaFile  = lazyregexp.New(`^(.+)-([^-]+)-([^-]+?)(?:\.conda|\.tar\.bz2)$`)
 )
 
-// condaTwins are conda's names for what pip calls otherwise.
-var condaTwins = map[string]string{"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-base": "tensorflow"}
-
 // package adds one of conda's packages; of version, build and channel any can be empty.
 func (c *conda) add(name, version, specifier, build string) {
 	switch name {
@@ -46,7 +43,7 @@ func (c *conda) add(name, version, specifier, build string) {
 		c.cpu = true
 		return
 	}
-	p := locked{name: distname.Normal(cmp.Or(condaTwins[name], name)), version: version, specifier: specifier,
+	p := locked{name: distname.OfConda(name), version: version, specifier: specifier,
 		from: "package " + name, origin: "conda"}
 	if build != "" {
 		p.origin = distname.CondaOrigin(build)

@@ -75,7 +75,7 @@ func splitNames(list []locked) map[string]bool {
 
 // forks reports whether two releases of a package make two sets.
 func (p *locked) forks() bool {
-	return p.name != "numpy" && p.name != "protobuf" && (distname.Companions.Match(p.name) || jaxPart.MatchString(p.name))
+	return p.name != "numpy" && p.name != "protobuf" && (distname.Companions.Match(p.name) || distname.JAXPart.MatchString(p.name))
 }
 
 // chooses reports whether a package is installed on one Python, on the machine that it is for.

@@ -18,6 +18,11 @@ type format struct {
 // own stand before those that take any JSON, any list of names or any text.
 var formats = []format{
 	{"Pipfile.lock", isPipfileLock, readPipfileLock},
+	{"pip install --report", isPipReport, readPipReport},
+	{"conda install --dry-run --json", isCondaPlan, readCondaPlan},
+	{"uv pip install --dry-run, uv sync --dry-run", isUVPlan, readUVPlan},
+	{"pip install --dry-run", isPipPlan, readPipPlan},
+	{"poetry install --dry-run", isPoetryPlan, readPoetryPlan},
 	{"pip list --format=json", isPipJSON, readPipJSON},
 	{"conda list --json", isCondaJSON, readCondaJSON},
 	{"facts or a report from cudacompat", isJSON, readJSON},

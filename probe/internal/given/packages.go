@@ -74,7 +74,7 @@ func lockedEnvironment(kind string, list []locked) facts.Environment {
 		case ok:
 			env.Builds = append(env.Builds, b)
 			met[p.name] = b
-		case !jaxPart.MatchString(p.name):
+		case !distname.JAXPart.MatchString(p.name):
 			env.Wanted = append(env.Wanted, p.wanted())
 		}
 	}
@@ -95,9 +95,6 @@ func (p locked) wanted() facts.Wanted {
 	return facts.Wanted{Name: p.name, Version: p.version, Specifier: p.specifier, Extras: p.extras, Index: p.index,
 		CUDA: p.cuda, Accelerator: p.accelerator, Origin: p.origin, From: p.from}
 }
-
-// jaxPart matches what a JAX is made of.
-var jaxPart = lazyregexp.New(`^jax(lib|-cuda\d+-(plugin|pjrt))?$`)
 
 // linux reports whether a package has something for Linux: a lock lists the wheels of every platform.
 func (p locked) linux() bool {

@@ -22,7 +22,9 @@ func isRequirements(d Document) bool {
 
 func readRequirements(d Document) (facts.Facts, error) {
 	list, left := parseRequirements(d)
-	return lockedFacts("requirements", list, left), nil
+	f := lockedFacts("requirements", list, left)
+	f.Plan = compiledPlan(d, list)
+	return f, nil
 }
 
 // parseRequirements reads pip's requirements format and what it includes.

@@ -96,7 +96,7 @@ func (f *requirementFile) unset(line string, number int) bool {
 		return false
 	}
 	from := f.place(number)
-	if name := distname.Normal(named[1]); jaxPart.MatchString(name) {
+	if name := distname.Normal(named[1]); distname.JAXPart.MatchString(name) {
 		f.add(locked{name: name, direct: true, from: from}, "") // the other parts alone would be a JAX for CPUs
 	}
 	contains := "contains the variable " + m[1]

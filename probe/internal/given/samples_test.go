@@ -27,6 +27,25 @@ var samples = map[string][]string{
 	"smi-L.txt":      {"nvidia-smi -L", "driver  ", "gpu NVIDIA A100-SXM4-40GB ", "gpu NVIDIA A100-SXM4-40GB "},
 	"smi-failed.txt": {"an error of nvidia-smi", "driver  "},
 	"smi.xml":        {"nvidia-smi -x -q", "driver 535.183.01 12.2", "gpu NVIDIA L4 0000:00:1e.0 10de:27b8"},
+	"plan-uv.txt": {"uv pip install --dry-run, uv sync --dry-run", "torch|2.7.0|||default|package torch",
+		"want nvidia-cufile-cu12==1.11.1.6", "want nvidia-nccl-cu12==2.26.2", "want setuptools==84.2.1",
+		"want triton==3.3.0",
+		"- nvidia-nccl-cu12 2.21.5", "- torch 2.6.0", "- triton 3.2.0", "+ nvidia-cufile-cu12 1.11.1.6",
+		"+ nvidia-nccl-cu12 2.26.2", "+ setuptools 84.2.1", "+ torch 2.7.0", "+ triton 3.3.0", "of uv in /opt/e1"},
+	"plan-uv-sync.txt": {"uv pip install --dry-run, uv sync --dry-run", "want numpy==2.4.6", "- numpy 1.26.4",
+		"+ numpy 2.4.6", "of uv in .venv"},
+	"plan-uninstall.txt": {"uv pip install --dry-run, uv sync --dry-run", "- nvidia-cudnn-cu12 9.1.0.70",
+		"of uv in /opt/e1"},
+	"plan-nothing.txt": {"uv pip install --dry-run, uv sync --dry-run", "of uv in /opt/e1"},
+	"plan-pip.txt": {"pip install --dry-run", "torch|2.10.0+cu128||||package torch", "want markupsafe==3.0.4",
+		"want nvidia-cudnn-cu12==9.10.2.21", "+ markupsafe 3.0.4", "+ nvidia-cudnn-cu12 9.10.2.21",
+		"+ torch 2.10.0+cu128", "of pip"},
+	"plan-pip.json": {"pip install --report", "torch|2.10.0+cu128||||package torch", "python 3.11.7",
+		"want packaging==24.0", "+ torch 2.10.0+cu128", "+ packaging 24.0", "of pip"},
+	"plan-conda.json": {"conda install --dry-run --json", "torch|2.5.1|cuda|12.6||package pytorch", "want numpy==2.1.2",
+		"- numpy 1.26.4", "+ torch 2.5.1", "+ numpy 2.1.2", "of conda in /opt/conda/envs/train"},
+	"plan-poetry.txt": {"poetry install --dry-run", "torch|2.7.0|||default|package torch", "want mdurl==0.1.2",
+		"- xformers 0.0.29.post3", "- torch 2.6.0", "+ mdurl 0.1.2", "+ torch 2.7.0", "of poetry"},
 	"pip-list.txt": {"pip list", "torch|2.9.0+cu126||||package torch", "want numpy==2.1.2",
 		"want train==0.1.0", "want vllm==0.11.0"},
 	"pip-list.json": {"pip list --format=json", "torch|2.9.0+cu126||||package torch", "want numpy==2.1.2"},
@@ -92,7 +111,20 @@ func told(f facts.Facts) []string {
 	for _, u := range f.Unread {
 		list = append(list, "unread "+u.Place)
 	}
-	return list
+	if f.Plan == nil {
+		return list
+	}
+	for _, gone := range f.Plan.Removes {
+		list = append(list, "- "+gone.Name+" "+gone.Version)
+	}
+	for _, comes := range f.Plan.Installs {
+		list = append(list, "+ "+comes.Name+" "+comes.Version)
+	}
+	of := "of " + f.Plan.By
+	if f.Plan.Path != "" {
+		of += " in " + f.Plan.Path
+	}
+	return append(list, of)
 }
 
 // TestSamples reads each sample as it is, and as Windows' tools save it.

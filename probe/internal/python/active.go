@@ -112,3 +112,9 @@ func onPath(h *host.Host) (candidate, bool) {
 	}
 	return candidate{}, false
 }
+
+// Active is the prefix of the environment that python3 starts here; empty where none is found.
+func Active(h *host.Host) string {
+	c, _ := activePython(h)
+	return c.root
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"cudacompat/probe"
+)
+
+// activeName stands for the environment that python3 starts here.
+const activeName = "active"
+
+// afterwards are the facts of this machine with one environment as a plan would leave it.
+func afterwards(ctx context.Context, plan probe.Facts, env, file string) (probe.Facts, error) {
+	if plan.Plan == nil {
+		return probe.Facts{}, &usageError{fmt.Sprintf("--env: %q says what is there, not what an installer would change",
+			shown(file)), "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
+	}
+	look, h, err := lookAt(ctx, env)
+	if err != nil {
+		return probe.Facts{}, err
+	}
+	before := probe.Run(ctx, h, look.options())
+	return probe.After(ctx, h, look.options(), before, plan), nil
+}
+
+// lookAt is one environment of this machine.
+func lookAt(ctx context.Context, env string) (lookFlags, *probe.Host, error) {
+	look := lookFlags{envs: []string{env}}
+	if env == activeName {
+		look.envs = nil
+	}
+	h, err := inTime(ctx, look.host)
+	if err != nil || env != activeName {
+		return look, h, err
+	}
+	active := probe.ActiveEnvironment(h)
+	if active == "" {
+		return look, h, &usageError{"no Python environment is active here", "give its directory: --env PATH"}
+	}
+	look.envs = []string{active}
+	return look, h, nil
+}

@@ -1,0 +1,121 @@
+package matrix
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+)
+
+// What a plan foretells (facts.Plan): builds that come are known by their names, as those of a file; builds that stay
+// are known by their files, but where these lead to what is replaced (facts.Build.Open) only the tables tell.
+
+// comes reports whether a package is one that a plan brings.
+func (m *machine) comes(p *installed) bool {
+	if m.f.Plan == nil {
+		return false
+	}
+	_, comes := m.f.Plan.Installed(p.Name)
+	return comes
+}
+
+// untold: an extension stays, and what its files were read with is replaced. Where no row pairs it with what comes,
+// nobody knows; where one does, the rule that compares them with their framework says whether they fit.
+func (m *machine) untold(b *build) []*result {
+	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
+		if name == b.Framework && m.paired(b) {
+			continue
+		}
+		return undecidable(b.subject, fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was "+
+			"installed with: no row of the tables pairs them", name, b.Open[name]))
+	}
+	return nil
+}
+
+// paired reports whether the tables say for which framework an extension was built.
+func (m *machine) paired(b *build) bool {
+	torch := m.frameworkOf(b)
+	if torch == nil || torch.Name != "torch" || len(torch.rows) == 0 {
+		return false
+	}
+	if m.companionOf(torch, b.Name) != "" {
+		return true
+	}
+	p := b.env.Package(b.Name)
+	return p != nil && len(m.extensionRows(p)) > 0
+}
+
+// untoldLibraries: a framework stays, and a library that it loads, or a part of it, is to be replaced by a release that
+// it does not pin. Of cuDNN the versions decide, in cudnn-mismatch; an NCCL that is newer has every function of an older
+// one.
+func (b *build) untoldLibraries() []*result {
+	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
+		pinned, coming := version.Of(b.Requires[name]), version.Of(b.Open[name])
+		switch {
+		case strings.HasPrefix(name, "nvidia-cudnn"):
+			continue
+		case strings.HasPrefix(name, "nvidia-nccl") && pinned.Known() && !coming.Less(pinned):
+			continue
+		}
+		return undecidable(b.subject, fmt.Sprintf("whether it runs with %s %s, which it does not ask for and which is to "+
+			"replace what it was installed with", name, b.Open[name]))
+	}
+	return nil
+}
+
+// comingTwin is the package for the CPU that a plan brings and that has the modules of this one, "onnxruntime 1.23.0";
+// empty where it brings none.
+func (m *machine) comingTwin(b *build) string {
+	twin := twins[b.Name]
+	if m.f.Plan == nil || twin == "" {
+		return ""
+	}
+	release, comes := m.f.Plan.Installed(twin)
+	if !comes {
+		return ""
+	}
+	return strings.TrimSpace(twin + " " + release)
+}
+
+// underTwin: what comes is written over what stays; of two that come, nobody says which is the last.
+func (m *machine) underTwin(b *build) []*result {
+	twin := m.comingTwin(b)
+	if b.planned {
+		return undecidable(b.subject, "which of it and "+twin+" is written last: both have the same files")
+	}
+	f := b.overwritten(facts.Hindrance{By: twin, Path: b.Path})
+	f.Message = fmt.Sprintf("%s is to be written over %s: Python will import its modules", twin, b.Name)
+	f.Evidence = b.evidence()
+	return found(f)
+}
+
+// unbuilt reports whether a plan brings a package that is compiled for one torch, of a release of which the tables have
+// no wheel: where the index has its source alone, it is compiled on this machine when it is installed.
+func (m *machine) unbuilt(n *named) bool {
+	release, _ := version.ParseRelease(n.Version)
+	if m.f.Plan == nil || n.Version == "" || n.uses != "torch" || release.Local != "" {
+		return false
+	}
+	return len(tables.RowsOf[tables.Extension](m.t, n.Name)) > 0 &&
+		!slices.ContainsFunc(n.rows, func(e tables.Extension) bool { return e.Variant != "sdist" })
+}
+
+// publicPlan is a plan without the packages of which nothing is known here: their names may be nobody else's business.
+func (m *machine) publicPlan(p *facts.Plan) *facts.Plan {
+	known := func(one facts.Planned) bool {
+		return isFramework(one.Name) || m.namedOf(&facts.Environment{}, &facts.Wanted{Name: one.Name, Version: one.Version}) != nil ||
+			helper.MatchString(one.Name) || slices.Contains([]string{"triton", "numpy", "torchvision", "torchaudio"}, one.Name)
+	}
+	public := *p
+	public.Removes = slices.DeleteFunc(slices.Clone(p.Removes), func(one facts.Planned) bool { return !known(one) })
+	public.Installs = slices.DeleteFunc(slices.Clone(p.Installs), func(one facts.Planned) bool { return !known(one) })
+	return &public
+}
+
+func isFramework(name string) bool {
+	return slices.Contains(Frameworks(), name) || strings.HasPrefix(name, "jax") || strings.HasPrefix(name, "tensorflow")
+}

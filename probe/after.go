@@ -1,0 +1,108 @@
+package probe
+
+import (
+	"context"
+	"slices"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/change"
+	"cudacompat/probe/internal/given"
+	"cudacompat/probe/internal/python"
+)
+
+// Plan is what an installer's dry run says that it would do; Given reads it. Package facts describes its fields.
+type (
+	Plan    = facts.Plan
+	Planned = facts.Planned
+)
+
+// After foretells facts: what Run with these options would find once an installer has done what a plan says. before is
+// what it finds now; plan is what Given read of the installer's dry run. The environments that the options name change,
+// and nothing else does. Files that the plan removes are taken out of a second look at the environment; what it installs
+// is known by its names and releases alone.
+func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts {
+	after := before
+	if plan.Plan == nil {
+		return after
+	}
+	moves := map[string]bool{}
+	for _, p := range slices.Concat(plan.Plan.Installs, plan.Plan.Removes) {
+		moves[p.Name] = true
+	}
+	owned := python.OwnedBy(h, opt.Envs, func(name string) bool { return moves[name] })
+	complete := completed(*plan.Plan, owned)
+	after.Plan = &complete
+	left := before.Environments
+	if gone := leaving(complete, owned); len(gone) > 0 {
+		found := runOf(ctx, h.Without(gone), opt, pythonAlone)
+		left = found.Environments
+		after.Unread = append(slices.Clone(before.Unread), newUnread(before.Unread, found.Unread)...)
+	}
+	c := change.Change{Plan: complete, Files: owned.Files,
+		Ranges: func(name string) map[string]string { return python.RangesOf(h, opt.Envs, name) }}
+	after.Environments = nil
+	for _, env := range before.Environments {
+		c.Coming = given.Coming(plan, jaxBeside(env, complete))
+		after.Environments = append(after.Environments, c.Apply(env, sameIn(left, env)))
+	}
+	if len(before.Environments) == 0 { // the installer makes it
+		env := Environment{Kind: "venv", Named: true}
+		if len(opt.Envs) > 0 {
+			env.Path = opt.Envs[0]
+		}
+		c.Coming = given.Coming(plan, nil)
+		after.Environments = []Environment{c.Apply(env, env)}
+	}
+	after.Complete()
+	return after
+}
+
+// completed is a plan with what its installer does not say: pip names what it installs, and not what that replaces.
+func completed(p Plan, owned python.Owned) Plan {
+	for _, i := range p.Installs {
+		if have, there := owned.Versions[i.Name]; there {
+			if _, said := p.Removed(i.Name); !said {
+				p.Removes = append(slices.Clone(p.Removes), Planned{Name: i.Name, Version: have})
+			}
+		}
+	}
+	return p
+}
+
+// leaving are the files that a plan removes, and those that it writes anew.
+func leaving(p Plan, owned python.Owned) map[string]bool {
+	gone := map[string]bool{}
+	for file, name := range owned.Files {
+		if _, goes := p.Removed(name); goes {
+			gone[file] = true
+		}
+	}
+	return gone
+}
+
+// pythonAlone is the one source that a plan changes.
+var pythonAlone = []source{{name: "python", read: readPython}}
+
+// newUnread are the places that only the second look could not read.
+func newUnread(before, now []Unread) []Unread {
+	return slices.DeleteFunc(slices.Clone(now), func(u Unread) bool { return slices.Contains(before, u) })
+}
+
+// sameIn is an environment in another look; one that holds nothing any more is as empty as that.
+func sameIn(list []Environment, env Environment) Environment {
+	i := slices.IndexFunc(list, func(e Environment) bool { return e.Path == env.Path && e.Python == env.Python })
+	if i < 0 {
+		env.Builds, env.Packages, env.Assemblers = nil, nil, nil
+		return env
+	}
+	return list[i]
+}
+
+// jaxBeside are the parts of a JAX that stay where others of them move: one alone says nothing.
+func jaxBeside(env Environment, p Plan) []Package {
+	return slices.DeleteFunc(slices.Clone(env.Packages), func(pkg Package) bool {
+		_, goes := p.Removed(pkg.Name)
+		_, comes := p.Installed(pkg.Name)
+		return goes || comes || !given.JAXPart(pkg.Name)
+	})
+}

@@ -1,0 +1,94 @@
+package host
+
+import (
+	"io/fs"
+	"os"
+	"path"
+)
+
+// Without is the same host as it would be if some files and directories were gone: those at these resolved paths, and
+// all beneath them. Nothing is changed.
+func (h *Host) Without(gone map[string]bool) *Host {
+	h = h.Anew()
+	h.gone = gone
+	return h
+}
+
+// lessened is a root in which some files are gone.
+type lessened struct {
+	beneath
+	gone map[string]bool // by their resolved paths
+}
+
+// there is an error where a name leads to what is gone, or is itself a link that is gone.
+func (l lessened) there(name string) error {
+	resolved, err := l.beneath.resolve(name)
+	if err != nil {
+		return err
+	}
+	dir, err := l.beneath.resolve(path.Dir(name))
+	if l.isGone(resolved) || err == nil && l.isGone(path.Join(dir, path.Base(name))) {
+		return fs.ErrNotExist
+	}
+	return nil
+}
+
+// isGone reports whether a resolved path, or a directory above it, is gone.
+func (l lessened) isGone(resolved string) bool {
+	for ; len(resolved) > 1; resolved = path.Dir(resolved) {
+		if l.gone[resolved] {
+			return true
+		}
+	}
+	return false
+}
+
+func (l lessened) reach(name string) error { return l.there(name) }
+
+func (l lessened) resolve(name string) (string, error) {
+	if err := l.there(name); err != nil {
+		return "", err
+	}
+	return l.beneath.resolve(name)
+}
+
+// readlink asks for the link itself, which may be gone where what it leads to is not.
+func (l lessened) readlink(name string) (string, error) {
+	dir, err := l.beneath.resolve(path.Dir(name))
+	if err == nil && l.isGone(path.Join(dir, path.Base(name))) {
+		return "", fs.ErrNotExist
+	}
+	return l.beneath.readlink(name)
+}
+
+func (l lessened) open(name string) (*os.File, error) {
+	if err := l.there(name); err != nil {
+		return nil, err
+	}
+	return l.beneath.open(name)
+}
+
+func (l lessened) openDir(name string) (*os.File, error) {
+	if err := l.there(name); err != nil {
+		return nil, err
+	}
+	return l.beneath.openDir(name)
+}
+
+// remaining are a directory's entries that are not gone.
+func (h *Host) remaining(name string, entries []fs.DirEntry) []fs.DirEntry {
+	if len(h.gone) == 0 {
+		return entries
+	}
+	dir, err := h.Resolve(name)
+	if err != nil {
+		return entries
+	}
+	var left []fs.DirEntry
+	for _, e := range entries {
+		if !h.gone[path.Join(dir, e.Name())] {
+			left = append(left, e)
+		}
+	}
+	return left
+}

@@ -1,0 +1,245 @@
+// Package change foretells an environment: what it holds once an installer has done what its dry run says.
+//
+// What stays keeps what was read of it. What comes is not there yet, so it is known as a file knows it: by its name and
+// its release. Where the files of what stays lead to what is replaced, nobody has seen whether they still fit: such a
+// build is told open (Build.Open), and the tables, or nobody, know.
+package change
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+)
+
+// Change is one plan on its way into one environment.
+type Change struct {
+	Plan   facts.Plan
+	Coming facts.Environment // what the plan installs, as a file would make it
+	Files  map[string]string // the distribution of each file that goes, by its path
+	Ranges func(info string) map[string]string
+}
+
+// Apply is the environment afterwards: before is how it was read, left how it reads without what goes.
+func (c *Change) Apply(before, left facts.Environment) facts.Environment {
+	after := left
+	after.Named, after.Active = before.Named, before.Active
+	after.Packages = append(slices.Clone(left.Packages), c.comingPackages(left)...)
+	after.Builds, after.Assemblers = nil, left.Assemblers
+	for _, b := range left.Builds {
+		if !c.comes(b.Name) && !(b.Name == "jax" && c.movesJAX()) {
+			after.Builds = append(after.Builds, c.kept(of(before.Builds, b.Name), b))
+		}
+	}
+	for _, b := range before.Builds { // what was there only beside what goes, and is rebuilt from names
+		if of(left.Builds, b.Name) == nil && !c.goes(b.Name) && b.Name != "jax" {
+			if k := c.kept(&b, facts.Build{}); k.Name != "" {
+				after.Builds = append(after.Builds, k)
+			}
+		}
+	}
+	after.Builds = append(after.Builds, c.Coming.Builds...)
+	after.Wanted = c.Coming.Wanted
+	if before.Python == "" {
+		after.Python = c.Coming.Python
+	}
+	return after
+}
+
+// of is the build of that name, or nil.
+func of(builds []facts.Build, name string) *facts.Build {
+	i := slices.IndexFunc(builds, func(b facts.Build) bool { return b.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &builds[i]
+}
+
+// comes reports whether the plan installs a distribution; goes, whether it takes away the one that is there.
+func (c *Change) comes(name string) bool { _, ok := c.Plan.Installed(name); return ok }
+func (c *Change) goes(name string) bool  { _, ok := c.Plan.Removed(name); return ok }
+
+// movesJAX reports whether the plan touches one of the distributions that a JAX is made of: it is judged by the names of
+// all of them then.
+func (c *Change) movesJAX() bool {
+	moves := func(p facts.Planned) bool { return distname.JAXPart.MatchString(p.Name) }
+	return slices.ContainsFunc(c.Plan.Installs, moves) || slices.ContainsFunc(c.Plan.Removes, moves)
+}
+
+// comingPackages are the companions that the plan installs; the list of what stays does not have them any more.
+func (c *Change) comingPackages(left facts.Environment) []facts.Package {
+	return slices.DeleteFunc(slices.Clone(c.Coming.Packages), func(p facts.Package) bool {
+		return left.Package(p.Name) != nil
+	})
+}
+
+// kept is a build that stays: before is how it was read, without how it reads when what goes is gone, empty where it
+// does not read at all then.
+func (c *Change) kept(before *facts.Build, without facts.Build) facts.Build {
+	if before == nil {
+		return without
+	}
+	leads := c.leads(before)
+	open := map[string]string{}
+	replaced := false
+	for _, name := range leads {
+		coming, comes := c.Plan.Installed(name)
+		if !comes {
+			continue
+		}
+		replaced = true
+		if !c.same(before, name, coming) {
+			open[name] = coming
+		}
+	}
+	for name, coming := range c.refused(before) {
+		open[name], replaced = coming, true
+	}
+	if !replaced {
+		return without // what it has lost stays lost
+	}
+	b := *before
+	if b.Extension || len(open) > 0 {
+		b.Unmet = nil
+	}
+	b.Hindrances = slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool {
+		name, _, _ := strings.Cut(h.Of, " ")
+		return c.comes(name) || c.comes(distname.Normal(h.By))
+	})
+	c.withoutLibraries(&b, open)
+	if len(open) > 0 {
+		b.Open = open
+	}
+	return b
+}
+
+// leads are the distributions that go or come and to which a build's files, or its metadata, lead: its framework, the
+// wheels of its libraries.
+func (c *Change) leads(b *facts.Build) []string {
+	var names []string
+	add := func(name string) {
+		if name != "" && name != b.Name && (c.goes(name) || c.comes(name)) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if b.Extension {
+		add(b.Framework)
+	}
+	for name := range b.Requires {
+		add(name)
+	}
+	for _, t := range b.Taken {
+		add(c.Files[t.Path])
+		add(c.over(t.Path))
+	}
+	for _, u := range slices.Concat(b.Unmet, b.Unresolved) {
+		add(c.Files[u.Path])
+	}
+	if len(b.Missing) > 0 { // a library's wheel that comes may be what it misses
+		for _, p := range c.Plan.Installs {
+			if libraryWheel(p.Name) {
+				add(p.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// over is the wheel that comes and puts its library in the place of one that stays: nvidia-nccl-cu13's libnccl.so.2 in
+// that of nvidia-nccl-cu12.
+func (c *Change) over(file string) string {
+	_, below, ok := strings.Cut(file, "/site-packages/nvidia/")
+	if !ok {
+		return ""
+	}
+	library, _, _ := strings.Cut(below, "/")
+	for _, p := range c.Plan.Installs {
+		stem, _, family := strings.Cut(p.Name, "-cu1")
+		if family && stem == "nvidia-"+strings.ReplaceAll(library, "_", "-") {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+func libraryWheel(name string) bool {
+	return strings.HasPrefix(name, "nvidia-") || strings.HasPrefix(name, "cuda-")
+}
+
+// same reports whether what comes is what the build was read with: the very release, the one that its metadata pins, or
+// a patch of the same framework for the same CUDA, whose binary interface is one.
+func (c *Change) same(b *facts.Build, name, coming string) bool {
+	gone, _ := c.Plan.Removed(name)
+	if coming != "" && (coming == gone || coming == b.Requires[name]) {
+		return true
+	}
+	was, okWas := version.ParseRelease(gone)
+	will, okWill := version.ParseRelease(coming)
+	return okWas && okWill && name == b.Framework && was.Local == will.Local &&
+		was.Number.Short() == will.Number.Short() && was.Final() && will.Final()
+}
+
+// refused are the releases that come and that a build's metadata does not accept.
+func (c *Change) refused(b *facts.Build) map[string]string {
+	bad := map[string]string{}
+	if c.Ranges == nil {
+		return bad
+	}
+	for name, accepted := range c.Ranges(b.Name) {
+		coming, comes := c.Plan.Installed(name)
+		if comes && coming != "" && name != "numpy" && distname.Companions.Match(name) && !accepts(accepted, coming) {
+			bad[name] = coming
+		}
+	}
+	return bad
+}
+
+// accepts reports whether a range of METADATA has a release; what cannot be told it has.
+func accepts(specifiers, release string) bool {
+	asked, err := version.ParseRange(specifiers)
+	return err != nil || asked.Has(version.Of(release))
+}
+
+// withoutLibraries takes out of a build what was read of libraries that are replaced: those that the loader took, and
+// those that were missing where their wheel comes.
+func (c *Change) withoutLibraries(b *facts.Build, open map[string]string) {
+	comes := func(file string) bool { return c.comes(c.Files[file]) || c.over(file) != "" }
+	b.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(t facts.Taken) bool { return comes(t.Path) })
+	b.Unresolved = slices.DeleteFunc(slices.Clone(b.Unresolved), func(u facts.Unresolved) bool {
+		return comes(u.Path) || comes(u.By)
+	})
+	fresh := map[string]bool{} // names of libraries that come again
+	for file := range c.Files {
+		if comes(file) {
+			fresh[path.Base(file)] = true
+		}
+	}
+	whole := len(open) == 0 && c.complete(b)
+	b.Missing = slices.DeleteFunc(slices.Clone(b.Missing), func(name string) bool { return fresh[name] || whole })
+	b.Unloadable = slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool { return fresh[u.Name] || whole })
+	for file, name := range c.Files { // what goes for good is missing from now on
+		lost := !c.comes(name) && slices.ContainsFunc(b.Taken, func(t facts.Taken) bool { return t.Path == file })
+		if lost {
+			b.Missing = append(b.Missing, path.Base(file))
+			b.Taken = slices.DeleteFunc(b.Taken, func(t facts.Taken) bool { return t.Path == file })
+		}
+	}
+	slices.Sort(b.Missing)
+}
+
+// complete reports whether the plan installs every library's wheel that a build pins and that was missing.
+func (c *Change) complete(b *facts.Build) bool {
+	pinned := 0
+	for name, pin := range b.Requires {
+		if coming, comes := c.Plan.Installed(name); comes && libraryWheel(name) {
+			if pinned++; coming != pin {
+				return false
+			}
+		}
+	}
+	return pinned > 0
+}

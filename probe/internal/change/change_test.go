@@ -1,0 +1,91 @@
+package change
+
+import (
+	"testing"
+
+	"cudacompat/probe/facts"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const site = "/opt/venv/lib/python3.12/site-packages/"
+
+// torch is one that loads the cuDNN of a wheel, which it pins.
+func torch() facts.Build {
+	return facts.Build{Name: "torch", Version: "2.6.0+cu124", Path: site + "torch",
+		Requires: map[string]string{"nvidia-cudnn-cu12": "9.1.0.70", "nvidia-nvjitlink-cu12": "12.4.127"},
+		Taken:    []facts.Taken{{Name: "libcudnn.so.9", Version: "9.1.0", Path: site + "nvidia/cudnn/lib/libcudnn.so.9"}}}
+}
+
+func planned(list ...string) []facts.Planned {
+	var all []facts.Planned
+	for i := 0; i < len(list); i += 2 {
+		all = append(all, facts.Planned{Name: list[i], Version: list[i+1]})
+	}
+	return all
+}
+
+func apply(plan facts.Plan, coming facts.Environment, builds ...facts.Build) facts.Environment {
+	c := Change{Plan: plan, Coming: coming,
+		Files: map[string]string{site + "nvidia/cudnn/lib/libcudnn.so.9": "nvidia-cudnn-cu12"}}
+	before := facts.Environment{Path: "/opt/venv", Python: "3.12", Named: true, Builds: builds}
+	left := before
+	left.Builds = nil
+	for _, b := range builds {
+		if _, goes := plan.Removed(b.Name); !goes {
+			if _, goes := plan.Removed("nvidia-cudnn-cu12"); goes && b.Name == "torch" {
+				b.Taken, b.Missing = nil, []string{"libcudnn.so.9"}
+			}
+			left.Builds = append(left.Builds, b)
+		}
+	}
+	return c.Apply(before, left)
+}
+
+func TestUntouchedIsAsItWasRead(t *testing.T) {
+	after := apply(facts.Plan{Installs: planned("requests", "2.0")}, facts.Environment{}, torch())
+	if diff := cmp.Diff([]facts.Build{torch()}, after.Builds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRemovedLibraryIsMissing(t *testing.T) {
+	after := apply(facts.Plan{Removes: planned("nvidia-cudnn-cu12", "9.1.0.70")}, facts.Environment{}, torch())
+	if b := after.Builds[0]; len(b.Missing) != 1 || len(b.Taken) != 0 || b.Open != nil {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestReplacedLibraryIsOpenUnlessPinned(t *testing.T) {
+	for coming, open := range map[string]map[string]string{"9.1.0.70": nil, "9.9.0.52": {"nvidia-cudnn-cu12": "9.9.0.52"}} {
+		after := apply(facts.Plan{Removes: planned("nvidia-cudnn-cu12", "9.0.0.1"),
+			Installs: planned("nvidia-cudnn-cu12", coming)}, facts.Environment{}, torch())
+		b := after.Builds[0]
+		if diff := cmp.Diff(open, b.Open); diff != "" || len(b.Missing) != 0 || len(b.Taken) != 0 {
+			t.Errorf("cuDNN %s: %+v\n%s", coming, b, diff)
+		}
+	}
+}
+
+func TestExtensionOfReplacedFrameworkIsOpen(t *testing.T) {
+	extension := facts.Build{Name: "xformers", Version: "0.0.29", Extension: true, Framework: "torch",
+		Path: site + "xformers-0.0.29.dist-info"}
+	for coming, open := range map[string]map[string]string{"2.7.0": {"torch": "2.7.0"}, "2.6.1": nil} {
+		next := facts.Build{Name: "torch", Version: coming}
+		after := apply(facts.Plan{Removes: planned("torch", "2.6.0"), Installs: planned("torch", coming)},
+			facts.Environment{Builds: []facts.Build{next}}, torch(), extension)
+		if len(after.Builds) != 2 || after.Builds[1].Version != coming {
+			t.Fatalf("%+v", after.Builds)
+		}
+		if diff := cmp.Diff(open, after.Builds[0].Open); diff != "" {
+			t.Errorf("torch %s: %s", coming, diff)
+		}
+	}
+}
+
+func TestWheelThatWritesOverAnother(t *testing.T) {
+	after := apply(facts.Plan{Installs: planned("nvidia-cudnn-cu13", "9.20.0.48")}, facts.Environment{}, torch())
+	if b := after.Builds[0]; b.Open["nvidia-cudnn-cu13"] != "9.20.0.48" || len(b.Taken) != 0 {
+		t.Errorf("%+v", b)
+	}
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"strings"
+
+	"cudacompat/probe/facts"
+)
+
+// plan says what an installer's dry run would do, where the report foretells what follows: what it replaces, adds and
+// removes, each by itself. The wheels of CUDA's libraries, of which torch alone has fifteen, are counted.
+func (p *page) plan(r Report) {
+	if r.Facts.Plan == nil || len(PlanLines(*r.Facts.Plan)) == 0 {
+		return
+	}
+	p.line()
+	for _, line := range PlanLines(*r.Facts.Plan) {
+		verb, rest, _ := strings.Cut(line, " ")
+		p.wrap(11, rest, "  ", painted{bold, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
+	}
+}
+
+// PlanLines are what a plan does, in words: "replaces torch 2.6.0 with 2.7.0 and 14 libraries", "installs vllm 0.19.1".
+func PlanLines(p facts.Plan) []string {
+	var replaced, installed, removed []string
+	libraries := map[string]int{}
+	for _, i := range p.Installs {
+		before, there := p.Removed(i.Name)
+		switch {
+		case isLibrary(i.Name) && there:
+			libraries["replaces"]++
+		case isLibrary(i.Name):
+			libraries["installs"]++
+		case there && before == i.Version:
+			replaced = append(replaced, i.Name+" "+before+" with itself")
+		case there:
+			replaced = append(replaced, i.Name+" "+before+" with "+i.Version)
+		default:
+			installed = append(installed, strings.TrimSpace(i.Name+" "+i.Version))
+		}
+	}
+	for _, gone := range p.Removes {
+		if _, comes := p.Installed(gone.Name); !comes {
+			removed = append(removed, strings.TrimSpace(gone.Name+" "+gone.Version))
+		}
+	}
+	var lines []string
+	for _, group := range []struct {
+		verb string
+		list []string
+	}{{"replaces", replaced}, {"installs", installed}, {"removes", removed}} {
+		list := group.list
+		if n := libraries[group.verb]; n > 0 {
+			list = append(list, plural(n, "wheel")+" of CUDA's libraries")
+		}
+		if len(list) > 0 {
+			lines = append(lines, group.verb+" "+strings.Join(list, ", "))
+		}
+	}
+	return lines
+}
+
+func isLibrary(name string) bool {
+	return strings.HasPrefix(name, "nvidia-") || strings.HasPrefix(name, "cuda-")
+}
