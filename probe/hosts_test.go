@@ -66,6 +66,7 @@ func filesOf(t *testing.T, archive *txtar.Archive) Facts {
 	envs, _ := hosttest.Entry(archive, "@envs")
 	facts := runSources(context.Background(), hosttest.Of(t, archive), Options{Envs: strings.Fields(envs)})
 	facts.Complete()
+	facts.Anonymous()
 	return facts
 }
 

@@ -26,10 +26,10 @@ func TestNVMLState(t *testing.T) {
 		named   []NamedDevice
 	}{
 		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0",
-			state("tesla", "default", 2), []NamedDevice{{Device: "GPU-10", Found: true, Bus: "0000:1e:00.0"},
-				{Device: "GPU-9", Found: false, Bus: ""},
-				{Device: "MIG-201", Found: true, Bus: "0000:1e:00.0"},
-				{Device: "MIG-GPU-1000/1/0", Found: true, Bus: "0000:1e:00.0"}}},
+			state("tesla", "default", 2), []NamedDevice{{Device: "GPU-0", Found: true, Bus: "0000:1e:00.0"},
+				{Device: "GPU-unknown-1", Found: false, Bus: ""},
+				{Device: "MIG-0-1", Found: true, Bus: "0000:1e:00.0"},
+				{Device: "MIG-0-2", Found: true, Bus: "0000:1e:00.0"}}},
 		{"mig-refused", []string{"-DBRAND=15", "-DMODE=3", "-DMIG_REST=4"}, "0", state("geforcertx", "exclusive", -1),
 			[]NamedDevice{}},
 		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-9", state("", "", -1),

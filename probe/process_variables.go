@@ -29,27 +29,16 @@ func isVariable(name string) bool {
 // secretNames are names among those that hold secrets by habit.
 var secretNames = lazyregexp.New(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)
 
-// urlCredentials goes up to the last @ before the path: a password may have one, too.
-var urlCredentials = lazyregexp.New(`://[^/\s]*@`)
-
 // readVariables reads the names of this process's environment that change what CUDA does.
 func readVariables(h *Host, _ Options) (found, error) {
 	variables := map[string]string{}
 	for name, value := range h.Env {
 		if isVariable(name) && !secretNames.MatchString(name) {
-			variables[name] = withoutCredentials(value)
+			variables[name] = value
 		}
 	}
 	if len(variables) == 0 {
 		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Variables = variables }, nil
-}
-
-// withoutCredentials cuts the user and password out of every URL.
-func withoutCredentials(s string) string {
-	if !strings.Contains(s, "@") {
-		return s
-	}
-	return urlCredentials.ReplaceAllString(s, "://")
 }

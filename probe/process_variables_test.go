@@ -8,20 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWithoutCredentials(t *testing.T) {
-	for text, want := range map[string]string{
-		"https://user:secret@index.example/simple": "https://index.example/simple",
-		"https://user:p@ss@index.example/simple":   "https://index.example/simple",
-		"http://a:b@x/ http://c@y/z":               "http://x/ http://y/z",
-		"https://index.example/torch@v2":           "https://index.example/torch@v2",
-		"GPU-1234@host":                            "GPU-1234@host",
-	} {
-		if got := withoutCredentials(text); got != want {
-			t.Errorf("withoutCredentials(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestVariableNames lets only those names through that the contract lists, and none that holds a secret by habit.
 func TestVariableNames(t *testing.T) {
 	h := &Host{Env: map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all",

@@ -53,6 +53,7 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 	answer.Apply(&facts)
 	facts.Probes = append(facts.Probes, answer.Status())
 	facts.Complete()
+	facts.Anonymous()
 	return facts
 }
 

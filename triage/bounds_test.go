@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cudacompat/internal/voice"
 )
 
 // TestNearMissesInOneLine: a long line of beginnings of errors ends soon, and the error after it is found.
@@ -148,7 +150,7 @@ func TestRedacted(t *testing.T) {
 		"Unexpected token: '<' in JSON":                      "Unexpected token: '<' in JSON",
 		"git+ssh://git@github.com/x":                         "git+ssh://***@github.com/x",
 	} {
-		if got := redact(text); got != want {
+		if got := voice.Redact(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/voice"
 	"cudacompat/matrix"
 )
 
@@ -286,8 +287,8 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 
 // quote is an event's line as people may see it.
 func (e *event) quote(sources []Source) Line {
-	text := redact(e.text)
-	l := Line{Number: e.line, Text: shown(text, len(redact(e.text[:e.match[0]])))}
+	text := voice.Redact(e.text)
+	l := Line{Number: e.line, Text: shown(text, min(len(voice.Redact(e.text[:e.match[0]])), len(text)))}
 	if len(sources) > 1 {
 		l.File = clean([]byte(sources[e.source].Name))
 	}
@@ -328,7 +329,7 @@ const maxSlot = 60
 // fill puts what the pattern's named groups matched into the words of the signature.
 func (e *event) fill(words string, most int) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		text := redact(strings.Trim(e.group(strings.Trim(name, "{}")), " {}")) // braces: a line of source
+		text := voice.Within(e.text, strings.Trim(e.group(strings.Trim(name, "{}")), " {}")) // braces: a line of source
 		if len(text) > most {
 			text = strings.ToValidUTF8(text[:most], "") + "…"
 		}

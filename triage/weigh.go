@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/internal/voice"
 )
 
 // known are the tables of names: statuses, libraries, Xids.
@@ -243,14 +244,14 @@ const maxSentence = 120
 // filled puts slots into words, and nothing where one is empty.
 func (r *record) filled(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		return redact(r.slot(strings.Trim(name, "{}")))
+		return voice.Within(r.text, r.slot(strings.Trim(name, "{}")))
 	})
 }
 
 // fill puts slots into words; a message of a program is cut, so that the sentence stays one.
 func (r *record) fill(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		text := redact(cmp.Or(r.slot(strings.Trim(name, "{}")), "it"))
+		text := cmp.Or(voice.Within(r.text, r.slot(strings.Trim(name, "{}"))), "it")
 		if room := maxSentence - len(words) + len(name); len(text) > max(room, 40) {
 			text = strings.ToValidUTF8(text[:max(room, 40)-3], "") + "…"
 		}

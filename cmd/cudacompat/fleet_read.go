@@ -157,6 +157,7 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 		d.judge.Refuse(place, err.Error())
 		return
 	}
+	facts.Anonymous()
 	node := fleet.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}
 	if node.Name == "" {
 		if node.Name = place; alone {

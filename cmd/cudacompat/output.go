@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/voice"
 	"cudacompat/report"
 
 	"golang.org/x/term"
@@ -88,8 +89,9 @@ func emit[T any](s streams, formats []report.Format[T], specs []string, colour s
 	return o.write(value)
 }
 
-// write says a value in every format that was asked for.
+// write says a value in every format that was asked for. Whatever it holds of an input is without its secrets then.
 func (o outputs[T]) write(value T) error {
+	voice.Value(&value)
 	for _, one := range o.list {
 		write := func(w io.Writer) error { return one.Write(w, value, one.style) }
 		if one.file != "" {

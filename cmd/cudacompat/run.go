@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"unicode"
 
+	"cudacompat/internal/voice"
 	"cudacompat/matrix"
 	"cudacompat/report"
 
@@ -47,7 +47,7 @@ func (e *usageError) Error() string { return e.message }
 func run(args []string, s streams) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(s.err, "cudacompat: a bug in cudacompat: %v\n%s", r, debug.Stack())
+			fmt.Fprintf(s.err, "cudacompat: a bug in cudacompat: %s\n%s", voice.Redact(fmt.Sprint(r)), debug.Stack())
 			code = exitInternal
 		}
 	}()
@@ -88,7 +88,7 @@ func healthCode(err error, out io.Writer) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	}
-	_ = report.UsageLine(out, err.Error())
+	_ = report.UsageLine(out, voice.Line(err.Error()))
 	return exitIncompatible
 }
 
@@ -108,12 +108,12 @@ func exitCode(err error, s streams) int {
 	return exitUsage
 }
 
-// complain says one sentence and what to do. Both may quote arguments and files: no control byte of theirs reaches a
-// terminal.
+// complain says one sentence and what to do. Both may quote arguments and files: no secret and no control byte of theirs
+// reaches a terminal.
 func complain(w io.Writer, message, hint string) {
-	fmt.Fprintln(w, folded(w, "cudacompat: "+printable(message)))
+	fmt.Fprintln(w, folded(w, "cudacompat: "+voice.Line(message)))
 	if hint != "" {
-		fmt.Fprintln(w, folded(w, "hint: "+printable(hint)))
+		fmt.Fprintln(w, folded(w, "hint: "+voice.Line(hint)))
 	}
 }
 
@@ -125,16 +125,6 @@ func folded(w io.Writer, text string) string {
 	}
 	width := screenWidth(file)
 	return strings.Join(report.Fold(text, width, width-2), "\n  ")
-}
-
-// printable is a text without line breaks and control bytes.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsGraphic(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, strings.Join(strings.Fields(text), " "))
 }
 
 // newRoot is the command tree, one file a command. A run's first argument mostly names one: then only that one is

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/voice"
+
 	"go.yaml.in/yaml/v4"
 )
 
@@ -43,7 +45,7 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 
 // oneLine is an error of the YAML reader without line breaks; what it quotes of the file reaches no terminal raw.
 func oneLine(err error) string {
-	return strings.TrimPrefix(printable(err.Error()), "yaml: ")
+	return strings.TrimPrefix(voice.Line(err.Error()), "yaml: ")
 }
 
 // mapping reads a node of known keys.

@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"unicode/utf16"
+
+	"cudacompat/internal/voice"
 )
 
-// decoded is a text as UTF-8 with lines that end in one character. PowerShell writes UTF-16 with a byte order mark,
-// Notepad UTF-8 with one.
+// decoded is a text as UTF-8 with lines that end in one character, without its credentials: no part of one reaches a
+// parser. PowerShell writes UTF-16 with a byte order mark, Notepad UTF-8 with one.
 func decoded(data []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xFF\xFE")):
@@ -20,7 +22,7 @@ func decoded(data []byte) ([]byte, error) {
 		return nil, ErrArchive
 	}
 	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\uFEFF")), []byte("\r\n"), []byte("\n"))
-	return bytes.TrimLeft(data, " \t\r\n"), nil
+	return voice.Document(bytes.TrimLeft(data, " \t\r\n")), nil
 }
 
 func fromUTF16(data []byte, order binary.ByteOrder) []byte {

@@ -79,6 +79,7 @@ func Read(d Document) (facts.Facts, error) {
 		return facts.Facts{}, err
 	}
 	f.Complete()
+	f.Anonymous()
 	return f, nil
 }
 
