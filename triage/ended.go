@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/voice"
 )
 
 // closing is the line by which a log tells that its program did what it was started for, or is at it.
@@ -98,7 +99,7 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 	*d = Diagnosis{Schema: Schema, Blame: None, Cause: EndedWell, Do: []string{}, Unread: d.Unread,
 		Because: "The log ends with its work done, and no line of it is a known error."}
 	for i, e := range ends {
-		l := Line{Number: e.number, Text: shown(redact(e.text), 0), Why: "The program says here that its work is done."}
+		l := Line{Number: e.number, Text: shown(voice.Redact(e.text), 0), Why: "The program says here that its work is done."}
 		if len(sources) > 1 {
 			l.File = clean([]byte(sources[i].Name))
 		}

@@ -2,11 +2,11 @@ package given
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/voice"
 	"cudacompat/probe/facts"
 )
 
@@ -61,7 +61,7 @@ func (f *requirementFile) quoted(line string) string {
 	if f.within {
 		return "the line"
 	}
-	return fmt.Sprintf("%.80q", line)
+	return voice.Quote(line, 80)
 }
 
 // fence matches the marks around what is pasted.
