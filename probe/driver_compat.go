@@ -5,14 +5,12 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path"
 	"slices"
 	"strings"
 
-	"cudacompat/internal/ldso"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
 )
@@ -23,17 +21,18 @@ type userDriver struct {
 	reason     string
 }
 
-// takenDriver searches as the loader does for a caller without a run path; false says that it finds none.
-func takenDriver(h *Host) (userDriver, bool, error) {
+// takenDriver searches as the loader does for a caller without a run path; an error that is ldso.ErrNotFound says that
+// it finds none.
+func takenDriver(h *Host) (userDriver, error) {
 	p, err := h.Loader().Host()
 	if err != nil {
-		return userDriver{}, false, err
+		return userDriver{}, err
 	}
 	found, err := p.Find("libcuda.so.1", nil)
-	if errors.Is(err, ldso.ErrNotFound) {
-		return userDriver{}, false, nil
+	if err != nil {
+		return userDriver{}, err
 	}
-	return userDriver{found.Path, found.Real, found.Reason.String()}, err == nil, err
+	return userDriver{found.Path, found.Real, found.Reason.String()}, nil
 }
 
 // fact is the taken file, empty when there is none.

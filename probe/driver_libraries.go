@@ -2,10 +2,12 @@ package probe
 
 import (
 	"debug/elf"
+	"errors"
 	"path"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/ldso"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
 )
@@ -27,7 +29,8 @@ var driverDirs = []string{
 // nothing of the driver.
 func readDriverLibraries(h *Host, _ Options) (found, error) {
 	var failed host.Errors
-	dirs := slices.Concat(host.SplitPath(h.Var("LD_LIBRARY_PATH")), loaderDirs(h, &failed), driverDirs)
+	paths, _ := h.LibraryPath()
+	dirs := slices.Concat(host.SplitPath(paths), loaderDirs(h, &failed), driverDirs)
 	ml := driverLibrary(h, "libnvidia-ml", dirs, &failed)
 	var libraries []Library
 	if own := ownLibrary(h, "libcuda", dirs, ml, &failed); own != nil {
@@ -39,17 +42,22 @@ func readDriverLibraries(h *Host, _ Options) (found, error) {
 	if jit := ownLibrary(h, "libnvidia-ptxjitcompiler", dirs, ml, &failed); jit != nil {
 		libraries = append(libraries, *jit)
 	}
-	taken, ok, err := takenDriver(h)
-	failed.Add(err)
+	taken, err := takenDriver(h)
+	ok := err == nil
+	if !errors.Is(err, ldso.ErrNotFound) {
+		failed.Add(err)
+	}
+	libcuda := readLibcuda(h, taken, err, ml)
 	compat := readCompat(h, taken, ok, ml, &failed)
 	stub := ok && taken.stub(h)
-	if len(libraries)+len(compat)+len(failed) == 0 && !ok {
-		return nil, host.ErrAbsent
-	}
-	return func(f *Facts) {
+	apply := func(f *Facts) {
 		f.Driver.Libraries, f.Driver.Compat, f.Driver.Stub = libraries, compat, stub
-		f.Driver.Taken = taken.fact()
-	}, failed.Err()
+		f.Driver.Taken, f.Driver.Libcuda = taken.fact(), libcuda
+	}
+	if len(libraries)+len(compat)+len(failed) == 0 && !ok {
+		return apply, host.ErrAbsent
+	}
+	return apply, failed.Err()
 }
 
 // ownLibrary finds the driver's own library, in the first of dirs that has one which is not of a cuda-compat package.

@@ -27,6 +27,8 @@ type Facts = facts.Facts
 type (
 	System        = facts.System
 	Driver        = facts.Driver
+	Libcuda       = facts.Libcuda
+	FailedGPU     = facts.FailedGPU
 	NVML          = facts.NVML
 	Library       = facts.Library
 	Module        = facts.Module

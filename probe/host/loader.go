@@ -1,8 +1,10 @@
 package host
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
+	"slices"
 
 	"cudacompat/internal/ldso"
 )
@@ -34,13 +36,65 @@ type sized struct {
 
 func (s sized) Size() int64 { return s.size }
 
-// Loader is the loader of this host; it is made once.
+// Loader is the loader of a program that runs here; it is made once.
 func (h *Host) Loader() *ldso.Resolver {
-	if h.seen.loader != nil {
-		return h.seen.loader
+	if h.seen.loader == nil {
+		h.seen.loader = h.newLoader()
 	}
+	return h.seen.loader
+}
+
+// OwnLoader is the loader of what this process starts, which has its variables.
+func (h *Host) OwnLoader() *ldso.Resolver {
+	own := *h.Loader()
+	own.LibraryPath = ldso.SplitLibraryPath(h.Var(libraryPath))
+	return &own
+}
+
+const libraryPath = "LD_LIBRARY_PATH"
+
+// LibraryPath is the LD_LIBRARY_PATH of a program that runs here, and whose it is: in a container its first process's,
+// which is what the container runs, else "this process". A shell's own is what it was started with, not what it has
+// exported since, so a shell says nothing. At rest it is nobody's.
+func (h *Host) LibraryPath() (paths, of string) {
+	if h.Rest {
+		return "", ""
+	}
+	if h.ContainerKind() != "" && h.ownsFirstProcess() {
+		program, _ := h.ReadLine("/proc/1/comm")
+		environ, err := h.ReadFile("/proc/1/environ")
+		if err == nil && len(environ) > 0 && !slices.Contains(shells, program) {
+			return variable(environ, libraryPath), "process 1"
+		}
+	}
+	return h.Var(libraryPath), "this process"
+}
+
+var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "busybox"}
+
+// ownsFirstProcess reports whether process 1 is of this container: one that shares the host's processes, or a pod's,
+// has another's there, with another root.
+func (h *Host) ownsFirstProcess() bool {
+	first := h.mountsOf("1")
+	return !firstProcess(h) && (len(first) == 0 || sameRoot(At(first, "/"), At(h.Mounts(), "/")))
+}
+
+// variable is the value of a variable in /proc/PID/environ, where NUL ends each:
+//
+//	PATH=/usr/bin\x00LD_LIBRARY_PATH=/usr/local/nvidia/lib64\x00
+func variable(environ []byte, name string) string {
+	for v := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, ok := bytes.CutPrefix(v, []byte(name+"=")); ok {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+func (h *Host) newLoader() *ldso.Resolver {
+	paths, _ := h.LibraryPath()
 	r := &ldso.Resolver{FS: h.Files(), Machine: elf.EM_X86_64,
-		LibraryPath: ldso.SplitLibraryPath(h.Var("LD_LIBRARY_PATH")), Preload: ldso.SplitPreload(h.Var("LD_PRELOAD"))}
+		LibraryPath: ldso.SplitLibraryPath(paths), Preload: ldso.SplitPreload(h.Var("LD_PRELOAD"))}
 	interpreter := "/lib64/ld-linux-x86-64.so.2"
 	if !h.Exists(interpreter) && h.Exists("/lib/ld-linux-aarch64.so.1") {
 		r.Machine, interpreter = elf.EM_AARCH64, "/lib/ld-linux-aarch64.so.1"
@@ -51,6 +105,5 @@ func (h *Host) Loader() *ldso.Resolver {
 	if len(r.SystemDirs) == 0 {
 		r.SystemDirs = ldso.DefaultSystemDirs(r.FS, r.Machine)
 	}
-	h.seen.loader = r
 	return r
 }

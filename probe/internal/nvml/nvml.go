@@ -92,7 +92,7 @@ func nowhere(h *host.Host) bool {
 	if h.Root != "/" {
 		return false
 	}
-	loader, err := h.Loader().Host()
+	loader, err := h.OwnLoader().Host()
 	if err != nil {
 		return false
 	}
