@@ -52,6 +52,43 @@ func TestNVMLState(t *testing.T) {
 	}
 }
 
+// TestNVMLReady asks what else may keep programs off a GPU: a recovery that it waits for, confidential computing, a
+// licence. What a release or a user is refused stays empty.
+func TestNVMLReady(t *testing.T) {
+	for name, tt := range map[string]struct {
+		field, recovery, confidential, ready, mode, licensed string
+		want, state, licence                                 string
+	}{
+		"sound":       {"0", "0", "0", "0", "0", "0", "none", "", ""},
+		"reset":       {"0", "1", "1", "1", "1", "0", "reset", "ready", ""},
+		"reboot":      {"0", "2", "1", "0", "2", "0", "reboot", "not ready", "unlicensed"},
+		"drain":       {"0", "3", "0", "1", "2", "1", "drain", "", "licensed"},
+		"drain-reset": {"0", "4", "0", "0", "3", "0", "drain and reset", "", ""},
+		"imex":        {"0", "5", "0", "0", "0", "0", "recover the IMEX domain", "", ""},
+		"unheard-of":  {"0", "77", "0", "0", "0", "0", "", "", ""},
+		"old":         {"3", "1", "0", "0", "0", "0", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lib := fakeNVML(t, "-DCOUNT=1", "-DFIELD="+tt.field, "-DRECOVERY="+tt.recovery, "-DCONFIDENTIAL="+tt.confidential,
+				"-DREADY="+tt.ready, "-DMODE="+tt.mode, "-DLICENSED="+tt.licensed)
+			h := &Host{Root: t.TempDir(), Env: map[string]string{"LD_LIBRARY_PATH": lib}}
+			got := Run(context.Background(), h, Options{Timeout: 30 * time.Second})
+			gpu := l4("0000:1e:00.0")
+			seven := 7
+			gpu.Minor, gpu.Licence = &seven, tt.licence
+			if tt.want != "" {
+				gpu.Health = &Health{Recovery: tt.want, Slowdown: []string{}}
+			}
+			if diff := cmp.Diff([]GPU{gpu}, got.GPUs); diff != "" {
+				t.Errorf("GPUs (-want +got):\n%s", diff)
+			}
+			if got.Driver.Confidential != tt.state {
+				t.Errorf("confidential computing is %q, want %q", got.Driver.Confidential, tt.state)
+			}
+		})
+	}
+}
+
 // TestNVMLShare asks how GPUs reach each other, and what of their memory is taken: by releases of NVML that count what
 // the driver keeps among the used memory and by those that do not.
 func TestNVMLShare(t *testing.T) {

@@ -156,6 +156,7 @@ func TestEmptyHost(t *testing.T) {
 	}
 	var want Facts
 	want.System.Rest = true
+	want.Driver.Libcuda = &Libcuda{} // looked for
 	want.Driver.NVML = NVML{Status: "left out", Message: "only files are read (--root, --offline)"}
 	want.Probes = got.Probes
 	want.Complete()

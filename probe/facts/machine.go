@@ -78,8 +78,8 @@ type Health struct {
 	Slowdown    []string `json:"slowdown"`
 	Fabric      string   `json:"fabric"`      // "not supported", "not started", "in progress", "completed"
 	Persistence string   `json:"persistence"` // "on", "off"
-	// Recovery is the action that NVML asks for: "none", "reset", "reboot", "drain", "drain and reset"; empty where the
-	// driver does not tell.
+	// Recovery is the action that NVML asks for: "none", "reset", "reboot", "drain", "drain and reset",
+	// "recover the IMEX domain"; empty where the driver does not tell.
 	Recovery string `json:"recovery,omitempty"`
 }
 

@@ -19,6 +19,8 @@ type Answer struct {
 	Counted int      `json:"counted"`
 	Peers   string   `json:"peers"`
 	Holders []holder `json:"holders"` // processes; they go no further
+	// Confidential is "ready" or "not ready" where confidential computing is on.
+	Confidential string `json:"confidential,omitempty"`
 	// Opened tells how open(2) of nodes ended. A child says that first, and alone.
 	Opened map[string]string `json:"opened,omitempty"`
 	Whole  bool              `json:"whole"` // nothing more follows
@@ -40,7 +42,7 @@ func (a *Answer) Apply(f *facts.Facts) {
 		a.note(fmt.Sprintf("%q is not a driver version", a.Driver))
 		a.Driver = ""
 	}
-	f.Driver.NVML = a.NVML
+	f.Driver.NVML, f.Driver.Confidential = a.NVML, a.Confidential
 	if a.Driver != "" && f.Driver.Version == "" {
 		f.Driver.Version, f.Driver.From = a.Driver, "NVML"
 	}
@@ -63,6 +65,10 @@ func mergeGPU(gpus []facts.GPU, gpu facts.GPU) []facts.GPU {
 			gpus[i].Name, gpus[i].Capability, gpus[i].Health = gpu.Name, gpu.Capability, gpu.Health
 			gpus[i].Brand, gpus[i].Mode, gpus[i].MIG, gpus[i].Instances, gpus[i].Memory = gpu.Brand, gpu.Mode, gpu.MIG,
 				gpu.Instances, gpu.Memory
+			gpus[i].Licence = gpu.Licence
+			if gpus[i].Minor == nil {
+				gpus[i].Minor = gpu.Minor
+			}
 			gpus[i].From = append([]string{"NVML"}, gpus[i].From...)
 			return gpus
 		}

@@ -36,6 +36,7 @@ func askNVML(child bool, say func(Answer)) {
 			a.Driver = version
 		}
 	}
+	a.Confidential = confidentialOf(lib, has)
 	devices, trouble := a.list(lib, has)
 	for _, device := range devices {
 		a.GPUs = append(a.GPUs, gpuOf(device, has))
@@ -127,6 +128,7 @@ func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml
 			if ret == nvml.ERROR_GPU_IS_LOST {
 				a.NVML.Code = int(ret)
 			}
+			a.failed(i, ret)
 			continue
 		}
 		devices = append(devices, device)
@@ -150,6 +152,7 @@ func gpuOf(device nvml.Device, has func(string) bool) facts.GPU {
 	}
 	gpu.Bus, gpu.PCIID = pciOf(device, has)
 	gpu.Health = healthOf(device, has)
+	gpu.Minor, gpu.Licence = minorOf(device, has), licenceOf(device, has)
 	readState(device, has, &gpu)
 	return gpu
 }

@@ -40,6 +40,9 @@ func healthOf(device nvml.Device, has func(string) bool) *facts.Health {
 				map[nvml.EnableState]string{nvml.FEATURE_ENABLED: "on", nvml.FEATURE_DISABLED: "off"}[mode]
 		}
 	}
+	if recovery := recoveryOf(device, has); recovery != "" {
+		answered, h.Recovery = true, recovery
+	}
 	if !answered {
 		return nil
 	}
