@@ -1,11 +1,16 @@
 package probe
 
 import (
+	"bufio"
 	"errors"
+	"io"
 	"io/fs"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
@@ -31,19 +36,51 @@ var (
 // maxKernelLines bounds how many such lines are kept; one broken GPU can write thousands.
 const maxKernelLines = 20
 
-// readKernelLog reads the messages since boot from /dev/kmsg, one a read:
+// readKernelLog reads the messages since boot, of a tree at rest those of its last boot: the kernel's own, else the
+// journal's, else what a logger has written. Where this user may read none, nothing is said.
+func readKernelLog(h *Host, _ Options) (found, error) {
+	var log kernelLines
+	from, err := "", error(host.ErrAbsent)
+	if !h.Rest {
+		from, err = readKmsg(h, &log)
+	}
+	if from == "" && (h.Rest || h.ContainerKind() == "") {
+		from = readJournals(h, &log)
+		for _, name := range []string{"/var/log/kern.log", "/var/log/messages", "/var/log/syslog"} {
+			if from != "" {
+				break
+			}
+			var written kernelLines
+			if readTextLog(h, name, &written) == nil {
+				from, log = name, written
+			}
+		}
+	}
+	if from == "" {
+		return nil, err
+	}
+	apply := func(f *Facts) {
+		f.Driver.Kernel, f.Machine.Xids, f.Driver.KernelFrom = log.trouble, log.xids, from
+	}
+	if len(log.trouble)+len(log.xids) == 0 {
+		return apply, host.ErrAbsent
+	}
+	return apply, nil
+}
+
+// readKmsg reads /dev/kmsg, one message a read:
 //
 //	4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.
-func readKernelLog(h *Host, _ Options) (found, error) {
-	fd, err := syscall.Open(h.Real("/dev/kmsg"), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+func readKmsg(h *Host, log *kernelLines) (string, error) {
+	const name = "/dev/kmsg"
+	fd, err := syscall.Open(h.Real(name), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, skipped("/dev/kmsg can only be read by root")
+		return "", skipped("/dev/kmsg can only be read by root")
 	}
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: "/dev/kmsg", Err: err}
+		return "", &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer syscall.Close(fd)
-	var log kernelLines
 	record := make([]byte, 8192) // a record never exceeds this: CONSOLE_EXT_LOG_MAX
 	for {
 		n, err := syscall.Read(fd, record)
@@ -51,21 +88,93 @@ func readKernelLog(h *Host, _ Options) (found, error) {
 			continue
 		}
 		if err != nil || n <= 0 {
-			break
+			return name, nil
 		}
 		log.add(kernelText(string(record[:n])))
 	}
-	if len(log.trouble)+len(log.xids) == 0 {
-		return nil, host.ErrAbsent
+}
+
+// logTail is how much of a logger's file is read, from its end: weeks of a machine that runs.
+const logTail = 16 << 20
+
+// readTextLog reads the last boot's kernel messages out of a logger's file. One that was written last before this boot
+// is another's.
+//
+//	Nov 21 10:00:01 ip-10-0-0-1 kernel: [    0.000000] Linux version 6.8.0-1021-aws (buildd@lcy02) #23-Ubuntu SMP
+//	2026-11-21T10:00:09.123456+00:00 ip-10-0-0-1 kernel: NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU …
+func readTextLog(h *Host, name string, log *kernelLines) error {
+	f, err := h.Open(name)
+	if err != nil {
+		return err
 	}
-	return func(f *Facts) { f.Driver.Kernel, f.Machine.Xids = log.trouble, log.xids }, nil
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !h.Rest && info.ModTime().Before(bootTime(h)) {
+		return host.ErrAbsent
+	}
+	start := max(info.Size()-logTail, 0)
+	lines := bufio.NewScanner(io.NewSectionReader(f, start, logTail))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		log.addLogged(lines.Text())
+	}
+	return lines.Err()
+}
+
+// bootTime is when this machine was started, by its clock and /proc/uptime: "350735.47 234388.90".
+func bootTime(h *Host) time.Time {
+	line, _ := h.ReadLine("/proc/uptime")
+	first, _, _ := strings.Cut(line, " ")
+	seconds, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(-time.Duration(seconds * float64(time.Second)))
+}
+
+// readJournals reads the last boot's kernel messages out of systemd's journal, the one on disk or the one in memory,
+// and says which file it was.
+func readJournals(h *Host, log *kernelLines) string {
+	boot, _ := h.ReadLine("/proc/sys/kernel/random/boot_id") // "6f0e2f3c-8f5e-4b0e-9b39-0d6a0c2f7a11"
+	for _, name := range append(h.Glob("/var/log/journal/*/system.journal"), h.Glob("/run/log/journal/*/system.journal")...) {
+		messages, of, err := readJournal(h, name)
+		if err != nil || !h.Rest && of != strings.ReplaceAll(boot, "-", "") {
+			continue
+		}
+		for _, text := range messages {
+			log.add(text)
+		}
+		return path.Clean(name)
+	}
+	return ""
 }
 
 // kernelLines keeps the messages that matter, the first of each kind.
 type kernelLines struct{ trouble, xids []string }
 
+// addLogged takes a line of a logger, which begins with the time and the name of the machine. The kernel's first
+// message ends what was said before it.
+func (k *kernelLines) addLogged(line string) {
+	_, text, ok := strings.Cut(line, " kernel: ")
+	if !ok {
+		return
+	}
+	if strings.Contains(text, "Linux version ") {
+		k.trouble, k.xids = nil, nil
+	} else if at := strings.Index(text, "NVRM: "); at >= 0 {
+		k.add(text[at:])
+	}
+}
+
 func (k *kernelLines) add(text string) {
 	if !strings.Contains(text, "NVRM") { // of thousands, nearly all
+		return
+	}
+	if over := recovered.FindStringSubmatch(text); over != nil {
+		k.forget(over[1])
 		return
 	}
 	switch {
@@ -74,11 +183,15 @@ func (k *kernelLines) add(text string) {
 	case xidLine.MatchString(text) && len(k.xids) < maxKernelLines:
 		k.xids = append(k.xids, text)
 	}
-	if over := recovered.FindStringSubmatch(text); over != nil {
-		k.trouble = slices.DeleteFunc(k.trouble, func(line string) bool { return strings.Contains(line, over[1]) })
-	} else if driverTrouble.MatchString(text) && len(k.trouble) < maxKernelLines {
+	if driverTrouble.MatchString(text) && len(k.trouble) < maxKernelLines {
 		k.trouble = append(k.trouble, text)
 	}
+}
+
+// forget drops what was said of a GPU before it was reset.
+func (k *kernelLines) forget(gpu string) {
+	of := func(line string) bool { return strings.Contains(line, gpu) }
+	k.trouble, k.xids = slices.DeleteFunc(k.trouble, of), slices.DeleteFunc(k.xids, of)
 }
 
 // kernelText is the message without its prefix and without the key=value lines that may follow.

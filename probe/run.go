@@ -17,7 +17,7 @@ var sources = []source{
 	{name: "instance", read: readInstance},
 	{name: "proc-driver", read: readProcDriver},
 	{name: "driver-libraries", read: readDriverLibraries},
-	{name: "kernel-log", live: true, read: readKernelLog},
+	{name: "kernel-log", read: readKernelLog},
 	{name: "boot", read: readBoot},
 	{name: "installers", read: readInstallers},
 	{name: "firmware", read: readFirmware},
