@@ -3,7 +3,6 @@ package probe
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
@@ -85,54 +84,4 @@ func checkConfigured(r *Runtime, h *Host, name string) error {
 		}
 	}
 	return nil
-}
-
-// maxMissing bounds how many names are kept; a stale file misses some fifty.
-const maxMissing = 8
-
-// cdiSpecs reads the files in the order of their weight: a device in /var/run/cdi hides its namesake in /etc/cdi.
-func cdiSpecs(h *Host, failed *host.Errors) []CDISpec {
-	var specs []CDISpec
-	for _, pattern := range []string{"/etc/cdi/*.yaml", "/etc/cdi/*.yml", "/etc/cdi/*.json", "/var/run/cdi/*.yaml",
-		"/var/run/cdi/*.yml", "/var/run/cdi/*.json"} {
-		for _, name := range h.Glob(pattern) {
-			data, err := h.ReadFile(name)
-			failed.Add(err)
-			if spec := parseCDI(name, string(data)); spec != nil {
-				checkSpec(spec, h, string(data))
-				specs = append(specs, *spec)
-			}
-		}
-	}
-	return specs
-}
-
-var (
-	cdiKind = lazyregexp.New(`(?m)^\s*"?kind"?\s*:\s*"?nvidia\.com/gpu"?`)
-	// cdiLibrary matches `- hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01`, in YAML and in JSON.
-	cdiLibrary    = lazyregexp.New(`"?hostPath"?\s*:\s*"?(/[^"\s,}]*/lib[^"\s,}/]*\.so\.(\d{3,4}\.\d+(?:\.\d+)?))"?`)
-	cdiKindInLine = lazyregexp.New(`"kind"\s*:\s*"nvidia\.com/gpu"`)
-)
-
-// parseCDI recognises a specification of nvidia.com/gpu and lists the driver versions in it; other kinds are nil.
-func parseCDI(name, text string) *CDISpec {
-	if !cdiKind.MatchString(text) && !cdiKindInLine.MatchString(text) {
-		return nil
-	}
-	spec := &CDISpec{Path: name}
-	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(spec.Versions, m[2]) {
-			spec.Versions = append(spec.Versions, m[2])
-		}
-	}
-	return spec
-}
-
-// check looks for the libraries that the specification mounts.
-func checkSpec(s *CDISpec, h *Host, text string) {
-	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
-		if len(s.Missing) < maxMissing && !slices.Contains(s.Missing, m[1]) && !h.Exists(strings.TrimSpace(m[1])) {
-			s.Missing = append(s.Missing, m[1])
-		}
-	}
 }

@@ -14,9 +14,13 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 	var failed host.Errors
 	var packages []DriverPackage
 	var libraries []Library
+	engines := map[string]string{}
 	for _, p := range append(dpkgPackages(h, &failed), rpmPackages(h, &failed)...) {
 		if driverPackageName.MatchString(p.Name) {
 			packages = append(packages, p)
+		}
+		if engine := enginePackages[p.Name]; engine != "" {
+			engines[engine] = p.Version
 		}
 		if version := libraryVersion.FindStringSubmatch(p.Version); version != nil &&
 			libraryPackageName.MatchString(p.Name) {
@@ -27,12 +31,15 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 	if h.Exists("/usr/bin/nvidia-uninstall") { // its own uninstaller goes when it is uninstalled; the log stays
 		runfile = "/usr/bin/nvidia-uninstall"
 	}
-	if len(packages)+len(libraries)+len(failed) == 0 && runfile == "" {
+	if len(packages)+len(libraries)+len(engines)+len(failed) == 0 && runfile == "" {
 		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) {
 		f.Machine.Packages, f.Machine.Runfile = packages, runfile
 		f.Libraries = libraries
+		for i, r := range f.Runtimes.Found {
+			f.Runtimes.Found[i].Version = engines[r.Name]
+		}
 		for _, p := range packages {
 			if fabricPackage.MatchString(p.Name) {
 				f.Machine.Fabric.Version, f.Machine.Fabric.From = p.Version, "package "+p.Name
@@ -55,6 +62,10 @@ var driverPackageName = lazyregexp.New(`^(nvidia-driver(-(cuda|libs|bin|full))?(
 	`nvidia-kmod-common|libnvidia-(ml|gpucomp)|` +
 	`xorg-x11-drv-nvidia(-(cuda|libs|cuda-libs|kmodsrc))?|nvidia-imex(-\d+)?|libnvidia-nscq(-\d+)?)$`)
 
+// enginePackages are the packages of container engines, Docker's own, Debian's and Ubuntu's, Amazon's and Microsoft's.
+var enginePackages = map[string]string{"docker-ce": "docker", "docker.io": "docker", "docker": "docker",
+	"moby-engine": "docker", "containerd.io": "containerd", "containerd": "containerd"}
+
 // libraryPackageName are the packages of NCCL and cuDNN, of Debian's names and of RPM's.
 var libraryPackageName = lazyregexp.New(`^(libnccl2?|libcudnn[789]\S*)$`)
 
@@ -63,7 +74,7 @@ var libraryVersion = lazyregexp.New(`^(\d+(?:\.\d+)+)`)
 
 // interesting reports whether a package may be one of those; of thousands, few.
 func interesting(name string) bool {
-	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm", "docker", "containerd", "moby-engine"}, func(part string) bool {
 		return strings.Contains(name, part)
 	})
 }

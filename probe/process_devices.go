@@ -35,7 +35,9 @@ func readDevices(h *Host, _ Options) (found, error) {
 	d.Shared = sharedMemory(h)
 	limits, err := h.ReadFile("/proc/self/limits")
 	failed.Add(err)
-	d.Memlock = parseMemlock(string(limits))
+	d.Memlock = parseLimit(string(limits), "Max locked memory")
+	d.AddressSpace = parseLimit(string(limits), "Max address space")
+	d.Comm = ownName(h)
 	if mayLock(h) {
 		d.Memlock = -1
 	}
@@ -59,12 +61,12 @@ func modprobe(h *Host) string {
 	return "absent"
 }
 
-// parseMemlock reads the soft limit in /proc/self/limits, in bytes:
+// parseLimit reads a soft limit in /proc/self/limits, in bytes; -1 is none:
 //
 //	Max locked memory         8388608              8388608              bytes
-func parseMemlock(limits string) int64 {
+func parseLimit(limits, name string) int64 {
 	for line := range strings.Lines(limits) {
-		rest, ok := strings.CutPrefix(line, "Max locked memory")
+		rest, ok := strings.CutPrefix(line, name)
 		fields := strings.Fields(rest)
 		if !ok || len(fields) == 0 {
 			continue
@@ -83,6 +85,28 @@ func parseMemlock(limits string) int64 {
 // mayLock reports whether this process has CAP_IPC_LOCK where the kernel asks for it, so that the limit does not hold.
 func mayLock(h *Host) bool {
 	return firstUsers(h) && capable(h.ReadQuietly("/proc/self/status"), capIPCLock)
+}
+
+// ownName reports whether a thread may write its own name, as CUDA's do: some sandboxes keep /proc read-only. It is
+// opened for that, and nothing is written.
+func ownName(h *Host) string {
+	threads := h.Glob("/proc/self/task/*/comm")
+	if len(threads) == 0 {
+		return ""
+	}
+	resolved, err := h.Resolve(threads[0])
+	if err != nil {
+		return ""
+	}
+	f, err := os.OpenFile(h.Real(resolved), os.O_WRONLY, 0)
+	switch {
+	case err == nil:
+		f.Close()
+		return "writable"
+	case host.Absent(err): // the thread has ended
+		return ""
+	}
+	return "refused"
 }
 
 // mpsDaemon reports whether the process that MPS's control file names still runs. In a container the number is of

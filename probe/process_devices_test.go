@@ -58,11 +58,42 @@ func TestModprobe(t *testing.T) {
 	}
 }
 
-func FuzzParseMemlock(f *testing.F) {
+func TestParseLimit(t *testing.T) {
+	const limits = "Limit                     Soft Limit           Hard Limit           Units\n" +
+		"Max locked memory         8388608              8388608              bytes\n" +
+		"Max address space         unlimited            unlimited            bytes\n"
+	for name, want := range map[string]int64{"Max locked memory": 8388608, "Max address space": -1, "Max data size": 0} {
+		if got := parseLimit(limits, name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestOwnName opens this thread's own, and one that a sandbox keeps closed.
+func TestOwnName(t *testing.T) {
+	if got := ownName(This()); got != "writable" {
+		t.Errorf("here: %q", got)
+	}
+	if got := ownName(&Host{Root: t.TempDir()}); got != "" {
+		t.Errorf("without /proc: %q", got)
+	}
+	if os.Geteuid() == 0 {
+		return
+	}
+	root := t.TempDir()
+	file := filepath.Join(root, "proc/self/task/7/comm")
+	hosttest.Write(t, file, "python\n")
+	hosttest.Must(t, os.Chmod(file, 0o444))
+	if got := ownName(&Host{Root: root}); got != "refused" {
+		t.Errorf("closed: %q", got)
+	}
+}
+
+func FuzzParseLimit(f *testing.F) {
 	f.Add("Max locked memory         8388608              8388608              bytes\n")
 	f.Add("Max locked memory         unlimited")
 	f.Fuzz(func(t *testing.T, text string) {
-		if n := parseMemlock(text); n < -1 {
+		if n := parseLimit(text, "Max locked memory"); n < -1 {
 			t.Errorf("%d bytes", n)
 		}
 	})

@@ -21,7 +21,10 @@ var sources = []source{
 	{name: "boot", read: readBoot},
 	{name: "installers", read: readInstallers},
 	{name: "firmware", read: readFirmware},
-	{name: "driver-packages", read: readDriverPackages},
+	{name: "secure-boot", read: readSecureBoot},
+	{name: "module-build", read: readModuleBuild},
+	{name: "container-runtimes", read: readRuntimes},
+	{name: "driver-packages", read: readDriverPackages}, // says the releases of those
 	{name: "fabric", read: readFabric},
 	{name: "grid", read: readGRID},
 	{name: "updates", read: readUpdates},
@@ -35,7 +38,6 @@ var sources = []source{
 	{name: "variables", live: true, read: readVariables},
 	{name: "devices", live: true, read: readDevices},
 	{name: "container", live: true, read: readContainer},
-	{name: "container-runtimes", read: readRuntimes},
 	{name: "python", read: readPython},
 	{name: "caches", read: readCaches},
 	{name: "gpu-numbers", read: readGPUNumbers},       // a driver that hangs keeps nothing else back

@@ -55,10 +55,10 @@ const libraryPath = "LD_LIBRARY_PATH"
 
 // LibraryPath is the LD_LIBRARY_PATH of a program that runs here, and whose it is: in a container its first process's,
 // which is what the container runs, else "this process". A shell's own is what it was started with, not what it has
-// exported since, so a shell says nothing. At rest it is nobody's.
+// exported since, so a shell says nothing. At rest there is none.
 func (h *Host) LibraryPath() (paths, of string) {
 	if h.Rest {
-		return "", ""
+		return h.Var(libraryPath), ""
 	}
 	if h.ContainerKind() != "" && h.ownsFirstProcess() {
 		program, _ := h.ReadLine("/proc/1/comm")
