@@ -26,3 +26,9 @@ func Load(fsys fs.FS) (*Tables, error) { return tables.Load(fsys) }
 // LoadOver is the embedded tables with the rows of over laid on them, all of it linted. A directory without a table and
 // a CSV file that is no table's are errors: a misspelt name would change nothing.
 func LoadOver(over fs.FS) (*Tables, error) { return tables.LoadOver(over) }
+
+// LoadBundle is the embedded tables with those of a bundle in their places, or, where the bundle's date is before theirs,
+// the embedded ones alone, and false.
+func LoadBundle(files fs.FS, date string) (*Tables, bool, error) {
+	return tables.LoadBundle(files, date)
+}

@@ -4,15 +4,26 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/voice"
 )
 
-// known are the tables of names: statuses, libraries, Xids.
-var known = sync.OnceValue(tables.Embedded)
+// names are the tables of statuses, libraries and Xids that a site gave in place of the embedded ones.
+var names atomic.Pointer[tables.Tables]
+
+// Use has logs read by the names of other tables than the embedded ones, from now on: those of a site, with its rows.
+func Use(t *tables.Tables) { names.Store(t) }
+
+// known are the tables of names.
+func known() *tables.Tables {
+	if t := names.Load(); t != nil {
+		return t
+	}
+	return tables.Embedded()
+}
 
 // weighers say of each kind of record which answer it is, by small tables of names. A notice is none, and an empty
 // answer means that the record says nothing here.

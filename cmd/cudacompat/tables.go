@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 
 	"cudacompat/internal/bundle"
@@ -15,12 +15,16 @@ import (
 )
 
 // tablesFlag says which tables to judge by.
-type tablesFlag struct{ path string }
+type tablesFlag struct {
+	path string
+	errs func() io.Writer // where it is said that they are not used
+}
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
+	f.errs = cmd.ErrOrStderr
 	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: add rows to the built-in tables, or replace those of "+
-		"the same key, from a directory (CSV files; patterns of log messages in signature/*.txt) or from the table bundle of a "+
-		"cudacompat release")
+		"the same key, from a directory (CSV files; patterns of log messages in signature/*.txt); or take the tables of a "+
+		"cudacompat release's bundle, unless the built-in ones are newer")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is
@@ -44,21 +48,24 @@ func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
 const tablesHint = "give a directory of tables, or the bundle of a cudacompat release"
 
 func (f *tablesFlag) read() (*matrix.Tables, error) {
-	over, err := f.open()
-	if err != nil {
-		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(),
-			hint: tablesHint}
-	}
-	tables, err := matrix.LoadOver(over)
-	if err != nil {
+	tables, err := f.open()
+	switch lint := new(lintError); {
+	case errors.As(err, &lint):
 		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(),
 			hint: "the tables have the columns that `cudacompat matrix -o csv TABLE` writes"}
+	case err != nil:
+		return nil, &usageError{message: "--matrix " + f.path + ": " + cause(err).Error(), hint: tablesHint}
 	}
 	return tables, nil
 }
 
-// signatures are those of the tables that load gave; a site's own are linted here, the embedded ones were by a test.
+// lintError is what the linter says of tables that could be read.
+type lintError struct{ error }
+
+// signatures are those of the tables that load gave; a site's own are linted here, the embedded ones were by a test. The
+// names in a log are read by the same tables.
 func (f *tablesFlag) signatures(t *matrix.Tables) ([]triage.Signature, error) {
+	triage.Use(t)
 	if f.path == "" {
 		return triage.Signatures(t), nil
 	}
@@ -70,11 +77,32 @@ func (f *tablesFlag) signatures(t *matrix.Tables) ([]triage.Signature, error) {
 	return all, nil
 }
 
-// open is a directory as it stands, or a bundle once it was found whole.
-func (f *tablesFlag) open() (fs.FS, error) {
-	if info, err := os.Stat(f.path); err != nil || info.IsDir() {
-		return os.DirFS(f.path), err
+// open takes rows from a directory as it stands, or the tables of a bundle once it was found whole. Rows of a site's own
+// count whatever their date; a bundle that is older than this program's tables does not.
+func (f *tablesFlag) open() (*matrix.Tables, error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return nil, err
 	}
-	tables, _, err := bundle.Open(f.path)
-	return tables, err
+	if info.IsDir() {
+		tables, err := matrix.LoadOver(os.DirFS(f.path))
+		return tables, linted(err)
+	}
+	files, manifest, err := bundle.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	tables, used, err := matrix.LoadBundle(files, manifest.Date)
+	if err == nil && !used {
+		fmt.Fprintf(f.errs(), "cudacompat: --matrix %s is of %s; the tables of this program, of %s, are newer and are used "+
+			"instead\n", f.path, manifest.Date, tables.Checked())
+	}
+	return tables, linted(err)
+}
+
+func linted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &lintError{err}
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"cudacompat/data"
 	"cudacompat/internal/bundle"
@@ -22,7 +25,7 @@ func judgeBy(t *testing.T, tables string) (int, string) {
 
 func TestMatrixTakesABundle(t *testing.T) {
 	var b bytes.Buffer
-	if err := bundle.Write(&b, data.FS, "2026-11-21"); err != nil {
+	if err := bundle.Write(&b, data.FS, "2031-11-21"); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -46,5 +49,56 @@ func TestMatrixTakesABundle(t *testing.T) {
 		if code, errs := judgeBy(t, path); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d, %q; want %q", path, code, errs, want)
 		}
+	}
+}
+
+// TestBundlesAreComparedByDate: an old bundle does not replace newer rows, a newer one withdraws rows, a directory of
+// one's own counts whatever its date.
+func TestBundlesAreComparedByDate(t *testing.T) {
+	branches, err := fs.ReadFile(data.FS, "driver_branch.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 620 was withdrawn, and 580 has an older driver.
+	lines := strings.SplitAfter(strings.TrimSpace(string(branches)), "\n")
+	changed := strings.Join(lines[:len(lines)-1], "")
+	changed = regexp.MustCompile(`580\.178\.04`).ReplaceAllString(changed, "580.65.06")
+	files := fstest.MapFS{"driver_branch.csv": {Data: []byte(changed)}}
+	pins := func(matrix string) (string, string) {
+		var out, errs strings.Builder
+		run([]string{"matrix", "driver_branch", "-o", "csv", "--matrix", matrix}, streams{strings.NewReader(""), &out, &errs})
+		return out.String(), errs.String()
+	}
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name, date string
+		old        bool
+	}{{"old", "2025-01-01", true}, {"new", "2031-01-01", false}} {
+		var b bytes.Buffer
+		if err := bundle.Write(&b, files, c.date); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, c.name+".zip")
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, errs := pins(path)
+		if got := strings.Contains(out, "580.178.04") && strings.Contains(out, "\n620,"); got != c.old {
+			t.Errorf("%s bundle: the program's rows are there: %t, want %t", c.name, got, c.old)
+		}
+		if got := strings.Contains(errs, "of this program") && strings.Contains(errs, "are newer"); got != c.old {
+			t.Errorf("%s bundle: %q", c.name, errs)
+		}
+	}
+	own := filepath.Join(dir, "own")
+	if err := os.Mkdir(own, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	row := lines[0] + "640,LTS,13.6,2026-12-01,2030-01,640.10.01,open,,,https://example.com/own,2020-01-01\n"
+	if err := os.WriteFile(filepath.Join(own, "driver_branch.csv"), []byte(row), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs := pins(own); !strings.Contains(out, "\n640,") || !strings.Contains(out, "\n620,") || errs != "" {
+		t.Errorf("own rows of 2020 are laid over all others: %s%s", out, errs)
 	}
 }

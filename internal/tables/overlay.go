@@ -30,11 +30,26 @@ func LoadOver(over fs.FS) (*Tables, error) {
 		return nil, fmt.Errorf("there is no table: neither TABLE.csv (%s) nor a directory signature",
 			strings.Join(Names(), ", "))
 	}
-	return load(layers{over, data.FS})
+	return load(layers{over: over, under: data.FS})
 }
 
-// layers is where tables are read from: a site's own rows, if there are any, and those under them.
-type layers struct{ over, under fs.FS }
+// LoadBundle is the embedded tables with those of a bundle in their places, whole: a row that the bundle has no more was
+// withdrawn. All of it is linted. What the bundle has beside tables is of a newer program, and left alone. A bundle that
+// is older than the embedded tables is worth less than they are: they are returned, and false.
+func LoadBundle(files fs.FS, date string) (*Tables, bool, error) {
+	if date < Embedded().Checked() {
+		return Embedded(), false, nil
+	}
+	t, err := load(layers{over: files, under: data.FS, whole: true})
+	return t, true, err
+}
+
+// layers is where tables are read from: a site's own rows, if there are any, and those under them. Of a bundle, whole
+// tables stand in the places of those under them.
+type layers struct {
+	over, under fs.FS
+	whole       bool
+}
 
 // each calls visit for every row of a table, in its order.
 func (l layers) each(s sheet, columns []column, visit func(record) error) error {
@@ -44,6 +59,9 @@ func (l layers) each(s sheet, columns []column, visit func(record) error) error 
 	}
 	if len(own) == 0 {
 		return s.form.each(l.under, s, columns, visit)
+	}
+	if l.whole {
+		return s.form.each(l.over, s, columns, visit)
 	}
 	rows, err := collect(l.under, s, columns)
 	if err != nil {
