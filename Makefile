@@ -116,7 +116,9 @@ bench: build
 # The module under the path that its owner has for it, so that go install PATH/cmd/cudacompat@latest works.
 rename:
 	@[ -n "$(MODULE)" ] || { echo "which path? make rename MODULE=github.com/OWNER/cudacompat"; exit 1; }
-	go run ./tools/rename $(MODULE)
+	go mod edit -module $(MODULE)
+	grep -rl --include='*.go' '"cudacompat/' . | xargs sed -i -E 's,^(\s*(import )?(\w+ )?)"cudacompat(/[^"]*"),\1"$(MODULE)\4,'
+	gofmt -w .
 	go mod tidy
 	$(MAKE) test
 

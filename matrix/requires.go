@@ -39,9 +39,6 @@ func Requires(t *Tables, f facts.Facts, python string) requires.Requirement {
 	}
 	r.settle()
 	r.Forward = forwardNeeds(t, *r.Requirement)
-	for _, b := range tables.Rows[tables.Branch](t) {
-		r.Branches = append(r.Branches, b.Branch)
-	}
 	return *r.Requirement
 }
 

@@ -27,7 +27,6 @@ var RequireFormats = []Format[Requires]{
 	{"nvidia-require", dialect(nvidiaRequire)},
 	{"cel", dialect(cel)},
 	{"nodeaffinity", dialect(nodeAffinity)},
-	{"slurm", dialect(slurm)},
 	{"env", dialect(installerVariables)},
 }
 

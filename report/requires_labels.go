@@ -140,28 +140,6 @@ func sideTerms(v version.Number, operator string, itself bool) [][]expression {
 	return terms
 }
 
-// slurm is a --constraint over features that a site gives its nodes, one for each capability with the driver's branch,
-// "cc8.0_driver580" (examples/slurm writes them): Slurm knows no numbers, and no parentheses in parentheses. A branch
-// of which only some releases will do is left out, and so are branches that are not made yet.
-func slurm(r Requires) (spelling, error) {
-	list, left := r.capabilities(r.arch())
-	var features []string
-	for _, c := range list {
-		branches, without := r.WholeBranches(c.Drivers)
-		for _, w := range without {
-			left = append(left, c.Capability+" with "+w)
-		}
-		for _, b := range branches {
-			features = append(features, fmt.Sprintf("cc%s_driver%s", c.Capability, b))
-		}
-	}
-	if len(features) == 0 {
-		return spelling{}, noHost(r)
-	}
-	left = append(left, "driver branches that are newer than the tables")
-	return spelling{"#", "#SBATCH --constraint=\"" + strings.Join(features, "|") + "\"\n", left}, nil
-}
-
 // installerVariables make installers on a machine without a GPU choose as if the artefact's host were there.
 func installerVariables(r Requires) (spelling, error) {
 	var cuda version.Number

@@ -49,7 +49,7 @@ type host struct{ capability, name, driver, arch string }
 // dialectReaders read a dialect back and tell whether it admits a host: small readers of the same words, by the
 // documents of the programs that are meant.
 var dialectReaders = map[string]func(t *testing.T, text string, h host) bool{
-	"nvidia-require": readRequire, "cel": readCEL, "nodeaffinity": readAffinity, "slurm": readSlurm,
+	"nvidia-require": readRequire, "cel": readCEL, "nodeaffinity": readAffinity,
 }
 
 // TestNoDialectAdmitsMore reads each dialect back, host by host: nothing is admitted that the JSON does not admit, CEL
@@ -169,15 +169,6 @@ func readAffinity(t *testing.T, text string, h host) bool {
 			return !map[string]bool{"In": slices.Contains(values, have), "Gt": err == nil && n > bound, "Lt": err == nil && n < bound}[m[2]]
 		})
 	})
-}
-
-func readSlurm(t *testing.T, text string, h host) bool {
-	features, ok := strings.CutPrefix(body(text, "# "), `#SBATCH --constraint="`)
-	if !ok {
-		t.Fatalf("no constraint: %s", text)
-	}
-	have := "cc" + h.capability + "_driver" + strconv.Itoa(version.Of(h.driver).Major())
-	return slices.Contains(strings.Split(strings.TrimSuffix(features, "\"\n"), "|"), have)
 }
 
 // TestDialectsSayNothingOfTheUnknown: a scheduler that was told nothing would take any host.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"cudacompat/internal/version"
 )
 
 // Capability is what holds for every GPU of one compute capability in hosts of one architecture: what schedulers
@@ -52,19 +50,4 @@ func few(names []string) string {
 		return strings.Join(names, " and ")
 	}
 	return fmt.Sprintf("%s, %s and %d more", names[0], names[1], len(names)-2)
-}
-
-// WholeBranches are the known driver branches all of whose releases are in some ranges; left says of which only a part
-// is.
-func (r Requirement) WholeBranches(list Drivers) (branches, left []string) {
-	for _, b := range r.Branches {
-		whole := Drivers{{From: b, Before: fmt.Sprint(version.Int(b) + 1)}}
-		switch in := common(list, whole); {
-		case slices.Equal(in, whole):
-			branches = append(branches, b)
-		case len(in) > 0:
-			left = append(left, fmt.Sprintf("driver branch %s, of which only %s will do", b, in.String()))
-		}
-	}
-	return branches, left
 }

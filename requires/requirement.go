@@ -22,8 +22,7 @@ type Requirement struct {
 	// Unknown is what is missing of the artefact itself; while there is anything no host is admitted.
 	Unknown []Missing `json:"unknown"`
 	// Diff is what changed since another artefact; null where none was given.
-	Diff     *Diff    `json:"diff"`
-	Branches []string `json:"-"` // of drivers, that the tables know
+	Diff *Diff `json:"diff"`
 }
 
 // Build is one build of the artefact.

@@ -1,9 +1,23 @@
 #!/bin/sh
-# The features that `cudacompat requires -o slurm` asks for, "cc9.0_driver580", one for each kind of GPU of this node.
-# An update replaces all features of a node, so repeat those that it already has:
-#   cuda=$(features.sh) && scontrol update NodeName=$(hostname -s) AvailableFeatures=ib,$cuda ActiveFeatures=ib,$cuda
-# or in slurm.conf: NodeName=n1 Features=ib,cc9.0_driver580
-features=$(nvidia-smi --query-gpu=compute_cap,driver_version --format=csv,noheader |
-    sed -n 's/^ *\([0-9][0-9]*\.[0-9]\), *\([0-9][0-9]*\)\..*/cc\1_driver\2/p' | sort -u | paste -sd , -)
-[ -n "$features" ] || { echo "features.sh: nvidia-smi shows no GPU" >&2; exit 1; }
-echo "$features"
+# Prints this node's features for jobs to ask for: one for each CUDA family that its driver is new enough for, so that a
+# newer driver has all that an older one has, and one for each compute capability of its GPUs:
+#   cudacompat-driver450,cudacompat-driver525,cudacompat-driver580,cudacompat-cc9.0
+# Into slurm.conf, after Features= of the node; or, until slurmctld starts again, by scontrol. An update replaces all
+# features of a node, so repeat those that it already has:
+#   own=$(features.sh) && scontrol update NodeName=$(hostname -s) AvailableFeatures=ib,$own ActiveFeatures=ib,$own
+# A job asks for the driver by the number with which `cudacompat requires FILE` begins, here "driver >= 580.65.06":
+#   #SBATCH --constraint=cudacompat-driver580
+# and, where a partition mixes GPUs, for those that will do (each name must be some node's, or Slurm refuses the job):
+#   #SBATCH --constraint="cudacompat-driver580&(cudacompat-cc8.0|cudacompat-cc9.0)"
+PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin # Slurm sets no PATH for programs that it starts itself
+facts=$(cudacompat probe --env none) || exit
+facts=$(printf '%s' "$facts" | tr -d ' \n')
+driver=$(printf '%s\n' "$facts" | sed -n 's/.*"driver":{"version":"\([0-9.]*\)".*/\1/p')
+[ -n "$driver" ] || { echo "features.sh: this node has no NVIDIA driver" >&2; exit 1; }
+{
+    for floor in $(cudacompat matrix minor_compat -o csv | sed 1d | cut -d , -f 2); do
+        oldest=$(printf '%s\n' "$floor" "$driver" | sort -V | head -n 1)
+        [ "$oldest" != "$floor" ] || echo "cudacompat-driver${floor%%.*}"
+    done
+    printf '%s\n' "$facts" | grep -o '"compute_capability":"[0-9.]*"' | cut -d '"' -f 4 | sort -uV | sed 's/^/cudacompat-cc/'
+} | paste -sd , -

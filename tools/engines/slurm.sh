@@ -1,9 +1,9 @@
 #!/bin/bash
 # The scripts of examples/slurm, by Slurm itself: slurmctld, four slurmd and munge in a root of their own, without a
 # network. Of four nodes the one with an old driver drains with our line, and the others run a job; when it is sound
-# again it comes back; a job whose nodes have two releases of NCCL ends before its real step. REAL names the program
-# (the static one), ROOT a tree of Debian with slurm-wlm and munge, else it is made here; needs bubblewrap, mmdebstrap,
-# root.
+# again it comes back; a job whose nodes have two releases of NCCL ends before its real step; jobs that ask for features
+# start on the nodes that have them. REAL names the program (the static one), ROOT a tree of Debian with slurm-wlm and
+# munge, else it is made here; needs bubblewrap, mmdebstrap, root.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 trap 'rm -rf "$work"' EXIT
@@ -14,6 +14,8 @@ fi
 mkdir "$work/facts" "$work/etc" "$work/var" "$work/bin"
 for n in 1 2 3 4; do node "$work/facts/n$n.json" 570.133.20 12.8 2.27.3; done
 node "$work/facts/old.json" 470.256.02 11.4 2.27.3
+node "$work/facts/new.json" 580.95.05 13.0 2.27.3
+sed 's/"compute_capability": "9.0"/"compute_capability": "8.0"/g' "$work/facts/n1.json" >"$work/facts/a100.json"
 node "$work/facts/nccl.json" 570.133.20 12.8 2.26.2
 
 cp "$REAL" "$work/bin/real"
@@ -79,6 +81,19 @@ for n in 1 2 3 4; do mkdir -p "/var/spool/n$n"; slurmd -N "n$n"; done
 until_node() { for _ in $(seq 60); do sinfo -h -n "$1" -o %T | grep -q "$2" && return; sleep 1; done; }
 for n in 1 2 3 4; do until_node "n$n" '^idle$'; done
 sinfo --version; sinfo -N
+# Features: of n1 with an old driver, n2 with other GPUs, n4 with a new driver.
+for n in 1:old 2:a100 3:n3 4:new; do
+    own=$(SLURMD_NODENAME=${n#*:} sh /etc/slurm/features.sh)
+    scontrol update NodeName="n${n%:*}" AvailableFeatures="$own" ActiveFeatures="$own"
+done
+sinfo -h -N -o '%N %f' | sort -u
+for asked in driver580 driver525 'driver525&cudacompat-cc9.0' 'driver450&(cudacompat-cc8.0|cudacompat-cc9.0)' driver999; do
+    nodes=
+    for n in 1 2 3 4; do
+        srun --immediate=3 -w "n$n" -C "cudacompat-$asked" true 2>/tmp/refused && nodes="$nodes n$n"
+    done
+    echo "asked $asked:$nodes$([ -n "$nodes" ] || tail -n 1 /tmp/refused)"
+done
 cp /facts/old.json /facts/n3.json
 before=$(date +%s)
 until_node n3 drain
@@ -101,6 +116,11 @@ said=$(bwrap --bind "$ROOT" / --proc /proc --dev /dev --ro-bind /sys /sys --tmpf
     --bind "$work/facts" /facts --ro-bind "$work/bin" /try --ro-bind "$work/inside" /inside --tmpfs /etc/munge \
     --cap-add ALL --unshare-net --unshare-pid --unshare-ipc --unshare-uts --hostname localhost --die-with-parent bash /inside 2>&1 | tee /dev/stderr) || true
 line() { grep "^$1" <<<"$said" || true; }
+expect "a floor is met by newer drivers alone" 'asked driver580: n4' "$(line 'asked driver580')"
+expect "an old driver has the old floor" 'asked driver525: n2 n3 n4' "$(line 'asked driver525:')"
+expect "a floor and a GPU" 'asked driver525&cudacompat-cc9.0: n3 n4' "$(line 'asked driver525&')"
+expect "a floor and one of several GPUs" 'asked driver450&(*: n1 n2 n3 n4' "$(line 'asked driver450')"
+expect "what no node has is refused" 'asked driver999:*Invalid feature specification*' "$(line 'asked driver999')"
 expect "the node with an old driver drains with our line" '*n3 cudacompat: *driver-too-old*' "$(line drained)"
 expect "no other does" '*n1=idle n2=idle n3=drained* n4=idle*' "$(line states)"
 expect "the others run a job" 'job: n1 n2 n4*' "$(line job)"
