@@ -226,8 +226,7 @@ func causes(all []triage.Signature) map[string]triage.Blame {
 }
 
 func (f *explainFlags) listPages(s streams) error {
-	style, err := styleFor(f.colour, s.out)
-	if err != nil {
+	if _, err := styleFor(f.colour, s.out); err != nil {
 		return err
 	}
 	all, err := f.answers()
@@ -249,7 +248,15 @@ func (f *explainFlags) listPages(s streams) error {
 			}
 		}
 	}
-	return scroll(b.Bytes(), style, s.out)
+	return written(s.out, b.Bytes())
+}
+
+// show writes a page: as the Markdown that it is, or laid out where a terminal shows it.
+func show(page []byte, style report.Style, out io.Writer) error {
+	if style.Width > 0 {
+		page = report.Page(page, style)
+	}
+	return written(out, page)
 }
 
 // written writes a page, and says so where it could not.
