@@ -53,13 +53,26 @@ func parseOutputs[T any](formats []report.Format[T], specs []string, colour stri
 		if err != nil {
 			return result, err
 		}
-		if o.file != "" && slices.ContainsFunc(result.list, func(other output[T]) bool { return other.file == o.file }) {
+		if o.file != "" && slices.ContainsFunc(result.list, func(other output[T]) bool {
+			return other.file != "" && oneFileOf(other.file, o.file)
+		}) {
 			return result, &usageError{message: fmt.Sprintf("two formats would be written to %q", o.file),
 				hint: "give each its own file"}
 		}
 		result.list = append(result.list, o)
 	}
 	return result, nil
+}
+
+// oneFileOf reports whether two names lead to one file: a and ./a, or a link to it. /dev/stdout and /dev/stderr may be one
+// terminal, and both can be written to.
+func oneFileOf(a, b string) bool {
+	if info, err := os.Stat(a); a == b || err == nil && !info.Mode().IsRegular() {
+		return a == b
+	}
+	first, err := landing(a)
+	second, other := landing(b)
+	return err == nil && other == nil && first == second
 }
 
 // parseOutput reads one -o; a file is no screen, so it has neither colour nor width.

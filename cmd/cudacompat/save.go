@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -17,16 +18,38 @@ func save(name string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	target := name
-	if info, err := os.Stat(name); err == nil {
-		if !info.Mode().IsRegular() {
-			return unwritable(name, pour(name, b.Bytes()))
-		}
-		if target, err = filepath.EvalSymlinks(name); err != nil {
-			return unwritable(name, err)
-		}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return unwritable(name, pour(name, b.Bytes()))
+	}
+	target, err := landing(name)
+	if err != nil {
+		return unwritable(name, err)
 	}
 	return unwritable(name, replace(target, b.Bytes()))
+}
+
+// landing is the file that a name leads to once links are followed, whether it is there or not.
+func landing(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	for range 40 { // as many links as Linux follows
+		dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+		if err != nil {
+			return "", err
+		}
+		name = filepath.Join(dir, filepath.Base(name))
+		target, err := os.Readlink(name)
+		if err != nil {
+			return name, nil // no link, or nothing yet
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(dir, target)
+		}
+		name = target
+	}
+	return "", errors.New("too many levels of symbolic links")
 }
 
 // unwritable says which file could not be written and why.
@@ -61,15 +84,40 @@ func pour(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// replace puts a new file in the place of an old one, whose mode and owner it keeps; a file that was not there gets the
+// mode that the caller's umask leaves.
 func replace(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".cudacompat-*")
+	old, err := os.Stat(name)
+	mode := fs.FileMode(0o666)
+	if err == nil {
+		mode = 0o600 // until it is the old one's
+	}
+	f, err := temporary(filepath.Dir(name), mode)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+	if old != nil {
+		mode = old.Mode().Perm()
+		if !keepOwner(f, old) {
+			mode &^= 0o070 // it was for another group
+		}
+		err = errors.Join(err, f.Chmod(mode))
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)
+}
+
+// temporary makes a file that nobody else has. os.CreateTemp does not ask the umask.
+func temporary(dir string, mode fs.FileMode) (*os.File, error) {
+	for {
+		name := filepath.Join(dir, fmt.Sprintf(".cudacompat-%d", rand.Uint64()))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
 }

@@ -1,11 +1,18 @@
+//go:build unix
+
 package main
 
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+
+	"cudacompat/report"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,6 +43,91 @@ func TestSave(t *testing.T) {
 				t.Errorf("the directory afterwards (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSaveKeepsTheMode: nobody who could not read the old file can read the new one, and the umask decides of one that
+// was not there.
+func TestSaveKeepsTheMode(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o027))
+	for _, test := range []struct {
+		name      string
+		old, want fs.FileMode // 0: it is not there
+	}{
+		{"new", 0, 0o640}, {"private", 0o600, 0o600}, {"for-a-group", 0o660, 0o660}, {"for-all", 0o644, 0o644},
+		{"read-only", 0o400, 0o400}, {"setuid", 0o4755, 0o755},
+	} {
+		dir := t.TempDir()
+		name, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+		if test.old != 0 {
+			err := os.WriteFile(name, []byte("old"), 0o600)
+			if err = errors.Join(err, syscall.Chmod(name, uint32(test.old))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("file", link); err != nil {
+			t.Fatal(err)
+		}
+		for _, way := range []string{name, link} { // a link to nothing, too, keeps pointing where it did
+			if err := save(way, func(w io.Writer) error { _, err := io.WriteString(w, way); return err }); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Lstat(name)
+			if err != nil || info.Mode() != test.want {
+				t.Errorf("%s by %s: mode %v, want %v (%v)", test.name, filepath.Base(way), info.Mode(), test.want, err)
+			}
+			if test.old == 0 {
+				os.Remove(name)
+			}
+		}
+		if target, err := os.Readlink(link); target != "file" {
+			t.Errorf("%s: the link leads to %q (%v)", test.name, target, err)
+		}
+	}
+}
+
+// TestSaveKeepsTheOwner: what root writes into the file of a service stays that service's.
+func TestSaveKeepsTheOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	err := os.WriteFile(name, []byte("old"), 0o600)
+	if err = errors.Join(err, os.Chown(name, 65534, 65533)); err != nil {
+		t.Fatal(err)
+	}
+	if err := save(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := info.Sys().(*syscall.Stat_t); is.Uid != 65534 || is.Gid != 65533 || info.Mode() != 0o600 {
+		t.Errorf("owner %d:%d, mode %v", is.Uid, is.Gid, info.Mode())
+	}
+}
+
+// TestOneFile: two formats are never written over each other.
+func TestOneFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, _ := os.Getwd()
+	err := errors.Join(os.Mkdir("sub", 0o700), os.Symlink("a", "link"), os.Symlink("link", "chain"), os.Symlink("..", "sub/up"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []bool{false, true} {
+		for other, want := range map[string]bool{"a": true, "./a": true, "sub/../a": true, "sub/up/a": true, "link": true,
+			"chain": true, here + "/a": true, "b": false, "sub/a": false} {
+			specs := []string{"json=a", "text=" + other}
+			_, err := parseOutputs(report.Formats, specs, "auto", false, streams{out: io.Discard})
+			if (err != nil) != want {
+				t.Errorf("-o %s, a there: %v: %v", strings.Join(specs, " -o "), there, err)
+			}
+		}
+		if err := os.WriteFile("a", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
