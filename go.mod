@@ -2,6 +2,8 @@ module cudacompat
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/NVIDIA/go-nvml v0.13.3-1

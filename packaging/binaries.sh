@@ -19,7 +19,7 @@ static() {
 nvml() {
     say "linux/$1 with NVML: $3"
     local goroot modules build
-    goroot=$(go env GOROOT) modules=$(go env GOMODCACHE) build=$(go env GOCACHE)
+    goroot=$(cd "$TOP" && go env GOROOT) modules=$(go env GOMODCACHE) build=$(go env GOCACHE)
     (cd "$TOP" && go mod download)
     bwrap --bind "$ROOT" / --proc /proc --dev /dev --tmpfs /tmp --tmpfs /root --unshare-net \
         --ro-bind "$goroot" /usr/local/go --ro-bind "$modules" /modules --bind "$build" /build \

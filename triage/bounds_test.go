@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,27 @@ func TestTimeUp(t *testing.T) {
 	if err == nil || d.Cause != "device-side-assert" || len(d.Unread) != 1 || !strings.Contains(d.Unread[0],
 		"the time was up") {
 		t.Errorf("%s, %q (%v)", d.Cause, d.Unread, err)
+	}
+}
+
+// TestTimeUpBetweenLogs: the logs that are left are counted, not opened, and the program is not blamed before all are read.
+func TestTimeUpBetweenLogs(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	sources := []Source{{Name: "first", Reader: strings.NewReader(failure)}, {Name: "last", Reader: readerFunc(func([]byte) (int,
+		error) {
+		cancel(errors.New("the time was up"))
+		return 0, io.EOF
+	})}}
+	for range 100 {
+		sources = append(sources, Source{Name: "later", Reader: readerFunc(func([]byte) (int, error) {
+			t.Error("a log is opened after the time was up")
+			return 0, io.EOF
+		})})
+	}
+	d, err := Read(ctx, table(t), sources)
+	want := "later was not read, nor were 99 others: the time was up"
+	if err == nil || d.Blame != Unknown || d.Cause != "device-side-assert" || !slices.Contains(d.Unread, want) {
+		t.Errorf("%s, %s, %q (%v)", d.Blame, d.Cause, d.Unread, err)
 	}
 }
 

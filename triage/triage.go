@@ -92,6 +92,12 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	var failed error
 	unread := []string{}
 	for i, src := range sources {
+		if i > 0 && ctx.Err() != nil {
+			failed = errors.Join(failed, context.Cause(ctx))
+			unread = append(unread, fmt.Sprintf("%s was not read, nor were %d others: %v", clean([]byte(src.Name)),
+				len(sources)-i-1, context.Cause(ctx)))
+			break
+		}
 		s := newScanner(finder, signatures)
 		if err := s.read(ctx, src.Reader); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("read log %q: %w", src.Name, err))
@@ -113,18 +119,31 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		windows = windows || s.kept.wroteOnWindows()
 	}
 	d := diagnose(logs, records, sources)
-	if d.Blame == None && len(unread) > 0 {
-		d = nothing() // what was not read may hold the error
-	}
 	d.Unread = unread
 	if len(unread) == 0 {
 		d.endWell(ends, records, sources)
+	} else {
+		d.ofAPart()
 	}
 	d.complete(hints, kept)
 	if windows {
 		d.forWindows()
 	}
 	return d, failed
+}
+
+// ofAPart takes back what only whole logs can show: that nothing is wrong, and that it is the program's fault. What was
+// not read may hold the error, or what brought it about.
+func (d *Diagnosis) ofAPart() {
+	switch d.Blame {
+	case None:
+		unread := d.Unread
+		*d = nothing()
+		d.Unread = unread
+	case Program:
+		d.Blame = Unknown
+		d.Candidates = append([]Candidate{{d.Cause, Program, "the logs that were not read"}}, d.Candidates...)
+	}
 }
 
 // complete adds what the logs tell beside the fault: what it may be where it is unclear, and whose steps help.

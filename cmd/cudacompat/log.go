@@ -33,12 +33,15 @@ func diagnose(ctx context.Context, all []triage.Signature, names []string, limit
 	defer cancel()
 	var sources []triage.Source
 	for _, name := range names {
-		files, err := logFiles(name)
+		found, err := logFiles(ctx, name)
 		if err != nil {
 			return triage.Diagnosis{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), logHint}
 		}
-		for _, file := range files {
+		for _, file := range found.names {
 			sources = append(sources, triage.Source{Name: file, Reader: &awaited{ctx, logSource(file, stdin)}})
+		}
+		for _, why := range found.left {
+			sources = append(sources, triage.Source{Name: name, Reader: unreadable{why}})
 		}
 	}
 	return judgeLogs(ctx, all, sources)
@@ -59,31 +62,89 @@ func logSource(name string, stdin io.Reader) io.Reader {
 	return &lazyFile{name: name}
 }
 
+// logs are the files that a name stands for, and why others that it may stand for are not among them.
+type logs struct {
+	names []string
+	left  []error
+}
+
 // logFiles are the files that a name stands for: itself, or all that a directory holds at any depth, as torchrun's
 // --log-dir keeps them (run_id/attempt_0/0/stderr.log).
-func logFiles(name string) ([]string, error) {
+func logFiles(ctx context.Context, name string) (logs, error) {
 	if name == "-" {
-		return []string{"-"}, nil
+		return logs{names: []string{"-"}}, nil
 	}
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {
-		return []string{name}, err
+		return logs{names: []string{name}}, err
 	}
-	var names []string
-	err = filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
+	found, err := logsBelow(ctx, name)
+	switch {
+	case err != nil || len(found.names) > 0 || ctx.Err() != nil:
+	case len(found.left) > 0:
+		err = fmt.Errorf("no log is in it: %w", found.left[0])
+	default:
+		err = errors.New("no log is in it")
+	}
+	return found, err
+}
+
+// logsBelow are the logs of a directory. What else may be a log there and is not read is counted: it may show the cause
+// of all that is read.
+func logsBelow(ctx context.Context, dir string) (logs, error) {
+	var found logs
+	more, links := 0, 0
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
-		case err != nil && path == name:
+		case ctx.Err() != nil:
+			found.left = append(found.left, fmt.Errorf("it was not searched to its end: %w", context.Cause(ctx)))
+			return fs.SkipAll
+		case err != nil && path == dir:
 			return err
-		case err == nil && e.Type().IsRegular() && len(names) < maxLogs && isText(path):
-			names = append(names, path)
+		case err != nil:
+			found.left = append(found.left, fmt.Errorf("%s: %w", path, cause(err)))
+		case e.Type()&fs.ModeSymlink != 0 && leadsOut(path, dir):
+			links++
+		case !e.Type().IsRegular():
+		case len(found.names) == maxLogs:
+			more++
+		case isText(path):
+			found.names = append(found.names, path)
 		}
 		return nil
 	})
-	if err == nil && len(names) == 0 {
-		err = errors.New("no log is in it")
+	if more > 0 {
+		found.left = append(found.left, fmt.Errorf("more than %d files are in it; left out: %d (name those that matter)",
+			maxLogs, more))
 	}
-	return names, err
+	if links > 0 {
+		found.left = append(found.left, fmt.Errorf("links to files elsewhere were not followed: %d (name those that matter)",
+			links))
+	}
+	return found, err
 }
+
+// leadsOut reports whether a link leads to a file that is not in the directory, where it is read under its own name.
+func leadsOut(link, dir string) bool {
+	info, err := os.Stat(link)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	file, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return false
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(dir, file)
+	return err == nil && !filepath.IsLocal(inside)
+}
+
+// unreadable stands for what is not read, and says why.
+type unreadable struct{ why error }
+
+func (u unreadable) Read([]byte) (int, error) { return 0, u.why }
 
 // isText reports whether a file may be a log: checkpoints and core dumps lie beside them. A log may be compressed or
 // in UTF-16, which have their marks.
