@@ -17,7 +17,7 @@ fi
 # From 1.21 on the go command runs the release that go.mod names, unless it may not or cannot fetch it.
 used=$(go env GOVERSION 2>&1) || lacks "this is Go $have, go.mod asks for $want, and could not get it: $used" \
     "GOTOOLCHAIN=auto with a way to a module proxy, or https://go.dev/dl/"
-if older "${used#go}" "$want"; then # 1.26.0 to 1.26.4 have faults that matter to what reads strangers' trees
+if older "${used#go}" "$want"; then # os.Root, which fences strangers' trees in, has faults in 1.26.0
     lacks "this is Go ${used#go}, go.mod asks for $want" "GOTOOLCHAIN=auto fetches it; or https://go.dev/dl/"
 fi
 if [ "$(go env GOOS) $(go env CGO_ENABLED)" = "linux 0" ]; then

@@ -99,9 +99,10 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 			break
 		}
 		s := newScanner(finder, signatures)
-		if err := s.read(ctx, src.Reader); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("read log %q: %w", src.Name, err))
-			unread = append(unread, fmt.Sprintf("%s was not read to its end: %v", clean([]byte(src.Name)), err))
+		cut := s.read(ctx, src.Reader)
+		if cut != nil {
+			failed = errors.Join(failed, fmt.Errorf("read log %q: %w", src.Name, cut))
+			unread = append(unread, fmt.Sprintf("%s was not read to its end: %v", clean([]byte(src.Name)), cut))
 		}
 		if s.skipped > 0 {
 			unread = append(unread, fmt.Sprintf(
@@ -110,7 +111,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		}
 		logs = append(logs, s.events(i))
 		read, err := s.records(ctx, i, soonest)
-		if err != nil {
+		if err != nil && cut == nil {
 			unread = append(unread, fmt.Sprintf("%s was not judged to its end: %v", clean([]byte(src.Name)), err))
 		}
 		records = append(records, read...)
