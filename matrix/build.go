@@ -168,8 +168,11 @@ func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 
 // rowsFor finds the table's rows that may be this build. A plain "2.9.0" can be any of the release's variants.
 func (m *machine) rowsFor(b *build) []row {
-	if !b.official() || !b.release.Final() || !b.release.Number.Known() {
+	if !b.official() || !b.release.Final() {
 		return nil
+	}
+	if !b.release.Number.Known() {
+		return m.ranged(b)
 	}
 	switch b.Name {
 	case "torch":

@@ -27,7 +27,7 @@ func (m *machine) standaloneCUDA(b *facts.Build) version.Number {
 	public, _, _ := strings.Cut(b.Version, "+")
 	families := map[int]bool{}
 	for _, e := range tables.RowsOf[tables.Extension](m.t, b.Name) {
-		if e.Release == public {
+		if version.SameRelease(e.Release, public) {
 			for _, cuda := range e.CUDA {
 				families[version.Of(cuda).Major()] = true
 			}

@@ -90,7 +90,7 @@ func (m *machine) namedOf(env *facts.Environment, w *facts.Wanted) *named {
 	release, _ := version.ParseRelease(w.Version)
 	for _, e := range tables.RowsOf[tables.Extension](m.t, w.Name) {
 		all++
-		if e.Release == public && (release.Local == "" || e.Variant == release.Local) {
+		if version.SameRelease(e.Release, public) && (release.Local == "" || e.Variant == release.Local) {
 			n.rows = append(n.rows, e)
 		}
 	}
@@ -225,8 +225,8 @@ func (n *named) build() *facts.Build {
 // torch's place, since no other release can be installed.
 func (n *named) settles() bool {
 	return n.torch != "" && slices.ContainsFunc(n.env.Builds, func(b facts.Build) bool {
-		wanted, err := version.ParseRange(b.Specifier)
-		return unsettled(&b) && (b.Specifier == facts.Unspecified || err == nil && wanted.Has(version.Of(n.torch)))
+		wanted, err := version.ParseSpecifiers(b.Specifier)
+		return unsettled(&b) && (b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.torch))
 	})
 }
 

@@ -189,9 +189,9 @@ func (m *machine) rankRows(b *build, list []row) {
 		}
 		return max(d, -d)
 	}
-	allowed, err := version.ParseRange(b.Specifier)
+	allowed, err := version.ParseSpecifiers(b.Specifier)
 	outside := func(r row) int {
-		if err == nil && !b.release.Number.Known() && !allowed.Has(r.number) {
+		if err == nil && !b.release.Number.Known() && !allowed.Has(r.Release) {
 			return 1
 		}
 		return 0

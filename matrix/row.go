@@ -90,7 +90,7 @@ func (r row) requirement() pin.Package {
 func (r row) asks(name string) string {
 	for _, p := range r.packages {
 		if asked, ok := strings.CutPrefix(p, name); ok && asked != "" && strings.ContainsAny(asked[:1], "<>=") {
-			return strings.ReplaceAll(asked, "==", "=")
+			return asked
 		}
 	}
 	return ""

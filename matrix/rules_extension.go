@@ -164,7 +164,7 @@ func (m *machine) extensionRows(p *installed) []tables.Extension {
 	}
 	var rows []tables.Extension
 	for _, e := range tables.RowsOf[tables.Extension](m.t, p.Name) {
-		if e.Release == public && (r.Local == "" || e.Variant == r.Local) {
+		if version.SameRelease(e.Release, public) && (r.Local == "" || e.Variant == r.Local) {
 			rows = append(rows, e)
 		}
 	}

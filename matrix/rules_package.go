@@ -62,7 +62,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 		f.Message += ": torch raises an error where it asks for the version, as for an RNN on the GPU"
 	}
 	if asked := b.asks(lib.wheel); asked != "" {
-		f.Need = "cuDNN " + strings.TrimPrefix(asked, "=")
+		f.Need = "cuDNN " + strings.TrimPrefix(asked, "==")
 	}
 	f.Pins, f.Do = lib.mend(m, b, want)
 	return found(f)
@@ -120,7 +120,7 @@ func (b *build) wanted(name string, built version.Number) string {
 		return exact
 	}
 	if asked := b.asks(name); asked != "" {
-		return strings.TrimPrefix(asked, "=")
+		return strings.TrimPrefix(asked, "==")
 	}
 	return built.String() + ".*"
 }
@@ -145,7 +145,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	}
 	need, verb := want.String(), "was built with"
 	if asked := b.asks(lib.wheel); asked != "" {
-		need, verb = strings.TrimPrefix(asked, "="), "asks for"
+		need, verb = strings.TrimPrefix(asked, "=="), "asks for"
 	}
 	if b.accelerator != "cuda" || !b.official() || need == "" {
 		return nil

@@ -33,6 +33,12 @@ func (m *machine) unsaid(b *build) string {
 			variants = append(variants, r.Variant)
 		}
 	}
+	if len(b.rows) > 1 {
+		for _, r := range b.rows {
+			variants = append(variants, r.Variant)
+		}
+		return Because + "file does not say which of its builds is installed: " + strings.Join(variants, ", ")
+	}
 	release, platform := b.Name+" "+b.release.Number.String(), ""
 	if m.platform != "linux_x86_64" {
 		platform = " on " + m.platform

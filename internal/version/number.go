@@ -130,13 +130,8 @@ var fourthPart = lazyregexp.New(`(\d+\.\d+\.\d+)\.\d+`)
 // leadingZero is what semver does not take either, and drivers have: 525.60.02.
 var leadingZero = lazyregexp.New(`\b0+(\d)`)
 
-// Python's "~=2.8.0" is any 2.8, and "~=2.8" any later 2; semver's "<=2" has every 2.
-var (
-	compatibleMinor = lazyregexp.New(`~=\s*(\d+\.\d+)(\.\d+)`)
-	compatibleMajor = lazyregexp.New(`~=\s*(\d+)\.(\d+)`)
-)
-
-// Range is a range of versions, such as ">=9.8,<10.0"; three parts count. The zero Range has every version.
+// Range is a range of versions, such as ">=9.8,<10.0", of drivers, CUDA and what else is no Python package; three parts
+// count. The zero Range has every version.
 type Range struct {
 	text        string
 	constraints func() (*semver.Constraints, error) // read when a version is first compared: few rows' ever are
@@ -146,12 +141,11 @@ type Range struct {
 func rangeOf(text string) Range {
 	return Range{text, sync.OnceValues(func() (*semver.Constraints, error) {
 		plain := leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1")
-		plain = compatibleMajor.ReplaceAllString(compatibleMinor.ReplaceAllString(plain, "~$1$2"), ">=$1.$2,<=$1")
-		return semver.NewConstraint(strings.NewReplacer("===", "=", "==", "=").Replace(plain))
+		return semver.NewConstraint(strings.ReplaceAll(plain, "==", "="))
 	})}
 }
 
-// ParseRange reads a range as the tables and packages write it, ">=9.8,<10.0".
+// ParseRange reads a range as the tables write it, ">=9.8,<10.0".
 func ParseRange(text string) (Range, error) {
 	r := rangeOf(text)
 	return r, r.Valid()
@@ -190,9 +184,3 @@ func (r Range) MarshalText() ([]byte, error) { return []byte(r.text), nil }
 
 // CompareTexts orders dotted numbers that are still text.
 func CompareTexts(a, b string) int { return Of(a).Compare(Of(b)) }
-
-// Allows reports whether a version fits a range.
-func Allows(constraint string, v Number) (bool, error) {
-	r, err := ParseRange(constraint)
-	return err == nil && r.Has(v), err
-}

@@ -14,11 +14,14 @@ func (f *Facts) OnPython(python string) {
 		return
 	}
 	f.Environments = slices.DeleteFunc(f.Environments, func(e Environment) bool {
-		fits, err := version.Allows(e.Pythons, version.Of(python))
-		return e.Pythons != "" && err == nil && !fits
+		asked, err := version.ParseSpecifiers(e.Pythons)
+		return err == nil && !asked.Has(python) && !(patchless(python) && asked.Has(python+".99"))
 	})
 	for i := range f.Environments {
 		e := &f.Environments[i]
 		e.Active = e.Active || strings.HasPrefix(e.Path, "Python ")
 	}
 }
+
+// patchless reports whether a Python is named without its patch release, so that it may be any of them.
+func patchless(python string) bool { return version.Of(python).Parts() == 2 }

@@ -163,15 +163,16 @@ func settled(steps []step) []locked {
 // metBy reports whether an installed package is what this one asks for, so that pip and conda leave it. A condition
 // that nobody answers may replace it.
 func (p locked) metBy(have locked) bool {
-	release, ok := version.ParseRelease(have.full())
-	switch {
-	case p.direct, p.specifier == facts.Conditional, !ok && p.version != "":
+	if p.direct || p.specifier == facts.Conditional {
 		return false
-	case p.version != "":
-		want, local, _ := strings.Cut(p.version, "+")
-		public, haveLocal, _ := strings.Cut(have.full(), "+")
-		return want == public && (local == "" || local == haveLocal)
 	}
-	wanted, err := version.ParseRange(p.specifier)
-	return err != nil || !ok || wanted.Has(release.Number)
+	asked := p.specifier
+	if p.version != "" {
+		asked = "==" + p.version
+	}
+	wanted, err := version.ParseSpecifiers(asked)
+	if release := have.full(); err == nil && release != "" {
+		return wanted.Has(release)
+	}
+	return p.version == ""
 }

@@ -1,9 +1,14 @@
 package given
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe/internal/distname"
 )
 
@@ -14,6 +19,9 @@ const (
 	newestMinor = 20
 )
 
+// maxPatches is how many patch releases of Python a file's markers may name.
+const maxPatches = 50
+
 // maxForked is how many packages a file may name that is taken apart: the largest of 65 public locks names 336.
 const maxForked = 20_000
 
@@ -22,7 +30,46 @@ const maxForked = 20_000
 type fork struct {
 	list        []locked
 	names       []string // of what differs, with its version
-	first, last int      // minor releases; both zero where the file is for any Python
+	pythons     []python // all that are told apart; none where the file is for any Python
+	first, last int      // of pythons
+}
+
+// python is a release from which on, up to the next one, markers say the same.
+type python struct{ minor, patch int }
+
+func (p python) String() string { return fmt.Sprintf("3.%d.%d", p.minor, p.patch) }
+
+// short is the release as ranges write it, "3.12" of 3.12.0.
+func (p python) short() string { return strings.TrimSuffix(p.String(), ".0") }
+
+// host is a machine with this Python.
+func (p python) host(machine string) host {
+	return host{machine: machine, python: fmt.Sprintf("3.%d", p.minor), full: p.String(), met: map[string]bool{}}
+}
+
+// patchRelease matches the releases of Python 3 that a marker compares in full.
+var patchRelease = lazyregexp.New(`python_full_version[^'"]*['"]3\.(\d{1,2})(?:\.(\d{1,3}))?`)
+
+// pythonsOf are the releases that a file's markers may tell apart: each minor one, and those that a marker names in
+// full, with the next patch.
+func pythonsOf(list []locked) []python {
+	named := map[python]bool{}
+	for i := range list {
+		for _, marker := range list[i].markers {
+			for _, m := range patchRelease.FindAllStringSubmatch(marker, -1) {
+				p := python{version.Int(m[1]), version.Int(m[2])}
+				if p.minor >= oldestMinor && p.minor <= newestMinor && len(named) < maxPatches {
+					named[p], named[python{p.minor, p.patch + 1}] = true, true
+				}
+			}
+		}
+	}
+	for minor := oldestMinor; minor <= newestMinor; minor++ {
+		named[python{minor, 0}] = true
+	}
+	return slices.SortedFunc(maps.Keys(named), func(a, b python) int {
+		return cmp.Or(cmp.Compare(a.minor, b.minor), cmp.Compare(a.patch, b.patch))
+	})
 }
 
 // forks are the sets of packages that a file names for different Pythons. Only frameworks, and what has to fit them,
@@ -33,19 +80,20 @@ func forks(list []locked) []fork {
 		return []fork{{list: list}}
 	}
 	var found []fork
-	var on [newestMinor + 1]chooses
-	for minor := oldestMinor; minor <= newestMinor; minor++ {
-		f := fork{first: minor, last: minor}
-		on[minor] = choosesOn(minor)
+	pythons := pythonsOf(list)
+	on := make([]chooses, len(pythons))
+	for at, python := range pythons {
+		f := fork{pythons: pythons, first: at, last: at}
+		on[at] = choosesOn(python)
 		for i := range list {
-			if p := &list[i]; split[p.name] && on[minor](p) {
+			if p := &list[i]; split[p.name] && on[at](p) {
 				f.names = append(f.names, p.name+" "+p.full()+p.specifier)
 			}
 		}
 		switch n := len(found); {
 		case len(f.names) == 0: // the project is not for this Python
-		case n > 0 && found[n-1].last == minor-1 && slices.Equal(found[n-1].names, f.names):
-			found[n-1].last = minor
+		case n > 0 && found[n-1].last == at-1 && slices.Equal(found[n-1].names, f.names):
+			found[n-1].last = at
 		default:
 			found = append(found, f)
 		}
@@ -54,7 +102,7 @@ func forks(list []locked) []fork {
 		return []fork{{list: list}}
 	}
 	for i := range found {
-		found[i].take(list, on[:])
+		found[i].take(list, on)
 	}
 	return found
 }
@@ -81,17 +129,14 @@ func (p *locked) forks() bool {
 // chooses reports whether a package is installed on one Python, on the machine that it is for.
 type chooses func(p *locked) bool
 
-func choosesOn(minor int) chooses {
-	python := fmt.Sprintf("3.%d", minor)
-	anyPython := host{machine: "x86_64", met: map[string]bool{}}
-	x86 := host{machine: "x86_64", python: python, met: map[string]bool{}}
-	arm := host{machine: "aarch64", python: python, met: map[string]bool{}}
+func choosesOn(p python) chooses {
+	anyPython, x86, arm := host{machine: "x86_64", met: map[string]bool{}}, p.host("x86_64"), p.host("aarch64")
 	return func(p *locked) bool {
 		h := arm
 		if anyPython.takes(p) {
 			h = x86
 		}
-		return h.takes(p) && (p.needed == nil || p.needed(python))
+		return h.takes(p) && (p.needed == nil || p.needed(h))
 	}
 }
 
@@ -104,30 +149,37 @@ func (f *fork) take(list []locked, on []chooses) {
 	}
 }
 
-// pythons is the fork's range, as packages write it.
-func (f *fork) pythons() string {
-	switch {
-	case f.last == 0:
-		return ""
-	case f.first == oldestMinor:
-		return fmt.Sprintf("<3.%d", f.last+1)
-	case f.last == newestMinor:
-		return fmt.Sprintf(">=3.%d", f.first)
+// specifiers is the fork's range, as packages write it.
+func (f *fork) specifiers() string {
+	var list []string
+	if f.first > 0 {
+		list = append(list, ">="+f.pythons[f.first].short())
 	}
-	return fmt.Sprintf(">=3.%d,<3.%d", f.first, f.last+1)
+	if f.last+1 < len(f.pythons) {
+		list = append(list, "<"+f.pythons[f.last+1].short())
+	}
+	return strings.Join(list, ",")
 }
 
 // label is the range in words.
 func (f *fork) label() string {
-	switch {
-	case f.last == 0:
+	if len(f.pythons) == 0 {
 		return ""
-	case f.first == oldestMinor:
-		return fmt.Sprintf("Python 3.%d or older", f.last)
-	case f.last == newestMinor:
-		return fmt.Sprintf("Python 3.%d or newer", f.first)
-	case f.first == f.last:
-		return fmt.Sprintf("Python 3.%d", f.first)
 	}
-	return fmt.Sprintf("Python 3.%d to 3.%d", f.first, f.last)
+	first, last := f.pythons[f.first].short(), f.pythons[f.last]
+	until := fmt.Sprintf("3.%d", last.minor) // the last one that it has
+	if f.last+1 < len(f.pythons) {
+		if next := f.pythons[f.last+1]; next.patch > 0 {
+			until = python{next.minor, next.patch - 1}.String()
+		}
+	}
+	switch {
+	case f.first == 0:
+		return "Python " + until + " or older"
+	case f.last+1 == len(f.pythons):
+		return "Python " + first + " or newer"
+	case first == until:
+		return "Python " + first
+	}
+	return "Python " + first + " to " + until
 }

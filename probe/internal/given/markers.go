@@ -10,7 +10,13 @@ import (
 )
 
 // markerPart matches what an environment marker is made of: a comparison, a bracket, "and", "or".
-var markerPart = lazyregexp.New(`(\w+)\s*(===?|!=|~=|[<>]=?|not in|in)\s*(?:'([^']*)'|"([^"]*)")|[()]|\band\b|\bor\b`)
+var markerPart = lazyregexp.New(`([A-Za-z_]+)\s*` + markerOperator + `\s*(?:'([^']*)'|"([^"]*)")|` +
+	`(?:'([^']*)'|"([^"]*)")\s*` + markerOperator + `\s*([A-Za-z_]+)|[()]|\band\b|\bor\b`)
+
+const markerOperator = `(===?|!=|~=|[<>]=?|not\s+in\b|in\b)`
+
+// turned are the operators of a comparison whose sides are changed.
+var turned = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 // maxMarker bounds how deep the brackets of a marker are followed.
 const maxMarker = 4 << 10 // bytes of the marker
@@ -19,6 +25,7 @@ const maxMarker = 4 << 10 // bytes of the marker
 type host struct {
 	machine string          // "x86_64" or "aarch64"
 	python  string          // "3.10"
+	full    string          // "3.10.4"
 	met     map[string]bool // what markers said, which a lock repeats thousands of times; nil: not kept
 }
 
@@ -82,35 +89,55 @@ func (m *marker) one() bool {
 	}
 	part := m.parts[0]
 	m.parts = m.parts[1:]
+	if name := part[8]; name != "" { // '3.9' <= python_version
+		if operator := part[7]; strings.HasSuffix(operator, "in") {
+			return m.within(part[5]+part[6], name, operator == "in")
+		}
+		return m.compared(name, cmp.Or(turned[part[7]], part[7]), part[5]+part[6])
+	}
 	return m.compared(part[1], part[2], part[3]+part[4])
+}
+
+// value is what the host has of a marker's variable; empty where it may be anything.
+func (m *marker) value(name string) string {
+	return map[string]string{"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
+		"platform_machine": m.host.machine, "python_version": m.host.python, "python_full_version": m.host.full}[name]
 }
 
 // compared answers one comparison.
 func (m *marker) compared(name, operator, value string) bool {
-	have := map[string]string{"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
-		"platform_machine": m.host.machine, "python_version": m.host.python, "python_full_version": m.host.python}[name]
+	have := m.value(name)
 	in := strings.HasSuffix(operator, "in")
 	switch {
 	case have == "":
 		return true
-	case have == m.host.python && !in:
-		return onPython(operator+value, have)
-	case operator == "==":
-		return have == value
-	case operator == "!=":
-		return have != value
 	case in:
-		return slices.Contains(strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' }), have) ==
-			(operator == "in")
+		return strings.Contains(value, have) == (operator == "in")
+	case strings.HasPrefix(name, "python"):
+		asked, err := version.ParseSpecifiers(operator + value)
+		return err != nil || asked.Has(have)
+	}
+	switch operator {
+	case "==", "===":
+		return have == value
+	case "!=":
+		return have != value
+	case "<":
+		return have < value
+	case "<=":
+		return have <= value
+	case ">":
+		return have > value
+	case ">=":
+		return have >= value
 	}
 	return true
 }
 
-// onPython reports whether a range has a patch release of a Python: of a range that begins within a minor release,
-// python_full_version >= '3.11.4', that release has one that it holds.
-func onPython(text, minor string) bool {
-	asked, err := version.ParseRange(text)
-	return err != nil || asked.Has(version.Of(minor+".0")) || asked.Has(version.Of(minor+".99"))
+// within answers 'linux' in sys_platform.
+func (m *marker) within(part, name string, in bool) bool {
+	have := m.value(name)
+	return have == "" || strings.Contains(have, part) == in
 }
 
 // takes reports whether a package is for a host: one of its markers can be true there, or it has none.

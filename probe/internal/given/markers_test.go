@@ -99,8 +99,10 @@ func TestForks(t *testing.T) {
 		"torch==2.9.0\nnumpy==1.26.4" + old + "\nnumpy==2.3.0" + recent + "\n":                   " torch 2.9.0 [torch numpy numpy]",
 		"torch==2.9.0" + recent + "\n":                                                           " torch 2.9.0 [torch]",
 		"torch==2.8.0 ; python_version == '3.9'\ntorch==2.9.0 ; python_version in '3.10 3.11'\n": ">=3.9,<3.10 torch 2.8.0 [torch]|>=3.10,<3.12 torch 2.9.0 [torch]",
-		"torch==2.8.0 ; python_full_version < '3.11.4'\ntorch==2.9.0 ; python_version >= '3.12'\n": "<3.12 torch 2.8.0 [torch]|" +
+		"torch==2.8.0 ; python_full_version < '3.11.4'\ntorch==2.9.0 ; python_version >= '3.12'\n": "<3.11.4 torch 2.8.0 [torch]|" +
 			">=3.12 torch 2.9.0 [torch]",
+		"torch==2.8.0 ; python_full_version <= '3.11'\ntorch==2.9.0 ; python_full_version > '3.11'\n": "<3.11.1 torch 2.8.0 [torch]|" +
+			">=3.11.1 torch 2.9.0 [torch]",
 		"torch==2.8.0\ntorch==2.9.0\n": " torch 2.8.0 torch 2.9.0 [torch torch]", // nothing tells them apart
 		"[tool.poetry.dependencies]\ntorch = [{version = \"2.8.0\", python = \"<3.10\"}, " +
 			"{version = \"2.9.0\", python = \">=3.10,<4.0\"}]\n": "<3.10 torch 2.8.0 [torch]|>=3.10 torch 2.9.0 [torch]",

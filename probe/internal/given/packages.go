@@ -17,14 +17,14 @@ import (
 type locked struct {
 	name      string
 	extras    []string
-	version   string                   // the exact one; empty when the file leaves a choice
-	specifier string                   // what it asks for instead, ">=2.5"
-	index     string                   // as Build.Index
-	wheels    []string                 // file names
-	markers   []string                 // any of which must be true
-	needed    func(python string) bool // whether what needs it is installed there; nil: it is
-	direct    bool                     // an address stands in place of an index
-	from      string                   // "line 3", "package torch"
+	version   string            // the exact one; empty when the file leaves a choice
+	specifier string            // what it asks for instead, ">=2.5"
+	index     string            // as Build.Index
+	wheels    []string          // file names
+	markers   []string          // any of which must be true
+	needed    func(h host) bool // whether what needs it is installed there; nil: it is
+	direct    bool              // an address stands in place of an index
+	from      string            // "line 3", "package torch"
 
 	// what conda's builds tell beside the version
 	cuda, accelerator, origin string
@@ -49,7 +49,7 @@ func lockedEnvironments(kind, part string, list []locked) []facts.Environment {
 		if len(env.Builds)+len(env.Packages)+len(env.Wanted) == 0 {
 			continue
 		}
-		env.Pythons = f.pythons()
+		env.Pythons = f.specifiers()
 		env.Path = strings.Trim(part+", "+f.label(), ", ")
 		environments = append(environments, env)
 	}

@@ -81,6 +81,13 @@ func (f *requirementFile) add(p locked, marker string) {
 	}
 }
 
+// frameworkName matches packages all of whose releases have three parts, of which shortRelease matches two: torch==2.7
+// is 2.7.0.
+var (
+	frameworkName = lazyregexp.New(`^(?:torch(?:vision|audio)?|tensorflow(?:-gpu|-cpu)?|jax(?:lib)?)$`)
+	shortRelease  = lazyregexp.New(`^(\d+\.\d+)($|\+)`)
+)
+
 // take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
 func (p *locked) take(address, specifiers string) {
 	if address != "" {
@@ -102,6 +109,9 @@ func (p *locked) take(address, specifiers string) {
 	for s := range strings.SplitSeq(specifiers, ",") {
 		if m := exactPin.FindStringSubmatch(strings.TrimSpace(s)); m != nil {
 			p.version = m[1]
+			if frameworkName.MatchString(p.name) {
+				p.version = shortRelease.ReplaceAllString(p.version, "$1.0$2")
+			}
 			return
 		}
 	}

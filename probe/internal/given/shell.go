@@ -68,7 +68,7 @@ func parsedShell(text string) (file *syntax.File, reason string) {
 			return file, ""
 		}
 	}
-	return nil, "a shell cannot read it either: a quote or a block has no end, or a word stands where none can"
+	return nil, "a shell cannot read it: a quote or a block has no end, or a word is in the wrong place"
 }
 
 // all follows commands one after the other.

@@ -135,11 +135,11 @@ func (l *uvDocument) list(needs []uvNeed, has func(int) bool) []locked {
 		}
 		q := lockedPackage(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheelNames(p.Wheels))
 		q.markers = p.Markers
-		q.needed = func(python string) bool {
-			if on[python] == nil {
-				on[python] = l.reach(needs, host{python: python, met: map[string]bool{}})
+		q.needed = func(h host) bool {
+			if on[h.full] == nil {
+				on[h.full] = l.reach(needs, host{python: h.python, full: h.full, met: map[string]bool{}})
 			}
-			return on[python][i] || !all[i]
+			return on[h.full][i] || !all[i]
 		}
 		list = append(list, q)
 	}
