@@ -81,7 +81,7 @@ func (j *judgement) rules(ctx context.Context) {
 				return
 			}
 			if !j.silenced(rule, b.subject) {
-				j.record(rule, b.env.addressed(b.withoutGPU(rule, j.asShown(rule, b))), b.counts)
+				j.record(rule, b.env.unmanaged(b.withoutGPU(rule, j.asShown(rule, b))), b.counts)
 			}
 		}
 	}

@@ -1,101 +1,80 @@
 package matrix
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/pin"
 )
 
-var (
-	pipCommand = lazyregexp.New(`(^|&& )pip (install|uninstall)\b`)
-	uvCommand  = lazyregexp.New(`(^|&& )uv pip (install|uninstall)\b`)
-)
-
-// interpreter is the environment's own, as a shell takes it, through which pip cannot miss it; empty for one that no
-// path tells, or whose path nobody should paste into a shell.
+// interpreter is the environment's own, through which pip cannot miss it; empty for one that no path tells, or whose path
+// nobody should paste into a shell.
 func (e *environment) interpreter() string {
 	switch {
-	case e.Path == "" || partOfFile.MatchString(e.Path) || strings.ContainsFunc(e.Path, unicode.IsControl) ||
-		!utf8.ValidString(e.Path):
+	case e.Environment == nil || e.Path == "" || partOfFile.MatchString(e.Path) ||
+		strings.ContainsFunc(e.Path, unicode.IsControl) || !utf8.ValidString(e.Path):
 		return ""
 	case e.Kind == "user":
 		return "python3"
 	case e.Kind == "system":
-		return quoted(strings.TrimSuffix(e.Path, "/") + "/bin/python3")
+		return pin.File(strings.TrimSuffix(e.Path, "/") + "/bin/python3")
 	}
-	return quoted(e.Path + "/bin/python")
+	return pin.File(e.Path + "/bin/python")
 }
 
 // partOfFile matches what stands for a path where a file names several sets of packages, which are nowhere yet.
 var partOfFile = lazyregexp.New(`^(?:extra|group|environment|Python) [^/]+$`)
 
-var plainPath = lazyregexp.New(`^[\w./+@:,=-]+$`)
-
-// quoted is a path as one word of a shell's.
-func quoted(name string) string {
-	if plainPath.MatchString(name) {
-		return name
+// place is the environment for an installer: a bare pip installs into whichever environment is active.
+func (e *environment) place() pin.Place {
+	python := e.interpreter()
+	if python == "" {
+		return pin.Place{}
 	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	if e.Kind == "target" {
+		return pin.Place{Target: pin.File(e.Path), NoPip: e.NoPip}
+	}
+	return pin.Place{Python: python, NoPip: e.NoPip}
 }
 
-// addressed is a rule's results with commands that name the environment.
-func (e *environment) addressed(results []*result) []*result {
+// install are the commands that change the environment.
+func (e *environment) install(i pin.Install) map[string]string { return i.Commands(e.place()) }
+
+// installStep is the one of them for a step: pip's where there is one.
+func (e *environment) installStep(i pin.Install) string { return i.Step(e.place()) }
+
+// pipStart matches the command that a step of the tables begins with.
+var pipStart = lazyregexp.New(`^pip (install|uninstall)\b`)
+
+// tabled is a step as a table has it, for this environment.
+func (e *environment) tabled(step string) string {
+	m := pipStart.FindStringSubmatch(step)
+	at := e.place()
+	switch {
+	case m == nil:
+		return step
+	case at.Target != "":
+		return pin.Command("pip", m[1], "--target", at.Target) + strings.TrimPrefix(step, m[0])
+	case at.Python != "":
+		return pin.Command(at.Python, "-m", "pip", m[1]) + strings.TrimPrefix(step, m[0])
+	}
+	return step
+}
+
+// unmanaged adds to a rule's results that a distribution keeps pip out of its Python, where a pin is for that one.
+func (e *environment) unmanaged(results []*result) []*result {
+	if e.interpreter() == "" || e.Managed == "" {
+		return results
+	}
 	for _, r := range results {
-		if r.finding != nil {
-			e.address(r.finding)
+		if r.finding != nil && slices.ContainsFunc(r.finding.Pins, func(p Pin) bool { return p.Commands["pip"] != "" }) {
+			r.finding.Do = append(r.finding.Do, "the distribution manages this Python ("+pin.Word(e.Managed)+
+				", PEP 668), so pip refuses to install into it: install into a venv (python3 -m venv), or ask apt or dnf "+
+				"for the package")
 		}
 	}
 	return results
-}
-
-// address makes the commands of a finding name the environment that they are for: a bare pip installs into whichever
-// environment is active. Where the environment has no pip, as uv makes them, only uv's command is left.
-func (e *environment) address(f *Finding) {
-	python := e.interpreter()
-	if python == "" || e.Environment == nil {
-		return
-	}
-	for i := range f.Do {
-		f.Do[i] = e.pip(f.Do[i])
-	}
-	touched := false
-	for _, pin := range f.Pins {
-		if pip, ok := pin.Commands["pip"]; ok {
-			pin.Commands["pip"], touched = e.pip(pip), true
-		}
-		if uv, ok := pin.Commands["uv"]; ok {
-			pin.Commands["uv"] = e.uv(uv)
-			if e.NoPip {
-				delete(pin.Commands, "pip")
-			}
-		}
-	}
-	if touched && e.Managed != "" {
-		f.Do = append(f.Do, "the distribution manages this Python ("+e.Managed+
-			", PEP 668), so pip refuses to install into it: "+
-			"install into a venv (python3 -m venv), or ask apt or dnf for the package")
-	}
-}
-
-func (e *environment) pip(command string) string {
-	if e.Kind == "target" {
-		return around(pipCommand, command, "pip ", " --target "+quoted(e.Path))
-	}
-	return around(pipCommand, command, e.interpreter()+" -m pip ", "")
-}
-
-func (e *environment) uv(command string) string {
-	if e.Kind == "target" {
-		return around(uvCommand, command, "uv pip ", " --target "+quoted(e.Path))
-	}
-	return around(uvCommand, command, "uv pip ", " --python "+e.interpreter())
-}
-
-// around puts text before and after the verb of every match.
-func around(pattern *lazyregexp.Regexp, command, before, after string) string {
-	literal := func(text string) string { return strings.ReplaceAll(text, "$", "$$") }
-	return pattern.ReplaceAllString(command, "${1}"+literal(before)+"${2}"+literal(after))
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -76,14 +76,13 @@ func (b *build) asks(name string) string {
 }
 
 // packagePin is the pin of one wheel that nothing else depends on.
-func packagePin(name, version string) []Pin {
+func (e *environment) packagePin(name, version string) []Pin {
 	spec := name + version
 	if !strings.ContainsAny(version[:1], "<>=") {
 		spec = name + "==" + version
 	}
-	spec = strconv.Quote(spec)
 	return []Pin{{Package: name, Version: version, Why: "what the build was made with; keeps the driver",
-		Commands: map[string]string{"pip": "pip install --no-deps " + spec, "uv": "uv pip install --no-deps " + spec}}}
+		Commands: e.install(pin.Install{Packages: []string{spec}, NoDeps: true})}}
 }
 
 // installed is the wheel that should have a library.

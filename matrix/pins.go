@@ -25,7 +25,7 @@ func (m *machine) pins(b *build) (pins []Pin, do []string) {
 		return m.enginePins(b)
 	}
 	if !slices.Contains(Frameworks(), b.Name) {
-		return nil, []string{"install a build of " + b.Name + " for this driver and these GPUs"}
+		return nil, []string{"install a build of " + pin.Said(b.Name) + " for this driver and these GPUs"}
 	}
 	if pins = m.frameworkPins(b); len(pins) == 0 {
 		do = []string{m.whyNone(b)}
@@ -244,24 +244,18 @@ func (m *machine) frameworkPin(b *build, r row) Pin {
 func installCommands(b *build, r row, list []pin.Package) map[string]string {
 	index := ""
 	if r.framework == "torch" {
-		index = " --index-url " + torchIndex(r.Variant)
+		index = torchIndex(r.Variant)
 	}
 	return b.commands(r.CUDA, list, index)
 }
 
 // commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.
 func (b *build) commands(cuda version.Number, list []pin.Package, index string, drop ...string) map[string]string {
-	var specs []string
+	install := pin.Install{Remove: append(b.otherFamily(cuda), drop...), Index: index}
 	for _, p := range list {
-		specs = append(specs, p.Spec())
+		install.Packages = append(install.Packages, p.Spec())
 	}
-	install := strings.Join(specs, " ") + index
-	pip, uv := "pip install "+install, "uv pip install "+install
-	if stale := append(b.otherFamily(cuda), drop...); len(stale) > 0 {
-		pip = "pip uninstall -y " + strings.Join(stale, " ") + " && " + pip
-		uv = "uv pip uninstall " + strings.Join(stale, " ") + " && " + uv
-	}
-	return map[string]string{"pip": pip, "uv": uv}
+	return b.env.install(install)
 }
 
 // otherFamily are the installed wheels that own the same files as those of the new CUDA family: left in place, they
@@ -290,10 +284,10 @@ func (m *machine) whyNone(b *build) string {
 		meets func(row) bool
 	}{
 		{"is for Python " + python, func(r row) bool { return python == "" || slices.Contains(r.Python, python) }},
-		{"is for glibc " + m.f.System.Libc, m.hasGlibc},
+		{"is for glibc " + pin.Said(m.f.System.Libc), m.hasGlibc},
 		{"is without a known fault", func(r row) bool { return !m.faulty(b, r) }},
-		{"has machine code for " + m.gpuWords(), m.hasCode},
-		{"runs on " + m.driverWords(), func(r row) bool { return m.reached(r.CUDA) }},
+		{"has machine code for " + pin.Said(m.gpuWords()), m.hasCode},
+		{"runs on " + pin.Said(m.driverWords()), func(r row) bool { return m.reached(r.CUDA) }},
 	} {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r row) bool { return !c.meets(r) })

@@ -174,8 +174,8 @@ func (m *machine) enginePins(b *build) (pins []Pin, do []string) {
 }
 
 func (m *machine) noEngine(name string) string {
-	return fmt.Sprintf("no release of %s in the tables brings a torch that runs on %s with %s", name, m.driverWords(),
-		m.gpuWords())
+	return fmt.Sprintf("no release of %s in the tables brings a torch that runs on %s with %s", pin.Said(name),
+		pin.Said(m.driverWords()), pin.Said(m.gpuWords()))
 }
 
 // engineMends puts an engine and a torch together again that are not made for each other: the torch that the engine

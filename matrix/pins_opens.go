@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // openSteps are what to install so that a package finds the libraries that it opens.
@@ -18,23 +19,23 @@ func (m *machine) openSteps(b *build) []string {
 		step = m.wheelStep(b)
 	}
 	return []string{cmp.Or(step, fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH "+
-		"that leads there", some(b.Missing), b.cuda.Major()))}
+		"that leads there", pin.Said(some(b.Missing)), b.cuda.Major()))}
 }
 
 // releaseStep names a release that takes the libraries of the framework beside it, else one that brings its own. Those
 // of another CUDA than the framework's stay apart: their cuDNN would be written over the framework's.
 func (m *machine) releaseStep(b *build) string {
 	framework := m.frameworkOf(b)
-	apart := b.change(m.releaseFor(b, m.fitsDriver), true)
-	if framework == nil || apart == "" {
-		return apart
+	own := m.releaseFor(b, m.fitsDriver)
+	if framework == nil || own == nil {
+		return b.change(own, true, b.env.place())
 	}
 	if framework.lends(b) {
-		if e := m.releaseFor(b, framework.sharesWith); e != nil {
-			return b.change(e, false) + "; it takes the libraries of " + framework.Name
+		if step := b.change(m.releaseFor(b, framework.sharesWith), false, b.env.place()); step != "" {
+			return step + "; it takes the libraries of " + pin.Said(framework.Name)
 		}
 	}
-	return "in an environment of its own, without " + framework.Name + ": " + apart
+	return "in an environment of its own, without " + pin.Said(framework.Name) + ": " + b.change(own, true, pin.Place{})
 }
 
 // fitsDriver reports whether the driver runs what a release is built for.
@@ -88,7 +89,7 @@ func sameProject(a, b string) bool {
 
 // change is the command that puts a release in the place of the one that is there, with its extras that bring
 // libraries.
-func (b *build) change(e *tables.Extension, extras bool) string {
+func (b *build) change(e *tables.Extension, extras bool, at pin.Place) string {
 	if e == nil {
 		return ""
 	}
@@ -99,11 +100,14 @@ func (b *build) change(e *tables.Extension, extras bool) string {
 	if !extras {
 		extra = ""
 	}
-	command := fmt.Sprintf("pip install %q", e.Package+extra+"=="+e.Release)
+	install := pin.Install{Packages: []string{e.Package + extra + "==" + e.Release}}
 	if e.Package != b.Name {
-		command = "pip uninstall -y " + b.Name + " && " + command
+		install.Remove = []string{b.Name}
 	}
-	return command + after
+	if command := install.Step(at); command != "" {
+		return command + after
+	}
+	return ""
 }
 
 // wheelStep installs the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's
@@ -112,19 +116,22 @@ func (m *machine) wheelStep(b *build) string {
 	var wheels, dirs []string
 	for _, library := range b.Missing {
 		stem, major, _ := strings.Cut(library, ".so.")
-		part, pin := "cublas", ""
+		part, version := "cublas", ""
 		if strings.HasPrefix(stem, "libcudnn") {
-			part, pin = "cudnn", "=="+major+".*"
+			part, version = "cudnn", "=="+major+".*"
 		}
 		if dir := path.Join(path.Dir(b.Path), "nvidia", part, "lib"); !slices.Contains(dirs, dir) {
-			wheels = append(wheels, fmt.Sprintf(`"nvidia-%s-cu%d%s"`, part, b.cuda.Major(), pin))
+			wheels = append(wheels, fmt.Sprintf("nvidia-%s-cu%d%s", part, b.cuda.Major(), version))
 			dirs = append(dirs, dir)
 		}
 	}
-	cudnn := func(wheel string) bool { return strings.HasPrefix(wheel, `"nvidia-cudnn`) }
+	cudnn := func(wheel string) bool { return strings.HasPrefix(wheel, "nvidia-cudnn") }
 	if b.cuda.Major() > 12 || m.frameworkOf(b) != nil && slices.ContainsFunc(wheels, cudnn) {
 		return ""
 	}
-	return fmt.Sprintf("pip install %s, and start the program with LD_LIBRARY_PATH=%s", strings.Join(wheels, " "),
-		strings.Join(dirs, ":"))
+	command := b.env.installStep(pin.Install{Packages: wheels})
+	if command == "" {
+		return ""
+	}
+	return command + ", and start the program with LD_LIBRARY_PATH=" + pin.Word(strings.Join(dirs, ":"))
 }

@@ -44,7 +44,7 @@ func (m *machine) required(b *build) []Pin {
 	index, companions := "", m.companionsOf(b)
 	for _, p := range companions {
 		if _, local, found := strings.Cut(p.Version, "+"); found {
-			index = " --index-url " + torchIndex(local)
+			index = torchIndex(local)
 		}
 	}
 	own := b.distribution()

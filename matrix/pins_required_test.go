@@ -38,7 +38,7 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 	}
 	v = Check(context.Background(), Embedded(), node, nil, Policy{})
 	if got := firstPip(v.Findings[0]); v.Findings[0].Rule != "cudnn-mismatch" || !strings.HasSuffix(got,
-		`--no-deps "nvidia-cudnn-cu12==9.10.2.21"`) {
+		`--no-deps nvidia-cudnn-cu12==9.10.2.21`) {
 		t.Errorf("only cuDNN is of another release: %s %s", v.Findings[0].Rule, got)
 	}
 }

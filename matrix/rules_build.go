@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it. The CUDA runtime
@@ -201,7 +202,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	// No pin can help there: newer TensorFlow has CUDA only for Linux, which WSL2 runs.
 	if m.cpuOnWindows(b.Name, b.release) {
 		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
-		f.Pins, f.Do = nil, []string{`in WSL2: pip install "tensorflow[and-cuda]"`}
+		f.Pins, f.Do = nil, []string{"in WSL2: " + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"]}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
 	switch {

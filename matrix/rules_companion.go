@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -70,7 +71,8 @@ func (m *machine) codec(b *build) []*result {
 func (m *machine) codecSteps(b *build) []string {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.t, "torchcodec")) {
 		if len(e.Torch) > 0 && !otherTorch(e.Torch, b.release.Number) {
-			return []string{"pip install --no-deps torchcodec==" + e.Release + "  # fits torch " + b.release.Number.Short()}
+			return []string{b.env.installStep(pin.Install{Packages: []string{"torchcodec==" + e.Release}, NoDeps: true}) +
+				"  # fits torch " + b.release.Number.Short()}
 		}
 	}
 	return []string{"install the torch that it was made for"}
@@ -151,10 +153,10 @@ func companionPin(name, want string, b *build) []Pin {
 	index := ""
 	if variant := b.rows[0].Variant; name != "triton" && len(b.rows) == 1 {
 		spec += "+" + variant
-		index = " --index-url " + torchIndex(variant)
+		index = torchIndex(variant)
 	}
 	return []Pin{{Package: name, Version: strings.TrimPrefix(spec, name+"=="), Why: "keeps torch and the driver",
-		Commands: map[string]string{"pip": "pip install " + spec + index, "uv": "uv pip install " + spec + index}}}
+		Commands: b.env.install(pin.Install{Packages: []string{spec}, Index: index})}}
 }
 
 // audio: torchaudio compares its CUDA with torch's when it is imported, minor versions too, and raises RuntimeError.
@@ -214,7 +216,7 @@ func (m *machine) unmet(b *build) []*result {
 	f := Finding{Severity: Error, Subject: b.subject, Need: u.Library + u.Symbol,
 		Source:  []string{loaderSource},
 		Message: fmt.Sprintf("%s needs %s, which is missing: it was built for another CUDA", path.Base(u.By), u.Library),
-		Do:      []string{"install the " + b.Name + " that is made for the torch in " + b.env.Path}}
+		Do:      []string{"install the " + pin.Said(b.Name) + " that is made for the torch in " + pin.Word(b.env.Path)}}
 	if u.Library == "" {
 		f.Message = fmt.Sprintf("%s needs %s: it was built for another torch", path.Base(u.By), u.Symbol)
 	}

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cudacompat/pin"
 )
 
 // forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804. NVIDIA allows
@@ -68,9 +70,9 @@ func (m *machine) leaveCompat() string {
 		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.4 or newer: an " +
 			"older one mounts it over the driver's libcuda"
 	case m.forward.Reason == "LD_LIBRARY_PATH":
-		return "remove " + dir + " from LD_LIBRARY_PATH"
+		return "remove " + pin.Word(dir) + " from LD_LIBRARY_PATH"
 	}
-	return "remove " + dir + " from /etc/ld.so.conf.d and run ldconfig"
+	return "remove " + pin.Word(dir) + " from /etc/ld.so.conf.d and run ldconfig"
 }
 
 // forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space. Worth a note:

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -123,7 +124,7 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 			"found), the rest runs"
 		f.Need = "libcuda.so.1 in the list of ldconfig -p, or TRITON_LIBCUDA_PATH"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "libcuda", Value: m.library("libcuda").Version, From: file})
-		f.Do = []string{"run ldconfig as root, or: export TRITON_LIBCUDA_PATH=" + path.Dir(file)}
+		f.Do = []string{"run ldconfig as root, or: export TRITON_LIBCUDA_PATH=" + pin.Word(path.Dir(file))}
 	default:
 		return holds(b.subject)
 	}
@@ -163,7 +164,7 @@ func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
 	f.Pins = nil
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.env.Package(name); p != nil {
-			f.Pins = forcedPin(name, p.Version)
+			f.Pins = b.env.forcedPin(pin.Package{Package: name, Version: p.Version})
 			break
 		}
 	}
@@ -196,10 +197,10 @@ func libstdcxxTooOld(m *machine, b *build) []*result {
 func (m *machine) newerStdcxx(b *build) []string {
 	switch {
 	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
-		return []string{"remove " + path.Dir(b.Stdcxx.Path) + " from LD_LIBRARY_PATH"}
+		return []string{"remove " + pin.Word(path.Dir(b.Stdcxx.Path)) + " from LD_LIBRARY_PATH"}
 	// A Conda environment without the library gets the system's.
 	case b.env.Kind == "conda":
-		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + b.env.Path + "/lib"}
+		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + pin.Word(b.env.Path+"/lib")}
 	}
 	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a " +
 		"container with a newer system",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -227,8 +228,12 @@ func containerToolkit(m *machine) []*result {
 func (m *machine) engine(r facts.Runtime) []*result {
 	f := Finding{Severity: Error, Subject: r.Name, Evidence: []Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
-		Do: []string{"install the package nvidia-container-toolkit, then `sudo nvidia-ctk runtime " +
-			"configure --runtime=" + r.Name + "` and `sudo systemctl restart " + r.Name + "`"}}
+		Do:     []string{"install the package nvidia-container-toolkit and configure it for this engine"}}
+	if pin.IsName(r.Name) {
+		f.Do = []string{"install the package nvidia-container-toolkit, then `" +
+			pin.Command("sudo", "nvidia-ctk", "runtime", "configure", "--runtime="+r.Name) + "` and `" +
+			pin.Command("sudo", "systemctl", "restart", r.Name) + "`"}
+	}
 	f.Need = "NVIDIA's container runtime, configured for " + r.Name
 	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s facts.CDISpec) bool { return len(s.Missing) == 0 })
 	switch {
@@ -276,7 +281,7 @@ func cdiSpecStale(m *machine) []*result {
 		Message: fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for "+
 			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver.version),
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
-		Do: []string{"sudo nvidia-ctk cdi generate --output=" + last.Path,
+		Do: []string{pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path),
 			"repeat this after every driver change (nvidia-cdi-refresh.service does)"},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
 }

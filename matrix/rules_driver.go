@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver. Toolkits and wheels never
@@ -132,7 +133,7 @@ func (m *machine) mismatchAtRest() []*result {
 					module.Version),
 				Evidence: []Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path},
 					{Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
-				Do: []string{"install or build the module of " + v.String() + " for " + kernel +
+				Do: []string{"install or build the module of " + pin.Said(v.String()) + " for " + pin.Word(kernel) +
 					", or reinstall the driver's packages, so that library and module are the same release"}})
 		}
 	}
@@ -192,14 +193,14 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []str
 		return []string{"restart the container: it still has the libraries of the host's previous driver"}
 	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.version.Compare(user) == 0:
-		return []string{"reboot: the module on disk is already " + disk.Version,
+		return []string{"reboot: the module on disk is already " + pin.Word(disk.Version),
 			"or, while nothing uses the GPU (stop nvidia-persistenced first): sudo modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
 	// The module on disk is the loaded one, or there is none: a reboot does not bring the release of the libraries.
 	case disk != nil && disk.Version != "" && disk.version.Compare(loaded) == 0 ||
 		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
-		return []string{"rebuild the module for " + user.String() +
-			": sudo dkms autoinstall, then reboot; a reboot without it loads " + loaded.String() + " again",
-			"if the build fails, /var/lib/dkms/nvidia/" + user.String() + "/build/make.log says why",
+		return []string{"rebuild the module for " + pin.Said(user.String()) +
+			": sudo dkms autoinstall, then reboot; a reboot without it loads " + pin.Said(loaded.String()) + " again",
+			"if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why",
 			"or reinstall the driver's packages, so that library and module are the same release"}
 	case disk == nil:
 		return []string{"reboot; if the mismatch stays, reinstall the driver's packages, so that library and module are " +

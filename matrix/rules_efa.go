@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -104,7 +105,7 @@ func (m *machine) unloadablePlugin(efa facts.EFA) Finding {
 	}
 	// LD_LIBRARY_PATH or LD_PRELOAD put it there, so taking it away costs one line.
 	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
-		f.Do = append(f.Do, "or "+removal(u.Path, u.Reason)+", if another "+u.Library+" is there")
+		f.Do = append(f.Do, "or "+removal(u.Path, u.Reason)+", if another "+pin.Said(u.Library)+" is there")
 	}
 	return f
 }
@@ -130,7 +131,7 @@ func (m *machine) evidenceEFA() Evidence {
 func (m *machine) leadTo(plugin string) string {
 	export := "export LD_LIBRARY_PATH=" + first(path.Dir(plugin))
 	if name := path.Base(plugin); !slices.Contains(m.pluginNames(), name) {
-		export += " NCCL_NET_PLUGIN=" + name
+		export += " NCCL_NET_PLUGIN=" + pin.Word(name)
 	}
 	return export
 }

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -37,7 +38,7 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 			f.Severity = Note
 		}
 		if other := m.ncclFor(b.cuda); other.Known() {
-			f.Pins = packagePin(lib.wheel, other.String())
+			f.Pins = b.env.packagePin(lib.wheel, other.String())
 			f.Pins[0].Why = "has code for every GPU here; keeps the driver"
 		} else {
 			f.Pins, f.Do = m.pins(b)
@@ -197,7 +198,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 		f.Need = "a library for CUDA " + b.cuda.Short()
 		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", p.Name,
 			p.Version, b.cuda.Short())
-		f.Do = []string{"pip install --upgrade bitsandbytes, or name a library that it has, such as BNB_CUDA_VERSION=" +
+		f.Do = []string{b.env.installStep(pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true}) + ", or name a library that it has, such as BNB_CUDA_VERSION=" +
 			strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")}
 		return f, true
 	default:
@@ -234,16 +235,16 @@ func (m *machine) extensionSteps(p *installed, b *build) []string {
 			return exactly(text).Short() == b.release.Number.Short()
 		})
 		if exact && !otherFamily(e.CUDA, b.cuda) {
-			return []string{"pip install --no-deps " + p.Name + "==" + e.Release + "  # fits torch " +
+			return []string{b.env.installStep(pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}) + "  # fits torch " +
 				b.release.Number.Short()}
 		}
 	}
 	rows := tables.RowsOf[tables.Extension](m.t, p.Name)
 	if len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool { return len(e.Torch) == 0 }) {
-		return []string{"install the torch that it was made for, or a newer " + p.Name + ": none in the tables is made for " +
+		return []string{"install the torch that it was made for, or a newer " + pin.Said(p.Name) + ": none in the tables is made for " +
 			"torch " + b.release.Number.Short() + " and its CUDA"}
 	}
-	return []string{"install the " + p.Name + " that is made for torch " + b.release.Number.Short() +
+	return []string{"install the " + pin.Said(p.Name) + " that is made for torch " + b.release.Number.Short() +
 		" and its CUDA, or the torch that it was made for"}
 }
 
@@ -263,7 +264,7 @@ func numpyABI(m *machine, b *build) []*result {
 		Message:  fmt.Sprintf("%s %s was compiled before NumPy 2; numpy %s is installed", b.Name, b.Version, p.Version),
 		Evidence: append(b.evidence(), Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
 		Pins: []Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",
-			Commands: map[string]string{"pip": `pip install "numpy<2"`, "uv": `uv pip install "numpy<2"`}}}}
+			Commands: b.env.install(pin.Install{Packages: []string{"numpy<2"}})}}}
 	// TensorFlow does not import; torch does, and cannot convert between tensors and arrays (pytorch issue 107302): up to
 	// 2.17 and 2.2 (trait.csv).
 	if b.Name == "tensorflow" {
@@ -282,7 +283,7 @@ func (b *build) besideTwin(twin string) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: other, Value: cmp.Or(release, "named without a version"),
 			From: b.From}),
 		Source: []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
-		Do:     []string{"remove " + other + " from the file"}}
+		Do:     []string{"remove " + pin.Word(other) + " from the file"}}
 }
 
 // otherRelease: a distribution requires a release of another one that is not the one installed. It is an error where
@@ -314,7 +315,5 @@ func (b *build) overwritten(h facts.Hindrance) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "as " + h.By + " lists it", From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
 		Pins: []Pin{{Package: b.Name, Version: b.Version, Why: "puts its files back; keeps the driver",
-			Commands: map[string]string{
-				"pip": "pip uninstall -y " + other + " && pip install --no-deps --force-reinstall " + spec,
-				"uv":  "uv pip uninstall " + other + " && uv pip install --no-deps --reinstall " + spec}}}}
+			Commands: b.env.install(pin.Install{Remove: []string{other}, Packages: []string{spec}, NoDeps: true, Again: true})}}}
 }

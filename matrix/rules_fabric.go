@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -146,7 +147,7 @@ func (m *machine) fabricAtRest() []*result {
 
 // fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.
 func (m *machine) fabricInstall() []string {
-	return []string{fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), m.driver.version),
+	return []string{fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), pin.Said(m.driver.version.String())),
 		"sudo systemctl enable --now nvidia-fabricmanager"}
 }
 

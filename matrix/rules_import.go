@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -62,8 +63,9 @@ func (b *build) withoutInterpreter() []*result {
 	i, python := b.env.Interpreter, version.ShortPython(b.env.Python)
 	f := Finding{Severity: Error, Subject: b.subject, Need: "Python " + python, Source: []string{importSource},
 		Evidence: append(b.evidence(), Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
-		Do: []string{"create the environment again with Python " + python + " (uv venv --clear --python " + python + " " +
-			quoted(b.env.Path) + ", or python" + python + " -m venv --clear " + quoted(b.env.Path) +
+		Do: []string{"create the environment again with Python " + python + " (" +
+			pin.Command("uv", "venv", "--clear", "--python", python, b.env.Path) + ", or " +
+			pin.Command("python"+python, "-m", "venv", "--clear", b.env.Path) +
 			"), then install what it held"}}
 	if i.Gone {
 		f.Message = fmt.Sprintf("%s points to %s, which is gone: nothing in %s can start", i.Path, i.Leads, b.env.Path)
@@ -80,7 +82,7 @@ func (b *build) withoutInterpreter() []*result {
 // own module, would have to be gone.
 func (b *build) filesGone(h facts.Hindrance) Finding {
 	name, installed, _ := strings.Cut(h.Of, " ")
-	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(name, installed),
+	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: b.env.forcedPin(pin.Package{Package: name, Version: installed}),
 		Message:  fmt.Sprintf("only the metadata of %s is left: %s is gone", h.Of, h.Path),
 		Evidence: append(b.evidence(), Evidence{Fact: "RECORD", Value: "lists " + h.Path, From: b.From}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
@@ -102,11 +104,11 @@ func (b *build) refused(h facts.Hindrance) Finding {
 	switch {
 	// The library's own wheel where it is known; else what the package requires; else the package itself.
 	case wheel != nil:
-		f.Pins = forcedPin(wheel.Name, wheel.Version)
+		f.Pins = b.env.forcedPin(pin.Package{Package: wheel.Name, Version: wheel.Version})
 	case h.Kind == facts.HindranceLibrary:
 		f.Pins = b.withLibraries()
 	default:
-		f.Pins = forcedPin(b.Name, b.Version)
+		f.Pins = b.env.forcedPin(pin.Package{Package: b.Name, Version: b.Version})
 	}
 	return f
 }
@@ -132,13 +134,12 @@ func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 // 2.18.1, which requires 3.20.3, is not with 3.19.6.
 func (b *build) beforeProtobuf(h facts.Hindrance) Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
-	spec := fmt.Sprintf("%q", h.By)
 	return Finding{Severity: Error, Subject: b.subject, Need: h.By,
 		Message:  fmt.Sprintf("%s %s requires %s; with %s it cannot be imported", b.Name, b.Version, h.By, have),
 		Evidence: append(b.evidence(), Evidence{Fact: name, Value: have, From: h.Path}),
 		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/98980"},
 		Pins: []Pin{{Package: name, Version: strings.TrimPrefix(h.By, name), Why: "keeps " + b.Name + " and the driver",
-			Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}}
+			Commands: b.env.install(pin.Install{Packages: []string{h.By}})}}}
 }
 
 // afterProtobuf: the generated code of TensorFlow up to 2.11 is refused by protobuf 4 and newer ("Descriptors cannot be
@@ -155,7 +156,7 @@ func (m *machine) afterProtobuf(b *build) *Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: "protobuf", Value: p.Version, From: p.Path}),
 		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/56077"},
 		Pins: []Pin{{Package: "protobuf", Version: "<3.20", Why: "keeps " + b.Name + " and the driver",
-			Commands: map[string]string{"pip": `pip install "protobuf<3.20"`, "uv": `uv pip install "protobuf<3.20"`}}}}
+			Commands: b.env.install(pin.Install{Packages: []string{"protobuf<3.20"}})}}}
 }
 
 // protobufForm is the variable that chooses among protobuf's implementations; "python" takes old generated code.
@@ -164,14 +165,14 @@ const protobufForm = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 // withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch
 // does nothing but compile, so here it is an error; beside torch, withoutAssembler warns.
 func (b *build) withoutTool(h facts.Hindrance) Finding {
-	f := Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: forcedPin(b.Name, b.Version),
+	f := Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: b.env.forcedPin(pin.Package{Package: b.Name, Version: b.Version}),
 		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
 		Source:   []string{"https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py"}}
 	// Installing again does not change a file that a variable names.
 	for _, a := range b.env.Assemblers {
 		if a.Path == h.Path && strings.HasPrefix(a.By, "TRITON_") {
-			f.Pins, f.Do = nil, []string{"unset " + a.By + ", or chmod +x " + quoted(a.Path)}
+			f.Pins, f.Do = nil, []string{"unset " + pin.Word(a.By) + ", or " + pin.Command("chmod", "+x", a.Path)}
 		}
 	}
 	return f
@@ -185,11 +186,11 @@ func (b *build) hidden(h facts.Hindrance, severity Severity) Finding {
 		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: "imported instead", Value: path.Base(h.Path), From: h.Path})}
 	place := strings.TrimSuffix(h.Path, "/__init__.py")
-	f.Do = []string{"rename " + place + ", or remove " + path.Dir(place) + " from PYTHONPATH"}
+	f.Do = []string{"rename " + pin.Word(place) + ", or remove " + pin.Word(path.Dir(place)) + " from PYTHONPATH"}
 	if severity == Warning {
 		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s "+
 			"instead of %s", path.Dir(place), h.Path, b.Name)
-		f.Do = []string{"rename " + place + ", or start programs in another directory"}
+		f.Do = []string{"rename " + pin.Word(place) + ", or start programs in another directory"}
 	}
 	return f
 }
@@ -204,7 +205,7 @@ func (b *build) otherPythons() []*result {
 	h, python := b.Hindrances[i], version.ShortPython(b.env.Python)
 	name, installed, _ := strings.Cut(h.Of, " ")
 	f := Finding{Severity: Error, Subject: b.subject, Need: h.Of + " for Python " + python,
-		Pins: forcedPin(name, installed),
+		Pins: b.env.forcedPin(pin.Package{Package: name, Version: installed}),
 		Message: fmt.Sprintf("the extension modules of %s are for Python %s; %s has Python %s",
 			h.Of, h.By, b.env.Path, python),
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: python, From: b.env.Path},
@@ -214,11 +215,13 @@ func (b *build) otherPythons() []*result {
 		f.Message += ", so " + b.Name + " cannot be imported"
 	}
 	// All of them in one command: each pin by itself would leave the import failing at the next one.
-	for _, other := range b.Hindrances[i+1:] {
+	var all []pin.Package
+	for _, other := range b.Hindrances[i:] {
 		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == facts.HindranceOtherPython {
-			f.putBack(name, installed)
+			all = append(all, pin.Package{Package: name, Version: installed})
 		}
 	}
+	f.Pins = b.env.forcedPin(all...)
 	f.Pins[0].Why = "its files for Python " + python + "; keeps the driver"
 	return found(f)
 }

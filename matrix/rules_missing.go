@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cudacompat/pin"
@@ -48,6 +47,7 @@ func (m *machine) missingLibrary(b *build, missing []string) []*result {
 // putBack installs the wheels again whose libraries are lost, and removes other files that the loader finds in their
 // place. pip does nothing for a wheel whose metadata is there, so the files are forced.
 func (b *build) putBack(f *Finding, lost []string) {
+	var wheels []pin.Package
 	for _, library := range lost {
 		wheel := b.installed(library)
 		bad := b.unloadable([]string{library})
@@ -61,26 +61,15 @@ func (b *build) putBack(f *Finding, lost []string) {
 			if strings.HasPrefix(u.Path, path.Dir(wheel.Path)+"/") {
 				own = true
 			} else {
-				f.Do = append(f.Do, "remove "+u.Path+" from the loader's path")
+				f.Do = append(f.Do, "remove "+pin.Word(u.Path)+" from the loader's path")
 			}
 		}
 		if own {
-			f.putBack(wheel.Name, cmp.Or(b.Requires[wheel.Name], wheel.Version))
+			wheels = append(wheels, pin.Package{Package: wheel.Name, Version: cmp.Or(b.Requires[wheel.Name], wheel.Version)})
 		}
 	}
-}
-
-// putBack adds a wheel to the pin that installs again: one command for all of them, because each by itself leaves the
-// rest as it is.
-func (f *Finding) putBack(name, version string) {
-	if len(f.Pins) == 0 {
-		f.Pins = forcedPin(name, version)
-		return
-	}
-	for tool, command := range f.Pins[0].Commands {
-		if spec := name + "==" + version; !slices.Contains(strings.Fields(command), spec) {
-			f.Pins[0].Commands[tool] = command + " " + spec
-		}
+	if len(wheels) > 0 {
+		f.Pins = b.env.forcedPin(wheels...)
 	}
 }
 
@@ -156,13 +145,11 @@ func (b *build) incomplete(lost []string) Finding {
 	if p := b.env.Package(name); p != nil {
 		installed = p.Version // without a local version it came from the default index
 	}
-	f.Pins = forcedPin(name, installed)
-	// A release with a local version is on PyTorch's index of that variant and not on PyPI.
+	index := "" // a release with a local version is on PyTorch's index of that variant and not on PyPI
 	if _, local, found := strings.Cut(installed, "+"); found {
-		for tool := range f.Pins[0].Commands {
-			f.Pins[0].Commands[tool] += " --index-url " + torchIndex(local)
-		}
+		index = torchIndex(local)
 	}
+	f.Pins = b.env.forcedPinFrom(index, pin.Package{Package: name, Version: installed})
 	return f
 }
 
@@ -170,9 +157,8 @@ func (b *build) incomplete(lost []string) Finding {
 // The release stays the same, so nothing that works is replaced.
 func (b *build) withLibraries() []Pin {
 	own := b.distribution()
-	spec := strconv.Quote(own.Package + "==" + own.Version)
 	return []Pin{{Package: own.Package, Version: own.Version, Why: "adds the CUDA libraries as wheels; keeps the driver",
-		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
+		Commands: b.env.install(pin.Install{Packages: []string{own.Spec()}})}}
 }
 
 // distribution is the build's own one of the release that is installed, with the extra that asks for CUDA's libraries.
@@ -190,11 +176,22 @@ func (b *build) distribution() pin.Package {
 	return p
 }
 
-// forcedPin writes a wheel's files again, where pip would say that it is installed already. --no-deps, or it would
-// write every wheel below it again, too.
-func forcedPin(name, version string) []Pin {
-	spec := name + "==" + version
-	return []Pin{{Package: name, Version: version, Why: "puts its files back; keeps the driver",
-		Commands: map[string]string{"pip": "pip install --no-deps --force-reinstall " + spec,
-			"uv": "uv pip install --no-deps --reinstall " + spec}}}
+// forcedPin writes the files of wheels again, where pip would say that they are installed already: all of them at once,
+// because each by itself leaves the rest as it is. --no-deps, or it would write every wheel below them again, too.
+func (e *environment) forcedPin(wheels ...pin.Package) []Pin {
+	install := pin.Install{NoDeps: true, Again: true}
+	for _, w := range wheels {
+		if spec := w.Spec(); !slices.Contains(install.Packages, spec) {
+			install.Packages = append(install.Packages, spec)
+		}
+	}
+	return []Pin{{Package: wheels[0].Package, Version: wheels[0].Version, Why: "puts its files back; keeps the driver",
+		Commands: e.install(install)}}
+}
+
+// forcedPinFrom is forcedPin of one wheel from an index.
+func (e *environment) forcedPinFrom(index string, wheel pin.Package) []Pin {
+	pins := e.forcedPin(wheel)
+	pins[0].Commands = e.install(pin.Install{Packages: []string{wheel.Spec()}, Index: index, NoDeps: true, Again: true})
+	return pins
 }

@@ -1,18 +1,23 @@
 package matrix
 
-import "testing"
+import (
+	"testing"
+
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
 
 // One command puts all lost wheels back: the first of several would leave the rest as it is.
-func TestPutBack(t *testing.T) {
-	var f Finding
-	f.putBack("nvidia-cudnn-cu12", "9.10.2.21")
-	f.putBack("nvidia-cublas-cu12", "12.8.4.1")
-	f.putBack("nvidia-cudnn-cu12", "9.10.2.21")
-	if len(f.Pins) != 1 {
-		t.Fatalf("%d pins, want 1", len(f.Pins))
+func TestForcedPin(t *testing.T) {
+	pins := newEnvironment(Embedded(), &facts.Environment{}).forcedPin(
+		pin.Package{Package: "nvidia-cudnn-cu12", Version: "9.10.2.21"},
+		pin.Package{Package: "nvidia-cublas-cu12", Version: "12.8.4.1"},
+		pin.Package{Package: "nvidia-cudnn-cu12", Version: "9.10.2.21"})
+	if len(pins) != 1 {
+		t.Fatalf("%d pins, want 1", len(pins))
 	}
 	want := "uv pip install --no-deps --reinstall nvidia-cudnn-cu12==9.10.2.21 nvidia-cublas-cu12==12.8.4.1"
-	if got := f.Pins[0].Commands["uv"]; got != want {
+	if got := pins[0].Commands["uv"]; got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 }

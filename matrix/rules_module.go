@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -68,14 +69,14 @@ func (m *machine) moduleSteps(kernel string) []string {
 	if s := m.f.System; !strings.Contains(s.ID+" "+s.IDLike, "debian") && s.ID != "ubuntu" {
 		headers = "kernel-devel-" + kernel
 	}
-	steps := []string{"install " + headers + ", then: sudo dkms autoinstall -k " + kernel,
-		"or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: linux-modules-nvidia-BRANCH-" +
-			kernel + ")"}
+	steps := []string{"install " + pin.Word(headers) + ", then: " + pin.Command("sudo", "dkms", "autoinstall", "-k", kernel),
+		"or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: " +
+			pin.Word("linux-modules-nvidia-BRANCH-"+kernel) + ")"}
 	if i := slices.IndexFunc(m.f.Driver.Modules, func(d facts.Module) bool {
 		return slices.Contains(m.f.Machine.Kernels,
 			d.Kernel)
 	}); i >= 0 {
-		steps = append(steps, "or make the boot loader start "+m.f.Driver.Modules[i].Kernel+", which has one")
+		steps = append(steps, "or make the boot loader start "+pin.Word(m.f.Driver.Modules[i].Kernel)+", which has one")
 	}
 	return steps
 }
@@ -99,7 +100,7 @@ func (m *machine) otherKernels(boot string) []*result {
 		Message:  "installed kernels that do not boot by default have no NVIDIA module: " + joinAnd(without),
 		Need:     "nvidia.ko for every kernel before it boots",
 		Evidence: []Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
-		Do:       []string{"before booting such a kernel: sudo dkms autoinstall -k " + without[0]}})
+		Do:       []string{"before booting such a kernel: " + pin.Command("sudo", "dkms", "autoinstall", "-k", without[0])}})
 }
 
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there
@@ -125,8 +126,8 @@ func nouveauLoaded(m *machine) []*result {
 		Message: fmt.Sprintf("%s is bound to %s, which does not support CUDA", m.gpuFound(held[0]).label, held[0].Bound),
 		Need:    "the GPU bound to nvidia", Evidence: []Evidence{{Fact: held[0].Bus, Value: "bound to " + held[0].Bound,
 			From: "/sys/bus/pci"}},
-		Do: []string{fmt.Sprintf("echo 'blacklist %s' | sudo tee /etc/modprobe.d/blacklist-%s.conf", held[0].Bound,
-			held[0].Bound),
+		Do: []string{pin.Command("echo", "blacklist "+held[0].Bound) + " | " +
+			pin.Command("sudo", "tee", "/etc/modprobe.d/blacklist-"+held[0].Bound+".conf"),
 			"sudo update-initramfs -u (Debian, Ubuntu) or sudo dracut --force, then reboot"},
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	// The NVIDIA driver runs, so a GPU of another driver may be the screen's.
@@ -230,8 +231,8 @@ func gspFirmware(m *machine) []*result {
 		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "firmware on disk", Value: strings.Join(m.f.Machine.Firmware, " "),
 			From: "/lib/firmware/nvidia"})
-		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: nvidia-firmware-" +
-			fmt.Sprint(m.driver.version.Major()) + "-" + want + "), then reboot"}
+		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: " +
+			pin.Word(fmt.Sprintf("nvidia-firmware-%d-%s", m.driver.version.Major(), want)) + "), then reboot"}
 	// The open module reads the option and goes on with the GSP, so it is a misunderstanding, not a fault.
 	case m.f.Machine.GSPOff != "":
 		f.Severity = Note

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -95,7 +96,7 @@ func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []strin
 		!b.shadowed(l) {
 		return unmix(b.env, twins)
 	}
-	pins := packagePin(l.wheel, b.wanted(l.wheel, want))
+	pins := b.env.packagePin(l.wheel, b.wanted(l.wheel, want))
 	if b.shadowed(l) {
 		if b.has(l.wheel, want) {
 			pins = nil
@@ -214,13 +215,13 @@ func tensorflowLibs(m *machine, b *build) []*result {
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
 		f.Do = []string{"the wheels are installed, but this TensorFlow's run path does not lead to them: start it with " +
-			"LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+			"LD_LIBRARY_PATH=" + pin.Word(strings.Join(dirs, ":"))}
 		return found(f)
 	}
-	spec := fmt.Sprintf("%q", "tensorflow[and-cuda]=="+b.release.Number.String())
-	f.Pins = []Pin{{Package: "tensorflow[and-cuda]", Version: b.release.Number.String(),
+	own := pin.Package{Package: "tensorflow[and-cuda]", Version: b.release.Number.String()}
+	f.Pins = []Pin{{Package: own.Package, Version: own.Version,
 		Why:      "adds the CUDA libraries as wheels; keeps the driver",
-		Commands: map[string]string{"pip": "pip install " + spec, "uv": "uv pip install " + spec}}}
+		Commands: b.env.install(pin.Install{Packages: []string{own.Spec()}})}}
 	return found(f)
 }
 
@@ -256,7 +257,7 @@ func packagesMixed(m *machine) []*result {
 			}
 			r := found(m.mixed(env, s.library, s.wheels))
 			r[0].noted = standing(env.Environment) == noted
-			env.addressed(r)
+			env.unmanaged(r)
 			results = append(results, r...)
 		}
 	}
@@ -361,10 +362,7 @@ func unmix(env *environment, twins []*installed) ([]Pin, []string) {
 			drop = append(drop, p.Name)
 		}
 	}
-	spec := keep.Name + "==" + release
-	remove := strings.Join(drop, " ")
 	return []Pin{{Package: keep.Name, Version: release, Why: "keeps torch and the driver",
-		Commands: map[string]string{
-			"pip": "pip uninstall -y " + remove + " && pip install --no-deps --force-reinstall " + spec,
-			"uv":  "uv pip uninstall " + remove + " && uv pip install --no-deps --reinstall " + spec}}}, nil
+		Commands: env.install(pin.Install{Remove: drop, Packages: []string{keep.Name + "==" + release}, NoDeps: true,
+			Again: true})}}, nil
 }

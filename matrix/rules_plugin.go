@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -30,13 +31,13 @@ func (b *build) otherPlugin() []*result {
 			continue
 		}
 		// Both at once: the plugin requires its library of the same release.
-		specs := plugin + "==" + b.Version + " " + library + "==" + b.Version
+		specs := []string{plugin + "==" + b.Version, library + "==" + b.Version}
 		return found(Finding{Severity: Error, Subject: b.subject, Need: name + " " + b.Version,
 			Message: fmt.Sprintf("%s is %s but jaxlib is %s: JAX refuses a plugin of another release", name, p.Version,
 				b.Version),
 			Evidence: append(b.evidence(), Evidence{Fact: name, Value: p.Version, From: p.Path}),
 			Pins: []Pin{{Package: plugin, Version: b.Version, Why: "the plugin of this jaxlib; keeps the driver",
-				Commands: map[string]string{"pip": "pip install " + specs, "uv": "uv pip install " + specs}}},
+				Commands: b.env.install(pin.Install{Packages: specs})}},
 			Source: []string{"https://docs.jax.dev/en/latest/installation.html"}})
 	}
 	if compared {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -24,8 +25,8 @@ func stubLibrary(m *machine) []*result {
 		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
-		Do: []string{"remove " + taken.Path + " or its directory from the loader's path (it is found by " +
-			taken.Reason + "), then run ldconfig; for linking, add the stubs directory to LIBRARY_PATH"},
+		Do: []string{"remove " + pin.Word(taken.Path) + " or its directory from the loader's path (it is found by " +
+			pin.Said(taken.Reason) + "), then run ldconfig; for linking, add the stubs directory to LIBRARY_PATH"},
 		Source: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
@@ -76,7 +77,7 @@ func (b *build) withoutPart(u facts.Unresolved) Finding {
 		Message: fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at "+
 			"run time fails", u.By, u.Library),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
-		Do:       []string{"put " + u.Library + " next to " + u.By + ", or " + removal(u.By, u.Reason)}}
+		Do:       []string{"put " + pin.Said(u.Library) + " next to " + pin.Word(u.By) + ", or " + removal(u.By, u.Reason)}}
 }
 
 // lackedOf names what is missing in the same file for the same library: one cause, however many symbols.
@@ -110,15 +111,15 @@ func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []string) {
 			return m.required(b), nil
 		}
 		for _, wheel := range b.wheelsOf(u.Library) {
-			own, pin := b.env.Package(wheel), b.Requires[wheel]
+			own, pinned := b.env.Package(wheel), b.Requires[wheel]
 			switch {
-			case pin != "" && own != nil && own.Version == pin:
-				return forcedPin(wheel, pin), nil // it is the pinned one, and its file is not
-			case pin != "":
-				return packagePin(wheel, pin), nil
+			case pinned != "" && own != nil && own.Version == pinned:
+				return b.env.forcedPin(pin.Package{Package: wheel, Version: pinned}), nil // it is the pinned one, and its file is not
+			case pinned != "":
+				return b.env.packagePin(wheel, pinned), nil
 			// A wheel that nothing pins, as under JAX, is brought to its newest release.
 			case own != nil:
-				return nil, []string{"pip install --no-deps --upgrade --force-reinstall " + wheel}
+				return nil, []string{b.env.installStep(pin.Install{Packages: []string{wheel}, NoDeps: true, Upgrade: true, Again: true})}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -107,7 +108,7 @@ func driverAutoUpdate(m *machine) []*result {
 			"reboot",
 		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...),
 		Source:   []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
-	f.Do = []string{"sudo apt-mark hold " + strings.Join(m.holdNames(), " ")}
+	f.Do = []string{pin.Command(append([]string{"sudo", "apt-mark", "hold"}, m.holdNames()...)...)}
 	if u.Tool == "dnf-automatic" {
 		f.Do = []string{"sudo dnf versionlock add 'nvidia*' 'kmod-nvidia*' 'libnvidia*'"}
 		f.Source = []string{"https://dnf.readthedocs.io/en/latest/automatic.html"}
@@ -178,6 +179,9 @@ func lockedByDNF(patterns []string, name string) bool {
 func (m *machine) holdNames() []string {
 	var names []string
 	for _, p := range m.f.Machine.Packages {
+		if !pin.IsName(p.Name) {
+			continue
+		}
 		if strings.HasPrefix(p.Name, "nvidia-driver") || strings.HasPrefix(p.Name, "nvidia-headless") ||
 			coreNames.MatchString(p.Name) {
 			names = append(names, p.Name)

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"cudacompat/pin"
 )
 
 // dated says a date of the tables in words: "June 2026" of 2026-06, "20 July 2024" of 2024-07-20.
@@ -67,12 +69,12 @@ func (b *build) lostWords(libraries []string) string {
 func removal(file, reason string) string {
 	switch reason {
 	case "LD_PRELOAD":
-		return "remove " + file + " from LD_PRELOAD, where the program is started"
+		return "remove " + pin.Word(file) + " from LD_PRELOAD, where the program is started"
 	case "LD_LIBRARY_PATH":
-		return "remove " + path.Dir(file) + " from LD_LIBRARY_PATH, where the program is started"
+		return "remove " + pin.Word(path.Dir(file)) + " from LD_LIBRARY_PATH, where the program is started"
 	}
-	return "remove " + file + " from the loader's path, where it is found by " + reason
+	return "remove " + pin.Word(file) + " from the loader's path, where it is found by " + pin.Said(reason)
 }
 
-// first puts a directory before what LD_LIBRARY_PATH holds.
-func first(dir string) string { return dir + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" }
+// first puts a directory before what LD_LIBRARY_PATH holds, as a shell reads it.
+func first(dir string) string { return pin.Word(dir) + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" }

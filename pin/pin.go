@@ -2,11 +2,7 @@
 // matrix.Pins works the sets out; package report writes them as requirements or constraints.
 package pin
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Schema names the form of Sets in JSON. Fields may be added under the same name, never renamed.
 const Schema = "cudacompat/pins/v1"
@@ -73,14 +69,8 @@ type Package struct {
 	Version string `json:"version"` // with its local version, "2.9.0+cu126"
 }
 
-// Spec is the package as pip takes it; what a shell would read for itself is quoted.
-func (p Package) Spec() string {
-	spec := p.Package + "==" + p.Version
-	if strings.ContainsAny(spec, "[<>*") {
-		return fmt.Sprintf("%q", spec)
-	}
-	return spec
-}
+// Spec is the package as pip names it.
+func (p Package) Spec() string { return p.Package + "==" + p.Version }
 
 // Only keeps one choice.
 func (p Sets) Only(c Choice) Sets {

@@ -1,0 +1,103 @@
+package pin
+
+import (
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// Install is what is to be done to a Python environment, in no installer's words.
+type Install struct {
+	Remove   []string // packages that go first: they own the same files
+	Packages []string // requirements: "torch==2.9.0+cu126", "numpy<2"
+	Index    string   // the package index; empty: the installer's own
+	NoDeps   bool     // and nothing that the packages require
+	Again    bool     // also where the release is there: its files are not
+	Upgrade  bool     // to the newest release
+}
+
+// Place is the environment that is installed into.
+type Place struct {
+	Python string // its interpreter; empty: whichever is active
+	Target string // the directory of packages, where it is one and no environment
+	NoPip  bool   // it has no pip of its own
+}
+
+// Commands are pip's and uv's, by the tool's name; none where a name or a version is none, which came from a file then.
+func (i Install) Commands(at Place) map[string]string {
+	commands := map[string]string{}
+	if slices.ContainsFunc(i.Packages, odd) || slices.ContainsFunc(i.Remove, odd) {
+		return commands
+	}
+	if !at.NoPip {
+		commands["pip"] = i.pip(at)
+	}
+	commands["uv"] = i.uv(at)
+	return commands
+}
+
+// Step is the one of them for a step: pip's where there is one.
+func (i Install) Step(at Place) string {
+	commands := i.Commands(at)
+	if pip, ok := commands["pip"]; ok {
+		return pip
+	}
+	return commands["uv"]
+}
+
+// requirement matches a package with the releases that are meant. None can be taken for an option.
+var requirement = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:(?:[<>=!~]=?=?)[\w.*+!-]+(?:, *[<>=!~]=?=?[\w.*+!-]+)*)?$`)
+
+func odd(spec string) bool { return !requirement.MatchString(spec) }
+
+func (i Install) pip(at Place) string {
+	program, place := []string{"pip"}, []string(nil)
+	switch {
+	case at.Target != "":
+		place = []string{"--target", at.Target}
+	case at.Python != "":
+		program = []string{at.Python, "-m", "pip"}
+	}
+	install := Command(slices.Concat(program, []string{"install"}, place, i.options("--force-reinstall"), i.Packages, i.index())...)
+	if len(i.Remove) == 0 {
+		return install
+	}
+	return All(Command(slices.Concat(program, []string{"uninstall"}, place, []string{"-y"}, i.Remove)...), install)
+}
+
+func (i Install) uv(at Place) string {
+	var place []string
+	switch {
+	case at.Target != "":
+		place = []string{"--target", at.Target}
+	case at.Python != "":
+		place = []string{"--python", at.Python}
+	}
+	install := Command(slices.Concat([]string{"uv", "pip", "install"}, place, i.options("--reinstall"), i.Packages, i.index())...)
+	if len(i.Remove) == 0 {
+		return install
+	}
+	return All(Command(slices.Concat([]string{"uv", "pip", "uninstall"}, place, i.Remove)...), install)
+}
+
+// options are those before the packages; again is the installer's word for putting back what is there.
+func (i Install) options(again string) []string {
+	var list []string
+	if i.NoDeps {
+		list = append(list, "--no-deps")
+	}
+	if i.Upgrade {
+		list = append(list, "--upgrade")
+	}
+	if i.Again {
+		list = append(list, again)
+	}
+	return list
+}
+
+func (i Install) index() []string {
+	if i.Index == "" {
+		return nil
+	}
+	return []string{"--index-url", i.Index}
+}
