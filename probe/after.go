@@ -46,12 +46,12 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 		after.Environments = append(after.Environments, c.Apply(env, sameIn(left, env)))
 	}
 	if len(before.Environments) == 0 { // the installer makes it
-		env := Environment{Kind: "venv", Named: true}
+		env := facts.Environment{Kind: "venv", Named: true}
 		if len(opt.Envs) > 0 {
 			env.Path = opt.Envs[0]
 		}
 		c.Coming = given.Coming(plan, nil)
-		after.Environments = []Environment{c.Apply(env, env)}
+		after.Environments = []facts.Environment{c.Apply(env, env)}
 	}
 	after.Complete()
 	return after
@@ -84,13 +84,13 @@ func leaving(p Plan, owned python.Owned) map[string]bool {
 var pythonAlone = []source{{name: "python", read: readPython}}
 
 // newUnread are the places that only the second look could not read.
-func newUnread(before, now []Unread) []Unread {
-	return slices.DeleteFunc(slices.Clone(now), func(u Unread) bool { return slices.Contains(before, u) })
+func newUnread(before, now []facts.Unread) []facts.Unread {
+	return slices.DeleteFunc(slices.Clone(now), func(u facts.Unread) bool { return slices.Contains(before, u) })
 }
 
 // sameIn is an environment in another look; one that holds nothing any more is as empty as that.
-func sameIn(list []Environment, env Environment) Environment {
-	i := slices.IndexFunc(list, func(e Environment) bool { return e.Path == env.Path && e.Python == env.Python })
+func sameIn(list []facts.Environment, env facts.Environment) facts.Environment {
+	i := slices.IndexFunc(list, func(e facts.Environment) bool { return e.Path == env.Path && e.Python == env.Python })
 	if i < 0 {
 		env.Builds, env.Packages, env.Assemblers = nil, nil, nil
 		return env
@@ -99,8 +99,8 @@ func sameIn(list []Environment, env Environment) Environment {
 }
 
 // jaxBeside are the parts of a JAX that stay where others of them move: one alone says nothing.
-func jaxBeside(env Environment, p Plan) []Package {
-	return slices.DeleteFunc(slices.Clone(env.Packages), func(pkg Package) bool {
+func jaxBeside(env facts.Environment, p Plan) []facts.Package {
+	return slices.DeleteFunc(slices.Clone(env.Packages), func(pkg facts.Package) bool {
 		_, goes := p.Removed(pkg.Name)
 		_, comes := p.Installed(pkg.Name)
 		return goes || comes || !given.JAXPart(pkg.Name)

@@ -3,6 +3,7 @@ package probe
 import (
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,28 +101,28 @@ blscfg
 	kernels := []string{"6.1.132", "6.1.134"}
 	for _, tt := range []struct {
 		name, tree string
-		want       Machine
+		want       facts.Machine
 	}{
 		{"loader-entry", entries + "-- boot/grub2/grubenv --\nsaved_entry=ec2a-6.1.132\n",
-			Machine{Kernels: kernels, Boot: "6.1.132", BootFrom: "/boot/loader/entries/ec2a-6.1.132.conf"}},
-		{"rescue", entries + "-- boot/grub2/grubenv --\nsaved_entry=ec2a-0-rescue\n", Machine{Kernels: kernels}},
-		{"no-choice", entries, Machine{Kernels: kernels}},
+			facts.Machine{Kernels: kernels, Boot: "6.1.132", BootFrom: "/boot/loader/entries/ec2a-6.1.132.conf"}},
+		{"rescue", entries + "-- boot/grub2/grubenv --\nsaved_entry=ec2a-0-rescue\n", facts.Machine{Kernels: kernels}},
+		{"no-choice", entries, facts.Machine{Kernels: kernels}},
 		{"blscfg", entries + blscfg + "-- boot/grub2/grubenv --\nsaved_entry=ec2a-6.1.132\n",
-			Machine{Kernels: kernels, Boot: "6.1.132", BootFrom: "/boot/loader/entries/ec2a-6.1.132.conf"}},
+			facts.Machine{Kernels: kernels, Boot: "6.1.132", BootFrom: "/boot/loader/entries/ec2a-6.1.132.conf"}},
 		{"blscfg-nothing-saved", entries + newer + blscfg + "-- boot/grub2/grubenv --\nboot_success=0\n",
-			Machine{Kernels: kernels, Boot: "6.1.134", BootFrom: "/boot/loader/entries/ec2a-6.1.134.conf"}},
+			facts.Machine{Kernels: kernels, Boot: "6.1.134", BootFrom: "/boot/loader/entries/ec2a-6.1.134.conf"}},
 		{"blscfg-number", entries + newer + blscfg + "-- boot/grub2/grubenv --\nsaved_entry=1\n",
-			Machine{Kernels: kernels, Boot: "6.1.132", BootFrom: "/boot/loader/entries/ec2a-6.1.132.conf"}},
+			facts.Machine{Kernels: kernels, Boot: "6.1.132", BootFrom: "/boot/loader/entries/ec2a-6.1.132.conf"}},
 		{"blscfg-title", entries + newer + blscfg +
 			"-- boot/grub2/grubenv --\nsaved_entry=Amazon Linux (6.1.134) 2023\n",
-			Machine{Kernels: kernels, Boot: "6.1.134", BootFrom: "/boot/loader/entries/ec2a-6.1.134.conf"}},
+			facts.Machine{Kernels: kernels, Boot: "6.1.134", BootFrom: "/boot/loader/entries/ec2a-6.1.134.conf"}},
 		{"blscfg-rescue", entries + newer + blscfg + "-- boot/grub2/grubenv --\nsaved_entry=2\n",
-			Machine{Kernels: kernels}},
-		{"outside", entries + "-- boot/grub2/grubenv --\nsaved_entry=../../../etc/passwd\n", Machine{Kernels: kernels}},
+			facts.Machine{Kernels: kernels}},
+		{"outside", entries + "-- boot/grub2/grubenv --\nsaved_entry=../../../etc/passwd\n", facts.Machine{Kernels: kernels}},
 		{"grub-cfg", "-- boot/grub/grub.cfg --\n" + grubCfg +
 			"-- boot/vmlinuz-6.8.0-1030-aws --\n-- lib/modules/6.8.0-1030-aws/modules.dep --\n",
-			Machine{Kernels: []string{"6.8.0-1030-aws"}, Boot: "6.8.0-1030-aws", BootFrom: "/boot/grub/grub.cfg"}},
-		{"headers-only", "-- lib/modules/6.8.0-60/build -> /usr/src/linux-headers-6.8.0-60 --\n", Machine{}},
+			facts.Machine{Kernels: []string{"6.8.0-1030-aws"}, Boot: "6.8.0-1030-aws", BootFrom: "/boot/grub/grub.cfg"}},
+		{"headers-only", "-- lib/modules/6.8.0-60/build -> /usr/src/linux-headers-6.8.0-60 --\n", facts.Machine{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f Facts

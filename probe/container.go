@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -15,7 +16,7 @@ var schedulerMarks = []struct{ variable, name string }{
 
 // readContainer reads which mounts carry the driver, and which scheduler started this process.
 func readContainer(h *Host, _ Options) (found, error) {
-	var c Container
+	var c facts.Container
 	mounts, err := h.ReadFile("/proc/self/mountinfo")
 	if err == nil || host.Absent(err) {
 		c.Path, c.Injected = gpuPath(h, host.ParseMounts(string(mounts)))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 
 	"go.yaml.in/yaml/v4"
@@ -15,8 +16,8 @@ import (
 const maxMissing = 8
 
 // cdiSpecs reads the files in the order of their weight: a device in /var/run/cdi hides its namesake in /etc/cdi.
-func cdiSpecs(h *Host, failed *host.Errors) []CDISpec {
-	var specs []CDISpec
+func cdiSpecs(h *Host, failed *host.Errors) []facts.CDISpec {
+	var specs []facts.CDISpec
 	var all []cdiFile
 	for _, pattern := range []string{"/etc/cdi/*.yaml", "/etc/cdi/*.yml", "/etc/cdi/*.json", "/var/run/cdi/*.yaml",
 		"/var/run/cdi/*.yml", "/var/run/cdi/*.json"} {
@@ -40,7 +41,7 @@ func cdiSpecs(h *Host, failed *host.Errors) []CDISpec {
 }
 
 // winner is the file, of the directory that weighs more, which has a device of the same name: that one is then given.
-func winner(specs []CDISpec, all []cdiFile, i int) string {
+func winner(specs []facts.CDISpec, all []cdiFile, i int) string {
 	for j := len(specs) - 1; j > i; j-- {
 		if path.Dir(specs[j].Path) == path.Dir(specs[i].Path) {
 			continue
@@ -136,11 +137,11 @@ var (
 )
 
 // parseCDI recognises a specification of nvidia.com/gpu and lists the driver versions in it; other kinds are nil.
-func parseCDI(name, text string) *CDISpec {
+func parseCDI(name, text string) *facts.CDISpec {
 	if !cdiKind.MatchString(text) && !cdiKindInLine.MatchString(text) {
 		return nil
 	}
-	spec := &CDISpec{Path: name}
+	spec := &facts.CDISpec{Path: name}
 	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(spec.Versions, m[2]) {
 			spec.Versions = append(spec.Versions, m[2])
@@ -150,7 +151,7 @@ func parseCDI(name, text string) *CDISpec {
 }
 
 // check looks for the libraries that the specification mounts.
-func checkSpec(s *CDISpec, h *Host, text string) {
+func checkSpec(s *facts.CDISpec, h *Host, text string) {
 	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
 		if len(s.Missing) < maxMissing && !slices.Contains(s.Missing, m[1]) && !h.Exists(strings.TrimSpace(m[1])) {
 			s.Missing = append(s.Missing, m[1])

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -24,14 +25,14 @@ var hooks = []string{"nvidia-container-runtime-hook", "nvidia-container-runtime"
 
 // readRuntimes reads the configuration of Docker, containerd and CDI.
 func readRuntimes(h *Host, _ Options) (found, error) {
-	var r Runtimes
+	var r facts.Runtimes
 	var failed host.Errors
 	for _, engine := range engines {
 		program := firstOf(h, engine.programs)
 		if program == "" {
 			continue
 		}
-		found := Runtime{Name: engine.name, Path: program}
+		found := facts.Runtime{Name: engine.name, Path: program}
 		for _, pattern := range engine.configs {
 			for _, name := range h.Glob(pattern) {
 				failed.Add(checkConfigured(&found, h, name))
@@ -69,7 +70,7 @@ var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?` +
 	`(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
 
 // configured notes a file that names NVIDIA's runtime, and a program of it that is not there.
-func checkConfigured(r *Runtime, h *Host, name string) error {
+func checkConfigured(r *facts.Runtime, h *Host, name string) error {
 	data, err := h.ReadFile(name)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
 
@@ -48,7 +49,7 @@ devices: {
 `)
 	var failed host.Errors
 	got := cdiSpecs(h, &failed)
-	want := []CDISpec{
+	want := []facts.CDISpec{
 		{Path: "/etc/cdi/nvidia.yaml", CDI: "0.5.0", Majors: map[string]int{"nvidia": 195, "nvidia-uvm": 511}, By: "/var/run/cdi/nvidia.json"},
 		{Path: "/etc/cdi/other.yaml", CDI: "0.3.0"},
 		{Path: "/var/run/cdi/damaged.yaml"},

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,14 +128,14 @@ func TestDamage(t *testing.T) {
 	sound, err := txtar.ParseFile("testdata/sound.txtar")
 	hosttest.Must(t, err)
 	before := filesOf(t, sound)
-	if i := slices.IndexFunc(before.Probes, func(s Status) bool { return s.Status == "failed" }); i >= 0 {
+	if i := slices.IndexFunc(before.Probes, func(s facts.Status) bool { return s.Status == "failed" }); i >= 0 {
 		t.Fatalf("the sound machine is none: %+v", before.Probes[i])
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
 			after := filesOf(t, d.do(t, sound))
 			for i, s := range after.Probes {
-				want := Status{Name: before.Probes[i].Name, Status: before.Probes[i].Status}
+				want := facts.Status{Name: before.Probes[i].Name, Status: before.Probes[i].Status}
 				if want.Name == d.source {
 					want.Status, want.Error = "failed", d.want
 				}
@@ -169,27 +170,27 @@ func (d damage) do(t *testing.T, sound *txtar.Archive) *txtar.Archive {
 // without is what all sources but one found.
 func without(f Facts, source string) Facts {
 	f.Probes = nil
-	f.Driver.NVML = NVML{}
+	f.Driver.NVML = facts.NVML{}
 	switch source {
 	case "system":
-		f.System = System{Instance: f.System.Instance}
+		f.System = facts.System{Instance: f.System.Instance}
 	case "instance":
 		f.System.Instance = ""
 	case "proc-driver":
 		f.Driver.Version, f.Driver.Module, f.Driver.From = "", "", ""
 	case "devices":
-		f.Devices = Devices{}
+		f.Devices = facts.Devices{}
 	case "container":
-		f.Container, f.System.Proof = Container{}, "" // by the mounts too
+		f.Container, f.System.Proof = facts.Container{}, "" // by the mounts too
 	case "container-runtimes":
-		f.Runtimes = Runtimes{}
+		f.Runtimes = facts.Runtimes{}
 	case "driver-libraries":
-		f.Driver.Libraries, f.Driver.Compat, f.Driver.Taken, f.Driver.Stub = nil, nil, Taken{}, false
+		f.Driver.Libraries, f.Driver.Compat, f.Driver.Taken, f.Driver.Stub = nil, nil, facts.Taken{}, false
 		f.Driver.Libcuda = nil
 	case "driver-modules":
 		f.Driver.Modules = nil
 	case "driver-packages":
-		f.Libraries = slices.DeleteFunc(slices.Clone(f.Libraries), func(l Library) bool {
+		f.Libraries = slices.DeleteFunc(slices.Clone(f.Libraries), func(l facts.Library) bool {
 			return strings.HasPrefix(l.Path, "/var/lib/")
 		})
 	case "pci":

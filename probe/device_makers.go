@@ -6,13 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
 // maker is who could make a node that is missing when a program first needs it, and why nobody can: NVIDIA's libraries
 // do it themselves as root, and start nvidia-modprobe else. Either loads nvidia-uvm where it is not loaded. In a
 // container nobody does: what was not given to it, its control group refuses.
-func maker(h *Host, d Devices) (who, hindrance string) {
+func maker(h *Host, d facts.Devices) (who, hindrance string) {
 	if h.ContainerKind() != "" || h.Proof() == "wsl" {
 		return "", ""
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,7 +99,7 @@ func TestMaker(t *testing.T) {
 				hosttest.Write(t, file, "")
 				hosttest.Must(t, os.Chmod(file, tt.modprobe))
 			}
-			d := Devices{Modprobe: modprobe(h), UVM: uvm(h, nil)}
+			d := facts.Devices{Modprobe: modprobe(h), UVM: uvm(h, nil)}
 			if who, hindrance := maker(h, d); who != tt.who || hindrance != tt.hind {
 				t.Errorf("%q, %q; want %q, %q", who, hindrance, tt.who, tt.hind)
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
 )
@@ -36,11 +37,11 @@ func takenDriver(h *Host) (userDriver, error) {
 }
 
 // fact is the taken file, empty when there is none.
-func (u userDriver) fact() Taken {
+func (u userDriver) fact() facts.Taken {
 	if u.path == "" {
-		return Taken{}
+		return facts.Taken{}
 	}
-	return Taken{Name: "libcuda.so.1", Version: libversion.InName(u.real), Path: u.path, Reason: u.reason}
+	return facts.Taken{Name: "libcuda.so.1", Version: libversion.InName(u.real), Path: u.path, Reason: u.reason}
 }
 
 // stubSize is what no driver's libcuda stays below: 535.261.03's has 29 MB. A toolkit's stub holds names alone.
@@ -57,18 +58,18 @@ func (u userDriver) stub(h *Host) bool {
 }
 
 // library is the taken file as a library.
-func (u userDriver) library() Library {
-	return Library{Name: "libcuda", Version: libversion.InName(u.real), Path: u.path}
+func (u userDriver) library() facts.Library {
+	return facts.Library{Name: "libcuda", Version: libversion.InName(u.real), Path: u.path}
 }
 
 // readCompat lists the cuda-compat libraries, the one taken first: the loader's choice, and those that stand in
 // toolkits, where images have them without using them.
-func readCompat(h *Host, taken userDriver, found bool, ml *Library, failed *host.Errors) []Compat {
-	var list []Compat
+func readCompat(h *Host, taken userDriver, found bool, ml *facts.Library, failed *host.Errors) []facts.Compat {
+	var list []facts.Compat
 	seen := map[string]bool{}
 	if lib := taken.library(); found && isCompat(h, lib, taken.real, ml) {
 		seen[taken.real] = true
-		c := Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path, Taken: true, Reason: taken.reason}
+		c := facts.Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path, Taken: true, Reason: taken.reason}
 		failed.Add(readForwardNote(&c, h))
 		list = append(list, c)
 	}
@@ -82,7 +83,7 @@ func readCompat(h *Host, taken userDriver, found bool, ml *Library, failed *host
 		} else {
 			seen[real] = true
 		}
-		c := Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path}
+		c := facts.Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path}
 		failed.Add(readForwardNote(&c, h))
 		list = append(list, c)
 	}
@@ -93,7 +94,7 @@ func readCompat(h *Host, taken userDriver, found bool, ml *Library, failed *host
 // another version than the driver's libnvidia-ml, which no compat package has, and stands outside the driver's
 // directories or where a container runtime has mounted it over the driver's. On a host, two versions in the driver's
 // directories are an update that went half through.
-func isCompat(h *Host, lib Library, real string, ml *Library) bool {
+func isCompat(h *Host, lib facts.Library, real string, ml *facts.Library) bool {
 	dir := path.Dir(real)
 	if inCompat(path.Dir(lib.Path)) || inCompat(dir) {
 		return true
@@ -110,7 +111,7 @@ func inCompat(dir string) bool {
 }
 
 // readNote adds what the library says of itself.
-func readForwardNote(c *Compat, h *Host) error {
+func readForwardNote(c *facts.Compat, h *Host) error {
 	f, err := h.Open(c.Path)
 	if err != nil {
 		return err

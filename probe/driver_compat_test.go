@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,9 +130,9 @@ func TestCompatTaken(t *testing.T) {
 		hosttest.Link(t, root, "cuda-12.9", "usr/local/cuda")
 		return root
 	}
-	own := []Library{{Name: "libcuda", Version: "535.183.01", Path: "/" + dir + "libcuda.so.1"},
+	own := []facts.Library{{Name: "libcuda", Version: "535.183.01", Path: "/" + dir + "libcuda.so.1"},
 		{Name: "libnvidia-ml", Version: "535.183.01", Path: "/" + dir + "libnvidia-ml.so.1"}}
-	packaged := Compat{Name: "libcuda", Version: "575.57.08", Path: "/usr/local/cuda-12.9/compat/libcuda.so.1",
+	packaged := facts.Compat{Name: "libcuda", Version: "575.57.08", Path: "/usr/local/cuda-12.9/compat/libcuda.so.1",
 		Note: true, CUDA: "12.9",
 		Branches: []int{535, 550, 560, 565, 570, 575}, Devices: []int{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}}
 	taken := packaged
@@ -142,12 +143,12 @@ func TestCompatTaken(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		mount      bool
-		libraries  []Library
-		compat     []Compat
+		libraries  []facts.Library
+		compat     []facts.Compat
 	}{
-		{"installed", "", false, own, []Compat{packaged}},
-		{"library-path", "/usr/local/cuda/compat", false, own, []Compat{taken}},
-		{"mounted", "", true, own[1:], []Compat{mounted, packaged}},
+		{"installed", "", false, own, []facts.Compat{packaged}},
+		{"library-path", "/usr/local/cuda/compat", false, own, []facts.Compat{taken}},
+		{"mounted", "", true, own[1:], []facts.Compat{mounted, packaged}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := tree(t)

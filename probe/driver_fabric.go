@@ -5,19 +5,20 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
 // readFabric looks for what NVSwitch needs: the switches on the bus, NVIDIA's fabric manager, and for the fourth
 // generation (HGX B200, B300) the NVLink subnet manager and ib_umad.
 func readFabric(h *Host, _ Options) (found, error) {
-	f := Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"),
+	f := facts.Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"),
 		NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
 		UMAD:  umad(h), Switches: nvSwitches(h)}
 	if f.Manager != "" || mayHaveNVIDIA(h) {
 		f.Running = h.Running("nv-fabricmanager")
 	}
-	if f == (Fabric{}) {
+	if f == (facts.Fabric{}) {
 		return nil, host.ErrAbsent
 	}
 	return func(facts *Facts) { // the packages have told the version

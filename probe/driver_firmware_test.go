@@ -3,6 +3,7 @@ package probe
 import (
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,22 +14,22 @@ func TestReadFirmware(t *testing.T) {
 		"-- usr/lib/firmware/nvidia/tu102/gsp/gsp.bin --\n"
 	for _, tt := range []struct {
 		name, tree string
-		want       Machine
+		want       facts.Machine
 	}{
-		{"there", there, Machine{Firmware: []string{"580.95.05"}}},
-		{"nouveau-s-own", "-- lib/firmware/nvidia/ga102/gsp/bootloader-535.113.01.bin --\n", Machine{}},
+		{"there", there, facts.Machine{Firmware: []string{"580.95.05"}}},
+		{"nouveau-s-own", "-- lib/firmware/nvidia/ga102/gsp/bootloader-535.113.01.bin --\n", facts.Machine{}},
 		{"off", there + "-- etc/modprobe.d/nvidia.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n",
-			Machine{Firmware: []string{"580.95.05"}, GSPOff: "/etc/modprobe.d/nvidia.conf"}},
+			facts.Machine{Firmware: []string{"580.95.05"}, GSPOff: "/etc/modprobe.d/nvidia.conf"}},
 		{"commented", there + "-- etc/modprobe.d/nvidia.conf --\n# options nvidia NVreg_EnableGpuFirmware=0\n",
-			Machine{Firmware: []string{"580.95.05"}}},
+			facts.Machine{Firmware: []string{"580.95.05"}}},
 		{"hidden-by-etc", there + "-- usr/lib/modprobe.d/nvidia.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n" +
-			"-- etc/modprobe.d/nvidia.conf --\n", Machine{Firmware: []string{"580.95.05"}}},
+			"-- etc/modprobe.d/nvidia.conf --\n", facts.Machine{Firmware: []string{"580.95.05"}}},
 		{"last-holds", there + "-- etc/modprobe.d/a.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n" +
 			"-- etc/modprobe.d/b.conf --\noptions nvidia NVreg_EnableGpuFirmware=1\n",
-			Machine{Firmware: []string{"580.95.05"}}},
+			facts.Machine{Firmware: []string{"580.95.05"}}},
 		{"loaded-says", there + "-- proc/driver/nvidia/params --\nEnableGpuFirmware: 18\n" +
 			"-- etc/modprobe.d/a.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n",
-			Machine{Firmware: []string{"580.95.05"}}},
+			facts.Machine{Firmware: []string{"580.95.05"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f Facts

@@ -3,6 +3,7 @@ package probe
 import (
 	"path"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -23,13 +24,13 @@ var installerMarks = []struct{ kind, pattern string }{
 
 // readInstallers looks for what installs the driver's kernel module at boot.
 func readInstallers(h *Host, _ Options) (found, error) {
-	var list []Installer
+	var list []facts.Installer
 	for _, mark := range installerMarks {
 		for _, file := range h.Glob(mark.pattern) {
 			if masked(h, path.Base(file)) {
 				continue
 			}
-			list = append(list, Installer{Kind: mark.kind, Path: file})
+			list = append(list, facts.Installer{Kind: mark.kind, Path: file})
 		}
 	}
 	if len(list) == 0 {

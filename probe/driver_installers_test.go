@@ -3,6 +3,7 @@ package probe
 import (
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,9 +36,9 @@ func TestReadInstallers(t *testing.T) {
 		if apply, _ := readInstallers(hosttest.Tree(t, tt.tree), Options{}); apply != nil {
 			apply(&f)
 		}
-		var want []Installer
+		var want []facts.Installer
 		if tt.kind != "" {
-			want = []Installer{{Kind: tt.kind, Path: tt.path}}
+			want = []facts.Installer{{Kind: tt.kind, Path: tt.path}}
 		}
 		if diff := cmp.Diff(want, f.Machine.Installers); diff != "" {
 			t.Errorf("%s(-want +got):\n%s", tt.tree, diff)

@@ -11,14 +11,15 @@ import (
 	"slices"
 
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
 // readLibcuda says how the search went whose end is taken, or err: in what state the file is that the loader meets
 // first, and where a driver's stands that it does not meet.
-func readLibcuda(h *Host, taken userDriver, err error, ml *Library) *Libcuda {
+func readLibcuda(h *Host, taken userDriver, err error, ml *facts.Library) *facts.Libcuda {
 	paths, of := h.LibraryPath()
-	l := &Libcuda{Path: taken.path, Paths: paths, Of: of}
+	l := &facts.Libcuda{Path: taken.path, Paths: paths, Of: of}
 	if l.Path == "" {
 		l.Path = refused(h, err)
 	}
@@ -60,7 +61,7 @@ func searched(h *Host) []string {
 }
 
 // elsewhere is a driver's libcuda.so.1 in none of these directories.
-func elsewhere(h *Host, ml *Library) string {
+func elsewhere(h *Host, ml *facts.Library) string {
 	looked := searched(h)
 	for _, dir := range driverDirs {
 		if slices.Contains(looked, dir) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,15 +41,15 @@ func TestLibcuda(t *testing.T) {
 	binary.LittleEndian.PutUint16(arm[18:], uint16(elf.EM_AARCH64))
 	narrow := bytes.Clone(whole)
 	narrow[elf.EI_CLASS] = byte(elf.ELFCLASS32)
-	here := Libcuda{Paths: "/own", Of: "this process"}
-	with := func(l Libcuda, path, state, elsewhere string) Libcuda {
+	here := facts.Libcuda{Paths: "/own", Of: "this process"}
+	with := func(l facts.Libcuda, path, state, elsewhere string) facts.Libcuda {
 		l.Path, l.State, l.Elsewhere = path, state, elsewhere
 		return l
 	}
 	for name, tt := range map[string]struct {
 		files map[string][]byte
 		more  string
-		want  Libcuda
+		want  facts.Libcuda
 		taken string
 	}{
 		"whole":        {map[string][]byte{distribution: whole}, "", with(here, "/lib/x86_64-linux-gnu/libcuda.so.1", "whole", ""), "/lib/x86_64-linux-gnu/libcuda.so.1"},
@@ -63,8 +64,8 @@ func TestLibcuda(t *testing.T) {
 		"gke":          {map[string][]byte{gke: whole}, "", with(here, "", "", "/usr/local/nvidia/lib64/libcuda.so.1"), ""},
 		"hidden-by-an-empty-one": {map[string][]byte{own: {}, distribution: whole, gke: whole}, "",
 			with(here, "/own/libcuda.so.1", "empty", "/usr/local/nvidia/lib64/libcuda.so.1"), ""},
-		"process-1":   {map[string][]byte{"given/libcuda.so.1": whole, own: whole}, inContainer, with(Libcuda{Paths: "/given", Of: "process 1"}, "/given/libcuda.so.1", "whole", ""), "/given/libcuda.so.1"},
-		"first-lacks": {map[string][]byte{own: whole}, "-- .dockerenv --\n-- proc/1/environ --\nA=1\x00", Libcuda{Of: "process 1"}, ""},
+		"process-1":   {map[string][]byte{"given/libcuda.so.1": whole, own: whole}, inContainer, with(facts.Libcuda{Paths: "/given", Of: "process 1"}, "/given/libcuda.so.1", "whole", ""), "/given/libcuda.so.1"},
+		"first-lacks": {map[string][]byte{own: whole}, "-- .dockerenv --\n-- proc/1/environ --\nA=1\x00", facts.Libcuda{Of: "process 1"}, ""},
 		"shell-first": {map[string][]byte{own: whole}, "-- .dockerenv --\n-- proc/1/comm --\nbash\n-- proc/1/environ --\nA=1\x00", with(here, "/own/libcuda.so.1", "whole", ""), "/own/libcuda.so.1"},
 		"pod-of-others": {map[string][]byte{own: whole}, inContainer +
 			"\n-- proc/self/mountinfo --\n600 500 0:60 / / rw - overlay overlay rw\n-- proc/1/mountinfo --\n500 400 0:50 / / rw - overlay overlay rw\n",

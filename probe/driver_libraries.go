@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
 )
@@ -32,7 +33,7 @@ func readDriverLibraries(h *Host, _ Options) (found, error) {
 	paths, _ := h.LibraryPath()
 	dirs := slices.Concat(host.SplitPath(paths), loaderDirs(h, &failed), driverDirs)
 	ml := driverLibrary(h, "libnvidia-ml", dirs, &failed)
-	var libraries []Library
+	var libraries []facts.Library
 	if own := ownLibrary(h, "libcuda", dirs, ml, &failed); own != nil {
 		libraries = append(libraries, *own)
 	}
@@ -61,7 +62,7 @@ func readDriverLibraries(h *Host, _ Options) (found, error) {
 }
 
 // ownLibrary finds the driver's own library, in the first of dirs that has one which is not of a cuda-compat package.
-func ownLibrary(h *Host, name string, dirs []string, ml *Library, failed *host.Errors) *Library {
+func ownLibrary(h *Host, name string, dirs []string, ml *facts.Library, failed *host.Errors) *facts.Library {
 	for _, dir := range dirs {
 		lib := driverLibrary(h, name, []string{dir}, failed)
 		if lib == nil {
@@ -77,7 +78,7 @@ func ownLibrary(h *Host, name string, dirs []string, ml *Library, failed *host.E
 
 // driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only, and
 // 32-bit libraries are for other programs. Jetson's libcuda.so.1.1 and WSL's files have no driver's version.
-func driverLibrary(h *Host, name string, dirs []string, failed *host.Errors) *Library {
+func driverLibrary(h *Host, name string, dirs []string, failed *host.Errors) *facts.Library {
 	for _, dir := range dirs {
 		link := path.Join(dir, name+".so.1")
 		resolved, err := h.Resolve(link)
@@ -85,7 +86,7 @@ func driverLibrary(h *Host, name string, dirs []string, failed *host.Errors) *Li
 		if err != nil || path.Base(path.Dir(resolved)) == "stubs" || is32Bit(h, resolved) {
 			continue
 		}
-		lib := &Library{Name: name, Path: link}
+		lib := &facts.Library{Name: name, Path: link}
 		if version := libversion.InName(resolved); libversion.Driver.MatchString(version) {
 			lib.Version = version
 		}

@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 
 	"github.com/klauspost/compress/zstd"
@@ -28,7 +29,7 @@ func readDriverModules(h *Host, _ Options) (found, error) {
 	if err != nil {
 		return nil, err
 	}
-	var modules []Module
+	var modules []facts.Module
 	var failed host.Errors
 	for _, k := range kernels {
 		m, err := kernelModule(h, k.Name())
@@ -44,11 +45,11 @@ func readDriverModules(h *Host, _ Options) (found, error) {
 }
 
 // kernelModule finds one kernel's module, or nil. A link whose kernel is gone is none.
-func kernelModule(h *Host, kernel string) (*Module, error) {
+func kernelModule(h *Host, kernel string) (*facts.Module, error) {
 	for _, file := range moduleFiles(h, path.Join("/lib/modules", kernel)) {
 		version, flavour, err := moduleInfo(h, file)
 		if !host.Absent(err) {
-			return &Module{Kernel: kernel, Version: version, Path: file, Flavour: flavour}, err
+			return &facts.Module{Kernel: kernel, Version: version, Path: file, Flavour: flavour}, err
 		}
 	}
 	return nil, nil

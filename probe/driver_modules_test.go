@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
 	"cudacompat/probe/internal/libversion"
@@ -20,24 +21,24 @@ func TestReadDriverModules(t *testing.T) {
 	module := func(file string) string {
 		return "-- lib/modules/6.1.134/" + file + " = elf x86_64 .modinfo --\n" + info
 	}
-	at := func(file string) []Module {
-		return []Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/" + file,
+	at := func(file string) []facts.Module {
+		return []facts.Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/" + file,
 			Flavour: "open"}}
 	}
 	type test struct {
 		name, tree string
-		want       []Module
+		want       []facts.Module
 	}
 	tests := []test{
 		{"proprietary", "-- lib/modules/6.1.134/extra/nvidia.ko = elf x86_64 .modinfo --\nlicense=NVIDIA\n" +
 			"version=580.95.05\n",
-			[]Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/extra/nvidia.ko",
+			[]facts.Module{{Kernel: "6.1.134", Version: "580.95.05", Path: "/lib/modules/6.1.134/extra/nvidia.ko",
 				Flavour: "proprietary"}}},
 		{"weak-update", "-- lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz = elf x86_64 .modinfo --\n" + info +
 			"-- lib/modules/6.1.134/weak-updates/nvidia/nvidia.ko.xz -> " +
 			"/lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz --\n",
 			append(at("weak-updates/nvidia/nvidia.ko.xz"),
-				Module{Kernel: "6.1.99", Version: "580.95.05", Path: "/lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz",
+				facts.Module{Kernel: "6.1.99", Version: "580.95.05", Path: "/lib/modules/6.1.99/extra/nvidia/nvidia.ko.xz",
 					Flavour: "open"})},
 		{"weak-update-of-a-kernel-that-is-gone",
 			"-- lib/modules/6.1.134/weak-updates/nvidia/nvidia.ko.xz -> " +

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -12,8 +13,8 @@ import (
 // NVIDIA's .run installer leaves behind.
 func readDriverPackages(h *Host, _ Options) (found, error) {
 	var failed host.Errors
-	var packages []DriverPackage
-	var libraries []Library
+	var packages []facts.DriverPackage
+	var libraries []facts.Library
 	engines := map[string]string{}
 	for _, p := range append(dpkgPackages(h, &failed), rpmPackages(h, &failed)...) {
 		if driverPackageName.MatchString(p.Name) {
@@ -24,7 +25,7 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 		}
 		if version := libraryVersion.FindStringSubmatch(p.Version); version != nil &&
 			libraryPackageName.MatchString(p.Name) {
-			libraries = append(libraries, Library{Name: p.Name, Version: version[1], Path: p.From})
+			libraries = append(libraries, facts.Library{Name: p.Name, Version: version[1], Path: p.From})
 		}
 	}
 	runfile := ""

@@ -8,11 +8,12 @@ import (
 	"io"
 	"strings"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
 // dpkgPackages reads what dpkg has installed of NVIDIA's.
-func dpkgPackages(h *Host, failed *host.Errors) []DriverPackage {
+func dpkgPackages(h *Host, failed *host.Errors) []facts.DriverPackage {
 	const status = "/var/lib/dpkg/status"
 	f, err := h.OpenText(status)
 	if err != nil {
@@ -40,8 +41,8 @@ const maxStanza = 1 << 20
 //	Status: hold ok installed
 //	Maintainer: Ubuntu Core Developers <ubuntu-devel-discuss@lists.ubuntu.com>
 //	Version: 535.183.01-0ubuntu0.22.04.1
-func parseDpkgStatus(r io.Reader) ([]DriverPackage, error) {
-	var list []DriverPackage
+func parseDpkgStatus(r io.Reader) ([]facts.DriverPackage, error) {
+	var list []facts.DriverPackage
 	stanzas := bufio.NewScanner(r)
 	stanzas.Buffer(make([]byte, 64<<10), maxStanza)
 	stanzas.Split(stanza)
@@ -76,7 +77,7 @@ func stanza(data []byte, atEOF bool) (advance int, token []byte, err error) {
 }
 
 // parseStanza reads one stanza; nil is a package that is not installed.
-func parseStanza(stanza string) *DriverPackage {
+func parseStanza(stanza string) *facts.DriverPackage {
 	first, _, _ := strings.Cut(stanza, "\n")
 	name, ok := strings.CutPrefix(first, "Package: ")
 	fields := map[string]string{}
@@ -89,7 +90,7 @@ func parseStanza(stanza string) *DriverPackage {
 		return nil
 	}
 	version := fields["Version"]
-	return &DriverPackage{Name: name, Version: version, Held: strings.HasPrefix(fields["Status"], "hold "),
+	return &facts.DriverPackage{Name: name, Version: version, Held: strings.HasPrefix(fields["Status"], "hold "),
 		Vendor: vendorOf(fields["Maintainer"], version)}
 }
 

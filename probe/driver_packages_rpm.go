@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"cudacompat/internal/rpmdb"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -18,7 +19,7 @@ var rpmDirs = []string{"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/usr/share/rpm"
 var rpmFiles = []string{"rpmdb.sqlite", "Packages.db", "Packages"}
 
 // rpmPackages reads what RPM has installed of NVIDIA's.
-func rpmPackages(h *Host, failed *host.Errors) []DriverPackage {
+func rpmPackages(h *Host, failed *host.Errors) []facts.DriverPackage {
 	for _, dir := range rpmDirs {
 		for _, name := range rpmFiles {
 			file := path.Join(dir, name)
@@ -33,11 +34,11 @@ func rpmPackages(h *Host, failed *host.Errors) []DriverPackage {
 	return nil
 }
 
-func ofInterest(list []rpmdb.Package, file string) []DriverPackage {
-	var packages []DriverPackage
+func ofInterest(list []rpmdb.Package, file string) []facts.DriverPackage {
+	var packages []facts.DriverPackage
 	for _, p := range list {
 		if interesting(p.Name) {
-			packages = append(packages, DriverPackage{Name: p.Name, Version: p.Version, From: file})
+			packages = append(packages, facts.DriverPackage{Name: p.Name, Version: p.Version, From: file})
 		}
 	}
 	return packages

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,10 +82,10 @@ libcudnn9-cuda-13 9.13.0.50-1
 func TestReadDriverPackages(t *testing.T) {
 	debian := func() Facts {
 		const from = "/var/lib/dpkg/status"
-		return Facts{Libraries: []Library{{Name: "libnccl2", Version: "2.21.5", Path: from},
+		return Facts{Libraries: []facts.Library{{Name: "libnccl2", Version: "2.21.5", Path: from},
 			{Name: "libcudnn9-cuda-12", Version: "9.1.0.70", Path: from}},
-			Machine: Machine{Fabric: Fabric{Version: "535.183.01-1", From: "package nvidia-fabricmanager-535"},
-				Packages: []DriverPackage{
+			Machine: facts.Machine{Fabric: facts.Fabric{Version: "535.183.01-1", From: "package nvidia-fabricmanager-535"},
+				Packages: []facts.DriverPackage{
 					{Name: "libnvidia-compute-535-server", Version: "535.183.01-0ubuntu0.22.04.1", From: from,
 						Held:   true,
 						Vendor: "ubuntu"},
@@ -92,10 +93,10 @@ func TestReadDriverPackages(t *testing.T) {
 					{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1", From: from, Vendor: "nvidia"}}}}
 	}
 	rpm := func(from string) Facts {
-		return Facts{Libraries: []Library{{Name: "libnccl", Version: "2.27.7", Path: from},
+		return Facts{Libraries: []facts.Library{{Name: "libnccl", Version: "2.27.7", Path: from},
 			{Name: "libcudnn9-cuda-13", Version: "9.13.0.50", Path: from}},
-			Machine: Machine{Fabric: Fabric{Version: "580.95.05-1", From: "package nvidia-fabricmanager"},
-				Packages: []DriverPackage{
+			Machine: facts.Machine{Fabric: facts.Fabric{Version: "580.95.05-1", From: "package nvidia-fabricmanager"},
+				Packages: []facts.DriverPackage{
 					{Name: "nvidia-driver-cuda-libs", Version: "3:580.95.05-1.amzn2023", From: from},
 					{Name: "kmod-nvidia-latest-dkms", Version: "3:580.95.05-1.amzn2023", From: from},
 					{Name: "nvidia-fabricmanager", Version: "580.95.05-1", From: from}}}}
@@ -111,7 +112,7 @@ func TestReadDriverPackages(t *testing.T) {
 		{"rpm-suse", "-- usr/lib/sysimage/rpm/rpmdb.sqlite = rpmdb --\n" + rpmPackageLines,
 			rpm("/usr/lib/sysimage/rpm/rpmdb.sqlite")},
 		{"dpkg-with-rpm-as-a-tool", dpkgStatus + "-- var/lib/rpm/rpmdb.sqlite = rpmdb --\n", debian()},
-		{"runfile", "-- usr/bin/nvidia-uninstall --\n", Facts{Machine: Machine{Runfile: "/usr/bin/nvidia-uninstall"}}},
+		{"runfile", "-- usr/bin/nvidia-uninstall --\n", Facts{Machine: facts.Machine{Runfile: "/usr/bin/nvidia-uninstall"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			apply, err := readDriverPackages(hosttest.Tree(t, tt.tree), Options{})

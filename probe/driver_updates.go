@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -22,12 +23,12 @@ func readUpdates(h *Host, _ Options) (found, error) {
 }
 
 // unattendedUpgrades reads apt's configuration where the package is there and its timer is not masked.
-func unattendedUpgrades(h *Host) (Updates, bool) {
+func unattendedUpgrades(h *Host) (facts.Updates, bool) {
 	if !h.Exists("/usr/bin/unattended-upgrade") || masked(h, "apt-daily-upgrade.timer") ||
 		masked(h, "apt-daily-upgrade.service") {
-		return Updates{}, false
+		return facts.Updates{}, false
 	}
-	u := Updates{Tool: "unattended-upgrades"}
+	u := facts.Updates{Tool: "unattended-upgrades"}
 	on := ""
 	for _, file := range append(h.Glob("/etc/apt/apt.conf.d/*"), "/etc/apt/apt.conf") {
 		c := parseAptConf(h.ReadQuietly(file))
@@ -107,9 +108,9 @@ var dnfTimers = []struct {
 }{{"dnf-automatic.timer", false}, {"dnf-automatic-install.timer", true}, {"dnf5-automatic.timer", false}}
 
 // dnfAutomatic reads dnf's configuration where a timer of it is enabled.
-func dnfAutomatic(h *Host) (Updates, bool) {
+func dnfAutomatic(h *Host) (facts.Updates, bool) {
 	const conf = "/etc/dnf/automatic.conf"
-	u := Updates{Tool: "dnf-automatic", From: conf}
+	u := facts.Updates{Tool: "dnf-automatic", From: conf}
 	enabled, applies := false, yes(host.ParseINI(h.ReadQuietly(conf))["commands.apply_updates"])
 	for _, timer := range dnfTimers {
 		if there(h, "/etc/systemd/system/timers.target.wants/"+timer.unit) && !masked(h, timer.unit) {

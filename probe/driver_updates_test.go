@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,7 +37,7 @@ Acquire::http::Proxy "http://proxy:3128";
 }
 
 func TestReadUpdates(t *testing.T) {
-	ubuntu := Updates{Tool: "unattended-upgrades", From: "/etc/apt/apt.conf.d/20auto-upgrades",
+	ubuntu := facts.Updates{Tool: "unattended-upgrades", From: "/etc/apt/apt.conf.d/20auto-upgrades",
 		Origins: []string{"${distro_id}:${distro_codename}-security"}}
 	pinned := ubuntu
 	pinned.Pinned = "/etc/apt/preferences.d/nvidia"
@@ -51,17 +52,17 @@ func TestReadUpdates(t *testing.T) {
 		"-- etc/yum.repos.d/amazonlinux-nvidia.repo --\n" +
 		"[amazonlinux-nvidia]\nmirrorlist=https://cdn.amazonlinux.com/al2023/nvidia/mirrors/" +
 		"$releasever/$basearch/mirror.list\nenabled=1\n"
-	amazon := Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
+	amazon := facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
 		Repos: []string{"amazonlinux-nvidia.repo [amazonlinux-nvidia]"}}
 	for _, tt := range []struct {
 		name, tree string
-		want       Updates
+		want       facts.Updates
 	}{
 		{"ubuntu", apt, ubuntu},
-		{"off", apt + "-- etc/apt/apt.conf.d/99off --\nAPT::Periodic::Unattended-Upgrade \"0\";\n", Updates{}},
-		{"masked", apt + "-- etc/systemd/system/apt-daily-upgrade.timer -> /dev/null --\n", Updates{}},
+		{"off", apt + "-- etc/apt/apt.conf.d/99off --\nAPT::Periodic::Unattended-Upgrade \"0\";\n", facts.Updates{}},
+		{"masked", apt + "-- etc/systemd/system/apt-daily-upgrade.timer -> /dev/null --\n", facts.Updates{}},
 		{"not-installed", "-- etc/apt/apt.conf.d/20auto-upgrades --\nAPT::Periodic::Unattended-Upgrade \"1\";\n",
-			Updates{}},
+			facts.Updates{}},
 		{"pinned", apt + "-- etc/apt/preferences.d/nvidia --\nPackage: *nvidia*\nPin: version 580.*\n" +
 			"Pin-Priority: 1001\n", pinned},
 		{"pinned-libraries", apt + "-- etc/apt/preferences.d/nvidia --\nPackage: libnvidia-*\nPin: version 580.*\n" +
@@ -76,27 +77,27 @@ func TestReadUpdates(t *testing.T) {
 		{"cuda-repository-pin", apt + "-- etc/apt/preferences.d/cuda-repository-pin-600 --\nPackage: nsight-compute\n" +
 			"Pin: origin *ubuntu.com*\nPin-Priority: -1\n\nPackage: *\nPin: release l=NVIDIA CUDA\nPin-Priority: 600\n",
 			ubuntu},
-		{"dnf", dnf + timer + repo, Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
+		{"dnf", dnf + timer + repo, facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
 			Repos: []string{"cuda-rhel9.repo [cuda-rhel9-x86_64]"}}},
-		{"dnf-no-timer", dnf + repo, Updates{}},
+		{"dnf-no-timer", dnf + repo, facts.Updates{}},
 		{"dnf-locked", dnf + timer + "-- etc/dnf/plugins/versionlock.list --\n# added\n" +
 			"nvidia-driver-3:580.95.05-1.*\n-- etc/dnf/dnf.conf --\n[main]\nexclude=kernel* kmod-nvidia*\n",
-			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
+			facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
 				Blacklist: []string{"nvidia-driver-3:580.95.05-1.*", "kernel*", "kmod-nvidia*"}}},
 		{"dnf5-locked", dnf + timer + "-- etc/dnf/versionlock.toml --\nversion = \"1.0\"\n[[packages]]\n" +
 			"name = \"nvidia-driver-cuda\"\n[[packages.conditions]]\nkey = \"evr\"\ncomparator = \"=\"\n" +
 			"value = \"3:580.95.05-1.fc42\"\n",
-			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Blacklist: []string{"nvidia-driver-cuda"}}},
-		{"al2023-stands-still", dnf + timer + al2023, Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
+			facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf", Blacklist: []string{"nvidia-driver-cuda"}}},
+		{"al2023-stands-still", dnf + timer + al2023, facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
 		{"al2023-same-release", dnf + timer + al2023 + "-- etc/dnf/vars/releasever --\n2023.7.20250512\n",
-			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
+			facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
 		{"al2023-latest", dnf + timer + al2023 + "-- etc/dnf/vars/releasever --\nlatest\n", amazon},
 		{"al2023-nvidia-repo", dnf + timer + al2023 + repo,
-			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
+			facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf",
 				Repos: []string{"cuda-rhel9.repo [cuda-rhel9-x86_64]"}}},
 		{"al2", dnf + timer + strings.Replace(al2023, "Amazon Linux 2023.7.20250512", "Amazon Linux 2", 1), amazon},
 		{"dnf-install-timer", "-- etc/systemd/system/timers.target.wants/dnf-automatic-install.timer -> x --\n",
-			Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
+			facts.Updates{Tool: "dnf-automatic", From: "/etc/dnf/automatic.conf"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f Facts

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -17,7 +18,7 @@ var pluginPlaces = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/li
 
 // readEFA looks for adapters, and for the plugin; on a machine that runs without an adapter nothing asks for one.
 func readEFA(h *Host, _ Options) (found, error) {
-	efa := EFA{Devices: adapters(h)}
+	efa := facts.EFA{Devices: adapters(h)}
 	if !h.Rest {
 		efa.Nodes = len(h.Glob("/dev/infiniband/uverbs[0-9]*"))
 	}
@@ -76,7 +77,7 @@ func pluginNames(value string, set bool) []string {
 
 // findPlugin notes the plugin that NCCL would open, and what that lacks. A library that cannot be read leaves open
 // whether the plugin can be loaded.
-func findPlugin(h *Host, efa *EFA) error {
+func findPlugin(h *Host, efa *facts.EFA) error {
 	process, err := ncclProcess(h)
 	if err != nil {
 		return err

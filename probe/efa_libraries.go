@@ -6,6 +6,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
 )
 
 // maxUnresolved is how many are kept; one is enough for the loader to give up.
@@ -29,17 +30,17 @@ func ncclProcess(h *Host) (*ldso.Process, error) {
 // pluginLacks maps NCCL's plugin with what it needs, libfabric and rdma-core below that, and returns what keeps the
 // loader from it: libraries that are nowhere, and versions and functions that the library taken does not define. What
 // libibverbs opens by itself, a driver for each adapter on the market, may fail where there is no such adapter.
-func pluginLacks(p *ldso.Process, plugin string) ([]Unresolved, error) {
+func pluginLacks(p *ldso.Process, plugin string) ([]facts.Unresolved, error) {
 	if _, err := p.Open(plugin, nil, ldso.Local); err != nil {
 		return nil, err
 	}
-	var list []Unresolved
+	var list []facts.Unresolved
 	for _, m := range p.Missing {
 		switch {
 		case !errors.Is(m.Err, ldso.ErrNotFound):
 			return nil, m.Err
 		case m.Via == ldso.Needed && !ofTheProgram.MatchString(path.Base(m.Name)):
-			list = append(list, Unresolved{By: m.By.Path, Library: m.Name, Reason: m.By.Reason.String()})
+			list = append(list, facts.Unresolved{By: m.By.Path, Library: m.Name, Reason: m.By.Reason.String()})
 		}
 	}
 	for _, o := range p.Objects {
@@ -53,14 +54,14 @@ func pluginLacks(p *ldso.Process, plugin string) ([]Unresolved, error) {
 }
 
 // versionsLacked is what one library wants of the others by version and does not get.
-func versionsLacked(p *ldso.Process, o *ldso.Object) ([]Unresolved, error) {
+func versionsLacked(p *ldso.Process, o *ldso.Object) ([]facts.Unresolved, error) {
 	versions, err := p.MissingVersions(o)
 	if err != nil {
 		return nil, err
 	}
-	var list []Unresolved
+	var list []facts.Unresolved
 	add := func(symbol, version, library string, from *ldso.Object) {
-		list = append(list, Unresolved{Symbol: symbol, Version: version, By: o.Path, Library: library,
+		list = append(list, facts.Unresolved{Symbol: symbol, Version: version, By: o.Path, Library: library,
 			Path: from.Real, Reason: from.Reason.String()})
 	}
 	whole := map[string]bool{}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,18 +51,18 @@ func TestPluginLacks(t *testing.T) {
 		versioned(t, "hollow/libibverbs.so.1", "void other(void) {}", []string{"IBVERBS_1.0", "IBVERBS_PRIVATE_34"}))
 	for _, tt := range []struct {
 		name, path, gone string
-		want             []Unresolved
+		want             []facts.Unresolved
 	}{
 		{name: "whole"},
-		{name: "older libfabric", path: "/old", want: []Unresolved{{Version: "FABRIC_1.7", Library: "libfabric.so.1",
+		{name: "older libfabric", path: "/old", want: []facts.Unresolved{{Version: "FABRIC_1.7", Library: "libfabric.so.1",
 			By: "/usr/lib64/libnccl-net.so", Path: "/old/libfabric.so.1", Reason: "LD_LIBRARY_PATH"}}},
 		{name: "older rdma-core", path: "/old", gone: "old/libfabric.so.1",
-			want: []Unresolved{{Version: "IBVERBS_PRIVATE_34", Library: "libibverbs.so.1",
+			want: []facts.Unresolved{{Version: "IBVERBS_PRIVATE_34", Library: "libibverbs.so.1",
 				By: "/usr/lib64/libefa.so.1", Path: "/old/libibverbs.so.1", Reason: "LD_LIBRARY_PATH"}}},
 		{name: "a function is gone", path: "/hollow",
-			want: []Unresolved{{Symbol: "verbs_register", Version: "IBVERBS_PRIVATE_34", Library: "libibverbs.so.1",
+			want: []facts.Unresolved{{Symbol: "verbs_register", Version: "IBVERBS_PRIVATE_34", Library: "libibverbs.so.1",
 				By: "/usr/lib64/libefa.so.1", Path: "/hollow/libibverbs.so.1", Reason: "LD_LIBRARY_PATH"}}},
-		{name: "nowhere", gone: "usr/lib64/libefa.so.1", want: []Unresolved{{Library: "libefa.so.1",
+		{name: "nowhere", gone: "usr/lib64/libefa.so.1", want: []facts.Unresolved{{Library: "libefa.so.1",
 			By: "/usr/lib64/libfabric.so.1", Reason: "default path"}}},
 	} {
 		if tt.gone != "" {
@@ -89,9 +90,9 @@ func TestPluginInConda(t *testing.T) {
 		hosttest.Library{Name: "opt/conda/lib/libnccl-net.so", Source: "void fi_getinfo(void);" +
 			"void ncclNet(void) { fi_getinfo(); }", Needs: []string{"opt/conda/lib/libfabric.so.1"}},
 		versioned(t, "usr/lib64/libfabric.so.1", "void fi_getinfo(void) {}", []string{"FABRIC_1.0", "FABRIC_1.6"}))
-	old := []Unresolved{{Version: "FABRIC_1.7", Library: "libfabric.so.1", By: "/opt/conda/lib/libnccl-net.so",
+	old := []facts.Unresolved{{Version: "FABRIC_1.7", Library: "libfabric.so.1", By: "/opt/conda/lib/libnccl-net.so",
 		Path: "/usr/lib64/libfabric.so.1", Reason: "default path"}}
-	for venv, want := range map[string][]Unresolved{"": nil, "/opt/venv": old} {
+	for venv, want := range map[string][]facts.Unresolved{"": nil, "/opt/venv": old} {
 		h := &Host{Root: root, Rest: true, Env: map[string]string{"CONDA_PREFIX": "/opt/conda", "VIRTUAL_ENV": venv}}
 		apply, err := readEFA(h, Options{})
 		hosttest.Must(t, err)

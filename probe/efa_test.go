@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,12 +40,12 @@ func TestPlugin(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		env  map[string]string
-		want EFA
+		want facts.EFA
 	}{
-		{nil, EFA{Names: []string{"libnccl-net.so"}, Plugin: "/usr/lib64/libnccl-net.so"}},
+		{nil, facts.EFA{Names: []string{"libnccl-net.so"}, Plugin: "/usr/lib64/libnccl-net.so"}},
 		{map[string]string{"NCCL_NET_PLUGIN": "ofi", "CONDA_PREFIX": "/opt/conda"},
-			EFA{Names: []string{"ofi", "libnccl-net-ofi.so"}, Plugin: "/opt/conda/lib/libnccl-net-ofi.so"}},
-		{map[string]string{"NCCL_NET_PLUGIN": "none"}, EFA{Elsewhere: "/opt/aws-ofi-nccl/lib/libnccl-net.so"}},
+			facts.EFA{Names: []string{"ofi", "libnccl-net-ofi.so"}, Plugin: "/opt/conda/lib/libnccl-net-ofi.so"}},
+		{map[string]string{"NCCL_NET_PLUGIN": "none"}, facts.EFA{Elsewhere: "/opt/aws-ofi-nccl/lib/libnccl-net.so"}},
 	} {
 		h := &Host{Root: root, Rest: true, Env: tt.env}
 		apply, err := readEFA(h, Options{})

@@ -3,6 +3,7 @@ package probe
 import (
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,11 +39,11 @@ DeviceFileMinor: 1
 `)
 	apply, err := readGPUNumbers(h, Options{})
 	hosttest.Must(t, err)
-	f := Facts{GPUs: []GPU{{Bus: "0000:1e:00.0"}, {Bus: "0000:1f:00.0"}, {Bus: "0000:20:00.0"}}}
+	f := Facts{GPUs: []facts.GPU{{Bus: "0000:1e:00.0"}, {Bus: "0000:1f:00.0"}, {Bus: "0000:20:00.0"}}}
 	apply(&f)
 	zero, one := 0, 1
 	const caps = "/dev/nvidia-caps/nvidia-cap"
-	want := []GPU{
+	want := []facts.GPU{
 		{Bus: "0000:1e:00.0", Minor: &one, CapNodes: []string{caps + "138", caps + "139", caps + "138", caps + "140"}},
 		{Bus: "0000:1f:00.0", Minor: &zero, Excluded: true},
 		{Bus: "0000:20:00.0"},

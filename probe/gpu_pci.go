@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -15,7 +16,7 @@ func readPCI(h *Host, _ Options) (found, error) {
 	if err != nil {
 		return nil, err
 	}
-	var gpus []GPU
+	var gpus []facts.GPU
 	var failed host.Errors
 	for _, d := range devices {
 		gpu, err := pciGPU(h, d)
@@ -46,7 +47,7 @@ func mayHaveNVIDIA(h *Host) bool {
 
 // pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
 // Everything else is nil, and so are the virtual functions of a GPU on a vGPU host: each is for a virtual machine.
-func pciGPU(h *Host, d host.PCIDevice) (*GPU, error) {
+func pciGPU(h *Host, d host.PCIDevice) (*facts.GPU, error) {
 	if d.Err != nil || d.Vendor != nvidia {
 		return nil, d.Err
 	}
@@ -59,7 +60,7 @@ func pciGPU(h *Host, d host.PCIDevice) (*GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	gpu := &GPU{PCIID: "10de:" + strings.TrimPrefix(device, "0x"), Bus: path.Base(dir), From: []string{"/sys/bus/pci"}}
+	gpu := &facts.GPU{PCIID: "10de:" + strings.TrimPrefix(device, "0x"), Bus: path.Base(dir), From: []string{"/sys/bus/pci"}}
 	if driver, err := h.Resolve(path.Join(dir, "driver")); err == nil {
 		gpu.Bound = path.Base(driver)
 	}

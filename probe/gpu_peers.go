@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -16,7 +17,7 @@ func readBus(h *Host, _ Options) (found, error) {
 	if len(gpus) < 2 {
 		return nil, host.ErrAbsent
 	}
-	bus := Bus{Virtual: virtual(h), IOMMU: iommu(h, gpus), ACS: acs(h, gpus)}
+	bus := facts.Bus{Virtual: virtual(h), IOMMU: iommu(h, gpus), ACS: acs(h, gpus)}
 	return func(f *Facts) { f.Machine.Bus = bus }, nil
 }
 

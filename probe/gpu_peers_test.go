@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,14 +29,14 @@ func TestBus(t *testing.T) {
 		name   string
 		config []byte
 		group  string
-		want   Bus
+		want   facts.Bus
 	}{
-		{"redirects", bridge(0x1d), "DMA", Bus{Virtual: "no", IOMMU: "translated", ACS: "on"}},
-		{"allows", bridge(0), "identity", Bus{Virtual: "no", IOMMU: "passthrough", ACS: "off"}},
-		{"source-alone", bridge(1), "", Bus{Virtual: "no", IOMMU: "off", ACS: "off"}},
-		{"no-capability", make([]byte, 4096), "", Bus{Virtual: "no", IOMMU: "off", ACS: "off"}},
-		{"not-root", make([]byte, 64), "DMA-FQ", Bus{Virtual: "no", IOMMU: "translated", ACS: ""}},
-		{"blocked", bridge(0), "blocked", Bus{Virtual: "no", IOMMU: "", ACS: "off"}},
+		{"redirects", bridge(0x1d), "DMA", facts.Bus{Virtual: "no", IOMMU: "translated", ACS: "on"}},
+		{"allows", bridge(0), "identity", facts.Bus{Virtual: "no", IOMMU: "passthrough", ACS: "off"}},
+		{"source-alone", bridge(1), "", facts.Bus{Virtual: "no", IOMMU: "off", ACS: "off"}},
+		{"no-capability", make([]byte, 4096), "", facts.Bus{Virtual: "no", IOMMU: "off", ACS: "off"}},
+		{"not-root", make([]byte, 64), "DMA-FQ", facts.Bus{Virtual: "no", IOMMU: "translated", ACS: ""}},
+		{"blocked", bridge(0), "blocked", facts.Bus{Virtual: "no", IOMMU: "", ACS: "off"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()

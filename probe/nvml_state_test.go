@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +14,7 @@ import (
 
 // TestNVMLState asks a library that knows modes, MIG and UUIDs.
 func TestNVMLState(t *testing.T) {
-	state := func(brand, mode string, instances int) GPU {
+	state := func(brand, mode string, instances int) facts.GPU {
 		gpu := l4("")
 		gpu.Brand, gpu.Mode, gpu.MIG, gpu.Instances = brand, mode, "on", instances
 		return gpu
@@ -22,18 +23,18 @@ func TestNVMLState(t *testing.T) {
 		name    string
 		defines []string
 		visible string
-		gpu     GPU
-		named   []NamedDevice
+		gpu     facts.GPU
+		named   []facts.NamedDevice
 	}{
 		{"two-mig", []string{"-DBRAND=2", "-DMODE=0", "-DMIG_REST=6"}, "GPU-10,GPU-9,MIG-201,MIG-9,MIG-GPU-1000/1/0",
-			state("tesla", "default", 2), []NamedDevice{{Device: "GPU-0", Found: true, Bus: "0000:1e:00.0"},
+			state("tesla", "default", 2), []facts.NamedDevice{{Device: "GPU-0", Found: true, Bus: "0000:1e:00.0"},
 				{Device: "GPU-unknown-1", Found: false, Bus: ""},
 				{Device: "MIG-0-1", Found: true, Bus: "0000:1e:00.0"},
 				{Device: "MIG-0-2", Found: true, Bus: "0000:1e:00.0"}}},
 		{"mig-refused", []string{"-DBRAND=15", "-DMODE=3", "-DMIG_REST=4"}, "0", state("geforcertx", "exclusive", -1),
-			[]NamedDevice{}},
+			[]facts.NamedDevice{}},
 		{"unheard-of", []string{"-DBRAND=99", "-DMODE=77", "-DMIG_REST=999"}, "MIG-9", state("", "", -1),
-			[]NamedDevice{}},
+			[]facts.NamedDevice{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestNVMLState(t *testing.T) {
 				"CUDA_VISIBLE_DEVICES": tt.visible}}
 			got := Run(context.Background(), h, Options{Timeout: 30 * time.Second})
 			tt.gpu.Bus = "0000:1e:00.0"
-			if diff := cmp.Diff([]GPU{tt.gpu}, got.GPUs); diff != "" {
+			if diff := cmp.Diff([]facts.GPU{tt.gpu}, got.GPUs); diff != "" {
 				t.Errorf("GPUs (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.named, got.Devices.Named); diff != "" {
@@ -77,9 +78,9 @@ func TestNVMLReady(t *testing.T) {
 			seven := 7
 			gpu.Minor, gpu.Licence = &seven, tt.licence
 			if tt.want != "" {
-				gpu.Health = &Health{Recovery: tt.want, Slowdown: []string{}}
+				gpu.Health = &facts.Health{Recovery: tt.want, Slowdown: []string{}}
 			}
-			if diff := cmp.Diff([]GPU{gpu}, got.GPUs); diff != "" {
+			if diff := cmp.Diff([]facts.GPU{gpu}, got.GPUs); diff != "" {
 				t.Errorf("GPUs (-want +got):\n%s", diff)
 			}
 			if got.Driver.Confidential != tt.state {
@@ -113,7 +114,7 @@ func TestNVMLShare(t *testing.T) {
 				t.Errorf("peers %q of %d, want %q of 2", got.Devices.Peers, got.Devices.Counted, tt.peers)
 			}
 			for _, gpu := range got.GPUs {
-				if diff := cmp.Diff(&Memory{Used: 3500, Here: 3000}, gpu.Memory); diff != "" {
+				if diff := cmp.Diff(&facts.Memory{Used: 3500, Here: 3000}, gpu.Memory); diff != "" {
 					t.Errorf("memory (-want +got):\n%s", diff)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 	"cudacompat/probe/internal/nvml/nvmltest"
 
@@ -32,8 +33,8 @@ func fakeNVML(t *testing.T, defines ...string) string {
 }
 
 // l4 is a GPU as the fake library tells of it.
-func l4(bus string) GPU {
-	return GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Capability: "8.9", Bus: bus, From: []string{"NVML"}}
+func l4(bus string) facts.GPU {
+	return facts.GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Capability: "8.9", Bus: bus, From: []string{"NVML"}}
 }
 
 // lateMessage is what is said of a library that does not answer for a hasty while.
@@ -45,12 +46,12 @@ const patient, hasty = 30 * time.Second, 300 * time.Millisecond
 // slack is what a busy machine may add to a deadline; what hangs here hangs for a minute.
 const slack = 20 * time.Second
 
-var bothL4 = []GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
+var bothL4 = []facts.GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
 
-var wellL4 = Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}}
+var wellL4 = facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: facts.NVML{Status: "ok"}}
 
 // withHealth is the first GPU with what the library says of its health.
-func withHealth(h Health) GPU {
+func withHealth(h facts.Health) facts.GPU {
 	gpu := l4("0000:1e:00.0")
 	gpu.Health = &h
 	return gpu
@@ -61,56 +62,56 @@ var nvmls = []struct {
 	name    string
 	defines []string
 	limit   time.Duration
-	driver  Driver
-	gpus    []GPU
+	driver  facts.Driver
+	gpus    []facts.GPU
 	probe   string
 }{
-	{"healthy", nil, patient, Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-		NVML: NVML{Status: "ok"}}, bothL4, "ok"},
+	{"healthy", nil, patient, facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+		NVML: facts.NVML{Status: "ok"}}, bothL4, "ok"},
 	{"ill", []string{"-DHEALTH=0", "-DREASONS=0x89", "-DFABRIC=2", "-DCOUNT=1"}, patient, wellL4,
-		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3,
+		[]facts.GPU{withHealth(facts.Health{RemapPending: true, Uncorrectable: 3,
 			Slowdown: []string{"hardware", "power brake", "idle"}, Fabric: "in progress", Persistence: "off"})}, "ok"},
 	// values that nobody knows
 	{"odd", []string{"-DHEALTH=3", "-DREASONS=0x4000", "-DFABRIC=99", "-DCOUNT=1"}, patient, wellL4,
-		[]GPU{withHealth(Health{RemapPending: true, Uncorrectable: 3})}, "ok"},
+		[]facts.GPU{withHealth(facts.Health{RemapPending: true, Uncorrectable: 3})}, "ok"},
 	{"mismatch", []string{"-DINIT=return 18"}, patient,
-		Driver{NVML: NVML{Status: "error", Code: 18, Message: "driver/library version mismatch (NVML error 18)"}}, nil,
+		facts.Driver{NVML: facts.NVML{Status: "error", Code: 18, Message: "driver/library version mismatch (NVML error 18)"}}, nil,
 		"failed"},
 	{"not-loaded", []string{"-DINIT=return 9"}, patient,
-		Driver{NVML: NVML{Status: "error", Code: 9, Message: "driver not loaded (NVML error 9)"}}, nil, "failed"},
+		facts.Driver{NVML: facts.NVML{Status: "error", Code: 9, Message: "driver not loaded (NVML error 9)"}}, nil, "failed"},
 	{"unheard-of", []string{"-DINIT=return 4242"}, patient,
-		Driver{NVML: NVML{Status: "error", Code: 4242, Message: "nvmlInit failed with code 4242"}}, nil, "failed"},
+		facts.Driver{NVML: facts.NVML{Status: "error", Code: 4242, Message: "nvmlInit failed with code 4242"}}, nil, "failed"},
 	{"no-init", []string{"-DNO_INIT"}, patient,
-		Driver{NVML: NVML{Status: "error", Message: "libnvidia-ml.so.1 has no nvmlInit"}}, nil, "failed"},
+		facts.Driver{NVML: facts.NVML{Status: "error", Message: "libnvidia-ml.so.1 has no nvmlInit"}}, nil, "failed"},
 	{"no-count", []string{"-DNO_COUNT"}, patient,
-		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-			NVML: NVML{Status: "ok", Code: 0,
+		facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+			NVML: facts.NVML{Status: "ok", Code: 0,
 				Message: "this NVML cannot list GPUs " +
 					"(it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"}},
 		nil, "ok"},
 	{"old", []string{"-DOLD", "-DCOUNT=1"}, patient,
-		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
-		[]GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
+		facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: facts.NVML{Status: "ok"}},
+		[]facts.GPU{{Name: "NVIDIA L4", From: []string{"NVML"}}}, "ok"},
 	{"gpu-lost", []string{"-DLOST=0"}, patient,
-		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
-			NVML: NVML{Status: "ok", Code: 15, Message: "GPU 0 cannot be asked (NVML error 15)",
-				Failed: []FailedGPU{{Index: 0, Code: 15}}}}, bothL4[1:], "ok"},
+		facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML",
+			NVML: facts.NVML{Status: "ok", Code: 15, Message: "GPU 0 cannot be asked (NVML error 15)",
+				Failed: []facts.FailedGPU{{Index: 0, Code: 15}}}}, bothL4[1:], "ok"},
 	{"crash", []string{"-DINIT=*(volatile int *)0 = 1; return 0"}, patient,
-		Driver{NVML: NVML{Status: "crashed", Code: 0,
+		facts.Driver{NVML: facts.NVML{Status: "crashed", Code: 0,
 			Message: "the child that asked NVML died: exit status 2: SIGSEGV: segmentation violation"}}, nil, "failed"},
 	{"exit", []string{"-DINIT=_exit(0); return 0"}, patient,
-		Driver{NVML: NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: it wrote no answer"}},
+		facts.Driver{NVML: facts.NVML{Status: "crashed", Code: 0, Message: "the child that asked NVML died: it wrote no answer"}},
 		nil, "failed"},
-	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, Driver{NVML: NVML{Status: "timeout", Message: lateMessage}},
+	{"hang", []string{"-DINIT=sleep(60); return 0"}, hasty, facts.Driver{NVML: facts.NVML{Status: "timeout", Message: lateMessage}},
 		nil, "failed"},
 	{"hang-deaf", []string{"-DINIT=for (int i = 1; i < 32; i++) signal(i, SIG_IGN); for (;;) sleep(60)"}, hasty,
-		Driver{NVML: NVML{Status: "timeout", Message: lateMessage}}, nil, "failed"},
+		facts.Driver{NVML: facts.NVML{Status: "timeout", Message: lateMessage}}, nil, "failed"},
 	{"garbage", []string{`-DDRIVER="\033[31mred"`, "-DCUDA=-7", "-DCOUNT=4000000000"}, patient,
-		Driver{NVML: NVML{Status: "ok", Code: 0,
+		facts.Driver{NVML: facts.NVML{Status: "ok", Code: 0,
 			Message: `NVML counts 4000000000 GPUs; "\x1b[31mred" is not a driver version`}}, nil, "ok"},
 	{"garbage-gpu", []string{"-DNAME='x'", "-DMAJOR=-3", "-DBUS=0x12345678", "-DCOUNT=1"}, patient,
-		Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: NVML{Status: "ok"}},
-		[]GPU{{Name: strings.Repeat("x", 96), From: []string{"NVML"}}}, "ok"},
+		facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: facts.NVML{Status: "ok"}},
+		[]facts.GPU{{Name: strings.Repeat("x", 96), From: []string{"NVML"}}}, "ok"},
 }
 
 // TestNVML asks each library in a child process, as the doctor does.
@@ -186,7 +187,7 @@ NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Buil
 	got := Run(context.Background(), h, Options{})
 	seen := l4("0000:1e:00.0")
 	seen.From = []string{"NVML", "/sys/bus/pci"}
-	want := []GPU{seen, {PCIID: "10de:1db6", Bus: "0000:2f:00.0", From: []string{"/sys/bus/pci"}}}
+	want := []facts.GPU{seen, {PCIID: "10de:1db6", Bus: "0000:2f:00.0", From: []string{"/sys/bus/pci"}}}
 	if diff := cmp.Diff(want, got.GPUs); diff != "" {
 		t.Errorf("GPUs (-want +got):\n%s", diff)
 	}
@@ -260,7 +261,7 @@ func TestUnservedProgram(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			var got NVML
+			var got facts.NVML
 			hosttest.Must(t, json.NewDecoder(bytes.NewReader(out)).Decode(&got))
 			if got.Status != tt.status || !strings.Contains(got.Message, tt.message) ||
 				time.Duration(got.Code)*time.Millisecond > tt.limit+slack {

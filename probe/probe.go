@@ -20,56 +20,8 @@ import (
 // FactsSchema names the form of Facts in JSON.
 const FactsSchema = facts.Schema
 
-// Facts is everything found, in a form that survives a JSON round trip. Package facts describes every field.
+// Facts is everything found, in a form that survives a JSON round trip. Package facts describes its fields and their types.
 type Facts = facts.Facts
-
-// The parts of Facts.
-type (
-	System        = facts.System
-	Driver        = facts.Driver
-	Libcuda       = facts.Libcuda
-	FailedGPU     = facts.FailedGPU
-	NVML          = facts.NVML
-	Library       = facts.Library
-	Module        = facts.Module
-	GPU           = facts.GPU
-	Health        = facts.Health
-	Memory        = facts.Memory
-	Compat        = facts.Compat
-	Toolkit       = facts.Toolkit
-	Building      = facts.Building
-	Compiler      = facts.Compiler
-	Environment   = facts.Environment
-	Package       = facts.Package
-	Wanted        = facts.Wanted
-	Cache         = facts.Cache
-	Build         = facts.Build
-	CodeGroup     = facts.CodeGroup
-	Assembler     = facts.Assembler
-	Taken         = facts.Taken
-	Unresolved    = facts.Unresolved
-	Interpreter   = facts.Interpreter
-	Hindrance     = facts.Hindrance
-	Unloadable    = facts.Unloadable
-	Stdcxx        = facts.Stdcxx
-	Observed      = facts.Observed
-	Status        = facts.Status
-	Unread        = facts.Unread
-	Machine       = facts.Machine
-	Installer     = facts.Installer
-	DriverPackage = facts.DriverPackage
-	Fabric        = facts.Fabric
-	EFA           = facts.EFA
-	Bus           = facts.Bus
-	Updates       = facts.Updates
-	Devices       = facts.Devices
-	Node          = facts.Node
-	NamedDevice   = facts.NamedDevice
-	Container     = facts.Container
-	Runtimes      = facts.Runtimes
-	Runtime       = facts.Runtime
-	CDISpec       = facts.CDISpec
-)
 
 // Host is what is examined: this machine, or a tree of files that stands for another one. Package host describes its
 // methods.
@@ -87,20 +39,6 @@ func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, r
 
 // Document is a file that somebody else has written, and how files that it refers to are opened.
 type Document = given.Document
-
-// The kinds of hindrances; see facts.
-const (
-	HindranceGone        = facts.HindranceGone
-	HindranceOtherPython = facts.HindranceOtherPython
-	HindranceHidden      = facts.HindranceHidden
-	HindranceHere        = facts.HindranceHere
-	HindranceSpoiled     = facts.HindranceSpoiled
-	HindranceWithout     = facts.HindranceWithout
-	HindranceTool        = facts.HindranceTool
-	HindranceLibrary     = facts.HindranceLibrary
-	HindranceRelease     = facts.HindranceRelease
-	HindranceOverwritten = facts.HindranceOverwritten
-)
 
 // What Given says of a file that it does not read.
 var (
@@ -126,19 +64,6 @@ func ServeNVML() { nvml.Serve() }
 
 // NVMLSupport says in words whether this build can ask NVML, "with NVML".
 func NVMLSupport() string { return nvml.Support() }
-
-// Build.Specifier and Wanted.Specifier where they are no range of versions; see facts.
-const (
-	Unspecified = facts.Unspecified
-	Conditional = facts.Conditional
-)
-
-// The kinds of places that were not looked at; see facts.
-const (
-	UnreadNeeded = facts.UnreadNeeded
-	UnreadCut    = facts.UnreadCut
-	UnreadClosed = facts.UnreadClosed
-)
 
 // ActiveEnvironment is the prefix of the Python environment that a program is started with here; empty where there is
 // none.

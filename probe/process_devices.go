@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -16,7 +17,7 @@ var nodePatterns = []string{"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-
 
 // readDevices reads names, modes, numbers and limits; nothing under /dev is opened here.
 func readDevices(h *Host, _ Options) (found, error) {
-	var d Devices
+	var d facts.Devices
 	var failed host.Errors
 	for _, pattern := range nodePatterns {
 		for _, name := range h.Glob(pattern) {

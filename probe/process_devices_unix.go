@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"syscall"
 
+	"cudacompat/probe/facts"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -18,16 +20,16 @@ const (
 // readNode asks the kernel whether open would be allowed. access(2) asks the file's mode and the device control group
 // as open does, with the same answers, and has no effect on the driver; only a mount without devices must be asked
 // for apart.
-func readNode(h *Host, name string) (Node, error) {
+func readNode(h *Host, name string) (facts.Node, error) {
 	resolved, err := h.Resolve(name)
 	if err != nil {
-		return Node{}, err
+		return facts.Node{}, err
 	}
 	var st syscall.Stat_t
 	if err := syscall.Lstat(h.Real(resolved), &st); err != nil {
-		return Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+		return facts.Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	n := Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.Real(resolved), uint32(st.Mode))}
+	n := facts.Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.Real(resolved), uint32(st.Mode))}
 	if st.Mode&syscall.S_IFMT == syscall.S_IFCHR {
 		n.Major = int(unix.Major(uint64(st.Rdev)))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,11 +45,11 @@ Version: 535.183.01-1
 -- run/nvidia/driver/usr/ --
 `))
 	f := runSources(context.Background(), hosttest.Of(t, archive), Options{})
-	want := Machine{Uptime: 350735.47, Job: "slurm", Persistenced: true,
-		Installers: []Installer{{Kind: "driver-container", Path: "/run/nvidia/driver/usr"}},
-		Packages: []DriverPackage{{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1",
+	want := facts.Machine{Uptime: 350735.47, Job: "slurm", Persistenced: true,
+		Installers: []facts.Installer{{Kind: "driver-container", Path: "/run/nvidia/driver/usr"}},
+		Packages: []facts.DriverPackage{{Name: "nvidia-fabricmanager-535", Version: "535.183.01-1",
 			From: "/var/lib/dpkg/status"}},
-		Fabric: Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: "535.183.01-1",
+		Fabric: facts.Fabric{Manager: "/usr/bin/nv-fabricmanager", Version: "535.183.01-1",
 			From: "package nvidia-fabricmanager-535", Running: "yes", UMAD: "loaded", Switches: 1}}
 	if diff := cmp.Diff(want, f.Machine); diff != "" {
 		t.Errorf("machine (-want +got):\n%s", diff)

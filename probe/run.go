@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/nvml"
 )
 
@@ -72,7 +73,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 	defer cancel()
 	type result struct {
 		apply  found
-		status Status
+		status facts.Status
 	}
 	results := make(chan result, len(sources))
 	opt.soFar = &soFar{}
@@ -106,12 +107,12 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 }
 
 // unread marks the sources that did not come back in time.
-func unread(facts Facts, late []source, limit time.Duration) Facts {
+func unread(f Facts, late []source, limit time.Duration) Facts {
 	for _, s := range late {
-		s.cut(&facts, fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit))
-		facts.Probes = append(facts.Probes, Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(),
+		s.cut(&f, fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit))
+		f.Probes = append(f.Probes, facts.Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(),
 			Error: fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files",
 				limit)})
 	}
-	return facts
+	return f
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
 
@@ -52,7 +53,7 @@ func TestStatuses(t *testing.T) {
 	for i := range got.Probes {
 		got.Probes[i].Seconds = 0
 	}
-	want := []Status{
+	want := []facts.Status{
 		{Name: "sound", Status: "ok"},
 		{Name: "not-there", Status: "absent"},
 		{Name: "no-file", Status: "absent"},
@@ -129,7 +130,7 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 // TestPanicKeepsWhatWasRead: of a search that meets a bug, what it has found by then is judged, and the rest is named.
 func TestPanicKeepsWhatWasRead(t *testing.T) {
 	buggy := func(_ *Host, opt Options) (found, error) {
-		opt.tell(func(f *Facts) { f.Environments = []Environment{{Path: "/opt/first"}} })
+		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		panic("a file that nobody foresaw")
 	}
 	withSources(t, source{name: "pci", read: func(*Host, Options) (found, error) { panic("another") }},
@@ -138,7 +139,7 @@ func TestPanicKeepsWhatWasRead(t *testing.T) {
 	if len(got.Environments) != 1 || got.Environments[0].Path != "/opt/first" {
 		t.Errorf("environments: %+v", got.Environments)
 	}
-	want := []Unread{{Kind: UnreadCut, Place: "Python environments", Reason: "bug in this probe: a file that nobody foresaw"}}
+	want := []facts.Unread{{Kind: facts.UnreadCut, Place: "Python environments", Reason: "bug in this probe: a file that nobody foresaw"}}
 	if diff := cmp.Diff(want, got.Unread); diff != "" {
 		t.Errorf("not looked at (-want +got):\n%s", diff)
 	}
@@ -156,8 +157,8 @@ func TestEmptyHost(t *testing.T) {
 	}
 	var want Facts
 	want.System.Rest = true
-	want.Driver.Libcuda = &Libcuda{} // looked for
-	want.Driver.NVML = NVML{Status: "left out", Message: "only files are read (--root, --offline)"}
+	want.Driver.Libcuda = &facts.Libcuda{} // looked for
+	want.Driver.NVML = facts.NVML{Status: "left out", Message: "only files are read (--root, --offline)"}
 	want.Probes = got.Probes
 	want.Complete()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -167,7 +168,7 @@ func TestEmptyHost(t *testing.T) {
 }
 
 func TestPackageByName(t *testing.T) {
-	e := Environment{Packages: []Package{{Name: "torch", Version: "2.8.0"}, {Name: "numpy"},
+	e := facts.Environment{Packages: []facts.Package{{Name: "torch", Version: "2.8.0"}, {Name: "numpy"},
 		{Name: "torch", Version: "2.7.0"}}}
 	if p := e.Package("torch"); p == nil || p.Version != "2.8.0" {
 		t.Errorf("torch is %+v", p)
@@ -183,7 +184,7 @@ func TestDeadlineKeepsWhatWasRead(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	defer close(end)
 	slow := func(_ *Host, opt Options) (found, error) {
-		opt.tell(func(f *Facts) { f.Environments = []Environment{{Path: "/opt/first"}} })
+		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		close(began)
 		<-end
 		return nil, nil
@@ -194,7 +195,7 @@ func TestDeadlineKeepsWhatWasRead(t *testing.T) {
 	if len(got.Environments) != 1 || got.Environments[0].Path != "/opt/first" {
 		t.Errorf("environments: %+v", got.Environments)
 	}
-	if len(got.Unread) != 1 || got.Unread[0].Kind != UnreadCut {
+	if len(got.Unread) != 1 || got.Unread[0].Kind != facts.UnreadCut {
 		t.Errorf("not looked at: %+v", got.Unread)
 	}
 	states := map[string]string{}

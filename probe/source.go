@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -63,13 +64,13 @@ func (s skipped) Error() string { return string(s) }
 // cut marks that a source did not come to its end; of one that finds builds nobody knows then what it left out.
 func (s source) cut(f *Facts, reason string) {
 	if s.name == "python" {
-		f.Unread = append(f.Unread, Unread{Kind: UnreadCut, Place: "Python environments", Reason: reason})
+		f.Unread = append(f.Unread, facts.Unread{Kind: facts.UnreadCut, Place: "Python environments", Reason: reason})
 	}
 }
 
 // run reads one source; a panic on a file nobody foresaw costs what this source had not told, and nothing else.
-func (s source) run(h *Host, opt Options) (apply found, status Status) {
-	status = Status{Name: s.name, Status: "ok"}
+func (s source) run(h *Host, opt Options) (apply found, status facts.Status) {
+	status = facts.Status{Name: s.name, Status: "ok"}
 	started := time.Now()
 	defer func() {
 		if r := recover(); r != nil {

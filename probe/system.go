@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
 // readSystem finds out what kind of place this is: distribution, kernel, libc, container, WSL, Jetson.
 func readSystem(h *Host, _ Options) (found, error) {
-	s := System{Rest: h.Rest}
+	s := facts.System{Rest: h.Rest}
 	var failed host.Errors
 	release := firstFile(h, &failed, "/etc/os-release", "/usr/lib/os-release")
 	s.OS, s.ID, s.IDLike = parseOSRelease(release)

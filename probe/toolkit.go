@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
 )
@@ -13,7 +14,7 @@ import (
 // readToolkits finds the CUDA toolkits on disk and reads their versions.
 func readToolkits(h *Host, _ Options) (found, error) {
 	onPath := h.NVCCRoot()
-	var toolkits []Toolkit
+	var toolkits []facts.Toolkit
 	var failed host.Errors
 	seen := map[string]bool{}
 	for _, pattern := range h.ToolkitPlaces(onPath) {
@@ -37,7 +38,7 @@ func readToolkits(h *Host, _ Options) (found, error) {
 }
 
 // toolkitAt asks the files that can tell, the most exact first.
-func toolkitAt(h *Host, root string, failed *host.Errors) (Toolkit, bool) {
+func toolkitAt(h *Host, root string, failed *host.Errors) (facts.Toolkit, bool) {
 	for _, s := range []struct {
 		pattern string
 		parse   func([]byte) string
@@ -51,7 +52,7 @@ func toolkitAt(h *Host, root string, failed *host.Errors) (Toolkit, bool) {
 			data, err := h.ReadFile(name)
 			version := s.parse(data)
 			if version != "" {
-				return withCompiler(h, Toolkit{Version: version, Path: root, From: name}), true
+				return withCompiler(h, facts.Toolkit{Version: version, Path: root, From: name}), true
 			}
 			if err == nil {
 				err = host.Damaged(name, "no CUDA version in it")
@@ -63,7 +64,7 @@ func toolkitAt(h *Host, root string, failed *host.Errors) (Toolkit, bool) {
 }
 
 // withCompiler adds what a toolkit has to build with: nvcc, and the check that its headers make of gcc.
-func withCompiler(h *Host, t Toolkit) Toolkit {
+func withCompiler(h *Host, t facts.Toolkit) facts.Toolkit {
 	t.NVCC = h.Exists(t.Path + "/bin/nvcc")
 	for _, pattern := range []string{"include/crt/host_config.h", "targets/*/include/crt/host_config.h"} {
 		for _, name := range h.GlobIn(t.Path, pattern) {
@@ -88,16 +89,16 @@ func parseHostConfig(data []byte) string {
 
 // toolkitByCudart is for runtime-only images: libcudart.so.12.4.127 is of CUDA 12.4 (the third part is the
 // component's build, not the toolkit's release).
-func toolkitByCudart(h *Host, root string) (Toolkit, bool) {
+func toolkitByCudart(h *Host, root string) (facts.Toolkit, bool) {
 	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*",
 		"targets/*/lib/libcudart.so.*.*.*"} {
 		for _, name := range h.GlobIn(root, pattern) {
 			if parts := strings.SplitN(libversion.InName(name), ".", 3); len(parts) == 3 {
-				return withCompiler(h, Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}), true
+				return withCompiler(h, facts.Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}), true
 			}
 		}
 	}
-	return Toolkit{}, false
+	return facts.Toolkit{}, false
 }
 
 var toolkitVersion = lazyregexp.New(`^(\d+\.\d+)(?:\.(\d+))?`)

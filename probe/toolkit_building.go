@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
 func readBuilding(h *Host, _ Options) (found, error) {
-	b := Building{Compiler: compiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
+	b := facts.Building{Compiler: compiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
 	b.LibCUDA = tritonCUDA(h)
-	if b == (Building{}) {
+	if b == (facts.Building{}) {
 		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Building = b }, nil
@@ -38,7 +39,7 @@ func tritonCUDA(h *Host) string {
 }
 
 // compiler chooses as Triton and setuptools do.
-func compiler(h *Host) Compiler {
+func compiler(h *Host) facts.Compiler {
 	if cc := h.Var("CC"); cc != "" {
 		file := strings.Fields(cc + " x")[0]
 		if !strings.Contains(file, "/") {
@@ -57,11 +58,11 @@ var compilerName = lazyregexp.New(`^(?:[\w.]+-linux-gnu-)?(gcc|g\+\+|clang)(?:\+
 
 // describe tells a compiler's version by its file's name, as Debian has it, or else, for gcc, by the one directory of
 // its libraries, as Red Hat has it.
-func describe(h *Host, file, from string) Compiler {
+func describe(h *Host, file, from string) facts.Compiler {
 	if file == "" || !h.Exists(file) {
-		return Compiler{}
+		return facts.Compiler{}
 	}
-	c := Compiler{Path: file, From: from}
+	c := facts.Compiler{Path: file, From: from}
 	real, _ := h.Resolve(file)
 	m := compilerName.FindStringSubmatch(path.Base(real))
 	if m == nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,21 +24,21 @@ func TestCompiler(t *testing.T) {
 		name string
 		env  map[string]string
 		rest bool
-		want Compiler
+		want facts.Compiler
 	}{
 		{"red-hat", map[string]string{"PATH": "/bin:/usr/bin"}, false,
-			Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
-		{"at-rest", nil, true, Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
+			facts.Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
+		{"at-rest", nil, true, facts.Compiler{Name: "gcc", Version: "11", Path: "/usr/bin/gcc", From: "PATH"}},
 		{"cc", map[string]string{"PATH": "/opt/gnu/bin", "CC": "x86_64-linux-gnu-g++-9 -pipe"}, false,
-			Compiler{Name: "gcc", Version: "9", Path: "/opt/gnu/bin/x86_64-linux-gnu-g++-9", From: "CC"}},
-		{"cc-gone", map[string]string{"PATH": "/usr/bin", "CC": "/opt/none"}, false, Compiler{}},
+			facts.Compiler{Name: "gcc", Version: "9", Path: "/opt/gnu/bin/x86_64-linux-gnu-g++-9", From: "CC"}},
+		{"cc-gone", map[string]string{"PATH": "/usr/bin", "CC": "/opt/none"}, false, facts.Compiler{}},
 		{"two-versions", map[string]string{"PATH": "/opt/two/bin"}, false,
-			Compiler{Name: "gcc", Version: "", Path: "/opt/two/bin/gcc", From: "PATH"}},
+			facts.Compiler{Name: "gcc", Version: "", Path: "/opt/two/bin/gcc", From: "PATH"}},
 		{"clang", map[string]string{"CC": "/opt/llvm/bin/clang-18"}, false,
-			Compiler{Name: "clang", Version: "18", Path: "/opt/llvm/bin/clang-18", From: "CC"}},
+			facts.Compiler{Name: "clang", Version: "18", Path: "/opt/llvm/bin/clang-18", From: "CC"}},
 		{"odd", map[string]string{"CC": "/opt/odd/cc"}, false,
-			Compiler{Name: "", Version: "", Path: "/opt/odd/cc", From: "CC"}},
-		{"none", map[string]string{"PATH": "/opt/none"}, false, Compiler{}},
+			facts.Compiler{Name: "", Version: "", Path: "/opt/odd/cc", From: "CC"}},
+		{"none", map[string]string{"PATH": "/opt/none"}, false, facts.Compiler{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, compiler(&Host{Root: root, Rest: tt.rest, Env: tt.env})); diff != "" {

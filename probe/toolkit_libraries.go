@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
 )
@@ -23,7 +24,7 @@ var systemLibraries = []struct{ name, pattern string }{
 // readLibraries reads the versions of NCCL and cuDNN outside Python environments: libraries and headers, beside the
 // packages that are known.
 func readLibraries(h *Host, _ Options) (found, error) {
-	var libraries []Library
+	var libraries []facts.Library
 	var failed host.Errors
 	seen := map[string]bool{}
 	for _, dir := range append(host.SplitPath(h.Var("LD_LIBRARY_PATH")), libraryDirs...) {
@@ -37,7 +38,7 @@ func readLibraries(h *Host, _ Options) (found, error) {
 				seen[real] = true
 				version, err := readLibraryVersion(h, s.name, real)
 				failed.Add(err)
-				libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
+				libraries = append(libraries, facts.Library{Name: s.name, Version: version, Path: name})
 			}
 		}
 	}
@@ -63,8 +64,8 @@ var (
 )
 
 // headers reads the versions of the development files, which can come from another package than the library.
-func headers(h *Host, failed *host.Errors) []Library {
-	var libraries []Library
+func headers(h *Host, failed *host.Errors) []facts.Library {
+	var libraries []facts.Library
 	for _, s := range []struct {
 		name, pattern string
 		defines       *lazyregexp.Regexp
@@ -78,7 +79,7 @@ func headers(h *Host, failed *host.Errors) []Library {
 			data, err := h.ReadFile(name)
 			failed.Add(err)
 			if version := parseDefines(data, s.defines); version != "" {
-				libraries = append(libraries, Library{Name: s.name, Version: version, Path: name})
+				libraries = append(libraries, facts.Library{Name: s.name, Version: version, Path: name})
 			}
 		}
 	}

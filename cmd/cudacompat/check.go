@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/report"
 
 	"github.com/spf13/cobra"
@@ -93,9 +94,9 @@ func source(name string) string {
 
 // givenInTime reads a file of facts. One that does not come in time was not looked at, which leaves the outcome open.
 func givenInTime(ctx context.Context, name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
-	facts, err := inTime(ctx, func() (probe.Facts, error) { return given(name, python, includeRoot, stdin) })
+	read, err := inTime(ctx, func() (probe.Facts, error) { return given(name, python, includeRoot, stdin) })
 	if late := new(lateError); errors.As(err, &late) {
-		return probe.Facts{Unread: []probe.Unread{{Place: name, Reason: late.Error(), Kind: probe.UnreadCut}}}, nil
+		return probe.Facts{Unread: []facts.Unread{{Place: name, Reason: late.Error(), Kind: facts.UnreadCut}}}, nil
 	}
-	return facts, err
+	return read, err
 }
