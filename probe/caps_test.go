@@ -25,6 +25,7 @@ var caps = map[string]string{
 	"internal/given maxCommands":     "unread",
 	"internal/given maxMarker":       "judged", // the requirement, as if it were for this machine
 	"internal/given maxForked":       "judged", // all sets of packages as one
+	"internal/given maxPatches":      "judged", // later ones as the release of their minor version before them
 	"internal/given maxObjects":      "refused",
 	"internal/given maxTables":       "refused",
 	"internal/given maxInline":       "refused",
