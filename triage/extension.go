@@ -43,14 +43,11 @@ func readExtension(f *finding) bool {
 	}
 	f.because = fmt.Sprintf("%s was built for another PyTorch: it asks for a symbol that this one does not have.", name)
 	r := record{slots: map[string]string{"package": name}}
-	f.do = []string{r.filled("build it again for this torch: `pip install --no-build-isolation --no-cache-dir --force-reinstall " +
-		"--no-binary :all: {package}`"), "or install its wheel for this torch, CUDA and Python"}
+	f.do = r.steps([]string{"build it again for this torch: `pip install --no-build-isolation --no-cache-dir --force-reinstall " +
+		"--no-binary :all: {package}`", "or install its wheel for this torch, CUDA and Python"})
 	for _, b := range rebuilt {
 		if contains(b.packages, name) {
-			f.do = nil
-			for _, step := range b.do {
-				f.do = append(f.do, r.filled(step))
-			}
+			f.do = r.steps(b.do)
 		}
 	}
 	return true

@@ -59,8 +59,8 @@ func readLibrary(f *finding) bool {
 // withoutVersion says of a library that was asked for without a version that such a name is only a link.
 func (f *finding) withoutVersion(name string) {
 	f.because = name + " was not found: a name without a version is a link that only development packages bring."
-	f.do = []string{fmt.Sprintf("run `find / -name '%s*'`: is the library there with a version?", name),
-		fmt.Sprintf("link it in its directory: `ln -s %s.VERSION %s`, or install the development package of the toolkit", name,
-			name),
-		"if it is not there at all, install the toolkit or the wheel that brings it"}
+	r := record{slots: map[string]string{"library": name}}
+	f.do = r.steps([]string{"run `find / -name '{library}*'`: is the library there with a version?",
+		"link it in its directory: `ln -s {library}.VERSION {library}`, or install the development package of the toolkit",
+		"if it is not there at all, install the toolkit or the wheel that brings it"})
 }

@@ -107,10 +107,7 @@ func (f *finding) mean(all []meaning) {
 		if than := r.slot("than"); than != "" && number(r.slot("more")) <= number(than) {
 			continue
 		}
-		f.because, f.do = r.filled(all[i].because), nil
-		for _, step := range all[i].do {
-			f.do = append(f.do, r.filled(step))
-		}
+		f.because, f.do = r.filled(all[i].because), r.steps(all[i].do)
 		return
 	}
 }

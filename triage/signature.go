@@ -106,8 +106,5 @@ func (s *Signature) Words() (because string, do []string) {
 	}
 	text := clean([]byte(s.Positive))
 	e := event{signature: s, text: text, match: s.find(text)}
-	for _, step := range s.Do {
-		do = append(do, e.fill(step, maxShown))
-	}
-	return e.fill(s.Because, maxSlot), do
+	return e.fill(s.Because), e.steps()
 }

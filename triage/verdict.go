@@ -130,7 +130,7 @@ func nothingWrong(harmless []event, sources []Source) Diagnosis {
 	d := Diagnosis{Schema: Schema, Blame: None, Cause: harmless[0].signature.Cause, Do: []string{}}
 	for _, e := range harmless {
 		l := e.quote(sources)
-		l.Why = e.fill(e.signature.Because, maxSlot)
+		l.Why = e.fill(e.signature.Because)
 		d.Lines = append(d.Lines, l)
 	}
 	d.Because = d.Lines[0].Why
@@ -152,10 +152,7 @@ func findings(log, seen []event) []finding {
 			continue
 		}
 		f := finding{event: e, cause: s.Cause, blame: s.Blame, rule: s.Rule}
-		f.because = e.fill(s.Because, maxSlot)
-		for _, step := range s.Do {
-			f.do = append(f.do, e.fill(step, maxShown))
-		}
+		f.because, f.do = e.fill(s.Because), e.steps()
 		if needed != nil {
 			f.with = append(f.with, *needed)
 		}
@@ -326,15 +323,14 @@ func (f *finding) quoted(log []event) []event {
 // maxSlot is how much of what a line says stands in a sentence about it, as of the name of a symbol.
 const maxSlot = 60
 
-// fill puts what the pattern's named groups matched into the words of the signature.
-func (e *event) fill(words string, most int) string {
-	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		text := voice.Within(e.text, strings.Trim(e.group(strings.Trim(name, "{}")), " {}")) // braces: a line of source
-		if len(text) > most {
-			text = strings.ToValidUTF8(text[:most], "") + "…"
-		}
-		return text
-	})
+// fill puts what the pattern's named groups matched into a sentence of the signature.
+func (e *event) fill(words string) string {
+	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return e.slot(strings.Trim(name, "{}"), maxSlot) })
+}
+
+// slot is what a named group matched, cut.
+func (e *event) slot(name string, most int) string {
+	return voice.Cut(voice.Within(e.text, strings.Trim(e.group(name), " {}")), most) // braces: a line of source
 }
 
 func nothing() Diagnosis {

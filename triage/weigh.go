@@ -230,10 +230,7 @@ func (r *record) finding(a answer) finding {
 		match: []int{0, len(r.text)}, wentOn: r.wentOn, latest: r.line, calm: r.calm,
 		ofMany: r.ofMany},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
-	for _, step := range a.do {
-		f.do = append(f.do, r.fill(step))
-	}
-	if len(f.do) == 0 {
+	if f.do = r.steps(a.do); len(f.do) == 0 {
 		f.do = stepsOf(f.cause)
 	}
 	return f
@@ -261,13 +258,16 @@ func (r *record) filled(words string) string {
 
 // fill puts slots into words; a message of a program is cut, so that the sentence stays one.
 func (r *record) fill(words string) string {
-	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
-		text := cmp.Or(voice.Within(r.text, r.slot(strings.Trim(name, "{}"))), "it")
-		if room := maxSentence - len(words) + len(name); len(text) > max(room, 40) {
-			text = strings.ToValidUTF8(text[:max(room, 40)-3], "") + "…"
-		}
-		return text
-	})
+	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return r.slotIn(words, strings.Trim(name, "{}")) })
+}
+
+// slotIn is a slot as it stands in a sentence.
+func (r *record) slotIn(words, name string) string {
+	text := cmp.Or(voice.Within(r.text, r.slot(name)), "it")
+	if room := maxSentence - len(words) + len(name) + 2; len(text) > max(room, 40) {
+		text = strings.ToValidUTF8(text[:max(room, 40)-3], "") + "…"
+	}
+	return text
 }
 
 // severe are words of a line that tells of an end, and not of a choice. What a log ends with needs none.
