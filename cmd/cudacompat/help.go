@@ -38,7 +38,7 @@ var commandGroups = []struct {
 }{
 	{"Find faults", []string{"doctor", "check", "explain", "fleet"}},
 	{"Choose versions and hosts", []string{"pins", "requires"}},
-	{"Look up", []string{"matrix", "probe"}},
+	{"Look up", []string{"matrix", "probe", "schema"}},
 	{"This program", []string{"version", "completion", "help"}},
 }
 
