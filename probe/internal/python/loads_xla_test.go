@@ -290,3 +290,17 @@ func TestNVRTCRelease(t *testing.T) {
 		}
 	}
 }
+
+func TestParseJAXPreloads(t *testing.T) {
+	const init = `def _load_nvidia_libraries():
+  _load("cublas", ["libcublas.so.12", "libcublasLt.so.12"])
+  _load("cudnn", ["libcudnn.so.9"])
+    _load("deeper", ["libdeeper.so.1"])
+  _load(name, ["libother.so.1"])
+  _load("nothing", [])
+`
+	want := []string{"cublas/lib/libcublas.so.12", "cublas/lib/libcublasLt.so.12", "cudnn/lib/libcudnn.so.9"}
+	if got := parseJAXPreloads([]byte(init)); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,35 @@
+package report
+
+import (
+	"testing"
+
+	"cudacompat/matrix"
+)
+
+// TestFits: a package fits when one of the two rules compared it and found nothing, and no other package's result counts.
+func TestFits(t *testing.T) {
+	const subject, other = "torchvision 0.24.0", "xformers 0.0.33"
+	passed := func(rule, of string) Report {
+		return Report{Verdict: matrix.Verdict{Passed: []matrix.Passed{{Rule: rule, Subject: of}}}}
+	}
+	both := passed("companion-mismatch", subject)
+	both.Findings = []matrix.Finding{{Rule: "extension-mismatch", Subject: subject}}
+	unknown := passed("companion-mismatch", subject)
+	unknown.Unknown = []matrix.Missing{{Rule: "driver-too-old", Subject: subject}}
+	beside := passed("extension-mismatch", subject)
+	beside.Findings = []matrix.Finding{{Rule: "extension-mismatch", Subject: other}, {Rule: "driver-too-old", Subject: subject}}
+	beside.Unknown = []matrix.Missing{{Rule: "extension-mismatch", Subject: other}}
+	for name, c := range map[string]struct {
+		r    Report
+		want bool
+	}{
+		"companion": {passed("companion-mismatch", subject), true}, "extension": {passed("extension-mismatch", subject), true},
+		"another rule": {passed("driver-too-old", subject), false}, "another package": {passed("companion-mismatch", other), false},
+		"nothing": {Report{}, false}, "a target on which it does not": {both, false}, "not known": {unknown, false},
+		"others": {beside, true},
+	} {
+		if got := fits(c.r, subject); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
