@@ -4,25 +4,59 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"cudacompat/matrix"
 	"cudacompat/triage"
 )
 
-// Explained is what a log shows and, where a machine was asked, what it says of the same rule.
+// Explained is what a log shows and, where a machine was asked, what is broken there.
 type Explained struct {
 	triage.Diagnosis
-	// Findings are those of Diagnosis.Rule on the machine that was asked; empty when none was.
-	Findings []matrix.Finding `json:"findings"`
+	Findings []matrix.Finding `json:"findings"`           // of the machine that was asked: those that can bring the log's error about
+	Apart    []matrix.Finding `json:"apart"`              // errors of that machine that cannot
 	Compared *Compared        `json:"compared,omitempty"` // nil when no machine was asked
 }
 
 // Compared is the machine that a log was compared with.
 type Compared struct {
 	With    string         `json:"with"`    // "this machine", "the facts in node.json"
+	Why     string         `json:"why"`     // why it was looked at; empty where the caller asked for it
 	Outcome matrix.Outcome `json:"outcome"` // of that machine
 	Driver  string         `json:"driver"`  // "535.183.01"; empty: none is known
+	Result  Result         `json:"result"`
+}
+
+// Result is what a machine tells of a log's error.
+type Result string
+
+// The results.
+const (
+	Confirmed Result = "confirmed" // it has what the log shows
+	Explains  Result = "explains"  // what is broken there can bring the log's error about
+	IsApart   Result = "apart"     // what is broken there cannot
+	Fixed     Result = "fixed"     // it is compatible, and what the log shows was looked for and is not there
+	Nowhere   Result = "nothing"   // it is compatible, and nothing of it is about the log's error
+	Open      Result = "unknown"   // too little is known of it
+)
+
+// ResultOf is what a machine tells of the error of a log with a rule, or with none.
+func ResultOf(rule string, findings, apart []matrix.Finding, v matrix.Verdict) Result {
+	open := func(m matrix.Missing) bool { return m.Rule == rule }
+	switch {
+	case len(findings) > 0 && findings[0].Rule == rule:
+		return Confirmed
+	case len(findings) > 0:
+		return Explains
+	case len(apart) > 0:
+		return IsApart
+	case v.Outcome != matrix.Compatible || slices.ContainsFunc(v.Unknown, open):
+		return Open
+	case slices.ContainsFunc(v.Passed, func(p matrix.Passed) bool { return p.Rule == rule }):
+		return Fixed
+	}
+	return Nowhere
 }
 
 // ExplainFormats is every format of an explained log.
@@ -35,6 +69,9 @@ var ExplainFormats = []Format[Explained]{
 func explainedJSON(w io.Writer, e Explained, _ Style) error {
 	if e.Findings == nil {
 		e.Findings = []matrix.Finding{}
+	}
+	if e.Apart == nil {
+		e.Apart = []matrix.Finding{}
 	}
 	return writeJSON(w, e)
 }
@@ -78,40 +115,64 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 			p.wrap(6, l.Why, "      ")
 		}
 	}
-	p.steps(d.Do)
-	p.candidates(d.Candidates)
+	if !e.answered() {
+		p.steps(d.Do)
+	}
+	p.candidates(slices.DeleteFunc(slices.Clone(d.Candidates), e.standsApart))
 	p.unread(d.Unread)
 	if e.Compared != nil {
 		p.line()
 		p.wrap(2, e.compared(), "  ")
 	}
-	for _, f := range e.Findings {
+	for _, f := range slices.Concat(e.Findings, e.Apart) {
 		p.finding(said{Finding: f, subjects: []string{f.Subject}}, false)
 	}
-	p.more(d, e.Compared != nil)
+	if !e.answered() {
+		p.more(d, e.Compared != nil)
+	}
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// compared reports whether the machine that was asked has the fault that the log shows.
+// answered reports whether a finding of the machine has the steps.
+func (e Explained) answered() bool {
+	return len(e.Findings) > 0 && e.Findings[0].Severity == matrix.Error
+}
+
+// standsApart reports whether a candidate is a fault of the machine that is shown apart.
+func (e Explained) standsApart(c triage.Candidate) bool {
+	return slices.ContainsFunc(e.Apart, func(f matrix.Finding) bool { return f.Rule == c.Cause })
+}
+
+// compared says what the machine that was asked tells of the log's error.
 func (e Explained) compared() string {
 	c := e.Compared
-	driver := "no driver"
+	with := c.With + " (no driver)"
 	if c.Driver != "" {
-		driver = "driver " + c.Driver
+		with = c.With + " (driver " + c.Driver + ")"
 	}
-	switch {
-	case e.Rule == "":
-		return fmt.Sprintf("Compared with %s (%s): no rule covers this fault, so there is nothing to compare.",
-			c.With, driver)
-	case len(e.Findings) > 0:
-		return fmt.Sprintf("Confirmed: %s (%s) has %s, too.", c.With, driver, e.Rule)
-	case c.Outcome == matrix.Inconclusive:
-		return fmt.Sprintf("Compared with %s (%s): too little is known of it to tell whether it has %s.",
-			c.With, driver, e.Rule)
+	why := ""
+	if c.Why != "" {
+		why = " It was looked at because " + c.Why + "; --no-here judges the log alone."
 	}
-	return fmt.Sprintf("Compared with %s (%s): it does not have %s. The log comes from another machine or "+
-		"environment, or the fault has been fixed since.", c.With, driver, e.Rule)
+	switch c.Result {
+	case Confirmed:
+		return fmt.Sprintf("Confirmed: %s has %s, too.", with, e.Rule) + why
+	case Explains:
+		return fmt.Sprintf("Compared with %s: it has a fault that can bring this log's error about.", with) + why
+	case IsApart:
+		if e.Blame == triage.Unknown {
+			return fmt.Sprintf("Compared with %s: it has a fault, and the log does not tell whether that is its error's cause.",
+				with) + why
+		}
+		return fmt.Sprintf("Compared with %s: it has a fault that does not bring this log's error about.", with) + why
+	case Fixed:
+		return fmt.Sprintf("Compared with %s: it is compatible and does not have %s. The log comes from another machine or "+
+			"environment, or the fault has been fixed since.", with, e.Rule) + why
+	case Nowhere:
+		return fmt.Sprintf("Compared with %s: it is compatible, and nothing on it is about this log's error.", with) + why
+	}
+	return fmt.Sprintf("Compared with %s: too little is known of it to tell whether it brings this log's error about.", with) + why
 }
 
 // log holds a log against the machine: what was predicted and seen, or a program's fault where the environment is fine.

@@ -222,7 +222,8 @@ func describeFields(t *testing.T, at string, typ reflect.Type, n node) {
 
 // shared are names that a schema has for another document in which it is used.
 var shared = map[string]bool{".log.findings": true, ".log.compared": true, ".log.compared.with": true,
-	".log.compared.outcome": true, ".log.compared.driver": true}
+	".log.compared.outcome": true, ".log.compared.driver": true,
+	".log.compared.why": true, ".log.compared.result": true, ".log.apart": true}
 
 // contract are the names that programs rely on; none of them may go.
 var contract = []string{

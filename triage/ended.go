@@ -96,7 +96,7 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 	if len(ends) == 0 || d.Blame != Unknown || d.Cause != NothingFound || slices.ContainsFunc(ends, open) || slices.ContainsFunc(records, fault) {
 		return
 	}
-	*d = Diagnosis{Schema: Schema, Blame: None, Cause: EndedWell, Do: []string{}, Unread: d.Unread,
+	*d = Diagnosis{Schema: Schema, Blame: None, Cause: EndedWell, Do: []string{}, Unread: d.Unread, Traces: d.Traces,
 		Because: "The log ends with its work done, and no line of it is a known error."}
 	for i, e := range ends {
 		l := Line{Number: e.number, Text: shown(voice.Redact(e.text), 0), Why: "The program says here that its work is done."}

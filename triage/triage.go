@@ -52,8 +52,11 @@ type Diagnosis struct {
 	Rule    string   `json:"rule"`    // the related rule of cudacompat, or empty
 	Unread  []string `json:"unread"`  // what of the logs was not read, a sentence each; never nil
 
-	// Candidates are what it may be where the log alone cannot tell, the likeliest first; never nil.
+	// Candidates are what it may be where the log alone cannot tell, the likeliest first, and what is broken on the machine
+	// that the log was held against and cannot have brought its error about; never nil.
 	Candidates []Candidate `json:"candidates"`
+
+	Traces Traces `json:"-"` // of the machine that wrote the logs
 }
 
 // Candidate is a cause that an unclear log may have, and how to find out.
@@ -121,6 +124,9 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	}
 	d := diagnose(logs, records, sources)
 	d.Unread = unread
+	for _, lines := range kept {
+		d.Traces.look(lines)
+	}
 	if len(unread) == 0 {
 		d.endWell(ends, records, sources)
 	} else {

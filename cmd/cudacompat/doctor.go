@@ -101,7 +101,8 @@ func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (triage.Di
 	if err != nil {
 		return triage.Diagnosis{}, err
 	}
-	return diagnose(ctx, all, []string{f.log}, f.timeout, stdin)
+	d, _, err := diagnose(ctx, all, []string{f.log}, f.timeout, stdin)
+	return d, err
 }
 
 // healthy sets what a health check is, and refuses what it cannot be.
@@ -225,7 +226,11 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	verdict := matrix.Check(judging, j.tables, found, j.targets, j.policy)
 	shown := matrix.WithoutPrivate(j.tables, found)
 	r := report.New(tool(j.tables, j.outputs.asJSON() || j.overlaid), shown, j.targets, verdict)
-	r.Log = j.log
+	if j.log != nil {
+		d := *j.log
+		d.Beside(verdict, j.tables)
+		r.Log = &d
+	}
 	return r, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
-	"cudacompat/probe"
 	"cudacompat/report"
 	"cudacompat/triage"
 
@@ -29,6 +28,8 @@ type explainFlags struct {
 	tables  *matrix.Tables
 	facts   string
 	here    bool
+	noHere  bool
+	envs    []string
 	timeout time.Duration
 	formats []string
 	colour  string
@@ -72,7 +73,11 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
 		"stop reading after `TIME` and judge what was read by then")
 	cmd.Flags().BoolVar(&f.here, "here", false,
-		"look for the log's fault on this machine, and say what to install")
+		"look for the log's fault on this machine, and say what to install (default: where the log names this machine's "+
+			"driver or files)")
+	cmd.Flags().BoolVar(&f.noHere, "no-here", false, "judge the log alone, whichever machine it is of")
+	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
+		"look for the log's fault on this machine, with the Python environment at `PATH` (may be repeated)")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
 	addColour(cmd, &f.colour)
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")
@@ -272,26 +277,28 @@ func (f *explainFlags) logs(cmd *cobra.Command, names []string, s streams) error
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
 	}
-	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, error) {
+	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
 		return diagnose(cmd.Context(), all, names, f.timeout, s.in)
 	})
 }
 
 // text diagnoses lines that stand on the command line.
 func (f *explainFlags) text(cmd *cobra.Command, text string, s streams) error {
-	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, error) {
-		return judgeLogs(cmd.Context(), all, []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
+	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
+		d, err := judgeLogs(cmd.Context(), all, []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
+		return d, []byte(text), err
 	})
 }
 
-// diagnosed writes a diagnosis and, where facts are given, what the doctor says of its rule.
+// diagnosed writes a diagnosis, held against the machine that it is of where that is known. The diagnosis comes with the
+// beginning of the log.
 func (f *explainFlags) diagnosed(
 	cmd *cobra.Command,
 	s streams,
-	diagnosis func([]triage.Signature) (triage.Diagnosis, error),
+	diagnosis func([]triage.Signature) (triage.Diagnosis, []byte, error),
 ) error {
-	if f.here && f.facts != "" {
-		return &usageError{"--here and --facts are two machines", "give one of them"}
+	if err := f.oneMachine(); err != nil {
+		return err
 	}
 	outputs, err := parseOutputs(report.ExplainFormats, f.formats, f.colour, f.all, s)
 	if err != nil {
@@ -301,45 +308,18 @@ func (f *explainFlags) diagnosed(
 	if err != nil {
 		return err
 	}
-	d, err := diagnosis(all)
+	d, head, err := diagnosis(all)
 	if err != nil {
 		return err
 	}
 	explained := report.Explained{Diagnosis: d}
-	if err := f.compare(cmd, &explained, s.in); err != nil {
+	if err := f.compare(cmd, &explained, head, s.in); err != nil {
 		return err
 	}
 	if err := outputs.write(explained); err != nil {
 		return err
 	}
-	return exitForBlame(d.Blame)
-}
-
-// compare adds what the machine that is asked says under the log's rule.
-func (f *explainFlags) compare(cmd *cobra.Command, e *report.Explained, stdin io.Reader) error {
-	var facts probe.Facts
-	with := "this machine"
-	switch {
-	case f.facts != "":
-		var err error
-		if facts, err = given(f.facts, "", "", stdin); err != nil {
-			return err
-		}
-		with = "the facts in " + f.facts
-	case f.here:
-		var look lookFlags
-		h, err := look.host()
-		if err != nil {
-			return err
-		}
-		facts = probe.Run(cmd.Context(), h, look.options())
-	default:
-		return nil
-	}
-	verdict := matrix.Check(cmd.Context(), f.tables, facts, nil, matrix.Policy{})
-	e.Findings = slices.DeleteFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule != e.Rule })
-	e.Compared = &report.Compared{With: with, Outcome: verdict.Outcome, Driver: facts.Driver.Version}
-	return nil
+	return exitForBlame(explained.Blame)
 }
 
 // exitForBlame: 0 the program or nothing wrong, 1 the environment or the hardware, 3 not known.

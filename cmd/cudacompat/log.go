@@ -23,9 +23,10 @@ const logTimeout = 60 * time.Second
 const logHint = "give a log, a directory of rank logs, or - for standard input"
 
 // diagnose reads logs, "-" for standard input, or directories of rank logs, and says what they show together. What
-// could not be read, or not in the time, is said in the diagnosis; it is an error only where nothing could be.
+// could not be read, or not in the time, is said in the diagnosis; it is an error only where nothing could be. Head is
+// the beginning of a single log.
 func diagnose(ctx context.Context, all []triage.Signature, names []string, limit time.Duration,
-	stdin io.Reader) (triage.Diagnosis, error) {
+	stdin io.Reader) (d triage.Diagnosis, head []byte, err error) {
 	if limit <= 0 {
 		limit = logTimeout
 	}
@@ -35,7 +36,7 @@ func diagnose(ctx context.Context, all []triage.Signature, names []string, limit
 	for _, name := range names {
 		found, err := logFiles(ctx, name)
 		if err != nil {
-			return triage.Diagnosis{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), logHint}
+			return d, nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), logHint}
 		}
 		for _, file := range found.names {
 			sources = append(sources, triage.Source{Name: file, Reader: &awaited{ctx, logSource(file, stdin)}})
@@ -44,7 +45,29 @@ func diagnose(ctx context.Context, all []triage.Signature, names []string, limit
 			sources = append(sources, triage.Source{Name: name, Reader: unreadable{why}})
 		}
 	}
-	return judgeLogs(ctx, all, sources)
+	if len(sources) != 1 {
+		d, err = judgeLogs(ctx, all, sources)
+		return d, nil, err
+	}
+	beginning := &headed{from: sources[0].Reader}
+	sources[0].Reader = beginning
+	d, err = judgeLogs(ctx, all, sources)
+	return d, beginning.head, err
+}
+
+// headCap is how much of a log is kept, for the description of an environment that people paste before or behind one.
+const headCap = 1 << 20
+
+// headed is a reader that keeps the beginning of what it read.
+type headed struct {
+	from io.Reader
+	head []byte
+}
+
+func (h *headed) Read(p []byte) (int, error) {
+	n, err := h.from.Read(p)
+	h.head = append(h.head, p[:min(n, headCap-len(h.head))]...)
+	return n, err
 }
 
 func judgeLogs(ctx context.Context, all []triage.Signature, sources []triage.Source) (triage.Diagnosis, error) {

@@ -31,6 +31,8 @@ var references = []reference{
 	{"instance_alias", "gpu", func(t *Tables, name string) bool { return t.ChipNamed(name) != nil }, "gpu"},
 	{"ec2", "capability", knowsCapability, "gpu"},
 	{"pypi_default", "variant", knowsVariant, "torch"},
+	{"cause", "as", func(t *Tables, rule string) bool { c := t.CauseOf(rule); return c != nil && c.As == "" }, "cause"},
+	{"cause", "statuses", func(t *Tables, word string) bool { return t.statusNamed(word) != nil }, "status"},
 }
 
 // knowsCUDA compares the release's first two parts; a family alone ("12") is known by any of its releases.

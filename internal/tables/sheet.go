@@ -59,6 +59,7 @@ var sheets = []sheet{
 	sheetOf[Xid]("xid", 1, csvFile),
 	sheetOf[Library]("library", 1, csvFile),
 	sheetOf[Status]("status", 1, csvFile),
+	sheetOf[Cause]("cause", 1, csvFile),
 	sheetOf[Signature]("signature", 1, stanzas),
 	sheetOf[Extension]("extension", 3, csvFile),
 	sheetOf[Package]("package", 1, csvFile),

@@ -28,6 +28,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
 	"trait": lazyregexp.New(`^(pins-torch|brought-by-engine|compiled|dispensable|companion|stable-abi|same-cuda-minor|` +
 		`before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|skips-libraries)$`),
+	"statuses":       lazyregexp.New(`^[a-z]+:\d+$`),
 	"cloud":          lazyregexp.New(`^(azure|coreweave|gcp|lambda|oci)$`),
 	"fraction":       lazyregexp.New(`^1/\d+$`),
 	"nvswitch":       yesOrNo,

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/report"
+	"cudacompat/triage"
+
+	"github.com/spf13/cobra"
+)
+
+// oneMachine refuses flags that name two machines.
+func (f *explainFlags) oneMachine() error {
+	here := f.here || len(f.envs) > 0
+	switch {
+	case here && f.facts != "":
+		return &usageError{"--here and --env look at this machine, --facts names another", "give one of them"}
+	case f.noHere && here:
+		return &usageError{"--no-here does not look at this machine, --here and --env do", "give one of them"}
+	}
+	return nil
+}
+
+// machine is what a log is held against.
+type machine struct {
+	facts probe.Facts
+	with  string // "this machine", "the facts in node.json"
+	why   string // why it was looked at where nobody asked for it
+}
+
+// compare holds a log against the machine that it is of: the one that flags name, the one that is described in the log
+// itself, or this one where the log names its driver or its files.
+func (f *explainFlags) compare(cmd *cobra.Command, e *report.Explained, head []byte, stdin io.Reader) error {
+	m, err := f.machine(cmd.Context(), &e.Diagnosis, head, stdin)
+	if m == nil || err != nil {
+		return err
+	}
+	m.facts.Complete()
+	verdict := matrix.Check(cmd.Context(), f.tables, m.facts, nil, matrix.Policy{})
+	rule := e.Rule
+	e.Findings, e.Apart = e.Beside(verdict, f.tables)
+	e.Compared = &report.Compared{With: m.with, Why: m.why, Outcome: verdict.Outcome, Driver: m.facts.Driver.Version,
+		Result: report.ResultOf(rule, e.Findings, e.Apart, verdict)}
+	return nil
+}
+
+func (f *explainFlags) machine(ctx context.Context, d *triage.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {
+	switch {
+	case f.facts != "":
+		facts, err := given(f.facts, "", "", stdin)
+		return &machine{facts, "the facts in " + f.facts, ""}, err
+	case f.here || len(f.envs) > 0:
+		return f.thisMachine(ctx, "")
+	}
+	if facts, described := describedIn(head, d); described {
+		return &machine{facts, "the environment that the log describes", ""}, nil
+	}
+	if why := namesThisMachine(d); why != "" && !f.noHere {
+		return f.thisMachine(ctx, why)
+	}
+	return nil, nil
+}
+
+func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, error) {
+	look := lookFlags{envs: f.envs}
+	h, err := look.host()
+	if err != nil {
+		return nil, err
+	}
+	return &machine{probe.Run(ctx, h, look.options()), "this machine", why}, nil
+}
+
+// describedIn are the facts of an environment that stands in the log: a report, or a list of packages.
+func describedIn(head []byte, d *triage.Diagnosis) (probe.Facts, bool) {
+	if !d.Traces.Report {
+		return probe.Facts{}, false
+	}
+	facts, err := probe.GivenFile(probe.Document{Data: head})
+	return facts, err == nil
+}
+
+// loadedDriver is where the kernel says which release of the driver it has loaded.
+const loadedDriver = "/proc/driver/nvidia/version"
+
+var driverNumber = lazyregexp.New(`\b\d{3}\.\d{2,3}(?:\.\d{2,3})?\b`)
+
+// shared are the directories whose files most machines have alike.
+var shared = []string{"/usr/", "/opt/conda/", "/tmp/", "/root/", "/proc/"}
+
+// namesThisMachine says why a log seems to be of this machine; empty where it does not, or where its fault needs no look
+// at a machine.
+func namesThisMachine(d *triage.Diagnosis) string {
+	if d.Blame == triage.Program || d.Blame == triage.None {
+		return ""
+	}
+	text, err := os.ReadFile(loadedDriver)
+	if own := driverNumber.FindString(string(text)); err == nil && len(d.Traces.Drivers) > 0 {
+		if slices.Contains(d.Traces.Drivers, own) {
+			return "the log names its driver, " + own
+		}
+		return ""
+	}
+	for _, path := range d.Traces.Files {
+		if !strings.HasPrefix(path, "/") || slices.ContainsFunc(shared, func(dir string) bool { return strings.HasPrefix(path, dir) }) {
+			continue
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return "the log names " + path + ", which is here"
+		}
+	}
+	return ""
+}
