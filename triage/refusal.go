@@ -103,6 +103,9 @@ var refusals = []refusal{
 	refused(`(?:Ray)?Actor\w*Error|WorkerCrashedError|NodeDiedError`, `unavailable|unexpectedly|died|Socket closed`,
 		anyone, ""),
 
+	// What NCCL says stands in the next line, and above, in the log of the rank that failed first.
+	refused(`RuntimeError`, `^NCCL [Ee]rror\b`, anyone, ""),
+
 	// What was compiled for a newer processor.
 	refused(`\w+`, `^(?:the )?(?:CPU|processor) does not (?:have|support)`, anyone, "processor"),
 
