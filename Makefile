@@ -24,7 +24,7 @@ RELEASE := -buildmode=pie -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test grid duality lint freeze golden fuzz gpu bench build static release rename clean
+.PHONY: doctor test grid duality lint freeze golden fuzz situations gpu bench build static release rename clean
 
 build: bin/cudacompat
 
@@ -105,6 +105,9 @@ vulncheck:
 	go run $(VULNCHECK) $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./cmd/cudacompat
 
 # BENCH_TORCH names an environment with a real torch; without it what needs one is skipped.
+situations: build
+	python3 tools/situations/kit.py bin/cudacompat
+
 gpu: build
 	go run $(LAZY) ./tools/ongpu -tool bin/cudacompat -o gpu-report.md
 

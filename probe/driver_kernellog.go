@@ -68,7 +68,7 @@ func readKernelLog(h *Host, _ Options) (found, error) {
 	return apply, nil
 }
 
-// readKmsg reads /dev/kmsg, one message a read:
+// readKmsg reads /dev/kmsg, one message a read, with its prefix:
 //
 //	4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.
 func readKmsg(h *Host, log *kernelLines) (string, error) {
@@ -90,7 +90,9 @@ func readKmsg(h *Host, log *kernelLines) (string, error) {
 		if err != nil || n <= 0 {
 			return name, nil
 		}
-		log.add(kernelText(string(record[:n])))
+		for line := range strings.Lines(string(record[:n])) {
+			log.add(kernelText(line))
+		}
 	}
 }
 
@@ -194,9 +196,12 @@ func (k *kernelLines) forget(gpu string) {
 	k.trouble, k.xids = slices.DeleteFunc(k.trouble, of), slices.DeleteFunc(k.xids, of)
 }
 
-// kernelText is the message without its prefix and without the key=value lines that may follow.
-func kernelText(record string) string {
-	_, text, _ := strings.Cut(record, ";")
-	text, _, _ = strings.Cut(text, "\n")
-	return text
+// kernelText is the message without its prefix, and nothing of the key=value lines that may follow, which begin with a
+// space. A file that stands in for the device, as in a test, has several messages.
+func kernelText(line string) string {
+	_, text, _ := strings.Cut(line, ";")
+	if strings.HasPrefix(line, " ") {
+		return ""
+	}
+	return strings.TrimSuffix(text, "\n")
 }

@@ -86,15 +86,14 @@ func TestKernelText(t *testing.T) {
 		record, text string
 		trouble      bool
 	}{
-		{"4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.\n" +
-			" SUBSYSTEM=pci\n",
+		{"4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.\n",
 			"NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.", true},
 		{"4,1,2,-;NVRM: GPU 0000:00:1e.0: RmInitAdapter failed! (0x62:0x40:2393)",
 			"NVRM: GPU 0000:00:1e.0: RmInitAdapter failed! (0x62:0x40:2393)", true},
 		{"4,1,2,-;NVRM: Xid (PCI:0000:00:1e): 13, pid=1234, Graphics Exception",
 			"NVRM: Xid (PCI:0000:00:1e): 13, pid=1234, Graphics Exception", false},
 		{"4,1,2,-;NVRM: Xid (PCI:0000:00:1e): 790, what", "NVRM: Xid (PCI:0000:00:1e): 790, what", false},
-		{"no semicolon", "", false},
+		{"no semicolon", "", false}, {" DEVICE=+pci:0000:00:1e.0;NVRM: Xid (PCI:0000:00:1e): 79, x", "", false},
 	} {
 		if text := kernelText(tt.record); text != tt.text || driverTrouble.MatchString(text) != tt.trouble {
 			t.Errorf("kernelText(%q) = %q", tt.record, text)

@@ -114,7 +114,7 @@ func TestNVMLShare(t *testing.T) {
 				t.Errorf("peers %q of %d, want %q of 2", got.Devices.Peers, got.Devices.Counted, tt.peers)
 			}
 			for _, gpu := range got.GPUs {
-				if diff := cmp.Diff(&facts.Memory{Used: 3500, Here: 3000}, gpu.Memory); diff != "" {
+				if diff := cmp.Diff(&facts.Memory{Total: 24000, Used: 3500, Here: 3000}, gpu.Memory); diff != "" {
 					t.Errorf("memory (-want +got):\n%s", diff)
 				}
 			}

@@ -100,8 +100,9 @@ type EFA struct {
 
 // Memory is what is taken of a GPU's memory.
 type Memory struct {
-	Used uint64 `json:"used"` // bytes, without what the driver keeps for itself
-	Here int64  `json:"here"` // of these, bytes of this container's or job's processes; -1 when that cannot be told
+	Total uint64 `json:"total,omitempty"` // bytes that it has; 0 when not told
+	Used  uint64 `json:"used"`            // bytes, without what the driver keeps for itself
+	Here  int64  `json:"here"`            // of these, bytes of this container's or job's processes; -1 when that cannot be told
 }
 
 // Bus is what stands between GPUs on PCI that write into each other's memory.

@@ -53,7 +53,7 @@ func memoryOf(device nvml.Device, has func(string) bool, cut bool) *facts.Memory
 	if ret != nvml.SUCCESS || info.Free+info.Reserved > info.Total {
 		return nil
 	}
-	return &facts.Memory{Used: info.Total - info.Free - info.Reserved, Here: -1}
+	return &facts.Memory{Total: info.Total, Used: info.Total - info.Free - info.Reserved, Here: -1}
 }
 
 // holdersOf lists the processes that compute on a GPU, as far as NVML names them.

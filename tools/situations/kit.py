@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""Live machines that are not there: each situation is a root, a /proc, a /sys and device nodes under bwrap, with a fake
+NVML, so that `cudacompat doctor` runs as on a real host or in a real container. Needs bwrap and gcc, and root for a few.
+
+    python3 kit.py BINARY [NAME…]          # runs them all, prints those whose answer is not what it must be
+    python3 kit.py BINARY -v NAME          # prints the screen too
+    python3 kit.py BINARY record DIR       # writes what `probe` says inside each, for machines without namespaces
+
+situations.py has the list."""
+import json, os, re, shutil, struct, subprocess, sys, tempfile
+
+LIB = "/usr/lib/x86_64-linux-gnu"
+OS = {"ubuntu": 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nNAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n',
+      "al2023": 'PRETTY_NAME="Amazon Linux 2023.9"\nNAME="Amazon Linux"\nVERSION="2023"\nID="amzn"\nID_LIKE="fedora"\nVERSION_ID="2023"\n',
+      "rhel9": 'PRETTY_NAME="Red Hat Enterprise Linux 9.6"\nNAME="Red Hat Enterprise Linux"\nID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.6"\n',
+      "nixos": 'PRETTY_NAME="NixOS 25.05"\nNAME=NixOS\nID=nixos\nVERSION_ID="25.05"\n'}
+KERNEL = {"ubuntu": "6.8.0-1021-aws", "al2023": "6.1.155-176.282.amzn2023.x86_64", "rhel9": "5.14.0-570.12.1.el9_6.x86_64", "nixos": "6.12.40"}
+NVML = r'''
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+typedef void *dev; typedef struct { char legacy[16]; unsigned domain, bus, device, id, sub; char bus_id[32]; } pci;
+int nvmlInit_v2(void) { if (INIT) return INIT; if (WSL) return 0; int fd = open("/dev/nvidiactl", O_RDONLY); if (fd < 0) return errno == EACCES ? 4 : errno == ENOENT ? 9 : 999; close(fd); return 0; }
+int nvmlSystemGetDriverVersion(char *o, unsigned n) { snprintf(o, n, VERSION); return 0; }
+int nvmlSystemGetCudaDriverVersion_v2(int *o) { *o = CUDA; return 0; }
+int nvmlDeviceGetCount_v2(unsigned *o) { *o = COUNT; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, dev *o) { if (HANDLE && (LOST < 0 || i == LOST)) return HANDLE; *o = (dev)(long)(i + 1); return 0; }
+int nvmlDeviceGetName(dev d, char *o, unsigned n) { snprintf(o, n, NAME); return 0; }
+int nvmlDeviceGetCudaComputeCapability(dev d, int *a, int *b) { *a = MAJOR; *b = MINOR; return 0; }
+int nvmlDeviceGetPciInfo_v3(dev d, pci *o) { memset(o, 0, sizeof *o); o->device = FIRST - 1 + (int)(long)d; o->id = PCI;
+  snprintf(o->legacy, 16, "0000:00:%02X.0", o->device); snprintf(o->bus_id, 32, "00000000:00:%02X.0", o->device); return 0; }
+typedef struct { unsigned version; unsigned long long total, reserved, free, used; } memory;
+int nvmlDeviceGetMemoryInfo_v2(dev d, memory *o) { o->total = 24ULL << 30; o->reserved = 500ULL << 20; o->used = 0; o->free = o->total - o->reserved; return 0; }
+int nvmlDeviceGetMinorNumber(dev d, unsigned *o) { *o = (int)(long)d - 1; return 0; }
+int nvmlDeviceGetBrand(dev d, int *o) { *o = 14; return 0; }
+int nvmlDeviceGetComputeMode(dev d, int *o) { *o = MODE; return 0; }
+int nvmlDeviceGetMigMode(dev d, unsigned *c, unsigned *p) { if (!MIG) return 3; *c = *p = 1; return 0; }
+int nvmlDeviceGetMaxMigDeviceCount(dev d, unsigned *o) { *o = MIG ? 7 : 0; return 0; }
+int nvmlDeviceGetMigDeviceHandleByIndex(dev d, unsigned i, dev *o) { if (i < INSTANCES) { *o = (dev)(long)(100 + i); return 0; } return 6; }
+typedef struct { unsigned field, scope; long long at, took; unsigned type; int ret; union { unsigned u; unsigned long long ull; } value; } field;
+int nvmlDeviceGetFieldValues(dev d, int n, field *v) { for (int i = 0; i < n; i++) { v[i].ret = v[i].field == 230 ? 0 : 3; v[i].type = 1; v[i].value.u = RECOVERY; } return 0; }
+typedef struct { unsigned environment, feature, devtools; } confidential;
+int nvmlSystemGetConfComputeState(confidential *o) { memset(o, 0, sizeof *o); o->feature = CONFIDENTIAL; return 0; }
+int nvmlSystemGetConfComputeGpusReadyState(unsigned *o) { *o = READY; return 0; }
+'''
+# How a sound NVML answers; LOST is the GPU that HANDLE is about, -1 all of them.
+WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0}
+
+
+def fatbin(*capabilities):
+    """A fat binary with one container: machine code for the capabilities (no payload)."""
+    entries = b"".join(struct.pack("<HHIQIIHHIIIQQQ", 2, 0x101, 64, 0, 0, 0, 7, 1, c, 64, 0, 0x11, 0, 0) for c in capabilities)
+    data = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries
+    return f'const unsigned char f[] __attribute__((section(".nv_fatbin"), used, aligned(8))) = {{{", ".join(map(str, data))}}};'
+
+
+GPUS = {"L4": ("27b8", "NVIDIA L4", 8, 9, "g6.xlarge"), "T4": ("1eb8", "Tesla T4", 7, 5, "g4dn.xlarge"),
+        "V100": ("1db1", "Tesla V100-SXM2-16GB", 7, 0, "p3.2xlarge"), "H100": ("2330", "NVIDIA H100 80GB HBM3", 9, 0, "p5.4xlarge"),
+        "RTX4090": ("2684", "NVIDIA GeForce RTX 4090", 8, 9, "")}
+CUDA = {"470": 11040, "535": 12020, "550": 12040, "570": 12080, "580": 13000}
+# The wheels of torch that the situations need: the code in them, and what of NVIDIA's they need, by release of CUDA.
+TORCH = {"2.9.0+cu130": ((75, 80, 86, 90, 100, 120), "cu13", "9.13.0.50", "2.27.7", "3.5.0"),
+         "2.9.0+cu126": ((50, 60, 70, 75, 80, 86, 90), "cu12", "9.10.2.21", "2.27.5", "3.5.0"),
+         "2.7.1+cu118": ((50, 60, 70, 75, 80, 86, 37, 90), "cu11", "9.1.0.70", "2.21.5", "3.3.1")}
+CUDNN_PARTS = ("ops", "adv", "cnn", "graph", "engines_precompiled", "engines_runtime_compiled", "heuristic")
+
+
+def compiled(path, source="", *flags):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    subprocess.run(["gcc", "-x", "c", "-w", *flags, "-o", path, "-"], input=source or "int stub;", text=True, check=True)
+
+
+def shared_object(path, source="", soname="", defines=(), needs=(), rpath="$ORIGIN"):
+    """A library: needs are the files of those that it names."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-O1", *([] if "#include" in source else ["-nostdlib"]), "-Wl,--disable-new-dtags,-rpath," + rpath,
+                    *(["-Wl,-soname," + soname] if soname else []), *(f"-D{k}={v}" for k, v in defines),
+                    "-o", path, "-x", "c", "-", "-x", "none", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined", *needs],
+                   input=source or "int stub;", text=True, check=True)
+
+
+def nvidia_wheels(site, family, cudnn, nccl):
+    """What torch's wheel requires of NVIDIA's, in the places of those wheels: the file that stands for each soname."""
+    family_dir = {"cu13": lambda n: "nvidia/cu13/lib"}.get(family, lambda n: f"nvidia/{n}/lib")
+    major = family[2:]
+    sonames = {"cuda_runtime": {"13": "libcudart.so.13", "12": "libcudart.so.12", "11": "libcudart.so.11.0"}[major],
+               "cublas": f"libcublas.so.{major}", "cublasLt": f"libcublasLt.so.{major}", "cufft": f"libcufft.so.{ {'13': 12, '12': 11, '11': 10}[major]}",
+               "curand": "libcurand.so.10", "cusparse": f"libcusparse.so.{ {'13': 12, '12': 12, '11': 11}[major]}",
+               "cusolver": f"libcusolver.so.{ {'13': 12, '12': 11, '11': 11}[major]}", "cuda_nvrtc": f"libnvrtc.so.{ {'13': 13, '12': 12, '11': '11.2'}[major]}"}
+    made = {}
+    for name, soname in sonames.items():
+        made[name] = f"{site}/{family_dir('cublas' if name == 'cublasLt' else name)}/{soname}"
+        shared_object(made[name], f"const char version[] = \"{soname}\";", soname)
+    for name, soname in ("cudnn", "libcudnn.so.9"), ("nccl", "libnccl.so.2"), ("cusparselt", "libcusparseLt.so.0"):
+        made[name] = f"{site}/nvidia/{name}/lib/{soname}"
+        shared_object(made[name], f"const char version[] = \"{soname}\";", soname)
+    for part in CUDNN_PARTS:
+        shared_object(f"{site}/nvidia/cudnn/lib/libcudnn_{part}.so.9", "", f"libcudnn_{part}.so.9")
+    for name, version in ("cudnn", cudnn), ("nccl", nccl):
+        distribution(site, f"nvidia-{name}-{family}", version, [f"nvidia/{name}/lib/" + f for f in sorted(os.listdir(f"{site}/nvidia/{name}/lib"))])
+    return made
+
+
+def distribution(site, name, version, files, requires=(), tag="py3-none-manylinux_2_28_x86_64"):
+    """The metadata of an installed wheel."""
+    info = f"{name.replace('-', '_')}-{version}.dist-info"; os.makedirs(f"{site}/{info}")
+    put(f"{site}/{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(f"Requires-Dist: {r}\n" for r in requires))
+    put(f"{site}/{info}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n"); put(f"{site}/{info}/INSTALLER", "pip\n")
+    put(f"{site}/{info}/RECORD", "".join(f"{f},,{os.path.getsize(f'{site}/{f}') if os.path.exists(f'{site}/{f}') else 7}\n" for f in files) + f"{info}/METADATA,,\n{info}/RECORD,,\n")
+
+
+def put(path, text=""):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f: f.write(text)
+
+
+SITES = {}
+
+
+def torch_site(version, python):
+    """A site-packages with the wheel of torch and what it requires, made once: situations link its files."""
+    if (version, python) in SITES: return SITES[version, python]
+    capabilities, family, cudnn, nccl, triton = TORCH[version]; tag = version.partition("+cu")[2]; cuda = f"{tag[:-1]}.{tag[-1]}"
+    site = SITES[version, python] = tempfile.mkdtemp(prefix="situations-site-"); os.chmod(site, 0o755); abi = "cpython-" + python.replace(".", "")
+    nvidia = nvidia_wheels(site, family, cudnn, nccl); lib = site + "/torch/lib/"
+    below = "cudnn nccl cusparselt cu13 cublas cuda_runtime cuda_nvrtc cufft curand cusolver cusparse".split()
+    rpath = ":".join([f"$ORIGIN/../../nvidia/{n}/lib" for n in below] + ["$ORIGIN"])
+    of = lambda *names: [f"{lib}lib{n}.so" for n in names]
+    for name, source, needs in (("c10", "", []), ("shm", "", of("c10")), ("torch_cpu", "", of("c10")), ("c10_cuda", "", of("c10") + [nvidia["cuda_runtime"]]),
+            ("torch_cuda", fatbin(*capabilities), of("c10", "c10_cuda", "torch_cpu") + [p for n, p in nvidia.items() if n not in ("cusolver", "cuda_nvrtc")]),
+            ("torch_cuda_linalg", "", of("torch_cuda") + [nvidia["cusolver"]]), ("caffe2_nvrtc", "", [nvidia["cuda_nvrtc"]]),
+            ("torch", "", of("torch_cpu", "torch_cuda")), ("torch_python", "", of("torch", "shm", "c10_cuda", "c10"))):
+        shared_object(f"{lib}lib{name}.so", source, f"lib{name}.so", needs=needs, rpath=rpath)
+    shared_object(f"{site}/torch/_C.{abi}-x86_64-linux-gnu.so", "void PyInit__C(void) {}", needs=of("torch_python"), rpath="$ORIGIN/lib")
+    put(site + "/torch/__init__.py"); put(site + "/torch/cuda/__init__.py")
+    put(site + "/torch/version.py", f"from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip']\n__version__ = '{version}'\ndebug = False\ncuda: Optional[str] = '{cuda}'\ngit_version = '0fabc3ba44823f257e70ce397d989c8de5e362c1'\nhip: Optional[str] = None\n")
+    files = sorted(os.path.relpath(os.path.join(d, f), site) for d, _, names in os.walk(site + "/torch") for f in names)
+    requires = [f"nvidia-cudnn-{family}=={cudnn}", f"nvidia-nccl-{family}=={nccl}", f"triton=={triton}", "sympy>=1.13.3"]
+    distribution(site, "torch", version, files, requires, f"{abi.replace('cpython-', 'cp')}-{abi.replace('cpython-', 'cp')}-manylinux_2_28_x86_64")
+    put(site + "/triton/__init__.py", f"__version__ = '{triton}'\n")
+    for name in "ptxas", "ptxas-blackwell":
+        compiled(f"{site}/triton/backends/nvidia/bin/{name}", 'const char *banner = "Cuda compilation tools, release 12.8, V12.8.93"; int main(void) { return banner[0]; }')
+    distribution(site, "triton", triton, ["triton/__init__.py"], (), f"{abi.replace('cpython-', 'cp')}-{abi.replace('cpython-', 'cp')}-manylinux_2_27_x86_64")
+    return site
+
+
+def forget():
+    for site in SITES.values(): shutil.rmtree(site, ignore_errors=True)
+
+
+class Machine:
+    """A host with one GPU, a driver and a whole torch; the situations damage it."""
+
+    def __init__(self, os_="ubuntu", gpu="L4", driver="580.95.05", torch="2.9.0+cu130", count=1, instance=None, **nvml):
+        self.dir = tempfile.mkdtemp(prefix="situation-"); self.os, self.gpu, self.driver = os_, gpu, driver
+        self.count, self.first = count, 0x1f - count; self.python = None; self.isolated = False; self.user = 0
+        self.kernel = KERNEL[os_]; self.nodes = {n: "/dev/null" for n in ["nvidiactl", "nvidia-uvm"] + [f"nvidia{i}" for i in range(count)]}
+        self.env, self.extra, self.lib = {}, [], LIB if os_ == "ubuntu" else "/usr/lib64"
+        self.nvml = {**WELL, "COUNT": count, "FIRST": self.first, **nvml}
+        pci, name, major, minor, usual = GPUS[gpu]; self.instance = usual if instance is None else instance
+        self.root("/etc/os-release", OS[os_]); self.root("/usr/bin/.keep")
+        self.proc("/sys/kernel/osrelease", self.kernel + "\n"); self.proc("/1/comm", "systemd\n"); self.proc("/1/cgroup", "0::/init.scope\n")
+        self.proc("/uptime", "3600.00 7000.00\n"); self.proc("/self/cgroup", "0::/user.slice\n"); self.proc("/sys/kernel/modules_disabled", "0\n")
+        self.status(); self.proc("/self/uid_map", "0 0 4294967295\n")
+        self.mounts("22 1 259:1 / / rw - ext4 /dev/root rw", "23 22 0:21 / /proc rw - proc proc rw", "24 22 0:22 / /sys rw - sysfs sysfs rw", "25 22 0:5 / /dev rw - devtmpfs devtmpfs rw")
+        # The nodes are /dev/null's: major 1.
+        self.proc("/devices", "Character devices:\n  1 mem\n  1 nvidia\n  1 nvidia-uvm\n  1 nvidia-caps\n"); self.sys("/module/nvidia_uvm/refcnt", "2\n")
+        self.limits(); self.link(self.dir + "/proc/self/exe", "/usr/bin/cudacompat")
+        self.sys("/devices/virtual/dmi/id/sys_vendor", "Amazon EC2\n"); self.sys("/devices/virtual/dmi/id/product_name", self.instance + "\n")
+        self.sys("/bus/pci/drivers/nvidia/.keep")
+        for i in range(count):
+            slot = self.slot(i); d = f"/bus/pci/devices/{slot}"
+            for f, v in ("vendor", "0x10de"), ("device", "0x" + pci), ("class", "0x030200"): self.sys(f"{d}/{f}", v + "\n")
+            self.bound(i, "nvidia"); self.information(i)
+        self.module(driver); self.on_disk(driver); self.userland(driver)
+        if torch: self.torch(torch)
+        for f in "gsp_ga10x.bin", "gsp_tu10x.bin": self.root(f"/lib/firmware/nvidia/{driver}/{f}", "x")
+        self.root(f"/boot/vmlinuz-{self.kernel}", "x"); self.root("/usr/bin/nvidia-modprobe", "x"); os.chmod(self.dir + "/root/usr/bin/nvidia-modprobe", 0o4755)
+
+    def link(self, path, to):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.lexists(path): os.unlink(path)
+        os.symlink(to, path)
+    def root(self, path, text=""): put(self.dir + "/root" + path, text); return self
+    def proc(self, path, text=""): put(self.dir + "/proc" + path, text); return self
+    def sys(self, path, text=""): put(self.dir + "/sys" + path, text); return self
+    def gone(self, *paths):
+        """Takes away files and directories of the root."""
+        for path in paths:
+            p = self.dir + "/root" + path; shutil.rmtree(p) if os.path.isdir(p) and not os.path.islink(p) else os.path.lexists(p) and os.unlink(p)
+        return self
+    def slot(self, i): return f"0000:00:{self.first + i:02x}.0"
+    def bound(self, i, driver):
+        self.sys(f"/bus/pci/drivers/{driver}/.keep"); self.link(f"{self.dir}/sys/bus/pci/devices/{self.slot(i)}/driver", f"../../../../bus/pci/drivers/{driver}")
+    def information(self, i, excluded="No"):
+        return self.proc(f"/driver/nvidia/gpus/{self.slot(i)}/information", f"Model: \t\t {GPUS[self.gpu][1]}\nDevice Minor: \t {i}\nGPU Firmware: \t {self.driver}\nGPU Excluded:\t {excluded}\n")
+    def mounts(self, *lines): self.proc("/self/mountinfo", "".join(line + "\n" for line in lines)); return self
+    def more_mounts(self, *lines): return self.mounts(*open(self.dir + "/proc/self/mountinfo").read().splitlines(), *lines)
+    def status(self, uid=0, caps="000001ffffffffff", no_new_privileges=0):
+        self.proc("/self/status", f"Name:\tcudacompat\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nCapEff:\t{caps}\nNoNewPrivs:\t{no_new_privileges}\n"); return self
+    def limits(self, space="unlimited"):
+        return self.proc("/self/limits", f"Max locked memory         unlimited            unlimited            bytes\nMax address space         {space:20} {space:20} bytes\n")
+
+    def open_module(self, version): return int(version.split(".")[0]) >= 560 and GPUS[self.gpu][2:4] >= (7, 5)
+    def module(self, version):
+        """The loaded kernel module."""
+        flavour = "Open Kernel Module for x86_64" if self.open_module(version) else "x86_64 Kernel Module"
+        self.proc("/driver/nvidia/version", f"NVRM version: NVIDIA UNIX {flavour}  {version}  Release Build\nGCC version:  gcc version 13\n")
+        self.sys("/module/nvidia/version", version + "\n"); return self
+    def unloaded(self):
+        """No module is loaded, no GPU is bound, no node is there."""
+        for p in "/proc/driver", "/sys/module", "/sys/bus/pci/drivers/nvidia": shutil.rmtree(self.dir + p, ignore_errors=True)
+        for i in range(self.count):
+            bound = f"{self.dir}/sys/bus/pci/devices/{self.slot(i)}/driver"; os.path.islink(bound) and os.unlink(bound)
+        self.proc("/devices", "Character devices:\n  1 mem\n"); self.nodes = {}; return self
+    def on_disk(self, version):
+        """The modules that the next boot would load."""
+        places = "updates/dkms" if self.os == "ubuntu" else "extra"; licence = "Dual MIT/GPL" if self.open_module(version) else "NVIDIA"
+        self.root(f"/lib/modules/{self.kernel}/modules.dep", "".join(f"{places}/{m}.ko:\n" for m in ("nvidia", "nvidia-uvm")))
+        for m in "nvidia", "nvidia-uvm":
+            compiled(f"{self.dir}/root/lib/modules/{self.kernel}/{places}/{m}.ko", f'const char a[] __attribute__((section(".modinfo"),used)) = "license={licence}\\0version={version}\\0vermagic={self.kernel} SMP mod_unload";', "-c")
+        return self
+    def userland(self, version, directory=None):
+        directory = self.dir + "/root" + (directory or self.lib); pci, name, major, minor, _ = GPUS[self.gpu]
+        defines = {"VERSION": f'"{version}"', "CUDA": CUDA.get(version.split(".")[0], 12040), "NAME": f'"{name}"', "MAJOR": major, "MINOR": minor,
+                   "PCI": f"0x{pci}10de", **self.nvml}
+        for n in "libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler":
+            shared_object(f"{directory}/{n}.so.{version}", NVML if n == "libnvidia-ml" else "int cuInit(unsigned f) { return 0; }", f"{n}.so.1", defines.items())
+            self.link(f"{directory}/{n}.so.1", f"{n}.so.{version}")
+        return self
+    def torch(self, version, prefix="/opt/venv", python="3.12"):
+        """The wheel of torch and what it requires, in an environment whose interpreter is a program."""
+        root = self.dir + "/root"; self.site = f"{root}{prefix}/lib/python{python}/site-packages"
+        self.environment(prefix, python)
+        shutil.copytree(torch_site(version, python), self.site, copy_function=os.link, dirs_exist_ok=True)
+        return self
+    def environment(self, prefix="/opt/venv", python="3.12"):
+        root = self.dir + "/root"; self.root(f"{prefix}/pyvenv.cfg", f"home = /usr/bin\nversion = {python}.3\ninclude-system-site-packages = false\n")
+        compiled(f"{root}/usr/bin/python{python}", "int main(void) { return 0; }"); self.link(f"{root}{prefix}/bin/python3", f"/usr/bin/python{python}")
+        self.root(f"/usr/lib/python{python}/os.py"); os.makedirs(f"{root}{prefix}/lib/python{python}/site-packages", exist_ok=True); return self
+
+    def container(self, given=True):
+        """The same seen from inside a container; given: started with --gpus, as the toolkit mounts it."""
+        self.isolated = True; self.root("/.dockerenv"); self.proc("/1/comm", "python\n"); self.proc("/1/cgroup", "0::/\n"); self.status(caps="00000000a80425fb")
+        self.mounts("600 500 0:60 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A", "601 600 0:61 / /proc rw - proc proc rw", "602 600 0:62 / /dev rw - tmpfs tmpfs rw", "603 600 0:63 / /sys ro - sysfs sysfs ro")
+        if given: self.injected(self.lib)
+        self.gone("/lib/modules", "/boot", "/lib/firmware", "/usr/bin/nvidia-modprobe")
+        if not given: self.nodes = {}; self.without("libcuda", "libnvidia")
+        return self
+    def injected(self, directory):
+        return self.more_mounts(*(f"{700 + i} 600 259:1 {directory}/{n}.so.{self.driver} {directory}/{n}.so.{self.driver} ro,nosuid,nodev - ext4 /dev/root rw" for i, n in enumerate(("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler"))))
+    def first_namespace(self, root="22 1 259:1 / / rw - ext4 /dev/root rw"):
+        """/proc is the host's own: its second process is the kernel's."""
+        self.proc("/1/mountinfo", root + "\n"); self.proc("/2/stat", "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 22 0 0\n"); return self
+    def without(self, *prefixes):
+        d = self.dir + "/root" + self.lib
+        for f in os.listdir(d):
+            if f.startswith(prefixes): os.unlink(f"{d}/{f}")
+        return self
+    def without_nodes(self, *names):
+        for n in names: del self.nodes[n]
+        return self
+    def kmsg(self, line): put(self.dir + "/kmsg", line + "\n"); self.extra += ["--ro-bind", self.dir + "/kmsg", "/dev/kmsg"]; return self
+    def set(self, **env): self.env.update(env); return self
+    def as_user(self, uid=1000, no_new_privileges=0): self.user = uid; return self.status(uid, "0000000000000000", no_new_privileges)
+    def node_of(self, name, major, minor, mode=0o666):
+        """A node of another driver's, for one that this machine answers as the situation needs."""
+        path = f"{self.dir}/node-{name}"; subprocess.run(["mknod", path, "c", str(major), str(minor)], check=True); os.chmod(path, mode); self.nodes[name] = path; return self
+
+    def run(self, binary, *args):
+        root = self.dir + "/root"
+        for f in subprocess.run(["ldd", binary], capture_output=True, text=True).stdout.split():
+            if f.startswith("/") and not os.path.exists(root + f): os.makedirs(os.path.dirname(root + f), exist_ok=True); shutil.copy(os.path.realpath(f), root + f)
+        # As a distribution has it: what its directories hold stands in the loader's cache.
+        if self.lib != LIB: self.root("/etc/ld.so.conf", self.lib + "\n")
+        subprocess.run(["/sbin/ldconfig", "-r", root], capture_output=True)
+        if self.isolated: self.proc("/1/environ", "".join(f"{k}={v}\0" for k, v in {"PATH": "/usr/bin", **self.env}.items()))
+        for d in "/proc", "/sys", "/dev": os.makedirs(root + d, exist_ok=True)  # a user may not make them
+        put(root + "/usr/bin/cudacompat")
+        a = ["bwrap", "--bind", root, "/", "--bind", self.dir + "/proc", "/proc", "--dev", "/dev", "--bind", self.dir + "/sys", "/sys",
+             "--ro-bind", binary, "/usr/bin/cudacompat", "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/root", *self.extra]
+        for n, of in self.nodes.items(): a += ["--dev-bind", of, "/dev/" + n]
+        for k, v in self.env.items(): a += ["--setenv", k, v]
+        if self.user:
+            for d, _, _ in os.walk(self.dir): os.chmod(d, 0o755)
+            a = ["setpriv", "--reuid", str(self.user), "--regid", str(self.user), "--clear-groups", *a]
+        return subprocess.run([*a, "/usr/bin/cudacompat", *args], capture_output=True, text=True)
+    def done(self): shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def fault(binary, situation):
+    """What is wrong with the answer, or nothing."""
+    m = situation.make()
+    try:
+        r = m.run(binary, "doctor", "-o", "json", *situation.args)
+        try: report = json.loads(r.stdout)
+        except ValueError: return f"no report (exit {r.returncode}): {(r.stderr or r.stdout)[-200:]}"
+    finally: m.done()
+    return wrong_in(report, situation)
+
+
+def wrong_in(report, s):
+    found = report["findings"]; steps = json.dumps([[f.get("do"), f.get("steps"), f.get("pins")] for f in found]); said = " ".join(f["message"] + f["rule"] for f in found) + steps
+    loud = [(f["rule"], f["severity"]) for f in found if f["severity"] != "note"]
+    if report["outcome"] not in s.outcomes: return f"{report['outcome']} {loud}"
+    answers = [a["answer"] for a in report["answers"]]
+    if report["outcome"] == "compatible" and any(a in ("broken", "unknown") for a in answers): return "compatible with an answer that is not"
+    if report["outcome"] == "incompatible" and any(a.startswith("works") and a != "works-cpu-only" for a in answers): return "incompatible, and its build works"
+    if s.rule and s.rule not in [(f["rule"], f["severity"]) for f in found]: return f"no {s.rule[1]} of {s.rule[0]} in {loud}"
+    if not s.rule and s.sound and loud: return f"it is sound, and says {loud}"
+    if s.word and s.word not in steps: return f"no step says {s.word}"
+    if s.never and s.never in said: return f"says {s.never}"
+
+
+def judge(binary, situations, verbose=False):
+    wrong = []
+    for name, situation in situations.items():
+        if bad := fault(binary, situation): wrong.append(f"{name}: {bad}")
+        if verbose: m = situation.make(); print(f"### {name}\n" + m.run(binary, "doctor", *situation.args).stdout); m.done()
+    return wrong
+
+
+def slug(name): return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def record(binary, situations, directory):
+    """Writes the facts of each situation, as they are on every machine, and what must be said of them."""
+    os.makedirs(directory, exist_ok=True); listed = []
+    for name, s in situations.items():
+        m = s.make()
+        try: r = m.run(binary, "probe", *(a for a in s.args if a == "--offline"))
+        finally: m.done()
+        facts = json.loads(r.stdout)
+        for p in facts["probes"]: p["seconds"] = 0
+        facts["devices"]["shm"] = min(facts["devices"]["shm"], 8 << 30)
+        text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+        if m.dir in text: sys.exit(f"{name}: the facts name this machine's {m.dir}")
+        put(f"{directory}/{slug(name)}.json", text)
+        listed.append({"name": name, "facts": slug(name) + ".json", "args": [a for a in s.args if a != "--offline"], "outcomes": sorted(s.outcomes),
+                       "rule": list(s.rule or []), "word": s.word, "never": s.never, "sound": s.sound})
+    put(directory + "/situations.json", json.dumps(listed, indent=1, ensure_ascii=False) + "\n")
+
+
+def main(situations):
+    verbose = "-v" in sys.argv; binary, *names = [a for a in sys.argv[1:] if a != "-v"]
+    if names[:1] == ["record"]:
+        record(os.path.abspath(binary), situations, names[1])
+        return
+    if unknown := [n for n in names if n not in situations]: sys.exit(f"no situation is called {unknown}")
+    chosen = {k: v for k, v in situations.items() if not names or k in names}
+    wrong = judge(os.path.abspath(binary), chosen, verbose)
+    for w in wrong: print(w)
+    print(f"{len(chosen) - len(wrong)} of {len(chosen)} situations answered rightly")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    import kit, situations  # as modules: what is made once is then known once
+    try: kit.main(situations.SITUATIONS)
+    finally: kit.forget()
