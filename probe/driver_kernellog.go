@@ -28,13 +28,14 @@ var driverTrouble = lazyregexp.New(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitA
 //
 //	NVRM: Xid (PCI:0000:48:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)
 var (
-	xidLine      = lazyregexp.New(`NVRM: Xid \(.*?\): \d+`)
+	xidLine      = lazyregexp.New(`NVRM: Xid \(.*?\): \d+,?`)
 	recovered    = lazyregexp.New(`NVRM: Xid \(PCI:([\da-fA-F:]+).*?\): 154,.* to 0x0 \(None\)`)
 	driverLoaded = lazyregexp.New(`NVRM: loading NVIDIA UNIX`)
 )
 
-// maxKernelLines bounds how many such lines are kept; one broken GPU can write thousands.
-const maxKernelLines = 20
+// maxKernelLines bounds how many such lines are kept, of each GPU's kinds of Xid the first: a broken one can write
+// thousands, which hide nothing of the others.
+const maxKernelLines = 64
 
 // readKernelLog reads the messages since boot, of a tree at rest those of its last boot: the kernel's own, else the
 // journal's, else what a logger has written. Where this user may read none, nothing is said.
@@ -182,12 +183,26 @@ func (k *kernelLines) add(text string) {
 	switch {
 	case driverLoaded.MatchString(text):
 		k.trouble, k.xids = nil, nil
-	case xidLine.MatchString(text) && len(k.xids) < maxKernelLines:
-		k.xids = append(k.xids, text)
+	case xidLine.MatchString(text):
+		k.xids = addKind(k.xids, text)
 	}
-	if driverTrouble.MatchString(text) && len(k.trouble) < maxKernelLines {
-		k.trouble = append(k.trouble, text)
+	if driverTrouble.MatchString(text) {
+		k.trouble = addKind(k.trouble, text)
 	}
+}
+
+// addKind adds a line, unless there is one of the same GPU's with the same number, or enough of them. Of 154, which
+// says what is to be done, the last counts.
+func addKind(lines []string, text string) []string {
+	kind := xidLine.FindString(text)
+	same := func(line string) bool { return line == text || kind != "" && strings.HasPrefix(line, kind) }
+	if strings.HasSuffix(kind, ": 154,") {
+		lines = slices.DeleteFunc(lines, same)
+	}
+	if len(lines) >= maxKernelLines || slices.ContainsFunc(lines, same) {
+		return lines
+	}
+	return append(lines, text)
 }
 
 // forget drops what was said of a GPU before it was reset.

@@ -53,6 +53,24 @@ func TestKernelLinesForgetTroubleOfTheGPUThatRecovered(t *testing.T) {
 	}
 }
 
+// TestKernelLinesOfOneKind: a program that writes thousands hides nothing of another GPU; of 154, which says what
+// is to be done, the last is kept.
+func TestKernelLinesOfOneKind(t *testing.T) {
+	var log kernelLines
+	for range 1000 {
+		log.add("NVRM: Xid (PCI:0000:31:00): 31, pid=1, name=a, MMU Fault")
+	}
+	log.add("NVRM: Xid (PCI:0000:31:00): 3, pid=1")
+	log.add("NVRM: Xid (PCI:0000:98:00): 31, pid=1, name=a, MMU Fault")
+	log.add("NVRM: Xid (PCI:0000:98:00): 95, pid=1, name=a, Uncontained")
+	log.add("NVRM: Xid (PCI:0000:98:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)")
+	last := "NVRM: Xid (PCI:0000:98:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x2 (Node Reboot Required)"
+	log.add(last)
+	if len(log.xids) != 5 || log.xids[4] != last || len(log.trouble) != 1 || log.trouble[0] != last {
+		t.Errorf("%q, %q", log.xids, log.trouble)
+	}
+}
+
 // TestDriverTrouble has one line of each kind that proves a driver which no longer answers, and some that do not.
 func TestDriverTrouble(t *testing.T) {
 	for line, want := range map[string]bool{

@@ -44,6 +44,9 @@ func TestHasMajor(t *testing.T) {
 			t.Errorf("major %d: %v", major, got)
 		}
 	}
+	if !hasMajor("Character devices:\n\nBlock devices:\n", 195) {
+		t.Error("a kernel that lists none has none of that number")
+	}
 }
 
 // TestOpenedIsOfTheNodes: what the child says of a node stands at that node, whatever NVML says after it.

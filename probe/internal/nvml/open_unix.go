@@ -48,18 +48,22 @@ func openNode(name string) string {
 	}
 }
 
-// hasMajor reports whether the kernel has a driver for character devices of that number, as /proc/devices says:
+// hasMajor reports whether the kernel has a driver for character devices of that number, as /proc/devices says. A
+// sandbox's kernel may list none; it loads none either.
 //
 //	195 nvidia
 func hasMajor(devices string, major int) bool {
 	characters, _, _ := strings.Cut(devices, "Block devices:")
+	listed := false
 	for line := range strings.Lines(characters) {
-		number, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		number, _, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if number == strconv.Itoa(major) {
 			return true
 		}
+		_, err := strconv.Atoi(number)
+		listed = listed || ok && err == nil
 	}
-	return false
+	return !listed
 }
 
 // openPatience is what the kernel may take to open the nodes; it takes microseconds.
