@@ -62,6 +62,10 @@ devices: {
 
 // TestEngineVersions: by the packages of Docker's own, and of Amazon's.
 func TestEngineVersions(t *testing.T) {
+	alone := filesOf(t, txtar.Parse([]byte("-- var/lib/rpm/rpmdb.sqlite = rpmdb --\npodman 5:5.4.0-9.el9_6\n")))
+	if alone.Runtimes.Podman != "5:5.4.0-9.el9_6" || len(alone.Runtimes.Found) != 0 {
+		t.Errorf("Podman alone: %+v", alone.Runtimes)
+	}
 	for name, tt := range map[string]struct{ files, want string }{
 		"dpkg": {"-- var/lib/dpkg/status --\nPackage: docker-ce\nStatus: install ok installed\nVersion: 5:28.1.1-1\n\n" +
 			"Package: docker-ce-cli\nStatus: install ok installed\nVersion: 5:29.0-1\n", "5:28.1.1-1"},

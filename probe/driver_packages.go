@@ -41,6 +41,7 @@ func readDriverPackages(h *Host, _ Options) (found, error) {
 		for i, r := range f.Runtimes.Found {
 			f.Runtimes.Found[i].Version = engines[r.Name]
 		}
+		f.Runtimes.Podman = engines[podman]
 		for _, p := range packages {
 			if fabricPackage.MatchString(p.Name) {
 				f.Machine.Fabric.Version, f.Machine.Fabric.From = p.Version, "package "+p.Name
@@ -65,7 +66,11 @@ var driverPackageName = lazyregexp.New(`^(nvidia-driver(-(cuda|libs|bin|full))?(
 
 // enginePackages are the packages of container engines, Docker's own, Debian's and Ubuntu's, Amazon's and Microsoft's.
 var enginePackages = map[string]string{"docker-ce": "docker", "docker.io": "docker", "docker": "docker",
-	"moby-engine": "docker", "containerd.io": "containerd", "containerd": "containerd"}
+	"moby-engine": "docker", "containerd.io": "containerd", "containerd": "containerd",
+	"podman": podman}
+
+// podman is the engine that is no daemon.
+const podman = "podman"
 
 // libraryPackageName are the packages of NCCL and cuDNN, of Debian's names and of RPM's.
 var libraryPackageName = lazyregexp.New(`^(libnccl2?|libcudnn[789]\S*)$`)
@@ -75,7 +80,8 @@ var libraryVersion = lazyregexp.New(`^(\d+(?:\.\d+)+)`)
 
 // interesting reports whether a package may be one of those; of thousands, few.
 func interesting(name string) bool {
-	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm", "docker", "containerd", "moby-engine"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm", "docker", "containerd",
+		"moby-engine", podman}, func(part string) bool {
 		return strings.Contains(name, part)
 	})
 }

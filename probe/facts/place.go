@@ -8,6 +8,8 @@ type Runtimes struct {
 	// NVIDIA's hook or runtime on the PATH of daemons, "/usr/bin/nvidia-container-runtime-hook"
 	Hook string    `json:"hook"`
 	CDI  []CDISpec `json:"cdi"` // specifications of nvidia.com/gpu, the least important first
+	// Podman is the release of Podman, which needs no configuration and reads CDI alone; empty when it is not there.
+	Podman string `json:"podman,omitempty"`
 }
 
 // Runtime is one container engine and what its configuration says of NVIDIA.
