@@ -132,10 +132,17 @@ func TestHealthyMachinesStaySilent(t *testing.T) {
 
 func judge(t *testing.T, archive *txtar.Archive, noPins bool) Verdict {
 	t.Helper()
+	return judgeFacts(t, archive, noPins, func(*probe.Facts) {})
+}
+
+// judgeFacts is judge of what a change makes of the case's facts.
+func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*probe.Facts)) Verdict {
+	t.Helper()
 	node, err := probe.Given(getFile(archive, "facts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	change(&node)
 	var targets []Target
 	if data := getFile(archive, "target.json"); data != nil {
 		if err := json.Unmarshal(data, &targets); err != nil {

@@ -19,7 +19,6 @@ type named struct {
 	uses        string             // of the table of packages; empty: not in it
 	cuda        version.Number     // the CUDA that it needs, or its family
 	torch       string             // the one release of PyTorch that it asks for
-	certain     bool               // a row, not its name alone, tells
 	dispensable bool               // what it carries, the rest of it does without
 	companion   bool               // of PyTorch's own, released with a torch: judged with the torch beside it
 	image       *tables.Container  // of the table of images; nil: not in it
@@ -126,7 +125,7 @@ func (n *named) published() []tables.Extension {
 func (n *named) learn(m *machine, release version.Release) {
 	n.cuda = version.Of(n.CUDA)
 	if cuda := leastCUDA(n.rows); !n.cuda.Known() && cuda.Known() {
-		n.cuda, n.certain = cuda, true
+		n.cuda = cuda
 	}
 	if local, ok := release.LocalCUDA(); ok && !n.cuda.Known() {
 		n.cuda = local
@@ -247,22 +246,19 @@ func (n *named) sameCode() bool {
 	})
 }
 
-// layNamed adds what files name to the builds: of those whose names alone tell a CUDA family the first of each family
-// speaks for the rest. An image of CUDA is one only where nothing else is.
+// layNamed adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands
+// first. An image of CUDA is one only where nothing else is.
 func (m *machine) layNamed(standing func(*facts.Environment) standing) {
 	m.names = m.wanted()
-	met := map[string]bool{}
 	for _, n := range m.names {
 		if n.settles() {
 			m.builds = slices.DeleteFunc(m.builds, func(b *build) bool {
 				return b.env.Environment == n.env && unsettled(b.Build)
 			})
 		}
-		family := n.env.Path + " " + n.cuda.String()
-		if n.base() || !n.certain && n.torch == "" && n.CUDA == "" && met[family] {
-			continue
+		if !n.base() {
+			m.layOne(n, standing(n.env))
 		}
-		met[family] = m.layOne(n, standing(n.env)) || met[family]
 	}
 	for _, n := range m.names {
 		if n.base() && !m.spokenFor(n) {
@@ -272,10 +268,10 @@ func (m *machine) layNamed(standing func(*facts.Environment) standing) {
 }
 
 // layOne adds a package as a build, where enough is known of it.
-func (m *machine) layOne(n *named, s standing) bool {
+func (m *machine) layOne(n *named, s standing) {
 	b := n.build()
 	if b == nil {
-		return false
+		return
 	}
 	v := newBuild(m, m.environment(n.env), b, s)
 	v.named = n
@@ -286,7 +282,6 @@ func (m *machine) layOne(n *named, s standing) bool {
 		m.asTorch(v, n.torch)
 	}
 	m.builds = append(m.builds, v)
-	return true
 }
 
 // asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code
@@ -318,10 +313,7 @@ func (m *machine) namedOnly() []*result {
 	var results []*result
 	standing := standingOf(m.f)
 	for _, n := range m.names {
-		judged := slices.ContainsFunc(m.builds, func(b *build) bool {
-			return b.named == n || b.named != nil && b.named.env == n.env && b.cuda.Known() && n.cuda.Known() &&
-				b.cuda.Major() == n.cuda.Major()
-		})
+		judged := slices.ContainsFunc(m.builds, func(b *build) bool { return b.named == n })
 		if !judged && standing(n.env) == noted {
 			results = append(results, n.optional()...)
 			continue

@@ -38,7 +38,7 @@ func (m *machine) namedImage(n *named) *named {
 	name := n.Name + ":" + n.Version
 	switch tag := imageCUDA.FindStringSubmatch(n.Version); {
 	case n.image != nil:
-		n.cuda, n.uses, n.certain = n.image.CUDA, "gpu", true
+		n.cuda, n.uses = n.image.CUDA, "gpu"
 	case n.Name == cudaImage:
 		if f := baseCUDA.FindStringSubmatch(n.Version); f != nil {
 			n.cuda = version.Of(f[1])

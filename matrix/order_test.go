@@ -1,0 +1,97 @@
+package matrix
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+
+	"golang.org/x/tools/txtar"
+)
+
+// said is a verdict as a set: the answer of each build, and which rules speak. Which of several a finding names first may
+// depend on the order.
+func said(v Verdict) string {
+	lines := []string{}
+	for _, a := range v.Answers {
+		lines = append(lines, fmt.Sprintf("answer %s: %s %v", a.Answer, a.Subject, slices.Sorted(slices.Values(a.Because))))
+	}
+	for _, f := range v.Findings {
+		lines = append(lines, fmt.Sprintf("%s %s", f.Severity, f.Rule))
+	}
+	for _, u := range v.Unknown {
+		lines = append(lines, fmt.Sprintf("unknown %s", u.Rule))
+	}
+	slices.Sort(lines)
+	return string(v.Outcome) + "\n" + strings.Join(slices.Compact(lines), "\n")
+}
+
+// TestOrderOfCases: the order in which an environment's packages stand decides nothing, in any case.
+func TestOrderOfCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases found")
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := said(judge(t, archive, true))
+		random := rand.New(rand.NewPCG(9, 10))
+		for range 2 {
+			got := said(judgeFacts(t, archive, true, func(f *probe.Facts) {
+				for i := range f.Environments {
+					e := &f.Environments[i]
+					random.Shuffle(len(e.Wanted), func(i, j int) { e.Wanted[i], e.Wanted[j] = e.Wanted[j], e.Wanted[i] })
+					random.Shuffle(len(e.Packages), func(i, j int) { e.Packages[i], e.Packages[j] = e.Packages[j], e.Packages[i] })
+					random.Shuffle(len(e.Builds), func(i, j int) { e.Builds[i], e.Builds[j] = e.Builds[j], e.Builds[i] })
+				}
+			}))
+			if got != want {
+				t.Errorf("%s: in another order\n%s\nin place of\n%s", file, got, want)
+				break
+			}
+		}
+	}
+}
+
+// TestOrderOfLines: nor does the order of a requirements file's lines.
+func TestOrderOfLines(t *testing.T) {
+	pool := []string{"xformers==0.0.33.post2", "vllm==0.11.0", "torch==2.9.1", "torch>=2.6", "torchvision==0.24.1", "torchaudio",
+		"flash-attn==2.8.3", "bitsandbytes==0.48.1", "deepspeed", "triton==3.5.1", "numpy==2.1.0", "cupy-cuda12x==13.6.0", "cudf-cu12",
+		"onnxruntime-gpu==1.23.2", "tensorflow==2.20.0", "tensorflow[and-cuda]==2.18.0", "jax[cuda12]==0.6.2", "faiss-gpu-cu12", "sglang",
+		"nvidia-cudnn-cu12==9.10.2.21", "nvidia-cuda-runtime-cu13==13.0.48", "onnxruntime==1.23.2", "paddlepaddle-gpu==2.6.1.post120",
+		"--extra-index-url https://download.pytorch.org/whl/cu126",
+		"https://github.com/turboderp-org/exllamav3/releases/download/v0.0.30/exllamav3-0.0.30+cu128.torch2.9.0-cp312-cp312-linux_x86_64.whl",
+		"https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/flash_attn-2.8.3+cu128torch2.8.0-cp312-cp312-linux_x86_64.whl"}
+	random := rand.New(rand.NewPCG(11, 12))
+	for range 400 {
+		lines := make([]string, 2+random.IntN(5))
+		for i := range lines {
+			lines[i] = pool[random.IntN(len(pool))]
+		}
+		lines = slices.Compact(slices.Sorted(slices.Values(lines)))
+		want, first := "", strings.Join(lines, "\n")
+		for range 3 {
+			node, err := probe.GivenFile(probe.Document{Name: "requirements.txt", Data: []byte(strings.Join(lines, "\n") + "\n")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := said(Check(context.Background(), Embedded(), node, []Target{{Driver: "550.90.07", GPUs: []string{"L4"}}}, Policy{NoPins: true}))
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Errorf("%q\nand in another order %q:\n%s\nin place of\n%s", first, strings.Join(lines, "\n"), got, want)
+				break
+			}
+			random.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		}
+	}
+}
