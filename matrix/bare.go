@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 )
 
@@ -20,20 +21,48 @@ var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
 
 // bare: a file that installs a wheel and none of the libraries that the wheel opens. Only where it is installed can be
 // seen whether they are there.
-func (b *build) bare() []*result {
+func (m *machine) bare(b *build) []*result {
 	env := b.env
-	brings := func(w facts.Wanted) bool {
-		return cudaWheel.MatchString(w.Name) || w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version)
-	}
+	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
 	switch {
-	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind) && !b.planned, slices.ContainsFunc(b.extras(), isCUDA):
+	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind), slices.ContainsFunc(b.extras(), isCUDA):
 		return nil
-	case slices.ContainsFunc(env.Wanted, brings),
-		slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return cudaWheel.MatchString(p.Name) }),
-		slices.ContainsFunc(env.Builds, func(o facts.Build) bool { return o.Name == "torch" && o.Accelerator != "cpu" }):
+	case slices.ContainsFunc(env.Wanted, image), b.broughtByWheel(), slices.ContainsFunc(m.builds, b.servedBy):
 		return nil
 	}
 	return undecidable(b.subject, "where it finds them"+Bare)
+}
+
+// needsCuDNN is the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
+// neither does.
+func (b *build) needsCuDNN() version.Number {
+	if b.cudnn.Known() || len(b.rows) == 0 {
+		return b.cudnn
+	}
+	return b.rows[0].CuDNN
+}
+
+// broughtByWheel reports whether the file names a wheel of the cuDNN that the build opens: the loader knows it by its
+// major version alone.
+func (b *build) broughtByWheel() bool {
+	fits := func(name, release string) bool {
+		have, want := version.Of(release), b.needsCuDNN()
+		return cudaWheel.MatchString(name) && (!have.Known() || !want.Known() || have.Major() == want.Major())
+	}
+	return slices.ContainsFunc(b.env.Wanted, func(w facts.Wanted) bool { return fits(w.Name, w.Version) }) ||
+		slices.ContainsFunc(b.env.Packages, func(p facts.Package) bool { return fits(p.Name, p.Version) })
+}
+
+// servedBy reports whether a torch of the same file brings the libraries that the build opens: those of its CUDA family
+// and with its cuDNN's major version. No libcudnn.so.9 is taken for libcudnn.so.8.
+func (b *build) servedBy(torch *build) bool {
+	if torch.Name != "torch" || torch.accelerator == "cpu" || torch.env.Environment != b.env.Environment {
+		return false
+	}
+	differ := func(have, want version.Number) bool {
+		return have.Known() && want.Known() && have.Major() != want.Major()
+	}
+	return !differ(torch.cuda, b.cuda) && !differ(torch.needsCuDNN(), b.needsCuDNN())
 }
 
 // extras are those that a file asks for.

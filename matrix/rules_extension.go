@@ -93,7 +93,7 @@ func extensionMismatch(m *machine, b *build) []*result {
 	switch {
 	// jax[cuda12-local] takes CUDA's libraries from where it runs.
 	case b.Name == "jax" && slices.ContainsFunc(b.Extras, func(e string) bool { return strings.HasSuffix(e, "local") }):
-		return b.bare()
+		return m.bare(b)
 	case b.Name == "jax":
 		return b.otherPlugin()
 	}

@@ -58,7 +58,7 @@ func (m *machine) opens(b *build) []*result {
 	case len(m.gpus) == 0 || m.shown.hidden:
 		return nil
 	case !b.Looked && slices.Contains(bringsNone, b.Name):
-		return b.bare()
+		return m.bare(b)
 	case !b.Looked:
 		return nil
 	// At rest the environment of the process that will run is not known.

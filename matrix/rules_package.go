@@ -188,7 +188,7 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		return nil
 	}
 	if !b.Looked {
-		return b.bare()
+		return m.bare(b)
 	}
 	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
 		// Symbols, and TensorFlow's own libraries, are library-shadowed's.
