@@ -87,9 +87,8 @@ func dotted(text string) string {
 		parts = append(parts, "0")
 	}
 	for i, p := range parts {
-		if n, err := strconv.Atoi(p); err == nil {
-			parts[i] = strconv.Itoa(n)
-		}
+		n, _ := strconv.Atoi(p) // 0 of what is no number
+		parts[i] = strconv.Itoa(n)
 	}
 	if !v.Known() {
 		return "0.0.0"

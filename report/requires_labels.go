@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/requires"
 )
@@ -172,8 +173,11 @@ func torchVariant(subject string) string {
 	name, rest, _ := strings.Cut(subject, " ")
 	release, _, _ := strings.Cut(rest, " ")
 	_, local, _ := strings.Cut(release, "+")
-	if name != "torch" || !strings.HasPrefix(local, "cu") {
+	if name != "torch" || !variantName.MatchString(local) {
 		return ""
 	}
 	return local
 }
+
+// variantName matches the variants that an installer knows: the file of variables is read by a shell.
+var variantName = lazyregexp.New(`^cu\d+$`)

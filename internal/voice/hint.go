@@ -18,13 +18,13 @@ type hint struct {
 type hintTable struct {
 	at     uint64 // the rules whose hint is "@"
 	dotted uint64 // those whose hint is "1.2.3.4"
-	pairs  map[uint16][]hint
-	known  [1 << 16 / 64]uint64 // the pairs that there are
+	groups [][]hint
+	group  [1 << 16]uint8 // by two letters, the number of the group; 0: none
 }
 
 // hintsOf is the table, made when it is first used.
 var hintsOf = sync.OnceValue(func() *hintTable {
-	t := &hintTable{pairs: map[uint16][]hint{}}
+	t := &hintTable{groups: make([][]hint, 1)}
 	for i, r := range rules {
 		for word := range strings.FieldsSeq(r.hints) {
 			t.add(word, 1<<i)
@@ -45,8 +45,12 @@ func (t *hintTable) add(word string, rules uint64) {
 		return
 	}
 	pair := uint16(word[0])<<8 | uint16(word[1])
-	t.pairs[pair] = append(t.pairs[pair], hint{word, rules})
-	t.known[pair/64] |= 1 << (pair % 64)
+	if t.group[pair] == 0 {
+		t.group[pair] = uint8(len(t.groups))
+		t.groups = append(t.groups, nil)
+	}
+	group := &t.groups[t.group[pair]]
+	*group = append(*group, hint{word, rules})
 }
 
 // hints are the rules that may match a text. Nearly all texts have none: a file of megabytes is looked through once, and
@@ -67,10 +71,9 @@ func hints[T string | []byte](text T) (rules uint64) {
 				rules |= t.dotted
 			}
 		}
-		pair := uint16(before)<<8 | uint16(c)
-		if t.known[pair/64]&(1<<(pair%64)) != 0 {
-			for _, h := range t.pairs[pair] {
-				if rest := text[i-1:]; len(rest) >= len(h.word) && strings.EqualFold(string(rest[:len(h.word)]), h.word) {
+		if group := t.group[uint16(before)<<8|uint16(c)]; group != 0 {
+			for _, h := range t.groups[group] {
+				if begins(text, i-1, h.word) {
 					rules |= h.rules
 				}
 			}
@@ -78,6 +81,19 @@ func hints[T string | []byte](text T) (rules uint64) {
 		before = c
 	}
 	return rules
+}
+
+// begins reports whether a word of lower case stands at a place of a text, in whatever case.
+func begins[T string | []byte](text T, at int, word string) bool {
+	if len(text)-at < len(word) {
+		return false
+	}
+	for i := 2; i < len(word); i++ { // the first two are those of the group
+		if c := text[at+i]; c != word[i] && (c < 'A' || c > 'Z' || c+'a'-'A' != word[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

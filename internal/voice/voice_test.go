@@ -1,6 +1,7 @@
 package voice
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -104,4 +105,25 @@ func BenchmarkHints(b *testing.B) {
 	for b.Loop() {
 		Document(text)
 	}
+}
+
+// FuzzRedact: no text breaks a rule, JSON stays JSON, and lines keep their number.
+func FuzzRedact(f *testing.F) {
+	for _, k := range voicetest.Kinds() {
+		f.Add(k.Text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		Redact(text)
+		if got := Document([]byte(text)); strings.Count(string(got), "\n") != strings.Count(text, "\n") && !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") &&
+			!strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[{") {
+			t.Errorf("%q has other lines than %q", got, text)
+		}
+		quoted, err := json.Marshal(map[string]string{"a": text, text: "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Document(quoted); !json.Valid(got) {
+			t.Errorf("%s is no JSON", got)
+		}
+	})
 }

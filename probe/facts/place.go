@@ -86,8 +86,9 @@ type Node struct {
 	Open string `json:"open,omitempty"`
 }
 
-// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it. A MIG device that NVML
-// does not show is left out: NVML can refuse it to a process that CUDA lets in.
+// NamedDevice is one device that CUDA_VISIBLE_DEVICES names by its UUID or the beginning of it, under the name that
+// Anonymous gives it. A MIG device that NVML does not show is left out: NVML can refuse it to a process that CUDA lets
+// in.
 type NamedDevice struct {
 	Device string `json:"device"`
 	Found  bool   `json:"found"`
