@@ -213,7 +213,7 @@ func on(target string) string {
 }
 
 // bearable are the rules about the machine whose error a build may work beside.
-var bearable = []string{"gpu-count", "gpu-health", "container-toolkit", "cdi-spec-stale", "world-size",
+var bearable = []string{"gpu-count", "container-toolkit", "cdi-spec-stale", "world-size",
 	"required-missing"}
 
 // TestErrorsOfTheMachineBreakBuilds wants each rule about the machine that makes an error to break what needs the GPU,
@@ -221,7 +221,7 @@ var bearable = []string{"gpu-count", "gpu-health", "container-toolkit", "cdi-spe
 func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
 	var beside []string
 	for _, rule := range rules {
-		if rule.onMachine == nil || rule.breaks != nil {
+		if rule.onMachine == nil || rule.Link != "" {
 			continue
 		}
 		makesError := func(archive *txtar.Archive) bool {
@@ -253,4 +253,49 @@ func casesOf(t *testing.T, rule string) []*txtar.Archive {
 		list = append(list, archive)
 	}
 	return list
+}
+
+// TestWorksIsProven wants every link of a build that works to be held or assumed, on every machine of the cases, and no
+// error on a link beside it.
+func TestWorksIsProven(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*/*.txtar")
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := judge(t, archive, true)
+		for _, a := range v.Answers {
+			if a.Answer != Works && a.Answer != WorksMinorVersion && a.Answer != WorksForward {
+				continue
+			}
+			links := slices.Clone(a.Links)
+			if slices.ContainsFunc(a.Links, func(l Link) bool { return l.Link == LinkCode }) { // no build for the CPU
+				links = append(links, sharedBy(v, a)...)
+			}
+			if worst := decisive(links); worst.State != Held && worst.State != Assumed {
+				t.Errorf("%s: %s %s, and its link %s is %s: %s", file, a.Subject, a.Answer, worst.Link, worst.State, worst.Value)
+			}
+			for _, f := range v.Findings {
+				rule, _ := RuleNamed(f.Rule)
+				if f.Severity == Error && f.Subject == a.Subject && f.Target == a.Target && rule.Link != "" {
+					t.Errorf("%s: %s %s beside an error of %s", file, a.Subject, a.Answer, f.Rule)
+				}
+			}
+		}
+	}
+}
+
+// sharedBy are the machine's links on the kind of GPU that an answer was given for.
+func sharedBy(v Verdict, a BuildAnswer) []Link {
+	code := a.Links[slices.IndexFunc(a.Links, func(l Link) bool { return l.Link == LinkCode })]
+	var links []Link
+	for _, j := range v.Judged {
+		for _, l := range j.Links {
+			if j.Target == a.Target && l.GPU == code.GPU {
+				links = append(links, l)
+			}
+		}
+	}
+	return links
 }

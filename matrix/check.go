@@ -26,11 +26,12 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 			continue
 		}
 		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v,
-			failed: map[about]bool{}, spoken: map[about]bool{}, undecided: map[string][]string{}}
+			failed: map[about]bool{}, spoken: map[about]bool{}, undecided: map[string][]string{}, links: map[string]LinkName{}}
 		v.Judged = append(v.Judged, j.judged())
 		v.Disagreements = j.disagreements() // the same for every target
 		j.rules(ctx)
 		inconclusive = j.answers() || inconclusive
+		v.Judged[len(v.Judged)-1].Links = j.machineLinks()
 	}
 	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
 	v.sort()
@@ -59,6 +60,7 @@ type judgement struct {
 	compared  bool                // something was there to compare
 	open      bool                // a fact is missing that leaves the outcome open
 	cut       bool                // the time was up before every rule was asked
+	links     map[string]LinkName // by rule: the link that its finding about the machine names instead of the rule's
 }
 
 // about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
@@ -143,6 +145,9 @@ func (j *judgement) silenced(rule Rule, subject string) bool {
 // missing makes the answer unknown only for rules that decide whether a build runs.
 func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	for _, r := range results {
+		if r.link != "" {
+			j.links[rule.ID] = r.link
+		}
 		switch {
 		case r.implied:
 			j.mark(j.failed, rule, r.subject)
@@ -225,7 +230,28 @@ func (j *judgement) answers() (inconclusive bool) {
 	j.withFrameworks(j.verdict.Answers[first:])
 	j.yield(j.verdict.Answers[first:])
 	// Without a GPU, or where no rule compared anything, nothing was judged: silence is not "compatible".
-	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open
+	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open || j.machineUnseen()
+}
+
+// machineUnseen reports whether module or driver were not seen where no build stands for them, and writes it down: a host
+// whose driver does not answer is not compatible for having no framework yet.
+func (j *judgement) machineUnseen() bool {
+	if slices.ContainsFunc(j.builds, func(b *build) bool { return b.counts && usesGPU(b) }) || len(j.gpus) == 0 {
+		return false
+	}
+	links := j.machineLinks()
+	if decisive(links).State != Unseen {
+		return false
+	}
+	i := slices.IndexFunc(links, func(l Link) bool {
+		return l.State == Unseen && (l.Link == LinkModule || l.Link == LinkAnswers)
+	})
+	if i < 0 {
+		return false
+	}
+	j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.name,
+		Missing: j.wordsOf(links[i])})
+	return true
 }
 
 // withFrameworks breaks what cannot do without a build that is broken.
@@ -273,58 +299,90 @@ func (b *build) starts(because []string) bool {
 	return !slices.ContainsFunc(because, stops)
 }
 
-// answer is broken for what breaks the build, else unknown for the facts that are missing, else what a rule says of it.
+// answer is what the build's chain comes to: broken where a link is, else unknown where one was not seen, else what a
+// rule says of how it works.
 func (j *judgement) answer(b *build) BuildAnswer {
-	a := BuildAnswer{Subject: b.subject, Target: j.name, Answer: Works, Because: []string{}, Counts: b.counts}
-	always := false // broken with and without a GPU
-	says := func(answer Answer, rule string) {
-		a.Answer, a.Because = answer, append(a.Because, rule)
-	}
-	var without []Rule // what takes the GPU away from a part that the rest does without
-	for _, rule := range rules {
-		if failed, reached := j.broken(b, rule); failed {
-			says(Broken, rule.ID)
-			always = always || rule.always
-		} else if reached {
-			without = append(without, rule)
+	chain := j.bestChain(b)
+	a := BuildAnswer{Subject: b.subject, Target: j.name, Counts: b.counts, Because: []string{}, Links: []Link{}}
+	for _, l := range chain {
+		if slices.Contains(ofBuild, l.Link) {
+			a.Links = append(a.Links, l)
 		}
 	}
+	worst := decisive(chain)
 	switch {
-	case j.cut && (a.Answer != Broken || b.goesOn()):
-		says(Unknown, "not-looked-at")
-	case a.Answer == Broken && b.goesOn() && !always:
-		a.Answer = WorksCPUOnly
-	}
-	if a.Answer != Works {
-		return a
-	}
-	for _, id := range j.undecided[b.subject] {
-		says(Unknown, id)
-	}
-	if a.Answer != Works {
-		return a
-	}
-	for _, rule := range without {
-		says(WorksCPUOnly, rule.ID)
-	}
-	for _, rule := range rules {
-		if a.Answer == Works && rule.says != "" && j.spoken[about{rule.ID, b.subject}] {
-			says(rule.says, rule.ID)
+	case j.cut && (worst.State != LinkBroken || b.goesOn()):
+		a.Answer, a.Because = Unknown, []string{"not-looked-at"}
+	case worst.State == LinkBroken:
+		a.Answer, a.Because = Broken, becauseOf(chain, LinkBroken)
+		if b.goesOn() && !slices.ContainsFunc(chain, func(l Link) bool { return l.Link == LinkPython && l.State == LinkBroken }) {
+			a.Answer = WorksCPUOnly
 		}
+	case worst.State == Unseen:
+		a.Answer, a.Because = Unknown, becauseOf(chain, Unseen)
+		if j.withheld() && b.goesOn() {
+			a.Answer = WorksCPUOnly
+		}
+		j.lacks(b, chain)
+	default:
+		a.Answer, a.Because = j.works(b)
 	}
 	return a
 }
 
-// broken reports whether a build cannot run for what a rule found, or, where that is no error, cannot use the GPU.
-func (j *judgement) broken(b *build, rule Rule) (failed, withoutGPU bool) {
-	switch {
-	case rule.onMachine != nil:
-		said := j.failed[about{rule.ID, ""}] && j.spoken[about{rule.ID, ""}]
-		return rule.breaks != nil && said && rule.breaks(j.machine, b), false
-	case j.failed[about{rule.ID, b.subject}]:
-		return true, false
+// becauseOf are the rules of the links of a state, in the order of the chain.
+func becauseOf(chain []Link, state LinkState) []string {
+	list := []string{}
+	for _, l := range chain {
+		if l.State != state || l.Link == LinkGPU && state == Unseen { // that there is no GPU is the outcome's own sentence
+			continue
+		}
+		for _, id := range l.Because {
+			if !slices.Contains(list, id) {
+				list = append(list, id)
+			}
+		}
 	}
-	return false, rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b)
+	return list
+}
+
+// lacks writes down what was not seen of a build's chain, where no rule has said so.
+func (j *judgement) lacks(b *build, chain []Link) {
+	var said []string
+	for _, l := range chain {
+		words := j.wordsOf(l)
+		if l.State != Unseen || l.Link == LinkGPU || slices.Contains(j.undecided[b.subject], l.Because[0]) ||
+			slices.Contains(said, words) {
+			continue
+		}
+		said = append(said, words)
+		missing := Missing{Rule: l.Because[0], Subject: b.subject, Target: j.name, Missing: words}
+		if l.Value == Withheld { // the reason that stands before all others
+			j.verdict.Unknown = slices.Insert(j.verdict.Unknown, 0, missing)
+			continue
+		}
+		j.verdict.Unknown = append(j.verdict.Unknown, missing)
+	}
+}
+
+// works is how a build works whose links are all held or assumed: without the GPU where a part does without it, else as
+// a rule says, else without limits.
+func (j *judgement) works(b *build) (Answer, []string) {
+	without := []string{}
+	for _, rule := range rules {
+		if rule.onBuild != nil && rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b) {
+			without = append(without, rule.ID)
+		}
+	}
+	if len(without) > 0 {
+		return WorksCPUOnly, without
+	}
+	for _, rule := range rules {
+		if rule.says != "" && j.spoken[about{rule.ID, b.subject}] {
+			return rule.says, []string{rule.ID}
+		}
+	}
+	return Works, without
 }
 
 // outcome is worked out here once, so that every format and exit code says the same. An error that is proven stands,

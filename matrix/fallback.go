@@ -68,7 +68,7 @@ func (b *build) wantsCUDA() bool { return b.accelerator == "cuda" && !b.goesOn()
 // their consequences as errors do.
 func (b *build) withoutGPU(rule Rule, results []*result) []*result {
 	for _, r := range results {
-		if r.finding != nil && r.finding.Severity == Error && b.goesOn() && !rule.always {
+		if r.finding != nil && r.finding.Severity == Error && b.goesOn() && rule.Link != LinkPython {
 			f := *r.finding
 			f.Message += "; " + b.Name + " continues on the CPU"
 			r.finding, r.cpuOnly = &f, true

@@ -46,20 +46,21 @@ func (m *machine) probeFailure(name string) string {
 	return ""
 }
 
-// given reports whether this container was to have a GPU, and how many are named one by one; 0 when that is not said.
-// One that hides every GPU from its programs was to have none. NVIDIA_VISIBLE_DEVICES is "void" where a CDI
-// specification gave the GPU: its nodes and libraries tell then.
+// given reports whether somebody asked for a GPU for this container, and how many are named one by one; 0 when that is
+// not said. NVIDIA_VISIBLE_DEVICES asks by an index, a UUID, a MIG or CDI name: "all" is written by every CUDA image, and
+// "void", "none" or nothing only keep NVIDIA's hook out, as every CDI container does. Nodes in a /dev of its own and
+// libraries of the driver that are mounted show what was given. One that hides every GPU from its programs was to have
+// none.
 func (m *machine) given() (count int, asked bool) {
-	list, set := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
+	list := m.f.Variables["NVIDIA_VISIBLE_DEVICES"]
 	hidden, hides := m.f.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
-	case set && list == "none", hides && slices.Contains(hiding, strings.TrimSpace(hidden)):
+	case hides && slices.Contains(hiding, strings.TrimSpace(hidden)):
 		return 0, slices.Contains(m.policy.Require, "gpu")
-	case !set || list == "" || list == "void":
-		return 0, m.injected() || len(m.gpuNodes()) > 0 || slices.Contains(m.policy.Require, "gpu")
-	case list == "all": // every CUDA image sets it, with compute; where no GPU is in sight nobody can have meant it
-		_, chosen := m.lacksCapability("compute")
-		return 0, chosen || m.gpuInSight() || slices.Contains(m.policy.Require, "gpu")
+	case slices.Contains([]string{"", "all", "void", "none"}, list):
+		own := len(m.gpuNodes()) > 0 && m.f.Container.OwnDevices != "no"
+		libraries := m.injected() && list != "none" // which gives libraries and no GPU
+		return 0, libraries || own || slices.Contains(m.policy.Require, "gpu")
 	case strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
 		return 0, true
 	}
@@ -162,12 +163,6 @@ func (m *machine) lacksCapability(want string) (list string, lacks bool) {
 // packageRelease is the driver's release in a package's version, "580.95.05" of "580.95.05-0ubuntu0.22.04.1" and of
 // "1:580.95.05-1".
 var packageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
-
-// gpuInSight reports whether the container's host has an NVIDIA GPU or its driver: a container sees those of its host
-// on PCI and in /proc.
-func (m *machine) gpuInSight() bool {
-	return m.onPCI() || m.f.Driver.Version != "" || len(m.f.Devices.Nodes) > 0 || m.injected()
-}
 
 // injected reports whether a runtime brought the driver's libraries in: they are mounts, or of the very driver that
 // runs.

@@ -5,6 +5,9 @@ package matrix
 type Rule struct {
 	ID    string
 	Title string
+	// Link is the link of the chain on which it stands: an error of it breaks that link. A rule without one is advice: its
+	// error decides the outcome, and never an answer.
+	Link  LinkName
 	After []string // the rules whose error makes this one a mere consequence: it stays silent then
 	// saidBy are, for a subject, the rules of the machine whose error has said why it is not there.
 	saidBy map[string][]string
@@ -18,17 +21,18 @@ type Rule struct {
 	onBuild   func(*machine, *build) []*result
 	// shown reports whether a build's rule depends on which GPUs a program is shown.
 	shown bool
-	// breaks reports whether a build cannot run for what the rule found: an error of the machine, or a finding of any
-	// severity about the build. An error about the build itself always breaks it.
+	// breaks reports, for a rule about the machine, whether its error breaks one build's link (nil: it breaks the
+	// machine's own link, for every build); for a rule about builds, whether a finding that is no error takes the GPU from a
+	// part that the rest does without.
 	breaks func(*machine, *build) bool
+	// takes reports whether an error about the machine takes this kind of GPU from programs; nil: every one.
+	takes func(*machine, gpu) bool
 	// says is the answer for a build about which the rule has a finding and nothing is wrong.
 	says Answer
 	// decides reports whether a build's answer is unknown while a fact is missing that the rule needs.
 	decides bool
 	// leavesOpen reports whether the outcome is inconclusive while a fact is missing that the rule needs.
 	leavesOpen bool
-	// always reports whether an error breaks a build with and without a GPU.
-	always bool
 	// compares reports whether a machine was judged at all where the rule holds.
 	compares bool
 	// needs turns the rule into what it asks of a host, for the GPUs of a machine. A rule without it is asked once, with
@@ -44,11 +48,13 @@ type result struct {
 	subject string
 	finding *Finding
 	missing string
-	need    string // beside missing: what the rule asks for all the same
-	decides bool   // beside missing: the build's answer is unknown without it, though most that its rule lacks is no such fact
-	noted   bool   // in an environment that does not count
-	implied bool   // broken by what has been said of another build
-	cpuOnly bool   // an error after which the build goes on without the GPU: it is reported as a warning
+	need    string   // beside missing: what the rule asks for all the same
+	decides bool     // beside missing: the build's answer is unknown without it, though most that its rule lacks is no such fact
+	noted   bool     // in an environment that does not count
+	implied bool     // broken by what has been said of another build
+	bus     string   // the address of the GPU that a finding of the machine is about; empty where it is about all
+	link    LinkName // the link that it breaks, where that is not the rule's
+	cpuOnly bool     // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
 // holds is a rule that was asked, compared, and has nothing to say: it is listed as passed.

@@ -9,106 +9,125 @@ var rules = []Rule{
 	{
 		// On an image that cannot start nothing else has a meaning.
 		ID: "architecture-mismatch", Title: "the image is for another architecture",
-		onMachine: architectureMismatch, breaks: everyCUDABuild,
+		Link:        LinkModule,
+		onMachine:   architectureMismatch,
 		LeavesNoGPU: true,
 	},
 	{
 		// It says why an installed driver is not loaded, so it comes before those that only see that it is not.
 		ID: "nouveau-loaded", Title: "the GPU is bound to nouveau",
+		Link:      LinkGPU,
 		After:     needsBoot,
-		onMachine: nouveauLoaded, breaks: everyCUDABuild,
+		onMachine: nouveauLoaded,
 	},
 	{
 		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
-		After:     causes(needsBoot, "nouveau-loaded"),
-		onMachine: moduleMissing, breaks: everyCUDABuild,
+		Link:        LinkModule,
+		After:       causes(needsBoot, "nouveau-loaded"),
+		onMachine:   moduleMissing,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
-		After:     causes(needsBoot, "nouveau-loaded"),
-		onMachine: driverMissing, breaks: everyCUDABuild,
+		Link:        LinkModule,
+		After:       causes(needsBoot, "nouveau-loaded"),
+		onMachine:   driverMissing,
 		saidBy:      map[string][]string{"driver": {"module-missing-for-kernel"}},
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "driver-mismatch", Title: "user space and kernel module come from different drivers",
+		Link:      LinkLibcuda,
 		After:     needsDriver,
-		onMachine: driverMismatch, breaks: everyCUDABuild,
+		onMachine: driverMismatch,
 	},
 	{
 		ID: "driver-unresponsive", Title: "the driver does not answer",
+		Link:      LinkAnswers,
 		After:     needsDriver,
-		onMachine: driverUnresponsive, breaks: everyCUDABuild,
+		onMachine: driverUnresponsive, takes: lostGPU,
 	},
 	{
 		// After nothing: the node's own answer is proof in a container, whatever is known of its host's driver.
 		ID: "device-access-lost", Title: "the container lost access to the GPU's devices",
-		onMachine: deviceAccessLost, breaks: everyCUDABuild,
+		Link:      LinkDevices,
+		onMachine: deviceAccessLost,
 	},
 	{
 		ID: "device-permission", Title: "this user may not open the GPU's devices",
+		Link:      LinkDevices,
 		After:     []string{"device-access-lost"},
-		onMachine: devicePermission, breaks: everyCUDABuild,
+		onMachine: devicePermission,
 	},
 	{
 		ID: "device-nodes-missing", Title: "the driver's device nodes are missing",
-		After:     causes(needsDriver, "device-access-lost"),
-		onMachine: deviceNodesMissing, breaks: everyCUDABuild,
+		Link:        LinkDevices,
+		After:       causes(needsDriver, "device-access-lost"),
+		onMachine:   deviceNodesMissing,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "container-driver-libs", Title: "the driver's libraries are missing from the container",
-		After:     []string{"device-access-lost"},
-		onMachine: containerDriverLibs, breaks: everyCUDABuild,
+		Link:        LinkLibcuda,
+		After:       []string{"device-access-lost"},
+		onMachine:   containerDriverLibs,
 		LeavesNoGPU: true,
 	},
 	{
 		// Asked before the builds: where the driver does not drive the GPU, no build can be the cause.
 		ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU",
+		Link:      LinkModule,
 		After:     needsDriver,
-		onMachine: driverDropsGPU, breaks: everyCUDABuild,
-		compares: true, Reads: []string{"last_branch"},
+		onMachine: driverDropsGPU,
+		compares:  true, Reads: []string{"last_branch"},
 		needs: needsDriven,
 	},
 	{
 		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
+		Link:      LinkModule,
 		After:     needsDriver,
-		onMachine: driverTooOldForGPU, breaks: everyCUDABuild,
-		compares: true, Reads: []string{"first_branch", "listed", "noted"},
+		onMachine: driverTooOldForGPU,
+		compares:  true, Reads: []string{"first_branch", "listed", "noted"},
 		needs: needsNothing, // with driver-drops-gpu
 	},
 	{
 		ID: "stub-library", Title: "a stub is loaded instead of the driver's library",
+		Link:      LinkLibcuda,
 		After:     needsDriver,
-		onMachine: stubLibrary, breaks: everyCUDABuild,
+		onMachine: stubLibrary,
 	},
 	{
 		ID: "open-module-required", Title: "the GPU needs the open kernel module",
+		Link:      LinkModule,
 		After:     needsDrivenGPU,
-		onMachine: openRequired, breaks: everyCUDABuild,
+		onMachine: openRequired,
 	},
 	{
 		ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU",
+		Link:      LinkModule,
 		After:     needsDrivenGPU,
-		onMachine: openUnsupported, breaks: everyCUDABuild,
+		onMachine: openUnsupported,
 	},
 	{
 		ID: "gsp-firmware", Title: "the open kernel module has no firmware",
-		After:     needsDriver,
-		onMachine: gspFirmware, breaks: everyCUDABuild,
+		Link: LinkModule,
+		// The firmware of the release that an update removed is no fault of its own.
+		After:     causes(needsDriver, "driver-mismatch"),
+		onMachine: gspFirmware,
 	},
 	{
 		ID: "vgpu-driver", Title: "a fraction of a GPU needs the GRID driver",
+		Link:      LinkModule,
 		After:     needsDriver,
-		onMachine: vgpuDriver, breaks: everyCUDABuild, Reads: []string{"vgpu"},
+		onMachine: vgpuDriver, Reads: []string{"vgpu"},
 		byDriver: always,
 	},
 	{
 		// A driver that does not answer cannot tell the fabric's state.
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
+		Link:      LinkAnswers,
 		After:     causes(needsDriver, "driver-mismatch", "driver-unresponsive"),
-		onMachine: fabricManager, breaks: everyCUDABuild,
+		onMachine: fabricManager,
 	},
 	{
 		// A GPU that the driver leaves out for a reason which has been said is not missing.
@@ -122,8 +141,9 @@ var rules = []Rule{
 	{
 		// driver-unresponsive reads the same lines of the kernel log.
 		ID: "gpu-health", Title: "a GPU reports a hardware fault",
+		Link:      LinkAnswers,
 		After:     []string{"driver-unresponsive"},
-		onMachine: gpuHealth,
+		onMachine: gpuHealth, takes: sickGPU,
 	},
 	{
 		// After nothing: packages stand on disk whether or not a driver runs, and may be why it does not.
@@ -141,24 +161,28 @@ var rules = []Rule{
 	},
 	{
 		ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU",
+		Link:      LinkLibcuda,
 		After:     needsDriver,
-		onMachine: forwardUnsupported, breaks: everyCUDABuild,
-		byDriver: always,
+		onMachine: forwardUnsupported,
+		byDriver:  always,
 	},
 	{
 		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not fit this driver",
+		Link:      LinkLibcuda,
 		After:     needsDriver,
-		onMachine: forwardNotApplicable, breaks: everyCUDABuild,
-		byDriver: always,
+		onMachine: forwardNotApplicable,
+		byDriver:  always,
 	},
 	{
 		// Broken on the CPU, too, which is why it stands before every rule about GPUs and code.
 		ID: "not-importable", Title: "Python cannot import what is installed",
+		Link:    LinkPython,
 		onBuild: notImportable,
-		always:  true, decides: true,
+		decides: true,
 	},
 	{
 		ID: "driver-too-old", Title: "the driver is too old for the build's CUDA",
+		Link:    LinkDriver,
 		After:   needsDriver,
 		onBuild: driverTooOld,
 		decides: true, compares: true, LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
@@ -167,6 +191,7 @@ var rules = []Rule{
 	{
 		// Below the floor of its CUDA no build starts, so what its code needs beyond that comes after driver-too-old.
 		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
+		Link:    LinkCode,
 		After:   needsNewDriver,
 		onBuild: ptxNewer, shown: true,
 		Reads: []string{"groups"},
@@ -174,29 +199,34 @@ var rules = []Rule{
 	},
 	{
 		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
+		Link:    LinkCode,
 		After:   needsNewDriver,
 		onBuild: fatbinZstd, shown: true,
 		needs: needsNoZstd,
 	},
 	{
 		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
+		Link:    LinkLibcuda,
 		After:   needsCode,
 		onBuild: forwardInUse, says: WorksForward,
 	},
 	{
 		ID: "minor-compat", Title: "runs by minor-version compatibility",
+		Link:    LinkDriver,
 		After:   needsCode,
 		onBuild: minorCompat, says: WorksMinorVersion,
 		Reads: []string{"cuda"},
 	},
 	{
 		ID: "cpu-only-build", Title: "the build has no CUDA in it",
+		Link:    LinkCode,
 		After:   needsDriver,
 		onBuild: cpuOnlyBuild, shown: true,
 		compares: true, LeavesNoGPU: true,
 	},
 	{
 		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
+		Link:    LinkCode,
 		After:   needsNewDriver,
 		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
 		decides: true, compares: true, Reads: []string{"sass", "ptx", "groups"},
@@ -205,33 +235,39 @@ var rules = []Rule{
 	{
 		// PTX that the driver cannot compile is not merely slow.
 		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
+		Link:    LinkCode,
 		After:   causes(needsNewDriver, "ptx-newer-than-driver", "gpu-arch-missing"),
 		onBuild: gpuArchPTXOnly, shown: true,
 		Reads: []string{"sass", "ptx"},
 	},
 	{
 		ID: "python-unsupported", Title: "the release has no build for this Python",
+		Link:    LinkPython,
 		After:   []string{"not-importable"},
 		onBuild: pythonUnsupported,
-		always:  true, Reads: []string{"python"},
+		Reads:   []string{"python"},
 	},
 	{
 		ID: "glibc-too-old", Title: "the C library is older than the wheel needs",
+		Link:    LinkPython,
 		onBuild: glibcTooOld,
 		Reads:   []string{"glibc"},
 	},
 	{
 		ID: "libstdcxx-too-old", Title: "the C++ library is older than the framework needs",
+		Link:    LinkPython,
 		onBuild: libstdcxxTooOld,
 	},
 	{
 		ID: "cudnn-mismatch", Title: "the build cannot use this cuDNN",
+		Link:    LinkLibraries,
 		After:   needsDriver,
 		onBuild: cudnnMismatch,
 		Reads:   []string{"cudnn"},
 	},
 	{
 		ID: "nccl-mismatch", Title: "the build cannot use this NCCL",
+		Link:     LinkLibraries,
 		After:    needsDriver,
 		onBuild:  ncclMismatch,
 		Reads:    []string{"nccl"},
@@ -239,27 +275,32 @@ var rules = []Rule{
 	},
 	{
 		ID: "nccl-shadowed", Title: "another NCCL hides the build's own",
+		Link:    LinkLibraries,
 		After:   needsDriver,
 		onBuild: ncclShadowed,
 	},
 	{
 		ID: "library-shadowed", Title: "a CUDA library that is loaded lacks what the build needs",
+		Link:    LinkLibraries,
 		After:   needsDriver,
 		onBuild: libraryShadowed,
 	},
 	{
 		ID: "companion-mismatch", Title: "a companion package belongs to another release",
+		Link:    LinkLibraries,
 		After:   needsDriver,
 		onBuild: companionMismatch,
 		Reads:   []string{"torchvision", "torchaudio", "triton"},
 	},
 	{
 		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
+		Link:    LinkLibraries,
 		After:   needsDriver,
 		onBuild: tensorflowLibs, shown: true,
 	},
 	{
 		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
+		Link:      LinkLibraries,
 		onMachine: packagesMixed, breaks: mixedBreaks,
 		byDriver: always,
 	},
@@ -271,11 +312,13 @@ var rules = []Rule{
 	{
 		// NCCL matters only for a build that runs on the GPU, and as long as it can be loaded.
 		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
+		Link:    LinkCode,
 		After:   causes(needsDriver, "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"),
 		onBuild: ncclTooOldForGPU, shown: true,
 	},
 	{
 		ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU",
+		Link:    LinkCode,
 		After:   causes(needsNewDriver, "gpu-arch-missing"),
 		onBuild: jitTooOldForGPU, shown: true,
 	},
@@ -297,6 +340,7 @@ var rules = []Rule{
 	},
 	{
 		ID: "extension-mismatch", Title: "an extension was compiled for another torch or CUDA",
+		Link:    LinkLibraries,
 		After:   needsDriver,
 		onBuild: extensionMismatch, breaks: mismatchedBuild,
 	},
@@ -307,11 +351,13 @@ var rules = []Rule{
 	},
 	{
 		ID: "numpy-abi", Title: "the build was compiled before NumPy 2",
+		Link:    LinkPython,
 		onBuild: numpyABI,
 	},
 	{
 		// A bug of a combination matters only where the combination would run.
 		ID: "known-bad", Title: "this combination is known to fail",
+		Link:    LinkLibraries,
 		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
 		onBuild: knownBad, shown: true,
 		byDriver: (*machine).advisedOfDrivers,
@@ -337,7 +383,8 @@ var rules = []Rule{
 	},
 	{
 		ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs",
-		onMachine: visibleDevices, breaks: hiddenBuild,
+		Link:      LinkDevices,
+		onMachine: visibleDevices, takes: hiddenGPU,
 		LeavesNoGPU: true,
 	},
 	{
@@ -376,11 +423,23 @@ var rules = []Rule{
 	},
 	{
 		ID: "mig-devices", Title: "no program can use these MIG devices",
+		Link:      LinkAnswers,
 		onMachine: migDevices,
 	},
 	{
 		ID: "compute-mode", Title: "the GPU's compute mode keeps programs out",
+		Link:      LinkAnswers,
 		onMachine: computeMode,
+	},
+	{
+		ID: "gpu-not-ready", Title: "the GPU does not take work yet",
+		Link:      LinkAnswers,
+		After:     needsDriver,
+		onMachine: gpuNotReady,
+	},
+	{
+		ID: "process-limits", Title: "a limit of this process can stop CUDA",
+		onMachine: processLimits,
 	},
 	{
 		ID: "launch-blocking", Title: "every kernel launch blocks",
@@ -433,9 +492,6 @@ var lackDriver = []string{"nouveau-loaded", "module-missing-for-kernel", "driver
 // causes is a group of causes with more of them.
 func causes(group []string, more ...string) []string { return slices.Concat(group, more) }
 
-// everyCUDABuild is broken by what takes the GPU away.
-func everyCUDABuild(_ *machine, b *build) bool { return b.accelerator != "cpu" }
-
 // optionalBuild is a part without code for the GPU, of which the rest does without.
 func optionalBuild(_ *machine, b *build) bool { return b.optional() }
 
@@ -445,5 +501,5 @@ func mismatchedBuild(m *machine, b *build) bool {
 	return b.offGPU() || m.t.Trait("same-cuda-minor", b.Name, b.release.Number)
 }
 
-// hiddenBuild is one that is shown no GPU at all.
-func hiddenBuild(m *machine, b *build) bool { return m.shown.hidden && b.accelerator != "cpu" }
+// hiddenGPU reports whether programs are shown no GPU at all.
+func hiddenGPU(m *machine, _ gpu) bool { return m.shown.hidden || m.shown.count == 0 }

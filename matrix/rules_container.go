@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -32,32 +33,45 @@ func containerDriverLibs(m *machine) []*result {
 	if !m.looked("driver-libraries") {
 		return nil
 	}
-	var missing []string
-	for _, name := range m.neededLibraries() {
-		// cuda-compat brings both libraries in the driver's place.
-		if m.library(name) == nil && !m.compatTaken() {
-			missing = append(missing, name+".so.1")
-		}
-	}
 	switch {
-	// NVIDIA's runtime mounts both libraries, so somebody mounted libcuda by hand.
-	case len(missing) > 0 && m.library("libcuda") != nil:
-		return found(m.withoutCompiler())
-	case len(missing) > 0:
-		return found(m.withoutLibraries(missing))
+	case !m.loadsLibcuda() && m.f.Driver.Libcuda != nil && m.f.Driver.Libcuda.Elsewhere != "":
+		return found(m.offThePath(m.f.Driver.Libcuda.Elsewhere))
+	case m.badLibcuda() != "":
+		return found(m.spoiledLibcuda())
+	case !m.loadsLibcuda():
+		return found(m.withoutLibraries(m.missingLibraries()))
+	case m.lacksCompiler() != "":
+		return found(m.withoutCompiler(m.lacksCompiler()))
 	case m.library("libnvidia-ml") == nil:
 		return found(m.withoutNVML())
 	}
 	return holds("driver")
 }
 
-// neededLibraries are those without which CUDA programs fail. WSL's loader finds its compiler by itself. libnvidia-ml
-// is not among them: CUDA does not open it.
-func (m *machine) neededLibraries() []string {
-	if m.f.System.WSL || m.f.Container.Path == "wsl" {
-		return []string{"libcuda"}
+// missingLibraries are the driver's libraries that CUDA programs need and that are nowhere, libcuda among them.
+func (m *machine) missingLibraries() []string {
+	missing := []string{"libcuda.so.1"}
+	if !m.windowsDriver() && m.library("libnvidia-ptxjitcompiler") == nil {
+		missing = append(missing, "libnvidia-ptxjitcompiler.so.1")
 	}
-	return []string{"libcuda", "libnvidia-ptxjitcompiler"}
+	return missing
+}
+
+// windowsDriver reports whether the driver is Windows' own, whose loader finds its compiler by itself.
+func (m *machine) windowsDriver() bool { return m.f.System.WSL || m.f.Container.Path == "wsl" }
+
+// lacksCompiler says what is wrong with the driver's compiler of PTX, for a sentence; empty where it is there. A
+// cuda-compat package brings its own.
+func (m *machine) lacksCompiler() string {
+	jit, cuda := m.library("libnvidia-ptxjitcompiler"), m.library("libcuda")
+	switch {
+	case m.windowsDriver() || m.compatTaken():
+	case jit == nil:
+		return "is missing from this container"
+	case cuda != nil && jit.version.Known() && cuda.version.Known() && jit.version.Compare(cuda.version) != 0:
+		return fmt.Sprintf("is of driver %s, and libcuda.so.1 is of %s", jit.version, cuda.version)
+	}
+	return ""
 }
 
 // withoutLibraries names the missing capability where the variable shows one. The default, utility,compute, brings both
@@ -79,13 +93,25 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 	return f
 }
 
+// offThePath: the driver's libraries came in, to a directory where the loader of CUDA programs does not look, as GKE
+// mounts them and its device plugin names in LD_LIBRARY_PATH.
+func (m *machine) offThePath(file string) Finding {
+	dir := path.Dir(file)
+	return Finding{Severity: Error, Subject: "driver", Source: []string{loaderSource},
+		Message: file + " is the driver's, but programs here do not look in " + dir + ": they cannot load libcuda.so.1",
+		Need:    dir + " on the loader's path",
+		Evidence: append([]Evidence{{Fact: "libcuda", Value: "not on the loader's path", From: file},
+			{Fact: "LD_LIBRARY_PATH", Value: m.f.Driver.Libcuda.Paths, From: m.f.Driver.Libcuda.Of}}, m.evidenceGiven()...),
+		Do: []string{"start the program with LD_LIBRARY_PATH=" + first(dir) + " (in a Pod or an image: as an environment variable; " +
+			"a shell or a launcher that clears the environment loses it)"}}
+}
+
 // withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
 // loads it; one that has only PTX for the GPU fails.
-func (m *machine) withoutCompiler() Finding {
+func (m *machine) withoutCompiler(wrong string) Finding {
 	f := Finding{Severity: m.compilerMatters(), Subject: "driver", Need: "the driver capability compute",
 		Evidence: m.evidenceGiven(), Source: capabilitySource,
-		Message: "libnvidia-ptxjitcompiler.so.1 is missing from this container: code that is compiled from PTX at run " +
-			"time fails (error 221)",
+		Message: "libnvidia-ptxjitcompiler.so.1 " + wrong + ": code that is compiled from PTX at run time fails (error 221)",
 		Do: []string{"let NVIDIA's container runtime mount the driver, or mount all of its libraries; `docker run " +
 			"--gpus all` does"}}
 	if list, lacks := m.lacksCapability("compute"); lacks {

@@ -1,9 +1,12 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -39,9 +42,9 @@ func deviceAccessLost(m *machine) []*result {
 	if !m.nodesJudged() || control == nil || len(m.f.Driver.Libraries) == 0 && !m.compatTaken() {
 		return nil
 	}
-	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES. access(2) gave it:
-	// opening /dev/nvidia0 would power the GPU up.
-	if control.Access != "EPERM" || m.driverAnswers() {
+	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES. access(2) and open(2)
+	// of the control node gave it: opening /dev/nvidia0 would power the GPU up.
+	if control.Access != "EPERM" && control.Open != "EPERM" || m.driverAnswers() {
 		return holds("driver")
 	}
 	return found(Finding{Severity: Error, Subject: "driver", Source: toolkitSource,
@@ -93,6 +96,9 @@ func deviceNodesMissing(m *machine) []*result {
 	if !m.nodesJudged() || !m.driver.loaded {
 		return nil
 	}
+	if f := m.deadNode(); f != nil {
+		return found(*f)
+	}
 	missing := m.missingNodes()
 	switch {
 	case missing == nil:
@@ -105,6 +111,11 @@ func deviceNodesMissing(m *machine) []*result {
 		Need:    joinAnd(missing), Evidence: []Evidence{m.evidenceDriver(),
 			{Fact: "nvidia-modprobe", Value: m.f.Devices.Modprobe, From: "/usr/bin"}},
 		Source: toolkitSource}
+	if m.ownNodes() && m.f.Devices.Hindrance != "" {
+		f.Message += ", and nobody here can make " + plural(len(missing), "it", "them") + ": " + m.f.Devices.Hindrance
+		f.Do = []string{"run `sudo nvidia-modprobe -c 0 -u` outside of this process's limits, at every boot (one -c for each GPU)"}
+		return found(f)
+	}
 	if m.ownNodes() {
 		f.Message += fmt.Sprintf(", and nvidia-modprobe, which makes them for programs, is %s", m.f.Devices.Modprobe)
 		f.Do = []string{"install the package nvidia-modprobe (it must be setuid root), or run `sudo nvidia-modprobe -c 0 " +
@@ -159,22 +170,68 @@ func gpuNodesMissing(nodes, given int) string {
 	return fmt.Sprintf("a node for every GPU (%d of %d exist)", nodes, given)
 }
 
-// missingOnHost is about hosts, where nvidia-modprobe makes what is not there when a program first needs it, and
-// nvidia-uvm is made then in any case.
+// missingOnHost is about hosts, where what is missing is made when a program first needs it, if somebody here can: root,
+// the setuid nvidia-modprobe, or udev before. Facts of an older form tell nvidia-modprobe alone.
 func (m *machine) missingOnHost() []string {
-	// libcuda and NVML start it, as root, when a node is missing; so on most hosts nothing is wrong before that.
-	if m.f.Devices.Modprobe == "setuid" || m.f.Devices.Modprobe == "" || !m.wantsGPU() || len(m.gpus) == 0 {
+	maker := m.f.Devices.Maker
+	if maker == "" && m.f.Devices.Modprobe != "setuid" && m.f.Devices.Modprobe != "" {
+		maker = "nobody"
+	}
+	if maker == "" || !m.wantsGPU() || len(m.gpus) == 0 {
 		return nil
 	}
 	missing := []string{}
-	if m.driverAnswers() {
+	if m.nodesElsewhere() || maker != "nobody" {
 		return missing
 	}
-	if m.f.Devices.Node(controlNode) == nil {
+	if !m.driverAnswers() && m.f.Devices.Node(controlNode) == nil {
 		missing = append(missing, controlNode)
 	}
-	if len(m.gpuNodes()) == 0 {
+	if !m.driverAnswers() && len(m.gpuNodes()) == 0 {
 		missing = append(missing, "/dev/nvidia0")
 	}
+	if m.f.Devices.Maker != "" && m.f.Devices.Node(memoryNode) == nil {
+		missing = append(missing, memoryNode)
+	}
 	return missing
+}
+
+// deadNode: a node is there and leads to no driver. Its major is not the one that the driver was given when its module was
+// loaded, as in a container or an image that kept the nodes of an earlier boot, or the driver itself refuses to open it.
+func (m *machine) deadNode() *Finding {
+	for _, n := range m.f.Devices.Nodes {
+		major := m.majorOf(n.Path)
+		stale := n.Major != 0 && major != 0 && n.Major != major
+		refused := slices.Contains([]string{"ENXIO", "EIO", "ENODEV"}, n.Open)
+		if !stale && !refused || n.Path == controlNode && m.driverAnswers() {
+			continue
+		}
+		f := &Finding{Severity: Error, Subject: "driver", Source: toolkitSource, Need: n.Path + " that leads to the driver",
+			Message:  fmt.Sprintf("%s cannot be opened (%s): no driver is behind it", n.Path, n.Open),
+			Evidence: []Evidence{evidenceNode(n), m.evidenceDriver()},
+			Do: []string{"on the host: sudo modprobe nvidia-uvm && sudo nvidia-modprobe -c 0 -u; dmesg says why the driver " +
+				"refuses"}}
+		if stale {
+			f.Message = fmt.Sprintf("%s has the major number %d, and the driver's is %d: it leads to no driver", n.Path, n.Major, major)
+			f.Evidence[1] = Evidence{Fact: "driver's major", Value: fmt.Sprint(major), From: "/proc/devices"}
+			f.Do = []string{"start the container again with its GPU, so that it gets the nodes of this boot; on a host: " +
+				pin.All(pin.Command("sudo", "rm", n.Path), pin.Command("sudo", "nvidia-modprobe", "-c", "0", "-u"))}
+		}
+		return f
+	}
+	return nil
+}
+
+// majorOf is the major number that a node should have by /proc/devices; 0 when that is not known.
+func (m *machine) majorOf(node string) int {
+	majors := m.f.Devices.Majors
+	switch {
+	case node == memoryNode:
+		return majors["nvidia-uvm"]
+	case strings.HasPrefix(node, "/dev/nvidia-caps/"):
+		return majors["nvidia-caps"]
+	case node == controlNode || strings.Trim(strings.TrimPrefix(node, "/dev/nvidia"), "0123456789") == "":
+		return cmp.Or(majors["nvidia"], majors["nvidia-frontend"])
+	}
+	return 0
 }

@@ -24,7 +24,13 @@ func driverMissing(m *machine) []*result {
 		return nil
 	}
 	rest := m.f.System.Rest
-	if rest && len(m.f.Driver.Modules)+len(m.f.Driver.Libraries) > 0 || m.driver.loaded || m.f.Driver.NVML.Status == "ok" {
+	if rest && len(m.f.Driver.Modules) > 0 || m.driver.loaded || m.f.Driver.NVML.Status == "ok" {
+		if half := m.userHalf(); half != nil {
+			return half
+		}
+		return holds("driver")
+	}
+	if rest && len(m.f.Driver.Libraries) > 0 {
 		return holds("driver")
 	}
 	// A driver that could not be looked for is not a missing one.
@@ -140,11 +146,12 @@ func (m *machine) mismatchAtRest() []*result {
 	return judged
 }
 
-// Codes of nvmlReturn_t (nvml.h): NVML_ERROR_DRIVER_NOT_LOADED, _GPU_IS_LOST, _LIB_RM_VERSION_MISMATCH.
+// Codes of nvmlReturn_t (nvml.h): NVML_ERROR_NO_PERMISSION, _DRIVER_NOT_LOADED, _GPU_IS_LOST, _LIB_RM_VERSION_MISMATCH.
 const (
-	nvmlNotLoaded = 9
-	nvmlLost      = 15
-	nvmlMismatch  = 18
+	nvmlNoPermission = 4
+	nvmlNotLoaded    = 9
+	nvmlLost         = 15
+	nvmlMismatch     = 18
 )
 
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
@@ -188,6 +195,10 @@ func (m *machine) mismatchGoal(loaded, user version.Number) version.Number {
 // load is the right one: else it would end at the same error.
 func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []string {
 	switch {
+	case m.f.System.Container != "" && len(m.bakedIn(user)) > 0:
+		names := strings.Join(m.bakedIn(user), " ")
+		return []string{"remove " + names + " from the image, and start the container again: an image must not have the " +
+			"driver's own packages, which hide the files that the container engine mounts from the host"}
 	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
 	case m.f.System.Container != "":
 		return []string{"restart the container: it still has the libraries of the host's previous driver"}
@@ -207,6 +218,18 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []str
 			"the same release"}
 	}
 	return []string{"reinstall the driver's packages, so that library and module are the same release, then reboot"}
+}
+
+// bakedIn are the packages of the driver in an image that are of the release which programs load, and not of the host's.
+func (m *machine) bakedIn(user version.Number) []string {
+	var list []string
+	for _, p := range m.f.Machine.Packages {
+		release := packageRelease.FindStringSubmatch(p.Version)
+		if user.Known() && release != nil && version.Of(release[1]).Compare(user) == 0 {
+			list = append(list, pin.Word(p.Name))
+		}
+	}
+	return list
 }
 
 // pendingModule: an update waits for the next boot; until then all is well, so a warning.
@@ -235,16 +258,17 @@ func driverUnresponsive(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
-		Do:     []string{"save your work and reboot the machine; if it happens again, the GPU or its slot is failing"},
+		Do:     m.lostSteps(),
 		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
 	// Xid 79 (fell off the bus), 119 and 120 (its firmware processor hangs), 154 (recovery action) or "RmInitAdapter
-	// failed", since boot or the last load of the driver: what came before that load is over (Xid catalogue).
-	if len(m.f.Driver.Kernel) > 0 {
+	// failed", since boot or the last load of the driver: what came before that load is over (Xid catalogue), and what NVML
+	// calls recovered is, too.
+	if len(m.f.Driver.Kernel) > 0 && !m.allRecovered() {
 		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
-		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: "/dev/kmsg"}}
+		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: cmp.Or(m.f.Driver.KernelFrom, "/dev/kmsg")}}
 		return found(f)
 	}
-	if m.f.Driver.NVML.Code == nvmlLost {
+	if m.f.Driver.NVML.Code == nvmlLost && len(m.f.Driver.NVML.Failed) == 0 {
 		f.Message = "the driver lost a GPU: it fell off the bus, or cannot be reached for another reason"
 		f.Evidence = []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}}
 		return found(f)
@@ -262,6 +286,16 @@ func driverUnresponsive(m *machine) []*result {
 		return holds("driver")
 	}
 	return nil
+}
+
+// allRecovered reports whether NVML says of every GPU that it needs no recovery.
+func (m *machine) allRecovered() bool {
+	for _, g := range m.f.GPUs {
+		if g.Health == nil || g.Health.Recovery != "none" {
+			return false
+		}
+	}
+	return len(m.f.GPUs) > 0
 }
 
 // driverDropsGPU: NVIDIA's newer branches no longer drive older chips: Kepler ended with R470, Maxwell, Pascal and

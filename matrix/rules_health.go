@@ -1,10 +1,8 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cudacompat/probe/facts"
 )
@@ -73,101 +71,6 @@ func (m *machine) driven(g facts.GPU) bool {
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
 	"https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
 
-// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. Errors but for a
-// pending remap: memory cannot be trusted, the GPU is out of use, or its cooling or power fails.
-func gpuHealth(m *machine) []*result {
-	// What is said of a named machine says nothing of the health of this one's GPUs.
-	if m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 {
-		return nil
-	}
-	var results []*result
-	asked := false
-	for _, g := range m.f.GPUs {
-		if g.Health != nil {
-			asked = true
-			results = append(results, m.healthOf(g)...)
-		}
-	}
-	results = append(results, m.xidFindings()...)
-	if len(results) == 0 && asked {
-		return holds("GPUs")
-	}
-	return results
-}
-
-// healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
-// control are everyday life.
-func (m *machine) healthOf(g facts.GPU) []*result {
-	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
-	var results []*result
-	say := func(severity Severity, message, need, value, do string) {
-		results = append(results, found(Finding{Severity: severity, Subject: label, Message: message,
-			Need:     need,
-			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Do: []string{do}, Source: healthSource})...)
-	}
-	h := g.Health
-	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
-	if h.RemapFailure {
-		say(Error, "a broken memory row could not be replaced", "no row-remap failure", "row-remap failure",
-			"replace the GPU or the machine (on EC2: stop and start the instance)")
-	}
-	// Volatile counts start again with the driver, so these belong to what runs now.
-	if h.Uncorrectable > 0 {
-		say(Error, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
-			"no uncorrectable memory errors",
-			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
-			"stop what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if the errors return, replace it")
-	}
-	// The row is replaced at the next reset. Until then the driver keeps its page out of use, what runs goes on and new
-	// programs may start (NVIDIA's memory error guide): a warning.
-	if h.RemapPending && !h.RemapFailure {
-		say(Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
-			"drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
-	}
-	hard := slices.DeleteFunc(slices.Clone(h.Slowdown), func(s string) bool { return !slices.Contains(hardSlowdowns, s) })
-	if len(hard) > 0 {
-		say(Error, "the hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown",
-			"slowdown: "+strings.Join(hard, ", "),
-			"check cooling and power; nvidia-smi -q -d PERFORMANCE,TEMPERATURE shows more")
-	}
-	return results
-}
-
-// hardSlowdowns are the reasons that only too little cooling or power gives. "software thermal", "power cap" and "idle"
-// are the driver's own care for a sound GPU.
-var hardSlowdowns = []string{"hardware", "hardware thermal", "power brake"}
-
-// xidFindings: Xids after which a GPU needs a reset, a reboot or a replacement; each number once. Those that a program
-// can cause, or that say nothing by themselves, are left out. A line is of this load of the driver: those before it are
-// left out by the probe.
-func (m *machine) xidFindings() []*result {
-	var results []*result
-	var said []int
-	for _, line := range m.f.Machine.Xids {
-		x := m.t.Xid(line)
-		// 13, 31, 43 and 45 are most often the program's; after 63, 92 and 94 the GPU goes on by itself. 8, 32, 69 and 109
-		// prove nothing by themselves either (column "alone" of xid.csv).
-		if x == nil || !slices.Contains(repairs, x.Action) || x.Alone == "no" || slices.Contains(said, x.Xid) {
-			continue
-		}
-		said = append(said, x.Xid)
-		results = append(results, found(Finding{Severity: Error, Subject: "GPUs",
-			Message:  fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
-			Need:     "no such Xid since the driver was loaded",
-			Evidence: []Evidence{{Fact: "kernel log", Value: line, From: "/dev/kmsg"}},
-			Do:       []string{repairSteps[x.Action]}, Source: x.Source})...)
-	}
-	return results
-}
-
-// repairSteps are by the catalogue's action (xid.csv).
-var repairSteps = map[string]string{
-	"reset-gpu": "stop what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it happens again, " +
-		"replace the GPU or the machine",
-	"restart-machine": "reboot the machine; if it happens again, replace the GPU or the machine",
-	"contact-support": "replace the GPU or the machine (on EC2: stop and start the instance), and tell its vendor",
-}
-
 // persistenceOff: without persistence the driver initialises each GPU again for every program, which takes seconds.
 // NVML decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing,
 // because Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host
@@ -207,7 +110,3 @@ func (m *machine) withoutPersistence() Finding {
 	}
 	return f
 }
-
-// repairs are the catalogue's actions that bring a GPU back; "restart-program" is not among them, because then the
-// program was to blame, or the GPU went on by itself.
-var repairs = []string{"reset-gpu", "restart-machine", "contact-support"}

@@ -33,11 +33,12 @@ func moduleMissing(m *machine) []*result {
 		what = "the kernel that will boot"
 	}
 	return found(Finding{Severity: Error, Subject: "driver",
-		Message:  fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel),
-		Need:     "nvidia.ko under /lib/modules/" + kernel,
-		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from}}, m.moduleEvidence()...),
-		Do:       m.moduleSteps(kernel),
-		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
+		Message: fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel),
+		Need:    "nvidia.ko under /lib/modules/" + kernel,
+		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from},
+			{Fact: "DKMS", Value: m.f.Machine.MakeError, From: m.f.Machine.MakeLog}}, m.moduleEvidence()...),
+		Do:     m.moduleSteps(kernel),
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
 }
 
 // installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
@@ -69,9 +70,12 @@ func (m *machine) moduleSteps(kernel string) []string {
 	if s := m.f.System; !strings.Contains(s.ID+" "+s.IDLike, "debian") && s.ID != "ubuntu" {
 		headers = "kernel-devel-" + kernel
 	}
-	steps := []string{"install " + pin.Word(headers) + ", then: " + pin.Command("sudo", "dkms", "autoinstall", "-k", kernel),
-		"or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: " +
-			pin.Word("linux-modules-nvidia-BRANCH-"+kernel) + ")"}
+	steps := []string{"install " + pin.Word(headers) + ", then: " + pin.Command("sudo", "dkms", "autoinstall", "-k", kernel)}
+	if log := m.f.Machine.MakeLog; log != "" {
+		steps = append(steps, "if the build fails again, "+pin.Word(log)+" says why")
+	}
+	steps = append(steps, "or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: "+
+		pin.Word("linux-modules-nvidia-BRANCH-"+kernel)+")")
 	if i := slices.IndexFunc(m.f.Driver.Modules, func(d facts.Module) bool {
 		return slices.Contains(m.f.Machine.Kernels,
 			d.Kernel)

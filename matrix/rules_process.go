@@ -1,12 +1,7 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
-
-	"cudacompat/probe/facts"
 )
 
 var visibleSource = []string{
@@ -49,7 +44,7 @@ func visibleDevices(m *machine) []*result {
 	case m.bound() || !m.judgesCUDA():
 		return nil
 	}
-	// A note: an empty list is how people keep a program on the CPU.
+	// A note: an empty list is how people keep a program on the CPU. The outcome is inconclusive by the link devices.
 	f.Severity, f.Message = Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
 	f.Do = []string{"unset CUDA_VISIBLE_DEVICES where the GPUs are wanted"}
 	return found(f)
@@ -128,66 +123,4 @@ func launchBlocking(m *machine) []*result {
 			"errors, slow for work",
 		Evidence: []Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}},
 		Do:       []string{"unset CUDA_LAUNCH_BLOCKING"}})
-}
-
-var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
-
-// migDevices: a GPU that is cut and has no part to run on, or more parts than one process can use. Warnings: the
-// instances may still be made, and the process runs on the first device of the list.
-func migDevices(m *machine) []*result {
-	if !m.here() {
-		return nil
-	}
-	// CUDA shows one process one MIG device (MIG user guide).
-	if n := strings.Count(m.f.Variables["CUDA_VISIBLE_DEVICES"], "MIG-"); n > 1 {
-		return found(Finding{Severity: Warning, Subject: "MIG", Need: "one MIG device for each process", Source: migSource,
-			Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses only the first of them", n),
-			Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.f.Variables["CUDA_VISIBLE_DEVICES"],
-				From: "environment"}},
-			Do: []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}})
-	}
-	for _, g := range m.f.GPUs {
-		// -1 is a parent that this process may not query: Slurm and Kubernetes give it only the MIG device.
-		if g.MIG == "on" && g.Instances == 0 {
-			return found(Finding{Severity: Warning, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
-				Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
-				Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
-					{Fact: "GPU", Value: g.Bus, From: "NVML"}},
-				Do: []string{"create one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or " +
-					"turn MIG off: `sudo nvidia-smi -mig 0`"}})
-		}
-	}
-	if m.cut() {
-		return holds("MIG")
-	}
-	return nil
-}
-
-// computeMode: a GPU that lets no program in, or only through a daemon that has died. A warning: an administrator sets
-// the mode on purpose.
-func computeMode(m *machine) []*result {
-	if !m.here() || m.f.Driver.NVML.Status != "ok" {
-		return nil
-	}
-	source := []string{"https://docs.nvidia.com/deploy/mps/"}
-	for _, g := range m.seen() {
-		f := Finding{Severity: Warning, Subject: "compute mode", Source: source,
-			Evidence: []Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
-			Need:     "compute mode default", Do: []string{"sudo nvidia-smi -c DEFAULT"}}
-		switch {
-		case g.Mode == "prohibited":
-			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
-			return found(f)
-		// Exclusive mode with MPS is a common set-up; it fails only once the daemon is gone.
-		case g.Mode == "exclusive" && m.f.Devices.MPS == "dead":
-			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
-			f.Evidence = append(f.Evidence, Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
-			f.Do = []string{"start it again: `sudo nvidia-cuda-mps-control -d`; or `sudo nvidia-smi -c DEFAULT`"}
-			return found(f)
-		}
-	}
-	if !slices.ContainsFunc(m.seen(), func(g facts.GPU) bool { return g.Mode != "" }) {
-		return nil
-	}
-	return holds("compute mode")
 }

@@ -86,6 +86,7 @@ type BuildAnswer struct {
 	Answer  Answer   `json:"answer"`
 	Because []string `json:"because"` // ids of the rules that decided; none where it works
 	Counts  bool     `json:"counts"`  // whether it can make the outcome; other environments are only noted
+	Links   []Link   `json:"links"`   // its own links, on the kind of GPU that serves it best
 }
 
 // Passed is a rule that was compared and holds. A rule that is neither passed, nor unknown, nor has a finding did not
@@ -116,6 +117,7 @@ type Judged struct {
 	GPUs    []string    `json:"gpus"`    // those that a program can be shown, "Tesla T4 (7.5)"
 	Hidden  []string    `json:"hidden"`  // the addresses of those that CUDA_VISIBLE_DEVICES hides
 	Devices []JudgedGPU `json:"devices"` // every GPU that is there, in the order of the facts
+	Links   []Link      `json:"links"`   // the links that all builds share, once for each kind of GPU
 }
 
 // JudgedGPU is one GPU, and why programs here are not shown it.

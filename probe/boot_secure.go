@@ -26,7 +26,7 @@ func readSecureBoot(h *Host, _ Options) (found, error) {
 // parseSecureBoot reads "\x06\x00\x00\x00\x01".
 func parseSecureBoot(data []byte) (string, error) {
 	if len(data) != 5 {
-		return "", fmt.Errorf("%d bytes in place of 5", len(data))
+		return "", fmt.Errorf("%d bytes instead of 5", len(data))
 	}
 	if data[4] == 1 {
 		return "on", nil

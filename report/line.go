@@ -7,17 +7,24 @@ import (
 	"cudacompat/matrix"
 )
 
-// lineLimit is what node-problem-detector keeps of a plugin's output (max_output_length, its default).
-const lineLimit = 80
+// lineLimit is room for a cause and a step in bytes: node-problem-detector (max_output_length), Docker's HEALTHCHECK,
+// Slurm's Reason and systemd's status take as much.
+const lineLimit = 160
 
-// Line writes the verdict in one line of at most 80 bytes that begins with FAIL, OK or UNKNOWN.
+// Line writes the verdict in one line of at most 160 bytes that begins with FAIL, OK or UNKNOWN: the cause, then the
+// first step.
 func Line(w io.Writer, r Report, style Style) error {
 	text, tail := lineText(r)
 	if style.Remark != "" {
 		tail += "; " + style.Remark
 	}
 	tail = cut(clean(tail), lineLimit/2)
-	_, err := fmt.Fprintln(w, cut(clean(text), lineLimit-len(tail))+tail)
+	room := lineLimit - len(tail)
+	step := ""
+	if r.Outcome == matrix.Incompatible {
+		step = cut(clean(firstStep(first(r.Findings, matrix.Error))), room*2/5)
+	}
+	_, err := fmt.Fprintln(w, cut(clean(text), room-len(step))+step+tail)
 	return err
 }
 
@@ -54,6 +61,17 @@ func failure(f matrix.Finding) string {
 		return fmt.Sprintf("%s: %s%s; this is %s (%s)", f.Rule, target, f.Need, e.Value, bare(f.Subject))
 	}
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
+}
+
+// firstStep is what mends a finding: the pin that changes least, else the first step.
+func firstStep(f matrix.Finding) string {
+	switch {
+	case len(f.Pins) > 0:
+		return "; fix: " + f.Pins[0].Package + " " + f.Pins[0].Version
+	case len(f.Do) > 0:
+		return "; fix: " + f.Do[0]
+	}
+	return ""
 }
 
 // missing is the fact without which nothing can be said.

@@ -73,7 +73,7 @@ func clean(s string) string {
 }
 
 // twins are the characters of this package's own for which ASCII has a likeness.
-var twins = strings.NewReplacer("×", "x", "‼", "!", "·", "-", "…", "...")
+var twins = strings.NewReplacer("×", "x", "✓", "+", "‼", "!", "·", "-", "…", "...")
 
 func asciiOnly(s string) string {
 	return strings.Map(func(r rune) rune {

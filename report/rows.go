@@ -11,7 +11,7 @@ import (
 )
 
 func (p *page) rows(r Report) []row {
-	rows := slices.Concat(driverRow(r), gpuRows(r), p.toolkitRows(r.Facts.Toolkits))
+	rows := slices.Concat(machineRows(r), p.toolkitRows(r.Facts.Toolkits))
 	if python := r.asked(func(t Target) string { return t.Python }); python != "" {
 		rows = append(rows, row{name: "python", details: python, from: "--python"})
 	}
@@ -42,7 +42,11 @@ func gpuRows(r Report) []row {
 	var rows []row
 	for _, judged := range r.Judged {
 		for _, g := range judged.Devices {
-			rows = append(rows, row{name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "),
+			mark := ofGPU(judged, g.Label)
+			if g.Hidden != "" {
+				mark = painted{yellow, "·"}
+			}
+			rows = append(rows, row{mark: mark, name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "),
 				from: join(", ", g.From, g.Hidden)})
 		}
 		if r.asked(func(t Target) string { return cmp.Or(t.GPUs...) }) != "" {
@@ -178,6 +182,12 @@ func rowsOf(b facts.Build, e facts.Environment, given []matrix.BuildAnswer, r Re
 			rows = append(rows, row{})
 		}
 		rows[i].answer, rows[i].where = answers[kind], on(targets[kind])
+		if i == 0 {
+			rows[i].mark = answerMarks[kind]
+		}
+		if links := ownLinks(given[i]); links != "" && len(given) == 1 {
+			rows[i].answer = painted{answers[kind].code, links}
+		}
 		switch n := len(r.Judged); {
 		case n == 1:
 			rows[i].where = "" // the rows above name the only target

@@ -95,7 +95,7 @@ var answers = []answer{
 	{"compiler-part", "build-tool-missing", Environment, "jit-needs-compiler", cause,
 		"The compiler's part {part} is not installed: {package} is missing, or of another release than gcc.",
 		[]string{"install it: `sudo apt install {package}` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora, RHEL)",
-			"run `gcc --version; g++ --version`: both must be of one release, or set CC and CXX to a pair that is"}},
+			"run `gcc --version; g++ --version`: both must have the same release, or set CC and CXX to a pair that is"}},
 	{"driver-tool", "nvidia-smi-not-found", Environment, "driver-missing", fault,
 		"{tool}, which comes with the NVIDIA driver or its container toolkit, was not found.",
 		[]string{"on a host, install the driver and the NVIDIA Container Toolkit",

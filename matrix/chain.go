@@ -1,0 +1,156 @@
+package matrix
+
+import (
+	"slices"
+)
+
+// chain is every link on which a build runs on one kind of GPU. A link is broken by the errors of the rules that stand on
+// it, unseen where one of them lacks a fact that decides, and else what was seen of it. A build for the CPU has no links
+// of the GPU, unless a rule broke one.
+func (j *judgement) chain(b *build, g gpu) []Link {
+	var chain []Link
+	for _, name := range slices.Concat(ofMachine, ofBuild) {
+		l, arises := j.link(name, b, g)
+		if arises && (usesGPU(b) || slices.Contains(withoutAGPU, name) || l.State == LinkBroken) {
+			chain = append(chain, l)
+		}
+	}
+	return chain
+}
+
+// usesGPU reports whether a build needs the links of the GPU.
+func usesGPU(b *build) bool { return b.accelerator != "cpu" }
+
+func (j *judgement) link(name LinkName, b *build, g gpu) (Link, bool) {
+	if slices.Contains(ofMachine, name) {
+		return j.machineLink(name, g)
+	}
+	l := Link{Link: name, Because: j.breaking(name, b)}
+	switch {
+	case len(l.Because) > 0:
+		l.State = LinkBroken
+	default:
+		if l.Because = j.lacking(name, b); len(l.Because) == 0 {
+			l = j.sightOfBuild(name, b, g)
+			break
+		}
+		l.State, l.Value = Unseen, j.missingOf(l.Because[0], b.subject)
+	}
+	if name == LinkCode || name == LinkDriver {
+		l.GPU = g.label
+	}
+	return l, true
+}
+
+// machineLink is a link that every build on this machine shares.
+func (j *judgement) machineLink(name LinkName, g gpu) (Link, bool) {
+	l := Link{Link: name, Because: j.taking(name, g)}
+	arises := true
+	if len(l.Because) > 0 {
+		l.State = LinkBroken
+		if seen, _ := j.sight(name, g); seen.State == Held {
+			l.Value, l.From = seen.Value, seen.From
+		}
+	} else {
+		l, arises = j.sight(name, g)
+	}
+	// Where no GPU is in sight, that is all there is to say: what a driver for none would be is no question.
+	if g.label == "" && name != LinkGPU && l.State == Unseen && l.Value != Withheld {
+		return l, false
+	}
+	l.GPU = g.label
+	return l, arises
+}
+
+// taking are the rules about the machine on a link whose error takes this kind of GPU from every build.
+func (j *judgement) taking(name LinkName, g gpu) []string {
+	var list []string
+	for _, rule := range rules {
+		if rule.onMachine != nil && rule.breaks == nil && j.linkOf(rule) == name && j.saidOfMachine(rule) &&
+			(rule.takes == nil || rule.takes(j.machine, g)) {
+			list = append(list, rule.ID)
+		}
+	}
+	return list
+}
+
+// saidOfMachine reports whether a rule about the machine has an error of its own, and not one that another rule said.
+func (j *judgement) saidOfMachine(rule Rule) bool {
+	return j.failed[about{rule.ID, ""}] && j.spoken[about{rule.ID, ""}]
+}
+
+// linkOf is the link on which a rule about the machine stands: its own, unless what it found names another.
+func (j *judgement) linkOf(rule Rule) LinkName {
+	if l, other := j.links[rule.ID]; other {
+		return l
+	}
+	return rule.Link
+}
+
+// breaking are the rules on a link whose error keeps this build from the GPU.
+func (j *judgement) breaking(name LinkName, b *build) []string {
+	var list []string
+	for _, rule := range rules {
+		broken := rule.onMachine == nil && j.failed[about{rule.ID, b.subject}] ||
+			rule.onMachine != nil && rule.breaks != nil && j.saidOfMachine(rule) && rule.breaks(j.machine, b)
+		if rule.Link == name && broken {
+			list = append(list, rule.ID)
+		}
+	}
+	return list
+}
+
+// lacking are the rules on a link that lack a fact which decides whether the build runs.
+func (j *judgement) lacking(name LinkName, b *build) []string {
+	var list []string
+	for _, id := range j.undecided[b.subject] {
+		if rule, ok := RuleNamed(id); ok && rule.Link == name {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// missingOf is the fact that a rule lacks of a subject.
+func (j *judgement) missingOf(rule, subject string) string {
+	for _, u := range j.verdict.Unknown {
+		if u.Rule == rule && u.Subject == subject && u.Target == j.name {
+			return u.Missing
+		}
+	}
+	return ""
+}
+
+// bestChain is the best of a build's chains over the kinds of GPU that its process would use; where there is none, the
+// chain without one, whose first link is unseen.
+func (j *judgement) bestChain(b *build) []Link {
+	var best []Link
+	for _, g := range j.eachKind() {
+		chain := j.chain(b, g)
+		if best == nil || decisive(chain).State.weight() < decisive(best).State.weight() {
+			best = chain
+		}
+	}
+	return best
+}
+
+// eachKind are the kinds of GPU to judge for, or one that is not there.
+func (j *judgement) eachKind() []gpu {
+	if len(j.kinds) == 0 {
+		return []gpu{{}}
+	}
+	return j.kinds
+}
+
+// machineLinks are the links of the machine, once for each kind of GPU.
+func (j *judgement) machineLinks() []Link {
+	list := []Link{}
+	for _, g := range j.eachKind() {
+		for _, name := range ofMachine {
+			if l, arises := j.machineLink(name, g); arises {
+				list = append(list, l)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,121 @@
+package matrix
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// loadsLibcuda reports whether the loader of CUDA programs here finds a libcuda.so.1 that it can map. Facts without the
+// search are an older program's: the driver's own library stood for it.
+func (m *machine) loadsLibcuda() bool {
+	if m.f.Driver.Libcuda == nil {
+		return m.library("libcuda") != nil || m.compatTaken()
+	}
+	l, taken := m.f.Driver.Libcuda, m.f.Driver.Taken.Path
+	return l.State == "whole" || taken != "" && taken != l.Path // it goes on after a file that is no library for it
+}
+
+// badLibcuda is what is wrong with the file that the loader takes for libcuda.so.1, as the probe names it; empty where
+// it is whole or there is none.
+func (m *machine) badLibcuda() string {
+	if m.f.Driver.Libcuda == nil || m.loadsLibcuda() {
+		return ""
+	}
+	return m.f.Driver.Libcuda.State
+}
+
+// badWords say what a state of the file means.
+var badWords = map[string]string{
+	"empty":              "is empty",
+	"cut short":          "is cut short",
+	"other architecture": "is for another processor architecture",
+	"unreadable":         "cannot be read",
+}
+
+// spoiledLibcuda: the loader takes a file that it cannot map, so that no program gets a driver.
+func (m *machine) spoiledLibcuda() Finding {
+	met := m.f.Driver.Libcuda.Path
+	f := Finding{Severity: Error, Subject: "driver", Need: "the driver's own libcuda.so.1", Source: []string{loaderSource},
+		Message:  fmt.Sprintf("%s, which programs load as libcuda.so.1, %s", met, badWords[m.badLibcuda()]),
+		Evidence: []Evidence{{Fact: "libcuda", Value: m.badLibcuda(), From: met}}}
+	if m.f.System.Container != "" {
+		f.Do = []string{"remove it from the image, so that the container engine mounts the host's driver in its place"}
+		return f
+	}
+	f.Do = []string{"reinstall the driver's packages, so that its libraries are whole"}
+	if name := m.libcudaPackage(); name != "" {
+		f.Do = []string{"sudo " + map[bool]string{true: "apt-get install --reinstall", false: "dnf reinstall"}[m.debian() == yes] + " -y " + name}
+	}
+	return f
+}
+
+// userHalf judges the half of the driver that programs load, on a host or in an image of one, where the other half, the
+// kernel module, is there: nvidia-smi can work without it (NVIDIA's libnvidia-container issue 8).
+func (m *machine) userHalf() []*result {
+	if m.f.Driver.Libcuda == nil || m.windowsDriver() || m.jetson() {
+		return nil
+	}
+	if m.loadsLibcuda() {
+		return holds("driver")
+	}
+	f := m.withoutLibcuda()
+	if m.badLibcuda() != "" {
+		f = m.spoiledLibcuda()
+	}
+	if !m.judgesCUDA() {
+		f.Severity = Note
+	}
+	return []*result{{subject: f.Subject, finding: &f, link: LinkLibcuda}}
+}
+
+// withoutLibcuda: packages of the driver come in parts, and the one with libcuda.so.1 is not installed, or stands where
+// the loader does not look.
+func (m *machine) withoutLibcuda() Finding {
+	f := Finding{Severity: Error, Subject: "driver", Need: "the driver's libcuda.so.1 on the loader's path",
+		Message:  "libcuda.so.1 is missing from the loader's path, so no CUDA program reaches the driver",
+		Evidence: []Evidence{m.evidenceDriver(), {Fact: "libcuda", Value: "not found", From: "the loader's search"}},
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+			"https://github.com/NVIDIA/libnvidia-container/issues/8"}}
+	if where := m.f.Driver.Libcuda.Elsewhere; where != "" {
+		f.Message = where + " is the driver's, but the loader of CUDA programs does not look there"
+		f.Do = []string{pin.Command("echo", path.Dir(where)) + " | sudo tee /etc/ld.so.conf.d/nvidia.conf && sudo ldconfig"}
+		return f
+	}
+	switch name := m.libcudaPackage(); {
+	case name != "" && m.debian() == yes:
+		f.Do = []string{"sudo apt-get update && sudo apt-get install -y " + name}
+	case name != "":
+		f.Do = []string{"sudo dnf install -y " + name}
+	default:
+		f.Do = []string{"install the part of the driver's packages that has libcuda.so.1, of the release " +
+			m.driver.version.String()}
+	}
+	return f
+}
+
+// libcudaPackage is the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's
+// repository's (its driver installation guide, "compute-only"). Empty where none is known, or where NVIDIA's .run
+// installer put the driver there.
+func (m *machine) libcudaPackage() string {
+	if m.f.Machine.Runfile != "" {
+		return ""
+	}
+	switch m.distribution().family {
+	case "ubuntu":
+		if !m.driver.version.Known() {
+			return ""
+		}
+		server := slices.ContainsFunc(m.f.Machine.Packages, func(p facts.DriverPackage) bool { return strings.Contains(p.Name, "-server") })
+		return fmt.Sprintf("libnvidia-compute-%d", m.driver.version.Major()) + map[bool]string{true: "-server"}[server]
+	case "debian":
+		return "libcuda1"
+	case "rhel", "amzn", "fedora":
+		return "nvidia-driver-cuda"
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe/facts"
+)
+
+var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
+
+// lets reports whether a GPU lets programs in, as far as its mode tells: it is not cut without a part to run on, and not
+// closed. -1 is a parent that this process may not query: Slurm and Kubernetes give it only the MIG device.
+func lets(g facts.GPU) bool {
+	return !(g.MIG == "on" && g.Instances == 0) && g.Mode != "prohibited"
+}
+
+// someOpen reports whether some GPU lets programs in.
+func (m *machine) someOpen() bool { return slices.ContainsFunc(m.seen(), lets) }
+
+// only is the setting under which programs see only the GPUs that let them in.
+func (m *machine) only() string {
+	return m.showing(func(g gpu) bool {
+		return slices.ContainsFunc(m.f.GPUs, func(f facts.GPU) bool { return f.Bus == g.bus && lets(f) })
+	})
+}
+
+// migDevices: a GPU that is cut and has no part to run on, a part whose nodes were not given, or more parts than one
+// process can use. An error where nothing else is left to run on.
+func migDevices(m *machine) []*result {
+	if !m.here() || m.f.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	for _, g := range m.f.GPUs {
+		if g.MIG == "on" && g.Instances == 0 {
+			return found(m.cutWithoutPart(g))
+		}
+	}
+	for _, g := range m.f.GPUs {
+		if shut := m.shutParts(g); len(shut) > 0 {
+			return found(m.partNotGiven(g, shut))
+		}
+	}
+	if f := m.severalParts(); f != nil {
+		return found(*f)
+	}
+	if f := m.partBesideWhole(); f != nil {
+		return found(*f)
+	}
+	if m.cut() {
+		return holds("MIG")
+	}
+	return nil
+}
+
+func (m *machine) cutWithoutPart(g facts.GPU) Finding {
+	f := Finding{Severity: Error, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
+		Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
+		Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
+			{Fact: "GPU", Value: g.Bus, From: "NVML"}},
+		Do: []string{"create one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or " +
+			"turn MIG off: `sudo nvidia-smi -mig 0`"}}
+	if m.someOpen() {
+		f.Severity = Warning
+	}
+	return f
+}
+
+// shutParts are the nodes of a GPU's MIG devices that this process was not given or may not open; none where some part's
+// nodes are all there, for the others are somebody else's.
+func (m *machine) shutParts(g facts.GPU) []string {
+	if g.MIG != "on" || g.Instances <= 0 || m.f.Container.OwnDevices == "" {
+		return nil
+	}
+	shut := slices.DeleteFunc(slices.Clone(g.CapNodes), func(name string) bool {
+		node := m.f.Devices.Node(name)
+		return node != nil && node.Access == "ok"
+	})
+	if len(g.CapNodes)-len(shut) >= 2 { // a GPU instance's and a compute instance's
+		return nil
+	}
+	return shut
+}
+
+func (m *machine) partNotGiven(g facts.GPU, shut []string) Finding {
+	return Finding{Severity: Error, Subject: "MIG", Source: migSource, Need: joinAnd(shut),
+		Message:  "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + joinAnd(shut),
+		Evidence: []Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d devices", g.Instances), From: "NVML"}},
+		Do: []string{"start the container with its MIG device (`docker run --gpus device=MIG-UUID`, in Kubernetes the " +
+			"resource nvidia.com/mig-…)"}}
+}
+
+// severalParts: CUDA shows one process one MIG device (MIG user guide), so several ranks of one process list would meet
+// on the first.
+func (m *machine) severalParts() *Finding {
+	n := strings.Count(m.f.Variables["CUDA_VISIBLE_DEVICES"], "MIG-")
+	if n < 2 {
+		return nil
+	}
+	f := Finding{Severity: Note, Subject: "MIG", Need: "one MIG device for each process", Source: migSource,
+		Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses only the first of them", n),
+		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.f.Variables["CUDA_VISIBLE_DEVICES"],
+			From: "environment"}},
+		Do: []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}}
+	if m.count("LOCAL_WORLD_SIZE") > 1 {
+		f.Severity = Warning
+	}
+	return &f
+}
+
+// partBesideWhole: beside a MIG device CUDA shows no whole GPU (MIG user guide).
+func (m *machine) partBesideWhole() *Finding {
+	part := slices.ContainsFunc(m.seen(), func(g facts.GPU) bool { return g.MIG == "on" && g.Instances > 0 })
+	whole := slices.ContainsFunc(m.seen(), func(g facts.GPU) bool { return g.MIG == "off" })
+	if !part || !whole || m.shown.set {
+		return nil
+	}
+	return &Finding{Severity: Warning, Subject: "MIG", Source: migSource, Need: "CUDA_VISIBLE_DEVICES with what is meant",
+		Message:  "there is a MIG device as well as whole GPUs: a program sees only the MIG device",
+		Evidence: []Evidence{{Fact: "MIG", Value: "on and off", From: "NVML"}},
+		Do:       []string{"set CUDA_VISIBLE_DEVICES to the UUIDs of the whole GPUs where they are meant (nvidia-smi -L lists them)"}}
+}
+
+// computeMode: a GPU that lets no program in, or only through a daemon that has died. An administrator sets the mode on
+// purpose; an error where no GPU is left.
+func computeMode(m *machine) []*result {
+	if !m.here() || m.f.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	source := []string{"https://docs.nvidia.com/deploy/mps/"}
+	for _, g := range m.seen() {
+		f := Finding{Severity: Warning, Subject: "compute mode", Source: source,
+			Evidence: []Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
+			Need:     "compute mode default", Do: []string{"sudo nvidia-smi -c DEFAULT"}}
+		switch {
+		case g.Mode == "prohibited" && m.someOpen():
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: a program that takes the first GPU fails where " +
+				"that is this one"
+			f.Do = append(f.Do, "or leave it out: export "+m.only())
+			return found(f)
+		case g.Mode == "prohibited":
+			f.Severity = Error
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
+			return found(f)
+		// Exclusive mode with MPS is a common set-up; it fails only once the daemon is gone.
+		case g.Mode == "exclusive" && m.f.Devices.MPS == "dead":
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
+			f.Evidence = append(f.Evidence, Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
+			f.Do = []string{"start it again: `sudo nvidia-cuda-mps-control -d`; or `sudo nvidia-smi -c DEFAULT`"}
+			return found(f)
+		}
+	}
+	if !slices.ContainsFunc(m.seen(), func(g facts.GPU) bool { return g.Mode != "" }) {
+		return nil
+	}
+	return holds("compute mode")
+}
+
+// gpuNotReady: a GPU that is whole and lets programs in, and that CUDA refuses all the same. With confidential computing
+// on, the GPUs take work once somebody has set them ready (error 802). A vGPU that needs a licence and has none slows
+// down, and CUDA may refuse it (error 102): a warning.
+func gpuNotReady(m *machine) []*result {
+	if !m.here() || m.f.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	if m.f.Driver.Confidential == "not ready" {
+		return found(Finding{Severity: Error, Subject: "GPUs", Need: "the GPUs' ready state on",
+			Message:  "confidential computing is on and the GPUs are not set ready: CUDA refuses to start (error 802)",
+			Evidence: []Evidence{{Fact: "ready state", Value: m.f.Driver.Confidential, From: "NVML"}},
+			Do:       []string{"attest the GPUs, then: sudo nvidia-smi conf-compute -srs 1"},
+			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/620/api/group__nvmlConfidentialComputingDefs.html"}})
+	}
+	for _, g := range m.seen() {
+		if g.Licence == "unlicensed" {
+			return found(Finding{Severity: Warning, Subject: "GPUs", Need: "a licence for this vGPU",
+				Message:  cmp.Or(g.Name, "a vGPU") + " needs a licence and has none: it slows down, and CUDA may refuse it (error 102)",
+				Evidence: []Evidence{{Fact: "licence", Value: g.Licence, From: "NVML"}},
+				Do: []string{"configure the client (/etc/nvidia/gridd.conf or its token), then: sudo systemctl restart " +
+					"nvidia-gridd; nvidia-smi -q shows the licence's state"},
+				Source: []string{"https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/"}})
+		}
+	}
+	if m.f.Driver.Confidential == "ready" {
+		return holds("GPUs")
+	}
+	return nil
+}
+
+// processLimits: CUDA reserves address space for all memory of its GPUs, and names its threads; a limit of the process
+// stops it. Warnings: the program that runs later may have other limits than this one.
+func processLimits(m *machine) []*result {
+	if !m.here() || len(m.gpus) == 0 {
+		return nil
+	}
+	if space := m.f.Devices.AddressSpace; space > 0 && space < 2*m.largestMemory() {
+		return found(Finding{Severity: Warning, Subject: "limits", Need: "no limit of the address space",
+			Message: fmt.Sprintf("the address space is limited to %d GiB (ulimit -v), and CUDA reserves more than a GPU's memory of it: "+
+				"it fails with out of memory", space>>30),
+			Evidence: []Evidence{{Fact: "RLIMIT_AS", Value: fmt.Sprint(space), From: "/proc/self/limits"}},
+			Do:       []string{"ulimit -v unlimited", "in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS"},
+			Source:   []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}})
+	}
+	if m.f.Devices.Comm == "refused" && m.driver.version.Major() >= 570 {
+		return found(Finding{Severity: Warning, Subject: "limits", Need: "threads that may write /proc/self/task/TID/comm",
+			Message:  "a thread here may not write its own name, and drivers of 570 and newer fail on it (error 304)",
+			Evidence: []Evidence{{Fact: "comm", Value: "refused", From: "/proc/self/task"}, m.evidenceDriver()},
+			Do:       []string{"mount /proc writable for this process, or let its security policy write to comm"},
+			Source:   []string{"https://github.com/NVIDIA/NemoClaw/issues/4016"}})
+	}
+	if m.f.Devices.AddressSpace == -1 && m.f.Devices.Comm == "writable" {
+		return holds("limits")
+	}
+	return nil
+}
+
+// largestMemory is the memory of the largest GPU here, in bytes; 0 where none is known.
+func (m *machine) largestMemory() int64 {
+	var most uint64
+	for _, g := range m.f.GPUs {
+		if g.Memory != nil {
+			most = max(most, g.Memory.Total)
+		}
+	}
+	return int64(most)
+}

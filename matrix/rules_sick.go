@@ -1,0 +1,281 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/probe/facts"
+)
+
+// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. The recovery action that
+// NVML asks for decides where the driver tells it (570 and newer); on older ones the log's Xids do.
+func gpuHealth(m *machine) []*result {
+	// What is said of a named machine says nothing of the health of this one's GPUs. A driver that is merely named for
+	// this machine leaves its hardware as it is.
+	if m.target.Instance != "" || len(m.target.GPUs) > 0 {
+		return nil
+	}
+	var results []*result
+	asked := false
+	for _, g := range m.f.GPUs {
+		if g.Health != nil {
+			asked = true
+			results = append(results, m.healthOf(g)...)
+		}
+	}
+	results = append(results, m.unaskable()...)
+	results = append(results, m.xidFindings()...)
+	if len(results) == 0 && asked {
+		return holds("GPUs")
+	}
+	return results
+}
+
+// sick is one finding about a GPU, or about one that nobody can name.
+func sick(f Finding, bus string) *result { return &result{subject: f.Subject, finding: &f, bus: bus} }
+
+// healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
+// control are everyday life.
+func (m *machine) healthOf(g facts.GPU) []*result {
+	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
+	var results []*result
+	say := func(severity Severity, message, need, value string, do ...string) {
+		results = append(results, sick(Finding{Severity: severity, Subject: label, Message: message, Need: need,
+			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Do: do, Source: healthSource}, g.Bus))
+	}
+	h := g.Health
+	if h.Recovery != "" && h.Recovery != "none" {
+		say(Error, "NVML says that it needs recovery: "+h.Recovery, "no recovery action", "recovery action: "+h.Recovery,
+			m.recoverySteps(h.Recovery)...)
+	}
+	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
+	if h.RemapFailure {
+		say(Error, "a broken memory row could not be replaced", "no row-remap failure", "row-remap failure",
+			m.replacement())
+	}
+	// Volatile counts start again with the driver, so these belong to what runs now. The program that met the error has
+	// ended; the GPU goes on, unless it asks for recovery.
+	if h.Uncorrectable > 0 {
+		say(Warning, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
+			"no uncorrectable memory errors",
+			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
+			"stop what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if the errors return, replace it")
+	}
+	// The row is replaced at the next reset. Until then the driver keeps its page out of use, what runs goes on and new
+	// programs may start (NVIDIA's memory error guide): a warning.
+	if h.RemapPending && !h.RemapFailure {
+		say(Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
+			"drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
+	}
+	hard := slices.DeleteFunc(slices.Clone(h.Slowdown), func(s string) bool { return !slices.Contains(hardSlowdowns, s) })
+	if len(hard) > 0 {
+		say(Error, "the hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown",
+			"slowdown: "+strings.Join(hard, ", "),
+			"check cooling and power; nvidia-smi -q -d PERFORMANCE,TEMPERATURE shows more")
+	}
+	return results
+}
+
+// hardSlowdowns are the reasons that only too little cooling or power gives. "software thermal", "power cap" and "idle"
+// are the driver's own care for a sound GPU.
+var hardSlowdowns = []string{"hardware", "hardware thermal", "power brake"}
+
+// sickCodes are the answers of NVML that a GPU which is counted gives instead of a handle (nvml.h, nvmlReturn_t), with
+// what they mean and the catalogue's action.
+var sickCodes = map[int]struct{ means, action string }{
+	8:  {"its external power cables are not properly attached", "power"},
+	11: {"the driver does not get its interrupts", "restart-machine"},
+	15: {"it has fallen off the bus, or cannot be reached for another reason", "lost"},
+	16: {"it has to be reset before it can be used again", "reset-gpu"},
+}
+
+// unaskable are the GPUs of which NVML gives no handle because something is wrong with them. Code 15 that NVML answered
+// for the driver as a whole is driver-unresponsive's.
+func (m *machine) unaskable() []*result {
+	var results []*result
+	for _, failed := range m.f.Driver.NVML.Failed {
+		code, known := sickCodes[failed.Code]
+		if !known {
+			continue
+		}
+		do := repairSteps[code.action]
+		switch code.action {
+		case "lost":
+			do = m.lostSteps()
+		case "power":
+			do = []string{"attach the GPU's power cables, or replace the machine"}
+		}
+		bus := ""
+		if len(m.f.Driver.NVML.Failed) < m.f.Devices.Counted { // some other GPU still answers
+			bus = fmt.Sprintf("GPU %d", failed.Index)
+		}
+		results = append(results, sick(Finding{Severity: Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
+			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers",
+			Evidence: []Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code),
+				From: "NVML"}},
+			Do: do, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, bus))
+	}
+	return results
+}
+
+// grave are the Xids after which a GPU is out of use until it is reset or replaced, on drivers that do not tell a
+// recovery action; on others 48 and 74 are worth a warning beside the action "none" (NVIDIA's Xid catalogue).
+var (
+	grave     = []int{46, 48, 62, 64, 74, 79, 95, 119, 120, 140, 143}
+	noticable = []int{48, 74}
+)
+
+// xidFindings: each number once. Those that a program can cause, or that say nothing by themselves, are left out, and so
+// are lines from before the driver was loaded or the GPU was reset.
+func (m *machine) xidFindings() []*result {
+	var results []*result
+	said := map[string]bool{}
+	for _, line := range m.f.Machine.Xids {
+		x := m.t.Xid(line)
+		if x == nil || !slices.Contains(grave, x.Xid) {
+			continue
+		}
+		bus := busOf(line)
+		severity, of := Error, fmt.Sprint(x.Xid, " ", bus)
+		if m.recoveryOf(bus) != "" {
+			severity = Warning
+		}
+		if said[of] || severity == Warning && (!slices.Contains(noticable, x.Xid) || m.recoveryOf(bus) != "none") {
+			continue // the recovery action has its own finding
+		}
+		said[of] = true
+		results = append(results, sick(Finding{Severity: severity, Subject: cmp.Or(m.gpuAt(bus), "GPUs"),
+			Message:  fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
+			Need:     "no such Xid since the driver was loaded",
+			Evidence: []Evidence{{Fact: "kernel log", Value: line, From: cmp.Or(m.f.Driver.KernelFrom, "/dev/kmsg")}},
+			Do:       m.xidSteps(x), Source: x.Source}, bus))
+	}
+	return results
+}
+
+// gpuAt names the GPU at an address, empty where none is known.
+func (m *machine) gpuAt(bus string) string {
+	i := slices.IndexFunc(m.f.GPUs, func(g facts.GPU) bool { return bus != "" && g.Bus == bus })
+	if i < 0 {
+		return ""
+	}
+	return m.gpuFound(m.f.GPUs[i]).label + " at " + bus
+}
+
+// recoveryOf is the recovery action that NVML tells of the GPU at an address, empty where nobody tells.
+func (m *machine) recoveryOf(bus string) string {
+	for _, g := range m.f.GPUs {
+		if g.Bus == bus && g.Health != nil {
+			return g.Health.Recovery
+		}
+	}
+	return ""
+}
+
+// xidAddress is the PCI address in an Xid's line: NVRM: Xid (PCI:0000:00:1e): 95, pid=1234, …
+var xidAddress = lazyregexp.New(`Xid \(PCI:([0-9a-fA-F:]+)`)
+
+// busOf is the address in an Xid's line in the form of facts, "0000:00:1e.0"; empty where there is none.
+func busOf(line string) string {
+	found := xidAddress.FindStringSubmatch(line)
+	if found == nil {
+		return ""
+	}
+	return strings.ToLower(found[1]) + ".0"
+}
+
+// repairSteps are by the catalogue's action (xid.csv).
+var repairSteps = map[string][]string{
+	"reset-gpu": {"stop what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it happens again, " +
+		"replace the GPU or the machine"},
+	"restart-machine":     {"reboot the machine; if it happens again, replace the GPU or the machine"},
+	"workflow-xid-48":     {"drain the GPU and reset it (nvidia-smi --gpu-reset) or reboot; if it happens again, replace it"},
+	"workflow-nvlink-err": {"stop what runs on the machine's GPUs and reset them, or reboot; if it happens again, replace the machine"},
+}
+
+// xidSteps are what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
+// alone.
+func (m *machine) xidSteps(x *tables.Xid) []string {
+	if x.Xid == 79 {
+		return m.lostSteps()
+	}
+	if do := repairSteps[x.Action]; do != nil {
+		return do
+	}
+	return []string{m.replacement()}
+}
+
+// onEC2 reports whether this is an instance of EC2, which can be moved to other hardware.
+func (m *machine) onEC2() bool { return m.f.System.Instance != "" }
+
+// lostSteps bring back a GPU that is not on the bus any more. A reboot of an EC2 instance keeps its hardware; a stop and
+// a start moves it.
+func (m *machine) lostSteps() []string {
+	if m.onEC2() {
+		return []string{"save your work, then stop and start the instance: it moves to other hardware, which a reboot does not " +
+			"do; if it happens again, report the instance to AWS"}
+	}
+	return []string{"save your work and reboot the machine; if it happens again, the GPU or its slot is failing"}
+}
+
+// replacement is what to do with a GPU that no reset mends.
+func (m *machine) replacement() string {
+	if m.onEC2() {
+		return "replace the machine: stop and start the instance"
+	}
+	return "replace the GPU or the machine, and tell its vendor"
+}
+
+// recoverySteps follow NVML's recovery action (nvml.h, nvmlDeviceGpuRecoveryAction_t).
+func (m *machine) recoverySteps(action string) []string {
+	switch action {
+	case "reset":
+		return repairSteps["reset-gpu"]
+	case "reboot":
+		return repairSteps["restart-machine"]
+	}
+	return []string{"let no new program start on it, and reset it (nvidia-smi --gpu-reset) when those that run have ended"}
+}
+
+// sickGPU reports whether what gpu-health found is about every GPU of a kind. What does not name a GPU is about all.
+func sickGPU(m *machine, kind gpu) bool {
+	ill := map[string]bool{}
+	for _, r := range gpuHealth(m) {
+		if r.finding == nil || r.finding.Severity != Error {
+			continue
+		}
+		if r.bus == "" {
+			return true
+		}
+		ill[r.bus] = true
+	}
+	for _, g := range m.gpus {
+		if g.sameKind(kind) && !ill[g.bus] {
+			return false
+		}
+	}
+	return len(ill) > 0
+}
+
+// sameKind reports whether two GPUs differ in nothing by which builds are judged.
+func (g gpu) sameKind(o gpu) bool {
+	g.bus, g.number, o.bus, o.number = "", "", "", ""
+	return g == o
+}
+
+// lostGPU reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
+// the GPUs that they name, where NVML answers for others.
+func lostGPU(m *machine, kind gpu) bool {
+	lost := map[string]bool{}
+	for _, line := range m.f.Driver.Kernel {
+		lost[busOf(line)] = true
+	}
+	if len(lost) == 0 || lost[""] || !m.driverAnswers() {
+		return true
+	}
+	return !slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.sameKind(kind) && g.answers() && !lost[g.bus] })
+}
