@@ -1,0 +1,12 @@
+#!/bin/sh
+# After a purge of the deb or a removal of the rpm (0) nothing is left: neither the link by which the timer was enabled
+# nor the reports that the service wrote. A removed deb keeps both, as it keeps its configuration.
+set -e
+case $1 in purge | 0)
+    rm -f /etc/systemd/system/timers.target.wants/cudacompat.timer
+    rm -rf /var/lib/cudacompat
+    ;;
+esac
+if [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+fi
