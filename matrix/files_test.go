@@ -80,6 +80,8 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"a JAX that brings them", "jax[cuda12]==0.5.0\n", "compatible|works|"},
 		{"a TensorFlow for CPUs asks for none", "tensorflow-cpu==2.20.0\n",
 			"incompatible|broken|pip install 'tensorflow[and-cuda]==2.20.0'"},
+		{"PyTorch's own image", "FROM pytorch/pytorch:2.9.0-cuda12.6-cudnn9-runtime\n", "compatible|works-minor-version|"},
+		{"of another CUDA", "FROM pytorch/pytorch:2.9.0-cuda13.0-cudnn9-devel\n", "incompatible|broken|"},
 		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "incompatible|broken|"},
 		{"a Dockerfile's files", "FROM python:3.12\nCOPY r.txt /\nRUN uv pip sync /r.txt\n", "inconclusive||"},
 		{"dependencies that a program computes", "[project]\nname = \"x\"\ndynamic = [\"dependencies\"]\n",

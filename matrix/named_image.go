@@ -16,6 +16,9 @@ const cudaImage = "nvidia/cuda"
 var (
 	// imageCUDA matches tags that tell a CUDA release: "2.9.0-cuda12.6-cudnn9-runtime", "2.5.1-gpu-py311-cu124".
 	imageCUDA = lazyregexp.New(`(?:^|-)cu(?:da)?(\d\d\.?\d)`)
+	// pytorchTag matches PyTorch's own images, whose tag is a release and a variant of it: the wheel of that variant is in
+	// the image.
+	pytorchTag = lazyregexp.New(`^pytorch/pytorch:(\d+\.\d+\.\d+)-cuda\d+\.\d+-cudnn\d+-(?:runtime|devel)$`)
 	// baseCUDA matches the tags of nvidia/cuda: "12.6.3-runtime-ubuntu24.04".
 	baseCUDA = lazyregexp.New(`^(\d+\.\d+(?:\.\d+)?)(?:-|$)`)
 	// gpuImage matches the names and tags of images that are for a GPU.
@@ -47,6 +50,9 @@ func (m *machine) namedImage(n *named) *named {
 	case tag != nil:
 		digits := strings.ReplaceAll(tag[1], ".", "")
 		n.cuda, n.uses = version.Of(digits[:2]+"."+digits[2:]), "gpu"
+		if own := pytorchTag.FindStringSubmatch(name); own != nil {
+			n.torch = own[1]
+		}
 	case gpuOrNot.MatchString(n.Name):
 		n.uses = "either"
 	case gpuImage.MatchString(name) && !otherImage.MatchString(name):
