@@ -82,7 +82,8 @@ func stepsFor(f matrix.Finding) []string {
 			continue
 		}
 		packages = append(packages, p.Package)
-		command := cmp.Or(p.Commands["pip"], p.Commands["apt"], p.Commands["dnf"])
+		command := cmp.Or(p.Commands["pip"], p.Commands["uv"], p.Commands["apt"], p.Commands["dnf"])
+		command = command[strings.LastIndexByte(command, '\n')+1:] // what stands above it says where it is from
 		step := "install " + p.Package + " " + p.Version
 		if command != "" {
 			step = "run `" + command + "`: it installs " + p.Package + " " + p.Version

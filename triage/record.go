@@ -23,6 +23,7 @@ type record struct {
 	notice bool // its line says itself that it only informs or warns
 	calm   int  // lines after it that are near no mark of trouble
 	ofMany bool // it stands in a journal of many programs
+	caught bool // another exception was raised while it was handled
 	wentOn int  // the line of its log from which on only work is told; 0: none
 	final  bool // it stands at the end of its log
 }
@@ -122,11 +123,20 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			r.ofMany = l.ofMany
 			r.notice = r.notice || headed(lines, i)
 			r.frames, r.final = calls[l.number], s.lines-l.number < lastLines
+			r.caught = caught(lines[i+1:])
 			r.readSource(lines[max(0, i-sourceReach):i])
 			all = append(all, r)
 		}
 	}
 	return s.frightening(all), nil
+}
+
+// caught reports whether the lines below an exception say that another one was raised while it was handled: that one ended
+// the program.
+func caught(below []logLine) bool {
+	return slices.ContainsFunc(below[:min(3, len(below))], func(l logLine) bool {
+		return strings.Contains(l.text, "During handling of the above exception, another exception occurred")
+	})
 }
 
 // frightening are the records without those of harmless lines.

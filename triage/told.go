@@ -62,8 +62,12 @@ func (r *record) advised(answer string) string {
 	if strings.Contains(sentence, "values to unpack") && takesShape.MatchString(r.slot("source")) {
 		return "shape"
 	}
-	if _, own := r.ownPlace(); answer == "input" && own {
+	_, own := r.ownPlace()
+	if answer == "input" && own {
 		answer = "program"
+	}
+	if at, project := r.theirPlace(); answer == "program" && !own && project != "" {
+		r.slots["file"], r.slots["project"], answer = at, project, "program-theirs"
 	}
 	r.slots["advice"] = "print what is passed there, and compare it with what the message says"
 	if aboutTensor.MatchString(sentence) {

@@ -53,10 +53,24 @@ func TestTold(t *testing.T) {
 			"non-singleton dimension 1\n", "shape-mismatch", "have 448 and 512 entries", "print both shapes"},
 		"extension of a wheel index": {"OSError: /venv/lib/python3.7/site-packages/torch_scatter/_scatter.so: undefined symbol: " +
 			"_ZN5torch8autograd4Node20get_next_sequence_nrEv\n", "extension-mismatch", "torch_scatter was built for another",
-			"pip install --force-reinstall torch_scatter -f https://data.pyg.org/whl/"},
+			"pip install --no-deps --force-reinstall torch_scatter -f https://data.pyg.org/whl/"},
 		"extension beside the packages": {"ImportError: /venv/lib/python3.8/dist-packages/flash_attn_2_cuda.cpython-38-x86_64-" +
 			"linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi\n", "extension-mismatch", "flash-attn was built for",
-			"--force-reinstall flash-attn`"},
+			"--force-reinstall --no-binary flash-attn flash-attn`"},
+		"extension that is on no index": {"ImportError: /venv/lib/python3.8/site-packages/detectron2/_C.cpython-38-x86_64-" +
+			"linux-gnu.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv\n", "extension-mismatch", "detectron2 was built for",
+			"--no-deps --no-build-isolation --no-cache-dir --force-reinstall git+https://github.com/facebookresearch/detectron2`"},
+		"extension by its other name": {"ImportError: /venv/lib/python3.8/site-packages/flashinfer/_k.cpython-38-x86_64-linux-gnu.so: " +
+			"undefined symbol: _ZNK2at6Tensor7is_cudaEv\n", "extension-mismatch", "flashinfer was built for",
+			"--no-binary flashinfer-python flashinfer-python`"},
+		"raised while another was handled": {traced("d[k]", "KeyError: 'flurb'") + "\nDuring handling of the above exception, " +
+			"another exception occurred:\n\n" + traced("main()", "ZeroDivisionError: division by zero"),
+			"program-exception", "division by zero", "why the divisor is 0"},
+		"its direct cause": {traced("d[k]", "ZeroDivisionError: division by zero") + "\nThe above exception was the direct cause of " +
+			"the following exception:\n\n" + traced("main()", "KeyError: 'flurb'"),
+			"program-exception", "division by zero", "why the divisor is 0"},
+		"raised in a checkout": {"Traceback (most recent call last):\n  File \"/work/ComfyUI/execution.py\", line 7, in run\n    " +
+			"x[k]\nKeyError: 'flurb'\n", "program-exception", "flurb", "search the issues of ComfyUI"},
 		"extension of the user's own": {"ImportError: knn.so: undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n",
 			"extension-mismatch", "An extension was built for another", "NAME"},
 		"features": {"RuntimeError: mat1 and mat2 shapes cannot be multiplied (863x1 and 11x5120)\n",

@@ -124,6 +124,28 @@ func (f frame) owner() string {
 	return ""
 }
 
+// checkout is the directory of a known project in a path: a clone of it, or an installation from one. Generated is a source
+// that is no file: what Python makes of a dataclass.
+var (
+	checkout = lazyregexp.New(`(?i)[/\\](vllm|sglang|transformers|diffusers|accelerate|peft|trl|deepspeed|megatron(?:-lm)?|ms-swift|` +
+		`swift|llama-?factory|verl|openrlhf|axolotl|unsloth|comfyui|stable-diffusion-webui|text-generation-webui|detectron2|` +
+		`mmdetection\w*|mmcv|mmengine|fairseq|nerfstudio|ultralytics|tensorrt[_-]llm|flash-attention|xformers|pytorch|` +
+		`agentlightning|lm-evaluation-harness|lm_eval|nemo)[/\\]`)
+	generated = lazyregexp.New(`^<`)
+)
+
+// project is whose code a call is of that is not the user's: an installed package, a checkout of a known project, or what
+// Python generated.
+func (f frame) project() string {
+	if m := checkout.FindStringSubmatch(f.path); m != nil && f.owner() == "" {
+		return m[1]
+	}
+	if generated.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") && f.owner() == "" {
+		return "python"
+	}
+	return f.owner()
+}
+
 // last is the call that raised the exception, Python's own too: _execute_child starts another program.
 func (r *record) last() frame {
 	if len(r.frames) == 0 {
@@ -144,11 +166,22 @@ func (r *record) place() string {
 // ownPlace is the file and line of that call, where there is one.
 func (r *record) ownPlace() (at string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
-		if f := r.frames[i]; f.line != "" && f.owner() == "" {
+		if f := r.frames[i]; f.line != "" && f.owner() == "" && f.project() == "" {
 			return f.path[strings.LastIndexAny(f.path, `/\\`)+1:] + ", line " + f.line, true
 		}
 	}
 	return "", false
+}
+
+// theirPlace is the file and the project of the deepest call of a traceback that is a project's.
+func (r *record) theirPlace() (file, project string) {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		f := r.frames[i]
+		if p := f.project(); p != "" && p != "python" && !passes.MatchString(f.function) {
+			return f.path[strings.LastIndexAny(f.path, `/\\`)+1:], p
+		}
+	}
+	return "", ""
 }
 
 // passes are the calls of libraries that only pass on what the call above them asked.

@@ -157,7 +157,7 @@ func structural(records []record, t *tables.Tables) []finding {
 			continue
 		}
 		a := answerOf(weigh(r, t))
-		if r.notice || r.kind == "complaint" || !r.terminal() {
+		if r.notice || r.kind == "complaint" || !r.terminal() || r.caught && a.blame == Program {
 			a.weight = min(a.weight, warning)
 		}
 		if a.name != "" {

@@ -33,6 +33,8 @@ type machine struct {
 	facts probe.Facts
 	with  string // "this machine", "the facts in node.json"
 	why   string // why it was looked at where nobody asked for it
+
+	unasked bool // what too little is known of is not worth a word
 }
 
 // compare holds a log against the machine that it is of: the one that flags name, the one that is described in the log
@@ -46,8 +48,12 @@ func (f *explainFlags) compare(cmd *cobra.Command, e *report.Explained, head []b
 	verdict := matrix.Check(cmd.Context(), f.tables, m.facts, nil, matrix.Policy{})
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
+	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)
+	if m.unasked && result == report.Open {
+		return nil
+	}
 	e.Compared = &report.Compared{With: m.with, Why: m.why, Outcome: verdict.Outcome, Driver: m.facts.Driver.Version,
-		Result: report.ResultOf(rule, e.Findings, e.Apart, verdict)}
+		Result: result}
 	return nil
 }
 
@@ -55,15 +61,15 @@ func (f *explainFlags) machine(ctx context.Context, d *triage.Diagnosis, head []
 	switch {
 	case f.facts != "":
 		facts, err := given(f.facts, "", "", stdin)
-		return &machine{facts, "the facts in " + f.facts, ""}, err
+		return &machine{facts: facts, with: "the facts in " + f.facts}, err
 	case f.here || len(f.envs) > 0:
 		return f.thisMachine(ctx, "")
 	}
-	if facts, described := describedIn(head, d); described {
-		return &machine{facts, "the environment that the log describes", ""}, nil
-	}
 	if why := namesThisMachine(d); why != "" && !f.noHere {
 		return f.thisMachine(ctx, why)
+	}
+	if facts, described := describedIn(head, d); described {
+		return &machine{facts: facts, with: "the environment that the log describes", unasked: true}, nil
 	}
 	return nil, nil
 }
@@ -74,7 +80,7 @@ func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, e
 	if err != nil {
 		return nil, err
 	}
-	return &machine{probe.Run(ctx, h, look.options()), "this machine", why}, nil
+	return &machine{facts: probe.Run(ctx, h, look.options()), with: "this machine", why: why}, nil
 }
 
 // describedIn are the facts of an environment that stands in the log: a report, or a list of packages.
