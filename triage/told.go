@@ -67,7 +67,7 @@ func (r *record) advised(answer string) string {
 		answer = "program"
 	}
 	if at, project := r.theirPlace(); answer == "program" && !own && project != "" {
-		r.slots["file"], r.slots["project"], answer = at, project, "program-theirs"
+		r.slots["file"], r.slots["project"], answer = at, cmp.Or(distributions[project], project), "program-theirs"
 	}
 	r.slots["advice"] = "print what is passed there, and compare it with what the message says"
 	if aboutTensor.MatchString(sentence) {

@@ -149,6 +149,7 @@ func always(name string) func(*record, *tables.Tables) string {
 // structural are the findings that records make.
 func structural(records []record, t *tables.Tables) []finding {
 	var all []finding
+	inBuild := slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" || r.kind == "package" })
 	for i := range records {
 		r := &records[i]
 		weigh := weighers[r.kind]
@@ -157,6 +158,9 @@ func structural(records []record, t *tables.Tables) []finding {
 			continue
 		}
 		a := answerOf(weigh(r, t))
+		if inBuild && a.cause == kernelSource && strings.HasPrefix(r.kind, "compile-") {
+			a = answerOf("compile-error") // the source is a package's
+		}
 		if r.notice || r.kind == "complaint" || !r.terminal() || r.caught && a.blame == Program {
 			a.weight = min(a.weight, warning)
 		}
@@ -165,7 +169,7 @@ func structural(records []record, t *tables.Tables) []finding {
 		}
 	}
 	all = append(all, compared(records)...)
-	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" || r.kind == "package" }) {
+	if inBuild {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
 	}
 	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
