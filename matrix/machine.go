@@ -222,6 +222,8 @@ func withheld(f *facts.Facts) func(facts.GPU) string {
 			return "held by " + g.Bound
 		case nouveaus(g) && shared:
 			return "driven by " + g.Bound
+		case g.Excluded:
+			return "left out by the driver's options (NVreg_ExcludedGpus)"
 		case f.System.Container != "" && !driven && slices.Contains(g.From, "/sys/bus/pci"):
 			return "not given to this container"
 		}

@@ -109,15 +109,11 @@ func (m *machine) unaskable() []*result {
 		case "power":
 			do = []string{"attach the GPU's power cables, or replace the machine"}
 		}
-		bus := ""
-		if len(m.f.Driver.NVML.Failed) < m.f.Devices.Counted { // some other GPU still answers
-			bus = fmt.Sprintf("GPU %d", failed.Index)
-		}
 		results = append(results, sick(Finding{Severity: Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
 			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers",
 			Evidence: []Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code),
 				From: "NVML"}},
-			Do: do, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, bus))
+			Do: do, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, ""))
 	}
 	return results
 }
@@ -241,24 +237,19 @@ func (m *machine) recoverySteps(action string) []string {
 	return []string{"let no new program start on it, and reset it (nvidia-smi --gpu-reset) when those that run have ended"}
 }
 
-// sickGPU reports whether what gpu-health found is about every GPU of a kind. What does not name a GPU is about all.
+// sickGPU reports whether what gpu-health found takes a kind of GPU from programs: where one of them is out of use, a
+// program that takes the first, or all, meets it. GPUs of another kind go on. What names no GPU is about all.
 func sickGPU(m *machine, kind gpu) bool {
-	ill := map[string]bool{}
 	for _, r := range gpuHealth(m) {
 		if r.finding == nil || r.finding.Severity != Error {
 			continue
 		}
-		if r.bus == "" {
+		other := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.bus == r.bus && !g.sameKind(kind) })
+		if r.bus == "" || !other {
 			return true
 		}
-		ill[r.bus] = true
 	}
-	for _, g := range m.gpus {
-		if g.sameKind(kind) && !ill[g.bus] {
-			return false
-		}
-	}
-	return len(ill) > 0
+	return false
 }
 
 // sameKind reports whether two GPUs differ in nothing by which builds are judged.

@@ -153,7 +153,7 @@ func (e Explained) compared() string {
 	}
 	why := ""
 	if c.Why != "" {
-		why = " It was looked at because " + c.Why + "; --no-here judges the log alone."
+		why = " It was looked at because " + c.Why + "; --no-here judges only the log."
 	}
 	switch c.Result {
 	case Confirmed:

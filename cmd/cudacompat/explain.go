@@ -75,7 +75,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.here, "here", false,
 		"look for the log's fault on this machine, and say what to install (default: where the log names this machine's "+
 			"driver or files)")
-	cmd.Flags().BoolVar(&f.noHere, "no-here", false, "judge the log alone, whichever machine it is of")
+	cmd.Flags().BoolVar(&f.noHere, "no-here", false, "judge only the log, whichever machine it is of")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
 		"look for the log's fault on this machine, with the Python environment at `PATH` (may be repeated)")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))

@@ -212,7 +212,7 @@ SITUATIONS = {
     "NVML asks for a reset": broken(lambda: Machine(RECOVERY=1), "gpu-health"),
     "confidential computing, not ready": broken(lambda: Machine(gpu="H100", CONFIDENTIAL=1), "gpu-not-ready"),
     "fallen off the bus, on EC2": broken(lambda: Machine(HANDLE=15).kmsg(XID + "79, pid=1234, name=python, GPU has fallen off the bus."), "", word="stop"),
-    "Xid 95": broken(lambda: Machine().kmsg(XID95), "gpu-health"),
+    "Xid 95": broken(lambda: Machine(RECOVERY=1).kmsg(XID95), "gpu-health"),
     # The build.
     "torch too new for the driver": broken(lambda: Machine(driver="535.183.01"), "driver-too-old", word="cu126"),
     "torch has no code for the GPU": broken(lambda: Machine(gpu="V100"), "gpu-arch-missing"),
