@@ -69,7 +69,7 @@ func FuzzParseMakeLog(f *testing.F) {
 func TestSecureBoot(t *testing.T) {
 	for name, tt := range map[string]struct{ data, state, err string }{
 		"on": {"\x06\x00\x00\x00\x01", "on", ""}, "off": {"\x06\x00\x00\x00\x00", "off", ""},
-		"cut": {"\x06\x00", "", "2 bytes in place of 5"},
+		"cut": {"\x06\x00", "", "2 bytes instead of 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -93,7 +93,7 @@ func TestAgainstPackaging(t *testing.T) {
 }
 
 // oddSpecifier matches what the library reads otherwise than packaging: "~=", "<" and ">" of a pre-, post- or development
-// release, and prefixes of them. None stands in the tables, and none was met in a public file.
+// release, and prefixes of them.
 var oddSpecifier = regexp.MustCompile(`(?:~=|[<>])[^=,]*[a-z]|[a-z][^,]*\.\*`)
 
 func randomSpecifiers(random *rand.Rand) string {
