@@ -267,3 +267,14 @@ type Package struct {
 	CUDA    version.Number `csv:"cuda"`    // the least that it needs, where what it requires tells
 	Origin
 }
+
+// Hand is a cell that a person wrote, against what a source says or follows from others, or since no source says it.
+type Hand struct {
+	Table  string `csv:"table"`
+	Key    string `csv:"key"` // of the row; several columns are separated by spaces
+	Column string `csv:"column"`
+	Value  string `csv:"value"`
+	Why    string `csv:"why"`
+	Review string `csv:"review"` // the day on which to look again
+	Origin
+}

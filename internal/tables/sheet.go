@@ -65,6 +65,7 @@ var sheets = []sheet{
 	sheetOf[Package]("package", 1, csvFile),
 	sheetOf[Trait]("trait", 2, csvFile),
 	sheetOf[Advisory]("advisory", 1, csvFile),
+	sheetOf[Hand]("hand", 3, csvFile),
 }
 
 // sheetFor is the table whose rows are of a type.

@@ -62,6 +62,11 @@ func load(from layers) (*Tables, error) {
 	if err := t.proofs(); err != nil {
 		return nil, err
 	}
+	if from.over == nil { // a site may know better
+		if err := t.byHand(); err != nil {
+			return nil, err
+		}
+	}
 	return t, nil
 }
 

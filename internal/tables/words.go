@@ -40,6 +40,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"efa":            yesOrNo,
 	"alone":          yesOrNo,
 	"released":       isoDate,
+	"review":         isoDate,
 	"first_release":  isoDate,
 	"end_of_life":    isoDate,
 }

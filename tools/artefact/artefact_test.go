@@ -74,17 +74,19 @@ func TestPipFiles(t *testing.T) {
 func TestTag(t *testing.T) {
 	for name, want := range map[string]Tag{
 		"torch-2.9.0-cp313-cp313t-manylinux_2_28_aarch64.whl": {"torch", "2.9.0", "3.13t",
-			"linux_aarch64", "2.28"},
+			"linux_aarch64", "2.28", ""},
 		"torch-1.8.0-cp36-cp36m-manylinux1_x86_64.whl": {"torch", "1.8.0", "3.6",
-			"linux_x86_64", "2.5"},
+			"linux_x86_64", "2.5", ""},
 		"tensorflow-2.20.0-cp39-cp39-manylinux_2_17_x86_64.manylinux2014_x86_64.whl": {"tensorflow", "2.20.0", "3.9",
-			"linux_x86_64", "2.17"},
+			"linux_x86_64", "2.17", ""},
 		"nvidia_nccl_cu12-2.27.5-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl": {"nvidia_nccl_cu12", "2.27.5",
-			"", "linux_x86_64", "2.17"},
-		"jax-0.9.2-py3-none-any.whl": {"jax", "0.9.2", "", "any", ""},
+			"", "linux_x86_64", "2.17", ""},
+		"jax-0.9.2-py3-none-any.whl": {"jax", "0.9.2", "", "any", "", ""},
 		"vllm-0.11.0-cp38-abi3-manylinux1_x86_64.whl": {"vllm", "0.11.0", "",
-			"linux_x86_64", "2.5"},
-		"torch-2.9.0-2-cp312-cp312-win_amd64.whl": {"torch", "2.9.0", "3.12", "", ""},
+			"linux_x86_64", "2.5", ""},
+		"torch-2.15.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl": {"torch", "2.15.0", "3.12",
+			"linux_x86_64", "2.28", "cu130"},
+		"torch-2.9.0-2-cp312-cp312-win_amd64.whl": {"torch", "2.9.0", "3.12", "", "", ""},
 	} {
 		if got, ok := (File{Name: name}).Tag(); !ok || got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
@@ -211,6 +213,10 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sources, err := ReadSources("../../data")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		product, release, version string
 		want                      bool
@@ -222,7 +228,8 @@ func TestNames(t *testing.T) {
 		{"jax", "0.9.0", "0.9.0", true},
 		{"jax", "0.9.0", "0.9.0.1", false},
 	} {
-		p, _ := ProductNamed(c.product)
+		i := slices.IndexFunc(sources, func(l Listed) bool { return l.ID == c.product })
+		p, _ := sources[i].Product()
 		if got := data.Names(p, c.release, Candidate{Tag: Tag{Version: c.version}}); got != c.want {
 			t.Errorf("%s %s means %s: %v", c.product, c.release, c.version, got)
 		}

@@ -10,74 +10,28 @@ import (
 )
 
 // extension is a package of extension.csv whose wheels the index has.
-type extension struct {
-	project string
-	since   string   // the oldest release of which there is a row
-	members []string // libraries that say which CUDA they need; those of hundreds of megabytes are left alone
-	code    bool     // their machine code is all that the package has
-	extra   string   // by which older releases ask for torch
-}
-
-var extensions = []extension{
-	{"aphrodite-engine", "0.6.0", []string{"aphrodite/_flashmla_C*.so"}, false, ""},
-	{"ctranslate2", "4.5.0", []string{"ctranslate2.libs/libctranslate2-*"}, true, ""},
-	{"cudf-cu12", "24.12.0", nil, false, ""},
-	{"cudf-cu13", "25.10.0", nil, false, ""},
-	{"cugraph-cu12", "25.10.0", nil, false, ""},
-	{"cugraph-cu13", "25.10.0", nil, false, ""},
-	{"cuml-cu12", "25.10.0", nil, false, ""},
-	{"cuml-cu13", "25.10.0", nil, false, ""},
-	{"cuvs-cu12", "25.10.0", nil, false, ""},
-	{"cuvs-cu13", "25.10.0", nil, false, ""},
-	{"faiss-gpu", "1.7.2", []string{"faiss/libfaiss.so", "faiss_gpu.libs/libfaiss*", "faiss/_swigfaiss*.so"}, true, ""},
-	{"faiss-gpu-cu11", "1.8.0.2", []string{"faiss_gpu_cu11.libs/libfaiss*", "faiss/_swigfaiss*.so"}, true, ""},
-	{"faiss-gpu-cu12", "1.8.0.2", []string{"faiss_gpu_cu12.libs/libfaiss*", "faiss/_swigfaiss*.so"}, true, ""},
-	{"flashinfer-python", "0.5.0", nil, false, ""},
-	{"lightgbm", "4.0.0", []string{"lightgbm/lib/lib_lightgbm.so"}, true, ""},
-	{"lmdeploy", "0.4.0", nil, false, ""},
-	{"nvidia-dali-cuda120", "1.53.0", []string{"nvidia/dali/libdali_kernels.so"}, true, ""},
-	{"nvidia-dali-cuda130", "1.53.0", []string{"nvidia/dali/libdali_kernels.so"}, true, ""},
-	{"paddlepaddle-gpu", "2.4.0", []string{"paddle/version/__init__.py"}, false, ""},
-	{"rmm-cu12", "24.12.0", nil, false, ""},
-	{"rmm-cu13", "25.10.0", nil, false, ""},
-	{"sgl-kernel", "0.1.0", []string{"sgl_kernel/spatial_ops*.so"}, false, ""},
-	{"sglang", "0.4.0", nil, false, "srt"},
-	{"sglang-kernel", "0.4.0", []string{"sgl_kernel/spatial_ops*.so"}, false, ""},
-	{"tensorrt", "8.5.1.7", nil, false, ""},
-	{"torch-tensorrt", "1.3.0", []string{"torch_tensorrt/_C*.so"}, false, ""},
-	{"torchao", "0.5.0", []string{"torchao/_C*.so"}, false, ""},
-	{"torchcodec", "0.1.0", []string{"torchcodec/libtorchcodec_core*.so"}, true, ""},
-	{"vllm", "0.5.0", []string{"vllm/cumem_allocator*.so"}, false, ""},
-	{"xgboost", "3.0.0", []string{"xgboost/lib/libxgboost.so"}, true, ""},
-}
-
-// extensionProducts are the extensions as products of the updater.
-func extensionProducts() []Product {
-	var list []Product
-	for _, e := range extensions {
-		rows := func(s *Source, _ context.Context, r *Reading) ([]Row, error) { return []Row{s.extensionRow(r, e)}, nil }
-		list = append(list, Product{Name: e.project, Table: "extension", Projects: []string{e.project}, Members: e.members,
-			rows: rows, platform: "linux_x86_64", since: e.since})
-	}
-	return list
+func (l Listed) extension() Product {
+	rows := func(s *Source, _ context.Context, r *Reading) ([]Row, error) { return []Row{s.extensionRow(r, l)}, nil }
+	return Product{Name: l.ID, Table: "extension", Projects: l.Projects, Members: l.Members, rows: rows,
+		platform: "linux_x86_64", since: l.Since}
 }
 
 // extensionRow is the row of one release. A cell of which the wheel says nothing is left alone.
-func (s *Source) extensionRow(r *Reading, e extension) Row {
-	cells := map[string]string{"package": e.project, "release": r.Tag.Version, "variant": "pypi"}
+func (s *Source) extensionRow(r *Reading, e Listed) Row {
+	cells := map[string]string{"package": e.ID, "release": r.Tag.Version, "variant": "pypi"}
 	read := append([]string{"METADATA"}, r.saidFamily()...)
-	torch := cmp.Or(r.wants("torch", ""), r.wants("torch", e.extra))
+	torch := cmp.Or(r.wants("torch", ""), r.wants("torch", e.Extra))
 	if torch != "" {
 		cells["torch"] = torch
 	}
-	if families := s.families(r, torch, e.code); families != "" {
+	if families := s.families(r, torch, e.Code); families != "" {
 		cells["cuda"] = families
 	}
 	cells["python"] = "" // the wheels' own, where they are for one each
 	if python := requiresPython.FindStringSubmatch(r.Metadata); python != nil {
 		cells["python"] = beforePython4.ReplaceAllString(strings.ReplaceAll(python[1], " ", ""), "")
 	}
-	if sass, ptx, _ := r.code(buildList); e.code && len(sass) > 0 {
+	if sass, ptx, _ := r.code(buildList); e.Code && len(sass) > 0 {
 		setCode(cells, sass, ptx)
 		read = append(read, r.libraries()...)
 	}

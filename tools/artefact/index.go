@@ -1,5 +1,5 @@
 // Package artefact reads rows of the tables out of the wheels themselves: the metadata, the version files and the
-// machine code in the libraries. It is for the program that keeps data/ true, tools/update; nothing of it is in the
+// machine code in the libraries. It is for the program that keeps data/ true, tools/tables; nothing of it is in the
 // cudacompat that ships.
 //
 // A wheel is a zip file. Its directory and the few members that matter are asked for by range, so that of a gigabyte
@@ -42,10 +42,13 @@ type File struct {
 // maxPage bounds an index's answer; TensorFlow's is 0.8 MB.
 const maxPage = 64 << 20
 
+// simpleTypes are the forms of a project's page, the best first.
+const simpleTypes = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
+
 // Files lists the wheels of one project.
 func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
 	address := strings.TrimRight(i.Address, "/") + "/" + project + "/"
-	answer, err := i.Web.get(ctx, address, http.Header{"Accept": {"application/vnd.pypi.simple.v1+json, text/html;q=0.1"}})
+	answer, err := i.Web.get(ctx, address, http.Header{"Accept": {simpleTypes}})
 	if err != nil {
 		return nil, fmt.Errorf("the index has no page for %s: %w", project, err)
 	}
@@ -54,8 +57,13 @@ func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the index's page for %s: %w", project, err)
 	}
+	return filesOn(project, answer.Header.Get("Content-Type"), page, answer.Request.URL)
+}
+
+// filesOn are the wheels on a project's page.
+func filesOn(project, form string, page []byte, at *url.URL) ([]File, error) {
 	read := htmlFiles
-	if strings.Contains(answer.Header.Get("Content-Type"), "json") {
+	if strings.Contains(form, "json") {
 		read = jsonFiles
 	}
 	files, err := read(page)
@@ -64,7 +72,7 @@ func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
 	}
 	files = slices.DeleteFunc(files, func(f File) bool { return !strings.HasSuffix(f.Name, ".whl") })
 	for n := range files {
-		files[n].URL = resolve(answer.Request.URL, files[n].URL)
+		files[n].URL = resolve(at, files[n].URL)
 	}
 	return files, nil
 }
@@ -152,6 +160,7 @@ type Tag struct {
 	Python   string // "3.12", "3.13t"; empty where any will do
 	Platform string // as the tables say it, "linux_x86_64"; "any"; empty for other systems
 	Glibc    string // "2.28"
+	Local    string // "cu130" of 2.15.0+cu130: the variant, on an index that has more than one
 }
 
 var (
@@ -169,7 +178,8 @@ func (f File) Tag() (t Tag, ok bool) {
 	if m == nil {
 		return Tag{}, false
 	}
-	t = Tag{Project: m[1], Version: m[2]}
+	t = Tag{Project: m[1]}
+	t.Version, t.Local, _ = strings.Cut(m[2], "+")
 	if p := pythonTag.FindStringSubmatch(m[3]); p != nil && m[4] != "none" && m[4] != "abi3" {
 		t.Python = p[1] + "." + p[2]
 		if strings.HasSuffix(m[4], "t") {

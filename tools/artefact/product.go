@@ -25,38 +25,24 @@ type Product struct {
 	since    string   // the oldest release that makes a row; empty: as far back as the table reaches
 }
 
-// Products are all of them.
-var Products = append([]Product{
-	{Name: "torch", Table: "torch", Projects: []string{"torch"}, rows: torchRows,
+// wheelReaders are the readers of sources whose wheels each make rows; data/sources.toml names the projects.
+var wheelReaders = []Product{
+	{Name: "torch", Table: "torch", rows: torchRows,
 		Members: []string{"torch/version.py", "torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_c*.so",
 			"torch/lib/libc10*.so", "torch/lib/libgomp*.so*"}}, // these want the newest glibc; the tag manylinux1 does not tell
-	{Name: "tensorflow", Table: "tensorflow", Projects: []string{"tensorflow"}, rows: tensorflowRows,
+	{Name: "tensorflow", Table: "tensorflow", rows: tensorflowRows,
 		first: []string{"tensorflow/python/platform/build_info.py"},
 		Members: []string{"tensorflow/python/platform/build_info.py", "tensorflow/libtensorflow_cc.so.2",
 			"tensorflow/python/_pywrap_tensorflow_internal.so"}},
-	{Name: "jax", Table: "jax", Projects: []string{"jax-cuda12-plugin", "jax-cuda13-plugin"}, rows: jaxRows,
-		Members: []string{"jax_cuda*_plugin/*.so"}},
-	{Name: "nccl", Table: "nccl", Projects: []string{"nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"},
-		rows:    ncclRows,
-		Members: []string{"nvidia/nccl/lib/libnccl.so.2"}, platform: "linux_x86_64"},
-	{Name: "cudnn", Table: "cudnn", Projects: []string{"nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"},
-		rows:     cudnnRows,
+	{Name: "jax", Table: "jax", rows: jaxRows, Members: []string{"jax_cuda*_plugin/*.so"}},
+	{Name: "nccl", Table: "nccl", rows: ncclRows, Members: []string{"nvidia/nccl/lib/libnccl.so.2"},
+		platform: "linux_x86_64"},
+	{Name: "cudnn", Table: "cudnn", rows: cudnnRows,
 		Members:  []string{"nvidia/cudnn/lib/libcudnn_cnn.so.9", "nvidia/cudnn/lib/libcudnn_cnn_infer.so.8"},
 		platform: "linux_x86_64"},
-}, extensionProducts()...)
-
-// ProductNamed finds a product by its name or by one of its projects, to which it is then narrowed.
-func ProductNamed(name string) (Product, bool) {
-	for _, p := range Products {
-		if p.Name == name {
-			return p, true
-		}
-		if slices.Contains(p.Projects, name) {
-			p.Projects = []string{name}
-			return p, true
-		}
-	}
-	return Product{}, false
+	{Name: "triton", Table: "triton", rows: tritonRows,
+		Members: []string{"triton/common/../third_party/cuda/bin/ptxas", "triton/third_party/cuda/bin/ptxas",
+			"triton/common/third_party/cuda/bin/ptxas", "triton/backends/nvidia/bin/ptxas*"}, platform: "linux_x86_64"},
 }
 
 // Row is what the artefact says of one row: its cells by column. A column that is not there is one of which the
@@ -90,7 +76,11 @@ type Candidate struct {
 
 // String names what the wheel stands for: "torch 2.9.0 linux_x86_64".
 func (c Candidate) String() string {
-	return nameSeparators.ReplaceAllString(c.Project, "-") + " " + c.Version + " " + c.Platform
+	version := c.Version
+	if c.Local != "" {
+		version += "+" + c.Local
+	}
+	return nameSeparators.ReplaceAllString(c.Project, "-") + " " + version + " " + c.Platform
 }
 
 // Candidates lists the releases on the index, in order, with one wheel for each platform: the one that a
@@ -106,7 +96,8 @@ func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error)
 		all = append(all, p.onPlatform(choose(files, s.data.names))...)
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
-		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.Platform, b.Platform))
+		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.Local, b.Local),
+			cmp.Compare(a.Platform, b.Platform))
 	})
 	return all, nil
 }
@@ -130,7 +121,7 @@ func (s *Source) files(ctx context.Context, project string) ([]File, error) {
 	if files, ok := s.lists[project]; ok {
 		return files, nil
 	}
-	files, err := s.Files(ctx, project)
+	files, err := s.projectFiles(ctx, project)
 	if err == nil {
 		s.lists[project] = files
 	}
@@ -141,13 +132,13 @@ func (s *Source) files(ctx context.Context, project string) ([]File, error) {
 var final = regexp.MustCompile(`^\d+(\.\d+)*(\.post\d+)?$`)
 
 func choose(files []File, named func(File) bool) []Candidate {
-	best := map[[2]string]Candidate{}
+	best := map[[3]string]Candidate{}
 	for _, f := range files {
 		tag, ok := f.Tag()
 		if !ok || tag.Platform == "" || !final.MatchString(tag.Version) {
 			continue
 		}
-		key := [2]string{tag.Version, tag.Platform}
+		key := [3]string{tag.Version, tag.Local, tag.Platform}
 		have, seen := best[key]
 		c := Candidate{File: f, Tag: tag}
 		if seen && !better(c, have, named) {

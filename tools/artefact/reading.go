@@ -36,6 +36,7 @@ type Reading struct {
 	Libraries []string               // the names of all that were read, in the wheel
 	Families  []string               // the CUDA families that they need: "12"
 	Paddle    string                 // the CUDA that PaddlePaddle says it was built with, "11.8"
+	Ptxas     map[string]string      `json:",omitempty"` // versions of the assemblers inside, by their file's name
 }
 
 // source is the reading as a source of a row.
@@ -61,6 +62,9 @@ func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading,
 		if json.Unmarshal(data, reading) == nil && slices.Equal(reading.Members, patterns) {
 			return reading, nil
 		}
+	}
+	if r.Web.Offline {
+		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
 	}
 	reading, err := r.readWheel(ctx, f, patterns)
 	if err != nil {
@@ -144,6 +148,8 @@ func (r *Reading) take(ctx context.Context, root, site string, names []string) e
 			err = r.takeMetadata(filepath.Join(site, name))
 		case strings.HasSuffix(name, "paddle/version/__init__.py"):
 			err = r.takePaddle(filepath.Join(site, name))
+		case strings.HasPrefix(filepath.Base(name), "ptxas"):
+			err = r.takePtxas(filepath.Join(site, name))
 		case strings.Contains(name, ".so"), strings.Contains(name, ".libs/lib"):
 			err = r.takeLibrary(filepath.Join(site, name), name)
 		}
@@ -192,6 +198,20 @@ func (r *Reading) takePaddle(name string) error {
 	data, err := os.ReadFile(name)
 	if m := paddleCUDA.FindSubmatch(data); m != nil {
 		r.Paddle = string(m[1])
+	}
+	return err
+}
+
+// assemblerVersion matches what ptxas prints of itself: "Cuda compilation tools, release 12.9, V12.9.86".
+var assemblerVersion = regexp.MustCompile(`release \d+\.\d+, V(\d+\.\d+\.\d+)`)
+
+func (r *Reading) takePtxas(name string) error {
+	data, err := os.ReadFile(name)
+	if m := assemblerVersion.FindSubmatch(data); m != nil {
+		if r.Ptxas == nil {
+			r.Ptxas = map[string]string{}
+		}
+		r.Ptxas[filepath.Base(name)] = string(m[1])
 	}
 	return err
 }

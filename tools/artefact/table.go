@@ -148,6 +148,15 @@ func (c *Change) mergeSources(row Row) {
 		seen[project] = true
 		return row.Sources[project]
 	})
+	// A page takes the place of the one that said the same before: the next driver's manifest, that of the last one.
+	cell = strings.Join(slices.DeleteFunc(tables.SourcesOf(cell), func(have string) bool {
+		for prefix := range row.Sources {
+			if strings.HasPrefix(prefix, "https://") && strings.HasPrefix(have, prefix) {
+				return true
+			}
+		}
+		return false
+	}), " ")
 	projects := make([]string, 0, len(row.Sources))
 	for project := range row.Sources {
 		projects = append(projects, project)
@@ -275,7 +284,7 @@ func (d *Data) has(table, column string) bool {
 // Names reports whether a release on the command line means a candidate: by its version, or by the key that its row
 // has, where the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
 func (d *Data) Names(p Product, release string, c Candidate) bool {
-	return release == c.Version || d.has(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
+	return release == c.Version || release == c.Version+"+"+c.Local || d.has(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
 }
 
 // Reaches reports whether a candidate is not older than what the product's rows begin with.
@@ -296,11 +305,12 @@ func (d *Data) Knows(p Product, c Candidate) bool {
 	for i := range g.Rows {
 		release := cmp.Or(g.Cell(i, "build"), g.Cell(i, "release"))
 		platform := g.Cell(i, "platform")
-		if release == c.Version && (platform == "" || platform == c.Platform) && strings.HasSuffix(g.Rows[i][1], c.family()) {
+		if release == c.Version && (platform == "" || platform == c.Platform) &&
+			strings.HasSuffix(g.Rows[i][1], c.family()) && (c.Local == "" || g.Rows[i][1] == c.Local) {
 			return true
 		}
 	}
-	return p.Table == "torch" && d.forCPU(c)
+	return p.Table == "torch" && c.Local == "" && d.forCPU(c)
 }
 
 // forCPU reports whether PyPI's wheels of a PyTorch release are known to be for CPUs.

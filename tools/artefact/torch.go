@@ -17,7 +17,10 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	}
 	byDefault := r.newRow("pypi_default", nil, map[string]string{"release": short(r.Tag.Version),
 		"platform": r.Tag.Platform, "variant": variant})
-	if variant == "cpu" {
+	switch {
+	case r.Tag.Local != "" && variant == "cpu":
+		return nil, &Empty{"a build for CPUs"}
+	case variant == "cpu":
 		return []Row{byDefault}, nil
 	}
 	if len(r.Code) == 0 {
@@ -43,6 +46,9 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		if err := s.companion(ctx, &row, companion, r.Tag.Version); err != nil {
 			return nil, err
 		}
+	}
+	if r.Tag.Local != "" { // PyTorch's own index names the variant in the version, and has no default
+		return []Row{row}, nil
 	}
 	return []Row{row, byDefault}, nil
 }

@@ -17,6 +17,8 @@ type Web struct {
 	Client *http.Client
 	Pause  time.Duration              // before the second try; doubled before each further one
 	Seen   func(name string, n int64) // called with the bytes that came of a file; may be nil
+
+	Offline bool // ask nothing: what was kept is all there is
 }
 
 // NewWeb is a Web over HTTP/1.1: with one answer under way at a time, HTTP/2 is half as fast.

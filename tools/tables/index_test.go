@@ -26,6 +26,7 @@ type server struct {
 	html    bool                                                  // speak HTML, not JSON
 	whole   bool                                                  // send no parts
 	serve   func(http.ResponseWriter, *http.Request, []byte) bool // answers for a wheel in another way; true: it did
+	pages   map[string]string                                     // what is on no package index, by path
 	wheels  map[string][]byte
 	mu      sync.Mutex
 	fetched map[string]int // requests by wheel
@@ -57,7 +58,18 @@ func newServer(t *testing.T) *server {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := path.Base(r.URL.Path)
 	wheel, known := s.wheels[name]
+	page, isPage := s.pages[r.URL.Path]
 	switch {
+	case isPage:
+		tag := fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(page)))
+		if w.Header().Set("ETag", tag); r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		s.mu.Lock()
+		s.fetched[r.URL.Path]++
+		s.mu.Unlock()
+		fmt.Fprint(w, page)
 	case strings.HasPrefix(r.URL.Path, "/simple/"):
 		s.page(w, name)
 	case !known:

@@ -1,0 +1,99 @@
+package artefact
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"cudacompat/internal/tables"
+)
+
+// Derive is what follows from other cells, as changes. Nobody types it; a line of hand.csv overrules it.
+//
+//   - A new-feature branch ends on the day on which the next branch appears.
+//   - A toolkit's branch is that of its driver.
+//   - A package for forward compatibility is of the branch of its CUDA.
+func (d *Data) Derive() []Change {
+	var changes []Change
+	set := func(table, key, column, value string) {
+		if value == "" || d.cell(table, column, key) == value || d.byHand(table, key, column) {
+			return
+		}
+		row := Row{Table: table, Cells: map[string]string{d.grids[table].Columns[0]: key, column: value,
+			"checked": time.Now().Format(time.DateOnly)}}
+		change := d.Compare(row)
+		changes = append(changes, change)
+		d.Apply(change)
+	}
+	branches := d.grids["driver_branch"]
+	for i := range branches.Rows[:max(0, len(branches.Rows)-1)] {
+		if branches.Cell(i, "type") == "NFB" {
+			set("driver_branch", branches.Cell(i, "branch"), "end_of_life", branches.Cell(i+1, "first_release"))
+		}
+	}
+	byCUDA := map[string]string{}
+	toolkits := d.grids["cuda"]
+	for i := range toolkits.Rows {
+		branch, _, _ := strings.Cut(toolkits.Cell(i, "driver_linux"), ".")
+		set("cuda", toolkits.Cell(i, "release"), "branch", branch)
+		if branch = d.cell("cuda", "branch", toolkits.Cell(i, "release")); branch != "" {
+			byCUDA[short(toolkits.Cell(i, "release"))] = branch
+		}
+	}
+	compat := d.grids["forward_compat"]
+	for i := range compat.Rows {
+		set("forward_compat", compat.Cell(i, "package"), "branch", byCUDA[compat.Cell(i, "cuda")])
+	}
+	return changes
+}
+
+// Apply makes a change in what is in memory, so that what is read later sees it.
+func (d *Data) Apply(c Change) {
+	g := d.grids[c.Table]
+	i, found := slices.BinarySearchFunc(g.Rows, c.Key, func(row, key []string) int {
+		return tables.CompareKeys(row[:len(key)], key)
+	})
+	rows := slices.Clone(g.Rows)
+	if found {
+		rows[i] = c.New
+	} else {
+		rows = slices.Insert(rows, i, c.New)
+	}
+	g.Rows = rows
+	d.grids[c.Table] = g
+}
+
+// cell is a cell of the row with a key of one column; empty where there is none.
+func (d *Data) cell(table, column, key string) string {
+	g := d.grids[table]
+	for i := range g.Rows {
+		if g.Rows[i][0] == key {
+			return g.Cell(i, column)
+		}
+	}
+	return ""
+}
+
+func (d *Data) hasRow(table, key string) bool {
+	return slices.ContainsFunc(d.grids[table].Rows, func(row []string) bool { return row[0] == key })
+}
+
+// endedBranch reports whether a driver branch is past its end: its rows change no more. A month lives to its end.
+func (d *Data) endedBranch(branch string) bool {
+	end := d.cell("driver_branch", "end_of_life", branch)
+	today := time.Now().Format(time.DateOnly)
+	return end != "" && today[:len(end)] > end || !d.hasRow("driver_branch", branch) && !d.comesLast(branch)
+}
+
+// comesLast reports whether a branch is newer than all that the table has: others that it lacks were left out.
+func (d *Data) comesLast(branch string) bool {
+	rows := d.grids["driver_branch"].Rows
+	return len(rows) == 0 || compareVersions(rows[len(rows)-1][0], branch) < 0
+}
+
+// byHand reports whether a line of hand.csv says a cell.
+func (d *Data) byHand(table, key, column string) bool {
+	return slices.ContainsFunc(d.grids["hand"].Rows, func(row []string) bool {
+		return row[0] == table && row[1] == key && row[2] == column
+	})
+}

@@ -1,0 +1,167 @@
+package artefact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// manifest is one of NVIDIA's drivers, redistrib_620.70.06.json:
+//
+//	{"release_date": "2026-11-04", "release_label": "620.70.06", "release_product": "nvidia-driver",
+//	 "cuda_compat": {"version": "620.70.06", "cuda_variant": ["13.5"], …}, …}
+type manifest struct {
+	Date   string `json:"release_date"`
+	Label  string `json:"release_label"`
+	Compat struct {
+		CUDA []string `json:"cuda_variant"`
+	} `json:"cuda_compat"`
+}
+
+// manifestName matches the names of manifests in the listing of their directory.
+var manifestName = regexp.MustCompile(`redistrib_(\d{3}\.\d+(?:\.\d+)?)\.json`)
+
+// manifestRows are the branches with their newest drivers, and the packages for forward compatibility that are made of
+// them. Of a branch that the table lacks, the first driver that is there tells when it began.
+func manifestRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	listing, err := s.page(ctx, l.Address, l.Address, "text/html")
+	if err != nil {
+		return nil, err
+	}
+	branches := map[string][]string{} // their drivers, by branch
+	for _, m := range manifestName.FindAllStringSubmatch(string(listing.Body), -1) {
+		branch, _, _ := strings.Cut(m[1], ".")
+		if !slices.Contains(branches[branch], m[1]) {
+			branches[branch] = append(branches[branch], m[1])
+		}
+	}
+	if len(branches) == 0 {
+		return nil, fmt.Errorf("%s lists no driver", l.Address)
+	}
+	var rows []Row
+	for _, branch := range slices.Sorted(maps.Keys(branches)) {
+		drivers := branches[branch]
+		slices.SortFunc(drivers, compareVersions)
+		if s.data.endedBranch(branch) {
+			continue
+		}
+		got, err := s.branchRows(ctx, l, branch, drivers[0], drivers[len(drivers)-1])
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, got...)
+	}
+	return rows, nil
+}
+
+func (s *Source) branchRows(ctx context.Context, l Listed, branch, first, newest string) ([]Row, error) {
+	last, from, err := s.manifest(ctx, l, newest)
+	if err != nil {
+		return nil, err
+	}
+	today := time.Now().Format(time.DateOnly)
+	prefix := l.Address + "redistrib_" + branch + "."
+	row := Row{Table: "driver_branch", Sources: map[string]string{prefix: from}, Cells: map[string]string{"branch": branch,
+		"checked": today}}
+	if known := s.data.cell("driver_branch", "newest", branch); compareVersions(known, newest) < 0 {
+		row.Cells["newest"] = newest
+	}
+	if !s.data.hasRow("driver_branch", branch) {
+		begun, _, err := s.manifest(ctx, l, first)
+		if err != nil {
+			return nil, err
+		}
+		row.Cells["first_release"] = begun.Date
+	}
+	var rows []Row
+	for _, cuda := range last.Compat.CUDA {
+		if s.data.cell("driver_branch", "cuda", branch) != cuda {
+			row.Cells["cuda"] = cuda
+		}
+		name := "cuda-compat-" + strings.ReplaceAll(cuda, ".", "-")
+		if s.data.hasRow("forward_compat", name) {
+			continue // where its other cells have a source of their own
+		}
+		rows = append(rows, Row{Table: "forward_compat", Sources: map[string]string{prefix: from}, Cells: map[string]string{
+			"package": name, "cuda": cuda, "branch": branch, "checked": today}})
+	}
+	if len(row.Cells) > len([]string{"branch", "checked"}) {
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (s *Source) manifest(ctx context.Context, l Listed, driver string) (m manifest, from string, err error) {
+	from = l.Address + "redistrib_" + driver + ".json"
+	p, err := s.page(ctx, from, from, "application/json")
+	if err != nil {
+		return m, from, err
+	}
+	if err := json.Unmarshal(p.Body, &m); err != nil {
+		return m, from, fmt.Errorf("%s: %w", from, err)
+	}
+	if m.Label != driver {
+		return m, from, fmt.Errorf("%s says that it is of driver %q", from, m.Label)
+	}
+	return m, from, nil
+}
+
+// release is a branch in NVIDIA's releases.json, its newest driver first:
+//
+//	{"620": {"type": "lts branch", "driver_info": [{"release_version": "620.70.06", "release_date": "2026-11-04", …}]}}
+type release struct {
+	Type    string `json:"type"`
+	Drivers []struct {
+		Version string `json:"release_version"`
+		Date    string `json:"release_date"`
+	} `json:"driver_info"`
+}
+
+// branchTypes are the words of releases.json and of the table.
+var branchTypes = []struct{ theirs, ours string }{{"lts", "LTS"}, {"long term", "LTS"}, {"production", "PB"},
+	{"new feature", "NFB"}}
+
+// releaseRows are the branches with their types and newest drivers.
+func releaseRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	p, err := s.page(ctx, l.Address, l.Address, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	var list map[string]release
+	if err := json.Unmarshal(p.Body, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Address, err)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s lists no driver", l.Address)
+	}
+	var rows []Row
+	for _, branch := range slices.Sorted(maps.Keys(list)) {
+		r := list[branch]
+		if len(r.Drivers) == 0 || s.data.endedBranch(branch) {
+			continue
+		}
+		row := Row{Table: "driver_branch", Sources: map[string]string{l.Address: l.Address}, Cells: map[string]string{
+			"branch": branch, "checked": time.Now().Format(time.DateOnly)}}
+		for _, t := range branchTypes {
+			if strings.Contains(strings.ToLower(r.Type), t.theirs) {
+				row.Cells["type"] = t.ours
+			}
+		}
+		if row.Cells["type"] == "" {
+			return nil, fmt.Errorf("%s: branch %s is a %q", l.Address, branch, r.Type)
+		}
+		newest := r.Drivers[0].Version
+		if known := s.data.cell("driver_branch", "newest", branch); compareVersions(known, newest) < 0 {
+			row.Cells["newest"] = newest
+		}
+		if row.Cells["newest"] != "" || s.data.cell("driver_branch", "type", branch) != row.Cells["type"] {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}

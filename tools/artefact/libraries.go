@@ -1,0 +1,175 @@
+package artefact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// libraryRows are the names of the libraries in NVIDIA's wheels, for Linux and Windows: of each project the newest
+// wheel of every major version, or of every minor one, since names change with them. Only a wheel's directory is read.
+func libraryRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	rows := map[string]*Row{}
+	for _, project := range l.Projects {
+		files, err := s.files(ctx, project)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range newestOf(files, l.Minors) {
+			names, err := s.names(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			for name, family := range librariesIn(names, project) {
+				if rows[name] == nil {
+					rows[name] = &Row{Table: "library", Sources: map[string]string{}, Cells: map[string]string{"name": name,
+						"library": l.Library, "checked": time.Now().Format(time.DateOnly)}}
+				}
+				rows[name].bring(project, family, f)
+			}
+		}
+	}
+	var list []Row
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		list = append(list, *rows[name])
+	}
+	return list, nil
+}
+
+// bring adds a project whose wheel has the library; newestOf gives the newest wheel last.
+func (r *Row) bring(project, family string, f File) {
+	for column, word := range map[string]string{"cuda": family, "pip": project} {
+		words := strings.Fields(r.Cells[column])
+		if word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+		slices.Sort(words)
+		r.Cells[column] = strings.Join(words, " ")
+	}
+	r.Sources[strings.ReplaceAll(project, "-", "_")] = "wheel " + f.Name + " sha256:" + f.SHA256
+}
+
+var systemTag = regexp.MustCompile(`-(?:py3|py2\.py3)-none-\S*(linux\S*x86_64|win_amd64)\.whl$`)
+
+// newestOf is, for each system, the newest wheel of every major version, the oldest of them first.
+func newestOf(files []File, minors bool) []File {
+	best := map[[2]string]File{}
+	version := func(f File) string { tag, _ := f.Tag(); return tag.Version }
+	for _, f := range files {
+		system := systemTag.FindStringSubmatch(f.Name)
+		if system == nil || f.Yanked || f.SHA256 == "" || !final.MatchString(version(f)) {
+			continue
+		}
+		series, _, _ := strings.Cut(version(f), ".")
+		if minors {
+			series = short(version(f))
+		}
+		key := [2]string{strings.TrimLeft(system[1], "manylinux_0123456789"), series}
+		if have, ok := best[key]; !ok || compareVersions(version(have), version(f)) < 0 {
+			best[key] = f
+		}
+	}
+	return slices.SortedFunc(maps.Values(best), func(a, b File) int {
+		if c := compareVersions(version(a), version(b)); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+var (
+	sharedName = regexp.MustCompile(`^(lib.+\.so)((?:\.\d+)*)$`)
+	// What is of no use by itself, or belongs to the system: variants without a driver's compiler, helpers of CUPTI, OpenCL's
+	// loader.
+	aside      = regexp.MustCompile(`\.alt\.|^libOpenCL\.|^(lib)?(checkpoint|pcsamplingutil)\.`)
+	cudaFolder = regexp.MustCompile(`^nvidia/cu(\d\d)/`)
+)
+
+// librariesIn are the libraries among a wheel's members, with their CUDA family: that of the directory, else of the
+// project's name. A name without a version counts only where the wheel has none with one.
+func librariesIn(members []string, project string) map[string]string {
+	found := map[string]string{}
+	versioned := map[string]bool{}
+	for _, member := range members {
+		name := path.Base(member)
+		m := sharedName.FindStringSubmatch(name)
+		if !strings.HasPrefix(member, "nvidia/") || strings.Contains(member, "/stubs/") || aside.MatchString(name) ||
+			m == nil && !strings.HasSuffix(name, ".dll") {
+			continue
+		}
+		family := Tag{Project: strings.ReplaceAll(project, "-", "_")}.family()
+		if in := cudaFolder.FindStringSubmatch(member); in != nil {
+			family = in[1]
+		}
+		found[name] = family
+		if m != nil && m[2] != "" {
+			versioned[m[1]] = true
+		}
+	}
+	maps.DeleteFunc(found, func(name, _ string) bool { return versioned[name] })
+	return found
+}
+
+// names are those of a wheel's members, read from its directory or from the cache.
+func (r *Reader) names(ctx context.Context, f File) ([]string, error) {
+	kept := filepath.Join(r.Cache, form, f.SHA256+"-names.json")
+	var names []string
+	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &names) == nil {
+		return names, nil
+	}
+	if r.Web.Offline {
+		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
+	}
+	wheel, err := r.Web.Open(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	defer wheel.Close()
+	for _, m := range wheel.zip.File {
+		names = append(names, m.Name)
+	}
+	data, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	return names, writeWhole(kept, data)
+}
+
+// toolkitRows are the releases of the CUDA toolkit that came after the table's newest: the list of its wheels names
+// them and their days.
+func toolkitRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	var rows []Row
+	grid := s.data.grids["cuda"]
+	newest := ""
+	for _, row := range grid.Rows {
+		newest = newer(newest, row[0])
+	}
+	for _, project := range l.Projects {
+		files, err := s.files(ctx, project)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			tag, ok := f.Tag()
+			if !ok || !final.MatchString(tag.Version) || f.Yanked {
+				continue
+			}
+			release := strings.Join(strings.SplitN(tag.Version, ".", 4)[:min(3, strings.Count(tag.Version, ".")+1)], ".")
+			if compareVersions(release, newest) <= 0 {
+				continue
+			}
+			rows = append(rows, Row{Table: "cuda", Sources: map[string]string{tag.Project: "wheel " + f.Name + " sha256:" +
+				f.SHA256}, Cells: map[string]string{"release": release, "released": f.Date,
+				"checked": time.Now().Format(time.DateOnly)}})
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,114 @@
+package artefact
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"cudacompat/internal/tables"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Listed is one entry of data/sources.toml: where rows come from, and which program makes them.
+type Listed struct {
+	ID       string   `toml:"id"`
+	Reader   string   `toml:"reader"`
+	Projects []string `toml:"projects"` // on the package index
+	Address  string   `toml:"address"`  // of what is on none
+	Tables   []string `toml:"tables"`
+	MaxAge   int      `toml:"max_age"` // days
+
+	// Of a package that is built against a framework or a CUDA.
+	Since   string   `toml:"since"`   // the oldest release of which there is a row
+	Members []string `toml:"members"` // libraries that say which CUDA they need
+	Code    bool     `toml:"code"`    // their machine code is all that the package has
+	Extra   string   `toml:"extra"`   // by which older releases ask for torch
+
+	// Of NVIDIA's libraries.
+	Library string `toml:"library"` // what people call it
+	Minors  bool   `toml:"minors"`  // names change with minor versions too
+}
+
+// ReadSources reads the list in a directory of tables.
+func ReadSources(dir string) ([]Listed, error) {
+	name := filepath.Join(dir, "sources.toml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Source []Listed `toml:"source"`
+	}
+	decoder := toml.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&list); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	seen := map[string]bool{}
+	for _, l := range list.Source {
+		if err := l.check(seen[l.ID]); err != nil {
+			return nil, fmt.Errorf("%s: source %q: %w", name, l.ID, err)
+		}
+		seen[l.ID] = true
+	}
+	return list.Source, nil
+}
+
+func (l Listed) check(twice bool) error {
+	_, page := pageReaders[l.Reader]
+	_, wheels := l.Product()
+	switch {
+	case l.ID == "":
+		return fmt.Errorf("it has no id")
+	case twice:
+		return fmt.Errorf("it stands twice")
+	case !page && !wheels:
+		return fmt.Errorf("there is no reader %q", l.Reader)
+	case (l.Address == "") == (len(l.Projects) == 0):
+		return fmt.Errorf("it needs either projects or an address")
+	case l.MaxAge <= 0:
+		return fmt.Errorf("max_age must be a number of days")
+	}
+	for _, table := range l.Tables {
+		if !slices.Contains(tables.Names(), table) {
+			return fmt.Errorf("there is no table %q", table)
+		}
+	}
+	return nil
+}
+
+// pageReaders make rows of what is not one wheel a row: a project's list, many wheels together, a manifest.
+var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, error){
+	"library":          libraryRows,
+	"toolkit":          toolkitRows,
+	"driver-manifests": manifestRows,
+	"driver-releases":  releaseRows,
+}
+
+// Page reads a source that is not one of wheels; false where it is.
+func (s *Source) Page(ctx context.Context, l Listed) ([]Row, bool, error) {
+	read, ok := pageReaders[l.Reader]
+	if !ok {
+		return nil, false, nil
+	}
+	rows, err := read(ctx, s, l)
+	return rows, true, err
+}
+
+// Product is a source whose wheels each make rows; false where it is none.
+func (l Listed) Product() (Product, bool) {
+	if l.Reader == "extension" {
+		return l.extension(), true
+	}
+	i := slices.IndexFunc(wheelReaders, func(p Product) bool { return p.Name == l.Reader })
+	if i < 0 {
+		return Product{}, false
+	}
+	p := wheelReaders[i]
+	p.Name, p.Projects = l.ID, l.Projects
+	return p, true
+}

@@ -1,0 +1,133 @@
+// Command tables keeps data/ true: it reads what data/sources.toml lists, compares it with the tables, and writes it
+// there.
+//
+//	go run ./tools/tables sync                     all sources: what they have and the tables lack
+//	go run ./tools/tables sync torch nccl          these alone
+//	go run ./tools/tables sync -w                  write it into data/, and what was read into data/lock.json
+//	go run ./tools/tables sync --release all torch compare every release, cell by cell
+//
+// It exits 0 when the tables say what the sources say, or were made to; 1 when they differ, a source could not be read,
+// or a guard stopped a change; 64 when it was called wrongly or has nothing to work with.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"cudacompat/tools/artefact"
+
+	"github.com/spf13/pflag"
+)
+
+const (
+	exitSame    = 0
+	exitDiffers = 1
+	exitUsage   = 64
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are what the command line says.
+type options struct {
+	write, accept               bool
+	index, data, cache, offline string
+	sources                     []artefact.Listed
+	release                     string // empty: those that the tables have not; "all"
+	pause                       time.Duration
+}
+
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	o, err := parse(args, errs)
+	if errors.Is(err, pflag.ErrHelp) {
+		return exitSame
+	}
+	var data *artefact.Data
+	if err == nil {
+		if data, err = artefact.OpenData(o.data); err != nil {
+			err = fmt.Errorf("the tables in %s: %w", o.data, err)
+		}
+	}
+	if err == nil && o.index == "" && o.offline == "" {
+		o.index, err = artefact.ThisPip().Index()
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "tables:", err)
+		return exitUsage
+	}
+	code, err := o.sync(ctx, data, out, errs)
+	if err != nil {
+		fmt.Fprintln(errs, "tables:", err)
+	}
+	return code
+}
+
+const usage = "tables sync [flags] [SOURCE...]\nSOURCE is an id in data/sources.toml; without one, all are read.\n"
+
+func parse(args []string, errs io.Writer) (o options, err error) {
+	flags := pflag.NewFlagSet("tables", pflag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.Usage = func() { fmt.Fprintf(errs, "%s%s", usage, flags.FlagUsages()) }
+	flags.BoolVarP(&o.write, "write", "w", false, "write the rows into the tables")
+	flags.BoolVar(&o.accept, "accept", false, "write even what a guard stops: a person has read it")
+	flags.StringVar(&o.release, "release", "", "one `RELEASE` of the sources' packages, or all")
+	flags.StringVar(&o.index, "index", "", "address of the package index's simple API; else pip's own")
+	flags.StringVar(&o.data, "data", "data", "directory of the tables")
+	flags.StringVar(&o.cache, "cache", defaultCache(), "directory for what was read")
+	flags.StringVar(&o.offline, "offline", "", "`CACHE`: fetch nothing, what is in this directory is all there is")
+	flags.DurationVar(&o.pause, "pause", time.Second,
+		"before a server that does not answer is asked again; doubled each time")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() == 0 || flags.Arg(0) != "sync" {
+		return o, errors.New("call it as `tables sync [SOURCE...]`")
+	}
+	if o.offline != "" {
+		o.cache = o.offline
+	}
+	all, err := artefact.ReadSources(o.data)
+	if err != nil {
+		return o, err
+	}
+	o.sources, err = chosen(all, flags.Args()[1:])
+	return o, err
+}
+
+// chosen are the sources that the command line names, in the order of the list: what is read first is known to what is
+// read later.
+func chosen(all []artefact.Listed, names []string) ([]artefact.Listed, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var ids []string
+	for _, l := range all {
+		ids = append(ids, l.ID)
+	}
+	for _, name := range names {
+		if !slices.Contains(ids, name) {
+			return nil, fmt.Errorf("there is no source %q; they are %s", name, strings.Join(ids, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(l artefact.Listed) bool { return !slices.Contains(names, l.ID) }), nil
+}
+
+func defaultCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "cudacompat", "artefact")
+}

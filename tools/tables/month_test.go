@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/matrix"
+	"cudacompat/probe/facts"
+	"cudacompat/tools/artefact"
+)
+
+// nextMonth is a bench whose sources have what may come: a driver branch with its CUDA, and on the index a toolkit, a
+// PyTorch and an NCCL.
+func nextMonth(t *testing.T) *bench {
+	b := newBench(t)
+	b.pages = map[string]string{
+		"/driver/": `<a href="redistrib_535.309.01.json">…</a> <a href="redistrib_640.10.01.json">…</a>` +
+			` <a href="redistrib_640.20.02.json">…</a>`,
+		"/driver/redistrib_640.10.01.json": `{"release_date": "2026-12-15", "release_label": "640.10.01",` +
+			` "cuda_compat": {"version": "640.10.01", "cuda_variant": ["13.9"]}}`,
+		"/driver/redistrib_640.20.02.json": `{"release_date": "2027-01-20", "release_label": "640.20.02",` +
+			` "cuda_compat": {"version": "640.20.02", "cuda_variant": ["13.9"]}}`,
+		"/releases.json": `{"640": {"type": "new feature branch", "driver_info": [{"release_version": "640.20.02",` +
+			` "release_date": "2027-01-20"}]}}`,
+	}
+	name := filepath.Join(b.data, "sources.toml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{
+		"https://developer.download.nvidia.com/compute/nvidia-driver/redist/": b.URL + "/driver/",
+		"https://docs.nvidia.com/datacenter/tesla/drivers/releases.json":      b.URL + "/releases.json",
+	} {
+		text = []byte(strings.ReplaceAll(string(text), from, to))
+	}
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+var monthsSources = []string{"driver", "driver-releases", "cuda", "torch", "nccl"}
+
+// TestMonthAhead takes what came in one run. The linter takes the tables, a second run finds nothing, offline the same
+// comes out, and a machine that was ahead of the tables no longer is.
+func TestMonthAhead(t *testing.T) {
+	b := nextMonth(t)
+	newer := facts.Facts{Driver: facts.Driver{Version: "640.20.02"}}
+	if !outdated(t, b.data, newer) {
+		t.Error("driver 640 is in the tables already")
+	}
+	// Addresses have to be https in the tables; here they are not.
+	server := b.URL
+	code, out, errs := b.run(monthsSources...)
+	for _, want := range []string{
+		"640,NFB,13.9,2026-12-15,,640.20.02,",
+		"cuda-compat-13-9,13.9,640,",
+		"13.9.0,,,,,,wheel cuda_toolkit-13.9.0-py2.py3-none-any.whl SHA,TODAY",
+		"torch.csv: 2.90.0 cu130 linux_x86_64: new",
+		"nccl.csv: 2.90.1 13: new",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("want %s\n%s%s", want, out, errs)
+		}
+	}
+	if code != exitDiffers {
+		t.Errorf("exit %d", code)
+	}
+	clear(b.fetched)
+	if _, again, _ := b.run(monthsSources...); again != out || b.fetched["/driver/"] > 0 {
+		t.Errorf("asked again, fetched %v; want the same as\n%s\ngot\n%s", b.fetched, out, again)
+	}
+	b.Server.Close()
+	if _, offline, errs := b.run(append([]string{"--offline", b.cache}, monthsSources...)...); offline != out {
+		t.Errorf("offline, want the same as\n%s\ngot\n%s%s", out, offline, errs)
+	}
+	secure(t, b, server)
+	if code, out, errs := b.run(append([]string{"--offline", b.cache, "-w"}, monthsSources...)...); !strings.Contains(out,
+		"nccl.csv: 2.90.2 13: nothing is written, the linter refuses") {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	if _, err := matrix.Load(os.DirFS(b.data)); err != nil {
+		t.Error(err)
+	}
+	if outdated(t, b.data, newer) {
+		t.Error("driver 640 is still newer than every row")
+	}
+	if code, out, _ := b.run("--offline", b.cache, "driver", "driver-releases", "torch"); code != exitSame {
+		t.Errorf("nothing is new any more, but: exit %d\n%s", code, out)
+	}
+}
+
+// secure gives the sources and what was kept of them addresses of the form that the tables want.
+func secure(t *testing.T, b *bench, server string) {
+	t.Helper()
+	name := filepath.Join(b.data, "sources.toml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), server, "https://example.com")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, page := range b.pages {
+		if err := artefact.Keep(b.cache, "https://example.com"+path, page); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// outdated reports whether the tables in a directory are behind a machine.
+func outdated(t *testing.T, dir string, machine facts.Facts) bool {
+	t.Helper()
+	tables, err := matrix.Load(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine.Complete()
+	verdict := matrix.Check(context.Background(), tables, machine, nil, matrix.Policy{})
+	return slices.ContainsFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule == "matrix-outdated" })
+}
+
+// TestStops has a source that lost the wheels on which rows rest, and one that lies about itself: nothing is written.
+func TestStops(t *testing.T) {
+	b := nextMonth(t)
+	before := b.table(t, "torch.csv")
+	var out, errs strings.Builder
+	code := run(context.Background(), []string{"sync", "--index", b.URL + "/simple", "--data", b.data, "--cache", b.cache,
+		"--pause", "1ms", "-w", "torch"}, &out, &errs)
+	if code != exitDiffers || !strings.Contains(out.String(), "stop: torch: wheel torch-2.15.0-") ||
+		!strings.Contains(errs.String(), "nothing is written") || b.table(t, "torch.csv") != before {
+		t.Errorf("a list that shrinks: exit %d\n%.500s%s", code, &out, &errs)
+	}
+	b.pages["/driver/redistrib_640.20.02.json"] = b.pages["/driver/redistrib_640.10.01.json"]
+	if code, out, _ := b.run("driver"); code != exitDiffers || !strings.Contains(out, `says that it is of driver "640.10.01"`) {
+		t.Errorf("a manifest of another driver: exit %d\n%s", code, out)
+	}
+	b.pages["/releases.json"] = `{}`
+	if code, out, _ := b.run("driver-releases"); code != exitDiffers || !strings.Contains(out, "lists no driver") {
+		t.Errorf("an empty list: exit %d\n%s", code, out)
+	}
+}
+
+func TestGuards(t *testing.T) {
+	changed := func(table, column, old, now string) artefact.Change {
+		return artefact.Change{Table: table, Columns: []string{"release", column}, Key: []string{"1.0"},
+			Old: []string{"1.0", old}, New: []string{"1.0", now}}
+	}
+	for _, c := range []struct {
+		name   string
+		change artefact.Change
+		want   string
+	}{
+		{"floor falls", changed("cuda", "driver_linux", "580.65.06", "535.54.03"), "driver_linux falls from 580.65.06"},
+		{"floor goes", changed("cuda", "driver_linux", "580.65.06", ""), "driver_linux falls from 580.65.06"},
+		{"floor rises", changed("cuda", "driver_linux", "535.54.03", "580.65.06"), ""},
+		{"target lost", changed("torch", "sass", "sm_80 sm_90", "sm_90"), "sm_80 is no longer in it"},
+		{"target more", changed("torch", "sass", "sm_90", "sm_80 sm_90"), ""},
+	} {
+		got := strings.Join(guards([]artefact.Change{c.change}), "\n")
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+	var many []artefact.Change
+	for i := range maxChanged + 1 {
+		c := changed("xid", "meaning", "a", "b")
+		c.Key = []string{fmt.Sprint(i)}
+		many = append(many, c)
+	}
+	if got := guards(many); len(got) != 1 || !strings.Contains(got[0], "more than 60 rows") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/tools/artefact"
+)
+
+// syncing is one run over the sources.
+type syncing struct {
+	*options
+	data     *artefact.Data
+	source   *artefact.Source
+	lock     artefact.Lock
+	progress *progress
+	out      io.Writer
+
+	changes []artefact.Change // in the order in which they were found
+	stops   []string          // what guards say
+	tally
+}
+
+// tally counts wheels, and sources that could not be read.
+type tally struct{ read, empty, unread int }
+
+// sync reads the sources, prints one diff over all tables, and writes it where that was asked for.
+func (o *options) sync(ctx context.Context, data *artefact.Data, out, errs io.Writer) (int, error) {
+	lock, err := artefact.ReadLock(o.data)
+	if err != nil {
+		return exitUsage, err
+	}
+	s := &syncing{options: o, data: data, lock: lock, progress: newProgress(errs), out: out}
+	web := artefact.NewWeb(o.pause)
+	web.Seen, web.Offline = s.progress.seen, o.offline != ""
+	s.source = artefact.NewSource(o.index, o.cache, web, data)
+	for _, l := range o.sources {
+		if err := s.one(ctx, l); err != nil {
+			s.unread++
+			fmt.Fprintf(out, "%s: not read: %v\n", l.ID, err)
+		}
+		if ctx.Err() != nil {
+			return exitDiffers, errors.New("stopped; what was read is kept, the same command goes on from here")
+		}
+	}
+	if o.release != "" && s.read+s.empty+s.unread == 0 {
+		return exitUsage, fmt.Errorf("no source has a wheel of %s for Linux", o.release)
+	}
+	for _, c := range data.Derive() {
+		s.keep(c)
+	}
+	return s.finish()
+}
+
+// one reads one source.
+func (s *syncing) one(ctx context.Context, l artefact.Listed) error {
+	product, wheels := l.Product()
+	if wheels {
+		if err := s.wheels(ctx, l, product); err != nil {
+			return err
+		}
+	} else {
+		s.progress.begin(l.ID)
+		rows, _, err := s.source.Page(ctx, l)
+		s.progress.end()
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			s.take(row)
+		}
+	}
+	gone, err := s.source.Gone(ctx, l)
+	if err != nil {
+		return err
+	}
+	s.stops = append(s.stops, gone...)
+	return s.lock.Fetched(ctx, l, s.source)
+}
+
+// wheels reads the wheels of a source that the run is about.
+func (s *syncing) wheels(ctx context.Context, l artefact.Listed, product artefact.Product) error {
+	list, err := s.source.Candidates(ctx, product)
+	if err != nil {
+		return err
+	}
+	list = s.wanted(product, list)
+	for i, c := range list {
+		if why := s.lock.Nothing(l.ID, c.Name); why != "" && s.release == "" {
+			continue
+		}
+		s.progress.begin(fmt.Sprintf("%d/%d %s", i+1, len(list), c.Name))
+		rows, err := s.source.Rows(ctx, product, c)
+		s.progress.end()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var empty *artefact.Empty
+		switch {
+		case errors.As(err, &empty):
+			s.empty++
+			s.lock.Remember(l.ID, c.Name, empty.Error())
+			fmt.Fprintf(s.out, "%v: no row: %v\n", c, empty)
+		case err != nil:
+			s.unread++
+			fmt.Fprintf(s.out, "%v: not read: %v\n", c, err)
+		default:
+			s.read++
+			for _, row := range rows {
+				s.take(row)
+			}
+		}
+	}
+	return nil
+}
+
+// wanted are the candidates that the command line names. What was withdrawn is nothing new.
+func (s *syncing) wanted(p artefact.Product, list []artefact.Candidate) []artefact.Candidate {
+	return slices.DeleteFunc(list, func(c artefact.Candidate) bool {
+		known := s.data.Knows(p, c)
+		switch s.release {
+		case "all":
+			return !known && (c.Yanked || !s.data.Reaches(p, c))
+		case "":
+			return known || c.Yanked || !s.data.Reaches(p, c)
+		}
+		return !s.data.Names(p, s.release, c)
+	})
+}
+
+// take compares a row with the tables.
+func (s *syncing) take(row artefact.Row) {
+	change := s.data.Compare(row)
+	if change.Same() {
+		if s.release != "" {
+			fmt.Fprintf(s.out, "%s.csv: %s: as in the source\n", change.Table, strings.Join(change.Key, " "))
+		}
+		return
+	}
+	s.data.Apply(change)
+	s.keep(change)
+}
+
+// keep adds a change to those of the run, into the one that a row has already.
+func (s *syncing) keep(c artefact.Change) {
+	i := slices.IndexFunc(s.changes, func(have artefact.Change) bool {
+		return have.Table == c.Table && slices.Equal(have.Key, c.Key)
+	})
+	if i >= 0 {
+		s.changes[i].New = c.New
+		return
+	}
+	s.changes = append(s.changes, c)
+}
+
+// finish prints the diff, asks the guards, and writes.
+func (s *syncing) finish() (int, error) {
+	for _, c := range s.changes {
+		show(s.out, c)
+	}
+	s.stops = append(s.stops, guards(s.changes)...)
+	for _, stop := range s.stops {
+		fmt.Fprintln(s.out, "stop:", stop)
+	}
+	for _, l := range s.sources {
+		if late := s.lock.Late(l); late != "" {
+			fmt.Fprintf(s.out, "%s: %s\n", l.ID, late)
+		}
+	}
+	held := len(s.stops) > 0 && !s.accept
+	written := 0
+	var err error
+	if s.write && !held {
+		written = s.put()
+		err = errors.Join(s.lock.Write(s.options.data), artefact.WriteDates(s.options.data))
+	}
+	fmt.Fprintf(s.out, "%d sources, %d wheels: %d make no row, %d could not be read; %d rows differ, %d written\n",
+		len(s.sources), s.read+s.empty, s.empty, s.unread, len(s.changes), written)
+	switch {
+	case err != nil:
+		return exitDiffers, err
+	case held && s.write:
+		return exitDiffers, errors.New("nothing is written; --accept writes what is stopped here, once you have read it")
+	case s.unread > 0, len(s.changes) > written, held:
+		return exitDiffers, nil
+	}
+	return exitSame, nil
+}
+
+// put writes all changes at once, or, where the linter refuses that, one after the other, and says which it refuses. A
+// row may rest on one of another table that comes later: what was refused is tried again while anything is taken.
+func (s *syncing) put() (written int) {
+	if err := s.data.Write(s.changes); err == nil {
+		return len(s.changes)
+	}
+	left, refused := s.changes, []string(nil)
+	for again := true; again; {
+		again, refused = false, nil
+		var still []artefact.Change
+		for _, c := range left {
+			if err := s.data.Write([]artefact.Change{c}); err != nil {
+				still = append(still, c)
+				refused = append(refused, fmt.Sprintf("%s.csv: %s: %v", c.Table, strings.Join(c.Key, " "), err))
+				continue
+			}
+			written++
+			again = true
+		}
+		left = still
+	}
+	for _, line := range refused {
+		fmt.Fprintln(s.out, line)
+	}
+	return written
+}
+
+// show prints a change: the row where it is new, else the cells that differ.
+func show(out io.Writer, c artefact.Change) {
+	name := c.Table + ".csv: " + strings.Join(c.Key, " ")
+	if c.Old == nil {
+		fmt.Fprintf(out, "%s: new\n%s\n", name, c.CSV())
+		return
+	}
+	fmt.Fprintf(out, "%s: differs\n", name)
+	for _, i := range c.Differs() {
+		fmt.Fprintf(out, "  - %s: %s\n  + %s: %s\n", c.Columns[i], c.Old[i], c.Columns[i], c.New[i])
+	}
+}
