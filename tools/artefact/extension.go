@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"debug/elf"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +12,42 @@ import (
 
 // extension is a package of extension.csv whose wheels the index has.
 func (l Listed) extension() Product {
-	rows := func(s *Source, _ context.Context, r *Reading) ([]Row, error) { return []Row{s.extensionRow(r, l)}, nil }
+	rows := func(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
+		row := s.extensionRow(r, l)
+		return []Row{row}, s.namedFor(ctx, r, l, row)
+	}
 	return Product{Name: l.ID, Table: "extension", Projects: l.Projects, Members: l.Members, rows: rows,
 		platform: "linux_x86_64", since: l.Since}
+}
+
+// namedFor takes the CUDAs of a package from the names of its libraries, libbitsandbytes_cuda128.so, which stand in the
+// wheel's directory.
+func (s *Source) namedFor(ctx context.Context, r *Reading, e Listed, row Row) error {
+	if e.Named == "" {
+		return nil
+	}
+	files, err := s.files(ctx, e.Projects[0])
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(files, func(f File) bool { return f.SHA256 == r.SHA256 })
+	if i < 0 {
+		return errors.New("the wheel is not on the index's list")
+	}
+	names, err := s.names(ctx, files[i])
+	if err != nil {
+		return err
+	}
+	var list []string
+	for _, name := range names {
+		if m := regexp.MustCompile(e.Named).FindStringSubmatch(name); m != nil {
+			list = append(list, m[1]+"."+m[2])
+		}
+	}
+	slices.SortFunc(list, compareVersions)
+	row.Cells["cuda"] = strings.Join(slices.Compact(list), " ")
+	row.Cells["verified"] = "METADATA RECORD " + r.Date
+	return nil
 }
 
 // extensionRow is the row of one release. A cell of which the wheel says nothing is left alone.

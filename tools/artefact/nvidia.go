@@ -11,7 +11,7 @@ import (
 	"cudacompat/internal/fatbin"
 )
 
-var projectFamily = regexp.MustCompile(`cu(?:da)?(\d\d)0?(?:_plugin)?$`)
+var projectFamily = regexp.MustCompile(`cu(?:da)?(\d\d)(?:0|x)?(?:_plugin)?$`)
 
 // family is the CUDA family that a project's name tells, "12" of nvidia_nccl_cu12 and nvidia_dali_cuda120; empty where
 // it tells none.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"cudacompat/internal/tables"
@@ -27,6 +28,7 @@ type Listed struct {
 	Members []string `toml:"members"` // libraries that say which CUDA they need
 	Code    bool     `toml:"code"`    // their machine code is all that the package has
 	Extra   string   `toml:"extra"`   // by which older releases ask for torch
+	Named   string   `toml:"named"`   // matches the names of its libraries, one for each CUDA
 
 	// Of NVIDIA's libraries.
 	Library string `toml:"library"` // what people call it
@@ -70,6 +72,8 @@ func (l Listed) check(twice bool) error {
 		return fmt.Errorf("there is no reader %q", l.Reader)
 	case (l.Address == "") == (len(l.Projects) == 0):
 		return fmt.Errorf("it needs either projects or an address")
+	case !compiles(l.Named):
+		return fmt.Errorf("named is no pattern with two groups")
 	case l.MaxAge <= 0:
 		return fmt.Errorf("max_age must be a number of days")
 	}
@@ -79,6 +83,11 @@ func (l Listed) check(twice bool) error {
 		}
 	}
 	return nil
+}
+
+func compiles(pattern string) bool {
+	re, err := regexp.Compile(pattern)
+	return err == nil && (pattern == "" || re.NumSubexp() == 2)
 }
 
 // pageReaders make rows of what is not one wheel a row: a project's list, many wheels together, a manifest.

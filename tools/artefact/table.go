@@ -103,6 +103,8 @@ func says(column, old, read string) bool {
 	switch {
 	case old == read, column == "released" && old != "": // a page tells the day better than the upload does
 		return true
+	case column == "python" && patchZero.ReplaceAllString(old, "$1") == patchZero.ReplaceAllString(read, "$1"):
+		return true
 	case slices.Contains(requirements, column):
 		return slices.EqualFunc(strings.Fields(old), strings.Fields(read), sameRange)
 	case column == "verified": // by more than is read of every release: the libraries of some, too large for all
@@ -113,6 +115,9 @@ func says(column, old, read string) bool {
 	}
 	return false
 }
+
+// patchZero matches the version in ">=3.10.0", which says no more than ">=3.10".
+var patchZero = regexp.MustCompile(`(3\.\d+)\.0\b`)
 
 // filesOf are the files that a cell of "verified" names before its date.
 func filesOf(verified string) []string {
