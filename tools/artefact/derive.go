@@ -1,6 +1,7 @@
 package artefact
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -96,4 +97,17 @@ func (d *Data) byHand(table, key, column string) bool {
 	return slices.ContainsFunc(d.grids["hand"].Rows, func(row []string) bool {
 		return row[0] == table && row[1] == key && row[2] == column
 	})
+}
+
+// PastReview are the lines of hand.csv at which a person should have looked again.
+func (d *Data) PastReview() []string {
+	var list []string
+	g := d.grids["hand"]
+	for i, row := range g.Rows {
+		if day := g.Cell(i, "review"); day < time.Now().Format(time.DateOnly)[:len(day)] {
+			list = append(list, fmt.Sprintf("hand.csv: %s %s, %s: look again, it was to be done by %s", row[0], row[1], row[2],
+				day))
+		}
+	}
+	return list
 }

@@ -92,6 +92,7 @@ func compiles(pattern string) bool {
 
 // pageReaders make rows of what is not one wheel a row: a project's list, many wheels together, a manifest.
 var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, error){
+	"ec2":              instanceRows,
 	"library":          libraryRows,
 	"toolkit":          toolkitRows,
 	"driver-manifests": manifestRows,

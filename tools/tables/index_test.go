@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -118,8 +119,15 @@ func wheelOf(t *testing.T, members map[string][]byte) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for name, data := range members {
-		if strings.Contains(name, ".so") {
+		switch {
+		case strings.Contains(name, ".so"):
 			data = libraryOf(string(data))
+		case strings.HasSuffix(name, ".gz"):
+			var packed bytes.Buffer
+			w := gzip.NewWriter(&packed)
+			w.Write(data)
+			w.Close()
+			data = packed.Bytes()
 		}
 		w, err := z.Create(name)
 		if err != nil {

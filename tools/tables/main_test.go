@@ -201,6 +201,33 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
+// TestLibraries reads names out of wheels' directories: those of several CUDAs are one row, a name without a version
+// counts only where there is no other, a stub never.
+func TestLibraries(t *testing.T) {
+	b := newBench(t)
+	_, out, errs := b.run("-w", "cufile")
+	for _, row := range []string{
+		"libcufile_next.so.2,cuFile,12 13,nvidia-cufile nvidia-cufile-cu12,wheel nvidia_cufile-1.0.0-py3-none-manylinux_2_27_x86_64.whl SHA wheel nvidia_cufile_cu12-1.0.0-py3-none-manylinux_2_27_x86_64.whl SHA,TODAY\n",
+		"cufile64_0.dll,cuFile,12,nvidia-cufile-cu12,wheel nvidia_cufile_cu12-1.0.0-py3-none-win_amd64.whl SHA,TODAY\n",
+	} {
+		if !strings.Contains(out, row) {
+			t.Errorf("want %s\n%s%s", row, out, errs)
+		}
+	}
+	if strings.Contains(out, "stub") || strings.Contains(out, "libcufile_next.so:") {
+		t.Error(out)
+	}
+}
+
+// TestInstances names the instance types with NVIDIA's GPUs that have no row, and no others.
+func TestInstances(t *testing.T) {
+	b := newBench(t)
+	code, out, _ := b.run("ec2")
+	if want := "ec2: ec2.csv has no row of p9.48xlarge\n"; code != exitDiffers || !strings.HasPrefix(out, want) {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+}
+
 // TestLibrariesInside has a wheel with cuDNN inside, whose machine code says nothing of PyTorch's own: those cells stay
 // empty, and without them and a second source the row is not written.
 func TestLibrariesInside(t *testing.T) {

@@ -178,3 +178,23 @@ func TestGuards(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestHand has a line of hand.csv past its day, and one that says what the table does not.
+func TestHand(t *testing.T) {
+	b := newBench(t)
+	name := filepath.Join(b.data, "hand.csv")
+	good := b.table(t, "hand.csv")
+	old := strings.Replace(good, ",2027-05-01,", ",2026-01-01,", 1)
+	if err := os.WriteFile(name, []byte(old), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := b.run("cuda"); code != exitDiffers || !strings.Contains(out, "look again, it was to be done by 2026-01-01") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if err := os.WriteFile(name, []byte(strings.Replace(good, ",2028-06,", ",2031-06,", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := b.run("cuda"); code != exitUsage || !strings.Contains(errs, `hand.csv:4:1: end_of_life of driver_branch 580 is "2028-06", not "2031-06"`) {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}

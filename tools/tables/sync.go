@@ -26,7 +26,7 @@ type syncing struct {
 }
 
 // tally counts wheels, and sources that could not be read.
-type tally struct{ read, empty, unread int }
+type tally struct{ read, empty, unread, lacking int }
 
 // sync reads the sources, prints one diff over all tables, and writes it where that was asked for.
 func (o *options) sync(ctx context.Context, data *artefact.Data, out, errs io.Writer) (int, error) {
@@ -67,7 +67,12 @@ func (s *syncing) one(ctx context.Context, l artefact.Listed) error {
 		s.progress.begin(l.ID)
 		rows, _, err := s.source.Page(ctx, l)
 		s.progress.end()
-		if err != nil {
+		var lacking *artefact.Lacking
+		switch {
+		case errors.As(err, &lacking):
+			s.lacking++
+			fmt.Fprintf(s.out, "%s: %v\n", l.ID, lacking)
+		case err != nil:
 			return err
 		}
 		for _, row := range rows {
@@ -171,6 +176,10 @@ func (s *syncing) finish() (int, error) {
 			fmt.Fprintf(s.out, "%s: %s\n", l.ID, late)
 		}
 	}
+	review := s.data.PastReview()
+	for _, line := range review {
+		fmt.Fprintln(s.out, line)
+	}
 	held := len(s.stops) > 0 && !s.accept
 	written := 0
 	var err error
@@ -185,7 +194,7 @@ func (s *syncing) finish() (int, error) {
 		return exitDiffers, err
 	case held && s.write:
 		return exitDiffers, errors.New("nothing is written; --accept writes what is stopped here, once you have read it")
-	case s.unread > 0, len(s.changes) > written, held:
+	case s.unread+s.lacking+len(review) > 0, len(s.changes) > written, held:
 		return exitDiffers, nil
 	}
 	return exitSame, nil

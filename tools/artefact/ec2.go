@@ -1,0 +1,119 @@
+package artefact
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Lacking is said of a source that names what the tables do not have, and that nobody but a person can make a row of.
+type Lacking struct{ what string }
+
+// Error is of error.
+func (l *Lacking) Error() string { return l.what }
+
+// instanceModel is the part of EC2's interface description in botocore that lists the instance types:
+//
+//	{"shapes": {"InstanceType": {"enum": ["a1.medium", …]}}}
+type instanceModel struct {
+	Shapes struct {
+		InstanceType struct {
+			Enum []string `json:"enum"`
+		}
+	} `json:"shapes"`
+}
+
+const instanceMember = "botocore/data/ec2/2016-11-15/service-2.json.gz"
+
+// ofNVIDIA matches the families of instances with NVIDIA's GPUs that drivers of today serve; ofOthers are AMD's, and
+// those whose GPUs no maintained driver knows.
+var (
+	ofNVIDIA = regexp.MustCompile(`^(p|g|gr)\d`)
+	ofOthers = regexp.MustCompile(`^(g2|g4ad)\.`)
+)
+
+// instanceRows compares the names of EC2's instance types with the table: a type without a row is named. What is in a
+// type no list says.
+func instanceRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	files, err := s.files(ctx, l.Projects[0])
+	if err != nil {
+		return nil, err
+	}
+	wheel, ok := newestWheel(files)
+	if !ok {
+		return nil, errors.New("the index has no wheel of it")
+	}
+	types, err := s.instanceTypes(ctx, wheel)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, name := range types {
+		if ofNVIDIA.MatchString(name) && !ofOthers.MatchString(name) && !s.data.hasRow("ec2", name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &Lacking{"ec2.csv has no row of " + strings.Join(missing, ", ")}
+	}
+	return nil, nil
+}
+
+func newestWheel(files []File) (newest File, ok bool) {
+	version := ""
+	for _, f := range files {
+		tag, is := f.Tag()
+		if is && !f.Yanked && f.SHA256 != "" && final.MatchString(tag.Version) && compareVersions(version, tag.Version) < 0 {
+			newest, version, ok = f, tag.Version, true
+		}
+	}
+	return newest, ok
+}
+
+// instanceTypes reads the list out of a wheel, or finds it in the cache.
+func (r *Reader) instanceTypes(ctx context.Context, f File) ([]string, error) {
+	kept := filepath.Join(r.Cache, form, f.SHA256+"-instances.json")
+	var types []string
+	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &types) == nil {
+		return types, nil
+	}
+	if r.Web.Offline {
+		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
+	}
+	wheel, err := r.Web.Open(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	defer wheel.Close()
+	members := wheel.members(instanceMember)
+	if len(members) != 1 {
+		return nil, fmt.Errorf("%s: there is no %s in it", f.Name, instanceMember)
+	}
+	member, err := members[0].Open()
+	if err != nil {
+		return nil, err
+	}
+	defer member.Close()
+	text, err := gzip.NewReader(member)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	var model instanceModel
+	if err := json.NewDecoder(text).Decode(&model); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	if types = model.Shapes.InstanceType.Enum; len(types) == 0 {
+		return nil, fmt.Errorf("%s lists no instance type", f.Name)
+	}
+	data, err := json.Marshal(types)
+	if err != nil {
+		return nil, err
+	}
+	return types, writeWhole(kept, data)
+}
