@@ -38,7 +38,7 @@ func (b *bench) thin() error {
 			err = errors.Join(err, os.Remove(file))
 		}
 	}
-	for _, name := range []string{"extension.csv", "status.csv", "xid.csv"} {
+	for _, name := range []string{"cause.csv", "extension.csv", "status.csv", "xid.csv"} {
 		file := filepath.Join(b.data, name)
 		text, failed := os.ReadFile(file)
 		header, _, _ := bytes.Cut(text, []byte("\n"))
