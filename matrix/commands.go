@@ -72,8 +72,7 @@ func (e *environment) unmanaged(results []*result) []*result {
 	for _, r := range results {
 		if r.finding != nil && slices.ContainsFunc(r.finding.Pins, func(p Pin) bool { return p.Commands["pip"] != "" }) {
 			r.finding.Do = append(r.finding.Do, "the distribution manages this Python ("+pin.Word(e.Managed)+
-				", PEP 668), so pip refuses to install into it: install into a venv (python3 -m venv), or ask apt or dnf "+
-				"for the package")
+				", PEP 668), so pip refuses to install into it: install into a venv (python3 -m venv), or ask apt or dnf for the package")
 		}
 	}
 	return results

@@ -137,8 +137,7 @@ func (m *machine) baseBranch() forwardState {
 		f.source = append(f.source, row.Source...)
 		return forwardWorks
 	}
-	f.why = fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the "+
-		"tables do not know", f.version, branch)
+	f.why = fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the tables do not know", f.version, branch)
 	return forwardUndecided
 }
 
@@ -221,8 +220,7 @@ func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
 	}
 	for _, c := range m.f.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
-			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver "+
-				"(forward compatibility, %s)", row.Package, first(path.Dir(c.Path)), m.forwardWords())}
+			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver (forward compatibility, %s)", row.Package, first(path.Dir(c.Path)), m.forwardWords())}
 		}
 	}
 	why, commands := "keeps the driver", m.compatCommands(row)

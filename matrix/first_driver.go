@@ -90,8 +90,7 @@ func (b *before) words(driver version.Number, label string) string {
 	case b.proven:
 		return fmt.Sprintf("driver %s does not support %s; the first branch that does is %s", driver, label, b.first)
 	case b.first.Known():
-		return fmt.Sprintf("driver %s may not know %s: the first driver of its branch whose README lists it is "+
-			"%s", driver, label,
+		return fmt.Sprintf("driver %s may not know %s: the first driver of its branch whose README lists it is %s", driver, label,
 			b.first)
 	}
 	return fmt.Sprintf("driver %s may not know %s: no README of its branch lists it, up to %s", driver, label, b.last)

@@ -19,9 +19,7 @@ const cudaRepositories = "https://developer.download.nvidia.com/compute/cuda/rep
 // needs the open one, what is older than Turing cannot use it.
 func (m *machine) driverCommands(b tables.Branch) map[string]string {
 	if m.partOfGPU() {
-		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket "+
-			"ec2-linux-nvidia-drivers, or launch from an AMI that has it: a fraction of a GPU works with no other "+
-			"driver", b.Branch)}
+		return map[string]string{"ami": fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers, or launch from an AMI that has it: a fraction of a GPU works with no other driver", b.Branch)}
 	}
 	d := m.distribution()
 	d.branch, d.open = b.Branch, m.openModule(b)
@@ -33,8 +31,7 @@ func (m *machine) driverCommands(b tables.Branch) map[string]string {
 		commands["dnf"] = dnf
 	}
 	label(commands)
-	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning "+
-		"AMI release notes name each AMI's driver)", b.Newest, b.Branch)
+	commands["ami"] = fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning AMI release notes name each AMI's driver)", b.Newest, b.Branch)
 	return commands
 }
 
@@ -111,8 +108,7 @@ func (d distribution) apt() string {
 	case "ubuntu":
 		return d.ubuntu() + "  # from Ubuntu's own archive (the restricted component)"
 	case "debian":
-		return fmt.Sprintf("curl -fsSLO %s%s/cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && "+
-			"sudo apt-get update && sudo apt-get install -V nvidia-driver-pinning-%s %s", cudaRepositories, d.directory(),
+		return fmt.Sprintf("curl -fsSLO %s%s/cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && sudo apt-get update && sudo apt-get install -V nvidia-driver-pinning-%s %s", cudaRepositories, d.directory(),
 			d.branch, d.packages())
 	}
 	return ""
@@ -133,8 +129,7 @@ func (d distribution) dnf() string {
 	if d.open {
 		stream = "-open"
 	}
-	enable := fmt.Sprintf("sudo dnf module reset -y nvidia-driver && sudo dnf module enable -y nvidia-driver:%s%s && "+
-		"sudo dnf install %s", d.branch, stream, d.packages())
+	enable := fmt.Sprintf("sudo dnf module reset -y nvidia-driver && sudo dnf module enable -y nvidia-driver:%s%s && sudo dnf install %s", d.branch, stream, d.packages())
 	add := fmt.Sprintf("sudo dnf config-manager --add-repo %s%s/cuda-%s.repo && ", cudaRepositories, d.directory(),
 		strings.Split(d.directory(), "/")[0])
 	lock := fmt.Sprintf("sudo dnf versionlock add '*nvidia*%s*' && sudo dnf install %s", d.branch, d.packages())

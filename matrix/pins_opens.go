@@ -18,8 +18,7 @@ func (m *machine) openSteps(b *build) []string {
 	if b.Name == "ctranslate2" {
 		step = m.wheelStep(b)
 	}
-	return []string{cmp.Or(step, fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH "+
-		"that leads there", pin.Said(some(b.Missing)), b.cuda.Major()))}
+	return []string{cmp.Or(step, fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH that leads there", pin.Said(some(b.Missing)), b.cuda.Major()))}
 }
 
 // releaseStep names a release that takes the libraries of the framework beside it, else one that brings its own. Those

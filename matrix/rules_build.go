@@ -168,8 +168,7 @@ func minorCompat(m *machine, b *build) []*result {
 		return nil
 	}
 	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
-		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version "+
-			"compatibility); only PTX compiled at run time and newer driver APIs (CUDA error 36) can fail", b.cuda.Short(),
+		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version compatibility); only PTX compiled at run time and newer driver APIs (CUDA error 36) can fail", b.cuda.Short(),
 			m.driver.cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }
@@ -208,8 +207,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	switch {
 	// No build could use the GPU before a driver is there, which driver-missing says where one is wanted.
 	case m.undriven():
-		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; " +
-			"until then it runs on the CPU"}
+		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; until then it runs on the CPU"}
 	// An environment that was only found may be meant for the CPU: tests, tools, a login node. The same holds for a CPU
 	// build beside a CUDA build of another framework.
 	case b.standing == searched, m.otherCUDA(b):
@@ -363,8 +361,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 					b.Version, g.label),
 				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")),
 				Source:   b.source(),
-				Do: []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, " +
-					"CUDA_CACHE_MAXSIZE=4294967296"}})
+				Do:       []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296"}})
 		}
 	}
 	return nil
@@ -442,7 +439,6 @@ func glibcTooOld(m *machine, b *build) []*result {
 		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.f.System.Libc),
 		Evidence: append(b.evidence(), Evidence{Fact: "libc", Value: m.f.System.Libc, From: m.f.System.LibcFrom})}
 	f.Pins, f.Do = m.pins(b)
-	f.Do = append(f.Do, "or run it in a container, or on a newer release of the distribution, with glibc "+
-		">= "+need.String())
+	f.Do = append(f.Do, "or run it in a container, or on a newer release of the distribution, with glibc >= "+need.String())
 	return found(f)
 }

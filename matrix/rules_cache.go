@@ -52,12 +52,10 @@ func (m *machine) cacheFor(cache []facts.Cache) (Finding, bool) {
 		names = append(names, c.Name)
 	}
 	f := Finding{Severity: Warning, Subject: other[0].Path, Need: "code for " + m.gpus[0].capability.SM(),
-		Message: fmt.Sprintf("%s's cache has %s only for %s: code for %s is compiled at the first start, which needs "+
-			"nvcc and takes minutes", other[0].Of, some(names), strings.Join(other[0].SASS, " "), m.gpus[0].label),
+		Message: fmt.Sprintf("%s's cache has %s only for %s: code for %s is compiled at the first start, which needs nvcc and takes minutes", other[0].Of, some(names), strings.Join(other[0].SASS, " "), m.gpus[0].label),
 		Evidence: []Evidence{{Fact: "machine code", Value: strings.Join(slices.Concat(other[0].SASS, other[0].PTX), " "),
 			From: other[0].Path}, {Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}},
-		Do: []string{"build the image on a machine with such a GPU, or name the GPU when the cache is filled " +
-			"(TORCH_CUDA_ARCH_LIST=" +
+		Do: []string{"build the image on a machine with such a GPU, or name the GPU when the cache is filled (TORCH_CUDA_ARCH_LIST=" +
 			m.gpus[0].capability.String() + ", FLASHINFER_CUDA_ARCH_LIST)", "or leave the cache out of the image"},
 		Source: []string{"https://docs.pytorch.org/docs/stable/cpp_extension.html"}}
 	// A cache in a shared home serves other machines, too; only the home of the user who asks is read on a running

@@ -154,9 +154,8 @@ func fatbinZstd(m *machine, b *build) []*result {
 		return holds(b.subject)
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: "driver >= 550.54.14",
-		Source: []string{"https://docs.rapids.ai/api/rapids-cmake/stable/command/rapids_cuda_enable_fatbin_compression"},
-		Message: fmt.Sprintf("its code for %s is compressed with zstd, which drivers before 550.54.14 cannot "+
-			"read; this is %s", hit[0].label, m.driverWords()),
+		Source:  []string{"https://docs.rapids.ai/api/rapids-cmake/stable/command/rapids_cuda_enable_fatbin_compression"},
+		Message: fmt.Sprintf("its code for %s is compressed with zstd, which drivers before 550.54.14 cannot read; this is %s", hit[0].label, m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: hit[0].label, From: hit[0].from},
 			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmp.Or(b.Path, b.From)}}, b.evidence()...)}
 	// Programs can choose a GPU whose code is not compressed in this way.
@@ -166,8 +165,7 @@ func fatbinZstd(m *machine, b *build) []*result {
 	}
 	m.addSpeaking(&f, zstdCUDA)
 	if len(f.Pins)+len(f.Do) == 0 {
-		f.Do = []string{"install a driver of 550.54.14 or newer, or a build that was made without zstd (nvcc " +
-			"--compress-mode=speed)"}
+		f.Do = []string{"install a driver of 550.54.14 or newer, or a build that was made without zstd (nvcc --compress-mode=speed)"}
 	}
 	return found(f)
 }

@@ -23,8 +23,7 @@ func forwardUnsupported(m *machine) []*result {
 	case forwardWorks:
 		return holds("libcuda " + f.Version)
 	}
-	finding := m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will "+
-		"not start (error 804)", f.Version, f.why),
+	finding := m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 804)", f.Version, f.why),
 		"the driver's own libcuda, or only data-centre GPUs")
 	finding.Evidence = append(finding.Evidence, Evidence{Fact: "GPU", Value: f.wrong[0].label, From: f.wrong[0].from})
 	// One visible GPU of the wrong kind is enough for error 804, so hiding it is enough, too.
@@ -49,8 +48,7 @@ func forwardNotApplicable(m *machine) []*result {
 	case forwardWorks, forwardUndecidedGPU:
 		return holds("libcuda " + f.Version)
 	}
-	return found(m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA "+
-		"will not start (error 803)", f.Version, f.why),
+	return found(m.forwardFinding(fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 803)", f.Version, f.why),
 		"the driver's own libcuda, or a cuda-compat package that supports driver branch "+fmt.Sprint(f.base.version.Major())))
 }
 
@@ -67,8 +65,7 @@ func (m *machine) leaveCompat() string {
 	// Before 1.17.4 (its release notes) the container toolkit mounts it over the driver's own file, so its path does not
 	// say compat.
 	case !strings.Contains(dir, "compat"):
-		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.4 or newer: an " +
-			"older one mounts it over the driver's libcuda"
+		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.4 or newer: an older one mounts it over the driver's libcuda"
 	case m.forward.Reason == "LD_LIBRARY_PATH":
 		return "remove " + pin.Word(dir) + " from LD_LIBRARY_PATH"
 	}
@@ -92,10 +89,7 @@ func forwardInUse(m *machine, b *build) []*result {
 	}
 	f := &m.forward
 	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source,
-		Need: "libcuda " + f.Version + " on the loader's path",
-		Message: fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s "+
-			"(CUDA %s) "+
-			"from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not "+
-			"work", b.cuda.Short(), f.base.version, f.Version, f.cuda),
+		Need:     "libcuda " + f.Version + " on the loader's path",
+		Message:  fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.cuda.Short(), f.base.version, f.Version, f.cuda),
 		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
 }

@@ -115,13 +115,11 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 	case building.Compiler.Path == "":
 		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); the rest runs"
 		f.Need = "gcc or clang on PATH, or CC"
-		f.Do = []string{"if torch.compile or Triton is used, install gcc and the C library's headers (Debian, Ubuntu: " +
-			"gcc libc6-dev; Red Hat: gcc)"}
+		f.Do = []string{"if torch.compile or Triton is used, install gcc and the C library's headers (Debian, Ubuntu: gcc libc6-dev; Red Hat: gcc)"}
 	// Triton asks ldconfig -p for libcuda and looks into LD_LIBRARY_PATH (its backend's driver.py).
 	case building.LibCUDA == "" && !building.Named && m.library("libcuda") != nil:
 		file := m.library("libcuda").Path
-		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot " +
-			"found), the rest runs"
+		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found), the rest runs"
 		f.Need = "libcuda.so.1 in the list of ldconfig -p, or TRITON_LIBCUDA_PATH"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "libcuda", Value: m.library("libcuda").Version, From: file})
 		f.Do = []string{"run ldconfig as root, or: export TRITON_LIBCUDA_PATH=" + pin.Word(path.Dir(file))}
@@ -202,7 +200,6 @@ func (m *machine) newerStdcxx(b *build) []string {
 	case b.env.Kind == "conda":
 		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + pin.Word(b.env.Path+"/lib")}
 	}
-	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a " +
-		"container with a newer system",
+	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a container with a newer system",
 		"or install a build that was made on an older system, such as PyTorch's own wheels"}
 }

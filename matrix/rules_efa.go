@@ -53,8 +53,7 @@ func efaPlugin(m *machine) []*result {
 			strings.Join(names, ", ")),
 		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"},
 			m.evidenceEFA()},
-		Do: []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and " +
-			"put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},
+		Do: []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},
 		Source: []string{"https://github.com/NVIDIA/nccl/blob/5067397c2676d5aed50042fc39e5c8ee96eb0027/src/plugin/net.cc",
 			"https://github.com/NVIDIA/nccl/issues/959"}}
 	switch {
@@ -96,8 +95,7 @@ func (m *machine) unloadablePlugin(efa facts.EFA) Finding {
 		Need:     "the libraries that " + path.Base(efa.Plugin) + " needs",
 		Message:  "NCCL cannot load its plugin for EFA, so it falls back to TCP between nodes: " + unloadable(u),
 		Evidence: []Evidence{{Fact: "plugin", Value: path.Base(efa.Plugin), From: efa.Plugin}, m.evidenceEFA()},
-		Do: []string{"install the plugin, libfabric and rdma-core from one release of EFA's installer (the first two " +
-			"lie in /opt/amazon, rdma-core among the system's libraries)"},
+		Do:       []string{"install the plugin, libfabric and rdma-core from one release of EFA's installer (the first two lie in /opt/amazon, rdma-core among the system's libraries)"},
 		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/292",
 			"https://github.com/aws/aws-ofi-nccl/issues/241"}}
 	for _, u := range efa.Unresolved {
@@ -157,12 +155,9 @@ func memlockTooSmall(m *machine) []*result {
 		return unknown("EFA", fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20))
 	}
 	return found(Finding{Severity: Warning, Subject: "EFA", Need: "unlimited locked memory",
-		Message: fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: "+
-			"(-12) "+
-			"Cannot allocate memory", kibibytes(limit)),
+		Message:  fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: (-12) Cannot allocate memory", kibibytes(limit)),
 		Evidence: []Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
-		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock " +
-			"unlimited` in /etc/security/limits.conf, then log in again",
+		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock unlimited` in /etc/security/limits.conf, then log in again",
 			"for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit"},
 		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/647",
 			"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})

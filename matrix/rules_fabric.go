@@ -61,8 +61,7 @@ func (m *machine) fabricLive() []*result {
 	fabric := m.f.Machine.Fabric
 	switch {
 	case fabric.Running == "no":
-		return found(m.fabricFinding("NVSwitch is present, but the fabric manager does not "+
-			"run", "nvidia-fabricmanager running",
+		return found(m.fabricFinding("NVSwitch is present, but the fabric manager does not run", "nvidia-fabricmanager running",
 			Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, m.fabricInstall()))
 	// With hidepid, /proc shows only this user's processes.
 	case fabric.Running == "" || !m.looked("fabric"):

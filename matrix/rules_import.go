@@ -188,8 +188,7 @@ func (b *build) hidden(h facts.Hindrance, severity Severity) Finding {
 	place := strings.TrimSuffix(h.Path, "/__init__.py")
 	f.Do = []string{"rename " + pin.Word(place) + ", or remove " + pin.Word(path.Dir(place)) + " from PYTHONPATH"}
 	if severity == Warning {
-		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s "+
-			"instead of %s", path.Dir(place), h.Path, b.Name)
+		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s instead of %s", path.Dir(place), h.Path, b.Name)
 		f.Do = []string{"rename " + pin.Word(place) + ", or start programs in another directory"}
 	}
 	return f

@@ -50,14 +50,12 @@ func jitTooOldForGPU(m *machine, b *build) []*result {
 func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) Finding {
 	first := g.chip.FirstCUDA
 	f := Finding{Severity: severity, Subject: b.subject, Source: g.chip.Source,
-		Need: c.name + " from CUDA >= " + first.Short(),
-		Message: fmt.Sprintf("%s comes from CUDA %s, which does not support %s: prebuilt kernels run, "+
-			"but code that is compiled at run time fails", c.name, c.version.Short(), g.label),
+		Need:    c.name + " from CUDA >= " + first.Short(),
+		Message: fmt.Sprintf("%s comes from CUDA %s, which does not support %s: prebuilt kernels run, but code that is compiled at run time fails", c.name, c.version.Short(), g.label),
 		Evidence: append(b.evidence(), Evidence{Fact: c.name, Value: c.version.String(), From: c.from},
 			Evidence{Fact: "GPU", Value: g.label, From: g.from})}
 	if severity == Note {
-		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not support %s: what torch compiles with it is made for "+
-			"an older GPU, or fails", c.name, c.version.Short(), g.label)
+		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not support %s: what torch compiles with it is made for an older GPU, or fails", c.name, c.version.Short(), g.label)
 	}
 	// Only releases that compile for every GPU here: another one would end at the same warning.
 	f.Pins = m.pinsAmong(b, slices.DeleteFunc(slices.Clone(m.ranked(b)), func(r row) bool {

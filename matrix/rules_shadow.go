@@ -73,9 +73,8 @@ func libraryShadowed(m *machine, b *build) []*result {
 // issue 58101). Everything else runs, so it is a warning.
 func (b *build) withoutPart(u facts.Unresolved) Finding {
 	return Finding{Severity: Warning, Subject: b.subject, Need: u.Library,
-		Source: []string{"https://github.com/pytorch/pytorch/issues/58101"},
-		Message: fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at "+
-			"run time fails", u.By, u.Library),
+		Source:   []string{"https://github.com/pytorch/pytorch/issues/58101"},
+		Message:  fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at run time fails", u.By, u.Library),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
 		Do:       []string{"put " + pin.Said(u.Library) + " next to " + pin.Word(u.By) + ", or " + removal(u.By, u.Reason)}}
 }

@@ -30,12 +30,10 @@ func toolkitFramework(m *machine, b *build) []*result {
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: b.subject, Need: fmt.Sprintf("a CUDA %d toolkit", b.cuda.Major()),
-		Message: fmt.Sprintf("extensions would be built with the CUDA %s toolkit, but torch uses CUDA %s: running is not "+
-			"affected, building fails", have, b.cuda.Short()),
+		Message:  fmt.Sprintf("extensions would be built with the CUDA %s toolkit, but torch uses CUDA %s: running is not affected, building fails", have, b.cuda.Short()),
 		Evidence: append(b.evidence(), Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
 		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
-		Do: []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point "+
-			"CUDA_HOME to it", b.cuda.Short())}}
+		Do:       []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.cuda.Short())}}
 	// Somebody chose this toolkit (CUDA_HOME), or building is what this machine is for (--require build).
 	if asked || m.building() {
 		f.Severity = Warning

@@ -14,8 +14,7 @@ import (
 
 // coreNames are the packages that hold a driver's user space or module, Debian's and then RPM's: of them two branches
 // must not be installed. Modules built for other kernels, tools and empty transitional names are none.
-var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-` +
-	`(open-)?dkms|nvidia-utils-\d.*|` +
+var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-(open-)?dkms|nvidia-utils-\d.*|` +
 	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common` +
 	`|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
 
@@ -57,8 +56,7 @@ func driverPackagesMixed(m *machine) []*result {
 	case runfile != "" && len(packages) > 0 && !m.picksModule():
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, Evidence{Fact: ".run installer", Value: "installed", From: runfile})
-		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run " +
-			"installer's driver"}
+		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run installer's driver"}
 	// By the versions of core packages, not by names: a transitional package is named after one branch and is of another.
 	case len(branches) > 1:
 		slices.Sort(branches)
@@ -104,8 +102,7 @@ func driverAutoUpdate(m *machine) []*result {
 		return holds("driver")
 	}
 	f := Finding{Severity: Note, Subject: "driver", Need: "the driver's packages held",
-		Message: u.Tool + " may upgrade the driver while it runs; after that, no program can start on the GPU until a " +
-			"reboot",
+		Message:  u.Tool + " may upgrade the driver while it runs; after that, no program can start on the GPU until a reboot",
 		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...),
 		Source:   []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
 	f.Do = []string{pin.Command(append([]string{"sudo", "apt-mark", "hold"}, m.holdNames()...)...)}

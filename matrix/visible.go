@@ -78,8 +78,7 @@ func (m *machine) show() []gpu {
 	case alike(listed):
 		chosen, m.shown.unsure, m.shown.any = listed[:min(len(chosen), len(listed))], "", true
 	case m.shown.missing+m.shown.unsure == "":
-		m.shown.unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless "+
-			"CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
+		m.shown.unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
 		chosen = listed
 	default:
 		chosen, m.shown.unsure = listed, cmp.Or(m.shown.unsure, m.shown.missing)

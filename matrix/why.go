@@ -59,12 +59,10 @@ func (w *Why) workOut(t *Tables, cuda, platform string) {
 	w.Value, w.Source, w.Verified = strings.TrimPrefix(need, "driver "), source, ""
 	switch {
 	case t.Family(v) != nil:
-		w.Because = fmt.Sprintf("built with CUDA %s; every driver from the floor of CUDA %d.x on runs it (minor-version "+
-			"compatibility)", cuda, v.Major())
+		w.Because = fmt.Sprintf("built with CUDA %s; every driver from the floor of CUDA %d.x on runs it (minor-version compatibility)", cuda, v.Major())
 		w.Checked = t.Family(v).Checked
 	case least.Known():
-		w.Because = fmt.Sprintf("built with CUDA %s, whose family has no minor-version compatibility: it needs the "+
-			"toolkit's own driver", cuda)
+		w.Because = fmt.Sprintf("built with CUDA %s, whose family has no minor-version compatibility: it needs the toolkit's own driver", cuda)
 		w.Checked = t.Toolkit(v).Checked
 	}
 }

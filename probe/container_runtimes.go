@@ -66,8 +66,7 @@ func firstOf(h *Host, names []string) string {
 //
 //	"path": "/usr/bin/nvidia-container-runtime"
 //	BinaryName = "/usr/local/nvidia/toolkit/nvidia-container-runtime"
-var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?` +
-	`(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
+var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
 
 // configured notes a file that names NVIDIA's runtime, and a program of it that is not there.
 func checkConfigured(r *facts.Runtime, h *Host, name string) error {

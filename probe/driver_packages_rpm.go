@@ -58,8 +58,7 @@ func readRPM(h *Host, file string) ([]rpmdb.Package, error) {
 	}
 	if journal := h.ReadQuietly(file + "-journal"); bytes.HasPrefix(journal,
 		[]byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")) {
-		return nil, fmt.Errorf("%s: an rpm command broke off in the middle of a change; sudo rpm -qa on that system "+
-			"repairs it", file)
+		return nil, fmt.Errorf("%s: an rpm command broke off in the middle of a change; sudo rpm -qa on that system repairs it", file)
 	}
 	var log io.ReaderAt
 	wal, err := h.Open(file + "-wal")

@@ -212,8 +212,7 @@ func (p *page) unknowns(r Report) {
 		case why == matrix.Unpinned:
 			p.field("do", "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`")
 		case why == matrix.Bare:
-			p.field("do", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from "+
-				"1.21 on; or run `cudacompat doctor` where it is installed")
+			p.field("do", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
 		case strings.HasPrefix(why, matrix.Because+"tables "):
 			p.field("do", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 		}
@@ -259,8 +258,7 @@ func (p *page) looked(r Report) {
 		}
 	case there == parts{}:
 		p.line()
-		p.wrap(2, "What was read should be the JSON of `cudacompat probe` or `cudacompat doctor -o json`, "+
-			"or what `python3 -m torch.utils.collect_env` prints.", "  ")
+		p.wrap(2, "What was read should be the JSON of `cudacompat probe` or `cudacompat doctor -o json`, or what `python3 -m torch.utils.collect_env` prints.", "  ")
 	}
 }
 

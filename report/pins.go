@@ -25,8 +25,7 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
 	if len(pins.Sets) > 0 {
-		fmt.Fprintln(&b, paragraph("Choose one set. If it has apt, dnf, runfile or ami lines, use one of them "+
-			"to get the driver, and reboot. Then run its pip or its uv command.", s.Width))
+		fmt.Fprintln(&b, paragraph("Choose one set. If it has apt, dnf, runfile or ami lines, use one of them to get the driver, and reboot. Then run its pip or its uv command.", s.Width))
 	}
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)

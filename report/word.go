@@ -50,8 +50,7 @@ func Word(k Known) []byte {
 // driverLibrary says of a library of the driver where it comes from.
 func (p *page) driverLibrary(name string) {
 	p.line()
-	p.wrap(0, "Part of the NVIDIA driver. The CUDA toolkit and the pip packages of CUDA do not contain it: it must have the "+
-		"release of the kernel module that is loaded.")
+	p.wrap(0, "Part of the NVIDIA driver. The CUDA toolkit and the pip packages of CUDA do not contain it: it must have the release of the kernel module that is loaded.")
 	p.section("What to do")
 	p.wrap(0, "If a program does not find it:")
 	p.steps([]string{
@@ -134,8 +133,7 @@ func (p *page) xid(x *tables.Xid) {
 	switch x.Action {
 	case "restart-machine":
 		p.line()
-		p.wrap(0, "On EC2, stop and start the instance instead: a reboot keeps the same hardware. More: "+
-			"`cudacompat explain driver-unresponsive`")
+		p.wrap(0, "On EC2, stop and start the instance instead: a reboot keeps the same hardware. More: `cudacompat explain driver-unresponsive`")
 	case "reset-gpu", "workflow-xid-48", "contact-support":
 		p.line()
 		p.line("What to do, step by step: `cudacompat explain gpu-health`")
@@ -163,9 +161,7 @@ func (p *page) library(l *tables.Library) {
 	p.line()
 	p.wrap(0, fmt.Sprintf("Part of %s (builds for CUDA %s).", l.Library, strings.Join(l.CUDA, " and ")))
 	p.section("What to do")
-	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is "+
-		"loaded. "+
-		"To install it, choose the wheel for the program's CUDA:")
+	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is loaded. To install it, choose the wheel for the program's CUDA:")
 	p.line()
 	for i, pip := range l.Pip {
 		cuda := ""

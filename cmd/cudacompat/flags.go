@@ -26,17 +26,13 @@ type lookFlags struct {
 }
 
 func (f *lookFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's "+
-		"file system mounted in a pod) instead of this machine")
+	cmd.Flags().StringVar(&f.root, "root", "", "read the tree under `DIR` (a mounted AMI, an unpacked image, a node's file system mounted in a pod) instead of this machine")
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		"ignore the running driver and read only files, to judge the system as it will be after its next boot (for image "+
-			"builds)")
+		"ignore the running driver and read only files, to judge the system as it will be after its next boot (for image builds)")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"look only at the Python environment at `PATH` (may be repeated); --env none looks at no environment (default: "+
-			"the active one and all others that are found)")
+		"look only at the Python environment at `PATH` (may be repeated); --env none looks at no environment (default: the active one and all others that are found)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"stop after `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or "+
-			"--offline)")
+		"stop after `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or --offline)")
 }
 
 // limit is how long reading files may take.
@@ -56,8 +52,7 @@ func (f *lookFlags) host() (*probe.Host, error) {
 	switch {
 	case runtime.GOOS == "windows":
 		return nil, &usageError{"on Windows, cudacompat judges files and reports, but does not look at the machine",
-			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program " +
-				"inside WSL2"}
+			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program inside WSL2"}
 	case f.root != "" && f.offline:
 		return nil, &usageError{"--root and --offline are two ways to look only at files", "give one of them"}
 	case f.root != "" || f.offline:
@@ -114,8 +109,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 		"give a verdict for each instance type in `LIST`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringSliceVar(&f.require, "require", nil,
-		"require what `LIST` names: driver, gpu, build (a framework built for CUDA), efa (a network adapter); exit 1 if one "+
-			"is missing, 3 if it could not be checked")
+		"require what `LIST` names: driver, gpu, build (a framework built for CUDA), efa (a network adapter); exit 1 if one is missing, 3 if it could not be checked")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 on findings of at least this `SEVERITY`: error or warning; with never, no finding sets the exit code")
 	cmd.Flags().StringVar(&f.config, "config", "",
 		"read settings such as --require and --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+

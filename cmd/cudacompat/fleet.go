@@ -33,14 +33,10 @@ func fleetCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet FILE...|DIR...|-",
 		Short: "Check many nodes: what fails, where they differ, what a change would break",
-		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, " +
-			"and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with " +
-			"or without .gz.\n\n" +
-			"A document is the output of `cudacompat probe` (facts) or of `cudacompat doctor -o json` (a report). It can " +
-			"be part of an object that names the node, its group (nodes that should be alike) and when it was taken:\n" +
+		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with or without .gz.\n\n" +
+			"A document is the output of `cudacompat probe` (facts) or of `cudacompat doctor -o json` (a report). It can be part of an object that names the node, its group (nodes that should be alike) and when it was taken:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
-		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · " +
-			"3 no node is incompatible, but one is inconclusive or a document is damaged · " + exitOwn},
+		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · 3 no node is incompatible, but one is inconclusive or a document is damaged · " + exitOwn},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -20,8 +20,7 @@ type fence struct {
 
 // includeRootFlag is the flag that widens the fence.
 func includeRootFlag(cmd *cobra.Command, root *string) {
-	cmd.Flags().StringVar(root, "include-root", "", "also follow the includes of a file (-r, -c, a Dockerfile's COPY) to "+
-		"files below `DIR` (default: only to those below the directory of the file)")
+	cmd.Flags().StringVar(root, "include-root", "", "also follow the includes of a file (-r, -c, a Dockerfile's COPY) to files below `DIR` (default: only to those below the directory of the file)")
 }
 
 // fenceOf is the fence of a file; a name that is no file's has no directory, and its includes lead from the root.

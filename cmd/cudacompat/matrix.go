@@ -24,10 +24,9 @@ type matrixFlags struct {
 func matrixCommand(s streams) *cobra.Command {
 	var f matrixFlags
 	cmd := &cobra.Command{
-		Use:   "matrix [TABLE [FILTER...] | why TABLE KEY... COLUMN]",
-		Short: "Show the compatibility tables, with their sources",
-		Long: "Lists the tables, or the rows of one. A FILTER is COLUMN=VALUE, a range of versions or dates such as " +
-			"'release>=2.6,<2.9', or just a row's KEY (its version or name). `why` shows one value of a row, with its source.",
+		Use:         "matrix [TABLE [FILTER...] | why TABLE KEY... COLUMN]",
+		Short:       "Show the compatibility tables, with their sources",
+		Long:        "Lists the tables, or the rows of one. A FILTER is COLUMN=VALUE, a range of versions or dates such as 'release>=2.6,<2.9', or just a row's KEY (its version or name). `why` shows one value of a row, with its source.",
 		Annotations: map[string]string{exitNote: exitPlain},
 		Example:     "  cudacompat matrix torch cuda=12.6 python=3.12\n  cudacompat matrix why torch 2.6.0+cu124 driver",
 		Args:        cobra.ArbitraryArgs,

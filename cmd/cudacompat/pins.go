@@ -31,9 +31,7 @@ func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
 		Use: "pins", Short: "Say which framework releases to install on this machine, or on another", Args: noFramework,
-		Long: "Offers up to three sets of releases that fit together. 'keep-driver' keeps the driver, 'smallest-driver' " +
-			"changes it as little as possible, and 'newest' takes the framework's newest release. Each set names the framework, the " +
-			"companion packages, such as torchvision, that are known to fit it, and the driver if that must change. Nothing is installed.",
+		Long: "Offers up to three sets of releases that fit together. 'keep-driver' keeps the driver, 'smallest-driver' changes it as little as possible, and 'newest' takes the framework's newest release. Each set names the framework, the companion packages, such as torchvision, that are known to fit it, and the driver if that must change. Nothing is installed.",
 		Annotations: map[string]string{exitNote: "0 at least one set was found · 1 no set fits · 3 no GPU found and none named · " +
 			exitOwn},
 		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
@@ -50,8 +48,7 @@ func pinsCommand(s streams) *cobra.Command {
 		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringVar(&f.framework, "framework", "torch",
-		"`NAME[==RELEASE]`: the framework to install: torch, tensorflow or jax; keep-driver and smallest-driver use "+
-			"RELEASE if it is given, newest ignores it")
+		"`NAME[==RELEASE]`: the framework to install: torch, tensorflow or jax; keep-driver and smallest-driver use RELEASE if it is given, newest ignores it")
 	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only this set: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.PinFormats))+

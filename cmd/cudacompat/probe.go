@@ -11,8 +11,7 @@ func probeCommand(s streams) *cobra.Command {
 	var look lookFlags
 	cmd := &cobra.Command{
 		Use: "probe", Short: "Print the facts about this machine as JSON", Args: noArgs,
-		Long: "Prints what `doctor` would judge, without judging it: one JSON document that `check`, `fleet` and `explain --facts` read. It " +
-			"holds no host name and no serial number; paths in it can contain a user's name.",
+		Long:        "Prints what `doctor` would judge, without judging it: one JSON document that `check`, `fleet` and `explain --facts` read. It holds no host name and no serial number; paths in it can contain a user's name.",
 		Example:     "  cudacompat probe > facts.json\n  cudacompat probe --root /mnt/ami",
 		Annotations: map[string]string{exitNote: exitPlain},
 		RunE: func(cmd *cobra.Command, _ []string) error {

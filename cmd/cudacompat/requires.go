@@ -32,15 +32,11 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: oneArtefact,
 		Short: "Say which drivers and GPUs a release, a lock file or an environment needs",
-		Long: "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file that `check` " +
-			"reads, or the path of a Python environment (as with --env); --root DIR stands for all environments under DIR. " +
-			"REQUIREMENT is a release such as torch==2.9.0. One of these, or --env, is needed. With -o, the answer can be in a form that a scheduler or an installer reads. " +
-			"--diff OLD lists the GPUs and drivers that can run OLD but not ARTEFACT.",
+		Long:  "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file that `check` reads, or the path of a Python environment (as with --env); --root DIR stands for all environments under DIR. REQUIREMENT is a release such as torch==2.9.0. One of these, or --env, is needed. With -o, the answer can be in a form that a scheduler or an installer reads. --diff OLD lists the GPUs and drivers that can run OLD but not ARTEFACT.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
-		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names " +
-			"would no longer work · 3 inconclusive: some needs are unknown, so no hosts are listed · " + exitOwn},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names would no longer work · 3 inconclusive: some needs are unknown, so no hosts are listed · " + exitOwn},
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)

@@ -22,9 +22,7 @@ type tablesFlag struct {
 
 func (f *tablesFlag) add(cmd *cobra.Command) {
 	f.errs = cmd.ErrOrStderr
-	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: add rows to the built-in tables, or replace those of "+
-		"the same key, from a directory (CSV files; patterns of log messages in signature/*.txt); or take the tables of a "+
-		"cudacompat release's bundle, unless the built-in ones are newer")
+	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: add rows to the built-in tables, or replace those of the same key, from a directory (CSV files; patterns of log messages in signature/*.txt); or take the tables of a cudacompat release's bundle, unless the built-in ones are newer")
 }
 
 // load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is
@@ -94,8 +92,7 @@ func (f *tablesFlag) open() (*matrix.Tables, error) {
 	}
 	tables, used, err := matrix.LoadBundle(files, manifest.Date)
 	if err == nil && !used {
-		fmt.Fprintf(f.errs(), "cudacompat: --matrix %s is of %s; the tables of this program, of %s, are newer and are used "+
-			"instead\n", f.path, manifest.Date, tables.Checked())
+		fmt.Fprintf(f.errs(), "cudacompat: --matrix %s is of %s; the tables of this program, of %s, are newer and are used instead\n", f.path, manifest.Date, tables.Checked())
 	}
 	return tables, linted(err)
 }

@@ -15,8 +15,7 @@ type Release struct {
 	Local  string // "cu128", "cpu", "rocm6.4"
 }
 
-var releaseText = lazyregexp.New(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)` +
-	`((?:[-_.]?post\d*)?)((?:\.?dev\d*)?)(?:\+([A-Za-z0-9._-]+))?$`)
+var releaseText = lazyregexp.New(`^v?(\d+(?:\.\d+)*)((?:[-_.]?(?:a|b|rc|alpha|beta|c|pre)\d*)?)((?:[-_.]?post\d*)?)((?:\.?dev\d*)?)(?:\+([A-Za-z0-9._-]+))?$`)
 
 // ParseRelease reads a PEP 440 version; ok is false for anything else.
 func ParseRelease(text string) (r Release, ok bool) {

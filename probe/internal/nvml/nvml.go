@@ -133,8 +133,7 @@ func nvmlTimeout(h *host.Host) time.Duration {
 }
 
 func late(limit time.Duration) *Answer {
-	return &Answer{took: limit, NVML: facts.NVML{Status: "timeout", Message: fmt.Sprintf("no answer within %s; "+
-		"without persistence mode every start initialises all GPUs (nvidia-smi -pm 1), or give --timeout", limit)}}
+	return &Answer{took: limit, NVML: facts.NVML{Status: "timeout", Message: fmt.Sprintf("no answer within %s; without persistence mode every start initialises all GPUs (nvidia-smi -pm 1), or give --timeout", limit)}}
 }
 
 // Support says in words whether this build can ask NVML.

@@ -48,8 +48,7 @@ func (s *search) condaList(name string) []string {
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
 		root := strings.TrimSpace(lines.Text())
 		if len(roots) == maxCondaList {
-			s.unread("conda's list of environments", fmt.Sprintf("only its first %d lines were read: name those that "+
-				"matter with --env", maxCondaList), facts.UnreadCut)
+			s.unread("conda's list of environments", fmt.Sprintf("only its first %d lines were read: name those that matter with --env", maxCondaList), facts.UnreadCut)
 			break
 		}
 		if path.IsAbs(root) {

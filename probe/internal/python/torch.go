@@ -73,8 +73,7 @@ func takeMetadata(b *facts.Build, m metadata) {
 	}
 }
 
-var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:` +
-	`['"]([^'"\n]+)['"]|None)\s*$`)
+var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]+)['"]|None)\s*$`)
 
 // parseTorchVersion reads torch/version.py, whose lines are annotated since 2.x:
 //
