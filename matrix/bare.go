@@ -1,7 +1,9 @@
 package matrix
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
@@ -25,9 +27,13 @@ func (m *machine) bare(b *build) []*result {
 	env := b.env
 	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
 	switch {
-	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind), slices.ContainsFunc(b.extras(), isCUDA):
+	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind) && !b.planned, slices.ContainsFunc(b.extras(), isCUDA):
 		return nil
-	case slices.ContainsFunc(env.Wanted, image), b.broughtByWheel(), slices.ContainsFunc(m.builds, b.servedBy):
+	case slices.ContainsFunc(env.Wanted, image), slices.ContainsFunc(m.builds, b.servedBy):
+		return nil
+	case b.planned && strings.HasPrefix(env.Path, "/"):
+		return b.bareBeside()
+	case b.broughtByWheel():
 		return nil
 	}
 	return undecidable(b.subject, "where it finds them"+Bare)
@@ -63,6 +69,21 @@ func (b *build) servedBy(torch *build) bool {
 		return have.Known() && want.Known() && have.Major() != want.Major()
 	}
 	return !differ(torch.cuda, b.cuda) && !differ(torch.needsCuDNN(), b.needsCuDNN())
+}
+
+// opened are the libraries that such a wheel opens, by the middle of their wheels' names.
+var opened = []string{"cublas", "cuda-runtime", "cudnn", "cufft", "curand"}
+
+// bareBeside: what comes into an environment that is there finds the libraries of its own CUDA there, each in its wheel.
+func (b *build) bareBeside() []*result {
+	family := fmt.Sprintf("-cu%d", b.cuda.Major())
+	for _, library := range opened {
+		wheel := "nvidia-" + library
+		if b.env.Package(wheel+family) == nil && (b.cuda.Major() < 13 || b.env.Package(wheel) == nil) {
+			return undecidable(b.subject, "where it finds its libraries of CUDA "+b.cuda.String()+Bare)
+		}
+	}
+	return nil
 }
 
 // extras are those that a file asks for.

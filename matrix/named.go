@@ -318,6 +318,10 @@ func (m *machine) namedOnly() []*result {
 			results = append(results, n.optional()...)
 			continue
 		}
+		if m.besideOther(n) {
+			results = append(results, unknown(n.subject(), "whether it loads beside a torch that it was not built for")...)
+			continue
+		}
 		if m.unbuilt(n) {
 			results = append(results, unknown(n.subject(), "for which torch and which GPUs its code will be: the tables have "+
 				"no wheel of this release")...)

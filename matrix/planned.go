@@ -53,10 +53,13 @@ func (m *machine) paired(b *build) bool {
 // it does not pin. Of cuDNN the versions decide, in cudnn-mismatch; an NCCL that is newer has every function of an older
 // one.
 func (b *build) untoldLibraries() []*result {
+	if b.Extension { // untold says it
+		return nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
 		pinned, coming := version.Of(b.Requires[name]), version.Of(b.Open[name])
 		switch {
-		case strings.HasPrefix(name, "nvidia-cudnn"):
+		case name == fmt.Sprintf("nvidia-cudnn-cu%d", b.cuda.Major()) && len(b.env.twins("cudnn")) < 2:
 			continue
 		case strings.HasPrefix(name, "nvidia-nccl") && pinned.Known() && !coming.Less(pinned):
 			continue
@@ -104,11 +107,23 @@ func (m *machine) unbuilt(n *named) bool {
 		!slices.ContainsFunc(n.rows, func(e tables.Extension) bool { return e.Variant != "sdist" })
 }
 
-// publicPlan is a plan without the packages of which nothing is known here: their names may be nobody else's business.
+// besideOther reports whether a plan brings a torchcodec that was built for another torch than the one that is there then:
+// some releases load beside the next torch, and some do not.
+func (m *machine) besideOther(n *named) bool {
+	if m.f.Plan == nil || n.Name != "torchcodec" || len(n.rows) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(m.builds, func(b *build) bool {
+		return b.Name == "torch" && b.env.Environment == n.env && otherTorch(n.rows[0].Torch, b.release.Number)
+	})
+}
+
+// publicPlan is a plan without the packages that CUDA has nothing to do with: their names may be nobody else's business.
 func (m *machine) publicPlan(p *facts.Plan) *facts.Plan {
 	known := func(one facts.Planned) bool {
-		return isFramework(one.Name) || m.namedOf(&facts.Environment{}, &facts.Wanted{Name: one.Name, Version: one.Version}) != nil ||
-			helper.MatchString(one.Name) || slices.Contains([]string{"triton", "numpy", "torchvision", "torchaudio"}, one.Name)
+		n := m.namedOf(&facts.Environment{}, &facts.Wanted{Name: one.Name, Version: one.Version})
+		return isFramework(one.Name) || n != nil && n.uses != "either" || helper.MatchString(one.Name) ||
+			slices.Contains([]string{"triton", "numpy", "protobuf", "torchvision", "torchaudio"}, one.Name)
 	}
 	public := *p
 	public.Removes = slices.DeleteFunc(slices.Clone(p.Removes), func(one facts.Planned) bool { return !known(one) })

@@ -57,6 +57,9 @@ func (m *machine) codec(b *build) []*result {
 	}
 	codec := m.names[i]
 	row := codec.rows[0]
+	if codec.cuda.Known() && b.cuda.Known() && codec.cuda.Major() != b.cuda.Major() {
+		return found(m.codecCUDA(codec, b))
+	}
 	if !otherTorch(row.Torch, b.release.Number) {
 		return holds(codec.subject())
 	}
@@ -65,6 +68,15 @@ func (m *machine) codec(b *build) []*result {
 		Message:  fmt.Sprintf("%s was built for torch %s; beside torch %s it may not load", codec.subject(), want, b.Version),
 		Evidence: append(b.evidence(), Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From}),
 		Do:       m.codecSteps(b)})
+}
+
+// codecCUDA: a torchcodec opens the runtime of its own CUDA, which a torch of another one does not bring.
+func (m *machine) codecCUDA(codec *named, b *build) Finding {
+	return Finding{Severity: Error, Subject: codec.subject(), Need: "a torchcodec for CUDA " + b.cuda.Short(),
+		Source: codec.rows[0].Source, Do: m.codecSteps(b),
+		Message: fmt.Sprintf("torchcodec %s was built for CUDA %s, torch %s for CUDA %s: it does not load", codec.Version,
+			codec.cuda, b.Version, b.cuda.Short()),
+		Evidence: append(b.evidence(), Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From})}
 }
 
 // codecSteps names the newest torchcodec for a torch.

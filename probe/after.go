@@ -1,7 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"context"
+	"io/fs"
+	"maps"
+	"path"
 	"slices"
 
 	"cudacompat/probe/facts"
@@ -33,7 +37,7 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 	complete := completed(*plan.Plan, owned)
 	after.Plan = &complete
 	left := before.Environments
-	if gone := leaving(complete, owned); len(gone) > 0 {
+	if gone := leaving(h, complete, owned); len(gone) > 0 {
 		found := runOf(ctx, h.Without(gone), opt, pythonAlone)
 		left = found.Environments
 		after.Unread = append(slices.Clone(before.Unread), newUnread(before.Unread, found.Unread)...)
@@ -66,18 +70,48 @@ func completed(p Plan, owned python.Owned) Plan {
 			}
 		}
 	}
+	removes := []Planned{}
+	for _, r := range p.Removes {
+		have, there := owned.Versions[r.Name]
+		if r.Version = cmp.Or(r.Version, have); r.Version != "" || there { // a command can name what is not there
+			removes = append(removes, r)
+		}
+	}
+	p.Removes = removes
 	return p
 }
 
 // leaving are the files that a plan removes, and those that it writes anew.
-func leaving(p Plan, owned python.Owned) map[string]bool {
+func leaving(h *Host, p Plan, owned python.Owned) map[string]bool {
 	gone := map[string]bool{}
 	for file, name := range owned.Files {
 		if _, goes := p.Removed(name); goes {
 			gone[file] = true
 		}
 	}
+	emptied(h, gone)
 	return gone
+}
+
+// emptied adds the directories in which nothing is left: an installer removes them, too, and an empty "torch" would be a
+// module of that name.
+func emptied(h *Host, gone map[string]bool) {
+	dirs := map[string]bool{}
+	for file := range gone {
+		for dir := path.Dir(file); len(dir) > 1 && !dirs[dir] && path.Base(dir) != "site-packages"; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	deepest := slices.SortedFunc(maps.Keys(dirs), func(a, b string) int { return len(b) - len(a) })
+	for _, dir := range deepest {
+		entries, err := h.ReadDir(dir)
+		left := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Name() != "__pycache__" && !gone[path.Join(dir, e.Name())]
+		})
+		if err == nil && !left {
+			gone[dir] = true
+		}
+	}
 }
 
 // pythonAlone is the one source that a plan changes.

@@ -10,8 +10,11 @@
 package probe
 
 import (
+	"strings"
+
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
 	"cudacompat/probe/internal/given"
 	"cudacompat/probe/internal/nvml"
 	"cudacompat/probe/internal/python"
@@ -68,3 +71,12 @@ func NVMLSupport() string { return nvml.Support() }
 // ActiveEnvironment is the prefix of the Python environment that a program is started with here; empty where there is
 // none.
 func ActiveEnvironment(h *Host) string { return python.Active(h) }
+
+// PackageName is a distribution's name as facts have it: that of a requirement, without its version and its extras.
+func PackageName(requirement string) string {
+	name := strings.FieldsFunc(requirement, func(r rune) bool { return strings.ContainsRune("[<>=!~; @", r) })
+	if len(name) == 0 {
+		return ""
+	}
+	return distname.Normal(name[0])
+}

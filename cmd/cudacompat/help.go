@@ -26,7 +26,7 @@ var flagGroups = []struct {
 	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "no-here", "diff", "include-root", "wait", "timeout", "max-age"}},
 	{"What to assume", []string{"driver", "gpu", "instance", "python", "what-if"}},
 	{"What to offer", []string{"framework", "choice"}},
-	{"When to fail", []string{"require", "fail-on", "ignore", "config"}},
+	{"When to fail", []string{"require", "fail-on", "ignore", "config", "yes", "dry-run"}},
 	{"Tables", []string{"matrix"}},
 	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},
 }
@@ -37,7 +37,7 @@ var commandGroups = []struct {
 	commands []string
 }{
 	{"Find faults", []string{"doctor", "check", "explain", "fleet"}},
-	{"Choose versions and hosts", []string{"pins", "requires"}},
+	{"Choose versions and hosts", []string{"guard", "pins", "requires"}},
 	{"Look up", []string{"matrix", "probe", "schema"}},
 	{"This program", []string{"version", "completion", "help"}},
 }

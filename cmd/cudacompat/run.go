@@ -162,7 +162,7 @@ func newRoot(s streams, args ...string) *cobra.Command {
 	type made = func(streams) *cobra.Command
 	commands := map[string]made{"doctor": doctorCommand, "probe": probeCommand, "check": checkCommand,
 		"explain": explainCommand, "matrix": matrixCommand, "pins": pinsCommand, "requires": requiresCommand,
-		"fleet": fleetCommand, "schema": schemaCommand, "version": versionCommand, "completion": completionCommand}
+		"fleet": fleetCommand, "guard": guardCommand, "schema": schemaCommand, "version": versionCommand, "completion": completionCommand}
 	if len(args) > 0 && commands[args[0]] != nil {
 		commands = map[string]made{args[0]: commands[args[0]]}
 	}

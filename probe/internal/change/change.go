@@ -62,11 +62,10 @@ func of(builds []facts.Build, name string) *facts.Build {
 func (c *Change) comes(name string) bool { _, ok := c.Plan.Installed(name); return ok }
 func (c *Change) goes(name string) bool  { _, ok := c.Plan.Removed(name); return ok }
 
-// movesJAX reports whether the plan touches one of the distributions that a JAX is made of: it is judged by the names of
-// all of them then.
+// movesJAX reports whether one of the distributions that a JAX is made of comes: it is judged by the names of all of them
+// then.
 func (c *Change) movesJAX() bool {
-	moves := func(p facts.Planned) bool { return distname.JAXPart.MatchString(p.Name) }
-	return slices.ContainsFunc(c.Plan.Installs, moves) || slices.ContainsFunc(c.Plan.Removes, moves)
+	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return distname.JAXPart.MatchString(p.Name) })
 }
 
 // comingPackages are the companions that the plan installs; the list of what stays does not have them any more.
@@ -138,11 +137,9 @@ func (c *Change) leads(b *facts.Build) []string {
 	for _, u := range slices.Concat(b.Unmet, b.Unresolved) {
 		add(c.Files[u.Path])
 	}
-	if len(b.Missing) > 0 { // a library's wheel that comes may be what it misses
-		for _, p := range c.Plan.Installs {
-			if libraryWheel(p.Name) {
-				add(p.Name)
-			}
+	for _, p := range c.Plan.Installs {
+		if slices.ContainsFunc(b.Missing, func(library string) bool { return brings(p.Name, library) }) {
+			add(p.Name)
 		}
 	}
 	slices.Sort(names)
@@ -164,6 +161,17 @@ func (c *Change) over(file string) string {
 		}
 	}
 	return ""
+}
+
+// brings reports whether a wheel may have a library that is missing, by their names: nvidia-cublas-cu12 has
+// libcublasLt.so.12.
+func brings(wheel, library string) bool {
+	stem, _, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(library, "lib")), ".so")
+	middle, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(wheel, "nvidia-"), "cuda-"), "-cu1")
+	if stem == "cudart" {
+		stem = "runtime"
+	}
+	return libraryWheel(wheel) && stem != "" && middle != "" && strings.HasPrefix(stem, middle)
 }
 
 func libraryWheel(name string) bool {

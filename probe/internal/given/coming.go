@@ -24,9 +24,6 @@ func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 			parts, moves = append(parts, lockedPackage(p.Name, p.Version, "", nil)), true
 		}
 	}
-	for _, p := range plan.Plan.Removes {
-		moves = moves || JAXPart(p.Name)
-	}
 	if !moves {
 		return env
 	}

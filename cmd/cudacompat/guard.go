@@ -1,0 +1,387 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"cudacompat/guard"
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/report"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// guardFlags are those that stand before the installer's command.
+type guardFlags struct {
+	judgeFlags
+	yes, dryRun bool
+	timeout     time.Duration
+}
+
+func guardCommand(s streams) *cobra.Command {
+	var f guardFlags
+	cmd := &cobra.Command{
+		Use:   "guard [flags] -- COMMAND",
+		Short: "Judge what pip or uv is about to install, then let it, or say what to ask for instead",
+		Long: "Runs the installer's own dry run, judges the environment before and after the change, and prints what breaks " +
+			"and what is fixed. If something breaks, nothing is installed, and the same command with pins that pass is " +
+			"offered. If nothing does, the command is run as typed, without a shell, and its exit code is handed through; " +
+			"afterwards the environment is looked at again. If it cannot be determined, guard asks, or stops where nobody can " +
+			"answer. Understood are " + guard.Forms + ".\n\nguard itself opens no connection; the installer does, with its own " +
+			"settings. A dry run changes no environment, but it fills the installer's cache and can run the build program " +
+			"of a package that comes as a source; `--only-binary :all:` avoids that.",
+		Example: "  cudacompat guard -- uv pip install vllm\n" +
+			"  cudacompat guard --gpu L4 -- pip install -r requirements.txt\n" +
+			"  cudacompat guard --dry-run -o json -- uv sync",
+		Annotations: map[string]string{exitNote: "0 fine and done, or --dry-run found nothing that breaks · 1 something would " +
+			"break: nothing was installed · 3 it cannot be determined, or there is no plan: nothing was installed · the installer's " +
+			"own code, whatever it is, once it has run · " + exitOwn},
+		Args: afterDash,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := f.guard(cmd.Context(), s, args)
+			if err == nil && code != exitOK {
+				err = exitError(code)
+			}
+			return err
+		},
+	}
+	cmd.SetContext(context.Background())
+	f.given = cmd.Flags().Changed
+	f.failOn = "error"
+	flags := cmd.Flags()
+	flags.StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
+	flags.StringSliceVar(&f.gpus, "gpu", nil,
+		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
+	flags.StringSliceVar(&f.instances, "instance", nil,
+		"give a verdict for each instance type in `LIST`, such as g5.xlarge (EC2 and other clouds)")
+	flags.StringVar(&f.python, "python", "", "assume Python `VERSION`")
+	flags.StringArrayVar(&f.ignore, "ignore", nil,
+		"let findings of `RULE` pass; they stay in the report (may be repeated)")
+	flags.StringVar(&f.config, "config", "", "read settings such as --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then "+
+		"./"+configName+", then /etc/cudacompat/"+configName+")")
+	f.tablesFlag.add(cmd)
+	flags.BoolVar(&f.yes, "yes", false, "run the command even if it cannot be determined whether it breaks something")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would happen and never run the command")
+	flags.DurationVar(&f.timeout, "timeout", guard.DryRunLimit, "stop the installer's dry run after `TIME`")
+	flags.StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.GuardFormats))+
+		"; what the installer prints goes to standard error then")
+	addColour(cmd, &f.colour)
+	return cmd
+}
+
+// afterDash takes a command behind "--", so that its flags are its own.
+func afterDash(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && cmd.ArgsLenAtDash() == 0 {
+		return nil
+	}
+	return &usageError{"guard takes the installer's command behind --", "cudacompat guard -- uv pip install vllm"}
+}
+
+// nothingInstalled is said wherever the installer was not run: its own exit code 1 is told from guard's by it.
+const nothingInstalled = "guard: nothing was installed"
+
+// guard is the whole way; the code is guard's own or the installer's.
+func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code int, err error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	command, err := guard.Parse(argv)
+	if err != nil {
+		return 0, &usageError{err.Error(), "guard understands " + guard.Forms}
+	}
+	g, err := f.prepareGuard(ctx, s, command)
+	if err != nil {
+		return 0, err
+	}
+	plan, err := g.plan(ctx, command)
+	if err == nil {
+		err = g.look(ctx, plan)
+	}
+	if err != nil {
+		return g.without(err)
+	}
+	g.tryInstead(ctx)
+	if ctx.Err() != nil {
+		return g.without(errors.New("interrupted"))
+	}
+	stop() // from here on the installer has the terminal
+	return g.act()
+}
+
+// guarding is one command on its way.
+type guarding struct {
+	job
+	f        *guardFlags
+	s        streams
+	command  guard.Command
+	outputs  outputs[guard.Forecast]
+	host     *probe.Host
+	env      string
+	before   guard.Judged
+	after    guard.Judged
+	forecast guard.Forecast
+}
+
+func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Command) (*guarding, error) {
+	formats := f.formats
+	outputs, err := parseOutputs(report.GuardFormats, formats, f.colour, false, s)
+	if err != nil {
+		return nil, err
+	}
+	f.formats = nil
+	job, err := f.prepare(ctx, s)
+	return &guarding{job: job, f: f, s: s, command: c, outputs: outputs, host: probe.This()}, err
+}
+
+// without ends where there is no forecast.
+func (g *guarding) without(err error) (int, error) {
+	if usage := new(usageError); errors.As(err, &usage) {
+		return 0, err
+	}
+	complain(g.s.err, err.Error(), "")
+	fmt.Fprintln(g.s.err, nothingInstalled)
+	return exitInconclusive, nil
+}
+
+// plan is what the installer would do, by its own dry run.
+func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, error) {
+	argv, can := c.DryRun()
+	if !can {
+		return g.named(c)
+	}
+	limit, cancel := context.WithTimeoutCause(ctx, g.f.timeout, fmt.Errorf("it took longer than %s (--timeout)", g.f.timeout))
+	defer cancel()
+	out, says, err := guard.DryRun(limit, argv)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		return probe.Facts{}, err
+	}
+	plan, err := probe.Given(append(out, says...))
+	if err != nil && c.By == "pip" {
+		plan, err = probe.Given(out)
+	}
+	if err != nil || plan.Plan == nil {
+		return plan, fmt.Errorf("what the dry run of %s printed is no plan that is understood", c.Argv[0])
+	}
+	return plan, nil
+}
+
+// named is the plan of pip uninstall, which has no dry run: what it names goes.
+func (g *guarding) named(c guard.Command) (probe.Facts, error) {
+	plan := probe.Facts{Plan: &probe.Plan{By: "pip"}}
+	for _, name := range c.Named() {
+		plan.Plan.Removes = append(plan.Plan.Removes, probe.Planned{Name: probe.PackageName(name)})
+	}
+	plan.Complete()
+	return plan, nil
+}
+
+// look judges the environment as it is and as the plan would leave it.
+func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
+	if g.env == "" {
+		env, err := g.environment(plan.Plan.Path)
+		if err != nil {
+			return err
+		}
+		g.env = env
+	}
+	if g.before.Verdict.Outcome == "" {
+		g.before.Facts = probe.Run(ctx, g.host, g.options())
+		if managed := g.managed(); managed != "" {
+			return fmt.Errorf("this Python belongs to the system, whose packages pip leaves alone (%s): make an environment "+
+				"with `python3 -m venv`", managed)
+		}
+		g.before.Verdict = g.verdict(ctx, g.before.Facts)
+	}
+	var err error
+	g.after, g.forecast, err = g.foretell(ctx, g.command, plan)
+	return err
+}
+
+// foretell is the forecast of a plan.
+func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Facts) (guard.Judged, guard.Forecast, error) {
+	var after guard.Judged
+	after.Facts = probe.After(ctx, g.host, g.options(), g.before.Facts, plan)
+	after.Verdict = g.verdict(ctx, after.Facts)
+	public := *matrix.WithoutPrivate(g.tables, after.Facts).Plan
+	forecast := guard.Compare(c, g.env, public, g.before, after)
+	forecast.Others = len(guard.Moved(*after.Facts.Plan)) - len(guard.Moved(public))
+	return after, forecast, ctx.Err()
+}
+
+func (g *guarding) options() probe.Options { return probe.Options{Envs: []string{g.env}} }
+
+func (g *guarding) verdict(ctx context.Context, facts probe.Facts) matrix.Verdict {
+	judging, cancel := forJudging(ctx)
+	defer cancel()
+	facts.Complete()
+	return matrix.Check(judging, g.tables, facts, g.targets, g.policy)
+}
+
+// managed is the mark of an environment that the system keeps pip out of, where the command does not set itself over it.
+func (g *guarding) managed() string {
+	if g.command.Into() != "" || g.command.BreaksSystem() {
+		return ""
+	}
+	for _, e := range g.before.Facts.Environments {
+		if e.Managed != "" {
+			return e.Managed
+		}
+	}
+	return ""
+}
+
+// environment is where the command installs: what it says itself, what its dry run says, else what it finds as its
+// program does.
+func (g *guarding) environment(said string) (string, error) {
+	c := g.command
+	switch {
+	case c.Into() != "":
+		return filepath.Abs(c.Into())
+	case said != "":
+		return filepath.Abs(said)
+	case c.By == "pip" && c.Python() != "":
+		return filepath.Abs(c.Python())
+	case c.By == "pip":
+		return pythonOf(c.Argv[0])
+	}
+	if env := probe.ActiveEnvironment(g.host); env != "" {
+		return env, nil
+	}
+	return "", errors.New("it cannot be determined which environment the command changes: name it with --python")
+}
+
+// pythonOf is the interpreter that pip is for: itself, or the one of its first line, or the one beside it.
+func pythonOf(program string) (string, error) {
+	found, err := exec.LookPath(program)
+	if err == nil {
+		found, err = filepath.Abs(found)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s is not on PATH", program)
+	}
+	if strings.HasPrefix(filepath.Base(found), "python") {
+		return found, nil
+	}
+	if file, err := os.Open(found); err == nil {
+		defer file.Close()
+		line, _ := bufio.NewReader(io.LimitReader(file, 512)).ReadString('\n')
+		interpreter := strings.TrimSpace(strings.TrimPrefix(line, "#!"))
+		if filepath.IsAbs(interpreter) && strings.HasPrefix(filepath.Base(interpreter), "python") {
+			return interpreter, nil
+		}
+	}
+	return filepath.Join(filepath.Dir(found), "python3"), nil
+}
+
+// tryInstead tries other commands in the place of one that breaks something: the first whose own dry run breaks nothing
+// is offered.
+func (g *guarding) tryInstead(ctx context.Context) {
+	if g.forecast.Decision != guard.Breaks {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.f.timeout)
+	defer cancel()
+	for _, argv := range guard.Candidates(g.command, g.forecast) {
+		c, err := guard.Parse(argv)
+		if err != nil {
+			continue
+		}
+		plan, err := g.plan(ctx, c)
+		if err != nil {
+			continue
+		}
+		if _, forecast, err := g.foretell(ctx, c, plan); err == nil && forecast.Decision == guard.Fine {
+			g.forecast.Instead = &guard.Instead{Command: argv, After: forecast.After}
+			return
+		}
+	}
+}
+
+// act says the forecast, and runs the command or does not.
+func (g *guarding) act() (int, error) {
+	stops := g.stops()
+	if stops != nil {
+		g.forecast.Exit = *stops
+	}
+	if !g.outputs.asJSON() || stops != nil {
+		if err := g.outputs.write(g.forecast); err != nil {
+			return 0, err
+		}
+	}
+	if stops == nil && g.forecast.Decision == guard.Unclear && !g.f.yes && !g.agreed() {
+		no := exitInconclusive
+		stops = &no
+	}
+	if stops != nil {
+		fmt.Fprintln(g.s.err, nothingInstalled)
+		if g.forecast.Decision == guard.Unclear && !g.f.dryRun {
+			fmt.Fprintln(g.s.err, g.unclearHint())
+		}
+		return *stops, nil
+	}
+	return g.run()
+}
+
+// stops is the exit code with which guard ends before the installer is run; nil where it goes on.
+func (g *guarding) stops() *int {
+	code := map[guard.Decision]int{guard.Fine: exitOK, guard.Breaks: exitIncompatible, guard.Unclear: exitInconclusive}
+	own := code[g.forecast.Decision]
+	asks := g.forecast.Decision == guard.Unclear && (g.f.yes || terminal(g.s.in) && terminal(g.s.err))
+	if g.f.dryRun || own != exitOK && !asks {
+		return &own
+	}
+	return nil
+}
+
+func (g *guarding) unclearHint() string {
+	if slices.ContainsFunc(g.after.Verdict.Judged, func(j matrix.Judged) bool { return len(j.GPUs) == 0 }) {
+		return "hint: name the machine that it is for: --driver VERSION --gpu NAME, or --instance TYPE; --yes installs all the same"
+	}
+	return "hint: --yes installs all the same"
+}
+
+func terminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// agreed asks on the terminal.
+func (g *guarding) agreed() bool {
+	fmt.Fprint(g.s.err, "install all the same? [y/N] ")
+	answer, _ := bufio.NewReader(g.s.in).ReadString('\n')
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+}
+
+// run runs the command as it was typed, and looks again.
+func (g *guarding) run() (int, error) {
+	out := g.s.out
+	if g.outputs.asJSON() {
+		out = g.s.err
+	}
+	code, err := guard.Run(g.command.Argv, g.s.in, out, g.s.err)
+	if err != nil {
+		return g.without(err)
+	}
+	g.forecast.Ran, g.forecast.Exit = true, code
+	g.forecast.Learn(g.after, g.verdict(context.Background(),
+		probe.Run(context.Background(), g.host, g.options())))
+	if g.outputs.asJSON() {
+		return code, g.outputs.write(g.forecast)
+	}
+	return code, report.GuardDiffers(g.s.err, g.forecast)
+}

@@ -1,0 +1,264 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/probe/facts"
+)
+
+// Schema names the form of Forecast in JSON. Fields may be added under the same name, never renamed.
+const Schema = "cudacompat/guard/v1"
+
+// Decision is what guard does with a command.
+type Decision string
+
+// The decisions.
+const (
+	Fine    Decision = "fine"    // nothing breaks that is not broken already
+	Breaks  Decision = "breaks"  // something that works, or that comes, will not
+	Unclear Decision = "unknown" // it cannot be determined beforehand
+)
+
+// Forecast is what a command would do to an environment, and what became of it.
+type Forecast struct {
+	Schema      string         `json:"schema"`
+	Command     []string       `json:"command"`     // as it was typed
+	Environment string         `json:"environment"` // the one that it changes
+	Plan        facts.Plan     `json:"plan"`        // what it removes and installs, as far as it matters to CUDA
+	Others      int            `json:"others"`      // how many further packages it removes or installs
+	Decision    Decision       `json:"decision"`
+	Before      matrix.Outcome `json:"before"`
+	After       matrix.Outcome `json:"after"` // as it is foretold
+	Changes     []Change       `json:"changes"`
+	// Breaks are errors that are not there now, Fixes those that will be gone, Still those that stay.
+	Breaks  []matrix.Finding `json:"breaks"`
+	Fixes   []matrix.Finding `json:"fixes"`
+	Still   []matrix.Finding `json:"still"`
+	Warns   []matrix.Finding `json:"warns"`   // warnings that are not there now
+	Unknown []matrix.Missing `json:"unknown"` // what cannot be determined beforehand
+	Instead *Instead         `json:"instead"` // what to ask for in its place; null where nothing was found
+	Ran     bool             `json:"ran"`     // whether the command was run
+	Exit    int              `json:"exit"`    // its own exit code where it ran, else guard's
+	Differs []Difference     `json:"differs"` // what came out otherwise than it was foretold
+}
+
+// Change is one build whose answer, or whose release, is another one afterwards.
+type Change struct {
+	Build  string        `json:"build"`  // "torch"
+	Target string        `json:"target"` // instance type; empty for one machine
+	From   string        `json:"from"`   // its release now; empty where it is not there
+	To     string        `json:"to"`     // its release afterwards; empty where it is gone
+	Was    matrix.Answer `json:"was"`    // empty where it is not there
+	Will   matrix.Answer `json:"will"`   // empty where it is gone
+}
+
+// Instead is a command that was tried, by its own dry run, and found to break nothing.
+type Instead struct {
+	Command []string       `json:"command"`
+	After   matrix.Outcome `json:"after"`
+}
+
+// Difference is a build that came out otherwise than it was foretold.
+type Difference struct {
+	Build    string        `json:"build"`
+	Target   string        `json:"target"`
+	Foretold matrix.Answer `json:"foretold"` // empty: it was not to be there
+	Is       matrix.Answer `json:"is"`       // empty: it is not there
+}
+
+// Judged is one state of an environment and what was said of it.
+type Judged struct {
+	Facts   facts.Facts
+	Verdict matrix.Verdict
+}
+
+// Compare is the forecast of a command by the verdicts before and after it; plan is what of its plan matters to CUDA.
+func Compare(c Command, environment string, plan facts.Plan, before, after Judged) Forecast {
+	f := Forecast{Schema: Schema, Command: c.Argv, Environment: environment, Plan: plan, Before: before.Verdict.Outcome,
+		After: after.Verdict.Outcome, Decision: Fine, Changes: foretold(before.Verdict, after),
+		Differs: []Difference{}}
+	f.Breaks = fresh(after.Verdict, before.Verdict, matrix.Error)
+	f.Fixes = fresh(before.Verdict, after.Verdict, matrix.Error)
+	f.Warns = fresh(after.Verdict, before.Verdict, matrix.Warning)
+	f.Still = slices.DeleteFunc(ofSeverity(after.Verdict, matrix.Error), func(x matrix.Finding) bool {
+		return slices.ContainsFunc(f.Breaks, func(y matrix.Finding) bool { return keyOf(x) == keyOf(y) })
+	})
+	f.Unknown = freshUnknown(after.Verdict, before.Verdict)
+	switch {
+	case len(f.Breaks) > 0 || slices.ContainsFunc(f.Changes, Change.breaks):
+		f.Decision = Breaks
+	case f.unclear(after.Verdict):
+		f.Decision = Unclear
+	}
+	return f
+}
+
+// unclear reports whether it cannot be told what the command does. Where nothing changes that CUDA has to do with,
+// what was not known before is not this command's fault.
+func (f *Forecast) unclear(after matrix.Verdict) bool {
+	if len(f.Unknown) > 0 && after.Outcome == matrix.Inconclusive {
+		return true
+	}
+	if slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Will == matrix.Unknown }) {
+		return true
+	}
+	return f.matters() && after.Outcome == matrix.Inconclusive && slices.ContainsFunc(after.Judged,
+		func(j matrix.Judged) bool { return len(j.GPUs) == 0 })
+}
+
+// matters reports whether the plan moves more than what serves every framework alike.
+func (f *Forecast) matters() bool {
+	return slices.ContainsFunc(slices.Concat(f.Plan.Installs, f.Plan.Removes), func(p facts.Planned) bool {
+		return p.Name != "numpy" && p.Name != "protobuf"
+	})
+}
+
+// breaks reports whether a build that is not broken now, or not there, will be broken.
+func (c Change) breaks() bool { return c.Will == matrix.Broken && c.Was != matrix.Broken }
+
+// key tells findings of two verdicts to be of one thing, whatever its release: "driver-too-old torch".
+type key struct{ rule, name, target string }
+
+func keyOf(f matrix.Finding) key { return key{f.Rule, name(f.Subject), f.Target} }
+
+// name is the package that a subject begins with, "torch" of "torch 2.9.0 in /opt/venv".
+func name(subject string) string { first, _, _ := strings.Cut(subject, " "); return first }
+
+// release is what follows it, "2.9.0".
+func release(subject string) string {
+	words := strings.Fields(subject)
+	if len(words) < 2 {
+		return ""
+	}
+	return words[1]
+}
+
+func ofSeverity(v matrix.Verdict, s matrix.Severity) []matrix.Finding {
+	list := []matrix.Finding{}
+	for _, f := range v.Findings {
+		if f.Severity == s {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// fresh are the findings of one verdict that the other one does not have, or has as something less.
+func fresh(of, than matrix.Verdict, s matrix.Severity) []matrix.Finding {
+	return slices.DeleteFunc(ofSeverity(of, s), func(x matrix.Finding) bool {
+		return slices.ContainsFunc(than.Findings, func(y matrix.Finding) bool {
+			return keyOf(x) == keyOf(y) && (y.Severity == s || y.Severity == matrix.Error)
+		})
+	})
+}
+
+func freshUnknown(of, than matrix.Verdict) []matrix.Missing {
+	list := []matrix.Missing{}
+	for _, x := range of.Unknown {
+		known := slices.ContainsFunc(than.Unknown, func(y matrix.Missing) bool {
+			return x.Rule == y.Rule && name(x.Subject) == name(y.Subject) && x.Target == y.Target
+		})
+		if !known {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// changes are the builds that have another release or another answer afterwards.
+func changes(before, after matrix.Verdict) []Change {
+	list := []Change{}
+	for _, a := range before.Answers {
+		if !a.Counts {
+			continue
+		}
+		c := Change{Build: name(a.Subject), Target: a.Target, From: release(a.Subject), Was: a.Answer}
+		if b := answerOf(after, a); b != nil {
+			c.To, c.Will = release(b.Subject), b.Answer
+		}
+		if c.From != c.To || c.Was != c.Will {
+			list = append(list, c)
+		}
+	}
+	for _, b := range after.Answers {
+		if b.Counts && answerOf(before, b) == nil {
+			list = append(list, Change{Build: name(b.Subject), Target: b.Target, To: release(b.Subject), Will: b.Answer})
+		}
+	}
+	return list
+}
+
+// foretold are the changes, with what is known of packages that come and have no answer of their own: they were compared
+// with the framework that they are for.
+func foretold(before matrix.Verdict, after Judged) []Change {
+	list := changes(before, after.Verdict)
+	if after.Facts.Plan == nil {
+		return list
+	}
+	for i := range list {
+		c := &list[i]
+		if to, comes := after.Facts.Plan.Installed(c.Build); comes && c.To == "" {
+			c.To = to
+			c.Will = compared(after.Verdict, c.Build)
+		}
+	}
+	return slices.DeleteFunc(list, func(c Change) bool { return c.From == c.To && c.Was == c.Will })
+}
+
+// compared is what the comparison of a package with its framework means for it; empty where it was not compared.
+func compared(v matrix.Verdict, build string) matrix.Answer {
+	about := func(rule, subject string) bool {
+		return name(subject) == build && (rule == "companion-mismatch" || rule == "extension-mismatch")
+	}
+	switch {
+	case slices.ContainsFunc(v.Findings, func(f matrix.Finding) bool {
+		return about(f.Rule, f.Subject) && f.Severity == matrix.Error
+	}):
+		return matrix.Broken
+	case slices.ContainsFunc(v.Passed, func(p matrix.Passed) bool { return about(p.Rule, p.Subject) }):
+		return matrix.Works
+	}
+	return ""
+}
+
+// answerOf is another verdict's answer for the same build; nil where it has none.
+func answerOf(v matrix.Verdict, like matrix.BuildAnswer) *matrix.BuildAnswer {
+	i := slices.IndexFunc(v.Answers, func(a matrix.BuildAnswer) bool {
+		return a.Counts && name(a.Subject) == name(like.Subject) && a.Target == like.Target
+	})
+	if i < 0 {
+		return nil
+	}
+	return &v.Answers[i]
+}
+
+// Learn notes what came out otherwise than it was foretold. Works is works, by whatever compatibility; of what comes and
+// was not foretold, that it works is no surprise.
+func (f *Forecast) Learn(after Judged, is matrix.Verdict) {
+	for _, c := range changes(after.Verdict, is) {
+		_, comes := after.Facts.Plan.Installed(c.Build)
+		if class(c.Was) != class(c.Will) && !(comes && c.Was == "" && class(c.Will) == matrix.Works) {
+			f.Differs = append(f.Differs, Difference{Build: c.Build, Target: c.Target, Foretold: c.Was, Is: c.Will})
+		}
+	}
+}
+
+func class(a matrix.Answer) matrix.Answer {
+	if strings.HasPrefix(string(a), string(matrix.Works)) {
+		return matrix.Works
+	}
+	return a
+}
+
+// Moved are the packages that a plan touches, each once.
+func Moved(p facts.Plan) []string {
+	var names []string
+	for _, one := range slices.Concat(p.Installs, p.Removes) {
+		if !slices.Contains(names, one.Name) {
+			names = append(names, one.Name)
+		}
+	}
+	return names
+}

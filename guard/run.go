@@ -1,0 +1,167 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Limits of a dry run. A resolution takes seconds, one with source distributions minutes; its output has kilobytes,
+// pip's report, which holds each package's description, megabytes.
+const (
+	DryRunLimit = 120 * time.Second
+	outputCap   = 8 << 20
+)
+
+// errFlood ends a dry run that says more than any plan has.
+var errFlood = errors.New("it printed more than 8 MiB, which no plan has")
+
+// bounded keeps what a program prints, up to the cap. The buffer is no part of its face: its ReadFrom knows no cap.
+type bounded struct {
+	kept bytes.Buffer
+	full func()
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.kept.Len()+len(p) > outputCap {
+		b.full()
+		return 0, errFlood
+	}
+	return b.kept.Write(p)
+}
+
+// Failure is why a dry run gave no plan, in one sentence.
+type Failure struct{ Why string }
+
+func (f *Failure) Error() string { return f.Why }
+
+// DryRun runs an installer's dry run and returns what it printed. No shell is used; the program and what it starts are
+// ended when ctx is.
+func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out, says := &bounded{full: func() { cancel(errFlood) }}, &bounded{full: func() { cancel(errFlood) }}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = out, says
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "UV_NO_PROGRESS=1", "PIP_NO_COLOR=1", "PIP_NO_INPUT=1",
+		"PIP_DISABLE_PIP_VERSION_CHECK=1", "COLUMNS=1000")
+	cmd.SysProcAttr = ownGroup()
+	cmd.Cancel = func() error { return endGroup(cmd.Process) }
+	cmd.WaitDelay = 2 * time.Second
+	err = cmd.Run()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errFlood):
+		return nil, nil, &Failure{fmt.Sprintf("the dry run of %s was ended: %v", argv[0], errFlood)}
+	case ctx.Err() != nil:
+		return nil, nil, &Failure{fmt.Sprintf("the dry run of %s was ended: %v", argv[0], cause)}
+	case err == nil:
+		return out.kept.Bytes(), says.kept.Bytes(), nil
+	}
+	return nil, nil, failure(argv[0], err, says.kept.Bytes())
+}
+
+// failure is why a dry run failed: what the installer says last, where it says anything.
+func failure(program string, err error, says []byte) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return &Failure{fmt.Sprintf("%s cannot be started: %v", program, plainCause(err))}
+	}
+	text := string(says)
+	switch {
+	case strings.Contains(text, "no such option: --dry-run"), strings.Contains(text, "no such option: --report"),
+		strings.Contains(text, "unexpected argument '--dry-run'"):
+		return &Failure{fmt.Sprintf("this %s is too old to say what it would do: guard needs pip 22.2 or uv 0.5.18, or newer",
+			program)}
+	case exit.ExitCode() < 0:
+		return &Failure{fmt.Sprintf("the dry run of %s died: %v", program, exit)}
+	}
+	if line := telling(text); line != "" {
+		return &Failure{fmt.Sprintf("%s found no plan: %s", program, line)}
+	}
+	return &Failure{fmt.Sprintf("the dry run of %s failed with exit code %d and said nothing", program, exit.ExitCode())}
+}
+
+func plainCause(err error) error {
+	var named *exec.Error
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
+}
+
+// telling is the line of an installer's messages that says what went wrong: uv's cause, pip's last error, else the last.
+func telling(text string) string {
+	found := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "×╰─▶│├"))
+		lower := strings.ToLower(line)
+		switch {
+		case line == "":
+		case strings.HasPrefix(lower, "cause: "):
+			return cut(line[len("cause: "):])
+		case strings.HasPrefix(lower, "error: ") || strings.HasPrefix(lower, "because "):
+			found = line
+		case found == "":
+			found = line
+		}
+	}
+	return cut(found)
+}
+
+// cut keeps of a message as much as a sentence has.
+func cut(text string) string {
+	if len(text) > 300 {
+		text = text[:300] + "..."
+	}
+	return text
+}
+
+// Run runs a command as it was typed, on the caller's own streams, and returns its exit code. Ctrl-C reaches it as it
+// reaches every program of the terminal; guard waits for it and says afterwards what is there.
+func Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	if err := cmd.Start(); err != nil {
+		return 0, &Failure{fmt.Sprintf("%s cannot be started: %v", argv[0], plainCause(err))}
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			if s != os.Interrupt { // the terminal has sent that one to the installer itself
+				_ = cmd.Process.Signal(s)
+			}
+		case err := <-done:
+			return exitCode(err), nil
+		}
+	}
+}
+
+// exitCode is a program's own; one that a signal ended has the shells' code.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		return 1
+	case exit.ExitCode() < 0:
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return 128 + int(status.Signal())
+		}
+		return 1
+	}
+	return exit.ExitCode()
+}
