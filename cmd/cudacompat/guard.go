@@ -105,8 +105,10 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	if err != nil {
 		return 0, err
 	}
+	early := g.lookEarly(ctx)
 	plan, err := g.plan(ctx, command)
 	if err == nil {
+		g.before.Facts, g.guess = early()
 		err = g.look(ctx, plan)
 	}
 	if err != nil {
@@ -116,8 +118,7 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	if ctx.Err() != nil {
 		return g.without(errors.New("interrupted"))
 	}
-	stop() // from here on the installer has the terminal
-	return g.act()
+	return g.act(ctx, stop)
 }
 
 // guarding is one command on its way.
@@ -129,6 +130,7 @@ type guarding struct {
 	outputs  outputs[guard.Forecast]
 	host     *probe.Host
 	env      string
+	guess    string // the environment that before is of, as long as nothing is judged
 	before   guard.Judged
 	after    guard.Judged
 	forecast guard.Forecast
@@ -200,7 +202,9 @@ func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
 		g.env = env
 	}
 	if g.before.Verdict.Outcome == "" {
-		g.before.Facts = probe.Run(ctx, g.host, g.options())
+		if g.guess != g.env {
+			g.before.Facts = probe.Run(ctx, g.host, g.options())
+		}
 		if managed := g.managed(); managed != "" {
 			return fmt.Errorf("this Python belongs to the system, whose packages pip leaves alone (%s): make an environment "+
 				"with `python3 -m venv`", managed)
@@ -210,6 +214,30 @@ func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
 	var err error
 	g.after, g.forecast, err = g.foretell(ctx, g.command, plan)
 	return err
+}
+
+// lookEarly reads the environment that the command will probably change while its installer works the plan out, which
+// takes seconds and waits for a network. What it returns waits for the facts, and says of which environment they are.
+func (g *guarding) lookEarly(ctx context.Context) func() (probe.Facts, string) {
+	env, err := g.environment(prefixOf(g.command.Python()))
+	if err != nil || !probe.IsEnvironment(probe.This(), env) {
+		return func() (probe.Facts, string) { return probe.Facts{}, "" }
+	}
+	done := make(chan probe.Facts, 1)
+	go func() { done <- probe.Run(ctx, probe.This(), probe.Options{Envs: []string{env}}) }()
+	return func() (probe.Facts, string) { return <-done, env }
+}
+
+// prefixOf is the environment of an interpreter in its bin directory, else the name as it is; empty for a version.
+func prefixOf(python string) string {
+	dir, name := filepath.Split(python)
+	switch {
+	case strings.HasPrefix(name, "python") && filepath.Base(dir) == "bin":
+		return filepath.Dir(filepath.Clean(dir))
+	case strings.Contains(python, "/"):
+		return python
+	}
+	return ""
 }
 
 // foretell is the forecast of a plan.
@@ -312,8 +340,8 @@ func (g *guarding) tryInstead(ctx context.Context) {
 	}
 }
 
-// act says the forecast, and runs the command or does not.
-func (g *guarding) act() (int, error) {
+// act says the forecast, and runs the command or does not. From then on the installer has the terminal: it gets Ctrl-C.
+func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error) {
 	stops := g.stops()
 	if stops != nil {
 		g.forecast.Exit = *stops
@@ -323,7 +351,7 @@ func (g *guarding) act() (int, error) {
 			return 0, err
 		}
 	}
-	if stops == nil && g.forecast.Decision == guard.Unclear && !g.f.yes && !g.agreed() {
+	if stops == nil && g.forecast.Decision == guard.Unclear && !g.f.yes && !g.agreed(ctx) {
 		no := exitInconclusive
 		stops = &no
 	}
@@ -334,6 +362,7 @@ func (g *guarding) act() (int, error) {
 		}
 		return *stops, nil
 	}
+	stop()
 	return g.run()
 }
 
@@ -360,11 +389,30 @@ func terminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// agreed asks on the terminal.
-func (g *guarding) agreed() bool {
+// agreed asks on the terminal. It reads no more than the answer: what is typed after it is the installer's.
+func (g *guarding) agreed(ctx context.Context) bool {
 	fmt.Fprint(g.s.err, "install all the same? [y/N] ")
-	answer, _ := bufio.NewReader(g.s.in).ReadString('\n')
+	answer, err := inTime(ctx, func() (string, error) { return lineOf(g.s.in), nil })
+	if err != nil {
+		fmt.Fprintln(g.s.err)
+	}
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+}
+
+// lineOf reads one line, byte by byte.
+func lineOf(in io.Reader) string {
+	var line []byte
+	for one := make([]byte, 1); len(line) < 100; {
+		n, err := in.Read(one)
+		if n > 0 && one[0] != '\n' {
+			line = append(line, one[0])
+			continue
+		}
+		if n > 0 || err != nil {
+			break
+		}
+	}
+	return string(line)
 }
 
 // run runs the command as it was typed, and looks again.

@@ -27,10 +27,9 @@ func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 	if !moves {
 		return env
 	}
-	stay := map[string]string{}
+	stays := len(jax) > 0
 	for _, p := range jax {
 		parts = append(parts, lockedPackage(p.Name, p.Version, "", nil))
-		stay[p.Name] = p.Version
 	}
 	library := func(p locked) bool { return p.name == "jaxlib" }
 	slices.SortStableFunc(parts, func(a, b locked) int { return rankJAX(a) - rankJAX(b) })
@@ -41,9 +40,9 @@ func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 		}
 	}
 	if b, ok := lockedJAX(parts); ok && slices.ContainsFunc(parts, library) {
-		for name, version := range stay { // each refuses the others of another release, with exceptions
-			if version != b.Version {
-				b.Open = map[string]string{name: version}
+		for _, p := range parts { // each refuses the others of another release, with exceptions
+			if p.version != b.Version && stays {
+				b.Open = map[string]string{p.name: p.version}
 			}
 		}
 		builds = append(builds, b)
