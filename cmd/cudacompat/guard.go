@@ -177,7 +177,7 @@ func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, erro
 		plan, err = probe.Given(out)
 	}
 	if err != nil || plan.Plan == nil {
-		return plan, fmt.Errorf("what the dry run of %s printed is no plan that is understood", c.Argv[0])
+		return plan, fmt.Errorf("what the dry run of %s printed is not a plan that is understood", c.Argv[0])
 	}
 	return plan, nil
 }
@@ -379,9 +379,9 @@ func (g *guarding) stops() *int {
 
 func (g *guarding) unclearHint() string {
 	if slices.ContainsFunc(g.after.Verdict.Judged, func(j matrix.Judged) bool { return len(j.GPUs) == 0 }) {
-		return "hint: name the machine that it is for: --driver VERSION --gpu NAME, or --instance TYPE; --yes installs all the same"
+		return "hint: name the machine that it is for: --driver VERSION --gpu NAME, or --instance TYPE; --yes installs anyway"
 	}
-	return "hint: --yes installs all the same"
+	return "hint: --yes installs anyway"
 }
 
 func terminal(stream any) bool {
@@ -391,7 +391,7 @@ func terminal(stream any) bool {
 
 // agreed asks on the terminal. It reads no more than the answer: what is typed after it is the installer's.
 func (g *guarding) agreed(ctx context.Context) bool {
-	fmt.Fprint(g.s.err, "install all the same? [y/N] ")
+	fmt.Fprint(g.s.err, "install anyway? [y/N] ")
 	answer, err := inTime(ctx, func() (string, error) { return lineOf(g.s.in), nil })
 	if err != nil {
 		fmt.Fprintln(g.s.err)
