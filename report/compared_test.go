@@ -33,7 +33,7 @@ func TestCompared(t *testing.T) {
 			"Compared with this machine (no driver): too little is known of it"},
 		{"no rule", Explained{code, nil, nil, with(Nowhere, "")}, "it is compatible, and nothing on it is about this log's error."},
 		{"unasked", Explained{log, fires, nil, with(Confirmed, "the log names its driver, 535.183.01")},
-			"It was looked at because the log names its driver, 535.183.01; --no-here judges the log alone."},
+			"It was looked at because the log names its driver, 535.183.01; --no-here judges only the log."},
 	} {
 		var b strings.Builder
 		if err := explainedText(&b, c.e, Style{}); err != nil || !strings.Contains(b.String(), c.want) {
