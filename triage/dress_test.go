@@ -71,6 +71,9 @@ func TestDressedCases(t *testing.T) {
 			if ended := name == "in a longer log" && plain.Blame == None; ended {
 				plain = nothing() // a program that was aborted is not well
 			}
+			if name == "journal" && plain.Cause == "ended-well" {
+				continue // a journal holds many programs: that one of them ended well is not the log's end
+			}
 			if name == "in a longer log" && plain.Cause == NothingFound {
 				continue // how a program ends decides what its lines leave open
 			}

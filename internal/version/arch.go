@@ -102,13 +102,14 @@ var tegra = []Capability{{3, 2}, {5, 3}, {6, 2}, {7, 2}, {8, 7}, {10, 1}, {11, 0
 func (c Capability) Tegra() bool { return slices.Contains(tegra, c) }
 
 // Serves reports whether the code runs on a GPU. An `f` target serves the capabilities of its family from itself on
-// (CUDA C++ Programming Guide, family-specific features): 100f is for 10.0 and 10.3, 120f for 12.0 and 12.1.
+// (CUDA C++ Programming Guide, family-specific features): 100f is for 10.0 and 10.3, 120f for 12.0 and 12.1. Thor, once 10.1, is no
+// member of the family of 10.0: on a Tegra module only its own code counts.
 func (c Code) Serves(gpu Capability) bool {
 	switch {
 	case c.Suffix == "a":
 		return c.Capability == gpu
 	case c.Suffix == "f":
-		return c.Major == gpu.Major && gpu.Minor >= c.Minor
+		return c.Capability == gpu || !gpu.Tegra() && c.Major == gpu.Major && gpu.Minor >= c.Minor
 	case c.PTX:
 		return gpu.AtLeast(c.Capability)
 	case gpu.Tegra():

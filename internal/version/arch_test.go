@@ -8,12 +8,12 @@ import (
 // TestServes: machine code runs on its major from its minor on, PTX on everything from it on, "a" on one capability,
 // "f" on a family; on a Tegra module only machine code for just that one is known to.
 func TestServes(t *testing.T) {
-	gpus := strings.Fields("5.3 7.0 7.5 8.0 8.6 8.7 8.9 9.0 10.0 10.3 10.7 11.0 12.0 12.1")
+	gpus := strings.Fields("5.3 7.0 7.5 8.0 8.6 8.7 8.9 9.0 10.0 10.1 10.3 10.7 11.0 12.0 12.1")
 	for code, want := range map[string]string{
 		"sm_70": "7.0 7.5", "sm_75": "7.5", "sm_80": "8.0 8.6 8.9", "sm_86": "8.6 8.9", "sm_87": "8.7 8.9", "sm_89": "8.9",
 		"sm_90": "9.0", "sm_90a": "9.0", "sm_100": "10.0 10.3 10.7", "sm_100a": "10.0", "sm_100f": "10.0 10.3 10.7",
 		"sm_103f": "10.3 10.7", "sm_110f": "11.0", "sm_120": "12.0 12.1", "sm_120a": "12.0", "sm_120f": "12.0 12.1", "sm_121": "12.1",
-		"compute_90": "9.0 10.0 10.3 10.7 11.0 12.0 12.1", "compute_90a": "9.0", "compute_120": "12.0 12.1", "compute_86": "8.6 8.7 8.9 9.0 10.0 10.3 10.7 11.0 12.0 12.1",
+		"compute_90": "9.0 10.0 10.1 10.3 10.7 11.0 12.0 12.1", "compute_90a": "9.0", "compute_120": "12.0 12.1", "compute_86": "8.6 8.7 8.9 9.0 10.0 10.1 10.3 10.7 11.0 12.0 12.1",
 	} {
 		c, ok := ParseCode(code)
 		if !ok || c.String() != code {

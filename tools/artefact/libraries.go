@@ -45,16 +45,16 @@ func libraryRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 }
 
 // bring adds a project whose wheel has the library; newestOf gives the newest wheel last.
-func (r *Row) bring(project, family string, f File) {
+func (row *Row) bring(project, family string, f File) {
 	for column, word := range map[string]string{"cuda": family, "pip": project} {
-		words := strings.Fields(r.Cells[column])
+		words := strings.Fields(row.Cells[column])
 		if word != "" && !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 		slices.Sort(words)
-		r.Cells[column] = strings.Join(words, " ")
+		row.Cells[column] = strings.Join(words, " ")
 	}
-	r.Sources[strings.ReplaceAll(project, "-", "_")] = "wheel " + f.Name + " sha256:" + f.SHA256
+	row.Sources[strings.ReplaceAll(project, "-", "_")] = "wheel " + f.Name + " sha256:" + f.SHA256
 }
 
 var systemTag = regexp.MustCompile(`-(?:py3|py2\.py3)-none-\S*(linux\S*x86_64|win_amd64)\.whl$`)
@@ -72,7 +72,7 @@ func newestOf(files []File, minors bool) []File {
 		if minors {
 			series = short(version(f))
 		}
-		key := [2]string{strings.TrimLeft(system[1], "manylinux_0123456789"), series}
+		key := [2]string{strings.TrimLeft(system[1], "manyliux_0123456789"), series}
 		if have, ok := best[key]; !ok || compareVersions(version(have), version(f)) < 0 {
 			best[key] = f
 		}

@@ -30,7 +30,7 @@ var faults = []fault{
 	{find: "E gpu-count", bad: func(f *facts.Facts) { f.GPUs = f.GPUs[:7] }},
 	{find: "E gpu-health", bad: func(f *facts.Facts) { f.GPUs[3].Health.RemapFailure = true }},
 	{find: "W gpu-health", bad: func(f *facts.Facts) { f.GPUs[3].Health.RemapPending = true }},
-	{find: "E gpu-health", bad: func(f *facts.Facts) { f.GPUs[5].Health.Uncorrectable = 2 }},
+	{find: "W gpu-health", bad: func(f *facts.Facts) { f.GPUs[5].Health.Uncorrectable = 2 }},
 	{find: "E gpu-health", bad: func(f *facts.Facts) { f.GPUs[0].Health.Slowdown = []string{"hardware thermal"} }},
 	{find: "E gpu-health", bad: func(f *facts.Facts) {
 		f.Machine.Xids = []string{
@@ -64,12 +64,12 @@ var faults = []fault{
 			f.GPUs[i].Health.Fabric = "not started"
 		}
 	}},
-	{find: "W compute-mode", bad: func(f *facts.Facts) {
+	{find: "E compute-mode", bad: func(f *facts.Facts) {
 		for i := range f.GPUs {
 			f.GPUs[i].Mode = "prohibited"
 		}
 	}},
-	{find: "W mig-devices", bad: func(f *facts.Facts) {
+	{find: "E mig-devices", bad: func(f *facts.Facts) {
 		for i := range f.GPUs {
 			f.GPUs[i].MIG = "on"
 		}

@@ -265,7 +265,7 @@ var lookAlikes = []fault{
 	{"WORLD_SIZE is larger than the machine", h100, "", func(f *facts.Facts) {
 		f.Variables["WORLD_SIZE"], f.Variables["LOCAL_WORLD_SIZE"] = "64", "8"
 	}},
-	{"GPUs hidden on purpose", h100, "", func(f *facts.Facts) {
+	{"GPUs hidden on purpose", h100, "?", func(f *facts.Facts) {
 		f.Container.Schedulers = []string{"ray"}
 		f.Variables["CUDA_VISIBLE_DEVICES"] = ""
 	}},
@@ -284,7 +284,7 @@ var lookAlikes = []fault{
 		f.Machine.Bus, f.Devices.Peers = facts.Bus{Virtual: "yes", IOMMU: "translated", ACS: "on"}, "pcie"
 	}},
 	{"the older driver of the family", h100, "", driver("535.274.02", "12.2")},
-	{"NVML was slow", h100, "", func(f *facts.Facts) {
+	{"NVML was slow", h100, "?", func(f *facts.Facts) {
 		f.Driver.NVML = facts.NVML{Status: "timeout", Message: "no answer within 30s"}
 		for i := range f.GPUs {
 			f.GPUs[i].From = []string{"/proc/driver/nvidia", "/sys/bus/pci"}
@@ -348,7 +348,7 @@ func a100s(f *facts.Facts) {
 func build(name, version, cuda string) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		b := &f.Environments[0].Builds[0]
-		*b = facts.Build{Name: name, Version: version, CUDA: cuda, Accelerator: "cuda", Origin: "wheel",
+		*b = facts.Build{Name: name, Version: version, CUDA: cuda, Accelerator: "cuda", Origin: "wheel", Looked: true,
 			Path: "/opt/venv/lib/python3.12/site-packages/" + name, From: b.From}
 	}
 }

@@ -73,7 +73,7 @@ func base(example facts.Facts, m machine, w workload) facts.Facts {
 	site := "/opt/venv/lib/python3.12/site-packages/"
 	e := facts.Environment{Path: "/opt/venv", Python: "3.12.3", Kind: "venv", Active: true}
 	e.Builds = []facts.Build{{Name: w.name, Version: w.version, CUDA: w.cuda, Accelerator: "cuda", Origin: "wheel",
-		Path: site + w.name, From: site + w.name + "/version.py", Taken: []facts.Taken{{Name: "libnccl.so.2",
+		Looked: true, Path: site + w.name, From: site + w.name + "/version.py", Taken: []facts.Taken{{Name: "libnccl.so.2",
 			Version: w.nccl, CUDA: "12", Path: site + "nvidia/nccl/lib/libnccl.so.2",
 			Reason: "DT_RPATH of " + site + w.name}}}}
 	e.Packages = []facts.Package{{Name: "nvidia-nccl-cu12", Version: w.nccl,

@@ -1,0 +1,98 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+)
+
+// situation is a live machine of tools/situations, whose facts were recorded there: what it must be told was written
+// from the rules, before the program was asked.
+type situation struct {
+	Name     string   `json:"name"`
+	Facts    string   `json:"facts"`
+	Args     []string `json:"args"`
+	Outcomes []string `json:"outcomes"` // those that are right
+	Rule     []string `json:"rule"`     // a rule and its severity, that must be among the findings; none: any
+	Word     string   `json:"word"`     // of the steps
+	Never    string   `json:"never"`    // a word that nothing says
+	Sound    bool     `json:"sound"`    // no error and no warning
+}
+
+// TestSituations judges the recorded machines. make situations asks the program on the machines themselves, where this
+// system lets a process have namespaces of its own.
+func TestSituations(t *testing.T) {
+	data, err := os.ReadFile("testdata/situations/situations.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []situation
+	if err := json.Unmarshal(data, &list); err != nil || len(list) < 40 {
+		t.Fatal(len(list), err)
+	}
+	for _, s := range list {
+		t.Run(strings.TrimSuffix(s.Facts, ".json"), func(t *testing.T) {
+			if wrong := s.wrong(s.judged(t)); wrong != "" {
+				t.Errorf("%s: %s", s.Name, wrong)
+			}
+		})
+	}
+}
+
+func (s *situation) judged(t *testing.T) Verdict {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata/situations", s.Facts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := probe.Given(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var targets []Target
+	var policy Policy
+	for i, arg := range s.Args {
+		switch arg {
+		case "--instance":
+			targets = append(targets, Target{Instance: s.Args[i+1]})
+		case "--require":
+			policy.Require = strings.Split(s.Args[i+1], ",")
+		}
+	}
+	return Check(context.Background(), Embedded(), f, targets, policy)
+}
+
+// wrong is what is wrong with a verdict, empty where nothing is.
+func (s *situation) wrong(v Verdict) string {
+	text := summary(v)
+	works := slices.ContainsFunc(v.Answers, func(a BuildAnswer) bool {
+		return strings.HasPrefix(string(a.Answer), "works") && a.Answer != WorksCPUOnly
+	})
+	open := slices.ContainsFunc(v.Answers, func(a BuildAnswer) bool { return a.Answer == Broken || a.Answer == Unknown })
+	found := len(s.Rule) == 0 || slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		return f.Rule == s.Rule[0] && string(f.Severity) == s.Rule[1]
+	})
+	switch {
+	case !slices.Contains(s.Outcomes, string(v.Outcome)):
+		return "the outcome is none of " + strings.Join(s.Outcomes, ", ") + ":\n" + text
+	case v.Outcome == Compatible && open:
+		return "compatible beside an answer that is not:\n" + text
+	case v.Outcome == Incompatible && works:
+		return "incompatible, and its build works:\n" + text
+	case !found:
+		return "no " + s.Rule[1] + " of " + s.Rule[0] + ":\n" + text
+	case s.Sound && v.Count(Error)+v.Count(Warning) > 0:
+		return "it is sound, and something is said:\n" + text
+	case s.Word != "" && !strings.Contains(text, s.Word):
+		return "no step says " + s.Word + ":\n" + text
+	case s.Never != "" && strings.Contains(text, s.Never):
+		return "it says " + s.Never + ":\n" + text
+	}
+	return ""
+}
