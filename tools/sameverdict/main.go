@@ -21,9 +21,15 @@ import (
 
 // judgement is what must be equal: the part of a report that a program would act on.
 type judgement struct {
-	Code     int
-	Outcome  string `json:"outcome"`
-	Answers  []any  `json:"answers"`
+	Code    int
+	Outcome string `json:"outcome"`
+	Answers []struct {
+		Subject string   `json:"subject"`
+		Target  string   `json:"target"`
+		Answer  string   `json:"answer"`
+		Because []string `json:"because"`
+		Counts  bool     `json:"counts"`
+	} `json:"answers"`
 	Findings []struct {
 		Rule     string `json:"rule"`
 		Severity string `json:"severity"`
