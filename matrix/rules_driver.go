@@ -254,7 +254,7 @@ func (m *machine) nvmlFrom() string {
 // driverUnresponsive: proof that the driver hangs. A mere time-out is no proof: healthy 8-GPU machines without
 // persistence answer late, and an alarm would get them replaced.
 func driverUnresponsive(m *machine) []*result {
-	if m.target.Driver != "" {
+	if m.target.named() {
 		return nil
 	}
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",

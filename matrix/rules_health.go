@@ -11,8 +11,8 @@ import (
 // off the bus comes back only by a reset or on another machine. Containers and jobs see fewer by design.
 func gpuCount(m *machine) []*result {
 	// A job sees the GPUs that its scheduler gave it; what is said of a named machine says nothing of this one's.
-	if !m.host() || m.f.System.Rest || m.target.Driver != "" || m.target.Instance != "" || len(m.target.GPUs) > 0 ||
-		m.f.Machine.Job != "" {
+	// A driver that is merely named for this machine leaves its hardware as it is.
+	if !m.host() || m.f.System.Rest || m.target.named() || m.f.Machine.Job != "" {
 		return nil
 	}
 	if failed := m.probeFailure("pci"); failed != "" {
