@@ -324,7 +324,7 @@ func TestCallers(t *testing.T) {
 		"File \"/home/me/a.py\", line 3, in main\nFile \"" + lib + "a/b.py\", line 5, in f\n": "look at a.py, line 3, the",
 		"Cell In[7], line 11\n": "look at the last line of your own code",
 		"File \"" + lib + "torch/nn/functional.py\", line 5, in f\n":          "search the issues of torch for the message",
-		"File \"/work/vllm/vllm/engine.py\", line 5, in f\n":                  "search the issues of vllm for the message",
+		"File \"/code/vllm/vllm/engine.py\", line 5, in f\n":                  "search the issues of vllm for the message",
 		"File \"<string>\", line 5, in f\n":                                   "look at the last line of your own code",
 		"<ipython-input-3-8b4b8e43a55f> in <module>\n----> 1 runs['flurb']\n": "look at the last line of your own code",
 	} {

@@ -72,7 +72,7 @@ func TestTold(t *testing.T) {
 		"the compiler's first error": {"/b/x.cu(12): error: identifier \"flurb\" is undefined\n1 error detected in the compilation " +
 			"of \"/b/x.cu\".\nninja: build stopped: subcommand failed.\nERROR: Failed building wheel for x\n",
 			"package-did-not-build", "A source file of a package does not compile", "ready wheel"},
-		"raised in a checkout": {"Traceback (most recent call last):\n  File \"/work/ComfyUI/execution.py\", line 7, in run\n    " +
+		"raised in a checkout": {"Traceback (most recent call last):\n  File \"/code/ComfyUI/execution.py\", line 7, in run\n    " +
 			"x[k]\nKeyError: 'flurb'\n", "program-exception", "flurb", "search the issues of ComfyUI"},
 		"extension of the user's own": {"ImportError: knn.so: undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n",
 			"extension-mismatch", "An extension was built for another", "NAME"},
