@@ -6,12 +6,13 @@ import (
 
 // chain is every link on which a build runs on one kind of GPU. A link is broken by the errors of the rules that stand on
 // it, unseen where one of them lacks a fact that decides, and else what was seen of it. A build for the CPU has no links
-// of the GPU, unless a rule broke one.
+// of the machine, and of its own those alone that need no GPU, unless a rule broke another.
 func (j *judgement) chain(b *build, g gpu) []Link {
 	var chain []Link
 	for _, name := range slices.Concat(ofMachine, ofBuild) {
 		l, arises := j.link(name, b, g)
-		if arises && (usesGPU(b) || slices.Contains(withoutAGPU, name) || l.State == LinkBroken) {
+		own := slices.Contains(withoutAGPU, name) || slices.Contains(ofBuild, name) && l.State == LinkBroken
+		if arises && (usesGPU(b) || own) {
 			chain = append(chain, l)
 		}
 	}

@@ -42,7 +42,7 @@ func (m *machine) supposed(probe string) string {
 		return byTarget
 	case m.f.System.Rest:
 		return atRest
-	case !m.looked(probe) && m.probeFailure(probe) == "":
+	case !slices.ContainsFunc(m.f.Probes, func(s facts.Status) bool { return s.Name == probe }):
 		return byFile
 	}
 	return ""
@@ -81,6 +81,9 @@ func (m *machine) sightOfModule() Link {
 func (m *machine) sightOfDevices(g gpu) Link {
 	if why := m.supposed("devices"); why != "" {
 		return assumed(LinkDevices, "", why)
+	}
+	if !m.looked("devices") { // the time was up, or they could not be looked at
+		return unseen(LinkDevices, "whether the driver's nodes under /dev can be opened", "device-nodes-missing")
 	}
 	if m.withheld() {
 		return unseen(LinkDevices, Withheld, m.withholder())
