@@ -35,7 +35,7 @@ var damages = []damage{
 	{"os-release-fifo", "etc/os-release", "-- etc/os-release = fifo --", "system",
 		"open /etc/os-release: not a regular file"},
 	{"os-release-huge", "etc/os-release", "-- etc/os-release = sparse 40000000 --", "system",
-		"read /etc/os-release: larger than 16 MiB"},
+		"read /etc/os-release: larger than 8 MiB"},
 	{"os-release-loop", "etc/os-release", "-- etc/os-release -> os-release --", "system",
 		"resolve /etc/os-release: too many levels of symbolic links"},
 	{"libc-garbage", "lib/x86_64-linux-gnu/", "-- lib/x86_64-linux-gnu/libc.so.6 --\ncut off", "system",

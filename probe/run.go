@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"cudacompat/internal/budget"
 	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
 	"cudacompat/probe/internal/nvml"
 )
 
@@ -75,8 +77,9 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 		apply  found
 		status facts.Status
 	}
+	h.Budget = budget.Usual(ctx)
 	results := make(chan result, len(sources))
-	opt.soFar = &soFar{}
+	opt.soFar = &soFar{ctx: ctx}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -86,7 +89,10 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 			}
 			opt.tell(nil) // what the one before told is in its result
 			apply, status := s.run(h, opt)
-			results <- result{apply, status}
+			if ctx.Err() != nil {
+				return // what it could not read for lack of time is no answer
+			}
+			results <- result{andLeft(apply, h.Left()), status}
 		}
 	}()
 	select {
@@ -104,6 +110,20 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 		opt.told()(&facts)
 	}
 	return unread(facts, sources[read:], limit)
+}
+
+// andLeft is what a source has found, and what was left out of the directories that it read: whatever is in there may
+// be what it looked for.
+func andLeft(apply found, left []host.LeftOut) found {
+	if len(left) == 0 {
+		return apply
+	}
+	return func(f *Facts) {
+		apply(f)
+		for _, l := range left {
+			f.Unread = append(f.Unread, facts.Unread{Kind: facts.UnreadCut, Place: l.Place, Reason: l.Reason})
+		}
+	}
 }
 
 // unread marks the sources that did not come back in time.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -19,6 +20,7 @@ type Options struct {
 
 // soFar is what a source has found before it has found all: the last of it stands when time is up.
 type soFar struct {
+	ctx   context.Context // what is told after its end lacks what could no longer be read
 	mutex sync.Mutex
 	last  found
 }
@@ -28,7 +30,9 @@ func (o Options) tell(apply found) {
 	if o.soFar != nil {
 		o.soFar.mutex.Lock()
 		defer o.soFar.mutex.Unlock()
-		o.soFar.last = apply
+		if o.soFar.ctx.Err() == nil {
+			o.soFar.last = apply
+		}
 	}
 }
 

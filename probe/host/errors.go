@@ -5,14 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/budget"
 )
 
 // Errors collects what could not be read while the rest goes on.
 type Errors []string
 
-// Add keeps what went wrong, once; that a thing is not there is no failure.
+// Add keeps what went wrong, once, and of very many the first; that a thing is not there is no failure.
 func (l *Errors) Add(err error) {
-	if err != nil && !Absent(err) && !slices.Contains(*l, err.Error()) {
+	switch {
+	case err == nil || Absent(err) || len(*l) > budget.Shown || slices.Contains(*l, err.Error()):
+	case len(*l) == budget.Shown:
+		*l = append(*l, "and more")
+	default:
 		*l = append(*l, err.Error())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"cudacompat/internal/budget"
 	"cudacompat/internal/ldso"
 )
 
@@ -25,8 +26,11 @@ type Host struct {
 	Root string            // "/" for this machine
 	Env  map[string]string // the process environment; nil for a tree at rest
 	Rest bool              // a tree at rest: no NVML, no devices, no process environment
+	// Budget is what may be kept of it, and for how long it is read; nil bounds nothing.
+	Budget *budget.Budget
 
 	gone map[string]bool // what Without takes away
+	left []LeftOut
 	seen seen
 }
 
@@ -46,6 +50,16 @@ type seen struct {
 
 // directory is a directory whatever it is called: /lib and /usr/lib are one on most systems.
 type directory struct{ device, inode uint64 }
+
+// LeftOut is a directory of which not all was read, and why.
+type LeftOut struct{ Place, Reason string }
+
+// Left is what was left out since it was last asked.
+func (h *Host) Left() []LeftOut {
+	left := h.left
+	h.left = nil
+	return left
+}
 
 // resolution is what a name was resolved to.
 type resolution struct {
@@ -108,7 +122,7 @@ func (h *Host) Resolve(name string) (string, error) {
 	known, ok := h.seen.resolved[name]
 	if !ok {
 		known.path, known.err = inRoot(h, name, beneath.resolve)
-		h.seen.resolved = remember(h.seen.resolved, name, known)
+		h.seen.resolved = remember(h, h.seen.resolved, name, known)
 	}
 	return known.path, pathError("resolve", name, known.err)
 }
@@ -146,9 +160,16 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: Plain(err)}
 }
 
-func remember[K comparable, T any](known map[K]T, name K, value T) map[K]T {
+// remembered is about what an answer takes in memory beside its name, in bytes.
+const remembered = 150
+
+// remember keeps an answer while the budget has room for what can be asked again.
+func remember[T any](h *Host, known map[string]T, name string, value T) map[string]T {
+	if !h.Budget.Cache(len(name) + remembered) {
+		return known
+	}
 	if known == nil {
-		known = map[K]T{}
+		known = map[string]T{}
 	}
 	known[name] = value
 	return known
@@ -164,10 +185,13 @@ func (h *Host) Open(name string) (*os.File, error) {
 	return f, pathError("open", name, err)
 }
 
-// textCap bounds, in bytes, what is read of one text file; the largest that matters, dpkg's status, stays far below it.
-const textCap = 16 << 20
+// What is read of one text file, in bytes: as a whole, of which parsers make as much again, and in parts.
+const (
+	wholeCap = 8 << 20
+	partsCap = 16 << 20 // dpkg's status is some 8 MB on a desktop
+)
 
-// ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0. More than 16 MiB is an error,
+// ReadFile reads a regular file whole, without trusting its size: /proc and /sys say 0. More than 8 MiB is an error,
 // and errors name the file as the target sees it.
 func (h *Host) ReadFile(name string) ([]byte, error) { return h.ReadInto(name, nil) }
 
@@ -179,7 +203,7 @@ func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 		return before[:0], err
 	}
 	defer f.Close()
-	data, err := readAll(f, textCap, before[:0])
+	data, err := readAll(f, wholeCap, before[:0])
 	if err != nil {
 		return data[:0], &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
 	}
@@ -213,13 +237,13 @@ func hasLine(r io.Reader, wanted string, block []byte) bool {
 	}
 }
 
-// OpenText opens a file to be read in parts, of a size that ReadFile would read.
+// OpenText opens a file of at most 16 MiB, to be read in parts.
 func (h *Host) OpenText(name string) (*os.File, error) {
 	f, err := h.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := within(f, textCap); err != nil {
+	if _, err := within(f, partsCap); err != nil {
 		f.Close()
 		return nil, &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
 	}
@@ -254,12 +278,30 @@ func readAll(f *os.File, limit int64, into []byte) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// ReadLine reads a file of one line, such as those of /sys, without the line's end.
+// lineCap is what a file's first line may hold, in bytes: an attribute of sysfs has a page at most
+// (Documentation/filesystems/sysfs.rst).
+const lineCap = 4096
+
+// ReadLine reads the first line of a file, such as those of /sys, without the line's end. One of more than 4 KiB is an
+// error.
 func (h *Host) ReadLine(name string) (string, error) {
-	data, err := h.ReadFile(name)
-	line, _, _ := strings.Cut(string(data), "\n")
-	return strings.TrimSpace(line), err
+	f, err := h.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, lineCap+1))
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	if err == nil && len(line) > lineCap {
+		line, err = nil, errLongLine
+	}
+	if err != nil {
+		err = &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
+	}
+	return string(bytes.TrimSpace(line)), err
 }
+
+var errLongLine = fmt.Errorf("its first line is longer than %d KiB", lineCap>>10)
 
 // ReadDir lists a directory by name, sorted; the list is shared, so it is not to be written to.
 func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -271,24 +313,27 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, pathError("list", name, err)
 	}
 	defer dir.Close()
-	entries, err := h.listOnce(dir)
+	entries, err := h.listOnce(name, dir)
 	if err != nil {
 		return nil, pathError("list", name, err)
 	}
 	entries = h.remaining(name, entries)
-	h.seen.dirs = remember(h.seen.dirs, name, entries)
+	h.seen.dirs = remember(h, h.seen.dirs, name, entries)
 	return entries, nil
 }
 
 // listOnce lists a directory, if it was not listed under another name.
-func (h *Host) listOnce(dir *os.File) ([]fs.DirEntry, error) {
+func (h *Host) listOnce(name string, dir *os.File) ([]fs.DirEntry, error) {
 	id, known := directoryOf(dir)
 	if entries, ok := h.seen.listed[id]; ok && known {
 		return entries, nil
 	}
-	entries, err := list(dir)
-	if err == nil && known {
-		h.seen.listed = remember(h.seen.listed, id, entries)
+	entries, err := h.list(name, dir)
+	if err == nil && known && h.Budget.Cache(remembered) {
+		if h.seen.listed == nil {
+			h.seen.listed = map[directory][]fs.DirEntry{}
+		}
+		h.seen.listed[id] = entries
 	}
 	return entries, err
 }
@@ -305,9 +350,21 @@ func (e *listed) IsDir() bool                { return e.kind.IsDir() }
 func (e *listed) Type() fs.FileMode          { return e.kind }
 func (e *listed) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
 
-func list(dir *os.File) ([]fs.DirEntry, error) {
-	all, err := entriesOf(dir)
-	if err != nil {
+// entryTakes is what an entry takes in memory beside its name, in bytes.
+const entryTakes = 40
+
+// list lists a directory as far as the budget goes; that something was left out is noted.
+func (h *Host) list(name string, dir *os.File) ([]fs.DirEntry, error) {
+	all, err := entriesOf(dir, func(some []listed) error {
+		size := 0
+		for _, e := range some {
+			size += len(e.name) + entryTakes
+		}
+		return h.Budget.Keep(len(some), size)
+	})
+	if errors.Is(err, budget.ErrSpent) {
+		h.left = append(h.left, LeftOut{name, fmt.Sprintf("only %d of its entries were read: %v", len(all), err)})
+	} else if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(all, func(a, b listed) int { return strings.Compare(a.name, b.name) })
@@ -318,13 +375,17 @@ func list(dir *os.File) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// namedEntries are a directory's entries as the os package reads them.
-func namedEntries(dir *os.File) ([]listed, error) {
+// namedEntries are a directory's entries as the os package reads them, until one of them may not be kept.
+func namedEntries(dir *os.File, keep func([]listed) error) ([]listed, error) {
 	var all []listed
 	for {
 		some, err := dir.ReadDir(4096)
+		before := len(all)
 		for _, e := range some {
 			all = append(all, listed{e.Name(), e.Type()})
+		}
+		if full := keep(all[before:]); full != nil {
+			return all[:before], full
 		}
 		if errors.Is(err, io.EOF) {
 			return all, nil
@@ -338,14 +399,14 @@ func namedEntries(dir *os.File) ([]listed, error) {
 func (h *Host) Exists(name string) bool { return h.reach(name) == nil }
 
 // Listed notes that a directory is there, as the listing of the one above it says, which spares asking for it.
-func (h *Host) Listed(dir string) { h.seen.reached = remember(h.seen.reached, dir, nil) }
+func (h *Host) Listed(dir string) { h.seen.reached = remember(h, h.seen.reached, dir, nil) }
 
 // reach is why a name cannot be reached.
 func (h *Host) reach(name string) error {
 	err, ok := h.seen.reached[name]
 	if !ok {
 		_, err = inRoot(h, name, func(root beneath, name string) (bool, error) { return true, root.reach(name) })
-		h.seen.reached = remember(h.seen.reached, name, err)
+		h.seen.reached = remember(h, h.seen.reached, name, err)
 	}
 	return err
 }

@@ -1,14 +1,18 @@
 package host_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"cudacompat/internal/budget"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
 
@@ -129,16 +133,68 @@ func TestOnlyRegularFiles(t *testing.T) {
 }
 
 func TestReadFileCap(t *testing.T) {
-	const textCap = 16 << 20
+	const wholeCap = 8 << 20
 	h := &host.Host{Root: t.TempDir()}
 	hosttest.Must(t, os.WriteFile(filepath.Join(h.Root, "/file"), nil, 0o644))
-	hosttest.Must(t, os.Truncate(filepath.Join(h.Root, "/file"), textCap))
-	if data, err := h.ReadFile("/file"); err != nil || len(data) != textCap {
+	hosttest.Must(t, os.Truncate(filepath.Join(h.Root, "/file"), wholeCap))
+	if data, err := h.ReadFile("/file"); err != nil || len(data) != wholeCap {
 		t.Errorf("at the cap: %d bytes, %v", len(data), err)
 	}
-	hosttest.Must(t, os.Truncate(filepath.Join(h.Root, "/file"), textCap+1))
-	if data, err := h.ReadFile("/file"); err == nil || err.Error() != "read /file: larger than 16 MiB" {
+	hosttest.Must(t, os.Truncate(filepath.Join(h.Root, "/file"), wholeCap+1))
+	if data, err := h.ReadFile("/file"); err == nil || err.Error() != "read /file: larger than 8 MiB" {
 		t.Errorf("above the cap: %d bytes, %v", len(data), err)
+	}
+}
+
+// TestReadLineCap reads a first line, however long the file; an attribute of sysfs is never longer than a page.
+func TestReadLineCap(t *testing.T) {
+	h := &host.Host{Root: t.TempDir()}
+	for text, want := range map[string]string{
+		"0x10de\n":                            "0x10de",
+		"first\n" + strings.Repeat("x", 9000): "first",
+		strings.Repeat("x", 4096) + "\n":      strings.Repeat("x", 4096),
+		strings.Repeat("x", 4097):             "",
+	} {
+		hosttest.Must(t, os.WriteFile(filepath.Join(h.Root, "device"), []byte(text), 0o644))
+		line, err := h.ReadLine("/device")
+		if line != want || (err == nil) != (want != "") ||
+			err != nil && err.Error() != "read /device: its first line is longer than 4 KiB" {
+			t.Errorf("%d bytes: %d, %v", len(text), len(line), err)
+		}
+	}
+}
+
+// TestBudgetOfADirectory lists as many entries as the budget has room for, and says that there are more.
+func TestBudgetOfADirectory(t *testing.T) {
+	h := &host.Host{Root: t.TempDir()}
+	hosttest.Must(t, os.Mkdir(filepath.Join(h.Root, "many"), 0o755))
+	for i := range 2000 {
+		hosttest.Must(t, os.WriteFile(filepath.Join(h.Root, "many", strconv.Itoa(i)), nil, 0o644))
+	}
+	h.Budget = budget.New(t.Context(), 1<<20, 1000)
+	entries, err := h.ReadDir("/many")
+	left := h.Left()
+	if err != nil || len(entries) == 0 || len(entries) > 1000 || len(left) != 1 || left[0].Place != "/many" {
+		t.Fatalf("%d entries, %v, left out %v", len(entries), err, left)
+	}
+	if want := fmt.Sprintf("only %d of its entries were read: a run keeps at most 1000",
+		len(entries)); left[0].Reason != want {
+		t.Errorf("%q, want %q", left[0].Reason, want)
+	}
+	if left := h.Left(); len(left) > 0 {
+		t.Errorf("said twice: %v", left)
+	}
+}
+
+// TestTimeIsUp lists nothing once there is no time.
+func TestTimeIsUp(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	h := &host.Host{Root: t.TempDir(), Budget: budget.Usual(ctx)}
+	hosttest.Must(t, os.Mkdir(filepath.Join(h.Root, "dir"), 0o755))
+	hosttest.Must(t, os.WriteFile(filepath.Join(h.Root, "dir/file"), nil, 0o644))
+	cancel(errors.New("the time was up"))
+	if entries, err := h.ReadDir("/dir"); err == nil || !strings.HasSuffix(err.Error(), "the time was up") {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 

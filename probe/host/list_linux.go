@@ -1,18 +1,18 @@
 package host
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // entriesOf lists a directory without an allocation for each name, of which the os package makes two. A file system
-// that does not tell what an entry is leaves that to the os package.
-func entriesOf(dir *os.File) ([]listed, error) {
+// that does not tell what an entry is leaves that to the os package. It ends where entries may not be kept.
+func entriesOf(dir *os.File, keep func([]listed) error) ([]listed, error) {
 	var all []listed
 	var block [8 << 10]byte
 	for {
@@ -23,12 +23,15 @@ func entriesOf(dir *os.File) ([]listed, error) {
 		if err != nil || n <= 0 {
 			return all, err
 		}
-		told := false
+		told, before := false, len(all)
 		if all, told = appendEntries(all, block[:n]); !told {
 			if _, err := dir.Seek(0, io.SeekStart); err != nil {
 				return nil, err
 			}
-			return namedEntries(dir)
+			return namedEntries(dir, keep)
+		}
+		if full := keep(all[before:]); full != nil {
+			return all[:before], full
 		}
 	}
 }
@@ -40,23 +43,29 @@ const (
 	entryName   = 19
 )
 
-// appendEntries adds the entries of a block; told is false where one does not say what it is.
+// appendEntries adds the entries of a block, whose bytes it moves; told is false where one does not say what it is.
 func appendEntries(all []listed, block []byte) (_ []listed, told bool) {
-	text := string(block) // of which the names are parts
+	names, first := block[:0], len(all) // a name's new place lies before its old one
+	ends := make([]int, 0, len(block)/entryName)
 	for at, length := 0, 0; at+entryName < len(block); at += length {
 		length = int(binary.NativeEndian.Uint16(block[at+entryLength:]))
 		if length <= entryName || length > len(block)-at {
-			return all, false
+			return all[:first], false
 		}
-		name, _, _ := strings.Cut(text[at+entryName:at+length], "\x00")
-		if name == "." || name == ".." {
+		name, _, _ := bytes.Cut(block[at+entryName:at+length], []byte{0})
+		if string(name) == "." || string(name) == ".." {
 			continue
 		}
 		kind, ok := kindOf(block[at+entryKind])
 		if !ok {
-			return all, false
+			return all[:first], false
 		}
-		all = append(all, listed{name, kind})
+		names = append(names, name...)
+		ends, all = append(ends, len(names)), append(all, listed{kind: kind})
+	}
+	text, begin := string(names), 0 // one allocation for all
+	for i, end := range ends {
+		all[first+i].name, begin = text[begin:end], end
 	}
 	return all, true
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"cudacompat/probe/facts"
@@ -20,16 +21,28 @@ const maxRoots = 4000
 
 // knownRoots lists the places where environments are usually found and where one is.
 func (s *search) knownRoots() []string {
-	roots := []string{"/usr"}
-	for _, pattern := range bases {
-		for _, base := range s.Glob(pattern) {
+	roots := s.prefixesOf([]string{"/usr"})
+	for _, name := range bases {
+		for _, base := range s.basesAt(name) {
 			s.noteClosed(base)
-			roots = append(roots, s.around(base)...)
+			roots = append(roots, s.prefixesOf(s.around(base))...)
 		}
 	}
-	roots = slices.DeleteFunc(roots, func(root string) bool { return !isPrefix(s.Host, root) })
 	return bounded(s, roots, maxRoots, "Python environments",
 		"only the first %d of %d that a search found were read: name those that matter with --env")
+}
+
+// prefixesOf are those of some directories in which an environment is.
+func (s *search) prefixesOf(dirs []string) []string {
+	return slices.DeleteFunc(dirs, func(dir string) bool { return !isPrefix(s.Host, dir) })
+}
+
+// basesAt are the directories that a name of bases stands for.
+func (s *search) basesAt(name string) []string {
+	if dir, all := strings.CutSuffix(name, "/*"); all {
+		return subdirs(s.Host, dir)
+	}
+	return s.Glob(name)
 }
 
 // around lists where environments may be in and below one directory.

@@ -1,0 +1,141 @@
+// Package budget bounds what one run takes of a machine: its time, and the memory of what it reads and keeps. There is
+// one Budget a run. Whoever keeps something of an input for the rest of the run (a cache, a list, a tree of names) asks it
+// first; what it refuses is left out and named, and what was kept until then stands.
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+// What a run may keep where nobody says otherwise: the program, what it collects and the tables take the other half of
+// 64 MB.
+const (
+	Bytes   = 24 << 20
+	Entries = 500_000
+)
+
+// Budget is what is left of one run. It may be asked by several goroutines. The nil Budget refuses nothing.
+type Budget struct {
+	ctx            context.Context
+	bytes, entries atomic.Int64 // left
+	mostBytes      int64
+	mostEntries    int64
+}
+
+// New is the budget of a run that ends with ctx and may keep so many bytes and entries; an entry is one name, line or
+// row, whatever its length.
+func New(ctx context.Context, bytes, entries int64) *Budget {
+	b := &Budget{ctx: ctx, mostBytes: bytes, mostEntries: entries}
+	b.bytes.Store(bytes)
+	b.entries.Store(entries)
+	return b
+}
+
+// Usual is New with Bytes and Entries.
+func Usual(ctx context.Context) *Budget { return New(ctx, Bytes, Entries) }
+
+// ErrSpent is what every refusal of memory is, by errors.Is; a refusal of time is the context's cause.
+var ErrSpent = errors.New("more than one run may keep")
+
+// spentError says what is used up.
+type spentError string
+
+func (e spentError) Error() string        { return string(e) }
+func (e spentError) Is(target error) bool { return target == ErrSpent }
+
+// Err is why nothing more is read: the time is up. It is nil while there is time, and asks nothing of memory.
+func (b *Budget) Err() error {
+	if b == nil || b.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(b.ctx)
+}
+
+// Keep takes so many entries of so many bytes in all. An error says in one clause why they cannot be kept; nothing is
+// taken then.
+func (b *Budget) Keep(entries, bytes int) error {
+	if b == nil {
+		return nil
+	}
+	if err := b.Err(); err != nil {
+		return err
+	}
+	if b.entries.Add(-int64(entries)) < 0 {
+		b.entries.Add(int64(entries))
+		return spentError(fmt.Sprintf("a run keeps at most %d", b.mostEntries))
+	}
+	if b.bytes.Add(-int64(bytes)) < 0 {
+		b.Return(entries, bytes)
+		return spentError(fmt.Sprintf("a run keeps at most %d MB", b.mostBytes>>20))
+	}
+	return nil
+}
+
+// Cache takes so many bytes for what can be asked again. It refuses once half of the bytes are gone: the rest is for what
+// nobody can ask twice.
+func (b *Budget) Cache(bytes int) bool {
+	if b == nil {
+		return true
+	}
+	if b.bytes.Load() < b.mostBytes/2 {
+		return false
+	}
+	b.bytes.Add(-int64(bytes))
+	return true
+}
+
+// Return gives back what is no longer kept.
+func (b *Budget) Return(entries, bytes int) {
+	if b != nil {
+		b.entries.Add(int64(entries))
+		b.bytes.Add(int64(bytes))
+	}
+}
+
+// Reader reads from r at most so many bytes, and no longer than there is time. Beyond either it fails, in one clause: what
+// was cut off is not to be taken for the whole.
+func (b *Budget) Reader(r io.Reader, most int64) io.Reader { return &reader{b, r, most, most} }
+
+type reader struct {
+	budget     *Budget
+	from       io.Reader
+	left, most int64
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.budget.Err(); err != nil {
+		return 0, err
+	}
+	if int64(len(p)) > r.left+1 {
+		p = p[:r.left+1]
+	}
+	n, err := r.from.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return n - 1, spentError(fmt.Sprintf("larger than %s", size(r.most)))
+	}
+	return n, err
+}
+
+// size says a number of bytes as people do.
+func size(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Shown is how many of a list a report shows.
+const Shown = 100
+
+// First are the first of a list that a report shows, and how many more there are.
+func First[T any](list []T) (first []T, more int) {
+	n := min(len(list), Shown)
+	return list[:n:n], len(list) - n
+}
