@@ -18,7 +18,7 @@ type spelling struct {
 	left    []string
 }
 
-// dialect writes a spelling after what it leaves out, as comments. What is not known is said in no dialect.
+// dialect writes a spelling after what it does not say, as comments. What is not known is said in no dialect.
 func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, Style) error {
 	return func(w io.Writer, r Requires, _ Style) error {
 		if len(r.Unknown) > 0 {
@@ -31,7 +31,7 @@ func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, S
 		}
 		var b strings.Builder
 		for _, left := range s.left {
-			fmt.Fprintf(&b, "%s left out: %s\n", s.comment, clean(left))
+			fmt.Fprintf(&b, "%s %s\n", s.comment, clean(left))
 		}
 		b.WriteString(s.text)
 		_, err = io.WriteString(w, b.String())
@@ -65,18 +65,9 @@ func (r Requires) arch() string {
 	return "x86_64"
 }
 
-// capabilities are those that hosts of one architecture take, with all that is left out.
-func (r Requires) capabilities(arch string) (list []requires.Capability, left []string) {
-	for _, c := range r.ByCapability() {
-		if c.Arch != arch {
-			continue
-		}
-		left = append(left, c.Left...)
-		if len(c.Drivers) > 0 {
-			list = append(list, c)
-		}
-	}
-	return list, left
+// capabilities are those of hosts of one architecture.
+func (r Requires) capabilities(arch string) []requires.Capability {
+	return slices.DeleteFunc(r.ByCapability(), func(c requires.Capability) bool { return c.Arch != arch })
 }
 
 // dotted is a version as semantic versioning has it: three parts, no leading zeros.
@@ -97,12 +88,13 @@ func dotted(text string) string {
 }
 
 // nvidiaRequire is NVIDIA_REQUIRE_CUDA of a container image: an OR, by spaces, of ANDs, by commas
-// (https://github.com/NVIDIA/nvidia-container-toolkit, internal/requirements).
+// (https://github.com/NVIDIA/libnvidia-container, src/cli/dsl.c). It is asked of each GPU that the host's driver shows.
+// A driver that does not know a product does not show it, so what only a product asks of its driver is left to that:
+// the words cannot name a product, and would keep all others of its capability off.
 func nvidiaRequire(r Requires) (spelling, error) {
-	list, left := r.capabilities(r.arch())
-	var terms []string
-	for _, c := range list {
-		for _, d := range c.Drivers {
+	var terms, left []string
+	for _, c := range r.capabilities(r.arch()) {
+		for _, d := range c.Some {
 			term := "arch=" + c.Capability
 			if d.From != "" {
 				term += ",driver>=" + dotted(d.From)
@@ -112,11 +104,24 @@ func nvidiaRequire(r Requires) (spelling, error) {
 			}
 			terms = append(terms, term)
 		}
+		left = append(left, productsLeft(c)...)
 	}
 	if len(terms) == 0 {
 		return spelling{}, noHost(r)
 	}
 	return spelling{"#", "NVIDIA_REQUIRE_CUDA=" + strings.Join(terms, " ") + "\n", left}, nil
+}
+
+// productsLeft names the products that take only some of the drivers that are admitted for their capability.
+func productsLeft(c requires.Capability) []string {
+	var left []string
+	for _, g := range c.GPUs {
+		if len(g.Names) > 0 && len(c.Some) > 0 && !slices.Equal(g.Drivers, c.Some) {
+			left = append(left, fmt.Sprintf("%s (%s) needs driver %s, which is left to the driver", few(g.Names, 2),
+				c.Capability, g.Drivers))
+		}
+	}
+	return left
 }
 
 // cel is a selector of a ResourceClaim for NVIDIA's DRA driver: the attributes of a device as it publishes them,

@@ -18,27 +18,36 @@ type expression struct {
 }
 
 func (e expression) String() string {
+	if len(e.values) == 0 {
+		return fmt.Sprintf("{key: %s, operator: %s}", e.label, e.operator)
+	}
 	return fmt.Sprintf("{key: %s, operator: %s, values: [%s]}", e.label, e.operator, strings.Join(e.values, ", "))
 }
 
 const (
 	labelDriver     = "nvidia.com/cuda.driver-version."
 	labelCapability = "nvidia.com/gpu.compute."
+	labelProduct    = "nvidia.com/gpu.product"
+	labelSlices     = "nvidia.com/gpu.slices.gi" // only where all GPUs are cut into MIG devices
 )
 
-// nodeAffinity is the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an AND.
-// The labels know no more of a GPU than its capability, and of numbers no more than "greater" and "less".
+// nodeAffinity is the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an AND. Of
+// each capability it admits the drivers that all of its GPUs take, then what some products take beyond them.
 func nodeAffinity(r Requires) (spelling, error) {
 	var terms [][]expression
-	var left []string
 	for _, arch := range []struct{ host, label string }{{"x86_64", "amd64"}, {"aarch64", "arm64"}} {
-		list, without := r.capabilities(arch.host)
-		left = append(left, without...)
+		host := expression{"kubernetes.io/arch", "In", []string{arch.label}}
+		list := r.capabilities(arch.host)
 		for _, group := range sameDrivers(list) {
 			for _, capability := range capabilityTerms(group) {
-				for _, driver := range driverTerms(group[0].Drivers) {
-					term := append([]expression{{"kubernetes.io/arch", "In", []string{arch.label}}}, capability...)
-					terms = append(terms, append(term, driver...))
+				terms = append(terms, termsOf(host, capability, driverTerms(group[0].Drivers))...)
+			}
+		}
+		for _, c := range list {
+			for _, g := range c.Beyond() {
+				if len(g.Drivers) > 0 {
+					of := slices.Concat(capabilityTerms([]requires.Capability{c})[0], productTerm(c, g))
+					terms = append(terms, termsOf(host, of, driverTerms(g.Drivers))...)
 				}
 			}
 		}
@@ -54,13 +63,52 @@ func nodeAffinity(r Requires) (spelling, error) {
 			fmt.Fprintf(&b, "      - %s\n", e)
 		}
 	}
-	return spelling{"#", b.String(), left}, nil
+	return spelling{"#", b.String(), nil}, nil
 }
 
-// sameDrivers puts together the capabilities that take the same drivers.
+// termsOf is a term for each of some alternatives.
+func termsOf(host expression, of []expression, alternatives [][]expression) [][]expression {
+	var terms [][]expression
+	for _, one := range alternatives {
+		terms = append(terms, slices.Concat([]expression{host}, of, one))
+	}
+	return terms
+}
+
+// productTerm names GPUs; those of which the tables know no name are all but the ones that take other drivers. The
+// product's label of a MIG device also names its profile, so that a list of names cannot shut it out.
+func productTerm(c requires.Capability, g requires.GPU) []expression {
+	if len(g.Names) > 0 {
+		return []expression{{labelProduct, "In", productLabels(g.Names)}}
+	}
+	return []expression{{labelProduct, "NotIn", productLabels(c.Different(g))}, {labelSlices, "DoesNotExist", nil}}
+}
+
+// notOfLabels is what GPU feature discovery leaves out of a name.
+var notOfLabels = lazyregexp.New(`[^A-Za-z0-9-_. ]`)
+
+// productLabels are the values that GPU feature discovery may give for some names: NVML prints them with and without the
+// vendor, and a GPU that several pods share is said to be.
+func productLabels(names []string) []string {
+	var list []string
+	for _, name := range names {
+		label := strings.Join(strings.Fields(notOfLabels.ReplaceAllString(name, "")), "-")
+		for _, value := range []string{label, label + "-SHARED", "NVIDIA-" + label, "NVIDIA-" + label + "-SHARED"} {
+			if len(value) <= 63 { // no label is longer
+				list = append(list, quoted(value))
+			}
+		}
+	}
+	return list
+}
+
+// sameDrivers puts together the capabilities of which all GPUs take the same drivers.
 func sameDrivers(list []requires.Capability) [][]requires.Capability {
 	var groups [][]requires.Capability
 	for _, c := range list {
+		if len(c.Drivers) == 0 {
+			continue
+		}
 		i := slices.IndexFunc(groups, func(g []requires.Capability) bool { return slices.Equal(g[0].Drivers, c.Drivers) })
 		if i < 0 {
 			i, groups = len(groups), append(groups, nil)
@@ -160,11 +208,11 @@ func installerVariables(r Requires) (spelling, error) {
 		}
 	}
 	text += fmt.Sprintf("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION=%s\n", cuda.Short())
-	list, _ := r.capabilities(r.arch())
-	if len(list) > 0 {
-		text += "NV_VARIANT_PROVIDER_FORCE_SM_ARCH=" + list[0].Capability + "\n"
+	list := r.capabilities(r.arch())
+	if i := slices.IndexFunc(list, func(c requires.Capability) bool { return len(c.Drivers) > 0 }); i >= 0 {
+		text += "NV_VARIANT_PROVIDER_FORCE_SM_ARCH=" + list[i].Capability + "\n"
 	}
-	left := []string{"drivers and GPUs: these variables choose packages, they keep no host off"}
+	left := []string{"left out: drivers and GPUs: these variables choose packages, they keep no host off"}
 	return spelling{"#", text, left}, nil
 }
 

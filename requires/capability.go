@@ -1,53 +1,57 @@
 package requires
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
-// Capability is what holds for every GPU of one compute capability in hosts of one architecture: what schedulers
-// can say that do not know a GPU's name.
+// Capability is the GPUs of one compute capability in hosts of one architecture.
 type Capability struct {
 	Capability, Arch string
-	Drivers          Drivers
-	Left             []string // sentences: what is left out, since only some GPUs of the capability take it
+	GPUs             []GPU
+	Drivers          Drivers // those that all of the GPUs take
+	// Some are those that at least one of the GPUs takes; empty where another takes none.
+	Some Drivers
 }
 
-// ByCapability are the capabilities of which every GPU takes some driver. Nothing that the requirement does not admit
-// is admitted by them.
+// ByCapability puts the GPUs together by capability and architecture.
 func (r Requirement) ByCapability() []Capability {
 	var list []Capability
 	for _, g := range r.GPUs {
 		i := slices.IndexFunc(list, func(c Capability) bool { return c.Capability == g.Capability && c.Arch == g.Arch })
 		if i < 0 {
-			i, list = len(list), append(list, Capability{Capability: g.Capability, Arch: g.Arch, Drivers: Drivers{{}}})
+			list = append(list, Capability{g.Capability, g.Arch, []GPU{g}, g.Drivers, g.Drivers})
+			continue
 		}
-		list[i].Drivers = common(list[i].Drivers, g.Drivers)
+		c := &list[i]
+		c.GPUs, c.Drivers, c.Some = append(c.GPUs, g), common(c.Drivers, g.Drivers), either(c.Some, g.Drivers)
 	}
-	for i := range list {
-		list[i].Left = r.leftOut(list[i])
+	for i, c := range list {
+		if slices.ContainsFunc(c.GPUs, func(g GPU) bool { return len(g.Drivers) == 0 }) {
+			list[i].Some = Drivers{}
+		}
 	}
 	return list
 }
 
-// leftOut names the GPUs that take more drivers than all of their capability do.
-func (r Requirement) leftOut(c Capability) []string {
-	var left []string
-	for _, g := range r.GPUs {
-		same := g.Capability == c.Capability && g.Arch == c.Arch
-		if same && len(g.Names) > 0 && len(g.Drivers) > 0 && !slices.Equal(g.Drivers, c.Drivers) {
-			drivers := g.Drivers.String()
-			left = append(left, fmt.Sprintf("%s (%s): it would take the drivers %s", few(g.Names), c.Capability, drivers))
+// Beyond are the GPUs that take other drivers than all of the capability do. One without names stands for all that are
+// like it.
+func (c Capability) Beyond() []GPU {
+	var list []GPU
+	for _, g := range c.GPUs {
+		like := func(o GPU) bool { return len(o.Names) == 0 && slices.Equal(o.Drivers, g.Drivers) }
+		if slices.Equal(g.Drivers, c.Drivers) || len(g.Names) > 0 && slices.ContainsFunc(c.GPUs, like) {
+			continue
 		}
+		list = append(list, g)
 	}
-	return left
+	return list
 }
 
-// few are the first of some names.
-func few(names []string) string {
-	if len(names) < 4 {
-		return strings.Join(names, " and ")
+// Different are the names of the GPUs that take other drivers than one of them does.
+func (c Capability) Different(than GPU) []string {
+	var names []string
+	for _, g := range c.GPUs {
+		if !slices.Equal(g.Drivers, than.Drivers) {
+			names = append(names, g.Names...)
+		}
 	}
-	return fmt.Sprintf("%s, %s and %d more", names[0], names[1], len(names)-2)
+	return names
 }

@@ -47,6 +47,23 @@ func common(a, b Drivers) Drivers {
 	return list
 }
 
+// either are the drivers that are in one of two lists of ranges.
+func either(a, b Drivers) Drivers {
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(x, y Range) int { return version.CompareTexts(x.From, y.From) })
+	list := Drivers{}
+	for _, r := range all {
+		last := len(list) - 1
+		switch {
+		case last < 0 || list[last].Before != "" && version.Of(list[last].Before).Less(version.Of(r.From)):
+			list = append(list, r)
+		case list[last].Before != "" && (r.Before == "" || version.Of(list[last].Before).Less(version.Of(r.Before))):
+			list[last].Before = r.Before
+		}
+	}
+	return list
+}
+
 func later(a, b string) string {
 	if version.Of(a).Less(version.Of(b)) {
 		return b

@@ -1,6 +1,9 @@
 package requires
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestRangesAreWords: a range ends with the last branch that it has, or before the branch that follows.
 func TestRangesAreWords(t *testing.T) {
@@ -20,6 +23,22 @@ func TestRangesAreWords(t *testing.T) {
 	} {
 		if got := c.drivers.String(); got != c.want {
 			t.Errorf("%v: %q, want %q", []Range(c.drivers), got, c.want)
+		}
+	}
+}
+
+// TestEitherJoinsRanges: what is in one of two lists, with ranges that touch or overlap made one.
+func TestEitherJoinsRanges(t *testing.T) {
+	for _, c := range []struct{ a, b, want Drivers }{
+		{Drivers{}, Drivers{{From: "525"}}, Drivers{{From: "525"}}},
+		{Drivers{{From: "570.133.20"}}, Drivers{{From: "570"}}, Drivers{{From: "570"}}},
+		{Drivers{{From: "450", Before: "471"}}, Drivers{{From: "525", Before: "581"}}, Drivers{{From: "450", Before: "471"}, {From: "525", Before: "581"}}},
+		{Drivers{{From: "525", Before: "575"}}, Drivers{{From: "575", Before: "581"}}, Drivers{{From: "525", Before: "581"}}},
+		{Drivers{{From: "450"}}, Drivers{{From: "525", Before: "575"}}, Drivers{{From: "450"}}},
+		{Drivers{{Before: "391"}}, Drivers{{}}, Drivers{{}}},
+	} {
+		if got := either(c.a, c.b); !slices.Equal(got, c.want) {
+			t.Errorf("%v or %v: %v, want %v", c.a, c.b, []Range(got), []Range(c.want))
 		}
 	}
 }

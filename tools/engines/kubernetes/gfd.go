@@ -13,7 +13,7 @@ import (
 )
 
 // gfd writes one line of JSON for each line of standard input, "DRIVER CUDA CAPABILITY MEMORY-MiB COUNT NAME".
-func gfd() error {
+func gfd([]string) error {
 	lines := bufio.NewScanner(os.Stdin)
 	out := json.NewEncoder(os.Stdout)
 	for lines.Scan() {

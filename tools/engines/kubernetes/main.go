@@ -1,5 +1,6 @@
 // Command kubernetes writes labels of nodes by the code of those who write them: "gfd" those of GPU feature discovery,
-// "nfd" those that Node Feature Discovery's local source reads from feature files. GPU feature discovery's labellers
+// "nfd" those that Node Feature Discovery's local source reads from feature files. "match" asks the scheduler's matcher
+// where pods may go. GPU feature discovery's labellers
 // are internal to NVIDIA's device plugin; the path of this module lies below the plugin's, so that Go lets it in. The
 // module also names the programs that kubernetes.sh builds. Their sources come from the module proxy.
 package main
@@ -10,13 +11,12 @@ import (
 )
 
 func main() {
-	commands := map[string]func() error{"gfd": gfd, "nfd": nfd}
-	command := commands[os.Args[len(os.Args)-1]]
-	if command == nil {
-		fmt.Fprintln(os.Stderr, "usage: kubernetes gfd|nfd")
+	commands := map[string]func(args []string) error{"gfd": gfd, "nfd": nfd, "match": match}
+	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: kubernetes gfd|nfd|match FILE...")
 		os.Exit(64)
 	}
-	if err := command(); err != nil {
+	if err := commands[os.Args[1]](os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "kubernetes:", err)
 		os.Exit(1)
 	}

@@ -11,7 +11,7 @@ import (
 
 // nfd prints the labels that feature files give, as the worker names them. The directory is the source's own variable,
 // which is set when this is built: -ldflags "-X sigs.k8s.io/node-feature-discovery/source/local.featureFilesDir=DIR".
-func nfd() error {
+func nfd([]string) error {
 	if err := source.GetFeatureSource(local.Name).Discover(); err != nil {
 		return err
 	}
