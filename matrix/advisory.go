@@ -139,7 +139,7 @@ func knownBad(m *machine, b *build) []*result {
 				Subject:  b.subject,
 				Message:  a.Message,
 				Need:     "a combination other than " + a.When.Text,
-				Do:       []string{b.env.tabled(m.remedy(a.Fix, b))},
+				Steps:    b.env.tabled(m.remedy(a.Fix, b)),
 				Source:   a.Source,
 				Evidence: append(b.evidence(), Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"}),
 			}

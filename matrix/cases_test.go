@@ -158,7 +158,7 @@ func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*
 func withoutPins(v Verdict) string {
 	v.Findings = slices.Clone(v.Findings)
 	for i := range v.Findings {
-		v.Findings[i].Pins, v.Findings[i].Do = nil, nil
+		v.Findings[i].Pins, v.Findings[i].Steps = nil, nil
 	}
 	return summary(v)
 }
@@ -195,8 +195,15 @@ func summary(v Verdict) string {
 		for _, p := range f.Pins {
 			fmt.Fprintf(&b, "  pin %s %s: %s\n", p.Package, p.Version, p.Why)
 		}
-		for _, d := range f.Do {
-			fmt.Fprintf(&b, "  do %s\n", d)
+		for _, s := range f.Steps {
+			what := "run"
+			if s.Run == "" {
+				what = "say"
+			}
+			if s.Or {
+				what = "or " + what
+			}
+			fmt.Fprintf(&b, "  %s %s\n", what, strings.TrimPrefix(s.String(), "or "))
 		}
 	}
 	for _, u := range v.Unknown {

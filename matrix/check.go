@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -202,8 +203,10 @@ func (j *judgement) mark(list map[about]bool, rule Rule, subject string) {
 // complete replaces nil lists, so that JSON never says null, and leaves out evidence of facts that are not known.
 func (f *Finding) complete() {
 	f.Evidence = slices.DeleteFunc(orEmpty(f.Evidence), func(e Evidence) bool { return e.Value == "" })
-	f.Pins, f.Do, f.Source = orEmpty(f.Pins), orEmpty(f.Do), orEmpty(f.Source)
+	f.Pins, f.Steps, f.Source = orEmpty(f.Pins), orEmpty(f.Steps), orEmpty(f.Source)
+	f.Do = pin.Texts(f.Steps)
 	for i := range f.Pins {
+		f.Pins[i].Steps = orEmpty(f.Pins[i].Steps)
 		if f.Pins[i].Commands == nil {
 			f.Pins[i].Commands = map[string]string{}
 		}

@@ -44,24 +44,39 @@ func (e *environment) place() pin.Place {
 func (e *environment) install(i pin.Install) map[string]string { return i.Commands(e.place()) }
 
 // installStep is the one of them for a step: pip's where there is one.
-func (e *environment) installStep(i pin.Install) string { return i.Step(e.place()) }
+func (e *environment) installStep(i pin.Install) pin.Step { return pin.Run(i.Step(e.place())) }
 
 // pipStart matches the command that a step of the tables begins with.
 var pipStart = lazyregexp.New(`^pip (install|uninstall)\b`)
 
-// tabled is a step as a table has it, for this environment.
-func (e *environment) tabled(step string) string {
-	m := pipStart.FindStringSubmatch(step)
+// tabled are the steps of a table's text for this environment: ways with "or" between them, of which those that begin
+// with pip are commands.
+func (e *environment) tabled(text string) []pin.Step {
+	var steps []pin.Step
+	for i, way := range strings.Split(text, ", or ") {
+		step := pin.Say(way)
+		if command := e.asPip(way); command != "" {
+			step = pin.Run(command)
+		}
+		step.Or = i > 0
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// asPip is a table's command of pip for this environment; empty for what is none.
+func (e *environment) asPip(text string) string {
+	m := pipStart.FindStringSubmatch(text)
 	at := e.place()
 	switch {
 	case m == nil:
-		return step
+		return ""
 	case at.Target != "":
-		return pin.Command("pip", m[1], "--target", at.Target) + strings.TrimPrefix(step, m[0])
+		return pin.Command("pip", m[1], "--target", at.Target) + strings.TrimPrefix(text, m[0])
 	case at.Python != "":
-		return pin.Command(at.Python, "-m", "pip", m[1]) + strings.TrimPrefix(step, m[0])
+		return pin.Command(at.Python, "-m", "pip", m[1]) + strings.TrimPrefix(text, m[0])
 	}
-	return step
+	return text
 }
 
 // unmanaged adds to a rule's results that a distribution keeps pip out of its Python, where a pin is for that one.
@@ -71,8 +86,8 @@ func (e *environment) unmanaged(results []*result) []*result {
 	}
 	for _, r := range results {
 		if r.finding != nil && slices.ContainsFunc(r.finding.Pins, func(p Pin) bool { return p.Commands["pip"] != "" }) {
-			r.finding.Do = append(r.finding.Do, "the distribution manages this Python ("+pin.Word(e.Managed)+
-				", PEP 668), so pip refuses to install into it: install into a venv (python3 -m venv), or ask apt or dnf for the package")
+			r.finding.Steps = append(r.finding.Steps, pin.Say("install into a venv (python3 -m venv), or ask apt or dnf for the package: "+
+				"the distribution manages this Python ("+pin.Word(e.Managed)+", PEP 668), so pip refuses to install into it").Instead())
 		}
 	}
 	return results

@@ -48,7 +48,7 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 func TestManagedPython(t *testing.T) {
 	e := facts.Environment{Path: "/usr", Kind: "system", Managed: "/usr/lib/python3.12/EXTERNALLY-MANAGED"}
 	r := found(Finding{Pins: []Pin{{Commands: map[string]string{"pip": "pip install b"}}}})
-	if newEnvironment(Embedded(), &e).unmanaged(r); len(r[0].finding.Do) != 1 {
-		t.Errorf("nothing is said of PEP 668: %q", r[0].finding.Do)
+	if newEnvironment(Embedded(), &e).unmanaged(r); len(r[0].finding.Steps) != 1 {
+		t.Errorf("nothing is said of PEP 668: %q", r[0].finding.Steps)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -212,15 +213,16 @@ func (m *machine) compatPackage(cuda version.Number) *tables.Forward {
 }
 
 // compatPins is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
-// data-centre one and NVIDIA lists the driver's branch. Where it is installed, do says how the loader comes to take it.
-func (m *machine) compatPins(cuda version.Number) (pins []Pin, do []string) {
+// data-centre one and NVIDIA lists the driver's branch. Where it is installed, steps say how the loader comes to take it.
+func (m *machine) compatPins(cuda version.Number) (pins []Pin, steps []pin.Step) {
 	row := m.compatPackage(cuda)
 	if row == nil {
 		return nil, nil
 	}
 	for _, c := range m.f.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
-			return nil, []string{fmt.Sprintf("or use %s, which is installed: export LD_LIBRARY_PATH=%s; it keeps the driver (forward compatibility, %s)", row.Package, first(path.Dir(c.Path)), m.forwardWords())}
+			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + first(path.Dir(c.Path))).That(fmt.Sprintf(
+				"uses %s, which is installed; keeps the driver (forward compatibility, %s)", row.Package, m.forwardWords())).Instead()}
 		}
 	}
 	why, commands := "keeps the driver", m.compatCommands(row)
@@ -238,8 +240,11 @@ func (m *machine) compatCommands(row *tables.Forward) map[string]string {
 	if m.dockerfile() {
 		return m.imageCommands(row.Package, "ENV "+library)
 	}
-	apt := "sudo apt-get install " + row.Package + " && export " + library + from
-	dnf := "sudo dnf install " + row.Package + " && export " + library + from
+	command := func(family string) string {
+		s := pin.System{Family: family, Root: m.f.System.Container != ""}
+		return pin.All(s.Install(row.Package), "export "+library) + from
+	}
+	apt, dnf := command("ubuntu"), command("rhel")
 	switch m.debian() {
 	case yes:
 		return map[string]string{"apt": apt}

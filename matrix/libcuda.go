@@ -44,12 +44,12 @@ func (m *machine) spoiledLibcuda() Finding {
 		Message:  fmt.Sprintf("%s, which programs load as libcuda.so.1, %s", met, badWords[m.badLibcuda()]),
 		Evidence: []Evidence{{Fact: "libcuda", Value: m.badLibcuda(), From: met}}}
 	if m.f.System.Container != "" {
-		f.Do = []string{"remove it from the image, so that the container engine mounts the host's driver in its place"}
+		f.Steps = []pin.Step{pin.Say("remove it from the image, so that the container engine mounts the host's driver in its place")}
 		return f
 	}
-	f.Do = []string{"reinstall the driver's packages, so that its libraries are whole"}
+	f.Steps = []pin.Step{pin.Say("reinstall the driver's packages, so that its libraries are whole")}
 	if name := m.libcudaPackage(); name != "" {
-		f.Do = []string{"sudo " + map[bool]string{true: "apt-get install --reinstall", false: "dnf reinstall"}[m.debian() == yes] + " -y " + name}
+		f.Steps = []pin.Step{pin.Run(m.hostSystem().Reinstall(name))}
 	}
 	return f
 }
@@ -83,17 +83,14 @@ func (m *machine) withoutLibcuda() Finding {
 			"https://github.com/NVIDIA/libnvidia-container/issues/8"}}
 	if where := m.f.Driver.Libcuda.Elsewhere; where != "" {
 		f.Message = where + " is the driver's, but the loader of CUDA programs does not look there"
-		f.Do = []string{pin.Command("echo", path.Dir(where)) + " | sudo tee /etc/ld.so.conf.d/nvidia.conf && sudo ldconfig"}
+		s := m.system()
+		f.Steps = []pin.Step{pin.Run(pin.All(s.Write(path.Dir(where), "/etc/ld.so.conf.d/nvidia.conf"), s.AsRoot("ldconfig")))}
 		return f
 	}
-	switch name := m.libcudaPackage(); {
-	case name != "" && m.debian() == yes:
-		f.Do = []string{"sudo apt-get update && sudo apt-get install -y " + name}
-	case name != "":
-		f.Do = []string{"sudo dnf install -y " + name}
-	default:
-		f.Do = []string{"install the part of the driver's packages that has libcuda.so.1, of the release " +
-			m.driver.version.String()}
+	f.Steps = []pin.Step{pin.Say("install the part of the driver's packages that has libcuda.so.1, of the release " +
+		m.driver.version.String())}
+	if name := m.libcudaPackage(); name != "" {
+		f.Steps = []pin.Step{pin.Run(m.hostSystem().Install(name))}
 	}
 	return f
 }
@@ -105,7 +102,7 @@ func (m *machine) libcudaPackage() string {
 	if m.f.Machine.Runfile != "" {
 		return ""
 	}
-	switch m.distribution().family {
+	switch m.hostSystem().Family {
 	case "ubuntu":
 		if !m.driver.version.Known() {
 			return ""

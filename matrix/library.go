@@ -131,7 +131,7 @@ func (b *build) mixedCuDNN(f *Finding) bool {
 		for _, t := range []taken{*first, part} {
 			f.Evidence = append(f.Evidence, Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
 		}
-		f.Do = []string{removal(foreign.Path, foreign.Reason)}
+		f.Steps = []pin.Step{pin.Say(removal(foreign.Path, foreign.Reason))}
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // cudaImage is the image that holds CUDA itself: other images are built on it.
@@ -157,7 +158,7 @@ func (m *machine) letIn(b *build) bool {
 }
 
 // imageSteps names the newest image of CUDA that the driver runs.
-func (m *machine) imageSteps() []string {
+func (m *machine) imageSteps() []pin.Step {
 	var newest version.Number
 	for _, c := range tables.Rows[tables.Container](m.t) {
 		if c.Image == cudaImage && m.reached(c.CUDA) && newest.Less(c.CUDA) {
@@ -167,7 +168,7 @@ func (m *machine) imageSteps() []string {
 	if !newest.Known() {
 		return nil
 	}
-	return []string{"build it on an image of CUDA " + newest.Short() + " or older, which this driver runs"}
+	return []pin.Step{pin.Say("build it on an image of CUDA " + newest.Short() + " or older, which this driver runs")}
 }
 
 // requireCUDA is the variable as the image sets it: "cuda>=12.6 brand=tesla,driver>=535,driver<536 …".
@@ -262,8 +263,8 @@ func (r requirement) unmet(m *machine, expression version.Requirement, but versi
 		Message: fmt.Sprintf("the image requires %s, but this is %s: a runtime in legacy mode refuses to start it", first,
 			r.host),
 		Evidence: []Evidence{{Fact: r.name, Value: r.text, From: r.from}, m.evidenceDriver()},
-		Do: []string{"update the host's driver, or use an image of an earlier CUDA; NVIDIA_DISABLE_REQUIRE=1 " +
-			"skips the check"}}
+		Steps: []pin.Step{pin.Say("update the host's driver"), pin.Say("use an image of an earlier CUDA").Instead(),
+			pin.Say("start it with NVIDIA_DISABLE_REQUIRE=1, which skips the check").Instead()}}
 	if r.from == "environment" {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "brand", Value: but.Brand, From: "NVML"})
 	}

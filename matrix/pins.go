@@ -13,8 +13,8 @@ import (
 func torchIndex(variant string) string { return "https://download.pytorch.org/whl/" + variant }
 
 // pins says what to install instead of a build that does not run here: the same framework in a variant that runs on
-// this driver, these GPUs and this Python, else the nearest release. do says why there is none, or what else helps.
-func (m *machine) pins(b *build) (pins []Pin, do []string) {
+// this driver, these GPUs and this Python, else the nearest release. steps say why there is none, or what else helps.
+func (m *machine) pins(b *build) (pins []Pin, steps []pin.Step) {
 	if m.policy.NoPins {
 		return nil, nil
 	}
@@ -25,15 +25,15 @@ func (m *machine) pins(b *build) (pins []Pin, do []string) {
 		return m.enginePins(b)
 	}
 	if !slices.Contains(Frameworks(), b.Name) {
-		return nil, []string{"install a build of " + pin.Said(b.Name) + " for this driver and these GPUs"}
+		return nil, []pin.Step{pin.Say("install a build of " + pin.Said(b.Name) + " for this driver and these GPUs")}
 	}
 	if pins = m.frameworkPins(b); len(pins) == 0 {
-		do = []string{m.whyNone(b)}
+		steps = []pin.Step{pin.Say(m.whyNone(b))}
 		if list := m.enginesIn(b.env); b.Name == "torch" && len(list) > 0 && len(m.ranked(b)) > 0 {
-			do = []string{m.noEngine(list[0].Name)}
+			steps = []pin.Step{pin.Say(m.noEngine(list[0].Name))}
 		}
 	}
-	return pins, do
+	return pins, steps
 }
 
 // frameworkPins picks what to install instead: of the same release the variants that run here, those nearest to the

@@ -5,6 +5,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // driverPins is the smallest driver change that would do: the newest release of the lowest branch that is still
@@ -22,7 +23,19 @@ func (m *machine) driverPins(cuda version.Number) []Pin {
 	if need, least, _ := m.t.Floor(cuda, m.windowsNumbers()); cuda.Known() && least.Known() {
 		why = fmt.Sprintf("%s; any %s is enough", why, need)
 	}
-	return []Pin{{Package: "driver", Version: branch.Newest.String(), Why: why, Commands: m.driverCommands(*branch)}}
+	return []Pin{m.driverPin(*branch, why)}
+}
+
+// driverPin is the newest driver of a branch, installed on the machine that was read.
+func (m *machine) driverPin(b tables.Branch, why string) Pin {
+	p := Pin{Package: "driver", Version: b.Newest.String(), Why: why, Commands: m.driverCommands(b), Steps: m.driverSteps(b)}
+	// A tree at rest boots anyway, and who builds it must not be rebooted.
+	if s := m.hostSystem(); s.Family != "" && m.here() {
+		for tool, command := range p.Commands {
+			p.Commands[tool] = pin.All(command, s.AsRoot("reboot"))
+		}
+	}
+	return p
 }
 
 // reboot is what a driver change costs here.

@@ -163,14 +163,14 @@ func (b *build) asFramework() *build {
 	return torch
 }
 
-// enginePins is what to install instead of an engine that a file names; do says that there is nothing.
-func (m *machine) enginePins(b *build) (pins []Pin, do []string) {
+// enginePins is what to install instead of an engine that a file names; steps say that there is nothing.
+func (m *machine) enginePins(b *build) (pins []Pin, steps []pin.Step) {
 	own := []*installed{newInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
 	torch := b.asFramework()
 	if pins = m.withEngines(torch, own, m.ranked(torch)); len(pins) == 0 {
-		do = []string{m.noEngine(b.Name)}
+		steps = []pin.Step{pin.Say(m.noEngine(b.Name))}
 	}
-	return pins, do
+	return pins, steps
 }
 
 func (m *machine) noEngine(name string) string {

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -13,28 +12,37 @@ import (
 )
 
 // openSteps are what to install so that a package finds the libraries that it opens.
-func (m *machine) openSteps(b *build) []string {
-	step := m.releaseStep(b)
+func (m *machine) openSteps(b *build) []pin.Step {
+	steps := m.releaseSteps(b)
 	if b.Name == "ctranslate2" {
-		step = m.wheelStep(b)
+		steps = m.wheelSteps(b)
 	}
-	return []string{cmp.Or(step, fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH that leads there", pin.Said(some(b.Missing)), b.cuda.Major()))}
+	if len(steps) == 0 {
+		return []pin.Step{pin.Say(fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH that leads there", pin.Said(some(b.Missing)), b.cuda.Major()))}
+	}
+	return steps
 }
 
-// releaseStep names a release that takes the libraries of the framework beside it, else one that brings its own. Those
+// releaseSteps name a release that takes the libraries of the framework beside it, else one that brings its own. Those
 // of another CUDA than the framework's stay apart: their cuDNN would be written over the framework's.
-func (m *machine) releaseStep(b *build) string {
+func (m *machine) releaseSteps(b *build) []pin.Step {
 	framework := m.frameworkOf(b)
 	own := m.releaseFor(b, m.fitsDriver)
 	if framework == nil || own == nil {
 		return b.change(own, true, b.env.place())
 	}
 	if framework.lends(b) {
-		if step := b.change(m.releaseFor(b, framework.sharesWith), false, b.env.place()); step != "" {
-			return step + "; it takes the libraries of " + pin.Said(framework.Name)
+		if steps := b.change(m.releaseFor(b, framework.sharesWith), false, b.env.place()); len(steps) > 0 {
+			steps[0] = steps[0].That("it takes the libraries of " + pin.Said(framework.Name))
+			return steps
 		}
 	}
-	return "in an environment of its own, without " + pin.Said(framework.Name) + ": " + b.change(own, true, pin.Place{})
+	steps := b.change(own, true, pin.Place{})
+	if len(steps) == 0 {
+		return nil
+	}
+	steps[0] = steps[0].That("in an environment of its own, without " + pin.Said(framework.Name))
+	return steps
 }
 
 // fitsDriver reports whether the driver runs what a release is built for.
@@ -86,15 +94,15 @@ func sameProject(a, b string) bool {
 	return a == b || strings.HasPrefix(a, "cupy-cuda") && strings.HasPrefix(b, "cupy-cuda")
 }
 
-// change is the command that puts a release in the place of the one that is there, with its extras that bring
+// change are the steps that put a release in the place of the one that is there, with its extras that bring
 // libraries.
-func (b *build) change(e *tables.Extension, extras bool, at pin.Place) string {
+func (b *build) change(e *tables.Extension, extras bool, at pin.Place) []pin.Step {
 	if e == nil {
-		return ""
+		return nil
 	}
-	extra, after := "[ctk]", ""
-	if e.Package == "onnxruntime-gpu" {
-		extra, after = "[cuda,cudnn]", ", and call onnxruntime.preload_dlls() before the first session"
+	extra, onnx := "[ctk]", e.Package == "onnxruntime-gpu"
+	if onnx {
+		extra = "[cuda,cudnn]"
 	}
 	if !extras {
 		extra = ""
@@ -103,15 +111,19 @@ func (b *build) change(e *tables.Extension, extras bool, at pin.Place) string {
 	if e.Package != b.Name {
 		install.Remove = []string{b.Name}
 	}
-	if command := install.Step(at); command != "" {
-		return command + after
+	command := install.Step(at)
+	switch {
+	case command == "":
+		return nil
+	case onnx:
+		return []pin.Step{pin.Run(command), pin.Say("call onnxruntime.preload_dlls() before the first session")}
 	}
-	return ""
+	return []pin.Step{pin.Run(command)}
 }
 
-// wheelStep installs the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's
+// wheelSteps install the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's
 // cuDNN stays as it is.
-func (m *machine) wheelStep(b *build) string {
+func (m *machine) wheelSteps(b *build) []pin.Step {
 	var wheels, dirs []string
 	for _, library := range b.Missing {
 		stem, major, _ := strings.Cut(library, ".so.")
@@ -126,11 +138,11 @@ func (m *machine) wheelStep(b *build) string {
 	}
 	cudnn := func(wheel string) bool { return strings.HasPrefix(wheel, "nvidia-cudnn") }
 	if b.cuda.Major() > 12 || m.frameworkOf(b) != nil && slices.ContainsFunc(wheels, cudnn) {
-		return ""
+		return nil
 	}
 	command := b.env.installStep(pin.Install{Packages: wheels})
-	if command == "" {
-		return ""
+	if command.Run == "" {
+		return nil
 	}
-	return command + ", and start the program with LD_LIBRARY_PATH=" + pin.Word(strings.Join(dirs, ":"))
+	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + first(strings.Join(dirs, ":"))).That("before the program starts")}
 }

@@ -3,6 +3,8 @@ package matrix
 import (
 	"fmt"
 	"strings"
+
+	"cudacompat/pin"
 )
 
 // architectureMismatch: a machine's image at rest is for another architecture than the instance type that it is meant
@@ -23,7 +25,7 @@ func architectureMismatch(m *machine) []*result {
 	return found(Finding{Severity: Error, Subject: "image", Need: "an image for " + want,
 		Message:  fmt.Sprintf("this image is for %s and cannot start on %s, which is %s", s.Arch, m.meant(), want),
 		Evidence: []Evidence{{Fact: "architecture", Value: s.Arch, From: s.LibcFrom}},
-		Do:       []string{"build the image from a base for " + want + ", or choose an instance type with " + s.Arch},
+		Steps:    []pin.Step{pin.Say("build the image from a base for " + want), pin.Say("choose an instance type with " + s.Arch).Instead()},
 		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ComponentsAMIs.html"}})
 }
 

@@ -143,14 +143,14 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 	}
 	// In the order of what they cost: another build, which changes the environment only; another driver, which takes root
 	// and a reboot; a cuda-compat package, which is for data-centre GPUs and has to come first on the loader's path.
-	f.Pins, f.Do = m.pins(b)
+	f.Pins, f.Steps = m.pins(b)
 	// A cuda-compat library is loaded, and the CUDA that it supports is still too old.
 	if m.forward.state == forwardWorks {
 		f.Evidence = append(f.Evidence, m.evidenceCompat())
 	}
 	f.Pins = append(f.Pins, m.driverPins(cuda)...)
-	pins, do := m.compatPins(cuda)
-	f.Pins, f.Do = append(f.Pins, pins...), append(f.Do, do...)
+	pins, steps := m.compatPins(cuda)
+	f.Pins, f.Steps = append(f.Pins, pins...), append(f.Steps, steps...)
 	return f
 }
 
@@ -192,7 +192,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 		Message: fmt.Sprintf("%s %s is a CPU build and cannot use %s", b.Name, b.Version, m.gpus[0].label),
 		Need:    "a CUDA build of " + b.Name, Evidence: append(b.evidence(),
 			Evidence{Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from})}
-	f.Pins, f.Do = m.pins(b)
+	f.Pins, f.Steps = m.pins(b)
 	f.Source = []string{"https://pytorch.org/get-started/locally/"}
 	// There the usual cause is not a choice but the default index, so the message says where CUDA wheels are.
 	if m.platform == "linux_aarch64" && b.Name == "torch" {
@@ -201,13 +201,13 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	// No pin can help there: newer TensorFlow has CUDA only for Linux, which WSL2 runs.
 	if m.cpuOnWindows(b.Name, b.release) {
 		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
-		f.Pins, f.Do = nil, []string{"in WSL2: " + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"]}
+		f.Pins, f.Steps = nil, []pin.Step{pin.Say("in WSL2: `" + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"] + "`")}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
 	switch {
 	// No build could use the GPU before a driver is there, which driver-missing says where one is wanted.
 	case m.undriven():
-		f.Severity, f.Pins, f.Do = Note, nil, []string{"to use the GPU, install the NVIDIA driver, then the CUDA build; until then it runs on the CPU"}
+		f.Severity, f.Pins, f.Steps = Note, nil, []pin.Step{pin.Say("to use the GPU, install the NVIDIA driver, then the CUDA build; until then it runs on the CPU")}
 	// An environment that was only found may be meant for the CPU: tests, tools, a login node. The same holds for a CPU
 	// build beside a CUDA build of another framework.
 	case b.standing == searched, m.otherCUDA(b):
@@ -325,7 +325,7 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	// CUDA orders the GPUs by speed, so the ones without code can be chosen by default: worth a warning, no error.
 	if len(without) < len(m.gpus) {
 		f.Severity = Warning
-		f.Do = []string{"hide the GPUs that it has no code for: " + m.showing(others(without))}
+		f.Steps = []pin.Step{m.hideGPUs(without, "hides the GPUs that it has no code for")}
 		return f
 	}
 	// xFormers, FlashAttention 3, SGLang's Hopper kernels on an A10G: what installed them takes other kernels there.
@@ -335,7 +335,7 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 			f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
 		}
 	}
-	f.Pins, f.Do = m.pins(b)
+	f.Pins, f.Steps = m.pins(b)
 	// No table knows such a build, so the source is NVIDIA's page on what the chip can run.
 	if len(f.Source) == 0 && without[0].chip != nil {
 		f.Source = without[0].chip.Source
@@ -361,7 +361,7 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 					b.Version, g.label),
 				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, "")),
 				Source:   b.source(),
-				Do:       []string{"keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296"}})
+				Steps:    []pin.Step{pin.Say("keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296")}})
 		}
 	}
 	return nil
@@ -402,12 +402,12 @@ func (m *machine) noPython(b *build, python, why string) Finding {
 		Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
 		Need:    "a Python that the release supports", Source: b.source(),
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmp.Or(b.env.Path, "--python")})}
-	f.Pins, f.Do = m.pins(b)
+	f.Pins, f.Steps = m.pins(b)
 	if len(b.rows) > 0 && len(b.rows[0].Python) > 0 {
 		// A release that came out before a Python never gets a wheel for it: keeping the release means changing the Python.
 		newest := b.rows[0].Python[len(b.rows[0].Python)-1]
-		f.Do = append(f.Do, "or keep the release and create an environment with another Python: uv venv --python "+
-			strings.TrimSuffix(newest, "t"))
+		f.Steps = append(f.Steps, pin.Run(pin.Command("uv", "venv", "--python", strings.TrimSuffix(newest, "t"))).That(
+			"keeps the release, in a new environment with another Python").Instead())
 	}
 	return f
 }
@@ -438,7 +438,7 @@ func glibcTooOld(m *machine, b *build) []*result {
 		Source:   []string{"https://peps.python.org/pep-0600/"},
 		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.f.System.Libc),
 		Evidence: append(b.evidence(), Evidence{Fact: "libc", Value: m.f.System.Libc, From: m.f.System.LibcFrom})}
-	f.Pins, f.Do = m.pins(b)
-	f.Do = append(f.Do, "or run it in a container, or on a newer release of the distribution, with glibc >= "+need.String())
+	f.Pins, f.Steps = m.pins(b)
+	f.Steps = append(f.Steps, pin.Say("run it in a container, or on a newer release of the distribution, with glibc >= "+need.String()).Instead())
 	return found(f)
 }

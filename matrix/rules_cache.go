@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -55,8 +56,8 @@ func (m *machine) cacheFor(cache []facts.Cache) (Finding, bool) {
 		Message: fmt.Sprintf("%s's cache has %s only for %s: code for %s is compiled at the first start, which needs nvcc and takes minutes", other[0].Of, some(names), strings.Join(other[0].SASS, " "), m.gpus[0].label),
 		Evidence: []Evidence{{Fact: "machine code", Value: strings.Join(slices.Concat(other[0].SASS, other[0].PTX), " "),
 			From: other[0].Path}, {Fact: "GPU", Value: m.gpus[0].label, From: m.gpus[0].from}},
-		Do: []string{"build the image on a machine with such a GPU, or name the GPU when the cache is filled (TORCH_CUDA_ARCH_LIST=" +
-			m.gpus[0].capability.String() + ", FLASHINFER_CUDA_ARCH_LIST)", "or leave the cache out of the image"},
+		Steps: []pin.Step{pin.Say("build the image on a machine with such a GPU, or name the GPU when the cache is filled (TORCH_CUDA_ARCH_LIST=" +
+			m.gpus[0].capability.String() + ", FLASHINFER_CUDA_ARCH_LIST)"), pin.Say("leave the cache out of the image").Instead()},
 		Source: []string{"https://docs.pytorch.org/docs/stable/cpp_extension.html"}}
 	// A cache in a shared home serves other machines, too; only the home of the user who asks is read on a running
 	// machine.

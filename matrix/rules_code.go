@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // ptxSource is NVIDIA's list of PTX versions by toolkit and driver.
@@ -107,17 +108,27 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.evidence()...)}
 	// Another GPU serves the build, so hiding these is enough and nothing has to be installed.
 	if f.Severity == Note {
-		f.Do = []string{m.hideGPUs(hit.gpus)}
+		f.Steps = []pin.Step{m.hideGPUs(hit.gpus, hides)}
 		return f
 	}
-	f.Pins, f.Do = m.pins(b)
+	f.Pins, f.Steps = m.pins(b)
 	m.addSpeaking(&f, cuda)
 	return f
 }
 
 // hideGPUs is how a program is kept off the GPUs that it does not run on.
-func (m *machine) hideGPUs(bad []gpu) string {
-	return "hide the GPUs that it cannot run on: " + m.showing(others(bad))
+func (m *machine) hideGPUs(bad []gpu, that string) pin.Step {
+	return m.exporting(m.showing(others(bad)), that)
+}
+
+const hides = "hides the GPUs that it cannot run on"
+
+// exporting sets variables in a shell; words where there is more to be found out about them.
+func (m *machine) exporting(setting, that string) pin.Step {
+	if strings.Contains(setting, "(") {
+		return pin.Say("set " + setting)
+	}
+	return pin.Run("export " + setting).That(that)
 }
 
 // addSpeaking pins what makes the user-mode driver support a CUDA itself: a newer driver, or a cuda-compat package. The
@@ -128,11 +139,10 @@ func (m *machine) addSpeaking(f *Finding, cuda version.Number) {
 		return
 	}
 	if b := m.driverBranch(func(b *tables.Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
-		f.Pins = append(f.Pins, Pin{Package: "driver", Version: b.Newest.String(),
-			Why: "supports CUDA " + b.CUDA.Short() + "; " + m.reboot(), Commands: m.driverCommands(*b)})
+		f.Pins = append(f.Pins, m.driverPin(*b, "supports CUDA "+b.CUDA.Short()+"; "+m.reboot()))
 	}
-	pins, do := m.compatPins(cuda)
-	f.Pins, f.Do = append(f.Pins, pins...), append(f.Do, do...)
+	pins, steps := m.compatPins(cuda)
+	f.Pins, f.Steps = append(f.Pins, pins...), append(f.Steps, steps...)
 }
 
 // zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer. It stays
@@ -160,12 +170,12 @@ func fatbinZstd(m *machine, b *build) []*result {
 			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmp.Or(b.Path, b.From)}}, b.evidence()...)}
 	// Programs can choose a GPU whose code is not compressed in this way.
 	if len(hit) < len(m.gpus) {
-		f.Severity, f.Do = Warning, []string{m.hideGPUs(hit)}
+		f.Severity, f.Steps = Warning, []pin.Step{m.hideGPUs(hit, hides)}
 		return found(f)
 	}
 	m.addSpeaking(&f, zstdCUDA)
-	if len(f.Pins)+len(f.Do) == 0 {
-		f.Do = []string{"install a driver of 550.54.14 or newer, or a build that was made without zstd (nvcc --compress-mode=speed)"}
+	if len(f.Pins)+len(f.Steps) == 0 {
+		f.Steps = []pin.Step{pin.Say("install a driver of 550.54.14 or newer"), pin.Say("install a build that was made without zstd (nvcc --compress-mode=speed)").Instead()}
 	}
 	return found(f)
 }

@@ -67,27 +67,27 @@ func (m *machine) codec(b *build) []*result {
 	return found(Finding{Severity: Warning, Subject: codec.subject(), Need: "torch " + want, Source: row.Source,
 		Message:  fmt.Sprintf("%s was built for torch %s; beside torch %s it may not load", codec.subject(), want, b.Version),
 		Evidence: append(b.evidence(), Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From}),
-		Do:       m.codecSteps(b)})
+		Steps:    m.codecSteps(b)})
 }
 
 // codecCUDA: a torchcodec opens the runtime of its own CUDA, which a torch of another one does not bring.
 func (m *machine) codecCUDA(codec *named, b *build) Finding {
 	return Finding{Severity: Error, Subject: codec.subject(), Need: "a torchcodec for CUDA " + b.cuda.Short(),
-		Source: codec.rows[0].Source, Do: m.codecSteps(b),
+		Source: codec.rows[0].Source, Steps: m.codecSteps(b),
 		Message: fmt.Sprintf("torchcodec %s was built for CUDA %s, torch %s for CUDA %s: it does not load", codec.Version,
 			codec.cuda, b.Version, b.cuda.Short()),
 		Evidence: append(b.evidence(), Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From})}
 }
 
 // codecSteps names the newest torchcodec for a torch.
-func (m *machine) codecSteps(b *build) []string {
+func (m *machine) codecSteps(b *build) []pin.Step {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.t, "torchcodec")) {
 		if len(e.Torch) > 0 && !otherTorch(e.Torch, b.release.Number) {
-			return []string{b.env.installStep(pin.Install{Packages: []string{"torchcodec==" + e.Release}, NoDeps: true}) +
-				"  # fits torch " + b.release.Number.Short()}
+			return []pin.Step{b.env.installStep(pin.Install{Packages: []string{"torchcodec==" + e.Release}, NoDeps: true}).That(
+				"fits torch " + b.release.Number.Short())}
 		}
 	}
-	return []string{"install the torch that it was made for"}
+	return []pin.Step{pin.Say("install the torch that it was made for")}
 }
 
 // companion compares one of them by its version. torchvision's and torchaudio's is the mistake, not torch's; Triton's
@@ -182,8 +182,8 @@ func (m *machine) audio(b *build, have *installed, want string, f Finding) Findi
 	if want != "" {
 		f.Pins = m.companionPins(have.Name, want, b)
 	} else {
-		f.Do = []string{"install a torch for which there is a torchaudio of its CUDA (cudacompat matrix torch), " +
-			"or do without torchaudio"}
+		f.Steps = []pin.Step{pin.Say("install a torch for which there is a torchaudio of its CUDA (cudacompat matrix torch)"),
+			pin.Say("do without torchaudio").Instead()}
 	}
 	return f
 }
@@ -228,7 +228,7 @@ func (m *machine) unmet(b *build) []*result {
 	f := Finding{Severity: Error, Subject: b.subject, Need: u.Library + u.Symbol,
 		Source:  []string{loaderSource},
 		Message: fmt.Sprintf("%s needs %s, which is missing: it was built for another CUDA", path.Base(u.By), u.Library),
-		Do:      []string{"install the " + pin.Said(b.Name) + " that is made for the torch in " + pin.Word(b.env.Path)}}
+		Steps:   []pin.Step{pin.Say("install the " + pin.Said(b.Name) + " that is made for the torch in " + pin.Word(b.env.Path))}}
 	if u.Library == "" {
 		f.Message = fmt.Sprintf("%s needs %s: it was built for another torch", path.Base(u.By), u.Symbol)
 	}
@@ -237,9 +237,9 @@ func (m *machine) unmet(b *build) []*result {
 		f.Message += " than torch " + torch.Version
 		f.Evidence = append(f.Evidence, torch.evidence()...)
 		if want := m.companionOf(torch, b.Name); want != "" {
-			f.Pins, f.Do = m.companionPins(b.Name, want, torch), nil
+			f.Pins, f.Steps = m.companionPins(b.Name, want, torch), nil
 		} else if p := b.env.Package(b.Name); p != nil {
-			f.Do = m.extensionSteps(p, torch)
+			f.Steps = m.extensionSteps(p, torch)
 		}
 	}
 	// torchao does not load what was compiled for another torch, and is imported without it (its wheel, trait.csv).

@@ -28,8 +28,8 @@ func forwardUnsupported(m *machine) []*result {
 	finding.Evidence = append(finding.Evidence, Evidence{Fact: "GPU", Value: f.wrong[0].label, From: f.wrong[0].from})
 	// One visible GPU of the wrong kind is enough for error 804, so hiding it is enough, too.
 	if len(f.wrong) < len(m.gpus) {
-		finding.Do = append(finding.Do, "or hide these GPUs: "+
-			m.showing(func(g gpu) bool { return !slices.Contains(f.wrong, g) }))
+		finding.Steps = append(finding.Steps, m.exporting(m.showing(func(g gpu) bool { return !slices.Contains(f.wrong, g) }),
+			"hides the GPUs that it does not support").Instead())
 	}
 	return found(finding)
 }
@@ -55,7 +55,7 @@ func forwardNotApplicable(m *machine) []*result {
 func (m *machine) forwardFinding(message, need string) Finding {
 	f := &m.forward
 	return Finding{Severity: Error, Subject: "libcuda " + f.Version, Message: message, Need: need, Source: f.source,
-		Evidence: []Evidence{m.evidenceDriver(), m.evidenceCompat()}, Do: []string{m.leaveCompat()}}
+		Evidence: []Evidence{m.evidenceDriver(), m.evidenceCompat()}, Steps: []pin.Step{pin.Say(m.leaveCompat())}}
 }
 
 // leaveCompat is how the loader comes to take the driver's own libcuda again.

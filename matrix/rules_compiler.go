@@ -38,9 +38,9 @@ func hostCompiler(m *machine) []*result {
 			picked.version.Short(), cc.Name, cc.Version),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
 			{Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
-		Do: []string{fmt.Sprintf("to build extensions, install %s %s and select it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name,
-			limits.newest, plusPlus[cc.Name]),
-			"or install a newer CUDA toolkit beside this one and point CUDA_HOME to it"}}
+		Steps: []pin.Step{pin.Say(fmt.Sprintf("to build extensions, install %s %s and select it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name,
+			limits.newest, plusPlus[cc.Name])),
+			pin.Say("install a newer CUDA toolkit beside this one and point CUDA_HOME to it").Instead()}}
 	if picked.GCC != "" {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "newest gcc", Value: picked.GCC,
 			From: picked.Path + "/include/crt/host_config.h"})
@@ -115,18 +115,31 @@ func jitNeedsCompiler(m *machine, b *build) []*result {
 	case building.Compiler.Path == "":
 		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); the rest runs"
 		f.Need = "gcc or clang on PATH, or CC"
-		f.Do = []string{"if torch.compile or Triton is used, install gcc and the C library's headers (Debian, Ubuntu: gcc libc6-dev; Red Hat: gcc)"}
+		f.Steps = []pin.Step{pin.Say("if torch.compile or Triton is used, install gcc and the C library's headers")}
+		if command := m.withCompiler(); command != "" {
+			f.Steps = []pin.Step{pin.Run(command).That("if torch.compile or Triton is used")}
+		}
 	// Triton asks ldconfig -p for libcuda and looks into LD_LIBRARY_PATH (its backend's driver.py).
 	case building.LibCUDA == "" && !building.Named && m.library("libcuda") != nil:
 		file := m.library("libcuda").Path
 		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found), the rest runs"
 		f.Need = "libcuda.so.1 in the list of ldconfig -p, or TRITON_LIBCUDA_PATH"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "libcuda", Value: m.library("libcuda").Version, From: file})
-		f.Do = []string{"run ldconfig as root, or: export TRITON_LIBCUDA_PATH=" + pin.Word(path.Dir(file))}
+		f.Steps = []pin.Step{pin.Run(m.system().AsRoot("ldconfig")),
+			pin.Run("export TRITON_LIBCUDA_PATH=" + pin.Word(path.Dir(file))).Instead()}
 	default:
 		return holds(b.subject)
 	}
 	return found(f)
+}
+
+// withCompiler installs a C compiler with the C library's headers, which Red Hat's gcc brings.
+func (m *machine) withCompiler() string {
+	s := m.system()
+	if s.APT() {
+		return s.Install("gcc", "libc6-dev")
+	}
+	return s.Install("gcc")
 }
 
 // notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any GPU where none is
@@ -155,7 +168,7 @@ func (m *machine) withoutAssembler(b *build, a *facts.Assembler) Finding {
 	f := b.withoutTool(facts.Hindrance{Path: a.Path, By: a.Fault})
 	f.Severity = Warning
 	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail, the rest runs", a.Path, a.Fault)
-	if len(f.Do) > 0 {
+	if len(f.Steps) > 0 {
 		return f
 	}
 	// withoutTool pins the build that it speaks of, torch. The ptxas lies in Triton's wheel.
@@ -187,19 +200,20 @@ func libstdcxxTooOld(m *machine, b *build) []*result {
 		Evidence: append(b.evidence(), Evidence{Fact: "libstdc++.so.6", Value: "lacks " + some(b.Stdcxx.Missing),
 			From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),
 		Source: []string{"https://github.com/pytorch/pytorch/issues/157709"}}
-	f.Do = m.newerStdcxx(b)
+	f.Steps = m.newerStdcxx(b)
 	return found(f)
 }
 
 // newerStdcxx is how a newer C++ library comes to be taken.
-func (m *machine) newerStdcxx(b *build) []string {
+func (m *machine) newerStdcxx(b *build) []pin.Step {
 	switch {
 	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
-		return []string{"remove " + pin.Word(path.Dir(b.Stdcxx.Path)) + " from LD_LIBRARY_PATH"}
+		return []pin.Step{pin.Say("remove " + pin.Word(path.Dir(b.Stdcxx.Path)) + " from LD_LIBRARY_PATH")}
 	// A Conda environment without the library gets the system's.
 	case b.env.Kind == "conda":
-		return []string{"conda update -c conda-forge libstdcxx-ng; there must be a libstdc++.so.6 in " + pin.Word(b.env.Path+"/lib")}
+		return []pin.Step{pin.Run(pin.Command("conda", "update", "-y", "-p", pin.File(b.env.Path), "-c", "conda-forge", "libstdcxx-ng")).That(
+			"there must be a libstdc++.so.6 in " + pin.Word(b.env.Path+"/lib"))}
 	}
-	return []string{"update the system's libstdc++ (Debian, Ubuntu: libstdc++6 of a newer release), or run it in a container with a newer system",
-		"or install a build that was made on an older system, such as PyTorch's own wheels"}
+	return []pin.Step{pin.Say("update the system to a release with a newer libstdc++, or run it in a container with one"),
+		pin.Say("install a build that was made on an older system, such as PyTorch's own wheels").Instead()}
 }

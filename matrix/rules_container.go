@@ -83,13 +83,13 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 		Evidence: m.evidenceGiven(), Source: capabilitySource}
 	if list, lacks := m.lacksCapability("compute"); lacks {
 		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
-		f.Do = []string{"start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"}
+		f.Steps = []pin.Step{pin.Say("start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility")}
 		return f
 	}
 	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
-	f.Do = []string{"start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
-		"Kubernetes the limit nvidia.com/gpu",
-		"if the container needs no GPU, set NVIDIA_VISIBLE_DEVICES=void"}
+	f.Steps = []pin.Step{pin.Say("start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
+		"Kubernetes the limit nvidia.com/gpu"),
+		pin.Say("if the container needs no GPU, set NVIDIA_VISIBLE_DEVICES=void").Instead()}
 	return f
 }
 
@@ -102,8 +102,8 @@ func (m *machine) offThePath(file string) Finding {
 		Need:    dir + " on the loader's path",
 		Evidence: append([]Evidence{{Fact: "libcuda", Value: "not on the loader's path", From: file},
 			{Fact: "LD_LIBRARY_PATH", Value: m.f.Driver.Libcuda.Paths, From: m.f.Driver.Libcuda.Of}}, m.evidenceGiven()...),
-		Do: []string{"start the program with LD_LIBRARY_PATH=" + first(dir) + " (in a Pod or an image: as an environment variable; " +
-			"a shell or a launcher that clears the environment loses it)"}}
+		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + first(dir)).That("before the program starts; in a Pod or an image as an " +
+			"environment variable, which a shell or a launcher that clears the environment loses")}}
 }
 
 // withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
@@ -112,8 +112,8 @@ func (m *machine) withoutCompiler(wrong string) Finding {
 	f := Finding{Severity: m.compilerMatters(), Subject: "driver", Need: "the driver capability compute",
 		Evidence: m.evidenceGiven(), Source: capabilitySource,
 		Message: "libnvidia-ptxjitcompiler.so.1 " + wrong + ": code that is compiled from PTX at run time fails (error 221)",
-		Do: []string{"let NVIDIA's container runtime mount the driver, or mount all of its libraries; `docker run " +
-			"--gpus all` does"}}
+		Steps: []pin.Step{pin.Say("let NVIDIA's container runtime mount the driver, or mount all of its libraries; `docker run " +
+			"--gpus all` does")}}
 	if list, lacks := m.lacksCapability("compute"); lacks {
 		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
 	}
@@ -140,7 +140,7 @@ func (m *machine) withoutNVML() Finding {
 	f := Finding{Severity: Note, Subject: "driver",
 		Message: "libnvidia-ml.so.1 is missing from this container: nvidia-smi and monitoring see nothing; CUDA works",
 		Need:    "the driver capability utility", Evidence: m.evidenceGiven(), Source: capabilitySource,
-		Do: []string{"start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"}}
+		Steps: []pin.Step{pin.Say("start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility")}}
 	if m.usesNCCL() {
 		f.Severity = Warning
 		f.Message = "libnvidia-ml.so.1 is missing from this container, and NCCL asks it for the topology"
@@ -254,11 +254,9 @@ func containerToolkit(m *machine) []*result {
 func (m *machine) engine(r facts.Runtime) []*result {
 	f := Finding{Severity: Error, Subject: r.Name, Evidence: []Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
-		Do:     []string{"install the package nvidia-container-toolkit and configure it for this engine"}}
+		Steps:  []pin.Step{pin.Say("install the package nvidia-container-toolkit and configure it for this engine")}}
 	if pin.IsName(r.Name) {
-		f.Do = []string{"install the package nvidia-container-toolkit, then `" +
-			pin.Command("sudo", "nvidia-ctk", "runtime", "configure", "--runtime="+r.Name) + "` and `" +
-			pin.Command("sudo", "systemctl", "restart", r.Name) + "`"}
+		f.Steps = m.toolkitSteps(r.Name, m.f.Runtimes.Hook == "" || len(r.Missing) > 0)
 	}
 	f.Need = "NVIDIA's container runtime, configured for " + r.Name
 	sound := slices.ContainsFunc(m.f.Runtimes.CDI, func(s facts.CDISpec) bool { return len(s.Missing) == 0 })
@@ -286,6 +284,20 @@ func (m *machine) engine(r facts.Runtime) []*result {
 	return found(f)
 }
 
+// toolkitSteps install NVIDIA's toolkit for containers, where it is not there, and configure an engine.
+func (m *machine) toolkitSteps(engine string, absent bool) []pin.Step {
+	s := m.hostSystem()
+	configure := pin.Run(pin.All(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
+		s.AsRoot("systemctl", "restart", engine)))
+	if !absent {
+		return []pin.Step{configure}
+	}
+	if install := s.ContainerToolkit(); install != "" {
+		return []pin.Step{pin.Run(install), configure}
+	}
+	return []pin.Step{pin.Say("install the package nvidia-container-toolkit from NVIDIA's repository"), configure}
+}
+
 // forContainers reports whether the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a
 // CUDA build of its own. A workstation may have Docker for other things.
 func (m *machine) forContainers() bool {
@@ -307,7 +319,7 @@ func cdiSpecStale(m *machine) []*result {
 		Message: fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for "+
 			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver.version),
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
-		Do: []string{pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path),
-			"repeat this after every driver change (nvidia-cdi-refresh.service does)"},
+		Steps: []pin.Step{pin.Run(pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path)).That(
+			"repeat it after every driver change, as nvidia-cdi-refresh.service does")},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
 }

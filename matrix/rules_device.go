@@ -52,10 +52,9 @@ func deviceAccessLost(m *machine) []*result {
 			" is there, and opening it is refused (EPERM)",
 		Need:     "access to " + controlNode,
 		Evidence: []Evidence{evidenceNode(*control), {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
-		Do: []string{"restart the container to get access back",
-			"to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device " +
-				"for each node), " +
-				"or set the cgroup driver of Docker's daemon.json to cgroupfs"}})
+		Steps: []pin.Step{pin.Say("restart the container to get access back"),
+			pin.Say("to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device " +
+				"for each node), or set the cgroup driver of Docker's daemon.json to cgroupfs")}})
 }
 
 // devicePermission: the nodes' modes shut this user out. The driver makes them with mode 0666 unless
@@ -83,10 +82,19 @@ func devicePermission(m *machine) []*result {
 		Message:  "this user may not open " + shut[0].Path + " (EACCES)",
 		Need:     "read and write permission on the nodes /dev/nvidia*",
 		Evidence: []Evidence{evidenceNode(shut[0])},
-		Do: []string{"run as a user of the group that owns the nodes (ls -l /dev/nvidia*), or give them mode 0666: " +
-			"NVreg_DeviceFileMode=0666 in /etc/modprobe.d, then reboot",
-			"in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every " +
-				"device on it"}})
+		Steps:    m.openingSteps(shut[0])})
+}
+
+// openingSteps let a user open the nodes. In a rootless container the user's groups are gone.
+func (m *machine) openingSteps(shut facts.Node) []pin.Step {
+	if m.f.System.Container != "" {
+		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev " +
+			"refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
+	}
+	s := m.hostSystem()
+	return []pin.Step{pin.Say("run as a user of the group that owns the nodes (`ls -l /dev/nvidia*`)"),
+		pin.Run(pin.All(s.Write("options nvidia NVreg_DeviceFileMode=0666", "/etc/modprobe.d/nvidia-nodes.conf"), s.AsRoot("reboot"))).That(
+			"gives every user the nodes, mode 0666").Instead()}
 }
 
 // deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there. The kernel
@@ -113,20 +121,38 @@ func deviceNodesMissing(m *machine) []*result {
 		Source: toolkitSource}
 	if m.ownNodes() && m.f.Devices.Hindrance != "" {
 		f.Message += ", and nobody here can make " + plural(len(missing), "it", "them") + ": " + m.f.Devices.Hindrance
-		f.Do = []string{"run `sudo nvidia-modprobe -c 0 -u` outside of this process's limits, at every boot (one -c for each GPU)"}
+		f.Steps = []pin.Step{pin.Say("run `sudo nvidia-modprobe -c 0 -u` outside of this process's limits, at every boot (one -c for each GPU)")}
 		return found(f)
 	}
 	if m.ownNodes() {
 		f.Message += fmt.Sprintf(", and nvidia-modprobe, which makes them for programs, is %s", m.f.Devices.Modprobe)
-		f.Do = []string{"install the package nvidia-modprobe (it must be setuid root), or run `sudo nvidia-modprobe -c 0 " +
-			"-u` at every boot (one -c for each GPU)"}
+		f.Steps = m.nodeSteps()
 		return found(f)
 	}
 	f.Evidence = append(f.Evidence[:1], Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
 		Value: m.f.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
-	f.Do = []string{"on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container again with its GPU (`docker " +
-		"run --gpus all`)"}
+	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container again with its GPU (`docker " +
+		"run --gpus all`)")}
 	return found(f)
+}
+
+// nodeSteps make the nodes of a host. Debian's, Ubuntu's and NVIDIA's packages bring nvidia-modprobe as one of that name
+// (https://packages.debian.org/stable/nvidia-modprobe, and NVIDIA's driver installation guide).
+func (m *machine) nodeSteps() []pin.Step {
+	again := pin.Run(m.makeNodes()).That("by hand, after every boot (one -c for each GPU)")
+	install := m.hostSystem().Install("nvidia-modprobe")
+	switch {
+	case m.f.Devices.Modprobe != "absent":
+		return []pin.Step{pin.Say("make nvidia-modprobe setuid root again: programs start it to make the nodes"), again.Instead()}
+	case install == "":
+		return []pin.Step{pin.Say("install nvidia-modprobe, setuid root: programs start it to make the nodes")}
+	}
+	return []pin.Step{pin.Run(install).That("programs start it to make the nodes")}
+}
+
+// makeNodes makes the first GPU's node, the control node and that of the memory.
+func (m *machine) makeNodes() string {
+	return m.hostSystem().AsRoot("nvidia-modprobe", "-c", "0", "-u")
 }
 
 // ownNodes reports whether /dev is the machine's own: a host's, and Apptainer's, which shares it. Only there can
@@ -209,13 +235,15 @@ func (m *machine) deadNode() *Finding {
 		f := &Finding{Severity: Error, Subject: "driver", Source: toolkitSource, Need: n.Path + " that leads to the driver",
 			Message:  fmt.Sprintf("%s cannot be opened (%s): no driver is behind it", n.Path, n.Open),
 			Evidence: []Evidence{evidenceNode(n), m.evidenceDriver()},
-			Do: []string{"on the host: sudo modprobe nvidia-uvm && sudo nvidia-modprobe -c 0 -u; dmesg says why the driver " +
-				"refuses"}}
+			Steps: []pin.Step{m.onHost(pin.All(m.hostSystem().AsRoot("modprobe", "nvidia-uvm"), m.makeNodes())),
+				pin.Say("if it stays, the kernel's log (dmesg) says why the driver refuses")}}
 		if stale {
 			f.Message = fmt.Sprintf("%s has the major number %d, and the driver's is %d: it leads to no driver", n.Path, n.Major, major)
 			f.Evidence[1] = Evidence{Fact: "driver's major", Value: fmt.Sprint(major), From: "/proc/devices"}
-			f.Do = []string{"start the container again with its GPU, so that it gets the nodes of this boot; on a host: " +
-				pin.All(pin.Command("sudo", "rm", n.Path), pin.Command("sudo", "nvidia-modprobe", "-c", "0", "-u"))}
+			f.Steps = []pin.Step{pin.Say("start the container again with its GPU, so that it gets the nodes of this boot")}
+			if m.f.System.Container == "" {
+				f.Steps = []pin.Step{pin.Run(pin.All(m.hostSystem().AsRoot("rm", n.Path), m.makeNodes())).That("makes the nodes of this boot")}
+			}
 		}
 		return f
 	}

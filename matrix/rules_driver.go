@@ -60,8 +60,8 @@ func driverMissing(m *machine) []*result {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk",
 			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
 		// It is installed; another installation would end at the same refusal, which the kernel log explains.
-		f.Pins, f.Do = nil, []string{"sudo modprobe nvidia; if that fails, dmesg says why (Secure Boot, a GPU that the " +
-			"module does not support)"}
+		f.Pins, f.Steps = nil, []pin.Step{pin.Run(m.hostSystem().AsRoot("modprobe", "nvidia")),
+			pin.Say("if that fails, the kernel's log (dmesg) says why: Secure Boot, or a GPU that the module does not support")}
 	}
 	return found(f)
 }
@@ -72,9 +72,9 @@ func (m *machine) unreached() Finding {
 		Message: "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container " +
 			"without its GPU",
 		Evidence: []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}},
-		Do: []string{"sudo modprobe nvidia; if that fails, dmesg says why. After an update of the kernel or of the " +
-			"driver: sudo dkms autoinstall, then reboot",
-			"in a container: start it with its GPU, `docker run --gpus all`"},
+		Steps: []pin.Step{pin.Run("sudo modprobe nvidia").That("if that fails, the kernel's log (dmesg) says why"),
+			pin.Run("sudo dkms autoinstall && sudo reboot").That("after an update of the kernel or of the driver").Instead(),
+			pin.Say("in a container: start it with its GPU, `docker run --gpus all`").Instead()},
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 }
 
@@ -139,8 +139,8 @@ func (m *machine) mismatchAtRest() []*result {
 					module.Version),
 				Evidence: []Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path},
 					{Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
-				Do: []string{"install or build the module of " + pin.Said(v.String()) + " for " + pin.Word(kernel) +
-					", or reinstall the driver's packages, so that library and module are the same release"}})
+				Steps: []pin.Step{pin.Say("install or build the module of " + pin.Said(v.String()) + " for " + pin.Word(kernel)),
+					pin.Say("reinstall the driver's packages, so that library and module are the same release").Instead()}})
 		}
 	}
 	return judged
@@ -178,7 +178,7 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 	if disk != nil {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: disk.Version, From: disk.Path})
 	}
-	f.Do = m.mismatchSteps(loaded, user, disk)
+	f.Steps = m.mismatchSteps(loaded, user, disk)
 	return f
 }
 
@@ -193,31 +193,33 @@ func (m *machine) mismatchGoal(loaded, user version.Number) version.Number {
 
 // mismatchSteps bring libraries and module to one release. A reboot is proposed only where the module that it would
 // load is the right one: else it would end at the same error.
-func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []string {
+func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []pin.Step {
+	s := m.hostSystem()
+	reinstall := pin.Say("reinstall the driver's packages, so that library and module are the same release")
 	switch {
 	case m.f.System.Container != "" && len(m.bakedIn(user)) > 0:
 		names := strings.Join(m.bakedIn(user), " ")
-		return []string{"remove " + names + " from the image, and start the container again: an image must not have the " +
-			"driver's own packages, which hide the files that the container engine mounts from the host"}
+		return []pin.Step{pin.Say("remove " + names + " from the image, and start the container again: an image must not have the " +
+			"driver's own packages, which hide the files that the container engine mounts from the host")}
 	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
 	case m.f.System.Container != "":
-		return []string{"restart the container: it still has the libraries of the host's previous driver"}
+		return []pin.Step{pin.Say("restart the container: it still has the libraries of the host's previous driver")}
 	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.version.Compare(user) == 0:
-		return []string{"reboot: the module on disk is already " + pin.Word(disk.Version),
-			"or, while nothing uses the GPU (stop nvidia-persistenced first): sudo modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia"}
+		return []pin.Step{pin.Run(s.AsRoot("reboot")).That("the module on disk is already " + pin.Said(disk.Version)),
+			pin.Run(pin.All(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).That(
+				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
 	// The module on disk is the loaded one, or there is none: a reboot does not bring the release of the libraries.
 	case disk != nil && disk.Version != "" && disk.version.Compare(loaded) == 0 ||
 		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
-		return []string{"rebuild the module for " + pin.Said(user.String()) +
-			": sudo dkms autoinstall, then reboot; a reboot without it loads " + pin.Said(loaded.String()) + " again",
-			"if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why",
-			"or reinstall the driver's packages, so that library and module are the same release"}
+		return []pin.Step{pin.Run(pin.All(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).That("builds the module of " +
+			pin.Said(user.String()) + " (a reboot without it loads " + pin.Said(loaded.String()) + " again)"),
+			pin.Say("if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why"),
+			reinstall.Instead()}
 	case disk == nil:
-		return []string{"reboot; if the mismatch stays, reinstall the driver's packages, so that library and module are " +
-			"the same release"}
+		return []pin.Step{pin.Run(s.AsRoot("reboot")), pin.Say("if the mismatch stays, " + reinstall.Say)}
 	}
-	return []string{"reinstall the driver's packages, so that library and module are the same release, then reboot"}
+	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
 }
 
 // bakedIn are the packages of the driver in an image that are of the release which programs load, and not of the host's.
@@ -240,7 +242,7 @@ func (m *machine) pendingModule(loaded version.Number, disk *module) Finding {
 			loaded),
 		Evidence: []Evidence{{Fact: "loaded module", Value: loaded.String(), From: m.f.Driver.From},
 			{Fact: "module on disk", Value: disk.Version, From: disk.Path}},
-		Do: []string{"finish the update of the driver's user space, then reboot"}}
+		Steps: []pin.Step{pin.Say("finish the update of the driver's user space, then reboot")}}
 }
 
 // nvmlFrom is who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.
@@ -258,7 +260,7 @@ func driverUnresponsive(m *machine) []*result {
 		return nil
 	}
 	f := Finding{Severity: Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
-		Do:     m.lostSteps(),
+		Steps:  m.lostSteps(),
 		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
 	// Xid 79 (fell off the bus), 119 and 120 (its firmware processor hangs), 154 (recovery action) or "RmInitAdapter
 	// failed", since boot or the last load of the driver: what came before that load is over (Xid catalogue), and what NVML
@@ -360,11 +362,11 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	if served := slices.IndexFunc(m.gpus, func(g gpu) bool { return !bad(g) }); served >= 0 {
 		f.Severity = Warning
 		f.Message += "; this driver supports " + m.gpus[served].label
-		f.Do = append(f.Do, "hide the unsupported GPU: "+m.showing(func(g gpu) bool { return !bad(g) })+
-			", or move it to another machine")
+		f.Steps = append(f.Steps, m.exporting(m.showing(func(g gpu) bool { return !bad(g) }), "hides the unsupported GPU"),
+			pin.Say("move that GPU to another machine").Instead())
 	}
-	if f.Severity == Error && len(f.Pins)+len(f.Do) == 0 {
-		f.Do = append(f.Do, "no driver branch supports all of these GPUs: move the build or a GPU to another machine")
+	if f.Severity == Error && len(f.Pins)+len(f.Steps) == 0 {
+		f.Steps = []pin.Step{pin.Say("no driver branch supports all of these GPUs: move the build or a GPU to another machine")}
 	}
 	return found(f)
 }
@@ -393,12 +395,13 @@ func requiredMissing(m *machine) []*result {
 func (m *machine) lacking(want string) Finding {
 	name := requiredNames[want]
 	f := Finding{Severity: Error, Subject: want, Message: "no " + name + " was found, but one is required", Need: name,
-		Do: []string{requiredSteps[want]}}
+		Steps: requiredSteps[want]}
 	// It is there for everybody else: starting the container again would not help.
 	if want == "gpu" && m.shown.hidden {
 		f.Message = fmt.Sprintf("a GPU is required, but CUDA_VISIBLE_DEVICES=%q hides every one", m.shown.list)
 		f.Evidence = []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.shown.list), From: "environment"}}
-		f.Do = []string{"unset CUDA_VISIBLE_DEVICES, or name GPUs that are there (nvidia-smi -L lists them)"}
+		f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES"),
+			pin.Say("name GPUs in it that are there (`nvidia-smi -L` lists them)").Instead()}
 	}
 	return f
 }
@@ -409,14 +412,14 @@ var requiredNames = map[string]string{
 }
 
 // requiredSteps are for a machine that nobody has looked at yet: first boot, a health check.
-var requiredSteps = map[string]string{
-	"driver": "install the NVIDIA driver and reboot, or start the container with its GPU (docker run --gpus all); " +
-		"`cudacompat probe` shows where it was looked for",
-	"gpu": "start this on a GPU instance, or give the container its GPU (docker run --gpus all); `cudacompat " +
-		"probe` shows where it was looked for",
-	"efa": "launch the instance with an EFA network interface and install EFA's driver, or give the container its " +
-		"devices (/dev/infiniband; in Kubernetes the limit vpc.amazonaws.com/efa)",
-	"build": "install a CUDA build of PyTorch, TensorFlow or JAX, or name its environment with --env",
+var requiredSteps = map[string][]pin.Step{
+	"driver": {pin.Say("install the NVIDIA driver and reboot (`cudacompat probe` shows where it was looked for)"),
+		pin.Say("start the container with its GPU: `docker run --gpus all`").Instead()},
+	"gpu": {pin.Say("start this on a GPU instance (`cudacompat probe` shows where a GPU was looked for)"),
+		pin.Say("start the container with its GPU: `docker run --gpus all`").Instead()},
+	"efa": {pin.Say("launch the instance with an EFA network interface and install EFA's driver"),
+		pin.Say("give the container its devices (/dev/infiniband; in Kubernetes the limit vpc.amazonaws.com/efa)").Instead()},
+	"build": {pin.Say("install a CUDA build of PyTorch, TensorFlow or JAX"), pin.Say("name its environment with --env").Instead()},
 }
 
 // has says whether a required thing is there, or why that could not be found out.

@@ -53,17 +53,17 @@ func efaPlugin(m *machine) []*result {
 			strings.Join(names, ", ")),
 		Evidence: []Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.f.Variables["NCCL_NET_PLUGIN"], From: "environment"},
 			m.evidenceEFA()},
-		Do: []string{"install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d"},
+		Steps: []pin.Step{pin.Say("install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d")},
 		Source: []string{"https://github.com/NVIDIA/nccl/blob/5067397c2676d5aed50042fc39e5c8ee96eb0027/src/plugin/net.cc",
 			"https://github.com/NVIDIA/nccl/issues/959"}}
 	switch {
 	case len(names) == 0:
 		f.Message = "EFA is required, but NCCL_NET_PLUGIN=" + m.f.Variables["NCCL_NET_PLUGIN"] +
 			" tells NCCL to use no plugin"
-		f.Do = []string{"unset NCCL_NET_PLUGIN, or name the plugin: NCCL_NET_PLUGIN=ofi"}
+		f.Steps = []pin.Step{pin.Run("unset NCCL_NET_PLUGIN"), pin.Run("export NCCL_NET_PLUGIN=ofi").That("names the plugin").Instead()}
 	case efa.Elsewhere != "":
 		f.Evidence = append(f.Evidence, Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
-		f.Do = []string{m.leadTo(efa.Elsewhere)}
+		f.Steps = []pin.Step{pin.Run(m.leadTo(efa.Elsewhere))}
 	}
 	return found(f)
 }
@@ -95,7 +95,7 @@ func (m *machine) unloadablePlugin(efa facts.EFA) Finding {
 		Need:     "the libraries that " + path.Base(efa.Plugin) + " needs",
 		Message:  "NCCL cannot load its plugin for EFA, so it falls back to TCP between nodes: " + unloadable(u),
 		Evidence: []Evidence{{Fact: "plugin", Value: path.Base(efa.Plugin), From: efa.Plugin}, m.evidenceEFA()},
-		Do:       []string{"install the plugin, libfabric and rdma-core from one release of EFA's installer (the first two lie in /opt/amazon, rdma-core among the system's libraries)"},
+		Steps:    []pin.Step{pin.Say("install the plugin, libfabric and rdma-core from one release of EFA's installer (the first two lie in /opt/amazon, rdma-core among the system's libraries)")},
 		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/292",
 			"https://github.com/aws/aws-ofi-nccl/issues/241"}}
 	for _, u := range efa.Unresolved {
@@ -103,7 +103,7 @@ func (m *machine) unloadablePlugin(efa facts.EFA) Finding {
 	}
 	// LD_LIBRARY_PATH or LD_PRELOAD put it there, so taking it away costs one line.
 	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
-		f.Do = append(f.Do, "or "+removal(u.Path, u.Reason)+", if another "+pin.Said(u.Library)+" is there")
+		f.Steps = append(f.Steps, pin.Say(removal(u.Path, u.Reason)+", if another "+pin.Said(u.Library)+" is there").Instead())
 	}
 	return f
 }
@@ -157,10 +157,18 @@ func memlockTooSmall(m *machine) []*result {
 	return found(Finding{Severity: Warning, Subject: "EFA", Need: "unlimited locked memory",
 		Message:  fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: (-12) Cannot allocate memory", kibibytes(limit)),
 		Evidence: []Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
-		Do: []string{"`docker run --ulimit memlock=-1`; on a host `* soft memlock unlimited` and `* hard memlock unlimited` in /etc/security/limits.conf, then log in again",
-			"for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit"},
+		Steps:    m.memlockSteps(),
 		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/647",
 			"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
+}
+
+// memlockSteps lift the limit where it was set: limits.conf(5) for who logs in, systemd.exec(5) for services.
+func (m *machine) memlockSteps() []pin.Step {
+	service := pin.Say("for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit").Instead()
+	if m.f.System.Container != "" {
+		return []pin.Step{pin.Say("start the container with `docker run --ulimit memlock=-1`"), service}
+	}
+	return []pin.Step{pin.Run(m.hostSystem().Write("* - memlock unlimited", "/etc/security/limits.d/memlock.conf")).That("then log in again"), service}
 }
 
 // kibibytes writes a number of bytes as `ulimit -l` does, in KiB, or in MiB where that is easier to read.

@@ -41,7 +41,7 @@ func ncclTooOldForGPU(m *machine, b *build) []*result {
 			f.Pins = b.env.packagePin(lib.wheel, other.String())
 			f.Pins[0].Why = "has code for every GPU here; keeps the driver"
 		} else {
-			f.Pins, f.Do = m.pins(b)
+			f.Pins, f.Steps = m.pins(b)
 		}
 		return found(f)
 	}
@@ -198,8 +198,8 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 		f.Need = "a library for CUDA " + b.cuda.Short()
 		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", p.Name,
 			p.Version, b.cuda.Short())
-		f.Do = []string{b.env.installStep(pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true}) + ", or name a library that it has, such as BNB_CUDA_VERSION=" +
-			strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")}
+		f.Steps = []pin.Step{b.env.installStep(pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true}),
+			pin.Run("export BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")).That("names a library that it has").Instead()}
 		return f, true
 	default:
 		return f, false
@@ -209,7 +209,7 @@ func (m *machine) extension(b *build, p *installed, rows []tables.Extension) (Fi
 		f.Pins = m.engineMends(p, b)
 	}
 	if len(f.Pins) == 0 {
-		f.Do = m.extensionSteps(p, b)
+		f.Steps = m.extensionSteps(p, b)
 	}
 	return f, true
 }
@@ -229,23 +229,23 @@ func otherTorch(list []string, torch version.Number) bool {
 
 // extensionSteps names the newest release of the package that fits this torch, and what else helps. Only a release made
 // for exactly this minor is named: one on torch's stable ABI would have fitted already.
-func (m *machine) extensionSteps(p *installed, b *build) []string {
+func (m *machine) extensionSteps(p *installed, b *build) []pin.Step {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.t, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return exactly(text).Short() == b.release.Number.Short()
 		})
 		if exact && !otherFamily(e.CUDA, b.cuda) {
-			return []string{b.env.installStep(pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}) + "  # fits torch " +
-				b.release.Number.Short()}
+			return []pin.Step{b.env.installStep(pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).That("fits torch " +
+				b.release.Number.Short())}
 		}
 	}
 	rows := tables.RowsOf[tables.Extension](m.t, p.Name)
 	if len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool { return len(e.Torch) == 0 }) {
-		return []string{"install the torch that it was made for, or a newer " + pin.Said(p.Name) + ": none in the tables is made for " +
-			"torch " + b.release.Number.Short() + " and its CUDA"}
+		return []pin.Step{pin.Say("install the torch that it was made for"), pin.Say("install a newer " + pin.Said(p.Name) +
+			": none in the tables is made for torch " + b.release.Number.Short() + " and its CUDA").Instead()}
 	}
-	return []string{"install the " + pin.Said(p.Name) + " that is made for torch " + b.release.Number.Short() +
-		" and its CUDA, or the torch that it was made for"}
+	return []pin.Step{pin.Say("install the " + pin.Said(p.Name) + " that is made for torch " + b.release.Number.Short() + " and its CUDA"),
+		pin.Say("install the torch that it was made for").Instead()}
 }
 
 // numpyABI: compiled code of before NumPy 2 does not load with it. Conda's builds and those from source are compiled
@@ -283,7 +283,7 @@ func (b *build) besideTwin(twin string) Finding {
 		Evidence: append(b.evidence(), Evidence{Fact: other, Value: cmp.Or(release, "named without a version"),
 			From: b.From}),
 		Source: []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
-		Do:     []string{"remove " + pin.Word(other) + " from the file"}}
+		Steps:  []pin.Step{pin.Say("remove " + pin.Word(other) + " from the file")}}
 }
 
 // otherRelease: a distribution requires a release of another one that is not the one installed. It is an error where

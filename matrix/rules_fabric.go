@@ -114,13 +114,14 @@ func (m *machine) fabricPending(state string) []*result {
 	}
 	return found(m.fabricFinding("the GPUs have not joined the NVLink fabric: "+state, "fabric state completed",
 		Evidence{Fact: "fabric state", Value: state, From: "NVML"},
-		[]string{"sudo systemctl restart nvidia-fabricmanager, on the host; /var/log/fabricmanager.log says why it failed"}))
+		[]pin.Step{m.onHost(m.hostSystem().AsRoot("systemctl", "restart", "nvidia-fabricmanager")),
+			pin.Say("if it fails again, /var/log/fabricmanager.log on the host says why")}))
 }
 
 // fabricFinding shows the driver beside what was seen, because both have to be of one release.
-func (m *machine) fabricFinding(message, need string, seen Evidence, do []string) Finding {
+func (m *machine) fabricFinding(message, need string, seen Evidence, steps []pin.Step) Finding {
 	return Finding{Severity: Error, Subject: "fabric", Message: message, Need: need,
-		Evidence: []Evidence{seen, m.evidenceDriver()}, Do: do, Source: fabricSource}
+		Evidence: []Evidence{seen, m.evidenceDriver()}, Steps: steps, Source: fabricSource}
 }
 
 // fabricAtRest judges files for an instance whose row needs the daemon.
@@ -145,23 +146,30 @@ func (m *machine) fabricAtRest() []*result {
 }
 
 // fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.
-func (m *machine) fabricInstall() []string {
-	return []string{fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), pin.Said(m.driver.version.String())),
-		"sudo systemctl enable --now nvidia-fabricmanager"}
+func (m *machine) fabricInstall() []pin.Step {
+	s, release := m.hostSystem(), m.driver.version.String()
+	start := pin.Run(s.AsRoot("systemctl", "enable", "--now", "nvidia-fabricmanager"))
+	if m.f.System.Rest { // nothing runs that could be started
+		start = pin.Run(s.AsRoot("systemctl", "enable", "nvidia-fabricmanager"))
+	}
+	install := s.Install(s.Of(m.fabricPackage(), release))
+	if install == "" || release == "" {
+		return []pin.Step{pin.Say(fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), pin.Said(release))), start}
+	}
+	return []pin.Step{pin.Run(install).That("of exactly the driver's release"), start}
 }
 
 // fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
 func (m *machine) fabricPackage() string {
-	branch := m.driver.version.Major()
+	branch, s := m.driver.version.Major(), m.hostSystem()
+	nvidia := slices.ContainsFunc(m.f.Machine.Packages, func(p facts.DriverPackage) bool { return p.Vendor == "nvidia" })
 	switch {
-	case m.debian() == no && branch < 580:
+	case s.DNF() && branch < 580:
 		return "nvidia-fabric-manager"
-	case m.debian() == no:
-		return "nvidia-fabricmanager"
-	case branch < 580:
+	case s.Family == "ubuntu" && !nvidia, !s.DNF() && branch < 580:
 		return fmt.Sprintf("nvidia-fabricmanager-%d", branch)
 	}
-	return fmt.Sprintf("nvidia-fabricmanager (in Ubuntu's archive nvidia-fabricmanager-%d)", branch)
+	return "nvidia-fabricmanager"
 }
 
 // fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own,
@@ -183,9 +191,25 @@ func (m *machine) fourthGeneration(live bool) *Finding {
 	f := m.fabricFinding(m.instance.Instance+" has NVSwitch of the fourth generation, and "+lack+" is missing",
 		"nvidia-fabricmanager, nvlsm and the kernel module ib_umad",
 		Evidence{Fact: lack, Value: "missing", From: "/opt/nvidia/nvlsm, /lib/modules"},
-		[]string{"install nvlsm; echo ib_umad | sudo tee /etc/modules-load.d/ib_umad.conf; sudo modprobe ib_umad",
-			"sudo systemctl restart nvidia-fabricmanager"})
+		m.nvlsmSteps(live))
 	return &f
+}
+
+// nvlsmSteps install the subnet manager, load its module now and at every boot, and start the daemon again.
+func (m *machine) nvlsmSteps(live bool) []pin.Step {
+	s := m.hostSystem()
+	var steps []pin.Step
+	if m.f.Machine.Fabric.NVLSM == "" {
+		steps = []pin.Step{pin.Say("install nvlsm")}
+		if install := s.Install("nvlsm"); install != "" {
+			steps = []pin.Step{pin.Run(install)}
+		}
+	}
+	steps = append(steps, pin.Run(s.Write("ib_umad", "/etc/modules-load.d/ib_umad.conf")))
+	if live {
+		steps = append(steps, pin.Run(pin.All(s.AsRoot("modprobe", "ib_umad"), s.AsRoot("systemctl", "restart", "nvidia-fabricmanager"))))
+	}
+	return steps
 }
 
 // fabricVersion: the daemon refuses a driver of any other release. A package's own suffix (-1, -0ubuntu0.22.04.1) is no

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -26,7 +27,7 @@ func gpuCount(m *machine) []*result {
 			Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
 			Need:    gpus(m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)),
 				From: "/sys/bus/pci"}},
-			Do:     []string{"stop and start the instance, which moves it to another host; report the old one to AWS"},
+			Steps:  []pin.Step{pin.Say("stop and start the instance, which moves it to another host; report the old one to AWS")},
 			Source: source})
 	}
 	// Other rules say why NVML does not answer; without it there is nothing to compare the bus with.
@@ -46,8 +47,7 @@ func gpuCount(m *machine) []*result {
 			m.gpuFound(lost[0]).label, lost[0].Bus),
 		Need: "an answer from every GPU on the bus", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
-		Do: []string{"sudo dmesg | grep -iE 'nvrm|xid' says why the driver left it out; reboot, and if it stays " +
-			"missing, replace the machine"}, Source: source})
+		Steps: append(m.lostSteps(), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: source})
 }
 
 func gpus(n int) string {
@@ -100,13 +100,14 @@ func (m *machine) withoutPersistence() Finding {
 	f := Finding{Severity: Note, Subject: "GPUs", Need: "persistence mode on",
 		Message:  "persistence mode is off: the driver initialises the GPUs again for every program",
 		Evidence: []Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
-		Do:       []string{"sudo systemctl enable --now nvidia-persistenced, or: sudo nvidia-smi -pm 1"},
-		Source:   []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
+		Steps: []pin.Step{pin.Run("sudo systemctl enable --now nvidia-persistenced"),
+			pin.Run("sudo nvidia-smi -pm 1").That("until the next boot").Instead()},
+		Source: []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
 	// The daemon runs and leaves the mode off, so starting it does not help: its unit has the option.
 	if m.f.Machine.Persistenced {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "nvidia-persistenced", Value: "running", From: "/proc"})
-		f.Do = []string{"sudo nvidia-smi -pm 1; to keep it on, remove --no-persistence-mode from " +
-			"nvidia-persistenced.service"}
+		f.Steps = []pin.Step{pin.Run("sudo nvidia-smi -pm 1"),
+			pin.Say("to keep it on, remove --no-persistence-mode from nvidia-persistenced.service")}
 	}
 	return f
 }

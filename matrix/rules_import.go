@@ -63,13 +63,12 @@ func (b *build) withoutInterpreter() []*result {
 	i, python := b.env.Interpreter, version.ShortPython(b.env.Python)
 	f := Finding{Severity: Error, Subject: b.subject, Need: "Python " + python, Source: []string{importSource},
 		Evidence: append(b.evidence(), Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
-		Do: []string{"create the environment again with Python " + python + " (" +
-			pin.Command("uv", "venv", "--clear", "--python", python, b.env.Path) + ", or " +
-			pin.Command("python"+python, "-m", "venv", "--clear", b.env.Path) +
-			"), then install what it held"}}
+		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, b.env.Path)).That(
+			"creates the environment again with Python " + python + "; then install what it held"),
+			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", b.env.Path)).That("the same without uv").Instead()}}
 	if i.Gone {
 		f.Message = fmt.Sprintf("%s points to %s, which is gone: nothing in %s can start", i.Path, i.Leads, b.env.Path)
-		f.Do = append(f.Do, "or install that Python again where it was")
+		f.Steps = append(f.Steps, pin.Say("install that Python again where it was").Instead())
 		return found(f)
 	}
 	f.Message = fmt.Sprintf("%s is now Python %s, but the packages of %s are installed for %s: it imports none of them",
@@ -172,7 +171,8 @@ func (b *build) withoutTool(h facts.Hindrance) Finding {
 	// Installing again does not change a file that a variable names.
 	for _, a := range b.env.Assemblers {
 		if a.Path == h.Path && strings.HasPrefix(a.By, "TRITON_") {
-			f.Pins, f.Do = nil, []string{"unset " + pin.Word(a.By) + ", or " + pin.Command("chmod", "+x", a.Path)}
+			f.Pins = nil
+			f.Steps = []pin.Step{pin.Run(pin.Command("unset", a.By)), pin.Run(pin.Command("chmod", "+x", a.Path)).Instead()}
 		}
 	}
 	return f
@@ -186,10 +186,11 @@ func (b *build) hidden(h facts.Hindrance, severity Severity) Finding {
 		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: "imported instead", Value: path.Base(h.Path), From: h.Path})}
 	place := strings.TrimSuffix(h.Path, "/__init__.py")
-	f.Do = []string{"rename " + pin.Word(place) + ", or remove " + pin.Word(path.Dir(place)) + " from PYTHONPATH"}
+	rename := pin.Say("rename " + pin.Word(place))
+	f.Steps = []pin.Step{rename, pin.Say("remove " + pin.Word(path.Dir(place)) + " from PYTHONPATH").Instead()}
 	if severity == Warning {
 		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s instead of %s", path.Dir(place), h.Path, b.Name)
-		f.Do = []string{"rename " + pin.Word(place) + ", or start programs in another directory"}
+		f.Steps = []pin.Step{rename, pin.Say("start programs in another directory").Instead()}
 	}
 	return f
 }

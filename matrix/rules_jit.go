@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -61,11 +62,12 @@ func (m *machine) jitFinding(b *build, g gpu, c jitCompiler, severity Severity) 
 	f.Pins = m.pinsAmong(b, slices.DeleteFunc(slices.Clone(m.ranked(b)), func(r row) bool {
 		return !m.assembles(r) || r.CUDA.LessShort(first)
 	}))
-	f.Do = []string{"until then, do not use torch.compile, Triton or other code that is compiled at run time"}
+	f.Steps = []pin.Step{pin.Say("do not use torch.compile, Triton or other code that is compiled at run time").Instead()}
 	// No variable names another NVRTC.
 	if strings.HasPrefix(c.name, "Triton") {
 		_, variable := m.tritonTool(b, g)
-		f.Do = append(f.Do, fmt.Sprintf("or point to a newer one: %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short()))
+		f.Steps = append(f.Steps, pin.Run(fmt.Sprintf("export %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short())).That(
+			"points to the one of that toolkit").Instead())
 	}
 	return f
 }

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // driverEOL: the driver's branch gets no more updates. A note, because an old driver keeps working. On a tree at rest,
@@ -52,8 +53,7 @@ func (m *machine) laterBranch(old *tables.Branch) []Pin {
 		// Never a branch that this rule would flag at once.
 		if b.Number() > old.Number() && b.EndOfLife > m.today() && b.Newest.Known() &&
 			m.branchFits(&b) {
-			return []Pin{{Package: "driver", Version: b.Newest.String(),
-				Why: "maintained until " + dated(b.EndOfLife) + "; needs a reboot", Commands: m.driverCommands(b)}}
+			return []Pin{m.driverPin(b, "maintained until "+dated(b.EndOfLife)+"; needs a reboot")}
 		}
 	}
 	return nil
@@ -99,7 +99,7 @@ func matrixOutdated(m *machine) []*result {
 			joinAnd(newer)),
 		Evidence: []Evidence{{Fact: "tables", Value: m.t.Date(), From: "driver_branch.csv"},
 			{Fact: "today", Value: m.today(), From: "clock"}},
-		Do: []string{"update cudacompat, or give newer tables with --matrix"}})
+		Steps: []pin.Step{pin.Say("update cudacompat"), pin.Say("give newer tables with --matrix").Instead()}})
 }
 
 // newerThanTables are the releases on this machine that come after the newest of their table. Nightlies and builds from

@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -30,7 +31,7 @@ func notLookedAt(m *machine) []*result {
 func closedPlaces(closed []facts.Unread) Finding {
 	f := Finding{Severity: Note, Subject: closed[0].Place, Need: "nothing, unless you run programs as that user",
 		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),
-		Do:      []string{"to check what is in it, run cudacompat as a user who may read it"}}
+		Steps:   []pin.Step{pin.Say("to check what is in it, run cudacompat as a user who may read it")}}
 	if n := len(closed) - 1; n > 0 {
 		f.Message = fmt.Sprintf("%s and %s could not be looked at: %s", closed[0].Place, places(n), closed[0].Reason)
 	}

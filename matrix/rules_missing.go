@@ -61,7 +61,7 @@ func (b *build) putBack(f *Finding, lost []string) {
 			if strings.HasPrefix(u.Path, path.Dir(wheel.Path)+"/") {
 				own = true
 			} else {
-				f.Do = append(f.Do, "remove "+pin.Word(u.Path)+" from the loader's path")
+				f.Steps = append(f.Steps, pin.Say("remove "+pin.Word(u.Path)+" from the loader's path"))
 			}
 		}
 		if own {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -60,8 +61,8 @@ func (m *machine) cutWithoutPart(g facts.GPU) Finding {
 		Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
 		Evidence: []Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
 			{Fact: "GPU", Value: g.Bus, From: "NVML"}},
-		Do: []string{"create one: `sudo nvidia-smi mig -cgi 0 -C` (`nvidia-smi mig -lgip` lists the profiles), or " +
-			"turn MIG off: `sudo nvidia-smi -mig 0`"}}
+		Steps: []pin.Step{pin.Run("sudo nvidia-smi mig -cgi 0 -C").That("creates one (`nvidia-smi mig -lgip` lists the profiles)"),
+			pin.Run("sudo nvidia-smi -mig 0").That("turns MIG off").Instead()}}
 	if m.someOpen() {
 		f.Severity = Warning
 	}
@@ -88,8 +89,8 @@ func (m *machine) partNotGiven(g facts.GPU, shut []string) Finding {
 	return Finding{Severity: Error, Subject: "MIG", Source: migSource, Need: joinAnd(shut),
 		Message:  "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + joinAnd(shut),
 		Evidence: []Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d devices", g.Instances), From: "NVML"}},
-		Do: []string{"start the container with its MIG device (`docker run --gpus device=MIG-UUID`, in Kubernetes the " +
-			"resource nvidia.com/mig-…)"}}
+		Steps: []pin.Step{pin.Say("start the container with its MIG device (`docker run --gpus device=MIG-UUID`, in Kubernetes the " +
+			"resource nvidia.com/mig-…)")}}
 }
 
 // severalParts: CUDA shows one process one MIG device (MIG user guide), so several ranks of one process list would meet
@@ -103,7 +104,7 @@ func (m *machine) severalParts() *Finding {
 		Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses only the first of them", n),
 		Evidence: []Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.f.Variables["CUDA_VISIBLE_DEVICES"],
 			From: "environment"}},
-		Do: []string{"start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one"}}
+		Steps: []pin.Step{pin.Say("start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one")}}
 	if m.count("LOCAL_WORLD_SIZE") > 1 {
 		f.Severity = Warning
 	}
@@ -120,7 +121,7 @@ func (m *machine) partBesideWhole() *Finding {
 	return &Finding{Severity: Warning, Subject: "MIG", Source: migSource, Need: "CUDA_VISIBLE_DEVICES with what is meant",
 		Message:  "there is a MIG device as well as whole GPUs: a program sees only the MIG device",
 		Evidence: []Evidence{{Fact: "MIG", Value: "on and off", From: "NVML"}},
-		Do:       []string{"set CUDA_VISIBLE_DEVICES to the UUIDs of the whole GPUs where they are meant (nvidia-smi -L lists them)"}}
+		Steps:    []pin.Step{pin.Say("set CUDA_VISIBLE_DEVICES to the UUIDs of the whole GPUs where they are meant (`nvidia-smi -L` lists them)")}}
 }
 
 // computeMode: a GPU that lets no program in, or only through a daemon that has died. An administrator sets the mode on
@@ -133,12 +134,12 @@ func computeMode(m *machine) []*result {
 	for _, g := range m.seen() {
 		f := Finding{Severity: Warning, Subject: "compute mode", Source: source,
 			Evidence: []Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
-			Need:     "compute mode default", Do: []string{"sudo nvidia-smi -c DEFAULT"}}
+			Need:     "compute mode default", Steps: []pin.Step{pin.Run("sudo nvidia-smi -c DEFAULT")}}
 		switch {
 		case g.Mode == "prohibited" && m.someOpen():
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: a program that takes the first GPU fails where " +
 				"that is this one"
-			f.Do = append(f.Do, "or leave it out: export "+m.only())
+			f.Steps = append(f.Steps, m.exporting(m.only(), "leaves it out").Instead())
 			return found(f)
 		case g.Mode == "prohibited":
 			f.Severity = Error
@@ -148,7 +149,7 @@ func computeMode(m *machine) []*result {
 		case g.Mode == "exclusive" && m.f.Devices.MPS == "dead":
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
 			f.Evidence = append(f.Evidence, Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
-			f.Do = []string{"start it again: `sudo nvidia-cuda-mps-control -d`; or `sudo nvidia-smi -c DEFAULT`"}
+			f.Steps = append([]pin.Step{pin.Run("sudo nvidia-cuda-mps-control -d").That("starts it again")}, f.Steps[0].Instead())
 			return found(f)
 		}
 	}
@@ -169,7 +170,7 @@ func gpuNotReady(m *machine) []*result {
 		return found(Finding{Severity: Error, Subject: "GPUs", Need: "the GPUs' ready state on",
 			Message:  "confidential computing is on and the GPUs are not set ready: CUDA refuses to start (error 802)",
 			Evidence: []Evidence{{Fact: "ready state", Value: m.f.Driver.Confidential, From: "NVML"}},
-			Do:       []string{"attest the GPUs, then: sudo nvidia-smi conf-compute -srs 1"},
+			Steps:    []pin.Step{pin.Say("attest the GPUs"), pin.Run("sudo nvidia-smi conf-compute -srs 1")},
 			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/620/api/group__nvmlConfidentialComputingDefs.html"}})
 	}
 	for _, g := range m.seen() {
@@ -177,8 +178,8 @@ func gpuNotReady(m *machine) []*result {
 			return found(Finding{Severity: Warning, Subject: "GPUs", Need: "a licence for this vGPU",
 				Message:  cmp.Or(g.Name, "a vGPU") + " needs a licence and has none: it slows down, and CUDA may refuse it (error 102)",
 				Evidence: []Evidence{{Fact: "licence", Value: g.Licence, From: "NVML"}},
-				Do: []string{"configure the client (/etc/nvidia/gridd.conf or its token), then: sudo systemctl restart " +
-					"nvidia-gridd; nvidia-smi -q shows the licence's state"},
+				Steps: []pin.Step{pin.Say("configure the licence client (/etc/nvidia/gridd.conf or its token)"),
+					pin.Run("sudo systemctl restart nvidia-gridd").That("`nvidia-smi -q` shows the licence's state")},
 				Source: []string{"https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/"}})
 		}
 	}
@@ -199,14 +200,15 @@ func processLimits(m *machine) []*result {
 			Message: fmt.Sprintf("the address space is limited to %d GiB (ulimit -v), and CUDA reserves more than a GPU's memory of it: "+
 				"it fails with out of memory", space>>30),
 			Evidence: []Evidence{{Fact: "RLIMIT_AS", Value: fmt.Sprint(space), From: "/proc/self/limits"}},
-			Do:       []string{"ulimit -v unlimited", "in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS"},
-			Source:   []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}})
+			Steps: []pin.Step{pin.Run("ulimit -v unlimited"),
+				pin.Say("in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS").Instead()},
+			Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}})
 	}
 	if m.f.Devices.Comm == "refused" && m.driver.version.Major() >= 570 {
 		return found(Finding{Severity: Warning, Subject: "limits", Need: "threads that may write /proc/self/task/TID/comm",
 			Message:  "a thread here may not write its own name, and drivers of 570 and newer fail on it (error 304)",
 			Evidence: []Evidence{{Fact: "comm", Value: "refused", From: "/proc/self/task"}, m.evidenceDriver()},
-			Do:       []string{"mount /proc writable for this process, or let its security policy write to comm"},
+			Steps:    []pin.Step{pin.Say("mount /proc writable for this process, or let its security policy write to comm")},
 			Source:   []string{"https://github.com/NVIDIA/NemoClaw/issues/4016"}})
 	}
 	if m.f.Devices.AddressSpace == -1 && m.f.Devices.Comm == "writable" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/pin"
 	"cudacompat/probe/facts"
@@ -37,7 +38,7 @@ func moduleMissing(m *machine) []*result {
 		Need:    "nvidia.ko under /lib/modules/" + kernel,
 		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from},
 			{Fact: "DKMS", Value: m.f.Machine.MakeError, From: m.f.Machine.MakeLog}}, m.moduleEvidence()...),
-		Do:     m.moduleSteps(kernel),
+		Steps:  m.moduleSteps(kernel),
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
 }
 
@@ -64,26 +65,48 @@ func (m *machine) moduleEvidence() []Evidence {
 }
 
 // moduleSteps builds the module, or boots what has one.
-func (m *machine) moduleSteps(kernel string) []string {
+func (m *machine) moduleSteps(kernel string) []pin.Step {
 	// DKMS builds against the headers of exactly this kernel.
-	headers := "linux-headers-" + kernel
-	if s := m.f.System; !strings.Contains(s.ID+" "+s.IDLike, "debian") && s.ID != "ubuntu" {
-		headers = "kernel-devel-" + kernel
+	s := m.hostSystem()
+	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).That("builds the module")
+	var steps []pin.Step
+	if install := s.Install(s.Headers(kernel)); install != "" {
+		steps = append(steps, pin.Run(install).That("what the module is built with"), build)
+	} else {
+		steps = append(steps, pin.Say("install the headers of kernel "+pin.Word(kernel)), build)
 	}
-	steps := []string{"install " + pin.Word(headers) + ", then: " + pin.Command("sudo", "dkms", "autoinstall", "-k", kernel)}
 	if log := m.f.Machine.MakeLog; log != "" {
-		steps = append(steps, "if the build fails again, "+pin.Word(log)+" says why")
+		steps = append(steps, pin.Say("if the build fails again, "+pin.Word(log)+" says why"))
 	}
-	steps = append(steps, "or, with prebuilt modules, the driver's module package for this kernel (Ubuntu: "+
-		pin.Word("linux-modules-nvidia-BRANCH-"+kernel)+")")
+	if name := m.prebuiltModule(kernel); name != "" {
+		steps = append(steps, pin.Run(s.Install(name)).That("Ubuntu's own build of the module for this kernel").Instead())
+	}
 	if i := slices.IndexFunc(m.f.Driver.Modules, func(d facts.Module) bool {
 		return slices.Contains(m.f.Machine.Kernels,
 			d.Kernel)
 	}); i >= 0 {
-		steps = append(steps, "or make the boot loader start "+pin.Word(m.f.Driver.Modules[i].Kernel)+", which has one")
+		steps = append(steps, pin.Say("make the boot loader start "+pin.Word(m.f.Driver.Modules[i].Kernel)+", which has one").Instead())
 	}
 	return steps
 }
+
+// prebuiltModule is Ubuntu's package of the driver's module for one kernel, made and signed by Ubuntu
+// (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/); empty elsewhere, and where the
+// driver's packages do not tell which it is.
+func (m *machine) prebuiltModule(kernel string) string {
+	if m.hostSystem().Family != "ubuntu" {
+		return ""
+	}
+	for _, p := range m.f.Machine.Packages {
+		if found := ubuntuDriver.FindStringSubmatch(p.Name); found != nil {
+			return "linux-modules-nvidia-" + found[1] + "-" + kernel
+		}
+	}
+	return ""
+}
+
+// ubuntuDriver matches Ubuntu's package of a driver, with its branch and kind: "580-server-open".
+var ubuntuDriver = lazyregexp.New(`^nvidia-(?:driver|headless|headless-no-dkms)-(\d+(?:-server)?(?:-open)?)$`)
 
 // otherKernels notes installed kernels that could be booted one day and have no module. A note: the boot loader's
 // default is what starts, and old kernels stay installed on healthy machines.
@@ -104,7 +127,7 @@ func (m *machine) otherKernels(boot string) []*result {
 		Message:  "installed kernels that do not boot by default have no NVIDIA module: " + joinAnd(without),
 		Need:     "nvidia.ko for every kernel before it boots",
 		Evidence: []Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
-		Do:       []string{"before booting such a kernel: " + pin.Command("sudo", "dkms", "autoinstall", "-k", without[0])}})
+		Steps:    []pin.Step{pin.Run(m.hostSystem().AsRoot("dkms", "autoinstall", "-k", without[0])).That("before such a kernel boots")}})
 }
 
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there
@@ -130,18 +153,29 @@ func nouveauLoaded(m *machine) []*result {
 		Message: fmt.Sprintf("%s is bound to %s, which does not support CUDA", m.gpuFound(held[0]).label, held[0].Bound),
 		Need:    "the GPU bound to nvidia", Evidence: []Evidence{{Fact: held[0].Bus, Value: "bound to " + held[0].Bound,
 			From: "/sys/bus/pci"}},
-		Do: []string{pin.Command("echo", "blacklist "+held[0].Bound) + " | " +
-			pin.Command("sudo", "tee", "/etc/modprobe.d/blacklist-"+held[0].Bound+".conf"),
-			"sudo update-initramfs -u (Debian, Ubuntu) or sudo dracut --force, then reboot"},
+		Steps:  m.withoutNouveau(held[0].Bound),
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	// The NVIDIA driver runs, so a GPU of another driver may be the screen's.
 	if nvidia {
 		f.Severity = Note
 	} else if len(m.f.Driver.Modules)+len(m.f.Driver.Libraries) == 0 && m.probeFailure("driver-modules") == "" {
 		f.Message += ", and NVIDIA's driver is not installed"
-		f.Pins = m.driverPins(version.Number{})
+		// The driver's packages keep nouveau from being loaded themselves.
+		if f.Pins = m.driverPins(version.Number{}); len(f.Pins) > 0 && len(f.Pins[0].Commands) > 0 {
+			f.Steps = nil
+		}
 	}
 	return found(f)
+}
+
+// withoutNouveau keeps another driver's module from being loaded at boot: modprobe.d(5).
+func (m *machine) withoutNouveau(module string) []pin.Step {
+	s := m.hostSystem()
+	steps := []pin.Step{pin.Run(s.Write("blacklist "+module, "/etc/modprobe.d/blacklist-"+module+".conf"))}
+	if initramfs := s.Initramfs(); initramfs != "" {
+		return append(steps, pin.Run(pin.All(initramfs, s.AsRoot("reboot"))))
+	}
+	return append(steps, pin.Say("make the initramfs again"), pin.Run(s.AsRoot("reboot")))
 }
 
 // flavour is the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at boot.
@@ -204,7 +238,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 	}
 	// From 515 to 610 a branch has both modules (driver_branch.csv), so the release can stay.
 	if len(f.Pins) == 0 {
-		f.Do = []string{"install the " + need + " flavour of the same driver, then reboot"}
+		f.Steps = []pin.Step{pin.Say("install the " + need + " flavour of the same driver, then reboot")}
 	}
 	return found(f)
 }
@@ -235,8 +269,7 @@ func gspFirmware(m *machine) []*result {
 		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
 		f.Evidence = append(f.Evidence, Evidence{Fact: "firmware on disk", Value: strings.Join(m.f.Machine.Firmware, " "),
 			From: "/lib/firmware/nvidia"})
-		f.Do = []string{"install the driver's firmware of the same release (Ubuntu: " +
-			pin.Word(fmt.Sprintf("nvidia-firmware-%d-%s", m.driver.version.Major(), want)) + "), then reboot"}
+		f.Steps = m.firmwareSteps(want)
 	// The open module reads the option and goes on with the GSP, so it is a misunderstanding, not a fault.
 	case m.f.Machine.GSPOff != "":
 		f.Severity = Note
@@ -251,6 +284,21 @@ func gspFirmware(m *machine) []*result {
 		return holds("driver")
 	}
 	return found(f)
+}
+
+// firmwareSteps install the firmware of one release: a package of its own in Ubuntu's archive
+// (https://packages.ubuntu.com/noble-updates/nvidia-firmware-580-server-580.95.05 and its neighbours).
+func (m *machine) firmwareSteps(release string) []pin.Step {
+	s := m.hostSystem()
+	reboot := pin.Run(s.AsRoot("reboot"))
+	for _, p := range m.f.Machine.Packages {
+		found := ubuntuDriver.FindStringSubmatch(p.Name)
+		if found != nil && s.Family == "ubuntu" {
+			branch := strings.TrimSuffix(found[1], "-open")
+			return []pin.Step{pin.Run(s.Install("nvidia-firmware-" + branch + "-" + release)), reboot}
+		}
+	}
+	return []pin.Step{pin.Say("install the driver's firmware of the same release, " + pin.Said(release)), reboot}
 }
 
 // vgpuDriver: a fraction of a GPU is driven only by NVIDIA's vGPU guest driver. What a version says of that driver
@@ -298,7 +346,7 @@ func (m *machine) namedGRID() Finding {
 	f := m.needsGRID(fmt.Sprintf("only the GRID build of driver %s works, and the version does not show "+
 		"which build this is", m.driver.version))
 	f.Severity = Note
-	f.Do = []string{"install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build"}
+	f.Steps = []pin.Step{pin.Say("install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build")}
 	return f
 }
 
@@ -311,8 +359,8 @@ func (m *machine) needsGRID(but string) Finding {
 		Need:     "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "instance", Value: m.instance.Instance,
 			From: "the table of EC2 instances"}},
-		Do: []string{"install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers instead of this driver, " +
-			"then reboot"},
+		Steps: []pin.Step{pin.Say("install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers instead of this driver, " +
+			"then reboot")},
 		Source: append([]string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"},
 			m.instance.Source...),
 	}

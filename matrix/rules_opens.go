@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cudacompat/pin"
 )
 
 // loader is what loads libraries before a package needs them: the loader then finds them by soname, wherever they lie.
@@ -19,7 +21,7 @@ func (b *build) loader() string {
 func (m *machine) withoutOpened(b *build) Finding {
 	severity, fails, source := b.without()
 	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
-		Do: m.openSteps(b),
+		Steps: m.openSteps(b),
 		Message: nowhereWords(b.Missing) + ", and no wheel or toolkit " +
 			"has " + plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
 		Evidence: b.evidenceLost(b.Missing)}
@@ -28,10 +30,10 @@ func (m *machine) withoutOpened(b *build) Finding {
 	}
 	// All their wheels are installed and only files are gone: putting the files back is enough.
 	if whole := !slices.ContainsFunc(b.Missing, func(s string) bool { return b.installed(s) == nil }); whole {
-		f.Do = nil
+		f.Steps = nil
 		b.putBack(&f, b.Missing)
 	} else if b.jit { // numba-cuda names its compilers' wheels in an extra
-		f.Do, f.Pins = nil, b.withLibraries()
+		f.Steps, f.Pins = nil, b.withLibraries()
 	}
 	framework := m.frameworkOf(b)
 	if framework != nil {
@@ -107,7 +109,7 @@ func (m *machine) notOnPath(b *build) Finding {
 	severity, fails, source := withoutLibraries(b.Name, libraries)
 	f := Finding{Severity: severity, Subject: b.subject, Need: strings.Join(libraries, ", "), Source: []string{source},
 		Message:  b.Beside[0] + " is not on the loader's path, and " + b.Name + " does not look there: it " + fails,
-		Do:       []string{"start the program with LD_LIBRARY_PATH=" + first(strings.Join(dirs, ":"))},
+		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + first(strings.Join(dirs, ":"))).That("before the program starts")},
 		Evidence: b.evidence()}
 	for _, file := range b.Beside {
 		f.Evidence = append(f.Evidence, Evidence{Fact: path.Base(file), Value: "not on the loader's path", From: file})

@@ -65,7 +65,7 @@ func cudnnMismatch(m *machine, b *build) []*result {
 	if asked := b.asks(lib.wheel); asked != "" {
 		f.Need = "cuDNN " + strings.TrimPrefix(asked, "==")
 	}
-	f.Pins, f.Do = lib.mend(m, b, want)
+	f.Pins, f.Steps = lib.mend(m, b, want)
 	return found(f)
 }
 
@@ -88,7 +88,7 @@ func (b *build) allowed(l library) bool {
 // mend is what the build requires where more than this library is another release's; else the wheel to install, for
 // which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's,
 // that has to go out of its way, and installing a wheel would change nothing.
-func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []string) {
+func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []pin.Step) {
 	if b.besideOwn() && !b.shadowed(l) {
 		return m.required(b), nil
 	}
@@ -101,7 +101,7 @@ func (l library) mend(m *machine, b *build, want version.Number) ([]Pin, []strin
 		if b.has(l.wheel, want) {
 			pins = nil
 		}
-		return pins, []string{removal(l.from, l.reason)}
+		return pins, []pin.Step{pin.Say(removal(l.from, l.reason))}
 	}
 	return pins, nil
 }
@@ -175,7 +175,7 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 	default:
 		return found(f)
 	}
-	f.Pins, f.Do = lib.mend(m, b, want)
+	f.Pins, f.Steps = lib.mend(m, b, want)
 	return found(f)
 }
 
@@ -214,8 +214,8 @@ func tensorflowLibs(m *machine, b *build) []*result {
 		return undecidable(b.subject, "the LD_LIBRARY_PATH of the process, which must lead to "+some(missing))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
-		f.Do = []string{"the wheels are installed, but this TensorFlow's run path does not lead to them: start it with " +
-			"LD_LIBRARY_PATH=" + pin.Word(strings.Join(dirs, ":"))}
+		f.Steps = []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + first(strings.Join(dirs, ":"))).That(
+			"before TensorFlow starts: the wheels are installed, and its run path does not lead to them")}
 		return found(f)
 	}
 	own := pin.Package{Package: "tensorflow[and-cuda]", Version: b.release.Number.String()}
@@ -292,7 +292,7 @@ func (m *machine) mixed(env *environment, name string, twins []*installed) Findi
 	if why := m.survivorFails(env, name, twins); why != "" {
 		f.Severity, f.Message = Error, f.Message+"; "+why
 	}
-	f.Pins, f.Do = unmix(env, twins)
+	f.Pins, f.Steps = unmix(env, twins)
 	return f
 }
 
@@ -342,7 +342,7 @@ func (m *machine) survivorFails(env *environment, name string, twins []*installe
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
 // deletes the shared files, so the other must be installed again, by force, because its metadata is still there. Where
 // no build tells its CUDA, either may be wanted.
-func unmix(env *environment, twins []*installed) ([]Pin, []string) {
+func unmix(env *environment, twins []*installed) ([]Pin, []pin.Step) {
 	var keep *installed
 	release := ""
 	for _, b := range env.Builds {
@@ -354,7 +354,7 @@ func unmix(env *environment, twins []*installed) ([]Pin, []string) {
 		}
 	}
 	if keep == nil {
-		return nil, []string{"uninstall both, then install again what uses them: it brings the one that it needs"}
+		return nil, []pin.Step{pin.Say("uninstall both, then install again what uses them: it brings the one that it needs")}
 	}
 	var drop []string
 	for _, p := range twins {

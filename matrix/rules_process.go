@@ -2,6 +2,8 @@ package matrix
 
 import (
 	"fmt"
+
+	"cudacompat/pin"
 )
 
 var visibleSource = []string{
@@ -33,7 +35,8 @@ func visibleDevices(m *machine) []*result {
 		f.Severity = Error
 		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after "+
 			"it in the list", list, m.shown.absent)
-		f.Do = []string{fmt.Sprintf("name GPUs from 0 to %d, or unset CUDA_VISIBLE_DEVICES", len(m.seen())-1)}
+		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.seen())-1)),
+			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
 		return found(f)
 	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
 	case m.shown.missing != "":
@@ -46,7 +49,7 @@ func visibleDevices(m *machine) []*result {
 	}
 	// A note: an empty list is how people keep a program on the CPU. The outcome is inconclusive by the link devices.
 	f.Severity, f.Message = Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
-	f.Do = []string{"unset CUDA_VISIBLE_DEVICES where the GPUs are wanted"}
+	f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES").That("where the GPUs are wanted")}
 	return found(f)
 }
 
@@ -71,8 +74,8 @@ func worldSize(m *machine) []*result {
 			ranks, usable, plural(usable, "", "s")),
 		Evidence: []Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"},
 			{Fact: "GPUs", Value: fmt.Sprint(usable), From: "NVML"}},
-		Do: []string{fmt.Sprintf("start %d rank%s on this node (torchrun --nproc-per-node=%d), or give it more GPUs",
-			usable, plural(usable, "", "s"), usable)},
+		Steps: []pin.Step{pin.Say(fmt.Sprintf("start %d rank%s on this node (torchrun --nproc-per-node=%d)", usable,
+			plural(usable, "", "s"), usable)), pin.Say("give it more GPUs").Instead()},
 		Source: []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})
 }
 
@@ -98,9 +101,8 @@ func shmTooSmall(m *machine) []*result {
 	f := Finding{Severity: Note, Subject: "/dev/shm", Need: "1 GiB or more",
 		Message:  "/dev/shm has " + size + ": data loaders with several workers can fill it",
 		Evidence: []Evidence{{Fact: "/dev/shm", Value: size, From: "/dev/shm"}},
-		Do: []string{"`docker run --shm-size=8g` (or --ipc=host); in Kubernetes an emptyDir of medium Memory " +
-			"at /dev/shm"},
-		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
+		Steps:    m.sharedSteps(),
+		Source:   []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
 	// NCCL uses it between ranks; with one GPU only data loaders with workers do.
 	if usable > 1 {
 		f.Severity = Warning
@@ -108,6 +110,16 @@ func shmTooSmall(m *machine) []*result {
 			"it is full (bus error)", size, usable)
 	}
 	return found(f)
+}
+
+// sharedSteps give more shared memory: a container's engine does, on a host mount(8).
+func (m *machine) sharedSteps() []pin.Step {
+	if m.f.System.Container != "" {
+		return []pin.Step{pin.Say("start the container with `docker run --shm-size=8g` (or --ipc=host); in Kubernetes with an " +
+			"emptyDir of medium Memory at /dev/shm")}
+	}
+	return []pin.Step{pin.Run(m.hostSystem().AsRoot("mount", "-o", "remount,size=8G", "/dev/shm")).That(
+		"until the next boot; then by a line in /etc/fstab")}
 }
 
 // launchBlocking: a debugging aid was left on: the CPU waits for every kernel. A note, because results are the same.
@@ -122,5 +134,5 @@ func launchBlocking(m *machine) []*result {
 		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +
 			"errors, slow for work",
 		Evidence: []Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}},
-		Do:       []string{"unset CUDA_LAUNCH_BLOCKING"}})
+		Steps:    []pin.Step{pin.Run("unset CUDA_LAUNCH_BLOCKING")}})
 }

@@ -25,8 +25,8 @@ func stubLibrary(m *machine) []*result {
 		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
-		Do: []string{"remove " + pin.Word(taken.Path) + " or its directory from the loader's path (it is found by " +
-			pin.Said(taken.Reason) + "), then run ldconfig; for linking, add the stubs directory to LIBRARY_PATH"},
+		Steps: []pin.Step{pin.Say("remove " + pin.Word(taken.Path) + " or its directory from the loader's path (it is found by " +
+			pin.Said(taken.Reason) + "), then run ldconfig; for linking, add the stubs directory to LIBRARY_PATH")},
 		Source: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
@@ -65,7 +65,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 		Source: []string{loaderSource}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)),
 		From: u.Path + ", needed by " + u.By})
-	f.Pins, f.Do = m.unshadow(b, u)
+	f.Pins, f.Steps = m.unshadow(b, u)
 	return found(f)
 }
 
@@ -76,7 +76,7 @@ func (b *build) withoutPart(u facts.Unresolved) Finding {
 		Source:   []string{"https://github.com/pytorch/pytorch/issues/58101"},
 		Message:  fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at run time fails", u.By, u.Library),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
-		Do:       []string{"put " + pin.Said(u.Library) + " next to " + pin.Word(u.By) + ", or " + removal(u.By, u.Reason)}}
+		Steps:    []pin.Step{pin.Say("put " + pin.Said(u.Library) + " next to " + pin.Word(u.By)), pin.Say(removal(u.By, u.Reason)).Instead()}}
 }
 
 // lackedOf names what is missing in the same file for the same library: one cause, however many symbols.
@@ -103,7 +103,7 @@ func lacked(u facts.Unresolved) string {
 
 // unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
 // absence.
-func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []string) {
+func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []pin.Step) {
 	// A wheel's file is put right by a wheel; any other is not this environment's to change.
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
 		if b.besideOwn() {
@@ -118,11 +118,11 @@ func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []string) {
 				return b.env.packagePin(wheel, pinned), nil
 			// A wheel that nothing pins, as under JAX, is brought to its newest release.
 			case own != nil:
-				return nil, []string{b.env.installStep(pin.Install{Packages: []string{wheel}, NoDeps: true, Upgrade: true, Again: true})}
+				return nil, []pin.Step{b.env.installStep(pin.Install{Packages: []string{wheel}, NoDeps: true, Upgrade: true, Again: true})}
 			}
 		}
 	}
-	return nil, []string{removal(u.Path, u.Reason)}
+	return nil, []pin.Step{pin.Say(removal(u.Path, u.Reason))}
 }
 
 // ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -56,8 +57,8 @@ func (m *machine) peersFinding(bus facts.Bus) Finding {
 		Evidence: []Evidence{{Fact: "IOMMU", Value: bus.IOMMU, From: "/sys/kernel/iommu_groups"},
 			{Fact: "ACS", Value: bus.ACS, From: "/sys/bus/pci"},
 			{Fact: "peer access", Value: m.f.Devices.Peers, From: "NVML"}},
-		Do: []string{"on a machine without virtual machines: switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI switches (setpci, after every boot)",
-			"until then NCCL_P2P_DISABLE=1 keeps NCCL to shared memory"},
+		Steps: []pin.Step{pin.Say("on a machine without virtual machines: switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI switches (setpci, after every boot)"),
+			pin.Run("export NCCL_P2P_DISABLE=1").That("until then; it keeps NCCL to shared memory")},
 		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
 			"https://github.com/pytorch/pytorch/issues/87363"}}
 }
@@ -84,8 +85,9 @@ func imexChannel(m *machine) []*result {
 		Message: "NVLink between nodes is wanted, but this container has no IMEX channel: CUDA refuses the memory of other nodes' GPUs (error 800)",
 		Evidence: []Evidence{{Fact: "NCCL_MNNVL_ENABLE", Value: m.f.Variables["NCCL_MNNVL_ENABLE"], From: "environment"},
 			{Fact: "channels", Value: "none", From: "/dev/nvidia-caps-imex-channels"}},
-		Do: []string{"give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a ComputeDomain of NVIDIA's DRA driver",
-			"on the host it must be created first, after every boot (mknod, see NVIDIA's guide); or do without: NCCL_MNNVL_ENABLE=0"},
+		Steps: []pin.Step{pin.Say("give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a ComputeDomain of NVIDIA's DRA driver; " +
+			"on the host it must be created first, after every boot (mknod, see NVIDIA's guide)"),
+			pin.Run("export NCCL_MNNVL_ENABLE=0").That("does without").Instead()},
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
 
@@ -126,7 +128,7 @@ func memoryInUse(m *machine) []*result {
 			Message: fmt.Sprintf("processes outside this %s use %.1f GiB of its memory", m.placeWord(),
 				float64(others)/(1<<30)),
 			Evidence: []Evidence{{Fact: "memory in use", Value: fmt.Sprintf("%d MiB", g.Memory.Used>>20), From: "NVML"}},
-			Do:       []string{"run nvidia-smi on the host, which names them; do nothing if the GPU is shared on purpose (time-slicing, MPS)"},
+			Steps:    []pin.Step{pin.Say("run nvidia-smi on the host, which names them; do nothing if the GPU is shared on purpose (time-slicing, MPS)")},
 			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/structnvmlMemory__v2__t.html"}})...)
 	}
 	if !known || len(results) > 0 {

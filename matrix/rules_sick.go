@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -43,14 +44,14 @@ func sick(f Finding, bus string) *result { return &result{subject: f.Subject, fi
 func (m *machine) healthOf(g facts.GPU) []*result {
 	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*result
-	say := func(severity Severity, message, need, value string, do ...string) {
+	say := func(severity Severity, message, need, value string, steps ...pin.Step) {
 		results = append(results, sick(Finding{Severity: severity, Subject: label, Message: message, Need: need,
-			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Do: do, Source: healthSource}, g.Bus))
+			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Steps: steps, Source: healthSource}, g.Bus))
 	}
 	h := g.Health
 	if h.Recovery != "" && h.Recovery != "none" {
 		say(Error, "NVML says that it needs recovery: "+h.Recovery, "no recovery action", "recovery action: "+h.Recovery,
-			m.recoverySteps(h.Recovery)...)
+			m.recoverySteps(h.Recovery, g.Bus)...)
 	}
 	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
 	if h.RemapFailure {
@@ -63,19 +64,19 @@ func (m *machine) healthOf(g facts.GPU) []*result {
 		say(Warning, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
 			"no uncorrectable memory errors",
 			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
-			"stop what runs on it and reset it (nvidia-smi --gpu-reset) or reboot; if the errors return, replace it")
+			m.resetSteps(g.Bus, "if the errors return, replace it")...)
 	}
 	// The row is replaced at the next reset. Until then the driver keeps its page out of use, what runs goes on and new
 	// programs may start (NVIDIA's memory error guide): a warning.
 	if h.RemapPending && !h.RemapFailure {
 		say(Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
-			"drain it, then reset it (nvidia-smi --gpu-reset) or reboot")
+			m.resetSteps(g.Bus, "")...)
 	}
 	hard := slices.DeleteFunc(slices.Clone(h.Slowdown), func(s string) bool { return !slices.Contains(hardSlowdowns, s) })
 	if len(hard) > 0 {
 		say(Error, "the hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown",
 			"slowdown: "+strings.Join(hard, ", "),
-			"check cooling and power; nvidia-smi -q -d PERFORMANCE,TEMPERATURE shows more")
+			pin.Say("check cooling and power (`nvidia-smi -q -d PERFORMANCE,TEMPERATURE` shows more)"))
 	}
 	return results
 }
@@ -102,18 +103,18 @@ func (m *machine) unaskable() []*result {
 		if !known {
 			continue
 		}
-		do := repairSteps[code.action]
+		steps := m.repairSteps(code.action, "")
 		switch code.action {
 		case "lost":
-			do = m.lostSteps()
+			steps = m.lostSteps()
 		case "power":
-			do = []string{"attach the GPU's power cables, or replace the machine"}
+			steps = []pin.Step{pin.Say("attach the GPU's power cables"), pin.Say("replace the machine").Instead()}
 		}
 		results = append(results, sick(Finding{Severity: Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
 			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers",
 			Evidence: []Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code),
 				From: "NVML"}},
-			Do: do, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, ""))
+			Steps: steps, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, ""))
 	}
 	return results
 }
@@ -148,7 +149,7 @@ func (m *machine) xidFindings() []*result {
 			Message:  fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
 			Need:     "no such Xid since the driver was loaded",
 			Evidence: []Evidence{{Fact: "kernel log", Value: line, From: cmp.Or(m.f.Driver.KernelFrom, "/dev/kmsg")}},
-			Do:       m.xidSteps(x), Source: x.Source}, bus))
+			Steps:    m.xidSteps(x, bus), Source: x.Source}, bus))
 	}
 	return results
 }
@@ -184,25 +185,41 @@ func busOf(line string) string {
 	return strings.ToLower(found[1]) + ".0"
 }
 
-// repairSteps are by the catalogue's action (xid.csv).
-var repairSteps = map[string][]string{
-	"reset-gpu": {"stop what runs on the GPU and reset it (nvidia-smi --gpu-reset), or reboot; if it happens again, " +
-		"replace the GPU or the machine"},
-	"restart-machine":     {"reboot the machine; if it happens again, replace the GPU or the machine"},
-	"workflow-xid-48":     {"drain the GPU and reset it (nvidia-smi --gpu-reset) or reboot; if it happens again, replace it"},
-	"workflow-nvlink-err": {"stop what runs on the machine's GPUs and reset them, or reboot; if it happens again, replace the machine"},
+// repairSteps are by the catalogue's action (xid.csv); nil for one that is none of these.
+func (m *machine) repairSteps(action, bus string) []pin.Step {
+	const again = "if it happens again, replace the GPU or the machine"
+	switch action {
+	case "reset-gpu", "workflow-xid-48":
+		return m.resetSteps(bus, again)
+	case "workflow-nvlink-err": // GPUs that are linked are reset together
+		return m.resetSteps("", again)
+	case "restart-machine":
+		return []pin.Step{m.onHost(m.hostSystem().AsRoot("reboot")).That(again)}
+	}
+	return nil
+}
+
+// resetSteps reset the GPU at an address, or all where none is named; a reset is refused while something uses them
+// (nvidia-smi's manual).
+func (m *machine) resetSteps(bus, again string) []pin.Step {
+	s := m.hostSystem()
+	reset := []string{"nvidia-smi", "--gpu-reset"}
+	if bus != "" {
+		reset = append(reset, "-i", bus)
+	}
+	return []pin.Step{pin.Say("stop what runs on the GPU"), m.onHost(s.AsRoot(reset...)).That(again), m.onHost(s.AsRoot("reboot")).Instead()}
 }
 
 // xidSteps are what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
 // alone.
-func (m *machine) xidSteps(x *tables.Xid) []string {
+func (m *machine) xidSteps(x *tables.Xid, bus string) []pin.Step {
 	if x.Xid == 79 {
 		return m.lostSteps()
 	}
-	if do := repairSteps[x.Action]; do != nil {
-		return do
+	if steps := m.repairSteps(x.Action, bus); steps != nil {
+		return steps
 	}
-	return []string{m.replacement()}
+	return []pin.Step{m.replacement()}
 }
 
 // onEC2 reports whether this is an instance of EC2, which can be moved to other hardware.
@@ -210,31 +227,33 @@ func (m *machine) onEC2() bool { return m.f.System.Instance != "" }
 
 // lostSteps bring back a GPU that is not on the bus any more. A reboot of an EC2 instance keeps its hardware; a stop and
 // a start moves it.
-func (m *machine) lostSteps() []string {
+func (m *machine) lostSteps() []pin.Step {
 	if m.onEC2() {
-		return []string{"save your work, then stop and start the instance: it moves to other hardware, which a reboot does not " +
-			"do; if it happens again, report the instance to AWS"}
+		return []pin.Step{pin.Say("save your work, then stop and start the instance: it moves to other hardware, which a reboot does not " +
+			"do; if it happens again, report the instance to AWS")}
 	}
-	return []string{"save your work and reboot the machine; if it happens again, the GPU or its slot is failing"}
+	return []pin.Step{m.onHost(m.hostSystem().AsRoot("reboot")).That("save your work first; if it happens again, the GPU or its slot is failing")}
 }
 
 // replacement is what to do with a GPU that no reset mends.
-func (m *machine) replacement() string {
+func (m *machine) replacement() pin.Step {
 	if m.onEC2() {
-		return "replace the machine: stop and start the instance"
+		return pin.Say("replace the machine: stop and start the instance")
 	}
-	return "replace the GPU or the machine, and tell its vendor"
+	return pin.Say("replace the GPU or the machine, and tell its vendor")
 }
 
 // recoverySteps follow NVML's recovery action (nvml.h, nvmlDeviceGpuRecoveryAction_t).
-func (m *machine) recoverySteps(action string) []string {
+func (m *machine) recoverySteps(action, bus string) []pin.Step {
 	switch action {
 	case "reset":
-		return repairSteps["reset-gpu"]
+		return m.repairSteps("reset-gpu", bus)
 	case "reboot":
-		return repairSteps["restart-machine"]
+		return m.repairSteps("restart-machine", bus)
 	}
-	return []string{"let no new program start on it, and reset it (nvidia-smi --gpu-reset) when those that run have ended"}
+	steps := m.resetSteps(bus, "")
+	steps[0] = pin.Say("let no new program start on it, and wait until those that run have ended")
+	return steps
 }
 
 // sickGPU reports whether what gpu-health found takes a kind of GPU from programs: where one of them is out of use, a

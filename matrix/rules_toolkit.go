@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
+	"cudacompat/pin"
 )
 
 // otherToolkit reports whether another installed toolkit would do. Deep Learning AMIs carry five, so the one that is
@@ -33,7 +34,7 @@ func toolkitFramework(m *machine, b *build) []*result {
 		Message:  fmt.Sprintf("extensions would be built with the CUDA %s toolkit, but torch uses CUDA %s: running is not affected, building fails", have, b.cuda.Short()),
 		Evidence: append(b.evidence(), Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
 		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
-		Do:       []string{fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.cuda.Short())}}
+		Steps:    []pin.Step{pin.Say(fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.cuda.Short()))}}
 	// Somebody chose this toolkit (CUDA_HOME), or building is what this machine is for (--require build).
 	if asked || m.building() {
 		f.Severity = Warning
@@ -66,8 +67,8 @@ func toolkitTooOldForGPU(m *machine) []*result {
 		Message: fmt.Sprintf("the CUDA %s toolkit cannot compile code for %s: running is not affected", have, g.label),
 		Evidence: []Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
 			{Fact: "GPU", Value: g.label, From: g.from}},
-		Do: []string{"to build for this GPU: install the CUDA " + g.chip.FirstCUDA.Short() +
-			" toolkit or a newer one beside this one"}}
+		Steps: []pin.Step{pin.Say("to build for this GPU: install the CUDA " + g.chip.FirstCUDA.Short() +
+			" toolkit or a newer one beside this one")}}
 	// With --require build, building is what this machine is for.
 	if m.building() {
 		f.Severity = Warning

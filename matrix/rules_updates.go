@@ -56,18 +56,17 @@ func driverPackagesMixed(m *machine) []*result {
 	case runfile != "" && len(packages) > 0 && !m.picksModule():
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, Evidence{Fact: ".run installer", Value: "installed", From: runfile})
-		f.Do = []string{"sudo nvidia-uninstall, then reinstall the packages; or remove the packages and keep the .run installer's driver"}
+		f.Steps = []pin.Step{pin.Run(m.hostSystem().AsRoot("nvidia-uninstall")), pin.Say("then reinstall the packages"),
+			pin.Say("remove the packages and keep the .run installer's driver").Instead()}
 	// By the versions of core packages, not by names: a transitional package is named after one branch and is of another.
 	case len(branches) > 1:
 		slices.Sort(branches)
 		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0],
 			branches[len(branches)-1])
-		remove := "sudo apt-get purge"
-		if strings.Contains(packages[0].From, "/rpm/") {
-			remove = "sudo dnf remove"
+		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("remove the packages of branch %d", branches[0])), pin.Say("finish the upgrade to one branch").Instead()}
+		if remove := m.hostSystem().Remove(ofBranch(packages, branches[0])...); remove != "" {
+			f.Steps[0] = pin.Run(remove).That(f.Steps[0].Say)
 		}
-		f.Do = []string{fmt.Sprintf("remove the packages of branch %d (%s), or finish the upgrade to one branch", branches[0],
-			remove)}
 	case failed != "":
 		return unknown("driver", failed)
 	case len(packages) == 0 && runfile == "":
@@ -76,6 +75,17 @@ func driverPackagesMixed(m *machine) []*result {
 		return holds("driver")
 	}
 	return found(f)
+}
+
+// ofBranch are the names of those packages of the driver that are of a branch.
+func ofBranch(packages []facts.DriverPackage, branch int) []string {
+	var names []string
+	for _, p := range packages {
+		if release, _ := releaseIn(p.Version); release.Major() == branch && pin.IsName(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // picksModule reports whether the image keeps several modules and loads the one that fits at boot, as EKS's do: they
@@ -105,9 +115,9 @@ func driverAutoUpdate(m *machine) []*result {
 		Message:  u.Tool + " may upgrade the driver while it runs; after that, no program can start on the GPU until a reboot",
 		Evidence: append([]Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...),
 		Source:   []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
-	f.Do = []string{pin.Command(append([]string{"sudo", "apt-mark", "hold"}, m.holdNames()...)...)}
+	f.Steps = []pin.Step{pin.Run(pin.Command(append([]string{"sudo", "apt-mark", "hold"}, m.holdNames()...)...))}
 	if u.Tool == "dnf-automatic" {
-		f.Do = []string{"sudo dnf versionlock add 'nvidia*' 'kmod-nvidia*' 'libnvidia*'"}
+		f.Steps = []pin.Step{pin.Run("sudo dnf versionlock add 'nvidia*' 'kmod-nvidia*' 'libnvidia*'")}
 		f.Source = []string{"https://dnf.readthedocs.io/en/latest/automatic.html"}
 	}
 	// Every machine that is started from this image would upgrade its driver.

@@ -189,7 +189,7 @@ func (m *machine) newestBranch(cuda version.Number) *tables.Branch {
 
 // set writes one set down.
 func (m *machine) set(b *build, r row, branch *tables.Branch, why string) pin.Set {
-	s := pin.Set{Packages: []pin.Package{r.requirement()}, Why: why, Source: slices.Clone(r.source)}
+	s := pin.Set{Packages: []pin.Package{r.requirement()}, Steps: []pin.Step{}, Why: why, Source: slices.Clone(r.source)}
 	for _, c := range r.companions {
 		if local, ok := m.companionFor(c, r); ok {
 			s.Packages = append(s.Packages, local)
@@ -208,6 +208,7 @@ func (m *machine) set(b *build, r row, branch *tables.Branch, why string) pin.Se
 		if !m.partOfGPU() {
 			s.Commands["runfile"] = m.runfile(*branch)
 		}
+		s.Steps = orEmpty(m.driverSteps(*branch))
 		s.Source = append(s.Source, branch.Source...)
 	}
 	return s

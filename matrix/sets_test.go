@@ -105,7 +105,7 @@ func checkSets(t *testing.T, known *Tables, node facts.Facts, targets []Target, 
 			t.Errorf("driver %s: keep-driver changes it to %s", node.Driver.Version, s.Driver)
 		}
 		if s.Why == "" || len(s.Source) == 0 || s.Commands["pip"] == "" || s.Commands["uv"] == "" ||
-			s.Driver != "" && s.Commands["ami"] == "" {
+			s.Driver != "" && s.Commands["apt"]+s.Commands["dnf"] == "" && len(s.Steps) == 0 {
 			t.Errorf("the set %s of %v lacks a reason, a source or a command: %+v", s.Choice, pins.Target, s)
 		}
 	}

@@ -11,7 +11,10 @@
 // Package fleet judges many machines at once.
 package matrix
 
-import "cudacompat/requires"
+import (
+	"cudacompat/pin"
+	"cudacompat/requires"
+)
 
 // Severity is how much a finding matters.
 type Severity string
@@ -62,7 +65,8 @@ type Pin struct {
 	Package  string            `json:"package"`  // "torch"; "driver" for the driver
 	Version  string            `json:"version"`  // "2.9.0+cu126"; a range such as ">=9.8,<10.0" where more will do
 	Why      string            `json:"why"`      // what it costs: "keeps the driver", "needs a reboot"
-	Commands map[string]string `json:"commands"` // by tool: pip, uv, apt, dnf, ami, env (of a Dockerfile)
+	Commands map[string]string `json:"commands"` // by tool: pip, uv, apt, dnf, env (of a Dockerfile)
+	Steps    []pin.Step        `json:"steps"`    // ways to the same that no installer has: an AMI with the driver
 }
 
 // Finding is a rule that a machine breaks.
@@ -75,7 +79,8 @@ type Finding struct {
 	Need     string     `json:"need"`     // "driver >= 580.65.06"
 	Evidence []Evidence `json:"evidence"` // of a value that is not known there is none
 	Pins     []Pin      `json:"pins"`     // each will do by itself; first the one that changes least
-	Do       []string   `json:"do"`       // steps that are no package to install
+	Steps    []pin.Step `json:"steps"`    // what else to do, or instead
+	Do       []string   `json:"do"`       // the steps, each as one text
 	Source   []string   `json:"source"`   // addresses, or wheels with their SHA-256
 }
 

@@ -46,7 +46,8 @@ type Set struct {
 	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
 	Packages []Package         `json:"packages"`
 	Index    string            `json:"index"`    // package index of the packages; empty: the installer's own
-	Commands map[string]string `json:"commands"` // by tool: pip, uv; for the driver apt, dnf, runfile, ami
+	Commands map[string]string `json:"commands"` // by tool: pip, uv; for the driver apt, dnf, runfile
+	Steps    []Step            `json:"steps"`    // ways to the driver that no installer has: an AMI that has it
 	Why      string            `json:"why"`
 	Source   []string          `json:"source"`
 }

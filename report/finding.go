@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/pin"
 )
 
 // marks stand before a finding; the severity is in its colour too, never in it alone.
@@ -16,7 +17,7 @@ var marks = map[matrix.Severity]painted{
 	matrix.Note:    {cyan, "·"},
 }
 
-// finding writes one paragraph: cause, need, evidence, pins, steps, where to read on. Its message is left out where
+// finding writes one paragraph: cause, need, evidence, how to mend it, where to read on. Its message is left out where
 // the headline is that message, or where the need, with the fact that misses it, says the same. Notes stay short without
 // --all.
 func (p *page) finding(f said, headline bool) {
@@ -32,12 +33,7 @@ func (p *page) finding(f said, headline bool) {
 		p.wrap(4, f.Message, "    ")
 	}
 	p.evidence(f.Finding)
-	for i, pin := range p.pins(f.Pins) {
-		p.pin([]string{"pin", "or"}[min(i, 1)], pin)
-	}
-	for _, step := range f.Do {
-		p.step(step)
-	}
+	p.mend(f.Finding)
 	if p.style.All {
 		for _, source := range f.Source {
 			p.command("from", source)
@@ -99,73 +95,68 @@ func read(e matrix.Evidence) string {
 	return " (" + e.From + ")"
 }
 
-// pins are those to show: without --all the best one of each package.
-func (p *page) pins(list []matrix.Pin) []matrix.Pin {
-	if p.style.All {
-		return list
+// mend writes the ways to mend a finding: what to install, and steps. The first line says "fix", a further step of the
+// same way "then", and another way "or".
+func (p *page) mend(f matrix.Finding) {
+	word := "fix"
+	for _, pin := range f.Pins {
+		p.pin(word, pin)
+		word = "or"
 	}
-	var best []matrix.Pin
-	for _, pin := range list {
-		if !slices.ContainsFunc(best, func(b matrix.Pin) bool { return b.Package == pin.Package }) {
-			best = append(best, pin)
-		}
-	}
-	return best
+	p.follow(word, f.Steps)
 }
 
-// pin writes a package's command and what it costs; a driver's version first, since its commands depend on the
-// system.
+// follow writes steps; word is for the first one, which is another way where pins stand before it and it says so.
+func (p *page) follow(word string, list []pin.Step) {
+	if word == "or" && len(list) > 0 && !list[0].Or {
+		word = "then"
+	}
+	for i, s := range list {
+		switch {
+		case i > 0 && s.Or:
+			word = "or"
+		case i > 0:
+			word = "then"
+		}
+		p.step(word, s)
+	}
+}
+
+// pin writes the commands of a pin, each by itself another way, and what it costs. The driver's say its version, which
+// they do not have.
 func (p *page) pin(word string, pin matrix.Pin) {
 	commands := p.commands(pin)
-	headed := len(commands) != 1 || pin.Package == "driver"
+	why := pin.Why
+	if pin.Package == "driver" || len(commands) == 0 {
+		why = pin.Package + " " + pin.Version + "; " + why
+	}
 	switch {
-	case pin.Package == "driver":
-		p.field(word, fmt.Sprintf("install driver %s: %s", pin.Version, pin.Why))
-		word = ""
-	case len(commands) > 1: // the version stands in them
-		p.field(word, "install "+pin.Package+": "+pin.Why)
-		word = ""
-	case headed:
-		p.field(word, fmt.Sprintf("install %s %s: %s", pin.Package, pin.Version, pin.Why))
-		word = ""
-	}
-	for _, tool := range commands {
-		if tool == "ami" { // words, no command
-			p.field(word, pin.Commands[tool])
-		} else {
+	case len(commands) > 0:
+		for _, tool := range commands {
 			p.command(word, pin.Commands[tool])
+			word = "or"
 		}
-		word = ""
+		p.field("", why)
+	case len(pin.Steps) == 0:
+		p.field(word, "install "+why)
 	}
-	if !headed {
-		p.field("", pin.Why)
-	}
+	p.follow(word, pin.Steps)
 }
 
 // tools is the order in which a pin's commands are shown.
-var tools = []string{"pip", "uv", "apt", "dnf", "ami"}
+var tools = []string{"pip", "uv", "apt", "dnf"}
 
-// commands are the tools whose commands for a pin are shown; tools that this page does not know come last.
+// commands are the tools whose commands for a pin are shown; tools that this page does not know come last. uv is left
+// out where there is pip.
 func (p *page) commands(pin matrix.Pin) []string {
 	order := append(slices.Clone(tools), slices.Sorted(maps.Keys(pin.Commands))...)
 	var list []string
 	for _, tool := range order {
-		if pin.Commands[tool] != "" && (p.style.All || p.suits(tool, pin)) {
+		if pin.Commands[tool] != "" && (p.style.All || tool != "uv" || pin.Commands["pip"] == "") {
 			list = add(list, tool)
 		}
 	}
 	return list
-}
-
-// suits leaves out what is only another way: uv where there is pip, machine images where this is not EC2.
-func (p *page) suits(tool string, pin matrix.Pin) bool {
-	switch tool {
-	case "uv":
-		return pin.Commands["pip"] == ""
-	case "ami":
-		return p.ec2 || len(pin.Commands) == 1
-	}
-	return true
 }
 
 // field writes "    name  text", wrapped under the text.
@@ -182,17 +173,14 @@ func (p *page) command(name, text string) {
 	p.line(fmt.Sprintf("    %-5s ", name), painted{bold, text})
 }
 
-// step writes something to do; one with a command in it is not broken, so that the command can be copied.
-func (p *page) step(text string) {
-	word := "do"
-	if other, ok := strings.CutPrefix(text, "or"); ok && strings.IndexAny(other, ", ") == 0 {
-		word, text = "or", strings.TrimLeft(other, ", ")
+// step writes a step: its command, and below it what that does, or words.
+func (p *page) step(word string, s pin.Step) {
+	if s.Run == "" {
+		p.field(word, s.Say)
+		return
 	}
-	for _, program := range []string{"sudo ", "pip ", "uv ", "docker "} {
-		if strings.Contains(text, program) && !strings.Contains(text, "`") {
-			p.line(fmt.Sprintf("    %-5s ", word), text)
-			return
-		}
+	p.command(word, s.Run)
+	if s.Say != "" {
+		p.field("", s.Say)
 	}
-	p.field(word, text)
 }

@@ -139,15 +139,8 @@ func (p *page) instead(f guard.Forecast) {
 		p.command("instead", guard.Shell(f.Instead.Command))
 		p.wrap(12, "its dry run was judged, too: it breaks nothing", strings.Repeat(" ", 12))
 	case f.Decision == guard.Breaks && len(f.Breaks) > 0:
-		for i, pin := range p.pins(f.Breaks[0].Pins) {
-			if i == 0 {
-				p.line()
-			}
-			p.pin([]string{"fix", "or"}[min(i, 1)], pin)
-		}
-		for _, step := range f.Breaks[0].Do {
-			p.step(step)
-		}
+		p.line()
+		p.mend(f.Breaks[0])
 	}
 }
 

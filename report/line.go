@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -68,8 +69,8 @@ func firstStep(f matrix.Finding) string {
 	switch {
 	case len(f.Pins) > 0:
 		return "; fix: " + f.Pins[0].Package + " " + f.Pins[0].Version
-	case len(f.Do) > 0:
-		return "; fix: " + f.Do[0]
+	case len(f.Steps) > 0:
+		return "; fix: " + cmp.Or(f.Steps[0].Run, f.Steps[0].Say)
 	}
 	return ""
 }

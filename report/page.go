@@ -13,7 +13,6 @@ import (
 type page struct {
 	bytes.Buffer
 	style Style
-	ec2   bool // for EC2, where a driver comes with the machine image
 }
 
 // painted is text in a colour, "31;1" (SGR parameters of ECMA-48).

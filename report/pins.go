@@ -18,14 +18,14 @@ var PinFormats = []Format[pin.Sets]{
 }
 
 // pinTools are the tools of a set's commands, in the order in which they are shown.
-var pinTools = []string{"apt", "dnf", "runfile", "ami", "pip", "uv"}
+var pinTools = []string{"apt", "dnf", "runfile", "pip", "uv"}
 
 // pinsText writes one paragraph a set; a set that changes nothing more than the one before says so.
 func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
 	if len(pins.Sets) > 0 {
-		fmt.Fprintln(&b, paragraph("Choose one set. If it has apt, dnf, runfile or ami lines, use one of them to get the driver, and reboot. Then run its pip or its uv command.", s.Width))
+		fmt.Fprintln(&b, paragraph("Choose one set. If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command.", s.Width))
 	}
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)
@@ -37,8 +37,11 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 		fmt.Fprintln(&b, s.heading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
 		for _, tool := range pinTools {
 			if command := set.Commands[tool]; command != "" {
-				b.WriteString(pinCommand(tool, command, s.Width))
+				b.WriteString(pinCommand(tool, command))
 			}
+		}
+		for _, step := range set.Steps {
+			b.WriteString(pinStep(step, s.Width))
 		}
 	}
 	for _, none := range pins.Missing {
@@ -49,13 +52,22 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	return err
 }
 
-// pinCommand is a tool's line of a set: a command, never broken, after the comment that says where it is for; an AMI's
-// is prose.
-func pinCommand(tool, text string, width int) string {
-	lead, more := fmt.Sprintf("  %-7s  ", tool), strings.Repeat(" ", 11)
-	if tool == "ami" && width > 0 {
-		return lead + strings.Join(Fold(text, width-len(lead), width-len(more)), "\n"+more) + "\n"
+// pinStep is a step of a set: another way to its driver, in words.
+func pinStep(step pin.Step, width int) string {
+	word, text := "", clean(step.Say)
+	if step.Or {
+		word = "or"
 	}
+	lead, more := fmt.Sprintf("  %-7s  ", word), strings.Repeat(" ", 11)
+	if width > 0 {
+		text = strings.Join(Fold(text, width-len(lead), width-len(more)), "\n"+more)
+	}
+	return lead + text + "\n"
+}
+
+// pinCommand is a tool's line of a set: a command, never broken, after the comment that says where it is for.
+func pinCommand(tool, text string) string {
+	lead, more := fmt.Sprintf("  %-7s  ", tool), strings.Repeat(" ", 11)
 	command, comment, ok := strings.Cut(text, "  # ")
 	if ok {
 		return lead + "# " + comment + "\n" + more + command + "\n"

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix"
 	"cudacompat/probe/facts"
 )
@@ -15,7 +14,7 @@ import (
 // Text writes the report for people: the verdict first, one line a build, findings as short paragraphs, the count
 // last.
 func Text(w io.Writer, r Report, s Style) error {
-	p := &page{style: s, ec2: onEC2(r)}
+	p := &page{style: s}
 	findings := together(r.Findings, p.brief)
 	p.headline(r, findings)
 	p.plan(r)
@@ -47,13 +46,6 @@ func (p *page) ownTables(r Report) {
 		p.line()
 		p.wrap(0, "Judged with rows of --matrix in "+strings.Join(own, ", ")+"; the newest row is of "+r.Tool.Matrix+".")
 	}
-}
-
-// ec2Type tells EC2's instance types, "g5.xlarge", from those of other clouds.
-var ec2Type = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
-
-func onEC2(r Report) bool {
-	return r.Facts.System.Instance != "" || ec2Type.MatchString(r.asked(func(t Target) string { return t.Instance }))
 }
 
 // headline is the verdict in one sentence.

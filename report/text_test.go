@@ -17,10 +17,7 @@ func TestCommandsAreNeverBroken(t *testing.T) {
 		page := show(t, r, "text", Style{Width: 40, All: true})
 		for _, f := range r.Findings {
 			for _, pin := range f.Pins {
-				for tool, command := range pin.Commands {
-					if tool == "ami" {
-						continue
-					}
+				for _, command := range pin.Commands {
 					found++
 					command, _, _ = strings.Cut(command, "  # ") // which stands before it
 					if !strings.Contains(page, clean(command)+"\n") {

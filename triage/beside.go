@@ -90,5 +90,15 @@ func stepsFor(f matrix.Finding) []string {
 		}
 		all = append(all, step)
 	}
-	return append(all, f.Do...)
+	for _, s := range f.Steps {
+		text := s.Say
+		if s.Run != "" {
+			text = strings.TrimSuffix("run `"+s.Run+"`: "+s.Say, ": ")
+		}
+		if s.Or {
+			text = "or " + text
+		}
+		all = append(all, text)
+	}
+	return all
 }

@@ -1,0 +1,248 @@
+package pin
+
+import "strings"
+
+// System is the operating system that commands are written for.
+type System struct {
+	// Family is "ubuntu", "debian", "rhel" (with what is built from it), "amzn" or "fedora"; "other", which gets words
+	// only; empty where it is not known.
+	Family  string
+	Release string // "24.04", "9.6", "2023.9.20251110"; empty where it is not known
+	Arch    string // as NVIDIA's repositories call it: "x86_64", "sbsa"
+	Kernel  string // that runs or will boot, "6.8.0-1021-aws"; empty where it is not known
+	Root    bool   // commands are root's, and there is no sudo: in a container
+}
+
+// APT reports whether its packages are Debian's.
+func (s System) APT() bool { return s.Family == "ubuntu" || s.Family == "debian" }
+
+// DNF reports whether dnf installs its packages.
+func (s System) DNF() bool { return s.Family == "rhel" || s.Family == "amzn" || s.Family == "fedora" }
+
+// AsRoot is a command that root has to give.
+func (s System) AsRoot(words ...string) string {
+	if s.Root {
+		return Command(words...)
+	}
+	return Command(append([]string{"sudo"}, words...)...)
+}
+
+// Install installs packages, empty on a system whose package manager is none of those. A fresh host's lists of packages
+// are older than the archive, hence the update: https://manpages.debian.org/stable/apt/apt-get.8.en.html.
+func (s System) Install(packages ...string) string {
+	switch {
+	case s.APT():
+		return All(s.AsRoot("apt-get", "update"), s.AsRoot(append([]string{"apt-get", "install", "-y"}, packages...)...))
+	case s.DNF():
+		return s.AsRoot(append([]string{"dnf", "install", "-y"}, packages...)...)
+	}
+	return ""
+}
+
+// Of is a package at a release of its maker's, whatever the distribution's own number behind it: a pattern of apt-get's
+// (apt-get(8)) or of dnf's.
+func (s System) Of(name, release string) string {
+	if s.APT() {
+		return name + "=" + release + "*"
+	}
+	return name + "-" + release
+}
+
+// Reinstall writes the files of packages again.
+func (s System) Reinstall(packages ...string) string {
+	switch {
+	case s.APT():
+		return All(s.AsRoot("apt-get", "update"),
+			s.AsRoot(append([]string{"apt-get", "install", "--reinstall", "-y"}, packages...)...))
+	case s.DNF():
+		return s.AsRoot(append([]string{"dnf", "reinstall", "-y"}, packages...)...)
+	}
+	return ""
+}
+
+// Remove removes packages, with Debian's their configuration too.
+func (s System) Remove(packages ...string) string {
+	switch {
+	case s.APT():
+		return s.AsRoot(append([]string{"apt-get", "purge", "-y"}, packages...)...)
+	case s.DNF():
+		return s.AsRoot(append([]string{"dnf", "remove", "-y"}, packages...)...)
+	}
+	return ""
+}
+
+// Write puts one line into a file of root's.
+func (s System) Write(line, file string) string {
+	return Command("echo", line) + " | " + s.AsRoot("tee", file)
+}
+
+// Initramfs makes the images again that kernels boot with: initramfs-tools(7) on Debian's, dracut(8) on Red Hat's.
+func (s System) Initramfs() string {
+	switch {
+	case s.APT():
+		return s.AsRoot("update-initramfs", "-u", "-k", "all")
+	case s.DNF():
+		return s.AsRoot("dracut", "--force", "--regenerate-all")
+	}
+	return ""
+}
+
+// Headers is the package against which DKMS builds a module for a kernel: NVIDIA's guide for each distribution,
+// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/615/oracle-linux.html and its neighbours. Amazon's
+// kernels of 6.12 provide that name, too (awslabs/amazon-eks-ami, templates/al2023, install-nvidia-driver.sh).
+func (s System) Headers(kernel string) string {
+	if s.DNF() {
+		return "kernel-devel-" + kernel
+	}
+	return "linux-headers-" + kernel
+}
+
+// cudaRepositories is where NVIDIA's packages of the driver are, a directory for each distribution
+// (https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/620/kernel-modules.html has the commands).
+const cudaRepositories = "https://developer.download.nvidia.com/compute/cuda/repos/"
+
+// directory is the distribution's in NVIDIA's repositories, "rhel9/x86_64".
+func (s System) directory() string { return s.Family + s.major() + "/" + s.Arch }
+
+func (s System) major() string {
+	major, _, _ := strings.Cut(s.Release, ".")
+	return major
+}
+
+// repository adds NVIDIA's repository of the driver to dnf's.
+func (s System) repository() string {
+	return s.addRepository(cudaRepositories + s.directory() + "/cuda-" + s.Family + s.major() + ".repo")
+}
+
+// addRepository adds one to dnf's.
+func (s System) addRepository(file string) string {
+	if s.Family == "fedora" { // whose dnf is the fifth
+		return s.AsRoot("dnf", "config-manager", "addrepo", "--from-repofile="+file)
+	}
+	return s.AsRoot("dnf", "config-manager", "--add-repo", file)
+}
+
+// Driver is a branch of NVIDIA's driver, with the kernel module that fits.
+type Driver struct {
+	Branch string // "580"
+	Open   bool
+}
+
+// ubuntu is the branch's server package, which Ubuntu maintains for data centres
+// (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/).
+func (d Driver) ubuntu() string {
+	if d.Open {
+		return "nvidia-driver-" + d.Branch + "-server-open"
+	}
+	return "nvidia-driver-" + d.Branch + "-server"
+}
+
+// nvidia is the package in NVIDIA's repositories.
+func (d Driver) nvidia() string {
+	if d.Open {
+		return "nvidia-open"
+	}
+	return "cuda-drivers"
+}
+
+// stream is the branch's in NVIDIA's repositories for RHEL 8 and 9 and Amazon Linux 2023.
+func (d Driver) stream() string {
+	if d.Open {
+		return "nvidia-driver:" + d.Branch + "-open"
+	}
+	return "nvidia-driver:" + d.Branch + "-dkms"
+}
+
+// Driver installs a driver, with the repository that has it and what its module is built with; empty where no package
+// manager is known. The pages are those of NVIDIA's driver installation guide for each distribution.
+func (s System) Driver(d Driver) string {
+	major := s.major()
+	switch {
+	// Ubuntu's own archive has the driver, in the component restricted, which is on by default.
+	case s.Family == "ubuntu":
+		return s.Install(d.ubuntu())
+	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/debian.html. A minimal system has no curl.
+	case s.Family == "debian":
+		needs := []string{"curl", "ca-certificates"}
+		if s.Kernel != "" {
+			needs = append(needs, s.Headers(s.Kernel))
+		}
+		key := "cuda-keyring_1.1-1_all.deb"
+		return All(s.Install(needs...), Command("curl", "-fsSLO", cudaRepositories+s.directory()+"/"+key),
+			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch, d.nvidia()))
+	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/amazon-linux.html. Its dkms is NVIDIA's.
+	case s.Family == "amzn":
+		return All(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonKernel()...)...), s.repository(), s.streamed(d))
+	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/red-hat-enterprise-linux.html. dkms is EPEL's.
+	case s.Family == "rhel":
+		needs := []string{"https://dl.fedoraproject.org/pub/epel/epel-release-latest-" + major + ".noarch.rpm", "kernel-headers"}
+		if major == "8" {
+			if s.Kernel != "" {
+				needs = append(needs, s.Headers(s.Kernel))
+			}
+			return All(s.Install(needs...), s.repository(), s.streamed(d))
+		}
+		needs = append(needs, "kernel-devel-matched")
+		if major == "9" {
+			return All(s.Install(needs...), s.repository(), s.streamed(d))
+		}
+		needs = append(needs, "python3-dnf-plugin-versionlock")
+		return All(s.Install(needs...), s.repository(), s.locked(d))
+	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/fedora.html
+	case s.Family == "fedora":
+		return All(s.Install("kernel-devel-matched", "kernel-headers"), s.repository(), s.locked(d))
+	}
+	return ""
+}
+
+// toolkitRepository is where NVIDIA's toolkit for containers is; no distribution has it
+// (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html).
+const toolkitRepository = "https://nvidia.github.io/libnvidia-container/"
+
+// ContainerToolkit installs NVIDIA's toolkit for containers, with its repository.
+func (s System) ContainerToolkit() string {
+	const name, keyring = "nvidia-container-toolkit", "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
+	switch {
+	case s.APT():
+		key := Command("curl", "-fsSL", toolkitRepository+"gpgkey") + " | " + s.AsRoot("gpg", "--yes", "--dearmor", "-o", keyring)
+		list := Command("curl", "-fsSL", toolkitRepository+"stable/deb/"+name+".list") + " | " +
+			Command("sed", "s#deb https://#deb [signed-by="+keyring+"] https://#g") + " | " +
+			s.AsRoot("tee", "/etc/apt/sources.list.d/"+name+".list")
+		return All(s.Install("curl", "gnupg"), key, list, s.Install(name))
+	case s.DNF():
+		return All(s.addRepository(toolkitRepository+"stable/rpm/"+name+".repo"), s.Install(name))
+	}
+	return ""
+}
+
+// amazonKernel are the packages that a module is built with on Amazon Linux 2023, whose kernel 6.12 names one of them
+// after itself (awslabs/amazon-eks-ami, templates/al2023, install-nvidia-driver.sh).
+func (s System) amazonKernel() []string {
+	extra := "kernel-modules-extra"
+	if s.Kernel == "" {
+		return []string{"kernel-devel", "kernel-headers", extra}
+	}
+	if strings.HasPrefix(s.Kernel, "6.12.") {
+		extra = "kernel6.12-modules-extra"
+	}
+	return []string{"kernel-devel-" + s.Kernel, "kernel-headers-" + s.Kernel, extra + "-" + s.Kernel}
+}
+
+// streamed enables the branch's stream; RHEL 10 and Fedora have no streams, there a lock holds the branch.
+func (s System) streamed(d Driver) string {
+	return All(s.AsRoot("dnf", "module", "reset", "-y", "nvidia-driver"), s.AsRoot("dnf", "module", "enable", "-y", d.stream()),
+		s.Install(d.nvidia()))
+}
+
+func (s System) locked(d Driver) string {
+	return All(s.AsRoot("dnf", "versionlock", "add", "*nvidia*"+d.Branch+"*"), s.Install(d.nvidia()))
+}
+
+// AnyDriver are the commands for the two package managers that most systems have, where the system is not known: apt's,
+// on Ubuntu, and dnf's, where NVIDIA's repository is set up.
+func AnyDriver(d Driver) map[string]string {
+	return map[string]string{
+		"apt": System{Family: "ubuntu"}.Driver(d) + "  # Ubuntu",
+		"dnf": System{Family: "rhel"}.streamed(d) + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)",
+	}
+}
