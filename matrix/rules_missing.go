@@ -51,6 +51,13 @@ func (b *build) putBack(f *Finding, lost []string) {
 	for _, library := range lost {
 		wheel := b.installed(library)
 		bad := b.unloadable([]string{library})
+		// Of another release than the build's, it lies where the build does not look.
+		if file := b.besides(library); file != "" && b.Requires[wheel.Name] != "" {
+			f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name,
+				Value: wheel.Version + " is installed, and has it where " + b.Name + " does not look", From: file})
+			f.Pins = append(f.Pins, b.env.packagePin(wheel.Name, b.Requires[wheel.Name])...)
+			continue
+		}
 		if len(bad) == 0 {
 			f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name,
 				Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
@@ -69,8 +76,17 @@ func (b *build) putBack(f *Finding, lost []string) {
 		}
 	}
 	if len(wheels) > 0 {
-		f.Pins = b.env.forcedPin(wheels...)
+		f.Pins = append(f.Pins, b.env.forcedPin(wheels...)...)
 	}
+}
+
+// besides is where a library lies that the loader does not find for the build; empty where it is nowhere.
+func (b *build) besides(library string) string {
+	i := slices.IndexFunc(b.Beside, func(file string) bool { return path.Base(file) == library })
+	if i < 0 {
+		return ""
+	}
+	return b.Beside[i]
 }
 
 // withoutCollectives: JAX opens NCCL when a computation spans several GPUs, and not before. With one GPU it is a note:

@@ -65,6 +65,9 @@ func libraryShadowed(m *machine, b *build) []*result {
 		Source: []string{loaderSource}}
 	f.Evidence = append(b.evidence(), Evidence{Fact: "missing in " + u.Library, Value: some(lackedOf(lacks, u)),
 		From: u.Path + ", needed by " + u.By})
+	if wheel, pinned := b.replaced(u.By); wheel != nil {
+		f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name, Value: wheel.Version + ", in the place of " + pinned, From: wheel.Path})
+	}
 	f.Pins, f.Steps = m.unshadow(b, u)
 	return found(f)
 }
@@ -109,6 +112,9 @@ func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []pin.Step) {
 		if b.besideOwn() {
 			return m.required(b), nil
 		}
+		if wheel, pinned := b.replaced(u.By); wheel != nil {
+			return b.env.packagePin(wheel.Name, pinned), nil
+		}
 		for _, wheel := range b.wheelsOf(u.Library) {
 			own, pinned := b.env.Package(wheel), b.Requires[wheel]
 			switch {
@@ -123,6 +129,17 @@ func (m *machine) unshadow(b *build, u facts.Unresolved) ([]Pin, []pin.Step) {
 		}
 	}
 	return nil, []pin.Step{pin.Say(removal(u.Path, u.Reason))}
+}
+
+// replaced is the wheel of a library that wants something, where it is of another release than the build pins.
+func (b *build) replaced(by string) (wheel *installed, pinned string) {
+	if wheel = b.installed(path.Base(by)); wheel == nil {
+		return nil, ""
+	}
+	if pinned = b.Requires[wheel.Name]; pinned == "" || pinned == wheel.Version {
+		return nil, ""
+	}
+	return wheel, pinned
 }
 
 // ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put

@@ -178,7 +178,7 @@ class Room:
         if not os.path.exists(os.path.join(folder, "libcuda.so.1")):
             os.makedirs(folder, exist_ok=True)
             with open(os.path.join(HERE, "libcuda_symbols.txt")) as f:
-                names = [n for n in f.read().split() if n not in ("cuDriverGetVersion",)]
+                names = [line.split()[0] for line in f if not line.startswith("cuDriverGetVersion ")]
             source = os.path.join(folder, "cuda.c")
             with open(source, "w") as f:
                 f.write("int cuDriverGetVersion(int *v) { *v = 13020; return 0; }\n")
@@ -697,4 +697,5 @@ def main():
     args.call(args)
 
 
-main()
+if __name__ == "__main__":
+    main()

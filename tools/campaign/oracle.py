@@ -378,7 +378,8 @@ def main():
         for path in sorted(glob.glob(os.path.join(SITE, pattern), recursive=True)):
             libraries.append({"name": os.path.relpath(path, SITE), "error": load_apart(path)})
     print("\nORACLE" + json.dumps({"modules": answer, "libraries": libraries,
-                                   "mapped": mapped(r"/lib(cudart|cublas|cudnn|nccl|nvrtc|nvJitLink|cuda)\b.*\.so")}))
+                                   "mapped": mapped(r"/lib(cudart|cublas|cudnn|nccl|nvrtc|nvJitLink|cuda)\b.*\.so"),
+                                   "closure": mapped("^" + re.escape(SITE) + r"/.*\.so")}))
     sys.stdout.flush()
     os._exit(0)
 

@@ -89,15 +89,29 @@ func (s *site) fallBack(h *host.Host, p *ldso.Process) (opened bool, err error) 
 }
 
 // torchMissing are the libraries that the loader finds nowhere for torch: its own, CUDA's, and what those open by name.
-// Where the loader finds nothing, torch looks into the wheels itself; a part that cuDNN's wheel never held is one that
-// this cuDNN does without.
+// Of the needed ones torch itself looks for some in the wheels, which fallBack has done; to any other that lies in a
+// wheel nothing leads, as to cuSPARSELt of 0.7 for torch 2.6, whose run path names the directory of 0.6: it is noted as
+// Beside. A part that cuDNN's wheel never held is one that this cuDNN does without.
 func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {
 	b.Looked = true
-	return slices.DeleteFunc(notLoaded(p, func(name string) bool {
+	list := slices.DeleteFunc(notLoaded(p, func(name string) bool {
 		return cudaStem(name) != "" || torchOwn.MatchString(name) || strings.HasPrefix(name, nvrtcBuiltins)
 	}), func(name string) bool {
-		return len(s.inWheels(h, "*/lib/"+name)) > 0 && !unloadable(p, name) || s.doesWithout(h, name) ||
+		return onlyOpened(p, name) && len(s.inWheels(h, "*/lib/"+name)) > 0 && !unloadable(p, name) || s.doesWithout(h, name) ||
 			strings.HasPrefix(name, nvrtcBuiltins) && !s.wheelHeld(h, "cuda-nvrtc", name)
+	})
+	for _, name := range list {
+		if files := s.inWheels(h, "*/lib/"+name); len(files) > 0 && !unloadable(p, name) {
+			b.Beside = append(b.Beside, files[0])
+		}
+	}
+	return list
+}
+
+// onlyOpened reports whether a library that is missing is opened by name, and linked by none that is there.
+func onlyOpened(p *ldso.Process, name string) bool {
+	return !slices.ContainsFunc(p.Missing, func(m ldso.Missing) bool {
+		return path.Base(m.Name) == name && m.Via == ldso.Needed
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,22 @@ func completeTorch(t *testing.T) string {
 	}
 	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
 	return root
+}
+
+// TestBesideTheRunPath: a wheel has the library, in a directory to which nothing leads: cuSPARSELt 0.7.1 under torch
+// 2.6.0 ends "import torch" with "libcusparseLt.so.0: cannot open shared object file".
+func TestBesideTheRunPath(t *testing.T) {
+	root := completeTorch(t)
+	from := filepath.Join(root, testSite+"nvidia/cudnn/lib")
+	to := filepath.Join(root, testSite+"nvidia/cudnn9/lib")
+	hosttest.Must(t, os.MkdirAll(filepath.Dir(to), 0o755))
+	hosttest.Must(t, os.Rename(from, to))
+	found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	hosttest.Must(t, err)
+	b := found.Environments[0].Builds[0]
+	if !slices.Contains(b.Missing, "libcudnn.so.9") || len(b.Beside) != 1 || !strings.HasSuffix(b.Beside[0], "cudnn9/lib/libcudnn.so.9") {
+		t.Errorf("missing %q, beside %q", b.Missing, b.Beside)
+	}
 }
 
 // TestMetadataWithoutPackage: what a half-removed torch leaves is its metadata; its RECORD tells that it is no editable

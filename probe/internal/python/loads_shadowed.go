@@ -92,8 +92,8 @@ func torchPreloads(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error
 	return nil
 }
 
-// shadows looks whether CUDA libraries that are not the build's own serve those that need them. It costs nothing where
-// every one is of the wheels that the build pins.
+// findShadows looks whether CUDA libraries that are not the build's own serve those that need them, and are served by
+// those that they need. It costs nothing where every one is of the wheels that the build pins.
 func findShadows(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
 	if err := p.OpenKnown(s.dlopens(h)); err != nil {
 		return err
@@ -110,11 +110,18 @@ func findShadows(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
 		return nil
 	}
 	b.Compared = true
+	all := cudaLibraries(p)
 	for _, o := range p.Objects {
-		if !slices.ContainsFunc(o.ELF.Needed, func(name string) bool { return foreign[name] != nil }) {
+		// Either end can differ from what the build was shipped with: a cuSPARSE of 12.5 wants a newer nvJitLink than
+		// the one that is pinned beside it.
+		providers := foreign
+		if foreign[o.ELF.Soname] == o {
+			providers = all
+		}
+		if !slices.ContainsFunc(o.ELF.Needed, func(name string) bool { return providers[name] != nil }) {
 			continue
 		}
-		if err := findUnresolved(b, p, o, foreign); err != nil {
+		if err := findUnresolved(b, p, o, providers); err != nil {
 			return err
 		}
 	}

@@ -98,6 +98,28 @@ func TestShadows(t *testing.T) {
 	}
 }
 
+// TestNewerConsumer: not the library that serves was replaced, but the one that wants. cuSPARSE 12.5.10 beside the
+// nvJitLink that torch 2.6.0 pins ends "import torch" with "undefined symbol: __nvJitLinkGetErrorLogSize_12_9".
+func TestNewerConsumer(t *testing.T) {
+	root := torchTree(t)
+	for name, text := range map[string]string{
+		"torch-2.8.0+cu128.dist-info/METADATA": "Name: torch\nVersion: 2.8.0+cu128\nRequires-Dist: " +
+			"nvidia-nvjitlink-cu12==12.8.93\nRequires-Dist: nvidia-cusparse-cu12==12.5.8.93\n",
+		"nvidia_cusparse_cu12-12.5.10.65.dist-info/METADATA": "Name: nvidia-cusparse-cu12\nVersion: 12.5.10.65\n",
+	} {
+		hosttest.Write(t, filepath.Join(root, testSite+name), text)
+	}
+	hosttest.Compile(t, root, hosttest.Library{Name: testSite + "nvidia/nvjitlink/lib/libnvJitLink.so.12",
+		Source: "int __nvJitLinkCreate_12_7(void) { return 1; }\n"})
+	found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	hosttest.Must(t, err)
+	b := found.Environments[0].Builds[0]
+	if len(b.Unresolved) != 1 || b.Unresolved[0].Symbol != "__nvJitLinkCreate_12_8" ||
+		filepath.Base(b.Unresolved[0].By) != "libcusparse.so.12" {
+		t.Errorf("unresolved: %+v", b.Unresolved)
+	}
+}
+
 func TestParsePreloads(t *testing.T) {
 	const list = `    cuda_libs: list[tuple[str, str]] = [
         ("cublas", "libcublasLt.so.*[0-9]"),
