@@ -77,7 +77,7 @@ func (m *machine) clauseValues(c tables.Clause, b *build) (values []version.Numb
 	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
 	switch c.Name {
 	case "driver":
-		return one(m.driver.version)
+		return one(m.driver().version)
 	case "cuda":
 		return one(b.cuda)
 	case "cudnn", "nccl", "cublas":
@@ -192,7 +192,7 @@ func (m *machine) clauseFrom(c tables.Clause, b *build) string {
 	case "capability", "gpus":
 		return m.gpus[0].from
 	case "driver":
-		return m.driver.from
+		return m.driver().from
 	}
 	return cmp.Or(b.From, b.Path)
 }

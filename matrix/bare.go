@@ -36,7 +36,19 @@ func (m *machine) bare(b *build) []*result {
 	case b.broughtByWheel():
 		return nil
 	}
-	return undecidable(b.subject, "where it finds them"+Bare)
+	return b.lacksLibraries("where it finds them" + Bare)
+}
+
+// lacksLibraries: whether the libraries that the build opens are there is not known.
+func (b *build) lacksLibraries(missing string) []*result {
+	need := "the libraries of CUDA"
+	if cuda := b.cuda; cuda.Known() {
+		need += fmt.Sprintf(" %d", cuda.Major())
+	}
+	if cudnn := b.needsCuDNN(); cudnn.Known() {
+		need += fmt.Sprintf(" and cuDNN %d", cudnn.Major())
+	}
+	return []*result{{subject: b.subject, missing: missing, need: need, decides: true}}
 }
 
 // needsCuDNN is the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
@@ -80,7 +92,7 @@ func (b *build) bareBeside() []*result {
 	for _, library := range opened {
 		wheel := "nvidia-" + library
 		if b.env.Package(wheel+family) == nil && (b.cuda.Major() < 13 || b.env.Package(wheel) == nil) {
-			return undecidable(b.subject, "where it finds its libraries of CUDA "+b.cuda.String()+Bare)
+			return b.lacksLibraries("where it finds its libraries of CUDA " + b.cuda.String() + Bare)
 		}
 	}
 	return nil

@@ -104,6 +104,9 @@ func (j *judgement) breaking(name LinkName, b *build) []string {
 // lacking are the rules on a link that lack a fact which decides whether the build runs.
 func (j *judgement) lacking(name LinkName, b *build) []string {
 	var list []string
+	if j.provided && ofImage(name) {
+		return nil
+	}
 	for _, id := range j.undecided[b.subject] {
 		if rule, ok := RuleNamed(id); ok && rule.Link == name {
 			list = append(list, id)

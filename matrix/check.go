@@ -26,8 +26,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 			inconclusive = true
 			continue
 		}
-		j := &judgement{machine: newMachine(t, &f, target, policy), verdict: &v,
-			failed: map[about]bool{}, spoken: map[about]bool{}, undecided: map[string][]string{}, links: map[string]LinkName{}}
+		j := newJudgement(newMachine(t, &f, target, policy), &v)
 		v.Judged = append(v.Judged, j.judged())
 		v.Disagreements = j.disagreements() // the same for every target
 		j.rules(ctx)
@@ -62,6 +61,27 @@ type judgement struct {
 	open      bool                // a fact is missing that leaves the outcome open
 	cut       bool                // the time was up before every rule was asked
 	links     map[string]LinkName // by rule: the link that its finding about the machine names instead of the rule's
+	asking    asking
+	provided  bool // what an image must bring and what is not known of that is there
+}
+
+// asking is how a rule is asked, about a build or, where that is nil, the machine.
+type asking func(Rule, *build) []*result
+
+func newJudgement(m *machine, v *Verdict) *judgement {
+	return &judgement{machine: m, verdict: v, failed: map[about]bool{}, spoken: map[about]bool{},
+		undecided: map[string][]string{}, links: map[string]LinkName{}, asking: m.ask}
+}
+
+// ask asks a rule.
+func (m *machine) ask(rule Rule, b *build) []*result {
+	switch {
+	case b != nil:
+		return b.env.unmanaged(b.withoutGPU(rule, m.asShown(rule, b)))
+	case rule.onMachine != nil:
+		return rule.onMachine(m)
+	}
+	return nil
 }
 
 // about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
@@ -72,7 +92,7 @@ type about struct{ rule, subject string }
 func (j *judgement) rules(ctx context.Context) {
 	for _, rule := range rules {
 		if rule.onMachine != nil && !j.silenced(rule, "") {
-			j.record(rule, rule.onMachine(j.machine), true)
+			j.record(rule, j.asking(rule, nil), true)
 		}
 		if rule.onBuild == nil {
 			continue
@@ -84,7 +104,7 @@ func (j *judgement) rules(ctx context.Context) {
 				return
 			}
 			if !j.silenced(rule, b.subject) {
-				j.record(rule, b.env.unmanaged(b.withoutGPU(rule, j.asShown(rule, b))), b.counts)
+				j.record(rule, j.asking(rule, b), b.counts)
 			}
 		}
 	}
@@ -92,7 +112,7 @@ func (j *judgement) rules(ctx context.Context) {
 
 // judged is the machine in a few words.
 func (m *machine) judged() Judged {
-	list := Judged{Target: m.name, Driver: m.driver.version.String(), CUDA: m.driver.cuda.String(), From: m.driver.from,
+	list := Judged{Target: m.name, Driver: m.driver().version.String(), CUDA: m.driver().cuda.String(), From: m.driver().from,
 		State: m.driverState(), GPUs: []string{}, Hidden: m.hidden(), Devices: m.devices()}
 	for _, g := range m.present {
 		list.GPUs = append(list.GPUs, g.label)
@@ -103,7 +123,7 @@ func (m *machine) judged() Judged {
 // driverState is how a driver that does not run is there.
 func (m *machine) driverState() string {
 	switch {
-	case m.driver.loaded, m.f.Driver.NVML.Status == "ok", !m.driver.version.Known():
+	case m.driver().loaded, m.f.Driver.NVML.Status == "ok", !m.driver().version.Known():
 		return ""
 	case m.f.System.Rest:
 		return "on disk"

@@ -11,20 +11,20 @@ import (
 
 // newerPTX compares a PTX version with those that the driver's compiler knows; why says what is missing.
 func (m *machine) newerPTX(cuda, isa version.Number) (newer bool, why string) {
-	low, high := m.t.PTXKnown(m.driver.cuda)
+	low, high := m.t.PTXKnown(m.driver().cuda)
 	switch {
-	case !isa.Known() && cuda.Parts() > 1 && m.driver.cuda.Known() && !m.driver.cuda.LessShort(cuda):
+	case !isa.Known() && cuda.Parts() > 1 && m.driver().cuda.Known() && !m.driver().cuda.LessShort(cuda):
 		return false, "" // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
 	case !isa.Known():
 		return false, "which PTX version the build's code has"
-	case !m.driver.cuda.Known():
+	case !m.driver().cuda.Known():
 		return false, "the CUDA that the driver speaks"
 	case low.Known() && !low.Less(isa):
 		return false, ""
 	case high.Known() && high.Less(isa):
 		return true, ""
 	}
-	return false, "which PTX version a driver for CUDA " + m.driver.cuda.Short() + " knows"
+	return false, "which PTX version a driver for CUDA " + m.driver().cuda.Short() + " knows"
 }
 
 // assembles reports whether the Triton that comes with a row of torch compiles for every GPU here. Where the table does

@@ -52,26 +52,26 @@ func (m *machine) layCompat() {
 	c := &m.f.Driver.Compat[i]
 	f := forward{Compat: c, version: version.Of(c.Version), source: []string{forwardSource}}
 	// The driver's own release, wherever it lies, changes nothing.
-	if m.driver.version.Known() && f.version.Compare(m.driver.version) == 0 {
+	if m.kmd.version.Known() && f.version.Compare(m.kmd.version) == 0 {
 		return
 	}
-	if v := m.driver.version; v.Known() {
-		m.driver.cuda, m.driver.cudaSaw = m.t.BranchCUDA(v), false
+	if v := m.kmd.version; v.Known() {
+		m.kmd.cuda, m.kmd.cudaSaw = m.t.BranchCUDA(v), false
 	}
-	f.base, f.cuda = m.driver, version.Of(c.CUDA)
+	f.base, f.cuda = m.kmd, version.Of(c.CUDA)
 	if !f.cuda.Known() {
 		f.cuda = m.t.BranchCUDA(f.version)
 	}
-	m.forward = f
-	m.forward.state = m.forwardState()
-	if m.forward.state == forwardWorks {
-		m.driver.user, m.driver.cuda, m.driver.cudaSaw = f.version, f.cuda, c.CUDA != ""
+	m.lift = f
+	m.lift.state = m.forwardState()
+	if m.lift.state == forwardWorks {
+		m.kmd.user, m.kmd.cuda, m.kmd.cudaSaw = f.version, f.cuda, c.CUDA != ""
 	}
 }
 
 // forwardState goes by what CUDA itself refuses first: a library that is older than the module (803) works on no GPU.
 func (m *machine) forwardState() forwardState {
-	f := &m.forward
+	f := m.forward()
 	if !f.base.version.Known() {
 		f.why = "which kernel-mode driver is under " + f.Path
 		return forwardUndecided
@@ -101,7 +101,7 @@ func (m *machine) forwardState() forwardState {
 
 // forwardGPUs looks for a GPU that is not known to be served.
 func (m *machine) forwardGPUs() forwardState {
-	f := &m.forward
+	f := m.forward()
 	for _, g := range m.gpus {
 		switch {
 		case g.dataCentre() != yes:
@@ -123,7 +123,7 @@ func (g gpu) dropped(branch int) bool {
 // baseBranch asks the library's note, else the table, whether it may run on this branch of the kernel-mode driver. A
 // branch that the table does not list proves nothing: NVIDIA strikes those past their end of life.
 func (m *machine) baseBranch() forwardState {
-	f := &m.forward
+	f := m.forward()
 	branch := fmt.Sprint(f.base.version.Major())
 	allowed, listed := f.Branches, len(f.Branches) > 0
 	if listed && slices.Contains(allowed, f.base.version.Major()) {
@@ -196,7 +196,7 @@ func (g gpu) dataCentre() trilean {
 // compatPackage is the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
 // NVIDIA does not list the driver's branch: what is proposed must not end in error 803 or 804.
 func (m *machine) compatPackage(cuda version.Number) *tables.Forward {
-	base := m.driver.version
+	base := m.driver().version
 	if !cuda.Known() || !base.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() ||
 		slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) {
 		return nil
@@ -288,7 +288,7 @@ func (m *machine) forwardWords() string {
 
 // evidenceCompat is the taken library, with the reason why it is.
 func (m *machine) evidenceCompat() Evidence {
-	return Evidence{Fact: "libcuda", Value: m.forward.Version, From: m.forward.Path + ", taken by " + m.forward.Reason}
+	return Evidence{Fact: "libcuda", Value: m.forward().Version, From: m.forward().Path + ", taken by " + m.forward().Reason}
 }
 
 // compatTaken reports whether a cuda-compat library stands in for the driver's user space.

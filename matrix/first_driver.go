@@ -29,7 +29,7 @@ func (m *machine) before(g gpu, driver version.Number) *before {
 
 // answersFor reports whether this very driver shows the GPU by NVML.
 func (m *machine) answersFor(g gpu, driver version.Number) bool {
-	return g.answers() && m.target.Driver == "" && driver == m.driver.version
+	return g.answers() && m.target.Driver == "" && driver == m.driver().version
 }
 
 // beforeProduct compares a driver with the first that knows the product. Boards of one name have several ids: what is

@@ -95,7 +95,7 @@ func TestProductsByName(t *testing.T) {
 	embedded := Embedded()
 	named := func(name, driver string) *before {
 		m := newMachine(embedded, &facts.Facts{}, Target{GPUs: []string{name}, Driver: driver}, Policy{})
-		return m.before(m.gpus[0], m.driver.version)
+		return m.before(m.gpus[0], m.driver().version)
 	}
 	if b := named("GeForce RTX 3060", "515.48.07"); b != nil {
 		t.Errorf("an RTX 3060 may be older than the READMEs, and %+v is said", *b)

@@ -15,7 +15,7 @@ const (
 // floor compares the driver with what a CUDA version needs; need is the requirement in words. The user-mode driver's
 // CUDA decides where it is known, since a cuda-compat library can lift it above the module; else the module's version.
 func (m *machine) floor(cuda version.Number) (state floorState, need string, source []string) {
-	return m.floorOn(m.driver, cuda)
+	return m.floorOn(m.driver(), cuda)
 }
 
 // floorOn is floor for another driver than the machine's.

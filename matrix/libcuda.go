@@ -88,7 +88,7 @@ func (m *machine) withoutLibcuda() Finding {
 		return f
 	}
 	f.Steps = []pin.Step{pin.Say("install the part of the driver's packages that has libcuda.so.1, of the release " +
-		m.driver.version.String())}
+		m.driver().version.String())}
 	if name := m.libcudaPackage(); name != "" {
 		f.Steps = []pin.Step{pin.Run(m.hostSystem().Install(name))}
 	}
@@ -104,11 +104,11 @@ func (m *machine) libcudaPackage() string {
 	}
 	switch m.hostSystem().Family {
 	case "ubuntu":
-		if !m.driver.version.Known() {
+		if !m.driver().version.Known() {
 			return ""
 		}
 		server := slices.ContainsFunc(m.f.Machine.Packages, func(p facts.DriverPackage) bool { return strings.Contains(p.Name, "-server") })
-		return fmt.Sprintf("libnvidia-compute-%d", m.driver.version.Major()) + map[bool]string{true: "-server"}[server]
+		return fmt.Sprintf("libnvidia-compute-%d", m.driver().version.Major()) + map[bool]string{true: "-server"}[server]
 	case "debian":
 		return "libcuda1"
 	case "rhel", "amzn", "fedora":

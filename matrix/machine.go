@@ -14,33 +14,35 @@ import (
 
 // machine is what is judged: the facts with what a target says over them, and what the tables know of both.
 type machine struct {
-	t        *Tables
-	f        *facts.Facts
-	target   Target
-	policy   Policy
-	name     string // the target's, empty for this machine
-	platform string // "linux_x86_64", "linux_aarch64", "win_amd64"
-	instance *tables.Instance
-	driver   driver
-	found    foundDriver
-	toolkits []toolkit
-	libc     version.Number // glibc's; not known of musl
-	present  []gpu          // those that are there
-	shown    shown
-	gpus     []gpu          // those that a program would see, or may see where shown is unsure
-	kinds    []gpu          // the first of each kind of gpus: those of a kind are judged alike
-	listed   []facts.GPU    // those that CUDA can number, in the order of their addresses
-	numbers  map[string]int // of listed, by address
-	resolved map[gpuKind]gpu
-	products map[gpu][]*tables.Product // what productsOf looked up
-	worked   *worked
-	met      map[*facts.Environment]*environment
-	builds   []*build
-	names    []*named // packages that files name and that have to do with a GPU
-	forward  forward  // the cuda-compat library that stands in for the driver's user space
+	t          *Tables
+	f          *facts.Facts
+	target     Target
+	policy     Policy
+	name       string // the target's, empty for this machine
+	platform   string // "linux_x86_64", "linux_aarch64", "win_amd64"
+	instance   *tables.Instance
+	kmd        driver  // the driver that builds will meet
+	lift       forward // the cuda-compat library that stands in for its user space
+	driverRead *bool   // set when either was asked for
+	found      foundDriver
+	toolkits   []toolkit
+	libc       version.Number // glibc's; not known of musl
+	present    []gpu          // those that are there
+	shown      shown
+	gpus       []gpu          // those that a program would see, or may see where shown is unsure
+	kinds      []gpu          // the first of each kind of gpus: those of a kind are judged alike
+	listed     []facts.GPU    // those that CUDA can number, in the order of their addresses
+	numbers    map[string]int // of listed, by address
+	resolved   map[gpuKind]gpu
+	products   map[gpu][]*tables.Product   // what productsOf looked up
+	released   map[string][]version.Number // by framework: what releases looked up
+	worked     *worked
+	met        map[*facts.Environment]*environment
+	builds     []*build
+	names      []*named // packages that files name and that have to do with a GPU
 }
 
-// driver is the driver that builds will meet.
+// driver is a driver that builds can meet.
 type driver struct {
 	version version.Number // the kernel module's, else that of the user space at rest
 	from    string
@@ -70,7 +72,8 @@ func newMachine(t *Tables, f *facts.Facts, target Target, policy Policy) *machin
 	m := &machine{t: t, f: f, target: target, policy: policy, name: target.Instance,
 		found: foundIn(&f.Driver), libc: version.Of(f.System.Libc),
 		resolved: map[gpuKind]gpu{}, products: map[gpu][]*tables.Product{}, worked: &worked{},
-		met: map[*facts.Environment]*environment{}}
+		met: map[*facts.Environment]*environment{}, driverRead: new(bool),
+		released: map[string][]version.Number{}}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.instance = t.Instance(name)
 	}
@@ -81,7 +84,7 @@ func newMachine(t *Tables, f *facts.Facts, target Target, policy Policy) *machin
 	m.present = m.gpusOf()
 	m.see(m.present)
 	m.platform = m.platformOf()
-	m.driver = m.driverOf()
+	m.kmd = m.driverOf()
 	if len(target.GPUs) == 0 && target.Instance == "" {
 		m.see(m.show())
 	}
@@ -130,6 +133,19 @@ func (m *machine) jetson() bool {
 
 // windowsNumbers reports whether the driver's version is of Windows' series, in Windows and in WSL2.
 func (m *machine) windowsNumbers() bool { return m.f.System.WSL || m.platform == "win_amd64" }
+
+// driver is the driver that builds will meet. Who asks says so, since what asks for neither it nor forward is the same
+// with every driver.
+func (m *machine) driver() driver {
+	*m.driverRead = true
+	return m.kmd
+}
+
+// forward is the cuda-compat library that stands in for the driver's user space.
+func (m *machine) forward() *forward {
+	*m.driverRead = true
+	return &m.lift
+}
 
 // driverOf is the target's driver, else the loaded module's, else the one that is installed. What its user space said
 // of CUDA goes before its branch's row; Windows' and Jetson's numbers are not in that table.
@@ -347,13 +363,13 @@ func (m *machine) host() bool {
 
 // evidenceDriver is the driver as evidence.
 func (m *machine) evidenceDriver() Evidence {
-	return Evidence{Fact: "driver", Value: m.driver.version.String(), From: m.driver.from}
+	return Evidence{Fact: "driver", Value: m.driver().version.String(), From: m.driver().from}
 }
 
 // driverWords is the driver for a sentence.
 func (m *machine) driverWords() string {
-	if m.driver.version.Known() {
-		return "driver " + m.driver.version.String()
+	if m.driver().version.Known() {
+		return "driver " + m.driver().version.String()
 	}
-	return "a driver that supports CUDA " + m.driver.cuda.String()
+	return "a driver that supports CUDA " + m.driver().cuda.String()
 }

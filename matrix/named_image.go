@@ -112,7 +112,7 @@ func (m *machine) baseCode(b *build) []*result {
 func (m *machine) imageRequirements() []*result {
 	var results []*result
 	for _, n := range m.names {
-		if n.image == nil || n.image.Require == "" || !m.driver.version.Known() || m.windowsNumbers() || m.refused(n) {
+		if n.image == nil || n.image.Require == "" || !m.driver().version.Known() || m.windowsNumbers() || m.refused(n) {
 			continue
 		}
 		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: requireCUDA(n.image),
@@ -125,8 +125,8 @@ func (m *machine) imageRequirements() []*result {
 // targetWords is the machine that a file is judged for, for a sentence.
 func (m *machine) targetWords() string {
 	words := m.driverWords()
-	if m.driver.cuda.Known() {
-		words += " (CUDA " + m.driver.cuda.Short() + ")"
+	if m.driver().cuda.Known() {
+		words += " (CUDA " + m.driver().cuda.Short() + ")"
 	}
 	if len(m.gpus) > 0 {
 		words += " with " + m.gpus[0].label
@@ -189,7 +189,7 @@ func requireCUDA(c *tables.Container) string {
 // targetProperties is what the constraints are about where no container runs: each GPU by every brand that NVML may
 // call it.
 func (m *machine) targetProperties() [][]version.Properties {
-	base := version.Properties{CUDA: m.driver.cuda, Driver: m.driver.version, NoGPU: len(m.gpus) == 0}
+	base := version.Properties{CUDA: m.driver().cuda, Driver: m.driver().version, NoGPU: len(m.gpus) == 0}
 	list := [][]version.Properties{}
 	for _, g := range m.gpus {
 		var one []version.Properties

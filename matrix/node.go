@@ -40,8 +40,8 @@ func Stack(t *Tables, f *facts.Facts) []Part {
 			list = append(list, p)
 		}
 	}
-	add(Part{Name: "driver", Version: m.driver.version.String()})
-	add(Part{Name: "CUDA", Version: m.driver.cuda.Short()})
+	add(Part{Name: "driver", Version: m.driver().version.String()})
+	add(Part{Name: "CUDA", Version: m.driver().cuda.Short()})
 	for _, b := range m.builds {
 		if !b.counts || !b.framework() || b.accelerator == "cpu" {
 			continue

@@ -212,18 +212,22 @@ func (m *machine) rankRows(b *build, list []row) {
 
 // cudaDistance is how far a CUDA is from the driver's own, in minor versions; ten make a family.
 func (m *machine) cudaDistance(cuda version.Number) int {
-	d := (cuda.Major()-m.driver.cuda.Major())*10 + cuda.Minor() - m.driver.cuda.Minor()
+	d := (cuda.Major()-m.driver().cuda.Major())*10 + cuda.Minor() - m.driver().cuda.Minor()
 	return max(d, -d)
 }
 
 // releases is every release of a framework's table once, oldest first.
 func (m *machine) releases(framework string) []version.Number {
-	var list []version.Number
+	list, ok := m.released[framework]
+	if ok {
+		return list
+	}
 	for _, r := range m.frameworkRows(framework) {
 		if len(list) == 0 || list[len(list)-1].Compare(r.number) != 0 {
 			list = append(list, r.number)
 		}
 	}
+	m.released[framework] = list
 	return list
 }
 

@@ -31,7 +31,7 @@ func Requires(t *Tables, f facts.Facts, python string) requires.Requirement {
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
 	for _, k := range kinds(t) {
-		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true})
+		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true, Today: t.Date()})
 		if len(r.GPUs) == 0 {
 			r.describe(m)
 		}
@@ -48,23 +48,26 @@ func RequiresOn(t *Tables, f facts.Facts, targets []Target) requires.Requirement
 	r := Requires(t, f, targets[0].Python)
 	r.GPUs = []requires.GPU{}
 	for _, target := range targets {
-		r.GPUs = append(r.GPUs, requiredOn(t, f, target))
+		g, _ := requiredOn(t, f, target)
+		r.GPUs = append(r.GPUs, g)
 	}
 	return r
 }
 
-// requiredOn is what the artefact needs on one target, whose GPUs are of one kind.
-func requiredOn(t *Tables, f facts.Facts, target Target) requires.GPU {
+// requiredOn is what the artefact needs on one target, whose GPUs are of one kind, and what it leaves to the image there.
+func requiredOn(t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
 	a := artefactOf(f)
 	target.Driver = newestDriver(t)
-	m := newMachine(t, &a, target, Policy{NoPins: true})
+	m := newMachine(t, &a, target, Policy{NoPins: true, Today: t.Date()})
 	if len(m.gpus) == 0 {
 		none := requires.Drivers{}
-		return requires.GPU{Drivers: none, Undecided: none, Because: []string{}, Names: []string{target.Instance}}
+		return requires.GPU{Drivers: none, Undecided: none, Provided: none, Because: []string{},
+			Names: []string{target.Instance}}, nil
 	}
-	g := m.demand().gpu(m)
+	d := m.demand()
+	g = d.gpu(m)
 	g.Names = []string{cmp.Or(target.Instance, m.gpus[0].name, m.gpus[0].label)}
-	return g
+	return g, requires.Requirement{Needs: d.limits(m.gpus[0].label)}.OfImage()
 }
 
 // newestDriver is the newest release of the last branch.
@@ -107,111 +110,23 @@ func (b *build) required(m *machine) requires.Build {
 
 // demand is every need of an artefact for one kind of GPU, with the drivers that make a difference.
 type demand struct {
-	needs   []need
-	cuts    []version.Number
-	meets   [][]meeting // by need, by cut
-	outcome []meeting   // by cut
-	code    string
+	needs    []need
+	cuts     []version.Number
+	now      []meeting // by cut: what Check says of the driver
+	provided []meeting // and where the image brings what the artefact leaves to it
+	code     string
 }
 
-// demand asks every rule what it needs, and every driver that makes a difference whether it has it.
+// demand judges the artefact on every driver that makes a difference.
 func (m *machine) demand() demand {
-	d := demand{needs: m.needs(), cuts: m.cuts(), code: m.codeWords()}
-	d.meets = make([][]meeting, len(d.needs))
+	d := demand{cuts: m.cuts(), code: m.codeWords()}
+	var q inquiry
 	for _, v := range d.cuts {
-		at := m.on(v)
-		for i, n := range d.needs {
-			d.meets[i] = append(d.meets[i], n.meets(at))
-		}
-		d.outcome = append(d.outcome, m.outcomeOf(d.needs, func(i int) meeting { return d.meets[i][len(d.meets[i])-1] }))
+		o := q.on(m.on(v))
+		d.now, d.provided = append(d.now, o.now), append(d.provided, o.provided)
 	}
+	d.needs = q.needs(m, len(d.cuts))
 	return d
-}
-
-// needs are those of all rules, of the machine first.
-func (m *machine) needs() []need {
-	var list []need
-	of := func(rule Rule, b *build) {
-		needs := rule.needs
-		if needs == nil {
-			needs = func(m *machine, b *build) []need { return m.asked(rule, b) }
-		}
-		for _, n := range needs(m, b) {
-			n.rule, n.build = rule.ID, b
-			list = append(list, n)
-		}
-	}
-	for _, rule := range rules {
-		if rule.ofFleet {
-			continue
-		}
-		if rule.onMachine != nil {
-			of(rule, nil)
-			continue
-		}
-		for _, b := range m.builds {
-			if b.counts || rule.compares {
-				of(rule, b)
-			}
-		}
-	}
-	return list
-}
-
-// outcomeOf puts together how one driver stands to all needs: a build that is broken refuses the host, unless it goes
-// on without the GPU or another environment stands in for its own.
-func (m *machine) outcomeOf(needs []need, meets func(int) meeting) meeting {
-	answers := map[*build]Answer{}
-	outcome, compared := met, false
-	for i, n := range needs {
-		got := meets(i)
-		compared = compared || n.compares && (got == met || got == unmet)
-		if n.build == nil {
-			outcome = max(outcome, got)
-			continue
-		}
-		answers[n.build] = graver(answers[n.build], n.answer(got))
-	}
-	gives := anySound(m.builds, func(i int) Answer { return answers[m.builds[i]] })
-	for _, b := range m.builds {
-		switch a := answers[b]; {
-		case !b.counts || a == WorksCPUOnly || a == Broken && b.goesOn():
-		case a == Broken && gives && b.standing == searched:
-			if b.env.Pythons != "" { // which Python is it?
-				outcome = max(outcome, undecided)
-			}
-		case a == Broken:
-			outcome = max(outcome, unmet)
-		case a == Unknown:
-			outcome = max(outcome, undecided)
-		}
-	}
-	if outcome == met && !compared {
-		return undecided
-	}
-	return outcome
-}
-
-// answer is what a need, met or not, makes of its build.
-func (n need) answer(got meeting) Answer {
-	switch {
-	case got == unmet && n.mild:
-		return WorksCPUOnly
-	case got == unmet:
-		return Broken
-	case got == undecided:
-		return Unknown
-	}
-	return Works
-}
-
-// graver is what two needs together make of a build: what is broken, or does without the GPU, asks for no more facts.
-func graver(a, b Answer) Answer {
-	rank := map[Answer]int{Unknown: 1, WorksCPUOnly: 2, Broken: 3}
-	if rank[a] >= rank[b] {
-		return a
-	}
-	return b
 }
 
 // codeWords is what all builds that count have for the GPU, together.
@@ -233,7 +148,8 @@ func (m *machine) codeWords() string {
 func (d demand) gpu(m *machine) requires.GPU {
 	g := requires.GPU{Capability: m.gpus[0].capability.String(), Names: []string{}, Code: d.code, Because: []string{},
 		Arch:    strings.TrimPrefix(m.platform, "linux_"),
-		Drivers: ranges(d.cuts, d.outcome, met), Undecided: ranges(d.cuts, d.outcome, undecided)}
+		Drivers: ranges(d.cuts, d.now, met), Undecided: ranges(d.cuts, d.now, undecided),
+		Provided: ranges(d.cuts, d.provided, met)}
 	if chip := m.gpus[0].chip; chip != nil {
 		g.Architecture = chip.Architecture
 	}
@@ -246,13 +162,13 @@ func (d demand) gpu(m *machine) requires.GPU {
 // refusing are the rules that refuse every driver, else those that do so together.
 func (d demand) refusing() []string {
 	var always, some []string
-	for i, n := range d.needs {
-		switch refuses := slices.Contains(d.meets[i], unmet) && !n.mild; {
-		case !refuses:
-		case slices.Contains(d.meets[i], met):
-			some = append(some, n.rule)
+	for _, n := range d.needs {
+		switch {
+		case !n.decides() || !slices.Contains(n.meets, unmet):
+		case slices.Contains(n.meets, met):
+			some = append(some, n.rule.ID)
 		default:
-			always = append(always, n.rule)
+			always = append(always, n.rule.ID)
 		}
 	}
 	if len(always) == 0 {
@@ -262,28 +178,17 @@ func (d demand) refusing() []string {
 	return slices.Compact(always)
 }
 
+// decides reports whether a need can refuse a host.
+func (n need) decides() bool { return !n.mild && (n.build == nil || n.build.counts) }
+
 // limits are the needs that not every driver meets, those that lack a fact, and what code there is. Rules name the GPU
 // that they judge by its label; here a need holds for every GPU that it is published for.
 func (d demand) limits(label string) []requires.Need {
 	var list []requires.Need
-	for i, n := range d.needs {
-		words := strings.ReplaceAll(n.words, label, "the GPU")
-		if n.mild || n.build != nil && !n.build.counts {
-			continue
+	for _, n := range d.needs {
+		if n.decides() {
+			list = append(list, n.published(d.cuts, label))
 		}
-		drivers := ranges(d.cuts, d.meets[i], met, unasked)
-		lacks := slices.Contains(d.meets[i], undecided)
-		if drivers.Any() && (n.rule != "gpu-arch-missing" || !slices.Contains(d.meets[i], met)) {
-			continue
-		}
-		need := requires.Need{Rule: n.rule, Need: words, Drivers: drivers, Row: n.row, Source: orEmpty(n.source)}
-		if lacks {
-			need.Missing = words
-		}
-		if n.build != nil {
-			need.Subject, need.From = n.build.subject, cmp.Or(n.build.From, n.build.Path)
-		}
-		list = append(list, need)
 	}
 	return list
 }

@@ -110,6 +110,9 @@ func (r *gathering) settle() {
 		if len(of) == len(r.kinds) {
 			continue
 		}
+		if r.Needs[i].Missing == "" { // another GPU would do with the same image
+			r.Needs[i].Kind = requires.OfHost
+		}
 		for _, at := range of {
 			k := r.kinds[at]
 			words := k.names

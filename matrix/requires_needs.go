@@ -1,13 +1,18 @@
 package matrix
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/requires"
 )
+
+// meeting is how a host stands to a need, or to all of them.
+type meeting int
 
 const (
 	unasked meeting = iota // the question does not arise
@@ -16,187 +21,207 @@ const (
 	unmet
 )
 
-// needsNothing is for what another rule's needs say already.
-func needsNothing(*machine, *build) []need { return nil }
+// inquiry asks every rule about an artefact on one kind of GPU, with one driver after another, and has Check's own chain
+// judge what they say. Nothing but the driver differs, so a rule that did not read it is asked once.
+type inquiry struct {
+	questions []*question
+	answered  map[asker]*question
+	known     map[string]outcomes // by what the rules said that read the driver
+}
 
-// needsDriven: the driver knows the GPU, and still does.
-func needsDriven(m *machine, _ *build) []need {
-	if m.windowsNumbers() || m.jetson() {
-		return nil
-	}
-	g := m.gpus[0]
-	n := need{words: "a driver that supports the GPU", row: "gpu.csv", compares: g.chip != nil,
-		meets: func(at *machine) meeting {
-			if !at.drives(at.driver.version) {
-				return unmet
+// question is a rule that is asked about a build, or about the machine, where there is none.
+type question struct {
+	asker
+	rule    Rule
+	moves   bool        // it reads the driver
+	results [][]*result // by driver; one for all where it does not move
+}
+
+type asker struct {
+	id    string
+	build *build
+}
+
+// outcomes are what Check says of a driver: as things are, and where the image brings what the artefact leaves to it.
+type outcomes struct{ now, provided meeting }
+
+// on is the outcome on one driver.
+func (q *inquiry) on(at *machine) outcomes {
+	if q.questions == nil {
+		q.begin(at)
+	} else {
+		for _, one := range q.questions {
+			if one.moves {
+				one.results = append(one.results, at.ask(one.rule, one.build))
 			}
-			return met
-		}}
-	if g.chip != nil {
-		n.row, n.source = g.chip.Chip+" in gpu.csv", g.chip.Source
-		for _, p := range proven(m.productsOf(g)) {
-			n.row, n.source = n.row+", "+p.PCIID+" in product.csv", append(n.source[:len(n.source):len(n.source)], p.Source...)
 		}
 	}
-	return []need{n}
+	// Where every rule says what it said on another driver, the answers are the same.
+	key := q.outline()
+	o, ok := q.known[key]
+	if !ok {
+		o.now = q.outcome(at, false)
+		if o.provided = o.now; o.now == undecided {
+			o.provided = q.outcome(at, true)
+		}
+		q.known[key] = o
+	}
+	return o
 }
 
-// needsFloor: the driver reaches the build's CUDA.
-func needsFloor(m *machine, b *build) []need {
-	r := m.reach(b)
-	if r == nil {
-		return nil
+// begin asks every rule on the first driver, and notes which of them read it.
+func (q *inquiry) begin(at *machine) {
+	q.answered, q.known = map[asker]*question{}, map[string]outcomes{}
+	ask := func(rule Rule, b *build) {
+		*at.driverRead = false
+		one := &question{asker: asker{rule.ID, b}, rule: rule, results: [][]*result{at.ask(rule, b)}}
+		one.moves = *at.driverRead
+		q.questions, q.answered[one.asker] = append(q.questions, one), one
 	}
-	n := need{words: r.need, source: r.source, compares: true,
-		meets: func(at *machine) meeting { return at.reach(b).meeting() }}
-	switch {
-	case r.missing != "":
-		n.words = r.missing
-	case m.t.Family(r.cuda) != nil:
-		n.row = fmt.Sprintf("CUDA %d in minor_compat.csv", r.cuda.Major())
-	default:
-		n.row = "CUDA " + r.cuda.Short() + " in cuda.csv"
+	for _, rule := range rules {
+		if rule.onMachine != nil {
+			ask(rule, nil)
+		}
+		if rule.onBuild != nil {
+			for _, b := range at.builds {
+				ask(rule, b)
+			}
+		}
 	}
-	return []need{n}
 }
 
-func (r *reach) meeting() meeting {
-	switch {
-	case r == nil:
-		return unasked
-	case r.missing != "":
-		return undecided
-	case r.state == floorBelow:
+// last is what was said of the driver that was asked about last.
+func (one *question) last() []*result { return one.results[len(one.results)-1] }
+
+// outline is all that the answers rest on of what the rules that read the driver say of it.
+func (q *inquiry) outline() string {
+	var b strings.Builder
+	for _, one := range q.questions {
+		if !one.moves {
+			continue
+		}
+		for _, r := range one.last() {
+			severity := Severity("")
+			if r.finding != nil {
+				severity = r.finding.Severity
+			}
+			fmt.Fprint(&b, r.subject, severity, r.missing != "", r.decides, r.noted, r.implied, r.link, r.cpuOnly, " ")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// outcome has the chain judge what the rules said last.
+func (q *inquiry) outcome(at *machine, provided bool) meeting {
+	v := emptyVerdict()
+	j := newJudgement(at, &v)
+	j.provided = provided
+	j.asking = func(rule Rule, b *build) []*result { return q.answered[asker{rule.ID, b}].last() }
+	j.rules(context.Background())
+	switch v.outcome(j.answers()) {
+	case Compatible:
+		return met
+	case Incompatible:
 		return unmet
 	}
-	return met
+	return undecided
 }
 
-// needsPTX: the driver's compiler knows the PTX that is all the build has for the GPU.
-func needsPTX(m *machine, b *build) []need {
-	if _, only, _ := m.uncompiled(b); b.accelerator != "cuda" || !only {
-		return nil
-	}
-	words := "a driver that compiles its PTX"
-	if one, _ := m.ptxFor(b, m.gpus[0]); one != nil && one.isa.Known() {
-		words = fmt.Sprintf("a driver that supports CUDA %s: all it has for the GPU is PTX %s",
-			m.t.CUDAOfPTX(one.isa).Short(), one.isa)
-	}
-	meets := func(at *machine) meeting {
-		if hit, _, _ := at.uncompiled(b); len(hit.gpus) > 0 && hit.severity(at, b) == Error {
-			return unmet
-		}
-		return met
-	}
-	return []need{{words: words, row: "cuda.csv, driver_branch.csv", source: []string{ptxSource}, meets: meets}}
+// need is one thing that an artefact asks of a host, or of the image in which it runs.
+type need struct {
+	rule    Rule
+	build   *build // nil: asked of the machine itself
+	words   string
+	missing string // the fact without which it cannot be judged
+	row     string // the table's row that it rests on
+	source  []string
+	meets   []meeting // by driver
+	mild    bool      // a part that is not served is done without
+	image   bool      // the image must bring it; no host can
 }
 
-// needsNoZstd: the driver reads the compression of the build's code.
-func needsNoZstd(m *machine, b *build) []need {
-	if len(m.loadingZstd(b)) < len(m.gpus) {
-		return nil
-	}
-	meets := func(at *machine) meeting {
-		if at.driver.cuda.Known() && at.driver.cuda.LessShort(zstdCUDA) {
-			return unmet
-		}
-		return met
-	}
-	return []need{{words: "driver >= 550.54.14, since its code is compressed with zstd",
-		row: strings.Join(b.Zstd, " ") + " in the build", meets: meets}}
-}
-
-// needsCodeFor: the build has code for the GPU.
-func needsCodeFor(m *machine, b *build) []need {
-	switch {
-	case b.foreign != "":
-		return codeNeeds(m.foreignCode(b), b.codeFrom())
-	case !b.comparesCode(), b.kernelless():
-		return nil
-	case b.base():
-		return codeNeeds(m.baseCode(b), "gpu.csv")
-	}
-	without, _, missing := m.codeless(b)
-	if b.named != nil && b.named.openTorch() {
-		without, missing = nil, openTorchMissing
-	}
-	n := need{words: "machine code or PTX for the GPU", row: b.codeFrom(), source: b.source(), mild: b.optional(),
-		compares: true}
-	result := met
-	switch {
-	case missing != "" && len(without) < len(m.gpus):
-		result, n.words = undecided, missing
-	case len(without) > 0:
-		result = unmet
-	}
-	n.meets = func(*machine) meeting { return result }
-	return []need{n}
-}
-
-// codeNeeds are the results of what has no code that can be compared with the GPU: a build for another architecture, an
-// image of CUDA itself, of which more will run than is known.
-func codeNeeds(results []*result, row string) []need {
-	if len(results) == 0 {
-		return nil
-	}
-	n := need{words: results[0].missing, row: row}
-	decided := undecided
-	if f := results[0].finding; f != nil {
-		n.words, n.source, decided = f.Message, f.Source, unmet
-	}
-	n.meets = func(*machine) meeting { return decided }
-	return []need{n}
-}
-
-// codeFrom is where the machine code of a build is told.
-func (b *build) codeFrom() string {
-	switch {
-	case len(b.SASS)+len(b.PTX) > 0:
-		return "the build itself"
-	case len(b.rows) > 0:
-		r := b.rows[0]
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s in %s.csv", r.Release, r.Variant, r.Platform, r.framework))
-	}
-	return "gpu.csv"
-}
-
-func always(*machine) bool { return true }
-
-// advisedOfDrivers reports whether an advisory is about certain drivers.
-func (m *machine) advisedOfDrivers() bool {
-	return slices.ContainsFunc(tables.Rows[tables.Advisory](m.t), func(a tables.Advisory) bool {
-		return len(a.When.Mentions("driver")) > 0
-	})
-}
-
-// asked turns a rule into needs by asking it: with one driver, the newest, or again with each that is in question.
-func (m *machine) asked(rule Rule, b *build) []need {
-	judge := func(at *machine) []*result {
-		if b != nil {
-			return rule.onBuild(at, b)
-		}
-		return rule.onMachine(at)
-	}
+// needs are what the rules ask for: each thing that no driver changes by itself, and of what moves with the driver the
+// drivers that will do.
+func (q *inquiry) needs(m *machine, drivers int) []need {
 	var list []need
-	for _, r := range judge(m) {
-		if r.matters(rule) || b != nil && r.without(m, rule, b) {
-			list = append(list, m.fixed(rule, b, r))
+	for _, one := range q.questions {
+		if one.moves {
+			if n, ok := one.ofDrivers(); ok {
+				list = append(list, n)
+			}
+			continue
+		}
+		for _, r := range one.last() {
+			mild := one.build != nil && r.without(m, one.rule, one.build)
+			if how := r.meeting(one.rule); mild || how > met || r.need != "" {
+				n := one.need(r)
+				n.mild, n.image = mild, ofImage(one.rule.Link)
+				n.meets = slices.Repeat([]meeting{how}, drivers)
+				list = append(list, n)
+			}
 		}
 	}
-	if rule.byDriver == nil || !rule.byDriver(m) {
-		return list
-	}
-	words := rule.Title
-	if len(list) > 0 {
-		words = list[0].words
-	}
-	return []need{{words: words, meets: func(at *machine) meeting { return worst(judge(at), rule) }}}
+	return list
 }
 
-// matters reports whether a result can decide, or shows that something was compared.
-func (r *result) matters(rule Rule) bool {
-	grave := r.finding != nil && r.finding.Severity != Note && !r.noted
-	return r.implied || grave || rule.compares || rule.leavesOpen && r.missing != ""
+// ofDrivers is the need of a rule that reads the driver, in the words of the driver that is nearest to one that will do;
+// false where every driver will.
+func (one *question) ofDrivers() (need, bool) {
+	n := need{rule: one.rule, build: one.build}
+	var meets []meeting
+	for _, results := range one.results {
+		worst := unasked
+		for _, r := range results {
+			worst = max(worst, r.meeting(one.rule))
+		}
+		meets = append(meets, worst)
+	}
+	said := -1
+	for i, how := range meets {
+		if how > met && (said < 0 || i+1 < len(meets) && meets[i+1] <= met) {
+			said = i
+		}
+	}
+	if said < 0 {
+		return n, false
+	}
+	i := slices.IndexFunc(one.results[said], func(r *result) bool { return r.meeting(one.rule) == meets[said] })
+	n = one.need(one.results[said][i])
+	n.meets = meets
+	return n, true
+}
+
+// need is what one result asks for.
+func (one *question) need(r *result) need {
+	n := need{rule: one.rule, build: one.build, missing: r.missing, row: r.row}
+	switch f := r.finding; {
+	case r.missing != "":
+		n.words = cmp.Or(r.need, r.missing)
+	case f != nil:
+		n.words, n.source = cmp.Or(r.need, f.Message), f.Source
+		if one.moves {
+			n.words = cmp.Or(r.need, f.Need, f.Message)
+		}
+	default:
+		n.words, n.source = cmp.Or(r.need, one.rule.Title), r.source
+	}
+	return n
+}
+
+// published is the need as a reader takes it: label is the GPU that was asked about, and the need holds for every GPU
+// that it is published for.
+func (n need) published(cuts []version.Number, label string) requires.Need {
+	words := func(s string) string { return strings.ReplaceAll(s, label, "the GPU") }
+	list := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing),
+		Drivers: ranges(cuts, n.meets, met, unasked), Row: n.row, Source: orEmpty(n.source)}
+	if n.image {
+		list.Kind = requires.OfImage
+	}
+	if n.build != nil {
+		list.Subject, list.From = n.build.subject, cmp.Or(n.build.From, n.build.Path)
+	}
+	return list
 }
 
 // without reports whether a part of the artefact is done without, for what the rule found.
@@ -204,37 +229,12 @@ func (r *result) without(m *machine, rule Rule, b *build) bool {
 	return r.finding != nil && r.finding.Severity != Error && rule.breaks != nil && rule.breaks(m, b)
 }
 
-// fixed is a need that no driver changes.
-func (m *machine) fixed(rule Rule, b *build, r *result) need {
-	n := need{words: wordsOf(rule, r), compares: rule.compares || r.finding != nil && r.finding.Severity != Note}
-	if r.finding != nil {
-		n.source = r.finding.Source
-	}
-	result := r.meeting(rule)
-	if b != nil && r.without(m, rule, b) {
-		result, n.mild = unmet, true
-	}
-	n.meets = func(*machine) meeting { return result }
-	return n
-}
-
-// wordsOf is what a rule's result asks for.
-func wordsOf(rule Rule, r *result) string {
-	switch {
-	case r.finding != nil:
-		return r.finding.Message
-	case r.missing != "":
-		return r.missing
-	}
-	return rule.Title
-}
-
 // meeting is what one result of a rule says of a host.
 func (r *result) meeting(rule Rule) meeting {
 	switch {
 	case r.implied, r.finding != nil && r.finding.Severity == Error && !r.noted:
 		return unmet
-	case r.missing != "" && (rule.decides || rule.leavesOpen):
+	case r.missing != "" && (rule.decides || rule.leavesOpen || r.decides):
 		return undecided
 	case r.missing != "" || r.finding != nil && r.finding.Severity == Note:
 		return unasked
@@ -242,14 +242,8 @@ func (r *result) meeting(rule Rule) meeting {
 	return met
 }
 
-// worst is what decides of several results.
-func worst(results []*result, rule Rule) meeting {
-	all := unasked
-	for _, r := range results {
-		all = max(all, r.meeting(rule))
-	}
-	return all
-}
+// ofImage reports whether what a link lacks is for the image to bring: an interpreter, packages and libraries.
+func ofImage(link LinkName) bool { return link == LinkPython || link == LinkLibraries }
 
 // on is the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted); meant
 // is the first number of it.
@@ -258,8 +252,8 @@ func (m *machine) on(v version.Number) *machine {
 		v = version.Of(v.String() + ".0")
 	}
 	at := *m
-	at.driver = driver{version: v, from: "--driver", cuda: m.t.BranchCUDA(v), loaded: true}
-	at.forward, at.worked = forward{}, &worked{}
+	at.kmd = driver{version: v, from: "--driver", cuda: m.t.BranchCUDA(v), loaded: true}
+	at.lift, at.worked = forward{}, &worked{}
 	at.layCompat()
 	return &at
 }

@@ -14,8 +14,10 @@ import (
 func CompareTargets(t *Tables, old, now facts.Facts, targets []Target) []requires.TargetChange {
 	list := []requires.TargetChange{}
 	for _, target := range targets {
-		before, _ := runsOn(t, old, target)
-		after, unsure := runsOn(t, now, target)
+		was, brought := requiredBy(t, old, target)
+		is, needs := requiredBy(t, now, target)
+		before, _ := runsOn(was, brought, brought, target)
+		after, unsure := runsOn(is, needs, brought, target)
 		list = append(list, requires.TargetChange{Target: target.words(), Old: before, New: after, Unknown: !after && unsure})
 	}
 	return list
@@ -32,15 +34,20 @@ func (target Target) words() string {
 	return fmt.Sprintf("%s, driver %s", words, target.Driver)
 }
 
-// runsOn reports whether an artefact runs on a target, and whether it cannot be told.
-func runsOn(t *Tables, f facts.Facts, target Target) (runs, unsure bool) {
-	var list []requires.GPU
+// requiredBy is what an artefact needs of a target, or of any, and what it leaves to the image.
+func requiredBy(t *Tables, f facts.Facts, target Target) (list []requires.GPU, ofImage []string) {
 	if target.named() {
-		list = []requires.GPU{requiredOn(t, f, target)}
-	} else {
-		list = slices.DeleteFunc(Requires(t, f, target.Python).GPUs, requires.GPU.Driverless)
+		g, needs := requiredOn(t, f, target)
+		return []requires.GPU{g}, needs
 	}
+	r := Requires(t, f, target.Python)
+	return slices.DeleteFunc(r.GPUs, requires.GPU.Driverless), r.OfImage()
+}
+
+// runsOn reports whether an artefact runs on a target, whose image brings some things, and whether it cannot be told.
+func runsOn(list []requires.GPU, needs, brought []string, target Target) (runs, unsure bool) {
 	for _, g := range list {
+		g = g.Given(needs, brought)
 		runs = runs || admits(g.Drivers, target.Driver)
 		unsure = unsure || admits(g.Undecided, target.Driver)
 	}

@@ -257,6 +257,14 @@ func oddArtefacts() []artefact {
 		"musl":                    {Environments: one(build("2.9.0+cu130", "13.0", "sm_90")), System: facts.System{Libc: "musl"}},
 	}
 	var odd []artefact
+	// Wheels that open what something else must bring.
+	for _, line := range []string{"tensorflow==2.20.0", "onnxruntime-gpu==1.31.1", "ctranslate2==4.8.5"} {
+		f, err := probe.Given([]byte(line + "\n"))
+		if err != nil {
+			panic(err)
+		}
+		odd = append(odd, artefact{line, f})
+	}
 	for name, f := range list {
 		odd = append(odd, artefact{name, f})
 	}
@@ -291,6 +299,30 @@ func TestRequiredDrivers(t *testing.T) {
 		need, _ := needOf(t, c.lines)
 		if got := need.Of(c.gpu).Drivers.String(); got != c.drivers {
 			t.Errorf("%s on %s: drivers %s, want %s", c.lines, c.gpu, got, c.drivers)
+		}
+	}
+}
+
+// TestOfImage: what the image must bring refuses no host, and admits none until the image is known to bring it; what
+// else is needed of a host is told all the same.
+func TestOfImage(t *testing.T) {
+	need, _ := needOf(t, "tensorflow==2.20.0")
+	with, _ := needOf(t, "tensorflow[and-cuda]==2.20.0")
+	for _, gpu := range []string{"A100", "V100", "B200"} {
+		got, whole := need.Of(gpu), with.Of(gpu)
+		if len(got.Drivers) > 0 || got.Provided.String() != whole.Drivers.String() {
+			t.Errorf("%s: admitted %v, provided %v; with its libraries %v", gpu, got.Drivers, got.Provided, whole.Drivers)
+		}
+	}
+	if got := need.OfImage(); !slices.Equal(got, []string{"the libraries of CUDA 12 and cuDNN 9"}) {
+		t.Errorf("left to the image: %q", got)
+	}
+	if got := with.OfImage(); len(got) > 0 {
+		t.Errorf("with its libraries, left to the image: %q", got)
+	}
+	for _, n := range need.Needs {
+		if image := n.Rule == "tensorflow-cuda-libs"; image != (n.Kind == requires.OfImage) {
+			t.Errorf("%s is of the %s: %s", n.Rule, n.Kind, n.Need)
 		}
 	}
 }

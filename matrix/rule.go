@@ -35,10 +35,6 @@ type Rule struct {
 	leavesOpen bool
 	// compares reports whether a machine was judged at all where the rule holds.
 	compares bool
-	// needs turns the rule into what it asks of a host, for the GPUs of a machine. A rule without it is asked once, with
-	// the newest driver, or, where byDriver says so, with every driver that makes a difference.
-	needs    func(*machine, *build) []need
-	byDriver func(*machine) bool
 	// ofFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
 	ofFleet bool
 }
@@ -48,7 +44,9 @@ type result struct {
 	subject string
 	finding *Finding
 	missing string
-	need    string   // beside missing: what the rule asks for all the same
+	need    string   // what the rule asks for; beside missing: all the same
+	row     string   // the table's row that the need rests on
+	source  []string // of a need that is met: where it is published
 	decides bool     // beside missing: the build's answer is unknown without it, though most that its rule lacks is no such fact
 	noted   bool     // in an environment that does not count
 	implied bool     // broken by what has been said of another build
@@ -72,18 +70,3 @@ func undecidable(subject, missing string) []*result {
 
 // found is one finding, of its own subject.
 func found(f Finding) []*result { return []*result{{subject: f.Subject, finding: &f}} }
-
-// need is one thing that an artefact asks of a host.
-type need struct {
-	rule     string
-	build    *build // nil: asked of the machine itself
-	words    string
-	row      string // the table's row that it rests on
-	source   []string
-	mild     bool // a part that is not served is done without
-	compares bool
-	meets    func(*machine) meeting // for one of the drivers; the GPUs are those that the need was made for
-}
-
-// meeting is how a host stands to a need.
-type meeting int

@@ -80,7 +80,6 @@ var rules = []Rule{
 		After:     needsDriver,
 		onMachine: driverDropsGPU,
 		compares:  true, Reads: []string{"last_branch"},
-		needs: needsDriven,
 	},
 	{
 		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
@@ -88,7 +87,6 @@ var rules = []Rule{
 		After:     needsDriver,
 		onMachine: driverTooOldForGPU,
 		compares:  true, Reads: []string{"first_branch", "listed", "noted"},
-		needs: needsNothing, // with driver-drops-gpu
 	},
 	{
 		ID: "stub-library", Title: "a stub is loaded instead of the driver's library",
@@ -120,7 +118,6 @@ var rules = []Rule{
 		Link:      LinkModule,
 		After:     needsDriver,
 		onMachine: vgpuDriver, Reads: []string{"vgpu"},
-		byDriver: always,
 	},
 	{
 		// A driver that does not answer cannot tell the fabric's state.
@@ -164,14 +161,12 @@ var rules = []Rule{
 		Link:      LinkLibcuda,
 		After:     needsDriver,
 		onMachine: forwardUnsupported,
-		byDriver:  always,
 	},
 	{
 		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not fit this driver",
 		Link:      LinkLibcuda,
 		After:     needsDriver,
 		onMachine: forwardNotApplicable,
-		byDriver:  always,
 	},
 	{
 		// Broken on the CPU, too, which is why it stands before every rule about GPUs and code.
@@ -186,7 +181,6 @@ var rules = []Rule{
 		After:   needsDriver,
 		onBuild: driverTooOld,
 		decides: true, compares: true, LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
-		needs: needsFloor,
 	},
 	{
 		// Below the floor of its CUDA no build starts, so what its code needs beyond that comes after driver-too-old.
@@ -195,14 +189,12 @@ var rules = []Rule{
 		After:   needsNewDriver,
 		onBuild: ptxNewer, shown: true,
 		Reads: []string{"groups"},
-		needs: needsPTX,
 	},
 	{
 		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
 		Link:    LinkCode,
 		After:   needsNewDriver,
 		onBuild: fatbinZstd, shown: true,
-		needs: needsNoZstd,
 	},
 	{
 		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
@@ -230,7 +222,6 @@ var rules = []Rule{
 		After:   needsNewDriver,
 		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
 		decides: true, compares: true, Reads: []string{"sass", "ptx", "groups"},
-		needs: needsCodeFor,
 	},
 	{
 		// PTX that the driver cannot compile is not merely slow.
@@ -267,11 +258,10 @@ var rules = []Rule{
 	},
 	{
 		ID: "nccl-mismatch", Title: "the build cannot use this NCCL",
-		Link:     LinkLibraries,
-		After:    needsDriver,
-		onBuild:  ncclMismatch,
-		Reads:    []string{"nccl"},
-		byDriver: always,
+		Link:    LinkLibraries,
+		After:   needsDriver,
+		onBuild: ncclMismatch,
+		Reads:   []string{"nccl"},
 	},
 	{
 		ID: "nccl-shadowed", Title: "another NCCL hides the build's own",
@@ -302,7 +292,6 @@ var rules = []Rule{
 		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
 		Link:      LinkLibraries,
 		onMachine: packagesMixed, breaks: mixedBreaks,
-		byDriver: always,
 	},
 	{
 		ID: "driver-eol", Title: "the driver's branch has reached end of life",
@@ -360,7 +349,6 @@ var rules = []Rule{
 		Link:    LinkLibraries,
 		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
 		onBuild: knownBad, shown: true,
-		byDriver: (*machine).advisedOfDrivers,
 	},
 	{
 		ID: "matrix-outdated", Title: "the tables are older than what is installed",

@@ -24,9 +24,18 @@ func driverTooOld(m *machine, b *build) []*result {
 	case r.state == floorBelow && m.tooOldWith(b):
 		return []*result{{subject: b.subject, implied: true}}
 	case r.state == floorBelow:
-		return found(m.tooOld(b, r.cuda, r.need, r.source))
+		f := m.tooOld(b, r.cuda, r.need, r.source)
+		return []*result{{subject: b.subject, finding: &f, row: m.floorRow(r.cuda)}}
 	}
 	return holds(b.subject)
+}
+
+// floorRow is the row of the tables that has the floor of a CUDA.
+func (m *machine) floorRow(cuda version.Number) string {
+	if m.t.Family(cuda) != nil {
+		return fmt.Sprintf("CUDA %d in minor_compat.csv", cuda.Major())
+	}
+	return "CUDA " + cuda.Short() + " in cuda.csv"
 }
 
 // reach is how the driver stands to what a build needs of it.
@@ -53,7 +62,7 @@ func (m *machine) reach(b *build) *reach {
 	case b.accelerator != "cuda" && b.accelerator != "":
 		return lacks("what a build for " + b.accelerator + " needs: the tables cover CUDA only")
 	// The answer is unknown, but what the build needs of a driver is still shown.
-	case !m.driver.version.Known() && !m.driver.cuda.Known():
+	case !m.driver().version.Known() && !m.driver().cuda.Known():
 		if !b.cuda.Known() {
 			return lacks("the driver's version")
 		}
@@ -61,8 +70,8 @@ func (m *machine) reach(b *build) *reach {
 		r.missing = "the driver's version"
 		return r
 	// Whether cuda-compat lifts the driver decides the floor, so without that the floor decides nothing.
-	case m.forward.state == forwardUndecided || m.forward.state == forwardUndecidedGPU:
-		return lacks(m.forward.why)
+	case m.forward().state == forwardUndecided || m.forward().state == forwardUndecidedGPU:
+		return lacks(m.forward().why)
 	// Nothing else stands for a package that needs no framework, so silence would read as an answer.
 	case !b.cuda.Known() && b.Standalone && !b.goesOn():
 		return lacks("which CUDA it is built for")
@@ -137,15 +146,15 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.driverWords()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)}
 	// As evidence only where the user space was asked: the CUDA of the branch's row was not read on this machine.
-	if m.driver.cudaSaw {
-		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver.cuda.String(),
-			From: cmp.Or(m.f.Driver.CUDAFrom, m.driver.from)})
+	if m.driver().cudaSaw {
+		f.Evidence = append(f.Evidence, Evidence{Fact: "driver CUDA", Value: m.driver().cuda.String(),
+			From: cmp.Or(m.f.Driver.CUDAFrom, m.driver().from)})
 	}
 	// In the order of what they cost: another build, which changes the environment only; another driver, which takes root
 	// and a reboot; a cuda-compat package, which is for data-centre GPUs and has to come first on the loader's path.
 	f.Pins, f.Steps = m.pins(b)
 	// A cuda-compat library is loaded, and the CUDA that it supports is still too old.
-	if m.forward.state == forwardWorks {
+	if m.forward().state == forwardWorks {
 		f.Evidence = append(f.Evidence, m.evidenceCompat())
 	}
 	f.Pins = append(f.Pins, m.driverPins(cuda)...)
@@ -160,16 +169,16 @@ func minorCompat(m *machine, b *build) []*result {
 	// Its framework has the note already; one for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
 	// With a cuda-compat library loaded, the forward-compat rules say how the build runs.
-	if b.accelerator != "cuda" || part || !b.cuda.Known() || m.jetson() || m.forward.state != forwardNone {
+	if b.accelerator != "cuda" || part || !b.cuda.Known() || m.jetson() || m.forward().state != forwardNone {
 		return nil
 	}
 	state, need, source := m.floor(b.cuda)
-	if state != floorMinor || !m.driver.cuda.Known() {
+	if state != floorMinor || !m.driver().cuda.Known() {
 		return nil
 	}
 	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
 		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version compatibility); only PTX compiled at run time and newer driver APIs (CUDA error 36) can fail", b.cuda.Short(),
-			m.driver.cuda.Short()),
+			m.driver().cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
 }
 
@@ -218,7 +227,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 
 // undriven reports whether no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
 func (m *machine) undriven() bool {
-	return m.here() && m.host() && m.onPCI() && !m.driver.loaded && m.f.Driver.NVML.Status != "ok" && !m.wantsGPU()
+	return m.here() && m.host() && m.onPCI() && !m.driver().loaded && m.f.Driver.NVML.Status != "ok" && !m.wantsGPU()
 }
 
 // otherCUDA reports whether another framework is there for the GPU: in the same environment or, where nobody chose
@@ -254,15 +263,29 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return unknown(b.subject, "a GPU to compare with")
 	}
 	without, proof, missing := m.codeless(b)
-	switch {
 	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.
-	case len(without) < len(m.gpus) && missing != "":
+	if len(without) < len(m.gpus) && missing != "" {
 		return unknown(b.subject, missing)
-	// A part that others install and do without is not missed where it serves one of the GPUs.
-	case len(without) == 0, len(without) < len(m.gpus) && b.optional():
-		return holds(b.subject)
 	}
-	return found(m.archMissing(b, without, proof))
+	r := result{subject: b.subject, need: "machine code or PTX for the GPU", row: b.codeFrom(), source: b.source()}
+	// A part that others install and do without is not missed where it serves one of the GPUs.
+	if len(without) == len(m.gpus) || len(without) > 0 && !b.optional() {
+		f := m.archMissing(b, without, proof)
+		r.finding = &f
+	}
+	return []*result{&r}
+}
+
+// codeFrom is where the machine code of a build is told.
+func (b *build) codeFrom() string {
+	switch {
+	case len(b.SASS)+len(b.PTX) > 0:
+		return "the build itself"
+	case len(b.rows) > 0:
+		r := b.rows[0]
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s in %s.csv", r.Release, r.Variant, r.Platform, r.framework))
+	}
+	return "gpu.csv"
 }
 
 // foreignCode judges a build of which no file loads on the target. The tables can prove that the same release has no

@@ -25,7 +25,9 @@ func ptxNewer(m *machine, b *build) []*result {
 	hit, only, missing := m.uncompiled(b)
 	switch {
 	case len(hit.gpus) > 0:
-		return found(m.ptxFinding(b, hit))
+		f := m.ptxFinding(b, hit)
+		need := fmt.Sprintf("a driver that supports CUDA %s: all it has for the GPU is PTX %s", m.t.CUDAOfPTX(hit.isa).Short(), hit.isa)
+		return []*result{{subject: b.subject, finding: &f, need: need, row: "cuda.csv, driver_branch.csv"}}
 	case missing != "":
 		return unknown(b.subject, missing)
 	case only:
@@ -103,7 +105,7 @@ func (m *machine) ptxFinding(b *build, hit newPTX) Finding {
 	f := Finding{Severity: hit.severity(m, b), Subject: b.subject, Source: []string{ptxSource},
 		Need: fmt.Sprintf("a driver that supports CUDA %s, or machine code for %s", cuda.Short(), g.capability.SM()),
 		Message: fmt.Sprintf("for %s %s only PTX, of version %s, which %s (CUDA %s) cannot compile: error 222",
-			g.label, what, hit.isa, m.driverWords(), m.driver.cuda.Short()),
+			g.label, what, hit.isa, m.driverWords(), m.driver().cuda.Short()),
 		Evidence: append([]Evidence{m.evidenceDriver(), {Fact: "GPU", Value: g.label, From: g.from}, code,
 			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.evidence()...)}
 	// Another GPU serves the build, so hiding these is enough and nothing has to be installed.
@@ -157,10 +159,10 @@ func fatbinZstd(m *machine, b *build) []*result {
 	switch {
 	case len(hit) == 0:
 		return nil
-	case !m.driver.cuda.Known():
+	case !m.driver().cuda.Known():
 		return unknown(b.subject, "the CUDA that the driver speaks")
 	// nvcc writes zstd from 12.8 on where it is asked to, and the driver, not the runtime, decompresses.
-	case !m.driver.cuda.LessShort(zstdCUDA):
+	case !m.driver().cuda.LessShort(zstdCUDA):
 		return holds(b.subject)
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: "driver >= 550.54.14",
@@ -177,7 +179,8 @@ func fatbinZstd(m *machine, b *build) []*result {
 	if len(f.Pins)+len(f.Steps) == 0 {
 		f.Steps = []pin.Step{pin.Say("install a driver of 550.54.14 or newer"), pin.Say("install a build that was made without zstd (nvcc --compress-mode=speed)").Instead()}
 	}
-	return found(f)
+	return []*result{{subject: b.subject, finding: &f, need: "driver >= 550.54.14, since its code is compressed with zstd",
+		row: strings.Join(b.Zstd, " ") + " in the build"}}
 }
 
 // loadingZstd are the GPUs for which a build's code is compressed with zstd; none for CUDA 13, whose floor, 580, is

@@ -13,7 +13,7 @@ import (
 // forward compatibility on data-centre GPUs, certain RTX boards and Jetson. The program may well run with the driver's
 // own libcuda, so the step is to get the library out of the way and not another driver.
 func forwardUnsupported(m *machine) []*result {
-	f := &m.forward
+	f := m.forward()
 	switch f.state {
 	// A library that does not fit the driver is forward-compat-not-applicable's (803), whatever the GPUs.
 	case forwardNone, forwardStale, forwardUndecided:
@@ -38,7 +38,7 @@ func forwardUnsupported(m *machine) []*result {
 // whose host got a newer driver later. The branches are those of the library's ELF note, which NVIDIA writes from 575
 // on; for older ones a row of the table can prove that the pair works, and nothing can prove that it does not.
 func forwardNotApplicable(m *machine) []*result {
-	f := &m.forward
+	f := m.forward()
 	switch f.state {
 	// A GPU that the library refuses is forward-compat-unsupported's (804).
 	case forwardNone, forwardWrongGPU:
@@ -53,20 +53,20 @@ func forwardNotApplicable(m *machine) []*result {
 }
 
 func (m *machine) forwardFinding(message, need string) Finding {
-	f := &m.forward
+	f := m.forward()
 	return Finding{Severity: Error, Subject: "libcuda " + f.Version, Message: message, Need: need, Source: f.source,
 		Evidence: []Evidence{m.evidenceDriver(), m.evidenceCompat()}, Steps: []pin.Step{pin.Say(m.leaveCompat())}}
 }
 
 // leaveCompat is how the loader comes to take the driver's own libcuda again.
 func (m *machine) leaveCompat() string {
-	dir := path.Dir(m.forward.Path)
+	dir := path.Dir(m.forward().Path)
 	switch {
 	// Before 1.17.4 (its release notes) the container toolkit mounts it over the driver's own file, so its path does not
 	// say compat.
 	case !strings.Contains(dir, "compat"):
 		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.4 or newer: an older one mounts it over the driver's libcuda"
-	case m.forward.Reason == "LD_LIBRARY_PATH":
+	case m.forward().Reason == "LD_LIBRARY_PATH":
 		return "remove " + pin.Word(dir) + " from LD_LIBRARY_PATH"
 	}
 	return "remove " + pin.Word(dir) + " from /etc/ld.so.conf.d and run ldconfig"
@@ -76,18 +76,18 @@ func (m *machine) leaveCompat() string {
 // in a shell, service or container where the loader finds the driver's own libcuda first, the same build is
 // driver-too-old.
 func forwardInUse(m *machine, b *build) []*result {
-	if m.forward.state != forwardWorks || b.accelerator != "cuda" || b.Extension || !b.cuda.Known() {
+	if m.forward().state != forwardWorks || b.accelerator != "cuda" || b.Extension || !b.cuda.Known() {
 		return nil
 	}
 	// The driver would run the build without it.
-	if state, _, _ := m.floorOn(m.forward.base, b.cuda); state == floorFull {
+	if state, _, _ := m.floorOn(m.forward().base, b.cuda); state == floorFull {
 		return nil
 	}
 	// The library is too old for the build, too: that is driver-too-old's.
 	if state, _, _ := m.floor(b.cuda); state != floorFull && state != floorMinor {
 		return nil
 	}
-	f := &m.forward
+	f := m.forward()
 	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source,
 		Need:     "libcuda " + f.Version + " on the loader's path",
 		Message:  fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.cuda.Short(), f.base.version, f.Version, f.cuda),

@@ -307,17 +307,17 @@ func (m *machine) forContainers() bool {
 // cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone. The paths end in the driver's version,
 // and `nvidia-ctk cdi generate` wrote them once; the engine refuses to mount what does not exist.
 func cdiSpecStale(m *machine) []*result {
-	if !m.host() || len(m.f.Runtimes.CDI) == 0 || !m.driver.version.Known() || m.target.Driver != "" {
+	if !m.host() || len(m.f.Runtimes.CDI) == 0 || !m.driver().version.Known() || m.target.Driver != "" {
 		return nil
 	}
 	last := m.f.Runtimes.CDI[len(m.f.Runtimes.CDI)-1] // it hides the devices of those before it
 	// Missing libraries of the installed release are a matter of that installation, not of a stale file.
-	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.driver.version.String()) {
+	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.driver().version.String()) {
 		return holds("CDI")
 	}
-	return found(Finding{Severity: Error, Subject: "CDI", Need: "a specification for driver " + m.driver.version.String(),
+	return found(Finding{Severity: Error, Subject: "CDI", Need: "a specification for driver " + m.driver().version.String(),
 		Message: fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for "+
-			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver.version),
+			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.driver().version),
 		Evidence: []Evidence{m.evidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
 		Steps: []pin.Step{pin.Run(pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path)).That(
 			"repeat it after every driver change, as nvidia-cdi-refresh.service does")},

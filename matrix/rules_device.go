@@ -101,7 +101,7 @@ func (m *machine) openingSteps(shut facts.Node) []pin.Step {
 // module does not make them: on a host udev or the setuid nvidia-modprobe does, in a container its runtime did when it
 // started.
 func deviceNodesMissing(m *machine) []*result {
-	if !m.nodesJudged() || !m.driver.loaded {
+	if !m.nodesJudged() || !m.driver().loaded {
 		return nil
 	}
 	if f := m.deadNode(); f != nil {

@@ -24,7 +24,7 @@ func driverMissing(m *machine) []*result {
 		return nil
 	}
 	rest := m.f.System.Rest
-	if rest && len(m.f.Driver.Modules) > 0 || m.driver.loaded || m.f.Driver.NVML.Status == "ok" {
+	if rest && len(m.f.Driver.Modules) > 0 || m.driver().loaded || m.f.Driver.NVML.Status == "ok" {
 		if half := m.userHalf(); half != nil {
 			return half
 		}
@@ -306,12 +306,12 @@ func (m *machine) allRecovered() bool {
 func driverDropsGPU(m *machine) []*result {
 	dropped := func(g gpu) bool {
 		last, _ := m.lastBranch(g)
-		return last.Known() && m.driver.version.Major() > last.Major()
+		return last.Known() && m.driver().version.Major() > last.Major()
 	}
 	return m.driverAgainstGPUs(dropped, func(g gpu) Finding {
 		last, source := m.lastBranch(g)
 		return Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s",
-			m.driver.version, g.label, last),
+			m.driver().version, g.label, last),
 			Need: fmt.Sprintf("driver branch <= %s", last), Pins: m.driverPins(version.Number{}), Source: source}
 	})
 }
@@ -321,7 +321,7 @@ func driverDropsGPU(m *machine) []*result {
 // and product pages prove the first driver; the READMEs of NVIDIA's open modules lag, so what only they say is a
 // warning.
 func driverTooOldForGPU(m *machine) []*result {
-	driver := m.driver.version
+	driver := m.driver().version
 	tooNew := func(g gpu) bool { b := m.before(g, driver); return b != nil && b.proven }
 	say := func(g gpu) Finding {
 		b := m.before(g, driver)
@@ -344,7 +344,7 @@ func driverTooOldForGPU(m *machine) []*result {
 // driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
 func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) []*result {
 	// The table of chips names Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
-	if !m.driver.version.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() {
+	if !m.driver().version.Known() || len(m.gpus) == 0 || m.windowsNumbers() || m.jetson() {
 		return nil
 	}
 	first := slices.IndexFunc(m.gpus, bad)
@@ -368,7 +368,19 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 	if f.Severity == Error && len(f.Pins)+len(f.Steps) == 0 {
 		f.Steps = []pin.Step{pin.Say("no driver branch supports all of these GPUs: move the build or a GPU to another machine")}
 	}
-	return found(f)
+	return []*result{{subject: f.Subject, finding: &f, need: "a driver that supports the GPU", row: m.knownBy(m.gpus[first])}}
+}
+
+// knownBy are the rows of the tables that say which drivers know a GPU.
+func (m *machine) knownBy(g gpu) string {
+	rows := "gpu.csv"
+	if g.chip != nil {
+		rows = g.chip.Chip + " in gpu.csv"
+	}
+	for _, p := range proven(m.productsOf(g)) {
+		rows += ", " + p.PCIID + " in product.csv"
+	}
+	return rows
 }
 
 // requiredMissing: what the caller asked for with --require. Without it nothing is required: a machine without a GPU
@@ -432,7 +444,7 @@ func (m *machine) has(want string) (present bool, couldNot string) {
 	switch want {
 	case "driver":
 		// At rest nothing is loaded: one that the booting kernel will load counts.
-		return m.driver.loaded || m.f.System.Rest && m.driver.version.Known(), cmp.Or(m.probeFailure("proc-driver"), slow)
+		return m.driver().loaded || m.f.System.Rest && m.driver().version.Known(), cmp.Or(m.probeFailure("proc-driver"), slow)
 	case "gpu":
 		return len(m.gpus) > 0 && !m.shown.hidden, slow
 	case "efa":

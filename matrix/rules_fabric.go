@@ -132,11 +132,11 @@ func (m *machine) fabricAtRest() []*result {
 		slices.ContainsFunc(m.f.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "driver-container" }):
 		return unknown("fabric", "whether the fabric manager is installed")
 	// Without a driver or a kernel the daemon has nothing to program.
-	case !m.driver.version.Known() || len(m.f.Machine.Kernels) == 0: // an image for containers, or one without a driver
+	case !m.driver().version.Known() || len(m.f.Machine.Kernels) == 0: // an image for containers, or one without a driver
 		return nil
 	case fabric.Manager == "":
 		return found(m.fabricFinding(m.instance.Instance+" has NVSwitch and the fabric manager is not installed",
-			"nvidia-fabricmanager "+m.driver.version.String(),
+			"nvidia-fabricmanager "+m.driver().version.String(),
 			Evidence{Fact: "fabric manager", Value: "not installed", From: "/usr/bin/nv-fabricmanager"}, m.fabricInstall()))
 	}
 	if missing := m.fourthGeneration(false); missing != nil {
@@ -147,7 +147,7 @@ func (m *machine) fabricAtRest() []*result {
 
 // fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.
 func (m *machine) fabricInstall() []pin.Step {
-	s, release := m.hostSystem(), m.driver.version.String()
+	s, release := m.hostSystem(), m.driver().version.String()
 	start := pin.Run(s.AsRoot("systemctl", "enable", "--now", "nvidia-fabricmanager"))
 	if m.f.System.Rest { // nothing runs that could be started
 		start = pin.Run(s.AsRoot("systemctl", "enable", "nvidia-fabricmanager"))
@@ -161,7 +161,7 @@ func (m *machine) fabricInstall() []pin.Step {
 
 // fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
 func (m *machine) fabricPackage() string {
-	branch, s := m.driver.version.Major(), m.hostSystem()
+	branch, s := m.driver().version.Major(), m.hostSystem()
 	nvidia := slices.ContainsFunc(m.f.Machine.Packages, func(p facts.DriverPackage) bool { return p.Vendor == "nvidia" })
 	switch {
 	case s.DNF() && branch < 580:
@@ -221,14 +221,14 @@ func (m *machine) fabricVersion() []*result {
 	if failed := m.probeFailure("driver-packages"); failed != "" && !named {
 		return unknown("fabric", "the fabric manager's version: "+failed)
 	}
-	if !named || !m.driver.version.Known() {
+	if !named || !m.driver().version.Known() {
 		return unknown("fabric", "the fabric manager's version")
 	}
 	// It exits on any difference ("… interface version 580.95.05 don't match with driver version 580.65.06").
-	if release.Compare(m.driver.version) == 0 {
+	if release.Compare(m.driver().version) == 0 {
 		return holds("fabric")
 	}
-	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s but the driver is %s", release, m.driver.version),
+	return found(m.fabricFinding(fmt.Sprintf("the fabric manager is %s but the driver is %s", release, m.driver().version),
 		"one release for both",
 		Evidence{Fact: "fabric manager", Value: fabric.Version, From: fabric.From}, m.fabricInstall()))
 }

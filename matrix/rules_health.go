@@ -65,7 +65,7 @@ func (m *machine) onBus() []facts.GPU {
 
 // driven reports whether the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
 func (m *machine) driven(g facts.GPU) bool {
-	return !toVM(g) && !nouveaus(g) && !g.Excluded && m.drivenBy(m.gpuFound(g), m.driver.version)
+	return !toVM(g) && !nouveaus(g) && !g.Excluded && m.drivenBy(m.gpuFound(g), m.driver().version)
 }
 
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",

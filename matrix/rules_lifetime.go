@@ -16,14 +16,14 @@ import (
 // for vGPU's own drivers. Dates are in driver_branch.csv.
 func driverEOL(m *machine) []*result {
 	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
-	if !m.driver.version.Known() || m.windowsNumbers() || m.jetson() {
+	if !m.driver().version.Known() || m.windowsNumbers() || m.jetson() {
 		return nil
 	}
-	branch := m.branchRow(m.driver.version)
+	branch := m.branchRow(m.driver().version)
 	switch {
 	// A new branch has no end yet, and the table may be older than the driver.
 	case branch == nil || branch.EndOfLife == "":
-		return unknown("driver", fmt.Sprintf("when driver branch %d reaches end of life", m.driver.version.Major()))
+		return unknown("driver", fmt.Sprintf("when driver branch %d reaches end of life", m.driver().version.Major()))
 	// NVIDIA gives some dates as a month only: such a branch lives until the month's end.
 	case m.today()[:min(len(branch.EndOfLife), len(m.today()))] <= branch.EndOfLife:
 		return holds("driver")
@@ -108,12 +108,15 @@ func (m *machine) newerThanTables() []string {
 	var list []string
 	branches := tables.Rows[tables.Branch](m.t)
 	// The table has Linux branches, as driverEOL says.
-	if last := branches[len(branches)-1]; m.driver.version.Major() > last.Number() && !m.windowsNumbers() && !m.jetson() {
+	if last := branches[len(branches)-1]; m.driver().version.Major() > last.Number() && !m.windowsNumbers() && !m.jetson() {
 		list = append(list, m.driverWords())
 	}
 	for _, b := range m.builds {
+		if len(b.rows) > 0 || !b.official() || !b.release.Final() { // the tables have it, or have none of its kind
+			continue
+		}
 		releases := m.releases(b.Name)
-		if len(releases) > 0 && b.official() && b.release.Final() && releases[len(releases)-1].Less(b.release.Number) {
+		if len(releases) > 0 && releases[len(releases)-1].Less(b.release.Number) {
 			list = append(list, b.Name+" "+b.Version)
 		}
 	}

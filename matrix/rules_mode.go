@@ -204,7 +204,7 @@ func processLimits(m *machine) []*result {
 				pin.Say("in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS").Instead()},
 			Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}})
 	}
-	if m.f.Devices.Comm == "refused" && m.driver.version.Major() >= 570 {
+	if m.f.Devices.Comm == "refused" && m.driver().version.Major() >= 570 {
 		return found(Finding{Severity: Warning, Subject: "limits", Need: "threads that may write /proc/self/task/TID/comm",
 			Message:  "a thread here may not write its own name, and drivers of 570 and newer fail on it (error 304)",
 			Evidence: []Evidence{{Fact: "comm", Value: "refused", From: "/proc/self/task"}, m.evidenceDriver()},

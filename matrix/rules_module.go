@@ -219,7 +219,7 @@ func (m *machine) flavourAgainstGPUs(flavour, row, need string) []*result {
 		return nil
 	}
 	bad := func(g gpu) bool { // one that NVML shows is driven
-		return have == flavour && g.chip != nil && m.drivenBy(g, m.driver.version) && g.chip.OpenModule == row &&
+		return have == flavour && g.chip != nil && m.drivenBy(g, m.driver().version) && g.chip.OpenModule == row &&
 			!strings.Contains(g.from, "NVML")
 	}
 	first := slices.IndexFunc(m.present, bad)
@@ -259,9 +259,9 @@ func gspFirmware(m *machine) []*result {
 		return unknown("driver", "which GSP firmware is on disk")
 	}
 	f := Finding{Severity: Error, Subject: "driver",
-		Evidence: []Evidence{{Fact: "open module", Value: m.driver.version.String(), From: from}},
+		Evidence: []Evidence{{Fact: "open module", Value: m.driver().version.String(), From: from}},
 		Source:   []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
-	want := m.driver.version.String()
+	want := m.driver().version.String()
 	switch {
 	// The firmware of another release is refused, so only this one counts.
 	case want != "" && !slices.Contains(m.f.Machine.Firmware, want):
@@ -313,11 +313,11 @@ func vgpuDriver(m *machine) []*result {
 		return holds("driver")
 	// NVIDIA publishes GRID drivers of some branches only.
 	// AWS's EKS image went back from 575 to 570 for g6f (amazon-eks-ami pull 2346).
-	case m.t.NoVGPU(m.driver.version):
-		return found(m.needsGRID(fmt.Sprintf("NVIDIA has none in branch %d", m.driver.version.Major())))
+	case m.t.NoVGPU(m.driver().version):
+		return found(m.needsGRID(fmt.Sprintf("NVIDIA has none in branch %d", m.driver().version.Major())))
 	case !named && m.lacksGRID():
 		return found(m.needsGRID("this driver is not one"))
-	case m.driver.version.Known() && m.driver.version.Less(m.instance.FirstBranch):
+	case m.driver().version.Known() && m.driver().version.Less(m.instance.FirstBranch):
 		return found(m.oldGRID())
 	case named:
 		return found(m.namedGRID())
@@ -330,7 +330,7 @@ func vgpuDriver(m *machine) []*result {
 // lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module
 // at boot.
 func (m *machine) lacksGRID() bool {
-	return m.f.Machine.GRID == "" && m.looked("grid") && m.driver.version.Known() && len(m.f.Machine.Installers) == 0
+	return m.f.Machine.GRID == "" && m.looked("grid") && m.driver().version.Known() && len(m.f.Machine.Installers) == 0
 }
 
 // oldGRID warns of a driver that is older than the first that AWS supports: others of its branch may do.
@@ -344,7 +344,7 @@ func (m *machine) oldGRID() Finding {
 // namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
 func (m *machine) namedGRID() Finding {
 	f := m.needsGRID(fmt.Sprintf("only the GRID build of driver %s works, and the version does not show "+
-		"which build this is", m.driver.version))
+		"which build this is", m.driver().version))
 	f.Severity = Note
 	f.Steps = []pin.Step{pin.Say("install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build")}
 	return f

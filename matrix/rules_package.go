@@ -163,10 +163,10 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 			b.Name, b.Version)
 		f.Evidence = append(f.Evidence, Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.from})
 	// NCCL contains its own CUDA runtime (error 35). For the build's own CUDA, driver-too-old says so.
-	case m.driver.cuda.Known() && lib.cuda.Major() > m.driver.cuda.Major() && lib.cuda.Major() != b.cuda.Major():
+	case m.driver().cuda.Known() && lib.cuda.Major() > m.driver().cuda.Major() && lib.cuda.Major() != b.cuda.Major():
 		f.Severity = Error
 		f.Message = fmt.Sprintf("NCCL %s was built for CUDA %s; this is %s, which supports %s", have, lib.cuda,
-			m.driverWords(), m.driver.cuda)
+			m.driverWords(), m.driver().cuda)
 	// All symbols are there; of the rest nothing is known.
 	case !have.Known():
 		return nil
@@ -326,7 +326,7 @@ func (m *machine) survivorFails(env *environment, name string, twins []*installe
 		return ""
 	}
 	family := left[0].family()
-	if m.driver.version.Known() || m.driver.cuda.Known() {
+	if m.driver().version.Known() || m.driver().cuda.Known() {
 		if state, need, _ := m.floor(family); state == floorBelow {
 			return fmt.Sprintf("%s is left, which needs %s", left[0].Name, need)
 		}

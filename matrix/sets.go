@@ -49,7 +49,7 @@ func (m *machine) wantedBuild(want pin.Wanted) *build {
 }
 
 func (m *machine) pinTarget(b *build, want pin.Wanted) pin.Target {
-	t := pin.Target{Instance: m.target.Instance, Driver: m.driver.version.String(), GPUs: []string{},
+	t := pin.Target{Instance: m.target.Instance, Driver: m.driver().version.String(), GPUs: []string{},
 		Python:   version.ShortPython(b.python),
 		Platform: m.platform, Libc: m.f.System.Libc, Framework: want.Framework, Release: want.Release}
 	for _, g := range m.gpus {
@@ -61,9 +61,9 @@ func (m *machine) pinTarget(b *build, want pin.Wanted) pin.Target {
 // keepDriver is what runs on the driver that is there, nearest to what was asked for.
 func (m *machine) keepDriver(b *build) (pin.Set, string) {
 	switch {
-	case !m.driver.version.Known() && !m.driver.cuda.Known():
+	case !m.driver().version.Known() && !m.driver().cuda.Known():
 		return pin.Set{}, "the driver is unknown (add --driver)"
-	case !m.drives(m.driver.version):
+	case !m.drives(m.driver().version):
 		return pin.Set{}, fmt.Sprintf("%s does not support %s", m.driverWords(), m.gpuWords())
 	}
 	candidates := m.runnable(b)
@@ -134,7 +134,7 @@ func (m *machine) newest(b *build) (pin.Set, string) {
 	for _, r := range candidates {
 		branch := m.newestBranch(r.CUDA)
 		switch {
-		case m.driverServes(r) && (branch == nil || m.driver.version.Major() >= branch.Number()):
+		case m.driverServes(r) && (branch == nil || m.driver().version.Major() >= branch.Number()):
 			return m.set(b, r, nil, "the newest release of "+b.Name+"; the driver can stay"), ""
 		case branch != nil:
 			return m.set(b, r, branch, "the newest release of "+b.Name+", on the newest maintained driver branch that supports the GPU"), ""
@@ -154,7 +154,7 @@ func (m *machine) onSomeDriver(b *build) (list []row, why string) {
 
 // driverServes reports whether the driver that is there runs a row and drives the GPUs.
 func (m *machine) driverServes(r row) bool {
-	return m.driver.version.Known() && m.drives(m.driver.version) && m.reached(r.CUDA)
+	return m.driver().version.Known() && m.drives(m.driver().version) && m.reached(r.CUDA)
 }
 
 // drives reports whether a driver knows every GPU here, and still does.

@@ -59,15 +59,15 @@ func (m *machine) sightOfGPU(g gpu) Link {
 }
 
 func (m *machine) sightOfModule() Link {
-	value := m.driver.version.String()
+	value := m.driver().version.String()
 	if m.f.Driver.Module != "" && m.target.Driver == "" {
 		value += ", " + m.f.Driver.Module
 	}
 	switch {
 	case m.target.Driver != "":
 		return assumed(LinkModule, value, byTarget)
-	case m.driver.loaded || m.f.Driver.NVML.Status == "ok" || m.f.System.Jetson:
-		return held(LinkModule, value, cmp.Or(m.driver.from, "NVML"))
+	case m.driver().loaded || m.f.Driver.NVML.Status == "ok" || m.f.System.Jetson:
+		return held(LinkModule, value, cmp.Or(m.driver().from, "NVML"))
 	case m.f.Devices.Node("/dev/dxg") != nil:
 		return held(LinkModule, value, "/dev/dxg")
 	}
@@ -176,19 +176,19 @@ func (m *machine) withheld() bool {
 func (m *machine) sightOfLibcuda() Link {
 	value := func(v version.Number) string {
 		text := v.String()
-		if m.driver.cuda.Known() {
-			text += ", CUDA " + m.driver.cuda.Short()
+		if m.driver().cuda.Known() {
+			text += ", CUDA " + m.driver().cuda.Short()
 		}
 		return strings.TrimPrefix(text, ", ")
 	}
 	if m.target.Driver != "" {
-		return assumed(LinkLibcuda, value(m.driver.version), byTarget)
+		return assumed(LinkLibcuda, value(m.driver().version), byTarget)
 	}
 	if why := m.supposed("driver-libraries"); why != "" {
-		return assumed(LinkLibcuda, value(m.driver.version), why)
+		return assumed(LinkLibcuda, value(m.driver().version), why)
 	}
-	if m.forward.Compat != nil {
-		return held(LinkLibcuda, value(m.forward.version), m.forward.Path)
+	if m.forward().Compat != nil {
+		return held(LinkLibcuda, value(m.forward().version), m.forward().Path)
 	}
 	if taken := m.f.Driver.Taken; taken.Path != "" {
 		return held(LinkLibcuda, value(version.Of(taken.Version)), taken.Path)
@@ -242,9 +242,9 @@ func (m *machine) sightOfBuild(link LinkName, b *build, g gpu) Link {
 	switch link {
 	case LinkDriver:
 		if m.target.Driver != "" {
-			return assumed(link, m.driver.version.String(), byTarget)
+			return assumed(link, m.driver().version.String(), byTarget)
 		}
-		return held(link, m.driver.version.String(), m.driver.from)
+		return held(link, m.driver().version.String(), m.driver().from)
 	case LinkCode:
 		_, from := m.code(b, g)
 		return held(link, g.capability.SM(), from)

@@ -36,6 +36,7 @@ func requiresText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
 	text, colour := requiresWords(r)
 	p.wrap(2, text, painted{colour, "requires"}, ": ")
+	r = r.conditional()
 	p.builds(r)
 	p.hosts(r)
 	p.limits(r)
@@ -51,6 +52,24 @@ func requiresText(w io.Writer, r Requires, s Style) error {
 	return err
 }
 
+// conditional is what is needed of hosts where the rest is for the image to bring: as if it did, which the first sentence
+// says.
+func (r Requires) conditional() Requires {
+	if !r.leftToImage() {
+		return r
+	}
+	r.GPUs = slices.Clone(r.GPUs)
+	for i, g := range r.GPUs {
+		r.GPUs[i] = g.Given(nil, nil)
+	}
+	return r
+}
+
+// leftToImage reports whether more hosts will do for an image that brings what is needed.
+func (r Requires) leftToImage() bool {
+	return slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return !slices.Equal(g.Provided, g.Drivers) })
+}
+
 // requiresWords is the need in one sentence.
 func requiresWords(r Requires) (text, colour string) {
 	groups := hostGroups(r)
@@ -59,6 +78,9 @@ func requiresWords(r Requires) (text, colour string) {
 		return "no host can be named, because facts about " + r.Unknown[0].Subject + " are missing", yellow
 	case len(r.Builds) == 0:
 		return "nothing here asks for a driver or a GPU", green
+	case r.leftToImage():
+		return hostWords(hostGroups(r.conditional())) + ", if the image has " + strings.Join(r.OfImage(), ", ") +
+			", which this does not install", yellow
 	case r.Undecided():
 		return "no host can be named" + r.forLackOf(), yellow
 	case len(groups) == 0:
@@ -301,7 +323,7 @@ func missingFacts(r Requires, g requires.GPU) string {
 	var facts []string
 	for _, n := range r.Needs {
 		holds := func(name string) bool { return n.HoldsFor(g.Capability, name) }
-		if n.Missing != "" && slices.ContainsFunc(g.Names, holds) && !slices.Contains(facts, n.Missing) {
+		if n.Missing != "" && n.Kind == requires.OfHost && slices.ContainsFunc(g.Names, holds) && !slices.Contains(facts, n.Missing) {
 			facts = append(facts, n.Missing)
 		}
 	}
@@ -346,7 +368,8 @@ func (p *page) limits(r Requires) {
 	var said []string
 	for _, n := range r.Needs {
 		text := limitWords(n)
-		if (n.Subject == "" || n.Missing != "") && !p.style.All || slices.Contains(said, text) {
+		hidden := n.Subject == "" || n.Missing != "" && n.Kind == requires.OfHost
+		if hidden && !p.style.All || slices.Contains(said, text) {
 			continue
 		}
 		if len(said) == 0 {
@@ -374,6 +397,8 @@ func limitWords(n requires.Need) string {
 		subject += " (" + n.From + ")"
 	}
 	switch {
+	case n.Kind == requires.OfImage && n.Missing != "" && n.Missing != n.Need:
+		text = subject + " needs an image with " + n.Need
 	case n.Missing != "" && strings.HasPrefix(n.Missing, "wh"): // which, whether
 		text = subject + ": it is unknown " + n.Missing
 	case n.Missing != "":

@@ -58,7 +58,8 @@ var dialectReaders = map[string]func(t *testing.T, text string, h host) bool{
 func TestNoDialectAdmitsMore(t *testing.T) {
 	drivers := strings.Fields("440.33.01 450.80.01 450.80.02 470.256.02 520.61.05 525.60.12 525.60.13 530.30.02 535.183.01 550.54.14 570.86.10 " +
 		"570.133.20 570.211.02 575.57.07 575.57.08 575.64.06 580.65.06 580.142.01 590.48.01 615.10.01")
-	for _, lines := range []string{"torch==2.9.0+cu130\n", "torch==2.7.0+cu118\n", "tensorflow==2.20.0\n", "tensorflow==2.11.1\n"} {
+	for _, lines := range []string{"torch==2.9.0+cu130\n", "torch==2.7.0+cu118\n", "tensorflow[and-cuda]==2.20.0\n",
+		"tensorflow==2.11.1\nnvidia-cudnn-cu11==8.6.0.163\n"} {
 		r := required(t, lines)
 		for name, reads := range dialectReaders {
 			text := inFormat(t, RequireFormats, name, r)

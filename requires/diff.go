@@ -44,18 +44,21 @@ func (d Diff) Unknown() bool {
 	return slices.ContainsFunc(d.Targets, func(c TargetChange) bool { return c.Old && c.Unknown })
 }
 
-// Compare compares what two artefacts need, GPU by GPU, the gravest change first.
+// Compare compares what two artefacts need, GPU by GPU, the gravest change first. What the old one left to its image is
+// there, for the new one too.
 func Compare(old, now Requirement) Diff {
 	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}}
+	brought := old.OfImage()
 	for _, g := range now.GPUs {
+		g = g.Given(now.OfImage(), brought)
 		for _, name := range g.Names {
 			was := old.Of(name)
-			if was == nil || slices.Equal(was.Drivers, g.Drivers) {
+			if was == nil || slices.Equal(was.Provided, g.Drivers) {
 				continue
 			}
-			d.add(Change{Kind: changeKind(was.Drivers, g), Capabilities: []string{g.Capability}, GPUs: []string{name},
-				Old: was.Drivers, New: g.Drivers, Undecided: g.Undecided,
-				Because: now.refusing(g.Capability, name, was.Drivers)})
+			d.add(Change{Kind: changeKind(was.Provided, g), Capabilities: []string{g.Capability}, GPUs: []string{name},
+				Old: was.Provided, New: g.Drivers, Undecided: g.Undecided,
+				Because: now.refusing(g.Capability, name, was.Provided, brought)})
 		}
 	}
 	order := []string{"lost", "unknown", "raised", "moved", "lowered", "gained"}
@@ -99,10 +102,13 @@ func changeKind(old Drivers, g GPU) string {
 	return "moved"
 }
 
-// refusing are the needs that refuse drivers which were taken before, for one GPU.
-func (r Requirement) refusing(capability, name string, before Drivers) []Need {
+// refusing are the needs that refuse drivers which were taken before, for one GPU in an image that brings some things.
+func (r Requirement) refusing(capability, name string, before Drivers, brought []string) []Need {
 	list := []Need{}
 	for _, n := range r.Needs {
+		if n.Kind == OfImage && slices.Contains(brought, n.Need) {
+			continue
+		}
 		if n.HoldsFor(capability, name) && len(before) > 0 && !slices.Equal(common(before, n.Drivers), before) {
 			list = append(list, n)
 		}

@@ -64,6 +64,21 @@ func either(a, b Drivers) Drivers {
 	return list
 }
 
+// without are the drivers of some ranges that are in none of others.
+func without(list, others Drivers) Drivers {
+	for _, o := range others {
+		outside := Drivers{}
+		if o.From != "" {
+			outside = append(outside, Range{Before: o.From})
+		}
+		if o.Before != "" {
+			outside = append(outside, Range{From: o.Before})
+		}
+		list = common(list, outside)
+	}
+	return list
+}
+
 func later(a, b string) string {
 	if version.Of(a).Less(version.Of(b)) {
 		return b

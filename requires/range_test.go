@@ -42,3 +42,21 @@ func TestEitherJoinsRanges(t *testing.T) {
 		}
 	}
 }
+
+// TestGiven: an image that brings what is needed leaves the drivers that the artefact takes then; one of which less is
+// known leaves all as it was.
+func TestGiven(t *testing.T) {
+	g := GPU{Drivers: Drivers{{"", "470"}}, Undecided: Drivers{{"470", "600"}, {"610", ""}},
+		Provided: Drivers{{"", "580"}, {"610", "615"}}}
+	needs := []string{"cuDNN 9"}
+	got := g.Given(needs, []string{"cuDNN 9", "NCCL"})
+	if got.Drivers.String() != g.Provided.String() {
+		t.Errorf("drivers %v", got.Drivers)
+	}
+	if want := (Drivers{{"580", "600"}, {"615", ""}}); !slices.Equal(got.Undecided, want) {
+		t.Errorf("undecided %v, want %v", got.Undecided, want)
+	}
+	if got := g.Given(needs, nil); !slices.Equal(got.Drivers, g.Drivers) || !slices.Equal(got.Undecided, g.Undecided) {
+		t.Errorf("without it: %+v", got)
+	}
+}

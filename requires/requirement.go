@@ -40,6 +40,7 @@ type Build struct {
 // Need is one limit, and what it rests on.
 type Need struct {
 	Rule    string   `json:"rule"`
+	Kind    string   `json:"kind"`    // OfHost or OfImage
 	Subject string   `json:"subject"` // the build; empty: the GPU and the driver themselves
 	Need    string   `json:"need"`
 	Missing string   `json:"missing"` // the fact without which it cannot be judged; empty: it can
@@ -49,6 +50,12 @@ type Need struct {
 	From    string   `json:"from"`    // where the artefact asks for it: "line 3"
 	Source  []string `json:"source"`
 }
+
+// What a need is asked of: a host, by its driver and GPU, or the image that is put on it, by what is installed there.
+const (
+	OfHost  = "host"
+	OfImage = "image"
+)
 
 // GPU is GPUs that are judged alike.
 type GPU struct {
@@ -60,6 +67,8 @@ type GPU struct {
 	Code      string   `json:"code"` // "machine code", "ptx", "none", "unknown"; empty: nothing asks
 	Drivers   Drivers  `json:"drivers"`
 	Undecided Drivers  `json:"undecided"` // those for which a fact is missing
+	// Drivers, and those that would be where the image meets the needs of which it is not known.
+	Provided Drivers `json:"provided"`
 	// the rules that refuse every driver; empty where not every one is refused
 	Because []string `json:"because"`
 }
@@ -83,6 +92,26 @@ type Missing struct {
 
 // Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
 func (g GPU) Admits(driver string) bool { return g.Drivers.Has(driver) }
+
+// OfImage are the needs of which it is not known whether the image meets them, in words.
+func (r Requirement) OfImage() []string {
+	var list []string
+	for _, n := range r.Needs {
+		if n.Kind == OfImage && n.Missing != "" && !slices.Contains(list, n.Need) {
+			list = append(list, n.Need)
+		}
+	}
+	return list
+}
+
+// Given is the entry where the image is known to bring some things: all that it needs of the image, or not enough.
+func (g GPU) Given(needs, brought []string) GPU {
+	if slices.ContainsFunc(needs, func(n string) bool { return !slices.Contains(brought, n) }) {
+		return g
+	}
+	g.Drivers, g.Undecided = g.Provided, without(g.Undecided, g.Provided)
+	return g
+}
 
 // Undecided reports whether no driver is admitted with any GPU because facts are missing.
 func (r Requirement) Undecided() bool {

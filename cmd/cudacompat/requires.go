@@ -147,7 +147,11 @@ func requiresExit(r report.Requires) error {
 	switch {
 	case r.Diff != nil && r.Diff.Lost():
 		return exitError(exitIncompatible)
-	case r.Diff != nil && r.Diff.Unknown(), len(r.Unknown) > 0 || r.Undecided():
+	case r.Diff != nil && r.Diff.Unknown(), len(r.Unknown) > 0:
+		return exitError(exitInconclusive)
+	case r.Diff != nil && len(r.Diff.Targets) > 0: // all of them are decided
+		return nil
+	case r.Undecided():
 		return exitError(exitInconclusive)
 	}
 	return nil
