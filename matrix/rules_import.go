@@ -21,6 +21,9 @@ func notImportable(m *machine, b *build) []*result {
 	if b.env.Interpreter != nil && b.accelerator != "cpu" {
 		return b.withoutInterpreter()
 	}
+	if b.env.NoExec != "" {
+		return b.notMapped()
+	}
 	if f := m.afterProtobuf(b); f != nil {
 		return found(*f)
 	}
@@ -74,6 +77,20 @@ func (b *build) withoutInterpreter() []*result {
 	f.Message = fmt.Sprintf("%s is now Python %s, but the packages of %s are installed for %s: it imports none of them",
 		i.Path, i.Python, b.env.Path, python)
 	return found(f)
+}
+
+// notMapped: the kernel maps no code from a file system that is mounted noexec, so that no library of the environment
+// loads, for the CPU neither: "failed to map segment from shared object". Said once of an environment.
+func (b *build) notMapped() []*result {
+	if b.env.Builds[0].Name != b.Name {
+		return []*result{{subject: b.subject, implied: true}}
+	}
+	return found(Finding{Severity: Error, Subject: b.subject, Need: "a file system that is mounted with exec",
+		Source:   []string{"https://man7.org/linux/man-pages/man8/mount.8.html"},
+		Message:  fmt.Sprintf("%s is on %s, which is mounted noexec: the kernel loads no library from there", b.env.Path, b.env.NoExec),
+		Evidence: append(b.evidence(), Evidence{Fact: "mount option", Value: "noexec", From: b.env.NoExec + " in /proc/self/mountinfo"}),
+		Steps: []pin.Step{pin.Run(pin.Command("sudo", "mount", "-o", "remount,exec", b.env.NoExec)),
+			pin.Say("create the environment on another file system (a container's --tmpfs needs the option exec)").Instead()}})
 }
 
 // filesGone: the metadata is all that is left of a distribution. pip believes its own metadata and does nothing, so the

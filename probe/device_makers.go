@@ -74,14 +74,10 @@ func modulesDisabled(h *Host) bool {
 	return err == nil && disabled == "1"
 }
 
-// readOnly reports whether a directory's mount is read-only: among the options in the sixth column of mountinfo.
+// readOnly reports whether a directory is a mount that is read-only.
 func readOnly(h *Host, dir string) bool {
 	mount := host.At(h.Mounts(), dir)
-	if mount == nil {
-		return false
-	}
-	fields := strings.Fields(mount.Line)
-	return len(fields) > 5 && slices.Contains(strings.Split(fields[5], ","), "ro")
+	return mount != nil && slices.Contains(mount.Options(), "ro")
 }
 
 // Bits of capabilities (linux/capability.h).

@@ -172,6 +172,8 @@ type Environment struct {
 	Interpreter *Interpreter `json:"interpreter,omitempty"`
 	// NoPip tells that it has no pip of its own, as uv makes them.
 	NoPip bool `json:"no_pip,omitempty"`
+	// NoExec is the mount point of the file system that holds its packages, where that is mounted noexec; else empty.
+	NoExec string `json:"noexec,omitempty"`
 	// Managed is the file by which a distribution keeps pip out of its Python (PEP 668).
 	Managed  string    `json:"externally_managed,omitempty"`
 	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it

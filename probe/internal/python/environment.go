@@ -48,6 +48,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 		}
 	}
 	env.NoPip = !slices.ContainsFunc(sites, func(dir string) bool { return h.Exists(dir + "/pip") })
+	env.NoExec = host.FirstNoExec(h, sites)
 	env.Managed = managed(h, p)
 	env.Assemblers = append(env.Assemblers, assemblersNamed(h, failed)...)
 	if p.kind == "conda" {
