@@ -126,21 +126,25 @@ func (p *page) follow(word string, list []pin.Step) {
 // they do not have.
 func (p *page) pin(word string, pin matrix.Pin) {
 	commands := p.commands(pin)
-	why := pin.Why
-	if pin.Package == "driver" || len(commands) == 0 {
-		why = pin.Package + " " + pin.Version + "; " + why
-	}
 	switch {
 	case len(commands) > 0:
 		for _, tool := range commands {
 			p.command(word, pin.Commands[tool])
 			word = "or"
 		}
-		p.field("", why)
+		p.field("", costs(pin))
 	case len(pin.Steps) == 0:
-		p.field(word, "install "+why)
+		p.field(word, "install "+costs(pin))
 	}
 	p.follow(word, pin.Steps)
+}
+
+// costs is what a pin costs, with the release where its commands do not have it.
+func costs(p matrix.Pin) string {
+	if p.Package == "driver" || len(p.Commands) == 0 {
+		return p.Package + " " + p.Version + "; " + p.Why
+	}
+	return p.Why
 }
 
 // tools is the order in which a pin's commands are shown.

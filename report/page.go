@@ -51,6 +51,9 @@ func (p *page) line(parts ...any) {
 // safe is text fit for the reader's terminal.
 func (p *page) safe(text string) string {
 	text = clean(text)
+	if p.style.Private {
+		text = withoutUsers(text)
+	}
 	if p.style.ASCII {
 		text = asciiOnly(text)
 	}

@@ -94,6 +94,10 @@ type Style struct {
 	ASCII   bool // no character outside ASCII
 	// Remark is what a line says beside the verdict: a configuration that was left out.
 	Remark string
+	// Private leaves out names of users.
+	Private bool
+	// Again is the command that judges once more, without its formats.
+	Again string
 }
 
 // Format is one way to say a value.
@@ -107,6 +111,8 @@ var Formats = []Format[Report]{
 	{"text", Text},
 	{"json", JSON},
 	{"line", Line},
+	{"script", Script},
+	{"markdown", Markdown},
 	{"junit", JUnit},
 	{"sarif", SARIF},
 	{"github", GitHub},

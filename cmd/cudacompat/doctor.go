@@ -193,7 +193,10 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 			"leave one of them out, or give the format a file: -o nagios=FILE"}
 	}
 	for i := range j.outputs.list {
-		j.outputs.list[i].style.Verbose, j.outputs.list[i].style.Remark = f.verbose, remark
+		style := &j.outputs.list[i].style
+		if style.Verbose, style.Remark = f.verbose, remark; f.again != nil { // guard has none
+			style.Again = f.again()
+		}
 	}
 	return j, err
 }

@@ -11,10 +11,12 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
+	"cudacompat/pin"
 	"cudacompat/probe"
 	"cudacompat/report"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // lookFlags say what to look at.
@@ -96,12 +98,34 @@ type judgeFlags struct {
 	all, verbose    bool
 	tables          *matrix.Tables
 	given           func(flag string) bool // whether the caller gave it
+	again           func() string          // the command that judges the same again
 	config          string
 	health          bool // what is judged is a health check
 }
 
+// again is a command as it was typed, without how its report is written.
+func again(cmd *cobra.Command) string {
+	words := strings.Fields(cmd.CommandPath())
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		list, many := flag.Value.(pflag.SliceValue)
+		switch {
+		case slices.Contains([]string{"output", "color", "all", "verbose", "save", "wait"}, flag.Name):
+		case flag.Value.Type() == "bool":
+			words = append(words, "--"+flag.Name+"="+flag.Value.String())
+		case many:
+			for _, value := range list.GetSlice() {
+				words = append(words, "--"+flag.Name, value)
+			}
+		default:
+			words = append(words, "--"+flag.Name, flag.Value.String())
+		}
+	})
+	return pin.Command(append(words, cmd.Flags().Args()...)...)
+}
+
 func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
+	f.again = func() string { return again(cmd) }
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
 		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
