@@ -372,6 +372,9 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" {
 		return nil
 	}
+	if f := m.codeIgnored(b); f != nil {
+		return found(*f)
+	}
 	for _, g := range m.gpus {
 		if c, _ := m.code(b, g); c == version.ByPTX {
 			severity := Warning
@@ -389,6 +392,47 @@ func gpuArchPTXOnly(m *machine, b *build) []*result {
 	}
 	return nil
 }
+
+// codeIgnored: a variable of this process makes the driver ignore the only code that the build has for a GPU: its PTX
+// (CUDA_DISABLE_PTX_JIT), or its machine code (CUDA_FORCE_PTX_JIT, set to try a program out and left behind). An error
+// where that leaves it none of the GPUs.
+func (m *machine) codeIgnored(b *build) *Finding {
+	var f *Finding
+	served := false
+	for _, g := range m.gpus {
+		variable, why := m.ignores(b, g)
+		if variable == "" {
+			served = true
+		} else if f == nil {
+			f = &Finding{Severity: Error, Subject: b.subject, Need: variable + " unset",
+				Message: fmt.Sprintf("%s %s has %s", b.Name, b.Version, why),
+				Evidence: append(b.evidence(), Evidence{Fact: "GPU", Value: g.label, From: g.from}, m.evidenceCode(b, ""),
+					Evidence{Fact: variable, Value: m.f.Variables[variable], From: "environment"}),
+				Source: []string{"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html"},
+				Steps:  []pin.Step{pin.Run("unset " + variable)}}
+		}
+	}
+	if f != nil && served {
+		f.Severity = Warning
+	}
+	return f
+}
+
+// ignores is the variable that keeps a build's code from a GPU, and how; empty where it runs.
+func (m *machine) ignores(b *build, g gpu) (variable, why string) {
+	c, _ := m.code(b, g)
+	switch {
+	case c == version.ByPTX && m.isSet("CUDA_DISABLE_PTX_JIT"):
+		return "CUDA_DISABLE_PTX_JIT", "only PTX for " + g.label + ", and CUDA_DISABLE_PTX_JIT=1 keeps the driver from compiling it"
+	case c == version.BySASS && m.isSet("CUDA_FORCE_PTX_JIT") && len(b.PTX) > 0 &&
+		version.Cover(nil, b.PTX, g.capability) == version.Uncovered:
+		return "CUDA_FORCE_PTX_JIT", "no PTX for " + g.label + ", and CUDA_FORCE_PTX_JIT=1 makes the driver ignore its machine code"
+	}
+	return "", ""
+}
+
+// isSet reports whether a switch of CUDA is on in this process's environment.
+func (m *machine) isSet(variable string) bool { return m.here() && m.f.Variables[variable] == "1" }
 
 // pythonUnsupported: no wheel of this release was made for this Python.
 func pythonUnsupported(m *machine, b *build) []*result {
