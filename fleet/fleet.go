@@ -71,6 +71,7 @@ type Finding struct {
 // Unread is a document that could not be judged.
 type Unread struct {
 	Document string `json:"document"` // "nodes.jsonl:17"
+	Node     string `json:"node"`     // empty: it does not say
 	Reason   string `json:"reason"`
 }
 
@@ -122,9 +123,9 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 	j.nodes[n.Name] = placed{kind, node}
 }
 
-// Refuse notes a document that could not be read.
-func (j *Judge) Refuse(document, reason string) {
-	j.unread = append(j.unread, Unread{document, reason})
+// Refuse notes a document that could not be read, and the node that it names.
+func (j *Judge) Refuse(document, node, reason string) {
+	j.unread = append(j.unread, Unread{document, node, reason})
 }
 
 // judge judges one kind, as it is and with what is asked.

@@ -64,12 +64,20 @@ func fleetText(w io.Writer, f Fleet, s Style) error {
 	}
 	for _, u := range f.Unread {
 		p.line()
-		p.wrap(4, u.Document+": "+u.Reason, painted{yellow, "? not judged"}, ": ")
+		p.wrap(4, unreadName(u)+": "+u.Reason, painted{yellow, "? not judged"}, ": ")
 	}
 	p.line()
 	p.wrap(0, fleetCounts(f))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// unreadName is the node that a document names, with the place of the document.
+func unreadName(u fleet.Unread) string {
+	if u.Node == "" {
+		return u.Document
+	}
+	return u.Node + " (" + u.Document + ")"
 }
 
 var outcomeColour = map[matrix.Outcome]string{
@@ -243,7 +251,7 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 	}
 	for _, u := range f.Unread {
 		reason := &junitMessage{Message: clean(u.Reason)}
-		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(u.Document), Error: reason})
+		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(unreadName(u)), Error: reason})
 	}
 	counts := count(list)
 	counts.Name = "cudacompat fleet"

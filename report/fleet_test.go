@@ -23,7 +23,7 @@ func aFleet(t *testing.T) Fleet {
 		f := facts.Facts{Driver: facts.Driver{Version: n.driver}, GPUs: []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
 		j.Add(context.Background(), fleet.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
 	}
-	j.Refuse("bad.json", "it is no JSON")
+	j.Refuse("bad.json", "", "it is no JSON")
 	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}}
 }
 
@@ -79,6 +79,29 @@ func TestFleetText(t *testing.T) {
 		"stale: b: taken 48h0m before the newest document", "not judged: bad.json: it is no JSON"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+}
+
+// TestFactsOnOneLineFitIntoALog: facts for fleet are one line of less than 16 KiB, however many GPUs and environments
+// there are, and are read back as they were.
+func TestFactsOnOneLineFitIntoALog(t *testing.T) {
+	small := facts.Facts{Schema: facts.Schema, Driver: facts.Driver{Version: "580.95.05"}}
+	large := small
+	for i := range 200 {
+		large.GPUs = append(large.GPUs, facts.GPU{Name: "NVIDIA H100 80GB HBM3", Bus: strings.Repeat("0", i)})
+	}
+	for _, f := range []facts.Facts{small, large} {
+		var b strings.Builder
+		if err := FactsFormats[1].Write(&b, f, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		line := b.String()
+		if len(line) >= 16<<10 || strings.Count(line, "\n") != 1 {
+			t.Errorf("%d bytes, %d lines", len(line), strings.Count(line, "\n"))
+		}
+		if packed := strings.HasPrefix(line, `{"schema":"cudacompat/packed/v1","gzip":"H4sI`); packed != (len(f.GPUs) > 0) {
+			t.Errorf("packed: %v: %.60s", packed, line)
 		}
 	}
 }

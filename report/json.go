@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,10 +15,60 @@ import (
 // JSON writes the report as the contract has it; report/schema/report-v1.json is its schema.
 func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r) }
 
+// FactsFormats is every format of facts alone, by name.
+var FactsFormats = []Format[facts.Facts]{
+	{"json", func(w io.Writer, f facts.Facts, _ Style) error { return Facts(w, f) }},
+	{"fleet", factsLine},
+}
+
 // Facts writes facts alone, in the form in which a report holds them; report/schema/facts-v1.json is their schema.
 func Facts(w io.Writer, f facts.Facts) error {
 	f.Complete()
 	return writeJSON(w, f)
+}
+
+// PackedSchema names facts that are compressed: {"schema":"cudacompat/packed/v1","gzip":"H4sI…"}, the gzip in base64.
+const PackedSchema = "cudacompat/packed/v1"
+
+// packAbove is how long facts on one line may be, in bytes, before they are compressed. containerd cuts lines of more
+// than 16 KiB into fragments (its max_container_log_line_size), and `kubectl logs --tail` counts fragments; half a
+// kilobyte is left for what a collector adds.
+const packAbove = 16<<10 - 512
+
+// factsLine writes facts on one line for `cudacompat fleet`, compressed where the line would be too long for a log.
+func factsLine(w io.Writer, f facts.Facts, _ Style) error {
+	f.Complete()
+	line, err := compactJSON(f)
+	if err != nil {
+		return err
+	}
+	if len(line) > packAbove {
+		var packed bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one
+		if _, err := z.Write(line); err != nil {
+			return err
+		}
+		if err := z.Close(); err != nil {
+			return err
+		}
+		if line, err = compactJSON(struct {
+			Schema string `json:"schema"`
+			Gzip   []byte `json:"gzip"`
+		}{PackedSchema, packed.Bytes()}); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(line)
+	return err
+}
+
+// compactJSON is a value as JSON on one line.
+func compactJSON(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return visible(b.Bytes()), err
 }
 
 func writeJSON(w io.Writer, value any) error {

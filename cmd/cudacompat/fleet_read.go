@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"cudacompat/fleet"
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 	"cudacompat/report"
 )
@@ -47,10 +48,10 @@ func (d *documents) read(name string) error {
 	return filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			d.judge.Refuse(path, cause(err).Error())
+			d.judge.Refuse(path, "", cause(err).Error())
 		case entry.Type().IsRegular() && slices.Contains(fleetFiles, filepath.Ext(strings.TrimSuffix(path, ".gz"))):
 			if err := d.file(path); err != nil {
-				d.judge.Refuse(path, err.Error())
+				d.judge.Refuse(path, "", err.Error())
 			}
 		}
 		return d.ctx.Err()
@@ -72,27 +73,47 @@ func (d *documents) stream(name string, in io.Reader) error {
 	if magic, _ := r.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			d.judge.Refuse(name, "gzip: "+err.Error())
+			d.judge.Refuse(name, "", "gzip: "+err.Error())
 			return nil
 		}
 		r = bufio.NewReaderSize(z, 64<<10)
 	}
+	head, err := io.ReadAll(io.LimitReader(r, givenCap+1))
+	if len(head) <= givenCap && (json.Valid(head) || err == nil && !hasLine(head)) {
+		if len(bytes.TrimSpace(head)) > 0 {
+			d.document(name, name, true, head)
+		}
+		return d.ctx.Err()
+	}
+	return d.lines(name, bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), r), 64<<10))
+}
+
+// hasLine reports whether a line is a document by itself, so that a line before it that cannot be read is one of many.
+func hasLine(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		var e envelope
+		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] == '{' && json.Unmarshal(text, &e) == nil &&
+			(e.Schema != "" || e.Node != "" || e.Within != nil || e.Driver.Version != "") {
+			return true
+		}
+	}
+	return len(data) > givenCap
+}
+
+// lines reads a document a line.
+func (d *documents) lines(name string, r *bufio.Reader) error {
 	var line []byte
 	for n := 1; d.ctx.Err() == nil; n++ {
 		var err error
 		line, err = readLine(r, line[:0])
-		if err != nil && !errors.Is(err, io.EOF) {
-			d.judge.Refuse(fmt.Sprintf("%s:%d", name, n), err.Error())
-			return nil
-		}
+		place := fmt.Sprintf("%s:%d", name, n)
 		switch text := bytes.TrimSpace(line); {
-		case len(text) == 0:
-		case n == 1 && !json.Valid(text):
-			return d.whole(name, line, r)
-		default:
-			d.document(fmt.Sprintf("%s:%d", name, n), name, n == 1, text)
+		case errors.Is(err, errLong), err != nil && !errors.Is(err, io.EOF):
+			d.judge.Refuse(place, nodeIn(line), err.Error())
+		case len(text) > 0:
+			d.document(place, name, false, text)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errLong) {
 			return nil
 		}
 	}
@@ -102,59 +123,62 @@ func (d *documents) stream(name string, in io.Reader) error {
 // errLong is a line that no report of a node is as long as.
 var errLong = fmt.Errorf("it is larger than %d MiB, which no report is", givenCap>>20)
 
-// readLine reads up to the next line break.
+// readLine reads up to the next line break. Of a line that is too long it returns the beginning.
 func readLine(r *bufio.Reader, into []byte) ([]byte, error) {
+	long := false
 	for {
 		part, err := r.ReadSlice('\n')
-		if into = append(into, part...); len(into) > givenCap {
-			return nil, errLong
+		if long = long || len(into)+len(part) > givenCap; !long {
+			into = append(into, part...)
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && (err == nil || errors.Is(err, io.EOF)):
+			return into, errLong
+		default:
 			return into, err
 		}
 	}
 }
 
-// whole reads a document of several lines.
-func (d *documents) whole(name string, first []byte, rest io.Reader) error {
-	more, err := io.ReadAll(io.LimitReader(rest, givenCap+1))
-	data := append(slices.Clone(first), more...)
-	switch {
-	case err != nil:
-		d.judge.Refuse(name, err.Error())
-	case len(data) > givenCap:
-		d.judge.Refuse(name, errLong.Error())
-	default:
-		d.document(name, name, true, data)
-	}
-	return nil
-}
-
 // envelope is a document: facts, a report, or either with what its collector adds.
 type envelope struct {
 	probe.Facts
+	Packed []byte  `json:"gzip"`
 	Node   string  `json:"node"`
 	Group  string  `json:"group"`
 	Taken  string  `json:"taken"`
 	Within *within `json:"facts"`
 }
 
-// within is what an envelope holds: facts, or a report.
+// nodeName matches the name of a node at the beginning of a document that cannot be read.
+var nodeName = lazyregexp.New(`"node"\s*:\s*"([^"\\]{1,253})"`)
+
+// nodeIn is the node of a document that cannot be read; empty where it does not say.
+func nodeIn(data []byte) string {
+	if m := nodeName.FindSubmatch(data[:min(len(data), 4<<10)]); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// within is what an envelope holds: facts, a report, or packed facts.
 type within struct {
 	probe.Facts
 	Within *probe.Facts `json:"facts"`
+	Packed []byte       `json:"gzip"`
 }
 
 // document judges one document. A node without a name is called by the file, or by the line in it.
 func (d *documents) document(place, file string, alone bool, data []byte) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
-		d.judge.Refuse(place, jsonCause(err)+"; "+fleetReads)
+		d.judge.Refuse(place, nodeIn(data), jsonCause(err)+"; "+fleetReads)
 		return
 	}
 	facts, err := e.facts()
 	if err != nil {
-		d.judge.Refuse(place, err.Error())
+		d.judge.Refuse(place, e.Node, err.Error())
 		return
 	}
 	facts.Anonymous()
@@ -189,15 +213,22 @@ func jsonCause(err error) string {
 // facts are those of the document. A schema of another version is refused by its name: its words may mean other
 // things.
 func (e *envelope) facts() (*probe.Facts, error) {
-	facts, schemas := &e.Facts, []string{e.Schema}
+	facts, schemas, packed := &e.Facts, []string{e.Schema}, e.Packed
 	if e.Within != nil {
-		facts, schemas = &e.Within.Facts, append(schemas, e.Within.Schema)
+		facts, schemas, packed = &e.Within.Facts, append(schemas, e.Within.Schema), e.Within.Packed
 		if e.Within.Within != nil {
 			facts, schemas = e.Within.Within, append(schemas, e.Within.Within.Schema)
 		}
 	}
+	if len(packed) > 0 {
+		var err error
+		if facts, err = unpacked(packed); err != nil {
+			return nil, err
+		}
+		schemas = append(schemas, facts.Schema)
+	}
 	for _, s := range schemas {
-		if s != "" && s != probe.FactsSchema && s != report.Schema {
+		if s != "" && s != probe.FactsSchema && s != report.Schema && s != report.PackedSchema {
 			return nil, fmt.Errorf(
 				"the schema %s is unknown to this release, which reads %s and %s",
 				s,
@@ -208,6 +239,26 @@ func (e *envelope) facts() (*probe.Facts, error) {
 	}
 	if facts.Schema == "" && facts.Driver.Version == "" && len(facts.GPUs)+len(facts.Environments)+len(facts.Probes) == 0 {
 		return nil, errors.New("there are no facts in it; " + fleetReads)
+	}
+	return facts, nil
+}
+
+// unpacked are facts that `probe -o fleet` compressed.
+func unpacked(packed []byte) (*probe.Facts, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, errors.New("its compressed facts: " + err.Error())
+	}
+	data, err := io.ReadAll(io.LimitReader(z, givenCap+1))
+	switch {
+	case err != nil:
+		return nil, errors.New("its compressed facts: " + err.Error())
+	case len(data) > givenCap:
+		return nil, errLong
+	}
+	facts := new(probe.Facts)
+	if err := json.Unmarshal(data, facts); err != nil {
+		return nil, errors.New("its compressed facts: " + jsonCause(err))
 	}
 	return facts, nil
 }

@@ -32,7 +32,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("LC_ALL", "C.UTF-8")
 	env.Setenv("TERM", "dumb")
 	env.Setenv("LD_LIBRARY_PATH", "")
-	for _, dir := range []string{"collect_env", "facts"} {
+	for _, dir := range []string{"collect_env", "facts", "kubernetes", "slurm"} {
 		if err := os.CopyFS(filepath.Join(env.WorkDir, "examples", dir), os.DirFS("../../examples/"+dir)); err != nil {
 			return err
 		}

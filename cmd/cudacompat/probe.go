@@ -9,21 +9,28 @@ import (
 
 func probeCommand(s streams) *cobra.Command {
 	var look lookFlags
+	var formats []string
 	cmd := &cobra.Command{
 		Use: "probe", Short: "Print the facts about this machine as JSON", Args: noArgs,
-		Long:        "Prints what `doctor` would judge, without judging it: one JSON document that `check`, `fleet` and `explain --facts` read. It holds no host name and no serial number; paths in it can contain a user's name.",
-		Example:     "  cudacompat probe > facts.json\n  cudacompat probe --root /mnt/ami",
+		Long: "Prints what `doctor` would judge, without judging it: one JSON document that `check`, `fleet` and `explain --facts` read. With -o fleet it is one line, compressed if it would be longer than container logs take, which `fleet` reads. It holds no host name and no serial number; paths in it can contain a user's name.",
+		Example: "  cudacompat probe > facts.json\n  cudacompat probe --root /mnt/ami\n" +
+			"  cudacompat probe --env none -o fleet",
 		Annotations: map[string]string{exitNote: exitPlain},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			outputs, err := parseOutputs(report.FactsFormats, formats, "never", false, s)
+			if err != nil {
+				return err
+			}
 			ctx, cancel := bounded(cmd.Context(), look.limit())
 			defer cancel()
 			h, err := inTime(ctx, look.host)
 			if err != nil {
 				return err
 			}
-			return report.Facts(s.out, probe.Run(cmd.Context(), h, look.options()))
+			return outputs.write(probe.Run(cmd.Context(), h, look.options()))
 		},
 	}
 	look.add(cmd)
+	cmd.Flags().StringArrayVarP(&formats, "output", "o", nil, outputUsage(namesOf(report.FactsFormats)))
 	return cmd
 }

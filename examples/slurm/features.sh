@@ -5,10 +5,7 @@
 # Into slurm.conf, after Features= of the node; or, until slurmctld starts again, by scontrol. An update replaces all
 # features of a node, so repeat those that it already has:
 #   own=$(features.sh) && scontrol update NodeName=$(hostname -s) AvailableFeatures=ib,$own ActiveFeatures=ib,$own
-# A job asks for the driver by the number with which `cudacompat requires FILE` begins, here "driver >= 580.65.06":
-#   #SBATCH --constraint=cudacompat-driver580
-# and, where a partition mixes GPUs, for those that will do (each name must be some node's, or Slurm refuses the job):
-#   #SBATCH --constraint="cudacompat-driver580&(cudacompat-cc8.0|cudacompat-cc9.0)"
+# constraint.sh prints what a job asks for.
 PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin # Slurm sets no PATH for programs that it starts itself
 facts=$(cudacompat probe --env none) || exit
 facts=$(printf '%s' "$facts" | tr -d ' \n')
@@ -19,5 +16,5 @@ driver=$(printf '%s\n' "$facts" | sed -n 's/.*"driver":{"version":"\([0-9.]*\)".
         oldest=$(printf '%s\n' "$floor" "$driver" | sort -V | head -n 1)
         [ "$oldest" != "$floor" ] || echo "cudacompat-driver${floor%%.*}"
     done
-    printf '%s\n' "$facts" | grep -o '"compute_capability":"[0-9.]*"' | cut -d '"' -f 4 | sort -uV | sed 's/^/cudacompat-cc/'
+    printf '%s\n' "$facts" | grep -o '"compute_capability":"[0-9][0-9.]*"' | cut -d '"' -f 4 | sort -uV | sed 's/^/cudacompat-cc/'
 } | paste -sd , -
