@@ -191,17 +191,24 @@ func because(missing string) string {
 	return missing[at:]
 }
 
-// unknowns lists what could not be judged where that decides the outcome, and always with --all: what is missing, and
-// what is asked for all the same.
+// unknowns lists what could not be judged: what is missing and, where that decides the outcome or with --all, what is
+// asked for all the same. Elsewhere each is told in one sentence.
 func (p *page) unknowns(r Report) {
-	if r.Outcome != matrix.Inconclusive && !p.style.All {
-		return
-	}
-	for _, g := range gaps(r.Unknown) {
+	brief := r.Outcome != matrix.Inconclusive && !p.style.All
+	for i, g := range gaps(r.Unknown) {
+		if more := len(gaps(r.Unknown)) - i; brief && i == briefGaps && more > 1 {
+			p.line()
+			p.line("? not judged: ", plural(more, "other thing"), " (--all)")
+			return
+		}
 		p.line()
 		title, text := "? not judged", open(g.missing)
 		if g.rule == "not-looked-at" && !asks(g.missing) {
 			title, text = "? not looked at", g.missing
+		}
+		if brief {
+			p.wrap(4, few(g.subjects, 3)+": "+text, painted{yellow, title}, ": ")
+			continue
 		}
 		p.wrap(4, few(g.subjects, 3), painted{yellow, title}, ": ")
 		if g.need != "" {
@@ -210,16 +217,31 @@ func (p *page) unknowns(r Report) {
 		p.wrap(4, text, "    ")
 		switch why := because(g.missing); {
 		case why == matrix.Unpinned:
-			p.field("do", "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`")
+			p.field("fix", named(r))
 		case why == matrix.Bare:
-			p.field("do", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
+			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
 		case strings.HasPrefix(why, matrix.Because+"tables "):
-			p.field("do", "run `cudacompat doctor` where it is installed: it reads the files themselves")
+			p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 		}
 		for _, page := range g.pages {
 			p.command("more", "cudacompat explain "+page)
 		}
 	}
+}
+
+// briefGaps is how many unknown things a page names that is not about them.
+const briefGaps = 5
+
+// named is how a release comes to be named: in the file, or on the command line.
+func named(r Report) string {
+	for _, e := range r.Facts.Environments {
+		for _, b := range e.Builds {
+			if b.From == "command line" {
+				return "name a release, such as " + b.Name + "==VERSION; `cudacompat pins` says which one fits the machine"
+			}
+		}
+	}
+	return "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`"
 }
 
 // failures lists what could not be looked at, and why, where nothing else on the page has said it.

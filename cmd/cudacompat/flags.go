@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
@@ -66,16 +67,28 @@ func (f *lookFlags) host() (*probe.Host, error) {
 	default:
 		h = probe.This()
 	}
-	for _, env := range f.envs {
+	for i, env := range f.envs {
 		if env == probe.NoEnvironments {
 			continue
 		}
-		if !probe.IsEnvironment(h, env) {
+		if f.envs[i] = environmentOf(h, env); f.envs[i] == "" {
 			return nil, &usageError{message: "no Python environment at " + env,
 				hint: "give the directory that holds pyvenv.cfg, lib/python3.*, or what pip install --target put there; or none"}
 		}
 	}
 	return h, nil
+}
+
+// environmentOf is the environment that a path leads to: itself, or the one in whose bin it is (E/bin, E/bin/python,
+// E/bin/activate); empty where there is none.
+func environmentOf(h *probe.Host, name string) string {
+	for _, dir := range []string{name, path.Dir(strings.TrimRight(name, "/")), path.Dir(path.Dir(name))} {
+		below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(name, "/"), dir), "/")
+		if bin, _, _ := strings.Cut(below, "/"); (below == "" || bin == "bin") && probe.IsEnvironment(h, dir) {
+			return dir
+		}
+	}
+	return ""
 }
 
 func (f *lookFlags) options() probe.Options {

@@ -10,6 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/matrix"
+	"cudacompat/pin"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"
@@ -21,10 +25,31 @@ func asked(args []string) string { return strings.Join(args, "\n") }
 // shown is what asked returned, in one line.
 func shown(name string) string { return strings.ReplaceAll(name, "\n", " ") }
 
-// isRequirement reports whether a name is a requirement such as torch==2.9.0 and leads to no file.
+// isRequirement reports whether a name is a requirement, or several, such as torch==2.9.0, torch>=2.9 or torch, and leads
+// to no file. A word without a release is one where it is the name of a package that the tables judge.
 func isRequirement(name string) bool {
-	_, err := os.Stat(name)
-	return err != nil && strings.Contains(name, "==")
+	if _, err := os.Stat(name); err == nil {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Split(name, "\n"), func(line string) bool {
+		return !strings.Contains(line, "==") && !ranged.MatchString(line) && !judged(line)
+	})
+}
+
+// ranged matches a package with a range of releases.
+var ranged = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])? *(~=|!=|[<>]=?) *\d[^/]*$`)
+
+// bareName matches the name of a package, with its extras.
+var bareName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9_-]*)(\[[\w.,-]*\])?$`)
+
+// judged reports whether a word is the name of a package that the tables judge.
+func judged(word string) bool {
+	m := bareName.FindStringSubmatch(word)
+	if m == nil {
+		return false
+	}
+	name := strings.ReplaceAll(strings.ToLower(m[1]), "_", "-")
+	return slices.Contains(matrix.Frameworks(), name) || len(tables.RowsOf[tables.Extension](matrix.Embedded(), name)) > 0
 }
 
 func areRequirements(args []string) bool {
@@ -140,7 +165,11 @@ func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), absentHint}
+		hint := absentHint
+		if bareName.MatchString(name) {
+			hint += "; a release of a package is given as pip names it: " + pin.Word(name+"==VERSION")
+		}
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), hint}
 	case err != nil:
 		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}

@@ -145,6 +145,8 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	}
 	root := newRoot(streams{}) // with every command
 	switch owners := ownersOf(root, err.GetSpecifiedName()); {
+	case guessed(cmd, err.GetSpecifiedName()) != "":
+		e.hint = guessed(cmd, err.GetSpecifiedName())
 	case slices.Contains(commandNames(root), err.GetSpecifiedName()):
 		e.hint = "did you mean cudacompat " + err.GetSpecifiedName() + "?"
 	case len(owners) > 0:
@@ -155,6 +157,32 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		e.hint = cmd.CommandPath() + " --help"
 	}
 	return e
+}
+
+// guessed is what a command has in the place of a flag that other programs have.
+func guessed(cmd *cobra.Command, name string) string {
+	formats := cmd.Flags().Lookup("output")
+	switch name {
+	case "json", "sarif", "junit", "markdown":
+		if formats != nil {
+			return "did you mean -o " + name + "?"
+		}
+		return cmd.Name() + " has one form of output: see " + cmd.CommandPath() + " --help"
+	case "format", "output-format", "fmt":
+		if formats != nil {
+			return "did you mean -o FORMAT? " + usageOf(formats)
+		}
+	case "q", "quiet", "s", "silent":
+		if cmd.Flags().Lookup("healthcheck") != nil {
+			return "-o line prints one line, --healthcheck one for a health check; the exit code tells by itself: >/dev/null"
+		}
+		return "the exit code tells by itself: >/dev/null"
+	case "o", "output":
+		if formats == nil {
+			return cmd.Name() + " has one form of output: leave -o out"
+		}
+	}
+	return ""
 }
 
 // ownersOf are the commands that have a flag.

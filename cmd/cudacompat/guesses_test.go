@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFirstGuesses: what people type first gets an answer, or the words for what they want.
+func TestFirstGuesses(t *testing.T) {
+	dir := t.TempDir()
+	venv := filepath.Join(dir, "venv")
+	for _, name := range []string{"bin/python3", "bin/activate", "pyvenv.cfg", "lib/python3.12/site-packages/x"} {
+		write(t, filepath.Join(venv, name), "home = /usr/bin\nversion = 3.12.1\n")
+	}
+	t.Chdir(dir)
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"check torch --gpu L4 --driver 580.95.05", exitInconclusive, "name a release, such as torch==VERSION"},
+		{"check torch>=2.9 --gpu L4 --driver 580.95.05", exitInconclusive, "cannot judge torch >=2.9"},
+		{"check torch==2.9.0+cu130 --gpu L4 --driver 535.183.01", exitIncompatible, "cannot run on driver 535.183.01"},
+		{"check torhc", exitUsage, "torhc==VERSION"},
+		{"check nosuch.lock", exitUsage, "check the path"},
+		{"check ./torch", exitUsage, "check the path"},
+		{"doctor --json", exitUsage, "did you mean -o json?"},
+		{"doctor --markdown", exitUsage, "did you mean -o markdown?"},
+		{"doctor -q", exitUsage, "-o line prints one line"},
+		{"explain -q 79", exitUsage, ">/dev/null"},
+		{"version -o json", exitUsage, "leave -o out"},
+		{"explain xid|79", exitOK, "Xid 79"},
+		{"explain libcuda.so.1", exitOK, "Part of the NVIDIA driver"},
+		{"explain |", exitUsage, "is a variable unset?"},
+		{"doctor --env venv/bin -o json", exitInconclusive, "\"path\": \"" + venv + "\""},
+		{"doctor --env venv/bin/ -o json", exitInconclusive, "\"path\": \"" + venv + "\""},
+		{"doctor --env venv/bin/activate -o json", exitInconclusive, "\"path\": \"" + venv + "\""},
+		{"doctor --env venv/lib -o json", exitUsage, "no Python environment at venv/lib"},
+	} {
+		var out, errs bytes.Buffer
+		args := strings.Fields(c.args)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "|", " ")
+		}
+		code := run(args, streams{strings.NewReader(""), &out, &errs})
+		if text := out.String() + errs.String(); code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%.600s", c.args, code, c.code, c.want, text)
+		}
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
