@@ -69,6 +69,13 @@ func (b *build) withoutInterpreter() []*result {
 		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, b.env.Path)).That(
 			"creates the environment again with Python " + python + "; then install what it held"),
 			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", b.env.Path)).That("the same without uv").Instead()}}
+	if i.Home {
+		f.Need, f.Steps = "PYTHONHOME unset", []pin.Step{pin.Run("unset PYTHONHOME")}
+		f.Evidence = append(b.evidence(), Evidence{Fact: "PYTHONHOME", Value: i.Leads, From: "environment"})
+		f.Message = fmt.Sprintf("PYTHONHOME is %s, which has no standard library of Python %s: nothing in %s can start", i.Leads,
+			python, b.env.Path)
+		return found(f)
+	}
 	if i.Gone {
 		f.Message = fmt.Sprintf("%s points to %s, which is gone: nothing in %s can start", i.Path, i.Leads, b.env.Path)
 		f.Steps = append(f.Steps, pin.Say("install that Python again where it was").Instead())

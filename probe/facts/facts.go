@@ -199,6 +199,8 @@ type Interpreter struct {
 	Leads  string `json:"leads"`  // where its links end, "/usr/bin/python3.13"
 	Gone   bool   `json:"gone"`   // nothing is there
 	Python string `json:"python"` // else its version by its name, "3.13"
+	// Home tells that Leads is PYTHONHOME, and no standard library of this Python is there: it does not start.
+	Home bool `json:"home,omitempty"`
 }
 
 // Hindrance is why Python does not import what a distribution installed.

@@ -139,17 +139,25 @@ func TestOtherPython(t *testing.T) {
 // TestInterpreter: python3 of a venv leads nowhere, to another version, to its own, or is a copy of which the name
 // tells nothing.
 func TestInterpreter(t *testing.T) {
+	own := map[string]string{"python3": "/usr/bin/python3.12"}
 	for name, c := range map[string]struct {
 		links map[string]string // in bin
+		home  string            // PYTHONHOME
 		want  *facts.Interpreter
 	}{
-		"gone": {map[string]string{"python": "/nowhere/bin/python3.12", "python3": "python"},
+		"gone": {map[string]string{"python": "/nowhere/bin/python3.12", "python3": "python"}, "",
 			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/nowhere/bin/python3.12", Gone: true}},
-		"half gone": {map[string]string{"python": "/nowhere/bin/python3.12", "python3": "/usr/bin/python3.12"}, nil},
-		"upgraded": {map[string]string{"python3": "/usr/bin/python3"},
+		"half gone": {map[string]string{"python": "/nowhere/bin/python3.12", "python3": "/usr/bin/python3.12"}, "", nil},
+		"upgraded": {map[string]string{"python3": "/usr/bin/python3"}, "",
 			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/usr/bin/python3.13", Python: "3.13"}},
-		"own":  {map[string]string{"python3": "/usr/bin/python3.12"}, nil},
-		"none": {nil, nil},
+		"own":               {own, "", nil},
+		"none":              {nil, "", nil},
+		"home elsewhere":    {own, "/usr", nil},
+		"home of a library": {own, "/usr:/exec", nil},
+		"home in lib64":     {own, "/fedora", nil},
+		"home not absolute": {own, "python", nil},
+		"home gone": {own, "/nowhere",
+			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/nowhere", Home: true}},
 	} {
 		root := xgboostTree(t)
 		hosttest.Write(t, filepath.Join(root, "usr/bin/python3.12"), "")
@@ -159,7 +167,9 @@ func TestInterpreter(t *testing.T) {
 		for link, to := range c.links {
 			hosttest.Must(t, os.Symlink(to, filepath.Join(root, "opt/venv/bin", link)))
 		}
-		found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		hosttest.Write(t, filepath.Join(root, "usr/lib/python3.12/os.py"), "")
+		hosttest.Write(t, filepath.Join(root, "fedora/lib64/python3.12/os.py"), "")
+		found, err := Read(&host.Host{Root: root, Env: map[string]string{"PYTHONHOME": c.home}}, []string{"/opt/venv"})
 		if err != nil {
 			t.Fatal(err)
 		}

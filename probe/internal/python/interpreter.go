@@ -2,6 +2,7 @@ package python
 
 import (
 	"path"
+	"strings"
 
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
@@ -12,6 +13,9 @@ import (
 // nowhere, because the Python that it was made of is gone, or to one of another version, whose packages stand in
 // another directory. Nil where it does, and where nothing tells.
 func unusable(h *host.Host, p prefix) *facts.Interpreter {
+	if home := withoutLibrary(h, p); home != "" {
+		return &facts.Interpreter{Path: path.Join(p.path, "bin/python3"), Leads: home, Home: true}
+	}
 	if p.kind != "venv" {
 		return nil
 	}
@@ -36,6 +40,25 @@ func unusable(h *host.Host, p prefix) *facts.Interpreter {
 		}
 	}
 	return gone
+}
+
+// withoutLibrary is PYTHONHOME, where this process has it and the standard library of this Python is not there: "No
+// module named 'encodings'". Empty else, also for an environment whose version is not known.
+func withoutLibrary(h *host.Host, p prefix) string {
+	home, _, _ := strings.Cut(h.Var("PYTHONHOME"), ":")
+	python := version.ShortPython(p.python)
+	if !path.IsAbs(home) || python == "" {
+		return ""
+	}
+	for _, name := range []string{"lib/python" + python, "lib64/python" + python, "lib/python" + python + "t"} {
+		if h.Exists(path.Join(home, name, "os.py")) || h.Exists(path.Join(home, name, "os.pyc")) {
+			return ""
+		}
+	}
+	if h.Exists(path.Join(home, "lib/python"+strings.ReplaceAll(python, ".", "")+".zip")) {
+		return ""
+	}
+	return home
 }
 
 // lastLink is where a chain of links breaks: python3 of uv's environments leads to python beside it.
