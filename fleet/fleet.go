@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/budget"
 	"cudacompat/matrix"
 	"cudacompat/probe/facts"
 )
@@ -35,7 +36,8 @@ type Summary struct {
 	Kinds   []Kind         `json:"kinds"` // the worst first, then the most common
 	Drift   []Drift        `json:"drift"`
 	Stale   []Stale        `json:"stale"`
-	Unread  []Unread       `json:"unread"`
+	Unread  []Unread       `json:"unread"` // the first; More counts the others
+	More    int            `json:"more_unread,omitempty"`
 	Plan    *Plan          `json:"plan"` // null without a question
 }
 
@@ -91,6 +93,7 @@ type Judge struct {
 	order  []*draft
 	nodes  map[string]placed
 	unread []Unread
+	more   int // documents that could not be read, beside those
 }
 
 // placed is where a node went.
@@ -123,8 +126,12 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 	j.nodes[n.Name] = placed{kind, node}
 }
 
-// Refuse notes a document that could not be read, and the node that it names.
+// Refuse notes a document that could not be read, and the node that it names. The first are named, the others counted.
 func (j *Judge) Refuse(document, node, reason string) {
+	if len(j.unread) >= budget.Shown {
+		j.more++
+		return
+	}
 	j.unread = append(j.unread, Unread{document, node, reason})
 }
 
@@ -154,7 +161,7 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 // Summary is what was found; stale names the nodes whose documents are old (StaleAfter).
 func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
 	f := Summary{Schema: schema, WhatIf: []string{}, Outcome: matrix.Compatible, Nodes: len(j.nodes), Kinds: []Kind{},
-		Drift: []Drift{}, Stale: []Stale{}, Unread: append([]Unread{}, j.unread...)}
+		Drift: []Drift{}, Stale: []Stale{}, Unread: append([]Unread{}, j.unread...), More: j.more}
 	for _, w := range j.whatIf {
 		f.WhatIf = append(f.WhatIf, w.Text)
 	}

@@ -66,6 +66,10 @@ func fleetText(w io.Writer, f Fleet, s Style) error {
 		p.line()
 		p.wrap(4, unreadName(u)+": "+u.Reason, painted{yellow, "? not judged"}, ": ")
 	}
+	if f.More > 0 {
+		p.line()
+		p.wrap(4, fmt.Sprintf("and %d more documents", f.More), painted{yellow, "? not judged"}, ": ")
+	}
 	p.line()
 	p.wrap(0, fleetCounts(f))
 	_, err := w.Write(p.Bytes())
@@ -193,7 +197,7 @@ func (p *page) drift(d fleet.Drift) {
 
 func fleetCounts(f Fleet) string {
 	return fmt.Sprintf("%s, %s of node, %s within a group, %s, %d not judged", plural(f.Nodes, "node"),
-		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), plural(len(f.Stale), "outdated report"), len(f.Unread))
+		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), plural(len(f.Stale), "outdated report"), len(f.Unread)+f.More)
 }
 
 // fleetCSV writes a line a node.
@@ -325,7 +329,7 @@ var fleetGauges = []struct {
 	{"finding_nodes", "Nodes that a rule finds something on.", fleetFindingSamples},
 	{"drift", "Values that the nodes of a group have of one thing, where they are more than one.", driftSamples},
 	{"stale_nodes", "Nodes whose document is old.", func(f Fleet) []sample { return howMany(len(f.Stale)) }},
-	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return howMany(len(f.Unread)) }},
+	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return howMany(len(f.Unread) + f.More) }},
 }
 
 // howMany is one sample without labels.

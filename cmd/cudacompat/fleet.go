@@ -84,19 +84,13 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	judge := fleet.NewJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
-	found, err := inTime(ctx, func() (fleet.Summary, error) {
-		reader := documents{ctx: ctx, judge: judge, stdin: s.in}
-		for _, name := range args {
-			if err := reader.read(name); err != nil {
-				return fleet.Summary{}, err
-			}
-		}
-		return judge.Summary(fleet.StaleAfter(f.maxAge, time.Now())), nil
-	})
-	if late := new(lateError); errors.As(err, &late) {
+	found, err := f.judge(ctx, s, args, fleet.NewJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)},
+		asked))
+	if late := new(lateError); errors.As(err, &late) { // a file that never ends: what was read before it is left behind
 		complain(s.err, late.Error(), "give more --timeout, or fewer documents")
-		return exitError(exitInconclusive)
+		nothing := fleet.NewJudge(tables, matrix.Policy{}, asked)
+		nothing.Refuse(strings.Join(args, " "), "", late.Error())
+		found, err = nothing.Summary(fleet.StaleAfter(f.maxAge, time.Now())), nil
 	}
 	if err != nil {
 		return err
@@ -106,6 +100,32 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	}
 	return f.exit(found)
 }
+
+// judge reads documents until they or the time end, and says what was found by then.
+func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge *fleet.Judge) (fleet.Summary, error) {
+	reading := ctx
+	if f.timeout > 0 {
+		bound, cancel := bounded(ctx, f.timeout-f.timeout/summaryShare)
+		defer cancel()
+		reading = bound
+	}
+	return inTime(ctx, func() (fleet.Summary, error) {
+		reader := documents{ctx: reading, judge: judge, stdin: s.in}
+		for _, name := range args {
+			if err := reader.read(name); err != nil && reading.Err() == nil {
+				return fleet.Summary{}, err
+			}
+			if reading.Err() != nil {
+				judge.Refuse(name, "", fmt.Sprintf("it was not read to its end: the time was up (--timeout %s)", f.timeout))
+				break
+			}
+		}
+		return judge.Summary(fleet.StaleAfter(f.maxAge, time.Now())), nil
+	})
+}
+
+// summaryShare is the part of the time that is left for what is said of the documents, a tenth.
+const summaryShare = 10
 
 // exit is the worst node's code; 3 when a document could not be read, or when there was none.
 func (f *fleetFlags) exit(s fleet.Summary) error {

@@ -77,7 +77,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	judging, cancel := forJudging(ctx)
+	judging, cancel := forJudging(reading)
 	defer cancel()
 	pins, err := inTime(judging, func() (pin.Sets, error) { return matrix.Pins(tables, facts, target, want), nil })
 	if err != nil {

@@ -68,7 +68,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	if err != nil {
 		return err
 	}
-	judging, cancel := forJudging(ctx)
+	judging, cancel := forJudging(reading)
 	defer cancel()
 	r, err := inTime(judging, func() (report.Requires, error) { return f.requires(asked, facts, read) })
 	if late := new(lateError); errors.As(err, &late) {

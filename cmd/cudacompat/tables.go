@@ -83,7 +83,11 @@ func (f *tablesFlag) open() (*matrix.Tables, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		tables, err := matrix.LoadOver(os.DirFS(f.path))
+		files, err := bundle.Dir(f.path)
+		if err != nil {
+			return nil, err
+		}
+		tables, err := matrix.LoadOver(files)
 		return tables, linted(err)
 	}
 	files, manifest, err := bundle.Open(f.path)

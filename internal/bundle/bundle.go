@@ -26,11 +26,11 @@ const schemaName = "cudacompat/tables/v"
 
 const manifestName = "manifest.json"
 
-// The tables of 2026 take 1.2 MB, and 0.2 in a zip.
+// The tables of 2026 take 1.8 MB, and 0.4 in a zip.
 const (
-	maxBundle = 16 << 20 // bytes of the file
-	maxEntry  = 32 << 20 // bytes of one table
-	maxFiles  = 200
+	maxBundle   = 4 << 20 // bytes of the file
+	maxManifest = 1 << 20
+	maxFiles    = 200
 )
 
 // Manifest says what is in a bundle.
@@ -111,7 +111,8 @@ func Read(data []byte) (fs.FS, Manifest, error) {
 	if err != nil {
 		return nil, m, err
 	}
-	return archive, m, check(archive, m)
+	files := &bounded{FS: archive, files: map[string][]byte{}}
+	return files, m, check(archive.File[1:], files, m)
 }
 
 // manifestOf reads the first entry; of a bundle of a later form nothing else is read.
@@ -120,11 +121,16 @@ func manifestOf(archive *zip.Reader) (Manifest, error) {
 	if len(archive.File) == 0 || archive.File[0].Name != manifestName {
 		return m, fmt.Errorf("not a bundle of tables: it does not begin with %s", manifestName)
 	}
-	data, err := contentOf(archive.File[0])
+	r, err := archive.File[0].Open()
 	if err != nil {
-		return m, err
+		return m, fmt.Errorf("damaged: %s: %w", manifestName, err)
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxManifest))
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
 		return m, fmt.Errorf("damaged: %s: %w", manifestName, err)
 	}
 	if m.Schema == Schema {
@@ -139,22 +145,26 @@ func manifestOf(archive *zip.Reader) (Manifest, error) {
 }
 
 // check compares what is there with what the manifest names, both ways.
-func check(archive *zip.Reader, m Manifest) error {
-	files := archive.File[1:]
-	if len(files) > maxFiles {
-		return fmt.Errorf("damaged: %d files, more than a bundle has", len(files))
+func check(there []*zip.File, files fs.FS, m Manifest) error {
+	if len(there) > maxFiles {
+		return fmt.Errorf("damaged: %d files, more than a bundle has", len(there))
 	}
-	if len(files) != len(m.Files) {
-		return fmt.Errorf("damaged: the manifest names %d files, %d are there", len(m.Files), len(files))
+	if len(there) != len(m.Files) {
+		return fmt.Errorf("damaged: the manifest names %d files, %d are there", len(m.Files), len(there))
 	}
-	for _, f := range files {
+	met := map[string]bool{}
+	for _, f := range there {
+		if met[f.Name] {
+			return fmt.Errorf("damaged: %s stands twice in it", f.Name)
+		}
+		met[f.Name] = true
 		i := slices.IndexFunc(m.Files, func(e Entry) bool { return e.Name == f.Name })
 		if i < 0 {
 			return fmt.Errorf("damaged: the manifest does not name %s", f.Name)
 		}
-		data, err := contentOf(f)
+		data, err := fs.ReadFile(files, f.Name)
 		if err != nil {
-			return err
+			return fmt.Errorf("damaged: %s: %w", f.Name, plain(err))
 		}
 		if sum(data) != m.Files[i].SHA256 {
 			return fmt.Errorf("damaged: %s is not what the manifest says (SHA-256)", f.Name)
@@ -163,20 +173,13 @@ func check(archive *zip.Reader, m Manifest) error {
 	return nil
 }
 
-func contentOf(f *zip.File) ([]byte, error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, fmt.Errorf("damaged: %s: %w", f.Name, err)
+// plain is an error without the name of the file, which is said already.
+func plain(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
 	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxEntry+1))
-	if err != nil {
-		return nil, fmt.Errorf("damaged: %s: %w", f.Name, err)
-	}
-	if len(data) > maxEntry {
-		return nil, fmt.Errorf("%s is larger than a table can be, %d MB", f.Name, maxEntry>>20)
-	}
-	return data, nil
+	return err
 }
 
 func sum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }

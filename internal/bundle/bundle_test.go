@@ -98,8 +98,12 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		"one-too-many": {zipped(t, manifest(t, named), table, [2]string{"ec2.csv", ""}), "names 1 files, 2 are there"},
 		"another":      {zipped(t, manifest(t, named), [2]string{"ec2.csv", "chip\n"}), "does not name ec2.csv"},
 		"gone":         {zipped(t, manifest(t, named)), "names 1 files, 0 are there"},
-		"grows-for-all": {zipped(t, manifest(t, named), [2]string{"gpu.csv", strings.Repeat(" ", maxEntry+1)}),
-			"larger than a table can be"},
+		"grows-for-all": {zipped(t, manifest(t, named), [2]string{"gpu.csv", strings.Repeat(" ", maxTables+1)}),
+			"the tables are larger than 6 MiB in all"},
+		"lines-for-all": {zipped(t, manifest(t, named), [2]string{"gpu.csv", strings.Repeat("\n", maxLines+1)}),
+			"more than 40000 lines in all"},
+		"twice": {zipped(t, manifest(t, Manifest{Schema: Schema, Date: "2026-11-21", Files: []Entry{named.Files[0],
+			named.Files[0]}}), table, table), "gpu.csv stands twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := Read(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -141,4 +145,41 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("a bundle of the form %q is taken", m.Schema)
 		}
 	})
+}
+
+// TestDir reads a directory's files once, and nothing that is not one.
+func TestDir(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("torch.csv", "one\n")
+	put("jax.csv", strings.Repeat("x", maxTables))
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, "gpu.csv")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := Dir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if data, err := fs.ReadFile(files, "torch.csv"); string(data) != "one\n" || err != nil {
+			t.Errorf("%q, %v", data, err)
+		}
+		put("torch.csv", "another\n")
+	}
+	for name, want := range map[string]string{
+		"jax.csv":     "read jax.csv: the tables are larger than 6 MiB in all",
+		"gpu.csv":     "read gpu.csv: not a regular file",
+		"nothing.csv": "no such file",
+	} {
+		if _, err := fs.ReadFile(files, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if entries, err := fs.ReadDir(files, "."); len(entries) != 3 || err != nil {
+		t.Errorf("%v, %v", entries, err)
+	}
 }

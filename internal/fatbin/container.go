@@ -99,6 +99,9 @@ func (w *walker) container(off int64, s section) (int64, error) {
 		return 0, fmt.Errorf("fat binary at %#x has version %d and a header of %d bytes, not %d and %d",
 			off, v, n, containerVersion, containerHeaderSize)
 	}
+	if len(w.containers) == maxContainers {
+		return 0, errCrowded
+	}
 	size := le.Uint64(b[8:])
 	first := off + containerHeaderSize
 	length := min(size, uint64(s.end-first))

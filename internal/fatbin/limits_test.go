@@ -53,10 +53,10 @@ func TestReadIsBounded(t *testing.T) {
 		err            error
 	}{
 		{"zeros", nil, []byte{0}, errNoFatbin},
-		{"empty-containers", nil, container(), errTooMany},
+		{"empty-containers", nil, container(), errCrowded},
 		{"empty-entries", containerHeader(1 << 40), empty.bytes(), errTooMany},
 		{"spread-entries", containerHeader(1 << 40), sass(80, 0x11).bytes(), errTooMany},
-		{"spread-containers", nil, container(sass(80, 0x11)), errTooMany},
+		{"spread-containers", nil, container(sass(80, 0x11)), errCrowded},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := &counter{ReaderAt: endless{append(head[:len(head):len(head)], tc.begin...), tc.pattern}}

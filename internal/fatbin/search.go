@@ -88,6 +88,9 @@ func (w *walker) candidate(s section, off int64) error {
 	if first > s.end {
 		return nil
 	}
+	if len(w.containers) == maxContainers {
+		return errCrowded
+	}
 	b, err := w.at(off, containerHeaderSize)
 	if err != nil {
 		return err

@@ -183,7 +183,7 @@ func TestSearchIsBounded(t *testing.T) {
 		err     error
 	}{
 		{"too-large", 100 << 30, []byte{0}, errTooMuchData},
-		{"begin-everywhere", 900 << 20, containerHeader(0), errTooMany},
+		{"begin-everywhere", 900 << 20, containerHeader(0), errCrowded},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := &counter{ReaderAt: endless{claim(uint64(tc.size)), tc.pattern}}

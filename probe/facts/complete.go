@@ -1,5 +1,12 @@
 package facts
 
+import (
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/budget"
+)
+
 // Complete replaces nil lists by empty ones, so that JSON never says null.
 func (f *Facts) Complete() {
 	f.Schema = Schema
@@ -9,6 +16,7 @@ func (f *Facts) Complete() {
 	fill(&f.Libraries)
 	fill(&f.Probes)
 	fill(&f.Unread)
+	f.Unread = firstUnread(f.Unread)
 	fill(&f.Driver.Libraries)
 	fill(&f.Driver.Compat)
 	fill(&f.Driver.Modules)
@@ -114,4 +122,21 @@ func (f *Facts) completePlace() {
 		fill(&f.Runtimes.CDI[i].Versions)
 		fill(&f.Runtimes.CDI[i].Missing)
 	}
+}
+
+// firstUnread are the first of the places that were not looked at, and one that stands for the others: of their number,
+// and of the kind among them that matters most.
+func firstUnread(list []Unread) []Unread {
+	first, more := budget.First(list)
+	if more <= 1 { // the one that stands for others, or as short as it
+		return list
+	}
+	rest := Unread{Place: "more", Kind: UnreadClosed, Reason: fmt.Sprintf("%d more places were not read; they are not listed",
+		more)}
+	for _, kind := range []string{UnreadCut, UnreadNeeded} {
+		if slices.ContainsFunc(list[len(first):], func(u Unread) bool { return u.Kind == kind }) {
+			rest.Kind = kind
+		}
+	}
+	return append(first, rest)
 }

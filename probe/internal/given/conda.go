@@ -79,7 +79,10 @@ func (c *conda) packages() []locked {
 		case framework && conda && p.accelerator == "" && c.cuda != "":
 			p.accelerator, p.cuda = "cuda", c.cuda
 		}
-		at := slices.IndexFunc(list, func(o locked) bool { return o.name == p.name && framework })
+		at := -1
+		if framework {
+			at = slices.IndexFunc(list, func(o locked) bool { return o.name == p.name })
+		}
 		if at < 0 {
 			list = append(list, p)
 			continue

@@ -7,43 +7,44 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// A format is one kind of file: how it is recognised, and how it is read.
+// A format is one kind of file: how it is recognised, how it is read, and how much of what its parser keeps it may have.
 type format struct {
 	name string // what people call it, "uv.lock"
 	is   func(Document) bool
 	read func(Document) (facts.Facts, error)
+	most limit
 }
 
 // formats is every kind of file that is read. The first that recognises a file reads it, so those with marks of their
 // own stand before those that take any JSON, any list of names or any text.
 var formats = []format{
-	{"Pipfile.lock", isPipfileLock, readPipfileLock},
-	{"pip install --report", isPipReport, readPipReport},
-	{"conda install --dry-run --json", isCondaPlan, readCondaPlan},
-	{"uv pip install --dry-run, uv sync --dry-run", isUVPlan, readUVPlan},
-	{"pip install --dry-run", isPipPlan, readPipPlan},
-	{"poetry install --dry-run", isPoetryPlan, readPoetryPlan},
-	{"pip list --format=json", isPipJSON, readPipJSON},
-	{"conda list --json", isCondaJSON, readCondaJSON},
-	{"facts or a report from cudacompat", isJSON, readJSON},
-	{"nvidia-smi -x -q", isSMIXML, readSMIXML},
-	{"nvidia-smi -q", isSMIQuery, readSMIQuery},
-	{"nvidia-smi", isSMITable, readSMITable},
-	{"nvidia-smi -L", isSMIList, readSMIList},
-	{"an error of nvidia-smi", isSMIFailure, readSMIFailure},
-	{"poetry.lock", isPoetryLock, readPoetryLock},
-	{"uv.lock", isUVLock, readUVLock},
-	{"pylock.toml", isPylock, readPylock},
-	{"pyproject.toml", isPyproject, readPyproject},
-	{"pixi.lock", isPixiLock, readPixiLock},
-	{"conda-lock.yml", isCondaLock, readCondaLock},
-	{"environment.yml", isCondaYAML, readCondaYAML},
-	{"conda list --explicit", isCondaExplicit, readCondaExplicit},
-	{"conda list", isCondaList, readCondaList},
-	{"Dockerfile", isDockerfile, readDockerfile},
-	{"pip list", isPipList, readPipList},
-	{"requirements (pip freeze)", isRequirements, readRequirements},
-	{"collect_env report", isCollectEnv, readCollectEnv},
+	{"Pipfile.lock", isPipfileLock, readPipfileLock, objects},
+	{"pip install --report", isPipReport, readPipReport, objects},
+	{"conda install --dry-run --json", isCondaPlan, readCondaPlan, objects},
+	{"uv pip install --dry-run, uv sync --dry-run", isUVPlan, readUVPlan, rows},
+	{"pip install --dry-run", isPipPlan, readPipPlan, words},
+	{"poetry install --dry-run", isPoetryPlan, readPoetryPlan, rows},
+	{"pip list --format=json", isPipJSON, readPipJSON, objects},
+	{"conda list --json", isCondaJSON, readCondaJSON, objects},
+	{"facts or a report from cudacompat", isJSON, readJSON, members},
+	{"nvidia-smi -x -q", isSMIXML, readSMIXML, tags},
+	{"nvidia-smi -q", isSMIQuery, readSMIQuery, lines},
+	{"nvidia-smi", isSMITable, readSMITable, lines},
+	{"nvidia-smi -L", isSMIList, readSMIList, rows},
+	{"an error of nvidia-smi", isSMIFailure, readSMIFailure, lines},
+	{"poetry.lock", isPoetryLock, readPoetryLock, tables},
+	{"uv.lock", isUVLock, readUVLock, tables},
+	{"pylock.toml", isPylock, readPylock, tables},
+	{"pyproject.toml", isPyproject, readPyproject, entries},
+	{"pixi.lock", isPixiLock, readPixiLock, entries},
+	{"conda-lock.yml", isCondaLock, readCondaLock, lines},
+	{"environment.yml", isCondaYAML, readCondaYAML, entries},
+	{"conda list --explicit", isCondaExplicit, readCondaExplicit, rows},
+	{"conda list", isCondaList, readCondaList, rows},
+	{"Dockerfile", isDockerfile, readDockerfile, instructions},
+	{"pip list", isPipList, readPipList, rows},
+	{"requirements (pip freeze)", isRequirements, readRequirements, rows},
+	{"collect_env report", isCollectEnv, readCollectEnv, lines},
 }
 
 // ErrForeign is a file of no kind that is read.
@@ -70,6 +71,9 @@ func Read(d Document) (facts.Facts, error) {
 	kind, ok := formatOf(d)
 	if !ok {
 		return facts.Facts{}, ErrForeign
+	}
+	if err := kind.most(d.Data); err != nil {
+		return facts.Facts{}, err
 	}
 	f, err := kind.read(d)
 	if err == nil {

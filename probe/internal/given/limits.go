@@ -34,6 +34,55 @@ func tooLarge(data []byte) error {
 	return nil
 }
 
+// A limit says that a document has too much of what its parser keeps, before it is parsed. What may be is several times
+// what the largest document known has, and keeps a run below 64 MB.
+type limit func(data []byte) error
+
+// What the formats' parsers keep.
+const (
+	maxRows         = 20_000  // packages; an environment of 2,000 is large
+	maxInstructions = 20_000  // lines of a Dockerfile, continued ones too
+	maxEntries      = 40_000  // of a project, an environment.yml, the first part of pixi's lock
+	maxTags         = 200_000 // a machine of 16 GPUs has some 14,000
+	maxWords        = 20_000  // of pip's "Would install torch-2.9.0 …"
+)
+
+var (
+	objects      = atMost(maxObjects, "JSON objects", countOf("{"))
+	tables       = atMost(maxTables, "tables", countOf("\n["))
+	lines        = atMost(maxLines, "lines", countOf("\n"))
+	instructions = atMost(maxInstructions, "lines", countOf("\n"))
+	tags         = atMost(maxTags, "XML tags", countOf("<"))
+	words        = atMost(maxWords, "words", func(data []byte) int { return len(bytes.Fields(data)) })
+	rows         = atMost(maxRows, "lines that name something", countRows)
+	entries      = atMost(maxEntries, "entries", countEntries)
+)
+
+func atMost(most int, what string, count func([]byte) int) limit {
+	return func(data []byte) error { return tooMany(count(data), most, what) }
+}
+
+func countOf(mark string) func([]byte) int {
+	return func(data []byte) int { return bytes.Count(data, []byte(mark)) }
+}
+
+// countRows counts lines that begin something: neither empty nor indented, nor a comment, as hashes are below a
+// requirement.
+func countRows(data []byte) int {
+	n := 0
+	for line := range bytes.Lines(data) {
+		if c := line[0]; c > ' ' && c != '#' {
+			n++
+		}
+	}
+	return n
+}
+
+// countEntries counts what stands between line ends and commas.
+func countEntries(data []byte) int {
+	return bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte(","))
+}
+
 func tooMany(n, most int, what string) error {
 	if n <= most {
 		return nil

@@ -14,6 +14,35 @@ func TestLimitsBelongToWhatIsRead(t *testing.T) {
 	}
 }
 
+// TestMembers counts the members of lists by hand.
+func TestMembers(t *testing.T) {
+	for text, want := range map[string]listCount{
+		`{}`:                             {},
+		`[]`:                             {},
+		`[1, true, null,-2e3]`:           {longest: 4, all: 4},
+		`["a,b", "c\"]", {"x": [1, 2]}]`: {longest: 3, all: 5},
+		`{"gpus": [{"a": 1}, {}], "builds": ["x"], "x": {"gpus": [{}]}}`: {longest: 2, all: 4,
+			named: map[string]int{"gpus": 3}},
+		`{"builds": [[{}], {}]}`: {longest: 2, all: 3, named: map[string]int{"builds": 2}},
+		`]]}},,"\`:               {},
+	} {
+		got := listCount{named: map[string]int{}}
+		got.document([]byte(text))
+		if got.longest != want.longest || got.all != want.all || len(got.named) != len(want.named) ||
+			got.named["gpus"] != want.named["gpus"] {
+			t.Errorf("%s: %d, %d, %v; want %d, %d, %v", text, got.longest, got.all, got.named, want.longest, want.all,
+				want.named)
+		}
+	}
+}
+
+// TestRows counts what begins a line, and neither hashes below a requirement nor comments.
+func TestRows(t *testing.T) {
+	if n := countRows([]byte("torch==2.9.0 \\\n    --hash=sha256:00\n\n# why\nnumpy\nlast")); n != 3 {
+		t.Errorf("%d rows, want 3", n)
+	}
+}
+
 // TestWordsAreNoRequirements: a list of words is a requirements file where one of them has a release, an address, or the
 // name of a framework; else it may be anything.
 func TestWordsAreNoRequirements(t *testing.T) {
