@@ -30,7 +30,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		v.Judged = append(v.Judged, j.judged())
 		v.Disagreements = j.disagreements() // the same for every target
 		j.rules(ctx)
-		inconclusive = j.answers() || inconclusive
+		inconclusive = j.answers(ctx) || inconclusive
 		v.Judged[len(v.Judged)-1].Links = j.machineLinks()
 	}
 	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
@@ -241,10 +241,17 @@ func orEmpty[T any](list []T) []T {
 }
 
 // answers works out each build's answer; true says that the whole is inconclusive unless an error stands.
-func (j *judgement) answers() (inconclusive bool) {
+func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 	first := len(j.verdict.Answers)
 	for _, b := range j.builds {
-		a := j.answer(b)
+		a := BuildAnswer{Subject: b.subject, Target: j.name, Answer: Unknown, Because: []string{"not-looked-at"},
+			Counts: b.counts, Links: []Link{}}
+		if ctx.Err() == nil {
+			a = j.answer(b)
+		} else if !j.cut {
+			j.verdict.Unknown = append(j.verdict.Unknown, outOfTime(ctx, j.name))
+			j.open, j.cut = true, true
+		}
 		j.verdict.Answers = append(j.verdict.Answers, a)
 		if a.Answer == Unknown && a.Counts {
 			inconclusive = true

@@ -119,7 +119,7 @@ func (q *inquiry) outcome(at *machine, provided bool) meeting {
 	j.provided = provided
 	j.asking = func(rule Rule, b *build) []*result { return q.answered[asker{rule.ID, b}].last() }
 	j.rules(context.Background())
-	switch v.outcome(j.answers()) {
+	switch v.outcome(j.answers(context.Background())) {
 	case Compatible:
 		return met
 	case Incompatible:

@@ -15,6 +15,7 @@ import (
 func GitHub(w io.Writer, r Report, _ Style) error {
 	var b bytes.Buffer
 	annotate(&b, verdictKind[r.Outcome]+" ", "cudacompat", Headline(r))
+	r = r.bounded()
 	for _, f := range r.Findings {
 		title := f.Rule + ": " + f.Subject + on(add(nil, f.Target))
 		annotate(&b, commands[f.Severity]+githubPlace(f, r), title, details(r, f))
@@ -27,6 +28,9 @@ func GitHub(w io.Writer, r Report, _ Style) error {
 	for _, s := range r.Suppressed {
 		annotate(&b, "notice"+githubPlace(s.Finding, r), s.Rule+": "+s.Subject+on(add(nil, s.Target)),
 			waiver(s)+"\n"+details(r, s.Finding))
+	}
+	if more := r.moreText(); more != "" {
+		annotate(&b, "notice ", "cudacompat", "not listed: "+more)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

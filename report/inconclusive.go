@@ -195,8 +195,9 @@ func because(missing string) string {
 // asked for all the same. Elsewhere each is told in one sentence.
 func (p *page) unknowns(r Report) {
 	brief := r.Outcome != matrix.Inconclusive && !p.style.All
-	for i, g := range gaps(r.Unknown) {
-		if more := len(gaps(r.Unknown)) - i; brief && i == briefGaps && more > 1 {
+	all := gaps(r.Unknown)
+	for i, g := range topOf(all) {
+		if more := len(all) - i; brief && i == briefGaps && more > 1 {
 			p.line()
 			p.line("? not judged: ", plural(more, "other thing"), " (--all)")
 			return
@@ -227,6 +228,7 @@ func (p *page) unknowns(r Report) {
 			p.command("more", "cudacompat explain "+page)
 		}
 	}
+	p.rest(len(all), "that are not known")
 }
 
 // briefGaps is how many unknown things a page names that is not about them.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -8,12 +9,13 @@ import (
 	"io"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"cudacompat/probe/facts"
 )
 
 // JSON writes the report as the contract has it; report/schema/report-v1.json is its schema.
-func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r) }
+func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r.bounded()) }
 
 // FactsFormats is every format of facts alone, by name.
 var FactsFormats = []Format[facts.Facts]{
@@ -65,38 +67,42 @@ func factsLine(w io.Writer, f facts.Facts, _ Style) error {
 // compactJSON is a value as JSON on one line.
 func compactJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(value)
-	return visible(b.Bytes()), err
+	err := encode(&b, value, "")
+	return b.Bytes(), err
 }
 
-func writeJSON(w io.Writer, value any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+func writeJSON(w io.Writer, value any) error { return encode(w, value, "  ") }
+
+// encode writes a value as JSON, whose levels are indented by that much.
+func encode(w io.Writer, value any, indent string) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	e := json.NewEncoder(visible{out})
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	if err := e.Encode(value); err != nil {
 		return err
 	}
-	_, err := w.Write(visible(b.Bytes()))
-	return err
+	return out.Flush()
 }
 
 // visible writes characters that do not show as \u escapes. encoding/json leaves those from U+007F on as they are,
 // and some terminals take U+009B for the start of an escape sequence. Outside strings JSON has none of them.
-func visible(document []byte) []byte {
-	var b bytes.Buffer
-	for _, r := range string(document) {
+type visible struct{ *bufio.Writer }
+
+// Write takes a whole document, as json.Encoder gives it.
+func (v visible) Write(document []byte) (int, error) {
+	for at := 0; at < len(document); {
+		r, size := utf8.DecodeRune(document[at:])
 		switch {
 		case r == '\n' || unicode.IsGraphic(r):
-			b.WriteRune(r)
+			v.Writer.Write(document[at : at+size])
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			fmt.Fprintf(v.Writer, `\u%04x\u%04x`, high, low)
 		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			fmt.Fprintf(v.Writer, `\u%04x`, r)
 		}
+		at += size
 	}
-	return b.Bytes()
+	return len(document), nil // Flush says what could not be written
 }

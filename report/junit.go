@@ -56,10 +56,14 @@ type (
 // an error, what else is not known, is waived or does not arise skipped: it must turn no sound machine's job red. A
 // warning or a note passes and is in the case's output, as it makes no outcome.
 func JUnit(w io.Writer, r Report, _ Style) error {
+	r = r.bounded()
 	cases := junitCases(r)
 	counts := count(cases)
 	suite := junitSuite{junitCounts: counts, Cases: cases, Properties: []junitProperty{
 		{"outcome", string(r.Outcome)}, {"version", clean(r.Tool.Version)}, {"matrix", clean(r.Tool.Matrix)}}}
+	if more := r.moreText(); more != "" {
+		suite.Properties = append(suite.Properties, junitProperty{"not listed", more})
+	}
 	text, err := xml.MarshalIndent(junitSuites{junitCounts: counts, Suite: suite}, "", "  ")
 	if err != nil {
 		return err

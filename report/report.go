@@ -23,6 +23,8 @@ type Report struct {
 	Facts   facts.Facts `json:"facts"`
 	// Log is what a log given beside the machine shows; null when none was given.
 	Log *triage.Diagnosis `json:"log"`
+	// More is how many entries a list has beside those that are written, by its name.
+	More map[string]int `json:"more,omitempty"`
 	// Source is the file that was judged, relative to where the caller works; empty where a machine was.
 	Source string `json:"-"`
 }

@@ -111,6 +111,7 @@ var sarifStart = sarifRegion{1, 1, 1, 1}
 // SARIF writes findings as results, waived ones with their suppression; what could not be judged is a notification,
 // since it is no result of any machine.
 func SARIF(w io.Writer, r Report, _ Style) error {
+	r = r.bounded()
 	results := sarifResults(r)
 	return writeJSON(w, sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -254,6 +255,9 @@ func notifications(r Report) []sarifNotification {
 		}
 		text := u.Subject + on(add(nil, u.Target)) + ": " + open(u.Missing)
 		list = append(list, sarifNotification{&sarifReference{u.Rule}, level, sarifText{text}})
+	}
+	if more := r.moreText(); more != "" {
+		list = append(list, sarifNotification{nil, "warning", sarifText{"not listed: " + more}})
 	}
 	for _, p := range r.Facts.Probes {
 		if p.Status == "failed" {

@@ -20,10 +20,12 @@ type row struct {
 
 // table writes the facts that matter, a row each, without borders: driver, GPUs, toolkits, builds with their answers.
 func (p *page) table(r Report) error {
-	rows := p.rows(r)
+	all := p.rows(r)
+	rows := topOf(all)
 	if len(rows) == 0 {
 		return nil
 	}
+	defer p.rest(len(all), "rows")
 	lines, err := p.align(rows)
 	if err != nil {
 		return err

@@ -21,9 +21,10 @@ func Text(w io.Writer, r Report, s Style) error {
 	if err := p.table(r); err != nil {
 		return err
 	}
-	for i, f := range findings {
+	for i, f := range topOf(findings) {
 		p.finding(f, i == 0 && f.Severity == matrix.Error)
 	}
+	p.rest(len(findings), "findings")
 	p.looked(r)
 	p.unknowns(r)
 	p.failures(r)
@@ -130,7 +131,7 @@ func (p *page) disagreements(r Report) {
 	if !p.style.Verbose {
 		return
 	}
-	for _, d := range r.Disagreements {
+	for _, d := range topOf(r.Disagreements) {
 		p.line()
 		p.wrap(4, d.Subject, painted{yellow, "! a table disagrees"}, ": ")
 		p.field("read", d.Fact+" "+d.Read+read(matrix.Evidence{From: d.From}))
@@ -143,7 +144,7 @@ func (p *page) disagreements(r Report) {
 
 // waived lists the findings that a waiver hides.
 func (p *page) waived(r Report) {
-	for _, s := range r.Suppressed {
+	for _, s := range topOf(r.Suppressed) {
 		why := s.Reason
 		if s.Until != "" {
 			why += ", until " + s.Until
@@ -152,6 +153,7 @@ func (p *page) waived(r Report) {
 		p.wrap(4, s.Subject+on(add(nil, s.Target)), painted{cyan, "~ waived " + s.Rule}, ": ")
 		p.field("by", why)
 	}
+	p.rest(len(r.Suppressed), "waived findings")
 }
 
 // expired lists the waivers whose day has passed while what they hid is still there.
@@ -180,11 +182,12 @@ func (p *page) passed(r Report) {
 		}
 		rules[subject] = add(rules[subject], passed.Rule)
 	}
-	for _, subject := range subjects {
+	for _, subject := range topOf(subjects) {
 		p.line()
 		p.wrap(4, subject, painted{green, "= passed"}, ": ")
 		p.wrap(4, "none of "+strings.Join(rules[subject], ", "), "    ")
 	}
+	p.rest(len(subjects), "that passed")
 }
 
 // counts is the last line. It counts what the page shows: equal findings of several targets are one.

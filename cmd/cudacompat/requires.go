@@ -64,13 +64,13 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		return err
 	}
 	read := func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) }
+	var r report.Requires
 	facts, err := read(asked.artefact)
-	if err != nil {
-		return err
+	if err == nil {
+		judging, cancel := forJudging(reading)
+		defer cancel()
+		r, err = inTime(judging, func() (report.Requires, error) { return f.requires(asked, facts, read) })
 	}
-	judging, cancel := forJudging(reading)
-	defer cancel()
-	r, err := inTime(judging, func() (report.Requires, error) { return f.requires(asked, facts, read) })
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
 		return exitError(exitInconclusive)

@@ -32,7 +32,7 @@ func Dir(name string) (fs.FS, error) {
 		return nil, err
 	}
 	if len(entries) > maxEntries {
-		return nil, fmt.Errorf("more than %d files are in it: it is no directory of tables", maxEntries)
+		return nil, fmt.Errorf("more than %d files are in it, which is not a directory of tables", maxEntries)
 	}
 	return &bounded{FS: os.DirFS(name), files: map[string][]byte{}}, nil
 }

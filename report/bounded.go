@@ -1,0 +1,57 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/budget"
+)
+
+// listed is how many of a list the formats for programs hold: more than any machine has been seen with, and little enough
+// for 64 MB.
+const listed = 500
+
+// bounded is the report with the first of each list that grows with what was judged; More counts the others. The worst
+// findings stand first.
+func (r Report) bounded() Report {
+	r.More = map[string]int{}
+	cutList(&r, "findings", &r.Findings)
+	cutList(&r, "passed", &r.Passed)
+	cutList(&r, "unknown", &r.Unknown)
+	cutList(&r, "suppressed", &r.Suppressed)
+	cutList(&r, "waivers", &r.Waivers)
+	cutList(&r, "disagreements", &r.Disagreements)
+	return r
+}
+
+func cutList[T any](r *Report, name string, list *[]T) {
+	if more := len(*list) - listed; more > 0 {
+		*list = (*list)[:listed:listed]
+		r.More[name] = more
+	}
+}
+
+// moreText says what a bounded report leaves out, "801 more findings, 20 more unknown"; empty where that is nothing.
+func (r Report) moreText() string {
+	var list []string
+	for name, n := range r.More {
+		list = append(list, fmt.Sprintf("%d more %s", n, name))
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// topOf is as much of a list as a page shows.
+func topOf[T any](list []T) []T {
+	some, _ := budget.First(list)
+	return some
+}
+
+// rest says how many of a list the page does not show.
+func (p *page) rest(n int, what string) {
+	if n > budget.Shown {
+		p.line()
+		p.line("  ", fmt.Sprintf("and %d more %s: -o json lists them", n-budget.Shown, what))
+	}
+}
