@@ -90,7 +90,7 @@ func expected(item string) *regexp.Regexp {
 // TestEveryRuleHasCases wants, for each rule, a machine where it fires and one where it stays silent.
 func TestEveryRuleHasCases(t *testing.T) {
 	for _, rule := range rules {
-		if rule.ofFleet { // package fleet has its cases
+		if rule.ofFleet() { // package fleet has its cases
 			continue
 		}
 		files, _ := filepath.Glob("testdata/" + rule.ID + "/*.txtar")

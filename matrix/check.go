@@ -61,8 +61,15 @@ type judgement struct {
 	open      bool                // a fact is missing that leaves the outcome open
 	cut       bool                // the time was up before every rule was asked
 	links     map[string]LinkName // by rule: the link that its finding about the machine names instead of the rule's
+	how       map[string]way      // by subject: how a build works with which nothing is wrong
 	asking    asking
 	provided  bool // what an image must bring and what is not known of that is there
+}
+
+// way is how a build works, by the rule that says so.
+type way struct {
+	answer Answer
+	rule   string
 }
 
 // asking is how a rule is asked, about a build or, where that is nil, the machine.
@@ -70,7 +77,7 @@ type asking func(Rule, *build) []*result
 
 func newJudgement(m *machine, v *Verdict) *judgement {
 	return &judgement{machine: m, verdict: v, failed: map[about]bool{}, spoken: map[about]bool{},
-		undecided: map[string][]string{}, links: map[string]LinkName{}, asking: m.ask}
+		undecided: map[string][]string{}, links: map[string]LinkName{}, how: map[string]way{}, asking: m.ask}
 }
 
 // ask asks a rule.
@@ -173,17 +180,20 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 		case r.implied:
 			j.mark(j.failed, rule, r.subject)
 		case r.finding != nil:
+			if r.says != "" && j.how[r.subject].rule == "" {
+				j.how[r.subject] = way{r.says, rule.ID}
+			}
 			j.find(rule, *r.finding, counts && !r.noted, r.cpuOnly)
 		case r.missing != "":
 			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.subject, Target: j.name,
 				Missing: r.missing, Need: r.need})
-			if (rule.decides || r.decides) && !slices.Contains(j.undecided[r.subject], rule.ID) {
+			if r.decides && !slices.Contains(j.undecided[r.subject], rule.ID) {
 				j.undecided[r.subject] = append(j.undecided[r.subject], rule.ID)
 			}
-			j.open = j.open || rule.leavesOpen
+			j.open = j.open || r.open
 		default:
 			j.verdict.Passed = append(j.verdict.Passed, Passed{rule.ID, r.subject, j.name})
-			j.compared = j.compared || rule.compares
+			j.compared = j.compared || r.judged
 		}
 	}
 }
@@ -407,10 +417,8 @@ func (j *judgement) works(b *build) (Answer, []string) {
 	if len(without) > 0 {
 		return WorksCPUOnly, without
 	}
-	for _, rule := range rules {
-		if rule.says != "" && j.spoken[about{rule.ID, b.subject}] {
-			return rule.says, []string{rule.ID}
-		}
+	if how := j.how[b.subject]; how.rule != "" {
+		return how.answer, []string{how.rule}
 	}
 	return Works, without
 }

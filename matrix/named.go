@@ -319,11 +319,11 @@ func (m *machine) namedOnly() []*result {
 			continue
 		}
 		if m.besideOther(n) {
-			results = append(results, unknown(n.subject(), "whether it loads beside a torch that it was not built for")...)
+			results = append(results, leftOpen(n.subject(), "whether it loads beside a torch that it was not built for")...)
 			continue
 		}
 		if m.unbuilt(n) {
-			results = append(results, unknown(n.subject(), "for which torch and which GPUs its code will be: the tables have "+
+			results = append(results, leftOpen(n.subject(), "for which torch and which GPUs its code will be: the tables have "+
 				"no wheel of this release")...)
 			continue
 		}
@@ -354,10 +354,10 @@ func (n *named) optional() []*result {
 func (n *named) left() []*result {
 	switch n.uses {
 	case "unsaid":
-		return unknown("the image in "+n.From, "what is in it: neither its name nor its tag says") // a name may be private
+		return leftOpen("the image in "+n.From, "what is in it: neither its name nor its tag says") // a name may be private
 	case "gpu":
 		if n.Origin == "image" {
-			return unknown(n.subject(),
+			return leftOpen(n.subject(),
 				"which CUDA is in this image: it is for GPUs, but neither its tag nor the tables say more")
 		}
 	case "either":
@@ -366,12 +366,12 @@ func (n *named) left() []*result {
 			Evidence: []Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":
 		if n.framework(n.uses) && n.unlisted {
-			return unknown(n.subject(), "which torch it was built for: the tables do not have this release")
+			return leftOpen(n.subject(), "which torch it was built for: the tables do not have this release")
 		}
 		if n.framework(n.uses) {
 			return nil // judged as that framework
 		}
-		return unknown(n.subject(), "which "+n.uses+" it brings: the file does not pin one")
+		return leftOpen(n.subject(), "which "+n.uses+" it brings: the file does not pin one")
 	case "jit":
 		return nil
 	}
@@ -379,9 +379,9 @@ func (n *named) left() []*result {
 		return nil // judged beside that torch
 	}
 	if n.Version == "" && n.Origin != "image" {
-		return unknown(n.subject(), "which CUDA the package is built for"+cmp.Or(unpinned("", n.Specifier), Unpinned))
+		return leftOpen(n.subject(), "which CUDA the package is built for"+cmp.Or(unpinned("", n.Specifier), Unpinned))
 	}
-	return unknown(n.subject(), "which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)")
+	return leftOpen(n.subject(), "which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)")
 }
 
 // twins are packages for the GPU and those for the CPU with the same modules.

@@ -101,7 +101,7 @@ func (m *machine) spokenFor(n *named) bool {
 func (m *machine) baseCode(b *build) []*result {
 	for _, g := range m.gpus {
 		if g.chip != nil && g.chip.LastCUDA.Known() && g.chip.LastCUDA.LessShort(b.cuda) {
-			return unknown(b.subject, fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, "+
+			return undecidable(b.subject, fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, "+
 				"%s was the last that did", g.label, b.cuda.Short(), g.chip.LastCUDA))
 		}
 	}

@@ -105,7 +105,7 @@ func (q *inquiry) outline() string {
 			if r.finding != nil {
 				severity = r.finding.Severity
 			}
-			fmt.Fprint(&b, r.subject, severity, r.missing != "", r.decides, r.noted, r.implied, r.link, r.cpuOnly, " ")
+			fmt.Fprint(&b, r.subject, severity, r.missing != "", r.open, r.decides, r.judged, r.noted, r.implied, r.link, r.cpuOnly, " ")
 		}
 		b.WriteByte('\n')
 	}
@@ -154,7 +154,7 @@ func (q *inquiry) needs(m *machine, drivers int) []need {
 		}
 		for _, r := range one.last() {
 			mild := one.build != nil && r.without(m, one.rule, one.build)
-			if how := r.meeting(one.rule); mild || how > met || r.need != "" {
+			if how := r.meeting(); mild || how > met || r.need != "" {
 				n := one.need(r)
 				n.mild, n.image = mild, ofImage(one.rule.Link)
 				n.meets = slices.Repeat([]meeting{how}, drivers)
@@ -173,7 +173,7 @@ func (one *question) ofDrivers() (need, bool) {
 	for _, results := range one.results {
 		worst := unasked
 		for _, r := range results {
-			worst = max(worst, r.meeting(one.rule))
+			worst = max(worst, r.meeting())
 		}
 		meets = append(meets, worst)
 	}
@@ -186,7 +186,7 @@ func (one *question) ofDrivers() (need, bool) {
 	if said < 0 {
 		return n, false
 	}
-	i := slices.IndexFunc(one.results[said], func(r *result) bool { return r.meeting(one.rule) == meets[said] })
+	i := slices.IndexFunc(one.results[said], func(r *result) bool { return r.meeting() == meets[said] })
 	n = one.need(one.results[said][i])
 	n.meets = meets
 	return n, true
@@ -230,11 +230,11 @@ func (r *result) without(m *machine, rule Rule, b *build) bool {
 }
 
 // meeting is what one result of a rule says of a host.
-func (r *result) meeting(rule Rule) meeting {
+func (r *result) meeting() meeting {
 	switch {
 	case r.implied, r.finding != nil && r.finding.Severity == Error && !r.noted:
 		return unmet
-	case r.missing != "" && (rule.decides || rule.leavesOpen || r.decides):
+	case r.missing != "" && (r.open || r.decides):
 		return undecided
 	case r.missing != "" || r.finding != nil && r.finding.Severity == Note:
 		return unasked

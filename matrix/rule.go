@@ -27,17 +27,10 @@ type Rule struct {
 	breaks func(*machine, *build) bool
 	// takes reports whether an error about the machine takes this kind of GPU from programs; nil: every one.
 	takes func(*machine, gpu) bool
-	// says is the answer for a build about which the rule has a finding and nothing is wrong.
-	says Answer
-	// decides reports whether a build's answer is unknown while a fact is missing that the rule needs.
-	decides bool
-	// leavesOpen reports whether the outcome is inconclusive while a fact is missing that the rule needs.
-	leavesOpen bool
-	// compares reports whether a machine was judged at all where the rule holds.
-	compares bool
-	// ofFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
-	ofFleet bool
 }
+
+// ofFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
+func (r Rule) ofFleet() bool { return r.onMachine == nil && r.onBuild == nil }
 
 // result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.
 type result struct {
@@ -47,7 +40,10 @@ type result struct {
 	need    string   // what the rule asks for; beside missing: all the same
 	row     string   // the table's row that the need rests on
 	source  []string // of a need that is met: where it is published
-	decides bool     // beside missing: the build's answer is unknown without it, though most that its rule lacks is no such fact
+	decides bool     // beside missing: the build's answer is unknown without it
+	open    bool     // beside missing: the outcome is inconclusive without it
+	judged  bool     // it holds, so that a machine was judged at all
+	says    Answer   // beside a finding: the answer of a build with which nothing is wrong
 	noted   bool     // in an environment that does not count
 	implied bool     // broken by what has been said of another build
 	bus     string   // the address of the GPU that a finding of the machine is about; empty where it is about all
@@ -58,6 +54,10 @@ type result struct {
 // holds is a rule that was asked, compared, and has nothing to say: it is listed as passed.
 func holds(subject string) []*result { return []*result{{subject: subject}} }
 
+// compared is holds of a driver, a GPU and a build that were compared with each other: where nothing was, nothing was
+// judged.
+func compared(subject string) []*result { return []*result{{subject: subject, judged: true}} }
+
 // unknown is a rule that lacks a fact, in words that can follow "not known:".
 func unknown(subject, missing string) []*result {
 	return []*result{{subject: subject, missing: missing}}
@@ -66,6 +66,11 @@ func unknown(subject, missing string) []*result {
 // undecidable is unknown of a fact without which nobody can say whether a build works.
 func undecidable(subject, missing string) []*result {
 	return []*result{{subject: subject, missing: missing, decides: true}}
+}
+
+// leftOpen is unknown of a fact without which nobody can say how it stands with the whole machine.
+func leftOpen(subject, missing string) []*result {
+	return []*result{{subject: subject, missing: missing, open: true}}
 }
 
 // found is one finding, of its own subject.

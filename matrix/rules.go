@@ -79,14 +79,14 @@ var rules = []Rule{
 		Link:      LinkModule,
 		After:     needsDriver,
 		onMachine: driverDropsGPU,
-		compares:  true, Reads: []string{"last_branch"},
+		Reads:     []string{"last_branch"},
 	},
 	{
 		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
 		Link:      LinkModule,
 		After:     needsDriver,
 		onMachine: driverTooOldForGPU,
-		compares:  true, Reads: []string{"first_branch", "listed", "noted"},
+		Reads:     []string{"first_branch", "listed", "noted"},
 	},
 	{
 		ID: "stub-library", Title: "a stub is loaded instead of the driver's library",
@@ -173,14 +173,13 @@ var rules = []Rule{
 		ID: "not-importable", Title: "Python cannot import what is installed",
 		Link:    LinkPython,
 		onBuild: notImportable,
-		decides: true,
 	},
 	{
 		ID: "driver-too-old", Title: "the driver is too old for the build's CUDA",
-		Link:    LinkDriver,
-		After:   needsDriver,
-		onBuild: driverTooOld,
-		decides: true, compares: true, LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
+		Link:        LinkDriver,
+		After:       needsDriver,
+		onBuild:     driverTooOld,
+		LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
 	},
 	{
 		// Below the floor of its CUDA no build starts, so what its code needs beyond that comes after driver-too-old.
@@ -200,28 +199,28 @@ var rules = []Rule{
 		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
 		Link:    LinkLibcuda,
 		After:   needsCode,
-		onBuild: forwardInUse, says: WorksForward,
+		onBuild: forwardInUse,
 	},
 	{
 		ID: "minor-compat", Title: "runs by minor-version compatibility",
 		Link:    LinkDriver,
 		After:   needsCode,
-		onBuild: minorCompat, says: WorksMinorVersion,
-		Reads: []string{"cuda"},
+		onBuild: minorCompat,
+		Reads:   []string{"cuda"},
 	},
 	{
 		ID: "cpu-only-build", Title: "the build has no CUDA in it",
 		Link:    LinkCode,
 		After:   needsDriver,
 		onBuild: cpuOnlyBuild, shown: true,
-		compares: true, LeavesNoGPU: true,
+		LeavesNoGPU: true,
 	},
 	{
 		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
 		Link:    LinkCode,
 		After:   needsNewDriver,
 		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
-		decides: true, compares: true, Reads: []string{"sass", "ptx", "groups"},
+		Reads: []string{"sass", "ptx", "groups"},
 	},
 	{
 		// PTX that the driver cannot compile is not merely slow.
@@ -436,17 +435,16 @@ var rules = []Rule{
 	{
 		// It leaves the outcome open: nothing may be called compatible that was never looked at.
 		ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at",
-		onMachine: notLookedAt, leavesOpen: true,
+		onMachine: notLookedAt,
 	},
 	{
 		ID: "fleet-drift", Title: "nodes of one group are not alike",
-		ofFleet: true,
 	},
 	{
 		// Last, for every other rule may have said why the thing is not there.
 		ID: "required-missing", Title: "something required is missing",
-		onMachine: requiredMissing, leavesOpen: true,
-		saidBy: map[string][]string{"driver": lackDriver, "gpu": causes(lackDriver, "gpu-count", "visible-devices")},
+		onMachine: requiredMissing,
+		saidBy:    map[string][]string{"driver": lackDriver, "gpu": causes(lackDriver, "gpu-count", "visible-devices")},
 	},
 }
 

@@ -19,7 +19,7 @@ func driverTooOld(m *machine, b *build) []*result {
 	case r == nil:
 		return nil
 	case r.missing != "":
-		return []*result{{subject: b.subject, missing: r.missing, need: r.need}}
+		return []*result{{subject: b.subject, missing: r.missing, need: r.need, decides: true}}
 	// One cause, one error: the framework's pin helps its extension, too.
 	case r.state == floorBelow && m.tooOldWith(b):
 		return []*result{{subject: b.subject, implied: true}}
@@ -27,7 +27,7 @@ func driverTooOld(m *machine, b *build) []*result {
 		f := m.tooOld(b, r.cuda, r.need, r.source)
 		return []*result{{subject: b.subject, finding: &f, row: m.floorRow(r.cuda)}}
 	}
-	return holds(b.subject)
+	return compared(b.subject)
 }
 
 // floorRow is the row of the tables that has the floor of a CUDA.
@@ -176,10 +176,11 @@ func minorCompat(m *machine, b *build) []*result {
 	if state != floorMinor || !m.driver().cuda.Known() {
 		return nil
 	}
-	return found(Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
+	f := Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
 		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version compatibility); only PTX compiled at run time and newer driver APIs (CUDA error 36) can fail", b.cuda.Short(),
 			m.driver().cuda.Short()),
-		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)})
+		Evidence: append([]Evidence{m.evidenceDriver()}, b.evidence()...)}
+	return []*result{{subject: b.subject, finding: &f, says: WorksMinorVersion}}
 }
 
 // cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework of
@@ -193,7 +194,7 @@ func cpuOnlyBuild(m *machine, b *build) []*result {
 	// ROCm and XPU builds are neither right nor wrong here: they are for other accelerators.
 	if b.accelerator != "cpu" {
 		if b.accelerator == "cuda" {
-			return holds(b.subject)
+			return compared(b.subject)
 		}
 		return nil
 	}
@@ -257,15 +258,15 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		return m.baseCode(b)
 	// The code is torch's, so the release of torch that the installer picks decides.
 	case b.named != nil && b.named.openTorch():
-		return unknown(b.subject, openTorchMissing)
+		return undecidable(b.subject, openTorchMissing)
 	}
 	if len(m.gpus) == 0 {
-		return unknown(b.subject, "a GPU to compare with")
+		return undecidable(b.subject, "a GPU to compare with")
 	}
 	without, proof, missing := m.codeless(b)
 	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.
 	if len(without) < len(m.gpus) && missing != "" {
-		return unknown(b.subject, missing)
+		return undecidable(b.subject, missing)
 	}
 	r := result{subject: b.subject, need: "machine code or PTX for the GPU", row: b.codeFrom(), source: b.source()}
 	// A part that others install and do without is not missed where it serves one of the GPUs.
@@ -273,6 +274,7 @@ func gpuArchMissing(m *machine, b *build) []*result {
 		f := m.archMissing(b, without, proof)
 		r.finding = &f
 	}
+	r.judged = r.finding == nil
 	return []*result{&r}
 }
 
@@ -297,7 +299,7 @@ func (m *machine) foreignCode(b *build) []*result {
 			return found(m.archMissing(b, without, proof))
 		}
 	}
-	return unknown(b.subject, fmt.Sprintf("what its build for %s holds: this one is for %s",
+	return undecidable(b.subject, fmt.Sprintf("what its build for %s holds: this one is for %s",
 		strings.TrimPrefix(m.platform, "linux_"), b.foreign))
 }
 

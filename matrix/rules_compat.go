@@ -87,9 +87,10 @@ func forwardInUse(m *machine, b *build) []*result {
 	if state, _, _ := m.floor(b.cuda); state != floorFull && state != floorMinor {
 		return nil
 	}
-	f := m.forward()
-	return found(Finding{Severity: Note, Subject: b.subject, Source: f.source,
-		Need:     "libcuda " + f.Version + " on the loader's path",
-		Message:  fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.cuda.Short(), f.base.version, f.Version, f.cuda),
-		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)})
+	l := m.forward()
+	f := Finding{Severity: Note, Subject: b.subject, Source: l.source,
+		Need:     "libcuda " + l.Version + " on the loader's path",
+		Message:  fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.cuda.Short(), l.base.version, l.Version, l.cuda),
+		Evidence: append([]Evidence{m.evidenceDriver(), m.evidenceCompat()}, b.evidence()...)}
+	return []*result{{subject: b.subject, finding: &f, says: WorksForward}}
 }

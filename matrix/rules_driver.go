@@ -353,7 +353,7 @@ func (m *machine) driverAgainstGPUs(bad func(gpu) bool, say func(gpu) Finding) [
 		if i := slices.IndexFunc(m.gpus, func(g gpu) bool { return g.chip == nil }); i >= 0 {
 			return unknown("driver", "what kind of GPU "+m.gpus[i].label+" is")
 		}
-		return holds("driver")
+		return compared("driver")
 	}
 	f := say(m.gpus[first])
 	f.Severity, f.Subject = Error, "driver"
@@ -395,7 +395,7 @@ func requiredMissing(m *machine) []*result {
 			results = append(results, holds(want)...)
 		// Could not look is not absent: unknown, which leaves the outcome open.
 		case couldNot != "":
-			results = append(results, unknown(want, couldNot)...)
+			results = append(results, leftOpen(want, couldNot)...)
 		default:
 			results = append(results, found(m.lacking(want))...)
 		}

@@ -44,7 +44,7 @@ func notImportable(m *machine, b *build) []*result {
 		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
 		case facts.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
-				return unknown(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
+				return undecidable(b.subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
 			}
 			return found(b.hidden(h, Error))
 		// Only python -c, -m and scripts of that directory put it first on the path. So it is a warning: started elsewhere,
@@ -142,7 +142,7 @@ func (b *build) refused(h facts.Hindrance) Finding {
 func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 	// pip install --target makes a directory for an import path whose other entries are not known.
 	if b.env.Kind == "target" || m.f.System.Rest {
-		return unknown(b.subject, h.By+", which "+b.Name+" needs: it is not in "+b.env.Path)
+		return undecidable(b.subject, h.By+", which "+b.Name+" needs: it is not in "+b.env.Path)
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: h.By, Pins: b.withLibraries(),
 		Message:  fmt.Sprintf("%s needs %s, which is not installed: it cannot be imported", b.Name, h.By),

@@ -17,7 +17,7 @@ func notLookedAt(m *machine) []*result {
 			closed = append(closed, u)
 			continue
 		}
-		results = append(results, unknown(u.Place, u.Reason)...)
+		results = append(results, leftOpen(u.Place, u.Reason)...)
 	}
 	results = append(results, m.namedOnly()...)
 	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.

@@ -198,6 +198,9 @@ func (m *machine) asShown(rule Rule, b *build) []*result {
 		alone.see(m.kinds[i : i+1])
 		agree = agree && weight(rule.onBuild(&alone, b)) == weight(results)
 	}
+	if !agree && rule.ID == "gpu-arch-missing" {
+		return undecidable(b.subject, m.shown.unsure)
+	}
 	if !agree {
 		return unknown(b.subject, m.shown.unsure)
 	}
