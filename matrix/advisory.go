@@ -129,6 +129,11 @@ func knownBad(m *machine, b *build) []*result {
 	if b.accelerator != "cuda" || !b.framework() {
 		return nil
 	}
+	return m.asShown((*machine).advised, b)
+}
+
+// advised are the advisories that hold for a build.
+func (m *machine) advised(b *build) []*result {
 	var results []*result
 	missing := ""
 	for _, a := range tables.Rows[tables.Advisory](m.t) {

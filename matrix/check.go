@@ -83,8 +83,10 @@ func newJudgement(m *machine, v *Verdict) *judgement {
 // ask asks a rule.
 func (m *machine) ask(rule Rule, b *build) []*result {
 	switch {
+	case b != nil && rule.Link == LinkCode: // which GPUs a program is shown decides
+		return b.env.unmanaged(b.withoutGPU(rule, m.asShown(rule.onBuild, b)))
 	case b != nil:
-		return b.env.unmanaged(b.withoutGPU(rule, m.asShown(rule, b)))
+		return b.env.unmanaged(b.withoutGPU(rule, rule.onBuild(m, b)))
 	case rule.onMachine != nil:
 		return rule.onMachine(m)
 	}

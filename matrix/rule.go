@@ -19,8 +19,6 @@ type Rule struct {
 	// does not arise.
 	onMachine func(*machine) []*result
 	onBuild   func(*machine, *build) []*result
-	// shown reports whether a build's rule depends on which GPUs a program is shown.
-	shown bool
 	// breaks reports, for a rule about the machine, whether its error breaks one build's link (nil: it breaks the
 	// machine's own link, for every build); for a rule about builds, whether a finding that is no error takes the GPU from a
 	// part that the rest does without.

@@ -186,14 +186,14 @@ var rules = []Rule{
 		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
 		Link:    LinkCode,
 		After:   needsNewDriver,
-		onBuild: ptxNewer, shown: true,
-		Reads: []string{"groups"},
+		onBuild: ptxNewer,
+		Reads:   []string{"groups"},
 	},
 	{
 		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
 		Link:    LinkCode,
 		After:   needsNewDriver,
-		onBuild: fatbinZstd, shown: true,
+		onBuild: fatbinZstd,
 	},
 	{
 		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
@@ -210,16 +210,16 @@ var rules = []Rule{
 	},
 	{
 		ID: "cpu-only-build", Title: "the build has no CUDA in it",
-		Link:    LinkCode,
-		After:   needsDriver,
-		onBuild: cpuOnlyBuild, shown: true,
+		Link:        LinkCode,
+		After:       needsDriver,
+		onBuild:     cpuOnlyBuild,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
 		Link:    LinkCode,
 		After:   needsNewDriver,
-		onBuild: gpuArchMissing, shown: true, breaks: optionalBuild,
+		onBuild: gpuArchMissing, breaks: optionalBuild,
 		Reads: []string{"sass", "ptx", "groups"},
 	},
 	{
@@ -227,8 +227,8 @@ var rules = []Rule{
 		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
 		Link:    LinkCode,
 		After:   causes(needsNewDriver, "ptx-newer-than-driver", "gpu-arch-missing"),
-		onBuild: gpuArchPTXOnly, shown: true,
-		Reads: []string{"sass", "ptx"},
+		onBuild: gpuArchPTXOnly,
+		Reads:   []string{"sass", "ptx"},
 	},
 	{
 		ID: "python-unsupported", Title: "the release has no build for this Python",
@@ -285,7 +285,7 @@ var rules = []Rule{
 		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
 		Link:    LinkLibraries,
 		After:   needsDriver,
-		onBuild: tensorflowLibs, shown: true,
+		onBuild: tensorflowLibs,
 	},
 	{
 		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
@@ -302,13 +302,13 @@ var rules = []Rule{
 		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
 		Link:    LinkCode,
 		After:   causes(needsDriver, "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"),
-		onBuild: ncclTooOldForGPU, shown: true,
+		onBuild: ncclTooOldForGPU,
 	},
 	{
 		ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU",
 		Link:    LinkCode,
 		After:   causes(needsNewDriver, "gpu-arch-missing"),
-		onBuild: jitTooOldForGPU, shown: true,
+		onBuild: jitTooOldForGPU,
 	},
 	{
 		ID: "jit-needs-compiler", Title: "Triton finds no C compiler, ptxas or libcuda",
@@ -347,7 +347,7 @@ var rules = []Rule{
 		ID: "known-bad", Title: "this combination is known to fail",
 		Link:    LinkLibraries,
 		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
-		onBuild: knownBad, shown: true,
+		onBuild: knownBad,
 	},
 	{
 		ID: "matrix-outdated", Title: "the tables are older than what is installed",

@@ -184,27 +184,28 @@ func distinct(gpus []facts.GPU) []facts.GPU {
 	return list
 }
 
-// asShown runs a build's rule. Where it is not known which GPUs a program is shown, a rule that depends on them is run
-// for each alone and for all, and speaks when they agree; while all are hidden it says nothing above a note.
-func (m *machine) asShown(rule Rule, b *build) []*result {
-	results := rule.onBuild(m, b)
-	if m.shown.unsure == "" || !rule.shown {
+// asShown asks of a build what depends on the GPUs. Where it is not known which of them a program is shown, it is asked for
+// each alone and for all, and says something when they agree; while all are hidden it says nothing above a note.
+func (m *machine) asShown(ask func(*machine, *build) []*result, b *build) []*result {
+	results := ask(m, b)
+	if m.shown.unsure == "" {
 		return results
 	}
-	agree := !m.shown.hidden || weight(results) == "" || weight(results) == Note
+	weights := []Severity{weight(results)}
 	for i := range m.kinds {
 		alone := *m
 		alone.worked = &worked{}
 		alone.see(m.kinds[i : i+1])
-		agree = agree && weight(rule.onBuild(&alone, b)) == weight(results)
+		weights = append(weights, weight(ask(&alone, b)))
 	}
-	if !agree && rule.ID == "gpu-arch-missing" {
+	hidden := m.shown.hidden && weights[0] != "" && weights[0] != Note
+	switch {
+	case len(slices.Compact(slices.Clone(weights))) == 1 && !hidden:
+		return results
+	case slices.Contains(weights, Error):
 		return undecidable(b.subject, m.shown.unsure)
 	}
-	if !agree {
-		return unknown(b.subject, m.shown.unsure)
-	}
-	return results
+	return unknown(b.subject, m.shown.unsure)
 }
 
 // weight is the severity of what a rule found, empty when it found nothing.
