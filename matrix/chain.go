@@ -66,36 +66,20 @@ func (j *judgement) machineLink(name LinkName, g gpu) (Link, bool) {
 // taking are the rules about the machine on a link whose error takes this kind of GPU from every build.
 func (j *judgement) taking(name LinkName, g gpu) []string {
 	var list []string
-	for _, rule := range rules {
-		if rule.onMachine != nil && rule.breaks == nil && j.linkOf(rule) == name && j.saidOfMachine(rule) &&
-			(rule.takes == nil || rule.takes(j.machine, g)) {
-			list = append(list, rule.ID)
+	for _, f := range j.faults {
+		if f.link == name && (f.takes == nil || f.takes(g)) && !slices.Contains(list, f.rule) {
+			list = append(list, f.rule)
 		}
 	}
 	return list
 }
 
-// saidOfMachine reports whether a rule about the machine has an error of its own, and not one that another rule said.
-func (j *judgement) saidOfMachine(rule Rule) bool {
-	return j.failed[about{rule.ID, ""}] && j.spoken[about{rule.ID, ""}]
-}
-
-// linkOf is the link on which a rule about the machine stands: its own, unless what it found names another.
-func (j *judgement) linkOf(rule Rule) LinkName {
-	if l, other := j.links[rule.ID]; other {
-		return l
-	}
-	return rule.Link
-}
-
 // breaking are the rules on a link whose error keeps this build from the GPU.
 func (j *judgement) breaking(name LinkName, b *build) []string {
 	var list []string
-	for _, rule := range rules {
-		broken := rule.onMachine == nil && j.failed[about{rule.ID, b.subject}] ||
-			rule.onMachine != nil && rule.breaks != nil && j.saidOfMachine(rule) && rule.breaks(j.machine, b)
-		if rule.Link == name && broken {
-			list = append(list, rule.ID)
+	for _, f := range j.broken[b.subject] {
+		if f.link == name && !slices.Contains(list, f.rule) {
+			list = append(list, f.rule)
 		}
 	}
 	return list

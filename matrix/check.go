@@ -60,8 +60,10 @@ type judgement struct {
 	compared  bool                // something was there to compare
 	open      bool                // a fact is missing that leaves the outcome open
 	cut       bool                // the time was up before every rule was asked
-	links     map[string]LinkName // by rule: the link that its finding about the machine names instead of the rule's
 	how       map[string]way      // by subject: how a build works with which nothing is wrong
+	without   map[string][]string // by subject: the rules that found no GPU for a part that the rest does without
+	faults    []fault             // of the machine
+	broken    map[string][]fault  // by subject: of builds
 	asking    asking
 	provided  bool // what an image must bring and what is not known of that is there
 }
@@ -72,12 +74,19 @@ type way struct {
 	rule   string
 }
 
+// fault is a link that a rule's error breaks.
+type fault struct {
+	rule  string
+	link  LinkName
+	takes func(gpu) bool // of the machine: the kinds of GPU that programs lose; nil: every one
+}
+
 // asking is how a rule is asked, about a build or, where that is nil, the machine.
 type asking func(Rule, *build) []*result
 
 func newJudgement(m *machine, v *Verdict) *judgement {
 	return &judgement{machine: m, verdict: v, failed: map[about]bool{}, spoken: map[about]bool{},
-		undecided: map[string][]string{}, links: map[string]LinkName{}, how: map[string]way{}, asking: m.ask}
+		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: m.ask}
 }
 
 // ask asks a rule.
@@ -175,17 +184,18 @@ func (j *judgement) silenced(rule Rule, subject string) bool {
 // missing makes the answer unknown only for rules that decide whether a build runs.
 func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	for _, r := range results {
-		if r.link != "" {
-			j.links[rule.ID] = r.link
-		}
 		switch {
 		case r.implied:
 			j.mark(j.failed, rule, r.subject)
+			j.breaks(rule, r)
 		case r.finding != nil:
 			if r.says != "" && j.how[r.subject].rule == "" {
 				j.how[r.subject] = way{r.says, rule.ID}
 			}
-			j.find(rule, *r.finding, counts && !r.noted, r.cpuOnly)
+			if r.without {
+				j.without[r.subject] = append(j.without[r.subject], rule.ID)
+			}
+			j.find(rule, r, counts && !r.noted)
 		case r.missing != "":
 			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.subject, Target: j.name,
 				Missing: r.missing, Need: r.need})
@@ -202,7 +212,8 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 
 // find writes one finding down. A rule whose finding another has said already counts as failed, so that its
 // consequences stay silent, and prints nothing.
-func (j *judgement) find(rule Rule, f Finding, counts, cpuOnly bool) {
+func (j *judgement) find(rule Rule, r *result, counts bool) {
+	f := *r.finding
 	f.Rule, f.Target = rule.ID, j.name
 	if slices.ContainsFunc(rule.saidBy[f.Subject], func(id string) bool { return j.failed[about{id, ""}] }) {
 		j.mark(j.failed, rule, f.Subject)
@@ -211,17 +222,32 @@ func (j *judgement) find(rule Rule, f Finding, counts, cpuOnly bool) {
 	j.mark(j.spoken, rule, f.Subject)
 	if f.Severity == Error {
 		j.mark(j.failed, rule, f.Subject)
+		j.breaks(rule, r)
 	}
 	switch {
 	// Marked as errors all the same, so that consequences of what lies in other environments are not said instead.
 	case !counts:
 		f.Severity = Note
-	case cpuOnly:
+	case r.cpuOnly:
 		f.Severity = Warning
 	}
 	j.compared = j.compared || f.Severity != Note
 	f.complete()
 	j.verdict.Findings = append(j.verdict.Findings, f)
+}
+
+// breaks notes the link that an error breaks: the machine's, those of some builds, or that of the build it is about.
+func (j *judgement) breaks(rule Rule, r *result) {
+	broken := fault{rule.ID, cmp.Or(r.link, rule.Link), r.takes}
+	switch {
+	case rule.onBuild != nil:
+		j.broken[r.subject] = append(j.broken[r.subject], broken)
+	case r.builds == nil:
+		j.faults = append(j.faults, broken)
+	}
+	for _, b := range r.builds {
+		j.broken[b.subject] = append(j.broken[b.subject], broken)
+	}
 }
 
 // mark notes that a rule failed or spoke for a subject; a rule about the machine did so for every build.
@@ -410,19 +436,13 @@ func (j *judgement) lacks(b *build, chain []Link) {
 // works is how a build works whose links are all held or assumed: without the GPU where a part does without it, else as
 // a rule says, else without limits.
 func (j *judgement) works(b *build) (Answer, []string) {
-	without := []string{}
-	for _, rule := range rules {
-		if rule.onBuild != nil && rule.breaks != nil && j.spoken[about{rule.ID, b.subject}] && rule.breaks(j.machine, b) {
-			without = append(without, rule.ID)
-		}
-	}
-	if len(without) > 0 {
+	if without := j.without[b.subject]; len(without) > 0 {
 		return WorksCPUOnly, without
 	}
 	if how := j.how[b.subject]; how.rule != "" {
 		return how.answer, []string{how.rule}
 	}
-	return Works, without
+	return Works, []string{}
 }
 
 // outcome is worked out here once, so that every format and exit code says the same. An error that is proven stands,

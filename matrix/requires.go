@@ -125,7 +125,7 @@ func (m *machine) demand() demand {
 		o := q.on(m.on(v))
 		d.now, d.provided = append(d.now, o.now), append(d.provided, o.provided)
 	}
-	d.needs = q.needs(m, len(d.cuts))
+	d.needs = q.needs(len(d.cuts))
 	return d
 }
 

@@ -105,7 +105,7 @@ func (q *inquiry) outline() string {
 			if r.finding != nil {
 				severity = r.finding.Severity
 			}
-			fmt.Fprint(&b, r.subject, severity, r.missing != "", r.open, r.decides, r.judged, r.noted, r.implied, r.link, r.cpuOnly, " ")
+			fmt.Fprint(&b, r.subject, severity, r.missing != "", r.open, r.decides, r.judged, r.noted, r.implied, r.link, r.cpuOnly, r.without, len(r.builds), r.says, " ")
 		}
 		b.WriteByte('\n')
 	}
@@ -143,7 +143,7 @@ type need struct {
 
 // needs are what the rules ask for: each thing that no driver changes by itself, and of what moves with the driver the
 // drivers that will do.
-func (q *inquiry) needs(m *machine, drivers int) []need {
+func (q *inquiry) needs(drivers int) []need {
 	var list []need
 	for _, one := range q.questions {
 		if one.moves {
@@ -153,7 +153,7 @@ func (q *inquiry) needs(m *machine, drivers int) []need {
 			continue
 		}
 		for _, r := range one.last() {
-			mild := one.build != nil && r.without(m, one.rule, one.build)
+			mild := r.without && r.finding.Severity != Error
 			if how := r.meeting(); mild || how > met || r.need != "" {
 				n := one.need(r)
 				n.mild, n.image = mild, ofImage(one.rule.Link)
@@ -222,11 +222,6 @@ func (n need) published(cuts []version.Number, label string) requires.Need {
 		list.Subject, list.From = n.build.subject, cmp.Or(n.build.From, n.build.Path)
 	}
 	return list
-}
-
-// without reports whether a part of the artefact is done without, for what the rule found.
-func (r *result) without(m *machine, rule Rule, b *build) bool {
-	return r.finding != nil && r.finding.Severity != Error && rule.breaks != nil && rule.breaks(m, b)
 }
 
 // meeting is what one result of a rule says of a host.

@@ -19,12 +19,6 @@ type Rule struct {
 	// does not arise.
 	onMachine func(*machine) []*result
 	onBuild   func(*machine, *build) []*result
-	// breaks reports, for a rule about the machine, whether its error breaks one build's link (nil: it breaks the
-	// machine's own link, for every build); for a rule about builds, whether a finding that is no error takes the GPU from a
-	// part that the rest does without.
-	breaks func(*machine, *build) bool
-	// takes reports whether an error about the machine takes this kind of GPU from programs; nil: every one.
-	takes func(*machine, gpu) bool
 }
 
 // ofFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
@@ -35,18 +29,20 @@ type result struct {
 	subject string
 	finding *Finding
 	missing string
-	need    string   // what the rule asks for; beside missing: all the same
-	row     string   // the table's row that the need rests on
-	source  []string // of a need that is met: where it is published
-	decides bool     // beside missing: the build's answer is unknown without it
-	open    bool     // beside missing: the outcome is inconclusive without it
-	judged  bool     // it holds, so that a machine was judged at all
-	says    Answer   // beside a finding: the answer of a build with which nothing is wrong
-	noted   bool     // in an environment that does not count
-	implied bool     // broken by what has been said of another build
-	bus     string   // the address of the GPU that a finding of the machine is about; empty where it is about all
-	link    LinkName // the link that it breaks, where that is not the rule's
-	cpuOnly bool     // an error after which the build goes on without the GPU: it is reported as a warning
+	need    string         // what the rule asks for; beside missing: all the same
+	row     string         // the table's row that the need rests on
+	source  []string       // of a need that is met: where it is published
+	decides bool           // beside missing: the build's answer is unknown without it
+	open    bool           // beside missing: the outcome is inconclusive without it
+	judged  bool           // it holds, so that a machine was judged at all
+	says    Answer         // beside a finding: the answer of a build with which nothing is wrong
+	noted   bool           // in an environment that does not count
+	implied bool           // broken by what has been said of another build
+	link    LinkName       // the link that it breaks, where that is not the rule's
+	builds  []*build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
+	takes   func(gpu) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
+	without bool           // beside a finding that is no error: the build, a part that the rest does without, has no GPU
+	cpuOnly bool           // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
 // holds is a rule that was asked, compared, and has nothing to say: it is listed as passed.

@@ -45,7 +45,7 @@ var rules = []Rule{
 		ID: "driver-unresponsive", Title: "the driver does not answer",
 		Link:      LinkAnswers,
 		After:     needsDriver,
-		onMachine: driverUnresponsive, takes: lostGPU,
+		onMachine: driverUnresponsive,
 	},
 	{
 		// After nothing: the node's own answer is proof in a container, whatever is known of its host's driver.
@@ -140,7 +140,7 @@ var rules = []Rule{
 		ID: "gpu-health", Title: "a GPU reports a hardware fault",
 		Link:      LinkAnswers,
 		After:     []string{"driver-unresponsive"},
-		onMachine: gpuHealth, takes: sickGPU,
+		onMachine: gpuHealth,
 	},
 	{
 		// After nothing: packages stand on disk whether or not a driver runs, and may be why it does not.
@@ -219,7 +219,7 @@ var rules = []Rule{
 		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
 		Link:    LinkCode,
 		After:   needsNewDriver,
-		onBuild: gpuArchMissing, breaks: optionalBuild,
+		onBuild: gpuArchMissing,
 		Reads: []string{"sass", "ptx", "groups"},
 	},
 	{
@@ -290,7 +290,7 @@ var rules = []Rule{
 	{
 		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
 		Link:      LinkLibraries,
-		onMachine: packagesMixed, breaks: mixedBreaks,
+		onMachine: packagesMixed,
 	},
 	{
 		ID: "driver-eol", Title: "the driver's branch has reached end of life",
@@ -330,7 +330,7 @@ var rules = []Rule{
 		ID: "extension-mismatch", Title: "an extension was compiled for another torch or CUDA",
 		Link:    LinkLibraries,
 		After:   needsDriver,
-		onBuild: extensionMismatch, breaks: mismatchedBuild,
+		onBuild: extensionMismatch,
 	},
 	{
 		ID: "compiled-cache-mismatch", Title: "a cache of compiled extensions is for another GPU",
@@ -371,7 +371,7 @@ var rules = []Rule{
 	{
 		ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs",
 		Link:      LinkDevices,
-		onMachine: visibleDevices, takes: hiddenGPU,
+		onMachine: visibleDevices,
 		LeavesNoGPU: true,
 	},
 	{
@@ -477,15 +477,3 @@ var lackDriver = []string{"nouveau-loaded", "module-missing-for-kernel", "driver
 
 // causes is a group of causes with more of them.
 func causes(group []string, more ...string) []string { return slices.Concat(group, more) }
-
-// optionalBuild is a part without code for the GPU, of which the rest does without.
-func optionalBuild(_ *machine, b *build) bool { return b.optional() }
-
-// mismatchedBuild is an extension that cannot load what it needs, which breaks no other, or a bitsandbytes that has no
-// library for torch's CUDA and takes the CPU's.
-func mismatchedBuild(m *machine, b *build) bool {
-	return b.offGPU() || m.t.Trait("same-cuda-minor", b.Name, b.release.Number)
-}
-
-// hiddenGPU reports whether programs are shown no GPU at all.
-func hiddenGPU(m *machine, _ gpu) bool { return m.shown.hidden || m.shown.count == 0 }

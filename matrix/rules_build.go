@@ -245,6 +245,15 @@ const openTorchMissing = "which torch it brings: the file names no release of it
 
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
 func gpuArchMissing(m *machine, b *build) []*result {
+	results := m.codeFor(b)
+	for _, r := range results {
+		r.without = r.finding != nil && b.optional()
+	}
+	return results
+}
+
+// codeFor asks whether a build has code for the GPUs.
+func (m *machine) codeFor(b *build) []*result {
 	if b.foreign != "" {
 		return m.foreignCode(b)
 	}

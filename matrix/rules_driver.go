@@ -268,19 +268,19 @@ func driverUnresponsive(m *machine) []*result {
 	if len(m.f.Driver.Kernel) > 0 && !m.allRecovered() {
 		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: cmp.Or(m.f.Driver.KernelFrom, "/dev/kmsg")}}
-		return found(f)
+		return m.losing(f)
 	}
 	if m.f.Driver.NVML.Code == nvmlLost && len(m.f.Driver.NVML.Failed) == 0 {
 		f.Message = "the driver lost a GPU: it fell off the bus, or cannot be reached for another reason"
 		f.Evidence = []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: m.nvmlFrom()}}
-		return found(f)
+		return m.losing(f)
 	}
 	switch m.f.Driver.NVML.Status {
 	// In state D past the deadline: the call hangs inside the kernel module, which no healthy driver does. A process in
 	// state D takes no signal, not even SIGKILL.
 	case "stuck":
 		f.Evidence = []Evidence{{Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}}
-		return found(f)
+		return m.losing(f)
 	// Machines with 8 GPUs and no persistence daemon take 25 to 30 s to initialise: slow is not broken.
 	case "timeout", "crashed":
 		return unknown("driver", m.f.Driver.NVML.Message)
@@ -288,6 +288,11 @@ func driverUnresponsive(m *machine) []*result {
 		return holds("driver")
 	}
 	return nil
+}
+
+// losing is a fault of the driver, with the GPUs that it takes from programs.
+func (m *machine) losing(f Finding) []*result {
+	return []*result{{subject: f.Subject, finding: &f, takes: m.lost}}
 }
 
 // allRecovered reports whether NVML says of every GPU that it needs no recovery.

@@ -64,6 +64,18 @@ func (m *machine) ncclFor(cuda version.Number) version.Number {
 // itself and does not find its libraries. What the files prove comes first, then the tables. The finding is the
 // extension's: torch has its own answer.
 func extensionMismatch(m *machine, b *build) []*result {
+	results := m.mismatched(b)
+	for _, r := range results {
+		r.without = r.finding != nil && slices.ContainsFunc(m.builds, func(o *build) bool {
+			return o.subject == r.subject && (o.offGPU() || m.t.Trait("same-cuda-minor", o.Name, o.release.Number))
+		})
+	}
+	return results
+}
+
+// mismatched asks of an extension whether it loads beside what is there, and of a torch which extensions do not. One that
+// cannot load what it needs breaks no other; a bitsandbytes without a library for torch's CUDA takes the CPU's.
+func (m *machine) mismatched(b *build) []*result {
 	over := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOverwritten })
 	release := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease })
 	switch {

@@ -256,7 +256,7 @@ func packagesMixed(m *machine) []*result {
 				continue
 			}
 			r := found(m.mixed(env, s.library, s.wheels))
-			r[0].noted = standing(env.Environment) == noted
+			r[0].noted, r[0].builds = standing(env.Environment) == noted, m.frameworksIn(env)
 			env.unmanaged(r)
 			results = append(results, r...)
 		}
@@ -264,12 +264,16 @@ func packagesMixed(m *machine) []*result {
 	return results
 }
 
-// mixedBreaks reports whether a build is a framework whose library was overwritten by one that cannot serve here. An
-// extension or a CPU build does not load it.
-func mixedBreaks(m *machine, b *build) bool {
-	return b.framework() && b.accelerator == "cuda" && slices.ContainsFunc(b.env.shared, func(s shared) bool {
-		return len(s.wheels) > 1 && m.survivorFails(b.env, s.library, s.wheels) != ""
-	})
+// frameworksIn are the builds that load the libraries of NVIDIA's wheels in an environment: extensions and builds for the
+// CPU do not.
+func (m *machine) frameworksIn(env *environment) []*build {
+	list := []*build{}
+	for _, b := range m.builds {
+		if b.env == env && b.framework() && b.accelerator == "cuda" {
+			list = append(list, b)
+		}
+	}
+	return list
 }
 
 // mixed is a warning as long as nothing says that the survivor fails: the next install or removal can change the file.

@@ -37,7 +37,7 @@ func visibleDevices(m *machine) []*result {
 			"it in the list", list, m.shown.absent)
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.seen())-1)),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
-		return found(f)
+		return []*result{{subject: f.Subject, finding: &f, takes: func(gpu) bool { return m.shown.hidden || m.shown.count == 0 }}}
 	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
 	case m.shown.missing != "":
 		return unknown(f.Subject, m.shown.missing)

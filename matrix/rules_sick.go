@@ -36,8 +36,13 @@ func gpuHealth(m *machine) []*result {
 	return results
 }
 
-// sick is one finding about a GPU, or about one that nobody can name.
-func sick(f Finding, bus string) *result { return &result{subject: f.Subject, finding: &f, bus: bus} }
+// sick is one finding about a GPU, or about one that nobody can name. It takes the GPU's kind from programs,
+// since one that takes the first, or all, meets it; the other kinds go on.
+func (m *machine) sick(f Finding, bus string) *result {
+	return &result{subject: f.Subject, finding: &f, takes: func(kind gpu) bool {
+		return bus == "" || !slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.bus == bus && !g.sameKind(kind) })
+	}}
+}
 
 // healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
 // control are everyday life.
@@ -45,7 +50,7 @@ func (m *machine) healthOf(g facts.GPU) []*result {
 	label := m.gpuFound(g).label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*result
 	say := func(severity Severity, message, need, value string, steps ...pin.Step) {
-		results = append(results, sick(Finding{Severity: severity, Subject: label, Message: message, Need: need,
+		results = append(results, m.sick(Finding{Severity: severity, Subject: label, Message: message, Need: need,
 			Evidence: []Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Steps: steps, Source: healthSource}, g.Bus))
 	}
 	h := g.Health
@@ -110,7 +115,7 @@ func (m *machine) unaskable() []*result {
 		case "power":
 			steps = []pin.Step{pin.Say("attach the GPU's power cables"), pin.Say("replace the machine").Instead()}
 		}
-		results = append(results, sick(Finding{Severity: Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
+		results = append(results, m.sick(Finding{Severity: Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
 			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers",
 			Evidence: []Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code),
 				From: "NVML"}},
@@ -145,7 +150,7 @@ func (m *machine) xidFindings() []*result {
 			continue // the recovery action has its own finding
 		}
 		said[of] = true
-		results = append(results, sick(Finding{Severity: severity, Subject: cmp.Or(m.gpuAt(bus), "GPUs"),
+		results = append(results, m.sick(Finding{Severity: severity, Subject: cmp.Or(m.gpuAt(bus), "GPUs"),
 			Message:  fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
 			Need:     "no such Xid since the driver was loaded",
 			Evidence: []Evidence{{Fact: "kernel log", Value: line, From: cmp.Or(m.f.Driver.KernelFrom, "/dev/kmsg")}},
@@ -256,30 +261,15 @@ func (m *machine) recoverySteps(action, bus string) []pin.Step {
 	return steps
 }
 
-// sickGPU reports whether what gpu-health found takes a kind of GPU from programs: where one of them is out of use, a
-// program that takes the first, or all, meets it. GPUs of another kind go on. What names no GPU is about all.
-func sickGPU(m *machine, kind gpu) bool {
-	for _, r := range gpuHealth(m) {
-		if r.finding == nil || r.finding.Severity != Error {
-			continue
-		}
-		other := slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.bus == r.bus && !g.sameKind(kind) })
-		if r.bus == "" || !other {
-			return true
-		}
-	}
-	return false
-}
-
 // sameKind reports whether two GPUs differ in nothing by which builds are judged.
 func (g gpu) sameKind(o gpu) bool {
 	g.bus, g.number, o.bus, o.number = "", "", "", ""
 	return g == o
 }
 
-// lostGPU reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
+// lost reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
 // the GPUs that they name, where NVML answers for others.
-func lostGPU(m *machine, kind gpu) bool {
+func (m *machine) lost(kind gpu) bool {
 	lost := map[string]bool{}
 	for _, line := range m.f.Driver.Kernel {
 		lost[busOf(line)] = true
