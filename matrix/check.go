@@ -79,6 +79,7 @@ type fault struct {
 	rule  string
 	link  LinkName
 	takes func(gpu) bool // of the machine: the kinds of GPU that programs lose; nil: every one
+	stops bool           // of a build: it is not imported, or runs no kernel
 }
 
 // asking is how a rule is asked, about a build or, where that is nil, the machine.
@@ -238,9 +239,10 @@ func (j *judgement) find(rule Rule, r *result, counts bool) {
 
 // breaks notes the link that an error breaks: the machine's, those of some builds, or that of the build it is about.
 func (j *judgement) breaks(rule Rule, r *result) {
-	broken := fault{rule.ID, cmp.Or(r.link, rule.Link), r.takes}
+	broken := fault{rule: rule.ID, link: cmp.Or(r.link, rule.Link), takes: r.takes}
 	switch {
 	case rule.onBuild != nil:
+		broken.stops = r.stops || slices.Contains([]LinkName{LinkDriver, LinkPython, LinkCode}, broken.link)
 		j.broken[r.subject] = append(j.broken[r.subject], broken)
 	case r.builds == nil:
 		j.faults = append(j.faults, broken)
@@ -342,29 +344,12 @@ func (j *judgement) brokenUnder(b *build, answers []BuildAnswer) int {
 			continue
 		}
 		library := o.PartOf == b.Name && strings.HasPrefix(o.Name, "lib")
-		if library || o.Name == b.Framework && !o.starts(answers[i].Because) {
+		stops := slices.ContainsFunc(j.broken[o.subject], func(f fault) bool { return f.stops })
+		if library || o.Name == b.Framework && stops {
 			return i
 		}
 	}
 	return -1
-}
-
-// startless are the rules whose error keeps a framework from being imported, or from running any kernel.
-var startless = []string{"driver-too-old", "gpu-arch-missing", "not-importable", "python-unsupported", "glibc-too-old",
-	"libstdcxx-too-old",
-	"library-shadowed"}
-
-// starts reports whether a framework that is broken for some rules is imported nevertheless.
-func (b *build) starts(because []string) bool {
-	stops := func(rule string) bool {
-		missing := b.nowhere()
-		if rule == "nccl-mismatch" || rule == "nccl-shadowed" { // torch binds all functions when it is imported
-			return b.Name == "torch" && len(b.missingNCCL()) > 0
-		}
-		return slices.Contains(startless, rule) &&
-			(rule != "library-shadowed" || len(missing) == 0 || b.failsWithout(missing) == b.doesNotStart())
-	}
-	return !slices.ContainsFunc(because, stops)
 }
 
 // answer is what the build's chain comes to: broken where a link is, else unknown where one was not seen, else what a

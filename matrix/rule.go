@@ -41,6 +41,7 @@ type result struct {
 	link    LinkName       // the link that it breaks, where that is not the rule's
 	builds  []*build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
 	takes   func(gpu) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
+	stops   bool           // beside an error of its libraries: a framework is not imported
 	without bool           // beside a finding that is no error: the build, a part that the rest does without, has no GPU
 	cpuOnly bool           // an error after which the build goes on without the GPU: it is reported as a warning
 }

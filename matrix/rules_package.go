@@ -176,7 +176,8 @@ func (m *machine) judgeNCCL(b *build, lib library) []*result {
 		return found(f)
 	}
 	f.Pins, f.Steps = lib.mend(m, b, want)
-	return found(f)
+	stops := b.Name == "torch" && len(b.missingNCCL()) > 0 // it binds all functions when it is imported
+	return []*result{{subject: b.subject, finding: &f, stops: stops}}
 }
 
 // tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere, with one line in

@@ -39,7 +39,11 @@ func libraryShadowed(m *machine, b *build) []*result {
 		return nil
 	}
 	if missing := b.nowhere(); len(missing) > 0 {
-		return m.missingLibrary(b, missing)
+		results := m.missingLibrary(b, missing)
+		for _, r := range results {
+			r.stops = r.finding != nil && b.failsWithout(missing) == b.doesNotStart()
+		}
+		return results
 	}
 	if open := b.untoldLibraries(); open != nil {
 		return open
@@ -69,7 +73,7 @@ func libraryShadowed(m *machine, b *build) []*result {
 		f.Evidence = append(f.Evidence, Evidence{Fact: wheel.Name, Value: wheel.Version + ", in the place of " + pinned, From: wheel.Path})
 	}
 	f.Pins, f.Steps = m.unshadow(b, u)
-	return found(f)
+	return []*result{{subject: b.subject, finding: &f, stops: true}}
 }
 
 // withoutPart: a library opens another one by name when it is used, and that one is nowhere (NVRTC's builtins: pytorch
