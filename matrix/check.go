@@ -216,7 +216,7 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 func (j *judgement) find(rule Rule, r *result, counts bool) {
 	f := *r.finding
 	f.Rule, f.Target = rule.ID, j.name
-	if slices.ContainsFunc(rule.saidBy[f.Subject], func(id string) bool { return j.failed[about{id, ""}] }) {
+	if slices.ContainsFunc(j.faults, func(f fault) bool { return slices.Contains(r.rests, f.link) }) {
 		j.mark(j.failed, rule, f.Subject)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -93,5 +94,12 @@ func TestOrderOfLines(t *testing.T) {
 			}
 			random.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 		}
+	}
+}
+
+// TestRulesAreSmall: what a result decides stands on the result. A rule that needs a field of its own is two rules.
+func TestRulesAreSmall(t *testing.T) {
+	if n := reflect.TypeFor[Rule]().NumField(); n > 9 {
+		t.Errorf("a rule has %d fields", n)
 	}
 }

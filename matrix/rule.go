@@ -9,8 +9,6 @@ type Rule struct {
 	// error decides the outcome, and never an answer.
 	Link  LinkName
 	After []string // the rules whose error makes this one a mere consequence: it stays silent then
-	// saidBy are, for a subject, the rules of the machine whose error has said why it is not there.
-	saidBy map[string][]string
 	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
 	LeavesNoGPU bool
 	Reads       []string // the tables' columns that it decides by
@@ -41,6 +39,7 @@ type result struct {
 	link    LinkName       // the link that it breaks, where that is not the rule's
 	builds  []*build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
 	takes   func(gpu) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
+	rests   []LinkName     // beside a finding: where one of these links of the machine is broken, its error has said why
 	stops   bool           // beside an error of its libraries: a framework is not imported
 	without bool           // beside a finding that is no error: the build, a part that the rest does without, has no GPU
 	cpuOnly bool           // an error after which the build goes on without the GPU: it is reported as a warning

@@ -32,7 +32,6 @@ var rules = []Rule{
 		Link:        LinkModule,
 		After:       causes(needsBoot, "nouveau-loaded"),
 		onMachine:   driverMissing,
-		saidBy:      map[string][]string{"driver": {"module-missing-for-kernel"}},
 		LeavesNoGPU: true,
 	},
 	{
@@ -220,7 +219,7 @@ var rules = []Rule{
 		Link:    LinkCode,
 		After:   needsNewDriver,
 		onBuild: gpuArchMissing,
-		Reads: []string{"sass", "ptx", "groups"},
+		Reads:   []string{"sass", "ptx", "groups"},
 	},
 	{
 		// PTX that the driver cannot compile is not merely slow.
@@ -370,8 +369,8 @@ var rules = []Rule{
 	},
 	{
 		ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs",
-		Link:      LinkDevices,
-		onMachine: visibleDevices,
+		Link:        LinkDevices,
+		onMachine:   visibleDevices,
 		LeavesNoGPU: true,
 	},
 	{
@@ -444,7 +443,6 @@ var rules = []Rule{
 		// Last, for every other rule may have said why the thing is not there.
 		ID: "required-missing", Title: "something required is missing",
 		onMachine: requiredMissing,
-		saidBy:    map[string][]string{"driver": lackDriver, "gpu": causes(lackDriver, "gpu-count", "visible-devices")},
 	},
 }
 
@@ -470,10 +468,6 @@ var (
 	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
 	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")
 )
-
-// lackDriver are the rules that say why there is no driver.
-var lackDriver = []string{"nouveau-loaded", "module-missing-for-kernel", "driver-missing", "driver-mismatch",
-	"driver-unresponsive", "device-access-lost", "device-permission", "device-nodes-missing", "container-driver-libs"}
 
 // causes is a group of causes with more of them.
 func causes(group []string, more ...string) []string { return slices.Concat(group, more) }

@@ -14,6 +14,15 @@ import (
 // driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver. Toolkits and wheels never
 // contain one, so nothing else that is installed can help: an error.
 func driverMissing(m *machine) []*result {
+	results := m.undrivenHost()
+	for _, r := range results {
+		r.rests = []LinkName{LinkModule} // module-missing-for-kernel says it better
+	}
+	return results
+}
+
+// undrivenHost asks whether the driver is there, on a host.
+func (m *machine) undrivenHost() []*result {
 	// nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing, and is not-looked-at's.
 	if m.f.Driver.NVML.Code == nvmlNotLoaded && m.looked("nvidia-smi") && m.target.Driver == "" {
 		return found(m.unreached())
@@ -402,7 +411,12 @@ func requiredMissing(m *machine) []*result {
 		case couldNot != "":
 			results = append(results, leftOpen(want, couldNot)...)
 		default:
-			results = append(results, found(m.lacking(want))...)
+			f := m.lacking(want)
+			r := result{subject: f.Subject, finding: &f}
+			if want == "driver" || want == "gpu" {
+				r.rests = ofMachine
+			}
+			results = append(results, &r)
 		}
 	}
 	return results

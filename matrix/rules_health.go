@@ -23,12 +23,16 @@ func gpuCount(m *machine) []*result {
 	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
 	// The row counts the fraction of a GPU that g6f and gr6f have as one.
 	if m.instance != nil && m.looked("pci") && len(bus) < m.instance.Count {
-		return found(Finding{Severity: Error, Subject: "GPUs",
+		f := Finding{Severity: Error, Subject: "GPUs",
 			Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.instance.Instance, gpus(m.instance.Count), len(bus)),
 			Need:    gpus(m.instance.Count), Evidence: []Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)),
 				From: "/sys/bus/pci"}},
 			Steps:  []pin.Step{pin.Say("stop and start the instance, which moves it to another host; report the old one to AWS")},
-			Source: source})
+			Source: source}
+		if len(bus) > 0 {
+			return found(f)
+		}
+		return []*result{{subject: f.Subject, finding: &f, link: LinkGPU}}
 	}
 	// Other rules say why NVML does not answer; without it there is nothing to compare the bus with.
 	if m.f.Driver.NVML.Status != "ok" {
