@@ -47,6 +47,8 @@ type Link struct {
 	Value   string   `json:"value"`
 	From    string   `json:"from"`    // where it was seen, or what it was assumed by
 	Because []string `json:"because"` // ids of the rules that broke it or that lack a fact
+	// Facts are those that a held link rests on, by their names in the JSON of facts: without all of them it is not held.
+	Facts []string `json:"-"`
 }
 
 // Withheld is the value of the link devices where this process was given no GPU, or hides every one on purpose.
@@ -68,8 +70,8 @@ func decisive(chain []Link) Link {
 	return worst
 }
 
-func held(link LinkName, value, from string) Link {
-	return Link{Link: link, State: Held, Value: value, From: from, Because: []string{}}
+func held(link LinkName, value, from string, facts ...string) Link {
+	return Link{Link: link, State: Held, Value: value, From: from, Because: []string{}, Facts: facts}
 }
 
 func assumed(link LinkName, value, from string) Link {

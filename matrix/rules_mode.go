@@ -72,7 +72,7 @@ func (m *machine) cutWithoutPart(g facts.GPU) Finding {
 // shutParts are the nodes of a GPU's MIG devices that this process was not given or may not open; none where some part's
 // nodes are all there, for the others are somebody else's.
 func (m *machine) shutParts(g facts.GPU) []string {
-	if g.MIG != "on" || g.Instances <= 0 || m.f.Container.OwnDevices == "" {
+	if g.MIG != "on" || g.Instances <= 0 || m.f.Container.OwnDevices == "" || !m.looked("devices") {
 		return nil
 	}
 	shut := slices.DeleteFunc(slices.Clone(g.CapNodes), func(name string) bool {

@@ -254,6 +254,10 @@ func gspFirmware(m *machine) []*result {
 	if !m.host() || m.target.Driver != "" || flavour != "open" || answers || len(m.gpus) == 0 && !m.f.System.Rest {
 		return nil
 	}
+	// Where nobody asked the GPU, it may have its firmware from a place that is not listed.
+	if failed := m.probeFailure("nvml"); failed != "" && m.f.Driver.NVML.Status == "" && !m.f.System.Rest {
+		return unknown("driver", "whether the GPU answers: "+failed)
+	}
 	// Facts of an older form do not list firmware: nothing found is not nothing there.
 	if !m.looked("firmware") {
 		return unknown("driver", "which GSP firmware is on disk")

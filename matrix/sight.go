@@ -35,6 +35,26 @@ const (
 	byFile   = "a file was given"
 )
 
+// The facts that links rest on, by their names in JSON; * is every one of a list.
+const (
+	factGPUs      = "gpus"
+	factLoaded    = "driver.version"
+	factNVML      = "driver.nvml"
+	factCUDA      = "driver.cuda"
+	factTaken     = "driver.taken"
+	factLibraries = "driver.libraries"
+	factCompat    = "driver.compat"
+	factModules   = "driver.modules"
+	factNodes     = "devices.nodes"
+	factSystem    = "system.jetson"
+	factPath      = "environments.*.builds.*.path"
+	factLooked    = "environments.*.builds.*.looked"
+	factRelease   = "environments.*.builds.*.version"
+	factSASS      = "environments.*.builds.*.sass"
+	factPTX       = "environments.*.builds.*.ptx"
+	factGroups    = "environments.*.builds.*.groups"
+)
+
 // supposed is why this machine was not looked at for a probe's facts, and need not have been; empty where it was.
 func (m *machine) supposed(probe string) string {
 	switch {
@@ -55,7 +75,7 @@ func (m *machine) sightOfGPU(g gpu) Link {
 	case m.target.named():
 		return assumed(LinkGPU, g.label, g.from)
 	}
-	return held(LinkGPU, g.label, g.from)
+	return held(LinkGPU, g.label, g.from, factGPUs)
 }
 
 func (m *machine) sightOfModule() Link {
@@ -67,9 +87,9 @@ func (m *machine) sightOfModule() Link {
 	case m.target.Driver != "":
 		return assumed(LinkModule, value, byTarget)
 	case m.driver().loaded || m.f.Driver.NVML.Status == "ok" || m.f.System.Jetson:
-		return held(LinkModule, value, cmp.Or(m.driver().from, "NVML"))
+		return held(LinkModule, value, cmp.Or(m.driver().from, "NVML"), factLoaded, factNVML, factSystem, factNodes)
 	case m.f.Devices.Node("/dev/dxg") != nil:
-		return held(LinkModule, value, "/dev/dxg")
+		return held(LinkModule, value, "/dev/dxg", factNodes)
 	}
 	if why := m.supposed("proc-driver"); why != "" {
 		return assumed(LinkModule, value, why)
@@ -90,11 +110,11 @@ func (m *machine) sightOfDevices(g gpu) Link {
 	}
 	switch {
 	case m.f.Devices.Node("/dev/dxg") != nil:
-		return held(LinkDevices, "/dev/dxg", "/dev")
+		return held(LinkDevices, "/dev/dxg", "/dev", factNodes)
 	case m.f.System.WSL:
 		return unseen(LinkDevices, "whether /dev/dxg is there", "device-nodes-missing")
 	case m.jetson():
-		return held(LinkDevices, "nvgpu and nvhost", "the board's image")
+		return held(LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
 	for _, name := range []string{controlNode, memoryNode} {
@@ -111,7 +131,7 @@ func (m *machine) sightOfDevices(g gpu) Link {
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
 	}
-	return held(LinkDevices, strings.Join(names, ", "), "/dev")
+	return held(LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
 }
 
 // nodeUnseen is what is not known of a node that every program opens; empty where it can be opened, or will be made when
@@ -188,14 +208,14 @@ func (m *machine) sightOfLibcuda() Link {
 		return assumed(LinkLibcuda, value(m.driver().version), why)
 	}
 	if m.forward().Compat != nil {
-		return held(LinkLibcuda, value(m.forward().version), m.forward().Path)
+		return held(LinkLibcuda, value(m.forward().version), m.forward().Path, factCompat, factTaken, factLibraries)
 	}
 	if taken := m.f.Driver.Taken; taken.Path != "" {
-		return held(LinkLibcuda, value(version.Of(taken.Version)), taken.Path)
+		return held(LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
 	}
 	// An older program recorded the driver's own library, and not which file the loader takes.
 	if own := m.library("libcuda"); own != nil && m.f.Driver.Libcuda == nil {
-		return held(LinkLibcuda, value(own.version), own.Path)
+		return held(LinkLibcuda, value(own.version), own.Path, factLibraries)
 	}
 	rule := "driver-missing"
 	if m.f.System.Container != "" {
@@ -227,7 +247,7 @@ func (m *machine) sightOfAnswers() (Link, bool) {
 	case m.target.named() || m.target.Driver != "" || m.jetson() || m.f.System.WSL && nvml.Status != "ok":
 		return Link{}, false
 	case nvml.Status == "ok":
-		return held(LinkAnswers, "", m.nvmlFrom()), true
+		return held(LinkAnswers, "", m.nvmlFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
 		return unseen(LinkAnswers, nvml.Message, "driver-unresponsive"), true
 	case nvml.Status == "error" && nvml.Code != nvmlNoPermission && nvml.Code != nvmlNotLoaded && !m.withheld():
@@ -244,18 +264,21 @@ func (m *machine) sightOfBuild(link LinkName, b *build, g gpu) Link {
 		if m.target.Driver != "" {
 			return assumed(link, m.driver().version.String(), byTarget)
 		}
-		return held(link, m.driver().version.String(), m.driver().from)
+		if m.jetson() { // its driver is a part of the board's system
+			return held(link, m.driver().version.String(), m.driver().from, factGPUs, factSystem)
+		}
+		return held(link, m.driver().version.String(), m.driver().from, factLoaded, factLibraries, factModules, factCUDA)
 	case LinkCode:
 		_, from := m.code(b, g)
-		return held(link, g.capability.SM(), from)
+		return held(link, g.capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
 	case LinkPython:
 		if installed {
-			return held(link, b.env.Python, b.env.Path)
+			return held(link, b.env.Python, b.env.Path, factPath)
 		}
 	case LinkLibraries:
 		switch {
 		case installed && b.Looked, b.program():
-			return held(link, "", b.Path)
+			return held(link, "", b.Path, factLooked, factPath)
 		case installed && b.framework() && b.accelerator == "cuda" && m.looked("python"): // of what was found only its version was read
 			return unseen(link, "which libraries "+b.Name+" would load", "library-shadowed")
 		}

@@ -55,8 +55,12 @@ func (s *situation) judged(t *testing.T) Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var targets []Target
-	var policy Policy
+	targets, policy := s.asked()
+	return Check(context.Background(), Embedded(), f, targets, policy)
+}
+
+// asked is what the command line asks of the machine.
+func (s *situation) asked() (targets []Target, policy Policy) {
 	for i, arg := range s.Args {
 		switch arg {
 		case "--instance":
@@ -65,7 +69,7 @@ func (s *situation) judged(t *testing.T) Verdict {
 			policy.Require = strings.Split(s.Args[i+1], ",")
 		}
 	}
-	return Check(context.Background(), Embedded(), f, targets, policy)
+	return targets, policy
 }
 
 // wrong is what is wrong with a verdict, empty where nothing is.

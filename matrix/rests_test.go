@@ -1,0 +1,127 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe"
+	"cudacompat/probe/facts"
+)
+
+// reader are the probes that read a fact. What is taken away was not looked at: a probe that looked and found nothing is
+// a fact of its own.
+var reader = map[string]string{factGPUs: "pci", factLoaded: "proc-driver", factNVML: "nvml", factTaken: "driver-libraries",
+	factLibraries: "driver-libraries", factCompat: "driver-libraries", factModules: "driver-modules", factNodes: "devices"}
+
+// without is a machine of which some facts are not known.
+func without(t *testing.T, data []byte, names ...string) facts.Facts {
+	t.Helper()
+	var tree map[string]any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		takeAway(tree, strings.Split(name, "."))
+	}
+	left, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := probe.Given(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range f.Probes {
+		if slices.ContainsFunc(names, func(name string) bool { return reader[name] == p.Name }) {
+			f.Probes[i].Status, f.Probes[i].Error = "failed", "taken away"
+		}
+	}
+	return f
+}
+
+func takeAway(tree any, path []string) {
+	switch at := tree.(type) {
+	case []any:
+		for _, one := range at {
+			takeAway(one, path[1:])
+		}
+	case map[string]any:
+		if len(path) == 1 {
+			delete(at, path[0])
+		} else {
+			takeAway(at[path[0]], path[1:])
+		}
+	}
+}
+
+// chainsOf are the links of a verdict by build, those of the machine under no name.
+func chainsOf(v Verdict) map[string][]Link {
+	chains := map[string][]Link{"": v.Judged[0].Links}
+	for _, a := range v.Answers {
+		chains[a.Subject] = a.Links
+	}
+	return chains
+}
+
+// TestHeldLinksRestOnFacts: on every sound machine, a held link is held no more where all the facts that it rests on are
+// taken away, and no single fact that is taken away turns works into broken.
+func TestHeldLinksRestOnFacts(t *testing.T) {
+	data, err := os.ReadFile("testdata/situations/situations.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []situation
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	machines, links := 0, 0
+	for _, s := range list {
+		if !s.Sound || s.Outcomes[0] != string(Compatible) {
+			continue
+		}
+		machines++
+		data, err := os.ReadFile(filepath.Join("testdata/situations", s.Facts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets, policy := s.asked()
+		check := func(f facts.Facts) Verdict { return Check(context.Background(), Embedded(), f, targets, policy) }
+		sound := check(without(t, data))
+		var tried []string
+		for subject, chain := range chainsOf(sound) {
+			for _, l := range chain {
+				if l.State != Held {
+					continue
+				}
+				if links++; len(l.Facts) == 0 {
+					t.Errorf("%s: %s of %q rests on nothing", s.Name, l.Link, subject)
+				}
+				for _, left := range chainsOf(check(without(t, data, l.Facts...)))[subject] {
+					if left.Link == l.Link && left.State == Held {
+						t.Errorf("%s: without %v %s of %q is held by %q", s.Name, l.Facts, l.Link, subject, left.From)
+					}
+				}
+				tried = append(tried, l.Facts...)
+			}
+		}
+		slices.Sort(tried)
+		for _, fact := range slices.Compact(tried) {
+			v := check(without(t, data, fact))
+			for _, a := range v.Answers {
+				i := slices.IndexFunc(sound.Answers, func(b BuildAnswer) bool { return a.Subject == b.Subject })
+				if i >= 0 && strings.HasPrefix(string(sound.Answers[i].Answer), "works") && a.Answer == Broken {
+					t.Errorf("%s: without %s %s is broken: %v", s.Name, fact, a.Subject, a.Because)
+				}
+			}
+		}
+	}
+	t.Logf("%d held links of %d sound machines", links, machines)
+	if machines < 20 || links < 150 {
+		t.Error("the machines show little")
+	}
+}
