@@ -35,6 +35,10 @@ func notImportable(m *machine, b *build) []*result {
 			return found(b.refused(h))
 		case facts.HindranceWithout:
 			return b.lacking(m, h)
+		case facts.HindranceModule:
+			return b.withoutModule(m, h)
+		case facts.HindranceSymbol:
+			return found(b.withoutSymbol(h))
 		case facts.HindranceTool:
 			return found(b.withoutTool(h))
 		case facts.HindranceRelease:
@@ -117,6 +121,10 @@ func (b *build) refused(h facts.Hindrance) Finding {
 	f := Finding{Severity: Error, Subject: b.subject, Need: path.Base(h.Path), Source: []string{loaderSource},
 		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
 		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "cannot be loaded: " + h.By, From: h.Path})}
+	if h.By == "it is gone" {
+		f.Message = fmt.Sprintf("%s is gone, which %s brings: %[2]s is incomplete", h.Path, b.Name)
+		f.Evidence = append(b.evidence(), Evidence{Fact: "RECORD", Value: "lists " + path.Base(h.Path), From: b.From})
+	}
 	library := path.Base(h.Path)
 	if h.Kind == facts.HindranceLibrary {
 		library = h.By
@@ -150,6 +158,32 @@ func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 		Source:   []string{importSource}}
 	f.Pins[0].Why = "adds " + h.By + "; keeps the driver"
 	return found(f)
+}
+
+// withoutModule: a module that the package is certain to import is nowhere on the import path. Where the package
+// requires a distribution of that name, installing it again brings it; else nothing tells which one has it.
+func (b *build) withoutModule(m *machine, h facts.Hindrance) []*result {
+	if b.env.Kind == "target" || m.f.System.Rest {
+		return unknown(b.subject, "the module "+h.By+", which "+b.Name+" imports: it is not in "+b.env.Path)
+	}
+	f := Finding{Severity: Error, Subject: b.subject, Need: "the module " + h.By,
+		Message:  fmt.Sprintf("%s imports %s, which is not installed: it cannot be imported", b.Name, h.By),
+		Evidence: append(b.evidence(), Evidence{Fact: "imports", Value: h.By, From: h.Path}),
+		Source:   []string{"https://docs.python.org/3/reference/import.html"}}
+	f.Steps = []pin.Step{pin.Say("install the package that has the module " + pin.Said(h.By) + " into " + pin.Word(b.env.Path))}
+	return found(f)
+}
+
+// withoutSymbol: a library that the import of a package loads needs a symbol that nothing defines. Python binds all of
+// them at once, so that none is needed later only.
+func (b *build) withoutSymbol(h facts.Hindrance) Finding {
+	f := Finding{Severity: Error, Subject: b.subject, Need: h.By, Source: []string{loaderSource},
+		Message: fmt.Sprintf("%s needs %s, which no library that is loaded with it defines: %s cannot be imported",
+			h.Path, h.By, b.Name),
+		Evidence: append(b.evidence(), Evidence{Fact: "undefined symbol", Value: h.By, From: h.Path})}
+	f.Steps = []pin.Step{pin.Say("install another release of " + pin.Said(b.Name) + ", or report this one to its makers: " +
+		"it lacks a library that it should be linked to")}
+	return f
 }
 
 // beforeProtobuf: TensorFlow's generated code asks protobuf for its version, which older releases of it cannot tell:

@@ -224,6 +224,8 @@ const (
 	HindranceLibrary     = "library"     // Path needs the library By, which what it requires brings and which is gone
 	HindranceWithout     = "without"     // it needs the framework or distribution By, which the environment does not have
 	HindranceRelease     = "release"     // it requires By, "librmm-cu12==26.10.*", and Of is another release of that
+	HindranceModule      = "module"      // its file Path imports the module By, which is nowhere
+	HindranceSymbol      = "symbol"      // its library Path needs the symbol By, which nothing that is loaded defines
 	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
 )
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
@@ -46,18 +47,20 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true,
 			Path: i.path(), From: i.path() + "/RECORD"}
 		var libraries []string
+		var r lazyReach
 		if record, err = h.ReadInto(b.From, record); err == nil {
-			libraries, err = readExtension(b, h, s, record, cuda)
+			libraries, r, err = readExtension(b, h, s, record, cuda)
 		}
 		failed.Add(err)
 		owned.add(i, libraries)
-		b.Hindrances = append(b.Hindrances, s.alone(h, b, record)...)
+		b.Hindrances = append(b.Hindrances, s.alone(h, b, r, record)...)
 		if namedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
 			failed.Add(s.otherRelease(h, b, libraries))
 		}
 		if usesCUDA(h, b) {
 			failed.Add(readOpened(b, h, s))
-			failed.Add(readAlone(b, h, s))
+			failed.Add(readAlone(b, h, s, r))
+			failed.Add(s.readReached(b, h, r))
 			names := modulesIn(record)
 			s.hinder(h, b, b.Path, names)
 			s.minorCUDA(h, b, names)
@@ -133,19 +136,21 @@ func unasked(b *facts.Build, h *host.Host) bool {
 }
 
 // readExtension reads a distribution and the libraries that it would load beside a framework of a CUDA version, which
-// it returns. Most distributions have none and no code to compile, and what else they say decides nothing.
-func readExtension(b *facts.Build, h *host.Host, s *site, record []byte, cuda string) ([]string, error) {
-	worth := librariesOf(b, record)
+// it returns with what the import comes to. Most distributions have none and no code to compile, and what else they say decides nothing.
+func readExtension(b *facts.Build, h *host.Host, s *site, record []byte, cuda string) ([]string, lazyReach, error) {
+	worth := librariesOf(b, h, record)
 	if len(worth) == 0 && !compilers[b.Name] {
-		return nil, nil
+		return nil, nil, nil
 	}
 	b.Framework = requiredFramework(h, b)
 	if tag := wheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
 		b.Arch = string(tag[1])
 	}
-	libraries := loadedOf(worth, cuda)
+	libraries := ofTorch(loadedOf(worth, cuda), s.torch.build)
+	// Of nearly all distributions nobody asks: what has no CUDA is not judged.
+	r := sync.OnceValue(func() *reach { return s.reached(h, b, record) })
 	b.Hindrances = s.gone(h, b, libraries)
-	return libraries, readLibraries(b, h, s, libraries)
+	return libraries, r, readLibraries(b, h, s, r, libraries)
 }
 
 // minorCUDA takes the minor version of a build's CUDA from what its package says of itself, as PyTorch's do:
@@ -174,15 +179,30 @@ func requiredFramework(h *host.Host, b *facts.Build) string {
 	return ""
 }
 
+// needs reports whether the import of a distribution is certain to need a framework: by its sources, or a library that
+// it loads first. Where the sources tell nothing, what the distribution requires is believed.
+func (s *site) needs(h *host.Host, read lazyReach, framework string) bool {
+	r := read.now()
+	if r == nil || !r.read {
+		return true
+	}
+	return slices.Contains(r.modules, framework) || slices.ContainsFunc(r.certain, func(name string) bool {
+		return slices.ContainsFunc(neededBy(h, path.Join(s.dir, name)), func(library string) bool {
+			m := frameworkLibrary.FindStringSubmatch(library)
+			return m != nil && frameworkOf[m[1]] == framework
+		})
+	})
+}
+
 // alone is that a distribution with CUDA code, or with a library that says by its name that it has some, needs what the
 // environment does not have: the framework that it imports, or the distribution that holds its library.
-func (s *site) alone(h *host.Host, b *facts.Build, record []byte) []facts.Hindrance {
+func (s *site) alone(h *host.Host, b *facts.Build, r lazyReach, record []byte) []facts.Hindrance {
 	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" &&
 		!slices.ContainsFunc(librariesIn(record), familyFile.MatchString) {
 		return nil
 	}
 	lacks := s.libraryDist(h, b)
-	if b.Framework != "" && !s.hasFramework(h, b.Framework) {
+	if b.Framework != "" && !s.hasFramework(h, b.Framework) && s.needs(h, r, b.Framework) {
 		lacks = b.Framework
 	}
 	if lacks == "" {
@@ -215,14 +235,15 @@ func (s *site) libraryDist(h *host.Host, b *facts.Build) string {
 	return ""
 }
 
-// mainModule matches the library that a package for torch is imported with, "vllm/_C.abi3.so".
-var mainModule = lazyregexp.New(`^\w+/_C(_stable_libtorch)?(\.[\w-]+)?\.so$`)
+// mainModule matches the libraries with the kernels of a package for torch, "vllm/_C.abi3.so", which such packages load
+// by code of which their sources tell little: torch.ops.load_library, or an import whose failure is only logged.
+var mainModule = lazyregexp.New(`^\w+/_(moe_)?C(_stable_libtorch)?(\.[\w-]+)?\.so$`)
 
 // optionalModule are the packages that are imported without theirs, and say so.
 var optionalModule = distname.Names{"xformers", "torchao"}
 
 // gone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
-// the GPU: what is left is its metadata. Or the one is gone that it is imported with.
+// the GPU: what is left is its metadata. Or one is gone that has its kernels for torch.
 func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
 	there := func(name string) bool { return !absent(h, path.Join(s.dir, name)) }
 	some := slices.ContainsFunc(names, there)

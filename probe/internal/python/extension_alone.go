@@ -12,12 +12,12 @@ import (
 
 // readAlone follows what the libraries of a package need that runs in no framework, as its import does, and notes why
 // the loader would refuse them. What nothing of the environment should bring is Missing: a system may have it.
-func readAlone(b *facts.Build, h *host.Host, s *site) error {
+func readAlone(b *facts.Build, h *host.Host, s *site, r lazyReach) error {
 	if openers[b.Name] != nil || !b.Standalone || len(b.Hindrances) > 0 {
 		return nil
 	}
 	record := h.ReadQuietly(b.From)
-	names := librariesIn(record)
+	names := r.now().loads(librariesIn(record))
 	if bad, err := s.spoiled(h, record, names); bad != nil || err != nil {
 		if bad != nil {
 			bad.Of = b.Name + " " + b.Version
@@ -93,12 +93,12 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, names []string) (*ldso
 	return first, missing, nil
 }
 
-// supply loads what a distribution's own requirements bring, by its path, as Python code of such packages does before
-// it imports their modules: faiss, by its _preload_library.json.
+// supply loads what a distribution's own requirements bring, those of its extras too, by its path, as Python code of
+// such packages does before it imports their modules: faiss, by its _preload_library.json, ctransformers in load_cuda.
 func (s *site) supply(h *host.Host, p *ldso.Process, metadata []byte) error {
 	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
 		name := path.Base(p.Missing[i].Name)
-		if cudaStem(name) == "" || p.Loaded(name) != nil || !bringsLibrary(metadata, name) {
+		if cudaStem(name) == "" || p.Loaded(name) != nil || !bringsLibrary(metadata, name, true) {
 			continue
 		}
 		for _, file := range s.inWheels(h, "*/lib/"+name) {
@@ -113,11 +113,12 @@ func (s *site) supply(h *host.Host, p *ldso.Process, metadata []byte) error {
 	return nil
 }
 
-// bringsLibrary reports whether a METADATA requires a wheel with a library: cuda-toolkit brings any.
-func bringsLibrary(metadata []byte, library string) bool {
+// bringsLibrary reports whether a METADATA requires a wheel with a library, or names one in an extra: cuda-toolkit brings
+// any.
+func bringsLibrary(metadata []byte, library string, extras bool) bool {
 	wheel := "nvidia-" + wheelOf(strings.TrimPrefix(cudaStem(library), "lib"))
 	return slices.ContainsFunc([]string{wheel + "-cu11", wheel + "-cu12", wheel + "-cu13", wheel, "cuda-toolkit"},
-		func(name string) bool { return requires(metadata, name, false) })
+		func(name string) bool { return requires(metadata, name, extras) })
 }
 
 // refused notes one library that a package needs and does not get.
@@ -133,7 +134,7 @@ func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name strin
 		}
 	}
 	owned := s.wheelHeld(h, wheelOf(strings.TrimPrefix(cudaStem(name), "lib")), name) ||
-		bringsLibrary(h.ReadQuietly(b.Path+"/METADATA"), name)
+		bringsLibrary(h.ReadQuietly(b.Path+"/METADATA"), name, false)
 	file := s.beside(h, name)
 	switch {
 	case spoiled.Path != "":

@@ -142,7 +142,7 @@ func TestLacking(t *testing.T) {
 func TestSmallModules(t *testing.T) {
 	const record = "cuvs/ivf_pq.cpython-312-x86_64-linux-gnu.so,sha256=x,400000\ncuvs/tiny.so,sha256=x,900\n"
 	for name, want := range map[string]int{"cuvs-cu13": 1, "cupy-cuda12x": 1, "cuvs": 0} {
-		if list := librariesOf(&facts.Build{Name: name}, []byte(record)); len(list) != want {
+		if list := librariesOf(&facts.Build{Name: name, Path: "/none"}, &host.Host{Root: t.TempDir()}, []byte(record)); len(list) != want {
 			t.Errorf("%s: %v, want %d", name, list, want)
 		}
 	}

@@ -53,16 +53,17 @@ func librariesFrom(record []byte, worth func(name []byte, size int64) bool) []st
 	return list
 }
 
-// librariesOf lists the libraries of a distribution that are worth reading: where its name tells of CUDA, small ones
-// too. The modules of RAPIDS have some hundred kilobytes each, and their paths say nothing:
+// librariesOf lists the libraries of a distribution that are worth reading: where its name tells of the GPU, or it
+// requires torch, small ones too. The modules of RAPIDS have some hundred kilobytes each, and their paths say nothing:
 // "cuvs/neighbors/ivf_pq.….so".
-func librariesOf(b *facts.Build, record []byte) []string {
-	if !namedForCUDA.MatchString(b.Name) {
-		return librariesIn(record)
-	}
-	return librariesFrom(record, func(name []byte, size int64) bool {
+func librariesOf(b *facts.Build, h *host.Host, record []byte) []string {
+	small := librariesFrom(record, func(name []byte, size int64) bool {
 		return size >= namedSize && libraryFile.Match(name)
 	})
+	if len(small) == 0 || cudaWords.MatchString(b.Name) || namedForCUDA.MatchString(b.Name) || requiredFramework(h, b) == "torch" {
+		return small
+	}
+	return librariesIn(record)
 }
 
 // namedForCUDA matches the names of distributions that tell a CUDA family, "cuvs-cu13", "cupy-cuda12x".
@@ -82,6 +83,18 @@ func loadedOf(names []string, cuda string) []string {
 		return own
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isFor(name, "") })
+}
+
+// torchFile matches the libraries that say for which torch they are, "libtorch_c_dlpack_addon_torch24-cuda.so".
+var torchFile = lazyregexp.New(`torch(\d)(\d{1,2})[-_.]`)
+
+// ofTorch drops the libraries that are for another torch than the one beside them: a package with one for each opens
+// that of the running torch, and none where it has none for it.
+func ofTorch(names []string, torch *facts.Build) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		m := torchFile.FindStringSubmatch(path.Base(name))
+		return m != nil && (torch == nil || !strings.HasPrefix(torch.Version, m[1]+"."+m[2]+"."))
+	})
 }
 
 var (
@@ -116,7 +129,7 @@ func absent(h *host.Host, name string) bool {
 }
 
 // readLibraries reads the code of a package's libraries, and what they need.
-func readLibraries(b *facts.Build, h *host.Host, s *site, names []string) error {
+func readLibraries(b *facts.Build, h *host.Host, s *site, r lazyReach, names []string) error {
 	var failed host.Errors
 	var linked []string // those that need a library of torch's
 	families := map[string]bool{}
@@ -124,14 +137,17 @@ func readLibraries(b *facts.Build, h *host.Host, s *site, names []string) error 
 		full := path.Join(s.dir, name)
 		failed.Add(addCode(b, h, full))
 		needed := neededBy(h, full)
-		if slices.ContainsFunc(needed, torchLibrary.MatchString) {
+		// a part is what the import does not come to
+		ofFramework := slices.ContainsFunc(needed, frameworkLibrary.MatchString)
+		part := ofFramework && !slices.Contains(r.now().loads(names), name)
+		if !part && slices.ContainsFunc(needed, torchLibrary.MatchString) {
 			linked = append(linked, full)
 		}
 		for _, library := range needed {
 			if m := familyName.FindStringSubmatch(library); m != nil {
 				families[m[1]] = true
 			}
-			if m := frameworkLibrary.FindStringSubmatch(library); m != nil && b.Framework == "" {
+			if m := frameworkLibrary.FindStringSubmatch(library); m != nil && b.Framework == "" && !part {
 				b.Framework = frameworkOf[m[1]]
 			}
 		}
@@ -142,6 +158,6 @@ func readLibraries(b *facts.Build, h *host.Host, s *site, names []string) error 
 			b.CUDA = family
 		}
 	}
-	failed.Add(s.torch.pair(h, b, linked))
+	failed.Add(s.torch.pair(b, s, r, linked))
 	return failed.Err()
 }

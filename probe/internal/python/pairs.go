@@ -9,7 +9,6 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
-	"cudacompat/probe/host"
 )
 
 // beside is the torch of an environment in its process, for extensions to be loaded into; empty where there is none for
@@ -35,9 +34,9 @@ var (
 )
 
 // pair loads an extension's libraries that are linked to torch, and notes what they want and do not find: the runtime
-// of another CUDA than torch's, or symbols of another release. The one that is imported by the package's own name
-// decides, else all of them have to fail: packages carry variants of which one is enough.
-func (t *beside) pair(h *host.Host, b *facts.Build, linked []string) error {
+// of another CUDA than torch's, or symbols of another release. One that the import is certain to load decides, else the
+// one that bears the package's name, else all of them have to fail: packages carry variants of which one is enough.
+func (t *beside) pair(b *facts.Build, s *site, lazy lazyReach, linked []string) error {
 	if t == nil || t.process == nil || len(linked) == 0 {
 		return nil
 	}
@@ -47,19 +46,21 @@ func (t *beside) pair(h *host.Host, b *facts.Build, linked []string) error {
 			return err
 		}
 	}
-	asked := pinned(h, b, "torch")
-	pinHolds := asked != "" && asked == publicVersion(t.build.Version)
+	r := lazy.now()
+	decides := func(file string) bool {
+		return isMain(file) || r != nil && slices.Contains(r.certain, strings.TrimPrefix(file, s.dir+"/"))
+	}
 	var lost []facts.Unresolved
 	whole, main := true, false
 	for _, file := range linked {
-		found, err := t.unmet(file, pinHolds)
+		found, err := t.unmet(file)
 		if err != nil {
 			return err
 		}
 		whole = whole && len(found) > 0
-		main = main || len(found) > 0 && isMain(file)
+		main = main || len(found) > 0 && decides(file)
 		lost = append(lost, found...)
-		if err := t.lacks(b, file, len(linked) == 1 || isMain(file)); err != nil {
+		if err := t.lacks(b, file, len(linked) == 1 || decides(file)); err != nil {
 			return err
 		}
 	}
@@ -69,9 +70,8 @@ func (t *beside) pair(h *host.Host, b *facts.Build, linked []string) error {
 	return nil
 }
 
-// unmet is what one library does not find beside torch. Where the package pins the torch that is there, its symbols are
-// believed.
-func (t *beside) unmet(file string, pinHolds bool) ([]facts.Unresolved, error) {
+// unmet is what one library does not find beside torch.
+func (t *beside) unmet(file string) ([]facts.Unresolved, error) {
 	before := len(t.process.Missing)
 	o, err := t.process.Open(file, nil, ldso.Local)
 	if o == nil || err != nil {
@@ -84,7 +84,7 @@ func (t *beside) unmet(file string, pinHolds bool) ([]facts.Unresolved, error) {
 			list = append(list, facts.Unresolved{By: file, Library: name})
 		}
 	}
-	if pinHolds || len(list) > 0 {
+	if len(list) > 0 {
 		return list, nil
 	}
 	for _, name := range o.ELF.Needed {
@@ -133,16 +133,4 @@ func isMain(file string) bool {
 	stem, _, _ := strings.Cut(path.Base(file), ".")
 	own := path.Base(strings.TrimSuffix(path.Dir(file), "/lib"))
 	return slices.Contains([]string{"_C", "_" + own, "lib" + own}, stem)
-}
-
-// pinned is the release of another distribution that a package's metadata pins, empty where it pins none.
-func pinned(h *host.Host, b *facts.Build, name string) string {
-	_, requires := parseMetadata(h.ReadQuietly(b.Path + "/METADATA"))
-	return requires[name]
-}
-
-// publicVersion is a version without its local part.
-func publicVersion(v string) string {
-	public, _, _ := strings.Cut(v, "+")
-	return public
 }

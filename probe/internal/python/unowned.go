@@ -42,7 +42,7 @@ func unowned(
 		}
 		dir := path.Join(s.dir, e.Name())
 		b := &facts.Build{Name: name, Version: ownVersion(h, dir), Accelerator: "cuda", Extension: true, Path: dir, From: dir}
-		failed.Add(readLibraries(b, h, s, loadedOf(libraries, cuda)))
+		failed.Add(readLibraries(b, h, s, nil, loadedOf(libraries, cuda)))
 		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" {
 			s.hinder(h, b, "", []string{e.Name()})
 			list = append(list, *b)

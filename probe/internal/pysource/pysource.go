@@ -1,0 +1,210 @@
+// Package pysource reads what a Python module imports, and which libraries it opens, out of its source. It runs nothing.
+//
+// An import is certain where the module's own run comes to it whatever the machine is: at the top level, in a class or a
+// with statement, or in a try statement that lets the failure out again. What stands under a condition, in a loop, in a
+// handler or in a function is not. Functions that the top level calls count as far as they open libraries.
+package pysource
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// Import is one import of a module.
+type Import struct {
+	Module  string   // "torch.utils"; empty in "from . import x"
+	Level   int      // the number of leading dots
+	Names   []string // of "from … import a, b"; nil of "import …"
+	Certain bool     // it is made whenever the module is imported, and its failure is the module's
+}
+
+// Module is what one source file tells.
+type Module struct {
+	Imports []Import
+	// Opens tells that the file opens libraries by their paths: ctypes.CDLL, torch.ops.load_library. OpensFirst: while
+	// it is imported, and the failure is not caught.
+	Opens, OpensFirst bool
+	Libraries         []string // the names of libraries that its strings tell, "libxgboost.so"
+}
+
+// maxLines bounds the logical lines of one file.
+const maxLines = 200_000
+
+// Parse reads a source file. What is no Python gives whatever its lines look like.
+func Parse(data []byte) Module {
+	p := parser{swallows: map[int]bool{}, calls: map[string][]string{}, opening: map[string]bool{}}
+	s := scanner{data: data}
+	for range maxLines {
+		line, more := s.next()
+		if !more {
+			break
+		}
+		p.line(line)
+	}
+	return p.module(s.libraries)
+}
+
+// block is one compound statement that is open.
+type block struct {
+	indent int    // of its header
+	word   string // "if", "try", "def"
+	try    int    // the number of the try statement that it belongs to
+	raises bool   // an except clause with a raise of its own
+	all    bool   // an except clause that takes what an import raises
+}
+
+type parser struct {
+	blocks   []block
+	tries    int
+	swallows map[int]bool // by try statement: a failure ends in it
+	last     block        // the block that was closed last, to which an except clause belongs
+
+	found    []found
+	calls    map[string][]string // by function, empty for the top level: the names that are called
+	opening  map[string]bool     // the functions that open libraries, empty for the top level
+	openings []found
+}
+
+// found is an import with the try statements around it, which decide at the end; or a call that opens a library.
+type found struct {
+	Import
+	tries []int
+	in    string
+}
+
+func (p *parser) line(l line) {
+	p.closeTo(l.indent, l.word())
+	word := l.word()
+	if word == "raise" && len(p.blocks) > 0 {
+		p.blocks[len(p.blocks)-1].raises = true
+	}
+	if compound.MatchString(l.text) {
+		p.open(l, word)
+		return
+	}
+	tries, plain, in := p.around()
+	switch {
+	case word == "import" && in == "":
+		for part := range strings.SplitSeq(strings.TrimPrefix(l.text, "import"), ",") {
+			name, _, _ := strings.Cut(strings.TrimSpace(part), " ")
+			if moduleName.MatchString(name) {
+				p.found = append(p.found, found{Import{Module: name, Certain: plain}, tries, in})
+			}
+		}
+	case word == "from" && in == "":
+		if m := fromImport.FindStringSubmatch(l.text); m != nil {
+			i := Import{Module: m[2], Level: len(strings.ReplaceAll(m[1], " ", "")), Names: []string{}, Certain: plain}
+			for part := range strings.SplitSeq(strings.Trim(m[3], "() \t"), ",") {
+				if name, _, _ := strings.Cut(strings.TrimSpace(part), " "); name != "" {
+					i.Names = append(i.Names, name)
+				}
+			}
+			p.found = append(p.found, found{i, tries, in})
+		}
+	}
+	if opens.MatchString(l.text) {
+		p.openings = append(p.openings, found{Import{}, tries, in})
+	}
+	for _, m := range called.FindAllStringSubmatch(l.text, -1) {
+		p.calls[in] = append(p.calls[in], m[1])
+	}
+}
+
+var (
+	compound   = lazyregexp.New(`^(async +)?(def|class|if|elif|else|try|except|finally|for|while|with|match|case)\b.*:$`)
+	moduleName = lazyregexp.New(`^[A-Za-z_][\w.]*$`)
+	fromImport = lazyregexp.New(`^from +([. ]*)([\w.]*) +import +(.*)$`)
+	opens      = lazyregexp.New(`\b(CDLL|PyDLL|LoadLibrary|load_library|dlopen)\(`)
+	called     = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)
+	swallowing = lazyregexp.New(`^except *(\*? *)?(:|.*\b(ImportError|ModuleNotFoundError|OSError|Exception|BaseException|Error|EnvironmentError)\b)`)
+	defined    = lazyregexp.New(`^(?:async +)?(?:def|class) +(\w+)`)
+)
+
+// open takes the header of a compound statement.
+func (p *parser) open(l line, word string) {
+	if word == "async" {
+		word = "def"
+	}
+	b := block{indent: l.indent, word: word}
+	switch word {
+	case "try":
+		p.tries++
+		b.try = p.tries
+	case "except", "finally":
+		b.try = p.last.try
+		b.all = swallowing.MatchString(l.text)
+	case "with":
+		if strings.Contains(l.text, "suppress(") {
+			b.word = "if"
+		}
+	case "def", "class":
+		if m := defined.FindStringSubmatch(l.text); m != nil && word == "def" {
+			b.word = "def " + m[1]
+		}
+	}
+	p.blocks = append(p.blocks, b)
+}
+
+// closeTo ends the blocks that a line of this indent stands outside of.
+func (p *parser) closeTo(indent int, word string) {
+	for len(p.blocks) > 0 && p.blocks[len(p.blocks)-1].indent >= indent {
+		b := p.blocks[len(p.blocks)-1]
+		p.blocks = p.blocks[:len(p.blocks)-1]
+		if b.word == "except" && b.all && !b.raises {
+			p.swallows[b.try] = true
+		}
+		if b.indent == indent {
+			p.last = b
+		}
+	}
+}
+
+// around tells what the place of a line is: the try statements, whether nothing else stands around it that may skip it,
+// and the outermost function.
+func (p *parser) around() (tries []int, plain bool, in string) {
+	plain = true
+	for _, b := range p.blocks {
+		name, function := strings.CutPrefix(b.word, "def ")
+		switch {
+		case function && in == "":
+			in = name
+		case b.word == "try":
+			tries = append(tries, b.try)
+		case b.word != "class" && b.word != "with" && b.word != "finally":
+			plain = false
+		}
+	}
+	return tries, plain && in == "", in
+}
+
+func (p *parser) module(libraries []string) Module {
+	for len(p.blocks) > 0 {
+		p.closeTo(p.blocks[len(p.blocks)-1].indent, "")
+	}
+	m := Module{Libraries: libraries, Opens: len(p.openings) > 0}
+	caught := func(tries []int) bool { return slices.ContainsFunc(tries, func(t int) bool { return p.swallows[t] }) }
+	for _, f := range p.found {
+		f.Certain = f.Certain && !caught(f.tries)
+		m.Imports = append(m.Imports, f.Import)
+	}
+	reached := map[string]bool{"": true}
+	for list := []string{""}; len(list) > 0; list = list[1:] {
+		for _, name := range p.calls[list[0]] {
+			if _, ours := p.calls[name]; (ours || p.openingIn(name)) && !reached[name] {
+				reached[name] = true
+				list = append(list, name)
+			}
+		}
+	}
+	for _, f := range p.openings {
+		m.OpensFirst = m.OpensFirst || reached[f.in] && !caught(f.tries)
+	}
+	return m
+}
+
+// openingIn reports whether a function opens a library.
+func (p *parser) openingIn(name string) bool {
+	return slices.ContainsFunc(p.openings, func(f found) bool { return f.in == name })
+}

@@ -1,0 +1,77 @@
+package pysource
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestParse: what a module is certain to import, by hand.
+func TestParse(t *testing.T) {
+	certain := func(modules ...string) (list []Import) {
+		for _, m := range modules {
+			list = append(list, Import{Module: m, Certain: true})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name, source string
+		want         []Import
+	}{
+		{"plain", "import os, sys as system\nimport numpy.linalg\n", certain("os", "sys", "numpy.linalg")},
+		{"from", "from .a.b import (c,  # d\n    e as f)\nfrom . import _C\n", []Import{
+			{Module: "a.b", Level: 1, Names: []string{"c", "e"}, Certain: true}, {Level: 1, Names: []string{"_C"}, Certain: true}}},
+		{"continued", "from a \\\n  import b\n", []Import{{Module: "a", Names: []string{"b"}, Certain: true}}},
+		{"in-text", "\"\"\"\nimport no\n\"\"\"\nx = 'import no'  # import no\n", nil},
+		{"condition", "if TYPE_CHECKING:\n    import a\nelse:\n    import b\nimport c\n",
+			[]Import{{Module: "a"}, {Module: "b"}, {Module: "c", Certain: true}}},
+		{"caught", "try:\n    import a\nexcept ImportError:\n    a = None\nimport b\n", []Import{{Module: "a"}, {Module: "b", Certain: true}}},
+		{"caught-bare", "try:\n    import a\nexcept:\n    pass\n", []Import{{Module: "a"}}},
+		{"let-out", "try:\n    import a\nexcept ImportError as e:\n    print(e)\n    raise RuntimeError('no') from e\n", certain("a")},
+		{"let-out-under-a-condition", "try:\n    import a\nexcept ImportError as e:\n    if x:\n        raise\n", []Import{{Module: "a"}}},
+		{"other-error", "try:\n    import a\nexcept KeyError:\n    pass\n", certain("a")},
+		{"finally", "try:\n    import a\nfinally:\n    pass\n", certain("a")},
+		{"handler", "try:\n    pass\nexcept ImportError:\n    import a\n", []Import{{Module: "a"}}},
+		{"function", "def f():\n    import a\nf()\n", nil},
+		{"class", "class A:\n    import a\n", certain("a")},
+		{"suppressed", "with contextlib.suppress(ImportError):\n    import a\nwith x:\n    import b\n", []Import{{Module: "a"}, {Module: "b", Certain: true}}},
+		{"semicolon", "import a; import b\n", certain("a", "b")},
+		{"nested-try", "try:\n    try:\n        import a\n    except KeyError:\n        pass\nexcept Exception:\n    pass\n", []Import{{Module: "a"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Parse([]byte(c.source)).Imports); diff != "" {
+				t.Errorf("imports (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOpens: libraries that are opened by their paths, at once or later.
+func TestOpens(t *testing.T) {
+	for _, c := range []struct {
+		name, source string
+		opens, first bool
+	}{
+		{"at-once", "lib = ctypes.CDLL(path.join(here, 'libx.so'))\n", true, true},
+		{"under-a-condition", "if exists(p):\n    lib = CDLL(p)\n", true, true},
+		{"caught", "try:\n    lib = CDLL(p)\nexcept OSError:\n    lib = None\n", true, false},
+		{"in-a-function", "def load():\n    return CDLL('libx.so')\n", true, false},
+		{"in-a-function-that-is-called", "def load():\n    return CDLL('libx.so')\ndef outer():\n    return load()\nLIB = outer()\n", true, true},
+		{"none", "x = 1\n", false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if m := Parse([]byte(c.source)); m.Opens != c.opens || m.OpensFirst != c.first {
+				t.Errorf("opens %v, at once %v", m.Opens, m.OpensFirst)
+			}
+		})
+	}
+	m := Parse([]byte("a = 'libx.so'\nb = \"y/libz.so.12\"\nc = 'no such thing.so is here'\n"))
+	if diff := cmp.Diff([]string{"libx.so", "y/libz.so.12"}, m.Libraries); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("try:\n\timport a\nexcept (ImportError, OSError) as e:\n\traise\n'''x\n"))
+	f.Fuzz(func(_ *testing.T, data []byte) { Parse(data) })
+}

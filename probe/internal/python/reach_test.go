@@ -1,0 +1,125 @@
+package python
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReached: what the import of a package comes to, by sources as real packages have them.
+func TestReached(t *testing.T) {
+	for _, c := range []struct {
+		name                             string
+		files                            map[string]string
+		recorded                         string
+		certain, possible, gone, modules []string
+		absent                           string
+	}{
+		{name: "extension-at-once", files: map[string]string{"pkg/__init__.py": "from .core import run\n",
+			"pkg/core.py": "from pkg import _C\nimport other.part\n", "pkg/_C.abi3.so": "", "other/__init__.py": ""},
+			certain: []string{"pkg/_C.abi3.so"}, modules: []string{"other"}},
+		{name: "this-python's-before-the-stable", files: map[string]string{"pkg/__init__.py": "from . import _C\n",
+			"pkg/_C.abi3.so": "", "pkg/_C.cpython-312-x86_64-linux-gnu.so": "", "pkg/_C.cpython-310-x86_64-linux-gnu.so": ""},
+			certain: []string{"pkg/_C.cpython-312-x86_64-linux-gnu.so"}},
+		// open3d.ml.torch alone opens the library that needs torch.
+		{name: "part-that-nobody-imports", files: map[string]string{"pkg/__init__.py": "try:\n    from . import gpu\nexcept ImportError:\n    pass\n",
+			"pkg/gpu.so": "", "pkg/torch_ops.so": "", "pkg/ml.py": "import torch\n"}, possible: []string{"pkg/gpu.so"}},
+		{name: "opened-by-path", files: map[string]string{"pkg/__init__.py": "from .base import *\n",
+			"pkg/base.py": "from ctypes import *\nname = 'libpkg.so'\nif path.exists(name):\n    lib = CDLL(name)\n", "pkg/lib/libpkg.so": ""},
+			certain: []string{"pkg/lib/libpkg.so"}},
+		{name: "opened-later", files: map[string]string{"pkg/__init__.py": "import ctypes\ndef load():\n    return ctypes.CDLL('libpkg.so')\n",
+			"pkg/libpkg.so": ""}, possible: []string{"pkg/libpkg.so"}},
+		{name: "gone", files: map[string]string{"pkg/__init__.py": "from pkg import _moe_C\n"}, recorded: "pkg/_moe_C.abi3.so",
+			gone: []string{"pkg/_moe_C.abi3.so"}},
+		{name: "gone-and-caught", files: map[string]string{"pkg/__init__.py": "try:\n    import pkg._moe_C\nexcept ImportError:\n    pass\n"},
+			recorded: "pkg/_moe_C.abi3.so"},
+		{name: "absent", files: map[string]string{"pkg/__init__.py": "import os, typing_extensions\n"}, modules: []string{"typing_extensions"},
+			absent: "typing_extensions"},
+		{name: "relative-to-the-parent", files: map[string]string{"pkg/__init__.py": "import pkg.a.b\n", "pkg/a/__init__.py": "",
+			"pkg/a/b.py": "from ..c import d\n", "pkg/c.py": "import pkg._C\n", "pkg/_C.so": ""}, certain: []string{"pkg/_C.so"}},
+		{name: "circle", files: map[string]string{"pkg/__init__.py": "from . import a\n", "pkg/a.py": "import pkg\nfrom . import b\n", "pkg/b.py": "from .a import x\n"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			record := ""
+			for name, text := range c.files {
+				hosttest.Write(t, filepath.Join(root, testSite+name), text)
+				if strings.HasPrefix(name, "pkg/") {
+					record += name + ",sha256=x,1\n"
+				}
+			}
+			if c.recorded != "" {
+				record += c.recorded + ",sha256=x,1\n"
+			}
+			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
+			s.path = []string{s.dir}
+			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg-cu12"}, []byte(record))
+			absent := ""
+			for _, a := range r.absent {
+				absent += a.module
+			}
+			for what, pair := range map[string][2][]string{"certain": {c.certain, r.certain}, "possible": {c.possible, r.possible},
+				"gone": {c.gone, r.gone}, "modules": {c.modules, r.modules}} {
+				if len(pair[0])+len(pair[1]) > 0 {
+					if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", what, diff)
+					}
+				}
+			}
+			if !r.read || absent != c.absent {
+				t.Errorf("read %v, absent %q, want %q", r.read, absent, c.absent)
+			}
+		})
+	}
+}
+
+// TestImportFails: a module that is nowhere, and a symbol that nothing defines, end the import.
+func TestImportFails(t *testing.T) {
+	for _, c := range []struct{ name, init, source, kind, by string }{
+		{"healthy", "from . import _C\nimport json\n", "int own(void) { return 0; } int use(void) { return own(); }\n", "", ""},
+		{"module", "from . import _C\nimport roughpy_jax\n", "int own(void) { return 0; }\n", "module", "roughpy_jax"},
+		{"symbol", "from . import _C\n", "int cuMemCreate(void); int use(void) { return cuMemCreate(); }\n", "symbol", "cuMemCreate"},
+		{"symbol-of-a-part", "x = 1\n", "int cuMemCreate(void); int use(void) { return cuMemCreate(); }\n", "", ""},
+		{"interpreter's", "from . import _C\n", "int PyList_New(void); int use(void) { return PyList_New(); }\n", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			const libc, library = "usr/lib64/libc.so.6", testSite + "ours/_C.abi3.so"
+			hosttest.Compile(t, root, hosttest.Library{Name: libc, Source: "int malloc(void) { return 0; }\n"},
+				hosttest.Library{Name: library, Source: c.source + fatSource(80), Needs: []string{libc}, Flags: []string{"-Wl,--allow-shlib-undefined"}})
+			info, err := os.Stat(filepath.Join(root, library))
+			hosttest.Must(t, err)
+			hosttest.Write(t, filepath.Join(root, testSite+"ours/__init__.py"), c.init)
+			hosttest.Write(t, filepath.Join(root, testSite+"ours-1.0.dist-info/RECORD"),
+				fmt.Sprintf("ours/__init__.py,sha256=x,9\nours/_C.abi3.so,sha256=x,%d\n", info.Size()))
+			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+			b := onlyBuild(t, root, nil)
+			kind, by := "", ""
+			for _, h := range b.Hindrances {
+				kind, by = h.Kind, h.By
+			}
+			if kind != c.kind || by != c.by {
+				t.Errorf("%q by %q, want %q by %q: %+v", kind, by, c.kind, c.by, b)
+			}
+		})
+	}
+}
+
+// TestOfTorch: of libraries for several torches that of the running one counts.
+func TestOfTorch(t *testing.T) {
+	all := func() []string { return []string{"p/liba_torch24-cpu.so", "p/liba_torch210-cuda.so", "p/_C.so"} }
+	for version, want := range map[string][]string{"2.4.1+cu124": {"p/liba_torch24-cpu.so", "p/_C.so"},
+		"2.10.0": {"p/liba_torch210-cuda.so", "p/_C.so"}, "2.15.0+cu132": {"p/_C.so"}} {
+		if diff := cmp.Diff(want, ofTorch(all(), &facts.Build{Version: version})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", version, diff)
+		}
+	}
+}
