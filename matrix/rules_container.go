@@ -176,15 +176,25 @@ func (m *machine) evidenceGiven() []Evidence {
 // judged by themselves.
 func containerRequirements(m *machine) []*result {
 	// NVIDIA's runtime itself skips the check then.
-	if m.f.System.Container == "" || !m.here() || isTrue(m.f.Variables["NVIDIA_DISABLE_REQUIRE"]) {
+	switch {
+	case isTrue(m.f.Variables["NVIDIA_DISABLE_REQUIRE"]):
+		return m.imageRequirements()
+	case m.f.Image != nil && m.driver().version.Known() && !m.windowsNumbers():
+		return m.variablesRequire("the image's configuration", m.targetWords(), m.targetProperties())
+	case m.f.System.Container == "" || !m.here():
 		return m.imageRequirements()
 	}
+	return m.variablesRequire("environment", m.hostWords(), m.requirable())
+}
+
+// variablesRequire holds what NVIDIA_REQUIRE_* say against a host.
+func (m *machine) variablesRequire(from, host string, of [][]version.Properties) []*result {
 	var results []*result
 	for _, name := range slices.Sorted(maps.Keys(m.f.Variables)) {
 		// JetPack's release is a Jetson's, which has none of the values that are compared here.
 		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") && !strings.HasPrefix(name, "NVIDIA_REQUIRE_JETPACK") {
-			results = append(results, m.requires(requirement{name: name, text: m.f.Variables[name], from: "environment",
-				host: m.hostWords(), of: m.requirable()})...)
+			results = append(results, m.requires(requirement{name: name, text: m.f.Variables[name], from: from,
+				host: host, of: of})...)
 		}
 	}
 	return results

@@ -53,6 +53,25 @@ var caps = map[string]string{
 	"internal/nvml maxErrors":  "failed",
 	"internal/nvml maxGPUs":    "failed",
 
+	// An image that has more is refused.
+	"internal/image maxEntries":  "refused",
+	"internal/image maxNames":    "refused",
+	"internal/image maxUnpacked": "refused",
+	"internal/image maxFile":     "refused",
+	"internal/image maxLayers":   "refused",
+	"internal/image maxMembers":  "refused",
+	"internal/image maxDocument": "refused",
+	"internal/image maxStream":   "refused",
+	"internal/image maxWindow":   "refused",
+	"internal/image maxStore":    "refused",
+	"internal/image maxDepth":    "refused",
+	"internal/image maxLinks":    "refused",
+	// What is not kept of a file is missed where it is read, and the image is then judged in nothing.
+	"internal/image maxRanges": "unread",
+	"internal/image maxCaught": "unread",
+	"internal/image maxTexts":  "unread",
+	"internal/image maxLoader": "unread",
+
 	". maxStanza": "failed", // of dpkg's status, what comes before stands
 
 	"host maxLinks": "error", // ELOOP, as of the kernel's own limit

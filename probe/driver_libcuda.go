@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 
@@ -93,7 +92,7 @@ func libraryState(h *Host, name string) string {
 	return elfState(f, uint64(size), h.Loader().Machine)
 }
 
-func sizeOf(f *os.File) (int64, error) {
+func sizeOf(f host.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err

@@ -31,14 +31,20 @@ var secretNames = lazyregexp.New(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|A
 
 // readVariables reads the names of this process's environment that change what CUDA does.
 func readVariables(h *Host, _ Options) (found, error) {
-	variables := map[string]string{}
-	for name, value := range h.Env {
-		if isVariable(name) && !secretNames.MatchString(name) {
-			variables[name] = value
-		}
-	}
+	variables := variablesOf(h.Env)
 	if len(variables) == 0 {
 		return nil, host.ErrAbsent
 	}
 	return func(f *Facts) { f.Variables = variables }, nil
+}
+
+// variablesOf are those of an environment that are read.
+func variablesOf(env map[string]string) map[string]string {
+	variables := map[string]string{}
+	for name, value := range env {
+		if isVariable(name) && !secretNames.MatchString(name) {
+			variables[name] = value
+		}
+	}
+	return variables
 }

@@ -125,7 +125,7 @@ func parseLibcBanner(r io.ReaderAt) string {
 			return version
 		}
 	}
-	return searchLibcBanner(io.NewSectionReader(r, 0, libcCap))
+	return searchLibcBanner(io.NewSectionReader(host.ToSearch(r), 0, libcCap))
 }
 
 func searchLibcBanner(r io.Reader) string {

@@ -24,6 +24,8 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
   lists     pip list, pip freeze, conda list (also as JSON or --explicit)
   reports   collect_env, nvidia-smi (also -q, -x -q, -L, or its error message),
             the JSON of cudacompat probe, or of doctor -o json
+  images    the directory of an OCI layout; an archive of docker save, podman
+            save or skopeo copy
 `
 
 func checkCommand(s streams) *cobra.Command {
@@ -34,13 +36,25 @@ func checkCommand(s streams) *cobra.Command {
 		Use:   "check FILE|REQUIREMENT...",
 		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
 		Long: "Judges releases such as torch==2.9.0, or a file (- is standard input), without examining this machine. These files are understood, in UTF-8 or UTF-16:\n\n" + readable + "\n" +
-			"Nothing is installed or run: each package is judged by the CUDA version and the GPU architectures that its release was built for. Describe the target machine with --driver and either --gpu or --instance; a report already describes its own. With --env, what an installer's dry run says is judged as the environment that it would leave behind, on this machine unless flags name another. example:broken is a built-in example; an unknown name, such as example:?, lists all.",
+			"An image is read, and not unpacked. Nothing is installed or run: each package is judged by the CUDA version and the GPU architectures that its release was built for. Describe the target machine with --driver and either --gpu or --instance; a report already describes its own. With --env, what an installer's dry run says is judged as the environment that it would leave behind, on this machine unless flags name another. example:broken is a built-in example; an unknown name, such as example:?, lists all.",
 		Example: "  cudacompat check torch==2.9.0 --gpu L4 --driver 535.183.01\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
-			"  uv pip install --dry-run vllm 2>&1 | cudacompat check - --env .venv",
+			"  uv pip install --dry-run vllm 2>&1 | cudacompat check - --env .venv\n" +
+			"  docker save IMAGE | cudacompat check - --instance g5.xlarge --driver " + report.ExampleDriver,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			image, in := imageNamed(asked(args), s.in)
+			if image != nil {
+				defer image.done()
+				if !cmd.Flags().Changed("timeout") {
+					timeout = restTimeout
+				}
+				if env != "" || includeRoot != "" {
+					return &usageError{"--env and --include-root mean nothing to an image", "leave them out"}
+				}
+			}
+			s.in = in
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
 			job, err := judge.prepare(ctx, s)
@@ -48,6 +62,9 @@ func checkCommand(s streams) *cobra.Command {
 				return err
 			}
 			r, err := job.judge(ctx, func() (probe.Facts, error) {
+				if image != nil {
+					return image.facts(ctx, timeout, s.err)
+				}
 				facts, err := givenInTime(ctx, asked(args), judge.python, includeRoot, s.in)
 				if err != nil || env == "" {
 					return facts, err
@@ -57,7 +74,9 @@ func checkCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.Source = source(asked(args))
+			if image == nil {
+				r.Source = source(asked(args))
+			}
 			if err := job.outputs.write(r); err != nil {
 				return err
 			}
@@ -70,7 +89,7 @@ func checkCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&env, "env", "",
 		"judge the Python environment at `PATH` (active: the one that python3 starts here) as the plan in FILE would leave it")
 	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,
-		"stop after `TIME` and judge what was read by then")
+		"stop after `TIME` and judge what was read by then (an image: 120s unless given)")
 	return cmd
 }
 

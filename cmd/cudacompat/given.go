@@ -138,7 +138,7 @@ func documentOf(name string, data []byte, includes fence) probe.Document {
 const (
 	givenHint   = "give a collect_env report, nvidia-smi's output, requirements, a lock, the output of pip list or conda list, a pyproject.toml, an environment.yml, a Dockerfile, or what cudacompat wrote; - is standard input"
 	absentHint  = "check the path, or give - for standard input"
-	archiveHint = "unpack it and look at the tree: docker load -i FILE; docker create --name c IMAGE; docker export c | tar -x -C DIR; cudacompat doctor --root DIR --driver VERSION --gpu NAME"
+	archiveHint = "an image is the directory of an OCI layout, or an archive of docker save, podman save or skopeo copy; a tree of files is for cudacompat doctor --root DIR"
 )
 
 // hintFor is what to give instead of a file that is not read.

@@ -32,7 +32,7 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: oneArtefact,
 		Short: "Say which drivers and GPUs a release, a lock file or an environment needs",
-		Long:  "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file that `check` reads, or the path of a Python environment (as with --env); --root DIR stands for all environments under DIR. REQUIREMENT is a release such as torch==2.9.0. One of these, or --env, is needed. With -o, the answer can be in a form that a scheduler or an installer reads. --diff OLD lists the GPUs and drivers that can run OLD but not ARTEFACT.",
+		Long:  "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file or an image that `check` reads, or the path of a Python environment (as with --env); --root DIR stands for all environments under DIR. REQUIREMENT is a release such as torch==2.9.0. One of these, or --env, is needed. With -o, the answer can be in a form that a scheduler or an installer reads. --diff OLD lists the GPUs and drivers that can run OLD but not ARTEFACT.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names would no longer work · 3 inconclusive: some needs are unknown, so no hosts are listed · " + exitOwn},
@@ -177,6 +177,15 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 
 // read is the facts of a file or an environment; of what the flags name, where there is no name.
 func (f *requiresFlags) read(ctx, reading context.Context, name string, s streams) (probe.Facts, error) {
+	image, in := imageNamed(name, s.in)
+	if image != nil {
+		limit := cmp.Or(f.timeout, restTimeout)
+		reading, cancel := bounded(ctx, limit)
+		defer cancel()
+		defer image.done()
+		return image.facts(reading, limit, s.err)
+	}
+	s.in = in
 	look := f.lookFlags
 	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 		look.envs, look.root, look.offline = []string{name}, "", false

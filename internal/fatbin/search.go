@@ -28,15 +28,21 @@ var afterFirst = le.AppendUint64(nil, begin)[1:]
 
 var errTooMuchData = fmt.Errorf("it has more than %d bytes of data to search for fat binaries", maxSearch)
 
+// sought is a file of which not all is at hand: what is not holds no container, and reads as zeros.
+type sought interface{ Sought() io.ReaderAt }
+
 // search adds the containers in sections of data.
 func (w *walker) search(sections []section) error {
 	slices.SortFunc(sections, func(a, b section) int { return cmp.Compare(a.off, b.off) })
-	buffer, searched := make([]byte, searchSize), int64(0)
+	r, buffer, searched := w.r, make([]byte, searchSize), int64(0)
+	if s, ok := r.(sought); ok {
+		r = s.Sought()
+	}
 	for _, s := range sections {
 		if searched += s.end - s.off; searched > maxSearch {
 			return fmt.Errorf("section %q: %w", s.name, errTooMuchData)
 		}
-		if err := w.searchSection(s, buffer); err != nil {
+		if err := w.searchSection(s, r, buffer); err != nil {
 			return fmt.Errorf("section %q: %w", s.name, err)
 		}
 	}
@@ -45,10 +51,10 @@ func (w *walker) search(sections []section) error {
 
 // searchSection notes what may be a container: where the word with which one begins stands. Blocks overlap by less
 // than a word.
-func (w *walker) searchSection(s section, buffer []byte) error {
+func (w *walker) searchSection(s section, r io.ReaderAt, buffer []byte) error {
 	for at := s.off; at < s.end; at += searchSize - int64(len(afterFirst)) {
 		b := buffer[:min(searchSize, s.end-at)]
-		if n, err := w.r.ReadAt(b, at); n < len(b) {
+		if n, err := r.ReadAt(b, at); n < len(b) {
 			return fmt.Errorf("read at %#x: %w", at, cutShort(err))
 		}
 		if err := w.searchBlock(s, at, b); err != nil {

@@ -28,7 +28,17 @@ type Facts struct {
 	Container    Container         `json:"container"`
 	Runtimes     Runtimes          `json:"runtimes"`
 	Building     Building          `json:"building"`
-	Plan         *Plan             `json:"plan,omitempty"` // a change that these facts foretell; nil where they are as they are
+	Image        *Image            `json:"image,omitempty"` // the container's image that this is; nil for everything else
+	Plan         *Plan             `json:"plan,omitempty"`  // a change that these facts foretell; nil where they are as they are
+}
+
+// Image is what the configuration of a container's image says. Its variables are in Facts.Variables.
+type Image struct {
+	Digest   string `json:"digest"`           // of the configuration, by which engines name the image
+	Platform string `json:"platform"`         // "linux/amd64"
+	Layers   int    `json:"layers"`           // how many it has
+	User     string `json:"user,omitempty"`   // whom it runs as, "1000" or "app"; empty for root
+	Starts   string `json:"starts,omitempty"` // the program that it starts, without its directory: "python3"
 }
 
 // System is the operating system and what kind of place it is.

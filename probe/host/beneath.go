@@ -19,14 +19,37 @@ type beneath interface {
 	// readlink is where a link points, empty for what is no link.
 	readlink(name string) (string, error)
 	// open opens a regular file, and nothing else: opening a pipe can block, opening a device can have effects.
-	open(name string) (*os.File, error)
-	openDir(name string) (*os.File, error)
+	open(name string) (File, error)
+	openDir(name string) (dir, error)
+}
+
+// dir is a directory that is listed.
+type dir interface {
+	// id tells directories apart, where that is known.
+	id() (directory, bool)
+	// entries are what is in it, in any order, until one of them may not be kept.
+	entries(keep func([]listed) error) ([]listed, error)
+	Close() error
+}
+
+// osDir is a directory of this machine.
+type osDir struct{ *os.File }
+
+func (d osDir) id() (directory, bool) { return directoryOf(d.File) }
+
+func (d osDir) entries(keep func([]listed) error) ([]listed, error) { return entriesOf(d.File, keep) }
+
+func listable(f *os.File, err error) (dir, error) {
+	if err != nil {
+		return nil, err
+	}
+	return osDir{f}, nil
 }
 
 var errNotRegular = errors.New("not a regular file")
 
 // regular is the file, unless it is something else.
-func regular(f *os.File, err error) (*os.File, error) {
+func regular(f *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +67,14 @@ func regular(f *os.File, err error) (*os.File, error) {
 // walked is a root on systems, and in sandboxes, that cannot resolve in a root themselves: it follows links step by
 // step, and os.Root opens what they lead to without following any more out of the root.
 type walked struct {
+	stepwise
 	root  *os.Root
 	links map[string]linkTarget
 }
+
+// stepwise follows links where the kernel does not. Its function says where a link at a resolved directory's entry
+// points, and nothing of what is no link.
+type stepwise func(resolved string) (target string, err error)
 
 // linkTarget is what readlink said of a path: the target, empty for what is no link.
 type linkTarget struct {
@@ -59,7 +87,9 @@ func walk(dir string) (beneath, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &walked{root, map[string]linkTarget{}}, nil
+	w := &walked{root: root, links: map[string]linkTarget{}}
+	w.stepwise = w.target
+	return w, nil
 }
 
 // relative is a resolved path as os.Root wants it.
@@ -70,7 +100,7 @@ const maxLinks = 40
 
 // resolve follows links: ".." is the parent of what stands before it once links are followed, as for the kernel, and
 // the root's parent is the root.
-func (w *walked) resolve(name string) (string, error) {
+func (target stepwise) resolve(name string) (string, error) {
 	at, rest := "/", strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {
 		part := rest[0]
@@ -83,19 +113,19 @@ func (w *walked) resolve(name string) (string, error) {
 			continue
 		}
 		next := path.Join(at, part)
-		target, err := w.target(next)
+		to, err := target(next)
 		if err != nil {
 			return "", err
 		}
-		if target == "" {
+		if to == "" {
 			at = next
 			continue
 		}
 		if links++; links > maxLinks {
 			return "", syscall.ELOOP
 		}
-		rest = append(strings.Split(target, "/"), rest...)
-		if path.IsAbs(target) {
+		rest = append(strings.Split(to, "/"), rest...)
+		if path.IsAbs(to) {
 			at = "/"
 		}
 	}
@@ -115,21 +145,21 @@ func (w *walked) target(name string) (string, error) {
 	return target, Plain(err)
 }
 
-func (w *walked) readlink(name string) (string, error) {
+func (target stepwise) readlink(name string) (string, error) {
 	above, last := path.Split(name) // not path.Dir, which takes ".." for the parent of a link
-	dir, err := w.resolve(above)
+	dir, err := target.resolve(above)
 	if err != nil {
 		return "", err
 	}
-	return w.target(path.Join(dir, last))
+	return target(path.Join(dir, last))
 }
 
-func (w *walked) reach(name string) error {
-	_, err := w.resolve(name)
+func (target stepwise) reach(name string) error {
+	_, err := target.resolve(name)
 	return err
 }
 
-func (w *walked) open(name string) (*os.File, error) {
+func (w *walked) open(name string) (File, error) {
 	resolved, err := w.resolve(name)
 	if err != nil {
 		return nil, err
@@ -144,7 +174,7 @@ func (w *walked) open(name string) (*os.File, error) {
 	return regular(w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
-func (w *walked) openDir(name string) (*os.File, error) {
+func (w *walked) openDir(name string) (dir, error) {
 	resolved, err := w.resolve(name)
 	if err != nil {
 		return nil, err
@@ -156,7 +186,7 @@ func (w *walked) openDir(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return listable(w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
 // Plain takes the cause out of a PathError, whose path would be this machine's and not the target's.

@@ -79,7 +79,7 @@ func (r *kernelRoot) reach(name string) error {
 }
 
 // open looks at what is there before it opens that very file, whatever stands under its name by now.
-func (r *kernelRoot) open(name string) (*os.File, error) {
+func (r *kernelRoot) open(name string) (File, error) {
 	place, err := r.at(name, unix.O_PATH)
 	if err != nil {
 		return nil, err
@@ -100,13 +100,13 @@ func (r *kernelRoot) open(name string) (*os.File, error) {
 }
 
 // openDir opens a directory; the kernel refuses anything else before it opens it.
-func (r *kernelRoot) openDir(name string) (*os.File, error) {
+func (r *kernelRoot) openDir(name string) (dir, error) {
 	fd, err := r.at(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
 	// Of file systems that do not tell an entry's type, os asks for it by this name.
-	return os.NewFile(uintptr(fd), filepath.Join(r.path, name)), nil
+	return osDir{os.NewFile(uintptr(fd), filepath.Join(r.path, name))}, nil
 }
 
 var errNoPath = errors.New("its path is not known")

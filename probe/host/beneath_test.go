@@ -85,7 +85,7 @@ func everything(root beneath, name string) string {
 	say(contents(f), err)
 	d, err := root.openDir(name)
 	if err == nil {
-		entries, _ := d.ReadDir(-1)
+		entries, _ := d.entries(func([]listed) error { return nil })
 		say(strings.Repeat("x", len(entries)), d.Close())
 	} else {
 		say("", err)
@@ -93,7 +93,7 @@ func everything(root beneath, name string) string {
 	return strings.Join(said, "; ")
 }
 
-func contents(f *os.File) string {
+func contents(f File) string {
 	if f == nil {
 		return ""
 	}

@@ -29,9 +29,10 @@ type Host struct {
 	// Budget is what may be kept of it, and for how long it is read; nil bounds nothing.
 	Budget *budget.Budget
 
-	gone map[string]bool // what Without takes away
-	left []LeftOut
-	seen seen
+	files Files           // what stands in place of a directory; nil where Root is one
+	gone  map[string]bool // what Without takes away
+	left  []LeftOut
+	seen  seen
 }
 
 // seen is what was asked once in a run and is asked again: most look-ups share a handful of directories.
@@ -69,7 +70,9 @@ type resolution struct {
 
 // Anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
 // that was left behind on a dead mount still writes into its own.
-func (h *Host) Anew() *Host { return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, gone: h.gone} }
+func (h *Host) Anew() *Host {
+	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, files: h.files, gone: h.gone}
+}
 
 // This is the running machine with this process's environment.
 func This() *Host {
@@ -104,7 +107,7 @@ func Tree(root string) (*Host, error) {
 // beneath opens the root when it is first looked into.
 func (h *Host) beneath() (beneath, error) {
 	if h.seen.beneath == nil {
-		root, err := rootAt(cmp.Or(h.Root, "/"))
+		root, err := h.root()
 		if err != nil {
 			return nil, Plain(err)
 		}
@@ -114,6 +117,14 @@ func (h *Host) beneath() (beneath, error) {
 		h.seen.beneath = root
 	}
 	return h.seen.beneath, nil
+}
+
+// root is what the host's files are looked up in.
+func (h *Host) root() (beneath, error) {
+	if h.files != nil {
+		return &unmounted{h.files.Readlink, h.files}, nil
+	}
+	return rootAt(cmp.Or(h.Root, "/"))
 }
 
 // Resolve returns name with every symbolic link followed inside the root. ".." is the parent of what stands before it
@@ -180,7 +191,7 @@ func (h *Host) Real(resolved string) string { return filepath.Join(h.Root, resol
 
 // Open opens a regular file for positioned reads. Devices, pipes and directories are refused: opening them can
 // block or have effects.
-func (h *Host) Open(name string) (*os.File, error) {
+func (h *Host) Open(name string) (File, error) {
 	f, err := inRoot(h, name, beneath.open)
 	return f, pathError("open", name, err)
 }
@@ -238,7 +249,7 @@ func hasLine(r io.Reader, wanted string, block []byte) bool {
 }
 
 // OpenText opens a file of at most 16 MiB, to be read in parts.
-func (h *Host) OpenText(name string) (*os.File, error) {
+func (h *Host) OpenText(name string) (File, error) {
 	f, err := h.Open(name)
 	if err != nil {
 		return nil, err
@@ -251,7 +262,7 @@ func (h *Host) OpenText(name string) (*os.File, error) {
 }
 
 // within is a file's size, and an error where that is larger than the limit.
-func within(f *os.File, limit int64) (int64, error) {
+func within(f File, limit int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
@@ -265,7 +276,7 @@ func within(f *os.File, limit int64) (int64, error) {
 func tooLarge(limit int64) error { return fmt.Errorf("larger than %d MiB", limit>>20) }
 
 // readAll reads a file of at most limit bytes; the size that it claims spares growing, and is not trusted.
-func readAll(f *os.File, limit int64, into []byte) ([]byte, error) {
+func readAll(f File, limit int64, into []byte) ([]byte, error) {
 	size, err := within(f, limit)
 	if err != nil {
 		return into, err
@@ -323,8 +334,8 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // listOnce lists a directory, if it was not listed under another name.
-func (h *Host) listOnce(name string, dir *os.File) ([]fs.DirEntry, error) {
-	id, known := directoryOf(dir)
+func (h *Host) listOnce(name string, dir dir) ([]fs.DirEntry, error) {
+	id, known := dir.id()
 	if entries, ok := h.seen.listed[id]; ok && known {
 		return entries, nil
 	}
@@ -354,8 +365,8 @@ func (e *listed) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported
 const entryTakes = 40
 
 // list lists a directory as far as the budget goes; that something was left out is noted.
-func (h *Host) list(name string, dir *os.File) ([]fs.DirEntry, error) {
-	all, err := entriesOf(dir, func(some []listed) error {
+func (h *Host) list(name string, dir dir) ([]fs.DirEntry, error) {
+	all, err := dir.entries(func(some []listed) error {
 		size := 0
 		for _, e := range some {
 			size += len(e.name) + entryTakes

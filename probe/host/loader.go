@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"debug/elf"
-	"os"
 	"slices"
 
 	"cudacompat/internal/ldso"
@@ -30,7 +29,7 @@ func (t tree) Open(name string) (ldso.File, error) {
 }
 
 type sized struct {
-	*os.File
+	File
 	size int64
 }
 

@@ -11,7 +11,7 @@ var standardPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
 // OnPath is the file that a shell would start for a name.
 func (h *Host) OnPath(name string) string {
 	dirs := SplitPath(h.Var("PATH"))
-	if h.Rest {
+	if h.Rest && len(dirs) == 0 {
 		dirs = standardPath
 	}
 	for _, dir := range dirs {

@@ -56,10 +56,11 @@ func Constants(r io.ReaderAt) (io.Reader, error) {
 		return nil, fmt.Errorf("not an ELF file: %w", err)
 	}
 	section := file.Section(".rodata")
-	if section == nil {
+	if section == nil || section.Type != elf.SHT_PROGBITS {
 		return strings.NewReader(""), nil
 	}
-	return io.LimitReader(section.Open(), rodataCap), nil
+	size := min(section.FileSize, rodataCap)
+	return io.NewSectionReader(ToSearch(r), int64(section.Offset), int64(size)), nil
 }
 
 // rodataCap bounds what is read of a library's constants; libtorch_cuda.so's .rodata is some 30 MB.

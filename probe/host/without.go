@@ -2,7 +2,6 @@ package host
 
 import (
 	"io/fs"
-	"os"
 	"path"
 )
 
@@ -61,14 +60,14 @@ func (l lessened) readlink(name string) (string, error) {
 	return l.beneath.readlink(name)
 }
 
-func (l lessened) open(name string) (*os.File, error) {
+func (l lessened) open(name string) (File, error) {
 	if err := l.there(name); err != nil {
 		return nil, err
 	}
 	return l.beneath.open(name)
 }
 
-func (l lessened) openDir(name string) (*os.File, error) {
+func (l lessened) openDir(name string) (dir, error) {
 	if err := l.there(name); err != nil {
 		return nil, err
 	}

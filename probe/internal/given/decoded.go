@@ -34,7 +34,7 @@ func fromUTF16(data []byte, order binary.ByteOrder) []byte {
 }
 
 // ErrArchive is an image of a container in place of what is in it.
-var ErrArchive = errors.New("this is an archive, perhaps an image as `docker save` writes it, which is not read")
+var ErrArchive = errors.New("this is an archive or a part of one, and no image that is read")
 
 // archive recognises tar, gzip, zstd, xz and zip, and the documents of an OCI layout.
 func archive(data []byte) bool {

@@ -8,9 +8,9 @@ import (
 	"cudacompat/probe/host"
 )
 
-// cudnnNumbers are the names under which cuDNN's parts export the version that they compare with one another,
+// CuDNNNumbers are the names under which cuDNN's parts export the version that they compare with one another,
 // 0x090a02 is 9.10.2 (wheels nvidia-cudnn-cu11 8.5.0.96, nvidia-cudnn-cu12 8.9.2.26, 9.1.0.70, 9.10.2.21, 9.28.0.42).
-var cudnnNumbers = []string{"cudnn_graph_version", "cudnn_ops_infer_version", "cudnn_adv_infer_version",
+var CuDNNNumbers = []string{"cudnn_graph_version", "cudnn_ops_infer_version", "cudnn_adv_infer_version",
 	"cudnn_cnn_infer_version", "cudnn_ops_train_version"}
 
 // cudnnTellers are the parts that a cuDNN is asked of which tells nothing itself: the front library, libcudnn.so.9, and
@@ -37,7 +37,7 @@ func cudnnNumber(t ldso.FS, name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	for _, symbol := range cudnnNumbers {
+	for _, symbol := range CuDNNNumbers {
 		n, ok, err := ldso.Number(f, symbol)
 		if err != nil {
 			return "", host.Damaged(name, err.Error())

@@ -2,6 +2,6 @@
 
 package python
 
-import "os"
+import "cudacompat/probe/host"
 
-func readScattered(*os.File) {}
+func readScattered(host.File) {}

@@ -2,7 +2,6 @@ package python
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	"cudacompat/internal/fatbin"
@@ -60,7 +59,7 @@ func startCode(h *host.Host, name string) (take func(*facts.Build) error) {
 }
 
 // codeOf reads one library; a panic on a file that nobody foresaw costs that file.
-func codeOf(f *os.File) (code fatbin.Code, err error) {
+func codeOf(f host.File) (code fatbin.Code, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("bug in this probe: %v", r)

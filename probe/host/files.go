@@ -1,0 +1,86 @@
+package host
+
+import (
+	"io"
+	"io/fs"
+)
+
+// File is a regular file that is read.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+}
+
+// Files stand in place of a directory of this machine: those of an image that was never unpacked. Names are absolute,
+// and without links but for the last part.
+type Files interface {
+	// Readlink is where a link points, empty for what is no link.
+	Readlink(name string) (string, error)
+	// Open opens a regular file; of anything else it says what it is not.
+	Open(name string) (File, error)
+	// ReadDir lists a directory by name.
+	ReadDir(name string) ([]fs.DirEntry, error)
+}
+
+// Unmounted is a tree of files that are in no directory. What is started among them gets these variables.
+func Unmounted(files Files, env map[string]string) *Host {
+	return &Host{Root: "/", Env: env, Rest: true, files: files}
+}
+
+// unmounted is a root of files that are in no directory.
+type unmounted struct {
+	stepwise
+	files Files
+}
+
+func (u *unmounted) open(name string) (File, error) {
+	resolved, err := u.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	return u.files.Open(resolved)
+}
+
+func (u *unmounted) openDir(name string) (dir, error) {
+	resolved, err := u.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := u.files.ReadDir(resolved)
+	if err != nil {
+		return nil, err
+	}
+	return listing(list), nil
+}
+
+// listing is a directory that was listed.
+type listing []fs.DirEntry
+
+func (l listing) id() (directory, bool) { return directory{}, false }
+
+func (l listing) Close() error { return nil }
+
+func (l listing) entries(keep func([]listed) error) ([]listed, error) {
+	all := make([]listed, len(l))
+	for i, e := range l {
+		all[i] = listed{e.Name(), e.Type()}
+	}
+	return all, keep(all)
+}
+
+// ErrNotRegular is the error of opening what is no regular file.
+var ErrNotRegular = errNotRegular
+
+// Sought is a file of which not all is at hand: what was not kept is known to hold nothing that anybody looks for, and
+// reads as zeros.
+type Sought interface{ Sought() io.ReaderAt }
+
+// ToSearch is a file for those who look for something that can stand anywhere in it.
+func ToSearch(r io.ReaderAt) io.ReaderAt {
+	if s, ok := r.(Sought); ok {
+		return s.Sought()
+	}
+	return r
+}

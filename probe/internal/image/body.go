@@ -1,0 +1,113 @@
+package image
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// piece is a part of a file that was kept.
+type piece struct {
+	off, n int64 // in the file
+	at     int64 // in the store
+}
+
+// body is what a file holds, as far as it was kept; hard links share one.
+type body struct {
+	size   int64
+	mode   fs.FileMode
+	pieces []piece // in the order of the file, apart from one another
+	// spilled tells that more was looked for than could be kept, so that a gap may hold it
+	spilled bool
+}
+
+// errNotKept is the error of reading what went by and was not kept. It never reads as anything else, so that what is
+// missing here is not taken for what is missing in the image.
+var errNotKept = errors.New("this part of it was not kept when the layer went by")
+
+// open is a file of an image that is read.
+type open struct {
+	*body
+	name  string
+	image *Image
+	at    int64
+}
+
+func (f *open) Close() error               { return nil }
+func (f *open) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *open) Name() string               { return f.name }
+func (f *open) Size() int64                { return f.size }
+func (f *open) Mode() fs.FileMode          { return f.mode }
+func (f *open) ModTime() time.Time         { return time.Time{} }
+func (f *open) IsDir() bool                { return false }
+func (f *open) Sys() any                   { return nil }
+
+func (f *open) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := f.ReadAt(p[:min(int64(len(p)), max(f.size-f.at, 1))], f.at)
+	f.at += int64(n)
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+func (f *open) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.read(p, off, false)
+	if errors.Is(err, errNotKept) {
+		f.image.miss(f.name)
+	}
+	return n, err
+}
+
+// Sought is the file for those who look for what was looked for when it went by: the rest reads as zeros.
+func (f *open) Sought() io.ReaderAt { return sought{f} }
+
+type sought struct{ *open }
+
+func (s sought) ReadAt(p []byte, off int64) (int, error) {
+	if s.spilled {
+		return s.open.ReadAt(p, off)
+	}
+	return s.read(p, off, true)
+}
+
+// read fills p from the pieces; a gap is an error, or zeros.
+func (f *open) read(p []byte, off int64, zeros bool) (n int, err error) {
+	if off < 0 || off >= f.size {
+		return 0, io.EOF
+	}
+	if int64(len(p)) > f.size-off {
+		p, err = p[:f.size-off], io.EOF
+	}
+	i, _ := slices.BinarySearchFunc(f.pieces, off, func(piece piece, off int64) int {
+		return cmp.Compare(piece.off+piece.n, off+1)
+	})
+	for n < len(p) {
+		at := off + int64(n)
+		gap := int64(len(p) - n)
+		if i < len(f.pieces) {
+			gap = min(gap, f.pieces[i].off-at)
+		}
+		if gap > 0 {
+			if !zeros {
+				return n, errNotKept
+			}
+			clear(p[n : n+int(gap)])
+			n += int(gap)
+			continue
+		}
+		one := f.pieces[i]
+		length := min(int64(len(p)-n), one.off+one.n-at)
+		if err := f.image.store.readAt(p[n:n+int(length)], one.at+at-one.off); err != nil {
+			return n, err
+		}
+		n, i = n+int(length), i+1
+	}
+	return n, err
+}

@@ -1,0 +1,401 @@
+// Package image reads the file system of a container's image without unpacking it: layers go by once, and of their
+// files that is kept which the probes read. It opens no connection.
+//
+// Two formats are read, the layout of the Open Container Initiative (image-spec, image-layout.md), as a directory or an
+// archive, and Docker's archive, which has manifest.json. Both are a hundred lines; the libraries that read them,
+// google/go-containerregistry and containers/image, import net/http in the packages that do, and this program links
+// none.
+package image
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// Image is an image whose layers have gone by.
+type Image struct {
+	Config Config
+	Digest string // of the configuration, which names the image
+	Layers int
+	Bytes  int64 // that were read
+
+	tree  *tree
+	store *store
+
+	lock   sync.Mutex
+	missed []string
+}
+
+// Config is what an image says of what is started from it (image-spec, config.md).
+type Config struct {
+	Architecture string `json:"architecture"` // GOARCH, "amd64"
+	OS           string `json:"os"`
+	Variant      string `json:"variant"`
+	Config       struct {
+		User       string   `json:"User"`
+		Env        []string `json:"Env"`
+		Entrypoint []string `json:"Entrypoint"`
+		Cmd        []string `json:"Cmd"`
+		WorkingDir string   `json:"WorkingDir"`
+	} `json:"config"`
+	RootFS struct {
+		DiffIDs []string `json:"diff_ids"`
+	} `json:"rootfs"`
+}
+
+// Env are the variables that the image sets.
+func (c Config) Env() map[string]string {
+	env := map[string]string{}
+	for _, line := range c.Config.Env {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			env[name] = value
+		}
+	}
+	if dir := c.Config.WorkingDir; path.IsAbs(dir) {
+		env["PWD"] = dir
+	}
+	return env
+}
+
+// Options say how an image is read.
+type Options struct {
+	Platform string           // "linux/arm64": of an image for several the one to take; empty for linux/amd64
+	Tell     func(read int64) // is told how much was read, in bytes; nil tells nobody
+}
+
+// Close gives back what was kept.
+func (i *Image) Close() { i.store.close() }
+
+// miss notes a file that would have been read and was not kept.
+func (i *Image) miss(name string) {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	if len(i.missed) < 100 && !slices.Contains(i.missed, name) {
+		i.missed = append(i.missed, name)
+	}
+}
+
+// Missed are the files of which more would have been read than was kept: what they hold is not known.
+func (i *Image) Missed() []string {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	return slices.Clone(i.missed)
+}
+
+// OpenDirectory reads the image in the directory of an OCI layout.
+func OpenDirectory(ctx context.Context, dir string, opt Options) (*Image, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return opened(ctx, opt, func(s *shelf) (source, error) { return directory{s, root}, nil })
+}
+
+// Open reads the image in an archive, from a pipe as it goes by.
+func Open(ctx context.Context, r io.Reader, opt Options) (*Image, error) {
+	return opened(ctx, opt, func(s *shelf) (source, error) {
+		if file, ok := r.(*os.File); ok && plainFile(file) {
+			return newArchive(s, file)
+		}
+		raw := bufio.NewReaderSize(counted{s, r}, 128<<10)
+		plain, done, err := unpacked(raw)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		return newStream(s, plain)
+	})
+}
+
+// plainFile reports whether a file can be read at any place, and is not packed.
+func plainFile(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != 0 {
+		return false
+	}
+	head := make([]byte, 512)
+	n, _ := f.ReadAt(head, 0)
+	return n > 262 && string(head[257:262]) == "ustar"
+}
+
+// opened reads the image of a source.
+func opened(ctx context.Context, opt Options, from func(*shelf) (source, error)) (*Image, error) {
+	tell := opt.Tell
+	if tell == nil {
+		tell = func(int64) {}
+	}
+	s, err := newShelf(ctx, tell)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	i := &Image{tree: newTree(), store: s.store}
+	src, err := from(s)
+	if err == nil {
+		err = i.read(src, opt)
+	}
+	if err != nil {
+		s.store.close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	i.Bytes = s.read
+	return i, nil
+}
+
+// descriptor names a part of an image (image-spec, descriptor.md).
+type descriptor struct {
+	MediaType   string            `json:"mediaType"`
+	Digest      string            `json:"digest"`
+	Annotations map[string]string `json:"annotations"`
+	Platform    *struct {
+		OS           string `json:"os"`
+		Architecture string `json:"architecture"`
+	} `json:"platform"`
+}
+
+const refName = "org.opencontainers.image.ref.name"
+
+// parts names what an image is made of.
+type parts struct {
+	config string   // the configuration's name in the source
+	layers []string // from the lowest
+	// digests of the layers as they are stored; empty where the source does not say
+	digests []string
+}
+
+// read puts the image together.
+func (i *Image) read(src source, opt Options) error {
+	var p parts
+	index, err := src.document("index.json")
+	if err == nil {
+		p, err = layout(src, index, opt.Platform)
+	} else if errors.As(err, new(absentError)) {
+		p, err = dockerArchive(src)
+	}
+	if err != nil {
+		return err
+	}
+	config, err := src.document(p.config)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(config)
+	i.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	if named := hexDigest.FindString(p.config); named != "" && "sha256:"+named != i.Digest {
+		return mismatch("the configuration", "sha256:"+named, i.Digest)
+	}
+	if err := json.Unmarshal(config, &i.Config); err != nil {
+		return fmt.Errorf("its configuration is not valid JSON: %w", err)
+	}
+	return i.unpack(src, p)
+}
+
+// unpack lays the layers over one another.
+func (i *Image) unpack(src source, p parts) error {
+	if i.Config.OS != "" && i.Config.OS != "linux" {
+		return fmt.Errorf("it is an image for %s", i.Config.OS)
+	}
+	ids := i.Config.RootFS.DiffIDs
+	if len(p.layers) != len(ids) {
+		return fmt.Errorf("it has %d layers, and its configuration names %d", len(p.layers), len(ids))
+	}
+	if len(ids) > maxLayers {
+		return fmt.Errorf("it has more than %d layers", maxLayers)
+	}
+	for n, name := range p.layers {
+		what := fmt.Sprintf("layer %d of %d", n+1, len(p.layers))
+		l, err := src.layer(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if p.digests != nil && p.digests[n] != l.digest {
+			return mismatch(what, p.digests[n], l.digest)
+		}
+		if ids[n] != l.diffID {
+			return mismatch(what+", unpacked,", ids[n], l.diffID)
+		}
+		if err := i.tree.apply(l); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	i.Layers = len(ids)
+	return nil
+}
+
+func mismatch(what, want, have string) error {
+	return fmt.Errorf("%s is not what the image says: its digest is %s, not %s", what, short(have), short(want))
+}
+
+// short is the beginning of a digest.
+func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
+
+var hexDigest = lazyregexp.New(`[0-9a-f]{64}`)
+
+// layout finds the parts of the image in an OCI layout.
+func layout(src source, index []byte, platform string) (parts, error) {
+	for depth := 0; depth < 4; depth++ {
+		var list struct {
+			Manifests []descriptor `json:"manifests"`
+			Config    descriptor   `json:"config"`
+			Layers    []descriptor `json:"layers"`
+		}
+		if err := json.Unmarshal(index, &list); err != nil {
+			return parts{}, fmt.Errorf("its index is not valid JSON: %w", err)
+		}
+		if list.Manifests == nil {
+			return manifestParts(list.Config, list.Layers)
+		}
+		one, err := choose(list.Manifests, platform)
+		if err != nil {
+			return parts{}, err
+		}
+		if index, err = verified(src, one.Digest); err != nil {
+			return parts{}, err
+		}
+	}
+	return parts{}, errors.New("its indexes lead from one to the next")
+}
+
+// choose takes the image of an index that is for the platform. What builders add, such as attestations, is for none.
+func choose(list []descriptor, platform string) (descriptor, error) {
+	var fit []descriptor
+	var names []string
+	for _, d := range list {
+		if p := d.Platform; p != nil {
+			name := p.OS + "/" + p.Architecture
+			if name == "unknown/unknown" {
+				continue
+			}
+			names = append(names, name)
+			if want := platform; want != "" && want != name || want == "" && len(list) > 1 && name != "linux/amd64" {
+				continue
+			}
+		}
+		if !slices.ContainsFunc(fit, func(have descriptor) bool { return have.Digest == d.Digest }) {
+			fit = append(fit, d)
+		}
+	}
+	switch {
+	case len(fit) == 1:
+		return fit[0], nil
+	case len(fit) == 0 && len(names) > 0:
+		return descriptor{}, fmt.Errorf("it is for %s", strings.Join(names[:min(len(names), 8)], ", "))
+	case len(fit) == 0:
+		return descriptor{}, errors.New("its index names no image")
+	}
+	var tags []string
+	for _, d := range fit[:min(len(fit), 8)] {
+		tags = append(tags, orDigest(d.Annotations[refName], d.Digest))
+	}
+	return descriptor{}, &ManyError{tags}
+}
+
+func orDigest(name, digest string) string {
+	if name == "" {
+		return short(digest)
+	}
+	return name
+}
+
+// ManyError says that there are several images where one was to be read.
+type ManyError struct{ Names []string }
+
+func (e *ManyError) Error() string {
+	return fmt.Sprintf("it holds several images: %s", strings.Join(e.Names, ", "))
+}
+
+// verified is a document by its digest.
+func verified(src source, digest string) ([]byte, error) {
+	name, err := blob(digest)
+	if err != nil {
+		return nil, err
+	}
+	data, err := src.document(name)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	if have := "sha256:" + hex.EncodeToString(sum[:]); have != digest {
+		return nil, mismatch("the manifest", digest, have)
+	}
+	return data, nil
+}
+
+// blob is where a layout has what a digest names.
+func blob(digest string) (string, error) {
+	sum, ok := strings.CutPrefix(digest, "sha256:")
+	if !ok || len(sum) != 64 || hexDigest.FindString(sum) != sum {
+		return "", fmt.Errorf("%q is not a SHA-256 digest", digest[:min(len(digest), 80)])
+	}
+	return "blobs/sha256/" + sum, nil
+}
+
+func manifestParts(config descriptor, layers []descriptor) (p parts, err error) {
+	if p.config, err = blob(config.Digest); err != nil {
+		return p, fmt.Errorf("its configuration: %w", err)
+	}
+	for n, l := range layers {
+		name, err := blob(l.Digest)
+		if err != nil {
+			return p, fmt.Errorf("layer %d: %w", n+1, err)
+		}
+		if strings.HasSuffix(l.MediaType, "+encrypted") {
+			return p, fmt.Errorf("layer %d is encrypted", n+1)
+		}
+		p.layers, p.digests = append(p.layers, name), append(p.digests, l.Digest)
+	}
+	return p, nil
+}
+
+// dockerArchive finds the parts in an archive of docker save.
+func dockerArchive(src source) (p parts, err error) {
+	data, err := src.document("manifest.json")
+	if errors.As(err, new(absentError)) {
+		return p, ErrNoImage
+	}
+	if err != nil {
+		return p, err
+	}
+	var list []struct {
+		Config   string
+		RepoTags []string
+		Layers   []string
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return p, fmt.Errorf("its manifest.json is not valid JSON: %w", err)
+	}
+	switch {
+	case len(list) == 0:
+		return p, ErrNoImage
+	case len(list) > 1:
+		var names []string
+		for _, one := range list[:min(len(list), 8)] {
+			names = append(names, orDigest(strings.Join(one.RepoTags[:min(len(one.RepoTags), 1)], ""), one.Config))
+		}
+		return p, &ManyError{names}
+	}
+	return parts{config: list[0].Config, layers: list[0].Layers}, nil
+}
+
+// ErrNoImage is the error of an archive that holds something else.
+var ErrNoImage = errors.New("it holds no image: no index.json and no manifest.json are in it")

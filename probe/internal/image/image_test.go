@@ -1,0 +1,279 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cudacompat/probe/host/imagetest"
+)
+
+// read is an image of layers, from a stream.
+func read(t *testing.T, layers ...[]imagetest.File) (*Image, error) {
+	t.Helper()
+	i := imagetest.Image{Packed: "gzip"}
+	for _, l := range layers {
+		i.Layers = append(i.Layers, imagetest.Tar(t, l))
+	}
+	image, err := Open(t.Context(), bytes.NewReader(imagetest.Tar(t, i.OCI(t))), Options{})
+	if err == nil {
+		t.Cleanup(image.Close)
+	}
+	return image, err
+}
+
+// shown is what stands at every place of an image, in order.
+func shown(t *testing.T, i *Image, dir string) []string {
+	t.Helper()
+	entries, err := i.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir():
+			list = append(append(list, name+"/"), shown(t, i, name)...)
+		case e.Type() == fs.ModeSymlink:
+			to, _ := i.Readlink(name)
+			list = append(list, name+" -> "+to)
+		case e.Type() == 0:
+			f, err := i.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := io.ReadAll(f)
+			list = append(list, fmt.Sprintf("%s = %s%s", name, data, errText(err)))
+		default:
+			list = append(list, name+" "+e.Type().String())
+		}
+	}
+	return list
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return " (" + err.Error() + ")"
+}
+
+// TestLayers lays layers over one another as runtimes do (image-spec, layer.md).
+func TestLayers(t *testing.T) {
+	file, dir, link := imagetest.Text, imagetest.Dir, imagetest.Link
+	type layer = []imagetest.File
+	for name, c := range map[string]struct {
+		layers []layer
+		want   string
+	}{
+		"replaced":             {[]layer{{file("a", "1")}, {file("a", "2")}}, "/a = 2"},
+		"deleted":              {[]layer{{file("a", "1"), file("b", "1")}, {imagetest.Gone("", "a")}}, "/b = 1"},
+		"a directory deleted":  {[]layer{{file("d/a", "1"), file("b", "1")}, {imagetest.Gone("", "d")}}, "/b = 1"},
+		"deleted and new":      {[]layer{{file("d/a", "1")}, {file("d/b", "2"), imagetest.Gone("", "d")}}, "/d/; /d/b = 2"},
+		"opaque":               {[]layer{{file("d/a", "1"), file("d/e/a", "1")}, {file("d/b", "2"), imagetest.Opaque("d")}}, "/d/; /d/b = 2"},
+		"opaque stays inside":  {[]layer{{file("d/e/a", "1"), file("d/a", "1")}, {imagetest.Opaque("d/e")}}, "/d/; /d/a = 1; /d/e/"},
+		"a directory stays":    {[]layer{{file("d/a", "1")}, {dir("d"), file("d/b", "2")}}, "/d/; /d/a = 1; /d/b = 2"},
+		"file over directory":  {[]layer{{file("d/a", "1")}, {file("d", "2")}}, "/d = 2"},
+		"directory over file":  {[]layer{{file("d", "1")}, {dir("d"), file("d/a", "2")}}, "/d/; /d/a = 2"},
+		"through a link":       {[]layer{{dir("usr/lib"), link("lib", "usr/lib")}, {file("lib/a", "2")}}, "/lib -> usr/lib; /usr/; /usr/lib/; /usr/lib/a = 2"},
+		"whiteout over a link": {[]layer{{file("usr/lib/a", "1"), link("lib", "usr/lib")}, {imagetest.Gone("lib", "a")}}, "/lib -> usr/lib; /usr/; /usr/lib/"},
+		"directory for a link": {[]layer{{file("usr/lib/a", "1"), link("lib", "usr/lib")}, {dir("lib"), file("lib/b", "2")}}, "/lib/; /lib/b = 2; /usr/; /usr/lib/; /usr/lib/a = 1"},
+		"hard link":            {[]layer{{file("a", "1"), imagetest.Hard("b", "a")}}, "/a = 1; /b = 1"},
+		"to a lower layer":     {[]layer{{file("a", "1")}, {imagetest.Hard("b", "a"), imagetest.Gone("", "c")}}, "/a = 1; /b = 1"},
+		"which is deleted":     {[]layer{{file("a", "1"), imagetest.Hard("b", "a")}, {imagetest.Gone("", "a")}}, "/b = 1"},
+		"storage driver's":     {[]layer{{file("a", "1"), file(".wh..wh.plnk/1", "1")}, {file(".wh..wh.aufs", "1")}}, "/.wh..wh.plnk/; /.wh..wh.plnk/1 = 1; /a = 1"},
+		"devices":              {[]layer{{{Name: "null", Header: tar.Header{Typeflag: tar.TypeChar}}, {Name: "p", Header: tar.Header{Typeflag: tar.TypeFifo}}}}, "/null Dc---------; /p p---------"},
+		"above the root":       {[]layer{{file("../../a", "1"), link("l", "../../../a")}}, "/a = 1; /l -> ../../../a"},
+		"no layer":             {nil, ""},
+	} {
+		i, err := read(t, c.layers...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := strings.Join(shown(t, i, "/"), "; "); got != c.want {
+			t.Errorf("%s: %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
+// TestNotKept: what was not kept is no part of a file that reads as if it were.
+func TestNotKept(t *testing.T) {
+	i, err := read(t, []imagetest.File{imagetest.Text("big.bin", strings.Repeat("x", 200<<10)), imagetest.Text("a.py", "x"),
+		imagetest.Text("small", "text")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{"/big.bin": errNotKept, "/a.py": errNotKept, "/small": nil} {
+		f, err := i.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(f); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+	if missed := i.Missed(); !slices.Equal(slices.Sorted(slices.Values(missed)), []string{"/a.py", "/big.bin"}) {
+		t.Errorf("missed %q", missed)
+	}
+}
+
+// TestHostile gives archives that lie: each is refused in one clause, at once, and leaves no file behind.
+func TestHostile(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	good := imagetest.Image{Packed: "gzip", Layers: [][]byte{imagetest.Tar(t, []imagetest.File{imagetest.Text("etc/a", "1")})}}
+	oci, docker := good.OCI(t), good.Docker(t)
+	with := func(files []imagetest.File, change func(f *imagetest.File)) []imagetest.File {
+		files = slices.Clone(files)
+		for n := range files {
+			change(&files[n])
+		}
+		return files
+	}
+	in := func(files []imagetest.File, old, new string) []imagetest.File {
+		return with(files, func(f *imagetest.File) { f.Data = bytes.ReplaceAll(f.Data, []byte(old), []byte(new)) })
+	}
+	layer := oci[0] // the layer's blob
+	bomb := imagetest.Image{Packed: "gzip", Layers: [][]byte{imagetest.Tar(t, []imagetest.File{imagetest.Text("zeros", strings.Repeat("\x00", 64<<20))})}}
+	deep := imagetest.Text(strings.Repeat("d/", 3000)+"f", "1")
+	one := func(files ...imagetest.File) []imagetest.File {
+		return imagetest.Image{Packed: "gzip", Layers: [][]byte{imagetest.Tar(t, files)}}.OCI(t)
+	}
+	claims := tar.Header{Typeflag: tar.TypeReg, Name: "huge", Size: 1 << 40, Mode: 0o644}
+	var huge bytes.Buffer
+	if err := tar.NewWriter(&huge).WriteHeader(&claims); err != nil {
+		t.Fatal(err)
+	}
+	raw := func(layer []byte) []imagetest.File { return imagetest.Image{Layers: [][]byte{layer}}.OCI(t) }
+	archive := imagetest.Tar(t, oci)
+	long := func(n int) (files []imagetest.File) {
+		for i := range n {
+			files = append(files, imagetest.Text(fmt.Sprintf("p%d", i), ""))
+		}
+		return files
+	}
+	for name, c := range map[string]struct {
+		archive []byte
+		want    string // the error's beginning; empty where it is read
+	}{
+		"sound":                       {archive, ""},
+		"sound, of docker":            {imagetest.Tar(t, docker), ""},
+		"nothing in it":               {imagetest.Tar(t, nil), "it holds no image"},
+		"files of a root":             {imagetest.Tar(t, []imagetest.File{imagetest.Text("etc/os-release", "ID=debian")}), "it holds no image"},
+		"cut in the index":            {archive[:len(archive)-1600], "it ends in the middle"},
+		"cut in the layer":            {archive[:600], "it ends in the middle"},
+		"text":                        {[]byte("hello"), "it ends in the middle"},
+		"a layer cut":                 {imagetest.Tar(t, with(oci, func(f *imagetest.File) { f.Data = f.Data[:min(len(f.Data), 60)] })), "its index is not valid JSON"},
+		"a layer's bytes changed":     {imagetest.Tar(t, with(oci, func(f *imagetest.File) { f.Data = flipped(f.Data, f.Name == layer.Name) })), "layer 1 of 1: "},
+		"another layer in its place":  {imagetest.Tar(t, with(oci, func(f *imagetest.File) { f.Data = swapped(f, layer.Name, bomb.OCI(t)[0].Data) })), "layer 1 of 1 is not what the image says"},
+		"a layer is missing":          {imagetest.Tar(t, oci[1:]), "layer 1 of 1: it lacks blobs/sha256/"},
+		"the configuration changed":   {imagetest.Tar(t, in(oci, `"linux"`, `"Linux"`)), "the configuration is not what the image says"},
+		"docker's changed":            {imagetest.Tar(t, in(docker, `"linux"`, `"Linux"`)), "the configuration is not what the image says"},
+		"the manifest changed":        {imagetest.Tar(t, in(oci, `"schemaVersion":2}`, `"schemaVersion":2 }`)), "the manifest is not what the image says"},
+		"a digest that is a path":     {imagetest.Tar(t, in(oci, imagetest.Digest(oci[2].Data), "sha256:../../../../etc/passwd")), `"sha256:../../../../etc/passwd" is not a SHA-256 digest`},
+		"a digest of another kind":    {imagetest.Tar(t, in(oci, imagetest.Digest(oci[2].Data), "md5:00")), `"md5:00" is not a SHA-256 digest`},
+		"an index that leads on":      {imagetest.Tar(t, []imagetest.File{imagetest.Text("index.json", `{"manifests":[]}`)}), "its index names no image"},
+		"for Windows":                 {imagetest.Tar(t, imagetest.Image{Config: map[string]any{"os": "windows"}}.OCI(t)), "it is an image for windows"},
+		"fewer layers than it says":   {imagetest.Tar(t, imagetest.Image{Config: map[string]any{"rootfs": map[string]any{"diff_ids": []string{"a"}}}}.OCI(t)), "it has 0 layers, and its configuration names 1"},
+		"two images":                  {imagetest.Tar(t, in(docker, `[{`, `[{"RepoTags":["b:1"]},{`)), "it holds several images: b:1, image:latest"},
+		"JSON without end":            {imagetest.Tar(t, []imagetest.File{imagetest.Text("manifest.json", strings.Repeat("[", 1<<20))}), "its manifest.json is not valid JSON"},
+		"a document of 5 MiB":         {imagetest.Tar(t, []imagetest.File{imagetest.Text("index.json", "{"+strings.Repeat(" ", 5<<20)+"}")}), "it holds no image"},
+		"40,000 parts":                {imagetest.Tar(t, long(40_000)), "it has more than 512 layers"},
+		"links in a circle":           {imagetest.Tar(t, append(in(docker, "0/layer.tar", "1/layer.tar"), imagetest.Link("1/layer.tar", "layer.tar"))), "layer 1 of 1: it lacks 1/layer.tar"},
+		"64 MiB of zeros":             {imagetest.Tar(t, bomb.OCI(t)), ""},
+		"directories 3,000 deep":      {imagetest.Tar(t, one(deep)), "layer 1 of 1: /d/d/d"},
+		"a file of a terabyte":        {imagetest.Tar(t, raw(huge.Bytes())), "layer 1 of 1: huge: it claims 1099511627776 bytes"},
+		"a hard link to nothing":      {imagetest.Tar(t, one(imagetest.Hard("a", "b"))), "layer 1 of 1: /a: it is a hard link to what is not there"},
+		"a hard link above the root":  {imagetest.Tar(t, one(imagetest.Hard("a", "../../../../etc/passwd"))), "layer 1 of 1: /a: it is a hard link to what is not there"},
+		"a file below a file":         {imagetest.Tar(t, one(imagetest.Text("a", "1"), imagetest.Text("a/b", "1"))), "layer 1 of 1: /a/b: what stands above it is not a directory"},
+		"written through a circle":    {imagetest.Tar(t, one(imagetest.Link("a", "b"), imagetest.Link("b", "a"), imagetest.Text("a/b", "1"))), "layer 1 of 1: /a/b: what stands above it is not a directory"},
+		"no archive for a layer":      {imagetest.Tar(t, raw([]byte(strings.Repeat("not a layer ", 100)))), "layer 1 of 1: it is not a tar archive"},
+		"a library that lies":         {imagetest.Tar(t, one(imagetest.Text("lib/liar.so", "\x7fELF\x02\x01\x01"+strings.Repeat("\xff", 100<<10)))), ""},
+		"fat binaries without number": {imagetest.Tar(t, one(imagetest.Text("lib/many.so", "\x7fELF\x02\x01\x01"+strings.Repeat(string(begin)+"\x00\x01\x00\x00\x00\x00\x00\x00", 200<<10)))), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "image.tar")
+			if err := os.WriteFile(file, c.archive, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			for _, pipe := range []bool{true, false} {
+				err := readBoth(t, file, pipe)
+				switch {
+				case c.want == "" && err != nil, c.want != "" && err == nil:
+					t.Errorf("pipe %v: %v, want %q", pipe, err, c.want)
+				case err != nil && (strings.Contains(err.Error(), "\n") || len(err.Error()) > 7000):
+					t.Errorf("pipe %v: it is no sentence: %q", pipe, err)
+				case err != nil && pipe && !strings.HasPrefix(err.Error(), c.want):
+					t.Errorf("%v, want %q", err, c.want)
+				}
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func readBoth(t *testing.T, name string, pipe bool) error {
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if pipe {
+		r = struct{ io.Reader }{f}
+	}
+	i, err := Open(t.Context(), r, Options{})
+	if err == nil {
+		i.Close()
+	}
+	return err
+}
+
+func flipped(data []byte, really bool) []byte {
+	if !really {
+		return data
+	}
+	data = bytes.Clone(data)
+	data[len(data)/2] ^= 0x40
+	return data
+}
+
+func swapped(f *imagetest.File, name string, data []byte) []byte {
+	if f.Name == name {
+		return data
+	}
+	return f.Data
+}
+
+// TestTimeIsUp ends in the middle of a layer when the time is up, and says so.
+func TestTimeIsUp(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	i := imagetest.Image{Layers: [][]byte{imagetest.Tar(t, []imagetest.File{imagetest.Text("zeros", strings.Repeat("\x00", 4<<20))})}}
+	archive := imagetest.Tar(t, i.OCI(t))
+	_, err := Open(ctx, bytes.NewReader(archive), Options{Tell: func(n int64) {
+		if n > 1<<20 {
+			cancel(errors.New("the time was up"))
+		}
+	}})
+	if err == nil || err.Error() != "the time was up" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,300 @@
+package image
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Bounds of one image, whatever it claims.
+const (
+	maxEntries  = 400_000  // files of all layers; the largest known images have some 250,000
+	maxNames    = 48 << 20 // bytes of their names
+	maxUnpacked = 512 << 30
+	maxFile     = 64 << 30
+	maxLayers   = 512
+	maxLoader   = 2 << 20
+	maxWindow   = 32 << 20 // of zstd, which says how much memory unpacking takes; its level 19 has 8 MiB
+)
+
+// layer is what one layer does to the file system.
+type layer struct {
+	entries []*entry
+	diffID  string // digest of the unpacked archive
+	digest  string // of the layer as it is stored
+}
+
+// entry is one file of a layer.
+type entry struct {
+	dir, base string
+	kind      fs.FileMode // 0 for a regular file
+	body      *body
+	link      string // where a symbolic link points
+	hard      string // the file that a hard link names
+}
+
+// shelf is where layers are read, one after the other.
+type shelf struct {
+	ctx      context.Context
+	store    *store
+	scratch  *os.File
+	buffer   []byte
+	dirs     map[string]string // the names of directories, each once
+	entries  int
+	names    int64
+	unpacked int64
+	tell     func(read int64) // how much of the archive has been read, in bytes
+	read     int64
+}
+
+func newShelf(ctx context.Context, tell func(int64)) (*shelf, error) {
+	store, err := newStore()
+	return &shelf{ctx: ctx, store: store, buffer: make([]byte, chunk), dirs: map[string]string{}, tell: tell}, err
+}
+
+// close gives the scratch file back; what is kept stays.
+func (s *shelf) close() {
+	if s.scratch != nil {
+		s.scratch.Close()
+	}
+}
+
+// counted is the archive, which ends when the time is up.
+type counted struct {
+	s *shelf
+	r io.Reader
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	if c.s.ctx.Err() != nil {
+		return 0, context.Cause(c.s.ctx)
+	}
+	n, err := c.r.Read(p)
+	c.s.read += int64(n)
+	c.s.tell(c.s.read)
+	return n, err
+}
+
+// hashed is what is read, with its digest.
+type hashed struct {
+	r   io.Reader
+	sum hash.Hash
+}
+
+func newHashed(r io.Reader) *hashed { return &hashed{r, sha256.New()} }
+
+func (h *hashed) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	h.sum.Write(p[:n])
+	return n, err
+}
+
+func (h *hashed) digest() string { return "sha256:" + hex.EncodeToString(h.sum.Sum(nil)) }
+
+// errNoLayer is the error of reading what is no archive of files.
+var errNoLayer = errors.New("it is not a tar archive, plain or packed by gzip or zstd")
+
+// errTruncated says that an archive ends before what it holds does.
+var errTruncated = errors.New("it ends in the middle")
+
+func cutShort(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errTruncated
+	}
+	return err
+}
+
+// layer reads one layer, once.
+func (s *shelf) layer(r io.Reader) (*layer, error) {
+	stored := newHashed(r)
+	raw := bufio.NewReaderSize(stored, 128<<10)
+	plain, done, err := unpacked(raw)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	sum := newHashed(plain)
+	l := &layer{}
+	if err := s.files(l, sum); err != nil {
+		return nil, cutShort(err)
+	}
+	for _, rest := range []io.Reader{sum, raw} { // zeros behind the last file
+		if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, rest, s.buffer); err != nil {
+			return nil, cutShort(err)
+		}
+	}
+	l.digest, l.diffID = stored.digest(), sum.digest()
+	return l, nil
+}
+
+// What packed files begin with.
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+	zstdSkip  = "\x2a\x4d\x18" // behind a byte from 0x50 to 0x5f: a frame that is passed over (RFC 8878)
+)
+
+// unpacked is what a reader holds, unpacked if it is packed.
+func unpacked(raw *bufio.Reader) (io.Reader, func(), error) {
+	head, _ := raw.Peek(4)
+	switch {
+	case bytes.HasPrefix(head, []byte(gzipMagic)):
+		z, err := gzip.NewReader(raw)
+		return z, func() {}, cutShort(err)
+	case string(head) == zstdMagic, len(head) == 4 && head[0]&0xf0 == 0x50 && string(head[1:]) == zstdSkip:
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(maxUnpacked), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return raw, func() {}, nil
+}
+
+// files reads the files of a layer.
+func (s *shelf) files(l *layer, r io.Reader) error {
+	t := tar.NewReader(&limited{s, r})
+	for {
+		h, err := t.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, tar.ErrHeader) && len(l.entries) == 0:
+			return errNoLayer
+		case err != nil:
+			return err
+		}
+		e, err := s.entry(h)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			continue
+		}
+		if e.body != nil {
+			if err := s.contents(e, t); err != nil {
+				return err
+			}
+		}
+		l.entries = append(l.entries, e)
+	}
+}
+
+// limited ends where an image unpacks to more than any does.
+type limited struct {
+	s *shelf
+	r io.Reader
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.s.ctx.Err() != nil {
+		return 0, context.Cause(l.s.ctx)
+	}
+	n, err := l.r.Read(p)
+	if l.s.unpacked += int64(n); l.s.unpacked > maxUnpacked {
+		return n, fmt.Errorf("it unpacks to more than %d GiB", maxUnpacked>>30)
+	}
+	return n, err
+}
+
+// entry is what a header tells; nil for what is no file.
+func (s *shelf) entry(h *tar.Header) (*entry, error) {
+	e := &entry{}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse:
+		e.body = &body{size: h.Size, mode: h.FileInfo().Mode().Perm()}
+	case tar.TypeDir:
+		e.kind = fs.ModeDir
+	case tar.TypeSymlink:
+		e.kind, e.link = fs.ModeSymlink, h.Linkname
+	case tar.TypeLink:
+		e.hard = path.Clean("/" + h.Linkname)
+	case tar.TypeChar:
+		e.kind = fs.ModeDevice | fs.ModeCharDevice
+	case tar.TypeBlock:
+		e.kind = fs.ModeDevice
+	case tar.TypeFifo:
+		e.kind = fs.ModeNamedPipe
+	default:
+		return nil, nil
+	}
+	if h.Size > maxFile {
+		return nil, fmt.Errorf("%s: it claims %d bytes", h.Name, h.Size)
+	}
+	e.dir, e.base = clean(h.Name)
+	if s.entries++; s.entries > maxEntries {
+		return nil, fmt.Errorf("it has more than %d files", maxEntries)
+	}
+	known, ok := s.dirs[e.dir]
+	if !ok {
+		known = e.dir
+		s.dirs[known] = known
+		s.names += int64(len(known))
+	}
+	e.dir = known
+	if s.names += int64(len(e.base) + len(e.link) + len(e.hard)); s.names > maxNames {
+		return nil, fmt.Errorf("the names of its files take more than %d MiB", maxNames>>20)
+	}
+	if e.kind == fs.ModeSymlink && e.link == "" {
+		return nil, fmt.Errorf("%s: a symbolic link to nothing", h.Name)
+	}
+	return e, nil
+}
+
+// contents keeps what may be needed of a file.
+func (s *shelf) contents(e *entry, t io.Reader) error {
+	if e.body.size == 0 {
+		return nil
+	}
+	var head [4]byte
+	n, err := io.ReadFull(t, head[:min(e.body.size, 4)])
+	if err != nil {
+		return cutShort(err)
+	}
+	r := io.MultiReader(bytes.NewReader(head[:n]), t)
+	isELF := string(head[:n]) == "\x7fELF"
+	loader := strings.HasPrefix(e.base, "ld-") && e.body.size <= maxLoader // its constants name the system's directories
+	if isELF && e.body.size > anyText && !loader {
+		e.body.pieces, e.body.spilled, err = s.elfFile(e.base, r, e.body.size)
+		return err
+	}
+	if !isELF && !whole(path.Join(e.dir, e.base), e.body.size) {
+		return nil
+	}
+	return s.all(e.body, r)
+}
+
+// all keeps a whole file.
+func (s *shelf) all(b *body, r io.Reader) error {
+	for kept := int64(0); kept < b.size; {
+		n, err := io.ReadFull(r, s.buffer[:min(b.size-kept, chunk)])
+		if err != nil {
+			return cutShort(err)
+		}
+		at, err := s.store.add(s.buffer[:n])
+		if err != nil {
+			return err
+		}
+		if len(b.pieces) == 0 {
+			b.pieces = []piece{{0, 0, at}}
+		}
+		b.pieces[0].n += int64(n)
+		kept += int64(n)
+	}
+	return nil
+}

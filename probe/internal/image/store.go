@@ -1,0 +1,154 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// blockSize is how much of the store is packed together, in bytes: tables of symbols shrink to a third and less.
+	blockSize = 64 << 10
+
+	// maxStore bounds what the store takes on the disk, packed, in bytes. An image with torch 2.8.0 and all that it
+	// requires takes a fifth of it.
+	maxStore = 64 << 20
+
+	// blocksHeld is how many blocks stay unpacked for those who read.
+	blocksHeld = 32
+)
+
+var errFull = fmt.Errorf("more of it is needed than the %d MB that may be kept", maxStore>>20)
+
+// store holds what is kept of an image, one piece behind the other, packed. Its file has no name: whatever ends the
+// program, nothing is left.
+type store struct {
+	file *os.File
+	pack *zstd.Encoder
+
+	lock   sync.Mutex
+	tail   []byte  // what is not packed yet
+	ends   []int64 // of each block, in the file
+	unpack *zstd.Decoder
+	held   map[int64][]byte
+	order  []int64 // of held, the oldest first
+}
+
+func newStore() (*store, error) {
+	file, err := scratchFile()
+	if err != nil {
+		return nil, err
+	}
+	s := &store{file: file, held: map[int64][]byte{}}
+	s.pack, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false), zstd.WithWindowSize(blockSize))
+	if err == nil {
+		s.unpack, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(blockSize))
+	}
+	return s, err
+}
+
+// scratchFile is a file without a name.
+func scratchFile() (*os.File, error) {
+	file, err := os.CreateTemp("", "cudacompat-*")
+	if err != nil {
+		return nil, fmt.Errorf("what is kept of the image needs a temporary file: %w", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("what is kept of the image needs a temporary file without a name: %w", err)
+	}
+	return file, nil
+}
+
+// add keeps some bytes and says where.
+func (s *store) add(p []byte) (at int64, err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	at = int64(len(s.ends))*blockSize + int64(len(s.tail))
+	for len(p) > 0 {
+		n := min(len(p), blockSize-len(s.tail))
+		s.tail, p = append(s.tail, p[:n]...), p[n:]
+		if len(s.tail) == blockSize {
+			if err := s.write(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return at, nil
+}
+
+func (s *store) write() error {
+	begin := s.begin(len(s.ends))
+	packed := s.pack.EncodeAll(s.tail, nil)
+	if begin+int64(len(packed)) > maxStore {
+		return errFull
+	}
+	if _, err := s.file.WriteAt(packed, begin); err != nil {
+		return fmt.Errorf("what is kept of the image cannot be written: %w", err)
+	}
+	s.ends, s.tail = append(s.ends, begin+int64(len(packed))), s.tail[:0]
+	return nil
+}
+
+// begin is where a block begins in the file.
+func (s *store) begin(block int) int64 {
+	if block == 0 {
+		return 0
+	}
+	return s.ends[block-1]
+}
+
+// readAt reads what was added.
+func (s *store) readAt(p []byte, at int64) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for len(p) > 0 {
+		block, err := s.block(at / blockSize)
+		if err != nil {
+			return err
+		}
+		within := at % blockSize
+		if within >= int64(len(block)) {
+			return io.ErrUnexpectedEOF
+		}
+		n := copy(p, block[within:])
+		p, at = p[n:], at+int64(n)
+	}
+	return nil
+}
+
+func (s *store) block(n int64) ([]byte, error) {
+	if n == int64(len(s.ends)) {
+		return s.tail, nil
+	}
+	if block, ok := s.held[n]; ok {
+		return block, nil
+	}
+	packed := make([]byte, s.ends[n]-s.begin(int(n)))
+	if _, err := s.file.ReadAt(packed, s.begin(int(n))); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var into []byte
+	if len(s.order) == blocksHeld {
+		into = s.held[s.order[0]][:0]
+		delete(s.held, s.order[0])
+		s.order = s.order[1:]
+	}
+	block, err := s.unpack.DecodeAll(packed, into)
+	if err != nil {
+		return nil, fmt.Errorf("what was kept of the image has changed: %w", err)
+	}
+	s.held[n], s.order = block, append(s.order, n)
+	return block, nil
+}
+
+func (s *store) close() {
+	s.unpack.Close()
+	s.file.Close()
+}
