@@ -33,7 +33,7 @@ func checkCommand(s streams) *cobra.Command {
 	var timeout time.Duration
 	var includeRoot, env string
 	cmd := &cobra.Command{
-		Use:   "check FILE|REQUIREMENT...",
+		Use:   "check FILE|IMAGE...|REQUIREMENT...",
 		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
 		Long: "Judges releases such as torch==2.9.0, or a file (- is standard input), without examining this machine. These files are understood, in UTF-8 or UTF-16:\n\n" + readable + "\n" +
 			"An image is read, and not unpacked. Nothing is installed or run: each package is judged by the CUDA version and the GPU architectures that its release was built for. Describe the target machine with --driver and either --gpu or --instance; a report already describes its own. With --env, what an installer's dry run says is judged as the environment that it would leave behind, on this machine unless flags name another. example:broken is a built-in example; an unknown name, such as example:?, lists all.",
@@ -42,8 +42,17 @@ func checkCommand(s streams) *cobra.Command {
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
 			"  uv pip install --dry-run vllm 2>&1 | cudacompat check - --env .venv\n" +
 			"  docker save IMAGE | cudacompat check - --instance g5.xlarge --driver " + report.ExampleDriver,
-		Args: oneFile,
+		Args: oneFileOrImages,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if images := imagesNamed(args); images != nil {
+				if env != "" || includeRoot != "" {
+					return &usageError{"--env and --include-root mean nothing to an image", "leave them out"}
+				}
+				if !cmd.Flags().Changed("timeout") {
+					timeout = restTimeout
+				}
+				return judge.judgeImages(cmd.Context(), images, timeout, s)
+			}
 			image, in := imageNamed(asked(args), s.in)
 			if image != nil {
 				defer image.done()

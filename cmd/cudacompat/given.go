@@ -74,6 +74,17 @@ func exists(name string) bool {
 	return err == nil || name == "-"
 }
 
+// oneFileOrImages takes what oneFile takes, or several images.
+func oneFileOrImages(cmd *cobra.Command, args []string) error {
+	if images := imagesNamed(args); images != nil {
+		for _, image := range images {
+			image.done()
+		}
+		return nil
+	}
+	return oneFile(cmd, args)
+}
+
 // oneArtefact takes what oneFile takes, or nothing where flags name the environment.
 func oneArtefact(cmd *cobra.Command, args []string) error {
 	if areRequirements(args) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix"
 	"cudacompat/probe/host/hosttest"
 	"cudacompat/probe/host/imagetest"
 	"cudacompat/report"
@@ -157,4 +158,61 @@ func said(t *testing.T, in []byte, args ...string) []string {
 		list = append(list, strings.Split(string(data), "\n")...)
 	}
 	return list
+}
+
+// venv is an image with a torch in /opt/venv, as its metadata tell: its libraries are not there.
+func venv(t *testing.T, version, cuda string, env ...string) string {
+	site := "opt/venv/lib/python3.12/site-packages/"
+	files := []imagetest.File{
+		imagetest.Text("opt/venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.12.3\n"),
+		imagetest.Link("opt/venv/bin/python3", "/usr/bin/python3"), imagetest.Text("usr/bin/python3.12", ""),
+		imagetest.Link("usr/bin/python3", "python3.12"),
+		imagetest.Text(site+"torch/version.py", fmt.Sprintf("__version__ = '%s'\ncuda: str = '%s'\n", version, cuda)),
+		imagetest.Text(site+"torch-"+version+".dist-info/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: "+version+"\n"),
+	}
+	image := imagetest.Image{Packed: "gzip", Layers: [][]byte{imagetest.Tar(t, files)},
+		Config: map[string]any{"config": map[string]any{"Env": env, "Entrypoint": []string{"/opt/venv/bin/python3"}, "User": "1000"}}}
+	name := filepath.Join(t.TempDir(), "torch-"+cuda+".tar")
+	hosttest.Must(t, os.WriteFile(name, imagetest.Tar(t, image.OCI(t)), 0o644))
+	return name
+}
+
+// TestConfigurationCounts: what an image's configuration says of drivers is held against the machine that is named.
+func TestConfigurationCounts(t *testing.T) {
+	for env, want := range map[string]bool{"NVIDIA_REQUIRE_CUDA=cuda>=12.8": true, "NVIDIA_REQUIRE_CUDA=cuda>=12.0": false,
+		"LANG=C": false} {
+		name := venv(t, "2.8.0+cu128", "12.8", env)
+		var out, errs strings.Builder
+		run([]string{"check", name, "--gpu", "L4", "--driver", "535.183.01", "-o", "json"}, streams{strings.NewReader(""), &out, &errs})
+		var r report.Report
+		if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
+			t.Fatalf("%v: %s", err, errs.String())
+		}
+		got := slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+			return f.Rule == "container-requirements" && f.Severity == matrix.Warning && f.Subject == "NVIDIA_REQUIRE_CUDA"
+		})
+		if got != want {
+			t.Errorf("%s: a warning: %v, want %v", env, got, want)
+		}
+		if i := r.Facts.Image; i == nil || i.Platform != "linux/amd64" || i.Layers != 1 || i.User != "1000" || i.Starts != "python3" {
+			t.Errorf("%s: the image is %+v", env, i)
+		}
+	}
+}
+
+// TestSeveralImages judges each image for each machine, the worst first.
+func TestSeveralImages(t *testing.T) {
+	newer, older := venv(t, "2.9.0+cu130", "13.0"), venv(t, "2.8.0+cu128", "12.8")
+	var out, errs strings.Builder
+	code := run([]string{"check", older, newer, "--instance", "g6.xlarge,g5.xlarge", "--driver", "535.183.01"},
+		streams{strings.NewReader(""), &out, &errs})
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if code != 1 || len(lines) != 6 || !strings.HasPrefix(lines[2], newer+"  g6.xlarge driver 535.183.01  incompatible on ") ||
+		!strings.HasPrefix(lines[3], newer+"  g5.xlarge driver 535.183.01  incompatible on ") || !strings.HasPrefix(lines[4], older) {
+		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())
+	}
+	errs.Reset()
+	if code := run([]string{"check", older, newer, "-o", "json"}, streams{strings.NewReader(""), &out, &errs}); code != 64 {
+		t.Errorf("-o json: exit %d: %s", code, errs.String())
+	}
 }

@@ -127,12 +127,16 @@ func (s *shelf) layer(r io.Reader) (*layer, error) {
 		return nil, err
 	}
 	defer done()
-	sum := newHashed(plain)
+	sum := stored
+	if plain != io.Reader(raw) {
+		sum = newHashed(plain)
+		plain = sum
+	}
 	l := &layer{}
-	if err := s.files(l, sum); err != nil {
+	if err := s.files(l, plain); err != nil {
 		return nil, cutShort(err)
 	}
-	for _, rest := range []io.Reader{sum, raw} { // zeros behind the last file
+	for _, rest := range []io.Reader{plain, raw} { // zeros behind the last file
 		if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, rest, s.buffer); err != nil {
 			return nil, cutShort(err)
 		}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"cudacompat/internal/voice"
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/probe/facts"
+	"cudacompat/report"
+)
+
+// imagesNamed are several images in place of one file; nil where one of the names leads to something else.
+func imagesNamed(args []string) []*imageSource {
+	var images []*imageSource
+	for _, name := range args {
+		image, _ := imageNamed(name, strings.NewReader(""))
+		if image == nil || len(args) < 2 {
+			for _, open := range images {
+				open.done()
+			}
+			return nil
+		}
+		images = append(images, image)
+	}
+	return images
+}
+
+// imageRow is what is said of one image on one machine.
+type imageRow struct {
+	image, target string
+	verdict       matrix.Verdict
+	says          string
+}
+
+// ranks of outcomes, the worst first.
+var ranks = map[matrix.Outcome]int{matrix.Incompatible: 0, matrix.Inconclusive: 1, matrix.Compatible: 2}
+
+// judgeImages judges several images, each read once, for each machine by itself, and prints a table of them, the worst
+// first. One that cannot be read leaves the rest as they are.
+func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, limit time.Duration, s streams) error {
+	if len(f.formats) > 0 && !slices.Equal(f.formats, []string{"text"}) {
+		return &usageError{"several images are judged in one table, which has no other format",
+			"leave -o out, or give one image"}
+	}
+	reading, cancel := bounded(ctx, limit)
+	defer cancel()
+	job, err := f.prepare(reading, s)
+	if err != nil {
+		return err
+	}
+	var rows []imageRow
+	for _, image := range images {
+		found, err := image.inItsTime(ctx, limit, s)
+		if err != nil {
+			found = probe.Facts{Unread: []facts.Unread{{Place: image.name, Reason: err.Error(), Kind: facts.UnreadNeeded}}}
+		}
+		for _, target := range job.targets {
+			one := job
+			one.targets = []matrix.Target{target}
+			r, err := one.judge(ctx, func() (probe.Facts, error) { return found, nil })
+			if err != nil {
+				return err
+			}
+			voice.Value(&r)
+			rows = append(rows, imageRow{image.name, targetWords(target), r.Verdict, report.Headline(r)})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b imageRow) int {
+		return cmp.Compare(ranks[a.verdict.Outcome], ranks[b.verdict.Outcome])
+	})
+	if err := writeImages(s, rows); err != nil {
+		return err
+	}
+	for _, outcome := range []matrix.Outcome{matrix.Incompatible, matrix.Inconclusive, matrix.Compatible} {
+		for _, row := range rows {
+			if code := exitFor(row.verdict, f.failOn, job.outputs); row.verdict.Outcome == outcome && code != nil {
+				return code
+			}
+		}
+	}
+	return nil
+}
+
+// inItsTime are the facts of one of several images: each has the whole of --timeout.
+func (i *imageSource) inItsTime(ctx context.Context, limit time.Duration, s streams) (probe.Facts, error) {
+	defer i.done()
+	ctx, cancel := bounded(ctx, limit)
+	defer cancel()
+	return i.facts(ctx, limit, s.err)
+}
+
+// writeImages prints the table.
+func writeImages(s streams, rows []imageRow) error {
+	fit := 0
+	for _, row := range rows {
+		if row.verdict.Outcome == matrix.Compatible {
+			fit++
+		}
+	}
+	fmt.Fprintf(s.out, "%d of %d work\n\n", fit, len(rows))
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", voice.Line(row.image), row.target, row.says)
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
+}
+
+// targetWords is a machine in a word or two.
+func targetWords(t matrix.Target) string {
+	words := t.Instance
+	if words == "" {
+		words = strings.Join(t.GPUs, ",")
+	}
+	if t.Driver != "" {
+		words = strings.TrimSpace(words + " driver " + t.Driver)
+	}
+	return cmp.Or(words, "no machine named")
+}
