@@ -30,10 +30,29 @@ type Value struct {
 // Message says the drift in a sentence.
 func (d Drift) Message() string {
 	var words []string
-	for _, v := range d.Values {
+	for i, v := range d.Values {
+		if i == 4 && len(d.Values) > 5 {
+			words = append(words, fmt.Sprintf("%d others", len(d.Values)-i))
+			break
+		}
 		words = append(words, fmt.Sprintf("%s on %d", v.Value, len(v.Nodes)))
 	}
 	return fmt.Sprintf("group %s: %s differs: %s", d.Group, d.What, strings.Join(words, ", "))
+}
+
+// Step is what makes the nodes alike.
+func (d Drift) Step() string {
+	if d.Usual == "" {
+		return "give all nodes of the group one release of " + d.What
+	}
+	return "give these nodes " + d.What + " " + d.Usual + ", as most of the group have"
+}
+
+// Alike reports whether two differences divide the same nodes in the same way.
+func (d Drift) Alike(other Drift) bool {
+	return d.Group == other.Group && slices.EqualFunc(d.Values, other.Values, func(a, b Value) bool {
+		return slices.Equal(a.Nodes, b.Nodes)
+	})
 }
 
 // Outliers are the nodes that do not have what most have.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/budget"
 	"cudacompat/matrix"
 	"cudacompat/probe/facts"
 )
@@ -33,12 +32,15 @@ type Summary struct {
 	WhatIf  []string       `json:"what_if"` // what the nodes were judged with instead of what they have
 	Outcome matrix.Outcome `json:"outcome"` // the worst node's
 	Nodes   int            `json:"nodes"`
+	Groups  []Group        `json:"groups"`
 	Kinds   []Kind         `json:"kinds"` // the worst first, then the most common
 	Drift   []Drift        `json:"drift"`
 	Stale   []Stale        `json:"stale"`
 	Unread  []Unread       `json:"unread"` // the first; More counts the others
 	More    int            `json:"more_unread,omitempty"`
-	Plan    *Plan          `json:"plan"` // null without a question
+	Missing []string       `json:"missing"` // nodes of the inventory of which there is no document
+	Beyond  []string       `json:"beyond"`  // nodes that the inventory does not name; none without an inventory
+	Plan    *Plan          `json:"plan"`    // null without a question
 }
 
 // Kind is nodes that are equal in everything that is judged.
@@ -81,6 +83,7 @@ type Unread struct {
 type draft struct {
 	Kind
 	traits []trait
+	cause  *cause
 	bears  map[string]bool // by driver: whether no error stands with it
 }
 
@@ -92,8 +95,10 @@ type Judge struct {
 	kinds  map[digest]*draft
 	order  []*draft
 	nodes  map[string]placed
+	causes map[string]*cause
 	unread []Unread
 	more   int // documents that could not be read, beside those
+	expect []string
 }
 
 // placed is where a node went.
@@ -106,7 +111,7 @@ type placed struct {
 func NewJudge(t *matrix.Tables, policy matrix.Policy, whatIf []WhatIf) *Judge {
 	policy.NoPins = true // a kind's findings are told in short
 	return &Judge{tables: t, policy: policy, whatIf: whatIf, kinds: map[digest]*draft{},
-		nodes: map[string]placed{}}
+		nodes: map[string]placed{}, causes: map[string]*cause{}}
 }
 
 // Add judges one node. Of two documents of one node the later counts, of equally old ones the second.
@@ -126,27 +131,56 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 	j.nodes[n.Name] = placed{kind, node}
 }
 
+// unreadNamed is how many documents that cannot be read are named: a few megabytes of names.
+const unreadNamed = 10_000
+
 // Refuse notes a document that could not be read, and the node that it names. The first are named, the others counted.
 func (j *Judge) Refuse(document, node, reason string) {
-	if len(j.unread) >= budget.Shown {
+	if len(j.unread) >= unreadNamed {
 		j.more++
 		return
 	}
 	j.unread = append(j.unread, Unread{document, node, reason})
 }
 
+// Expect names the nodes that there should be.
+func (j *Judge) Expect(names []string) { j.expect = append(j.expect, names...) }
+
+// missing are the nodes of the inventory that no document names, and those that were judged and are not in it.
+func (j *Judge) missing() (missing, beyond []string) {
+	missing, beyond = []string{}, []string{}
+	expected, known := map[string]bool{}, map[string]bool{}
+	for _, u := range j.unread {
+		known[u.Node] = true
+	}
+	for _, name := range j.expect {
+		if _, judged := j.nodes[name]; !judged && !known[name] && !expected[name] {
+			missing = append(missing, name)
+		}
+		expected[name] = true
+	}
+	for name := range j.nodes {
+		if len(expected) > 0 && !expected[name] {
+			beyond = append(beyond, name)
+		}
+	}
+	slices.Sort(missing)
+	slices.Sort(beyond)
+	return missing, beyond
+}
+
 // judge judges one kind, as it is and with what is asked.
 func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	f.Complete()
-	v := matrix.Check(ctx, j.tables, f, nil, j.policy)
 	kind := &draft{traits: traitsOf(j.tables, &f)}
+	v, why := j.verdicts(ctx, f, nil)
 	kind.Was = v.Outcome
 	if len(j.whatIf) > 0 {
 		given, target := supposed(f, j.whatIf)
-		v = matrix.Check(ctx, j.tables, given, []matrix.Target{target}, j.policy)
+		v, why = j.verdicts(ctx, given, []matrix.Target{target})
 		kind.bears = j.bearable(ctx, given, v)
 	}
-	kind.Outcome = v.Outcome
+	kind.Outcome, kind.cause = v.Outcome, why
 	kind.Driver, kind.CUDA, kind.GPUs = v.Judged[0].Driver, v.Judged[0].CUDA, v.Judged[0].GPUs
 	kind.Answers, kind.Unknown = v.Answers, v.Unknown
 	kind.Findings = []Finding{}
@@ -176,6 +210,8 @@ func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
 		return cmp.Or(outcomeRank[b.Outcome]-outcomeRank[a.Outcome], len(b.Nodes)-len(a.Nodes))
 	})
 	f.Drift = j.drift()
+	f.Groups = j.groups(f.Drift)
+	f.Missing, f.Beyond = j.missing()
 	if len(f.Kinds) == 0 {
 		f.Outcome = matrix.Inconclusive
 	}

@@ -10,6 +10,8 @@ type Stale struct {
 	Node   string `json:"node"`
 	Taken  string `json:"taken"`
 	Reason string `json:"reason"`
+	// Behind is how much older than the newest document it is; 0 where its time itself is wrong.
+	Behind time.Duration `json:"-"`
 }
 
 // fastClock is how far a node's clock may be ahead of this machine's.
@@ -24,8 +26,8 @@ func StaleAfter(age time.Duration, now time.Time) func([]Member) []Stale {
 		newest := newestOf(nodes, latest)
 		var list []Stale
 		for _, n := range nodes {
-			if reason := n.staleness(newest, latest, age); reason != "" {
-				list = append(list, Stale{n.Node, n.Taken, reason})
+			if reason, behind := n.staleness(newest, latest, age); reason != "" {
+				list = append(list, Stale{n.Node, n.Taken, reason, behind})
 			}
 		}
 		return list
@@ -42,22 +44,23 @@ func newestOf(nodes []Member, latest time.Time) time.Time {
 	return newest
 }
 
-func (n Member) staleness(newest, latest time.Time, age time.Duration) string {
+func (n Member) staleness(newest, latest time.Time, age time.Duration) (reason string, behind time.Duration) {
 	at := n.at()
 	switch {
 	case n.Taken == "":
-		return ""
+		return "", 0
 	case at.IsZero():
-		return "its time is not one such as 2026-11-22T10:00:00Z"
+		return "its time is not one such as 2026-11-22T10:00:00Z", 0
 	case at.After(latest):
-		return "its time is in the future"
+		return "its time is in the future", 0
 	case newest.Sub(at) > age:
-		return "taken " + hours(newest.Sub(at)) + " before the newest document"
+		return "taken " + Hours(newest.Sub(at)) + " before the newest document", newest.Sub(at)
 	}
-	return ""
+	return "", 0
 }
 
-func hours(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
+// Hours is a time in words, "48h0m".
+func Hours(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
 
 // at is when a node's document was taken; zero where it does not tell.
 func (n Member) at() time.Time {

@@ -43,33 +43,18 @@ func (f Fleet) nodesOf(o matrix.Outcome) int {
 
 var outcomes = []matrix.Outcome{matrix.Incompatible, matrix.Inconclusive, matrix.Compatible}
 
-// fleetText writes the screen for people: the counts, what a change would cost, the kinds that are not sound, what
-// differs, what is old, what could not be read.
+// fleetText writes the screen for people: the counts, what a change would cost, the nodes by cause, what differs, what is
+// old, missing, or could not be read. Its length grows with the causes, not with the nodes.
 func fleetText(w io.Writer, f Fleet, s Style) error {
 	p := &page{style: s}
 	p.wrap(2, fleetWords(f), painted{outcomeColour[f.Outcome], string(f.Outcome)}, ": ")
 	p.fleetPlan(f)
-	for i, k := range f.Kinds {
-		p.fleetKind(i+1, k)
-	}
-	for _, d := range f.Drift {
-		p.drift(d)
-	}
-	if len(f.Drift) > 0 {
-		p.command("more", "cudacompat explain "+f.Drift[0].Rule)
-	}
-	for _, s := range f.Stale {
-		p.line()
-		p.wrap(4, s.Node+": "+s.Reason, painted{yellow, "? stale"}, ": ")
-	}
-	for _, u := range f.Unread {
-		p.line()
-		p.wrap(4, unreadName(u)+": "+u.Reason, painted{yellow, "? not judged"}, ": ")
-	}
-	if f.More > 0 {
-		p.line()
-		p.wrap(4, fmt.Sprintf("and %d more documents", f.More), painted{yellow, "? not judged"}, ": ")
-	}
+	p.groups(f)
+	p.drifts(f)
+	p.stale(f.Stale)
+	p.unreadDocuments(f)
+	p.nodesOf("? missing", "no document of", f.Missing)
+	p.nodesOf("? not expected", "not in the inventory:", f.Beyond)
 	p.line()
 	p.wrap(0, fleetCounts(f))
 	_, err := w.Write(p.Bytes())
@@ -87,26 +72,50 @@ func unreadName(u fleet.Unread) string {
 var outcomeColour = map[matrix.Outcome]string{
 	matrix.Incompatible: red, matrix.Inconclusive: yellow, matrix.Compatible: green}
 
-// fleetWords is the fleet in one sentence.
+// drifts reports whether a group's nodes only differ from others.
+func drifts(g fleet.Group) bool { return slices.Equal(g.Rules, []string{"fleet-drift"}) }
+
+// fleetWords is the fleet in one sentence. Each node is counted once.
 func fleetWords(f Fleet) string {
 	if f.Nodes == 0 {
-		return "no node was found in what was given"
+		return "no node was found in what was given" + besidesNodes(f)
 	}
 	with := ""
 	if len(f.WhatIf) > 0 {
 		with = "with " + strings.Join(f.WhatIf, " and ") + ", "
 	}
+	count := map[string]int{}
+	for _, g := range f.Groups {
+		word := string(g.Outcome)
+		if drifts(g) {
+			word = "unlike others of the group"
+		}
+		count[word] += len(g.Nodes)
+	}
 	var parts []string
-	for _, o := range outcomes {
-		n := f.nodesOf(o)
-		switch {
+	for _, word := range []string{"incompatible", "unlike others of the group", "inconclusive", "compatible"} {
+		switch n := count[word]; {
 		case n > 0 && len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%d of %s %s", n, plural(f.Nodes, "node"), o))
+			parts = append(parts, fmt.Sprintf("%d of %s %s", n, plural(f.Nodes, "node"), word))
 		case n > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
 		}
 	}
-	return fmt.Sprintf("%s%s (%s of node)", with, strings.Join(parts, ", "), plural(len(f.Kinds), "kind"))
+	return with + strings.Join(parts, ", ") + besidesNodes(f)
+}
+
+// besidesNodes is what the nodes' outcomes do not tell.
+func besidesNodes(f Fleet) string {
+	text := ""
+	for _, c := range []struct {
+		n    int
+		noun string
+	}{{len(f.Stale), "outdated document"}, {len(f.Unread) + f.More, "unread document"}, {len(f.Missing), "missing node"}} {
+		if c.n > 0 {
+			text += "; " + plural(c.n, c.noun)
+		}
+	}
+	return text
 }
 
 // fleetPlan says what the change that is asked about costs.
@@ -144,54 +153,240 @@ func nodeNames(list []fleet.Member) []string {
 	return names
 }
 
-// fleetKind is one paragraph: who it is, what it has, what is wrong.
-func (p *page) fleetKind(number int, k fleet.Kind) {
-	p.line()
-	title := painted{outcomeColour[k.Outcome], fmt.Sprintf("kind %d: %s", number, k.Outcome)}
-	p.wrap(4, plural(len(k.Nodes), "node")+": "+p.nodes(nodeNames(k.Nodes)), title, ", ")
-	have := []string{}
-	if k.Driver != "" {
-		have = append(have, "driver "+k.Driver)
-	}
-	if len(k.GPUs) > 0 {
-		have = append(have, gpuList(k.GPUs))
-	}
-	for _, a := range k.Answers {
-		if a.Counts {
-			have = append(have, a.Subject+": "+answers[a.Answer].text)
+// kindsByNode is where each node's facts are.
+func kindsByNode(f Fleet) map[string]*fleet.Kind {
+	kinds := map[string]*fleet.Kind{}
+	for i := range f.Kinds {
+		for _, n := range f.Kinds[i].Nodes {
+			kinds[n.Node] = &f.Kinds[i]
 		}
 	}
-	if len(have) > 0 {
-		p.wrap(10, strings.Join(have, "; "), "    has   ")
-	}
-	var pages []string
-	for _, f := range k.Findings {
-		if f.Severity == matrix.Error || p.style.All {
-			p.wrap(10, f.Rule+": "+f.Message, "    "+marks[f.Severity].text+"     ")
-			pages = add(pages, f.Rule)
+	return kinds
+}
+
+// inFull is how many groups of an outcome have a paragraph; of further ones, which are the smallest, a line each is left.
+const inFull = 12
+
+// groups are the nodes by cause.
+func (p *page) groups(f Fleet) {
+	kinds := kindsByNode(f)
+	shown, rule := map[matrix.Outcome]int{}, ""
+	for _, g := range f.Groups {
+		if drifts(g) {
+			continue
+		}
+		if shown[g.Outcome]++; shown[g.Outcome] == inFull+1 && !p.style.All {
+			p.line()
+		}
+		p.fleetGroup(g, kinds, shown[g.Outcome] <= inFull || p.style.All)
+		if rule == "" && g.Outcome == matrix.Incompatible {
+			rule = g.Rules[0]
 		}
 	}
-	for _, page := range pages {
-		p.line("    more  cudacompat explain " + page)
-	}
-	switch {
-	case k.Outcome != matrix.Inconclusive:
-	case len(k.Unknown) > 0:
-		p.wrap(10, k.Unknown[0].Subject+": not known: "+k.Unknown[0].Missing, "    ?     ")
-	default:
-		p.wrap(10, "nothing to compare: a driver and a GPU, or a build, must be known", "    ?     ")
+	if rule != "" {
+		p.line()
+		p.command("more", "cudacompat explain "+rule)
 	}
 }
 
-// drift is one paragraph: what differs, and who stands out.
-func (p *page) drift(d fleet.Drift) {
-	p.line()
-	mark := marks[d.Severity]
-	p.wrap(4, d.Message(), painted{mark.code, mark.text + " " + d.Rule}, ": ")
-	for _, v := range d.Values {
-		if v.Value != d.Usual {
-			p.wrap(10, v.Value+": "+p.nodes(v.Nodes), "    has   ")
+// fleetGroup is one paragraph: who it is, why, what to do, what the nodes have; or one line.
+func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool) {
+	title := painted{outcomeColour[g.Outcome], join(": ", string(g.Outcome), strings.Join(g.Rules, ", "))}
+	who := plural(len(g.Nodes), "node") + ": " + p.nodes(g.Nodes)
+	if !full {
+		if g.Step != "" {
+			who += "; do: " + g.Step
 		}
+		p.wrap(4, who, title, ", ")
+		return
+	}
+	p.line()
+	p.wrap(4, who, title, ", ")
+	switch {
+	case g.Message != "":
+		p.wrap(10, g.Message, "    why   ")
+	case g.Outcome == matrix.Inconclusive:
+		p.wrap(10, "nothing to compare: a driver and a GPU, or a build, must be known", "    why   ")
+	}
+	if g.Step != "" {
+		p.wrap(10, g.Step, "    do    ")
+	}
+	if have := p.have(g, kinds); have != "" {
+		p.wrap(10, have, "    has   ")
+	}
+}
+
+// have is what the nodes of a group have, and how many have it.
+func (p *page) have(g fleet.Group, kinds map[string]*fleet.Kind) string {
+	var drivers, gpus, builds, warnings tally
+	for _, node := range g.Nodes {
+		k := kinds[node]
+		if k.Driver != "" {
+			drivers.add("driver " + k.Driver)
+		}
+		if len(k.GPUs) > 0 {
+			gpus.add(gpuList(k.GPUs))
+		}
+		var of []string
+		for _, a := range k.Answers {
+			if a.Counts {
+				of = add(of, bare(a.Subject)+": "+answers[a.Answer].text)
+			}
+		}
+		for _, text := range of {
+			builds.add(text)
+		}
+		for rule := range strings.FieldsSeq(rulesOf(*k, matrix.Warning)) {
+			warnings.add("warning " + rule)
+		}
+	}
+	var lines []string
+	for _, t := range []tally{drivers, gpus, builds, warnings} {
+		if text := t.words(len(g.Nodes), p.style.All); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// tally counts values.
+type tally struct {
+	values []string
+	count  map[string]int
+}
+
+func (t *tally) add(value string) {
+	if t.count == nil {
+		t.count = map[string]int{}
+	}
+	if t.count[value] == 0 {
+		t.values = append(t.values, value)
+	}
+	t.count[value]++
+}
+
+// words are the values, the most common first, with their nodes where not all have one; of many the first.
+func (t tally) words(nodes int, all bool) string {
+	slices.SortStableFunc(t.values, func(a, b string) int { return t.count[b] - t.count[a] })
+	var parts []string
+	for i, v := range t.values {
+		if i == 4 && len(t.values) > 5 && !all {
+			parts = append(parts, fmt.Sprintf("%d others", len(t.values)-i))
+			break
+		}
+		if t.count[v] < nodes {
+			v += fmt.Sprintf(" (%s)", plural(t.count[v], "node"))
+		}
+		parts = append(parts, v)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// drifts are a paragraph for each difference: what differs, and who stands out. Differences that divide the nodes alike,
+// as a driver and its CUDA do, are one.
+func (p *page) drifts(f Fleet) {
+	for i, d := range f.Drift {
+		if slices.ContainsFunc(f.Drift[:i], d.Alike) {
+			continue
+		}
+		same := slices.DeleteFunc(slices.Clone(f.Drift[i:]), func(o fleet.Drift) bool { return !d.Alike(o) })
+		// CUDA is what a driver speaks.
+		slices.SortStableFunc(same, func(a, b fleet.Drift) int { return isCUDA[a.What] - isCUDA[b.What] })
+		d = same[0]
+		p.line()
+		mark := marks[d.Severity]
+		p.wrap(4, d.Message(), painted{mark.code, mark.text + " " + d.Rule}, ": ")
+		for _, other := range same[1:] {
+			p.wrap(10, other.Message(), "    and   ")
+		}
+		p.outliers(d)
+		p.wrap(10, d.Step(), "    do    ")
+	}
+	if len(f.Drift) > 0 {
+		p.command("more", "cudacompat explain "+f.Drift[0].Rule)
+	}
+}
+
+var isCUDA = map[string]int{"CUDA": 1}
+
+// outliers names those who have what most have not.
+func (p *page) outliers(d fleet.Drift) {
+	others := slices.DeleteFunc(slices.Clone(d.Values), func(v fleet.Value) bool { return v.Value == d.Usual })
+	for i, v := range others {
+		if i == 4 && len(others) > 5 && !p.style.All {
+			p.line(fmt.Sprintf("    has   %d other values", len(others)-i))
+			return
+		}
+		p.wrap(10, v.Value+": "+p.nodes(v.Nodes), "    has   ")
+	}
+}
+
+// stale are a paragraph for documents that are old, and one for each way in which a time is wrong.
+func (p *page) stale(list []fleet.Stale) {
+	var order []string
+	names, oldest := map[string][]string{}, map[string]fleet.Stale{}
+	for _, s := range list {
+		reason := s.Reason
+		if s.Behind > 0 {
+			reason = "old"
+		}
+		if names[reason] == nil {
+			order = append(order, reason)
+		}
+		if names[reason] = append(names[reason], s.Node); s.Behind >= oldest[reason].Behind {
+			oldest[reason] = s
+		}
+	}
+	for _, reason := range order {
+		text := oldest[reason].Reason
+		if n := len(names[reason]); n > 1 && oldest[reason].Behind > 0 {
+			text = "up to " + fleet.Hours(oldest[reason].Behind) + " older than the newest document"
+		}
+		p.nodesOf("? stale", text+":", names[reason])
+	}
+}
+
+// nodesOf is a paragraph of nodes of which one thing is to be said.
+func (p *page) nodesOf(title, text string, names []string) {
+	switch len(names) {
+	case 0:
+		return
+	case 1:
+		text += " " + names[0]
+	default:
+		text = plural(len(names), "node") + ", " + text + " " + p.nodes(names)
+	}
+	p.line()
+	p.wrap(4, text, painted{yellow, title}, ": ")
+}
+
+// unreadDocuments are a paragraph for each reason why documents cannot be read, whatever the byte or the version in it.
+func (p *page) unreadDocuments(f Fleet) {
+	var order []string
+	names, first := map[string][]string{}, map[string]string{}
+	for _, u := range f.Unread {
+		key := strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, u.Reason)
+		if names[key] == nil {
+			order, first[key] = append(order, key), u.Reason
+		}
+		names[key] = append(names[key], unreadName(u))
+	}
+	for _, key := range order {
+		text := names[key][0] + ": " + first[key]
+		if n := len(names[key]); n > 1 {
+			text = plural(n, "document") + ", such as " + text + "; " + p.nodes(names[key][1:])
+		}
+		p.line()
+		p.wrap(4, text, painted{yellow, "? not judged"}, ": ")
+	}
+	if f.More > 0 {
+		p.line()
+		p.wrap(4, fmt.Sprintf("and %d more documents", f.More), painted{yellow, "? not judged"}, ": ")
 	}
 }
 
@@ -256,6 +451,10 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 	for _, u := range f.Unread {
 		reason := &junitMessage{Message: clean(u.Reason)}
 		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(unreadName(u)), Error: reason})
+	}
+	for _, name := range f.Missing {
+		reason := &junitMessage{Message: "the inventory names it, and there is no document of it"}
+		list = append(list, junitCase{Class: "cudacompat.fleet", Name: clean(name), Error: reason})
 	}
 	counts := count(list)
 	counts.Name = "cudacompat fleet"
@@ -328,6 +527,7 @@ var fleetGauges = []struct {
 	{"kinds", "Kinds of nodes that are judged alike.", func(f Fleet) []sample { return howMany(len(f.Kinds)) }},
 	{"finding_nodes", "Nodes that a rule finds something on.", fleetFindingSamples},
 	{"drift", "Values that the nodes of a group have of one thing, where they are more than one.", driftSamples},
+	{"missing_nodes", "Nodes of the inventory without a document.", func(f Fleet) []sample { return howMany(len(f.Missing)) }},
 	{"stale_nodes", "Nodes whose document is old.", func(f Fleet) []sample { return howMany(len(f.Stale)) }},
 	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return howMany(len(f.Unread) + f.More) }},
 }

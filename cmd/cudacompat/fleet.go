@@ -20,6 +20,7 @@ import (
 type fleetFlags struct {
 	tablesFlag
 	whatIf  []string
+	expect  string
 	maxAge  time.Duration
 	timeout time.Duration
 	failOn  string
@@ -36,9 +37,10 @@ func fleetCommand(s streams) *cobra.Command {
 		Long: "Judges the facts or reports of many nodes in one pass. A file holds one JSON document, or one on each line, and may be compressed with gzip; in a directory, files that end in .json, .jsonl or .ndjson are read, with or without .gz.\n\n" +
 			"A document is the output of `cudacompat probe` (facts) or of `cudacompat doctor -o json` (a report). It can be part of an object that names the node, its group (nodes that should be alike) and when it was taken:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
-		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · 3 no node is incompatible, but one is inconclusive or a document is damaged · " + exitOwn},
+		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · 3 no node is incompatible, but one is inconclusive or missing, or a document is damaged · " + exitOwn},
 		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
-			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv",
+			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv\n" +
+			"  kubectl get nodes > nodes.txt && cudacompat fleet facts/ --inventory nodes.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return &usageError{message: "fleet takes files or directories",
@@ -52,6 +54,8 @@ func fleetCommand(s streams) *cobra.Command {
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
 		"`CHANGE`: assume this change on every node: driver=VERSION, or a package such as torch==2.9.0 (may be repeated)")
+	cmd.Flags().StringVar(&f.expect, "inventory", "",
+		"also list nodes that `FILE` names and that no document is of: one name a line, or what kubectl get nodes (-o json too) or sinfo prints")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
 		"call a node stale if its document is more than `TIME` older than the newest one")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after `TIME` (default: no limit)")
@@ -84,8 +88,15 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := f.judge(ctx, s, args, fleet.NewJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)},
-		asked))
+	var expected []string
+	if f.expect != "" {
+		if expected, err = inventory(f.expect); err != nil {
+			return err
+		}
+	}
+	judge := fleet.NewJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
+	judge.Expect(expected)
+	found, err := f.judge(ctx, s, args, judge)
 	if late := new(lateError); errors.As(err, &late) { // a file that never ends: what was read before it is left behind
 		complain(s.err, late.Error(), "give more --timeout, or fewer documents")
 		nothing := fleet.NewJudge(tables, matrix.Policy{}, asked)
@@ -127,14 +138,14 @@ func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge 
 // summaryShare is the part of the time that is left for what is said of the documents, a tenth.
 const summaryShare = 10
 
-// exit is the worst node's code; 3 when a document could not be read, or when there was none.
+// exit is the worst node's code; 3 when a document could not be read or a node is missing, or when there was none.
 func (f *fleetFlags) exit(s fleet.Summary) error {
 	found := func(k fleet.Kind) bool { return len(k.Findings) > 0 }
 	warned := len(s.Drift) > 0 || slices.ContainsFunc(s.Kinds, found)
 	switch {
 	case s.Outcome == matrix.Incompatible && f.failOn != "never", warned && f.failOn == "warning":
 		return exitError(exitIncompatible)
-	case s.Outcome == matrix.Inconclusive, len(s.Unread) > 0, s.Nodes == 0:
+	case s.Outcome == matrix.Inconclusive, len(s.Unread)+len(s.Missing) > 0, s.Nodes == 0:
 		return exitError(exitInconclusive)
 	}
 	return nil

@@ -3,6 +3,8 @@
 // how much memory. With -kinds every node is of a kind of its own. With -whatif the fleet is judged with another
 // driver too, and a node of each kind beside `cudacompat check --driver`.
 //
+// With -messy the fleet is as real ones are, and the text report must stay short and lose no node; SCREEN=FILE keeps it.
+//
 //	go run ./tools/manynodes -n 10000 bin/cudacompat
 package main
 
@@ -26,10 +28,11 @@ import (
 func main() {
 	n := flag.Int("n", 10000, "how many nodes")
 	kinds := flag.Bool("kinds", false, "every node of a kind of its own, and no faults")
+	messy := flag.Bool("messy", false, "many kernels and environments, old and cut documents")
 	driver := flag.String("whatif", "", "also judge with this driver, beside check --driver")
 	facts := flag.String("example", "examples/facts/p5-48xlarge.json", "the report that the nodes are made of")
 	flag.Parse()
-	wrong, err := try(os.Stdout, flag.Arg(0), *facts, *n, *kinds, *driver)
+	wrong, err := try(os.Stdout, flag.Arg(0), *facts, *n, *kinds, *messy, *driver)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "manynodes:", err)
 		os.Exit(2)
@@ -43,7 +46,7 @@ func main() {
 }
 
 // try makes the documents, has them judged, and lists what is wrong with the answer.
-func try(out io.Writer, tool, path string, n int, kinds bool, driver string) ([]string, error) {
+func try(out io.Writer, tool, path string, n int, kinds, messy bool, driver string) ([]string, error) {
 	f, err := example(path)
 	if err != nil {
 		return nil, err
@@ -59,6 +62,9 @@ func try(out io.Writer, tool, path string, n int, kinds bool, driver string) ([]
 		p.distinguish()
 	} else {
 		want = p.spoil(rand.New(rand.NewPCG(17, 0)))
+	}
+	if messy {
+		p.mess(want)
 	}
 	file := filepath.Join(dir, "nodes.jsonl")
 	if err := p.write(file, want.bad); err != nil {
@@ -77,6 +83,11 @@ func try(out io.Writer, tool, path string, n int, kinds bool, driver string) ([]
 	var wrong []string
 	if !kinds {
 		wrong = want.compare(got)
+	}
+	if messy {
+		said, more := screen(tool, file, got, want)
+		fmt.Fprintln(out, said)
+		wrong = append(wrong, more...)
 	}
 	if driver != "" {
 		more, err := p.whatIf(out, tool, file, driver)
@@ -132,7 +143,9 @@ type fleetReport struct {
 		}
 	}
 	Stale  []struct{ Node string }
-	Unread []struct{ Document string }
+	Unread []struct{ Document, Node string }
+	Groups []struct{ Nodes []string }
+	Nodes  int
 }
 
 // kind is nodes that are judged alike.

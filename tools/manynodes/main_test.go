@@ -20,7 +20,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	wrong, err := try(t.Output(), tool, "../../examples/facts/p5-48xlarge.json", 1200, false, "535.183.01")
+	wrong, err := try(t.Output(), tool, "../../examples/facts/p5-48xlarge.json", 1200, false, false, "535.183.01")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// inventoryCap bounds a list of nodes: names, and bytes (a cluster of 5,000 nodes is 100 MB in `kubectl get nodes -o json`).
+const (
+	inventoryNames = 1_000_000
+	inventoryBytes = 1 << 30
+)
+
+// inventory reads the names of the nodes that there should be: what `kubectl get nodes` or `sinfo` print, or a name a
+// line.
+func inventory(name string) ([]string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), ""}
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(io.LimitReader(f, inventoryBytes), 64<<10)
+	var names []string
+	if first, _ := r.Peek(1); string(first) == "{" {
+		names, err = namesInJSON(r)
+	} else {
+		names, err = namesInLines(r)
+	}
+	if err == nil && len(names) == 0 {
+		err = errors.New("there is no node in it")
+	}
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("cannot read the inventory %q: %v", name, err),
+			"one name a line, or the output of `kubectl get nodes`, `kubectl get nodes -o json` or `sinfo`"}
+	}
+	return names, nil
+}
+
+// namesInJSON are the names of a list of Kubernetes' nodes, which is read node by node.
+func namesInJSON(r io.Reader) ([]string, error) {
+	d := json.NewDecoder(r)
+	var names []string
+	if _, err := d.Token(); err != nil { // {
+		return nil, errors.New(jsonCause(err))
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, errors.New(jsonCause(err))
+		}
+		if key != "items" {
+			var skipped json.RawMessage
+			if err := d.Decode(&skipped); err != nil {
+				return nil, errors.New(jsonCause(err))
+			}
+			continue
+		}
+		if open, err := d.Token(); err != nil || open != json.Delim('[') {
+			return nil, errors.New("its items are no list")
+		}
+		for d.More() {
+			var node struct {
+				Metadata struct{ Name string }
+			}
+			if err := d.Decode(&node); err != nil {
+				return nil, errors.New(jsonCause(err))
+			}
+			if names = append(names, node.Metadata.Name); len(names) > inventoryNames {
+				return nil, errManyNodes
+			}
+		}
+		return names, nil
+	}
+	return nil, errors.New("it is JSON without items")
+}
+
+var errManyNodes = fmt.Errorf("it names more than %d nodes", inventoryNames)
+
+// namesInLines are the names in the column NAME (kubectl) or NODELIST (sinfo), else in the first one.
+func namesInLines(r io.Reader) ([]string, error) {
+	var names []string
+	column := 0
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for n := 0; lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		n++
+		if i := slices.IndexFunc(words, func(w string) bool { return w == "NAME" || w == "NODELIST" }); n == 1 && i >= 0 {
+			column = i
+			continue
+		}
+		if column >= len(words) {
+			return nil, fmt.Errorf("a line has fewer columns than the first: %.60q", lines.Text())
+		}
+		list, err := hostList(strings.TrimPrefix(words[column], "node/"), inventoryNames-len(names))
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, list...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), lines.Err()
+}
+
+// hostList are the names of Slurm's list "gpu[001-003,7],login1".
+func hostList(text string, most int) ([]string, error) {
+	var names []string
+	for _, part := range outsideBrackets(text) {
+		before, rest, ranged := strings.Cut(part, "[")
+		inside, after, closed := strings.Cut(rest, "]")
+		if ranged != closed {
+			return nil, fmt.Errorf("%.60q is no list of nodes", text)
+		}
+		middles := []string{""}
+		if ranged {
+			var err error
+			if middles, err = numbers(inside, most-len(names)); err != nil {
+				return nil, err
+			}
+			if after != "" { // "rack[1-2]n[1-4]"
+				ends, err := hostList(after, most)
+				if err != nil {
+					return nil, err
+				}
+				if len(ends)*len(middles) > most-len(names) {
+					return nil, errManyNodes
+				}
+				for _, m := range middles {
+					for _, end := range ends {
+						names = append(names, before+m+end)
+					}
+				}
+				continue
+			}
+		}
+		for _, m := range middles {
+			if names = append(names, before+m); len(names) > most {
+				return nil, errManyNodes
+			}
+		}
+	}
+	return names, nil
+}
+
+// outsideBrackets splits a list at the commas that stand outside brackets.
+func outsideBrackets(text string) []string {
+	depth := 0
+	return strings.FieldsFunc(text, func(r rune) bool {
+		switch r {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		}
+		return r == ',' && depth == 0
+	})
+}
+
+// numbers are those of "001-003,7", as wide as they are written.
+func numbers(text string, most int) ([]string, error) {
+	var list []string
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, ranged := strings.Cut(part, "-")
+		if !ranged {
+			to = from
+		}
+		first, err := strconv.Atoi(from)
+		last, err2 := strconv.Atoi(to)
+		if err != nil || err2 != nil || last < first {
+			return nil, fmt.Errorf("%.60q is no range of numbers", part)
+		}
+		if last-first >= most-len(list) {
+			return nil, errManyNodes
+		}
+		for n := first; n <= last; n++ {
+			list = append(list, fmt.Sprintf("%0*d", len(from), n))
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,129 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/probe/facts"
+)
+
+// Group is nodes of one outcome, cause and step, whatever else they differ in: what a screen shows. Each node that was
+// judged is in one group.
+type Group struct {
+	Outcome matrix.Outcome `json:"outcome"`
+	Rules   []string       `json:"rules"`   // of the errors, or of what is not known; empty: nothing is wrong
+	Message string         `json:"message"` // the first error, or the fact that is missing, as one of the nodes has it
+	Step    string         `json:"step"`    // what mends one of the nodes; empty: nothing is known to
+	Nodes   []string       `json:"nodes"`
+}
+
+// cause is a group in the making.
+type cause struct {
+	Group
+	key string
+}
+
+// causeOf is why a kind has its outcome. The step is worked out once for each cause: it takes as long as a verdict.
+func (j *Judge) causeOf(f facts.Facts, v matrix.Verdict, again func(matrix.Policy) matrix.Verdict) *cause {
+	c := &cause{Group: Group{Outcome: v.Outcome, Rules: []string{}}}
+	var needs []string
+	switch v.Outcome {
+	case matrix.Incompatible:
+		for _, e := range errorsOf(v) {
+			needs = append(needs, e.Rule+" "+e.Need)
+			if c.Message = cmp.Or(c.Message, e.Message); !slices.Contains(c.Rules, e.Rule) {
+				c.Rules = append(c.Rules, e.Rule)
+			}
+		}
+	case matrix.Inconclusive:
+		for _, u := range v.Unknown[:min(len(v.Unknown), 1)] {
+			needs, c.Rules, c.Message = []string{u.Rule + " " + u.Missing}, []string{u.Rule}, u.Subject+": not known: "+u.Missing
+		}
+	}
+	slices.Sort(needs)
+	c.key = string(v.Outcome) + "\n" + strings.Join(slices.Compact(needs), "\n")
+	for _, e := range f.Environments { // each user has a path of his own
+		c.key = strings.ReplaceAll(c.key, e.Path, "")
+	}
+	if known := j.causes[c.key]; known != nil {
+		return known
+	}
+	if v.Outcome == matrix.Incompatible {
+		policy := j.policy
+		policy.NoPins = false
+		if list := errorsOf(again(policy)); len(list) > 0 {
+			c.Step = step(list[0])
+		}
+	}
+	j.causes[c.key] = c
+	return c
+}
+
+// errorsOf are a verdict's errors, in its order.
+func errorsOf(v matrix.Verdict) []matrix.Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f matrix.Finding) bool { return f.Severity != matrix.Error })
+}
+
+// step is what mends a finding: the release that changes least, else the first thing to do.
+func step(f matrix.Finding) string {
+	switch {
+	case len(f.Pins) > 0:
+		return "install " + f.Pins[0].Package + " " + f.Pins[0].Version
+	case len(f.Do) > 0:
+		return f.Do[0]
+	}
+	return ""
+}
+
+// verdicts are a kind as it is judged, with and without steps.
+func (j *Judge) verdicts(ctx context.Context, f facts.Facts, targets []matrix.Target) (matrix.Verdict, *cause) {
+	check := func(p matrix.Policy) matrix.Verdict { return matrix.Check(ctx, j.tables, f, targets, p) }
+	v := check(j.policy)
+	return v, j.causeOf(f, v, check)
+}
+
+// groups puts every node into its group, the worst first, then the most common. A node that differs from the others of
+// its group in what makes their jobs fail is of its drift's, unless it has an error of its own.
+func (j *Judge) groups(drifts []Drift) []Group {
+	at := map[string]*Group{}
+	drifting := map[string]*Group{}
+	for _, d := range drifts {
+		if d.Severity != matrix.Error {
+			continue
+		}
+		g := &Group{Outcome: matrix.Incompatible, Rules: []string{d.Rule}, Message: d.Message(), Step: d.Step()}
+		at[g.Message] = g
+		for _, name := range d.Outliers() {
+			if drifting[name] == nil {
+				drifting[name] = g
+			}
+		}
+	}
+	for _, kind := range j.order {
+		for _, n := range kind.Nodes {
+			g := drifting[n.Node]
+			if g == nil || kind.Outcome == matrix.Incompatible {
+				if g = at[kind.cause.key]; g == nil {
+					g = &Group{kind.cause.Outcome, kind.cause.Rules, kind.cause.Message, kind.cause.Step, nil}
+					at[kind.cause.key] = g
+				}
+			}
+			g.Nodes = append(g.Nodes, n.Node)
+		}
+	}
+	list := []Group{}
+	for _, g := range at {
+		if len(g.Nodes) > 0 {
+			slices.Sort(g.Nodes)
+			list = append(list, *g)
+		}
+	}
+	slices.SortFunc(list, func(a, b Group) int {
+		return cmp.Or(outcomeRank[b.Outcome]-outcomeRank[a.Outcome], len(b.Nodes)-len(a.Nodes),
+			strings.Compare(strings.Join(a.Rules, " "), strings.Join(b.Rules, " ")), strings.Compare(a.Nodes[0], b.Nodes[0]))
+	})
+	return list
+}
