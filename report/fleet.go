@@ -530,6 +530,7 @@ var fleetGauges = []struct {
 	{"missing_nodes", "Nodes of the inventory without a document.", func(f Fleet) []sample { return howMany(len(f.Missing)) }},
 	{"stale_nodes", "Nodes whose document is old.", func(f Fleet) []sample { return howMany(len(f.Stale)) }},
 	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return howMany(len(f.Unread) + f.More) }},
+	{"run_timestamp_seconds", "Unix time of the last run.", func(f Fleet) []sample { return runSamples(f.Tool) }},
 }
 
 // howMany is one sample without labels.

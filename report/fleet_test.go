@@ -26,7 +26,7 @@ func aFleet(t *testing.T) Fleet {
 	}
 	j.Refuse("bad.json", "", "it is no JSON")
 	j.Expect([]string{"a", "y", "z"})
-	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}}
+	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}, Run: 1795348800}}
 }
 
 func shown(t *testing.T, name string) string {

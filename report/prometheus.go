@@ -51,6 +51,15 @@ var gauges = []gauge{
 		probeSuccessSamples},
 	{"probe_duration_seconds", "Wall time that looking at a part of the machine took.", probeDurationSamples},
 	{"tool_info", "The program and the date of its tables; always 1.", toolSamples},
+	{"run_timestamp_seconds", "Unix time of the last run.", func(r Report) []sample { return runSamples(r.Tool) }},
+}
+
+// runSamples are when the program ran: a verdict stands until the next run, and there may be none.
+func runSamples(t Tool) []sample {
+	if t.Run == 0 {
+		return nil
+	}
+	return []sample{{"", float64(t.Run)}}
 }
 
 // labelled is a sample of value 1 with label names and values in turn.

@@ -54,6 +54,7 @@ func written(t *testing.T) map[string][]string {
 	t.Helper()
 	texts := []string{shown(t, "prometheus")}
 	for _, r := range cases(t) {
+		r.Tool.Run = 1795348800
 		texts = append(texts, show(t, r, "prometheus", Style{}))
 	}
 	metrics := map[string][]string{}

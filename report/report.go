@@ -35,6 +35,8 @@ type Tool struct {
 	Matrix  string `json:"matrix"` // ISO date of the newest row that was checked
 	// Tables are the tables that judged.
 	Tables []matrix.TableSource `json:"tables"`
+	// Run is when it judged, in Unix seconds, which metrics tell; 0: not told.
+	Run int64 `json:"-"`
 }
 
 // OwnTables are the names of the tables in which a site's own rows stand.

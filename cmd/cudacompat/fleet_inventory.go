@@ -63,7 +63,7 @@ func namesInJSON(r io.Reader) ([]string, error) {
 			continue
 		}
 		if open, err := d.Token(); err != nil || open != json.Delim('[') {
-			return nil, errors.New("its items are no list")
+			return nil, errors.New("its items are not a list")
 		}
 		for d.More() {
 			var node struct {
@@ -119,7 +119,7 @@ func hostList(text string, most int) ([]string, error) {
 		before, rest, ranged := strings.Cut(part, "[")
 		inside, after, closed := strings.Cut(rest, "]")
 		if ranged != closed {
-			return nil, fmt.Errorf("%.60q is no list of nodes", text)
+			return nil, fmt.Errorf("%.60q is not a list of nodes", text)
 		}
 		middles := []string{""}
 		if ranged {
@@ -177,7 +177,7 @@ func numbers(text string, most int) ([]string, error) {
 		first, err := strconv.Atoi(from)
 		last, err2 := strconv.Atoi(to)
 		if err != nil || err2 != nil || last < first {
-			return nil, fmt.Errorf("%.60q is no range of numbers", part)
+			return nil, fmt.Errorf("%.60q is not a range of numbers", part)
 		}
 		if last-first >= most-len(list) {
 			return nil, errManyNodes

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
@@ -67,7 +68,7 @@ func (f *tablesFlag) tellTables(t *matrix.Tables) (string, error) {
 
 // tool is this program with its tables. Their hashes take as long as a judgement does, and only JSON has them.
 func tool(t *matrix.Tables, hashed bool) report.Tool {
-	tool := report.Tool{Version: toolVersion(), Matrix: t.Checked()}
+	tool := report.Tool{Version: toolVersion(), Matrix: t.Checked(), Run: time.Now().Unix()}
 	if !hashed {
 		return tool
 	}
