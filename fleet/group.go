@@ -67,13 +67,13 @@ func errorsOf(v matrix.Verdict) []matrix.Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f matrix.Finding) bool { return f.Severity != matrix.Error })
 }
 
-// step is what mends a finding: the release that changes least, else the first thing to do.
+// step is what mends a finding: the release that changes least, else the first things to do.
 func step(f matrix.Finding) string {
 	switch {
 	case len(f.Pins) > 0:
 		return "install " + f.Pins[0].Package + " " + f.Pins[0].Version
 	case len(f.Do) > 0:
-		return f.Do[0]
+		return strings.Join(f.Do[:min(len(f.Do), 3)], "; ")
 	}
 	return ""
 }
