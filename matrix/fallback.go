@@ -15,10 +15,15 @@ import (
 // nvidia-dali-cuda120, numba-cuda.
 var gpuName = lazyregexp.New(`-gpu(-|$)|-cu\d+(-|$)|cuda`)
 
-// asks reports whether a build is there for the GPU: a framework, what is made for one, or what says so by its name.
-// What stands by itself merely carries CUDA code and goes on with the CPU, such as XGBoost's and CTranslate2's wheels.
-func asks(b *facts.Build) bool {
-	return !b.Extension || gpuName.MatchString(b.Name) || !b.Standalone && b.Name != "ctranslate2"
+// asks reports whether a build is there for the GPU. That one goes on with the CPU has to be known: of XGBoost's and
+// CTranslate2's wheels the table of packages says so, and the programs outside Python that are looked for do. Whatever
+// else carries CUDA code is broken where that cannot run.
+func asks(t *Tables, b *facts.Build) bool {
+	if b.Origin == "program" {
+		return false
+	}
+	rows := tables.RowsOf[tables.Package](t, b.Name)
+	return !b.Extension || gpuName.MatchString(b.Name) || len(rows) == 0 || rows[0].Uses != "either"
 }
 
 // standaloneCUDA is the CUDA family of a build that has the runtime linked in, so that no library that it needs
@@ -59,7 +64,7 @@ func (m *machine) oldestToolkit(b *facts.Build) version.Number {
 }
 
 // goesOn reports whether a build carries CUDA code that it can do without.
-func (b *build) goesOn() bool { return b.either() || !asks(b.Build) }
+func (b *build) goesOn() bool { return b.either() || !asks(b.env.t, b.Build) }
 
 // wantsCUDA reports whether a build is made for CUDA and there for the GPU.
 func (b *build) wantsCUDA() bool { return b.accelerator == "cuda" && !b.goesOn() }

@@ -89,7 +89,7 @@ func newMachine(t *Tables, f *facts.Facts, target Target, policy Policy) *machin
 		m.see(m.show())
 	}
 	m.layCompat()
-	standing := standingOf(f)
+	standing := standingOf(t, f)
 	for i := range f.Environments {
 		env := m.environment(&f.Environments[i])
 		for j := range f.Environments[i].Builds {

@@ -311,7 +311,7 @@ func (b *build) compilesLater() bool { return b.jit || b.named != nil && b.named
 // namedOnly are packages that need a GPU, or a framework that may, and of which a file says no more than that.
 func (m *machine) namedOnly() []*result {
 	var results []*result
-	standing := standingOf(m.f)
+	standing := standingOf(m.t, m.f)
 	for _, n := range m.names {
 		judged := slices.ContainsFunc(m.builds, func(b *build) bool { return b.named == n })
 		if !judged && standing(n.env) == noted {

@@ -73,7 +73,7 @@ func (m *machine) reach(b *build) *reach {
 	case m.forward().state == forwardUndecided || m.forward().state == forwardUndecidedGPU:
 		return lacks(m.forward().why)
 	// Nothing else stands for a package that needs no framework, so silence would read as an answer.
-	case !b.cuda.Known() && b.Standalone && !b.goesOn():
+	case !b.cuda.Known() && b.Standalone && !b.goesOn() && b.Name != "triton": // whose ptxas is judged
 		return lacks("which CUDA it is built for")
 	case !b.cuda.Known() && b.Extension:
 		return nil // its framework is judged

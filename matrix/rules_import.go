@@ -164,7 +164,7 @@ func (b *build) lacking(m *machine, h facts.Hindrance) []*result {
 // requires a distribution of that name, installing it again brings it; else nothing tells which one has it.
 func (b *build) withoutModule(m *machine, h facts.Hindrance) []*result {
 	if b.env.Kind == "target" || m.f.System.Rest {
-		return unknown(b.subject, "the module "+h.By+", which "+b.Name+" imports: it is not in "+b.env.Path)
+		return undecidable(b.subject, "the module "+h.By+", which "+b.Name+" imports: it is not in "+b.env.Path)
 	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: "the module " + h.By,
 		Message:  fmt.Sprintf("%s imports %s, which is not installed: it cannot be imported", b.Name, h.By),

@@ -248,7 +248,7 @@ func (b *build) besidePath(libraries []string) []string {
 // nvshmem and, before 0.9.0, cusparselt have one directory for all CUDA families (trait.csv); pip and uv do not notice.
 func packagesMixed(m *machine) []*result {
 	var results []*result
-	standing := standingOf(m.f)
+	standing := standingOf(m.t, m.f)
 	for i := range m.f.Environments {
 		env := m.environment(&m.f.Environments[i])
 		for _, s := range env.shared {

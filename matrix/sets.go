@@ -37,7 +37,7 @@ func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
 func (m *machine) wantedBuild(want pin.Wanted) *build {
 	b := &build{Build: &facts.Build{Name: want.Framework, Version: want.Release},
 		env: newEnvironment(m.t, &facts.Environment{})}
-	standing := standingOf(m.f)
+	standing := standingOf(m.t, m.f)
 	for i := range m.f.Environments {
 		if e := &m.f.Environments[i]; standing(e) != noted && b.env.Path == "" {
 			b.env = m.environment(e)

@@ -19,9 +19,9 @@ const (
 // standingOf tells how much each environment counts: the named ones; else the active one, together with those that a
 // search found when the active one uses no CUDA. In a tree at rest nobody has chosen yet, so all of them do, as does
 // the only one of a report.
-func standingOf(f *facts.Facts) func(*facts.Environment) standing {
+func standingOf(t *Tables, f *facts.Facts) func(*facts.Environment) standing {
 	named := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return e.Named })
-	enough := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return e.Active && usesCUDA(&e) })
+	enough := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return e.Active && usesCUDA(t, &e) })
 	return func(e *facts.Environment) standing {
 		switch {
 		case e.Named, !named && (e.Active || f.System.Rest || len(f.Environments) == 1 && !e.OtherUser):
@@ -34,9 +34,9 @@ func standingOf(f *facts.Facts) func(*facts.Environment) standing {
 }
 
 // usesCUDA reports whether an environment holds a build that is there for the GPU, or that may be.
-func usesCUDA(e *facts.Environment) bool {
+func usesCUDA(t *Tables, e *facts.Environment) bool {
 	return slices.ContainsFunc(e.Builds, func(b facts.Build) bool {
-		return asks(&b) &&
+		return asks(t, &b) &&
 			(b.Accelerator == "cuda" || b.Accelerator == "")
 	})
 }
