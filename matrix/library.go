@@ -144,7 +144,7 @@ func (b *build) nowhere() []string {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
-		return !b.ownLibrary(s) && (b.Name == "tensorflow" || !strings.HasPrefix(s, "lib") || !b.wants(s))
+		return !b.ownLibrary(s) && (b.Name == "tensorflow" || !strings.HasPrefix(s, "lib") || !b.wants(s) && !slices.Contains(b.Linked, s))
 	})
 }
 

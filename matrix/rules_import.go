@@ -109,8 +109,12 @@ func (b *build) notMapped() []*result {
 // own module, would have to be gone.
 func (b *build) filesGone(h facts.Hindrance) Finding {
 	name, installed, _ := strings.Cut(h.Of, " ")
+	what := "only the metadata of " + h.Of + " is left"
+	if b.framework() { // whose libraries are there
+		what = h.Of + " is incomplete"
+	}
 	return Finding{Severity: Error, Subject: b.subject, Need: h.Path, Pins: b.env.forcedPin(pin.Package{Package: name, Version: installed}),
-		Message:  fmt.Sprintf("only the metadata of %s is left: %s is gone", h.Of, h.Path),
+		Message:  fmt.Sprintf("%s: %s is gone", what, h.Path),
 		Evidence: append(b.evidence(), Evidence{Fact: "RECORD", Value: "lists " + h.Path, From: b.From}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
 }

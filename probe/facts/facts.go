@@ -320,7 +320,9 @@ type Build struct {
 	// those of Missing that are there, and why the loader does not take them
 	Unloadable []Unloadable `json:"unloadable,omitempty"`
 	// files of libraries that the loader does not find for it by itself, and that a program can load first
-	Beside     []string     `json:"beside,omitempty"`
+	Beside []string `json:"beside,omitempty"`
+	// Linked are those of Missing that a library which is there is linked to: the loader does not load it without.
+	Linked     []string     `json:"linked,omitempty"`
 	Unresolved []Unresolved `json:"unresolved"` // symbols that CUDA libraries which are not its own lack
 	// some CUDA library is not its own, so Unresolved was looked for
 	Compared bool    `json:"compared"`

@@ -25,7 +25,7 @@ func (s *site) hinder(h *host.Host, b *facts.Build, info string, names []string)
 	}
 	own := b.Name + " " + b.Version
 	for _, name := range names {
-		if file := path.Join(s.dir, name, "__init__.py"); b.Extension && info != "" && len(b.Hindrances) == 0 &&
+		if file := path.Join(s.dir, name, "__init__.py"); info != "" && len(b.Hindrances) == 0 &&
 			absent(h, file) && absent(h, file+"c") && recorded(h, info, name+"/__init__.py") {
 			add(facts.HindranceGone, own, file, "")
 		}

@@ -101,6 +101,9 @@ func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []stri
 			strings.HasPrefix(name, nvrtcBuiltins) && !s.wheelHeld(h, "cuda-nvrtc", name)
 	})
 	for _, name := range list {
+		if !onlyOpened(p, name) {
+			b.Linked = append(b.Linked, name)
+		}
 		if files := s.inWheels(h, "*/lib/"+name); len(files) > 0 && !unloadable(p, name) {
 			b.Beside = append(b.Beside, files[0])
 		}

@@ -75,6 +75,9 @@ func TestBesideTheRunPath(t *testing.T) {
 	if !slices.Contains(b.Missing, "libcudnn.so.9") || len(b.Beside) != 1 || !strings.HasSuffix(b.Beside[0], "cudnn9/lib/libcudnn.so.9") {
 		t.Errorf("missing %q, beside %q", b.Missing, b.Beside)
 	}
+	if !slices.Contains(b.Linked, "libcudnn.so.9") {
+		t.Errorf("linked %q", b.Linked)
+	}
 }
 
 // TestMetadataWithoutPackage: what a half-removed torch leaves is its metadata; its RECORD tells that it is no editable
