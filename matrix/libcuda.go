@@ -48,8 +48,11 @@ func (m *machine) spoiledLibcuda() Finding {
 		return f
 	}
 	f.Steps = []pin.Step{pin.Say("reinstall the driver's packages, so that its libraries are whole")}
-	if name := m.libcudaPackage(); name != "" {
-		f.Steps = []pin.Step{pin.Run(m.hostSystem().Reinstall(name))}
+	if s, name := m.hostSystem(), m.libcudaPackage(); name != "" {
+		if m.driver().version.Known() && s.APT() { // the newest of the branch would be another release than the module's
+			name = s.Of(name, m.driver().version.String())
+		}
+		f.Steps = []pin.Step{pin.Run(s.Reinstall(name))}
 	}
 	return f
 }
@@ -89,8 +92,11 @@ func (m *machine) withoutLibcuda() Finding {
 	}
 	f.Steps = []pin.Step{pin.Say("install the part of the driver's packages that has libcuda.so.1, of the release " +
 		m.driver().version.String())}
-	if name := m.libcudaPackage(); name != "" {
-		f.Steps = []pin.Step{pin.Run(m.hostSystem().Install(name))}
+	// The newest of the branch would be another release than the module's.
+	if s, name := m.hostSystem(), m.libcudaPackage(); name != "" && m.driver().version.Known() {
+		f.Steps = []pin.Step{pin.Run(s.Install(s.Of(name, m.driver().version.String()))).That("of exactly the driver's release")}
+	} else if name != "" {
+		f.Steps = []pin.Step{pin.Run(s.Install(name))}
 	}
 	return f
 }

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/version"
 	"cudacompat/pin"
+	"cudacompat/probe/facts"
 )
 
 // driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it. The CUDA runtime
@@ -173,7 +174,8 @@ func minorCompat(m *machine, b *build) []*result {
 		return nil
 	}
 	state, need, source := m.floor(b.cuda)
-	if state != floorMinor || !m.driver().cuda.Known() {
+	// Minor versions are those of one major: a driver of an older CUDA beside newer libraries is driver-mismatch's.
+	if state != floorMinor || !m.driver().cuda.Known() || b.cuda.Major() > m.driver().cuda.Major() {
 		return nil
 	}
 	f := Finding{Severity: Note, Subject: b.subject, Need: need, Source: source,
@@ -243,6 +245,14 @@ func (m *machine) otherCUDA(b *build) bool {
 // openTorchMissing is what is not known of a package that brings whichever torch is the newest.
 const openTorchMissing = "which torch it brings: the file names no release of it"
 
+// excludedMissing is what a machine lacks of which each GPU is left out by an option of the driver's module.
+const excludedMissing = "a GPU that the driver's options do not leave out"
+
+// allExcluded reports whether the driver leaves out every GPU that is here.
+func (m *machine) allExcluded() bool {
+	return m.here() && len(m.f.GPUs) > 0 && !slices.ContainsFunc(m.f.GPUs, func(g facts.GPU) bool { return !g.Excluded })
+}
+
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
 func gpuArchMissing(m *machine, b *build) []*result {
 	results := m.codeFor(b)
@@ -270,6 +280,9 @@ func (m *machine) codeFor(b *build) []*result {
 		return undecidable(b.subject, openTorchMissing)
 	}
 	if len(m.gpus) == 0 {
+		if m.allExcluded() {
+			return undecidable(b.subject, excludedMissing)
+		}
 		return undecidable(b.subject, "a GPU to compare with")
 	}
 	without, proof, missing := m.codeless(b)

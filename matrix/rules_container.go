@@ -86,6 +86,7 @@ func (m *machine) withoutLibraries(missing []string) Finding {
 		f.Steps = []pin.Step{pin.Say("start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility")}
 		return f
 	}
+	f.Need = "the host's driver libraries in this container"
 	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
 	f.Steps = []pin.Step{pin.Say("start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
 		"Kubernetes the limit nvidia.com/gpu"),

@@ -28,7 +28,11 @@ func (m *machine) driverAnswers() bool {
 }
 
 func evidenceNode(n facts.Node) Evidence {
-	return Evidence{Fact: n.Path, Value: n.Access + ", mode " + n.Mode, From: n.Path}
+	opens := n.Access
+	if n.Open != "" && n.Open != "ok" { // which asks more than access(2)
+		opens = n.Open
+	}
+	return Evidence{Fact: n.Path, Value: opens + ", mode " + strings.TrimPrefix(n.Mode, "D"), From: n.Path}
 }
 
 // deviceAccessLost: the nodes are there and the device control group refuses them. NVIDIA's hook adds the GPU to that
@@ -239,6 +243,7 @@ func (m *machine) deadNode() *Finding {
 				pin.Say("if it stays, the kernel's log (dmesg) says why the driver refuses")}}
 		if stale {
 			f.Message = fmt.Sprintf("%s has the major number %d, and the driver's is %d: it leads to no driver", n.Path, n.Major, major)
+			f.Evidence[0].Value = fmt.Sprintf("major %d", n.Major)
 			f.Evidence[1] = Evidence{Fact: "driver's major", Value: fmt.Sprint(major), From: "/proc/devices"}
 			f.Steps = []pin.Step{pin.Say("start the container again with its GPU, so that it gets the nodes of this boot")}
 			if m.f.System.Container == "" {

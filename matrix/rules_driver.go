@@ -187,6 +187,9 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 	if disk != nil {
 		f.Evidence = append(f.Evidence, Evidence{Fact: "module on disk", Value: disk.Version, From: disk.Path})
 	}
+	if disk != nil && user.Known() && disk.version.Compare(user) == 0 && m.f.System.Container == "" {
+		f.Message += ": the driver was updated while it ran"
+	}
 	f.Steps = m.mismatchSteps(loaded, user, disk)
 	return f
 }
@@ -276,6 +279,9 @@ func driverUnresponsive(m *machine) []*result {
 	// calls recovered is, too.
 	if len(m.f.Driver.Kernel) > 0 && !m.allRecovered() {
 		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
+		if x := m.t.Xid(m.f.Driver.Kernel[0]); x != nil {
+			f.Message = fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning)
+		}
 		f.Evidence = []Evidence{{Fact: "kernel log", Value: m.f.Driver.Kernel[0], From: cmp.Or(m.f.Driver.KernelFrom, "/dev/kmsg")}}
 		return m.losing(f)
 	}

@@ -132,7 +132,7 @@ func (b *build) refused(h facts.Hindrance) Finding {
 	library := path.Base(h.Path)
 	if h.Kind == facts.HindranceLibrary {
 		library = h.By
-		f.Need, f.Message = h.By, fmt.Sprintf("%s needs %s, which is gone, so importing %s fails", h.Path, h.By, b.Name)
+		f.Need, f.Message = h.By, fmt.Sprintf("%s needs %s, which the loader does not find or cannot load, so importing %s fails", h.Path, h.By, b.Name)
 		f.Evidence = append(b.evidence(), Evidence{Fact: "missing libraries", Value: h.By, From: h.Path})
 	}
 	wheel := b.installed(library)

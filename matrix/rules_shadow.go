@@ -25,9 +25,8 @@ func stubLibrary(m *machine) []*result {
 		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
-		Steps: []pin.Step{pin.Say("remove " + pin.Word(taken.Path) + " or its directory from the loader's path (it is found by " +
-			pin.Said(taken.Reason) + "), then run ldconfig; for linking, add the stubs directory to LIBRARY_PATH")},
-		Source: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
+		Steps:    []pin.Step{pin.Say(removal(taken.Path, taken.Reason)), pin.Say("for linking, add the stubs directory to LIBRARY_PATH")},
+		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
 // libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none

@@ -55,7 +55,7 @@ func (m *machine) healthOf(g facts.GPU) []*result {
 	}
 	h := g.Health
 	if h.Recovery != "" && h.Recovery != "none" {
-		say(Error, "NVML says that it needs recovery: "+h.Recovery, "no recovery action", "recovery action: "+h.Recovery,
+		say(Error, "NVML says that it needs recovery: "+h.Recovery+m.afterXid(g.Bus), "no recovery action", "recovery action: "+h.Recovery,
 			m.recoverySteps(h.Recovery, g.Bus)...)
 	}
 	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
@@ -84,6 +84,16 @@ func (m *machine) healthOf(g facts.GPU) []*result {
 			pin.Say("check cooling and power (`nvidia-smi -q -d PERFORMANCE,TEMPERATURE` shows more)"))
 	}
 	return results
+}
+
+// afterXid names what the kernel's log has of a GPU that needs recovery, for a sentence; empty where it has nothing.
+func (m *machine) afterXid(bus string) string {
+	for _, line := range m.f.Machine.Xids {
+		if x := m.t.Xid(line); x != nil && bus != "" && busOf(line) == bus {
+			return fmt.Sprintf("; the kernel log has Xid %d: %s", x.Xid, x.Meaning)
+		}
+	}
+	return ""
 }
 
 // hardSlowdowns are the reasons that only too little cooling or power gives. "software thermal", "power cap" and "idle"

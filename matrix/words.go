@@ -73,7 +73,11 @@ func removal(file, reason string) string {
 	case "LD_LIBRARY_PATH":
 		return "remove " + pin.Word(path.Dir(file)) + " from LD_LIBRARY_PATH, where the program is started"
 	}
-	return "remove " + pin.Word(file) + " from the loader's path, where it is found by " + pin.Said(reason)
+	text := "remove " + pin.Word(file) + " from the loader's path, where it is found by " + pin.Said(reason)
+	if reason == "ld.so.cache" {
+		text += ", and run `sudo ldconfig`"
+	}
+	return text
 }
 
 // first puts a directory before what LD_LIBRARY_PATH holds, as a shell reads it.

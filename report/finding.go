@@ -55,7 +55,7 @@ func (p *page) evidence(f matrix.Finding) {
 	}
 	var seen []matrix.Evidence
 	for i, e := range f.Evidence {
-		e.Value = p.short(e.Value)
+		e.Value = strings.TrimPrefix(p.short(e.Value), e.Fact+" ") // "GPU of compute capability 8.9"
 		last := len(seen) - 1
 		switch {
 		case held == &f.Evidence[i]:

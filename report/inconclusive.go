@@ -74,6 +74,8 @@ var supplied = map[string]string{
 	"the driver's version":            "no driver version was found or given (add --driver)",
 	"the CUDA that the driver speaks": "the driver's CUDA version is unknown (add --driver)",
 	"a GPU to compare with":           "no GPU was found to compare it with (add --gpu)",
+
+	"a GPU that the driver's options do not leave out": "the driver's options leave out every GPU here (NVreg_ExcludedGpus)",
 }
 
 // article is a requirement's name with its article.
@@ -217,6 +219,10 @@ func (p *page) unknowns(r Report) {
 		}
 		p.wrap(4, text, "    ")
 		switch why := because(g.missing); {
+		case strings.HasPrefix(g.missing, "why NVML fails"):
+			p.field("fix", "reboot, or load the driver again; `sudo dmesg | grep -iE 'nvrm|xid'` may say why it fails")
+		case strings.HasPrefix(g.missing, "a GPU that the driver's options"):
+			p.field("fix", "remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, then reboot")
 		case why == matrix.Unpinned:
 			p.field("fix", named(r))
 		case why == matrix.Bare:
@@ -330,6 +336,10 @@ func (p *page) try(r Report) {
 	add := "--driver " + ExampleDriver
 	switch {
 	case r.Outcome != matrix.Inconclusive || there.driver && there.gpu:
+		return
+	case r.Facts.System.Jetson: // no instance of a cloud has its GPU
+		add = "--gpu, such as --gpu Orin"
+	case len(r.Facts.GPUs) > 0 && there.driver: // they are here, and programs do not get them
 		return
 	case there == parts{} && undecided(r) == nil:
 		p.tryElsewhere(len(r.Facts.Probes) > 0)

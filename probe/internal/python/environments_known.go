@@ -71,8 +71,12 @@ func subdirs(h *host.Host, dir string) []string {
 	return dirs
 }
 
-// noteClosed counts a directory that this user may not read.
+// noteClosed counts a directory that this user may not read. Root's home is closed to every other user, and nothing of
+// theirs is in it.
 func (s *search) noteClosed(dir string) {
+	if dir == "/root" && !s.Rest {
+		return
+	}
 	if _, err := s.ReadDir(dir); unreadable(err) {
 		s.places[path.Dir(dir)]++
 	}
