@@ -135,6 +135,9 @@ func (m *machine) judged() Judged {
 		State: m.driverState(), GPUs: []string{}, Hidden: m.hidden(), Devices: m.devices()}
 	for _, g := range m.present {
 		list.GPUs = append(list.GPUs, g.label)
+		if g.chip != nil {
+			list.Module = cmp.Or(list.Module, map[string]string{"required": "open", "unsupported": "proprietary"}[g.chip.OpenModule])
+		}
 	}
 	return list
 }

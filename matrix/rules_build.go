@@ -161,6 +161,9 @@ func (m *machine) tooOld(b *build, cuda version.Number, need string, source []st
 	f.Pins = append(f.Pins, m.driverPins(cuda)...)
 	pins, steps := m.compatPins(cuda)
 	f.Pins, f.Steps = append(f.Pins, pins...), append(f.Steps, steps...)
+	if len(f.Pins) > 0 && len(f.Steps) > 0 { // why no other build is named stands beside the driver
+		f.Steps[0].Or = true
+	}
 	return f
 }
 

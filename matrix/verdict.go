@@ -123,6 +123,8 @@ type Judged struct {
 	Hidden  []string    `json:"hidden"`  // the addresses of those that CUDA_VISIBLE_DEVICES hides
 	Devices []JudgedGPU `json:"devices"` // every GPU that is there, in the order of the facts
 	Links   []Link      `json:"links"`   // the links that all builds share, once for each kind of GPU
+	// Module is the kernel module without which its GPUs have no driver, "open" or "proprietary"; empty where both do.
+	Module string `json:"module,omitempty"`
 }
 
 // JudgedGPU is one GPU, and why programs here are not shown it.

@@ -32,6 +32,9 @@ func (p *page) finding(f said, headline bool) {
 	if !told && !strings.Contains(f.Message, "needs "+f.Need) {
 		p.wrap(4, f.Message, "    ")
 	}
+	for _, other := range f.others {
+		p.wrap(4, other, "    ")
+	}
 	p.evidence(f.Finding)
 	p.mend(f.Finding)
 	if p.style.All {

@@ -9,14 +9,15 @@ import (
 	"cudacompat/matrix"
 )
 
-// said is a finding with every subject and every target of which the same is said.
+// said is a finding with every subject and every target of which the same is said, and what else is said of targets that
+// have other GPUs.
 type said struct {
 	matrix.Finding
-	subjects, targets []string
+	subjects, targets, others []string
 }
 
 // together joins findings that differ in nothing but their target and, where they are said in brief, their subject;
-// each stands where the first of its kind stood.
+// those of several targets, too, that have the same fix for other GPUs. Each stands where the first of its kind stood.
 func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said {
 	var list []said
 	for _, f := range findings {
@@ -24,6 +25,14 @@ func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said
 		if i < 0 {
 			i = len(list)
 			list = append(list, said{Finding: f})
+		}
+		if f.Message != list[i].Message {
+			list[i].others = add(list[i].others, f.Message)
+		}
+		for _, e := range f.Evidence {
+			if !slices.Contains(list[i].Evidence, e) && !brief(f) {
+				list[i].Evidence = append(slices.Clone(list[i].Evidence), e)
+			}
 		}
 		list[i].subjects = add(list[i].subjects, f.Subject)
 		list[i].targets = add(list[i].targets, f.Target)
@@ -34,6 +43,11 @@ func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said
 func alike(a, b matrix.Finding, brief bool) bool {
 	if brief {
 		return a.Rule == b.Rule && a.Severity == b.Severity && a.Message == b.Message
+	}
+	// The same rule and the same fix on another target: what is seen and said names its GPU.
+	if a.Rule == b.Rule && a.Severity == b.Severity && a.Subject == b.Subject && a.Target != b.Target && len(a.Pins)+len(a.Steps) > 0 &&
+		reflect.DeepEqual(a.Pins, b.Pins) && reflect.DeepEqual(a.Steps, b.Steps) {
+		return true
 	}
 	a.Target = b.Target
 	return reflect.DeepEqual(a, b)

@@ -25,6 +25,7 @@ func Text(w io.Writer, r Report, s Style) error {
 		p.finding(f, i == 0 && f.Severity == matrix.Error)
 	}
 	p.rest(len(findings), "findings")
+	p.exclusive(r)
 	p.looked(r)
 	p.unknowns(r)
 	p.failures(r)
@@ -124,6 +125,30 @@ func worksText(r Report) string {
 		return works[0] + " works" + on(instances)
 	}
 	return few(works, 3) + " work" + on(instances)
+}
+
+// exclusive says that no one installation of a driver serves all targets: some have GPUs that only the open kernel module
+// drives, others such as only the proprietary one does.
+func (p *page) exclusive(r Report) {
+	needs := map[string][]string{}
+	for _, j := range r.Judged {
+		needs[j.Module] = add(needs[j.Module], j.Target)
+	}
+	open, proprietary := needs["open"], needs["proprietary"]
+	if len(open) == 0 || len(proprietary) == 0 {
+		return
+	}
+	p.line()
+	p.wrap(4, fmt.Sprintf("%s the open kernel module, %s the proprietary one; make an AMI for each", needing(open), needing(proprietary)),
+		painted{yellow, "! no one driver serves all targets"}, ": ")
+}
+
+// needing is targets and their verb.
+func needing(targets []string) string {
+	if len(targets) == 1 {
+		return targets[0] + " needs"
+	}
+	return few(targets, 3) + " need"
 }
 
 // disagreements says where the tables are wrong about a build.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix"
+	"cudacompat/pin"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -118,6 +119,26 @@ func TestTogether(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]string{{"a", "b", "d"}, {"c"}}, targets); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
+	}
+}
+
+// TestTargetsAlike: eight instance types without a driver are one finding, and two kinds of module are said apart.
+func TestTargetsAlike(t *testing.T) {
+	fix := []pin.Step{pin.Run("sudo apt-get install -y driver")}
+	none := func(target, gpu string) matrix.Finding {
+		return matrix.Finding{Rule: "driver-missing", Severity: matrix.Error, Subject: "driver", Target: target, Steps: fix,
+			Message: "no driver is installed for " + gpu, Evidence: []matrix.Evidence{{Fact: "GPU", Value: gpu, From: target}}}
+	}
+	v := matrix.Verdict{Outcome: matrix.Incompatible, Findings: []matrix.Finding{none("g5.xlarge", "A10G"), none("g6.xlarge", "L4"), none("g6.2xlarge", "L4")},
+		Judged: []matrix.Judged{{Target: "p3.2xlarge", Module: "proprietary"}, {Target: "g5.xlarge"}, {Target: "p6-b200.48xlarge", Module: "open"}}}
+	text := show(t, Report{Verdict: v}, "text", Style{})
+	for want, times := range map[string]int{
+		"driver-missing: driver on g5.xlarge, g6.xlarge and g6.2xlarge": 1, "no driver is installed for L4": 1, "sudo apt-get install -y driver": 1, "1 error,": 1,
+		"p6-b200.48xlarge needs the open kernel module, p3.2xlarge needs the proprietary one; make an AMI for each": 1,
+	} {
+		if n := strings.Count(text, want); n != times {
+			t.Errorf("%q stands there %d times, not %d:\n%s", want, n, times, text)
+		}
 	}
 }
 
