@@ -16,6 +16,7 @@ type named struct {
 	*facts.Wanted
 	env         *facts.Environment
 	rows        []tables.Extension // those that may be this release
+	made        []tables.Extension // those of a wheel whose local version says what it was compiled for
 	uses        string             // of the table of packages; empty: not in it
 	cuda        version.Number     // the CUDA that it needs, or its family
 	torch       string             // the one release of PyTorch that it asks for
@@ -91,6 +92,8 @@ func (m *machine) namedOf(env *facts.Environment, w *facts.Wanted) *named {
 		all++
 		if version.SameRelease(e.Release, public) && (release.Local == "" || e.Variant == release.Local) {
 			n.rows = append(n.rows, e)
+		} else if version.SameRelease(e.Release, public) && madeFor(e, release) {
+			n.made = append(n.made, e)
 		}
 	}
 	if release.Local == "" { // of what the index has as a source only, the code is that of where it is installed
@@ -214,8 +217,8 @@ func (n *named) build() *facts.Build {
 	if n.cuda.Known() {
 		b.Accelerator = "cuda"
 	}
-	if len(n.rows) == 1 || n.sameCode() {
-		b.SASS, b.PTX = n.rows[0].SASS, n.rows[0].PTX
+	if rows := append(n.rows, n.made...); sameCode(rows) {
+		b.SASS, b.PTX = rows[0].SASS, rows[0].PTX
 	}
 	return b
 }
@@ -239,11 +242,17 @@ func (n *named) openTorch() bool {
 	return n.torch == "" && !n.companion && len(n.rows) > 0 && len(n.rows[0].Torch) > 0 && !n.framework("torch")
 }
 
-// sameCode reports whether every row that may be this release has the same machine code.
-func (n *named) sameCode() bool {
-	return len(n.rows) > 0 && !slices.ContainsFunc(n.rows, func(e tables.Extension) bool {
-		return !slices.Equal(e.SASS, n.rows[0].SASS) || !slices.Equal(e.PTX, n.rows[0].PTX)
+// sameCode reports whether every row that may be a release has the same machine code.
+func sameCode(rows []tables.Extension) bool {
+	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool {
+		return !slices.Equal(e.SASS, rows[0].SASS) || !slices.Equal(e.PTX, rows[0].PTX)
 	})
+}
+
+// madeFor reports whether a row is of the wheel that a local version names, as flash-attn's 2.8.3+cu12torch2.8cxx11abiTRUE.
+func madeFor(e tables.Extension, release version.Release) bool {
+	cuda, torch := release.Compiled()
+	return torch.Known() && len(e.Torch) > 0 && !otherTorch(e.Torch, torch) && !otherFamily(e.CUDA, cuda)
 }
 
 // layNamed adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands

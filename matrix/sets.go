@@ -24,7 +24,7 @@ func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
 	}{{pin.KeepDriver, m.keepDriver}, {pin.SmallestDriver, m.smallestDriver}, {pin.Newest, m.newest}} {
 		set, why := c.work(b)
 		if why != "" {
-			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why})
+			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why, Source: []string{}})
 			continue
 		}
 		set.Choice = c.choice
@@ -49,7 +49,7 @@ func (m *machine) wantedBuild(want pin.Wanted) *build {
 }
 
 func (m *machine) pinTarget(b *build, want pin.Wanted) pin.Target {
-	t := pin.Target{Instance: m.target.Instance, Driver: m.driver().version.String(), GPUs: []string{},
+	t := pin.Target{Wanted: []string{}, Instance: m.target.Instance, Driver: m.driver().version.String(), GPUs: []string{},
 		Python:   version.ShortPython(b.python),
 		Platform: m.platform, Libc: m.f.System.Libc, Framework: want.Framework, Release: want.Release}
 	for _, g := range m.gpus {
@@ -189,7 +189,7 @@ func (m *machine) newestBranch(cuda version.Number) *tables.Branch {
 
 // set writes one set down.
 func (m *machine) set(b *build, r row, branch *tables.Branch, why string) pin.Set {
-	s := pin.Set{Packages: []pin.Package{r.requirement()}, Steps: []pin.Step{}, Why: why, Source: slices.Clone(r.source)}
+	s := pin.Set{Packages: []pin.Package{r.requirement()}, Steps: []pin.Step{}, Why: why, Lacks: []string{}, Source: slices.Clone(r.source)}
 	for _, c := range r.companions {
 		if local, ok := m.companionFor(c, r); ok {
 			s.Packages = append(s.Packages, local)

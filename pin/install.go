@@ -11,6 +11,7 @@ type Install struct {
 	Remove   []string // packages that go first: they own the same files
 	Packages []string // requirements: "torch==2.9.0+cu126", "numpy<2"
 	Index    string   // the package index; empty: the installer's own
+	Extra    string   // a second one, for some of the packages; empty: none
 	NoDeps   bool     // and nothing that the packages require
 	Again    bool     // also where the release is there: its files are not
 	Upgrade  bool     // to the newest release
@@ -46,7 +47,7 @@ func (i Install) Step(at Place) string {
 }
 
 // requirement matches a package with the releases that are meant. None can be taken for an option.
-var requirement = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:(?:[<>=!~]=?=?)[\w.*+!-]+(?:, *[<>=!~]=?=?[\w.*+!-]+)*)?$`)
+var requirement = lazyregexp.New(`^[a-z0-9-]+ @ https://github\.com/[\w./+-]+\.whl$|^[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:(?:[<>=!~]=?=?)[\w.*+!-]+(?:, *[<>=!~]=?=?[\w.*+!-]+)*)?$`)
 
 func odd(spec string) bool { return !requirement.MatchString(spec) }
 
@@ -58,7 +59,7 @@ func (i Install) pip(at Place) string {
 	case at.Python != "":
 		program = []string{at.Python, "-m", "pip"}
 	}
-	install := Command(slices.Concat(program, []string{"install"}, place, i.options("--force-reinstall"), i.Packages, i.index())...)
+	install := Command(slices.Concat(program, []string{"install"}, place, i.options("--force-reinstall"), i.Packages, i.index(), i.extra())...)
 	if len(i.Remove) == 0 {
 		return install
 	}
@@ -73,7 +74,7 @@ func (i Install) uv(at Place) string {
 	case at.Python != "":
 		place = []string{"--python", at.Python}
 	}
-	install := Command(slices.Concat([]string{"uv", "pip", "install"}, place, i.options("--reinstall"), i.Packages, i.index())...)
+	install := Command(slices.Concat([]string{"uv", "pip", "install"}, place, i.options("--reinstall"), i.Packages, i.index(), i.extra("--index-strategy", "unsafe-best-match"))...)
 	if len(i.Remove) == 0 {
 		return install
 	}
@@ -100,4 +101,12 @@ func (i Install) index() []string {
 		return nil
 	}
 	return []string{"--index-url", i.Index}
+}
+
+// extra names the second index. uv takes a package from the first index that has it, unless it is told to look in all.
+func (i Install) extra(strategy ...string) []string {
+	if i.Extra == "" {
+		return nil
+	}
+	return append([]string{"--extra-index-url", i.Extra}, strategy...)
 }

@@ -15,9 +15,10 @@ const (
 	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there
 	SmallestDriver Choice = "smallest-driver" // what was asked for, on the lowest driver that runs it
 	Newest         Choice = "newest"          // the newest release on the newest driver branch
+	Together       Choice = "together"        // everything that is wanted, in one set, on the driver that is there
 )
 
-// Choices are all choices.
+// Choices are those for one framework.
 func Choices() []Choice { return []Choice{KeepDriver, SmallestDriver, Newest} }
 
 // Sets are the answers to "what shall I install here".
@@ -38,6 +39,7 @@ type Target struct {
 	Libc      string   `json:"libc"`      // glibc's version, or "musl"; empty: not known
 	Framework string   `json:"framework"` // "torch"
 	Release   string   `json:"release"`   // the release that was asked for; empty: the newest that runs
+	Wanted    []string `json:"wanted"`    // what one set is to have, "flash-attn==2.8.3"; empty: one framework was asked for
 }
 
 // Set is a full set: a framework with what is made for it, and the driver that it needs.
@@ -46,16 +48,19 @@ type Set struct {
 	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
 	Packages []Package         `json:"packages"`
 	Index    string            `json:"index"`    // package index of the packages; empty: the installer's own
+	Extra    string            `json:"extra"`    // a second package index, which has some of them; empty: none
 	Commands map[string]string `json:"commands"` // by tool: pip, uv; for the driver apt, dnf, runfile
 	Steps    []Step            `json:"steps"`    // ways to the driver that no installer has: an AMI that has it
 	Why      string            `json:"why"`
+	Lacks    []string          `json:"lacks"` // what the tables do not say of the set
 	Source   []string          `json:"source"`
 }
 
 // None is a choice without an answer.
 type None struct {
-	Choice Choice `json:"choice"`
-	Why    string `json:"why"`
+	Choice Choice   `json:"choice"`
+	Why    string   `json:"why"`
+	Source []string `json:"source"` // of what Why says, where it is of single rows
 }
 
 // Wanted is the framework to pin, and the release to stay near to; none is the newest.
@@ -64,14 +69,38 @@ type Wanted struct {
 	Release   string // "2.6.0"
 }
 
+// Want is one package that a set is to have.
+type Want struct {
+	Package   string // as pip normalises it, "flash-attn"
+	Extras    string // "[cuda]"; empty: none
+	Specifier string // "==2.8.3", ">=0.11,<0.15"; empty: any release
+}
+
+func (w Want) String() string { return w.Named() + w.Specifier }
+
+// Named is the package with its extras.
+func (w Want) Named() string { return w.Package + w.Extras }
+
 // Package is one package at one version.
 type Package struct {
-	Package string `json:"package"` // with the extra that it needs, "jax[cuda12]"
-	Version string `json:"version"` // with its local version, "2.9.0+cu126"
+	Package   string `json:"package"`   // with the extra that it needs, "jax[cuda12]"
+	Version   string `json:"version"`   // with its local version, "2.9.0+cu126"; empty: the installer picks one
+	Specifier string `json:"specifier"` // of what has no version here: what was asked for
+	URL       string `json:"url"`       // of the wheel, where no package index has it
+	Wheel     string `json:"wheel"`     // its file's name, where it is known
+	SHA256    string `json:"sha256"`    // of the wheel, where a source has it
 }
 
 // Spec is the package as pip names it.
-func (p Package) Spec() string { return p.Package + "==" + p.Version }
+func (p Package) Spec() string {
+	switch {
+	case p.URL != "":
+		return p.Package + " @ " + p.URL
+	case p.Version == "":
+		return p.Package + p.Specifier
+	}
+	return p.Package + "==" + p.Version
+}
 
 // Only keeps one choice.
 func (p Sets) Only(c Choice) Sets {

@@ -24,7 +24,7 @@ var pinTools = []string{"apt", "dnf", "runfile", "pip", "uv"}
 func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
-	if len(pins.Sets) > 0 {
+	if len(pins.Sets) > 0 && pins.Sets[0].Choice != pin.Together {
 		fmt.Fprintln(&b, paragraph("Choose one set. If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command.", s.Width))
 	}
 	for i, set := range pins.Sets {
@@ -43,10 +43,16 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 		for _, step := range set.Steps {
 			b.WriteString(pinStep(step, s.Width))
 		}
+		for _, lack := range set.Lacks {
+			fmt.Fprintln(&b, "  "+clean(lack))
+		}
 	}
 	for _, none := range pins.Missing {
 		text := paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), s.Width)
 		fmt.Fprintf(&b, "\n%s\n", s.heading(string(none.Choice))+strings.TrimPrefix(text, string(none.Choice)))
+		for _, source := range none.Source {
+			fmt.Fprintf(&b, "  %s\n", clean(source))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -105,6 +111,13 @@ func gpuList(gpus []string) string {
 }
 
 func setWords(s pin.Set) string {
+	if s.Choice == pin.Together {
+		var words []string
+		for _, p := range s.Packages {
+			words = append(words, strings.TrimSpace(p.Package+" "+p.Version))
+		}
+		return strings.Join(words, ", ")
+	}
 	text := s.Packages[0].Package + " " + s.Packages[0].Version
 	if s.Driver != "" {
 		text += " on driver " + s.Driver
@@ -118,32 +131,50 @@ func sameSet(a, b pin.Set) bool {
 
 // pinsRequirements writes the first set as the file that pip and uv take with -r.
 func pinsRequirements(w io.Writer, pins pin.Sets, _ Style) error {
-	return pinFile(w, pins, func(p pin.Package) string { return p.Package }, "--index-url ")
+	return pinFile(w, pins, Requirements)
+}
+
+// Requirements are a set as the lines that pip and uv take with -r.
+func Requirements(s pin.Set) string {
+	return pinLines(s, func(p pin.Package) pin.Package { return p }, "--")
 }
 
 // pinsConstraints writes the first set as the file that pip takes with -c: no extras and no options, which it does
 // not know there.
 func pinsConstraints(w io.Writer, pins pin.Sets, _ Style) error {
-	bare := func(p pin.Package) string { name, _, _ := strings.Cut(p.Package, "["); return name }
-	return pinFile(w, pins, bare, "# with --index-url ")
+	return pinFile(w, pins, func(s pin.Set) string {
+		return pinLines(s, func(p pin.Package) pin.Package { p.Package, _, _ = strings.Cut(p.Package, "["); return p }, "# with --")
+	})
 }
 
-func pinFile(w io.Writer, pins pin.Sets, name func(pin.Package) string, index string) error {
+func pinLines(s pin.Set, as func(pin.Package) pin.Package, option string) string {
+	var b strings.Builder
+	if s.Index != "" {
+		fmt.Fprintf(&b, "%sindex-url %s\n", option, s.Index)
+	}
+	if s.Extra != "" {
+		fmt.Fprintf(&b, "%sextra-index-url %s\n", option, s.Extra)
+	}
+	for _, p := range s.Packages {
+		if p = as(p); p.Version != "" || p.Specifier != "" || option == "--" { // a constraint of a name alone is none
+			fmt.Fprintln(&b, p.Spec())
+		}
+	}
+	return b.String()
+}
+
+func pinFile(w io.Writer, pins pin.Sets, lines func(pin.Set) string) error {
 	if len(pins.Sets) == 0 {
 		return fmt.Errorf("there is no set to write: %s", pins.Missing[0].Why)
 	}
 	s := pins.Sets[0]
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n# for %s\n", s.Choice, clean(s.Why), targetWords(pins.Target))
+	head := fmt.Sprintf("# %s: %s\n# for %s\n", s.Choice, clean(s.Why), targetWords(pins.Target))
 	if s.Driver != "" {
-		fmt.Fprintf(&b, "# needs driver %s\n", s.Driver)
+		head += fmt.Sprintf("# needs driver %s\n", s.Driver)
 	}
-	if s.Index != "" {
-		fmt.Fprintf(&b, "%s%s\n", index, s.Index)
+	if s.Extra != "" {
+		head += "# for uv add --index-strategy unsafe-best-match\n"
 	}
-	for _, p := range s.Packages {
-		fmt.Fprintf(&b, "%s==%s\n", name(p), p.Version)
-	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, head+lines(s))
 	return err
 }

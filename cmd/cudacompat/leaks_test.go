@@ -248,7 +248,7 @@ func TestNoLeaksOfArguments(t *testing.T) {
 	for i, kinds := range together(4) {
 		for _, args := range [][]string{{kinds}, {"check", kinds}, {"check", "torch==" + kinds}, {"check", "torch==2.9.0", "--gpu", kinds},
 			{"check", "torch==2.9.0", "--driver", kinds}, {"matrix", kinds}, {"matrix", "torch", kinds}, {"fleet", kinds},
-			{"fleet", "--what-if", kinds, l.file}, {"pins", "--framework", kinds}, {"version", "--matrix", kinds}, {"check", "-o", kinds, "-"}} {
+			{"fleet", "--what-if", kinds, l.file}, {"pins", "--want", kinds}, {"version", "--matrix", kinds}, {"check", "-o", kinds, "-"}} {
 			l.run(args...)
 		}
 		quoted, _ := json.Marshal(kinds)

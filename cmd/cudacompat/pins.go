@@ -21,7 +21,8 @@ type pinsFlags struct {
 	lookFlags
 	driver, instance, python string
 	gpus                     []string
-	framework, choice        string
+	wants                    []string
+	choice                   string
 	formats                  []string
 	colour                   string
 	all                      bool
@@ -30,11 +31,12 @@ type pinsFlags struct {
 func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
-		Use: "pins", Short: "Say which framework releases to install on this machine, or on another", Args: noFramework,
-		Long: "Offers up to three sets of releases that fit together. 'keep-driver' keeps the driver, 'smallest-driver' changes it as little as possible, and 'newest' takes the framework's newest release. Each set names the framework, the companion packages, such as torchvision, that are known to fit it, and the driver if that must change. Nothing is installed.",
+		Use: "pins", Short: "Say which releases to install on this machine, or on another", Args: noPackage,
+		Long: "Offers releases that fit together and run here. For one framework, such as torch, these are up to three sets: 'keep-driver' keeps the driver, 'smallest-driver' changes it as little as possible, and 'newest' takes the framework's newest release. Each set names the framework, the companion packages, such as torchvision, that are known to fit it, and the driver if that must change. For other packages, or for several, it is one set that has all of them, keeps the driver, and passes `cudacompat check`; if there is none, the answer is the smallest conflict. Nothing is installed.",
 		Annotations: map[string]string{exitNote: "0 at least one set was found · 1 no set fits · 3 no GPU found and none named · " +
 			exitOwn},
-		Example: "  cudacompat pins --instance p5.48xlarge --framework torch==2.9\n" +
+		Example: "  cudacompat pins --instance p5.48xlarge --want torch==2.9\n" +
+			"  cudacompat pins --want vllm --want flash-attn==2.8.3 --python 3.12\n" +
 			"  cudacompat pins -o constraints=constraints.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
@@ -47,9 +49,10 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.instance, "instance", "",
 		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
-	cmd.Flags().StringVar(&f.framework, "framework", "torch",
-		"`NAME[==RELEASE]`: the framework to install: torch, tensorflow or jax; keep-driver and smallest-driver use RELEASE if it is given, newest ignores it")
-	cmd.Flags().StringVar(&f.choice, "choice", "", "`SET`: show only this set: keep-driver, smallest-driver or newest")
+	cmd.Flags().StringArrayVar(&f.wants, "want", nil,
+		"`PACKAGE[==RELEASE]`: what to install (default torch; may be repeated). With one framework (torch, tensorflow or jax), keep-driver and smallest-driver use RELEASE if it is given, newest ignores it")
+	cmd.Flags().StringVar(&f.choice, "choice", "",
+		"`SET`: of the sets for one framework show only this one: keep-driver, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.PinFormats))+
 			"; requirements and constraints write one set, the one that --choice names or else the first")
@@ -65,7 +68,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	want, err := f.wanted()
+	wants, err := f.wanted(tables)
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	}
 	judging, cancel := forJudging(reading)
 	defer cancel()
-	pins, err := inTime(judging, func() (pin.Sets, error) { return matrix.Pins(tables, facts, target, want), nil })
+	pins, err := inTime(judging, func() (pin.Sets, error) { return f.sets(judging, tables, facts, target, wants), nil })
 	if err != nil {
 		complain(s.err, err.Error(), "give more --timeout, or --env for one environment")
 		return exitError(exitInconclusive)
@@ -98,10 +101,52 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err := emit(s, report.PinFormats, f.formats, f.colour, f.all, pins); err != nil {
 		return err
 	}
-	if len(pins.Sets) == 0 {
-		return exitError(exitIncompatible)
+	switch {
+	case len(pins.Sets) > 0:
+		return nil
+	case pins.Target.Driver == "" && len(wants) > 0 && !aloneIn(wants):
+		return exitError(exitInconclusive)
 	}
-	return nil
+	return exitError(exitIncompatible)
+}
+
+// sets are those for one framework, or the one that has everything that is wanted.
+func (f *pinsFlags) sets(ctx context.Context, t *matrix.Tables, facts probe.Facts, target matrix.Target, wants []pin.Want) pin.Sets {
+	if !aloneIn(wants) {
+		return matrix.PinsWanted(t, facts, target, wants, refusesOf(ctx, t, facts))
+	}
+	return matrix.Pins(t, facts, target, pin.Wanted{Framework: wants[0].Package,
+		Release: strings.TrimPrefix(wants[0].Specifier, "==")})
+}
+
+// aloneIn reports whether what is wanted is one framework, for which there are three sets.
+func aloneIn(wants []pin.Want) bool {
+	return len(wants) == 1 && slices.Contains(matrix.Frameworks(), wants[0].Package) && wants[0].Extras == "" &&
+		oneRelease.MatchString(wants[0].Specifier)
+}
+
+// oneRelease matches a release in full or in part: 2.9 is the newest of 2.9.
+var oneRelease = lazyregexp.New(`^(?:==\d+(?:\.\d+){1,3})?$`)
+
+// refusesOf asks of a set what check says of its requirements file on the machine that the set is for.
+func refusesOf(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Refuses {
+	return func(set pin.Set, target matrix.Target) string {
+		facts, err := probe.Given([]byte(report.Requirements(set)))
+		if err != nil {
+			return err.Error()
+		}
+		facts.System.Libc, facts.System.Arch, facts.System.WSL = here.System.Libc, here.System.Arch, here.System.WSL
+		verdict := matrix.Check(ctx, t, facts, []matrix.Target{target}, matrix.Policy{NoPins: true})
+		switch {
+		case verdict.Outcome == matrix.Compatible:
+			return ""
+		case len(verdict.Findings) > 0 && verdict.Findings[0].Severity == matrix.Error:
+			return verdict.Findings[0].Message
+		case len(verdict.Unknown) > 0:
+			return "cannot judge " + verdict.Unknown[0].Subject + ": " + verdict.Unknown[0].Missing
+		}
+		return "it is " + string(verdict.Outcome)
+	}
 }
 
 func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return name == "json" }
@@ -120,32 +165,69 @@ func (f *pinsFlags) facts(ctx, reading context.Context) (probe.Facts, error) {
 	return probe.Run(ctx, h, f.options()), nil
 }
 
-var frameworkText = lazyregexp.New(`^([A-Za-z-]+)(?:==(\d+(?:\.\d+){1,3}))?$`)
+// wantText matches a package with its extras and the releases that are meant.
+var wantText = lazyregexp.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._,\s-]+\])?\s*((?:===?|~=|!=|[<>]=?)[A-Za-z0-9.!*+_,<>=~\s-]+)?$`)
 
-// wanted reads --framework.
-// noFramework is noArgs, for people who name the framework without its flag.
-func noFramework(cmd *cobra.Command, args []string) error {
+// maxWanted bounds what one set is to have: a conflict is looked for among all its parts.
+const maxWanted = 10
+
+// noPackage is noArgs, for people who name a package without --want.
+func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
-	if len(args) > 0 && slices.Contains(matrix.Frameworks(), strings.Split(args[0], "==")[0]) {
-		return &usageError{err.Error(), "cudacompat pins --framework " + args[0]}
+	if len(args) > 0 && wantText.MatchString(args[0]) {
+		return &usageError{err.Error(), "cudacompat pins --want " + strings.Join(args, " --want ")}
 	}
 	return err
 }
 
-func (f *pinsFlags) wanted() (pin.Wanted, error) {
-	name, _, _ := strings.Cut(f.framework, "==")
-	if !slices.Contains(matrix.Frameworks(), name) {
-		return pin.Wanted{}, misspelt("framework", name, matrix.Frameworks())
+// wanted reads --want.
+func (f *pinsFlags) wanted(t *matrix.Tables) ([]pin.Want, error) {
+	if len(f.wants) == 0 {
+		f.wants = []string{"torch"}
 	}
-	m := frameworkText.FindStringSubmatch(f.framework)
+	if len(f.wants) > maxWanted {
+		return nil, &usageError{message: fmt.Sprintf("--want is given %d times, %d is the most", len(f.wants), maxWanted)}
+	}
+	var list []pin.Want
+	for _, text := range f.wants {
+		want, err := wantOf(t, text)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(list, func(o pin.Want) bool { return o.Package == want.Package }) {
+			return nil, &usageError{message: "--want names " + want.Package + " twice"}
+		}
+		list = append(list, want)
+	}
+	switch {
+	case f.choice != "" && !aloneIn(list):
+		return nil, &usageError{message: "--choice is for the sets of one framework: of what --want names there is one set"}
+	case f.choice != "" && !slices.Contains(pin.Choices(), pin.Choice(f.choice)):
+		return nil, misspelt("set for --choice", f.choice, choiceNames())
+	}
+	return list, nil
+}
+
+func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
+	m := wantText.FindStringSubmatch(text)
+	bad := &usageError{message: fmt.Sprintf("--want %s is no package with its releases", text),
+		hint: "--want vllm, --want flash-attn==2.8.3, --want 'torch>=2.8,<2.10'"}
 	if m == nil {
-		return pin.Wanted{}, &usageError{message: fmt.Sprintf("--framework %s names no release", f.framework),
-			hint: "--framework torch==2.6"}
+		return pin.Want{}, bad
 	}
-	if f.choice != "" && !slices.Contains(pin.Choices(), pin.Choice(f.choice)) {
-		return pin.Wanted{}, misspelt("set for --choice", f.choice, choiceNames())
+	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
+	want := pin.Want{Package: probe.PackageName(m[1]), Extras: squeeze(m[2]), Specifier: squeeze(m[3])}
+	if !matrix.HasPackage(t, want.Package) {
+		hint := suggest(want.Package, matrix.PackageNames(t))
+		if strings.HasSuffix(hint, " more") {
+			hint = "leave it out: the installer picks the release of what has nothing to do with CUDA"
+		}
+		return want, &usageError{fmt.Sprintf("the tables know nothing of %q", want.Package), hint}
 	}
-	return pin.Wanted{Framework: m[1], Release: m[2]}, nil
+	if !matrix.IsSpecifier(want.Specifier) {
+		return want, bad
+	}
+	return want, nil
 }
 
 func choiceNames() []string {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestPinsCommand(t *testing.T) {
-	p5 := []string{"pins", "--instance", "p5.48xlarge", "--driver", "535.183.01", "--python", "3.12", "--framework",
+	p5 := []string{"pins", "--instance", "p5.48xlarge", "--driver", "535.183.01", "--python", "3.12", "--want",
 		"torch==2.9.0"}
 	for _, c := range []struct {
 		name      string
@@ -18,23 +18,26 @@ func TestPinsCommand(t *testing.T) {
 		out, errs string
 	}{
 		{"text", p5, 0, "keep-driver: torch 2.9.0+cu126 (runs on driver 535.183.01)\n", ""},
-		{"nearest", []string{"pins", "--gpu", "T4", "--driver", "470.239.06", "--framework", "torch==2.9"}, 0,
+		{"nearest", []string{"pins", "--gpu", "T4", "--driver", "470.239.06", "--want", "torch==2.9"}, 0,
 			"keep-driver: torch 2.7.1+cu118", ""},
 		{"requirements", append(p5, "-o", "requirements"), 0,
 			"\n--index-url https://download.pytorch.org/whl/cu126\ntorch==2.9.0+cu126\ntorchvision==0.24.0+cu126\ntorchaudio==2.9.0+cu126\ntriton==3.5.0\n", ""},
 		{"constraints", append(p5, "-o", "constraints", "--choice", "newest"), 0,
 			"# needs driver 620.70.06\n# with --index-url https://download.pytorch.org/whl/cu132\ntorch==2.15.0+cu132\n", ""},
-		{"jax-constraint-has-no-extra", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--framework",
+		{"jax-constraint-has-no-extra", []string{"pins", "--gpu", "L4", "--driver", "535.183.01", "--want",
 			"jax==0.6.2", "-o", "constraints"}, 0, "\njax==0.6.2\n", ""},
 		{"driver-words", append(p5, "--choice", "newest"), 0,
 			"           sudo sh ./NVIDIA-Linux-x86_64-620.70.06.run\n", ""},
-		{"no-set", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow"}, 1,
+		{"no-set", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--want", "tensorflow"}, 1,
 			"newest: none: no TensorFlow wheel", ""},
-		{"no-set-no-file", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--framework", "tensorflow", "-o",
+		{"no-set-no-file", []string{"pins", "--gpu", "B200", "--driver", "535.183.01", "--want", "tensorflow", "-o",
 			"requirements"}, 1, "newest: none:", ""},
 		{"no-gpu", []string{"pins", "--root", t.TempDir(), "--driver", "535.183.01"}, 3, "", "no GPU is here"},
-		{"no-framework", []string{"pins", "--framework", "tensrflow"}, 64, "", "did you mean tensorflow?"},
-		{"no-release", []string{"pins", "--framework", "torch==new"}, 64, "", "names no release"},
+		{"no-package", []string{"pins", "--want", "tensrflow"}, 64, "", "did you mean tensorflow?"},
+		{"no-release", []string{"pins", "--want", "torch==new"}, 64, "", "--want torch==new is no package with its releases"},
+		{"twice", []string{"pins", "--want", "vllm", "--want", "VLLM==0.11.0"}, 64, "", "--want names vllm twice"},
+		{"choice-of-one", []string{"pins", "--want", "vllm", "--choice", "newest"}, 64, "", "--choice is for the sets of one framework"},
+		{"without-flag", []string{"pins", "vllm"}, 64, "", "cudacompat pins --want vllm"},
 		{"no-choice", []string{"pins", "--choice", "keepdriver"}, 64, "", "did you mean keep-driver?"},
 		{"no-instance", []string{"pins", "--instance", "p5.48xlrge"}, 64, "", "did you mean p5.48xlarge?"},
 		{"no-driver", []string{"pins", "--gpu", "L4", "--driver", "newest"}, 64, "", "is not a driver version"},

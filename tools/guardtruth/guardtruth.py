@@ -3,7 +3,7 @@
 
     python3 tools/guardtruth/guardtruth.py CUDACOMPAT DIR [NAME...]
 
-By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of three environments, which it
+By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of twelve environments, which it
 makes under DIR when they are not there. Each change is foretold before each machine, made, and looked at by doctor.
 Nothing may be called compatible that doctor calls incompatible; what the forecast leaves unknown has a reason, which is
 printed. Names of environments or of changes choose some of them.
@@ -20,6 +20,15 @@ ENVIRONMENTS = {
     "torch26": ["torch==2.6.0", "torchvision==0.21.0"],
     "torch210": ["torch==2.10.0", "torchvision==0.25.0", "xformers==0.0.35", "pip"],
     "jax": ["jax[cuda12]==0.6.2", "onnxruntime-gpu==1.22.0", "pip"],
+    "torch29": ["torch==2.9.1", "torchvision==0.24.1", "torchaudio==2.9.1", "pip"],
+    "torch214": ["torch==2.14.1", "torchvision==0.29.1", "pip"],
+    "torch215": ["torch==2.15.0", "torchvision==0.29.2"],
+    "jax13": ["jax[cuda13]==0.10.2"],
+    "tensorflow": ["tensorflow[and-cuda]==2.19.0", "pip"],
+    "cupy": ["cupy-cuda12x[ctk]==14.1.1", "pip"],
+    "onnx": ["onnxruntime-gpu[cuda,cudnn]==1.22.0", "pip"],
+    "boost": ["xgboost==3.0.5", "lightgbm==4.6.0", "ctranslate2==4.8.4", "pip"],
+    "plain": ["numpy<2", "requests", "pip"],
 }
 
 CHANGES = {
@@ -90,6 +99,77 @@ CHANGES = {
         install torch==2.6.0
         pip install --no-deps jaxlib==0.4.38
         pip uninstall -y nvidia-nccl-cu12""",
+    "torch29": """
+        install -U torchvision
+        install --no-deps torchaudio==2.8.0
+        install xformers==0.0.33.post2
+        install --no-deps xformers==0.0.32.post2
+        install torchcodec==0.9.1
+        install --no-deps nvidia-nccl-cu12==2.29.7
+        install --no-deps nvidia-nvshmem-cu12==3.2.5
+        uninstall nvidia-cublas-cu12
+        install --no-deps bitsandbytes==0.48.2
+        install --no-deps vllm==0.13.0
+        pip uninstall -y torchvision
+        pip install --no-deps triton==3.4.0""",
+    "torch214": """
+        install -U torch
+        install --no-deps torch==2.15.0
+        install torchaudio
+        install xformers
+        install torchcodec
+        install torchao
+        uninstall nvidia-cudnn-cu13
+        install --no-deps nvidia-cudnn-cu13==9.12.0.46
+        install --no-deps vllm==0.33.0
+        pip install --no-deps torchvision==0.29.2""",
+    "torch215": """
+        install --no-deps torchvision==0.29.1
+        install --no-deps nvidia-nccl-cu13==2.27.7
+        install torchaudio
+        uninstall triton
+        uninstall nvidia-cusparselt-cu13""",
+    "jax13": """
+        install -U jax[cuda13]
+        install --no-deps jaxlib==0.9.0
+        uninstall jax-cuda13-pjrt
+        uninstall nvidia-cublas
+        install --no-deps nvidia-cudnn-cu13==9.12.0.46
+        install torch==2.14.1""",
+    "tensorflow": """
+        install numpy<2
+        uninstall nvidia-cudnn-cu12
+        install --no-deps nvidia-cudnn-cu12==8.9.7.29
+        install --no-deps tensorflow==2.20.0
+        install -U keras
+        install jax[cuda12]==0.6.2
+        pip uninstall -y nvidia-cusolver-cu12
+        pip install --no-deps numpy==1.26.4""",
+    "cupy": """
+        install cupy-cuda12x==14.2.0
+        uninstall nvidia-cublas-cu12
+        install --no-deps cupy-cuda13x==14.2.0
+        install cudf-cu12==26.10.2
+        pip uninstall -y cupy-cuda12x""",
+    "onnx": """
+        install onnxruntime==1.22.0
+        install -U onnxruntime-gpu
+        uninstall nvidia-cudnn-cu12
+        install --no-deps nvidia-cudnn-cu12==8.9.7.29
+        pip install --no-deps onnxruntime==1.22.1""",
+    "boost": """
+        install -U xgboost
+        uninstall nvidia-nccl-cu12
+        install --no-deps ctranslate2==4.8.5
+        install lightgbm==4.7.0
+        pip install --no-deps xgboost==3.1.0""",
+    "plain": """
+        install torch==2.9.1
+        install onnxruntime-gpu==1.22.0
+        install requests==2.31.0
+        install bitsandbytes
+        install transformers
+        pip install --no-deps faiss-gpu-cu12""",
 }
 
 
@@ -148,9 +228,15 @@ def main():
         env = "%s/%s" % (base, name)
         changes = [c.strip() for c in CHANGES[name].split("\n") if c.strip()]
         changes = [c for c in changes if not chosen or name in chosen or c in chosen]
-        if changes and not os.path.exists(env):
+        if not changes:
+            continue
+        if not os.path.exists(env):
             run(["uv", "venv", "-q", env], check=True)
-            run(["uv", "pip", "install", "-q", "--python", env + "/bin/python"] + packages, check=True)
+            made = run(["uv", "pip", "install", "-q", "--python", env + "/bin/python"] + packages)
+            if made.returncode != 0:
+                shutil.rmtree(env)
+                print("left out  %-9s %s" % (name, made.stderr.strip().split("\n")[-1]), flush=True)
+                continue
         for change in changes:
             copy = env + "-copy"
             shutil.rmtree(copy, ignore_errors=True)
@@ -185,6 +271,7 @@ def main():
                     for reason in reasons(f)[:3]:
                         line += "\n          ? " + reason
                 print(line, flush=True)
+        shutil.rmtree(env + "-copy", ignore_errors=True)
     print("%d: %d the same, %d unknown beforehand, %d otherwise, %d called fine and broken" % (
         total, same, unknown, other, fine_but_broken))
     sys.exit(fine_but_broken > 0)
