@@ -42,8 +42,8 @@ func (m *machine) paired(b *build) bool {
 	if torch == nil || torch.Name != "torch" || len(torch.rows) == 0 {
 		return false
 	}
-	if m.companionOf(torch, b.Name) != "" {
-		return true
+	if want := m.companionOf(torch, b.Name); want != "" {
+		return b.Name != "torchaudio" || !m.otherAudioRelease(b.Version, want)
 	}
 	p := b.env.Package(b.Name)
 	return p != nil && len(m.extensionRows(p)) > 0
@@ -70,18 +70,26 @@ func (b *build) untoldLibraries() []*result {
 	return nil
 }
 
-// comingTwin is the package for the CPU that a plan brings and that has the modules of this one, "onnxruntime 1.23.0";
-// empty where it brings none.
+// otherAudioRelease reports whether a torchaudio is of another release than the torch's own: some load, and some lack a
+// symbol. Those on torch's stable ABI load.
+func (m *machine) otherAudioRelease(have, want string) bool {
+	stable := func(release string) bool { return m.t.Trait("stable-abi", "torchaudio", version.Of(release)) }
+	public, _, _ := strings.Cut(have, "+")
+	return version.Of(public).Short() != version.Of(want).Short() && !(stable(public) && stable(want))
+}
+
+// comingTwin is the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for another
+// CUDA; empty where it brings none.
 func (m *machine) comingTwin(b *build) string {
-	twin := twins[b.Name]
-	if m.f.Plan == nil || twin == "" {
+	if m.f.Plan == nil {
 		return ""
 	}
-	release, comes := m.f.Plan.Installed(twin)
-	if !comes {
-		return ""
+	for _, coming := range m.f.Plan.Installs {
+		if coming.Name == twins[b.Name] || coming.Name != b.Name && sameProject(coming.Name, b.Name) {
+			return strings.TrimSpace(coming.Name + " " + coming.Version)
+		}
 	}
-	return strings.TrimSpace(twin + " " + release)
+	return ""
 }
 
 // underTwin: what comes is written over what stays; of two that come, nobody says which is the last.
@@ -107,15 +115,39 @@ func (m *machine) unbuilt(n *named) bool {
 		!slices.ContainsFunc(n.rows, func(e tables.Extension) bool { return e.Variant != "sdist" })
 }
 
-// besideOther reports whether a plan brings a torchcodec that was built for another torch than the one that is there then:
-// some releases load beside the next torch, and some do not.
+// besideOther reports whether a plan brings a torchcodec or a torchaudio that was built for another torch than the one
+// that is there then: some releases load beside the next torch, and some do not.
 func (m *machine) besideOther(n *named) bool {
-	if m.f.Plan == nil || n.Name != "torchcodec" || len(n.rows) == 0 {
+	if m.f.Plan == nil {
 		return false
 	}
 	return slices.ContainsFunc(m.builds, func(b *build) bool {
-		return b.Name == "torch" && b.env.Environment == n.env && otherTorch(n.rows[0].Torch, b.release.Number)
+		switch {
+		case b.Name != "torch" || b.env.Environment != n.env:
+			return false
+		case n.Name == "torchcodec":
+			return len(n.rows) > 0 && otherTorch(n.rows[0].Torch, b.release.Number)
+		case n.Name == "torchaudio" && n.Version != "":
+			want := m.companionOf(b, n.Name)
+			return want != "" && m.otherAudioRelease(n.Version, want)
+		}
+		return false
 	})
+}
+
+// withoutLibrariesOfCUDA reports whether a plan brings a package for a CUDA into an environment with none of that CUDA's
+// wheels, as with --no-deps.
+func (m *machine) withoutLibrariesOfCUDA(b *build) bool {
+	if m.f.Plan == nil || !b.planned || !b.cuda.Known() || b.either() || b.compilesLater() || len(m.toolkits) > 0 {
+		return false
+	}
+	family := fmt.Sprintf("-cu%d", b.cuda.Major())
+	brings := func(name string) bool {
+		return strings.HasPrefix(name, "nvidia-cu") && (strings.HasSuffix(name, family) || b.cuda.Major() >= 13) ||
+			name == "cuda-toolkit"
+	}
+	return !slices.ContainsFunc(b.env.Packages, func(p facts.Package) bool { return brings(p.Name) }) &&
+		!slices.ContainsFunc(b.env.Wanted, func(w facts.Wanted) bool { return brings(w.Name) })
 }
 
 // publicPlan is a plan without the packages that CUDA has nothing to do with: their names may be nobody else's business.

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -61,6 +62,8 @@ func (m *machine) opens(b *build) []*result {
 		return nil
 	case !b.Looked && slices.Contains(bringsNone, b.Name):
 		return m.bare(b)
+	case !b.Looked && m.withoutLibrariesOfCUDA(b):
+		return b.lacksLibraries(fmt.Sprintf("where it finds its libraries of CUDA %d: none of their wheels is there or comes", b.cuda.Major()))
 	case !b.Looked:
 		return nil
 	// At rest the environment of the process that will run is not known.

@@ -31,6 +31,35 @@ except cudacompat.Error as err:
     assert "--no-such-flag" in str(err), err
 else:
     raise AssertionError("a refused flag raises nothing")
+
+def raised(kind, call, *words, **more):
+    try:
+        call(*words, **more)
+    except kind as err:
+        return str(err)
+    raise AssertionError(f"{call.__name__}{words} raises nothing")
+
+l4 = {"driver": "550.90.07", "gpu": "L4"}
+assert cudacompat.check("torch==2.8.0", **l4)["outcome"] == "compatible"
+assert cudacompat.check(["torch==2.9.0+cu130", "torchvision==0.24.0"], **l4)["outcome"] == "incompatible"
+with open("requirements.txt", "w") as file:
+    file.write("torch==2.9.0+cu130\n")
+import pathlib
+assert cudacompat.check(pathlib.Path("requirements.txt"), **l4)["outcome"] == "incompatible"
+assert cudacompat.require_compatible(["torch==2.8.0"], **l4) is None
+text = raised(cudacompat.Incompatible, cudacompat.require_compatible, ["torch==2.9.0+cu130"], **l4)
+assert "needs driver >= 580" in text and "\nfix: pip install torch==2.9.0+cu1" in text, text
+assert cudacompat.require_compatible(["torch"]) is None
+raised(cudacompat.Incompatible, cudacompat.require_compatible, ["torch"], unknown=True)
+assert cudacompat.require_compatible(**l4) is None
+assert cudacompat.torch_index_url("550.90.07", "L4", torch="2.9", python="3.12") == "https://download.pytorch.org/whl/cu126"
+assert cudacompat.torch_index_url("580.95.05", ["9.0", "9.0"]).startswith("https://download.pytorch.org/whl/cu13")
+assert "does not support" in raised(cudacompat.Incompatible, cudacompat.torch_index_url, "450.80.02", "B200")
+assert "--gpu nosuch" in raised(cudacompat.Error, cudacompat.torch_index_url, "550.90.07", "nosuch")
+assert "cannot find" not in raised(cudacompat.Error, cudacompat.check, pathlib.Path("nowhere.txt"))
 END
+if "$work/builder/bin/pip" install -q mypy==1.18.2; then
+    "$work/builder/bin/mypy" --strict --python-executable "$work/clean/bin/python" "$here/python/src/cudacompat/__init__.py"
+fi
 python3 "$here/quick.py" "$work/clean/bin/cudacompat"
 echo "wheel: ok, $(stat -c %s wheels/*.whl) bytes"

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/guard"
+	"cudacompat/matrix"
 	"cudacompat/probe/facts"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -22,6 +25,7 @@ const (
 	diagnosisSchema = "schema/diagnosis-v1.json"
 	requiresSchema  = "schema/requires-v1.json"
 	fleetSchema     = "schema/fleet-v1.json"
+	guardSchema     = "schema/guard-v1.json"
 )
 
 // TestReportsHoldToTheirSchema validates every case's report, and its facts alone.
@@ -100,7 +104,7 @@ func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[facts.Facts](),
 		diagnosisSchema: reflect.TypeFor[Explained](), requiresSchema: reflect.TypeFor[Requires](),
-		fleetSchema: reflect.TypeFor[Fleet](),
+		fleetSchema: reflect.TypeFor[Fleet](), guardSchema: reflect.TypeFor[guard.Forecast](),
 	} {
 		t.Run(path.Base(name), func(t *testing.T) { describe(t, "", typ, load(t, name)) })
 	}
@@ -300,5 +304,37 @@ func paths(value any, at string, seen map[string]bool) {
 		for _, inner := range v {
 			paths(inner, at+"[]", seen)
 		}
+	}
+}
+
+// TestGuardSchema holds a forecast that breaks something, and one that ran, against the schema.
+func TestGuardSchema(t *testing.T) {
+	schema := compile(t, guardSchema)
+	command, err := guard.Parse([]string{"uv", "pip", "install", "torch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := facts.Facts{Plan: &facts.Plan{By: "uv"}}
+	plan.Complete()
+	judged := func(driver string) guard.Judged {
+		f := facts.Facts{Environments: []facts.Environment{{Path: "/opt/venv", Builds: []facts.Build{{Name: "torch",
+			Version: "2.9.0+cu130", CUDA: "13.0", Accelerator: "cuda", Origin: "wheel"}}}}}
+		f.Complete()
+		return guard.Judged{Facts: f, Verdict: matrix.Check(context.Background(), matrix.Embedded(), f,
+			[]matrix.Target{{Driver: driver, GPUs: []string{"L4"}}}, matrix.Policy{})}
+	}
+	broken := guard.Compare(command, "/opt/venv", *plan.Plan, judged("580.95.05"), judged("535.183.01"))
+	ran := guard.Compare(command, "/opt/venv", *plan.Plan, judged("535.183.01"), judged("580.95.05"))
+	ran.Ran, ran.Instead = true, &guard.Instead{Command: []string{"uv"}, After: matrix.Compatible}
+	ran.Differs = append(ran.Differs, guard.Difference{Build: "torch", Is: matrix.Broken})
+	for _, f := range []guard.Forecast{broken, ran} {
+		var b strings.Builder
+		if err := writeJSON(&b, f); err != nil {
+			t.Fatal(err)
+		}
+		validate(t, schema, b.String())
+	}
+	if broken.Decision != guard.Breaks || len(broken.Breaks) == 0 {
+		t.Errorf("the first breaks nothing: %+v", broken)
 	}
 }

@@ -210,7 +210,7 @@ func (f *pinsFlags) wanted(t *matrix.Tables) ([]pin.Want, error) {
 
 func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
 	m := wantText.FindStringSubmatch(text)
-	bad := &usageError{message: fmt.Sprintf("--want %s is no package with its releases", text),
+	bad := &usageError{message: fmt.Sprintf("--want %s does not name a package with its releases", text),
 		hint: "--want vllm, --want flash-attn==2.8.3, --want 'torch>=2.8,<2.10'"}
 	if m == nil {
 		return pin.Want{}, bad

@@ -34,7 +34,7 @@ func TestPinsCommand(t *testing.T) {
 			"requirements"}, 1, "newest: none:", ""},
 		{"no-gpu", []string{"pins", "--root", t.TempDir(), "--driver", "535.183.01"}, 3, "", "no GPU is here"},
 		{"no-package", []string{"pins", "--want", "tensrflow"}, 64, "", "did you mean tensorflow?"},
-		{"no-release", []string{"pins", "--want", "torch==new"}, 64, "", "--want torch==new is no package with its releases"},
+		{"no-release", []string{"pins", "--want", "torch==new"}, 64, "", "--want torch==new does not name a package with its releases"},
 		{"twice", []string{"pins", "--want", "vllm", "--want", "VLLM==0.11.0"}, 64, "", "--want names vllm twice"},
 		{"choice-of-one", []string{"pins", "--want", "vllm", "--choice", "newest"}, 64, "", "--choice is for the sets of one framework"},
 		{"without-flag", []string{"pins", "vllm"}, 64, "", "cudacompat pins --want vllm"},
