@@ -78,7 +78,7 @@ func failure(program string, err error, says []byte) error {
 	switch {
 	case strings.Contains(text, "no such option: --dry-run"), strings.Contains(text, "no such option: --report"),
 		strings.Contains(text, "unexpected argument '--dry-run'"):
-		return &Failure{fmt.Sprintf("this %s is too old to say what it would do: guard needs pip 22.2 or uv 0.5.18, or newer",
+		return &Failure{fmt.Sprintf("this %s is too old to say what it would do: guard needs pip 22.2 or uv 0.5.18 (uv sync: 0.5.30), or newer",
 			program)}
 	case exit.ExitCode() < 0:
 		return &Failure{fmt.Sprintf("the dry run of %s died: %v", program, exit)}

@@ -8,8 +8,8 @@ import (
 	"cudacompat/probe/internal/distname"
 )
 
-// pipReport matches pip's report, whose first fields are these.
-var pipReport = lazyregexp.New(`^\{\s*"version":\s*"1",\s*"pip_version":`)
+// pipReport matches pip's report, whose first fields are these: of version 0 from pip 22.2 on, of version 1 from 23.0 on.
+var pipReport = lazyregexp.New(`^\{\s*"version":\s*"[01]",\s*"pip_version":`)
 
 func isPipReport(d Document) bool { return pipReport.Match(d.Data) }
 
