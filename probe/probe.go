@@ -58,6 +58,14 @@ func Given(data []byte) (Facts, error) { return given.Read(Document{Data: data})
 // Facts.Unread, and what was read stands.
 func GivenFile(d Document) (Facts, error) { return given.Read(d) }
 
+// Machines divides what people paste into a bug report into one document for each machine that it is of; any other
+// document stays whole.
+func Machines(d Document) []Document { return given.Machines(d) }
+
+// Together are the facts of one machine, of which several documents tell a part each. What they tell otherwise is named in
+// Facts.Unread.
+func Together(list []Facts) Facts { return given.Together(list) }
+
 // GivenFormats are the kinds of files that Given reads, as people call them.
 func GivenFormats() []string { return given.Formats() }
 

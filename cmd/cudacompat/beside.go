@@ -88,8 +88,9 @@ func describedIn(head []byte, d *triage.Diagnosis) (probe.Facts, bool) {
 	if !d.Traces.Report {
 		return probe.Facts{}, false
 	}
-	facts, err := probe.GivenFile(probe.Document{Data: head})
-	return facts, err == nil
+	machines := probe.Machines(probe.Document{Data: head})
+	facts, err := probe.GivenFile(machines[0])
+	return facts, err == nil && len(machines) == 1 // of which of several the error is, nobody says
 }
 
 // loadedDriver is where the kernel says which release of the driver it has loaded.

@@ -1,16 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 	"cudacompat/report"
+	"cudacompat/triage"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +48,7 @@ func checkCommand(s streams) *cobra.Command {
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
 			"  uv pip install --dry-run vllm 2>&1 | cudacompat check - --env .venv\n" +
 			"  docker save IMAGE | cudacompat check - --instance g5.xlarge --driver " + report.ExampleDriver,
-		Args: oneFileOrImages,
+		Args: filesOrReleases,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if images := imagesNamed(args); images != nil {
 				if env != "" || includeRoot != "" {
@@ -70,27 +76,27 @@ func checkCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := job.judge(ctx, func() (probe.Facts, error) {
-				if image != nil {
-					return image.facts(ctx, timeout, s.err)
-				}
-				facts, err := givenInTime(ctx, asked(args), judge.python, includeRoot, s.in)
-				if err != nil || env == "" {
-					return facts, err
-				}
-				return afterwards(ctx, facts, env, asked(args))
-			})
+			var machines []described
+			if image != nil {
+				found, wrong := image.facts(ctx, timeout, s.err)
+				machines, err = []described{{facts: found}}, wrong
+			} else {
+				machines, err = givenInTime(ctx, args, judge.python, includeRoot, s.in)
+			}
+			if err == nil && len(machines) > 1 {
+				err = job.outputs.severalAtOnce(len(machines))
+			}
+			if err == nil && env != "" {
+				machines[0].facts, err = afterwards(ctx, machines[0].facts, env, asked(args))
+			}
 			if err != nil {
 				return err
 			}
-			if image == nil {
-				r.Source = source(asked(args))
+			from := ""
+			if image == nil && len(args) == 1 {
+				from = source(args[0])
 			}
-			if err := job.outputs.write(r); err != nil {
-				return err
-			}
-			job.config.remark(s.err, r.Verdict)
-			return exitFor(r.Verdict, judge.failOn, job.outputs)
+			return judge.check(ctx, job, machines, from, s)
 		},
 	}
 	judge.add(cmd)
@@ -116,11 +122,78 @@ func source(name string) string {
 	return filepath.ToSlash(filepath.Clean(name))
 }
 
-// givenInTime reads a file of facts. One that does not come in time was not looked at, which leaves the outcome open.
-func givenInTime(ctx context.Context, name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
-	read, err := inTime(ctx, func() (probe.Facts, error) { return given(name, python, includeRoot, stdin) })
+// check judges each machine that the documents are of (from: the file, where there is one), and ends with the worst of their exit codes.
+func (f *judgeFlags) check(ctx context.Context, job job, machines []described, from string, s streams) error {
+	var worst error
+	for i, m := range machines {
+		if len(machines) > 1 && job.outputs.onScreen() {
+			fmt.Fprintf(s.out, "%smachine %d of %d\n\n", strings.Repeat("\n", min(i, 1)), i+1, len(machines))
+		}
+		r, err := f.judgeOne(ctx, job, m)
+		if err != nil {
+			return err
+		}
+		r.Source = from
+		if err := job.outputs.write(r); err != nil {
+			return err
+		}
+		job.config.remark(s.err, r.Verdict)
+		worst = worse(worst, exitFor(r.Verdict, f.failOn, job.outputs))
+	}
+	return worst
+}
+
+// judgeOne judges one machine beside the error that was pasted with it. One whose every version fits, and that shows the
+// environment's fault nevertheless, is not compatible: nothing that was compared explains the fault.
+func (f *judgeFlags) judgeOne(ctx context.Context, job job, m described) (report.Report, error) {
+	found := func() (probe.Facts, error) { return m.facts, nil }
+	if err := f.logOf(ctx, &job, m); err != nil {
+		return report.Report{}, err
+	}
+	r, err := job.judge(ctx, found)
+	if err != nil || r.Log == nil || r.Outcome != matrix.Compatible || !atFault(r.Log.Blame) {
+		return r, err
+	}
+	m.facts.Unread = append(slices.Clone(m.facts.Unread), facts.Unread{Place: "the error that was pasted", Kind: facts.UnreadNeeded,
+		Reason: "nothing that was compared explains it: " + strings.TrimSuffix(r.Log.Because, ".")})
+	return job.judge(ctx, found)
+}
+
+func atFault(b triage.Blame) bool { return b == triage.Environment || b == triage.Hardware }
+
+// logOf is what the text of a machine shows beside what it describes. Flags that name another machine leave it out.
+func (f *judgeFlags) logOf(ctx context.Context, job *job, m described) error {
+	job.log = nil
+	if !m.pasted() || slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
+		return t.Driver != "" || t.Instance != "" || len(t.GPUs) > 0
+	}) {
+		return nil
+	}
+	all, err := f.signatures(f.tables)
+	if err != nil {
+		return err
+	}
+	d, err := triage.Read(ctx, all, []triage.Source{{Name: "-", Reader: bytes.NewReader(m.text)}})
+	if err == nil && d.Cause != triage.NothingFound && d.Blame != triage.None {
+		job.log = &d
+	}
+	return nil
+}
+
+// worse is the graver of two exit codes: something wrong, then something unknown.
+func worse(a, b error) error {
+	var first, second exitError
+	if errors.As(a, &first) && (!errors.As(b, &second) || first == exitIncompatible) {
+		return a
+	}
+	return b
+}
+
+// givenInTime reads files of facts. One that does not come in time was not looked at, which leaves the outcome open.
+func givenInTime(ctx context.Context, args []string, python, includeRoot string, stdin io.Reader) ([]described, error) {
+	read, err := inTime(ctx, func() ([]described, error) { return givenAll(args, python, includeRoot, stdin) })
 	if late := new(lateError); errors.As(err, &late) {
-		return probe.Facts{Unread: []facts.Unread{{Place: name, Reason: late.Error(), Kind: facts.UnreadCut}}}, nil
+		return []described{{facts: probe.Facts{Unread: []facts.Unread{{Place: asked(args), Reason: late.Error(), Kind: facts.UnreadCut}}}}}, nil
 	}
 	return read, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/pin"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 
 	"github.com/spf13/cobra"
 )
@@ -69,20 +71,22 @@ func oneFile(cmd *cobra.Command, args []string) error {
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
 }
 
+// filesOrReleases takes files and releases that are of one machine together, or several images.
+func filesOrReleases(cmd *cobra.Command, args []string) error {
+	strange := func(arg string) bool { return !exists(arg) && !isRequirement(arg) && isFile(arg) }
+	i := slices.IndexFunc(args, strange)
+	switch {
+	case len(args) < 2, i >= 0 && !slices.ContainsFunc(args, exists):
+		return oneFile(cmd, args)
+	case i >= 0:
+		return &usageError{fmt.Sprintf("%q is neither a file nor a release with its version", args[i]), absentHint}
+	}
+	return nil
+}
+
 func exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil || name == "-"
-}
-
-// oneFileOrImages takes what oneFile takes, or several images.
-func oneFileOrImages(cmd *cobra.Command, args []string) error {
-	if images := imagesNamed(args); images != nil {
-		for _, image := range images {
-			image.done()
-		}
-		return nil
-	}
-	return oneFile(cmd, args)
 }
 
 // oneArtefact takes what oneFile takes, or nothing where flags name the environment.
@@ -101,37 +105,109 @@ func isFile(name string) bool {
 // givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
 const givenCap = 8 << 20
 
-// given are the facts of a file, of several sets for different Pythons those for one; python is empty for all.
-// includeRoot is --include-root.
+// described is a machine that documents are of.
+type described struct {
+	facts probe.Facts
+	text  []byte // that it was read from, on the lines where it stands
+}
+
+// pasted reports whether the machine is described as people paste it, where an error may stand beside the description.
+func (m described) pasted() bool {
+	return slices.ContainsFunc(m.facts.Probes, func(s facts.Status) bool {
+		return s.Name == "collect-env" || s.Name == "nvidia-smi"
+	})
+}
+
+// givenAll are the machines that files and releases are of: together of one, or of several where a paste is. Of several
+// sets for different Pythons those for one are taken; python is empty for all.
+func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]described, error) {
+	var names, releases []string
+	for _, arg := range args {
+		if isRequirement(arg) {
+			releases = append(releases, arg)
+		} else {
+			names = append(names, arg)
+		}
+	}
+	if len(releases) > 0 {
+		names = append(names, asked(releases))
+	}
+	machines := []described{{}}
+	for i, name := range names {
+		list, err := givenMachines(name, python, includeRoot, stdin)
+		switch {
+		case err != nil:
+			return nil, err
+		case i == 0:
+			machines = list
+		case len(machines) > 1 && len(list) > 1:
+			return nil, &usageError{fmt.Sprintf("%q and a file before it are of several machines each", name),
+				"check one of them at a time"}
+		case len(list) > 1:
+			machines, list = list, machines
+			fallthrough
+		default:
+			for i, m := range machines {
+				machines[i] = described{probe.Together([]probe.Facts{m.facts, list[0].facts}), slices.Concat(m.text, list[0].text)}
+			}
+		}
+	}
+	return machines, nil
+}
+
+// given are the facts of a file that is of one machine.
 func given(name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
+	list, err := givenMachines(name, python, includeRoot, stdin)
+	switch {
+	case err != nil:
+		return probe.Facts{}, err
+	case len(list) > 1:
+		return probe.Facts{}, &usageError{fmt.Sprintf("%q is of %d machines, which say otherwise of each other", name, len(list)),
+			"`cudacompat check` judges each; give the report of one"}
+	}
+	return list[0].facts, nil
+}
+
+// givenMachines are the machines of one file. includeRoot is --include-root.
+func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]described, error) {
 	includes, err := fenceOf(name, includeRoot)
 	if err != nil {
-		return probe.Facts{}, err
+		return nil, err
 	}
 	in, err := opened(name, stdin)
 	if err != nil {
-		return probe.Facts{}, err
+		return nil, err
 	}
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, givenCap+1))
 	if err != nil {
-		return probe.Facts{}, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}
-	facts, err := probe.GivenFile(documentOf(name, data, includes))
+	var list []described
+	for _, d := range probe.Machines(documentOf(name, data, includes)) {
+		found, err := probe.GivenFile(d)
+		if err != nil || len(data) > givenCap {
+			return nil, unreadableFile(name, len(data), err)
+		}
+		found.OnPython(python)
+		list = append(list, described{found, append(bytes.Repeat([]byte("\n"), d.Above), d.Data...)})
+	}
+	return list, nil
+}
+
+// unreadableFile says why a file of so many bytes is not read.
+func unreadableFile(name string, size int, err error) error {
 	switch {
 	case errors.Is(err, probe.ErrArchive):
-		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), archiveHint}
-	case len(data) > givenCap:
-		return facts, &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
+		return &usageError{fmt.Sprintf("%q: %v", name, err), archiveHint}
+	case size > givenCap:
+		return &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
 			name, givenCap>>20), givenHint}
-	case err != nil && isRequirement(name):
-		return facts, &usageError{fmt.Sprintf("%q is not a requirement", shown(name)),
+	case isRequirement(name):
+		return &usageError{fmt.Sprintf("%q is not a requirement", shown(name)),
 			"give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
-	case err != nil:
-		return facts, &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
 	}
-	facts.OnPython(python)
-	return facts, nil
+	return &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
 }
 
 // documentOf is what was read under a name.

@@ -16,18 +16,21 @@ const fromReport = "collect_env report"
 
 // reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
 // them when they paste: quote marks before it, full-width colons, a lost colon. The shorter reports of Hugging Face's
-// programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)") and DeepSpeed's ("torch version ..... 2.7.0+cu128") have
-// some of its lines under names of their own.
+// programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)"), DeepSpeed's ("torch version ..... 2.7.0+cu128") and SGLang's
+// ("PyTorch: 2.7.1+cu126") have some of its lines under names of their own.
 var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
 	`-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
 	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|` +
-	`Nvidia driver version|` + briefKeys + `)(?: \((?:GPU|accelerator)\?\))?\s*([:：]|\.{3,}|\s)\s*(.*?)\s*$`)
+	`Nvidia driver version|` + briefKeys + `)(?: \((?:GPU|accelerator)\?\))?\**\s*([:：]|\.{3,}|\s)[\s*` + "`" + `]*(.*?)` +
+	`[\s` + "`" + `]*$`)
 
-const briefKeys = `torch version|torch cuda version|nvcc version|Tensorflow version|Platform|GPU type|Accelerator`
+const briefKeys = `torch version|torch cuda version|nvcc version|Tensorflow version|Platform|GPU type|Accelerator|` +
+	`CUDA Driver Version|CUDA available|PyTorch`
 
 // briefKey are the keys that those lines have in the long report.
 var briefKey = map[string]string{"torch version": "pytorch version", "torch cuda version": "cuda used to build pytorch",
-	"nvcc version": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type"}
+	"nvcc version": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type",
+	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "pytorch": "pytorch version"}
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
@@ -36,6 +39,7 @@ var closedLine = lazyregexp.New(`(?:[:：\s](?:True|False|None|N/A|Could not col
 
 var (
 	reportGPU     = lazyregexp.New(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
+	reportAlike   = lazyregexp.New(`^GPU (\d+(?:,\d+)*): ([^:()]+?)\s*$`)
 	reportPackage = lazyregexp.New(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
 	reportConda   = lazyregexp.New(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
 	reportArch    = lazyregexp.New(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
@@ -59,20 +63,8 @@ func isCollectEnv(d Document) bool {
 }
 
 // looseKey matches lines that any text may hold beside those of a report: "OS: Ubuntu", a line of pip's.
-var looseKey = lazyregexp.New(`(?i)^\W*(OS|Python version|Platform|GPU type|Accelerator|` +
-	`(?:torch|nvcc|Tensorflow) version)\b`)
-
-// readCollectEnv reads the report; a table of nvidia-smi's that is pasted beside it fills in what the report lacks.
-func readCollectEnv(d Document) (facts.Facts, error) {
-	f := parseCollectEnv(string(d.Data))
-	if smi := smiTable(d); f.Driver.Version == "" && smi.Driver.Version != "" {
-		f.Driver = smi.Driver
-		if len(f.GPUs) == 0 {
-			f.GPUs = smi.GPUs
-		}
-	}
-	return f, nil
-}
+var looseKey = lazyregexp.New(`(?i)^\W*(?:(?:OS|Python version|Platform|GPU type|Accelerator|CUDA available|` +
+	`(?:torch|nvcc|Tensorflow) version)\b|PyTorch\s*(?:[^\sv]|$))`)
 
 // parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
 // or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.
@@ -137,6 +129,10 @@ func (r *pasted) read(line string) {
 	}
 	if r.listing {
 		r.gpu(line)
+	} else if m := reportAlike.FindStringSubmatch(line); m != nil && r.seen["is cuda available"] { // SGLang's "GPU 0,1: NVIDIA L4"
+		for range strings.Count(m[1], ",") + 1 {
+			r.GPUs = append(r.GPUs, facts.GPU{Name: m[2], From: []string{fromReport}})
+		}
 	}
 }
 
@@ -146,7 +142,7 @@ func (r *pasted) field(key, value string) {
 	switch key {
 	case "pytorch version":
 		if said && r.torch.Version == "" && leadVersion.MatchString(value) {
-			r.torch.Version = strings.Fields(value)[0]
+			r.torch.Version = strings.Trim(strings.Fields(value)[0], "`,")
 			r.Observed.Imported = true
 			r.sees(value)
 		}

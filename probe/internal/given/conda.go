@@ -95,6 +95,9 @@ func (c *conda) packages() []locked {
 var condaHead = lazyregexp.New(`(?m)^# (?:packages in environment at |Name\s+Version\s+Build)`)
 
 func isCondaList(d Document) bool {
+	if smiBanner.Match(d.Data) || isCollectEnv(d) {
+		return false
+	}
 	return condaHead.Match(d.Data) || condaExportHead.Match(d.Data) && !isCondaExplicit(d)
 }
 

@@ -17,6 +17,7 @@ type Document struct {
 	// Beside opens a file by the path that the document gives; nil where nothing is beside it, as with standard input.
 	Beside func(name string) ([]byte, error)
 	Typed  bool // requirements that were typed, one a line: there is no file
+	Above  int  // lines of the text that stand before the document, where Machines divided it
 }
 
 // starts reports whether a document begins with one of some texts.

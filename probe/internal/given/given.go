@@ -29,9 +29,9 @@ var formats = []format{
 	{"facts or a report from cudacompat", isJSON, readJSON, members},
 	{"nvidia-smi -x -q", isSMIXML, readSMIXML, tags},
 	{"nvidia-smi -q", isSMIQuery, readSMIQuery, lines},
-	{"nvidia-smi", isSMITable, readSMITable, lines},
+	{"nvidia-smi", isSMITable, readPaste, lines},
 	{"nvidia-smi -L", isSMIList, readSMIList, rows},
-	{"an error of nvidia-smi", isSMIFailure, readSMIFailure, lines},
+	{"an error of nvidia-smi", isSMIFailure, readPaste, lines},
 	{"poetry.lock", isPoetryLock, readPoetryLock, tables},
 	{"uv.lock", isUVLock, readUVLock, tables},
 	{"pylock.toml", isPylock, readPylock, tables},
@@ -42,9 +42,9 @@ var formats = []format{
 	{"conda list --explicit", isCondaExplicit, readCondaExplicit, rows},
 	{"conda list", isCondaList, readCondaList, rows},
 	{"Dockerfile", isDockerfile, readDockerfile, instructions},
-	{"pip list", isPipList, readPipList, rows},
+	{"pip list", isPipList, readPaste, rows},
 	{"requirements (pip freeze)", isRequirements, readRequirements, rows},
-	{"collect_env report", isCollectEnv, readCollectEnv, lines},
+	{"collect_env report", isCollectEnv, readPaste, lines},
 }
 
 // ErrForeign is a file of no kind that is read.

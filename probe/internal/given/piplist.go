@@ -15,16 +15,11 @@ func isPipList(d Document) bool {
 	return pipHead.Match(d.Data)
 }
 
-// readPipList reads the table; what pip warns of stands before or after it:
+// pipTable are the packages of the table, none where there is no table; what pip warns of stands before or after it:
 //
 //	Package           Version
 //	----------------- -----------
 //	torch             2.9.0+cu126
-func readPipList(d Document) (facts.Facts, error) {
-	return lockedFacts("pip list", pipTable(d), nil), nil
-}
-
-// pipTable are the packages of the table, none where there is no table.
 func pipTable(d Document) (list []locked) {
 	head := pipHead.FindString(string(d.Data))
 	_, rows, found := strings.Cut(string(d.Data), head)

@@ -72,14 +72,7 @@ func (s *smi) system(models bool, tool string) {
 	}
 }
 
-func isSMITable(d Document) bool { return smiBanner.Match(d.Data) && !isCollectEnv(d) }
-
-// readSMITable reads the table, and a pip list that people paste beside it.
-func readSMITable(d Document) (facts.Facts, error) {
-	f := smiTable(d)
-	f.Environments = lockedFacts("pip list", pipTable(d), nil).Environments
-	return f, nil
-}
+func isSMITable(d Document) bool { return smiBanner.Match(d.Data) }
 
 // smiTable reads the table. A name that it cuts short, "NVIDIA A100-SXM...", tells as much as there is:
 //

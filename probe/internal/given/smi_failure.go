@@ -47,29 +47,23 @@ var smiFailures = []struct {
 const shortOutput = 40
 
 func isSMIFailure(d Document) bool {
-	lines := strings.Split(strings.TrimSpace(string(d.Data)), "\n")
-	if len(lines) > shortOutput || isCollectEnv(d) {
-		return false
-	}
-	for _, line := range lines {
-		line = strings.TrimSpace(line)
+	return strings.Count(strings.TrimSpace(string(d.Data)), "\n") < shortOutput && smiFails(d)
+}
+
+// smiFails reports whether a text has what nvidia-smi prints where it has nothing to list:
+//
+//	Failed to initialize NVML: Driver/library version mismatch
+//	NVML library version: 535.183
+func smiFails(d Document) bool {
+	for line := range bytes.Lines(d.Data) {
+		line = bytes.TrimSpace(line)
 		for _, f := range smiFailures {
-			if f.fails && f.line.MatchString(line) {
+			if f.fails && f.line.Match(line) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// readSMIFailure reads what nvidia-smi prints where it has nothing to list:
-//
-//	Failed to initialize NVML: Driver/library version mismatch
-//	NVML library version: 535.183
-func readSMIFailure(d Document) (facts.Facts, error) {
-	s := &smi{}
-	s.failures(d.Data)
-	return s.done(), nil
 }
 
 // failures takes the lines of failures, which stand beside a table too.

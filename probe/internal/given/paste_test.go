@@ -1,0 +1,176 @@
+package given
+
+import (
+	"strings"
+	"testing"
+
+	"cudacompat/probe/facts"
+)
+
+// What people paste, block by block.
+const (
+	reportA = `Collecting environment information...
+PyTorch version: 2.7.1+cu126
+CUDA used to build PyTorch: 12.6
+OS: Ubuntu 22.04.5 LTS (x86_64)
+Python version: 3.11.9
+Is CUDA available: True
+GPU models and configuration:
+GPU 0: NVIDIA L4
+GPU 1: NVIDIA L4
+Nvidia driver version: 535.183.01
+`
+	reportB = `PyTorch version: 2.9.0+cu130
+CUDA used to build PyTorch: 13.0
+OS: Ubuntu 22.04.5 LTS (x86_64)
+Is CUDA available: False
+GPU models and configuration: GPU 0: NVIDIA L4
+Nvidia driver version: 550.90.07
+`
+	vllmA = `==============================
+        System Info
+==============================
+OS                           : Ubuntu 22.04.5 LTS (x86_64)
+PyTorch version              : 2.7.1+cu126
+CUDA used to build PyTorch   : 12.6
+Is CUDA available            : True
+GPU models and configuration :
+GPU 0: NVIDIA L4
+GPU 1: NVIDIA L4
+Nvidia driver version        : 535.183.01
+`
+	tableA = `| NVIDIA-SMI 535.183.01             Driver Version: 535.183.01   CUDA Version: 12.2     |
+|   0  NVIDIA L4                      Off | 00000000:00:1E.0 Off |                    0 |
+`
+	tableB = `| NVIDIA-SMI 550.90.07              Driver Version: 550.90.07      CUDA Version: 12.4     |
+|   0  NVIDIA L4                      Off |   00000000:00:1E.0 Off |                    0 |
+`
+	listA = `Package     Version
+----------- -----------
+torch       2.7.1
+xformers    0.0.31
+`
+	listB = `Package     Version
+----------- -----------
+torch       2.8.0+cu128
+`
+	condaB = `# packages in environment at /opt/conda:
+#
+# Name                    Version                   Build  Channel
+pytorch                   2.5.1           py3.12_cuda12.4_cudnn9.1.0_0    pytorch
+
+`
+	briefA = "- PyTorch version (GPU?): 2.7.1+cu126 (True)\n- Python version: 3.11.9\n"
+	prose  = "It worked before, now it does not:\n"
+)
+
+// TestMachines divides a text where a block denies an earlier one of its kind, and nowhere else.
+func TestMachines(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		parts []string // each of one machine
+	}{
+		{"one report", []string{prose + reportA}},
+		{"a report twice", []string{reportA + prose + reportA}},
+		{"a brief report before the long one", []string{briefA + reportA}},
+		{"what an issue's form asks, then the report", []string{"OS: Linux\nPython version: 3.11\n" + reportA}},
+		{"all kinds, of one machine", []string{tableA + prose + reportA + listA + prose}},
+		{"two reports", []string{prose + reportA + prose, reportB}},
+		{"PyTorch's and vLLM's form of one machine", []string{reportA + vllmA}},
+		{"vLLM's form first", []string{vllmA, reportB}},
+		{"two tables", []string{tableA + listA, tableB}},
+		{"a table and a report each", []string{tableA + reportA + prose, tableB + reportB}},
+		{"two lists", []string{tableA + listA + prose, listB}},
+	} {
+		list := Machines(Document{Data: []byte(strings.Join(test.parts, ""))})
+		var got []string
+		for _, d := range list {
+			got = append(got, string(d.Data))
+		}
+		if strings.Join(got, "\n=====\n") != strings.Join(test.parts, "\n=====\n") {
+			t.Errorf("%s: %d machines:\n%s", test.name, len(got), strings.Join(got, "\n=====\n"))
+		}
+	}
+	above := Machines(Document{Data: []byte(prose + reportA + reportB)})[1].Above
+	if want := 1 + strings.Count(reportA, "\n"); above != want {
+		t.Errorf("%d lines stand before the second machine, want %d", above, want)
+	}
+}
+
+// TestMachinesBound refuses a text of more machines than are told apart, rather than mix them.
+func TestMachinesBound(t *testing.T) {
+	for _, n := range []int{maxMachines, maxParts} {
+		list := Machines(Document{Data: []byte(strings.Repeat(reportA+reportB, n))})
+		if _, err := Read(list[0]); len(list) != 1 || err == nil {
+			t.Errorf("%d machines, %v", len(list), err)
+		}
+	}
+}
+
+// TestPaste merges the blocks of one machine by kind, in any order.
+func TestPaste(t *testing.T) {
+	for _, text := range []string{tableA + listA + reportA, reportA + listA + tableA, listA + prose + reportA} {
+		f, err := Read(Document{Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Environments) != 1 || f.Driver.Version != "535.183.01" || len(f.Unread) > 0 {
+			t.Fatalf("%d environments, driver %q, unread %v", len(f.Environments), f.Driver.Version, f.Unread)
+		}
+		env := f.Environments[0]
+		if len(env.Builds) != 1 || env.Builds[0].Version != "2.7.1+cu126" || len(env.Wanted) != 1 ||
+			env.Wanted[0].Name != "xformers" {
+			t.Errorf("builds %v, wanted %v", env.Builds, env.Wanted)
+		}
+	}
+}
+
+// TestPasteDisagrees names what two blocks of one machine tell otherwise.
+func TestPasteDisagrees(t *testing.T) {
+	for _, test := range []struct{ text, place string }{
+		{reportA + tableB, "the driver"},
+		{reportA + listB, "torch"},
+		{reportA + condaB, "torch"},
+		{reportA + strings.Replace(tableA, "NVIDIA L4 ", "Tesla T4  ", 1), "the GPU"},
+	} {
+		f, err := Read(Document{Data: []byte(test.text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Unread) != 1 || f.Unread[0].Place != test.place || f.Unread[0].Kind != facts.UnreadNeeded {
+			t.Errorf("want %s, got %v", test.place, f.Unread)
+		}
+	}
+}
+
+// TestTogether keeps what the first document says of the driver beside one that says nothing of it.
+func TestTogether(t *testing.T) {
+	machine, _ := Read(Document{Data: []byte(tableA + "Failed to initialize NVML: Driver/library version mismatch\n")})
+	list, _ := Read(Document{Data: []byte("torch==2.7.1\nvllm==0.10.0\n"), Name: "requirements.txt"})
+	for _, order := range [][]facts.Facts{{machine, list}, {list, machine}} {
+		f := Together(order)
+		if f.Driver.Version != "535.183.01" || f.Driver.NVML.Code != nvmlMismatch || len(f.GPUs) != 1 ||
+			len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 || len(f.Environments[0].Wanted) != 1 {
+			t.Errorf("driver %+v, GPUs %v, environments %v", f.Driver, f.GPUs, f.Environments)
+		}
+	}
+}
+
+// TestOtherReports reads what SGLang's check_env prints, and a list that somebody wrote by hand in Markdown.
+func TestOtherReports(t *testing.T) {
+	for _, text := range []string{
+		"Python: 3.10.16 (main)\nCUDA available: True\nGPU 0,1: NVIDIA H20\nGPU 0,1 Compute Capability: 9.0\n" +
+			"CUDA Driver Version: 535.183.06\nPyTorch: 2.5.1+cu124\nsglang: 0.4.1\n",
+		"- **PyTorch version**: `2.5.1+cu124` (wheel)\n- **NVIDIA driver version:** 535.183.06\n" +
+			"- **GPU models and configuration**: GPU 0: NVIDIA H20\nGPU 1: NVIDIA H20\n",
+	} {
+		f, err := Read(Document{Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Driver.Version != "535.183.06" || len(f.GPUs) != 2 || f.GPUs[1].Name != "NVIDIA H20" ||
+			len(f.Environments) != 1 || f.Environments[0].Builds[0].Version != "2.5.1+cu124" {
+			t.Errorf("driver %q, GPUs %v, environments %v", f.Driver.Version, f.GPUs, f.Environments)
+		}
+	}
+}
