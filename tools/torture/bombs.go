@@ -24,6 +24,7 @@ type bomb struct {
 	limit time.Duration
 	plant func(dir string) error
 	args  []string // after the binary; {} is the directory
+	plain bool     // what it prints is no JSON
 }
 
 const bombLimit = 3 * time.Second
@@ -39,7 +40,7 @@ var (
 
 func bombCases(*bench) ([]testCase, error) {
 	var cases []testCase
-	for _, list := range [][]bomb{packedBombs(), treeBombs(), textBombs(), inputBombs()} {
+	for _, list := range [][]bomb{packedBombs(), treeBombs(), textBombs(), inputBombs(), gridBombs()} {
 		for _, c := range list {
 			cases = append(cases, testCase{c.name, c.run})
 		}
@@ -62,7 +63,7 @@ func (c bomb) run(b *bench) {
 		c.limit = bombLimit
 	}
 	args = append(args, "--timeout", c.limit.String())
-	b.judge(order{Args: args}, demand{deadline: c.limit, codes: []int{0, 1, 3, 64}, json: true, command: c.args[0]})
+	b.judge(order{Args: args}, demand{deadline: c.limit, codes: []int{0, 1, 3, 64}, json: !c.plain, command: c.args[0]})
 }
 
 // file plants one file of the tree.
