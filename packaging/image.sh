@@ -25,6 +25,11 @@ libc() {
     [ -e "$tar" ] || mmdebstrap --variant=extract --architectures="$1" --include=base-files,libc6,libc-bin \
         --customize-hook='rm -rf "$1"/usr/share "$1"/var/lib/apt "$1"/var/cache "$1"/etc/apt "$1"/dev/*' \
         bookworm "$tar" ${MIRROR:+"$MIRROR"} >&2
+    # For the provenance, as packaging/root.sh does of the other root.
+    tar -xOf "$tar" --wildcards './var/lib/dpkg/status' | awk -F ': ' \
+        '$1 == "Package" { p = $2 } $1 == "Version" { v = $2 } $1 == "Architecture" { a = $2 }
+         $0 == "" && p { print "bookworm", p, v, a; p = "" }
+         END { if (p) print "bookworm", p, v, a }' >"$CACHE/packages-bookworm-$1"
     printf '%s\n' "$tar"
 }
 

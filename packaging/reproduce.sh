@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release twice and compares every byte: from two clones of this checkout's commit, in places of other depth, each
-# with a compiler's cache of its own, the second under another time zone, locale and umask.
+# with a compiler's cache of its own, the second under another host name, user's name, time zone, locale and umask.
 #
 #	VERSION=0.1.0 packaging/reproduce.sh     half an hour on two cores, 2 GB in TMPDIR
 source "$(dirname "$0")/lib.sh"
@@ -19,7 +19,8 @@ release() {
     rm -rf "$place" "$work/cache"
 }
 release first
-(umask 077 && release somewhere/else/second TZ=Asia/Tokyo LC_ALL=C)
+(umask 077 && release somewhere/else/second unshare --uts --map-root-user sh -c 'hostname elsewhere && exec "$@"' - \
+    env TZ=Asia/Tokyo LC_ALL=C USER=somebody LOGNAME=somebody)
 
 cd "$work"
 if ! diff -rq dist-first dist-second; then

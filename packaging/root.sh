@@ -16,4 +16,6 @@ if [ ! -e "$ROOT/.complete" ]; then
         bullseye "$ROOT" ${MIRROR:+"$MIRROR"} >&2
     touch "$ROOT/.complete"
 fi
+# What is in it is part of where the binaries come from: trust.sh names it in the provenance.
+dpkg-query --admindir="$ROOT/var/lib/dpkg" --show --showformat='bullseye ${Package} ${Version} ${Architecture}\n' >"$CACHE/packages-bullseye"
 printf '%s\n' "$ROOT"

@@ -16,7 +16,8 @@ say "provenance, checksums"
 cd "$OUT"
 rm -f provenance.intoto.json SHA256SUMS
 find . -type f -printf '%P\n' | LC_ALL=C sort >"$CACHE/artefacts"
-xargs "$CACHE/release" provenance "$COMMIT" <"$CACHE/artefacts" >provenance.intoto.json
+mapfile -t artefacts <"$CACHE/artefacts"
+cat "$CACHE"/packages-* | "$CACHE/release" provenance "$COMMIT" "${artefacts[@]}" >provenance.intoto.json
 echo provenance.intoto.json >>"$CACHE/artefacts"
 
 # A release is downloaded as files side by side, without the directories that they are made in.

@@ -60,7 +60,7 @@ func TestManPages(t *testing.T) {
 	root.DisableAutoGenTag = true
 	seconds, _ := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	day := time.Unix(seconds, 0).UTC()
-	head := &doc.GenManHeader{Section: "1", Source: "cudacompat", Manual: "User Commands", Date: &day}
+	head := &doc.GenManHeader{Section: "1", Source: strings.TrimSpace("cudacompat " + os.Getenv("VERSION")), Manual: "User Commands", Date: &day}
 	if err := doc.GenManTree(root, head, dir); err != nil {
 		t.Fatal(err)
 	}

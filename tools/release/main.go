@@ -17,7 +17,7 @@ import (
 const usage = `usage: release notice                     the licences of all that is linked into the program
        release sbom BINARY                CycloneDX, from the record that the linker left in it
        release bundle                     the tables as one file, for --matrix
-       release provenance COMMIT FILE...  in-toto, with the SLSA predicate
+       release provenance COMMIT FILE...  in-toto, with the SLSA predicate; the roots' packages on standard input
 SOURCE_DATE_EPOCH says the time of the sources, VERSION the release.`
 
 func main() {
@@ -36,7 +36,15 @@ func run(args []string, w io.Writer) error {
 	case len(args) == 2 && args[0] == "sbom":
 		return sbom(w, args[1], sourceTime())
 	case len(args) > 2 && args[0] == "provenance":
-		return provenance(w, release{os.Getenv("VERSION"), args[1]}, args[2:])
+		list, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return err
+		}
+		packages, err := debianPackages(string(list))
+		if err != nil {
+			return err
+		}
+		return provenance(w, release{os.Getenv("VERSION"), args[1], packages}, args[2:])
 	}
 	return fmt.Errorf("%s", usage)
 }

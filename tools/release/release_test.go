@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,8 +40,12 @@ func TestProvenanceNamesEveryFile(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	packages, err := debianPackages("bullseye libstdc++6 10.2.1-6 amd64\nbookworm libc6 2.36-9+deb12u13 arm64\n")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out strings.Builder
-	if err := provenance(&out, release{"0.1.0", "5d4f9d4"}, []string{file}); err != nil {
+	if err := provenance(&out, release{"0.1.0", "5d4f9d4", packages}, []string{file}); err != nil {
 		t.Fatal(err)
 	}
 	var s statement
@@ -54,7 +59,52 @@ func TestProvenanceNamesEveryFile(t *testing.T) {
 	if got := s.Predicate.Definition.Dependencies[0].Digest["gitCommit"]; got != "5d4f9d4" {
 		t.Errorf("commit %q", got)
 	}
+	for i, want := range []string{"pkg:deb/debian/libstdc++6@10.2.1-6?arch=amd64&distro=bullseye",
+		"pkg:deb/debian/libc6@2.36-9+deb12u13?arch=arm64&distro=bookworm"} {
+		if got := s.Predicate.Definition.Dependencies[2+i].URI; got != want {
+			t.Errorf("package %q, want %q", got, want)
+		}
+	}
+	if _, err := debianPackages(""); err == nil {
+		t.Error("roots without packages pass")
+	}
 	if err := provenance(&out, release{}, []string{file + ".gone"}); err == nil {
 		t.Error("a file that is not there has no digest")
 	}
+}
+
+// TestLicences recognises each by the words that are its own, however they are broken into lines.
+func TestLicences(t *testing.T) {
+	bsd := "Redistribution and use in source and binary\nforms, with or without modification, are permitted"
+	for text, want := range map[string][]string{
+		"Apache License\n   Version 2.0, January 2004":                                  {"Apache-2.0"},
+		"Permission is hereby granted, free of\ncharge, to any person obtaining a copy": {"MIT"},
+		bsd: {"BSD-2-Clause"},
+		bsd + "\n * Neither the name of Google Inc. nor":                                                                   {"BSD-3-Clause"},
+		bsd + "\n * Neither the name of x\n\nPermission is hereby granted, free of charge, to any person obtaining a copy": {"MIT", "BSD-3-Clause"},
+		"All rights reserved.": nil,
+	} {
+		if got := idsIn(text); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestEveryModuleHasALicence reads those of what is linked in.
+func TestEveryModuleHasALicence(t *testing.T) {
+	t.Chdir("../..")
+	all, err := linkedLicences()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{"std": {"BSD-3-Clause"}, "github.com/spf13/cobra": {"Apache-2.0"}} {
+		if !slices.Equal(all[name], want) {
+			t.Errorf("%s: %v, want %v", name, all[name], want)
+		}
+	}
+	b := bom{Components: []component{{Name: "std"}, {Name: "example.org/unknown"}}}
+	if err := b.license(all); err == nil || b.Components[0].Licenses[0].License.ID != "BSD-3-Clause" {
+		t.Errorf("%v, %+v", err, b.Components)
+	}
+	t.Log(all)
 }

@@ -37,6 +37,15 @@ type component struct {
 	Version string `json:"version"`
 	Purl    string `json:"purl"`
 	Hashes  []hash `json:"hashes,omitempty"`
+	// Licenses are all that its files hold; some modules have parts under another.
+	Licenses []licenseChoice `json:"licenses"`
+}
+
+// licenseChoice is how CycloneDX names a licence of SPDX's list.
+type licenseChoice struct {
+	License struct {
+		ID string `json:"id"`
+	} `json:"license"`
 }
 
 type hash struct {
@@ -58,9 +67,38 @@ func sbom(w io.Writer, binary string, when time.Time) error {
 	if err != nil {
 		return err
 	}
+	licences, err := linkedLicences()
+	if err != nil {
+		return err
+	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	return enc.Encode(bomOf(info, sum, os.Getenv("VERSION"), when))
+	b := bomOf(info, sum, os.Getenv("VERSION"), when)
+	if err := b.license(licences); err != nil {
+		return err
+	}
+	return enc.Encode(b)
+}
+
+// license writes the licences down; what is linked in and has none is an error.
+func (b *bom) license(licences map[string][]string) error {
+	own := &b.Metadata.Component
+	own.Licenses = choices([]string{"Apache-2.0"})
+	for i := range b.Components {
+		c := &b.Components[i]
+		if c.Licenses = choices(licences[c.Name]); len(c.Licenses) == 0 {
+			return fmt.Errorf("%s is linked in, and its licence is not known", c.Name)
+		}
+	}
+	return nil
+}
+
+func choices(ids []string) []licenseChoice {
+	list := make([]licenseChoice, len(ids))
+	for i, id := range ids {
+		list[i].License.ID = id
+	}
+	return list
 }
 
 func bomOf(info *debug.BuildInfo, sum, version string, when time.Time) bom {
