@@ -38,6 +38,7 @@ var caps = map[string]string{
 	"internal/given maxEntries":      "refused",
 	"internal/given maxTags":         "refused",
 	"internal/given maxWords":        "refused",
+	"internal/given maxProject":      "refused",
 	"internal/given maxMembers":      "refused",
 	"internal/given maxValues":       "refused",
 	"internal/given maxDepth":        "refused",
@@ -74,7 +75,10 @@ var caps = map[string]string{
 	"internal/image maxTexts":  "unread",
 	"internal/image maxLoader": "unread",
 
-	". maxStanza": "failed", // of dpkg's status, what comes before stands
+	"internal/python maxHeader":      "judged", // by what stands above
+	"internal/python maxAssignments": "judged", // by the first ones
+	". maxPackages":                  "failed", // those before it stand
+	". maxStanza":                    "failed", // of dpkg's status, what comes before stands
 
 	"host maxLinks": "error", // ELOOP, as of the kernel's own limit
 

@@ -32,6 +32,11 @@ func dpkgPackages(h *Host, failed *host.Errors) []facts.DriverPackage {
 	return packages
 }
 
+// maxPackages bounds the packages of interest in one database. All flavours of the driver for a kernel are some 40.
+const maxPackages = 2000
+
+var errManyPackages = fmt.Errorf("more than %d packages of the driver's kind; the others were not read", maxPackages)
+
 // maxStanza bounds what is said of one package: some kilobytes, mostly.
 const maxStanza = 1 << 20
 
@@ -51,7 +56,12 @@ func parseDpkgStatus(r io.Reader) ([]facts.DriverPackage, error) {
 		if !interesting(string(name)) {
 			continue
 		}
-		if p := parseStanza(stanzas.Text()); p != nil {
+		p := parseStanza(stanzas.Text())
+		switch {
+		case p == nil:
+		case len(list) == maxPackages:
+			return list, errManyPackages
+		default:
 			list = append(list, *p)
 		}
 	}

@@ -28,7 +28,12 @@ func rpmPackages(h *Host, failed *host.Errors) []facts.DriverPackage {
 				continue
 			}
 			failed.Add(err)
-			return ofInterest(list, file)
+			packages := ofInterest(list, file)
+			if len(packages) > maxPackages {
+				failed.Add(errManyPackages)
+				packages = packages[:maxPackages]
+			}
+			return packages
 		}
 	}
 	return nil

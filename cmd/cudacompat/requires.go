@@ -11,6 +11,7 @@ import (
 
 	"cudacompat/matrix"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/report"
 	"cudacompat/requires"
 )
@@ -65,15 +66,18 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	}
 	read := func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) }
 	var r report.Requires
-	facts, err := read(asked.artefact)
+	found, err := read(asked.artefact)
 	if err == nil {
 		judging, cancel := forJudging(reading)
 		defer cancel()
-		r, err = inTime(judging, func() (report.Requires, error) { return f.requires(asked, facts, read) })
+		r, err = inTime(judging, func() (report.Requires, error) { return f.requires(asked, found, read) })
 	}
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
-		return exitError(exitInconclusive)
+		if !asked.outputs.asJSON() {
+			return exitError(exitInconclusive)
+		}
+		r, err = f.unread(asked, late), nil
 	}
 	if err != nil {
 		return err
@@ -140,6 +144,17 @@ func (f *requiresFlags) requires(asked requiresAsked, facts probe.Facts,
 	diff.Targets = matrix.CompareTargets(tables, before, facts, asked.targets)
 	r.Diff = &diff
 	return r, nil
+}
+
+// unread is what can be said of an artefact that was not read, or not judged, in time: nothing is known of it.
+func (f *requiresFlags) unread(asked requiresAsked, why error) report.Requires {
+	nothing := probe.Facts{Unread: []facts.Unread{{Place: shown(asked.artefact), Reason: why.Error(),
+		Kind: facts.UnreadCut}}}
+	nothing.Complete()
+	r := report.Requires{Source: source(cmp.Or(asked.artefact, "-")), Facts: nothing,
+		Requirement: matrix.Requires(asked.tables, nothing, f.python)}
+	r.Artefact = shown(asked.artefact)
+	return r
 }
 
 // requiresExit is 1 for a target that is lost, 3 where no host can be named for lack of a fact.

@@ -42,7 +42,8 @@ type limit func(data []byte) error
 const (
 	maxRows         = 20_000  // packages; an environment of 2,000 is large
 	maxInstructions = 20_000  // lines of a Dockerfile, continued ones too
-	maxEntries      = 40_000  // of a project, an environment.yml, the first part of pixi's lock
+	maxEntries      = 40_000  // of the first part of pixi's lock
+	maxProject      = 10_000  // entries of a pyproject.toml or an environment.yml, which people write
 	maxTags         = 200_000 // a machine of 16 GPUs has some 14,000
 	maxWords        = 20_000  // of pip's "Would install torch-2.9.0 …"
 )
@@ -56,6 +57,7 @@ var (
 	words        = atMost(maxWords, "words", func(data []byte) int { return len(bytes.Fields(data)) })
 	rows         = atMost(maxRows, "lines that name something", countRows)
 	entries      = atMost(maxEntries, "entries", countEntries)
+	project      = atMost(maxProject, "entries", countEntries)
 )
 
 func atMost(most int, what string, count func([]byte) int) limit {

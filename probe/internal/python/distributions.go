@@ -85,11 +85,17 @@ func readMetadata(h *host.Host, dist *facts.Package) (metadata, error) {
 	return m, failed.Err()
 }
 
+// maxHeader bounds, in bytes, what is read of METADATA above its description: thousands of requirements.
+const maxHeader = 1 << 20
+
 // parseMetadata reads a wheel's version and exact pins out of METADATA's header, which an empty line ends: the
 // description below it may hold anything.
 func parseMetadata(data []byte) (version string, requires map[string]string) {
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	header, _, _ := bytes.Cut(data, []byte("\n\n"))
+	header, _, _ = bytes.Cut(header, []byte("\n\r\n"))
+	if header = header[:min(len(header), maxHeader)]; bytes.Contains(header, []byte("\r\n")) {
+		header = bytes.ReplaceAll(header, []byte("\r\n"), []byte("\n"))
+	}
 	if m := metadataVersion.FindSubmatch(header); m != nil {
 		version = string(m[1])
 	}

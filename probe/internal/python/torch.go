@@ -75,6 +75,9 @@ func takeMetadata(b *facts.Build, m metadata) {
 
 var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]+)['"]|None)\s*$`)
 
+// maxAssignments bounds the lines of a version.py that are looked at; PyTorch's has six.
+const maxAssignments = 1000
+
 // parseTorchVersion reads torch/version.py, whose lines are annotated since 2.x:
 //
 //	__version__ = '2.4.0+cu121'
@@ -82,7 +85,7 @@ var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=
 //	hip: Optional[str] = None
 func parseTorchVersion(data []byte) *facts.Build {
 	fields := map[string]string{}
-	for _, m := range pythonAssignment.FindAllSubmatch(data, -1) {
+	for _, m := range pythonAssignment.FindAllSubmatch(data, maxAssignments) {
 		fields[string(m[1])] = string(m[2])
 	}
 	b := &facts.Build{Name: "torch", Version: fields["__version__"], CUDA: fields["cuda"]}

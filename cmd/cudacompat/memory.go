@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+
+	"cudacompat/internal/budget"
+)
+
+// Memory that a run may have in use when its garbage is collected, in bytes. The heap then grows by a quarter before that
+// happens again, and the program itself takes some 14 MB: together 64 MB, and 100 MB for a fleet.
+const (
+	inUse      = 40 << 20
+	inUseFleet = 66 << 20
+)
+
+// collectLate leaves garbage where it is until there are 24 MB: a run allocates a few megabytes and ends, and
+// collecting them costs more than they do. From the first collection on it is done as the heap grows, by a quarter: a
+// fixed limit below what is in use would collect without end, and by half 100,000 distributions take more than 64 MB.
+func collectLate() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(24 << 20)
+	afterCollecting(func() {
+		debug.SetGCPercent(25)
+		debug.SetMemoryLimit(math.MaxInt64)
+	})
+}
+
+// afterCollecting calls a function once, after the next collection.
+func afterCollecting(do func()) {
+	sentinel := new([64]byte)
+	runtime.AddCleanup(sentinel, func(do func()) { do() }, do)
+}
+
+// withinMemory is a context that ends when more memory is in use than a run may take, as it ends when the time is up: what
+// was read until then is judged, and that the rest was not is said. What readers keep is bounded where they keep it; this
+// bounds what nobody has thought of.
+func withinMemory(ctx context.Context, most uint64) context.Context {
+	ctx, end := context.WithCancelCause(ctx)
+	var look func()
+	look = func() {
+		if live() > most {
+			end(memoryError(fmt.Sprintf("it takes more memory than a run may, %d MB of what was read", most>>20)))
+			return
+		}
+		afterCollecting(look)
+	}
+	afterCollecting(look)
+	return ctx
+}
+
+// live is the memory that was in use at the last collection, in bytes.
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// memoryError says that a run has no more memory.
+type memoryError string
+
+func (e memoryError) Error() string        { return string(e) }
+func (e memoryError) Is(target error) bool { return target == budget.ErrSpent }
