@@ -3,11 +3,42 @@
 # outcome. action.yml says what the INPUT_ variables are.
 set -euo pipefail
 
+wrong() { printf '::error title=cudacompat::%s\n' "$*"; exit 64; }
+
+# release TAG FILE: the program of the release of that tag, from the forge that the action itself came from. Its SHA-256 is
+# the one that the workflow names, else that of the release's list.
+release() {
+    local forge=${GITHUB_SERVER_URL:-https://github.com} file address sum
+    case $(uname -m) in
+        x86_64) file=cudacompat-linux-amd64-static ;;
+        aarch64 | arm64) file=cudacompat-linux-arm64-static ;;
+        *) wrong "no release has a program for $(uname -m); build one, and name it with program" ;;
+    esac
+    [ "$(uname -s)" = Linux ] || wrong "the step runs on Linux; elsewhere name a program with program"
+    address=$forge/${GITHUB_ACTION_REPOSITORY:?}/releases/download/$1
+    fetch "$address/$file" "$2"
+    sum=${INPUT_SHA256:-}
+    if [ -z "$sum" ]; then
+        fetch "$address/SHA256SUMS" "$2.sums"
+        sum=$(awk -v file="$file" '$2 == file { print $1 }' "$2.sums")
+    fi
+    printf '%s  %s\n' "$sum" "$2" | sha256sum --check --quiet --strict - ||
+        wrong "$address/$file is not the file of the release: its SHA-256 is another than ${sum:-the list, which lacks it, says}"
+    chmod +x "$2"
+}
+
+# fetch ADDRESS FILE: over the forge's own scheme, redirections too.
+fetch() {
+    curl --fail --silent --show-error --location --retry 3 --proto "=${1%%:*}" --output "$2" -- "$1" || wrong "cannot fetch $1"
+}
+
 program=${INPUT_PROGRAM:-}
 if [ -z "$program" ]; then
-    python3 -m venv "$RUNNER_TEMP/cudacompat"
-    "$RUNNER_TEMP/cudacompat/bin/pip" install --quiet "cudacompat${INPUT_VERSION:+==$INPUT_VERSION}"
-    program=$RUNNER_TEMP/cudacompat/bin/cudacompat
+    tag=${INPUT_VERSION:-${GITHUB_ACTION_REF:-}}
+    [[ $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+([-.][A-Za-z0-9.]+)?$ ]] ||
+        wrong "the action is used at '$tag', which names no release: use it at a tag such as v0.1.0, or give version or program"
+    program=$RUNNER_TEMP/cudacompat
+    release "$tag" "$program"
 fi
 
 flags=(--fail-on "${INPUT_FAIL_ON:-error}" --include-root .)
@@ -16,7 +47,24 @@ for name in instance gpu driver python; do
     [ -z "${!input:-}" ] || flags+=("--$name" "${!input}")
 done
 
-# files: those named, else those that git knows, each with a NUL behind it. A pull request chooses names, too.
+# found: what git knows of the kinds that name builds. Where a lock lies beside a project, the lock says what is installed.
+found() {
+    local file dir
+    while IFS= read -r -d '' file; do
+        case ${file##*/} in
+            pyproject.toml)
+                dir=${file%pyproject.toml}
+                [ -e "${dir}uv.lock" ] || [ -e "${dir}poetry.lock" ] || [ -e "${dir}pixi.lock" ] || printf '%s\0' "$file"
+                ;;
+            *) printf '%s\0' "$file" ;;
+        esac
+    done < <(git ls-files -z ':(glob)**/requirements*.txt' ':(glob)**/uv.lock' ':(glob)**/pylock*.toml' \
+        ':(glob)**/poetry.lock' ':(glob)**/pixi.lock' ':(glob)**/conda-lock.yml' ':(glob)**/Pipfile.lock' \
+        ':(glob)**/pyproject.toml' ':(glob)**/environment*.yml' ':(glob)**/environment*.yaml' \
+        ':(glob)**/Dockerfile*' ':(glob)**/*.Dockerfile' ':(glob)**/Containerfile')
+}
+
+# files: those named, else those found, each with a NUL behind it. A pull request chooses names, too.
 files() {
     local pattern file IFS=
     if [ -n "${INPUT_FILES:-}" ]; then
@@ -25,7 +73,7 @@ files() {
             for file in $pattern; do printf '%s\0' "$file"; done
         done <<<"$INPUT_FILES"
     else
-        git ls-files -z 'requirements*.txt' '**/requirements*.txt' uv.lock '**/uv.lock' 'pylock*.toml' '**/pylock*.toml'
+        found
     fi
 }
 
@@ -66,6 +114,9 @@ remember() {
     esac
 }
 
+# reads: the flags are right, and so it was the file that was refused.
+reads() { "$program" check "${flags[@]}" --fail-on never -o line=/dev/null -- torch==2.9.0 >/dev/null 2>&1 || [ $? = 3 ]; }
+
 while IFS= read -r -d '' file; do
     if leaves "$file"; then
         name=$(plain "$file")
@@ -86,7 +137,15 @@ while IFS= read -r -d '' file; do
     case $code in
         0 | 3) ;;
         1) failed=1 ;;
-        *) exit "$code" ;; # a flag or a file that it refused, and said so
+        *) # a flag or a file that it refused, and said so
+            [ "$code" = 64 ] && [ -z "${INPUT_FILES:-}" ] && reads || exit "$code"
+            # A name was all that told its kind: an environment.yml may be anything.
+            name=$(plain "$file")
+            echo "::notice title=cudacompat::${name//%/%25} was not judged: it is no file that cudacompat reads"
+            printf -- '- %s: not judged\n' "$(code "$file")" >>"$GITHUB_STEP_SUMMARY"
+            remember inconclusive
+            continue
+            ;;
     esac
     line=$(cat "$RUNNER_TEMP/cudacompat.line")
     case $line in
@@ -98,7 +157,7 @@ while IFS= read -r -d '' file; do
 done < <(files | sort -zu)
 
 if [ -z "$outcome" ]; then
-    echo "::warning title=cudacompat::no requirements*.txt, uv.lock or pylock*.toml was found; name them in files"
+    echo "::warning title=cudacompat::no requirements, lock, project, environment.yml or Dockerfile was found in git; name them in files"
     outcome=inconclusive
 fi
 echo "outcome=$outcome" >>"$GITHUB_OUTPUT"

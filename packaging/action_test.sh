@@ -66,4 +66,62 @@ rm -r link && mkdir link && printf 'torch==2.7.1\n-r ../../outside.txt\n' >link/
 step 0 outcome=inconclusive
 says 'outside.txt' "$log"
 ! grep -q TOPSECRET "$log" "$summary" || { echo "a file outside the checkout was shown"; cat "$log"; exit 1; }
+
+# Three repositories on a forge that is a directory: the step takes the release of its own tag, and only with the hash that
+# the release's list or the workflow says.
+forge=$work/forge name=cudacompat-linux-$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')-static
+for repository in sound changed unlisted; do
+    release=$forge/owner/$repository/releases/download/v0.1.0
+    mkdir -p "$release" && cp "$program" "$release/$name"
+    (cd "$release" && sha256sum "$name" >SHA256SUMS)
+done
+printf x >>"$forge/owner/changed/releases/download/v0.1.0/$name"
+sed -i 's/cudacompat/another/' "$forge/owner/unlisted/releases/download/v0.1.0/SHA256SUMS"
+python3 -u -m http.server --bind 127.0.0.1 --directory "$forge" 0 >"$work/port" 2>"$work/requests" &
+trap 'kill $!; rm -rf "$work"' EXIT
+for _ in $(seq 100); do grep -q port "$work/port" && break; sleep 0.1; done
+port=$(sed 's/.*port \([0-9]*\).*/\1/' "$work/port")
+sum=$(sha256sum <"$program" | cut -d ' ' -f 1)
+
+# used CODE OUTCOME REPOSITORY REF VARIABLE=VALUE...: the step as one uses it, without a program.
+used() {
+    local code=$1 outcome=$2 repository=$3 ref=$4
+    shift 4
+    rm -rf "$work/temp" && mkdir "$work/temp"
+    step "$code" "$outcome" INPUT_PROGRAM= GITHUB_SERVER_URL="http://127.0.0.1:$port" GITHUB_ACTION_REPOSITORY="owner/$repository" \
+        GITHUB_ACTION_REF="$ref" "$@"
+}
+git rm -q --cached -r . && cd .. && rm -rf checkout && mkdir checkout && cd checkout && git init -q && mkdir conda image locked
+printf 'torch==2.7.1\n' >requirements.txt && git add .
+used 0 outcome=compatible sound v0.1.0
+used 0 outcome=compatible sound v0.1.0 INPUT_SHA256="$sum"
+used 0 outcome=compatible sound main INPUT_VERSION=v0.1.0
+used 64 '' sound main
+says "used at 'main', which names no release" "$log"
+used 64 '' sound 'v0.1.0/../../..'
+used 64 '' sound v0.2.0
+says 'cannot fetch .*/v0.2.0/' "$log"
+used 64 '' sound v0.1.0 INPUT_SHA256="${sum//[0-9]/0}"
+says 'is not the file of the release' "$log"
+for repository in changed unlisted; do
+    used 64 '' "$repository" v0.1.0
+    says 'is not the file of the release' "$log"
+done
+used 0 outcome=compatible changed v0.1.0 INPUT_PROGRAM="$program"
+
+# What it finds by itself: a project only where no lock lies beside it, and no file that only has the name of one.
+printf '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.9.0"]\n' | tee pyproject.toml >locked/pyproject.toml
+printf '[[package]]\nname = "torch"\nversion = "2.9.0"\nfiles = []\n\n[metadata]\nlock-version = "2.1"\ncontent-hash = "0"\n' >locked/poetry.lock
+printf 'dependencies:\n  - pytorch=2.5.1=py3.12_cuda12.4_cudnn9.1.0_0\n' >conda/environment.yml
+printf 'FROM python:3.12\nRUN pip install torch==2.9.0\n' | tee image/Dockerfile >gpu.Dockerfile
+printf 'stages: [test]\n' >environment.yaml
+git add .
+step 0 outcome=inconclusive
+for file in requirements.txt pyproject.toml locked/poetry.lock conda/environment.yml image/Dockerfile gpu.Dockerfile; do
+    says "^- \` $file \`: \` " "$summary"
+done
+says '^- ` environment.yaml `: not judged' "$summary"
+! grep -q locked/pyproject.toml "$summary" || { echo "a project was judged beside its lock"; exit 1; }
+step 64 '' INPUT_DRIVER=nonsense
+step 64 '' INPUT_FILES=environment.yaml
 echo "action: ok"

@@ -65,7 +65,7 @@ func homeOf(h *host.Host) string {
 // homes are those that count: of a tree at rest all, of a running machine the one of the user who asks.
 func homes(h *host.Host) []string {
 	if h.Rest {
-		return append([]string{"/root"}, h.Glob("/home/*")...)
+		return append([]string{"/root"}, subdirs(h, "/home")...)
 	}
 	return []string{homeOf(h)}
 }
