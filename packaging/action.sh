@@ -15,7 +15,7 @@ release() {
         *) wrong "no release has a program for $(uname -m); build one, and name it with program" ;;
     esac
     [ "$(uname -s)" = Linux ] || wrong "the step runs on Linux; elsewhere name a program with program"
-    address=$forge/${GITHUB_ACTION_REPOSITORY:?}/releases/download/$1
+    address=$forge/${ACTION_REPOSITORY:?}/releases/download/$1
     fetch "$address/$file" "$2"
     sum=${INPUT_SHA256:-}
     if [ -z "$sum" ]; then
@@ -34,7 +34,7 @@ fetch() {
 
 program=${INPUT_PROGRAM:-}
 if [ -z "$program" ]; then
-    tag=${INPUT_VERSION:-${GITHUB_ACTION_REF:-}}
+    tag=${INPUT_VERSION:-${ACTION_REF:-}}
     [[ $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+([-.][A-Za-z0-9.]+)?$ ]] ||
         wrong "the action is used at '$tag', which names no release: use it at a tag such as v0.1.0, or give version or program"
     program=$RUNNER_TEMP/cudacompat

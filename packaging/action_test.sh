@@ -88,8 +88,8 @@ used() {
     local code=$1 outcome=$2 repository=$3 ref=$4
     shift 4
     rm -rf "$work/temp" && mkdir "$work/temp"
-    step "$code" "$outcome" INPUT_PROGRAM= GITHUB_SERVER_URL="http://127.0.0.1:$port" GITHUB_ACTION_REPOSITORY="owner/$repository" \
-        GITHUB_ACTION_REF="$ref" "$@"
+    step "$code" "$outcome" INPUT_PROGRAM= GITHUB_SERVER_URL="http://127.0.0.1:$port" ACTION_REPOSITORY="owner/$repository" \
+        ACTION_REF="$ref" "$@"
 }
 git rm -q --cached -r . && cd .. && rm -rf checkout && mkdir checkout && cd checkout && git init -q && mkdir conda image locked
 printf 'torch==2.7.1\n' >requirements.txt && git add .
