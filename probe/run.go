@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -109,7 +110,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 	if read < len(sources) {
 		opt.told()(&facts)
 	}
-	return unread(facts, sources[read:], limit)
+	return unread(ctx, facts, sources[read:], limit)
 }
 
 // andLeft is what a source has found, and what was left out of the directories that it read: whatever is in there may
@@ -127,12 +128,16 @@ func andLeft(apply found, left []host.LeftOut) found {
 }
 
 // unread marks the sources that did not come back in time.
-func unread(f Facts, late []source, limit time.Duration) Facts {
+func unread(ctx context.Context, f Facts, late []source, limit time.Duration) Facts {
+	why := fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit)
+	status := fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files", limit)
+	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrSpent) {
+		why = cause.Error() + ": look at fewer files with --env"
+		status = why
+	}
 	for _, s := range late {
-		s.cut(&f, fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit))
-		f.Probes = append(f.Probes, facts.Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(),
-			Error: fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files",
-				limit)})
+		s.cut(&f, why)
+		f.Probes = append(f.Probes, facts.Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(), Error: status})
 	}
 	return f
 }

@@ -27,10 +27,10 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 // read. Reading without a limit of its own leaves judging the usual time.
 func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	ends, limited := ctx.Deadline()
-	if !limited {
+	if !limited && ctx.Err() == nil {
 		return bounded(ctx, liveTimeout)
 	}
-	if soonest := time.Now().Add(sayTimeout); ends.Before(soonest) {
+	if soonest := time.Now().Add(sayTimeout); ends.Before(soonest) || ctx.Err() != nil {
 		ends = soonest
 	}
 	cause := fmt.Errorf("the time was up before everything was judged")

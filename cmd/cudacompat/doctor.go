@@ -40,7 +40,6 @@ func doctorCommand(s streams) *cobra.Command {
 			"  cudacompat doctor --root /mnt/ami --instance p5.48xlarge --require driver",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.doctor(cmd.Context(), s) },
 	}
-	cmd.SetContext(context.Background())
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
 	cmd.Flags().DurationVar(&f.wait, "wait", 0,

@@ -50,7 +50,6 @@ func fleetCommand(s streams) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
-	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil,
 		"`CHANGE`: assume this change on every node: driver=VERSION, or a package such as torch==2.9.0 (may be repeated)")

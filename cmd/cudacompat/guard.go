@@ -58,7 +58,6 @@ func guardCommand(s streams) *cobra.Command {
 			return err
 		},
 	}
-	cmd.SetContext(context.Background())
 	f.given = cmd.Flags().Changed
 	f.failOn = "error"
 	flags := cmd.Flags()

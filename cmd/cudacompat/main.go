@@ -3,10 +3,8 @@
 package main
 
 import (
-	"math"
+	"context"
 	"os"
-	"runtime"
-	"runtime/debug"
 
 	"cudacompat/probe"
 )
@@ -14,18 +12,9 @@ import (
 func main() {
 	probe.ServeNVML()
 	collectLate()
-	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
-}
-
-// collectLate leaves garbage where it is until there are 24 MB: a run allocates a few megabytes and ends, and
-// collecting them costs more than they do. From the first collection on it is done as the heap grows, by a quarter: a
-// fixed limit below what is in use would collect without end, and by half 100,000 distributions take more than 64 MB.
-func collectLate() {
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(24 << 20)
-	sentinel := new([64]byte)
-	runtime.AddCleanup(sentinel, func(growth int) {
-		debug.SetGCPercent(growth)
-		debug.SetMemoryLimit(math.MaxInt64)
-	}, 25)
+	most := uint64(inUse)
+	if len(os.Args) > 1 && os.Args[1] == "fleet" {
+		most = inUseFleet
+	}
+	os.Exit(runWithin(withinMemory(context.Background(), most), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cudacompat/internal/budget"
+	"cudacompat/probe/facts"
 )
 
 // run is runWithin without end.
@@ -44,12 +45,14 @@ func TestMemoryEndsARun(t *testing.T) {
 func TestNoMemoryIsInconclusive(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	end(memoryError("it takes more memory than a run may"))
-	for _, args := range [][]string{{"check", "../../examples/collect_env/broken.txt"}, {"doctor", "--root", t.TempDir()},
-		{"requires", "torch==2.9.0"}} {
-		var out, errs strings.Builder
-		code := runWithin(ctx, append(args, "-o", "json"), streams{strings.NewReader(""), &out, &errs})
-		if code != exitInconclusive || !strings.Contains(out.String()+errs.String(), "more memory than a run may") {
-			t.Errorf("%s: exit code %d\n%.600s%s", args, code, out.String(), errs.String())
-		}
+	f, err := givenInTime(ctx, pipe(t), "", "", strings.NewReader(""))
+	if err != nil || len(f.Unread) != 1 || f.Unread[0].Kind != facts.UnreadCut ||
+		f.Unread[0].Reason != "it takes more memory than a run may" {
+		t.Errorf("%+v, %v", f.Unread, err)
+	}
+	judging, cancel := forJudging(ctx)
+	defer cancel()
+	if judging.Err() != nil {
+		t.Error("there is no time to say so")
 	}
 }

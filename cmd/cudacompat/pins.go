@@ -40,7 +40,6 @@ func pinsCommand(s streams) *cobra.Command {
 			"  cudacompat pins -o constraints=constraints.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
-	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")

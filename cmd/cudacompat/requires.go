@@ -39,7 +39,6 @@ func requiresCommand(s streams) *cobra.Command {
 		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names would no longer work · 3 inconclusive: some needs are unknown, so no hosts are listed · " + exitOwn},
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
-	cmd.SetContext(context.Background())
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
 	includeRootFlag(cmd, &f.includeRoot)

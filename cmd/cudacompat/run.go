@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,8 +44,9 @@ type usageError struct{ message, hint string }
 
 func (e *usageError) Error() string { return e.message }
 
-// run is the whole program but for the process: it never exits and never panics.
-func run(args []string, s streams) (code int) {
+// runWithin is the whole program but for the process: it never exits and never panics. It reads and judges no longer than
+// ctx lasts.
+func runWithin(ctx context.Context, args []string, s streams) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(s.err, "cudacompat: a bug in cudacompat: %s\n%s", voice.Redact(fmt.Sprint(r)), debug.Stack())
@@ -55,7 +57,7 @@ func run(args []string, s streams) (code int) {
 	help := &remembering{to: s.out}
 	root.SetOut(help)
 	root.SetArgs(args)
-	err := root.Execute()
+	err := root.ExecuteContext(ctx)
 	if slices.Contains(args, "--healthcheck") {
 		return healthCode(err, s.out)
 	}
