@@ -181,6 +181,7 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 		d.judge.Refuse(place, e.Node, err.Error())
 		return
 	}
+	facts.Shorten()
 	facts.Anonymous()
 	node := fleet.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}
 	if node.Name == "" {

@@ -82,6 +82,7 @@ func Read(d Document) (facts.Facts, error) {
 	if err != nil {
 		return facts.Facts{}, err
 	}
+	f.Shorten()
 	f.Complete()
 	f.Anonymous()
 	return f, nil

@@ -12,7 +12,7 @@ import (
 const (
 	maxObjects = 50_000
 	maxTables  = 10_000 // the TOML parser's time grows with their square
-	maxInline  = 100_000
+	maxInline  = 60_000
 	maxLines   = 200_000
 )
 
