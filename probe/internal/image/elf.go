@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,13 +17,16 @@ import (
 // may be needed is caught in a scratch file, and what is needed is kept from there.
 const (
 	chunk = 256 << 10 // read at a time
-	ahead = 256       // bytes behind what is looked at that are at hand, unless the file ends
+	ahead = 16 << 10  // bytes behind what is looked at that are at hand, unless the file ends
 
-	headCaught = 32 << 20 // from the beginning on, where linkers put the tables of the loader
-	loadCaught = 8 << 20  // of a segment: patchelf puts the tables that it writes into one of their own
-	tailCaught = 1 << 20  // before the end, and before the section table: where the names of the sections stand
-	maxTexts   = 8 << 20  // of PTX
-	maxCaught  = 64 << 20 // of one file
+	// From the beginning on, where linkers put the tables of the loader: behind them is code, or in a segment of its
+	// own. libtensorflow_cc.so.2 2.20.0 has 120 MB of them.
+	mixedCaught = 32 << 20
+	plainCaught = 128 << 20
+	loadCaught  = 8 << 20   // of a segment: patchelf puts the tables that it writes into one of their own
+	tailCaught  = 1 << 20   // before the end, and before the section table: where the names of the sections stand
+	maxTexts    = 8 << 20   // of PTX
+	maxCaught   = 256 << 20 // of one file
 
 	headKept  = 16 << 10
 	tableRead = 4 << 10 // a table is read in blocks of this size, also its last bytes
@@ -52,9 +54,10 @@ type span struct{ off, end int64 }
 // watcher reads one ELF file as it goes by.
 type watcher struct {
 	size    int64
-	scratch *os.File
-	caught  []piece // in the scratch file
-	fill    int64   // of the scratch file
+	scratch *store
+	caught  []piece // in the scratch store
+	fill    int64   // bytes of it
+	front   int64   // where the tables at the file's beginning end at the latest
 	want    []span  // still to be caught, in order and apart
 	keep    []span  // to be kept in any case
 	texts   []span  // beginnings of PTX texts, to be kept where no section for fat binaries has them
@@ -66,10 +69,11 @@ type watcher struct {
 func (s *shelf) elfFile(name string, r io.Reader, size int64) ([]piece, bool, error) {
 	if s.scratch == nil {
 		var err error
-		if s.scratch, err = scratchFile(); err != nil {
+		if s.scratch, err = newStore(); err != nil {
 			return nil, false, err
 		}
 	}
+	s.scratch.reset()
 	w := &watcher{size: size, scratch: s.scratch}
 	w.wants(size-tailCaught, size)
 	if err := w.watch(r, s.buffer); err != nil {
@@ -150,8 +154,7 @@ func (w *watcher) head(b []byte) {
 	w.keepsTable(le.Uint64(b[40:]), le.Uint16(b[58:]), le.Uint16(b[60:]))
 	w.keepsTable(le.Uint64(b[32:]), le.Uint16(b[54:]), le.Uint16(b[56:]))
 	at, n := le.Uint64(b[32:]), uint64(le.Uint16(b[56:]))
-	tables := int64(headCaught)
-	defer func() { w.wants(0, tables) }()
+	w.front = mixedCaught
 	for i := range n {
 		if at > uint64(len(b)) || uint64(len(b))-at < (i+1)*56 {
 			return
@@ -162,7 +165,7 @@ func (w *watcher) head(b []byte) {
 			continue
 		}
 		if off == 0 && elf.ProgType(le.Uint32(p)) == elf.PT_LOAD && elf.ProgFlag(le.Uint32(p[4:]))&elf.PF_X == 0 {
-			tables = min(tables, size) // code has a segment of its own
+			w.front = min(plainCaught, size) // code has a segment of its own
 		}
 		if size > loadCaught {
 			continue
@@ -194,6 +197,7 @@ func (w *watcher) look(b []byte, pos int64, done int) {
 		}
 		from += len(begin) - 1
 	}
+	w.names(b, pos)
 	for _, text := range banners {
 		for from := 0; from < done; {
 			i := bytes.Index(b[from:min(done+len(text)-1, len(b))], text)
@@ -212,9 +216,27 @@ func (w *watcher) look(b []byte, pos int64, done int) {
 	}
 }
 
+// sectionNames is a name that every table of section names has.
+var sectionNames = []byte("\x00.shstrtab\x00")
+
+// names wants the section names, which stand anywhere behind the sections: some libraries have their symbols behind
+// them. All of b is searched, so that what comes before a hit is at hand.
+func (w *watcher) names(b []byte, pos int64) {
+	for from := 0; ; {
+		i := bytes.Index(b[from:], sectionNames)
+		if i < 0 {
+			return
+		}
+		from += i
+		w.wants(max(pos, pos+int64(from)-ahead/2), pos+int64(from)+ahead/2)
+		from += len(sectionNames)
+	}
+}
+
 // container wants the header of a container, and then its entries'.
 func (w *watcher) container(b []byte, off int64) {
 	first := off + 16
+	w.front = min(w.front, max(off, headKept)) // the tables come before
 	w.keeps(off, first+readAhead)
 	if len(b) < 16 {
 		return
@@ -269,14 +291,20 @@ func (w *watcher) entry(b []byte, e span) {
 // catch writes what is wanted of the bytes at pos into the scratch file.
 func (w *watcher) catch(b []byte, pos int64) error {
 	end := pos + int64(len(b))
+	w.wants(pos, min(end, w.front))
 	for len(w.want) > 0 && w.want[0].off < end {
 		from, to := max(w.want[0].off, pos), min(w.want[0].end, end)
 		if from < to && w.fill+to-from <= maxCaught {
-			if _, err := w.scratch.WriteAt(b[from-pos:to-pos], w.fill); err != nil {
+			at, err := w.scratch.add(b[from-pos : to-pos])
+			switch {
+			case errors.Is(err, errFull):
+				w.spilled = true
+			case err != nil:
 				return err
+			default:
+				w.caught = joined(w.caught, piece{from, to - from, at})
+				w.fill += to - from
 			}
-			w.caught = joined(w.caught, piece{from, to - from, w.fill})
-			w.fill += to - from
 		} else if from < to {
 			w.spilled = true
 		}
@@ -313,7 +341,7 @@ func (w *watcher) settle(name string, to *store) ([]piece, error) {
 			from, end := max(s.off, c.off), min(s.end, c.off+c.n)
 			for from < end {
 				b := buffer[:min(end-from, chunk)]
-				if _, err := w.scratch.ReadAt(b, c.at+from-c.off); err != nil {
+				if err := w.scratch.readAt(b, c.at+from-c.off); err != nil {
 					return nil, err
 				}
 				at, err := to.add(b)
@@ -416,7 +444,8 @@ func (w *watcher) ReadAt(p []byte, off int64) (int, error) {
 		if off < c.off || off >= c.off+c.n {
 			continue
 		}
-		n, err := w.scratch.ReadAt(p[:min(int64(len(p)), c.off+c.n-off)], c.at+off-c.off)
+		n := int(min(int64(len(p)), c.off+c.n-off))
+		err := w.scratch.readAt(p[:n], c.at+off-c.off)
 		if err == nil && n < len(p) {
 			err = errNotKept
 			if off+int64(n) == w.size {

@@ -12,7 +12,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -51,7 +50,7 @@ type entry struct {
 type shelf struct {
 	ctx      context.Context
 	store    *store
-	scratch  *os.File
+	scratch  *store
 	buffer   []byte
 	dirs     map[string]string // the names of directories, each once
 	entries  int
@@ -69,7 +68,7 @@ func newShelf(ctx context.Context, tell func(int64)) (*shelf, error) {
 // close gives the scratch file back; what is kept stays.
 func (s *shelf) close() {
 	if s.scratch != nil {
-		s.scratch.Close()
+		s.scratch.close()
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 
 	// maxStore bounds what the store takes on the disk, packed, in bytes. An image with torch 2.8.0 and all that it
 	// requires takes a fifth of it.
-	maxStore = 64 << 20
+	maxStore = 48 << 20
 
 	// blocksHeld is how many blocks stay unpacked for those who read.
 	blocksHeld = 32
@@ -146,6 +146,12 @@ func (s *store) block(n int64) ([]byte, error) {
 	}
 	s.held[n], s.order = block, append(s.order, n)
 	return block, nil
+}
+
+// reset empties the store.
+func (s *store) reset() {
+	s.tail, s.ends, s.order = s.tail[:0], s.ends[:0], s.order[:0]
+	clear(s.held)
 }
 
 func (s *store) close() {
