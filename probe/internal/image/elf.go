@@ -29,8 +29,9 @@ const (
 	maxCaught   = 256 << 20 // of one file
 
 	headKept  = 16 << 10
-	tableRead = 4 << 10 // a table is read in blocks of this size, also its last bytes
-	readAhead = 128     // likewise a header of a fat binary
+	tableRead = 4 << 10  // a table is read in blocks of this size, also its last bytes
+	textRead  = 64 << 10 // and the name of a symbol in one of this size at most
+	readAhead = 128      // likewise a header of a fat binary
 
 	maxRanges = 1 << 17 // of one file
 )
@@ -62,6 +63,7 @@ type watcher struct {
 	keep    []span  // to be kept in any case
 	texts   []span  // beginnings of PTX texts, to be kept where no section for fat binaries has them
 	entries []span  // fat-binary entries whose header has not come by, each to the end of its container
+	text    int64   // bytes of texts
 	spilled bool    // more was wanted than is caught
 }
 
@@ -264,7 +266,9 @@ const (
 	entryArch   = 28
 	entryFlags  = 40
 	flagsSuffix = 1<<20 | 1<<21
-	textKept    = 8 << 10 // what unpacks the first words of a text: a text has mostly a kilobyte
+	flagZstd    = 1 << 15
+	textKept    = 512     // of a text, plain or packed by LZ4: what package fatbin reads
+	zstdKept    = 8 << 10 // what unpacks the first words of one by zstd: it has mostly a kilobyte
 )
 
 // entry wants the header of an entry and what follows it.
@@ -279,8 +283,12 @@ func (w *watcher) entry(b []byte, e span) {
 	}
 	first := e.off + int64(head)
 	if le.Uint16(b) == kindPTX && le.Uint32(b[entryArch:]) >= 90 && le.Uint64(b[entryFlags:])&flagsSuffix == 0 {
-		text := span{first, first + min(int64(payload), textKept)}
-		if int64(len(w.texts)+1)*textKept <= maxTexts {
+		kept := int64(textKept)
+		if le.Uint64(b[entryFlags:])&flagZstd != 0 {
+			kept = zstdKept
+		}
+		text := span{first, first + min(int64(payload), kept)}
+		if w.text += text.end - text.off; w.text <= maxTexts {
 			w.texts = append(w.texts, text)
 			w.wants(text.off, text.end)
 		}
@@ -405,6 +413,7 @@ func (w *watcher) tables() (tables, fatbins []span) {
 			if s.Flags&elf.SHF_ALLOC == 0 && s.Name != ".shstrtab" {
 				continue
 			}
+			one.end += textRead
 		case elf.SHT_DYNSYM, elf.SHT_HASH, elf.SHT_GNU_HASH, elf.SHT_DYNAMIC, elf.SHT_NOTE, elf.SHT_GNU_VERSYM,
 			elf.SHT_GNU_VERDEF, elf.SHT_GNU_VERNEED:
 		case elf.SHT_PROGBITS:
