@@ -58,6 +58,7 @@ type watcher struct {
 	scratch *store
 	caught  []piece // in the scratch store
 	fill    int64   // bytes of it
+	loaded  int64   // where the last segment ends
 	front   int64   // where the tables at the file's beginning end at the latest
 	want    []span  // still to be caught, in order and apart
 	keep    []span  // to be kept in any case
@@ -169,6 +170,9 @@ func (w *watcher) head(b []byte) {
 		if off == 0 && elf.ProgType(le.Uint32(p)) == elf.PT_LOAD && elf.ProgFlag(le.Uint32(p[4:]))&elf.PF_X == 0 {
 			w.front = min(plainCaught, size) // code has a segment of its own
 		}
+		if elf.ProgType(le.Uint32(p)) == elf.PT_LOAD {
+			w.loaded = max(w.loaded, off+size)
+		}
 		if size > loadCaught {
 			continue
 		}
@@ -221,8 +225,8 @@ func (w *watcher) look(b []byte, pos int64, done int) {
 // sectionNames is a name that every table of section names has.
 var sectionNames = []byte("\x00.shstrtab\x00")
 
-// names wants the section names, which stand anywhere behind the sections: some libraries have their symbols behind
-// them. All of b is searched, so that what comes before a hit is at hand.
+// names wants the section names, which stand behind the segments: some libraries have their symbols behind them. What
+// is in a segment are those of the machine code, which is ELF too. All of b is searched, so that what comes before a hit is at hand.
 func (w *watcher) names(b []byte, pos int64) {
 	for from := 0; ; {
 		i := bytes.Index(b[from:], sectionNames)
@@ -230,7 +234,9 @@ func (w *watcher) names(b []byte, pos int64) {
 			return
 		}
 		from += i
-		w.wants(max(pos, pos+int64(from)-ahead/2), pos+int64(from)+ahead/2)
+		if at := pos + int64(from); at >= w.loaded {
+			w.wants(max(pos, at-ahead/2), at+ahead/2)
+		}
 		from += len(sectionNames)
 	}
 }
