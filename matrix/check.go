@@ -19,7 +19,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		targets = []Target{{}}
 	}
 	v := emptyVerdict()
-	inconclusive := false
+	inconclusive, parts := false, map[string]About{}
 	for _, target := range targets {
 		if ctx.Err() != nil {
 			v.Unknown = append(v.Unknown, outOfTime(ctx, target.Instance))
@@ -32,7 +32,11 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		j.rules(ctx)
 		inconclusive = j.answers(ctx) || inconclusive
 		v.Judged[len(v.Judged)-1].Links = j.machineLinks()
+		for _, b := range j.builds {
+			parts[b.subject] = b.about()
+		}
 	}
+	v.describe(&f, parts)
 	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
 	v.sort()
 	v.Outcome = v.outcome(inconclusive)

@@ -103,3 +103,44 @@ func TestRulesAreSmall(t *testing.T) {
 		t.Errorf("a rule has %d fields", n)
 	}
 }
+
+// TestPartsOfSubjects: every subject and every missing fact of the cases has parts that make up the words again.
+func TestPartsOfSubjects(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases found")
+	}
+	builds, reasons := 0, map[string]int{}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := judge(t, archive, true)
+		for _, a := range v.Answers {
+			if builds++; !strings.HasPrefix(a.Subject, a.About.Words()) || a.About.Name == "" || strings.Contains(a.About.Name, " ") ||
+				a.About.Words() != a.Subject && a.Subject != a.About.Words()+" in "+a.About.Place {
+				t.Errorf("%s: %q is %+v", file, a.Subject, a.About)
+			}
+		}
+		for _, f := range v.Findings {
+			if f.About.Words() != f.Subject && f.Subject != f.About.Words()+" in "+f.About.Place {
+				t.Errorf("%s: %q is %+v", file, f.Subject, f.About)
+			}
+		}
+		for _, u := range v.Unknown {
+			reasons[u.Reason]++
+			if u.Why != "" && u.Fact+": "+u.Why != u.Missing || u.Why == "" && u.Fact != "" && u.Fact != u.Missing {
+				t.Errorf("%s: %q is %+v", file, u.Missing, u)
+			}
+		}
+	}
+	for _, reason := range []string{"", "unpinned", "tables", "file"} { // "bare" is of files that only name packages
+		if reasons[reason] == 0 {
+			t.Errorf("no case lacks a fact for a reason of kind %q", reason)
+		}
+	}
+	if builds < 500 {
+		t.Errorf("%d builds", builds)
+	}
+}

@@ -84,8 +84,9 @@ func (r *gathering) describe(m *machine) {
 	}
 	for _, u := range notLookedAt(m) {
 		if u.missing != "" {
-			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.subject,
-				Missing: u.missing, Need: u.need})
+			lack := requires.Missing{Rule: "not-looked-at", Subject: u.subject, Missing: u.missing, Need: u.need}
+			partsOfMissing(&lack)
+			r.Unknown = append(r.Unknown, lack)
 		}
 	}
 }

@@ -215,6 +215,9 @@ func (n need) published(cuts []version.Number, label string) requires.Need {
 	words := func(s string) string { return strings.ReplaceAll(s, label, "the GPU") }
 	list := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing),
 		Drivers: ranges(cuts, n.meets, met, unasked), Row: n.row, Source: orEmpty(n.source)}
+	lack := Missing{Missing: list.Missing}
+	partsOfMissing(&lack)
+	list.Question = lack.Question
 	if n.image {
 		list.Kind = requires.OfImage
 	}

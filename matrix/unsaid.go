@@ -11,7 +11,8 @@ import (
 const (
 	Because     = ": the "
 	Unpinned    = Because + "file does not pin a version"
-	Conditional = Because + "file installs it only under a condition"                  // of a Dockerfile's
+	Conditional = Because + "file installs it only under a condition" // of a Dockerfile's
+	ofTables    = Because + "tables "
 	Bare        = Because + "plain wheel has none of the CUDA libraries that it opens" // of TensorFlow, ONNX Runtime and CTranslate2
 )
 

@@ -82,6 +82,7 @@ type Finding struct {
 	Steps    []pin.Step `json:"steps"`    // what else to do, or instead
 	Do       []string   `json:"do"`       // the steps, each as one text
 	Source   []string   `json:"source"`   // addresses, or wheels with their SHA-256
+	About    About      `json:"-"`        // the subject in its parts
 }
 
 // BuildAnswer is the answer for one build on one target.
@@ -91,6 +92,7 @@ type BuildAnswer struct {
 	Answer  Answer   `json:"answer"`
 	Because []string `json:"because"` // ids of the rules that decided; none where it works
 	Counts  bool     `json:"counts"`  // whether it can make the outcome; other environments are only noted
+	About   About    `json:"of"`      // the subject in its parts
 	Links   []Link   `json:"links"`   // its own links, on the kind of GPU that serves it best
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -126,7 +127,7 @@ func sentences(list []matrix.Finding) []string {
 func untold(list []matrix.Missing) []string {
 	var lines []string
 	for _, m := range list {
-		lines = add(lines, bare(m.Subject)+": "+m.Missing)
+		lines = add(lines, cmp.Or(m.Of, m.Subject)+": "+m.Missing)
 	}
 	return lines
 }

@@ -12,7 +12,7 @@ import (
 // undecided is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
 // there was nothing to compare.
 func undecided(r Report) *matrix.Missing {
-	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) && because(u.Missing) != "" })
+	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) && u.Why != "" })
 	if i < 0 { // what the file itself leaves open goes before what flags supply
 		i = slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) })
 	}
@@ -40,42 +40,30 @@ func inconclusive(r Report) string {
 		return nothing(r)
 	case u.Rule == "required-missing":
 		return fmt.Sprintf("cannot tell whether there is %s, which is required: %s", article(u.Subject), u.Missing)
-	case u.Rule == "not-looked-at" && !asks(u.Missing):
+	case u.Rule == "not-looked-at" && !u.Question:
 		return fmt.Sprintf("not everything was looked at: %s: %s", u.Subject, u.Missing)
 	}
-	return "cannot judge " + bare(u.Subject) + ": " + open(u.Missing)
+	return "cannot judge " + cmp.Or(u.Of, u.Subject) + ": " + open(*u)
 }
 
 // open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
 // --driver)", "it is unknown whether an IOMMU stands between the GPUs".
-func open(missing string) string {
-	if why := because(missing); why != "" {
-		return strings.TrimPrefix(why, ": ") + ", so it is unknown " + strings.TrimSuffix(missing, why)
-	}
+func open(u matrix.Missing) string {
 	switch {
-	case asks(missing):
-		return "it is unknown " + missing
-	case supplied[missing] != "":
-		return supplied[missing]
-	case strings.HasPrefix(missing, "the ") && !strings.ContainsAny(missing, ":,"):
-		return missing + " is unknown"
+	case u.Reason == "excluded":
+		return "the driver's options leave out every GPU here (NVreg_ExcludedGpus)"
+	case u.Why != "":
+		return u.Why + ", so it is unknown " + u.Fact
+	case u.Question:
+		return "it is unknown " + u.Fact
+	case u.Flag == "--gpu":
+		return "no GPU was found to compare it with (add --gpu)"
+	case u.Flag == "--driver":
+		return "no driver version was found or given (add --driver)"
+	case u.Fact != "":
+		return u.Fact + " is unknown"
 	}
-	return missing
-}
-
-// asks reports whether a missing fact is a question, "which CUDA the package is built for".
-func asks(missing string) bool {
-	word, _, _ := strings.Cut(missing, " ")
-	return slices.Contains([]string{"whether", "which", "when", "where", "what", "why", "how"}, word)
-}
-
-// supplied are the facts that a flag supplies.
-var supplied = map[string]string{
-	"the driver's version":            "no driver version was found or given (add --driver)",
-	"the CUDA that the driver speaks": "the driver's CUDA version is unknown (add --driver)",
-	"a GPU to compare with":           "no GPU was found to compare it with (add --gpu)",
-
-	"a GPU that the driver's options do not leave out": "the driver's options leave out every GPU here (NVreg_ExcludedGpus)",
+	return u.Missing
 }
 
 // article is a requirement's name with its article.
@@ -132,16 +120,16 @@ func sound(r Report) bool {
 // without reports whether builds need neither a driver nor a GPU.
 func without(r Report) string {
 	if len(r.Answers) == 1 {
-		return bare(r.Answers[0].Subject) + " works without them"
+		return r.Answers[0].About.Words() + " works without them"
 	}
 	return "the builds work without them"
 }
 
 // gap is a missing fact, and all that waits for it under one rule.
 type gap struct {
-	rule, missing, need string
-	subjects            []string
-	pages               []string // of the rules that wait
+	matrix.Missing
+	subjects []string
+	pages    []string // of the rules that wait
 }
 
 func gaps(unknown []matrix.Missing) []gap {
@@ -153,10 +141,10 @@ func gaps(unknown []matrix.Missing) []gap {
 		}
 		i := slices.IndexFunc(
 			list,
-			func(g gap) bool { return g.rule == u.Rule && g.missing == u.Missing && g.need == u.Need },
+			func(g gap) bool { return g.Rule == u.Rule && g.Missing.Missing == u.Missing && g.Need == u.Need },
 		)
 		if i < 0 {
-			list = append(list, gap{u.Rule, u.Missing, u.Need, []string{subject}, []string{u.Rule}})
+			list = append(list, gap{u, []string{subject}, []string{u.Rule}})
 		} else if !slices.Contains(list[i].subjects, subject) {
 			list[i].subjects = append(list[i].subjects, subject)
 		}
@@ -170,27 +158,17 @@ func joined(list []gap) []gap {
 	var out []gap
 	for _, g := range list {
 		i := slices.IndexFunc(out, func(o gap) bool {
-			return asks(g.missing) && asks(o.missing) && because(o.missing) == because(g.missing) && o.need == g.need &&
-				slices.Equal(o.subjects, g.subjects) && g.rule != "not-looked-at" && o.rule != "not-looked-at"
+			return g.Question && o.Question && o.Why == g.Why && o.Need == g.Need &&
+				slices.Equal(o.subjects, g.subjects) && g.Rule != "not-looked-at" && o.Rule != "not-looked-at"
 		})
 		if i < 0 {
 			out = append(out, g)
 			continue
 		}
-		why := because(g.missing)
-		out[i].pages = add(out[i].pages, g.rule)
-		out[i].missing = strings.TrimSuffix(out[i].missing, why) + " and " + g.missing
+		out[i].pages = add(out[i].pages, g.Rule)
+		out[i].Fact += " and " + g.Fact
 	}
 	return out
-}
-
-// because is the part of a missing fact that says why it is missing, ": the file does not pin a version".
-func because(missing string) string {
-	at := strings.Index(missing, matrix.Because)
-	if at < 0 {
-		return ""
-	}
-	return missing[at:]
 }
 
 // unknowns lists what could not be judged: what is missing and, where that decides the outcome or with --all, what is
@@ -205,29 +183,29 @@ func (p *page) unknowns(r Report) {
 			return
 		}
 		p.line()
-		title, text := "? not judged", open(g.missing)
-		if g.rule == "not-looked-at" && !asks(g.missing) {
-			title, text = "? not looked at", g.missing
+		title, text := "? not judged", open(g.Missing)
+		if g.Rule == "not-looked-at" && !g.Question {
+			title, text = "? not looked at", g.Missing.Missing
 		}
 		if brief {
 			p.wrap(4, few(g.subjects, 3)+": "+text, painted{yellow, title}, ": ")
 			continue
 		}
 		p.wrap(4, few(g.subjects, 3), painted{yellow, title}, ": ")
-		if g.need != "" {
-			p.field("needs", g.need)
+		if g.Need != "" {
+			p.field("needs", g.Need)
 		}
 		p.wrap(4, text, "    ")
-		switch why := because(g.missing); {
-		case strings.HasPrefix(g.missing, "why NVML fails"):
+		switch g.Reason {
+		case "nvml":
 			p.field("fix", "reboot, or load the driver again; `sudo dmesg | grep -iE 'nvrm|xid'` may say why it fails")
-		case strings.HasPrefix(g.missing, "a GPU that the driver's options"):
+		case "excluded":
 			p.field("fix", "remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, then reboot")
-		case why == matrix.Unpinned:
+		case "unpinned":
 			p.field("fix", named(r))
-		case why == matrix.Bare:
+		case "bare":
 			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
-		case strings.HasPrefix(why, matrix.Because+"tables "):
+		case "tables":
 			p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
 		}
 		for _, page := range g.pages {

@@ -168,7 +168,7 @@ func foundCase(f matrix.Finding, r Report) junitCase {
 
 func unknownCase(u matrix.Missing, r Report) junitCase {
 	c := newCase(u.Rule, u.Subject, u.Target)
-	missing := clean("not judged: " + open(u.Missing))
+	missing := clean("not judged: " + open(u))
 	if decides(r, u) {
 		c.Error = &junitMessage{Message: missing, Type: "unknown"}
 	} else {

@@ -59,7 +59,7 @@ func failure(f matrix.Finding) string {
 		target = f.Target + ": "
 	}
 	if e := needed(f); e != nil && e.Fact != f.Subject {
-		return fmt.Sprintf("%s: %s%s; this is %s (%s)", f.Rule, target, f.Need, e.Value, bare(f.Subject))
+		return fmt.Sprintf("%s: %s%s; this is %s (%s)", f.Rule, target, f.Need, e.Value, subjectOf(f))
 	}
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
 }
@@ -78,7 +78,7 @@ func firstStep(f matrix.Finding) string {
 // missing is the fact without which nothing can be said.
 func missing(r Report) string {
 	if u := undecided(r); u != nil {
-		return fmt.Sprintf("%s: %s: %s", u.Rule, bare(u.Subject), open(u.Missing))
+		return fmt.Sprintf("%s: %s: %s", u.Rule, cmp.Or(u.Of, u.Subject), open(*u))
 	}
 	return nothing(r)
 }

@@ -147,7 +147,7 @@ func answerSamples(r Report) []sample {
 	var list []sample
 	for _, a := range r.Answers {
 		if a.Counts {
-			list = append(list, labelled("build", bare(a.Subject), "target", a.Target, "answer", string(a.Answer)))
+			list = append(list, labelled("build", a.About.Words(), "target", a.Target, "answer", string(a.Answer)))
 		}
 	}
 	return list

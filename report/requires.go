@@ -96,8 +96,8 @@ func (r Requires) forLackOf() string {
 		return ", because facts are missing"
 	}
 	n := r.Needs[i]
-	if before, after, ok := strings.Cut(n.Missing, " it "); ok {
-		return ", because it is unknown " + before + " " + n.Subject + " " + after
+	if n.Question {
+		return ", because it is unknown of " + n.Subject + " " + n.Missing
 	}
 	return ", because facts about " + n.Subject + " are missing"
 }
@@ -399,7 +399,7 @@ func limitWords(n requires.Need) string {
 	switch {
 	case n.Kind == requires.OfImage && n.Missing != "" && n.Missing != n.Need:
 		text = subject + " needs an image with " + n.Need
-	case n.Missing != "" && strings.HasPrefix(n.Missing, "wh"): // which, whether
+	case n.Question:
 		text = subject + ": it is unknown " + n.Missing
 	case n.Missing != "":
 		text = subject + ": unknown: " + n.Missing

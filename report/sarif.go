@@ -212,8 +212,7 @@ func placeOf(f matrix.Finding, r Report) string {
 	for _, e := range f.Evidence {
 		places = append(places, e.From)
 	}
-	_, environment, _ := strings.Cut(f.Subject, " in ")
-	places = append(places, environment, r.Facts.Driver.From)
+	places = append(places, f.About.Place, r.Facts.Driver.From)
 	for _, place := range places {
 		if strings.HasPrefix(place, "/") {
 			return place
@@ -253,7 +252,7 @@ func notifications(r Report) []sarifNotification {
 		if decides(r, u) {
 			level = "warning"
 		}
-		text := u.Subject + on(add(nil, u.Target)) + ": " + open(u.Missing)
+		text := u.Subject + on(add(nil, u.Target)) + ": " + open(u)
 		list = append(list, sarifNotification{&sarifReference{u.Rule}, level, sarifText{text}})
 	}
 	if more := r.moreText(); more != "" {

@@ -151,7 +151,7 @@ func TestPlaces(t *testing.T) {
 		want    string
 	}{
 		"evidence":    {matrix.Finding{Evidence: from("NVML", "/proc/driver/nvidia/version")}, "/x", "proc/driver/nvidia/version"},
-		"environment": {matrix.Finding{Subject: "torch 2.9.0 in /opt/my venv", Evidence: from("NVML")}, "/x", "opt/my%20venv"},
+		"environment": {matrix.Finding{About: matrix.About{Name: "torch", Place: "/opt/my venv"}, Evidence: from("NVML")}, "/x", "opt/my%20venv"},
 		"driver":      {matrix.Finding{Subject: "driver"}, "/sys/module/nvidia/version", "sys/module/nvidia/version"},
 		"nothing":     {matrix.Finding{Subject: "driver", Evidence: from("--driver")}, "NVML", "."},
 		"colon":       {matrix.Finding{Evidence: from("/c:d/e%f#g?h")}, "", "./c:d/e%25f%23g%3Fh"},

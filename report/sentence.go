@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -89,20 +90,16 @@ func few(list []string, limit int) string {
 // sentence is a finding that stands alone: what is wrong with what.
 func sentence(f matrix.Finding) string {
 	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
-		return fmt.Sprintf("%s cannot run on driver %s", bare(f.Subject), driver.Value)
+		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
 	}
-	name, _, _ := strings.Cut(f.Subject, " ")
-	if strings.Contains(strings.ToLower(f.Message), strings.ToLower(name)) {
+	if strings.Contains(strings.ToLower(f.Message), strings.ToLower(cmp.Or(f.About.Name, f.Subject))) {
 		return f.Message
 	}
-	return bare(f.Subject) + ": " + f.Message
+	return subjectOf(f) + ": " + f.Message
 }
 
-// bare is a subject without the place where it is: "torch 2.9.0+cu130" of "torch 2.9.0+cu130 in /opt/venv".
-func bare(subject string) string {
-	name, _, _ := strings.Cut(subject, " in ")
-	return name
-}
+// subjectOf is what a finding is about, without the place where it is: "torch 2.9.0+cu130".
+func subjectOf(f matrix.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
 
 // evidence is the fact of that name among a finding's evidence, or nil.
 func evidence(f matrix.Finding, fact string) *matrix.Evidence {

@@ -99,7 +99,7 @@ func worksText(r Report) string {
 	var works, instances []string
 	for _, a := range r.Answers {
 		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown && a.Answer != matrix.WorksCPUOnly {
-			works = add(works, bare(a.Subject))
+			works = add(works, a.About.Words())
 		}
 	}
 	for _, t := range r.Targets {

@@ -90,13 +90,15 @@ func TestSentence(t *testing.T) {
 		want    string
 	}{
 		{"driver-too-old", matrix.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv",
-			Evidence: driver},
+			About: matrix.About{Name: "torch", Version: "2.9.0+cu130", Place: "/opt/venv"}, Evidence: driver},
 			"torch 2.9.0+cu130 cannot run on driver 535.183.01"},
 		{"names-its-subject", matrix.Finding{Rule: "gpu-arch-missing", Subject: "torch 2.9.0 in /opt/venv",
+			About:   matrix.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"},
 			Message: "torch 2.9.0 has no code for L4"},
 			"torch 2.9.0 has no code for L4"},
 		{"needs-its-subject", matrix.Finding{Rule: "cuda-packages-mixed",
-			Subject: "nvidia-nccl-cu12 and nvidia-nccl-cu13 in /opt/venv", Message: "both own nvidia/nccl/lib"},
+			Subject: "nvidia-nccl-cu12 and nvidia-nccl-cu13 in /opt/venv",
+			About:   matrix.About{Name: "nvidia-nccl-cu12 and nvidia-nccl-cu13", Place: "/opt/venv"}, Message: "both own nvidia/nccl/lib"},
 			"nvidia-nccl-cu12 and nvidia-nccl-cu13: both own nvidia/nccl/lib"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -157,5 +159,34 @@ func TestCut(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestSentencesReadParts: a sentence of a missing fact or of a subject is made of its parts, whatever the words are that a
+// rule chose for the whole.
+func TestSentencesReadParts(t *testing.T) {
+	for _, c := range []struct {
+		missing matrix.Missing
+		want    string
+	}{
+		{matrix.Missing{Fact: "which CUDA it was built with", Question: true}, "it is unknown which CUDA it was built with"},
+		{matrix.Missing{Fact: "which CUDA it was built with", Question: true, Why: "the file pins nothing"},
+			"the file pins nothing, so it is unknown which CUDA it was built with"},
+		{matrix.Missing{Fact: "the version of libcuda"}, "the version of libcuda is unknown"},
+		{matrix.Missing{Fact: "any words", Flag: "--gpu"}, "no GPU was found to compare it with (add --gpu)"},
+		{matrix.Missing{Fact: "any words", Flag: "--driver"}, "no driver version was found or given (add --driver)"},
+		{matrix.Missing{}, "reworded: the whole"},
+	} {
+		c.missing.Missing = "reworded: the whole"
+		if got := open(c.missing); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.missing, got, c.want)
+		}
+	}
+	f := matrix.Finding{Subject: "reworded in /elsewhere", Message: "fails", About: matrix.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"}}
+	if got := sentence(f); got != "torch 2.9.0: fails" {
+		t.Errorf("%q", got)
+	}
+	if got := placeOf(f, Report{}); got != "/opt/venv" {
+		t.Errorf("%q", got)
 	}
 }

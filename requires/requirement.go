@@ -49,6 +49,8 @@ type Need struct {
 	Row     string   `json:"row"`     // "CUDA 13 in minor_compat.csv"
 	From    string   `json:"from"`    // where the artefact asks for it: "line 3"
 	Source  []string `json:"source"`
+	// Question reports whether Missing can follow "it is unknown".
+	Question bool `json:"-"`
 }
 
 // What a need is asked of: a host, by its driver and GPU, or the image that is put on it, by what is installed there.
@@ -88,6 +90,14 @@ type Missing struct {
 	Target  string `json:"target"`
 	Missing string `json:"missing"`
 	Need    string `json:"need,omitempty"` // what is asked for all the same, "driver >= 525.60.13"
+
+	// The parts of Missing, for who writes a sentence of it.
+	Fact     string `json:"fact,omitempty"`   // "which CUDA it was built with"; empty where Missing says why nobody could look
+	Why      string `json:"why,omitempty"`    // the reason, a clause: "the file does not pin a version"
+	Reason   string `json:"reason,omitempty"` // its kind: "unpinned", "bare", "tables", "file"
+	Flag     string `json:"flag,omitempty"`   // the flag that supplies the fact, "--driver"
+	Question bool   `json:"-"`                // Fact can follow "it is unknown"
+	Of       string `json:"-"`                // Subject without its place
 }
 
 // Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
