@@ -230,7 +230,7 @@ func (p *page) have(g fleet.Group, kinds map[string]*fleet.Kind) string {
 		var of []string
 		for _, a := range k.Answers {
 			if a.Counts {
-				of = add(of, bare(a.Subject)+": "+answers[a.Answer].text)
+				of = add(of, a.About.Words()+": "+answers[a.Answer].text)
 			}
 		}
 		for _, text := range of {

@@ -101,12 +101,6 @@ func sentence(f matrix.Finding) string {
 // subjectOf is what a finding is about, without the place where it is: "torch 2.9.0+cu130".
 func subjectOf(f matrix.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
 
-// bare is a subject of a node's report, which has no parts, without the place where it is.
-func bare(subject string) string {
-	name, _, _ := strings.Cut(subject, " in ")
-	return name
-}
-
 // evidence is the fact of that name among a finding's evidence, or nil.
 func evidence(f matrix.Finding, fact string) *matrix.Evidence {
 	i := slices.IndexFunc(f.Evidence, func(e matrix.Evidence) bool { return strings.EqualFold(e.Fact, fact) })

@@ -94,7 +94,7 @@ type Missing struct {
 	// The parts of Missing, for who writes a sentence of it.
 	Fact     string `json:"fact,omitempty"`   // "which CUDA it was built with"; empty where Missing says why nobody could look
 	Why      string `json:"why,omitempty"`    // the reason, a clause: "the file does not pin a version"
-	Reason   string `json:"reason,omitempty"` // its kind: "unpinned", "bare", "tables", "file"
+	Reason   string `json:"reason,omitempty"` // its kind: "unpinned", "bare", "tables", "nvml", "excluded", "file"
 	Flag     string `json:"flag,omitempty"`   // the flag that supplies the fact, "--driver"
 	Question bool   `json:"-"`                // Fact can follow "it is unknown"
 	Of       string `json:"-"`                // Subject without its place

@@ -45,10 +45,13 @@ func TestMemoryEndsARun(t *testing.T) {
 func TestNoMemoryIsInconclusive(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	end(memoryError("it takes more memory than a run may"))
-	f, err := givenInTime(ctx, pipe(t), "", "", strings.NewReader(""))
-	if err != nil || len(f.Unread) != 1 || f.Unread[0].Kind != facts.UnreadCut ||
-		f.Unread[0].Reason != "it takes more memory than a run may" {
-		t.Errorf("%+v, %v", f.Unread, err)
+	read, err := givenInTime(ctx, []string{pipe(t)}, "", "", strings.NewReader(""))
+	if err != nil || len(read) != 1 {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	unread := read[0].facts.Unread
+	if len(unread) != 1 || unread[0].Kind != facts.UnreadCut || unread[0].Reason != "it takes more memory than a run may" {
+		t.Errorf("%+v", unread)
 	}
 	judging, cancel := forJudging(ctx)
 	defer cancel()
