@@ -96,10 +96,16 @@ func (m *machine) openingSteps(shut facts.Node) []pin.Step {
 			"refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
 	}
 	s := m.hostSystem()
-	return []pin.Step{pin.Say("run as a user of the group that owns the nodes (`ls -l /dev/nvidia*`)"),
-		pin.Run(pin.All(s.Write("options nvidia NVreg_DeviceFileMode=0666", "/etc/modprobe.d/nvidia-nodes.conf"), s.AsRoot("reboot"))).That(
-			"gives every user the nodes, mode 0666").Instead()}
+	every := pin.Run(pin.All(s.Write("options nvidia NVreg_DeviceFileMode=0666", "/etc/modprobe.d/nvidia-nodes.conf"), s.AsRoot("reboot"))).That(
+		"gives every user the nodes, mode 0666")
+	if !groupOpens(shut) {
+		return []pin.Step{every}
+	}
+	return []pin.Step{pin.Say("run as a user of the group that owns the nodes (`ls -l /dev/nvidia*`)"), every.Instead()}
 }
+
+// groupOpens reports whether a node's mode lets its group in, or is not known: "Dcrw-rw----".
+func groupOpens(n facts.Node) bool { return len(n.Mode) < 7 || n.Mode[5:7] == "rw" }
 
 // deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there. The kernel
 // module does not make them: on a host udev or the setuid nvidia-modprobe does, in a container its runtime did when it
@@ -125,7 +131,7 @@ func deviceNodesMissing(m *machine) []*result {
 		Source: toolkitSource}
 	if m.ownNodes() && m.f.Devices.Hindrance != "" {
 		f.Message += ", and nobody here can make " + plural(len(missing), "it", "them") + ": " + m.f.Devices.Hindrance
-		f.Steps = []pin.Step{pin.Say("run `sudo nvidia-modprobe -c 0 -u` outside of this process's limits, at every boot (one -c for each GPU)")}
+		f.Steps = []pin.Step{pin.Say("run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0` outside of this process's limits, at every boot")}
 		return found(f)
 	}
 	if m.ownNodes() {
@@ -135,7 +141,7 @@ func deviceNodesMissing(m *machine) []*result {
 	}
 	f.Evidence = append(f.Evidence[:1], Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
 		Value: m.f.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
-	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-modprobe -c 0 -u`, then start the container again with its GPU (`docker " +
+	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`, then start the container again with its GPU (`docker " +
 		"run --gpus all`)")}
 	return found(f)
 }
@@ -143,7 +149,7 @@ func deviceNodesMissing(m *machine) []*result {
 // nodeSteps make the nodes of a host. Debian's, Ubuntu's and NVIDIA's packages bring nvidia-modprobe as one of that name
 // (https://packages.debian.org/stable/nvidia-modprobe, and NVIDIA's driver installation guide).
 func (m *machine) nodeSteps() []pin.Step {
-	again := pin.Run(m.makeNodes()).That("by hand, after every boot (one -c for each GPU)")
+	again := pin.Run(m.makeNodes()).That("by hand, after every boot")
 	install := m.hostSystem().Install("nvidia-modprobe")
 	switch {
 	case m.f.Devices.Modprobe != "absent":
@@ -154,9 +160,10 @@ func (m *machine) nodeSteps() []pin.Step {
 	return []pin.Step{pin.Run(install).That("programs start it to make the nodes")}
 }
 
-// makeNodes makes the first GPU's node, the control node and that of the memory.
+// makeNodes makes the GPUs' nodes and the control node, which nvidia-smi does as root, and that of the memory: with -u
+// nvidia-modprobe makes no other (https://github.com/NVIDIA/nvidia-modprobe/blob/149440ca/nvidia-modprobe.c).
 func (m *machine) makeNodes() string {
-	return m.hostSystem().AsRoot("nvidia-modprobe", "-c", "0", "-u")
+	return pin.All(m.hostSystem().AsRoot("nvidia-smi", "-L"), m.hostSystem().AsRoot("nvidia-modprobe", "-u", "-c", "0"))
 }
 
 // ownNodes reports whether /dev is the machine's own: a host's, and Apptainer's, which shares it. Only there can

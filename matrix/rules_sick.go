@@ -244,8 +244,7 @@ func (m *machine) onEC2() bool { return m.f.System.Instance != "" }
 // a start moves it.
 func (m *machine) lostSteps() []pin.Step {
 	if m.onEC2() {
-		return []pin.Step{pin.Say("save your work, then stop and start the instance: it moves to other hardware, which a reboot does not " +
-			"do; if it happens again, report the instance to AWS")}
+		return []pin.Step{pin.Say("save your work, also from instance-store disks, which a stop erases; then stop and start the instance: it moves to other hardware, which a reboot does not do; if it happens again, report the instance to AWS")}
 	}
 	return []pin.Step{m.onHost(m.hostSystem().AsRoot("reboot")).That("save your work first; if it happens again, the GPU or its slot is failing")}
 }

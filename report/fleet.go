@@ -145,14 +145,6 @@ func (p *page) nodes(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)
 }
 
-func nodeNames(list []fleet.Member) []string {
-	var names []string
-	for _, n := range list {
-		names = append(names, n.Node)
-	}
-	return names
-}
-
 // kindsByNode is where each node's facts are.
 func kindsByNode(f Fleet) map[string]*fleet.Kind {
 	kinds := map[string]*fleet.Kind{}

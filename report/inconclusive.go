@@ -198,7 +198,7 @@ func (p *page) unknowns(r Report) {
 		p.wrap(4, text, "    ")
 		switch g.Reason {
 		case "nvml":
-			p.field("fix", "reboot, or load the driver again; `sudo dmesg | grep -iE 'nvrm|xid'` may say why it fails")
+			p.field("fix", "run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")
 		case "excluded":
 			p.field("fix", "remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, then reboot")
 		case "unpinned":

@@ -191,7 +191,7 @@ var answers = []answer{
 			"run `nvidia-smi` on the host: it shows whether the driver works"}},
 	{"device-node", "device-nodes-missing", Environment, "device-nodes-missing", fault,
 		"{path} cannot be opened.",
-		[]string{"run `ls -l {path}` on the host and in the container", "run `nvidia-modprobe -u -c=0`: it makes the nodes"}},
+		[]string{"run `ls -l {path}` on the host and in the container", "run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`: they make the nodes"}},
 	{"container", "container-runtime-failed", Environment, "container-toolkit", fault,
 		"The container engine could not give the container the GPU.",
 		[]string{
@@ -516,8 +516,7 @@ var answers = []answer{
 		"A device could not be opened: {sentence}",
 		[]string{
 			"run `ls -l /dev/nvidia* /dev/dri` on the host and in the container",
-			"run `nvidia-modprobe -u -c=0`: it makes " +
-				"the nodes; `nvidia-smi` tells whether the driver works",
+			"run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`: they make the nodes, and the first tells whether the driver works",
 		}},
 	{"mpi", "mpi-not-started", Environment, "", symptom, "MPI or its transport failed: {sentence}",
 		[]string{"use one MPI for launcher, library and program, of one release on all nodes",

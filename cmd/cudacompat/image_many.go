@@ -89,11 +89,11 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, lim
 }
 
 // inItsTime are the facts of one of several images: each has the whole of --timeout.
-func (i *imageSource) inItsTime(ctx context.Context, limit time.Duration, s streams) (probe.Facts, error) {
-	defer i.done()
+func (s *imageSource) inItsTime(ctx context.Context, limit time.Duration, to streams) (probe.Facts, error) {
+	defer s.done()
 	ctx, cancel := bounded(ctx, limit)
 	defer cancel()
-	return i.facts(ctx, limit, s.err)
+	return s.facts(ctx, limit, to.err)
 }
 
 // writeImages prints the table.

@@ -24,7 +24,7 @@ type File struct {
 	Header tar.Header // its type, its link, its mode
 }
 
-// Dir, Link, Hard, Gone and Opaque are the other files that layers have.
+// Dir is a directory; Link, Hard, Gone and Opaque are what else stands in layers.
 func Dir(name string) File        { return File{Name: name, Header: tar.Header{Typeflag: tar.TypeDir}} }
 func Link(name, to string) File   { return of(name, to, tar.TypeSymlink) }
 func Hard(name, to string) File   { return of(name, to, tar.TypeLink) }
