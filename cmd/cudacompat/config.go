@@ -126,6 +126,9 @@ func parseConfig(name string, data []byte) (config, error) {
 	return c, err
 }
 
+// longestMatch is how many bytes a waiver's text to match may have: each * of it costs memory when it is compiled.
+const longestMatch = 1000
+
 // waiver reads one entry of ignore.
 func (c *config) waiver(doc document, n *yaml.Node) error {
 	w := matrix.Waiver{Match: map[string]string{}}
@@ -137,6 +140,10 @@ func (c *config) waiver(doc document, n *yaml.Node) error {
 			return doc.pairs(n, func(key, value *yaml.Node) error {
 				var glob string
 				err := doc.text(value, &glob)
+				if err == nil && len(glob) > longestMatch {
+					err = doc.wrong(value, fmt.Sprintf("the text to match for %s has %d bytes", key.Value, len(glob)),
+						fmt.Sprintf("write at most %d; * stands for any text", longestMatch))
+				}
 				w.Match[key.Value] = glob
 				return err
 			})

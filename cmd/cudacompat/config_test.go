@@ -65,6 +65,8 @@ func TestConfigIsStrict(t *testing.T) {
 			"write the year, the month and the day: 2027-01-31"},
 		"date-not-there": {waiver("until: 2027-02-30"), `"c", line 5: "2027-02-30" is not a date`,
 			"write the year, the month and the day: 2027-01-31"},
+		"match-too-long": {waiver("match: {subject: \"" + strings.Repeat("*a", 600) + "\"}"),
+			`"c", line 5: the text to match for subject has 1200 bytes`, "write at most 1000; * stands for any text"},
 		"until-empty": {waiver("until:"), `"c", line 5: a text is wanted here, not nothing`,
 			`write it between quotes: "text"`},
 		"no-reason": {"version: 1\nignore:\n- rule: driver-too-old\n",
