@@ -95,7 +95,7 @@ MINUTES ?= 1
 
 # NVML names a directory of real driver libraries, as tools/torture/debian.sh fetches them.
 torture: build
-	go run $(LAZY) ./tools/torture -minutes $(MINUTES) $(if $(NVML),-nvml $(NVML)) bin/cudacompat
+	go run $(LAZY) ./tools/torture -minutes $(MINUTES) $(if $(SEED),-seed $(SEED)) $(if $(NVML),-nvml $(NVML)) bin/cudacompat
 
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
