@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/version"
 	"cudacompat/pin"
+	"cudacompat/probe/facts"
 )
 
 // driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver. Toolkits and wheels never
@@ -97,6 +98,9 @@ func driverMismatch(m *machine) []*result {
 	if m.f.System.Rest && !loaded.Known() {
 		return m.mismatchAtRest()
 	}
+	if m.f.System.WSL && m.f.System.Container == "" && m.target.Driver == "" {
+		return m.mismatchInWSL()
+	}
 	// WSL's user space is of the Windows driver, whose numbers differ; Jetson's belongs to L4T.
 	if m.f.System.WSL || m.jetson() || m.target.Driver != "" || (!loaded.Known() && m.f.Driver.NVML.Code != nvmlMismatch) {
 		return nil
@@ -120,6 +124,29 @@ func driverMismatch(m *machine) []*result {
 		return nil
 	}
 	return holds("driver")
+}
+
+// mismatchInWSL: Windows lends its driver's libraries to WSL2, and they bear no Linux release. A Linux driver that is
+// installed beside them talks to a kernel module that WSL2 does not have.
+func (m *machine) mismatchInWSL() []*result {
+	lib := m.library("libcuda")
+	if lib == nil || lib.version.Major() < 100 { // Windows' is libcuda.so.1.1
+		return nil
+	}
+	f := Finding{Severity: Error, Subject: "driver", Need: "Windows' own libcuda.so.1, in /usr/lib/wsl/lib",
+		Message: fmt.Sprintf("%s, which programs load, belongs to a Linux driver, %s; in WSL2 only Windows' own reaches the GPU",
+			lib.Path, lib.version),
+		Evidence: []Evidence{{Fact: "libcuda", Value: lib.Version, From: lib.Path}},
+		Source:   []string{"https://docs.nvidia.com/cuda/wsl-user-guide/index.html"},
+		Steps:    []pin.Step{pin.Say("remove the Linux driver from this WSL distribution; Windows' driver is enough")}}
+	owner := slices.IndexFunc(m.f.Machine.Packages, func(p facts.DriverPackage) bool {
+		return strings.HasPrefix(p.Name, "libnvidia-compute") || p.Name == "libcuda1"
+	})
+	if s := m.hostSystem(); owner >= 0 && s.APT() {
+		f.Steps = []pin.Step{pin.Run(pin.All(s.Remove(m.f.Machine.Packages[owner].Name), s.AsRoot("ldconfig"))).
+			That("Windows' driver is enough")}
+	}
+	return found(f)
 }
 
 // mismatchAtRest: the module that will be loaded at boot is of another release than the libraries that wait for it.

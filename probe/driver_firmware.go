@@ -22,8 +22,10 @@ func readFirmware(h *Host, _ Options) (found, error) {
 	return func(f *Facts) { f.Machine.Firmware, f.Machine.GSPOff = versions, off }, nil
 }
 
-// firmwareDirs is where the kernel looks for firmware (kernel.org: driver-api/firmware/fw_search_path).
-var firmwareDirs = []string{"/lib/firmware/updates", "/lib/firmware", "/usr/lib/firmware/updates", "/usr/lib/firmware"}
+// firmwareDirs is where the kernel looks for firmware (kernel.org: driver-api/firmware/fw_search_path), and where the
+// GPU operator's driver container and NixOS put it, which give the kernel that path when they start.
+var firmwareDirs = []string{"/lib/firmware/updates", "/lib/firmware", "/usr/lib/firmware/updates", "/usr/lib/firmware",
+	"/run/nvidia/driver/lib/firmware", "/run/current-system/firmware"}
 
 func firmwareVersions(h *Host) []string {
 	dirs := slices.Clone(firmwareDirs)

@@ -17,6 +17,10 @@ func TestReadFirmware(t *testing.T) {
 		want       facts.Machine
 	}{
 		{"there", there, facts.Machine{Firmware: []string{"580.95.05"}}},
+		{"of-the-driver-container", "-- run/nvidia/driver/lib/firmware/nvidia/580.95.05/gsp_ga10x.bin --\n",
+			facts.Machine{Firmware: []string{"580.95.05"}}},
+		{"of-NixOS", "-- run/current-system/firmware/nvidia/580.95.05/gsp_tu10x.bin.xz --\n",
+			facts.Machine{Firmware: []string{"580.95.05"}}},
 		{"nouveau-s-own", "-- lib/firmware/nvidia/ga102/gsp/bootloader-535.113.01.bin --\n", facts.Machine{}},
 		{"off", there + "-- etc/modprobe.d/nvidia.conf --\noptions nvidia NVreg_EnableGpuFirmware=0\n",
 			facts.Machine{Firmware: []string{"580.95.05"}, GSPOff: "/etc/modprobe.d/nvidia.conf"}},
