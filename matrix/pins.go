@@ -258,6 +258,8 @@ func (b *build) commands(cuda version.Number, list []pin.Package, index string, 
 	install := pin.Install{Remove: append(b.otherFamily(cuda), drop...), Index: index}
 	for _, p := range list {
 		install.Packages = append(install.Packages, p.Spec())
+		// What is there already is left alone, unless an installer is told to write it again.
+		install.Again = install.Again || b.Path != "" && p.Package == b.Name && p.Version == b.Version
 	}
 	return b.env.install(install)
 }

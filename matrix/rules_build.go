@@ -478,7 +478,7 @@ func pythonUnsupported(m *machine, b *build) []*result {
 		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
 			return holds(b.subject)
 		}
-		return found(m.noPython(b, python, fmt.Sprintf("its extension modules were compiled for Python %s", b.Python)))
+		return found(m.noPython(b, fmt.Sprintf("the installed %s %s is for Python %s, and this is Python %s", b.Name, b.Version, b.Python, python)))
 	}
 	// One variant for this Python is enough. A row without Pythons says nothing against it.
 	for _, r := range b.rows {
@@ -486,15 +486,15 @@ func pythonUnsupported(m *machine, b *build) []*result {
 			return holds(b.subject)
 		}
 	}
-	return found(m.noPython(b, python, "its wheels are for Python "+strings.Join(b.rows[0].Python, ", ")))
+	return found(m.noPython(b, fmt.Sprintf("%s %s has no build for Python %s: its wheels are for Python %s", b.Name, b.Version, python,
+		strings.Join(b.rows[0].Python, ", "))))
 }
 
 // noPython pins a release that has a build for this Python; the other way, another Python, comes last, because the
 // whole environment would have to be made again.
-func (m *machine) noPython(b *build, python, why string) Finding {
-	f := Finding{Severity: Error, Subject: b.subject,
-		Message: fmt.Sprintf("%s %s has no build for Python %s: %s", b.Name, b.Version, python, why),
-		Need:    "a Python that the release supports", Source: b.source(),
+func (m *machine) noPython(b *build, message string) Finding {
+	f := Finding{Severity: Error, Subject: b.subject, Message: message,
+		Need: "a Python that the release supports", Source: b.source(),
 		Evidence: append(b.evidence(), Evidence{Fact: "Python", Value: b.python, From: cmp.Or(b.env.Path, "--python")})}
 	f.Pins, f.Steps = m.pins(b)
 	if len(b.rows) > 0 && len(b.rows[0].Python) > 0 {

@@ -40,22 +40,27 @@ func evidenceNode(n facts.Node) Evidence {
 // and a container that worked loses it (nvidia-container-toolkit issue 48). One that never had access looks the same,
 // so the message names both.
 func deviceAccessLost(m *machine) []*result {
-	// Only the control node is asked: single GPUs are refused on purpose by Slurm and for the parents of MIG devices.
-	control := m.f.Devices.Node(controlNode)
-	// Without the driver's libraries no program here could use the node, whoever may open it.
-	if !m.nodesJudged() || control == nil || len(m.f.Driver.Libraries) == 0 && !m.compatTaken() {
+	// Single GPUs are refused on purpose by Slurm and for the parents of MIG devices.
+	nodes := slices.DeleteFunc(slices.Clone(m.f.Devices.Nodes), func(n facts.Node) bool {
+		return n.Path != controlNode && n.Path != memoryNode
+	})
+	// Without the driver's libraries no program here could use the nodes, whoever may open them.
+	if !m.nodesJudged() || len(nodes) == 0 || len(m.f.Driver.Libraries) == 0 && !m.compatTaken() {
 		return nil
 	}
 	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES. access(2) and open(2)
-	// of the control node gave it: opening /dev/nvidia0 would power the GPU up.
-	if control.Access != "EPERM" && control.Open != "EPERM" || m.driverAnswers() {
+	// gave it: opening /dev/nvidia0 would power the GPU up. NVML opens the control node, and never nvidia-uvm.
+	lost := slices.IndexFunc(nodes, func(n facts.Node) bool {
+		return (n.Access == "EPERM" || n.Open == "EPERM") && (n.Path == memoryNode || !m.driverAnswers())
+	})
+	if lost < 0 {
 		return holds("driver")
 	}
 	return found(Finding{Severity: Error, Subject: "driver", Source: toolkitSource,
-		Message: "access to the GPU was lost (systemd daemon-reload) or never granted: " + controlNode +
+		Message: "access to the GPU was lost (systemd daemon-reload) or never granted: " + nodes[lost].Path +
 			" is there, and opening it is refused (EPERM)",
-		Need:     "access to " + controlNode,
-		Evidence: []Evidence{evidenceNode(*control), {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
+		Need:     "access to " + nodes[lost].Path,
+		Evidence: []Evidence{evidenceNode(nodes[lost]), {Fact: "NVML", Value: m.f.Driver.NVML.Message, From: "NVML"}},
 		Steps: []pin.Step{pin.Say("restart the container to get access back"),
 			pin.Say("to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device " +
 				"for each node), or set the cgroup driver of Docker's daemon.json to cgroupfs")}})
