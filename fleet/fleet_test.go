@@ -231,6 +231,33 @@ func TestWhatIfIsCheckWithDriver(t *testing.T) {
 	}
 }
 
+// TestWhatIfLeavesHealth: another driver mends no hardware. Whatever keeps a node's GPUs from work stays what was seen of
+// it, whichever driver is asked about.
+func TestWhatIfLeavesHealth(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule  string
+		fault func(*facts.Facts)
+	}{
+		"one GPU of eight is gone": {"gpu-count", func(f *facts.Facts) { f.GPUs = f.GPUs[:7] }},
+		"row-remap failure":        {"gpu-health", func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{RemapFailure: true} }},
+		"NVML wants a reset":       {"gpu-health", func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{Recovery: "reset"} }},
+		"Xid 79": {"driver-unresponsive", func(f *facts.Facts) {
+			f.Machine.Xids = []string{"NVRM: Xid (PCI:" + f.GPUs[3].Bus + "): 79, pid=1234, name=python, GPU has fallen off the bus."}
+		}},
+		"NVML is stuck": {"driver-unresponsive", func(f *facts.Facts) {
+			f.Driver.NVML = facts.NVML{Status: "stuck", Message: "NVML hangs in the kernel (process 4711, state D, for 140s)"}
+		}},
+	} {
+		for _, driver := range []string{"570.211.01", "580.95.05", "590.48.01"} {
+			f := fleetOf([]WhatIf{{Text: "driver=" + driver, Driver: driver}}, Node{Name: "n", Facts: sound(t, c.fault)})
+			if kind := f.Kinds[0]; kind.Was != matrix.Incompatible || kind.Outcome != matrix.Incompatible || len(f.Plan.Mends) > 0 ||
+				!slices.ContainsFunc(kind.Findings, func(f Finding) bool { return f.Rule == c.rule && f.Severity == matrix.Error }) {
+				t.Errorf("%s, with driver %s: %s -> %s, mends %v", name, driver, kind.Was, kind.Outcome, f.Plan.Mends)
+			}
+		}
+	}
+}
+
 // TestPlan: 590 drops Volta; 580 is the newest branch that drives it, and with it nobody is broken.
 func TestPlan(t *testing.T) {
 	volta := sound(t, func(f *facts.Facts) {

@@ -180,12 +180,14 @@ func (m *machine) devices() []JudgedGPU {
 	return list
 }
 
-// silenced reports whether a cause of this rule has been found already, for the machine or for this subject. Only
+// silenced reports whether a rule cannot be asked of the machine or of this subject, or is said better by another. Only
 // errors silence: a warning's GPU or build still runs, and what follows from it is worth saying.
 func (j *judgement) silenced(rule Rule, subject string) bool {
-	return slices.ContainsFunc(rule.After, func(cause string) bool {
-		return j.failed[about{cause, ""}] || j.failed[about{cause, subject}]
-	})
+	if rule.SaidBy != "" && (j.failed[about{rule.SaidBy, ""}] || j.failed[about{rule.SaidBy, subject}]) {
+		return true
+	}
+	rested := func(f fault) bool { return slices.Contains(rule.Rests, f.link) }
+	return slices.ContainsFunc(j.faults, rested) || slices.ContainsFunc(j.broken[subject], rested)
 }
 
 // record writes a rule's results down. What is found in an environment that does not count is a note. A fact that is
@@ -193,6 +195,8 @@ func (j *judgement) silenced(rule Rule, subject string) bool {
 func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	for _, r := range results {
 		switch {
+		case j.rests(r): // what it rests on is broken: it counts as failed, so that what it says better stays silent too
+			j.mark(j.failed, rule, r.subject)
 		case r.implied:
 			j.mark(j.failed, rule, r.subject)
 			j.breaks(rule, r)
@@ -218,15 +222,15 @@ func (j *judgement) record(rule Rule, results []*result, counts bool) {
 	}
 }
 
-// find writes one finding down. A rule whose finding another has said already counts as failed, so that its
-// consequences stay silent, and prints nothing.
+// rests reports whether a link of the machine is broken without which a result is not worth saying.
+func (j *judgement) rests(r *result) bool {
+	return slices.ContainsFunc(j.faults, func(f fault) bool { return slices.Contains(r.rests, f.link) })
+}
+
+// find writes one finding down.
 func (j *judgement) find(rule Rule, r *result, counts bool) {
 	f := *r.finding
 	f.Rule, f.Target = rule.ID, j.name
-	if slices.ContainsFunc(j.faults, func(f fault) bool { return slices.Contains(r.rests, f.link) }) {
-		j.mark(j.failed, rule, f.Subject)
-		return
-	}
 	j.mark(j.spoken, rule, f.Subject)
 	if f.Severity == Error {
 		j.mark(j.failed, rule, f.Subject)

@@ -104,6 +104,39 @@ func TestRulesAreSmall(t *testing.T) {
 	}
 }
 
+// TestWhatSilencesRules: a rule is asked after those that can silence it, for else nothing would. An error about the link on
+// which a rule rests silences it, and one about another link does not.
+func TestWhatSilencesRules(t *testing.T) {
+	stood := map[LinkName]bool{}
+	for i, rule := range rules {
+		if rule.SaidBy != "" && !slices.ContainsFunc(rules[:i], func(r Rule) bool { return r.ID == rule.SaidBy }) {
+			t.Errorf("%s is said by %q, which is no rule before it", rule.ID, rule.SaidBy)
+		}
+		for _, link := range rule.Rests {
+			if !stood[link] {
+				t.Errorf("%s rests on %s, on which no rule before it stands", rule.ID, link)
+			}
+		}
+		stood[rule.Link] = true
+	}
+	for _, c := range []struct {
+		rule, cause string
+		want        bool
+	}{
+		{"minor-compat", "driver-too-old", true},
+		{"gsp-firmware", "driver-missing", true},
+		{"gpu-health", "driver-unresponsive", true},
+		{"driver-too-old", "driver-mismatch", false}, // a reboot, and a wheel that no reboot helps
+		{"gpu-arch-missing", "driver-too-old", false},
+		{"driver-too-old", "driver-missing", false},
+	} {
+		rule, _ := RuleNamed(c.rule)
+		if got := rule.SilentAfter(c.cause); got != c.want {
+			t.Errorf("%s is silent after %s: %t", c.rule, c.cause, got)
+		}
+	}
+}
+
 // TestPartsOfSubjects: every subject and every missing fact of the cases has parts that make up the words again.
 func TestPartsOfSubjects(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")

@@ -1,5 +1,7 @@
 package matrix
 
+import "slices"
+
 // Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
 // key of a waiver, as the name of its page and of its cases. Ids are never used again.
 type Rule struct {
@@ -7,8 +9,11 @@ type Rule struct {
 	Title string
 	// Link is the link of the chain on which it stands: an error of it breaks that link. A rule without one is advice: its
 	// error decides the outcome, and never an answer.
-	Link  LinkName
-	After []string // the rules whose error makes this one a mere consequence: it stays silent then
+	Link LinkName
+	// Rests are the links without whose sight it cannot be asked: it is silent where one of them is broken. What compares
+	// versions or files names none, so that two causes are both said.
+	Rests  []LinkName
+	SaidBy string // the rule whose error says its cause better: it is silent then
 	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
 	LeavesNoGPU bool
 	Reads       []string // the tables' columns that it decides by
@@ -17,6 +22,13 @@ type Rule struct {
 	// does not arise.
 	onMachine func(*machine) []*result
 	onBuild   func(*machine, *build) []*result
+}
+
+// SilentAfter reports whether another rule's error silences this one: by saying its cause better, or by breaking a link
+// on which it rests.
+func (r Rule) SilentAfter(id string) bool {
+	other, ok := RuleNamed(id)
+	return id == r.SaidBy || ok && slices.Contains(r.Rests, other.Link)
 }
 
 // ofFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
@@ -39,7 +51,7 @@ type result struct {
 	link    LinkName       // the link that it breaks, where that is not the rule's
 	builds  []*build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
 	takes   func(gpu) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
-	rests   []LinkName     // beside a finding: where one of these links of the machine is broken, its error has said why
+	rests   []LinkName     // where one of these links of the machine is broken, its error has said why
 	stops   bool           // beside an error of its libraries: a framework is not imported
 	without bool           // beside a finding that is no error: the build, a part that the rest does without, has no GPU
 	cpuOnly bool           // an error after which the build goes on without the GPU: it is reported as a warning

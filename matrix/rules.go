@@ -2,9 +2,9 @@ package matrix
 
 import "slices"
 
-// rules stand causes before their consequences, for a rule that is asked has to know the errors of those it comes
-// After. Findings of one severity are printed in this order. One cause is one error: a second one would send people
-// after a symptom, often with a pin that changes nothing.
+// rules stand causes before their consequences: a rule has to know the errors that break the links on which it rests.
+// Findings of one severity are printed in this order. One cause is one error: a second one would send people after a
+// symptom, often with a pin that changes nothing. Two causes are two errors.
 var rules = []Rule{
 	{
 		// On an image that cannot start nothing else has a meaning.
@@ -17,37 +17,38 @@ var rules = []Rule{
 		// It says why an installed driver is not loaded, so it comes before those that only see that it is not.
 		ID: "nouveau-loaded", Title: "the GPU is bound to nouveau",
 		Link:      LinkGPU,
-		After:     needsBoot,
+		SaidBy:    "architecture-mismatch",
 		onMachine: nouveauLoaded,
 	},
 	{
 		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
 		Link:        LinkModule,
-		After:       causes(needsBoot, "nouveau-loaded"),
+		Rests:       []LinkName{LinkGPU},
+		SaidBy:      "architecture-mismatch",
 		onMachine:   moduleMissing,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
 		Link:        LinkModule,
-		After:       causes(needsBoot, "nouveau-loaded"),
+		Rests:       []LinkName{LinkGPU},
+		SaidBy:      "architecture-mismatch",
 		onMachine:   driverMissing,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "driver-mismatch", Title: "user space and kernel module come from different drivers",
 		Link:      LinkLibcuda,
-		After:     needsDriver,
 		onMachine: driverMismatch,
 	},
 	{
 		ID: "driver-unresponsive", Title: "the driver does not answer",
 		Link:      LinkAnswers,
-		After:     needsDriver,
+		Rests:     []LinkName{LinkGPU, LinkModule},
 		onMachine: driverUnresponsive,
 	},
 	{
-		// After nothing: the node's own answer is proof in a container, whatever is known of its host's driver.
+		// It rests on nothing: the node's own answer is proof in a container, whatever is known of its host's driver.
 		ID: "device-access-lost", Title: "the container lost access to the GPU's devices",
 		Link:      LinkDevices,
 		onMachine: deviceAccessLost,
@@ -55,94 +56,89 @@ var rules = []Rule{
 	{
 		ID: "device-permission", Title: "this user may not open the GPU's devices",
 		Link:      LinkDevices,
-		After:     []string{"device-access-lost"},
+		SaidBy:    "device-access-lost",
 		onMachine: devicePermission,
 	},
 	{
 		ID: "device-nodes-missing", Title: "the driver's device nodes are missing",
 		Link:        LinkDevices,
-		After:       causes(needsDriver, "device-access-lost"),
+		Rests:       []LinkName{LinkGPU, LinkModule},
+		SaidBy:      "device-access-lost",
 		onMachine:   deviceNodesMissing,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "container-driver-libs", Title: "the driver's libraries are missing from the container",
 		Link:        LinkLibcuda,
-		After:       []string{"device-access-lost"},
+		Rests:       []LinkName{LinkDevices},
 		onMachine:   containerDriverLibs,
 		LeavesNoGPU: true,
 	},
 	{
-		// Asked before the builds: where the driver does not drive the GPU, no build can be the cause.
 		ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU",
 		Link:      LinkModule,
-		After:     needsDriver,
 		onMachine: driverDropsGPU,
 		Reads:     []string{"last_branch"},
 	},
 	{
 		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
 		Link:      LinkModule,
-		After:     needsDriver,
 		onMachine: driverTooOldForGPU,
 		Reads:     []string{"first_branch", "listed", "noted"},
 	},
 	{
 		ID: "stub-library", Title: "a stub is loaded instead of the driver's library",
 		Link:      LinkLibcuda,
-		After:     needsDriver,
 		onMachine: stubLibrary,
 	},
 	{
 		ID: "open-module-required", Title: "the GPU needs the open kernel module",
 		Link:      LinkModule,
-		After:     needsDrivenGPU,
+		SaidBy:    "driver-too-old-for-gpu",
 		onMachine: openRequired,
 	},
 	{
 		ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU",
 		Link:      LinkModule,
-		After:     needsDrivenGPU,
+		SaidBy:    "driver-drops-gpu",
 		onMachine: openUnsupported,
 	},
 	{
 		ID: "gsp-firmware", Title: "the open kernel module has no firmware",
 		Link: LinkModule,
-		// The firmware of the release that an update removed is no fault of its own.
-		After:     causes(needsDriver, "driver-mismatch"),
+		// Firmware comes with the module, and that of the release which an update removed is no fault of its own.
+		Rests:     []LinkName{LinkGPU, LinkModule},
+		SaidBy:    "driver-mismatch",
 		onMachine: gspFirmware,
 	},
 	{
 		ID: "vgpu-driver", Title: "a fraction of a GPU needs the GRID driver",
 		Link:      LinkModule,
-		After:     needsDriver,
 		onMachine: vgpuDriver, Reads: []string{"vgpu"},
 	},
 	{
 		// A driver that does not answer cannot tell the fabric's state.
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
 		Link:      LinkAnswers,
-		After:     causes(needsDriver, "driver-mismatch", "driver-unresponsive"),
+		Rests:     []LinkName{LinkGPU, LinkModule},
+		SaidBy:    "driver-unresponsive",
 		onMachine: fabricManager,
 	},
 	{
 		// A GPU that the driver leaves out for a reason which has been said is not missing.
 		ID: "gpu-count", Title: "GPUs are missing",
-		After: causes(
-			needsDriver, "driver-mismatch", "driver-unresponsive", "driver-drops-gpu", "nouveau-loaded",
-			"open-module-required", "open-module-unsupported", "gsp-firmware", "vgpu-driver",
-		),
+		Rests:     []LinkName{LinkGPU, LinkModule, LinkAnswers},
 		onMachine: gpuCount,
 	},
 	{
 		// driver-unresponsive reads the same lines of the kernel log.
 		ID: "gpu-health", Title: "a GPU reports a hardware fault",
 		Link:      LinkAnswers,
-		After:     []string{"driver-unresponsive"},
+		SaidBy:    "driver-unresponsive",
 		onMachine: gpuHealth,
 	},
 	{
-		// After nothing: packages stand on disk whether or not a driver runs, and may be why it does not.
+		// It rests on nothing: packages stand on disk whether or not a driver runs, and may be why it does not.
 		ID: "driver-packages-mixed", Title: "two installations of the driver are mixed",
 		onMachine: driverPackagesMixed,
 	},
@@ -152,19 +148,17 @@ var rules = []Rule{
 	},
 	{
 		ID: "persistence-off", Title: "the driver initialises the GPU for every program",
-		After:     needsDriver,
+		Rests:     []LinkName{LinkGPU, LinkModule},
 		onMachine: persistenceOff,
 	},
 	{
 		ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU",
 		Link:      LinkLibcuda,
-		After:     needsDriver,
 		onMachine: forwardUnsupported,
 	},
 	{
 		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not fit this driver",
 		Link:      LinkLibcuda,
-		After:     needsDriver,
 		onMachine: forwardNotApplicable,
 	},
 	{
@@ -176,48 +170,45 @@ var rules = []Rule{
 	{
 		ID: "driver-too-old", Title: "the driver is too old for the build's CUDA",
 		Link:        LinkDriver,
-		After:       needsDriver,
 		onBuild:     driverTooOld,
 		LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
 	},
 	{
-		// Below the floor of its CUDA no build starts, so what its code needs beyond that comes after driver-too-old.
+		// Below the floor of its CUDA no build starts: driver-too-old has said that the driver is too old.
 		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
 		Link:    LinkCode,
-		After:   needsNewDriver,
+		Rests:   []LinkName{LinkDriver},
 		onBuild: ptxNewer,
 		Reads:   []string{"groups"},
 	},
 	{
 		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
 		Link:    LinkCode,
-		After:   needsNewDriver,
+		Rests:   []LinkName{LinkDriver},
 		onBuild: fatbinZstd,
 	},
 	{
 		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
 		Link:    LinkLibcuda,
-		After:   needsCode,
+		Rests:   []LinkName{LinkGPU, LinkModule, LinkDriver, LinkPython, LinkCode},
 		onBuild: forwardInUse,
 	},
 	{
 		ID: "minor-compat", Title: "runs by minor-version compatibility",
 		Link:    LinkDriver,
-		After:   needsCode,
+		Rests:   []LinkName{LinkGPU, LinkModule, LinkDriver, LinkPython, LinkCode},
 		onBuild: minorCompat,
 		Reads:   []string{"cuda"},
 	},
 	{
 		ID: "cpu-only-build", Title: "the build has no CUDA in it",
 		Link:        LinkCode,
-		After:       needsDriver,
 		onBuild:     cpuOnlyBuild,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
 		Link:    LinkCode,
-		After:   needsNewDriver,
 		onBuild: gpuArchMissing,
 		Reads:   []string{"sass", "ptx", "groups"},
 	},
@@ -225,14 +216,14 @@ var rules = []Rule{
 		// PTX that the driver cannot compile is not merely slow.
 		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
 		Link:    LinkCode,
-		After:   causes(needsNewDriver, "ptx-newer-than-driver", "gpu-arch-missing"),
+		Rests:   []LinkName{LinkDriver, LinkCode},
 		onBuild: gpuArchPTXOnly,
 		Reads:   []string{"sass", "ptx"},
 	},
 	{
 		ID: "python-unsupported", Title: "the release has no build for this Python",
 		Link:    LinkPython,
-		After:   []string{"not-importable"},
+		SaidBy:  "not-importable",
 		onBuild: pythonUnsupported,
 		Reads:   []string{"python"},
 	},
@@ -250,40 +241,34 @@ var rules = []Rule{
 	{
 		ID: "cudnn-mismatch", Title: "the build cannot use this cuDNN",
 		Link:    LinkLibraries,
-		After:   needsDriver,
 		onBuild: cudnnMismatch,
 		Reads:   []string{"cudnn"},
 	},
 	{
 		ID: "nccl-mismatch", Title: "the build cannot use this NCCL",
 		Link:    LinkLibraries,
-		After:   needsDriver,
 		onBuild: ncclMismatch,
 		Reads:   []string{"nccl"},
 	},
 	{
 		ID: "nccl-shadowed", Title: "another NCCL hides the build's own",
 		Link:    LinkLibraries,
-		After:   needsDriver,
 		onBuild: ncclShadowed,
 	},
 	{
 		ID: "library-shadowed", Title: "a CUDA library that is loaded lacks what the build needs",
 		Link:    LinkLibraries,
-		After:   needsDriver,
 		onBuild: libraryShadowed,
 	},
 	{
 		ID: "companion-mismatch", Title: "a companion package belongs to another release",
 		Link:    LinkLibraries,
-		After:   needsDriver,
 		onBuild: companionMismatch,
 		Reads:   []string{"torchvision", "torchaudio", "triton"},
 	},
 	{
 		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
 		Link:    LinkLibraries,
-		After:   needsDriver,
 		onBuild: tensorflowLibs,
 	},
 	{
@@ -293,20 +278,19 @@ var rules = []Rule{
 	},
 	{
 		ID: "driver-eol", Title: "the driver's branch has reached end of life",
-		After:     needsDriver,
 		onMachine: driverEOL,
 	},
 	{
 		// NCCL matters only for a build that runs on the GPU, and as long as it can be loaded.
 		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
 		Link:    LinkCode,
-		After:   causes(needsDriver, "driver-drops-gpu", "driver-too-old", "gpu-arch-missing", "nccl-mismatch"),
+		SaidBy:  "gpu-arch-missing",
 		onBuild: ncclTooOldForGPU,
 	},
 	{
 		ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU",
 		Link:    LinkCode,
-		After:   causes(needsNewDriver, "gpu-arch-missing"),
+		SaidBy:  "gpu-arch-missing",
 		onBuild: jitTooOldForGPU,
 	},
 	{
@@ -328,12 +312,10 @@ var rules = []Rule{
 	{
 		ID: "extension-mismatch", Title: "an extension was compiled for another torch or CUDA",
 		Link:    LinkLibraries,
-		After:   needsDriver,
 		onBuild: extensionMismatch,
 	},
 	{
 		ID: "compiled-cache-mismatch", Title: "a cache of compiled extensions is for another GPU",
-		After:     needsDrivenGPU,
 		onMachine: compiledCacheMismatch,
 	},
 	{
@@ -345,7 +327,7 @@ var rules = []Rule{
 		// A bug of a combination matters only where the combination would run.
 		ID: "known-bad", Title: "this combination is known to fail",
 		Link:    LinkLibraries,
-		After:   causes(needsDriver, "driver-too-old", "driver-drops-gpu", "gpu-arch-missing"),
+		Rests:   []LinkName{LinkDriver, LinkCode},
 		onBuild: knownBad,
 	},
 	{
@@ -358,13 +340,13 @@ var rules = []Rule{
 	},
 	{
 		ID: "container-toolkit", Title: "the container engine cannot give out GPUs",
-		After:       needsDriver,
+		Rests:       []LinkName{LinkGPU, LinkModule},
 		onMachine:   containerToolkit,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "cdi-spec-stale", Title: "the CDI specification names a driver that is gone",
-		After:     needsDriver,
+		Rests:     []LinkName{LinkGPU, LinkModule},
 		onMachine: cdiSpecStale,
 	},
 	{
@@ -376,7 +358,7 @@ var rules = []Rule{
 	{
 		// A list that names an absent GPU is why the ranks see fewer.
 		ID: "world-size", Title: "more ranks than GPUs",
-		After:     []string{"visible-devices"},
+		SaidBy:    "visible-devices",
 		onMachine: worldSize,
 	},
 	{
@@ -420,7 +402,7 @@ var rules = []Rule{
 	{
 		ID: "gpu-not-ready", Title: "the GPU does not take work yet",
 		Link:      LinkAnswers,
-		After:     needsDriver,
+		Rests:     []LinkName{LinkGPU, LinkModule},
 		onMachine: gpuNotReady,
 	},
 	{
@@ -457,17 +439,3 @@ func RuleNamed(id string) (Rule, bool) {
 	}
 	return rules[i], true
 }
-
-// What many rules come after, since nothing can be said of a build before: an image that boots, a driver and a build
-// that Python imports, a driver that drives the GPU, one that is new enough for the build's CUDA, and machine code that
-// it takes.
-var (
-	needsBoot      = []string{"architecture-mismatch"}
-	needsDriver    = causes(needsBoot, "driver-missing", "nouveau-loaded", "not-importable")
-	needsDrivenGPU = causes(needsDriver, "driver-drops-gpu", "driver-too-old-for-gpu")
-	needsNewDriver = causes(needsDrivenGPU, "driver-too-old")
-	needsCode      = causes(needsNewDriver, "ptx-newer-than-driver", "fatbin-zstd")
-)
-
-// causes is a group of causes with more of them.
-func causes(group []string, more ...string) []string { return slices.Concat(group, more) }

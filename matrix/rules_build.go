@@ -20,7 +20,11 @@ func driverTooOld(m *machine, b *build) []*result {
 	case r == nil:
 		return nil
 	case r.missing != "":
-		return []*result{{subject: b.subject, missing: r.missing, need: r.need, decides: true}}
+		lacks := &result{subject: b.subject, missing: r.missing, need: r.need, decides: true}
+		if !m.driver().version.Known() {
+			lacks.rests = []LinkName{LinkModule} // no driver is there to have a version
+		}
+		return []*result{lacks}
 	// One cause, one error: the framework's pin helps its extension, too.
 	case r.state == floorBelow && m.tooOldWith(b):
 		return []*result{{subject: b.subject, implied: true}}

@@ -180,12 +180,16 @@ func unknownCase(u matrix.Missing, r Report) junitCase {
 // idle says why a rule says nothing: a cause of it has been found, or its question does not arise.
 func idle(rule matrix.Rule, r Report) string {
 	var causes []string
-	for _, cause := range rule.After {
-		wrong := func(f matrix.Finding) bool { return f.Rule == cause && f.Severity == matrix.Error }
-		waived := func(s matrix.Suppressed) bool { return wrong(s.Finding) }
-		if slices.ContainsFunc(r.Findings, wrong) || slices.ContainsFunc(r.Suppressed, waived) {
-			causes = append(causes, cause)
+	silences := func(f matrix.Finding) {
+		if f.Severity == matrix.Error && rule.SilentAfter(f.Rule) && !slices.Contains(causes, f.Rule) {
+			causes = append(causes, f.Rule)
 		}
+	}
+	for _, f := range r.Findings {
+		silences(f)
+	}
+	for _, s := range r.Suppressed {
+		silences(s.Finding)
 	}
 	if len(causes) > 0 {
 		return "not judged because of " + strings.Join(causes, ", ")
