@@ -241,7 +241,7 @@ func TestWhatIfLeavesHealth(t *testing.T) {
 		"one GPU of eight is gone": {"gpu-count", func(f *facts.Facts) { f.GPUs = f.GPUs[:7] }},
 		"row-remap failure":        {"gpu-health", func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{RemapFailure: true} }},
 		"NVML wants a reset":       {"gpu-health", func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{Recovery: "reset"} }},
-		"Xid 79": {"driver-unresponsive", func(f *facts.Facts) {
+		"Xid 79": {"gpu-health", func(f *facts.Facts) {
 			f.Machine.Xids = []string{"NVRM: Xid (PCI:" + f.GPUs[3].Bus + "): 79, pid=1234, name=python, GPU has fallen off the bus."}
 		}},
 		"NVML is stuck": {"driver-unresponsive", func(f *facts.Facts) {
