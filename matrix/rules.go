@@ -117,11 +117,11 @@ var rules = []Rule{
 		onMachine: vgpuDriver, Reads: []string{"vgpu"},
 	},
 	{
-		// A driver that does not answer cannot tell the fabric's state.
+		// A driver that does not answer cannot tell the fabric's state, and the fabric manager is of user space's release.
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
 		Link:      LinkAnswers,
-		Rests:     []LinkName{LinkGPU, LinkModule},
-		SaidBy:    "driver-unresponsive",
+		Rests:     []LinkName{LinkGPU, LinkModule, LinkAnswers},
+		SaidBy:    "driver-mismatch",
 		onMachine: fabricManager,
 	},
 	{
