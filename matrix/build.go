@@ -250,8 +250,23 @@ func (m *machine) ownCode(b *build, g gpu) (version.Coverage, string) {
 		return judged(version.Cover(b.sassRead(), b.PTX, g.capability), g, "read from the build")
 	case b.Damaged != "": // the table speaks of a library that is sound
 		return version.Unsure, b.Damaged
+	case m.belowLeast(b, g):
+		return version.Uncovered, unsupported
 	}
 	return m.codeByTable(b, g)
+}
+
+// unsupported is what proves that a package has no code for a GPU where nobody read its libraries.
+const unsupported = "its project supports newer GPUs alone"
+
+// belowLeast reports whether a GPU is older than those that a package of a file supports, whatever the torch that it
+// brings has code for.
+func (m *machine) belowLeast(b *build, g gpu) bool {
+	if b.named == nil {
+		return false
+	}
+	least, _ := m.t.LeastCapability(b.Name, b.release.Number)
+	return least.Known() && !g.capability.AtLeast(least)
 }
 
 // sassRead adds what TensorFlow's notation means: compute_90 in its list stands for machine code too.

@@ -53,6 +53,10 @@ func (m *machine) evidenceCode(b *build, proof string) Evidence {
 	if b.bringsTorch() && proof == tableRow {
 		list = nil
 	}
+	if proof == unsupported {
+		least, _ := m.t.LeastCapability(b.Name, b.release.Number)
+		return Evidence{Fact: "least compute capability", Value: least.String(), From: "trait.csv"}
+	}
 	if len(list) == 0 && len(b.rows) > 0 {
 		list, from = b.rows[0].SASS, "table row "+b.rows[0].Release+" "+b.rows[0].Variant
 	}

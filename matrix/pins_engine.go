@@ -80,7 +80,7 @@ func (m *machine) engineSet(b *build, list []*installed, r row) []pin.Package {
 func (m *machine) engineFor(p *installed, r row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(m.engineRows(p.Name), func(e tables.Extension) bool {
 		return !takesTorch(e, r) || python != "" && !takesPython(e, python) || !m.loadsWheel(e) ||
-			len(e.SASS) > 0 && !m.covers(e)
+			len(e.SASS) > 0 && !m.covers(e) || !m.supports(e)
 	})
 	if i := slices.IndexFunc(rows, func(e tables.Extension) bool { return e.Release == p.Version }); i >= 0 {
 		return &rows[i]
@@ -89,6 +89,13 @@ func (m *machine) engineFor(p *installed, r row, python string) *tables.Extensio
 		return nil
 	}
 	return &rows[len(rows)-1]
+}
+
+// supports reports whether an engine's project supports one of the GPUs here, as far as it says.
+func (m *machine) supports(e tables.Extension) bool {
+	least, _ := m.t.LeastCapability(e.Package, version.Of(e.Release))
+	return !least.Known() || len(m.gpus) == 0 ||
+		slices.ContainsFunc(m.gpus, func(g gpu) bool { return !g.capability.Known() || g.capability.AtLeast(least) })
 }
 
 // wheelGlibc matches the least glibc in a wheel's name: "vllm-0.19.1-cp38-abi3-manylinux_2_31_x86_64.whl".

@@ -370,7 +370,11 @@ func (m *machine) archMissing(b *build, without []gpu, code Evidence) Finding {
 	if p := unserved(b.parts(), without[0].capability); p != nil {
 		f.Message += " in " + p.String()
 	}
-	own, _ := m.ownCode(b, without[0])
+	own, why := m.ownCode(b, without[0])
+	if why == unsupported {
+		least, source := m.t.LeastCapability(b.Name, b.release.Number)
+		f.Need, f.Source = fmt.Sprintf("a GPU of compute capability %s or newer", least), source
+	}
 	brought := b.bringsTorch() && own != version.Uncovered
 	if brought {
 		f.Message = fmt.Sprintf("%s %s brings torch %s, which has no code for %s", b.Name, b.Version, b.named.torch,

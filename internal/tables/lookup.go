@@ -410,6 +410,18 @@ func (t *Tables) Trait(trait, name string, release version.Number) bool {
 	})
 }
 
+// LeastCapability is the first compute capability that a package's project says it supports, with its source; not known
+// where it says none.
+func (t *Tables) LeastCapability(name string, release version.Number) (version.Capability, Sources) {
+	for _, r := range Rows[Trait](t) {
+		if text, ok := strings.CutPrefix(r.Trait, "least-"); ok && r.Package == name && r.Releases.Has(release) {
+			least, _ := version.ParseCapability(text) // the linter has its form
+			return least, r.Source
+		}
+	}
+	return version.Capability{}, nil
+}
+
 // WithTrait are the packages with a trait.
 func (t *Tables) WithTrait(trait string) []string {
 	var list []string

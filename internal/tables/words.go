@@ -27,7 +27,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"type":           lazyregexp.New(`^(LTS|PB|NFB)$`),
 	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
 	"trait": lazyregexp.New(`^(pins-torch|brought-by-engine|compiled|dispensable|companion|stable-abi|same-cuda-minor|` +
-		`before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|skips-libraries)$`),
+		`before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|skips-libraries|least-\d+\.\d)$`),
 	"statuses":       lazyregexp.New(`^[a-z]+:\d+$`),
 	"cloud":          lazyregexp.New(`^(azure|coreweave|gcp|lambda|oci)$`),
 	"fraction":       lazyregexp.New(`^1/\d+$`),
