@@ -18,7 +18,7 @@ func TestDriverCommands(t *testing.T) {
 		repos   = "https://developer.download.nvidia.com/compute/cuda/repos/"
 		add     = "sudo dnf config-manager --add-repo " + repos
 		curl    = "sudo apt-get update && sudo apt-get install -y curl ca-certificates"
-		apt     = "sudo apt-get update && sudo apt-get install -y nvidia-driver-pinning-580 nvidia-open"
+		apt     = "sudo apt-get update && sudo apt-get install -y nvidia-driver-pinning-580 && sudo apt-get install -y nvidia-open"
 		key     = "/cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && "
 		epel    = "sudo dnf install -y https://dl.fedoraproject.org/pub/epel/epel-release-latest-"
 		headers = ".noarch.rpm kernel-headers kernel-devel-matched"
@@ -35,7 +35,7 @@ func TestDriverCommands(t *testing.T) {
 		{facts.System{OS: "Amazon Linux 2023.9.20251110", ID: "amzn", IDLike: "fedora"}, "",
 			"sudo dnf install -y kernel-devel kernel-headers kernel-modules-extra && " + add + "amzn2023/x86_64/cuda-amzn2023.repo && " + streams},
 		{facts.System{OS: "Amazon Linux 2023.9.20251110", ID: "amzn", IDLike: "fedora", Kernel: "6.12.20-23.97.amzn2023.x86_64"}, "",
-			"sudo dnf install -y kernel-devel-6.12.20-23.97.amzn2023.x86_64 kernel-headers-6.12.20-23.97.amzn2023.x86_64 " +
+			"sudo dnf install -y kernel6.12-devel-6.12.20-23.97.amzn2023.x86_64 kernel6.12-headers-6.12.20-23.97.amzn2023.x86_64 " +
 				"kernel6.12-modules-extra-6.12.20-23.97.amzn2023.x86_64 && " + add + "amzn2023/x86_64/cuda-amzn2023.repo && " + streams},
 		{facts.System{OS: "Red Hat Enterprise Linux 9.6 (Plow)", ID: "rhel", IDLike: "fedora"}, "",
 			epel + "9" + headers + " && " + add + "rhel9/x86_64/cuda-rhel9.repo && " + streams},
@@ -44,7 +44,7 @@ func TestDriverCommands(t *testing.T) {
 		{facts.System{OS: "AlmaLinux 10.1 (Heliotrope Lion)", ID: "almalinux", IDLike: "rhel centos fedora"}, "",
 			epel + "10" + headers + " python3-dnf-plugin-versionlock && " + add + "rhel10/x86_64/cuda-rhel10.repo && " +
 				"sudo dnf versionlock add '*nvidia*580*' && sudo dnf install -y nvidia-open"},
-		{facts.System{OS: "Fedora Linux 44 (Server Edition)", ID: "fedora"}, "", "sudo dnf install -y kernel-devel-matched kernel-headers && " +
+		{facts.System{OS: "Fedora Linux 44 (Server Edition)", ID: "fedora"}, "", "sudo dnf install -y dnf5-plugins kernel-devel-matched kernel-headers && " +
 			"sudo dnf config-manager addrepo --from-repofile=" + repos + "fedora44/x86_64/cuda-fedora44.repo && " +
 			"sudo dnf versionlock add '*nvidia*580*' && sudo dnf install -y nvidia-open"},
 		{facts.System{OS: "Arch Linux", ID: "arch"}, "", ""},

@@ -1,6 +1,10 @@
 package pin
 
-import "strings"
+import (
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
 
 // System is the operating system that commands are written for.
 type System struct {
@@ -87,18 +91,29 @@ func (s System) Initramfs() string {
 	return ""
 }
 
-// Headers is the package against which DKMS builds a module for a kernel: NVIDIA's guide for each distribution,
-// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/615/oracle-linux.html and its neighbours. Amazon's
-// kernels of 6.12 provide that name, too (awslabs/amazon-eks-ami, templates/al2023, install-nvidia-driver.sh).
+// Headers is the package against which DKMS builds a module for a kernel; Ubuntu's server documentation names its own
+// (install-nvidia-drivers.md, read 2026-11-26).
 func (s System) Headers(kernel string) string {
 	if s.DNF() {
-		return "kernel-devel-" + kernel
+		return s.kernelPackage(kernel) + "-devel-" + kernel
 	}
 	return "linux-headers-" + kernel
 }
 
-// cudaRepositories is where NVIDIA's packages of the driver are, a directory for each distribution
-// (https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/620/kernel-modules.html has the commands).
+// kernelPackage is the package of a kernel. Amazon Linux 2023 has "kernel" for 6.1 and one for each later series, which
+// is in its name: "kernel6.12", "kernel6.18" (install-nvidia-driver.sh of awslabs/amazon-eks-ami, read 2026-11-26).
+func (s System) kernelPackage(kernel string) string {
+	series := kernelSeries.FindString(kernel)
+	if s.Family != "amzn" || series == "" || series == "6.1" {
+		return "kernel"
+	}
+	return "kernel" + series
+}
+
+// kernelSeries is "6.12" of "6.12.20-23.97.amzn2023.x86_64".
+var kernelSeries = lazyregexp.New(`^\d+\.\d+`)
+
+// cudaRepositories is where NVIDIA's packages of the driver are, a directory for each distribution.
 const cudaRepositories = "https://developer.download.nvidia.com/compute/cuda/repos/"
 
 // directory is the distribution's in NVIDIA's repositories, "rhel9/x86_64".
@@ -111,11 +126,7 @@ func (s System) major() string {
 
 // repository adds NVIDIA's repository of the driver to dnf's.
 func (s System) repository() string {
-	return s.addRepository(cudaRepositories + s.directory() + "/cuda-" + s.Family + s.major() + ".repo")
-}
-
-// addRepository adds one to dnf's.
-func (s System) addRepository(file string) string {
+	file := cudaRepositories + s.directory() + "/cuda-" + s.Family + s.major() + ".repo"
 	if s.Family == "fedora" { // whose dnf is the fifth
 		return s.AsRoot("dnf", "config-manager", "addrepo", "--from-repofile="+file)
 	}
@@ -128,8 +139,8 @@ type Driver struct {
 	Open   bool
 }
 
-// ubuntu is the branch's server package, which Ubuntu maintains for data centres
-// (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/).
+// ubuntu is the branch's server package, which Ubuntu maintains for data centres (its server documentation,
+// install-nvidia-drivers.md, read 2026-11-26).
 func (d Driver) ubuntu() string {
 	if d.Open {
 		return "nvidia-driver-" + d.Branch + "-server-open"
@@ -154,14 +165,17 @@ func (d Driver) stream() string {
 }
 
 // Driver installs a driver, with the repository that has it and what its module is built with; empty where no package
-// manager is known. The pages are those of NVIDIA's driver installation guide for each distribution.
+// manager is known. Of NVIDIA's driver installation guide the pages on kernel modules (620/kernel-modules.html: the
+// streams, the locks and the packages of each distribution) and version-locking.html were read on 2026-11-26. Its page for
+// each distribution is named where its commands stand, with what was read in its place where it was not opened.
 func (s System) Driver(d Driver) string {
 	major := s.major()
 	switch {
 	// Ubuntu's own archive has the driver, in the component restricted, which is on by default.
 	case s.Family == "ubuntu":
 		return s.Install(d.ubuntu())
-	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/debian.html. A minimal system has no curl.
+	// debian.html, not opened; in a root of Debian 12 all ran but NVIDIA's own packages (tools/steps). A minimal system has
+	// no curl. What pins the branch is installed first: apt resolves the driver with the preferences that it finds.
 	case s.Family == "debian":
 		needs := []string{"curl", "ca-certificates"}
 		if s.Kernel != "" {
@@ -169,11 +183,12 @@ func (s System) Driver(d Driver) string {
 		}
 		key := "cuda-keyring_1.1-1_all.deb"
 		return All(s.Install(needs...), Command("curl", "-fsSLO", cudaRepositories+s.directory()+"/"+key),
-			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch, d.nvidia()))
-	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/amazon-linux.html. Its dkms is NVIDIA's.
+			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch), s.AsRoot("apt-get", "install", "-y", d.nvidia()))
+	// amazon-linux.html, not opened: install-nvidia-driver.sh of awslabs/amazon-eks-ami. Its dkms is NVIDIA's.
 	case s.Family == "amzn":
 		return All(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonKernel()...)...), s.repository(), s.streamed(d))
-	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/red-hat-enterprise-linux.html. dkms is EPEL's.
+	// red-hat-enterprise-linux.html, not opened: installing_nvidia_gpu_drivers.md of Rocky Linux's documentation. dkms is
+	// EPEL's.
 	case s.Family == "rhel":
 		needs := []string{"https://dl.fedoraproject.org/pub/epel/epel-release-latest-" + major + ".noarch.rpm", "kernel-headers"}
 		if major == "8" {
@@ -188,15 +203,15 @@ func (s System) Driver(d Driver) string {
 		}
 		needs = append(needs, "python3-dnf-plugin-versionlock")
 		return All(s.Install(needs...), s.repository(), s.locked(d))
-	// https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/fedora.html
+	// fedora.html, not opened. dnf5-plugins has config-manager.
 	case s.Family == "fedora":
-		return All(s.Install("kernel-devel-matched", "kernel-headers"), s.repository(), s.locked(d))
+		return All(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.repository(), s.locked(d))
 	}
 	return ""
 }
 
-// toolkitRepository is where NVIDIA's toolkit for containers is; no distribution has it
-// (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html).
+// toolkitRepository is where NVIDIA's toolkit for containers is; no distribution has it (the toolkit's install guide,
+// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html, read 2026-11-26).
 const toolkitRepository = "https://nvidia.github.io/libnvidia-container/"
 
 // ContainerToolkit installs NVIDIA's toolkit for containers, with its repository.
@@ -208,24 +223,26 @@ func (s System) ContainerToolkit() string {
 		list := Command("curl", "-fsSL", toolkitRepository+"stable/deb/"+name+".list") + " | " +
 			Command("sed", "s#deb https://#deb [signed-by="+keyring+"] https://#g") + " | " +
 			s.AsRoot("tee", "/etc/apt/sources.list.d/"+name+".list")
-		return All(s.Install("curl", "gnupg"), key, list, s.Install(name))
+		return All(s.Install("ca-certificates", "curl", "gnupg"), key, list, s.Install(name))
 	case s.DNF():
-		return All(s.addRepository(toolkitRepository+"stable/rpm/"+name+".repo"), s.Install(name))
+		repository := Command("curl", "-fsSL", toolkitRepository+"stable/rpm/"+name+".repo") + " | " +
+			s.AsRoot("tee", "/etc/yum.repos.d/"+name+".repo")
+		return All(repository, s.Install(name))
 	}
 	return ""
 }
 
-// amazonKernel are the packages that a module is built with on Amazon Linux 2023, whose kernel 6.12 names one of them
-// after itself (awslabs/amazon-eks-ami, templates/al2023, install-nvidia-driver.sh).
+// amazonKernel are the packages that a module is built with on Amazon Linux 2023.
 func (s System) amazonKernel() []string {
-	extra := "kernel-modules-extra"
-	if s.Kernel == "" {
-		return []string{"kernel-devel", "kernel-headers", extra}
+	var packages []string
+	for _, part := range []string{"devel", "headers", "modules-extra"} {
+		name := s.kernelPackage(s.Kernel) + "-" + part
+		if s.Kernel != "" {
+			name += "-" + s.Kernel
+		}
+		packages = append(packages, name)
 	}
-	if strings.HasPrefix(s.Kernel, "6.12.") {
-		extra = "kernel6.12-modules-extra"
-	}
-	return []string{"kernel-devel-" + s.Kernel, "kernel-headers-" + s.Kernel, extra + "-" + s.Kernel}
+	return packages
 }
 
 // streamed enables the branch's stream; RHEL 10 and Fedora have no streams, there a lock holds the branch.
