@@ -87,6 +87,8 @@ func partsOfMissing(u *Missing) {
 	switch {
 	case u.Missing == excludedMissing:
 		u.Reason = "excluded"
+	case strings.HasPrefix(u.Missing, heldMissing):
+		u.Reason = "held"
 	case strings.HasPrefix(fact, "why NVML fails"):
 		u.Reason = "nvml"
 	}

@@ -50,9 +50,10 @@ func (m *machine) spoiledLibcuda() Finding {
 	f.Steps = []pin.Step{pin.Say("reinstall the driver's packages, so that its libraries are whole")}
 	if s, name := m.hostSystem(), m.libcudaPackage(); name != "" {
 		if m.driver().version.Known() && s.APT() { // the newest of the branch would be another release than the module's
-			name = s.Of(name, m.driver().version.String())
+			f.Steps = []pin.Step{pin.Run(s.Reinstall(s.Of(name, m.driver().version.String()))), otherRelease(s, name)}
+		} else {
+			f.Steps = []pin.Step{pin.Run(s.Reinstall(name))}
 		}
-		f.Steps = []pin.Step{pin.Run(s.Reinstall(name))}
 	}
 	return f
 }
@@ -94,11 +95,19 @@ func (m *machine) withoutLibcuda() Finding {
 		m.driver().version.String())}
 	// The newest of the branch would be another release than the module's.
 	if s, name := m.hostSystem(), m.libcudaPackage(); name != "" && m.driver().version.Known() {
-		f.Steps = []pin.Step{pin.Run(s.Install(s.Of(name, m.driver().version.String()))).That("of exactly the driver's release")}
+		f.Steps = []pin.Step{pin.Run(s.Install(s.Of(name, m.driver().version.String()))).That("of exactly the driver's release"),
+			otherRelease(s, name)}
 	} else if name != "" {
 		f.Steps = []pin.Step{pin.Run(s.Install(name))}
 	}
 	return f
+}
+
+// otherRelease is the way where a package of the driver's release is wanted that the archive has dropped, as archives do
+// when a newer one comes.
+func otherRelease(s pin.System, name string) pin.Step {
+	return pin.Say("where the archive has dropped that release (`" + s.Releases(name) + "` lists those that it has), upgrade the whole " +
+		"driver to one of these, and reboot").Instead()
 }
 
 // libcudaPackage is the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's

@@ -7,12 +7,15 @@ import (
 )
 
 // Settle takes out of facts what differs from one look at a machine to the next and decides nothing where many are
-// judged: how long a probe took, how much memory is in use, for how long a machine runs once its fabric had the time to
+// judged: how long a probe took, which process led to an environment, how much memory is in use, for how long a machine runs once its fabric had the time to
 // start.
 func Settle(f *facts.Facts) {
 	f.Machine.Uptime = min(f.Machine.Uptime, registerSeconds+1)
 	for i := range f.Probes {
 		f.Probes[i].Seconds = 0
+	}
+	for i := range f.Environments {
+		f.Environments[i].Found = ""
 	}
 	for i := range f.GPUs {
 		f.GPUs[i].Memory = nil

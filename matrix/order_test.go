@@ -168,7 +168,7 @@ func TestPartsOfSubjects(t *testing.T) {
 			}
 		}
 	}
-	for _, reason := range []string{"", "unpinned", "tables", "file"} { // "bare" is of files that only name packages
+	for _, reason := range []string{"", "unpinned", "tables", "file", "held"} { // "bare" is of files that only name packages
 		if reasons[reason] == 0 {
 			t.Errorf("no case lacks a fact for a reason of kind %q", reason)
 		}

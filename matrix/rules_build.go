@@ -255,9 +255,22 @@ const openTorchMissing = "which torch it brings: the file names no release of it
 // excludedMissing is what a machine lacks of which each GPU is left out by an option of the driver's module.
 const excludedMissing = "a GPU that the driver's options do not leave out"
 
-// allExcluded reports whether the driver leaves out every GPU that is here.
-func (m *machine) allExcluded() bool {
-	return m.here() && len(m.f.GPUs) > 0 && !slices.ContainsFunc(m.f.GPUs, func(g facts.GPU) bool { return !g.Excluded })
+// heldMissing, and the driver that holds them, is what a machine lacks whose every GPU is for a virtual machine.
+const heldMissing = "a GPU that is not held for a virtual machine by "
+
+// lackedGPU is what a build lacks where there is no GPU to compare it with: where each one that is here is kept from
+// programs, what keeps it.
+func (m *machine) lackedGPU() string {
+	every := func(kept func(facts.GPU) bool) bool {
+		return m.here() && len(m.f.GPUs) > 0 && !slices.ContainsFunc(m.f.GPUs, func(g facts.GPU) bool { return !kept(g) })
+	}
+	switch {
+	case every(func(g facts.GPU) bool { return g.Excluded }):
+		return excludedMissing
+	case every(toVM):
+		return heldMissing + m.f.GPUs[0].Bound
+	}
+	return "a GPU to compare with"
 }
 
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
@@ -287,10 +300,7 @@ func (m *machine) codeFor(b *build) []*result {
 		return undecidable(b.subject, openTorchMissing)
 	}
 	if len(m.gpus) == 0 {
-		if m.allExcluded() {
-			return undecidable(b.subject, excludedMissing)
-		}
-		return undecidable(b.subject, "a GPU to compare with")
+		return undecidable(b.subject, m.lackedGPU())
 	}
 	without, proof, missing := m.codeless(b)
 	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.

@@ -217,8 +217,21 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 	if disk != nil && user.Known() && disk.version.Compare(user) == 0 && m.f.System.Container == "" {
 		f.Message += ": the driver was updated while it ran"
 	}
+	if user.Known() && m.buildsModule(loaded, disk) && m.f.Machine.MakeError != "" {
+		f.Message += fmt.Sprintf(": DKMS could not build the module of %s", user)
+		f.Evidence = append(f.Evidence, m.evidenceBuild())
+	}
 	f.Steps = m.mismatchSteps(loaded, user, disk)
 	return f
+}
+
+// buildsModule reports whether the module of the libraries' release has still to be built: the one on disk is the loaded one,
+// or there is none, and a reboot does not bring the release of the libraries.
+func (m *machine) buildsModule(loaded version.Number, disk *module) bool {
+	if m.f.System.Container != "" {
+		return false
+	}
+	return disk != nil && disk.Version != "" && disk.version.Compare(loaded) == 0 || disk == nil && len(m.f.Driver.Modules) == 0
 }
 
 // mismatchGoal is the release that both should have: the user space's, but in a container the host's module's.
@@ -248,9 +261,7 @@ func (m *machine) mismatchSteps(loaded, user version.Number, disk *module) []pin
 		return []pin.Step{pin.Run(s.AsRoot("reboot")).That("the module on disk is already " + pin.Said(disk.Version)),
 			pin.Run(pin.All(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).That(
 				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
-	// The module on disk is the loaded one, or there is none: a reboot does not bring the release of the libraries.
-	case disk != nil && disk.Version != "" && disk.version.Compare(loaded) == 0 ||
-		disk == nil && len(m.f.Driver.Modules) == 0 && user.Known():
+	case m.buildsModule(loaded, disk) && (disk != nil || user.Known()):
 		return []pin.Step{pin.Run(pin.All(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).That("builds the module of " +
 			pin.Said(user.String()) + " (a reboot without it loads " + pin.Said(loaded.String()) + " again)"),
 			pin.Say("if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why"),

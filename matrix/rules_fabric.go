@@ -156,7 +156,7 @@ func (m *machine) fabricInstall() []pin.Step {
 	if install == "" || release == "" {
 		return []pin.Step{pin.Say(fmt.Sprintf("install %s of exactly driver %s", m.fabricPackage(), pin.Said(release))), start}
 	}
-	return []pin.Step{pin.Run(install).That("of exactly the driver's release"), start}
+	return []pin.Step{pin.Run(install).That("of exactly the driver's release"), start, otherRelease(s, m.fabricPackage())}
 }
 
 // fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.

@@ -34,12 +34,11 @@ func moduleMissing(m *machine) []*result {
 		what = "the kernel that will boot"
 	}
 	return found(Finding{Severity: Error, Subject: "driver",
-		Message: fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel),
-		Need:    "nvidia.ko under /lib/modules/" + kernel,
-		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from},
-			{Fact: "DKMS", Value: m.f.Machine.MakeError, From: m.f.Machine.MakeLog}}, m.moduleEvidence()...),
-		Steps:  m.moduleSteps(kernel),
-		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
+		Message:  fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel) + m.buildFailed(),
+		Need:     "nvidia.ko under /lib/modules/" + kernel,
+		Evidence: append([]Evidence{{Fact: "kernel", Value: kernel, From: from}, m.evidenceBuild()}, m.moduleEvidence()...),
+		Steps:    m.moduleSteps(kernel),
+		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
 }
 
 // installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
@@ -49,6 +48,19 @@ func (m *machine) installedForGPU() bool {
 		return len(m.gpus) > 0 || m.f.System.Rest
 	}
 	return len(m.gpus) > 0 && len(m.f.Driver.Libraries) > 0
+}
+
+// buildFailed says of a missing module that DKMS tried to build it; empty where it left no log of that.
+func (m *machine) buildFailed() string {
+	if m.f.Machine.MakeError == "" {
+		return ""
+	}
+	return ": DKMS could not build it"
+}
+
+// evidenceBuild is what stopped DKMS.
+func (m *machine) evidenceBuild() Evidence {
+	return Evidence{Fact: "DKMS", Value: m.f.Machine.MakeError, From: m.f.Machine.MakeLog}
 }
 
 // moduleEvidence lists the modules of all kernels: one of another kernel tells what to boot in the meantime.
@@ -69,6 +81,9 @@ func (m *machine) moduleSteps(kernel string) []pin.Step {
 	// DKMS builds against the headers of exactly this kernel.
 	s := m.hostSystem()
 	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).That("builds the module")
+	if !m.f.System.Rest {
+		build = pin.Run(pin.All(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).That("builds the module and loads it")
+	}
 	var steps []pin.Step
 	if install := s.Install(s.Headers(kernel)); install != "" {
 		steps = append(steps, pin.Run(install).That("what the module is built with"), build)

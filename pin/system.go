@@ -52,6 +52,17 @@ func (s System) Of(name, release string) string {
 	return name + "-" + release
 }
 
+// Releases lists what the archive has of a package: apt-cache(8), dnf(8).
+func (s System) Releases(name string) string {
+	switch {
+	case s.APT():
+		return Command("apt-cache", "madison", name)
+	case s.DNF():
+		return Command("dnf", "list", "--showduplicates", name)
+	}
+	return ""
+}
+
 // Reinstall writes the files of packages again.
 func (s System) Reinstall(packages ...string) string {
 	switch {

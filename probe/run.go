@@ -54,6 +54,7 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 	h = h.Anew()
 	wait := nvml.Start(ctx, h, opt.Timeout)
 	facts := runSources(ctx, h, opt)
+	opt.begin("the driver's answer")
 	answer := wait()
 	answer.Place(&Host{Root: h.Root, Env: h.Env}) // a source that hangs may still use the other one
 	answer.Apply(&facts)
@@ -89,6 +90,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 				return
 			}
 			opt.tell(nil) // what the one before told is in its result
+			opt.begin(s.name)
 			apply, status := s.run(h, opt)
 			if ctx.Err() != nil {
 				return // what it could not read for lack of time is no answer

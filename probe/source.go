@@ -13,9 +13,10 @@ import (
 
 // Options bounds a run and says which environments to look at.
 type Options struct {
-	Timeout time.Duration // of everything; 0 means 10 s for files and NVML's own by the number of GPUs
-	Envs    []string      // Python environments asked for by name
-	soFar   *soFar        // where a source leaves what it has, before it has all
+	Timeout time.Duration       // of everything; 0 means 10 s for files and NVML's own by the number of GPUs
+	Envs    []string            // Python environments asked for by name
+	Tell    func(source string) // is told which source of facts is being read; it must not wait. nil tells nobody
+	soFar   *soFar              // where a source leaves what it has, before it has all
 }
 
 // soFar is what a source has found before it has found all: the last of it stands when time is up.
@@ -23,6 +24,13 @@ type soFar struct {
 	ctx   context.Context // what is told after its end lacks what could no longer be read
 	mutex sync.Mutex
 	last  found
+}
+
+// begin tells which source is being read.
+func (o Options) begin(source string) {
+	if o.Tell != nil {
+		o.Tell(source)
+	}
 }
 
 // tell leaves what a source has by now.

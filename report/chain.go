@@ -62,6 +62,9 @@ func linkRows(r Report, name matrix.LinkName) []row {
 				continue
 			}
 			row := row{mark: linkMarks[l.State], name: string(name), details: l.Value, from: l.From}
+			if l.From == "/dev" { // the names say it
+				row.from = ""
+			}
 			switch {
 			case l.State == matrix.LinkBroken:
 				row.answer = painted{red, strings.Join(l.Because, ", ")}

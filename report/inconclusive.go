@@ -52,6 +52,8 @@ func open(u matrix.Missing) string {
 	switch {
 	case u.Reason == "excluded":
 		return "the driver's options leave out every GPU here (NVreg_ExcludedGpus)"
+	case u.Reason == "held":
+		return strings.Replace(u.Missing, "a GPU that is not held", "every GPU here is held", 1)
 	case u.Why != "":
 		return u.Why + ", so it is unknown " + u.Fact
 	case u.Question:
@@ -200,7 +202,9 @@ func (p *page) unknowns(r Report) {
 		case "nvml":
 			p.field("fix", "run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")
 		case "excluded":
-			p.field("fix", "remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, then reboot")
+			p.field("fix", "remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, make the initramfs again (`sudo update-initramfs -u -k all`, or `sudo dracut --force`), then reboot")
+		case "held":
+			p.field("fix", "run it in the virtual machine that has the GPU; or give the GPU back to this host: remove its ids from the options of vfio-pci in /etc/modprobe.d and on the kernel's command line, make the initramfs again, then reboot")
 		case "unpinned":
 			p.field("fix", named(r))
 		case "bare":

@@ -15,7 +15,11 @@ func (p *page) rows(r Report) []row {
 	if python := r.asked(func(t Target) string { return t.Python }); python != "" {
 		rows = append(rows, row{name: "python", details: python, from: "--python"})
 	}
-	return append(rows, p.buildRows(r)...)
+	builds := p.buildRows(r)
+	for i := range builds {
+		builds[i].build = true
+	}
+	return append(rows, builds...)
 }
 
 // driverRow is the driver that the builds were judged with; all targets have the same.
@@ -96,6 +100,7 @@ func (p *page) buildRows(r Report) []row {
 	var rows []row
 	noted, hidden := 0, 0
 	for _, e := range slices.Concat(r.Facts.Environments, r.Facts.Programs) {
+		first := len(rows)
 		for _, b := range e.Builds {
 			answers := answered(r, matrix.Subject(&b, &e))
 			// A program would not take this backend here; another package of the file settles this release.
@@ -112,6 +117,9 @@ func (p *page) buildRows(r Report) []row {
 		}
 		for _, w := range e.Wanted {
 			rows = append(rows, wantedRows(w, e, r)...)
+		}
+		if len(rows) > first {
+			rows[first].from = join(", ", rows[first].from, e.Found)
 		}
 	}
 	if hidden > 0 {

@@ -26,7 +26,8 @@ func Script(w io.Writer, r Report, s Style) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	b.note("Read it before you run it. After each command it judges the machine again, and ends when nothing is wrong.")
+	b.note("Read it before you run it, on the machine that it is about. After each command it judges this machine again, and")
+	b.note("ends when nothing is wrong.")
 	b.line("set -eu")
 	b.line("")
 	b.line("again() {")

@@ -87,10 +87,16 @@ func few(list []string, limit int) string {
 	return strings.Join(shown, ", ") + " and " + last
 }
 
+// partsOfMachine are subjects of which there is one: what is said of them needs no name before it.
+var partsOfMachine = []string{"driver", "GPUs", "fabric", "limits", "job"}
+
 // sentence is a finding that stands alone: what is wrong with what.
 func sentence(f matrix.Finding) string {
 	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
 		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
+	}
+	if slices.Contains(partsOfMachine, f.Subject) {
+		return f.Message
 	}
 	if strings.Contains(strings.ToLower(f.Message), strings.ToLower(cmp.Or(f.About.Name, f.Subject))) {
 		return f.Message

@@ -1,76 +1,32 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/olekukonko/tablewriter"
 )
 
-// row is one line of the table: what it is, its version, where it was read, and a build's answer with the targets or
-// the condition that it is for.
+// row is one line of the table: what it is, its version, where it was read, and an answer with the targets or the
+// condition that it is for.
 type row struct {
 	mark                painted // of what is well, broken or not known; empty where a row is no link of a chain
 	name, details, from string
 	answer              painted
 	where               string
+	build               bool // what runs on the machine, whose links are the rows above
 }
 
 // table writes the facts that matter, a row each, without borders: driver, GPUs, toolkits, builds with their answers.
-func (p *page) table(r Report) error {
+func (p *page) table(r Report) {
 	all := p.rows(r)
 	rows := topOf(all)
 	if len(rows) == 0 {
-		return nil
-	}
-	defer p.rest(len(all), "rows")
-	lines, err := p.align(rows)
-	if err != nil {
-		return err
+		return
 	}
 	p.line()
-	if p.tooWide(lines) {
-		return p.below(rows)
+	g := p.gridOf(rows)
+	for _, row := range rows {
+		g.write(row)
 	}
-	for i, line := range lines {
-		answer, where := rows[i].answer, rows[i].where
-		p.marked(rows[i], strings.TrimSuffix(line, p.safe(answer.text+where)), answer, where)
-	}
-	return nil
-}
-
-func (p *page) tooWide(lines []string) bool {
-	return p.style.Width > 0 && slices.ContainsFunc(lines, func(l string) bool { return 2+columns(l) > p.style.Width })
-}
-
-// below writes each answer under its row, where it does not fit beside it.
-func (p *page) below(rows []row) error {
-	plain, margin := slices.Clone(rows), 0
-	for i := range plain {
-		plain[i].answer, plain[i].where = painted{}, ""
-		margin = max(margin, columns(p.cell(plain[i].title(), nameLimit)))
-	}
-	lines, err := p.align(plain)
-	if err != nil {
-		return err
-	}
-	if p.tooWide(lines) || slices.ContainsFunc(rows, func(r row) bool {
-		return margin+4+columns(r.answer.text+r.where) > p.style.Width
-	}) {
-		p.stack(rows)
-		return nil
-	}
-	for i, line := range lines {
-		if line != "" {
-			p.marked(rows[i], line)
-		}
-		if rows[i].answer.text != "" {
-			p.line(strings.Repeat(" ", margin+4), rows[i].answer, rows[i].where)
-		}
-	}
-	return nil
+	p.rest(len(all), "rows")
 }
 
 // The limits keep one endless name from pushing all other rows' cells aside; a path is rarely as long.
@@ -80,29 +36,106 @@ const (
 	pathLimit    = 100
 )
 
-// align sets the rows under each other.
-func (p *page) align(rows []row) ([]string, error) {
-	var out bytes.Buffer
-	t := tablewriter.NewWriter(&out)
-	t.SetBorder(false)
-	t.SetAutoWrapText(false)
-	t.SetNoWhiteSpace(true)
-	t.SetTablePadding("  ")
-	t.SetColumnSeparator("")
-	t.SetAlignment(tablewriter.ALIGN_LEFT)
+// grid says where the cells of a table begin. A place stands in one column as far as the page is wide enough; where a
+// row is too long for it, its place follows its text, or goes into a line of its own.
+type grid struct {
+	*page
+	name    int          // columns of the names
+	details int          // columns of the builds' versions: their answers stand under each other
+	place   map[bool]int // where the places begin, of the machine's rows and of the builds'
+}
+
+// apart is what stands between two cells.
+const apart = "  "
+
+func (p *page) gridOf(rows []row) *grid {
+	g := &grid{page: p, place: map[bool]int{}}
 	for i := range rows {
 		row := &rows[i]
-		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit),
-			p.cell(row.from, pathLimit)
-		row.mark.text, row.answer.text = p.safe(row.mark.text), p.safe(row.answer.text)
-		t.Append([]string{row.title(), row.details, row.from, row.answer.text + row.where})
+		row.name, row.details, row.from = p.cell(row.name, nameLimit), p.cell(row.details, detailsLimit), p.cell(row.from, pathLimit)
+		g.name = max(g.name, columns(row.title()))
+		if row.build {
+			g.details = max(g.details, columns(row.details))
+		}
 	}
-	t.Render()
-	var lines []string
-	for line := range strings.Lines(out.String()) {
-		lines = append(lines, strings.TrimRight(line, " \n"))
+	for _, build := range []bool{false, true} {
+		g.place[build] = g.bestPlace(rows, build)
 	}
-	return lines, nil
+	return g
+}
+
+// bestPlace is the column in which the places of most rows can stand.
+func (g *grid) bestPlace(rows []row, build bool) int {
+	best, most := 0, 0
+	for _, candidate := range rows {
+		at, n := g.end(candidate), 0
+		for _, row := range rows {
+			if row.build == build && row.from != "" && g.end(row) <= at && g.fits(at+len(apart)+columns(row.from)) {
+				n++
+			}
+		}
+		if candidate.build == build && (n > most || n == most && at < best) {
+			best, most = at, n
+		}
+	}
+	return best
+}
+
+func (g *grid) fits(width int) bool { return g.style.Width == 0 || width <= g.style.Width }
+
+// margin is where the text behind the names begins.
+func (g *grid) margin() int { return len(apart) + g.name + len(apart) }
+
+// text is a row's version, padded where a build's answer follows it.
+func (g *grid) text(r row) string {
+	switch {
+	case r.answer.text == "" || r.details == "" && !r.build:
+		return r.details
+	case r.build:
+		return pad(r.details, g.details) + apart
+	}
+	return r.details + apart
+}
+
+// end is where a row's text and answer end.
+func (g *grid) end(r row) int {
+	return g.margin() + columns(g.text(r)) + columns(g.safe(r.answer.text+r.where))
+}
+
+func (g *grid) write(r row) {
+	end := g.end(r)
+	if !g.fits(end) {
+		g.fold(r)
+		return
+	}
+	parts := []any{apart, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + apart,
+		g.text(r), r.answer, r.where}
+	switch at := g.place[r.build]; {
+	case r.from == "":
+		g.line(parts...)
+	case end <= at && g.fits(at+len(apart)+columns(r.from)):
+		g.line(append(parts, strings.Repeat(" ", at-end)+apart+r.from)...)
+	case g.fits(end + len(apart) + columns(r.from)):
+		g.line(append(parts, apart+r.from)...)
+	default:
+		g.line(parts...)
+		g.wrap(g.margin(), r.from, strings.Repeat(" ", g.margin()))
+	}
+}
+
+// fold writes a row that is wider than the page: version, answer and place under each other, broken between words.
+func (g *grid) fold(r row) {
+	lead := []any{apart, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + apart}
+	for _, cell := range []string{r.details, r.answer.text + r.where, r.from} {
+		if cell != "" {
+			g.wrap(g.margin(), cell, lead...)
+			lead = []any{strings.Repeat(" ", g.margin())}
+		}
+	}
+}
+
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
 // title is a row's name behind its mark, or behind the space of one.
@@ -113,39 +146,4 @@ func (r row) title() string {
 	return r.mark.text + " " + r.name
 }
 
-// marked writes a line of the table with its mark in colour, and what comes after it.
-func (p *page) marked(r row, line string, more ...any) {
-	rest, found := strings.CutPrefix(line, r.mark.text)
-	if !found {
-		p.line(append([]any{"  ", line}, more...)...)
-		return
-	}
-	p.line(append([]any{"  ", r.mark, rest}, more...)...)
-}
-
 func (p *page) cell(text string, limit int) string { return p.safe(short(text, limit)) }
-
-// stack writes the rows for a screen that is too narrow for columns: the place under the version.
-func (p *page) stack(rows []row) {
-	wide := 0
-	for _, row := range rows {
-		wide = max(wide, columns(row.title()))
-	}
-	for _, row := range rows {
-		lead := fmt.Sprintf("  %-*s  ", wide, row.title())
-		hang := columns(lead)
-		for _, text := range []string{row.details, row.from} {
-			if text != "" {
-				p.wrap(hang, text, lead)
-				lead = strings.Repeat(" ", hang)
-			}
-		}
-		switch {
-		case row.answer.text == "":
-		case hang+columns(row.answer.text) > p.style.Width: // a chain of links is broken between words, without colour
-			p.wrap(hang, row.answer.text+row.where, lead)
-		default:
-			p.wrap(hang, row.where, lead, row.answer)
-		}
-	}
-}

@@ -18,9 +18,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	findings := together(r.Findings, p.brief)
 	p.headline(r, findings)
 	p.plan(r)
-	if err := p.table(r); err != nil {
-		return err
-	}
+	p.table(r)
 	for i, f := range topOf(findings) {
 		p.finding(f, i == 0 && f.Severity == matrix.Error)
 	}
@@ -83,9 +81,21 @@ func compatible(r Report, findings []said) string {
 		text = "what is wrong is waived: " + r.Suppressed[0].Rule
 	}
 	if n := len(warnings); n > 0 {
-		text += " (" + plural(n, "warning") + ")"
+		text += " (" + plural(n, "warning") + namesOfRules(warnings) + ")"
 	}
 	return text
+}
+
+// namesOfRules are the rules of a few findings, ": process-limits"; empty where there are many.
+func namesOfRules(findings []said) string {
+	var rules []string
+	for _, f := range findings {
+		rules = add(rules, f.Rule)
+	}
+	if len(rules) > 2 {
+		return ""
+	}
+	return ": " + few(rules, 2)
 }
 
 // driverDoubted reports whether a finding leaves it open that the driver knows the GPU.

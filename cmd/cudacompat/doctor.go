@@ -129,7 +129,7 @@ const waitStep = 2 * time.Second
 func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, error) {
 	end, said := time.Now().Add(f.wait), ""
 	for {
-		r, err := f.look(ctx, job, h)
+		r, err := f.look(ctx, job, h, says)
 		missing := r.Outcome == matrix.Inconclusive || r.Fires("required-missing")
 		if err != nil || !missing || time.Now().Add(waitStep).After(end) {
 			return r, err
@@ -144,13 +144,13 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says 
 
 // look reads the machine once and judges it. Without --timeout each source of facts has a limit of its own, NVML by the
 // number of GPUs.
-func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host) (report.Report, error) {
+func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, error) {
 	if f.timeout > 0 {
 		bound, cancel := bounded(ctx, f.timeout)
 		defer cancel()
 		ctx = bound
 	}
-	return job.judge(ctx, func() (probe.Facts, error) { return probe.Run(ctx, h, f.options()), nil })
+	return job.judge(ctx, func() (probe.Facts, error) { return f.readTelling(ctx, h, says), nil })
 }
 
 // job is a judgement whose every word has been checked, before the machine is looked at.

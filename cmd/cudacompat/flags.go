@@ -33,7 +33,7 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
 		"ignore the running driver and read only files, to judge the system as it will be after its next boot (for image builds)")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
-		"look only at the Python environment at `PATH` (may be repeated); --env none looks at no environment (default: the active one and all others that are found)")
+		"look only at the Python environment at `PATH` (may be repeated); --env none looks at no environment (default: the active one, those of running Python processes, and all others that are found; the report says by what each was found)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"stop after `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or --offline)")
 }
@@ -116,12 +116,19 @@ type judgeFlags struct {
 	health          bool // what is judged is a health check
 }
 
-// again is a command as it was typed, without how its report is written.
+// again is a command as it was typed, without how its report is written. No step changes the file that was given to
+// check: what has changed, doctor sees on the machine.
 func again(cmd *cobra.Command) string {
-	words := strings.Fields(cmd.CommandPath())
+	words, args := strings.Fields(cmd.CommandPath()), cmd.Flags().Args()
+	ofFile := []string{}
+	if cmd.Name() == "check" {
+		words, args = []string{cmd.Root().Name(), "doctor"}, nil
+		ofFile = []string{"env", "include-root", "platform", "timeout", "verify"}
+	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		list, many := flag.Value.(pflag.SliceValue)
 		switch {
+		case slices.Contains(ofFile, flag.Name):
 		case slices.Contains([]string{"output", "color", "all", "verbose", "save", "wait"}, flag.Name):
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+flag.Name+"="+flag.Value.String())
@@ -133,7 +140,7 @@ func again(cmd *cobra.Command) string {
 			words = append(words, "--"+flag.Name, flag.Value.String())
 		}
 	})
-	return pin.Command(append(words, cmd.Flags().Args()...)...)
+	return pin.Command(append(words, args...)...)
 }
 
 func (f *judgeFlags) add(cmd *cobra.Command) {

@@ -9,11 +9,8 @@ import (
 	"os"
 	"time"
 
-	"cudacompat/internal/voice"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
-
-	"golang.org/x/term"
 )
 
 // imageSource is an image that was named: the directory of a layout, or an archive.
@@ -79,8 +76,8 @@ func archiveNamed(name string, file *os.File) *imageSource {
 // facts reads the image and looks at it as at a tree at rest. An image that is not read in time was not looked at,
 // which leaves the outcome open.
 func (s *imageSource) facts(ctx context.Context, limit time.Duration, says io.Writer) (probe.Facts, error) {
-	p := &progress{out: says, of: s, began: time.Now()}
-	image, err := s.open(ctx, probe.ImageOptions{Tell: p.tell})
+	p := newProgress(says)
+	image, err := s.open(ctx, probe.ImageOptions{Tell: func(read int64) { p.tell(func() string { return s.sofar(read) }) }})
 	p.end()
 	switch {
 	case ctx.Err() != nil:
@@ -111,48 +108,11 @@ func (s *imageSource) open(ctx context.Context, opt probe.ImageOptions) (*probe.
 	})
 }
 
-// progress says on a terminal how far reading has come, and elsewhere that it goes on.
-type progress struct {
-	out   io.Writer
-	of    *imageSource
-	began time.Time
-	said  time.Time
-	shown bool
-}
-
-// Between two words of progress, on a terminal and elsewhere.
-const (
-	sayAgain = 500 * time.Millisecond
-	logAgain = 30 * time.Second
-)
-
-func (p *progress) tell(read int64) {
-	now := time.Now()
-	again := logAgain
-	file, ok := p.out.(*os.File)
-	terminal := ok && term.IsTerminal(int(file.Fd()))
-	if terminal {
-		again = sayAgain
+// sofar says how much of the image was read.
+func (s *imageSource) sofar(read int64) string {
+	line := fmt.Sprintf("reading %s: %d MB", s.name, read/1e6)
+	if s.size > 0 {
+		line += fmt.Sprintf(" of %d", s.size/1e6)
 	}
-	if now.Sub(p.began) < time.Second || now.Sub(p.said) < again {
-		return
-	}
-	p.said = now
-	line := fmt.Sprintf("reading %s: %d MB", voice.Line(p.of.name), read/1e6)
-	if p.of.size > 0 {
-		line += fmt.Sprintf(" of %d", p.of.size/1e6)
-	}
-	if terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
-		p.shown = true
-		return
-	}
-	fmt.Fprintln(p.out, "cudacompat: "+line)
-}
-
-// end takes the line away.
-func (p *progress) end() {
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
+	return line
 }

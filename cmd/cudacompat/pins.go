@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -75,7 +76,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	facts, err := f.facts(ctx, reading)
+	facts, err := f.facts(ctx, reading, s.err)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return nam
 
 // facts are this machine's. For a target that is another machine its own C library and packages say nothing, so
 // nothing is looked at there.
-func (f *pinsFlags) facts(ctx, reading context.Context) (probe.Facts, error) {
+func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
 	elsewhere := (f.instance != "" || len(f.gpus) > 0) && f.driver != ""
 	if elsewhere && f.root == "" && len(f.envs) == 0 {
 		return probe.Facts{}, nil
@@ -161,7 +162,7 @@ func (f *pinsFlags) facts(ctx, reading context.Context) (probe.Facts, error) {
 	if err != nil {
 		return probe.Facts{}, err
 	}
-	return probe.Run(ctx, h, f.options()), nil
+	return f.readTelling(ctx, h, says), nil
 }
 
 // wantText matches a package with its extras and the releases that are meant.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cudacompat/probe"
 	"cudacompat/report"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ func probeCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return outputs.write(probe.Run(cmd.Context(), h, look.options()))
+			return outputs.write(look.readTelling(cmd.Context(), h, s.err))
 		},
 	}
 	look.add(cmd)

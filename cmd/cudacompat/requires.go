@@ -210,7 +210,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, name string, s stream
 	if err != nil {
 		return probe.Facts{}, err
 	}
-	return probe.Run(ctx, h, look.options()), nil
+	return look.readTelling(ctx, h, s.err), nil
 }
 
 // targets are the hosts that were named.

@@ -176,6 +176,9 @@ type Environment struct {
 	Kind    string `json:"kind"`   // "venv", "conda", "system", "user"
 	Active  bool   `json:"active"` // the one that `python3` starts here
 	Named   bool   `json:"named"`  // asked for with --env
+	// Found is why it was looked at: "named by --env", "active by VIRTUAL_ENV", "process 4711", "found in /opt". Empty where
+	// a file names it, and in facts of an older program.
+	Found string `json:"found,omitempty"`
 	// OtherUser tells that it stands in the home of another user than the one who asks.
 	OtherUser bool `json:"other_user"`
 	// Interpreter is what its python3 leads to, where that does not start what stands in it; nil where it does.

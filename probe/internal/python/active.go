@@ -16,7 +16,7 @@ func (s *search) candidates(envs []string) []candidate {
 	var list []candidate
 	for _, name := range envs {
 		c := namedPython(s.Host, name)
-		c.named, c.active = true, ok && c.root == active.root
+		c.found, c.named, c.active = "named by --env", true, ok && c.root == active.root
 		list = append(list, c)
 	}
 	if len(list) > 0 {
@@ -26,10 +26,7 @@ func (s *search) candidates(envs []string) []candidate {
 		list = append(list, active)
 	}
 	list = append(list, s.runningPythons()...)
-	for _, root := range s.knownRoots() {
-		list = append(list, candidate{root: root})
-	}
-	return list
+	return append(list, s.knownRoots()...)
 }
 
 // activePython finds the environment that a program is started with here. In a container that is the interpreter of its
@@ -39,8 +36,19 @@ func activePython(h *host.Host) (candidate, bool) {
 	if h.Rest {
 		return candidate{}, false
 	}
-	for _, find := range []func(*host.Host) (candidate, bool){ofFirstProcess, activated, ofProgram, ofProject, onPath} {
-		if c, ok := find(h); ok {
+	for _, way := range []struct {
+		by   string
+		find func(*host.Host) (candidate, bool)
+	}{
+		{"process 1", ofFirstProcess},
+		{"VIRTUAL_ENV", ofVirtualEnv},
+		{"CONDA_PREFIX", ofConda},
+		{"the cudacompat in it", ofProgram},
+		{"the working directory", ofProject},
+		{"python3 on PATH", onPath},
+	} {
+		if c, ok := way.find(h); ok {
+			c.found = "active by " + way.by
 			return c, true
 		}
 	}
@@ -55,12 +63,14 @@ func ofFirstProcess(h *host.Host) (candidate, bool) {
 	return pythonOfProcess(h, "/proc/1")
 }
 
-// activated is the environment that VIRTUAL_ENV or CONDA_PREFIX names. Conda activates its base for every shell, so
-// that one was not chosen.
-func activated(h *host.Host) (candidate, bool) {
-	if root := h.Var("VIRTUAL_ENV"); path.IsAbs(root) && isPrefix(h, root) {
-		return candidate{root: root}, true
-	}
+func ofVirtualEnv(h *host.Host) (candidate, bool) {
+	root := h.Var("VIRTUAL_ENV")
+	return candidate{root: root}, path.IsAbs(root) && isPrefix(h, root)
+}
+
+// ofConda is the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was not
+// chosen.
+func ofConda(h *host.Host) (candidate, bool) {
 	root := h.Var("CONDA_PREFIX")
 	return candidate{root: root}, path.IsAbs(root) && isPrefix(h, root) && !h.Exists(root+"/condabin")
 }

@@ -14,6 +14,7 @@ import (
 type candidate struct {
 	root          string
 	python        string // only this version, when not empty
+	found         string // as Environment.Found
 	active, named bool
 }
 

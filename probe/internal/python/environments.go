@@ -48,6 +48,7 @@ func (s *search) read(p prefix, c candidate) {
 	if !known {
 		var failed host.Errors
 		env := readEnvironment(s.Host, p, &failed)
+		env.Found = c.found
 		env.OtherUser = !s.Rest && !c.active && !c.named && ofOtherUser(s.Host, p.path)
 		i = -1
 		if c.active || c.named || len(env.Builds)+len(env.Packages) > 0 {

@@ -20,21 +20,28 @@ var bases = []string{"/opt/*", "/usr/local", "/srv", "/app", "/workspace", "/roo
 const maxRoots = 4000
 
 // knownRoots lists the places where environments are usually found and where one is.
-func (s *search) knownRoots() []string {
-	roots := s.prefixesOf([]string{"/usr"})
+func (s *search) knownRoots() []candidate {
+	roots := s.foundIn("/usr", []string{"/usr"})
 	for _, name := range bases {
+		in := strings.TrimSuffix(name, "/*")
 		for _, base := range s.basesAt(name) {
 			s.noteClosed(base)
-			roots = append(roots, s.prefixesOf(s.around(base))...)
+			roots = append(roots, s.foundIn(in, s.around(base))...)
 		}
 	}
 	return bounded(s, roots, maxRoots, "Python environments",
 		"only the first %d of %d that a search found were read: name those that matter with --env")
 }
 
-// prefixesOf are those of some directories in which an environment is.
-func (s *search) prefixesOf(dirs []string) []string {
-	return slices.DeleteFunc(dirs, func(dir string) bool { return !isPrefix(s.Host, dir) })
+// foundIn are those of some directories in which an environment is.
+func (s *search) foundIn(place string, dirs []string) []candidate {
+	var list []candidate
+	for _, dir := range dirs {
+		if isPrefix(s.Host, dir) {
+			list = append(list, candidate{root: dir, found: "found in " + place})
+		}
+	}
+	return list
 }
 
 // basesAt are the directories that a name of bases stands for.

@@ -81,7 +81,9 @@ func (s *search) runningPythons() []candidate {
 		if !processID.MatchString(e.Name()) {
 			continue
 		}
-		if c, ok := pythonOfProcess(s.Host, "/proc/"+e.Name()); ok && !slices.Contains(list, c) {
+		c, ok := pythonOfProcess(s.Host, "/proc/"+e.Name())
+		if ok && !slices.ContainsFunc(list, func(o candidate) bool { return o.root == c.root && o.python == c.python }) {
+			c.found = "process " + e.Name()
 			list = append(list, c)
 		}
 	}

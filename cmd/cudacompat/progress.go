@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"cudacompat/internal/voice"
+	"cudacompat/probe"
+
+	"golang.org/x/term"
+)
+
+// Progress is said after a second, and twice in each.
+const (
+	sayFirst = time.Second
+	sayAgain = 500 * time.Millisecond
+)
+
+// progress is one line on a terminal that says how far a long reading has come, and is gone at its end. Elsewhere it says
+// nothing.
+type progress struct {
+	out   *os.File // nil where it is no terminal
+	began time.Time
+	mu    sync.Mutex
+	said  time.Time
+	shown bool
+	ended bool
+}
+
+func newProgress(out io.Writer) *progress {
+	p := &progress{began: time.Now()}
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
+		p.out = file
+	}
+	return p
+}
+
+// tell writes the line that says returns, where it is time to.
+func (p *progress) tell(says func() string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.out == nil || p.ended || now.Sub(p.began) < sayFirst || now.Sub(p.said) < sayAgain {
+		return
+	}
+	p.said, p.shown = now, true
+	fmt.Fprintf(p.out, "\r\x1b[K%s", short(voice.Line(says()), screenWidth(p.out)-1))
+}
+
+// end takes the line away.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended = true; p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// short is as much of a line as fits: one that is folded could not be taken away.
+func short(line string, width int) string {
+	if text := []rune(line); len(text) > width {
+		return string(text[:max(width, 0)])
+	}
+	return line
+}
+
+// readTelling reads the machine, and says on a terminal what takes it long.
+func (f *lookFlags) readTelling(ctx context.Context, h *probe.Host, says io.Writer) probe.Facts {
+	p := newProgress(says)
+	defer p.end()
+	opt := f.options()
+	if p.out == nil {
+		return probe.Run(ctx, h, opt)
+	}
+	reading := make(chan string, 100)
+	opt.Tell = func(source string) {
+		select {
+		case reading <- source:
+		default:
+		}
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go p.watch(f.named(), reading, done)
+	return probe.Run(ctx, h, opt)
+}
+
+// watch tells which source of facts is being read, until all are.
+func (p *progress) watch(machine string, reading <-chan string, done <-chan struct{}) {
+	ticks := time.NewTicker(sayAgain)
+	defer ticks.Stop()
+	source := ""
+	for {
+		select {
+		case <-done:
+			return
+		case source = <-reading:
+		case <-ticks.C:
+			p.tell(func() string {
+				return fmt.Sprintf("reading %s for %d s: %s", machine, int(time.Since(p.began).Seconds()), source)
+			})
+		}
+	}
+}
+
+// named is what is read, for a line of progress.
+func (f *lookFlags) named() string {
+	if f.root != "" {
+		return f.root
+	}
+	return "this machine"
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProgress: after a second a line is there, cut to the screen, and gone at the end; in a pipe there is none at all.
+func TestProgress(t *testing.T) {
+	says := func() string { return "reading /mnt/ami for 2 s: " + strings.Repeat("python", 40) }
+	for _, tt := range []struct {
+		name     string
+		began    time.Duration // ago
+		terminal bool
+		want     string
+	}{
+		{"a terminal", 2 * time.Second, true, "\r\x1b[K" + short(says(), 79) + "\r\x1b[K"},
+		{"within the first second", time.Millisecond, true, ""},
+		{"a pipe", 2 * time.Second, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("COLUMNS", "80")
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newProgress(write)
+			if tt.terminal {
+				p.out = write
+			}
+			p.began = time.Now().Add(-tt.began)
+			p.tell(says)
+			p.tell(says) // too soon after the first
+			p.end()
+			p.tell(says) // who reads a slow disk may still be at it
+			write.Close()
+			if got, _ := io.ReadAll(read); string(got) != tt.want {
+				t.Errorf("it says %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
