@@ -217,6 +217,9 @@ func (m *machine) mismatch(loaded version.Number, lib *driverLibrary, disk *modu
 	if disk != nil && user.Known() && disk.version.Compare(user) == 0 && m.f.System.Container == "" {
 		f.Message += ": the driver was updated while it ran"
 	}
+	if baked := m.bakedIn(user); m.f.System.Container != "" && len(baked) > 0 {
+		f.Message += ": it is the image's own (" + joinAnd(baked) + ") and hides the host's"
+	}
 	if user.Known() && m.buildsModule(loaded, disk) && m.f.Machine.MakeError != "" {
 		f.Message += fmt.Sprintf(": DKMS could not build the module of %s", user)
 		f.Evidence = append(f.Evidence, m.evidenceBuild())

@@ -42,9 +42,12 @@ func gpuCount(m *machine) []*result {
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") }))
 	// GPUs of virtual machines, of nouveau, or of a chip that the branch dropped are none that NVML should show.
 	should := len(slices.DeleteFunc(slices.Clone(bus), func(g facts.GPU) bool { return !m.driven(g) }))
-	lost := slices.DeleteFunc(bus, func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !m.driven(g) })
-	if shown >= should || len(lost) == 0 { // an old NVML does not tell addresses
+	lost := m.unshown()
+	switch {
+	case shown >= should || len(lost) == 0: // an old NVML does not tell addresses
 		return holds("GPUs")
+	case len(lost) <= len(m.unaskable()): // gpu-health says what each of them has
+		return nil
 	}
 	return found(Finding{Severity: Error, Subject: "GPUs",
 		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it is missing %s at %s", shown, gpus(should),
@@ -52,6 +55,11 @@ func gpuCount(m *machine) []*result {
 		Need: "an answer from every GPU on the bus", Evidence: []Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
 		Steps: append(m.lostSteps(), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: source})
+}
+
+// unshown are the GPUs on the bus that the driver should show, and does not.
+func (m *machine) unshown() []facts.GPU {
+	return slices.DeleteFunc(m.onBus(), func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !m.driven(g) })
 }
 
 func gpus(n int) string {

@@ -125,10 +125,12 @@ func (m *machine) unaskable() []*result {
 		case "power":
 			steps = []pin.Step{pin.Say("attach the GPU's power cables"), pin.Say("replace the machine").Instead()}
 		}
+		seen := []Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code), From: "NVML"}}
+		if lost := m.unshown(); len(lost) == 1 && len(m.f.Driver.NVML.Failed) == 1 { // there is no doubt which it is
+			seen = append(seen, Evidence{Fact: lost[0].Bus, Value: "not seen by NVML", From: "/sys/bus/pci"})
+		}
 		results = append(results, m.sick(Finding{Severity: Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
-			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers",
-			Evidence: []Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code),
-				From: "NVML"}},
+			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers", Evidence: seen,
 			Steps: steps, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, ""))
 	}
 	return results
