@@ -146,4 +146,6 @@ func (r row) title() string {
 	return r.mark.text + " " + r.name
 }
 
-func (p *page) cell(text string, limit int) string { return p.safe(short(text, limit)) }
+func (p *page) cell(text string, limit int) string {
+	return strings.TrimRight(p.safe(short(text, limit)), " ")
+}
