@@ -13,15 +13,15 @@ import (
 // build is one framework and what is known of it: what was read goes before what the tables say.
 type build struct {
 	*facts.Build
-	env         *environment
-	subject     string // "torch 2.9.0+cu130 in /opt/venv"
-	standing    standing
-	counts      bool // standing is more than noted
-	release     version.Release
-	accelerator string
-	cuda        version.Number
-	rows        []row // the table's rows that may be this build; all must agree
-	python      string
+	env         *environment              // where it is installed
+	subject     string                    // "torch 2.9.0+cu130 in /opt/venv"
+	standing    standing                  // how much its environment counts
+	counts      bool                      // standing is more than noted
+	release     version.Release           // its version, as PEP 440 reads it
+	accelerator string                    // "cuda", "cpu", "rocm", "xpu"; empty where nothing tells
+	cuda        version.Number            // that it was built for
+	rows        []row                     // the table's rows that may be this build; all must agree
+	python      string                    // of the interpreter that will import it, "3.12"
 	glibc       version.Number            // that its wheel's tag asks for
 	cudnn, nccl version.Number            // that it says it was built with
 	taken       []taken                   // by the loader

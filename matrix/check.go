@@ -284,6 +284,7 @@ func (f *Finding) complete() {
 	}
 }
 
+// orEmpty is a list that JSON does not call null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

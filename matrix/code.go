@@ -71,9 +71,9 @@ const blackwell = 10
 
 // jitCompiler is what makes machine code for a GPU when a program runs.
 type jitCompiler struct {
-	name    string // "Triton's ptxas"
-	version version.Number
-	from    string
+	name    string         // "Triton's ptxas"
+	version version.Number // the CUDA release that it came with
+	from    string         // where that was read
 }
 
 // older reports whether the compiler came before the GPU.

@@ -31,13 +31,13 @@ const (
 // forward is the cuda-compat library that programs here get for their libcuda.
 type forward struct {
 	*facts.Compat
-	state   forwardState
-	why     string // for a sentence: what is wrong with it, or the fact that is missing
-	version version.Number
-	cuda    version.Number
-	base    driver // without it
-	wrong   []gpu  // GPUs that it is not for
-	source  []string
+	state   forwardState   // whether it works here
+	why     string         // for a sentence: what is wrong with it, or the fact that is missing
+	version version.Number // its own, as a driver's
+	cuda    version.Number // that it speaks
+	base    driver         // without it
+	wrong   []gpu          // GPUs that it is not for
+	source  []string       // where its limits are published
 }
 
 // layCompat judges the cuda-compat library that is taken and, where it works, lets its user space stand for the
@@ -160,6 +160,7 @@ func (m *machine) notDataCentre() []gpu {
 // trilean is an answer that can be missing.
 type trilean int
 
+// The answers.
 const (
 	maybe trilean = iota
 	yes

@@ -14,16 +14,17 @@ type environment struct {
 	t        *Tables
 	packages map[string]*facts.Package
 	read     map[string]*installed // of packages those that were asked for
-	shared   []shared
-	compiled []compiledPackage // nil until they are asked for
+	shared   []shared              // libraries of NVIDIA of which several wheels own the same files
+	compiled []compiledPackage     // nil until they are asked for
 }
 
 // shared is a library of which wheels are installed that own the same files, whatever CUDA family they are for.
 type shared struct {
-	library string // "nccl" of nvidia-nccl-cu12
-	wheels  []*installed
+	library string       // "nccl" of nvidia-nccl-cu12
+	wheels  []*installed // those that are there
 }
 
+// newEnvironment finds the packages of an environment by their names.
 func newEnvironment(t *Tables, e *facts.Environment) *environment {
 	env := &environment{Environment: e, t: t, packages: map[string]*facts.Package{},
 		read: map[string]*installed{}}
@@ -88,6 +89,6 @@ func (e *environment) Package(name string) *installed {
 // libraries and no torch, nor transformer-engine itself, which asks for one of the two that are.
 type compiledPackage struct {
 	*installed
-	subject string
-	rows    []tables.Extension
+	subject string             // its name in findings
+	rows    []tables.Extension // those of its release
 }

@@ -9,10 +9,10 @@ import (
 
 // before is why a driver does not know a GPU.
 type before struct {
-	proven bool // by the chip, a release note or a product page; else by the READMEs of NVIDIA's open modules, which lag
-	first  version.Number
+	proven bool           // by the chip, a release note or a product page; else by the READMEs of NVIDIA's open modules, which lag
+	first  version.Number // the first driver of its branch that knows it
 	last   version.Number // the newest of the driver's branch whose README was read and does not list the product
-	source []string
+	source []string       // where that is published
 }
 
 // before says why a driver does not know a GPU; nil when it does, or nothing says that it does not. A driver that shows

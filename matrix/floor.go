@@ -5,11 +5,12 @@ import "cudacompat/internal/version"
 // floorState is how a driver stands to what a build's CUDA needs.
 type floorState int
 
+// The states.
 const (
-	floorUnknown floorState = iota
-	floorFull               // the driver speaks this CUDA itself
-	floorMinor              // by minor-version compatibility
-	floorBelow
+	floorUnknown floorState = iota // a fact is missing
+	floorFull                      // the driver speaks this CUDA itself
+	floorMinor                     // by minor-version compatibility
+	floorBelow                     // too old
 )
 
 // floor compares the driver with what a CUDA version needs; need is the requirement in words. The user-mode driver's

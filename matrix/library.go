@@ -17,9 +17,9 @@ const loaderSource = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 
 // library is the CUDA library that a build will take: its version, the CUDA that it is for, and where it lies.
 type library struct {
-	version, cuda version.Number
-	wheel         string // the wheel to pin instead, "nvidia-cudnn-cu12"
-	from, reason  string
+	version, cuda version.Number // its own, and that of the CUDA it was built for
+	wheel         string         // the wheel to pin instead, "nvidia-cudnn-cu12"
+	from, reason  string         // where its version was read, and why the loader takes it
 }
 
 // takes finds the cuDNN or NCCL that the build will take: what the loader maps, where the facts say, else the wheel

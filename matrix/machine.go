@@ -16,19 +16,19 @@ import (
 type machine struct {
 	t          *Tables
 	f          *facts.Facts
-	target     Target
+	target     Target // what is said over the facts
 	policy     Policy
-	name       string // the target's, empty for this machine
-	platform   string // "linux_x86_64", "linux_aarch64", "win_amd64"
-	instance   *tables.Instance
-	kmd        driver  // the driver that builds will meet
-	lift       forward // the cuda-compat library that stands in for its user space
-	driverRead *bool   // set when either was asked for
-	found      foundDriver
+	name       string           // the target's, empty for this machine
+	platform   string           // "linux_x86_64", "linux_aarch64", "win_amd64"
+	instance   *tables.Instance // the row of its type; nil: not of EC2, or not in the table
+	kmd        driver           // the driver that builds will meet
+	lift       forward          // the cuda-compat library that stands in for its user space
+	driverRead *bool            // set when either was asked for
+	found      foundDriver      // whatever the target says
 	toolkits   []toolkit
 	libc       version.Number // glibc's; not known of musl
 	present    []gpu          // those that are there
-	shown      shown
+	shown      shown          // what CUDA_VISIBLE_DEVICES leaves of them
 	gpus       []gpu          // those that a program would see, or may see where shown is unsure
 	kinds      []gpu          // the first of each kind of gpus: those of a kind are judged alike
 	listed     []facts.GPU    // those that CUDA can number, in the order of their addresses
@@ -36,9 +36,9 @@ type machine struct {
 	resolved   map[gpuKind]gpu
 	products   map[gpu][]*tables.Product   // what productsOf looked up
 	released   map[string][]version.Number // by framework: what releases looked up
-	worked     *worked
+	worked     *worked                     // lists of rows that several builds ask for
 	met        map[*facts.Environment]*environment
-	builds     []*build
+	builds     []*build // in the order of the facts
 	names      []*named // packages that files name and that have to do with a GPU
 }
 
@@ -54,14 +54,14 @@ type driver struct {
 
 // gpu is one GPU that a program would see.
 type gpu struct {
-	label      string // for people: "NVIDIA L4 (8.9)"
-	name       string // "NVIDIA L4"; empty when only its chip or its capability is known
-	capability version.Capability
-	chip       *tables.Chip // nil when the table does not know it
-	from       string
-	bus        string // its address; empty where none is known
-	pciID      string // "10de:27b8"; empty where PCI was not read
-	number     string // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
+	label      string             // for people: "NVIDIA L4 (8.9)"
+	name       string             // "NVIDIA L4"; empty when only its chip or its capability is known
+	capability version.Capability // not known where neither driver nor tables tell it
+	chip       *tables.Chip       // nil when the table does not know it
+	from       string             // where it was found, or the flag that names it
+	bus        string             // its address; empty where none is known
+	pciID      string             // "10de:27b8"; empty where PCI was not read
+	number     string             // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
 }
 
 // answers reports whether NVML showed the GPU, to this program or to nvidia-smi: the driver knows it then.

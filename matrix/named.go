@@ -14,7 +14,7 @@ import (
 // named is one package that a file names, with what is known of it without its files.
 type named struct {
 	*facts.Wanted
-	env         *facts.Environment
+	env         *facts.Environment // the set of the file that names it
 	rows        []tables.Extension // those that may be this release
 	made        []tables.Extension // those of a wheel whose local version says what it was compiled for
 	uses        string             // of the table of packages; empty: not in it
@@ -181,6 +181,7 @@ func (m *machine) torchBeside(name, release string) string {
 	return ""
 }
 
+// packageOf is what the table of packages knows of a name; nil where it is not in it.
 func (m *machine) packageOf(name string) *tables.Package {
 	if rows := tables.RowsOf[tables.Package](m.t, name); len(rows) > 0 {
 		return &rows[0]

@@ -37,6 +37,7 @@ func partsRead(b *facts.Build) []part {
 	return list
 }
 
+// parts are those of which a table tells.
 func (r row) parts() []part {
 	var list []part
 	for _, g := range r.groups {

@@ -89,7 +89,10 @@ func (m *machine) ranked(b *build) []row {
 type worked struct{ lists map[asked][]row }
 
 // asked is what rows depend on, beside the machine.
-type asked struct{ framework, python, release string }
+type asked struct {
+	framework, python string // of the build
+	release           string // that has to go with it; empty: any
+}
 
 // rows works a list out once: 4,000 lines of torch in one file ask the same.
 func (w *worked) rows(key asked, work func() []row) []row {

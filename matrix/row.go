@@ -17,7 +17,7 @@ type row struct {
 	framework  string        // "torch", "tensorflow" or "jax"
 	packages   []string      // "nvidia-cudnn-cu12>=9.8,<10.0"
 	companions []pin.Package // packages that are made for this release, with the versions that go with it
-	source     []string
+	source     []string      // where the row was read
 }
 
 func torchRow(w *tables.Torch) row {

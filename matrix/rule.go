@@ -5,8 +5,8 @@ import "slices"
 // Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
 // key of a waiver, as the name of its page and of its cases. Ids are never used again.
 type Rule struct {
-	ID    string
-	Title string
+	ID    string // "driver-too-old"
+	Title string // a clause without a name of anything: "the driver is too old for the build's CUDA"
 	// Link is the link of the chain on which it stands: an error of it breaks that link. A rule without one is advice: its
 	// error decides the outcome, and never an answer.
 	Link LinkName
@@ -36,9 +36,9 @@ func (r Rule) ofFleet() bool { return r.onMachine == nil && r.onBuild == nil }
 
 // result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.
 type result struct {
-	subject string
-	finding *Finding
-	missing string
+	subject string         // what it is said of
+	finding *Finding       // what is wrong
+	missing string         // the fact without which nothing can be said
 	need    string         // what the rule asks for; beside missing: all the same
 	row     string         // the table's row that the need rests on
 	source  []string       // of a need that is met: where it is published

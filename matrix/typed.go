@@ -12,10 +12,11 @@ import (
 // installed is an installed package.
 type installed struct {
 	*facts.Package
-	version version.Number
+	version version.Number   // its release's numbers
 	pep440  *version.Release // nil until it is asked for
 }
 
+// newInstalled reads the numbers of a package that was found.
 func newInstalled(p *facts.Package) *installed {
 	return &installed{Package: p, version: version.Of(p.Version)}
 }
@@ -40,7 +41,7 @@ func (p *installed) family() version.Number {
 // taken is a library that the loader takes.
 type taken struct {
 	*facts.Taken
-	version, cuda version.Number
+	version, cuda version.Number // its own, and the CUDA that it is for
 }
 
 func takenBy(b *facts.Build) []taken {
@@ -75,21 +76,21 @@ func exactly(text string) version.Number { return version.Of(strings.TrimPrefix(
 
 // foundDriver is the driver as it was found, whatever a target says over it.
 type foundDriver struct {
-	loaded, cuda version.Number
-	libraries    []driverLibrary
+	loaded, cuda version.Number  // the loaded module's version, and the CUDA that the driver said
+	libraries    []driverLibrary // its user space
 	modules      []module
 }
 
 // driverLibrary is one of the driver's own libraries.
 type driverLibrary struct {
 	*facts.Library
-	version version.Number
+	version version.Number // that of its driver
 }
 
 // module is a kernel module on disk.
 type module struct {
 	*facts.Module
-	version version.Number
+	version version.Number // that of its driver
 }
 
 func foundIn(f *facts.Driver) foundDriver {
@@ -106,7 +107,7 @@ func foundIn(f *facts.Driver) foundDriver {
 // toolkit is an installed CUDA toolkit.
 type toolkit struct {
 	*facts.Toolkit
-	version version.Number
+	version version.Number // its CUDA release
 	gcc     version.Number // the newest that its headers accept
 }
 

@@ -28,6 +28,7 @@ func when(date string) string {
 	return "in " + dated(date)
 }
 
+// joinAnd is a list in words.
 func joinAnd(list []string) string { return strings.Join(list, " and ") }
 
 // some shows the first of a list and how many more there are.
@@ -38,6 +39,7 @@ func some(list []string) string {
 	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
 }
 
+// plural is the word for a number of things.
 func plural(n int, one, more string) string {
 	if n == 1 {
 		return one
@@ -45,6 +47,7 @@ func plural(n int, one, more string) string {
 	return more
 }
 
+// nowhereWords say that the loader finds libraries nowhere.
 func nowhereWords(missing []string) string {
 	if len(missing) > 1 {
 		return some(missing) + " are missing from the loader's path"
