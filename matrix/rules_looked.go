@@ -7,8 +7,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// notLookedAt: a place that could hold CUDA code was not looked at, so nothing may be called compatible: silence about
-// it would be the worst answer. What this user may not read he cannot import either: it is a note.
+// notLookedAt says of a place that it could hold CUDA code and was not looked at: nothing may be called compatible then,
+// for silence about it would be the worst answer. What this user may not read he cannot import either: it is a note.
 func notLookedAt(m *machine) []*result {
 	var results []*result
 	var closed []facts.Unread
