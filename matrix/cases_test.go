@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/cases"
 	"cudacompat/probe"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,9 +22,11 @@ import (
 var update = flag.Bool("update", false, "write the expected verdicts anew; read the difference before you commit it")
 
 // TestCases judges every machine under testdata and compares what is said, word for word. A case is a txtar with
-// facts.json, perhaps target.json, require, health and today, and want. Its head says what the machine is, and what
-// must be said of it whatever the words are: that line is written by hand, -update never touches it.
+// patch.json (or facts.json), perhaps target.json, require, health and today, and want. Its head says what the machine
+// is, which recorded machine it is like, and what must be said of it whatever the words are: these lines are written by
+// hand, -update never touches them.
 //
+//	base: host T4 550.163.01 torch-2.6.0+cu124
 //	expect: incompatible, error driver-too-old, no driver-eol, answer broken
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
@@ -138,7 +141,7 @@ func judge(t *testing.T, archive *txtar.Archive, noPins bool) Verdict {
 // judgeFacts is judge of what a change makes of the case's facts.
 func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*probe.Facts)) Verdict {
 	t.Helper()
-	node, err := probe.Given(getFile(archive, "facts.json"))
+	node, err := probe.Given(factsOf(t, archive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +155,16 @@ func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*
 	return Check(context.Background(), Embedded(), node, targets,
 		Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
 			Today: strings.TrimSpace(string(getFile(archive, "today"))), NoPins: noPins})
+}
+
+// factsOf are a case's facts: those of the recorded machine that it names, with its patch over them.
+func factsOf(t *testing.T, archive *txtar.Archive) []byte {
+	t.Helper()
+	data, err := cases.Facts("testdata/machines", archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // withoutPins is a verdict's summary without what to install instead.

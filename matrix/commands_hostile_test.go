@@ -42,7 +42,7 @@ func TestNoInputBecomesACommand(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		asked += wantHarmless(t, file, getFile(archive, "facts.json"), targets, i)
+		asked += wantHarmless(t, file, factsOf(t, archive), targets, i)
 	}
 	if asked < 5_000 {
 		t.Errorf("only %d commands and steps were looked at", asked)

@@ -25,7 +25,7 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 		}
 	}
 
-	node, err := probe.Given(getFile(archive, "facts.json"))
+	node, err := probe.Given(factsOf(t, archive))
 	if err != nil {
 		t.Fatal(err)
 	}

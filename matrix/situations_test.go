@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/cases"
 	"cudacompat/probe"
 )
 
@@ -16,7 +17,8 @@ import (
 // from the rules, before the program was asked.
 type situation struct {
 	Name     string   `json:"name"`
-	Facts    string   `json:"facts"`
+	Base     string   `json:"base"`  // the recorded machine that it is most like
+	Facts    string   `json:"facts"` // what is different of it
 	Args     []string `json:"args"`
 	Outcomes []string `json:"outcomes"` // those that are right
 	Rule     []string `json:"rule"`     // a rule and its severity, that must be among the findings; none: any
@@ -47,16 +49,26 @@ func TestSituations(t *testing.T) {
 
 func (s *situation) judged(t *testing.T) Verdict {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata/situations", s.Facts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := probe.Given(data)
+	f, err := probe.Given(s.recorded(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	targets, policy := s.asked()
 	return Check(context.Background(), Embedded(), f, targets, policy)
+}
+
+// recorded are the machine's facts, whole.
+func (s *situation) recorded(t *testing.T) []byte {
+	t.Helper()
+	patch, err := os.ReadFile(filepath.Join("testdata/situations", s.Facts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := cases.Machine("testdata/machines", s.Base, patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // asked is what the command line asks of the machine.

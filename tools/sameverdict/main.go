@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cudacompat/internal/cases"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -56,7 +58,7 @@ func main() {
 	scratch, err := os.MkdirTemp("", "sameverdict")
 	fail(err)
 	defer os.RemoveAll(scratch)
-	questions := append(append(cases(), documents()...), hosts(scratch)...)
+	questions := append(append(ofMatrix(), documents()...), hosts(scratch)...)
 	judged, said := 0, 0
 	for _, q := range questions {
 		was, is := ask(flag.Arg(0), q), ask(flag.Arg(1), q)
@@ -77,17 +79,17 @@ func main() {
 	}
 }
 
-// cases are matrix's: facts, targets and what is required.
-func cases() []question {
+// ofMatrix are matrix's cases: facts, targets and what is required.
+func ofMatrix() []question {
 	var list []question
 	for _, file := range glob("matrix/testdata/*/*.txtar") {
 		archive, err := txtar.ParseFile(file)
 		fail(err)
-		q := question{name: file, args: []string{"check", "-"}}
+		facts, err := cases.Facts("matrix/testdata/machines", archive)
+		fail(err)
+		q := question{name: file, stdin: facts, args: []string{"check", "-"}}
 		for _, f := range archive.Files {
 			switch f.Name {
-			case "facts.json":
-				q.stdin = f.Data
 			case "require":
 				if words := strings.Fields(string(f.Data)); len(words) > 0 {
 					q.args = append(q.args, "--require", strings.Join(words, ","))

@@ -4,11 +4,15 @@ NVML, so that `cudacompat doctor` runs as on a real host or in a real container.
 
     python3 kit.py BINARY [NAME…]          # runs them all, prints those whose answer is not what it must be
     python3 kit.py BINARY -v NAME          # prints the screen too
-    python3 kit.py BINARY record DIR       # writes what `probe` says inside each, for machines without namespaces
+    python3 kit.py BINARY record DIR       # writes what `probe` says inside each, for systems without namespaces, and inside
+                                           # the sound machines that matrix's cases are patches over, into matrix/testdata
 
-situations.py has the list."""
-import json, os, re, shutil, struct, subprocess, sys, tempfile
+situations.py and machines.py have the lists."""
+import csv, json, os, re, shutil, struct, subprocess, sys, tempfile
 
+from patches import difference, patched, show
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 LIB = "/usr/lib/x86_64-linux-gnu"
 OS = {"ubuntu": 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nNAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n',
       "al2023": 'PRETTY_NAME="Amazon Linux 2023.9"\nNAME="Amazon Linux"\nVERSION="2023"\nID="amzn"\nID_LIKE="fedora"\nVERSION_ID="2023"\n',
@@ -49,22 +53,43 @@ int nvmlSystemGetConfComputeGpusReadyState(unsigned *o) { *o = READY; return 0; 
 WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0}
 
 
-def fatbin(*capabilities):
-    """A fat binary with one container: machine code for the capabilities (no payload)."""
-    entries = b"".join(struct.pack("<HHIQIIHHIIIQQQ", 2, 0x101, 64, 0, 0, 0, 7, 1, c, 64, 0, 0x11, 0, 0) for c in capabilities)
+def fatbin(targets, ptx_isa):
+    """A fat binary with one container: code for the targets, "sm_90" or "compute_90" (no payload)."""
+    minor, major = int(ptx_isa.split(".")[1]), int(ptx_isa.split(".")[0])
+    entry = lambda name, number: struct.pack("<HHIQIIHHIIIQQQ", *((1, 0x101, 64, 0, 0, 0, minor, major) if name == "compute" else (2, 0x101, 64, 0, 0, 0, 7, 1)), int(number), 64, 0, 0x11, 0, 0)
+    entries = b"".join(entry(*t.split("_")) for t in targets)
     data = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries
     return f'const unsigned char f[] __attribute__((section(".nv_fatbin"), used, aligned(8))) = {{{", ".join(map(str, data))}}};'
 
 
 GPUS = {"L4": ("27b8", "NVIDIA L4", 8, 9, "g6.xlarge"), "T4": ("1eb8", "Tesla T4", 7, 5, "g4dn.xlarge"),
         "V100": ("1db1", "Tesla V100-SXM2-16GB", 7, 0, "p3.2xlarge"), "H100": ("2330", "NVIDIA H100 80GB HBM3", 9, 0, "p5.4xlarge"),
-        "RTX4090": ("2684", "NVIDIA GeForce RTX 4090", 8, 9, "")}
-CUDA = {"470": 11040, "535": 12020, "550": 12040, "570": 12080, "580": 13000}
-# The wheels of torch that the situations need: the code in them, and what of NVIDIA's they need, by release of CUDA.
-TORCH = {"2.9.0+cu130": ((75, 80, 86, 90, 100, 120), "cu13", "9.13.0.50", "2.27.7", "3.5.0"),
-         "2.9.0+cu126": ((50, 60, 70, 75, 80, 86, 90), "cu12", "9.10.2.21", "2.27.5", "3.5.0"),
-         "2.7.1+cu118": ((50, 60, 70, 75, 80, 86, 37, 90), "cu11", "9.1.0.70", "2.21.5", "3.3.1")}
+        "P100": ("15f8", "Tesla P100-PCIE-16GB", 6, 0, ""), "A100": ("20b0", "NVIDIA A100-SXM4-40GB", 8, 0, ""), "A100-PCIe": ("20f1", "NVIDIA A100-PCIE-40GB", 8, 0, ""),
+        "A10G": ("2237", "NVIDIA A10G", 8, 6, "g5.xlarge"), "B200": ("2901", "NVIDIA B200", 10, 0, ""), "RTX4090": ("2684", "NVIDIA GeForce RTX 4090", 8, 9, ""),
+        "RTX5090": ("2b85", "NVIDIA GeForce RTX 5090", 12, 0, "")}
+# The cuBLAS that torch requires, by its CUDA: as in the METADATA of its wheels.
+CUBLAS = {"11.8": "11.11.3.6", "12.1": "12.1.3.1", "12.4": "12.4.5.8", "12.6": "12.6.4.1", "12.8": "12.8.4.1", "13.0": "13.0.0.19"}
 CUDNN_PARTS = ("ops", "adv", "cnn", "graph", "engines_precompiled", "engines_runtime_compiled", "heuristic")
+
+
+def table(name):
+    """The rows of one of the tables."""
+    with open(f"{HERE}/../../data/{name}.csv", newline="") as f: return list(csv.DictReader(f))
+
+
+def wheel_of_torch(version):
+    """A row of torch.csv: what the wheel was built for, and what of NVIDIA's it needs."""
+    release, _, variant = version.partition("+")
+    return next(r for r in table("torch") if (r["release"], r["variant"], r["platform"]) == (release, variant, "linux_x86_64"))
+
+
+def cuda_of(driver):
+    """The CUDA that a driver speaks, as NVML says it: the newest of its branch."""
+    releases = [tuple(map(int, r["release"].split("."))) for r in table("cuda") if r["branch"] == driver.split(".")[0]]
+    major, minor, _ = max(releases, default=(12, 4, 0)); return major * 1000 + minor * 10
+
+
+def ptx_isa(cuda): return next(r["ptx_isa"] for r in table("cuda") if r["release"] == cuda)
 
 
 def compiled(path, source="", *flags):
@@ -81,7 +106,7 @@ def shared_object(path, source="", soname="", defines=(), needs=(), rpath="$ORIG
                    input=source or "int stub;", text=True, check=True)
 
 
-def nvidia_wheels(site, family, cudnn, nccl):
+def nvidia_wheels(site, family, cuda, cudnn, nccl):
     """What torch's wheel requires of NVIDIA's, in the places of those wheels: the file that stands for each soname."""
     family_dir = {"cu13": lambda n: "nvidia/cu13/lib"}.get(family, lambda n: f"nvidia/{n}/lib")
     major = family[2:]
@@ -90,8 +115,9 @@ def nvidia_wheels(site, family, cudnn, nccl):
                "curand": "libcurand.so.10", "cusparse": f"libcusparse.so.{ {'13': 12, '12': 12, '11': 11}[major]}",
                "cusolver": f"libcusolver.so.{ {'13': 12, '12': 11, '11': 11}[major]}", "cuda_nvrtc": f"libnvrtc.so.{ {'13': 13, '12': 12, '11': '11.2'}[major]}"}
     made = {}
+    if major != "11": sonames["nvJitLink"] = f"libnvJitLink.so.{major}"
     for name, soname in sonames.items():
-        made[name] = f"{site}/{family_dir('cublas' if name == 'cublasLt' else name)}/{soname}"
+        made[name] = f"{site}/{family_dir({'cublasLt': 'cublas', 'nvJitLink': 'nvjitlink'}.get(name, name))}/{soname}"
         shared_object(made[name], f"const char version[] = \"{soname}\";", soname)
     for name, soname in ("cudnn", "libcudnn.so.9"), ("nccl", "libnccl.so.2"), ("cusparselt", "libcusparseLt.so.0"):
         made[name] = f"{site}/nvidia/{name}/lib/{soname}"
@@ -100,6 +126,7 @@ def nvidia_wheels(site, family, cudnn, nccl):
         shared_object(f"{site}/nvidia/cudnn/lib/libcudnn_{part}.so.9", "", f"libcudnn_{part}.so.9")
     for name, version in ("cudnn", cudnn), ("nccl", nccl):
         distribution(site, f"nvidia-{name}-{family}", version, [f"nvidia/{name}/lib/" + f for f in sorted(os.listdir(f"{site}/nvidia/{name}/lib"))])
+    distribution(site, "nvidia-cublas" + ("" if family == "cu13" else "-" + family), CUBLAS[cuda], [os.path.relpath(made[n], site) for n in ("cublas", "cublasLt")])
     return made
 
 
@@ -122,14 +149,16 @@ SITES = {}
 def torch_site(version, python):
     """A site-packages with the wheel of torch and what it requires, made once: situations link its files."""
     if (version, python) in SITES: return SITES[version, python]
-    capabilities, family, cudnn, nccl, triton = TORCH[version]; tag = version.partition("+cu")[2]; cuda = f"{tag[:-1]}.{tag[-1]}"
+    row = wheel_of_torch(version); tag = row["variant"].removeprefix("cu"); cuda = f"{tag[:-1]}.{tag[-1]}"
+    family, cudnn, nccl, triton = "cu" + tag[:2], row["cudnn"], row["nccl"], row["triton"]
+    code = fatbin(row["sass"].split() + row["ptx"].replace("none", "").split(), ptx_isa(row["cuda"]))
     site = SITES[version, python] = tempfile.mkdtemp(prefix="situations-site-"); os.chmod(site, 0o755); abi = "cpython-" + python.replace(".", "")
-    nvidia = nvidia_wheels(site, family, cudnn, nccl); lib = site + "/torch/lib/"
-    below = "cudnn nccl cusparselt cu13 cublas cuda_runtime cuda_nvrtc cufft curand cusolver cusparse".split()
+    nvidia = nvidia_wheels(site, family, cuda, cudnn, nccl); lib = site + "/torch/lib/"
+    below = "cudnn nccl cusparselt cu13 cublas cuda_runtime cuda_nvrtc cufft curand cusolver cusparse nvjitlink".split()
     rpath = ":".join([f"$ORIGIN/../../nvidia/{n}/lib" for n in below] + ["$ORIGIN"])
     of = lambda *names: [f"{lib}lib{n}.so" for n in names]
     for name, source, needs in (("c10", "", []), ("shm", "", of("c10")), ("torch_cpu", "", of("c10")), ("c10_cuda", "", of("c10") + [nvidia["cuda_runtime"]]),
-            ("torch_cuda", fatbin(*capabilities), of("c10", "c10_cuda", "torch_cpu") + [p for n, p in nvidia.items() if n not in ("cusolver", "cuda_nvrtc")]),
+            ("torch_cuda", code, of("c10", "c10_cuda", "torch_cpu") + [p for n, p in nvidia.items() if n not in ("cusolver", "cuda_nvrtc")]),
             ("torch_cuda_linalg", "", of("torch_cuda") + [nvidia["cusolver"]]), ("caffe2_nvrtc", "", [nvidia["cuda_nvrtc"]]),
             ("torch", "", of("torch_cpu", "torch_cuda")), ("torch_python", "", of("torch", "shm", "c10_cuda", "c10"))):
         shared_object(f"{lib}lib{name}.so", source, f"lib{name}.so", needs=needs, rpath=rpath)
@@ -140,9 +169,21 @@ def torch_site(version, python):
     requires = [f"nvidia-cudnn-{family}=={cudnn}", f"nvidia-nccl-{family}=={nccl}", f"triton=={triton}", "sympy>=1.13.3"]
     distribution(site, "torch", version, files, requires, f"{abi.replace('cpython-', 'cp')}-{abi.replace('cpython-', 'cp')}-manylinux_2_28_x86_64")
     put(site + "/triton/__init__.py", f"__version__ = '{triton}'\n")
-    for name in "ptxas", "ptxas-blackwell":
-        compiled(f"{site}/triton/backends/nvidia/bin/{name}", 'const char *banner = "Cuda compilation tools, release 12.8, V12.8.93"; int main(void) { return banner[0]; }')
+    assemblers = next(r for r in table("triton") if r["release"] == triton)
+    for name, release in ("ptxas", assemblers["ptxas"]), ("ptxas-blackwell", assemblers["ptxas_blackwell"]):
+        banner = f"Cuda compilation tools, release {release.rpartition('.')[0]}, V{release}"
+        if release: compiled(f"{site}/triton/backends/nvidia/bin/{name}", f'const char *banner = "{banner}"; int main(void) {{ return banner[0]; }}')
     distribution(site, "triton", triton, ["triton/__init__.py"], (), f"{abi.replace('cpython-', 'cp')}-{abi.replace('cpython-', 'cp')}-manylinux_2_27_x86_64")
+    return site
+
+
+def installed_site(requirements):
+    """A directory with real wheels, made once; SITUATIONS_WHEELS names where they are kept for the next run."""
+    if requirements in SITES: return SITES[requirements]
+    kept = os.environ.get("SITUATIONS_WHEELS"); name = slug(" ".join(requirements))
+    site = f"{kept}/{name}" if kept else SITES.setdefault(requirements, tempfile.mkdtemp(prefix="situations-site-"))
+    if not os.path.isdir(site + "/bin"):
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--only-binary", ":all:", "--python-version", "3.12", "--target", site, *requirements], check=True)
     return site
 
 
@@ -155,7 +196,7 @@ class Machine:
 
     def __init__(self, os_="ubuntu", gpu="L4", driver="580.95.05", torch="2.9.0+cu130", count=1, instance=None, **nvml):
         self.dir = tempfile.mkdtemp(prefix="situation-"); self.os, self.gpu, self.driver = os_, gpu, driver
-        self.count, self.first = count, 0x1f - count; self.python = None; self.isolated = False; self.user = 0
+        self.count, self.first = count, 0x1f - count; self.site = None; self.isolated = False; self.user = 0
         self.kernel = KERNEL[os_]; self.nodes = {n: "/dev/null" for n in ["nvidiactl", "nvidia-uvm"] + [f"nvidia{i}" for i in range(count)]}
         self.env, self.extra, self.lib = {}, [], LIB if os_ == "ubuntu" else "/usr/lib64"
         self.nvml = {**WELL, "COUNT": count, "FIRST": self.first, **nvml}
@@ -224,7 +265,7 @@ class Machine:
         return self
     def userland(self, version, directory=None):
         directory = self.dir + "/root" + (directory or self.lib); pci, name, major, minor, _ = GPUS[self.gpu]
-        defines = {"VERSION": f'"{version}"', "CUDA": CUDA.get(version.split(".")[0], 12040), "NAME": f'"{name}"', "MAJOR": major, "MINOR": minor,
+        defines = {"VERSION": f'"{version}"', "CUDA": cuda_of(version), "NAME": f'"{name}"', "MAJOR": major, "MINOR": minor,
                    "PCI": f"0x{pci}10de", **self.nvml}
         for n in "libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler":
             shared_object(f"{directory}/{n}.so.{version}", NVML if n == "libnvidia-ml" else "int cuInit(unsigned f) { return 0; }", f"{n}.so.1", defines.items())
@@ -232,14 +273,17 @@ class Machine:
         return self
     def torch(self, version, prefix="/opt/venv", python="3.12"):
         """The wheel of torch and what it requires, in an environment whose interpreter is a program."""
-        root = self.dir + "/root"; self.site = f"{root}{prefix}/lib/python{python}/site-packages"
         self.environment(prefix, python)
         shutil.copytree(torch_site(version, python), self.site, copy_function=os.link, dirs_exist_ok=True)
         return self
+    def installed(self, *requirements):
+        """What pip installs, as it is, in an environment of its own: some gigabytes, from the package index."""
+        self.environment(); site = installed_site(requirements)
+        self.extra += ["--ro-bind", site, "/opt/venv/lib/python3.12/site-packages"]; return self
     def environment(self, prefix="/opt/venv", python="3.12"):
         root = self.dir + "/root"; self.root(f"{prefix}/pyvenv.cfg", f"home = /usr/bin\nversion = {python}.3\ninclude-system-site-packages = false\n")
         compiled(f"{root}/usr/bin/python{python}", "int main(void) { return 0; }"); self.link(f"{root}{prefix}/bin/python3", f"/usr/bin/python{python}")
-        self.root(f"/usr/lib/python{python}/os.py"); os.makedirs(f"{root}{prefix}/lib/python{python}/site-packages", exist_ok=True); return self
+        self.site = f"{root}{prefix}/lib/python{python}/site-packages"; self.root(f"/usr/lib/python{python}/os.py"); os.makedirs(self.site, exist_ok=True); return self
 
     def container(self, given=True):
         """The same seen from inside a container; given: started with --gpus, as the toolkit mounts it."""
@@ -325,28 +369,50 @@ def judge(binary, situations, verbose=False):
 def slug(name): return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def record(binary, situations, directory):
-    """Writes the facts of each situation, as they are on every machine, and what must be said of them."""
-    os.makedirs(directory, exist_ok=True); listed = []
+def facts_of(binary, machine, *args):
+    """What probe says inside a machine, as it says it on every system that records."""
+    try: r = machine.run(binary, "probe", *args)
+    finally: machine.done()
+    facts = json.loads(r.stdout)
+    for p in facts["probes"]: p["seconds"] = 0
+    facts["devices"]["shm"] = min(facts["devices"]["shm"], 8 << 30)
+    if machine.dir in (text := json.dumps(facts)): sys.exit(f"the facts name this system's {machine.dir}: {text}")
+    return facts
+
+
+def record_machines(binary, machines, directory):
+    """Writes the sound machines whole, and each part as the patch that makes it of the first machine; again for those of
+    the others of which that patch does not make what probe says."""
+    whole, shared = {}, {}
+    for name, (make, args, parts) in machines.items():
+        facts = whole[name] = facts_of(binary, make(), *args)
+        put(f"{directory}/{name}.json", show(facts) + "\n")
+        for part, kind in parts.items():
+            other = facts_of(binary, make(**kind), *args)
+            if part not in shared:
+                shared[part] = difference(facts, other); put(f"{directory}/part/{part}.json", show(shared[part]) + "\n")
+            elif patched(facts, shared[part]) != other: put(f"{directory}/{name}/{part}.json", show(difference(facts, other)) + "\n")
+    return whole, shared
+
+
+def record(binary, situations, machines, directory):
+    """Writes the sound machines, and each situation as a patch over the one that it is most like."""
+    whole, shared = record_machines(binary, machines, directory + "/machines")
+    whole.update({f"{name} {part}": patched(whole[name], shared[part]) for name in whole for part in ["torch-2.9.0+cu130"]})
+    listed = []
     for name, s in situations.items():
-        m = s.make()
-        try: r = m.run(binary, "probe", *(a for a in s.args if a == "--offline"))
-        finally: m.done()
-        facts = json.loads(r.stdout)
-        for p in facts["probes"]: p["seconds"] = 0
-        facts["devices"]["shm"] = min(facts["devices"]["shm"], 8 << 30)
-        text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
-        if m.dir in text: sys.exit(f"{name}: the facts name this machine's {m.dir}")
-        put(f"{directory}/{slug(name)}.json", text)
-        listed.append({"name": name, "facts": slug(name) + ".json", "args": [a for a in s.args if a != "--offline"], "outcomes": sorted(s.outcomes),
+        facts = facts_of(binary, s.make(), *(a for a in s.args if a == "--offline"))
+        base, patch = min(((base, show(difference(of, facts))) for base, of in whole.items()), key=lambda b: len(b[1]))
+        put(f"{directory}/situations/{slug(name)}.json", patch + "\n")
+        listed.append({"name": name, "base": base, "facts": slug(name) + ".json", "args": [a for a in s.args if a != "--offline"], "outcomes": sorted(s.outcomes),
                        "rule": list(s.rule or []), "word": s.word, "never": s.never, "sound": s.sound})
-    put(directory + "/situations.json", json.dumps(listed, indent=1, ensure_ascii=False) + "\n")
+    put(directory + "/situations/situations.json", show(listed) + "\n")
 
 
-def main(situations):
+def main(situations, machines):
     verbose = "-v" in sys.argv; binary, *names = [a for a in sys.argv[1:] if a != "-v"]
     if names[:1] == ["record"]:
-        record(os.path.abspath(binary), situations, names[1])
+        record(os.path.abspath(binary), situations, machines, names[1])
         return
     if unknown := [n for n in names if n not in situations]: sys.exit(f"no situation is called {unknown}")
     chosen = {k: v for k, v in situations.items() if not names or k in names}
@@ -358,6 +424,6 @@ def main(situations):
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
-    import kit, situations  # as modules: what is made once is then known once
-    try: kit.main(situations.SITUATIONS)
+    import kit, machines, situations  # as modules: what is made once is then known once
+    try: kit.main(situations.SITUATIONS, machines.MACHINES)
     finally: kit.forget()

@@ -7,6 +7,9 @@ a reboot or the network is a program that does nothing. Needs root, mmdebstrap a
 packages of NVIDIA's own repositories, which the root does not have, are to be expected, and nothing else."""
 import glob, json, os, re, subprocess, sys, tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../situations")
+from patches import of_case
+
 IDLE = "reboot systemctl modprobe nvidia-smi nvidia-modprobe nvidia-ctk nvidia-cuda-mps-control nvidia-uninstall mount curl gpg dpkg".split()
 
 
@@ -15,8 +18,8 @@ def commands(binary, kernel, scratch):
     for case in sorted(glob.glob("matrix/testdata/*/fires*.txtar") + glob.glob("matrix/testdata/*/warns*.txtar")):
         parts = re.split(r"^-- (\S+) --\n", open(case).read(), flags=re.M)
         files = dict(zip(parts[1::2], parts[2::2]))
-        if "facts.json" not in files or "target.json" in files: continue
-        facts = json.loads(files["facts.json"]); system = facts.setdefault("system", {})
+        if "target.json" in files: continue
+        facts = of_case("matrix/testdata/machines", parts[0], files); system = facts.setdefault("system", {})
         if system.get("container"): continue
         system.update(id="debian", id_like="", os="Debian GNU/Linux 12 (bookworm)", kernel=kernel)
         given = scratch + "/facts.json"; open(given, "w").write(json.dumps(facts))

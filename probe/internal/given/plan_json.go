@@ -1,6 +1,7 @@
 package given
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"cudacompat/internal/lazyregexp"
@@ -55,7 +56,9 @@ func readPipReport(d Document) (facts.Facts, error) {
 // condaPlan matches what conda's --dry-run --json has and nothing else that is read.
 var condaPlan = lazyregexp.New(`^\{[\s\S]*"(?:LINK|UNLINK)":\s*\[`)
 
-func isCondaPlan(d Document) bool { return condaPlan.Match(d.Data) }
+func isCondaPlan(d Document) bool {
+	return bytes.Contains(d.Data, []byte(`LINK":`)) && condaPlan.Match(d.Data)
+}
 
 // readCondaPlan reads conda install --dry-run --json, mamba's too:
 //

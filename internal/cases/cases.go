@@ -1,0 +1,98 @@
+// Package cases reads the machines on which rules are tried. A case names one that was recorded, and says what is
+// different: the cause of its verdict.
+package cases
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/txtar"
+)
+
+// Facts are the facts of a case. Its head names a machine and the parts in which that is another, and patch.json is what
+// is different beside them:
+//
+//	base: host T4 550.163.01 torch-2.6.0+cu124
+//
+// What is no machine, such as a report that somebody pasted, stands whole in facts.json.
+func Facts(machines string, archive *txtar.Archive) ([]byte, error) {
+	var whole, patch []byte
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "facts.json":
+			whole = f.Data
+		case "patch.json":
+			patch = f.Data
+		}
+	}
+	_, line, based := strings.Cut("\n"+string(archive.Comment), "\nbase: ")
+	switch {
+	case based && whole != nil, !based && patch != nil:
+		return nil, errors.New(`a case has facts.json, or a line "base:" and, where something is different, patch.json`)
+	case !based:
+		return whole, nil
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	return Machine(machines, line, patch)
+}
+
+// Machine is a recorded machine in some parts, with a patch over it.
+func Machine(machines, base string, patch []byte) ([]byte, error) {
+	words := strings.Fields(base)
+	if len(words) == 0 {
+		return nil, errors.New("base: names no machine")
+	}
+	tree, err := recorded(filepath.Join(machines, words[0]+".json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range words[1:] {
+		change, err := recordedPart(machines, words[0], part)
+		if err != nil {
+			return nil, err
+		}
+		tree = Patched(tree, change)
+	}
+	if len(patch) > 0 {
+		var change any
+		if err := json.Unmarshal(patch, &change); err != nil {
+			return nil, fmt.Errorf("patch.json: %w", err)
+		}
+		tree = Patched(tree, change)
+	}
+	return json.Marshal(tree)
+}
+
+// recordedPart is what makes a machine of another part: its own patch, or that which holds for all.
+func recordedPart(machines, machine, part string) (any, error) {
+	change, err := recorded(filepath.Join(machines, machine, part+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return recorded(filepath.Join(machines, "part", part+".json"))
+	}
+	return change, err
+}
+
+// known are the files that were read: many cases are patches over one machine.
+var known sync.Map
+
+func recorded(file string) (any, error) {
+	if tree, ok := known.Load(file); ok {
+		return tree, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	known.Store(file, tree)
+	return tree, nil
+}

@@ -1,0 +1,62 @@
+package cases
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Patched lays a merge patch (RFC 7386) over a value, which stays as it is. Where the patch has an object and the value a
+// list, the object's names stand for entries: those of this name or path, that of this number, or all ("*"). A name that
+// no entry has is a new entry.
+func Patched(value, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	if list, ok := value.([]any); ok {
+		return patchedList(list, changes)
+	}
+	whole := map[string]any{}
+	if object, ok := value.(map[string]any); ok {
+		whole = maps.Clone(object)
+	}
+	for name, change := range changes {
+		if change == nil {
+			delete(whole, name)
+		} else {
+			whole[name] = Patched(whole[name], change)
+		}
+	}
+	return whole
+}
+
+func patchedList(list []any, changes map[string]any) []any {
+	kept := slices.Clone(list)
+	var added []any
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		change, found := changes[name], name == "*"
+		for i, entry := range kept {
+			if !meant(entry, i, name) {
+				continue
+			}
+			found = true
+			if kept[i] = nil; change != nil {
+				kept[i] = Patched(entry, change)
+			}
+		}
+		if !found && change != nil {
+			added = append(added, Patched(nil, change))
+		}
+	}
+	return append(slices.DeleteFunc(kept, func(entry any) bool { return entry == nil }), added...)
+}
+
+// meant reports whether a name in a patch stands for an entry.
+func meant(entry any, number int, name string) bool {
+	if name == "*" || name == strconv.Itoa(number) {
+		return true
+	}
+	object, _ := entry.(map[string]any)
+	return object["name"] == name || object["path"] == name
+}
