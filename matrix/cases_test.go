@@ -90,6 +90,41 @@ func expected(item string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(item) + `[ :,]`)
 }
 
+// TestRecordedMachinesAreUsed wants each recorded machine and part to be that of a case or a situation.
+func TestRecordedMachinesAreUsed(t *testing.T) {
+	var bases []string
+	files, _ := filepath.Glob("testdata/*/*.txtar")
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, line, _ := strings.Cut("\n"+string(archive.Comment), "\nbase: ")
+		line, _, _ = strings.Cut(line, "\n")
+		bases = append(bases, line)
+	}
+	for _, s := range situations(t) {
+		bases = append(bases, s.Base)
+	}
+	used := map[string]bool{}
+	for _, base := range bases {
+		for i, word := range strings.Fields(base) {
+			used[word] = true
+			if machine := strings.Fields(base)[0]; i > 0 {
+				used[machine+"/"+word] = true
+			}
+		}
+	}
+	recorded, _ := filepath.Glob("testdata/machines/*.json")
+	parts, _ := filepath.Glob("testdata/machines/*/*.json")
+	for _, file := range append(recorded, parts...) {
+		name := strings.TrimPrefix(strings.TrimSuffix(file, ".json"), "testdata/machines/")
+		if !used[strings.TrimPrefix(name, "part/")] {
+			t.Errorf("%s: no case and no situation is on it", file)
+		}
+	}
+}
+
 // TestEveryRuleHasCases wants, for each rule, a machine where it fires and one where it stays silent.
 func TestEveryRuleHasCases(t *testing.T) {
 	for _, rule := range rules {

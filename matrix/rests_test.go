@@ -3,7 +3,6 @@ package matrix
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -75,16 +74,8 @@ func chainsOf(v Verdict) map[string][]Link {
 // TestHeldLinksRestOnFacts: on every sound machine, a held link is held no more where all the facts that it rests on are
 // taken away, and no single fact that is taken away turns works into broken.
 func TestHeldLinksRestOnFacts(t *testing.T) {
-	data, err := os.ReadFile("testdata/situations/situations.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []situation
-	if err := json.Unmarshal(data, &list); err != nil {
-		t.Fatal(err)
-	}
 	machines, links := 0, 0
-	for _, s := range list {
+	for _, s := range situations(t) {
 		if !s.Sound || s.Outcomes[0] != string(Compatible) {
 			continue
 		}

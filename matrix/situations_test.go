@@ -27,9 +27,9 @@ type situation struct {
 	Sound    bool     `json:"sound"`    // no error and no warning
 }
 
-// TestSituations judges the recorded machines. make situations asks the program on the machines themselves, where this
-// system lets a process have namespaces of its own.
-func TestSituations(t *testing.T) {
+// situations are all that were recorded.
+func situations(t *testing.T) []situation {
+	t.Helper()
 	data, err := os.ReadFile("testdata/situations/situations.json")
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,13 @@ func TestSituations(t *testing.T) {
 	if err := json.Unmarshal(data, &list); err != nil || len(list) < 40 {
 		t.Fatal(len(list), err)
 	}
-	for _, s := range list {
+	return list
+}
+
+// TestSituations judges the recorded machines. make situations asks the program on the machines themselves, where this
+// system lets a process have namespaces of its own.
+func TestSituations(t *testing.T) {
+	for _, s := range situations(t) {
 		t.Run(strings.TrimSuffix(s.Facts, ".json"), func(t *testing.T) {
 			if wrong := s.wrong(s.judged(t)); wrong != "" {
 				t.Errorf("%s: %s", s.Name, wrong)
