@@ -101,6 +101,8 @@ func TestWantedByHand(t *testing.T) {
 			"together: none: vllm==0.33.0 needs CUDA 13, but driver 550.90.07 runs CUDA 12 and older\n"},
 		{"gpu", "550.90.07 T4 3.12", "text", []string{"vllm", "flash-attn"}, 1,
 			"together: none: flash-attn has code for sm_80 sm_90 sm_100 sm_120, but the GPU is T4 (7.5)\n"},
+		// vLLM 0.2.2 lets in every torch from 2.1 on, and loads with the one that it was compiled for.
+		{"not-the-oldest", "580.95.05 H100 3.10", "requirements", []string{"vllm"}, 0, "\nvllm==0.31.0\ntorch==2.13.0\n"},
 		{"python-of-torch", "550.90.07 L4 3.13", "text", []string{"torchtext"}, 1, "of which no wheel is for this Python, but this is Python 3.13\n"},
 		{"source-only", l4, "text", []string{"flash-attn==2.8.3.post2"}, 1,
 			"flash-attn==2.8.3.post2 is on the package index as a source only: what it will be compiled for is not known\n"},
