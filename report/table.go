@@ -1,7 +1,10 @@
 package report
 
 import (
+	"bytes"
 	"strings"
+
+	"github.com/olekukonko/tablewriter"
 )
 
 // row is one line of the table: what it is, its version, where it was read, and an answer with the targets or the
@@ -23,8 +26,9 @@ func (p *page) table(r Report) {
 	}
 	p.line()
 	g := p.gridOf(rows)
-	for _, row := range rows {
-		g.write(row)
+	aligned := g.align(rows)
+	for i, row := range rows {
+		g.write(row, aligned[i])
 	}
 	p.rest(len(all), "rows")
 }
@@ -102,7 +106,47 @@ func (g *grid) end(r row) int {
 	return g.margin() + columns(g.text(r)) + columns(g.safe(r.answer.text+r.where))
 }
 
-func (g *grid) write(r row) {
+// inColumn reports whether a row's place can stand under those of the others.
+func (g *grid) inColumn(r row) bool {
+	at := g.place[r.build]
+	return r.from != "" && g.end(r) <= at && g.fits(at+len(apart)+columns(r.from))
+}
+
+// plain is a row up to its place, without colour.
+func (g *grid) plain(r row) string {
+	return pad(r.title(), g.name) + apart + g.text(r) + g.safe(r.answer.text+r.where)
+}
+
+// align sets the rows whose places stand in one column under each other, the machine's and the builds' apart.
+func (g *grid) align(rows []row) map[int]string {
+	lines := map[int]string{}
+	for _, build := range []bool{false, true} {
+		var out bytes.Buffer
+		var set []int
+		t := tablewriter.NewWriter(&out)
+		t.SetBorder(false)
+		t.SetAutoWrapText(false)
+		t.SetNoWhiteSpace(true)
+		t.SetTablePadding(apart)
+		t.SetColumnSeparator("")
+		t.SetAlignment(tablewriter.ALIGN_LEFT)
+		for i, r := range rows {
+			if r.build == build && g.inColumn(r) {
+				t.Append([]string{g.plain(r), r.from})
+				set = append(set, i)
+			}
+		}
+		t.Render()
+		for _, i := range set {
+			line, _ := out.ReadString('\n')
+			lines[i] = strings.TrimRight(line, " \n")
+		}
+	}
+	return lines
+}
+
+// write writes one row; line is the whole of it where its place stands in the column.
+func (g *grid) write(r row, line string) {
 	end := g.end(r)
 	if !g.fits(end) {
 		g.fold(r)
@@ -110,11 +154,11 @@ func (g *grid) write(r row) {
 	}
 	parts := []any{apart, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + apart,
 		g.text(r), r.answer, r.where}
-	switch at := g.place[r.build]; {
+	switch {
 	case r.from == "":
 		g.line(parts...)
-	case end <= at && g.fits(at+len(apart)+columns(r.from)):
-		g.line(append(parts, strings.Repeat(" ", at-end)+apart+r.from)...)
+	case line != "":
+		g.line(append(parts, strings.TrimPrefix(line, g.plain(r)))...)
 	case g.fits(end + len(apart) + columns(r.from)):
 		g.line(append(parts, apart+r.from)...)
 	default:
