@@ -305,7 +305,8 @@ func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 			j.open, j.cut = true, true
 		}
 		j.verdict.Answers = append(j.verdict.Answers, a)
-		if a.Answer == Unknown && a.Counts {
+		// What goes on without a GPU that was withheld shows nothing of the GPU.
+		if a.Counts && (a.Answer == Unknown || a.Answer == WorksCPUOnly && j.withheld()) {
 			inconclusive = true
 		}
 	}
