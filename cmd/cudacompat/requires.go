@@ -153,6 +153,9 @@ func (f *requiresFlags) unread(asked requiresAsked, why error) report.Requires {
 	r := report.Requires{Source: source(cmp.Or(asked.artefact, "-")), Facts: nothing,
 		Requirement: matrix.Requires(asked.tables, nothing, f.python)}
 	r.Artefact = shown(asked.artefact)
+	if f.old != "" {
+		r.Diff = &requires.Diff{Old: f.old, Changes: []requires.Change{}, Targets: []requires.TargetChange{}}
+	}
 	return r
 }
 
