@@ -37,6 +37,10 @@ func notImportable(m *machine, b *build) []*result {
 			return b.lacking(m, h)
 		case facts.HindranceModule:
 			return b.withoutModule(m, h)
+		case facts.HindranceOnlyHere:
+			return undecidable(b.subject, "whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports")
+		case facts.HindranceName:
+			return found(b.withoutName(h))
 		case facts.HindranceSymbol:
 			return found(b.withoutSymbol(h))
 		case facts.HindranceTool:
@@ -176,6 +180,15 @@ func (b *build) withoutModule(m *machine, h facts.Hindrance) []*result {
 		Source:   []string{"https://docs.python.org/3/reference/import.html"}}
 	f.Steps = []pin.Step{pin.Say("install the package that has the module " + pin.Said(h.By) + " into " + pin.Word(b.env.Path))}
 	return found(f)
+}
+
+// withoutName: a source of the package is not as it was installed, and lacks what the import takes from it. One that is
+// changed by hand and still has that is somebody's patch.
+func (b *build) withoutName(h facts.Hindrance) Finding {
+	return Finding{Severity: Error, Subject: b.subject, Need: h.By + " in " + h.Path, Source: []string{importSource},
+		Message:  fmt.Sprintf("%s does not define %s, which importing %s takes from it: the file was changed or is damaged", h.Path, h.By, b.Name),
+		Evidence: append(b.evidence(), Evidence{Fact: path.Base(h.Path), Value: "another size than RECORD lists", From: h.Path}),
+		Pins:     b.env.forcedPin(pin.Package{Package: b.Name, Version: b.Version})}
 }
 
 // withoutSymbol: a library that the import of a package loads needs a symbol that nothing defines. Python binds all of

@@ -238,6 +238,8 @@ const (
 	HindranceWithout     = "without"     // it needs the framework or distribution By, which the environment does not have
 	HindranceRelease     = "release"     // it requires By, "librmm-cu12==26.10.*", and Of is another release of that
 	HindranceModule      = "module"      // its file Path imports the module By, which is nowhere
+	HindranceOnlyHere    = "only-here"   // its file imports the module By, which lies only in the working directory, Path
+	HindranceName        = "name"        // its file Path was changed, and By is imported from there, which it does not define
 	HindranceSymbol      = "symbol"      // its library Path needs the symbol By, which nothing that is loaded defines
 	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
 )

@@ -326,7 +326,7 @@ def run(a):
         say(f"{drawn}. {p['name']} {p['version']} Python {python} code {p['code']} asks {p['asks']} torch {p['torch']} modules {modules}")
         plans = [("alone", [path])]
         if python == "3.11":
-            chosen = TORCHES if p["torch"] else [rng.choice(TORCHES)]
+            chosen = rng.sample(TORCHES, a.torches if p["torch"] else 1)
             plans += [("beside " + t, [path, t]) for t in chosen]
         for where, wanted in plans:
             if time.time() > deadline:
@@ -416,6 +416,7 @@ def main():
     p.add_argument("--packages", type=int, default=30)
     p.add_argument("--minutes", type=float, default=45)
     p.add_argument("--largest-mb", type=float, default=200)
+    p.add_argument("--torches", type=int, default=len(TORCHES), help="beside how many of them a package of torch's is put")
     p.add_argument("--skip", default="")
     p.add_argument("--keep", action="store_true")
     a = p.parse_args()

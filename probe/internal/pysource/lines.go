@@ -1,6 +1,7 @@
 package pysource
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -26,7 +27,11 @@ func (l line) word() string {
 type scanner struct {
 	data      []byte
 	at        int
+	skip      int  // lines that are indented more are passed over; -1 where none are
+	names     bool // whether the names of libraries are kept
 	libraries []string
+	open      bool // the end came within brackets, or a text of several lines
+	text      []byte
 }
 
 // maxLibraries is how many names of libraries are kept of one file.
@@ -43,79 +48,120 @@ func (s *scanner) next() (line, bool) {
 	return line{}, false
 }
 
-// one reads one logical line; its text is empty where there is none but comments and space.
+// marks are the bytes at which a line is more than its text.
+var marks = [256]bool{'#': true, '"': true, '\'': true, '\\': true, '(': true, '[': true, '{': true, ')': true, ']': true, '}': true,
+	'\n': true, '\r': true, ';': true}
+
+// one reads one logical line; its text is empty where there is none but comments and space, and where it is passed over.
 func (s *scanner) one() line {
-	var text strings.Builder
-	indent, depth := 0, 0
-	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\t' || s.data[s.at] == '\f') {
-		if indent++; s.data[s.at] == '\t' {
-			indent += 7
+	indent, depth := s.indent(), 0
+	keep := s.skip < 0 || indent <= s.skip
+	s.text = s.text[:0]
+	add := func(text ...byte) {
+		if keep {
+			s.text = append(s.text, text...)
 		}
-		s.at++
 	}
 	for s.at < len(s.data) {
-		c := s.data[s.at]
-		switch {
-		case c == '#':
-			s.comment()
-			continue
-		case c == '"' || c == '\'':
-			s.quoted(c)
-			text.WriteString(`""`)
-			continue
-		case c == '\\' && s.at+1 < len(s.data) && (s.data[s.at+1] == '\n' || s.data[s.at+1] == '\r'):
-			s.at += 2
-			text.WriteByte(' ')
-			continue
-		case strings.IndexByte("([{", c) >= 0:
-			depth++
-		case strings.IndexByte(")]}", c) >= 0:
-			depth = max(depth-1, 0)
-		case c == '\n' && depth == 0, c == ';' && depth == 0:
+		from := s.at
+		for s.at < len(s.data) && !marks[s.data[s.at]] {
 			s.at++
-			return line{indent, strings.TrimSpace(text.String())}
-		case c == '\n' || c == '\r':
-			c = ' '
 		}
-		text.WriteByte(c)
-		s.at++
+		add(s.data[from:s.at]...)
+		if s.at == len(s.data) {
+			break
+		}
+		switch c := s.data[s.at]; c {
+		case '#':
+			s.comment()
+		case '"', '\'':
+			s.quoted(c)
+			add('"', '"')
+		case '\\':
+			s.at++
+			if s.at < len(s.data) && (s.data[s.at] == '\n' || s.data[s.at] == '\r') {
+				s.at++
+				add(' ')
+			} else {
+				add(c)
+			}
+		case '\n', ';':
+			s.at++
+			if depth == 0 {
+				return s.line(indent)
+			}
+			add(' ')
+		case '\r':
+			s.at++
+			add(' ')
+		default:
+			if c == '(' || c == '[' || c == '{' {
+				depth++
+			} else {
+				depth = max(depth-1, 0)
+			}
+			s.at++
+			add(c)
+		}
 	}
-	return line{indent, strings.TrimSpace(text.String())}
+	s.open = s.open || depth > 0
+	return s.line(indent)
+}
+
+func (s *scanner) line(indent int) line { return line{indent, string(bytes.TrimSpace(s.text))} }
+
+// indent passes over the space before a line, and counts it.
+func (s *scanner) indent() (n int) {
+	for ; s.at < len(s.data); s.at++ {
+		switch s.data[s.at] {
+		case '\t':
+			n += 8
+		case ' ', '\f':
+			n++
+		default:
+			return n
+		}
+	}
+	return n
 }
 
 func (s *scanner) comment() {
-	for s.at < len(s.data) && s.data[s.at] != '\n' {
-		s.at++
-	}
-}
-
-// quoted passes over a string, and keeps the name of a library.
-func (s *scanner) quoted(quote byte) {
-	mark := string(quote)
-	if strings.HasPrefix(string(s.data[s.at:min(s.at+3, len(s.data))]), strings.Repeat(mark, 3)) {
-		mark = strings.Repeat(mark, 3)
-	}
-	s.at += len(mark)
-	start := s.at
-	for s.at < len(s.data) {
-		switch {
-		case s.data[s.at] == '\\':
-			s.at++
-		case len(mark) == 1 && s.data[s.at] == '\n': // it is not closed
-			return
-		case strings.HasPrefix(string(s.data[s.at:min(s.at+3, len(s.data))]), mark):
-			s.keep(string(s.data[start:s.at]))
-			s.at += len(mark)
-			return
-		}
-		s.at++
+	if i := bytes.IndexByte(s.data[s.at:], '\n'); i >= 0 {
+		s.at += i
+		return
 	}
 	s.at = len(s.data)
 }
 
-func (s *scanner) keep(text string) {
-	if len(text) < 200 && strings.Contains(text, ".so") && libraryName.MatchString(text) && len(s.libraries) < maxLibraries &&
-		!slices.Contains(s.libraries, text) {
-		s.libraries = append(s.libraries, text)
+// quoted passes over a string, and keeps the name of a library.
+func (s *scanner) quoted(quote byte) {
+	rest, long := s.data[s.at:], false
+	if long = len(rest) > 2 && rest[1] == quote && rest[2] == quote; long {
+		s.at += 2
+	}
+	s.at++
+	start := s.at
+	for ; s.at < len(s.data); s.at++ {
+		switch c := s.data[s.at]; {
+		case c == '\\':
+			s.at++
+		case c == '\n' && !long: // it is not closed
+			return
+		case c == quote && !long:
+			s.keep(s.data[start:s.at])
+			s.at++
+			return
+		case c == quote && bytes.HasPrefix(s.data[s.at+1:], []byte{quote, quote}):
+			s.at += 3
+			return
+		}
+	}
+	s.at, s.open = len(s.data), s.open || long
+}
+
+func (s *scanner) keep(text []byte) {
+	if s.names && len(text) < 200 && bytes.Contains(text, []byte(".so")) && libraryName.Match(text) && len(s.libraries) < maxLibraries &&
+		!slices.Contains(s.libraries, string(text)) {
+		s.libraries = append(s.libraries, string(text))
 	}
 }

@@ -6,6 +6,7 @@
 package pysource
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -34,17 +35,52 @@ const maxLines = 200_000
 
 // Parse reads a source file. What is no Python gives whatever its lines look like.
 func Parse(data []byte) Module {
-	p := parser{swallows: map[int]bool{}, calls: map[string][]string{}, opening: map[string]bool{}}
-	s := scanner{data: data}
+	p := parser{opens: mayOpen(data), swallows: map[int]bool{}, calls: map[string][]string{}}
+	s := scanner{data: data, skip: -1, names: p.opens}
 	for range maxLines {
 		line, more := s.next()
 		if !more {
 			break
 		}
 		p.line(line)
+		s.skip = p.skip()
 	}
 	return p.module(s.libraries)
 }
+
+// Unfinished reports whether a source ends in the middle: within brackets or a text of several lines, or in the header of
+// a statement.
+func Unfinished(data []byte) bool {
+	s := scanner{data: data, skip: -1}
+	var last line
+	for range maxLines {
+		line, more := s.next()
+		if !more {
+			break
+		}
+		last = line
+	}
+	return s.open || compounds[last.word()] && (strings.HasSuffix(last.text, ":") || !strings.Contains(last.text, ":")) &&
+		headers.MatchString(last.text)
+}
+
+// headers matches the beginning of a compound statement, and nothing that a name can begin with.
+var headers = lazyregexp.New(`^(async +)?(def|class|if|elif|while|for|with|except|try|else|finally)\b *[\w(\[{:"~-]?`)
+
+// mayOpen reports whether a file names what opens libraries.
+func mayOpen(data []byte) bool {
+	return slices.ContainsFunc([]string{"DLL(", "LoadLibrary(", "load_library(", "dlopen("},
+		func(name string) bool { return bytes.Contains(data, []byte(name)) })
+}
+
+// MayBind reports whether a source can give a name to who imports it from there: the name stands in it, or code may make
+// it.
+func MayBind(data []byte, name string) bool {
+	return name == "*" || bytes.Contains(data, []byte(name)) || makesNames.Match(data)
+}
+
+// makesNames matches what makes names that do not stand in a source.
+var makesNames = lazyregexp.New(`import\s*\*|__getattr__|globals\(|locals\(|vars\(|exec\(|setattr|__dict__|sys\.modules`)
 
 // block is one compound statement that is open.
 type block struct {
@@ -62,8 +98,8 @@ type parser struct {
 	last     block        // the block that was closed last, to which an except clause belongs
 
 	found    []found
+	opens    bool                // the file opens libraries somewhere
 	calls    map[string][]string // by function, empty for the top level: the names that are called
-	opening  map[string]bool     // the functions that open libraries, empty for the top level
 	openings []found
 }
 
@@ -80,7 +116,7 @@ func (p *parser) line(l line) {
 	if word == "raise" && len(p.blocks) > 0 {
 		p.blocks[len(p.blocks)-1].raises = true
 	}
-	if compound.MatchString(l.text) {
+	if compounds[word] && strings.HasSuffix(l.text, ":") {
 		p.open(l, word)
 		return
 	}
@@ -94,15 +130,13 @@ func (p *parser) line(l line) {
 			}
 		}
 	case word == "from" && in == "":
-		if m := fromImport.FindStringSubmatch(l.text); m != nil {
-			i := Import{Module: m[2], Level: len(strings.ReplaceAll(m[1], " ", "")), Names: []string{}, Certain: plain}
-			for part := range strings.SplitSeq(strings.Trim(m[3], "() \t"), ",") {
-				if name, _, _ := strings.Cut(strings.TrimSpace(part), " "); name != "" {
-					i.Names = append(i.Names, name)
-				}
-			}
+		if i, ok := parseFrom(l.text); ok {
+			i.Certain = plain
 			p.found = append(p.found, found{i, tries, in})
 		}
+	}
+	if !p.opens {
+		return
 	}
 	if opens.MatchString(l.text) {
 		p.openings = append(p.openings, found{Import{}, tries, in})
@@ -112,10 +146,38 @@ func (p *parser) line(l line) {
 	}
 }
 
+// parseFrom reads "from ..a.b import (c, d as e)".
+func parseFrom(text string) (Import, bool) {
+	module, names, ok := strings.Cut(strings.TrimPrefix(text, "from"), " import")
+	if !ok {
+		module, names, ok = strings.Cut(strings.TrimPrefix(text, "from"), ".import")
+		module += "."
+	}
+	module = strings.ReplaceAll(module, " ", "")
+	i := Import{Module: strings.TrimLeft(module, "."), Names: []string{}}
+	i.Level = len(module) - len(i.Module)
+	for part := range strings.SplitSeq(strings.Trim(names, "() \t"), ",") {
+		if name, _, _ := strings.Cut(strings.TrimSpace(part), " "); name != "" {
+			i.Names = append(i.Names, name)
+		}
+	}
+	return i, ok && (i.Module == "" || moduleName.MatchString(i.Module))
+}
+
+// skip is the indentation of the function that was entered, where nothing in it counts; -1 outside.
+func (p *parser) skip() int {
+	if last := len(p.blocks) - 1; !p.opens && last >= 0 && strings.HasPrefix(p.blocks[last].word, "def ") {
+		return p.blocks[last].indent
+	}
+	return -1
+}
+
+// compounds begin compound statements; a name can begin so, too.
+var compounds = map[string]bool{"async": true, "def": true, "class": true, "if": true, "elif": true, "else": true, "try": true,
+	"except": true, "finally": true, "for": true, "while": true, "with": true, "match": true, "case": true}
+
 var (
-	compound   = lazyregexp.New(`^(async +)?(def|class|if|elif|else|try|except|finally|for|while|with|match|case)\b.*:$`)
 	moduleName = lazyregexp.New(`^[A-Za-z_][\w.]*$`)
-	fromImport = lazyregexp.New(`^from +([. ]*)([\w.]*) +import +(.*)$`)
 	opens      = lazyregexp.New(`\b(CDLL|PyDLL|LoadLibrary|load_library|dlopen)\(`)
 	called     = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)
 	swallowing = lazyregexp.New(`^except *(\*? *)?(:|.*\b(ImportError|ModuleNotFoundError|OSError|Exception|BaseException|Error|EnvironmentError)\b)`)

@@ -65,7 +65,7 @@ func TestOpens(t *testing.T) {
 			}
 		})
 	}
-	m := Parse([]byte("a = 'libx.so'\nb = \"y/libz.so.12\"\nc = 'no such thing.so is here'\n"))
+	m := Parse([]byte("CDLL(a)\na = 'libx.so'\nb = \"y/libz.so.12\"\nc = 'no such thing.so is here'\n"))
 	if diff := cmp.Diff([]string{"libx.so", "y/libz.so.12"}, m.Libraries); diff != "" {
 		t.Error(diff)
 	}

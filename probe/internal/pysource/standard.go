@@ -1,13 +1,35 @@
 package pysource
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 )
 
-// Standard reports whether a module is of the standard library of any Python from 3.6 to 3.14: sys.stdlib_module_names,
-// and before 3.10 what lies in its directory.
-func Standard(module string) bool { return standard()[module] }
+// Standard reports whether a module is of the standard library of a Python, "3.12.3"; where that is not known, of any
+// from 3.6 to 3.14: sys.stdlib_module_names, and before 3.10 what lies in its directory.
+func Standard(module, python string) bool {
+	if !standard()[module] {
+		return false
+	}
+	minor := 0
+	if _, err := fmt.Sscanf(python, "3.%d", &minor); err != nil {
+		return true
+	}
+	first, comes := since[module]
+	last, goes := until[module]
+	return !(comes && minor < first) && !(goes && minor > last)
+}
+
+// since and until are the first and the last minor release of Python 3 that has a module.
+var (
+	since = map[string]int{"contextvars": 7, "dataclasses": 7, "graphlib": 9, "zoneinfo": 9, "tomllib": 11, "annotationlib": 14,
+		"compression": 14}
+	until = map[string]int{"macurl2path": 6, "macpath": 7, "dummy_threading": 8, "formatter": 9, "parser": 9, "symbol": 9,
+		"binhex": 10, "asynchat": 11, "asyncore": 11, "distutils": 11, "imp": 11, "smtpd": 11, "aifc": 12, "audioop": 12,
+		"cgi": 12, "cgitb": 12, "chunk": 12, "crypt": 12, "imghdr": 12, "lib2to3": 12, "mailcap": 12, "nis": 12, "nntplib": 12,
+		"ossaudiodev": 12, "pipes": 12, "sndhdr": 12, "spwd": 12, "sunau": 12, "telnetlib": 12, "uu": 12, "xdrlib": 12}
+)
 
 var standard = sync.OnceValue(func() map[string]bool {
 	list := map[string]bool{}

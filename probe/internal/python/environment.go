@@ -26,6 +26,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 			failed.Add(err)
 			if build != nil && !has(env.Builds, build.Name) {
 				s.hinder(h, build, s.frameworkInfo(build.Name), modules[build.Name])
+				s.readSources(h, build)
 				env.Builds = append(env.Builds, *build)
 			}
 		}

@@ -139,7 +139,7 @@ func readLibraries(b *facts.Build, h *host.Host, s *site, r lazyReach, names []s
 		needed := neededBy(h, full)
 		// a part is what the import does not come to
 		ofFramework := slices.ContainsFunc(needed, frameworkLibrary.MatchString)
-		part := ofFramework && !slices.Contains(r.now().loads(names), name)
+		part := ofFramework && !isMain(name) && !slices.Contains(r.now().loads(names), name)
 		if !part && slices.ContainsFunc(needed, torchLibrary.MatchString) {
 			linked = append(linked, full)
 		}

@@ -65,6 +65,32 @@ func firstModule(h *host.Host, dirs []string, name string) string {
 	return ""
 }
 
+// findsModule reports whether a module is found in some directories, as Python looks for it, or some of the names that are
+// imported from it. A directory without __init__.py is no more than a place for others: packaging/ of a source tree is
+// not the module packaging.version.
+func findsModule(h *host.Host, dirs []string, module string, names []string) bool {
+	top, rest, _ := strings.Cut(module, ".")
+	if firstModule(h, dirs, top) != "" {
+		return true
+	}
+	for _, dir := range dirs {
+		place := path.Join(dir, top)
+		switch {
+		case h.Exists(place+".pyc") || h.Exists(place+"/__init__.pyc") || len(h.GlobIn(dir, top+".*so")) > 0:
+			return true
+		case !h.Exists(place):
+		case rest != "":
+			if findsModule(h, []string{place}, rest, names) {
+				return true
+			}
+		case names == nil || slices.ContainsFunc(names, func(n string) bool { return n == "*" || findsModule(h, []string{place}, n, nil) }):
+			return true
+		}
+	}
+	// setuptools brings it where Python does not any more
+	return top == "distutils" && findsModule(h, dirs, "_distutils_hack", nil)
+}
+
 // topModule matches a module or package of a RECORD that is imported by its own name, "xgboost/__init__.py,".
 var topModule = lazyregexp.New(`(?m)^(\w+)(?:/__init__)?\.py,`)
 

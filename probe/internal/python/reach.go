@@ -1,9 +1,9 @@
 package python
 
 import (
-	"bytes"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/version"
@@ -13,18 +13,19 @@ import (
 	"cudacompat/probe/internal/pysource"
 )
 
-// maxSources bounds the source files of one distribution that are read; vLLM's import comes to some hundred.
-const maxSources = 400
+// maxSources bounds the source files of one distribution that are read; torch's import comes to some thousand.
+const maxSources = 3000
 
 // reach is what the import of a distribution's modules comes to, by their sources. Sources of other distributions are
 // not read: of these it is looked whether they are there.
 type reach struct {
-	read     bool         // some source of its own was read, so that the rest tells something
-	certain  []string     // extension modules and libraries of its own that the import loads, in order, below the site
-	possible []string     // those that it may load, under a condition or later
-	gone     []string     // files of its RECORD that the import loads and that are gone
-	absent   []absentFrom // modules of nobody's that it imports
-	modules  []string     // of other distributions, by their first names: those that the import is certain to need
+	read     bool              // some source of its own was read, so that the rest tells something
+	certain  []string          // extension modules and libraries of its own that the import loads, in order, below the site
+	possible []string          // those that it may load, under a condition or later
+	gone     []string          // files of its RECORD that the import loads and that are gone
+	absent   []absentFrom      // modules of nobody's that it imports
+	altered  []facts.Hindrance // sources of its own that are not as they were installed, and that end the import
+	modules  []string          // of other distributions, by their first names: those that the import is certain to need
 }
 
 // lazyReach reads the sources when it is first asked; nil where there are none.
@@ -37,23 +38,24 @@ func (l lazyReach) now() *reach {
 	return l()
 }
 
-// absentFrom is a module that is nowhere, and the file that imports it.
-type absentFrom struct{ module, file string }
+// absentFrom is a module that is nowhere in the environment, the file that imports it, and the working directory where it
+// lies there.
+type absentFrom struct{ module, file, here string }
 
 // reached reads the sources of a distribution as far as the import of its main module goes.
 func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
-	w := walker{h: h, s: s, record: record, own: map[string]bool{}, seen: map[string]bool{}}
-	for line := range bytes.Lines(record) {
-		top, _, below := bytes.Cut(line, []byte("/"))
-		if !below {
-			top, _, _ = bytes.Cut(line, []byte("."))
-		}
-		if len(top) < 200 {
-			w.own[string(top)] = true
-		}
+	return s.reachedFrom(h, b, record, nil)
+}
+
+// reachedFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
+func (s *site) reachedFrom(h *host.Host, b *facts.Build, record []byte, mains []string) *reach {
+	w := walker{h: h, s: s, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
+		changed: map[string][]byte{}}
+	if mains == nil {
+		mains = w.mains(b)
 	}
-	for _, name := range w.mains(b) {
-		w.module(name, b.From, true)
+	for _, name := range mains {
+		w.module(name, nil, b.From, true)
 	}
 	w.possible = slices.DeleteFunc(w.possible, func(name string) bool { return slices.Contains(w.certain, name) })
 	return &w.reach
@@ -63,21 +65,16 @@ type walker struct {
 	reach
 	h       *host.Host
 	s       *site
-	record  []byte
-	own     map[string]bool // the first names of its files
-	seen    map[string]bool // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
+	listed  *recordIndex
+	seen    map[string]bool   // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
+	foreign map[string]bool   // modules of others that were looked for
+	changed map[string][]byte // sources that have another size, by module
 	sources int
 }
 
 // mains are the modules by which a distribution is imported: the one that bears its name, or the only one.
 func (w *walker) mains(b *facts.Build) []string {
-	names := modulesIn(w.record)
-	for line := range bytes.Lines(w.record) { // extension modules at the top
-		file, _, _ := bytes.Cut(line, []byte(","))
-		if name, kind, _ := bytes.Cut(file, []byte(".")); bytes.HasSuffix(kind, []byte("so")) && !bytes.ContainsAny(file, "/") {
-			names = append(names, string(name))
-		}
-	}
+	names := w.listed.topModules()
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", ".", "").Replace(distname.Normal(s))
 	}
@@ -92,11 +89,13 @@ func (w *walker) mains(b *facts.Build) []string {
 	return nil
 }
 
-// module follows the import of a module and of the packages around it.
-func (w *walker) module(name, by string, certain bool) {
+// module follows the import of a module, of some names in it and of the packages around it.
+func (w *walker) module(name string, names []string, by string, certain bool) {
 	top, _, _ := strings.Cut(name, ".")
-	if !w.own[top] {
-		w.foreign(top, by, certain)
+	if !w.listed.tops[top] {
+		if certain {
+			w.other(name, names, by)
+		}
 		return
 	}
 	for end := 0; end <= len(name); end++ {
@@ -106,21 +105,34 @@ func (w *walker) module(name, by string, certain bool) {
 			}
 		}
 	}
+	for _, n := range names {
+		if w.listed.fileOf(strings.ReplaceAll(name, ".", "/")+"/"+n) != "" {
+			w.load(name+"."+n, certain)
+		} else if data, ok := w.changed[name]; ok && certain && !pysource.MayBind(data, n) {
+			file := w.sourceOf(name)
+			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceName, Path: file, By: n})
+		}
+	}
 }
 
-// foreign notes the need of another distribution's module, and whether it is nowhere.
-func (w *walker) foreign(top, by string, certain bool) {
-	if !certain || pysource.Standard(top) || slices.Contains(w.modules, top) {
+// other notes the need of another distribution's module, and whether the environment does not have it.
+func (w *walker) other(name string, names []string, by string) {
+	top, _, _ := strings.Cut(name, ".")
+	if pysource.Standard(top, w.s.python) || w.foreign[name] {
 		return
 	}
-	w.modules = append(w.modules, top)
-	there := func(dir string) bool {
-		return w.h.Exists(path.Join(dir, top)) || w.h.Exists(path.Join(dir, top+".py")) || len(w.h.GlobIn(dir, top+".*so")) > 0 ||
-			len(w.h.GlobIn(dir, top+".pyc")) > 0
+	w.foreign[name] = true
+	if !slices.Contains(w.modules, top) {
+		w.modules = append(w.modules, top)
 	}
-	if !slices.ContainsFunc(w.s.path, there) && !slices.ContainsFunc(w.s.here, there) {
-		w.absent = append(w.absent, absentFrom{top, by})
+	if slices.ContainsFunc(w.absent, func(a absentFrom) bool { return a.module == top }) || findsModule(w.h, w.s.path, name, names) {
+		return
 	}
+	a := absentFrom{module: top, file: by}
+	if findsModule(w.h, w.s.here, name, names) {
+		a.here = w.s.here[0]
+	}
+	w.absent = append(w.absent, a)
 }
 
 // load follows one module of the distribution's own. It reports whether there is a file of it, or a directory.
@@ -147,7 +159,7 @@ func (w *walker) load(name string, certain bool) bool {
 	if w.h.Exists(full) { // a namespace
 		return true
 	}
-	if recordedFile := w.listed(file); recordedFile != "" && certain {
+	if recordedFile := w.listed.fileOf(file); recordedFile != "" && certain && !w.h.Exists(full+".pyc") {
 		w.gone = append(w.gone, recordedFile)
 	}
 	return false
@@ -184,16 +196,6 @@ func (w *walker) extension(file string) string {
 	return plain
 }
 
-// listed is the extension module that the RECORD lists for a module; empty where it lists none.
-func (w *walker) listed(file string) string {
-	rest, found := lineBeginning(w.record, file+".")
-	name, _, _ := bytes.Cut(rest, []byte(","))
-	if !found || !bytes.HasSuffix(name, []byte("so")) {
-		return ""
-	}
-	return file + "." + string(name)
-}
-
 // source reads one file and follows what it imports, in its order.
 func (w *walker) source(name, file string, isPackage, certain bool) {
 	if w.sources++; w.sources > maxSources {
@@ -205,6 +207,7 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 	}
 	w.read = true
 	m := pysource.Parse(data)
+	w.compare(name, file, data, certain)
 	for _, i := range m.Imports {
 		base := i.Module
 		if i.Level > 0 {
@@ -212,15 +215,7 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 				continue
 			}
 		}
-		w.module(base, file, certain && i.Certain)
-		if top, _, _ := strings.Cut(base, "."); !w.own[top] {
-			continue
-		}
-		for _, n := range i.Names {
-			if w.isModule(base, n) {
-				w.load(base+"."+n, certain && i.Certain)
-			}
-		}
+		w.module(base, i.Names, file, certain && i.Certain)
 	}
 	if m.Opens {
 		for _, library := range m.Libraries {
@@ -229,24 +224,31 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 	}
 }
 
-// isModule reports whether a name that is imported from a package can be a module of it: a file is there, or was.
-func (w *walker) isModule(base, name string) bool {
-	file := strings.ReplaceAll(base, ".", "/") + "/" + name
-	full := path.Join(w.s.dir, file)
-	return w.h.Exists(full+".py") || w.h.Exists(full+"/__init__.py") || w.extension(file) != "" || w.listed(file) != ""
+// compare notes a source that has another size than RECORD says: what is imported from it may be gone. One that ends in
+// the middle of a statement ends the import.
+func (w *walker) compare(name, file string, data []byte, certain bool) {
+	size := w.listed.sources[strings.TrimPrefix(file, w.s.dir+"/")]
+	if size == "" || size == strconv.Itoa(len(data)) {
+		return
+	}
+	w.changed[name] = data
+	if certain && pysource.Unfinished(data) {
+		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: "it ends in the middle of a statement"})
+	}
+}
+
+// sourceOf is the file of a module of its own.
+func (w *walker) sourceOf(name string) string {
+	full := path.Join(w.s.dir, strings.ReplaceAll(name, ".", "/"))
+	if source := full + "/__init__.py"; w.h.Exists(source) {
+		return source
+	}
+	return full + ".py"
 }
 
 // open notes a library of its own that is opened by its name, where one alone bears it.
 func (w *walker) open(base string, certain bool) {
-	var found []string
-	for line := range bytes.Lines(w.record) {
-		if !bytes.Contains(line, []byte(base+",")) {
-			continue
-		}
-		if name := recordedName(line); path.Base(name) == base {
-			found = append(found, name)
-		}
-	}
+	found := w.listed.named[base]
 	for _, name := range found {
 		w.take(name, certain && len(found) == 1)
 	}

@@ -1,36 +1,41 @@
 package python
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
 )
 
 // readReached notes what the import of a distribution needs and does not find: files of its own, modules of others, and
 // symbols of its own libraries. Python binds every symbol of a library when it opens it (RTLD_NOW), so that one is enough.
 func (s *site) readReached(b *facts.Build, h *host.Host, lazy lazyReach) error {
 	r := lazy.now()
-	if r == nil || !r.read || len(b.Hindrances) > 0 {
+	if r == nil || len(b.Hindrances) > 0 {
 		return nil
 	}
 	own := b.Name + " " + b.Version
-	if len(r.gone) > 0 {
-		b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: own, Path: path.Join(s.dir, r.gone[0]), By: "it is gone"})
-		return nil
+	found, err := s.spoiledFirst(h, b, r)
+	if found == nil && r.read {
+		found = s.unimported(h, r)
 	}
-	if len(r.absent) > 0 && s.python != "" && !s.redirected(h) {
-		b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindranceModule, Of: own, Path: r.absent[0].file, By: r.absent[0].module})
-		return nil
+	if found != nil {
+		found.Of = own
+		b.Hindrances = append(b.Hindrances, *found)
+	}
+	if found != nil || err != nil || !r.read {
+		return err
 	}
 	p := s.torch.process
 	if p == nil || !slices.Contains(r.modules, "torch") {
-		var err error
 		if p, err = pythonProcess(h, s); err != nil {
 			return err
 		}
@@ -45,6 +50,100 @@ func (s *site) readReached(b *facts.Build, h *host.Host, lazy lazyReach) error {
 		}
 	}
 	return nil
+}
+
+// spoiledFirst is a library that the import of a package opens first and that the loader does not take: one that its
+// sources name, or that bears the package's name, unless the package goes without.
+func (s *site) spoiledFirst(h *host.Host, b *facts.Build, r *reach) (*facts.Hindrance, error) {
+	record, names := h.ReadQuietly(b.From), slices.Clone(r.certain)
+	for _, name := range librariesIn(record) {
+		if isMain(name) && !slices.Contains(names, name) && !optionalModule.Match(b.Name) && !absent(h, path.Join(s.dir, name)) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return s.spoiled(h, record, names)
+}
+
+// readSources notes what the import of a framework's modules needs and does not find, by their sources. Its libraries are
+// loaded otherwise. Thousands of sources take longer to read than all else of a doctor's run, so they are only where
+// something that they may need is not as it should be.
+func (s *site) readSources(h *host.Host, b *facts.Build) {
+	for _, name := range modules[b.Name] {
+		info := s.infoOf(h, name)
+		if info == "" {
+			info = s.frameworkInfo(b.Name)
+		}
+		if info == "" || len(b.Hindrances) > 0 {
+			return
+		}
+		record := h.ReadQuietly(info + "/RECORD")
+		if s.hasRequired(h, info) && s.sourcesAsShipped(h, name, record) {
+			continue
+		}
+		r := s.reachedFrom(h, b, record, []string{name})
+		if found := s.unimported(h, r); found != nil && r.read {
+			found.Of = distOf(info)
+			b.Hindrances = append(b.Hindrances, *found)
+		}
+	}
+}
+
+// hasRequired reports whether what a distribution requires is there, by the modules of that name or by its RECORD.
+func (s *site) hasRequired(h *host.Host, info string) bool {
+	head, _, _ := bytes.Cut(h.ReadQuietly(info+"/METADATA"), []byte("\n\n"))
+	for _, m := range requiredName.FindAllSubmatch(head, -1) {
+		name := distname.Normal(string(m[1]))
+		if bytes.Contains(m[2], []byte(";")) || strings.HasPrefix(name, "nvidia-") ||
+			findsModule(h, s.path, strings.ReplaceAll(name, "-", "_"), nil) {
+			continue
+		}
+		dist := s.infoOf(h, name)
+		if dist == "" || !slices.ContainsFunc(indexRecord(h.ReadQuietly(dist+"/RECORD")).topModules(),
+			func(module string) bool { return findsModule(h, s.path, module, nil) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sourcesAsShipped reports whether the sources in a package's own directory have the sizes that RECORD lists,
+// "torch/version.py,sha256=…,293".
+func (s *site) sourcesAsShipped(h *host.Host, name string, record []byte) bool {
+	for line := range bytes.Lines(record) {
+		rest, ok := bytes.CutPrefix(line, []byte(name+"/"))
+		file, size, source := bytes.Cut(rest, []byte(".py,"))
+		if !ok || !source || bytes.IndexByte(file, '/') >= 0 {
+			continue
+		}
+		_, size, _ = bytes.Cut(size, []byte(","))
+		have, err := h.Size(path.Join(s.dir, name, string(file)+".py"))
+		if err != nil || string(bytes.TrimSpace(size)) != strconv.FormatInt(have, 10) {
+			return false
+		}
+	}
+	return true
+}
+
+// unimported is the first thing that ends an import by its sources: a file of its own that is gone or was changed, or a
+// module of others that the environment does not have.
+func (s *site) unimported(h *host.Host, r *reach) *facts.Hindrance {
+	switch {
+	case len(r.gone) > 0:
+		return &facts.Hindrance{Kind: facts.HindranceSpoiled, Path: path.Join(s.dir, r.gone[0]), By: "it is gone"}
+	case len(r.altered) > 0:
+		return &r.altered[0]
+	case len(r.absent) == 0 || s.python == "" || s.redirected(h):
+		return nil
+	}
+	for _, a := range r.absent {
+		if a.here == "" {
+			return &facts.Hindrance{Kind: facts.HindranceModule, Path: a.file, By: a.module}
+		}
+	}
+	return &facts.Hindrance{Kind: facts.HindranceOnlyHere, Path: r.absent[0].here, By: r.absent[0].module}
 }
 
 // undefinedIn opens a library in a process and finds the first symbol, of it or of what came with it, that nothing defines.

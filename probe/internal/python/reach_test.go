@@ -43,6 +43,17 @@ func TestReached(t *testing.T) {
 			recorded: "pkg/_moe_C.abi3.so"},
 		{name: "absent", files: map[string]string{"pkg/__init__.py": "import os, typing_extensions\n"}, modules: []string{"typing_extensions"},
 			absent: "typing_extensions"},
+		{name: "directory-is-no-module", files: map[string]string{"pkg/__init__.py": "from packaging.version import parse\n",
+			"packaging/Dockerfile": "FROM x\n"}, modules: []string{"packaging"}, absent: "packaging"},
+		{name: "namespace", files: map[string]string{"pkg/__init__.py": "import google.protobuf\nfrom ns import a\n",
+			"google/protobuf/__init__.py": "", "ns/a.py": ""}, modules: []string{"google", "ns"}},
+		{name: "gone-from-python", files: map[string]string{"pkg/__init__.py": "import distutils, tomllib\n"}, modules: []string{"distutils"},
+			absent: "distutils"},
+		{name: "brought-by-setuptools", files: map[string]string{"pkg/__init__.py": "import distutils.util\n",
+			"_distutils_hack/__init__.py": ""}, modules: []string{"distutils"}},
+		{name: "source-gone", files: map[string]string{"pkg/__init__.py": "from .core import x\n"}, recorded: "pkg/core.py",
+			gone: []string{"pkg/core.py"}},
+		{name: "only-compiled", files: map[string]string{"pkg/__init__.py": "from .core import x\n", "pkg/core.pyc": ""}, recorded: "pkg/core.py"},
 		{name: "relative-to-the-parent", files: map[string]string{"pkg/__init__.py": "import pkg.a.b\n", "pkg/a/__init__.py": "",
 			"pkg/a/b.py": "from ..c import d\n", "pkg/c.py": "import pkg._C\n", "pkg/_C.so": ""}, certain: []string{"pkg/_C.so"}},
 		{name: "circle", files: map[string]string{"pkg/__init__.py": "from . import a\n", "pkg/a.py": "import pkg\nfrom . import b\n", "pkg/b.py": "from .a import x\n"}},
@@ -76,6 +87,104 @@ func TestReached(t *testing.T) {
 			}
 			if !r.read || absent != c.absent {
 				t.Errorf("read %v, absent %q, want %q", r.read, absent, c.absent)
+			}
+		})
+	}
+}
+
+// TestAlteredSources: a source that is not as RECORD has it ends the import where what is taken from it is gone.
+func TestAlteredSources(t *testing.T) {
+	const init = "from .version import __version__, cuda\n"
+	for _, c := range []struct{ name, source, size, kind, by string }{
+		{"as-shipped", "__version__ = cuda = 1\n", "23", "", ""},
+		{"patched", "__version__ = cuda = 1  # mine\n", "23", "", ""},
+		{"emptied", "", "23", "name", "__version__"},
+		{"empty-as-shipped", "", "0", "", ""},
+		{"lost", "__version__ = '1'\n", "23", "name", "cuda"},
+		{"made-when-it-runs", "from .other import *\n", "23", "", ""},
+		{"cut-in-a-header", "__version__ = cuda = 1\ndef f", "99", "spoiled", "it ends in the middle of a statement"},
+		{"cut-in-brackets", "__version__ = cuda = f(1,\n", "99", "spoiled", "it ends in the middle of a statement"},
+		{"cut-after-a-line", "__version__ = cuda = 1\nformat = 2\n", "99", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			hosttest.Write(t, filepath.Join(root, testSite+"pkg/__init__.py"), init)
+			hosttest.Write(t, filepath.Join(root, testSite+"pkg/version.py"), c.source)
+			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
+			s.path = []string{s.dir}
+			record := fmt.Sprintf("pkg/__init__.py,sha256=x,%d\npkg/version.py,sha256=x,%s\n", len(init), c.size)
+			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg"}, []byte(record))
+			kind, by := "", ""
+			if len(r.altered) > 0 {
+				kind, by = r.altered[0].Kind, r.altered[0].By
+			}
+			if kind != c.kind || by != c.by {
+				t.Errorf("%q by %q, want %q by %q", kind, by, c.kind, c.by)
+			}
+		})
+	}
+}
+
+// TestWorkingDirectory: what the environment lacks and the working directory has is there for what is started so; a
+// folder of that name is no module.
+func TestWorkingDirectory(t *testing.T) {
+	for _, c := range []struct{ name, file, kind string }{
+		{"nothing", "notes.txt", facts.HindranceModule},
+		{"folder", "packaging/build.sh", facts.HindranceModule},
+		{"module", "packaging/version.py", facts.HindranceOnlyHere},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			hosttest.Write(t, filepath.Join(root, testSite+"pkg/__init__.py"), "import packaging.version\n")
+			hosttest.Write(t, filepath.Join(root, "home/u", c.file), "x = 1\n")
+			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3", here: []string{"/home/u"}}
+			s.path = []string{s.dir}
+			h := &host.Host{Root: root}
+			r := s.reached(h, &facts.Build{Name: "pkg"}, []byte("pkg/__init__.py,sha256=x,25\n"))
+			if got := s.unimported(h, r); got == nil || got.Kind != c.kind {
+				t.Errorf("%+v, want %s", got, c.kind)
+			}
+		})
+	}
+}
+
+// TestFrameworkSources: torch's sources are read where a requirement is missing.
+func TestFrameworkSources(t *testing.T) {
+	for _, c := range []struct{ name, remove, write, kind, by string }{
+		{"whole", "", "", "", ""},
+		{"requirement", "typing_extensions.py", "", "module", "typing_extensions"},
+		{"requirement-of-a-part", "sympy", "", "", ""},
+		{"emptied", "torch/version.py", "torch/version.py", "name", "__version__"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := completeTorch(t)
+			sources := map[string]string{"torch/__init__.py": "from typing_extensions import Self\nfrom .version import __version__\n" +
+				"def f():\n    import sympy\n",
+				"torch/version.py": "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n", "typing_extensions.py": "", "sympy/__init__.py": ""}
+			record := ""
+			for name, text := range sources {
+				hosttest.Write(t, filepath.Join(root, testSite+name), text)
+				if strings.HasPrefix(name, "torch/") {
+					record += fmt.Sprintf("%s,sha256=x,%d\n", name, len(text))
+				}
+			}
+			hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/RECORD"), record)
+			hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/METADATA"),
+				"Name: torch\nVersion: 2.8.0\nRequires-Dist: typing-extensions>=4.10.0\nRequires-Dist: sympy>=1.13.3\n")
+			if c.remove != "" {
+				hosttest.Must(t, os.RemoveAll(filepath.Join(root, testSite+c.remove)))
+			}
+			if c.write != "" {
+				hosttest.Write(t, filepath.Join(root, testSite+c.write), "")
+			}
+			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			b := found.Environments[0].Builds[0]
+			kind, by := "", ""
+			for _, h := range b.Hindrances {
+				kind, by = h.Kind, h.By
+			}
+			if kind != c.kind || by != c.by || b.Accelerator != "cuda" {
+				t.Errorf("%q by %q, want %q by %q: %+v", kind, by, c.kind, c.by, b)
 			}
 		})
 	}

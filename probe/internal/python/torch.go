@@ -37,8 +37,10 @@ func torchBuild(h *host.Host, s *site) (*facts.Build, error) {
 		b.Version = dist.Version
 	}
 	b.Python = extensionPython(h, dir+"/_C.cpython-*.so")
-	if b.Accelerator == "cpu" && h.Exists(dir+"/lib/libtorch_cuda.so") {
-		b.Accelerator = "cuda" // an old source build without a line for CUDA
+	if b.Accelerator == "cpu" || b.Accelerator == "" && err != nil {
+		if h.Exists(dir + "/lib/libtorch_cuda.so") {
+			b.Accelerator = "cuda" // an old source build without a line for CUDA, or a file that is damaged
+		}
 	}
 	b.Origin = torchOrigin(h, s, b.Version)
 	failed := host.Errors{}
