@@ -100,6 +100,9 @@ func (m *machine) frameworkOf(b *build) *build {
 
 // without is what becomes of a package whose libraries are nowhere, and who says so.
 func (b *build) without() (severity Severity, fails, source string) {
+	if b.program() {
+		return Error, "does not load this backend for the GPU", loaderSource
+	}
 	return withoutLibraries(b.Name, b.Missing)
 }
 

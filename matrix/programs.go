@@ -23,7 +23,7 @@ func (m *machine) backendOf(program *facts.Environment) *facts.Build {
 	list := slices.Clone(program.Builds)
 	slices.SortStableFunc(list, func(x, y facts.Build) int { return version.Of(y.CUDA).Compare(version.Of(x.CUDA)) })
 	runs := func(b facts.Build) bool {
-		return m.reached(version.Of(b.CUDA)) && !slices.ContainsFunc(m.kinds, func(g gpu) bool {
+		return len(b.Missing) == 0 && m.reached(version.Of(b.CUDA)) && !slices.ContainsFunc(m.kinds, func(g gpu) bool {
 			return g.capability.Known() && version.Cover(b.SASS, b.PTX, g.capability) == version.Uncovered
 		})
 	}

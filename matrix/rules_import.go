@@ -84,6 +84,16 @@ func (b *build) withoutInterpreter() []*result {
 			python, b.env.Path)
 		return found(f)
 	}
+	if i.NoConfig {
+		f.Need = path.Join(b.env.Path, "pyvenv.cfg")
+		f.Message = fmt.Sprintf("%s has lost its pyvenv.cfg: %s starts %s, which looks for packages beside itself and imports none of these",
+			b.env.Path, i.Path, i.Leads)
+		return found(f)
+	}
+	if i.Gone && i.Leads == "" {
+		f.Message = fmt.Sprintf("%s is gone: nothing in %s can start", i.Path, b.env.Path)
+		return found(f)
+	}
 	if i.Gone {
 		f.Message = fmt.Sprintf("%s points to %s, which is gone: nothing in %s can start", i.Path, i.Leads, b.env.Path)
 		f.Steps = append(f.Steps, pin.Say("install that Python again where it was").Instead())

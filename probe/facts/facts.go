@@ -214,6 +214,8 @@ type Interpreter struct {
 	Python string `json:"python"` // else its version by its name, "3.13"
 	// Home tells that Leads is PYTHONHOME, and no standard library of this Python is there: it does not start.
 	Home bool `json:"home,omitempty"`
+	// NoConfig tells that the environment has lost its pyvenv.cfg, so that Leads looks for packages beside itself.
+	NoConfig bool `json:"no_config,omitempty"`
 }
 
 // Hindrance is why Python does not import what a distribution installed.

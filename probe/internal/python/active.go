@@ -100,12 +100,17 @@ func forOneTool(h *host.Host, root string) bool {
 	return own
 }
 
-// ofProject is the nearest .venv of the working directory and its parents, which uv, Poetry and editors use without
-// its being activated.
+// projectEnvironments are where tools keep the environment of a project, below its directory: uv, Poetry and editors use
+// .venv, pixi its default one, without its being activated.
+var projectEnvironments = []string{".venv", ".pixi/envs/default"}
+
+// ofProject is the nearest environment of a project of the working directory and its parents.
 func ofProject(h *host.Host) (candidate, bool) {
 	for dir := h.Var("PWD"); path.IsAbs(dir); dir = path.Dir(dir) {
-		if isPrefix(h, path.Join(dir, ".venv")) {
-			return candidate{root: path.Join(dir, ".venv")}, true
+		for _, name := range projectEnvironments {
+			if isPrefix(h, path.Join(dir, name)) {
+				return candidate{root: path.Join(dir, name)}, true
+			}
 		}
 		if dir == "/" {
 			break

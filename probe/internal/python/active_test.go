@@ -36,7 +36,7 @@ func plant(t *testing.T, environments []string, files map[string]string) string 
 
 // TestActive holds the order in which the environment that a program starts in is found.
 func TestActive(t *testing.T) {
-	root := plant(t, []string{"/opt/venv", "/home/a/project/.venv", "/opt/conda/envs/ml", "/opt/conda", "/data/app"},
+	root := plant(t, []string{"/opt/venv", "/home/a/project/.venv", "/opt/conda/envs/ml", "/opt/conda", "/data/app", "/home/a/pixi/.pixi/envs/default"},
 		map[string]string{
 			"/opt/conda/condabin/conda": "#", "/home/a/project/src/deep/x.py": "", "/usr/bin/python3 -> python3.12": "",
 			"/usr/bin/python3.12":       "",
@@ -55,6 +55,7 @@ func TestActive(t *testing.T) {
 		{"conda-base-is-not-chosen", "/home/a/project/.venv",
 			map[string]string{"CONDA_PREFIX": "/opt/conda", "PWD": "/home/a/project", "PATH": "/usr/bin"}},
 		{"project", "/home/a/project/.venv", map[string]string{"PWD": "/home/a/project/src/deep", "PATH": "/usr/bin"}},
+		{"pixi", "/home/a/pixi/.pixi/envs/default", map[string]string{"PWD": "/home/a/pixi/src", "PATH": "/usr/bin"}},
 		{"path", "/usr", map[string]string{"PWD": "/home/a", "PATH": "/usr/bin"}},
 		{"container", "/data/app", map[string]string{"container": "podman", "VIRTUAL_ENV": "/opt/venv", "PATH": "/usr/bin"}},
 	} {

@@ -58,7 +58,9 @@ func (s *search) around(base string) []string {
 	for _, child := range subdirs(s.Host, base) {
 		roots = append(roots, withInner(child)...)
 		roots = append(roots, subdirs(s.Host, child+"/envs")...)
+		roots = append(roots, subdirs(s.Host, child+"/.pixi/envs")...)
 	}
+	roots = append(roots, subdirs(s.Host, base+"/.pixi/envs")...)
 	return append(roots, subdirs(s.Host, base+"/envs")...)
 }
 

@@ -136,6 +136,37 @@ func TestOtherPython(t *testing.T) {
 	}
 }
 
+// TestWithoutConfig: an environment whose pyvenv.cfg is gone starts a Python that looks elsewhere; a Python of its own has
+// its library, and a copy of the packages no interpreter at all.
+func TestWithoutConfig(t *testing.T) {
+	lost := &facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/usr/bin/python3.12", NoConfig: true}
+	for name, c := range map[string]struct {
+		link, library string
+		want          *facts.Interpreter
+	}{
+		"lost":          {"/usr/bin/python3.12", "", lost},
+		"installation":  {"python3.12", "lib/python3.12/os.py", nil},
+		"linked in":     {"/usr/bin/python3.12", "lib/python3.12/os.py", nil},
+		"packages only": {"", "", nil},
+	} {
+		root := xgboostTree(t)
+		hosttest.Must(t, os.Remove(filepath.Join(root, "opt/venv/pyvenv.cfg")))
+		hosttest.Write(t, filepath.Join(root, "usr/bin/python3.12"), "")
+		if c.library != "" {
+			hosttest.Write(t, filepath.Join(root, "opt/venv", c.library), "")
+		}
+		if c.link != "" {
+			hosttest.Write(t, filepath.Join(root, "opt/venv/bin/python3.12"), "")
+			hosttest.Must(t, os.Symlink(c.link, filepath.Join(root, "opt/venv/bin/python3")))
+		}
+		found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		hosttest.Must(t, err)
+		if diff := cmp.Diff(c.want, found.Environments[0].Interpreter); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestInterpreter: python3 of a venv leads nowhere, to another version, to its own, or is a copy of which the name
 // tells nothing.
 func TestInterpreter(t *testing.T) {
@@ -151,7 +182,7 @@ func TestInterpreter(t *testing.T) {
 		"upgraded": {map[string]string{"python3": "/usr/bin/python3"}, "",
 			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/usr/bin/python3.13", Python: "3.13"}},
 		"own":               {own, "", nil},
-		"none":              {nil, "", nil},
+		"none":              {nil, "", &facts.Interpreter{Path: "/opt/venv/bin/python3", Gone: true}},
 		"home elsewhere":    {own, "/usr", nil},
 		"home of a library": {own, "/usr:/exec", nil},
 		"home in lib64":     {own, "/fedora", nil},

@@ -2,6 +2,7 @@ package python
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/version"
@@ -16,6 +17,9 @@ func unusable(h *host.Host, p prefix) *facts.Interpreter {
 	if home := withoutLibrary(h, p); home != "" {
 		return &facts.Interpreter{Path: path.Join(p.path, "bin/python3"), Leads: home, Home: true}
 	}
+	if p.kind == "system" {
+		return withoutConfig(h, p)
+	}
 	if p.kind != "venv" {
 		return nil
 	}
@@ -23,8 +27,14 @@ func unusable(h *host.Host, p prefix) *facts.Interpreter {
 	for _, name := range []string{"python3", "python"} {
 		file := path.Join(p.path, "bin", name)
 		leads, err := h.Readlink(file)
-		if err != nil {
+		if err != nil && !h.Exists(file) && host.Absent(err) {
+			if gone == nil && hadPrograms(h, p) {
+				gone = &facts.Interpreter{Path: file, Gone: true}
+			}
 			continue
+		}
+		if err != nil {
+			return nil // a file of its own, or closed to this user
 		}
 		switch real, err := h.Resolve(file); {
 		case err == nil:
@@ -33,13 +43,43 @@ func unusable(h *host.Host, p prefix) *facts.Interpreter {
 				return nil
 			}
 			return &facts.Interpreter{Path: file, Leads: real, Python: m[1]}
-		case gone == nil && host.Absent(err):
+		case (gone == nil || gone.Leads == "") && host.Absent(err):
 			gone = &facts.Interpreter{Path: file, Leads: lastLink(h, file, leads), Gone: true}
 		case !host.Absent(err):
 			return nil // closed to this user
 		}
 	}
 	return gone
+}
+
+// hadPrograms reports whether an environment has its bin directory, or had one: its packages list what was put there,
+// "../../../bin/torchrun". A copy of the packages alone never had an interpreter.
+func hadPrograms(h *host.Host, p prefix) bool {
+	return h.Exists(path.Join(p.path, "bin")) || slices.ContainsFunc(p.sites, func(dir string) bool {
+		return slices.ContainsFunc(h.GlobIn(dir, "*.dist-info"), func(info string) bool {
+			return h.HasLine(info+"/RECORD", "../../../bin/")
+		})
+	})
+}
+
+// withoutConfig is the interpreter of a virtual environment whose pyvenv.cfg is gone: a link out of a directory that has
+// no standard library, so that Python takes the directory that the link leads to for its own.
+func withoutConfig(h *host.Host, p prefix) *facts.Interpreter {
+	file := path.Join(p.path, "bin/python3")
+	real, err := h.Resolve(file)
+	if err != nil || p.path == "/usr" || p.path == "/usr/local" {
+		return nil
+	}
+	root, err := h.Resolve(p.path)
+	if err != nil || strings.HasPrefix(real, root+"/") {
+		return nil
+	}
+	for _, dir := range []string{"lib", "lib64"} {
+		if h.Exists(path.Join(p.path, dir, "python"+p.python, "os.py")) || h.Exists(path.Join(p.path, dir, "python"+p.python, "os.pyc")) {
+			return nil
+		}
+	}
+	return &facts.Interpreter{Path: file, Leads: real, NoConfig: true}
 }
 
 // withoutLibrary is PYTHONHOME, where this process has it and the standard library of this Python is not there: "No

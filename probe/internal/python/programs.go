@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -86,11 +87,44 @@ func (p program) builds(h *host.Host, root string, failed *host.Errors) []facts.
 		}
 	}
 	for i := range list {
+		failed.Add(readBackend(h, root, &list[i]))
 		list[i].Specifier = cmp.Or(list[i].Specifier, path.Base(list[i].From))
 	}
 	return slices.DeleteFunc(list, func(b facts.Build) bool {
 		return b.CUDA == "" && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == ""
 	})
+}
+
+// readBackend loads a program's backend as the program does, and notes which CUDA libraries that needs and does not get.
+// Programs lead the loader to the directories of their own backends; a toolkit's are somebody's LD_LIBRARY_PATH away. What
+// is in none of these is nowhere.
+func readBackend(h *host.Host, root string, b *facts.Build) error {
+	p, err := h.Loader().Host()
+	if err != nil {
+		return err
+	}
+	if o, err := p.Open(b.From, nil, ldso.Local); o == nil || err != nil {
+		return err
+	}
+	dirs := []string{b.Path, root}
+	for _, toolkit := range h.ToolkitPlaces(h.NVCCRoot()) {
+		dirs = append(dirs, toolkit+"/lib64", toolkit+"/lib", toolkit+"/targets/*/lib")
+	}
+	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
+		name := path.Base(p.Missing[i].Name)
+		for _, dir := range dirs {
+			files := h.Glob(path.Join(dir, name))
+			if cudaStem(name) == "" || p.Loaded(name) != nil || len(files) == 0 {
+				continue
+			}
+			if _, err := p.Open(files[0], nil, ldso.Global); err != nil {
+				return err
+			}
+		}
+	}
+	b.Missing = absentLibraries(b, p)
+	noteUnloadable(b, h, p)
+	return nil
 }
 
 var backendName = lazyregexp.New(`cuda_v(\d\d)`)

@@ -65,6 +65,36 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// TestBackendLibraries: a backend is loaded as the loader does it, from its own directory and its program's, from a toolkit;
+// what is nowhere is missing.
+func TestBackendLibraries(t *testing.T) {
+	for _, c := range []struct {
+		name, runtime string
+		want          []string
+	}{
+		{"beside it", "app/", nil},
+		{"in a toolkit", "usr/local/cuda-13.0/lib64/", nil},
+		{"on the loader's path", "usr/lib64/", nil},
+		{"where nothing leads", "srv/", []string{"libcudart.so.13"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			runtime := c.runtime + "libcudart.so.13"
+			hosttest.Compile(t, root, hosttest.Library{Name: runtime, Source: "int cudaMalloc(void) { return 0; }\n"},
+				hosttest.Library{Name: "app/libggml-cuda.so", Needs: []string{runtime},
+					Source: "int cudaMalloc(void); int ours(void) { return cudaMalloc(); }\n" + fatSource(86)})
+			found, err := Read(&host.Host{Root: root, Rest: true}, nil)
+			hosttest.Must(t, err)
+			if len(found.Programs) != 1 {
+				t.Fatalf("programs are %v", programLines(found.Programs))
+			}
+			if diff := cmp.Diff(c.want, found.Programs[0].Builds[0].Missing); diff != "" {
+				t.Errorf("missing (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func programLines(programs []facts.Environment) []string {
 	var list []string
 	for _, p := range programs {

@@ -72,18 +72,24 @@ type walker struct {
 	sources int
 }
 
-// mains are the modules by which a distribution is imported: the one that bears its name, or the only one.
+// mains are the modules by which a distribution is imported: the one that bears its name, or the beginning of it in whole
+// words, openmm of openmm-unofficial-cu12; else the only one, or the only one with libraries.
 func (w *walker) mains(b *facts.Build) []string {
 	names := w.listed.topModules()
+	words := strings.Split(distname.Normal(namedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), "")), "-")
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", ".", "").Replace(distname.Normal(s))
 	}
-	own := plain(namedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), ""))
-	i := slices.IndexFunc(names, func(name string) bool { return plain(name) == own })
-	switch {
-	case i >= 0:
-		return names[i : i+1]
-	case len(names) == 1:
+	for n := len(words); n > 0; n-- {
+		own := strings.Join(words[:n], "")
+		if i := slices.IndexFunc(names, func(name string) bool { return plain(name) == own }); i >= 0 {
+			return names[i : i+1]
+		}
+	}
+	if len(names) > 1 {
+		names = slices.DeleteFunc(names, func(name string) bool { return !w.listed.hasLibraries(name) })
+	}
+	if len(names) == 1 {
 		return names
 	}
 	return nil

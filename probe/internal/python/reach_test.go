@@ -12,6 +12,7 @@ import (
 	"cudacompat/probe/host/hosttest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestReached: what the import of a package comes to, by sources as real packages have them.
@@ -122,6 +123,26 @@ func TestAlteredSources(t *testing.T) {
 				t.Errorf("%q by %q, want %q by %q", kind, by, c.kind, c.by)
 			}
 		})
+	}
+}
+
+// TestMains: by which module a distribution is imported.
+func TestMains(t *testing.T) {
+	for _, c := range []struct {
+		name, record string
+		want         []string
+	}{
+		{"openmm-unofficial-cu12", "openmm/__init__.py,x,1\nsimtk/__init__.py,x,1\n", []string{"openmm"}},
+		{"nnutils-pytorch-cuda", "nnutils_pytorch/__init__.py,x,1\ntests/__init__.py,x,1\n", []string{"nnutils_pytorch"}},
+		{"opencv-cuda", "cv2/__init__.py,x,1\n", []string{"cv2"}},
+		{"fast-things", "things/__init__.py,x,1\nthings/_C.abi3.so,x,1\nhelpers/__init__.py,x,1\n", []string{"things"}},
+		{"fast-things", "a/__init__.py,x,1\nb/__init__.py,x,1\n", nil},
+		{"alone", "_core.abi3.so,x,1\n", []string{"_core"}},
+	} {
+		w := walker{listed: indexRecord([]byte(c.record))}
+		if diff := cmp.Diff(c.want, w.mains(&facts.Build{Name: c.name}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }
 

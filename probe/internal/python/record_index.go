@@ -67,3 +67,13 @@ func (x *recordIndex) topModules() []string {
 	slices.Sort(list)
 	return list
 }
+
+// hasLibraries reports whether a package of the top has libraries in it.
+func (x *recordIndex) hasLibraries(top string) bool {
+	for _, files := range x.named {
+		if slices.ContainsFunc(files, func(file string) bool { return strings.HasPrefix(file, top+"/") }) {
+			return true
+		}
+	}
+	return false
+}
