@@ -1,13 +1,16 @@
 package python
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pysource"
 )
 
 // maxPathFiles bounds the .pth files that are read of one directory; an environment has two or three.
@@ -30,8 +33,74 @@ func withPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
 			}
 		}
 	}
+	for _, name := range customizers {
+		plain, _ := plainChanges(string(h.ReadQuietly(firstModule(h, withLibraries(sites), name))))
+		for _, line := range plain {
+			list = line.addTo(h, path.Dir(sites[0]), list)
+		}
+	}
 	return list
 }
+
+// customizers are the modules that Python imports when it starts, where they are.
+var customizers = []string{"sitecustomize", "usercustomize"}
+
+// withLibraries are package directories and the standard libraries above them.
+func withLibraries(sites []string) []string {
+	list := slices.Clone(sites)
+	for _, dir := range sites {
+		if above := path.Dir(dir); !slices.Contains(list, above) {
+			list = append(list, above)
+		}
+	}
+	return list
+}
+
+// unfollowed are the files with code that Python runs when it starts and that may lead it to packages elsewhere, in ways
+// that cannot be read.
+func unfollowed(h *host.Host, sites []string) []string {
+	var list []string
+	for _, dir := range sites {
+		names := h.GlobIn(dir, "*.pth")
+		for _, name := range names[:min(len(names), maxPathFiles)] {
+			for line := range strings.Lines(string(h.ReadQuietly(name))) {
+				if executed(line) && !follows(h, sites, line) && !slices.Contains(list, name) {
+					list = append(list, name)
+				}
+			}
+		}
+	}
+	for _, name := range customizers {
+		file := firstModule(h, withLibraries(sites), name)
+		if _, all := plainChanges(string(h.ReadQuietly(file))); !all {
+			list = append(list, file)
+		}
+	}
+	return list
+}
+
+// follows reports whether what a line of a .pth file does to the import path can be told: nothing, plain changes, or the
+// finder of an editable installation that tells its packages.
+func follows(h *host.Host, sites []string, line string) bool {
+	if _, all := plainChanges(line); !all {
+		return false
+	}
+	for _, m := range importsModule.FindAllStringSubmatch(line, maxAssignments) {
+		name := m[1] + m[2]
+		if harmless[name] || strings.HasPrefix(name, "__editable___") || pysource.Standard(name, "") {
+			continue
+		}
+		if _, all := plainChanges(string(h.ReadQuietly(firstModule(h, sites, name)))); !all {
+			return false
+		}
+	}
+	return true
+}
+
+var importsModule = lazyregexp.New(`\bimport[ \t]+(\w+)|__import__\(['"](\w+)['"]`)
+
+// harmless are modules with finders of distutils alone: virtualenv's and setuptools'.
+var harmless = map[string]bool{"_virtualenv": true, "_distutils_hack": true}
 
 // pathLine is a directory that a .pth file adds to the import path.
 type pathLine struct {
@@ -56,24 +125,43 @@ func (l pathLine) addTo(h *host.Host, site string, list []string) []string {
 	return list
 }
 
-// insertsFirst matches a line that Python executes:
+// changesPath matches what code changes the import path with, and plainChange the plain forms, of which the directory can
+// be read:
 //
 //	import sys; sys.path.insert(0, '/opt/patched')
-var insertsFirst = lazyregexp.New(`^import .*\bsys\.path\.insert\(0,\s*r?['"]([^'"]+)['"]\)`)
+//	import site; site.addsitedir('/opt/more')
+var (
+	changesPath = lazyregexp.New(`sys\.path\b|addsitedir|meta_path|path_hooks`)
+	plainChange = lazyregexp.New(`(?:sys\.path\.(append|insert)\((?:0,)?|addsitedir\()\s*r?['"]([^'"\n]+)['"]\s*\)`)
+)
+
+// plainChanges are the directories that code adds to the import path, and whether that is all that it does with it.
+func plainChanges(code string) (list []pathLine, all bool) {
+	found := plainChange.FindAllStringSubmatch(code, maxAssignments)
+	for _, m := range found {
+		list = append(list, pathLine{dir: m[2], first: m[1] == "insert"})
+	}
+	return list, len(found) == len(changesPath.FindAllString(code, maxAssignments))
+}
 
 // parsePathFile lists the paths of a .pth file: "/home/u/pytorch", not "import _virtualenv".
 func parsePathFile(data []byte) []pathLine {
 	var list []pathLine
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
-		if m := insertsFirst.FindStringSubmatch(line); m != nil {
-			list = append(list, pathLine{dir: m[1], first: true})
-		} else if line != "" && line[0] != '#' && !strings.HasPrefix(line, "import ") &&
-			!strings.HasPrefix(line, "import\t") {
+		if executed(line) {
+			plain, _ := plainChanges(line)
+			list = append(list, plain...)
+		} else if line != "" && line[0] != '#' {
 			list = append(list, pathLine{dir: line})
 		}
 	}
 	return list
+}
+
+// executed reports whether a line of a .pth file is code.
+func executed(line string) bool {
+	return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t")
 }
 
 // packageDir is the directory of a package: in the site itself, or where an editable installation of setuptools maps
@@ -83,14 +171,17 @@ func (s *site) packageDir(h *host.Host, name string) string {
 	if h.Exists(dir) {
 		return dir
 	}
-	for _, finder := range h.GlobIn(s.dir, "__editable__*_finder.py") {
-		if data, err := h.ReadFile(finder); err == nil {
-			if mapped := parseFinder(data, name); mapped != "" {
-				return mapped
-			}
+	for _, finder := range finders(h, s.dir) {
+		if mapped := parseFinder(h.ReadQuietly(finder), name); mapped != "" {
+			return mapped
 		}
 	}
 	return dir
+}
+
+// finders are the modules that setuptools and hatch write for editable installations.
+func finders(h *host.Host, dir string) []string {
+	return append(h.GlobIn(dir, "__editable__*_finder.py"), h.GlobIn(dir, "_editable_impl_*.py")...)
 }
 
 // elsewhere reports whether another directory of the environment has a file: an editable installation's metadata stands
@@ -99,12 +190,20 @@ func (s *site) elsewhere(h *host.Host, name string) bool {
 	return slices.ContainsFunc(s.path, func(dir string) bool { return dir != s.dir && h.Exists(path.Join(dir, name)) })
 }
 
+var mapsModule = lazyregexp.New(`map_module\('([^'\n]+)',\s*'([^'\n]+)/__init__\.py'\)`)
+
 var finderMapping = lazyregexp.New(`(?m)^MAPPING\b[^=\n]*=\s*\{(.*)\}`)
 
-// parseFinder finds a package in the module that setuptools writes for an editable installation:
+// parseFinder finds a package in the module that setuptools or hatch writes for an editable installation:
 //
 //	MAPPING: dict[str, str] = {'torch': '/home/u/pytorch/torch', 'torchgen': '/home/u/pytorch/torchgen'}
+//	F.map_module('torch', '/home/u/pytorch/torch/__init__.py')
 func parseFinder(data []byte, name string) string {
+	for _, m := range mapsModule.FindAllSubmatch(data, maxAssignments) {
+		if string(m[1]) == name {
+			return string(m[2])
+		}
+	}
 	m := finderMapping.FindSubmatch(data)
 	if m == nil {
 		return ""
@@ -115,4 +214,34 @@ func parseFinder(data []byte, name string) string {
 		return ""
 	}
 	return mapped
+}
+
+// editables reads the packages of editable installations whose own directory holds libraries with CUDA code: their
+// metadata stands in the site, and names no files.
+func editables(h *host.Host, s *site, infos []info, cuda string, failed *host.Errors) []facts.Build {
+	var list []facts.Build
+	for _, i := range infos {
+		if notExtension(i.name) || !bytes.Contains(h.ReadQuietly(i.path()+"/direct_url.json"), []byte(`"editable": true`)) {
+			continue
+		}
+		module := strings.ReplaceAll(i.name, "-", "_")
+		dir := s.packageDir(h, module)
+		for _, other := range s.path {
+			if !h.Exists(dir) {
+				dir = path.Join(other, module)
+			}
+		}
+		away := *s
+		away.dir = path.Dir(dir)
+		libraries := away.unrecorded(h, module, nil)
+		if len(libraries) == 0 || path.Base(dir) != module {
+			continue
+		}
+		b := &facts.Build{Name: i.name, Version: i.version, Accelerator: "cuda", Extension: true, Path: dir, From: i.path()}
+		failed.Add(readLibraries(b, h, &away, nil, loadedOf(libraries, cuda)))
+		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" {
+			list = append(list, *b)
+		}
+	}
+	return list
 }

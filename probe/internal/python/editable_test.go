@@ -1,6 +1,10 @@
 package python
 
 import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +34,10 @@ func TestEditable(t *testing.T) {
 			"/home/u/pytorch/torch", ""},
 		{"relative-path", site + "easy-install.pth --\n../../../../../home/u/pytorch\n", "/home/u/pytorch/torch", ""},
 		{"put-first", site + "000-front.pth --\nimport sys; sys.path.insert(0, '/home/u/pytorch')\n", "/home/u/pytorch/torch", ""},
+		{"appended", site + "more.pth --\nimport sys; sys.path.append('/home/u/pytorch')\n", "/home/u/pytorch/torch", ""},
+		{"site-directory", site + "more.pth --\nimport site; site.addsitedir(\"/home/u/pytorch\")\n", "/home/u/pytorch/torch", ""},
+		{"sitecustomize", site + "sitecustomize.py --\nimport sys\nsys.path.append('/home/u/pytorch')\n", "/home/u/pytorch/torch", ""},
+		{"hatch", site + "_editable_impl_torch.py --\nF.map_module('torch', '/home/u/pytorch/torch/__init__.py')\n", "/home/u/pytorch/torch", ""},
 		{"finder", site + "__editable___torch_2_10_0a0_finder.py --\n" +
 			"MAPPING: dict[str, str] = {'torchgen': '/x', 'torch': '/home/u/pytorch/torch'}\n", "/home/u/pytorch/torch",
 			""},
@@ -51,6 +59,57 @@ func TestEditable(t *testing.T) {
 				t.Errorf("builds are %+v, want one at %s", builds, c.path)
 			}
 		})
+	}
+}
+
+// TestUnfollowed: code that Python runs when it starts, and of which cannot be told where it leads.
+func TestUnfollowed(t *testing.T) {
+	const site = "-- srv/v/lib/python3.12/site-packages/"
+	for _, c := range []struct{ name, tree, want string }{
+		{"plain", site + "a.pth --\nimport sys; sys.path.append('/opt/x')\n", ""},
+		{"computed", site + "a.pth --\nimport os, sys; sys.path.append(os.environ['X'])\n", "a.pth"},
+		{"namespace", site + "a.pth --\nimport sys, types, os;p = os.path.join(sys._getframe(1).f_locals['sitedir'], *('mpl_toolkits',))\n", ""},
+		{"coverage", site + "a.pth --\nimport coverage; coverage.process_startup()\n" + site + "coverage/__init__.py --\nx = 1\n", ""},
+		{"virtualenv", site + "a.pth --\nimport _virtualenv\n" + site + "_virtualenv.py --\nsys.meta_path.insert(0, F())\n", ""},
+		{"setuptools", site + "a.pth --\nimport __editable___x_finder; __editable___x_finder.install()\n" + site +
+			"__editable___x_finder.py --\nMAPPING = {'x': '/x'}\nsys.meta_path.append(F)\n", ""},
+		{"loader", site + "a.pth --\nimport _x_editable\n" + site + "_x_editable.py --\nsys.meta_path.insert(0, F())\n", "a.pth"},
+		{"sitecustomize", site + "sitecustomize.py --\nimport sys\nfor d in dirs():\n    sys.path.append(d)\n", "sitecustomize.py"},
+		{"apport", site + "sitecustomize.py --\ntry:\n    import apport_python_hook\nexcept ImportError:\n    pass\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := hosttest.Tree(t, editableTorch+c.tree)
+			got := ""
+			for _, file := range unfollowed(h, []string{"/srv/v/lib/python3.12/site-packages"}) {
+				got += path.Base(file)
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestEditableExtension: an editable installation of a package that nobody knows is judged by its libraries.
+func TestEditableExtension(t *testing.T) {
+	root := t.TempDir()
+	hosttest.Compile(t, root, hosttest.Library{Name: "home/u/proj/kernels/_C.so", Source: "char big[1<<20] = {1};\n" + fatSource(80)})
+	hosttest.Write(t, filepath.Join(root, testSite+"kernels-1.0.dist-info/METADATA"), "Name: kernels\nVersion: 1.0\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"kernels-1.0.dist-info/RECORD"), "__editable__.kernels-1.0.pth,,\n")
+	hosttest.Write(t, filepath.Join(root, testSite+"kernels-1.0.dist-info/direct_url.json"),
+		`{"dir_info": {"editable": true}, "url": "file:///home/u/proj"}`)
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	hosttest.Write(t, filepath.Join(root, "home/u/proj/kernels/__init__.py"), "")
+	for _, way := range []struct{ file, text string }{
+		{"__editable__.kernels-1.0.pth", "/home/u/proj\n"},
+		{"__editable___kernels_1_0_finder.py", "MAPPING: dict[str, str] = {'kernels': '/home/u/proj/kernels'}\n"},
+	} {
+		hosttest.Write(t, filepath.Join(root, testSite+way.file), way.text)
+		b := onlyBuild(t, root, nil)
+		if b.Name != "kernels" || !slices.Contains(b.SASS, "sm_80") {
+			t.Errorf("%s: %+v", way.file, b)
+		}
+		hosttest.Must(t, os.Remove(filepath.Join(root, testSite+way.file)))
 	}
 }
 

@@ -76,6 +76,11 @@ func (s *search) unreadSites(p prefix, c candidate) {
 			s.unread(dir, host.Plain(err).Error(), kind)
 		}
 	}
+	for _, file := range unfollowed(s.Host, p.sites) {
+		if c.active || c.named {
+			s.unread(file, "Python runs it when it starts, and it may add to the import path what cannot be told", facts.UnreadNeeded)
+		}
+	}
 	if p.kind == "venv" || p.kind == "conda" {
 		s.mountedSites(p)
 	}

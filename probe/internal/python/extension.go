@@ -70,7 +70,11 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		}
 	}
 	s.noteDisplaced(h, list, owned, infos)
-	list = append(list, unowned(h, s, entries, infos, cuda, failed)...)
+	for _, b := range append(unowned(h, s, entries, infos, cuda, failed), editables(h, s, infos, cuda, failed)...) {
+		if !has(list, b.Name) {
+			list = append(list, b)
+		}
+	}
 	if len(list) > 0 {
 		noteParts(h, s.dir, entries, list, failed)
 	}
