@@ -55,6 +55,9 @@ func unusable(h *host.Host, p prefix) *facts.Interpreter {
 // hadPrograms reports whether an environment has its bin directory, or had one: its packages list what was put there,
 // "../../../bin/torchrun". A copy of the packages alone never had an interpreter.
 func hadPrograms(h *host.Host, p prefix) bool {
+	if len(h.GlobIn(p.path, "bin/python*")) > 0 {
+		return false // by another name
+	}
 	return h.Exists(path.Join(p.path, "bin")) || slices.ContainsFunc(p.sites, func(dir string) bool {
 		return slices.ContainsFunc(h.GlobIn(dir, "*.dist-info"), func(info string) bool {
 			return h.HasLine(info+"/RECORD", "../../../bin/")

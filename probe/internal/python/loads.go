@@ -30,8 +30,8 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	main, err := torchCUDA(b, h, p)
-	if fell && err == nil { // torch opens all of its list then, NCCL too
-		_, err = s.fallBack(h, p)
+	if fell && err == nil {
+		err = s.preloadAll(h, p)
 	}
 	if main == nil && err == nil {
 		b.Missing, b.Looked = ownLost(b, h, p, s), true
@@ -86,6 +86,23 @@ func (s *site) fallBack(h *host.Host, p *ldso.Process) (opened bool, err error) 
 		}
 	}
 	return opened, nil
+}
+
+// preloaded is the list of torch's __init__.py (_preload_cuda_deps), all of which it opens once one of its libraries was not
+// found: also those that are needed later only, as cuSOLVER and NVRTC.
+var preloaded = []string{"libcublas", "libcudnn", "libnvrtc", "libcudart", "libcupti", "libcufft", "libcurand", "libnvJitLink",
+	"libcusparse", "libcusparseLt", "libcusolver", "libnccl", "libnvshmem_host", "libcufile"}
+
+func (s *site) preloadAll(h *host.Host, p *ldso.Process) error {
+	for _, name := range preloaded {
+		for _, file := range s.inWheels(h, "*/lib/"+name+".so.*[0-9]") {
+			if _, err := p.Open(file, nil, ldso.Global); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
 }
 
 // torchMissing are the libraries that the loader finds nowhere for torch: its own, CUDA's, and what those open by name.

@@ -240,3 +240,20 @@ func TestTorchBeforeItsWheels(t *testing.T) {
 		t.Errorf("without NCCL misses %v", b.Missing)
 	}
 }
+
+// TestTorchElsewhere: torch in another directory than its wheels finds none of them by its run path, and opens all of its
+// list: NVRTC, too, which is only needed later.
+func TestTorchElsewhere(t *testing.T) {
+	root := completeTorch(t)
+	hosttest.Compile(t, root, hosttest.Library{Name: testSite + "torch/lib/libtorch_global_deps.so", Source: "int global;\n",
+		Needs: []string{testSite + "nvidia/cudnn/lib/libcudnn.so.9"}, Flags: []string{"-Wl,--no-as-needed"}})
+	hosttest.Must(t, os.MkdirAll(filepath.Join(root, "opt/other"), 0o755))
+	hosttest.Must(t, os.Rename(filepath.Join(root, testSite+"torch"), filepath.Join(root, "opt/other/torch")))
+	hosttest.Write(t, filepath.Join(root, testSite+"more.pth"), "import sys; sys.path.append('/opt/other')\n")
+	found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	hosttest.Must(t, err)
+	b := found.Environments[0].Builds[0]
+	if len(b.Missing) > 0 || b.Path != "/opt/other/torch" {
+		t.Errorf("%s misses %q", b.Path, b.Missing)
+	}
+}

@@ -12,6 +12,9 @@ import (
 // tensorflowBuild reads a TensorFlow from its build_info.py.
 func tensorflowBuild(h *host.Host, s *site) (*facts.Build, error) {
 	dir := s.dir + "/tensorflow"
+	if h.Exists(s.dir + "/tensorflow_core/python/platform/build_info.py") { // 1.15 to 2.1, of which tensorflow/ is a front
+		dir = s.dir + "/tensorflow_core"
+	}
 	name := dir + "/python/platform/build_info.py"
 	data, err := h.ReadFile(name)
 	if lost := s.lost(h, "tensorflow", strings.TrimPrefix(name, s.dir+"/")); host.Absent(err) && len(lost) > 0 {
@@ -58,9 +61,9 @@ func tensorflowDist(b *facts.Build, h *host.Host, s *site) error {
 }
 
 var (
-	infoText  = lazyregexp.New(`['"](cuda_version|cudnn_version)['"]\s*[,:]\s*['"]([^'"]*)['"]`)
-	infoCUDA  = lazyregexp.New(`['"]is_cuda_build['"]\s*[,:]\s*(True|False)`)
-	infoROCm  = lazyregexp.New(`['"]is_rocm_build['"]\s*[,:]\s*True`)
+	infoText  = lazyregexp.New(`['"]?(cuda_version|cudnn_version)(?:_number =|['"]\s*[,:])\s*['"]([^'"]*)['"]`)
+	infoCUDA  = lazyregexp.New(`is_cuda_build(?: =|['"]\s*[,:])\s*(True|False)`)
+	infoROCm  = lazyregexp.New(`is_rocm_build(?: =|['"]\s*[,:])\s*True`)
 	infoCodes = lazyregexp.New(`['"]cuda_compute_capabilities['"]\s*[,:]\s*\[([^\]]*)\]`)
 	infoCode  = lazyregexp.New(`(sm|compute)_\d+[af]?`)
 )
@@ -71,6 +74,11 @@ var errNoCUDALine = errors.New("no is_cuda_build in it")
 //
 //	build_info = collections.OrderedDict([('cuda_compute_capabilities', ['sm_60', …, 'compute_90']),
 //	    ('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True), …])
+//
+// 1.15 has lines:
+//
+//	is_cuda_build = True
+//	cuda_version_number = '10'
 func parseBuildInfo(data []byte) (*facts.Build, error) {
 	b := &facts.Build{Name: "tensorflow"}
 	cuda := infoCUDA.FindSubmatch(data)

@@ -32,6 +32,8 @@ func TestParseBuildInfo(t *testing.T) {
 			&facts.Build{Name: "tensorflow", Accelerator: "cpu"}},
 		{"rocm", "build_info = collections.OrderedDict([('is_cuda_build', False), ('is_rocm_build', True)])\n",
 			&facts.Build{Name: "tensorflow", Accelerator: "rocm"}},
+		{"1.15", "is_rocm_build = False\nis_cuda_build = True\n\ncuda_version_number = '10'\ncudnn_version_number = '7'\n",
+			&facts.Build{Name: "tensorflow", Accelerator: "cuda", CUDA: "10", CuDNN: "7"}},
 		{"cut", "build_info = collections.OrderedDict([('cuda_version', '12.5.1'), ('is_cuda_build', Tr", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
