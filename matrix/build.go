@@ -257,7 +257,7 @@ func (m *machine) ownCode(b *build, g gpu) (version.Coverage, string) {
 }
 
 // unsupported is what proves that a package has no code for a GPU where nobody read its libraries.
-const unsupported = "its project supports newer GPUs alone"
+const unsupported = "its project supports only newer GPUs"
 
 // belowLeast reports whether a GPU is older than those that a package of a file supports, whatever the torch that it
 // brings has code for.
