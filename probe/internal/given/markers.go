@@ -26,6 +26,7 @@ type host struct {
 	machine string          // "x86_64" or "aarch64"
 	python  string          // "3.10"
 	full    string          // "3.10.4"
+	extras  map[string]bool // that are installed, in each spelling of a marker; nil: nobody said
 	met     map[string]bool // what markers said, which a lock repeats thousands of times; nil: not kept
 }
 
@@ -35,8 +36,8 @@ type marker struct {
 	host  host
 }
 
-// holds reports whether a marker can be true on a host. Which extras are asked for, nobody said; a marker has no "not",
-// so a comparison that nobody answers may be taken as true.
+// holds reports whether a marker can be true on a host. A marker has no "not", so a comparison that nobody answers, as
+// one with an extra where nobody said which are installed, may be taken as true.
 func (h host) holds(text string) bool {
 	if len(text) > maxMarker {
 		return true
@@ -109,6 +110,8 @@ func (m *marker) compared(name, operator, value string) bool {
 	have := m.value(name)
 	in := strings.HasSuffix(operator, "in")
 	switch {
+	case name == "extra" && m.host.extras != nil:
+		return m.host.extras[value] == (operator == "==")
 	case have == "":
 		return true
 	case in:

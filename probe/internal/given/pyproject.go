@@ -50,6 +50,7 @@ type pyproject struct {
 		} `toml:"poetry"`
 		UV struct {
 			Dev     []string       `toml:"dev-dependencies"`
+			Default any            `toml:"default-groups"`
 			Sources map[string]any `toml:"sources"`
 			Index   []pythonIndex  `toml:"index"`
 		} `toml:"uv"`
