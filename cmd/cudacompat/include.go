@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -44,8 +45,20 @@ func fenceOf(name, root string) (fence, error) {
 // errOutside is a file beyond one root of the fence.
 var errOutside = errors.New("outside")
 
-// read reads a file that another one names.
+// read reads a file that another one names: from that one's directory, else from --include-root, which is where an image
+// is built whose Dockerfile lies deeper.
 func (f fence) read(name string) ([]byte, error) {
+	data, err := f.within(name)
+	if root := f.roots[len(f.roots)-1]; errors.Is(err, fs.ErrNotExist) && root != f.dir && !filepath.IsAbs(name) {
+		if other, err := (fence{dir: root, roots: []string{root}}).within(name); err == nil {
+			return other, nil
+		}
+	}
+	return data, err
+}
+
+// within reads a file below one of the roots.
+func (f fence) within(name string) ([]byte, error) {
 	for _, root := range f.roots {
 		beneath, err := f.beneath(root, name)
 		if err != nil {

@@ -168,10 +168,14 @@ func isCondaExplicit(d Document) bool {
 //	https://conda.anaconda.org/pytorch/linux-64/pytorch-2.5.1-py3.12_cuda12.4_cudnn9.1.0_0.tar.bz2#0123…
 func readCondaExplicit(d Document) (facts.Facts, error) {
 	c := &conda{}
-	for line := range strings.Lines(string(d.Data)) {
+	c.explicit(d.Data)
+	return lockedFacts("conda list --explicit", c.packages(), nil), nil
+}
+
+func (c *conda) explicit(data []byte) {
+	for line := range strings.Lines(string(data)) {
 		c.address(strings.TrimSpace(line))
 	}
-	return lockedFacts("conda list --explicit", c.packages(), nil), nil
 }
 
 // address adds the package whose archive an address names.
@@ -194,14 +198,23 @@ func isCondaYAML(d Document) bool { return condaDependencies.Match(d.Data) }
 //	  - pip:
 //	      - torch==2.9.0
 func readCondaYAML(d Document) (facts.Facts, error) {
+	c := &conda{}
+	left, err := c.environment(d)
+	if err != nil {
+		return facts.Facts{}, err
+	}
+	return lockedFacts("environment.yml", c.packages(), append(left, c.bad...)), nil
+}
+
+// environment adds what an environment.yml names, and tells what it refers to and was not read.
+func (c *conda) environment(d Document) ([]facts.Unread, error) {
 	var document struct {
 		Dependencies []any `yaml:"dependencies"`
 	}
 	if err := yaml.Unmarshal(d.Data, &document); err != nil {
-		return facts.Facts{}, fmt.Errorf("not valid YAML: %s",
+		return nil, fmt.Errorf("not valid YAML: %s",
 			strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
 	}
-	c := &conda{}
 	pip := &requirementFile{files: newIncludes(d), where: "pip's "}
 	for _, item := range document.Dependencies {
 		switch item := item.(type) {
@@ -218,14 +231,21 @@ func readCondaYAML(d Document) (facts.Facts, error) {
 		}
 		c.list = append(c.list, p)
 	}
-	return lockedFacts("environment.yml", c.packages(), slices.Concat(pip.bad, pip.left, c.bad)), nil
+	return append(pip.bad, pip.left...), nil
 }
+
+// condaBuilt is a release with its build, "pytorch=2.0.1=py3.10_cuda11.8_cudnn8.7.0_0".
+var condaBuilt = lazyregexp.New(`^(?:[^:\s]+::)?([A-Za-z0-9._-]+)={1,2}(\d[^=\s*]*)=([^=\s]+)$`)
 
 var condaSpec = lazyregexp.New(`^(?:[^:\s]+::)?([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([=<>!~][^=\s]*(?:=[^=\s]*)?` +
 	`|\d\S*)?(?:[=\s]+(\S+))?$`)
 
 // spec adds a match specification: "pytorch=2.5.1", "pytorch 2.5.1 cuda126*", "conda-forge::pytorch>=2.5".
 func (c *conda) spec(text string) {
+	if m := condaBuilt.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
+		c.add(m[1], m[2], "", m[3])
+		return
+	}
 	m := condaSpec.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		c.bad = append(c.bad, facts.Unread{Place: "package " + text, Kind: facts.UnreadNeeded,

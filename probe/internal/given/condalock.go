@@ -20,7 +20,11 @@ func isCondaLock(d Document) bool { return condaLockPackage.Match(d.Data) }
 //	  platform: linux-64
 //	  url: https://conda.anaconda.org/conda-forge/linux-64/pytorch-2.5.1-cuda126_py312_h1763f6d_306.conda
 func readCondaLock(d Document) (facts.Facts, error) {
-	_, packages, _ := strings.Cut(string(d.Data), "\npackage:\n")
+	return lockedFacts("conda-lock.yml", parseCondaLock(d.Data).packages(), nil), nil
+}
+
+func parseCondaLock(data []byte) *conda {
+	_, packages, _ := strings.Cut(string(data), "\npackage:\n")
 	platforms := map[string]*conda{"linux-64": {}, "linux-aarch64": {}}
 	var manager, platform string
 	for line := range strings.Lines(packages) {
@@ -45,5 +49,5 @@ func readCondaLock(d Document) (facts.Facts, error) {
 	if len(c.list) == 0 {
 		c = platforms["linux-aarch64"]
 	}
-	return lockedFacts("conda-lock.yml", c.packages(), nil), nil
+	return c
 }

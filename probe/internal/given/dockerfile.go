@@ -36,6 +36,7 @@ type stage struct {
 	number      int      // of the line
 	needs       []string // stages that it is made of, or copies from
 	toolkit     bool     // CUDA's toolkit is installed in it
+	dir         string   // WORKDIR
 	steps       []step
 	env         map[string]bool  // variables that ENV has set
 	values      map[string]value // of ARG and ENV
@@ -45,6 +46,7 @@ type stage struct {
 type step struct {
 	list    []locked
 	removes bool
+	whole   bool   // one resolution: of one name it may have several, for different Pythons
 	forced  bool   // what is there is replaced even where it would do
 	apart   bool   // into a directory or an environment of its own
 	script  func() // notes a script of the build context that is started, of which nothing is known
@@ -58,7 +60,8 @@ type dockerfile struct {
 	values map[string]value // of the stage's ARGs and ENVs
 	local  map[string]value // of the shell that is read
 	stages []stage
-	copied []string          // files of the build context that are copied in
+	copied []copied          // what comes of the build context
+	moved  string            // where cd has led the shell that is read
 	made   map[string]string // files whose text the Dockerfile itself says, by their last name
 	arch   string
 	left   []facts.Unread
@@ -124,6 +127,8 @@ func (f *dockerfile) instruction(i *instruction) {
 		f.env(i)
 	case "COPY", "ADD":
 		f.copy(i)
+	case "WORKDIR":
+		f.workdir(i)
 	case "RUN":
 		if len(f.stages) > 0 {
 			f.run(i)
@@ -203,7 +208,7 @@ func (f *dockerfile) from(i *instruction) {
 	}
 	s.needs = []string{strings.ToLower(s.image)}
 	if at := f.stageOf(s.needs[0], len(f.stages)); at >= 0 {
-		s.env, s.values = maps.Clone(f.stages[at].env), maps.Clone(f.stages[at].values)
+		s.env, s.values, s.dir = maps.Clone(f.stages[at].env), maps.Clone(f.stages[at].values), f.stages[at].dir
 	}
 	f.values = s.values
 	f.stages = append(f.stages, s)
@@ -234,29 +239,12 @@ func (f *dockerfile) copy(i *instruction) {
 		}
 		f.make(name, h.body(), false)
 	}
-	for _, source := range list[:len(list)-1] {
-		if !heredocWord.MatchString(source) {
-			f.copied = append(f.copied, source)
-		}
-	}
+	f.takes(slices.DeleteFunc(list[:len(list)-1], heredocWord.MatchString), target)
 }
 
 func (f *dockerfile) unread(place, reason string, number int) {
 	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason,
 		Kind: facts.UnreadNeeded})
-}
-
-// beside is where a file of the image lies in the build context: where COPY takes it from, else at its own path.
-func (f *dockerfile) beside(name string) string {
-	for _, source := range f.copied {
-		if path.Base(source) == path.Base(name) {
-			return strings.TrimPrefix(source, "/")
-		}
-	}
-	if path.IsAbs(name) {
-		return path.Base(name)
-	}
-	return name
 }
 
 // last is the image at the bottom of the last stage, and what is installed on the way up to it.

@@ -29,8 +29,9 @@ func moves(option string) bool {
 var printsFile = lazyregexp.New("^(?:\\$\\((?:cat|<) *([^\\s$`)]+)\\)|`cat ([^\\s$`]+)`)$")
 
 // pip reads the words of one installation: options hold for it alone, and for the files that it names.
-func (f *dockerfile) pip(args []string, number int) step {
+func (f *dockerfile) pip(args []string, number int, by string) step {
 	r := &requirementFile{files: f.files}
+	var projects []locked
 	f.indexes(r)
 	for i := 0; i < len(args); i++ {
 		arg, next := args[i], ""
@@ -42,7 +43,7 @@ func (f *dockerfile) pip(args []string, number int) step {
 			if i++; strings.Contains(next, "$") {
 				f.unread("pip install "+arg+" "+next, unsetVariable, number)
 			} else {
-				r.files.ask(f.beside(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
+				r.files.ask(f.find(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
 			}
 		case arg == "--torch-backend":
 			r.option(torchBackend(next))
@@ -57,18 +58,17 @@ func (f *dockerfile) pip(args []string, number int) step {
 			i++
 		case printsFile.MatchString(arg):
 			m := printsFile.FindStringSubmatch(arg)
-			r.files.ask(f.beside(m[1]+m[2]), false)
+			r.files.ask(f.find(m[1]+m[2]), false)
 		case strings.ContainsAny(arg, "`*"), strings.Contains(arg, "$("):
 			f.unread("pip install "+arg, unsetPattern, number)
 		case strings.HasPrefix(arg, "--requirement="), strings.HasPrefix(arg, "--constraint="):
 			name, value, _ := strings.Cut(arg, "=")
-			r.files.ask(f.beside(value), name == "--constraint")
-		case arg == "-e" || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
-			f.unread("pip install "+strings.Join(args[i:min(i+2, len(args))], " "),
-				elsewhere, number)
-			if arg == "-e" {
-				i++
-			}
+			r.files.ask(f.find(value), name == "--constraint")
+		case arg == "-e" || arg == "--editable":
+			i++
+			projects = append(projects, f.source(r, next, args, number, by)...)
+		case strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
+			projects = append(projects, f.source(r, arg, args, number, by)...)
 		case strings.HasPrefix(arg, "-"):
 			r.option(arg)
 		case !r.read(arg, number) && strings.Contains(arg, "$"):
@@ -78,7 +78,7 @@ func (f *dockerfile) pip(args []string, number int) step {
 	r.include()
 	f.files.met = r.files.met
 	f.left = append(f.left, r.left...)
-	return step{list: r.packages(), forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
+	return step{list: append(r.packages(), projects...), forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
 }
 
 // synced are the words of an installation of the files that uv pip sync and pip-sync name.

@@ -11,7 +11,9 @@ import (
 
 // run reads what one RUN does: a shell's script, in its line or below it, or the words of one command.
 func (f *dockerfile) run(i *instruction) {
-	f.local = map[string]value{} // a shell's settings end with it
+	f.local, f.moved = map[string]value{}, "" // a shell's settings end with it
+	copied := len(f.copied)
+	defer func() { f.copied, f.moved = f.copied[:copied], "" }() // so do mounts
 	for _, flag := range i.flags {
 		f.mount(flag)
 	}
@@ -53,15 +55,25 @@ func (f *dockerfile) mount(flag string) {
 	if !strings.HasPrefix(flag, "--mount=") || !slices.Contains(settings, "type=bind") {
 		return
 	}
+	source, target := "", ""
 	for _, setting := range settings {
-		if name, value, _ := strings.Cut(setting, "="); name == "source" || name == "src" {
-			f.copied = append(f.copied, value)
+		switch name, value, _ := strings.Cut(setting, "="); name {
+		case "from": // another stage's or image's
+			return
+		case "source", "src":
+			source = value
+		case "target", "dst", "destination":
+			target = value
 		}
 	}
+	f.takes([]string{source}, target)
 }
 
 // command reads what one command installs; sure is false where a condition decides that the file does not answer.
 func (f *dockerfile) command(list []string, number int, sure bool) {
+	if len(list) > 1 && list[0] == "cd" && sure {
+		f.moved = f.at(list[1])
+	}
 	t := toolOf(list)
 	done := f.done(t, number, sure)
 	for i := range done.list {
@@ -79,17 +91,17 @@ func (f *dockerfile) command(list []string, number int, sure bool) {
 func (f *dockerfile) done(t tool, number int, sure bool) step {
 	switch t.does {
 	case installs:
-		done := f.pip(t.args, number)
+		done := f.pip(t.args, number, t.by)
 		done.apart = done.apart || t.apart
 		return done
 	case removes:
 		if sure {
-			return step{removes: true, list: f.pip(t.args, number).list}
+			return step{removes: true, list: f.pip(t.args, number, t.by).list}
 		}
 	case addsByConda:
 		return step{list: f.conda(t.args, number)}
 	case installsFromFile:
-		f.unread(t.said, t.reason, number)
+		return f.project(t, number)
 	case mayInstall:
 		return step{script: func() { f.unread(t.said, t.reason, number) }}
 	case bringsToolkit:
@@ -120,13 +132,13 @@ func (f *dockerfile) forGPU(command string) bool {
 // condaValues are conda's options that take the next word.
 var condaValues = []string{"-n", "--name", "-p", "--prefix", "-r", "--root-prefix", "-c", "--channel", "-f", "--file"}
 
-// conda are the packages that conda's command line names.
+// conda are the packages that conda's command line, and the files in it, name.
 func (f *dockerfile) conda(list []string, number int) []locked {
 	c := &conda{}
 	for i, word := range list {
 		switch {
 		case i > 0 && slices.Contains([]string{"-f", "--file"}, list[i-1]), strings.HasPrefix(word, "--file="):
-			f.unread("conda's "+word, "its packages are in another file: check that one, too", number)
+			f.condaFile(c, strings.TrimPrefix(word, "--file="), number)
 		case i > 0 && slices.Contains(condaValues, list[i-1]), strings.HasPrefix(word, "-"):
 		case condaSpec.MatchString(word):
 			c.spec(word)
@@ -140,8 +152,12 @@ func settled(steps []step) []locked {
 	var list, apart []locked
 	at := map[string]int{} // where a name stands in list
 	for _, s := range steps {
+		first := len(list)
 		for _, p := range s.list {
 			i, there := at[p.name]
+			if s.whole && there && i < first { // the resolution replaces what is there
+				list[i], there = locked{}, false
+			}
 			switch {
 			case s.apart:
 				apart = append(apart, p)
@@ -149,6 +165,8 @@ func settled(steps []step) []locked {
 				list[i] = locked{}
 				delete(at, p.name)
 			case s.removes:
+			case s.whole && there && i >= first: // of the same resolution
+				list = append(list, p)
 			case !there:
 				at[p.name] = len(list)
 				list = append(list, p)

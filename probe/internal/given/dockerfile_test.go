@@ -99,7 +99,7 @@ func TestDockerfileNotRead(t *testing.T) {
 		"RUN pip install $(if true; then echo torch; fi)":                       "pip install $(if true; then echo torch; fi)",
 		"RUN python setup.py install":                                           "python setup.py install",
 		"RUN sudo pdm install":                                                  "pdm install",
-		"RUN conda env update -f x.yml":                                         "conda env update -f x.yml",
+		"RUN conda env update -f x.yml":                                         "conda's x.yml",
 		"RUN bash -x ./install.sh --cuda":                                       "./install.sh",
 		"RUN python3 install.py":                                                "install.py",
 		"RUN curl -fsSL https://ollama.com/install.sh | sh":                     "https://ollama.com/install.sh",

@@ -14,6 +14,7 @@ type tool struct {
 	args   []string // what it is given
 	said   string   // the command, as a report names it
 	reason string   // why what it installs is not known
+	by     string   // the program whose own files say what is installed: uv, poetry, conda
 	apart  bool     // into an environment of its own
 }
 
@@ -63,8 +64,11 @@ func toolOf(list []string) tool {
 	if at == len(list) {
 		return tool{}
 	}
-	if name := path.Base(list[at]); systemName.MatchString(name) {
+	switch name := path.Base(list[at]); {
+	case systemName.MatchString(name):
 		return systemTool(list[at+1:]).saying(list[at:])
+	case slices.Contains(startNothing, name):
+		return tool{}
 	}
 	for i, word := range list {
 		for _, read := range toolReaders {
@@ -192,12 +196,16 @@ func uvTool(name string, rest []string) tool {
 	}
 	switch name, args := verb(rest); name {
 	case "pip":
-		return pipVerb(args)
+		t := pipVerb(args)
+		t.by = "uv"
+		return t
 	case "tool":
 		return installedBy(args, "install")
 	case "run":
-		return tool{does: installs, args: valuesOf(rest, "--with"), apart: true}
-	case "sync", "add":
+		return tool{does: installsFromFile, by: "uv run", args: beforeCommand(rest[slices.Index(rest, "run")+1:])}
+	case "sync":
+		return tool{does: installsFromFile, by: "uv", args: rest, reason: inAnotherFile}
+	case "add":
 		return tool{does: installsFromFile, reason: inAnotherFile}
 	}
 	return tool{}
@@ -210,7 +218,7 @@ func condaTool(name string, rest []string) tool {
 	name, args := verb(rest)
 	if name == "env" {
 		if name, _ = verb(args); name == "create" || name == "update" {
-			return tool{does: installsFromFile, reason: inAnotherFile}
+			return tool{does: installsFromFile, by: "conda", args: args, reason: inAnotherFile}
 		}
 		return tool{}
 	}
@@ -230,7 +238,11 @@ func projectTool(name string, rest []string) tool {
 		}
 	case slices.Contains([]string{"poetry", "pipenv", "pixi", "pdm"}, name) &&
 		slices.Contains([]string{"install", "sync", "add"}, word):
-		return tool{does: installsFromFile, reason: inAnotherFile}
+		t := tool{does: installsFromFile, args: rest, reason: inAnotherFile}
+		if word != "add" {
+			t.by = name
+		}
+		return t
 	}
 	return tool{}
 }
@@ -260,6 +272,11 @@ func systemTool(rest []string) tool {
 
 // starters are the programs that only start another, or a script.
 var starters = []string{"sudo", "time", "exec", "source", ".", "nice", "env", "command"}
+
+// startNothing are the programs whose words are files or texts, and no program that they start.
+var startNothing = []string{"mv", "cp", "ln", "rm", "mkdir", "rmdir", "touch", "chmod", "chown", "ls", "cat", "tee", "which",
+	"tar", "unzip", "sed", "awk", "grep", "test", "[", "cd", "pushd", "popd", "export", "useradd", "usermod", "adduser",
+	"groupadd", "git"}
 
 // scriptOf is the script that a command starts: one of the build context, or one that is fetched.
 func scriptOf(list []string) tool {

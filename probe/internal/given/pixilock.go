@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-var pixiHead = lazyregexp.New(`(?m)^version: \d+\s*\nenvironments:`)
+var pixiHead = lazyregexp.New(`(?m)^version: \d+\s*\n(?:platforms:\n(?:[ -].*\n)+)?environments:`)
 
 func isPixiLock(d Document) bool { return pixiHead.Match(d.Data) }
 

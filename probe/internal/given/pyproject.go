@@ -34,6 +34,7 @@ func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m))
 //	torch = [{index = "pytorch-cu126", marker = "sys_platform == 'linux'"}]
 type pyproject struct {
 	Project struct {
+		Name         string              `toml:"name"`
 		Dependencies []string            `toml:"dependencies"`
 		Dynamic      []string            `toml:"dynamic"`
 		Optional     map[string][]string `toml:"optional-dependencies"`
@@ -44,6 +45,7 @@ type pyproject struct {
 			Dependencies map[string]any `toml:"dependencies"`
 			Dev          map[string]any `toml:"dev-dependencies"`
 			Group        map[string]struct {
+				Optional     bool           `toml:"optional"`
 				Dependencies map[string]any `toml:"dependencies"`
 			} `toml:"group"`
 			Source []pythonIndex `toml:"source"`

@@ -93,6 +93,7 @@ type chosen struct {
 	extras, groups []string
 	members        []string // packages of the workspace; none: the one beside the lock
 	everyMember    bool
+	groupsOnly     bool // --only-group: without the project itself
 }
 
 // needs are what the chosen members of the workspace ask for.
@@ -106,9 +107,11 @@ func (l *uvDocument) needs(c chosen) []uvNeed {
 		case len(c.members) > 0 && !slices.Contains(c.members, p.Name):
 		case len(c.members) == 0 && !c.everyMember && rooted && !p.root():
 		default:
-			needs = append(needs, p.Needs...)
-			for _, extra := range c.extras {
-				needs = append(needs, p.Optional[extra]...)
+			if !c.groupsOnly {
+				needs = append(needs, p.Needs...)
+				for _, extra := range c.extras {
+					needs = append(needs, p.Optional[extra]...)
+				}
 			}
 			for _, group := range c.groups {
 				needs = append(needs, p.Groups[group]...)
