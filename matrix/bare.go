@@ -13,7 +13,7 @@ import (
 // installsWhole are the kinds of file that name all that pip installs, so that what they leave out is not there unless
 // the image or the machine has it.
 var installsWhole = []string{"requirements", "pyproject.toml", "Dockerfile", "environment.yml", "pip list", "uv.lock",
-	"poetry.lock", "Pipfile.lock", "pylock.toml", "plan"}
+	"poetry.lock", "Pipfile.lock", "pylock.toml", "conda-lock.yml", "pixi.lock", "plan"}
 
 // cudaWheel matches the packages that bring cuDNN, the one library of those that no toolkit has.
 var cudaWheel = lazyregexp.New(`^(nvidia-)?cudnn\b`)

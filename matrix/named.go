@@ -266,12 +266,12 @@ func (m *machine) layNamed(standing func(*facts.Environment) standing) {
 				return b.env.Environment == n.env && unsettled(b.Build)
 			})
 		}
-		if !n.base() {
+		if n.Origin != "image" {
 			m.layOne(n, standing(n.env))
 		}
 	}
 	for _, n := range m.names {
-		if n.base() && !m.spokenFor(n) {
+		if n.Origin == "image" && !m.spokenFor(n) {
 			m.layOne(n, standing(n.env))
 		}
 	}

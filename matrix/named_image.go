@@ -20,6 +20,9 @@ var (
 	// pytorchTag matches PyTorch's own images, whose tag is a release and a variant of it: the wheel of that variant is in
 	// the image.
 	pytorchTag = lazyregexp.New(`^pytorch/pytorch:(\d+\.\d+\.\d+)-cuda\d+\.\d+-cudnn\d+-(?:runtime|devel)$`)
+	// engineTag matches the images of an engine whose tag is its release: its wheel, and the torch that it asks for, are in
+	// the image (https://github.com/vllm-project/vllm/blob/v0.11.2/docker/Dockerfile).
+	engineTag = lazyregexp.New(`^(?:vllm/(vllm)-openai|lmsysorg/(sglang)):v(\d+(?:\.\d+)+(?:\.?(?:post|rc)\d+)?)(?:-|$)`)
 	// baseCUDA matches the tags of nvidia/cuda: "12.6.3-runtime-ubuntu24.04".
 	baseCUDA = lazyregexp.New(`^(\d+\.\d+(?:\.\d+)?)(?:-|$)`)
 	// gpuImage matches the names and tags of images that are for a GPU.
@@ -63,7 +66,20 @@ func (m *machine) namedImage(n *named) *named {
 	default:
 		return nil // an official image: a system, a language
 	}
+	if engine := engineTag.FindStringSubmatch(name); engine != nil {
+		n.torch = m.engineTorch(engine[1]+engine[2], engine[3])
+	}
 	return n
+}
+
+// engineTorch is the release of PyTorch that an engine's release pins; empty where the tables do not tell.
+func (m *machine) engineTorch(name, release string) string {
+	for _, e := range tables.RowsOf[tables.Extension](m.t, name) {
+		if version.SameRelease(e.Release, release) && len(e.Torch) == 1 && exactly(e.Torch[0]).Known() {
+			return exactly(e.Torch[0]).String()
+		}
+	}
+	return ""
 }
 
 // imageOf is the table's row of an image: of its tag, else of the release that the tag begins with. A tag that names a
@@ -88,9 +104,15 @@ func (n *named) base() bool { return n.Origin == "image" && n.Name == cudaImage 
 // base reports whether this stands for all that is built on an image of CUDA.
 func (b *build) base() bool { return b.named != nil && b.named.base() }
 
-// spokenFor reports whether an image of CUDA is no build by itself: what the file installs over it brings its own
-// runtime, and is judged.
+// torchImage matches images that bring a PyTorch and nothing else that computes.
+var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|inference))?$`)
+
+// spokenFor reports whether an image is no build by itself: what the file installs over one of CUDA brings its own
+// runtime, and another torch replaces that of an image of PyTorch. What the file installs is judged.
 func (m *machine) spokenFor(n *named) bool {
+	if n.Origin == "image" && torchImage.MatchString(n.Name) && n.framework("torch") {
+		return true
+	}
 	return n.base() && slices.ContainsFunc(m.builds, func(b *build) bool {
 		return b.env.Environment == n.env && b.accelerator != "cpu"
 	})
@@ -155,6 +177,14 @@ func (m *machine) letIn(b *build) bool {
 	refuses := func(p []version.Properties) bool { return onEither(expression, p) != version.Met }
 	return err == nil && !slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.dataCentre() != yes }) &&
 		!slices.ContainsFunc(m.targetProperties(), refuses)
+}
+
+// inImage reports whether a build is an image's, or is installed over one that brings the cuda-compat library of the
+// build's CUDA, or of a newer one.
+func (m *machine) inImage(b *build) bool {
+	return b.Origin == "image" || slices.ContainsFunc(m.names, func(n *named) bool {
+		return n.Origin == "image" && n.env == b.env.Environment && n.uses == "gpu" && n.cuda.Known() && !n.cuda.LessShort(b.cuda)
+	})
 }
 
 // imageSteps names the newest image of CUDA that the driver runs.

@@ -108,7 +108,8 @@ func (m *machine) underTwin(b *build) []*result {
 // no wheel: where the index has its source alone, it is compiled on this machine when it is installed.
 func (m *machine) unbuilt(n *named) bool {
 	release, _ := version.ParseRelease(n.Version)
-	if m.f.Plan == nil || n.Version == "" || n.uses != "torch" || release.Local != "" {
+	if m.f.Plan == nil || n.Version == "" || n.uses != "torch" || release.Local != "" ||
+		m.t.Trait("compiled-when-used", n.Name, release.Number) {
 		return false
 	}
 	return len(tables.RowsOf[tables.Extension](m.t, n.Name)) > 0 &&

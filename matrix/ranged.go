@@ -3,15 +3,20 @@ package matrix
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 )
 
-// ranged are the rows of every torch that a file's range lets an installer take, where the tables hold all of them: the
-// range ends before what is yet to be released, or its index gets no more releases. What all of them say is true of
-// whichever is taken.
+// oldestPython is the first Python that a bare range is judged for. The one before it ended in 2024, and what its
+// installers still find is of a time before the GPUs that are sold now.
+const oldestPython = "3.9"
+
+// ranged are the rows of the torches that an installer takes for a file's range: on each Python the newest release that
+// has a wheel for it. What all of them say is true of whichever is taken. A range of which every release is in the
+// tables is judged by all of them: another package may hold the newest back.
 func (m *machine) ranged(b *build) []row {
 	wanted, err := version.ParseSpecifiers(b.Specifier)
 	if b.Specifier == facts.Unspecified {
@@ -30,11 +35,36 @@ func (m *machine) ranged(b *build) []row {
 			fitting = append(fitting, torchRow(&t))
 		}
 	}
-	if len(fitting) == 0 || !m.closed(wanted, b.Index, all) {
-		return nil
-	}
 	slices.SortStableFunc(fitting, func(x, y row) int { return y.number.Compare(x.number) }) // pip takes the newest
+	if len(fitting) == 0 || !m.closed(wanted, b.Index, all) {
+		return newestOn(fitting, b.python, b.env.Pythons)
+	}
 	return fitting
+}
+
+// newestOn are the newest rows that have a wheel for each Python: for one that is named, else for those of a range, else
+// for all.
+func newestOn(rows []row, python, pythons string) []row {
+	allowed, err := version.ParseSpecifiers(pythons)
+	var taken []row
+	met := map[string]bool{}
+	for _, r := range rows {
+		news := false
+		for _, p := range r.Python {
+			p = strings.TrimSuffix(p, "t")
+			switch {
+			case met[p], python != "" && version.Of(python).Short() != p,
+				python == "" && version.Of(p).Less(version.Of(oldestPython)),
+				python == "" && pythons != "" && err == nil && !allowed.Has(p+".0") && !allowed.Has(p+".99"):
+			default:
+				met[p], news = true, true
+			}
+		}
+		if same := len(taken) > 0 && taken[len(taken)-1].number == r.number; news || same {
+			taken = append(taken, r) // of an index that has several variants any may be taken
+		}
+	}
+	return taken
 }
 
 // serves reports whether an index has a row's wheel: that of a variant, or the installer's own.

@@ -119,8 +119,9 @@ func (m *machine) doubtful(b *build, need string) string {
 	if seen := m.f.Observed.CUDAAvailable; seen != nil && *seen && m.target.Driver == "" {
 		return "why the report says that CUDA is available although " + m.driverWords() + " does not meet " + need
 	}
-	// Images of nvidia/cuda and NGC bring cuda-compat; only the running container shows whether the loader takes it.
-	if b.Origin == "image" && m.letIn(b) {
+	// Images of nvidia/cuda and NGC bring cuda-compat; only the running container shows whether the loader takes it. What
+	// is installed over an image loads the same libcuda.
+	if m.inImage(b) && m.letIn(b) {
 		return "whether the image's own cuda-compat library is loaded, which runs it on " + m.driverWords()
 	}
 	return ""

@@ -242,6 +242,7 @@ type Trait struct {
 	// "compiled": its wheels are made for one torch or one CUDA
 	// "dispensable": others install it and do without, or it does without its kernels for some GPUs
 	// "companion": PyTorch's own, made for one torch
+	// "compiled-when-used": its source is installed, and its kernels are compiled where they are first called
 	// "stable-abi": it works beside later torches
 	// "same-cuda-minor": it takes a torch or a library of its own CUDA's minor version alone
 	// "before-numpy-2": it was compiled before NumPy 2

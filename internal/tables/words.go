@@ -26,8 +26,9 @@ var words = map[string]*lazyregexp.Regexp{
 	"module":         lazyregexp.New(`^(proprietary|both|open)$`),
 	"type":           lazyregexp.New(`^(LTS|PB|NFB)$`),
 	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
-	"trait": lazyregexp.New(`^(pins-torch|brought-by-engine|compiled|dispensable|companion|stable-abi|same-cuda-minor|` +
-		`before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|skips-libraries|least-\d+\.\d)$`),
+	"trait": lazyregexp.New(`^(pins-torch|brought-by-engine|compiled|dispensable|companion|compiled-when-used|stable-abi|` +
+		`same-cuda-minor|before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|` +
+		`skips-libraries|least-\d+\.\d)$`),
 	"statuses":       lazyregexp.New(`^[a-z]+:\d+$`),
 	"cloud":          lazyregexp.New(`^(azure|coreweave|gcp|lambda|oci)$`),
 	"fraction":       lazyregexp.New(`^1/\d+$`),

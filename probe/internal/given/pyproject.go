@@ -35,6 +35,7 @@ func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m))
 type pyproject struct {
 	Project struct {
 		Name         string              `toml:"name"`
+		Pythons      string              `toml:"requires-python"`
 		Dependencies []string            `toml:"dependencies"`
 		Dynamic      []string            `toml:"dynamic"`
 		Optional     map[string][]string `toml:"optional-dependencies"`
@@ -77,6 +78,9 @@ func readPyproject(d Document) (facts.Facts, error) {
 	main := append(p.listed(p.Project.Dependencies, ""), p.poetry(p.Tool.Poetry.Dependencies, "")...)
 	more, left := p.dynamic(d)
 	f := lockedFacts("pyproject.toml", append(main, more...), left)
+	for i := range f.Environments {
+		f.Environments[i].Pythons = cmp.Or(f.Environments[i].Pythons, p.Project.Pythons)
+	}
 	add := func(name string, list []locked) {
 		f.Environments = append(f.Environments, lockedEnvironments("pyproject.toml", name, list)...)
 	}
