@@ -48,7 +48,7 @@ func newBuild(m *machine, env *environment, b *facts.Build, s standing) *build {
 		v.jit = p.Uses == "jit"
 	}
 	v.release, _ = version.ParseRelease(b.Version)
-	if v.release.Local == "" && b.Index == "default" {
+	if v.release.Local == "" && b.Index == "default" && !m.eitherOnWindows(v) {
 		v.release.Local = m.defaultVariant(b.Name, v.release)
 	}
 	v.accelerator = acceleratorOf(b, v.release)
@@ -124,6 +124,12 @@ func acceleratorOf(b *facts.Build, r version.Release) string {
 	return ""
 }
 
+// eitherOnWindows reports whether a list of what is installed on Windows has a torch without a local version: the package
+// index has it for CPUs alone, and conda's, which pip lists, too, may be for CUDA.
+func (m *machine) eitherOnWindows(b *build) bool {
+	return b.Name == "torch" && m.platform == "win_amd64" && b.env.Kind == "pip list" && b.release.Local == ""
+}
+
 // cpuOnWindows reports whether a release of TensorFlow has no CUDA on Windows itself; in WSL2 Linux's wheels run.
 func (m *machine) cpuOnWindows(name string, r version.Release) bool {
 	return name == "tensorflow" && m.platform == "win_amd64" && r.Number.Known() &&
@@ -168,7 +174,7 @@ func (b *build) official() bool { return b.Origin == "" || b.Origin == "wheel" }
 
 // rowsFor finds the table's rows that may be this build. A plain "2.9.0" can be any of the release's variants.
 func (m *machine) rowsFor(b *build) []row {
-	if !b.official() || !b.release.Final() {
+	if !b.official() || !b.release.Final() || m.eitherOnWindows(b) {
 		return nil
 	}
 	if !b.release.Number.Known() {

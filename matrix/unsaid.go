@@ -23,6 +23,8 @@ func (m *machine) unsaid(b *build) string {
 		return why
 	}
 	switch {
+	case m.eitherOnWindows(b):
+		return Because + "list does not say whether this is the package index's build for CPUs or conda's"
 	case !b.release.Final():
 		return Because + "tables have no nightly builds and no release candidates"
 	case !b.official():
