@@ -50,8 +50,16 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"of an index that gets no more releases", "torch\n--index-url " + pytorch + "cu118\n", "compatible|works|"},
 		{"of an index that gets more", "torch\n--index-url " + pytorch + "cu130\n",
 			"incompatible|broken|pip install torch==2.14.1+cu126 --index-url " + pytorch + "cu126"},
-		{"a range that has what is not released", "torch~=2.15.0\n", "inconclusive|unknown|"},
-		{"a range that has what the tables do not", "torch<=2.6\n", "inconclusive|unknown|"},
+		{"a range of which the newest is too new", "torch~=2.15.0\n",
+			"incompatible|broken|pip install torch==2.14.1+cu126 --index-url " + pytorch + "cu126"},
+		{"a range that has what the tables do not", "torch<=2.6\n", "compatible|works|"},
+		{"whichever Python it is", "torch\n", "inconclusive|unknown|"},
+		{"a range that an engine holds back", "torch<2.9\nvllm==0.30.0\n", "inconclusive|unknown|"},
+		{"an engine's own image", "FROM vllm/vllm-openai:v0.11.2\n", "compatible|works-minor-version|"},
+		{"a torch that replaces the image's", "FROM nvcr.io/nvidia/pytorch:24.08-py3\nRUN pip install torch==2.6.0\n",
+			"compatible|works|"},
+		{"a lock of conda without CUDA's libraries", "version: 6\nenvironments:\n  default:\n    packages:\n      linux-64:\n" +
+			"      - pypi: https://x.example/tensorflow-2.17.0-cp310-cp310-manylinux_2_17_x86_64.whl\n", "inconclusive|unknown|"},
 		{"a range whose releases differ", "torch>=2.6,<2.14\n", "inconclusive|unknown|"},
 		{"pip replaces what a range does not have", "FROM python:3.12\nRUN pip install torch==2.9.1 --index-url " + pytorch +
 			"cu126\nRUN pip install 'torch<=2.9,>=2.8' --index-url " + pytorch + "cu130\n",
@@ -114,6 +122,17 @@ func uvPackage(name, version, marker string) string {
 		text += "resolution-markers = [\"" + marker + "\"]\n"
 	}
 	return text
+}
+
+// TestImagesLibcuda: what is installed over an image of NVIDIA's may load the cuda-compat library that is in it.
+func TestImagesLibcuda(t *testing.T) {
+	for image, want := range map[string]Outcome{"nvcr.io/nvidia/pytorch:26.03-py3": Inconclusive, "python:3.12": Incompatible,
+		"nvidia/cuda:13.0.1-base-ubuntu24.04": Inconclusive, "nvidia/cuda:12.4.1-base-ubuntu22.04": Incompatible} {
+		text := "FROM " + image + "\nRUN pip install torch==2.9.0+cu130\n"
+		if v := fileOn(t, Embedded(), text, "535.183.01", "L4"); v.Outcome != want {
+			t.Errorf("%s: %s, want %s:\n%s", image, v.Outcome, want, summary(v))
+		}
+	}
 }
 
 // TestPaddleForOneCUDA: what PaddlePaddle's version tells of CUDA.

@@ -66,7 +66,7 @@ func (m *machine) namedImage(n *named) *named {
 	default:
 		return nil // an official image: a system, a language
 	}
-	if engine := engineTag.FindStringSubmatch(name); engine != nil {
+	if engine := engineTag.FindStringSubmatch(name); engine != nil && n.uses == "gpu" {
 		n.torch = m.engineTorch(engine[1]+engine[2], engine[3])
 	}
 	return n
@@ -180,10 +180,11 @@ func (m *machine) letIn(b *build) bool {
 }
 
 // inImage reports whether a build is an image's, or is installed over one that brings the cuda-compat library of the
-// build's CUDA, or of a newer one.
+// build's CUDA, or of a newer one, as every image of NVIDIA's does: that of a release which the tables do not have may.
 func (m *machine) inImage(b *build) bool {
 	return b.Origin == "image" || slices.ContainsFunc(m.names, func(n *named) bool {
-		return n.Origin == "image" && n.env == b.env.Environment && n.uses == "gpu" && n.cuda.Known() && !n.cuda.LessShort(b.cuda)
+		brings := n.cuda.Known() && !n.cuda.LessShort(b.cuda) || !n.cuda.Known() && strings.HasPrefix(n.Name, "nvcr.io/nvidia/")
+		return n.Origin == "image" && n.env == b.env.Environment && brings
 	})
 }
 

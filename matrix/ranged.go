@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
@@ -36,10 +37,28 @@ func (m *machine) ranged(b *build) []row {
 		}
 	}
 	slices.SortStableFunc(fitting, func(x, y row) int { return y.number.Compare(x.number) }) // pip takes the newest
-	if len(fitting) == 0 || !m.closed(wanted, b.Index, all) {
-		return newestOn(fitting, b.python, b.env.Pythons)
+	switch {
+	case m.closed(wanted, b.Index, all):
+		return fitting
+	case m.heldBack(b.env.Environment):
+		return nil
 	}
-	return fitting
+	return newestOn(fitting, b.python, b.env.Pythons)
+}
+
+// ownLibrary matches the wheels of which each torch pins a release of its own.
+var ownLibrary = lazyregexp.New(`^nvidia-.*-cu\d+$`)
+
+// heldBack reports whether something else of a file decides which torch is installed: an engine or a companion that is
+// made for one release, or a library of CUDA that is pinned.
+func (m *machine) heldBack(env *facts.Environment) bool {
+	return slices.ContainsFunc(env.Wanted, func(w facts.Wanted) bool {
+		if ownLibrary.MatchString(w.Name) {
+			return true
+		}
+		n := m.namedOf(env, &w)
+		return n != nil && (n.torch != "" || n.companion && w.Version != "" || len(n.rows) > 0 && len(n.rows[0].Torch) > 0)
+	}) || slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return ownLibrary.MatchString(p.Name) })
 }
 
 // newestOn are the newest rows that have a wheel for each Python: for one that is named, else for those of a range, else

@@ -96,7 +96,7 @@ func (f *dockerfile) beside(name string) []string {
 	return places
 }
 
-// find is the place, of several, that can be opened; the last one where none can.
+// find is the place, of several, that can be opened; the first one where none can.
 func (f *dockerfile) find(name string) string {
 	if isAddress(name) {
 		return name
@@ -107,8 +107,8 @@ func (f *dockerfile) find(name string) string {
 			return place
 		}
 	}
-	if len(places) == 0 {
-		return name
+	if len(places) == 0 { // nothing of the build context lies there
+		return f.at(name)
 	}
 	return places[0]
 }

@@ -252,6 +252,6 @@ func (f *dockerfile) condaFile(c *conda, name string, number int) {
 	}
 	if len(c.bad) > bad { // whoever wrote the Dockerfile may have named any file: no line of it is shown
 		c.bad = c.bad[:bad]
-		f.unread("conda's "+name, "a line of it is no package that conda reads", number)
+		f.unread("conda's "+name, "a line of it is not a package that conda reads", number)
 	}
 }

@@ -279,3 +279,66 @@ func TestDockerfileScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestDockerfileContext reads what a Dockerfile installs by files of its build context.
+func TestDockerfileContext(t *testing.T) {
+	const lock = "version = 1\nconflicts = [[{ package = \"app\", extra = \"cpu\" }, { package = \"app\", extra = \"gpu\" }]]\n" +
+		"[[package]]\nname = \"app\"\nversion = \"1\"\nsource = { virtual = \".\" }\n" +
+		"[package.optional-dependencies]\ncpu = [{ name = \"torch\", version = \"2.8.0+cpu\" }]\n" +
+		"gpu = [{ name = \"torch\", version = \"2.8.0+cu126\" }]\n" +
+		"[[package]]\nname = \"torch\"\nversion = \"2.8.0+cpu\"\nsource = { registry = \"https://download.pytorch.org/whl/cpu\" }\n" +
+		"[[package]]\nname = \"torch\"\nversion = \"2.8.0+cu126\"\nsource = { registry = \"https://download.pytorch.org/whl/cu126\" }\n"
+	files := map[string]string{
+		"uv.lock":          lock,
+		"pyproject.toml":   "[project]\nname = \"app\"\nversion = \"1\"\ndependencies = [\"torch==2.7.0\"]\n[project.optional-dependencies]\ngpu = [\"vllm==0.9.0\"]\n",
+		"docker/base.txt":  "torch==2.6.0\n",
+		"requirements.txt": "torch==2.5.0\n",
+		"env/gpu.yml":      "dependencies:\n  - pytorch=2.4.0=py3.10_cuda12.4_cudnn9.1.0_0\n",
+		"sub/poetry.lock": "[[package]]\nname = \"torch\"\nversion = \"2.3.0\"\noptional = true\ngroups = [\"main\"]\n" +
+			"[extras]\ngpu = [\"torch\"]\n[metadata]\ncontent-hash = \"x\"\n",
+		"sub/pyproject.toml": "[tool.poetry]\nname = \"sub\"\n",
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"an extra of a lock", "COPY . /app\nWORKDIR /app\nRUN uv sync --frozen --extra gpu", "torch|2.8.0+cu126"},
+		{"the other one", "WORKDIR /app\nCOPY pyproject.toml uv.lock ./\nRUN uv sync --extra=cpu", "torch|2.8.0+cpu"},
+		{"by an ARG", "ARG X=gpu\nRUN --mount=type=bind,source=uv.lock,target=uv.lock uv sync --extra ${X}", "torch|2.8.0+cu126"},
+		{"before a program", "COPY . .\nRUN uv run --extra gpu python -c 'import torch'", "torch|2.8.0+cu126"},
+		{"none of them", "COPY . .\nRUN uv sync", ""},
+		{"the project itself", "COPY . /src\nWORKDIR /src\nRUN pip install .", "torch|2.7.0"},
+		{"its extra", "COPY . /src\nRUN cd /src && pip install -e '.[gpu]'", "torch|2.7.0 vllm|0.9.0"},
+		{"without what it needs", "COPY . /src\nWORKDIR /src\nRUN pip install --no-deps -e .", ""},
+		{"a file under another name", "COPY docker/base.txt /tmp/r.txt\nRUN pip install -r /tmp/r.txt", "torch|2.6.0"},
+		{"a directory's file", "COPY docker /d/\nRUN pip install -r /d/base.txt", "torch|2.6.0"},
+		{"a clone's file", "COPY . /app\nRUN git clone https://x.example/y /y && cd /y && pip install -r requirements.txt", ""},
+		{"conda's file", "COPY env/gpu.yml /tmp/e.yaml\nRUN micromamba install -y -n base -f /tmp/e.yaml", "torch|2.4.0"},
+		{"conda's environment", "COPY env /env\nRUN conda env create --file /env/gpu.yml", "torch|2.4.0"},
+		{"Poetry's extra", "WORKDIR /s\nCOPY sub/ .\nRUN poetry install --extras gpu", "torch|2.3.0"},
+		{"Poetry without it", "WORKDIR /s\nCOPY sub/ .\nRUN poetry install", ""},
+		{"uv moved", "RUN curl https://x.example/uv.sh | sh && mv /root/uv /usr/local/bin/", ""},
+	} {
+		f, err := Read(Document{Data: []byte("FROM python:3.12\n" + c.text + "\n"), Beside: func(name string) ([]byte, error) {
+			if text, ok := files[name]; ok {
+				return []byte(text), nil
+			}
+			return nil, errNothingBeside
+		}})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got []string
+		for _, env := range f.Environments {
+			for _, b := range env.Builds {
+				got = append(got, b.Name+"|"+b.Version)
+			}
+			for _, w := range env.Wanted {
+				if w.Origin != "image" {
+					got = append(got, w.Name+"|"+w.Version)
+				}
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", c.name, strings.Join(got, " "), c.want)
+		}
+	}
+}

@@ -43,9 +43,13 @@ func (f *requirementFile) place(number int) string {
 //	jax[cuda12]>=0.4.30,<0.7
 //	torch @ https://download.pytorch.org/whl/cu126/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl
 var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*` +
-	`(?:@\s*(\S+)|\(?((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
+	`(?:@\s*(\S+)|\(?\s*((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
 
 var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
+
+// lineOption matches the options that pip lets stand behind a requirement: those of its own, and those of a whole file.
+var lineOption = lazyregexp.New(`^--(?:hash|global-option|install-option|config-settings?|index-url|extra-index-url|no-index` +
+	`|find-links|no-binary|only-binary|prefer-binary|require-hashes|pre|trusted-host|use-feature|constraint|requirement)\b`)
 
 // lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash.
 var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
@@ -53,6 +57,9 @@ var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
 // requirement reads a line that names a package.
 func (f *requirementFile) requirement(line string, number int) bool {
 	marker := lineEnd.FindString(line)
+	if _, option, _ := strings.Cut(" "+marker, " --"); option != "" && !lineOption.MatchString("--"+option) {
+		return false
+	}
 	m := requirementLine.FindStringSubmatch(strings.TrimSpace(strings.TrimSuffix(line, marker)))
 	if m == nil {
 		return false

@@ -3,6 +3,7 @@ package given
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,7 +19,9 @@ var (
 	tomlTable = lazyregexp.New(`(?m)^\[\[package\]\]\s*$`)
 )
 
-func isUVLock(d Document) bool { return uvLock.Match(d.Data) && tomlTable.Match(d.Data) }
+func isUVLock(d Document) bool {
+	return uvLock.Match(d.Data) && (tomlTable.Match(d.Data) || path.Base(d.Name) == "uv.lock")
+}
 
 // uvPackage is one package of uv's lock. What was resolved more than once stands there once for each resolution; the
 // members of the project's workspace are among the packages.
