@@ -39,7 +39,7 @@ func ExampleRequires() {
 		fmt.Println(err)
 		return
 	}
-	need := matrix.Requires(matrix.Embedded(), node, "3.12")
+	need := matrix.Requires(context.Background(), matrix.Embedded(), node, "3.12")
 	for _, name := range []string{"L4", "V100"} {
 		gpu := need.Of(name)
 		fmt.Printf("%s: drivers %s %v\n", name, gpu.Drivers, gpu.Because)

@@ -94,12 +94,15 @@ type asked struct {
 	release           string // that has to go with it; empty: any
 }
 
+// mostWorked is how many lists are kept: a file with 1,900 releases of torch would keep as many copies of its table.
+const mostWorked = 32
+
 // rows works a list out once: 4,000 lines of torch in one file ask the same.
 func (w *worked) rows(key asked, work func() []row) []row {
 	list, ok := w.lists[key]
 	if !ok {
 		list = work()
-		if w.lists == nil {
+		if w.lists == nil || len(w.lists) == mostWorked {
 			w.lists = map[asked][]row{}
 		}
 		w.lists[key] = list

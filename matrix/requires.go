@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -24,47 +25,63 @@ func artefactOf(f facts.Facts) facts.Facts {
 }
 
 // Requires works out what the artefact in facts needs of a host, whatever machine the facts were taken on. Of the
-// target only the Python counts.
-func Requires(t *Tables, f facts.Facts, python string) requires.Requirement {
+// target only the Python counts. When ctx ends before every kind of GPU is judged nothing is known of any, and the
+// requirement says so: a list of some would refuse the others.
+func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requires.Requirement {
 	a := artefactOf(f)
 	r := &gathering{of: map[string][]int{}, Requirement: &requires.Requirement{Schema: requires.Schema,
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
-	for _, k := range kinds(t) {
+	for i, k := range kinds(t) {
 		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true, Today: t.Date()})
-		if len(r.GPUs) == 0 {
+		if i == 0 {
 			r.describe(m)
 		}
-		r.add(k, m)
+		d := m.demand(ctx)
+		if ctx.Err() != nil {
+			r.unjudged(context.Cause(ctx))
+			return *r.Requirement
+		}
+		r.add(k, d, m)
 	}
 	r.settle()
 	r.Forward = forwardNeeds(t, *r.Requirement)
 	return *r.Requirement
 }
 
+// unjudged says that the artefact was not judged to the end, and takes back what it was found to need until then.
+func (r *gathering) unjudged(why error) {
+	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", Missing: why.Error()}
+	partsOfMissing(&lack)
+	r.Needs, r.GPUs, r.Unknown = []requires.Need{}, []requires.GPU{}, append(r.Unknown, lack)
+}
+
 // RequiresOn is what the artefact in facts needs on the GPUs and instance types of targets alone; of their drivers
 // none counts.
-func RequiresOn(t *Tables, f facts.Facts, targets []Target) requires.Requirement {
-	r := Requires(t, f, targets[0].Python)
+func RequiresOn(ctx context.Context, t *Tables, f facts.Facts, targets []Target) requires.Requirement {
+	r := Requires(ctx, t, f, targets[0].Python)
 	r.GPUs = []requires.GPU{}
 	for _, target := range targets {
-		g, _ := requiredOn(t, f, target)
+		g, _ := requiredOn(ctx, t, f, target)
 		r.GPUs = append(r.GPUs, g)
 	}
 	return r
 }
 
 // requiredOn is what the artefact needs on one target, whose GPUs are of one kind, and what it leaves to the image there.
-func requiredOn(t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
+func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
 	a := artefactOf(f)
 	target.Driver = newestDriver(t)
 	m := newMachine(t, &a, target, Policy{NoPins: true, Today: t.Date()})
-	if len(m.gpus) == 0 {
+	var d demand
+	if len(m.gpus) > 0 {
+		d = m.demand(ctx)
+	}
+	if len(m.gpus) == 0 || ctx.Err() != nil {
 		none := requires.Drivers{}
 		return requires.GPU{Drivers: none, Undecided: none, Provided: none, Because: []string{},
 			Names: []string{target.Instance}}, nil
 	}
-	d := m.demand()
 	g = d.gpu(m)
 	g.Names = []string{cmp.Or(target.Instance, m.gpus[0].name, m.gpus[0].label)}
 	return g, requires.Requirement{Needs: d.limits(m.gpus[0].label)}.OfImage()
@@ -118,13 +135,16 @@ type demand struct {
 	code     string
 }
 
-// demand judges the artefact on every driver that makes a difference.
-func (m *machine) demand() demand {
+// demand judges the artefact on every driver that makes a difference. It is not to be used where ctx has ended.
+func (m *machine) demand(ctx context.Context) demand {
 	d := demand{cuts: m.cuts(), code: m.codeWords()}
 	var q inquiry
 	for _, v := range d.cuts {
-		o := q.on(m.on(v))
+		o := q.on(ctx, m.on(v))
 		d.now, d.provided = append(d.now, o.now), append(d.provided, o.provided)
+		if ctx.Err() != nil {
+			return demand{}
+		}
 	}
 	d.needs = q.needs(len(d.cuts))
 	return d

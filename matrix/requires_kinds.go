@@ -65,8 +65,7 @@ type gathering struct {
 }
 
 // add writes down what one kind of GPU needs; kinds of a capability that need the same stand together.
-func (r *gathering) add(k kind, m *machine) {
-	d := m.demand()
+func (r *gathering) add(k kind, d demand, m *machine) {
 	for _, n := range d.limits(m.gpus[0].label) {
 		key := n.Key()
 		if r.of[key] == nil {

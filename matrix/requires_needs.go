@@ -45,24 +45,30 @@ type asker struct {
 // outcomes are what Check says of a driver: as things are, and where the image brings what the artefact leaves to it.
 type outcomes struct{ now, provided meeting }
 
-// on is the outcome on one driver.
-func (q *inquiry) on(at *machine) outcomes {
+// on is the outcome on one driver, of which nothing is decided where ctx ends before it was asked.
+func (q *inquiry) on(ctx context.Context, at *machine) outcomes {
 	if q.questions == nil {
-		q.begin(at)
+		q.begin(ctx, at)
 	} else {
 		for _, one := range q.questions {
+			if ctx.Err() != nil {
+				break
+			}
 			if one.moves {
 				one.results = append(one.results, at.ask(one.rule, one.build))
 			}
 		}
 	}
 	// Where every rule says what it said on another driver, the answers are the same.
+	if ctx.Err() != nil {
+		return outcomes{undecided, undecided}
+	}
 	key := q.outline()
 	o, ok := q.known[key]
 	if !ok {
-		o.now = q.outcome(at, false)
+		o.now = q.outcome(ctx, at, false)
 		if o.provided = o.now; o.now == undecided {
-			o.provided = q.outcome(at, true)
+			o.provided = q.outcome(ctx, at, true)
 		}
 		q.known[key] = o
 	}
@@ -70,7 +76,7 @@ func (q *inquiry) on(at *machine) outcomes {
 }
 
 // begin asks every rule on the first driver, and notes which of them read it.
-func (q *inquiry) begin(at *machine) {
+func (q *inquiry) begin(ctx context.Context, at *machine) {
 	q.answered, q.known = map[asker]*question{}, map[string]outcomes{}
 	ask := func(rule Rule, b *build) {
 		*at.driverRead = false
@@ -84,6 +90,9 @@ func (q *inquiry) begin(at *machine) {
 		}
 		if rule.onBuild != nil {
 			for _, b := range at.builds {
+				if ctx.Err() != nil {
+					return
+				}
 				ask(rule, b)
 			}
 		}
@@ -113,13 +122,13 @@ func (q *inquiry) outline() string {
 }
 
 // outcome has the chain judge what the rules said last.
-func (q *inquiry) outcome(at *machine, provided bool) meeting {
+func (q *inquiry) outcome(ctx context.Context, at *machine, provided bool) meeting {
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
 	j.asking = func(rule Rule, b *build) []*result { return q.answered[asker{rule.ID, b}].last() }
-	j.rules(context.Background())
-	switch v.outcome(j.answers(context.Background())) {
+	j.rules(ctx)
+	switch v.outcome(j.answers(ctx)) {
 	case Compatible:
 		return met
 	case Incompatible:

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -11,11 +12,11 @@ import (
 
 // CompareTargets tells of each target whether the old artefact ran there, and whether the new one does. A target
 // without a driver is one with any; one without a GPU is any machine with that driver.
-func CompareTargets(t *Tables, old, now facts.Facts, targets []Target) []requires.TargetChange {
+func CompareTargets(ctx context.Context, t *Tables, old, now facts.Facts, targets []Target) []requires.TargetChange {
 	list := []requires.TargetChange{}
 	for _, target := range targets {
-		was, brought := requiredBy(t, old, target)
-		is, needs := requiredBy(t, now, target)
+		was, brought := requiredBy(ctx, t, old, target)
+		is, needs := requiredBy(ctx, t, now, target)
 		before, _ := runsOn(was, brought, brought, target)
 		after, unsure := runsOn(is, needs, brought, target)
 		list = append(list, requires.TargetChange{Target: target.words(), Old: before, New: after, Unknown: !after && unsure})
@@ -35,12 +36,12 @@ func (target Target) words() string {
 }
 
 // requiredBy is what an artefact needs of a target, or of any, and what it leaves to the image.
-func requiredBy(t *Tables, f facts.Facts, target Target) (list []requires.GPU, ofImage []string) {
+func requiredBy(ctx context.Context, t *Tables, f facts.Facts, target Target) (list []requires.GPU, ofImage []string) {
 	if target.named() {
-		g, needs := requiredOn(t, f, target)
+		g, needs := requiredOn(ctx, t, f, target)
 		return []requires.GPU{g}, needs
 	}
-	r := Requires(t, f, target.Python)
+	r := Requires(ctx, t, f, target.Python)
 	return slices.DeleteFunc(r.GPUs, requires.GPU.Driverless), r.OfImage()
 }
 

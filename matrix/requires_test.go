@@ -41,7 +41,7 @@ type duality struct{ admitted, refused, undecided, different int }
 // dualityOf asks an artefact's requirement and check about every GPU and every so-many-th driver. Pins take check most
 // of its time, and no outcome: TestNoPins.
 func dualityOf(t *testing.T, tab *Tables, i, every int, a artefact) (d duality) {
-	need := Requires(tab, a.facts, "")
+	need := Requires(t.Context(), tab, a.facts, "")
 	for j, gpu := range gridGPUs {
 		of := entry(need, gpu)
 		for k := (i + j) % every; k < len(gridDrivers); k += every {
@@ -279,7 +279,7 @@ func needOf(t *testing.T, lines string) (requires.Requirement, facts.Facts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Requires(Embedded(), f, ""), f
+	return Requires(context.Background(), Embedded(), f, ""), f
 }
 
 // TestRequiredDrivers are drivers as NVIDIA's and PyTorch's pages have them: CUDA 13 needs 580 (minor-version
@@ -353,7 +353,7 @@ func TestBumps(t *testing.T) {
 		if got := strings.Join(slices.Compact(kinds), " "); got != c.kinds {
 			t.Errorf("%s to %s: %s, want %s", c.old, c.now, got, c.kinds)
 		}
-		for i, target := range CompareTargets(Embedded(), before, after, driver535) {
+		for i, target := range CompareTargets(t.Context(), Embedded(), before, after, driver535) {
 			if target.Lost() != c.lost[i] {
 				t.Errorf("%s to %s: %+v", c.old, c.now, target)
 			}
@@ -365,7 +365,7 @@ func TestBumps(t *testing.T) {
 func TestBumpToTheUnknown(t *testing.T) {
 	old, before := needOf(t, "onnxruntime-gpu[cuda,cudnn]==1.26.0")
 	now, after := needOf(t, "onnxruntime-gpu[cuda,cudnn]==1.29.0")
-	list := CompareTargets(Embedded(), before, after, []Target{{GPUs: []string{"H100"}, Driver: "590.48.01"}, {GPUs: []string{"H100"}, Driver: "535.183.01"}})
+	list := CompareTargets(t.Context(), Embedded(), before, after, []Target{{GPUs: []string{"H100"}, Driver: "590.48.01"}, {GPUs: []string{"H100"}, Driver: "535.183.01"}})
 	if list[0].Lost() || !list[0].Old {
 		t.Errorf("on 590: %+v", list[0])
 	}
@@ -408,7 +408,7 @@ func TestBumpsAreChecks(t *testing.T) {
 				if !same && !told {
 					t.Errorf("%s to %s on %s, %s: check says %s, then %s; the change is %+v", c.old, c.now, gpu, target.Driver, ran, runs, change)
 				}
-				if got := CompareTargets(Embedded(), before, after, []Target{target})[0]; got.Lost() != (ran == Compatible && runs == Incompatible) {
+				if got := CompareTargets(t.Context(), Embedded(), before, after, []Target{target})[0]; got.Lost() != (ran == Compatible && runs == Incompatible) {
 					t.Errorf("%s to %s on %s, %s: check says %s, then %s; lost: %v", c.old, c.now, gpu, target.Driver, ran, runs, got.Lost())
 				}
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,7 +21,7 @@ func required(t *testing.T, lines string) Requires {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Requires{Requirement: matrix.Requires(matrix.Embedded(), f, ""), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}, Source: "requirements.txt", Facts: f}
+	return Requires{Requirement: matrix.Requires(context.Background(), matrix.Embedded(), f, ""), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}}, Source: "requirements.txt", Facts: f}
 }
 
 func inFormat(t *testing.T, formats []Format[Requires], name string, r Requires) string {

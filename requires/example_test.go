@@ -1,6 +1,7 @@
 package requires_test
 
 import (
+	"context"
 	"fmt"
 
 	"cudacompat/matrix"
@@ -14,7 +15,7 @@ func need(lines string) requires.Requirement {
 	if err != nil {
 		fmt.Println(err)
 	}
-	return matrix.Requires(matrix.Embedded(), node, "3.12")
+	return matrix.Requires(context.Background(), matrix.Embedded(), node, "3.12")
 }
 
 // Before a release is bumped: which GPUs are lost, and for which a newer driver is needed.

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"cudacompat/internal/budget"
 )
 
 // Defaults of --timeout: a cold volume that is mounted for --root takes minutes to answer where a running machine takes
@@ -24,7 +27,8 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 }
 
 // forJudging is a context for what follows reading: it ends as ctx does, but not before there was time to say what was
-// read. Reading without a limit of its own leaves judging the usual time.
+// read. Reading without a limit of its own leaves judging the usual time. Where judging takes more memory than a run may,
+// it ends, too; what reading had taken by then is garbage.
 func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	ends, limited := ctx.Deadline()
 	if !limited && ctx.Err() == nil {
@@ -34,7 +38,17 @@ func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 		ends = soonest
 	}
 	cause := fmt.Errorf("the time was up before everything was judged")
-	return context.WithDeadlineCause(context.WithoutCancel(ctx), ends, cause)
+	judging, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), ends, cause)
+	if ctx.Err() != nil {
+		return judging, cancel
+	}
+	judging, end := context.WithCancelCause(judging)
+	context.AfterFunc(ctx, func() {
+		if why := context.Cause(ctx); errors.Is(why, budget.ErrSpent) {
+			end(why)
+		}
+	})
+	return judging, cancel
 }
 
 // inTime does work that may wait for a file that never ends, or compute for minutes, and gives up when ctx does. What

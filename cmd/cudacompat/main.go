@@ -11,10 +11,10 @@ import (
 
 func main() {
 	probe.ServeNVML()
-	collectLate()
-	most := uint64(inUse)
+	most := int64(inUse)
 	if len(os.Args) > 1 && os.Args[1] == "fleet" {
 		most = inUseFleet
 	}
-	os.Exit(runWithin(withinMemory(context.Background(), most), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	collectLate(most)
+	os.Exit(runWithin(withinMemory(context.Background(), uint64(most)), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -11,22 +10,25 @@ import (
 	"cudacompat/internal/budget"
 )
 
-// Memory that a run may have in use when its garbage is collected, in bytes. The heap then grows by a quarter before that
-// happens again, and the program itself takes some 14 MB: together 64 MB, and 100 MB for a fleet.
+// Memory that a run may have in use when its garbage is collected, in bytes, and what the heap may take beyond that: garbage
+// until the next collection, and buffers that were freed and not given back. The program itself takes some 14 MB: together
+// 64 MB, and 100 MB for a fleet.
 const (
-	inUse      = 40 << 20
-	inUseFleet = 66 << 20
+	inUse      = 36 << 20
+	inUseFleet = 70 << 20
+	garbage    = 10 << 20
 )
 
 // collectLate leaves garbage where it is until there are 24 MB: a run allocates a few megabytes and ends, and
-// collecting them costs more than they do. From the first collection on it is done as the heap grows, by a quarter: a
-// fixed limit below what is in use would collect without end, and by half 100,000 distributions take more than 64 MB.
-func collectLate() {
+// collecting them costs more than they do. From the first collection on it is done as the heap grows by a quarter, since a
+// fixed limit below what is in use would collect without end, or reaches what a run with so much in use may take: pages
+// that were freed are then given back before others are taken, however late a busy machine lets the collector run.
+func collectLate(most int64) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)
 	afterCollecting(func() {
 		debug.SetGCPercent(25)
-		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetMemoryLimit(most + garbage)
 	})
 }
 

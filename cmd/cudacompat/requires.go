@@ -69,7 +69,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	if err == nil {
 		judging, cancel := forJudging(reading)
 		defer cancel()
-		r, err = inTime(judging, func() (report.Requires, error) { return f.requires(asked, found, read) })
+		r, err = inTime(judging, func() (report.Requires, error) { return f.requires(judging, asked, found, read) })
 	}
 	if late := new(lateError); errors.As(err, &late) {
 		complain(s.err, late.Error(), "give more --timeout, or --env for one environment")
@@ -120,14 +120,14 @@ func (f *requiresFlags) asked(reading context.Context, s streams, args []string)
 }
 
 // requires works the need out and, with --diff, what changed.
-func (f *requiresFlags) requires(asked requiresAsked, facts probe.Facts,
+func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts probe.Facts,
 	read func(name string) (probe.Facts, error)) (report.Requires, error) {
 	tables, name := asked.tables, asked.artefact
 	r := report.Requires{Source: source(cmp.Or(name, "-")), Facts: facts}
 	if f.old == "" && len(asked.targets) > 0 {
-		r.Requirement = matrix.RequiresOn(tables, facts, asked.targets)
+		r.Requirement = matrix.RequiresOn(ctx, tables, facts, asked.targets)
 	} else {
-		r.Requirement = matrix.Requires(tables, facts, f.python)
+		r.Requirement = matrix.Requires(ctx, tables, facts, f.python)
 	}
 	r.Artefact = shown(name)
 	if f.old == "" {
@@ -137,10 +137,10 @@ func (f *requiresFlags) requires(asked requiresAsked, facts probe.Facts,
 	if err != nil {
 		return r, err
 	}
-	old := matrix.Requires(tables, before, f.python)
+	old := matrix.Requires(ctx, tables, before, f.python)
 	old.Artefact = f.old
 	diff := requires.Compare(old, r.Requirement)
-	diff.Targets = matrix.CompareTargets(tables, before, facts, asked.targets)
+	diff.Targets = matrix.CompareTargets(ctx, tables, before, facts, asked.targets)
 	r.Diff = &diff
 	return r, nil
 }
@@ -150,8 +150,10 @@ func (f *requiresFlags) unread(asked requiresAsked, why error) report.Requires {
 	nothing := probe.Facts{Unread: []facts.Unread{{Place: shown(asked.artefact), Reason: why.Error(),
 		Kind: facts.UnreadCut}}}
 	nothing.Complete()
+	ended, end := context.WithCancelCause(context.Background())
+	end(why)
 	r := report.Requires{Source: source(cmp.Or(asked.artefact, "-")), Facts: nothing,
-		Requirement: matrix.Requires(asked.tables, nothing, f.python)}
+		Requirement: matrix.Requires(ended, asked.tables, nothing, f.python)}
 	r.Artefact = shown(asked.artefact)
 	if f.old != "" {
 		r.Diff = &requires.Diff{Old: f.old, Changes: []requires.Change{}, Targets: []requires.TargetChange{}}

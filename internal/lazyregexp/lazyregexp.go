@@ -5,6 +5,8 @@
 package lazyregexp
 
 import (
+	"bytes"
+	"iter"
 	"regexp"
 	"strings"
 	"sync"
@@ -137,6 +139,30 @@ func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
 
 func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 	return r.get().FindAllSubmatch(b, n)
+}
+
+// block is about how many bytes EachSubmatch searches at a time.
+const block = 64 << 10
+
+// EachSubmatch are the matches that FindAllSubmatch lists, of a pattern that matches within one line. A file of half a
+// million such lines makes no list of them all.
+func (r *Regexp) EachSubmatch(b []byte) iter.Seq[[][]byte] {
+	return func(yield func([][]byte) bool) {
+		for len(b) > 0 {
+			end := len(b)
+			if end > block {
+				if end = block + bytes.IndexByte(b[block:], '\n') + 1; end == block {
+					end = len(b)
+				}
+			}
+			for _, m := range r.get().FindAllSubmatch(b[:end], -1) {
+				if !yield(m) {
+					return
+				}
+			}
+			b = b[end:]
+		}
+	}
 }
 
 func (r *Regexp) ReplaceAll(src, repl []byte) []byte { return r.get().ReplaceAll(src, repl) }

@@ -16,6 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,6 +28,7 @@ func main() {
 	minutes := flag.Float64("minutes", 1, "how long to go on; every family gets its share")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "the order of the cases and every random choice")
 	only := flag.String("only", "", "only these families, commas between")
+	match := flag.String("match", "", "only the cases whose names contain this")
 	libraries := flag.String("nvml", "",
 		"a directory with real libnvidia-ml.so.1 files, one directory each (see debian.sh)")
 	verbose := flag.Bool("v", false, "print every case")
@@ -40,6 +42,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 		os.Exit(70)
 	}
+	b.match = *match
 	fmt.Printf("seed %d\n", *seed)
 	b.torture(time.Duration(*minutes*float64(time.Minute)), *only)
 	clean := b.tally.print(os.Stdout)
@@ -58,6 +61,7 @@ type bench struct {
 	project      string // the repository, for inputs to break
 	dir          string // of everything that is written; removed at the end
 	libraries    string
+	match        string // part of the names of the cases that run
 	random       *rand.Rand
 	tally        tally
 	prepared     prepared
@@ -162,6 +166,7 @@ func (b *bench) run(f family, end time.Time) {
 		b.tally.leftOut(f.name, err)
 		return
 	}
+	cases = slices.DeleteFunc(cases, func(c testCase) bool { return !strings.Contains(c.name, b.match) })
 	b.random.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
 	done := 0
 	for ; done < len(cases) && time.Now().Before(end); done++ {

@@ -53,7 +53,7 @@ func readUVPlan(d Document) (facts.Facts, error) {
 	if m := uvPlace.FindSubmatch(d.Data); m != nil {
 		p.Path = string(m[1])
 	}
-	for _, m := range uvChange.FindAllSubmatch(d.Data, -1) {
+	for m := range uvChange.EachSubmatch(d.Data) {
 		mark, name, version := string(m[1]), string(m[2]), string(m[3])
 		if mark != "+" {
 			p.remove(name, version)
@@ -89,7 +89,7 @@ func isPipPlan(d Document) bool { return pipWould.Match(d.Data) }
 // readPipPlan reads what pip install --dry-run prints. What it replaces only the environment tells.
 func readPipPlan(d Document) (facts.Facts, error) {
 	p := &plan{Plan: facts.Plan{By: "pip"}}
-	for _, m := range pipWould.FindAllSubmatch(d.Data, -1) {
+	for m := range pipWould.EachSubmatch(d.Data) {
 		for word := range strings.FieldsSeq(string(m[1])) {
 			at := strings.LastIndex(word, "-")
 			p.install(lockedPackage(word[:at], word[at+1:], "", nil))
@@ -116,7 +116,7 @@ func isPoetryPlan(d Document) bool { return poetryCounts.Match(d.Data) }
 func readPoetryPlan(d Document) (facts.Facts, error) {
 	p := &plan{Plan: facts.Plan{By: "poetry"}}
 	met := map[string]bool{} // old releases print each line twice
-	for _, m := range poetryChange.FindAllSubmatch(d.Data, -1) {
+	for m := range poetryChange.EachSubmatch(d.Data) {
 		does, name, before, version := string(m[1]), string(m[2]), string(m[3]), string(m[4])
 		if len(m[5]) > 0 || met[name] {
 			continue

@@ -88,12 +88,18 @@ func readMetadata(h *host.Host, dist *facts.Package) (metadata, error) {
 // maxHeader bounds, in bytes, what is read of METADATA above its description: thousands of requirements.
 const maxHeader = 1 << 20
 
+// headerOf is what stands in METADATA above the description.
+func headerOf(metadata []byte) []byte {
+	header, _, _ := bytes.Cut(metadata[:min(len(metadata), maxHeader)], []byte("\n\n"))
+	header, _, _ = bytes.Cut(header, []byte("\n\r\n"))
+	return header
+}
+
 // parseMetadata reads a wheel's version and exact pins out of METADATA's header, which an empty line ends: the
 // description below it may hold anything.
 func parseMetadata(data []byte) (version string, requires map[string]string) {
-	header, _, _ := bytes.Cut(data, []byte("\n\n"))
-	header, _, _ = bytes.Cut(header, []byte("\n\r\n"))
-	if header = header[:min(len(header), maxHeader)]; bytes.Contains(header, []byte("\r\n")) {
+	header := headerOf(data)
+	if bytes.Contains(header, []byte("\r\n")) {
 		header = bytes.ReplaceAll(header, []byte("\r\n"), []byte("\n"))
 	}
 	if m := metadataVersion.FindSubmatch(header); m != nil {

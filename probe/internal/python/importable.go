@@ -97,7 +97,7 @@ var topModule = lazyregexp.New(`(?m)^(\w+)(?:/__init__)?\.py,`)
 // modulesIn lists the modules that a distribution brings to the top of the import path.
 func modulesIn(record []byte) []string {
 	var list []string
-	for _, m := range topModule.FindAllSubmatch(record, -1) {
+	for m := range topModule.EachSubmatch(record) {
 		list = append(list, string(m[1]))
 	}
 	return list
@@ -133,7 +133,7 @@ var (
 // requiredOf are the dist-info directories, in the same place, of what a distribution requires and what holds compiled
 // modules: NumPy's beside XGBoost's. NVIDIA's hold libraries, which are of no Python.
 func (s *site) requiredOf(h *host.Host, info string) []string {
-	head, _, _ := bytes.Cut(h.ReadQuietly(info+"/METADATA"), []byte("\n\n"))
+	head := headerOf(h.ReadQuietly(info+"/METADATA"))
 	var list []string
 	for _, m := range requiredName.FindAllSubmatch(head, -1) {
 		name := distname.Normal(string(m[1]))

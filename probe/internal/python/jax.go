@@ -61,7 +61,7 @@ func otherJaxlib(h *host.Host, s *site, jaxlib *facts.Package) []facts.Hindrance
 	if jax == nil {
 		return nil
 	}
-	for _, m := range required.FindAllSubmatch(h.ReadQuietly(jax.Path+"/METADATA"), -1) {
+	for _, m := range required.FindAllSubmatch(headerOf(h.ReadQuietly(jax.Path+"/METADATA")), -1) {
 		if string(m[1]) == "jaxlib" && !accepts(string(m[2]), jaxlib.Version) {
 			return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version,
 				By: "jaxlib" + strings.TrimSpace(string(m[2])), Path: jax.Path + "/METADATA"}}

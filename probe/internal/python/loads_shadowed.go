@@ -60,7 +60,7 @@ func parsePreloads(data []byte) [][2]string {
 		pattern = preloadItem
 	}
 	var list [][2]string
-	for _, m := range pattern.FindAllSubmatch(data, -1) {
+	for _, m := range pattern.FindAllSubmatch(data, maxMatches) {
 		list = append(list, [2]string{string(m[1]), string(m[2])})
 	}
 	return list

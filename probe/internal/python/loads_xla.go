@@ -159,8 +159,8 @@ func jaxLoads(b *facts.Build, h *host.Host, s *site) error {
 // parseJAXPreloads reads the files below nvidia/ out of the plugin's __init__.py.
 func parseJAXPreloads(init []byte) []string {
 	var list []string
-	for _, m := range jaxPreload.FindAllSubmatch(init, -1) {
-		for _, name := range quotedName.FindAllSubmatch(m[2], -1) {
+	for _, m := range jaxPreload.FindAllSubmatch(init, maxMatches) {
+		for _, name := range quotedName.FindAllSubmatch(m[2], maxMatches) {
 			list = append(list, string(m[1])+"/lib/"+string(name[1]))
 		}
 	}

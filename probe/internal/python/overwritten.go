@@ -37,7 +37,7 @@ func altered(h *host.Host, dir, distInfo string) string {
 	if err != nil {
 		return ""
 	}
-	for _, m := range recordLine.FindAllSubmatch(data, -1) {
+	for m := range recordLine.EachSubmatch(data) {
 		name := string(m[1])
 		recorded, err := strconv.ParseInt(string(m[3]), 10, 64)
 		if err != nil {

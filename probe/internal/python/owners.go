@@ -78,7 +78,7 @@ func (s *site) replacedModules(h *host.Host, b *facts.Build, record []byte) []st
 			list = append(list, file)
 		}
 	}
-	for _, m := range plainModule.FindAllSubmatch(record, -1) {
+	for m := range plainModule.EachSubmatch(record) {
 		if file := string(m[1]) + ".abi3.so"; !recorded(h, b.Path, file) && h.Exists(path.Join(s.dir, file)) {
 			list = append(list, file)
 		}

@@ -92,7 +92,7 @@ func parseBuildInfo(data []byte) (*facts.Build, error) {
 	default:
 		b.Accelerator = "cpu"
 	}
-	for _, m := range infoText.FindAllSubmatch(data, -1) {
+	for _, m := range infoText.FindAllSubmatch(data, maxMatches) {
 		if string(m[1]) == "cuda_version" {
 			b.CUDA = string(m[2])
 		} else {

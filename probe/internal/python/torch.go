@@ -77,8 +77,8 @@ func takeMetadata(b *facts.Build, m metadata) {
 
 var pythonAssignment = lazyregexp.New(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]+)['"]|None)\s*$`)
 
-// maxAssignments bounds the lines of a version.py that are looked at; PyTorch's has six.
-const maxAssignments = 1000
+// maxMatches bounds how much of one kind is read of a source file: PyTorch's version.py has six assignments.
+const maxMatches = 1000
 
 // parseTorchVersion reads torch/version.py, whose lines are annotated since 2.x:
 //
@@ -87,7 +87,7 @@ const maxAssignments = 1000
 //	hip: Optional[str] = None
 func parseTorchVersion(data []byte) *facts.Build {
 	fields := map[string]string{}
-	for _, m := range pythonAssignment.FindAllSubmatch(data, maxAssignments) {
+	for _, m := range pythonAssignment.FindAllSubmatch(data, maxMatches) {
 		fields[string(m[1])] = string(m[2])
 	}
 	b := &facts.Build{Name: "torch", Version: fields["__version__"], CUDA: fields["cuda"]}
