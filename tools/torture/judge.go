@@ -18,7 +18,7 @@ import (
 type demand struct {
 	deadline time.Duration // 0: not judged, as under strace
 	codes    []int         // exits that are right
-	json     bool          // standard output is a JSON document
+	json     bool          // standard output is a JSON document, or several: a paste can be of several machines
 	command  string        // whose peak memory it counts to; empty: not judged
 	children bool          // it starts others, whose memory is not its own
 	starved  bool          // the Go runtime may die of the limits: 2, 127, SIGSEGV, SIGABRT
@@ -166,7 +166,7 @@ func (t *tally) weigh(got outcome, d demand) {
 		t.fault("crashes", "exit %d %s: %.300q", got.Code, got.Signal, got.Err)
 	case !slices.Contains(d.codes, got.Code):
 		t.fault("wrong exits", "%d: %.300q", got.Code, got.Err)
-	case d.json && got.Code != 64 && got.Code != -1 && !json.Valid(got.Out):
+	case d.json && got.Code != 64 && got.Code != -1 && !documents(got.Out):
 		t.fault("no JSON", "%.200q", got.Out)
 	}
 	if bad := control.Find(got.Out); bad != nil {
@@ -180,6 +180,17 @@ func (t *tally) weigh(got outcome, d demand) {
 		t.fault("processes left", "%s", strings.Join(got.Left, ", "))
 	}
 	t.counts["left apart"] += len(got.Apart)
+}
+
+// documents reports whether a text is one JSON document or more, one after the other.
+func documents(text []byte) bool {
+	var one json.RawMessage
+	n := 0
+	for each := json.NewDecoder(bytes.NewReader(text)); ; n++ {
+		if err := each.Decode(&one); err != nil {
+			return err == io.EOF && n > 0
+		}
+	}
 }
 
 func (t *tally) weighMemory(got outcome, d demand) {

@@ -1,0 +1,14 @@
+//go:build linux
+
+package main
+
+import "testing"
+
+// TestDocuments: a report that is cut is none, and two machines' reports are two.
+func TestDocuments(t *testing.T) {
+	for text, want := range map[string]bool{"{}": true, "{}\n{}\n": true, "": false, "{": false, "{}\n{\"a\"": false, "{} x": false} {
+		if got := documents([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
