@@ -166,7 +166,7 @@ func (t *tally) weigh(got outcome, d demand) {
 		t.fault("crashes", "exit %d %s: %.300q", got.Code, got.Signal, got.Err)
 	case !slices.Contains(d.codes, got.Code):
 		t.fault("wrong exits", "%d: %.300q", got.Code, got.Err)
-	case d.json && got.Code != 64 && got.Code != -1 && !documents(got.Out):
+	case d.json && got.Code != 64 && got.Code != -1 && !isJSON(got.Out):
 		t.fault("no JSON", "%.200q", got.Out)
 	}
 	if bad := control.Find(got.Out); bad != nil {
@@ -182,8 +182,8 @@ func (t *tally) weigh(got outcome, d demand) {
 	t.counts["left apart"] += len(got.Apart)
 }
 
-// documents reports whether a text is one JSON document or more, one after the other.
-func documents(text []byte) bool {
+// isJSON reports whether a text is one JSON document or more, one after the other.
+func isJSON(text []byte) bool {
 	var one json.RawMessage
 	n := 0
 	for each := json.NewDecoder(bytes.NewReader(text)); ; n++ {

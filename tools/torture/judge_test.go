@@ -4,10 +4,10 @@ package main
 
 import "testing"
 
-// TestDocuments: a report that is cut is none, and two machines' reports are two.
-func TestDocuments(t *testing.T) {
+// TestIsJSON: a report that is cut is none, and two machines' reports are two.
+func TestIsJSON(t *testing.T) {
 	for text, want := range map[string]bool{"{}": true, "{}\n{}\n": true, "": false, "{": false, "{}\n{\"a\"": false, "{} x": false} {
-		if got := documents([]byte(text)); got != want {
+		if got := isJSON([]byte(text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
