@@ -12,7 +12,7 @@ import (
 )
 
 // meeting is how a host stands to a need, or to all of them.
-type meeting int
+type meeting int8
 
 const (
 	unasked meeting = iota // the question does not arise
@@ -32,9 +32,27 @@ type inquiry struct {
 // question is a rule that is asked about a build, or about the machine, where there is none.
 type question struct {
 	asker
-	rule    Rule
-	moves   bool        // it reads the driver
-	results [][]*result // by driver; one for all where it does not move
+	rule  *Rule
+	moves bool      // it reads the driver
+	meets []meeting // by driver; one for all where it does not move
+	last  []*result // what was said of the driver that was asked about last
+	said  []*result // of the driver nearest to one that will do, among those that will not
+	which meeting   // of said
+}
+
+// hears keeps what is said of the next driver: of all drivers only how they stand, and of the last one why.
+func (one *question) hears(results []*result) {
+	worst := unasked
+	for _, r := range results {
+		worst = max(worst, r.meeting())
+	}
+	switch before := len(one.meets) - 1; {
+	case worst > met && one.said == nil:
+		one.said, one.which = results, worst
+	case worst <= met && before >= 0 && one.meets[before] > met:
+		one.said, one.which = one.last, one.meets[before]
+	}
+	one.meets, one.last = append(one.meets, worst), results
 }
 
 type asker struct {
@@ -55,7 +73,7 @@ func (q *inquiry) on(ctx context.Context, at *machine) outcomes {
 				break
 			}
 			if one.moves {
-				one.results = append(one.results, at.ask(one.rule, one.build))
+				one.hears(at.ask(*one.rule, one.build))
 			}
 		}
 	}
@@ -78,13 +96,15 @@ func (q *inquiry) on(ctx context.Context, at *machine) outcomes {
 // begin asks every rule on the first driver, and notes which of them read it.
 func (q *inquiry) begin(ctx context.Context, at *machine) {
 	q.answered, q.known = map[asker]*question{}, map[string]outcomes{}
-	ask := func(rule Rule, b *build) {
+	ask := func(rule *Rule, b *build) {
 		*at.driverRead = false
-		one := &question{asker: asker{rule.ID, b}, rule: rule, results: [][]*result{at.ask(rule, b)}}
+		one := &question{asker: asker{rule.ID, b}, rule: rule}
+		one.hears(at.ask(*rule, b))
 		one.moves = *at.driverRead
 		q.questions, q.answered[one.asker] = append(q.questions, one), one
 	}
-	for _, rule := range rules {
+	for i := range rules {
+		rule := &rules[i]
 		if rule.onMachine != nil {
 			ask(rule, nil)
 		}
@@ -99,9 +119,6 @@ func (q *inquiry) begin(ctx context.Context, at *machine) {
 	}
 }
 
-// last is what was said of the driver that was asked about last.
-func (one *question) last() []*result { return one.results[len(one.results)-1] }
-
 // outline is all that the answers rest on of what the rules that read the driver say of it.
 func (q *inquiry) outline() string {
 	var b strings.Builder
@@ -109,7 +126,7 @@ func (q *inquiry) outline() string {
 		if !one.moves {
 			continue
 		}
-		for _, r := range one.last() {
+		for _, r := range one.last {
 			severity := Severity("")
 			if r.finding != nil {
 				severity = r.finding.Severity
@@ -126,7 +143,7 @@ func (q *inquiry) outcome(ctx context.Context, at *machine, provided bool) meeti
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
-	j.asking = func(rule Rule, b *build) []*result { return q.answered[asker{rule.ID, b}].last() }
+	j.asking = func(rule Rule, b *build) []*result { return q.answered[asker{rule.ID, b}].last }
 	j.rules(ctx)
 	switch v.outcome(j.answers(ctx)) {
 	case Compatible:
@@ -161,7 +178,7 @@ func (q *inquiry) needs(drivers int) []need {
 			}
 			continue
 		}
-		for _, r := range one.last() {
+		for _, r := range one.last {
 			mild := r.without && r.finding.Severity != Error
 			if how := r.meeting(); mild || how > met || r.need != "" {
 				n := one.need(r)
@@ -177,33 +194,18 @@ func (q *inquiry) needs(drivers int) []need {
 // ofDrivers is the need of a rule that reads the driver, in the words of the driver that is nearest to one that will do;
 // false where every driver will.
 func (one *question) ofDrivers() (need, bool) {
-	n := need{rule: one.rule, build: one.build}
-	var meets []meeting
-	for _, results := range one.results {
-		worst := unasked
-		for _, r := range results {
-			worst = max(worst, r.meeting())
-		}
-		meets = append(meets, worst)
+	if one.said == nil {
+		return need{}, false
 	}
-	said := -1
-	for i, how := range meets {
-		if how > met && (said < 0 || i+1 < len(meets) && meets[i+1] <= met) {
-			said = i
-		}
-	}
-	if said < 0 {
-		return n, false
-	}
-	i := slices.IndexFunc(one.results[said], func(r *result) bool { return r.meeting() == meets[said] })
-	n = one.need(one.results[said][i])
-	n.meets = meets
+	i := slices.IndexFunc(one.said, func(r *result) bool { return r.meeting() == one.which })
+	n := one.need(one.said[i])
+	n.meets = one.meets
 	return n, true
 }
 
 // need is what one result asks for.
 func (one *question) need(r *result) need {
-	n := need{rule: one.rule, build: one.build, missing: r.missing, row: r.row}
+	n := need{rule: *one.rule, build: one.build, missing: r.missing, row: r.row}
 	switch f := r.finding; {
 	case r.missing != "":
 		n.words = cmp.Or(r.need, r.missing)

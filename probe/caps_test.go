@@ -39,6 +39,7 @@ var caps = map[string]string{
 	"internal/given maxTags":         "refused",
 	"internal/given maxWords":        "refused",
 	"internal/given maxProject":      "refused",
+	"internal/given maxWheels":       "refused",
 	"internal/given maxMembers":      "refused",
 	"internal/given maxValues":       "refused",
 	"internal/given maxDepth":        "refused",
@@ -81,7 +82,7 @@ var caps = map[string]string{
 	"internal/image maxLoader": "unread",
 
 	"internal/python maxHeader":      "judged", // by what stands above
-	"internal/python maxAssignments": "judged", // by the first ones
+	"internal/python maxMatches":     "judged", // by the first ones
 	". maxPackages":                  "failed", // those before it stand
 	". maxStanza":                    "failed", // of dpkg's status, what comes before stands
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"cudacompat/internal/voice"
 )
@@ -21,16 +23,25 @@ func decoded(data []byte) ([]byte, error) {
 	if archive(data) {
 		return nil, ErrArchive
 	}
-	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\uFEFF")), []byte("\r\n"), []byte("\n"))
+	if data = bytes.TrimPrefix(data, []byte("\uFEFF")); bytes.Contains(data, []byte("\r\n")) {
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
 	return voice.Document(bytes.TrimLeft(data, " \t\r\n")), nil
 }
 
+// fromUTF16 writes each character as it is read: a list of them all would be four times the text.
 func fromUTF16(data []byte, order binary.ByteOrder) []byte {
-	units := make([]uint16, len(data)/2)
-	for i := range units {
-		units[i] = order.Uint16(data[2*i:])
+	text := make([]byte, 0, len(data)/2)
+	for ; len(data) > 1; data = data[2:] {
+		r := rune(order.Uint16(data))
+		if utf16.IsSurrogate(r) && len(data) > 3 {
+			if pair := utf16.DecodeRune(r, rune(order.Uint16(data[2:]))); pair != unicode.ReplacementChar {
+				r, data = pair, data[2:]
+			}
+		}
+		text = utf8.AppendRune(text, r)
 	}
-	return []byte(string(utf16.Decode(units)))
+	return text
 }
 
 // ErrArchive is an image of a container in place of what is in it.

@@ -2,6 +2,7 @@ package given
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"cudacompat/probe/facts"
@@ -46,11 +47,12 @@ const (
 	maxProject      = 10_000  // entries of a pyproject.toml or an environment.yml, which people write
 	maxTags         = 200_000 // a machine of 16 GPUs has some 14,000
 	maxWords        = 20_000  // of pip's "Would install torch-2.9.0 …"
+	maxWheels       = 10_000  // of one package of a lock: the TOML parser makes a tree of one table's value
 )
 
 var (
 	objects      = atMost(maxObjects, "JSON objects", countOf("{"))
-	tables       = atMost(maxTables, "tables", countOf("\n["))
+	tables       = both(atMost(maxTables, "tables", countOf("\n[")), atMost(maxWheels, "inline tables in one table", countInline))
 	lines        = atMost(maxLines, "lines", countOf("\n"))
 	instructions = atMost(maxInstructions, "lines", countOf("\n"))
 	tags         = atMost(maxTags, "XML tags", countOf("<"))
@@ -62,6 +64,10 @@ var (
 
 func atMost(most int, what string, count func([]byte) int) limit {
 	return func(data []byte) error { return tooMany(count(data), most, what) }
+}
+
+func both(first, second limit) limit {
+	return func(data []byte) error { return cmp.Or(first(data), second(data)) }
 }
 
 func countOf(mark string) func([]byte) int {
@@ -78,6 +84,15 @@ func countRows(data []byte) int {
 		}
 	}
 	return n
+}
+
+// countInline counts the inline tables of the table that has most of them.
+func countInline(data []byte) int {
+	most := 0
+	for table := range bytes.SplitSeq(data, []byte("\n[")) {
+		most = max(most, bytes.Count(table, []byte("{")))
+	}
+	return most
 }
 
 // countEntries counts what stands between line ends and commas.

@@ -1,8 +1,10 @@
 package given
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
+	"unicode/utf16"
 )
 
 // TestLimitsBelongToWhatIsRead: what has just as much as may be is read, one more is not.
@@ -40,6 +42,29 @@ func TestMembers(t *testing.T) {
 func TestRows(t *testing.T) {
 	if n := countRows([]byte("torch==2.9.0 \\\n    --hash=sha256:00\n\n# why\nnumpy\nlast")); n != 3 {
 		t.Errorf("%d rows, want 3", n)
+	}
+}
+
+// TestInlineTables counts those of one table, wherever it stands.
+func TestInlineTables(t *testing.T) {
+	if n := countInline([]byte("[a]\nx = [{}, {}, {}]\n[b]\nx = [{}]\n[[c]]\n")); n != 3 {
+		t.Errorf("%d inline tables, want 3", n)
+	}
+}
+
+// TestUTF16 compares with the library what characters outside the first plane and halves of them become.
+func TestUTF16(t *testing.T) {
+	for _, text := range []string{"", "torch==2.9.0\r\n", "größe 🙂 \u2028", "🙂"} {
+		units := utf16.Encode([]rune(text))
+		for _, units := range [][]uint16{units, append(units, 0xD83D), append([]uint16{0xDE42, 0xD83D}, units...)} {
+			data := []byte{}
+			for _, u := range units {
+				data = binary.LittleEndian.AppendUint16(data, u)
+			}
+			if got, want := string(fromUTF16(data, binary.LittleEndian)), string(utf16.Decode(units)); got != want {
+				t.Errorf("%x: %q, want %q", units, got, want)
+			}
+		}
 	}
 }
 
