@@ -81,10 +81,10 @@ var caps = map[string]string{
 	"internal/image maxTexts":  "unread",
 	"internal/image maxLoader": "unread",
 
-	"internal/python maxHeader":      "judged", // by what stands above
-	"internal/python maxMatches":     "judged", // by the first ones
-	". maxPackages":                  "failed", // those before it stand
-	". maxStanza":                    "failed", // of dpkg's status, what comes before stands
+	"internal/python maxHeader":  "judged", // by what stands above
+	"internal/python maxMatches": "judged", // by the first ones
+	". maxPackages":              "failed", // those before it stand
+	". maxStanza":                "failed", // of dpkg's status, what comes before stands
 
 	"host maxLinks": "error", // ELOOP, as of the kernel's own limit
 

@@ -228,7 +228,7 @@ var libraryWheel = lazyregexp.New(`^(nvidia-)?lib\w+-cu\d+$`)
 
 // libraryDist is a distribution with its libraries that one requires and the environment does not have.
 func (s *site) libraryDist(h *host.Host, b *facts.Build) string {
-	head := headerOf(h.ReadQuietly(b.Path+"/METADATA"))
+	head := headerOf(h.ReadQuietly(b.Path + "/METADATA"))
 	for _, m := range requiredName.FindAllSubmatch(head, -1) {
 		name := distname.Normal(string(m[1]))
 		if libraryWheel.MatchString(name) && !elsewhere.Match(m[2]) && s.infoOf(h, name) == "" {

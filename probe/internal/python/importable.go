@@ -133,7 +133,7 @@ var (
 // requiredOf are the dist-info directories, in the same place, of what a distribution requires and what holds compiled
 // modules: NumPy's beside XGBoost's. NVIDIA's hold libraries, which are of no Python.
 func (s *site) requiredOf(h *host.Host, info string) []string {
-	head := headerOf(h.ReadQuietly(info+"/METADATA"))
+	head := headerOf(h.ReadQuietly(info + "/METADATA"))
 	var list []string
 	for _, m := range requiredName.FindAllSubmatch(head, -1) {
 		name := distname.Normal(string(m[1]))

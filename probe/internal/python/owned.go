@@ -95,7 +95,7 @@ func RangesOf(h *host.Host, envs []string, name string) map[string]string {
 		if of != name || !strings.HasSuffix(info, ".dist-info") {
 			continue
 		}
-		head := headerOf(h.ReadQuietly(info+"/METADATA"))
+		head := headerOf(h.ReadQuietly(info + "/METADATA"))
 		for _, m := range required.FindAllSubmatch(head, -1) {
 			ranges[distname.Normal(string(m[1]))] = strings.TrimSpace(string(m[2]))
 		}

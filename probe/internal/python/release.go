@@ -23,7 +23,7 @@ var required = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+) *\(?([<>=!~
 // release that it does not accept, and whether its libraries prove that they do not load with that. NVIDIA's own
 // libraries keep to their sonames.
 func (s *site) otherRelease(h *host.Host, b *facts.Build, libraries []string) error {
-	head := headerOf(h.ReadQuietly(b.Path+"/METADATA"))
+	head := headerOf(h.ReadQuietly(b.Path + "/METADATA"))
 	for _, m := range required.FindAllSubmatch(head, -1) {
 		name := distname.Normal(string(m[1]))
 		if len(b.Hindrances) > 0 || !namedForCUDA.MatchString(name) || strings.HasPrefix(name, "nvidia-") {
@@ -53,7 +53,7 @@ func (s *site) tooOld(h *host.Host, dist *facts.Package, wanted string) []facts.
 		return nil
 	}
 	_, have, _ := strings.Cut(distOf(info), " ")
-	head := headerOf(h.ReadQuietly(dist.Path+"/METADATA"))
+	head := headerOf(h.ReadQuietly(dist.Path + "/METADATA"))
 	for _, m := range required.FindAllSubmatch(head, -1) {
 		least := leastOf.FindStringSubmatch(string(m[2]))
 		if distname.Normal(string(m[1])) != wanted || least == nil || accepts(least[1], have) {
