@@ -51,9 +51,12 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 
 // unjudged says that the artefact was not judged to the end, and takes back what it was found to need until then.
 func (r *gathering) unjudged(why error) {
+	r.Needs, r.GPUs = []requires.Need{}, []requires.GPU{}
 	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", Missing: why.Error()}
-	partsOfMissing(&lack)
-	r.Needs, r.GPUs, r.Unknown = []requires.Need{}, []requires.GPU{}, append(r.Unknown, lack)
+	if !slices.ContainsFunc(r.Unknown, func(u requires.Missing) bool { return u.Missing == lack.Missing }) {
+		partsOfMissing(&lack)
+		r.Unknown = append(r.Unknown, lack)
+	}
 }
 
 // RequiresOn is what the artefact in facts needs on the GPUs and instance types of targets alone; of their drivers

@@ -20,12 +20,28 @@ type said struct {
 // together joins findings that differ in nothing but their target and, where they are said in brief, their subject;
 // those of several targets, too, that have the same fix for other GPUs. Each stands where the first of its kind stood.
 func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said {
+	// Only findings of one rule and severity that share their subject, or what they say, can be alike: thousands are not
+	// compared with each other.
+	type kind struct {
+		rule     string
+		severity matrix.Severity
+		subject  string
+		message  string
+	}
 	var list []said
+	met := map[kind][]int{} // of the list
 	for _, f := range findings {
-		i := slices.IndexFunc(list, func(s said) bool { return alike(s.Finding, f, brief(f)) })
-		if i < 0 {
-			i = len(list)
+		about, words := kind{f.Rule, f.Severity, f.Subject, ""}, kind{f.Rule, f.Severity, "", f.Message}
+		near := met[about]
+		if brief(f) {
+			near = met[words]
+		}
+		i := len(list)
+		if n := slices.IndexFunc(near, func(i int) bool { return alike(list[i].Finding, f, brief(f)) }); n >= 0 {
+			i = near[n]
+		} else {
 			list = append(list, said{Finding: f})
+			met[about], met[words] = append(met[about], i), append(met[words], i)
 		}
 		if f.Message != list[i].Message {
 			list[i].others = add(list[i].others, f.Message)

@@ -51,6 +51,12 @@ func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	return judging, cancel
 }
 
+// aMomentMore is a context that ends soon after one for judging should have.
+func aMomentMore(judging context.Context) (context.Context, context.CancelFunc) {
+	ends, _ := judging.Deadline()
+	return context.WithDeadline(context.WithoutCancel(judging), ends.Add(sayTimeout/2))
+}
+
 // inTime does work that may wait for a file that never ends, or compute for minutes, and gives up when ctx does. What
 // is late is left behind: the process is about to end.
 func inTime[T any](ctx context.Context, work func() (T, error)) (T, error) {

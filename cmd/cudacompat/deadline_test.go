@@ -9,6 +9,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/report"
 )
 
 // patience is far above the deadlines here: what misses one of them hangs.
@@ -84,6 +88,32 @@ func TestForJudging(t *testing.T) {
 	}
 	if _, limited := judging.Deadline(); !limited {
 		t.Error("judging has no end")
+	}
+}
+
+// TestDiffOutOfTime: a comparison for which there was no time is unknown in every format, and never "nothing changes".
+func TestDiffOutOfTime(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "requirements.txt")
+	if err := os.WriteFile(file, []byte("torch==2.9.0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range report.RequireDiffFormats {
+		kept := filepath.Join(t.TempDir(), "kept")
+		code, out, errs := says(t, "requires", file, "--diff", file, "--timeout", "1ns", "-o", "json", "-o", format.Name+"="+kept)
+		text, err := os.ReadFile(kept)
+		if code != exitInconclusive || err != nil || !strings.Contains(out, `"the time was up`) || len(text) == 0 {
+			t.Errorf("%s: exit code %d, %v, %s%s", format.Name, code, err, text, errs)
+		}
+	}
+}
+
+// TestNothingJudged: where judging does not end with its time, the report says so and is inconclusive.
+func TestNothingJudged(t *testing.T) {
+	up, end := context.WithCancelCause(t.Context())
+	end(errors.New("the time was up"))
+	r := job{tables: matrix.Embedded()}.judged(up, probe.Facts{})
+	if r.Outcome != matrix.Inconclusive || len(r.Unknown) != 1 || r.Unknown[0].Missing != "the time was up" {
+		t.Errorf("%s, %+v", r.Outcome, r.Unknown)
 	}
 }
 

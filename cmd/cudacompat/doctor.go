@@ -214,6 +214,8 @@ func (f *judgeFlags) configureInTime(ctx context.Context) (c config, remark stri
 	return c, "", err
 }
 
+// judge reports what the facts come to. Where judging does not end with its time, as in one long step of it, the report says
+// that nothing was judged.
 func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (report.Report, error) {
 	found, err := facts()
 	if err != nil {
@@ -225,7 +227,18 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	found.Complete()
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	verdict := matrix.Check(judging, j.tables, found, j.targets, j.policy)
+	waiting, stop := aMomentMore(judging)
+	defer stop()
+	r, err := inTime(waiting, func() (report.Report, error) { return j.judged(judging, found), nil })
+	if late := new(lateError); errors.As(err, &late) {
+		return j.judged(judging, probe.Facts{}), nil
+	}
+	return r, err
+}
+
+// judged is the report of facts that were read.
+func (j job) judged(ctx context.Context, found probe.Facts) report.Report {
+	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
 	shown := matrix.WithoutPrivate(j.tables, found)
 	r := report.New(tool(j.tables, j.outputs.asJSON() || j.overlaid), shown, j.targets, verdict)
 	if j.log != nil {
@@ -233,7 +246,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 		d.Beside(verdict, j.tables)
 		r.Log = &d
 	}
-	return r, nil
+	return r
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
