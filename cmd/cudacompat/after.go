@@ -3,15 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // activeName stands for the environment that python3 starts here.
 const activeName = "active"
 
-// afterwards are the facts of this machine with one environment as a plan would leave it.
+// afterwards are the facts of this machine with one environment as a plan would leave it. Of a plan that was not read in
+// time nothing is known.
 func afterwards(ctx context.Context, plan probe.Facts, env, file string) (probe.Facts, error) {
+	if plan.Plan == nil && slices.ContainsFunc(plan.Unread, func(u facts.Unread) bool { return u.Kind == facts.UnreadCut }) {
+		return plan, nil
+	}
 	if plan.Plan == nil {
 		return probe.Facts{}, &usageError{fmt.Sprintf("--env: %q says what is there, not what an installer would change",
 			shown(file)), "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}

@@ -54,7 +54,7 @@ func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 // aMomentMore is a context that ends soon after one for judging should have.
 func aMomentMore(judging context.Context) (context.Context, context.CancelFunc) {
 	ends, _ := judging.Deadline()
-	return context.WithDeadline(context.WithoutCancel(judging), ends.Add(sayTimeout/2))
+	return context.WithDeadline(context.WithoutCancel(judging), ends.Add(sayTimeout))
 }
 
 // inTime does work that may wait for a file that never ends, or compute for minutes, and gives up when ctx does. What
