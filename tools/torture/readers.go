@@ -28,6 +28,7 @@ func grid() map[string][]bomb {
 	for name, list := range others() {
 		all[name] = list
 	}
+	all["written"], all["images"] = written(), images()
 	return all
 }
 
