@@ -85,7 +85,7 @@ func follows(h *host.Host, sites []string, line string) bool {
 	if _, all := plainChanges(line); !all {
 		return false
 	}
-	for _, m := range importsModule.FindAllStringSubmatch(line, maxAssignments) {
+	for _, m := range importsModule.FindAllStringSubmatch(line, maxMatches) {
 		name := m[1] + m[2]
 		if harmless[name] || strings.HasPrefix(name, "__editable___") || pysource.Standard(name, "") {
 			continue
@@ -137,11 +137,11 @@ var (
 
 // plainChanges are the directories that code adds to the import path, and whether that is all that it does with it.
 func plainChanges(code string) (list []pathLine, all bool) {
-	found := plainChange.FindAllStringSubmatch(code, maxAssignments)
+	found := plainChange.FindAllStringSubmatch(code, maxMatches)
 	for _, m := range found {
 		list = append(list, pathLine{dir: m[2], first: m[1] == "insert"})
 	}
-	return list, len(found) == len(changesPath.FindAllString(code, maxAssignments))
+	return list, len(found) == len(changesPath.FindAllString(code, maxMatches))
 }
 
 // parsePathFile lists the paths of a .pth file: "/home/u/pytorch", not "import _virtualenv".
@@ -199,7 +199,7 @@ var finderMapping = lazyregexp.New(`(?m)^MAPPING\b[^=\n]*=\s*\{(.*)\}`)
 //	MAPPING: dict[str, str] = {'torch': '/home/u/pytorch/torch', 'torchgen': '/home/u/pytorch/torchgen'}
 //	F.map_module('torch', '/home/u/pytorch/torch/__init__.py')
 func parseFinder(data []byte, name string) string {
-	for _, m := range mapsModule.FindAllSubmatch(data, maxAssignments) {
+	for _, m := range mapsModule.FindAllSubmatch(data, maxMatches) {
 		if string(m[1]) == name {
 			return string(m[2])
 		}
