@@ -78,7 +78,7 @@ func (s *search) unreadSites(p prefix, c candidate) {
 	}
 	for _, file := range unfollowed(s.Host, p.sites) {
 		if c.active || c.named {
-			s.unread(file, "Python runs it when it starts, and it may add to the import path what cannot be told", facts.UnreadNeeded)
+			s.unread(file, "Python runs this file when it starts, and which directories it adds to the import path cannot be determined", facts.UnreadNeeded)
 		}
 	}
 	if p.kind == "venv" || p.kind == "conda" {
