@@ -158,6 +158,25 @@ func (c Command) DryRun() (argv []string, ok bool) {
 	return argv, true
 }
 
+// Bare reports whether the command installs what it names without a look at what that requires, and how its plan would
+// be with it; ok is false where that is no question, or where the plan tells the requirements itself, as pip's does.
+func (c Command) Bare() (whole Command, ok bool) {
+	whole = c
+	whole.Argv = slices.Clone(c.Argv)
+	switch {
+	case c.By != "uv pip":
+		return c, false
+	case c.Verb == "sync":
+		whole.Verb, whole.Argv[c.at] = "install", "install"
+		for _, at := range slices.Backward(c.words()) {
+			whole.Argv = slices.Insert(whole.Argv, at, "-r")
+		}
+		return whole, true
+	}
+	whole.Argv = slices.DeleteFunc(whole.Argv, func(arg string) bool { return arg == "--no-deps" })
+	return whole, len(whole.Argv) < len(c.Argv)
+}
+
 // Named are the packages that the arguments name.
 func (c Command) Named() []string {
 	var names []string

@@ -78,3 +78,21 @@ func TestCandidates(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestBare: what looks at no requirements is compared with the same command that does.
+func TestBare(t *testing.T) {
+	for typed, want := range map[string]string{
+		"uv pip install --no-deps vllm": "uv pip install vllm", "uv pip install vllm": "",
+		"uv pip sync a.txt --python venv b.txt": "uv pip install -r a.txt --python venv -r b.txt", "uv sync": "",
+		"pip install --no-deps vllm": "",
+	} {
+		c, err := Parse(strings.Fields(typed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, bare := c.Bare()
+		if bare != (want != "") || bare && whole.String() != want {
+			t.Errorf("%s: %s, %v", typed, whole, bare)
+		}
+	}
+}

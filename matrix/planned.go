@@ -153,15 +153,19 @@ func (m *machine) withoutLibrariesOfCUDA(b *build) bool {
 
 // publicPlan is a plan without the packages that CUDA has nothing to do with: their names may be nobody else's business.
 func (m *machine) publicPlan(p *facts.Plan) *facts.Plan {
-	known := func(one facts.Planned) bool {
-		n := m.namedOf(&facts.Environment{}, &facts.Wanted{Name: one.Name, Version: one.Version})
-		return isFramework(one.Name) || n != nil && n.uses != "either" || helper.MatchString(one.Name) ||
-			slices.Contains([]string{"triton", "numpy", "protobuf", "torchvision", "torchaudio"}, one.Name)
-	}
+	private := func(one facts.Planned) bool { return !m.public(one) }
 	public := *p
-	public.Removes = slices.DeleteFunc(slices.Clone(p.Removes), func(one facts.Planned) bool { return !known(one) })
-	public.Installs = slices.DeleteFunc(slices.Clone(p.Installs), func(one facts.Planned) bool { return !known(one) })
+	public.Removes = slices.DeleteFunc(slices.Clone(p.Removes), private)
+	public.Installs = slices.DeleteFunc(slices.Clone(p.Installs), private)
+	public.Lacks = slices.DeleteFunc(slices.Clone(p.Lacks), func(l facts.Lack) bool { return private(facts.Planned{Name: l.Of}) })
 	return &public
+}
+
+// public reports whether CUDA has to do with a distribution, by its name.
+func (m *machine) public(one facts.Planned) bool {
+	n := m.namedOf(&facts.Environment{}, &facts.Wanted{Name: one.Name, Version: one.Version})
+	return isFramework(one.Name) || n != nil && n.uses != "either" || helper.MatchString(one.Name) ||
+		slices.Contains([]string{"triton", "numpy", "protobuf", "torchvision", "torchaudio"}, one.Name)
 }
 
 func isFramework(name string) bool {

@@ -61,6 +61,9 @@ func notImportable(m *machine, b *build) []*result {
 			return found(b.hidden(h, Warning))
 		}
 	}
+	if missing := m.imports(b.Name); missing != "" {
+		return undecidable(b.subject, missing)
+	}
 	return nil
 }
 

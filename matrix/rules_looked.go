@@ -20,6 +20,7 @@ func notLookedAt(m *machine) []*result {
 		results = append(results, leftOpen(u.Place, u.Reason)...)
 	}
 	results = append(results, m.namedOnly()...)
+	results = append(results, m.lackingNames()...)
 	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.
 	if len(closed) > 0 && !m.policy.Health {
 		results = append(results, found(closedPlaces(closed))...)

@@ -57,6 +57,10 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 		c.Coming = given.Coming(plan, nil)
 		after.Environments = []facts.Environment{c.Apply(env, env)}
 	}
+	have := python.DistributionsOf(h, opt.Envs)
+	for _, env := range after.Environments {
+		complete.Lacks = append(complete.Lacks, c.Lacks(env, before.System.Arch, have)...)
+	}
 	after.Complete()
 	return after
 }

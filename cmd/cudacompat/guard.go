@@ -18,6 +18,7 @@ import (
 	"cudacompat/guard"
 	"cudacompat/matrix"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 	"cudacompat/report"
 
 	"github.com/spf13/cobra"
@@ -156,8 +157,34 @@ func (g *guarding) without(err error) (int, error) {
 	return exitInconclusive, nil
 }
 
-// plan is what the installer would do, by its own dry run.
+// plan is what the installer would do, by its own dry run. One that looks at no requirements is compared with that of
+// the same command that does.
 func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, error) {
+	plan, err := g.dryRun(ctx, c)
+	if err != nil {
+		return plan, err
+	}
+	plan.Plan.Bare = "" // what its words alone leave open, the command tells
+	whole, bare := c.Bare()
+	if !bare {
+		return plan, nil
+	}
+	plan.Plan.Bare = facts.BareYes
+	if c.Verb == "sync" && goesForGood(*plan.Plan) {
+		return plan, nil // what goes is there as yet, so that the other plan does not bring it
+	}
+	if other, err := g.dryRun(ctx, whole); err == nil {
+		plan.Plan.Against(*other.Plan)
+	}
+	return plan, nil
+}
+
+// goesForGood reports whether a plan removes something that it does not replace.
+func goesForGood(p probe.Plan) bool {
+	return slices.ContainsFunc(p.Removes, func(r probe.Planned) bool { _, comes := p.Installed(r.Name); return !comes })
+}
+
+func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, error) {
 	argv, can := c.DryRun()
 	if !can {
 		return g.named(c)

@@ -6,12 +6,35 @@ type Plan struct {
 	Path     string    `json:"path"`     // the environment, where the plan says it, as it says it
 	Removes  []Planned `json:"removes"`  // what goes, what is replaced included
 	Installs []Planned `json:"installs"` // what comes, what replaces included
+	// Bare tells that it was made without a look at what the distributions that come require, as with --no-deps: "yes",
+	// or "perhaps" where it names nothing that is there already.
+	Bare string `json:"bare,omitempty"`
+	// Lacks are the requirements of what is there afterwards that it leaves open, one by one.
+	Lacks []Lack `json:"lacks,omitempty"`
+}
+
+// The values of Plan.Bare.
+const (
+	BareYes     = "yes"
+	BarePerhaps = "perhaps"
+)
+
+// Lack is a requirement that an environment does not fulfil once a plan was carried out, or that nobody knows.
+type Lack struct {
+	Of string `json:"of"` // the distribution whose import it may be needed for, "vllm"
+	// By is the one that requires it: Of, or one that Of requires. Empty: the installer would have put it there as well,
+	// had it not been told to leave requirements alone.
+	By       string `json:"by"`
+	Requires string `json:"requires"` // "packaging>=21"; empty: what By requires is not known
+	Have     string `json:"have"`     // the release that is there instead; empty: none is
 }
 
 // Planned is one distribution that a plan removes or installs.
 type Planned struct {
 	Name    string `json:"name"`    // normalised as pip does, "nvidia-nccl-cu12"
 	Version string `json:"version"` // empty where the plan does not say it
+	// Requires are the lines of its METADATA, where the plan tells them; it is read to carry out the plan, and not kept.
+	Requires []string `json:"-"`
 }
 
 // Installed reports whether a plan installs some release of a distribution, and which.
@@ -32,4 +55,18 @@ func (p *Plan) Removed(name string) (version string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// Against compares a plan that looks at no requirements with that of the same command that does: what comes, or is
+// replaced, in the other one alone is what this one's distributions lack.
+func (p *Plan) Against(whole Plan) {
+	p.Bare = ""
+	for _, i := range p.Installs {
+		for _, w := range whole.Installs {
+			if _, comes := p.Installed(w.Name); !comes {
+				have, _ := whole.Removed(w.Name)
+				p.Lacks = append(p.Lacks, Lack{Of: i.Name, Requires: w.Name + " " + w.Version, Have: have})
+			}
+		}
+	}
 }

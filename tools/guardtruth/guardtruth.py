@@ -1,28 +1,42 @@
 #!/usr/bin/env python3
-"""Compares what check --env foretells of an installer's plan with what doctor finds once the plan was carried out.
+"""Compares what check --env foretells of an installer's plan with what is there once the plan was carried out.
 
-    python3 tools/guardtruth/guardtruth.py CUDACOMPAT DIR [NAME...]
+    python3 tools/guardtruth/guardtruth.py run CUDACOMPAT DIR OUT.jsonl [NAME...]
+    python3 tools/guardtruth/guardtruth.py again CUDACOMPAT DIR OUT.jsonl    (foretells anew, installs nothing)
+    python3 tools/guardtruth/guardtruth.py report OUT.jsonl
 
-By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of twelve environments, which it
-makes under DIR when they are not there. Each change is foretold before each machine, made, and looked at by doctor.
-Nothing may be called compatible that doctor calls incompatible; what the forecast leaves unknown has a reason, which is
-printed. Names of environments or of changes choose some of them.
+By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of real environments, which it
+makes under DIR when they are not there. Each change is foretold before each machine and made. Then two are asked about
+the copy: doctor, before each machine, and its own Python, which imports every package that either of them judged, with
+a libcuda beside it that has every function and no device (tools/campaign/oracle.py). Nothing may be called fine that
+one of the two calls broken; what the forecast leaves unknown has a reason, which is printed. Names of environments or
+of changes choose some of them. What uv fetches for the changes goes to a cache of its own, which is deleted with the
+environment.
 """
+import collections
+import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+CAMPAIGN = os.path.join(os.path.dirname(HERE), "campaign")
+sys.path.insert(0, CAMPAIGN)
+import campaign  # noqa: E402
+
 MACHINES = [("550.90.07", "L4"), ("580.95.05", "RTX 5090"), ("535.183.01", "V100"), ("580.178.04", "H100")]
 
 ENVIRONMENTS = {
-    "torch26": ["torch==2.6.0", "torchvision==0.21.0"],
+    "torch26": ["torch==2.6.0", "torchvision==0.21.0", "pip"],
     "torch210": ["torch==2.10.0", "torchvision==0.25.0", "xformers==0.0.35", "pip"],
     "jax": ["jax[cuda12]==0.6.2", "onnxruntime-gpu==1.22.0", "pip"],
     "torch29": ["torch==2.9.1", "torchvision==0.24.1", "torchaudio==2.9.1", "pip"],
+    "lost": ["torch==2.9.1", "pip", "-nvidia-nccl-cu12", "-nvidia-cudnn-cu12", "-sympy"],  # "-": taken away again
     "torch214": ["torch==2.14.1", "torchvision==0.29.1", "pip"],
-    "torch215": ["torch==2.15.0", "torchvision==0.29.2"],
+    "torch215": ["torch==2.15.0", "torchvision==0.29.2", "pip"],
     "jax13": ["jax[cuda13]==0.10.2"],
     "tensorflow": ["tensorflow[and-cuda]==2.19.0", "pip"],
     "cupy": ["cupy-cuda12x[ctk]==14.1.1", "pip"],
@@ -58,7 +72,20 @@ CHANGES = {
         install requests
         install bitsandbytes
         install transformers accelerate
-        install --reinstall-package=torch torch==2.6.0""",
+        install --reinstall-package=torch torch==2.6.0
+        uninstall numpy
+        uninstall sympy
+        uninstall typing-extensions
+        uninstall nvidia-cuda-nvrtc-cu12
+        install torchvision==0.20.1
+        install --no-deps torch==2.5.1
+        install --no-deps bitsandbytes==0.45.5
+        install --no-deps torchao==0.9.0
+        install --no-deps vllm==0.8.5
+        install torchcodec==0.2.1
+        pip uninstall -y filelock
+        pip install --no-deps nvidia-cublas-cu12==12.8.4.1
+        pip install --no-deps torchaudio==2.5.1""",
     "torch210": """
         install torchaudio
         install torchaudio==2.10.0
@@ -98,7 +125,20 @@ CHANGES = {
         install cupy-cuda12x
         install torch==2.6.0
         pip install --no-deps jaxlib==0.4.38
-        pip uninstall -y nvidia-nccl-cu12""",
+        pip uninstall -y nvidia-nccl-cu12
+        uninstall ml-dtypes
+        uninstall scipy
+        uninstall opt-einsum
+        uninstall nvidia-cuda-nvcc-cu12
+        install --no-deps jax==0.6.0
+        install --no-deps ml-dtypes==0.3.2
+        install --no-deps jax-cuda12-plugin==0.6.0
+        install --no-deps scipy==1.17.0
+        install flax
+        install numpy==1.26.4
+        pip uninstall -y numpy
+        pip install --no-deps flatbuffers==1.12
+        pip install -U jaxlib""",
     "torch29": """
         install -U torchvision
         install --no-deps torchaudio==2.8.0
@@ -111,7 +151,30 @@ CHANGES = {
         install --no-deps bitsandbytes==0.48.2
         install --no-deps vllm==0.13.0
         pip uninstall -y torchvision
-        pip install --no-deps triton==3.4.0""",
+        pip install --no-deps triton==3.4.0
+        uninstall networkx
+        uninstall pillow
+        uninstall mpmath
+        install torch==2.9.0
+        install --no-deps torch==2.8.0
+        install --no-deps torchao==0.14.1
+        install --no-deps flashinfer-python==0.5.2
+        install --no-deps xgrammar==0.1.27
+        install --no-deps sgl-kernel==0.3.17
+        install transformers==4.57.1
+        pip uninstall -y jinja2
+        pip install --no-deps torchcodec==0.8.0
+        pip install --no-deps xformers==0.0.33""",
+    "lost": """
+        install nvidia-nccl-cu12==2.27.5
+        install nvidia-nccl-cu12==2.26.2
+        install --no-deps nvidia-cudnn-cu12==9.10.2.21
+        install sympy
+        install torch==2.9.1
+        install --no-deps --reinstall-package=torch torch==2.9.1
+        install torchvision==0.24.1
+        pip install nvidia-nccl-cu12==2.27.5 nvidia-cudnn-cu12==9.10.2.21
+        pip install torch==2.9.1""",
     "torch214": """
         install -U torch
         install --no-deps torch==2.15.0
@@ -128,7 +191,18 @@ CHANGES = {
         install --no-deps nvidia-nccl-cu13==2.27.7
         install torchaudio
         uninstall triton
-        uninstall nvidia-cusparselt-cu13""",
+        uninstall nvidia-cusparselt-cu13
+        uninstall sympy
+        uninstall nvidia-cublas
+        install -U torchvision
+        install torch==2.14.1
+        install --no-deps torch==2.14.1
+        install --no-deps torchcodec
+        install --no-deps vllm==0.33.0
+        install --no-deps nvidia-nccl-cu13==2.28.9
+        install xformers
+        pip uninstall -y nvidia-cusparselt-cu13 fsspec
+        pip install --no-deps nvidia-cudnn-cu13==9.14.0.64""",
     "jax13": """
         install -U jax[cuda13]
         install --no-deps jaxlib==0.9.0
@@ -144,7 +218,19 @@ CHANGES = {
         install -U keras
         install jax[cuda12]==0.6.2
         pip uninstall -y nvidia-cusolver-cu12
-        pip install --no-deps numpy==1.26.4""",
+        pip install --no-deps numpy==1.26.4
+        uninstall protobuf
+        uninstall keras
+        uninstall h5py
+        uninstall nvidia-cufft-cu12
+        install --no-deps protobuf==3.20.3
+        install --no-deps ml-dtypes==0.3.2
+        install --no-deps keras==2.15.0
+        install numpy==2.1.3
+        install tf-keras==2.19.0
+        pip uninstall -y absl-py
+        pip install --no-deps tensorflow==2.18.1
+        pip install tensorboard==2.19.0""",
     "cupy": """
         install cupy-cuda12x==14.2.0
         uninstall nvidia-cublas-cu12
@@ -156,7 +242,18 @@ CHANGES = {
         install -U onnxruntime-gpu
         uninstall nvidia-cudnn-cu12
         install --no-deps nvidia-cudnn-cu12==8.9.7.29
-        pip install --no-deps onnxruntime==1.22.1""",
+        pip install --no-deps onnxruntime==1.22.1
+        uninstall numpy
+        uninstall flatbuffers
+        uninstall coloredlogs
+        uninstall nvidia-cuda-runtime-cu12
+        install numpy==1.24.4
+        install onnx
+        install --no-deps onnxruntime-gpu==1.24.1
+        install --no-deps nvidia-cublas-cu12==12.1.3.1
+        pip uninstall -y protobuf
+        pip install --no-deps onnxruntime-gpu==1.20.1
+        pip install torch==2.7.1""",
     "boost": """
         install -U xgboost
         uninstall nvidia-nccl-cu12
@@ -172,9 +269,13 @@ CHANGES = {
         pip install --no-deps faiss-gpu-cu12""",
 }
 
+JAX = re.compile(r"^jax")  # its parts are imported as one
+# What an import lacks on every machine without a GPU, FFmpeg or such, and what says nothing of the installation.
+NO_PROOF = re.compile(r"libav(util|codec|format)|FFmpeg|0 active drivers|No CUDA GPUs|no CUDA-capable device")
+
 
 def run(argv, **more):
-    return subprocess.run(argv, capture_output=True, text=True, **more)
+    return subprocess.run(argv, capture_output=True, text=True, errors="replace", **more)
 
 
 def command(env, change, dry):
@@ -189,11 +290,21 @@ def command(env, change, dry):
 
 
 def judged(tool, arguments, stdin=None):
-    out = run([tool] + arguments + ["-o", "json"], input=stdin)
+    out = run([tool] + arguments + ["-o", "json", "--timeout", "60s"], input=stdin)
     try:
-        return json.loads(out.stdout)
+        report = json.loads(out.stdout)
     except ValueError:
         sys.exit("no report: %s: %s" % (arguments, out.stderr))
+    return {"outcome": report["outcome"], "broken": broken(report), "answers": answers(report),
+            "untold": sorted(untold(report)), "reasons": reasons(report), "errors": errors(report)}
+
+
+def answers(report):
+    return {a["subject"].split()[0]: a["answer"] for a in report["answers"] if a["counts"]}
+
+
+def errors(report):
+    return ["%s: %s" % (f["rule"], f["message"]) for f in report["findings"] if f["severity"] == "error"]
 
 
 def broken(report):
@@ -212,69 +323,232 @@ def reasons(report):
     return sorted({"%s: %s" % (u["subject"].split(" in ")[0], u["missing"]) for u in report["unknown"]})
 
 
-def plan_of(copy, change):
+def plan_of(copy, change, settings):
     if change.startswith("pip uninstall"):  # pip has no dry run of it; guard reads the names
         names = change.split()[3:]
         return "Would uninstall %d package%s\n" % (len(names), "s"[len(names) == 1:]) + "".join(
             " - %s==0\n" % n for n in names)
-    done = run(command(copy, change, True))
+    done = run(command(copy, change, True), env=settings)
     return done.stdout + done.stderr if done.returncode == 0 else None
 
 
-def main():
-    tool, base, chosen = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3:]
-    same = fine_but_broken = unknown = other = total = 0
-    for name, packages in ENVIRONMENTS.items():
-        env = "%s/%s" % (base, name)
+# ---- what the environment's own Python says ----
+
+def modules_of(env, name):
+    """The modules that a distribution has, by its RECORD; none where it is not there."""
+    if JAX.match(name):
+        name = "jax"
+    for info in glob.glob(env + "/lib/python3*/site-packages/*.dist-info"):
+        if re.sub(r"[-_.]+", "-", os.path.basename(info).split("-")[0].lower()) != name:
+            continue
+        found = set()
+        for line in open(info + "/RECORD"):
+            path = line.split(",")[0]
+            top, _, rest = path.partition("/")
+            if rest == "__init__.py" or not rest and re.search(r"\.(py|so)$", top):
+                found.add(top.split(".")[0])
+        own = name.replace("-", "_")
+        return [own] if own in found else sorted(m for m in found if m.isidentifier() and m not in ("tests", "test", "docs"))[:2]
+    return []
+
+
+class Oracle(campaign.Room):
+    """The interpreter of an environment that lies where it is."""
+
+    def __init__(self, scratch, env):
+        super().__init__(scratch, "")
+        self.env = env
+
+    def wrong(self, packages):
+        """What each package's import, or what it opens when a GPU is used, fails with; nothing where it does not."""
+        modules = {m: p for p in packages for m in modules_of(self.env, p)}
+        found = {p: [] for p in packages if p in modules.values()}
+        for m, p in sorted(modules.items()):  # each in a process of its own: one's libraries would serve the next
+            state = self.state({"imports": [m]})
+            if "failed" in state:
+                found.pop(p, None)
+                continue
+            if "crashed" in state:
+                found[p].append(m + ": the process ended: " + state["crashed"])
+                continue
+            says = state["modules"][m]
+            texts = [] if says["ok"] else [says["error"]]
+            texts += ["%s: %s" % (c["name"], c["error"]) for c in says["checks"] if c["error"]]
+            found[p] += ["%s: %s" % (m, t[:300]) for t in texts if not NO_PROOF.search(t)]
+        return found
+
+
+# ---- one change ----
+
+def told(record):
+    """Every package that somebody judged."""
+    names = set()
+    for side in ("foretold", "doctor"):
+        for one in record[side].values():
+            names |= set(one["answers"]) | set(one["broken"])
+    return sorted(names - {"driver"})
+
+
+def machines():
+    return [(" ".join(m), ["--driver", m[0], "--gpu", m[1]]) for m in MACHINES]
+
+
+def foretell(tool, env, plan):
+    return {name: judged(tool, ["check", "-", "--env", env] + w, plan) for name, w in machines()}
+
+
+def one(tool, base, name, change, baseline):
+    """A change, foretold, made, and asked about."""
+    env, copy = "%s/%s" % (base, name), "%s/%s-copy" % (base, name)
+    shutil.rmtree(copy, ignore_errors=True)
+    run(["cp", "-al", env, copy], check=True)
+    settings = {**os.environ, "UV_CACHE_DIR": base + "/cache", "UV_LINK_MODE": "hardlink"}
+    record = {"env": name, "change": change, "plan": plan_of(copy, change, settings)}
+    if record["plan"] is None:
+        return {**record, "failed": "no plan"}
+    record["foretold"] = foretell(tool, copy, record["plan"])
+    done = run(command(copy, change, False), env=settings)
+    if done.returncode != 0:
+        return {**record, "failed": "not done: " + done.stderr.strip().split("\n")[-1]}
+    record["doctor"] = {n: judged(tool, ["doctor", "--env", copy] + w) for n, w in machines()}
+    oracle = Oracle(base + "/oracle", copy)
+    names = told(record) + baseline["names"]
+    record["python"] = oracle.wrong(sorted(set(names)))
+    for p, texts in record["python"].items():  # what fails without the change, too, is not its doing
+        old = {re.sub(r"-copy", "", t) for t in baseline["wrong"].get(p, [])}
+        record["python"][p] = [t for t in texts if re.sub(r"-copy", "", t) not in old]
+    return record
+
+
+def baseline(tool, base, name):
+    """What is judged of an environment as it is, and fails there."""
+    env = "%s/%s" % (base, name)
+    names = sorted(judged(tool, ["doctor", "--env", env] + machines()[0][1])["answers"])
+    return {"names": names, "wrong": Oracle(base + "/oracle", env).wrong(names)}
+
+
+def make(base, name):
+    env = "%s/%s" % (base, name)
+    if os.path.exists(env):
+        return ""
+    run(["uv", "venv", "-q", "--python", "3.12", env], check=True)
+    packages = [p for p in ENVIRONMENTS[name] if p[0] != "-"]
+    made = run(["uv", "pip", "install", "-q", "--python", env + "/bin/python"] + packages)
+    if made.returncode != 0:
+        shutil.rmtree(env)
+    lost = [p[1:] for p in ENVIRONMENTS[name] if p[0] == "-"]
+    if lost:
+        run(["uv", "pip", "uninstall", "-q", "--python", env + "/bin/python"] + lost)
+    return made.stderr.strip().split("\n")[-1] if made.returncode else ""
+
+
+def run_all(tool, base, out, chosen):
+    for name in ENVIRONMENTS:
         changes = [c.strip() for c in CHANGES[name].split("\n") if c.strip()]
         changes = [c for c in changes if not chosen or name in chosen or c in chosen]
         if not changes:
             continue
-        if not os.path.exists(env):
-            run(["uv", "venv", "-q", env], check=True)
-            made = run(["uv", "pip", "install", "-q", "--python", env + "/bin/python"] + packages)
-            if made.returncode != 0:
-                shutil.rmtree(env)
-                print("left out  %-9s %s" % (name, made.stderr.strip().split("\n")[-1]), flush=True)
-                continue
+        failed = make(base, name)
+        if failed:
+            print("left out  %-9s %s" % (name, failed), flush=True)
+            continue
+        before = baseline(tool, base, name)
+        print("%s: %s" % (name, before), flush=True)
         for change in changes:
-            copy = env + "-copy"
-            shutil.rmtree(copy, ignore_errors=True)
-            run(["cp", "-al", env, copy], check=True)
-            plan = plan_of(copy, change)
-            if plan is None:
-                print("no plan   %-9s %s" % (name, change), flush=True)
-                continue
-            where = [["--driver", d, "--gpu", g] for d, g in MACHINES]
-            foretold = [judged(tool, ["check", "-", "--env", copy] + w, plan) for w in where]
-            done = run(command(copy, change, False))
-            if done.returncode != 0:
-                print("not done  %-9s %s: %s" % (name, change, done.stderr.strip().split("\n")[-1]), flush=True)
-                continue
-            for machine, w, f in zip(MACHINES, where, foretold):
-                is_ = judged(tool, ["doctor", "--env", copy] + w)
-                total += 1
-                words = "same"
-                if f["outcome"] == is_["outcome"] and (f["outcome"] != "incompatible" or broken(f) == broken(is_)):
-                    same += 1
-                elif f["outcome"] == "compatible" and is_["outcome"] == "incompatible":
-                    words, fine_but_broken = "WRONG", fine_but_broken + 1
-                elif f["outcome"] == "inconclusive" or set(broken(is_)) - set(broken(f)) <= untold(f) and not (
-                        set(broken(f)) - set(broken(is_))):
-                    words, unknown = "unknown", unknown + 1
-                else:
-                    words, other = "other", other + 1
-                line = "%-9s %-9s %-50s %-20s %s -> %s" % (words, name, change, " ".join(machine), f["outcome"],
-                                                         is_["outcome"])
-                if words != "same":
-                    line += "\n          foretold broken %s, is %s" % (broken(f), broken(is_))
-                    for reason in reasons(f)[:3]:
-                        line += "\n          ? " + reason
-                print(line, flush=True)
-        shutil.rmtree(env + "-copy", ignore_errors=True)
-    print("%d: %d the same, %d unknown beforehand, %d otherwise, %d called fine and broken" % (
-        total, same, unknown, other, fine_but_broken))
-    sys.exit(fine_but_broken > 0)
+            record = one(tool, base, name, change, before)
+            with open(out, "a") as f:
+                f.write(json.dumps(record) + "\n")
+            shown(record)
+        shutil.rmtree("%s/%s-copy" % (base, name), ignore_errors=True)
+        shutil.rmtree(base + "/cache", ignore_errors=True)
+
+
+# ---- what came out ----
+
+def compare(record, machine):
+    """(word, detail) of one change before one machine."""
+    f, d, python = record["foretold"][machine], record["doctor"][machine], record["python"]
+    fails = sorted(p for p, texts in python.items() if texts)
+    is_ = sorted(set(d["broken"]) | set(fails))
+    if f["outcome"] == "compatible" and (d["outcome"] == "incompatible" or fails):
+        return "WRONG", is_
+    fine = sorted(p for p in is_ if f["answers"].get(p, "").startswith("works"))
+    if fine and f["outcome"] != "incompatible":
+        return "WRONG", fine
+    if f["outcome"] == d["outcome"] and (f["outcome"] != "incompatible" or f["broken"] == d["broken"]):
+        return "same", []
+    if f["outcome"] == "inconclusive" or set(d["broken"]) - set(f["broken"]) <= set(f["untold"]) and not (
+            set(f["broken"]) - set(d["broken"])):
+        return "unknown", is_
+    if f["outcome"] == d["outcome"] == "incompatible":
+        return "otherwise", is_
+    return "ALARM" if f["outcome"] == "incompatible" else "otherwise", is_
+
+
+def shown(record):
+    if "failed" in record:
+        print("%-9s %-9s %s" % ("left out", record["env"], record["change"] + ": " + record["failed"]), flush=True)
+        return
+    for machine in record["foretold"]:
+        word, is_ = compare(record, machine)
+        f, d = record["foretold"][machine], record["doctor"][machine]
+        print("%-9s %-9s %-48s %-20s %s -> %s" % (word, record["env"], record["change"], machine, f["outcome"], d["outcome"]))
+        if word != "same":
+            print("          foretold broken %s, is %s" % (f["broken"], is_))
+            for reason in f["reasons"][:3]:
+                print("          ? " + reason)
+    for p, texts in record["python"].items():
+        says = {d["answers"].get(p, "-") for d in record["doctor"].values()}
+        if texts:
+            print("   Python cannot use %s: %s (doctor: %s)" % (p, "; ".join(texts)[:200], " ".join(sorted(says))))
+    sys.stdout.flush()
+
+
+def report(path):
+    records = {}
+    for line in open(path):
+        r = json.loads(line)
+        records[r["env"], r["change"]] = r
+    counts, trusts = collections.Counter(), collections.Counter()
+    for r in records.values():
+        shown(r)
+        if "failed" in r:
+            continue
+        for machine, d in r["doctor"].items():
+            counts[compare(r, machine)[0]] += 1
+            for p, texts in r["python"].items():
+                if texts and d["answers"].get(p, "").startswith("works"):
+                    trusts[r["env"], r["change"], p] += 1
+    total = sum(counts.values())
+    left = sum("failed" in r for r in records.values())
+    print("%d changes (%d left out), %d judgements: %s" % (len(records) - left, left, total, ", ".join(
+        "%d %s" % (n, w) for w, n in counts.most_common())))
+    for key, n in trusts.items():
+        print("doctor says works and Python does not: %s (%d machines)" % (" | ".join(key), n))
+    return counts["WRONG"]
+
+
+def again(tool, base, path):
+    """Foretells every change anew from its kept plan; what followed is known."""
+    kept = [json.loads(line) for line in open(path)]
+    with open(path + ".again", "w") as f:
+        for r in kept:
+            env, copy = "%s/%s" % (base, r["env"]), "%s/%s-copy" % (base, r["env"])
+            if "failed" not in r and os.path.exists(env):
+                os.path.exists(copy) or run(["cp", "-al", env, copy], check=True)
+                r["foretold"] = foretell(tool, copy, r["plan"])
+            f.write(json.dumps(r) + "\n")
+    for r in {r["env"] for r in kept}:
+        shutil.rmtree("%s/%s-copy" % (base, r), ignore_errors=True)
+    return report(path + ".again")
+
+
+def main():
+    verb, rest = sys.argv[1], sys.argv[2:]
+    if verb == "run":
+        run_all(rest[0], os.path.abspath(rest[1]), os.path.abspath(rest[2]), rest[3:])
+        rest = rest[2:3]
+    sys.exit((again(rest[0], os.path.abspath(rest[1]), rest[2]) if verb == "again" else report(rest[0])) > 0)
 
 
 main()

@@ -104,15 +104,25 @@ func (c *Change) kept(before *facts.Build, without facts.Build) facts.Build {
 	if b.Extension || len(open) > 0 {
 		b.Unmet = nil
 	}
-	b.Hindrances = slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool {
-		name, _, _ := strings.Cut(h.Of, " ")
-		return c.comes(name) || c.comes(distname.Normal(h.By))
-	})
-	c.withoutLibraries(&b, open)
+	b.Hindrances = slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool { return c.mends(&b, h) })
+	c.withoutLibraries(&b)
 	if len(open) > 0 {
 		b.Open = open
 	}
 	return b
+}
+
+// mends reports whether what hinders an import comes anew: the distribution that it is of, the one or the module that
+// is missing, or the wheel of a library that is.
+func (c *Change) mends(b *facts.Build, h facts.Hindrance) bool {
+	name, _, _ := strings.Cut(h.Of, " ")
+	switch {
+	case c.comes(name), c.comes(distname.Normal(h.By)):
+		return true
+	case h.Kind == facts.HindranceLibrary:
+		return c.brought(b, h.By)
+	}
+	return h.Kind == facts.HindranceSpoiled && c.comes(c.Files[h.Path])
 }
 
 // leads are the distributions that go or come and to which a build's files, or its metadata, lead: its framework, the
@@ -168,8 +178,11 @@ func (c *Change) over(file string) string {
 func brings(wheel, library string) bool {
 	stem, _, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(library, "lib")), ".so")
 	middle, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(wheel, "nvidia-"), "cuda-"), "-cu1")
-	if stem == "cudart" {
+	switch stem {
+	case "cudart":
 		stem = "runtime"
+	case "nvtoolsext":
+		stem = "nvtx"
 	}
 	return libraryWheel(wheel) && stem != "" && middle != "" && strings.HasPrefix(stem, middle)
 }
@@ -214,7 +227,7 @@ func accepts(specifiers, release string) bool {
 
 // withoutLibraries takes out of a build what was read of libraries that are replaced: those that the loader took, and
 // those that were missing where their wheel comes.
-func (c *Change) withoutLibraries(b *facts.Build, open map[string]string) {
+func (c *Change) withoutLibraries(b *facts.Build) {
 	comes := func(file string) bool { return c.comes(c.Files[file]) || c.over(file) != "" }
 	b.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(t facts.Taken) bool { return comes(t.Path) })
 	b.Unresolved = slices.DeleteFunc(slices.Clone(b.Unresolved), func(u facts.Unresolved) bool {
@@ -226,9 +239,10 @@ func (c *Change) withoutLibraries(b *facts.Build, open map[string]string) {
 			fresh[path.Base(file)] = true
 		}
 	}
-	whole := len(open) == 0 && c.complete(b)
-	b.Missing = slices.DeleteFunc(slices.Clone(b.Missing), func(name string) bool { return fresh[name] || whole })
-	b.Unloadable = slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool { return fresh[u.Name] || whole })
+	back := func(library string) bool { return fresh[library] || c.brought(b, library) }
+	b.Missing = slices.DeleteFunc(slices.Clone(b.Missing), back)
+	b.Linked = slices.DeleteFunc(slices.Clone(b.Linked), back)
+	b.Unloadable = slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool { return back(u.Name) })
 	for file, name := range c.Files { // what goes for good is missing from now on
 		lost := !c.comes(name) && slices.ContainsFunc(b.Taken, func(t facts.Taken) bool { return t.Path == file })
 		if lost {
@@ -239,15 +253,20 @@ func (c *Change) withoutLibraries(b *facts.Build, open map[string]string) {
 	slices.Sort(b.Missing)
 }
 
-// complete reports whether the plan installs every library's wheel that a build pins and that was missing.
-func (c *Change) complete(b *facts.Build) bool {
-	pinned := 0
-	for name, pin := range b.Requires {
-		if coming, comes := c.Plan.Installed(name); comes && libraryWheel(name) {
-			if pinned++; coming != pin {
-				return false
-			}
+// brought reports whether the plan installs the wheel of a library that is missing: of those that a build pins, and of
+// those that come, the one whose name says the most of it. libcusparseLt.so.0 is nvidia-cusparselt-cu12's.
+func (c *Change) brought(b *facts.Build, library string) bool {
+	wheel := ""
+	better := func(name string) {
+		if brings(name, library) && len(name) > len(wheel) {
+			wheel = name
 		}
 	}
-	return pinned > 0
+	for name := range b.Requires {
+		better(name)
+	}
+	for _, p := range c.Plan.Installs {
+		better(p.Name)
+	}
+	return wheel != "" && c.comes(wheel)
 }

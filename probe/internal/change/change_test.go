@@ -89,3 +89,21 @@ func TestWheelThatWritesOverAnother(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// TestMissingLibraryComes: of two libraries that are missing, the one whose wheel comes is not missing any more.
+func TestMissingLibraryComes(t *testing.T) {
+	lost := torch()
+	lost.Taken, lost.Missing = nil, []string{"libcudnn.so.9", "libnccl.so.2", "libcusparseLt.so.0"}
+	lost.Requires["nvidia-nccl-cu12"] = "2.27.5"
+	lost.Requires["nvidia-cusparse-cu12"] = "12.5"
+	lost.Requires["nvidia-cusparselt-cu12"] = "0.7.1"
+	lost.Hindrances = []facts.Hindrance{{Kind: facts.HindranceLibrary, Of: "torch 2.6.0", By: "libnccl.so.2"}}
+	b := apply(facts.Plan{Installs: planned("nvidia-nccl-cu12", "2.27.5", "nvidia-cusparse-cu12", "12.5")}, facts.Environment{}, lost).Builds[0]
+	if diff := cmp.Diff([]string{"libcudnn.so.9", "libcusparseLt.so.0"}, b.Missing); diff != "" || len(b.Hindrances) > 0 || b.Open != nil {
+		t.Errorf("%+v\n%s", b, diff)
+	}
+	other := apply(facts.Plan{Installs: planned("nvidia-nccl-cu12", "2.20.1")}, facts.Environment{}, lost).Builds[0]
+	if diff := cmp.Diff(map[string]string{"nvidia-nccl-cu12": "2.20.1"}, other.Open); diff != "" {
+		t.Error(diff)
+	}
+}

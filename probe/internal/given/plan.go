@@ -1,6 +1,7 @@
 package given
 
 import (
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -41,6 +42,8 @@ var (
 	uvChange = lazyregexp.New(`(?m)^ *([-+~]) ([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)(?: \(from (\S+)\))?\s*$`)
 	// uvSays matches the lines around them, of which a dry run has one at least.
 	uvSays = lazyregexp.New(`(?m)^Would (?:install|uninstall|download) \d+ packages?\s*$|^Would make no changes\s*$`)
+	// uvResolved matches how many distributions it looked at, those that are there included.
+	uvResolved = lazyregexp.New(`(?m)^Resolved (\d+) packages? in `)
 	// uvPlace matches what uv says of the environment.
 	uvPlace = lazyregexp.New(`(?m)^(?:Using Python \S+ environment at: |Would (?:use|create|replace) project environment at: )(.+?)\s*$`)
 )
@@ -62,7 +65,18 @@ func readUVPlan(d Document) (facts.Facts, error) {
 			p.install(fromPlace(lockedPackage(name, version, "", nil), string(m[4])))
 		}
 	}
+	if m := uvResolved.FindSubmatch(d.Data); m != nil {
+		resolved, err := strconv.Atoi(string(m[1]))
+		p.alone(err == nil && resolved <= len(p.Installs))
+	}
 	return p.facts(), nil
+}
+
+// alone notes that nothing was looked at but what a plan installs: what that requires comes with it, or nobody asked.
+func (p *plan) alone(is bool) {
+	if is && len(p.Installs) > 0 {
+		p.Bare = facts.BarePerhaps
+	}
 }
 
 // fromPlace is a package that is installed from an address and no index.
@@ -78,6 +92,9 @@ func fromPlace(p locked, address string) locked {
 	}
 	return p
 }
+
+// pipHas matches what pip says of a requirement that is fulfilled.
+var pipHas = lazyregexp.New(`(?m)^Requirement already satisfied: `)
 
 // pipWould matches the last line of pip install --dry-run:
 //
@@ -95,6 +112,7 @@ func readPipPlan(d Document) (facts.Facts, error) {
 			p.install(lockedPackage(word[:at], word[at+1:], "", nil))
 		}
 	}
+	p.alone(!pipHas.Match(d.Data))
 	return p.facts(), nil
 }
 

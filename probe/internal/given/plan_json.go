@@ -24,8 +24,9 @@ func readPipReport(d Document) (facts.Facts, error) {
 			} `json:"download_info"`
 			Direct   bool `json:"is_direct"`
 			Metadata struct {
-				Name    string `json:"name"`
-				Version string `json:"version"`
+				Name     string   `json:"name"`
+				Version  string   `json:"version"`
+				Requires []string `json:"requires_dist"`
 			} `json:"metadata"`
 		} `json:"install"`
 		Environment struct {
@@ -45,6 +46,7 @@ func readPipReport(d Document) (facts.Facts, error) {
 			one = fromPlace(one, i.Download.URL)
 		}
 		p.install(one)
+		p.Installs[len(p.Installs)-1].Requires = append([]string{}, i.Metadata.Requires...)
 	}
 	f := p.facts()
 	for i := range f.Environments {

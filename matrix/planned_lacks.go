@@ -1,0 +1,110 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/probe/facts"
+)
+
+// What a plan leaves open of the requirements (facts.Plan.Lacks): whether an import needs what is missing, or takes the
+// release that is there, METADATA does not tell, so it is neither called fine nor broken.
+
+// lacksOf are the requirements of a distribution, and of those that it requires, that a plan leaves open. Those that its
+// words alone leave open, and that what comes shows to have been looked at, are none.
+func (m *machine) lacksOf(name string) (told, untold []facts.Lack) {
+	if m.f.Plan == nil {
+		return nil, nil
+	}
+	for _, l := range m.f.Plan.Lacks {
+		switch {
+		case l.Of != name:
+		case l.Requires != "":
+			told = append(told, l)
+		case m.f.Plan.Bare == facts.BareYes || l.By == name && !m.broughtAlong(name):
+			untold = append(untold, l)
+		}
+	}
+	return told, untold
+}
+
+// broughtAlong reports whether a plan shows that a resolver saw what a package requires: what every release of it
+// requires comes with it.
+func (m *machine) broughtAlong(name string) bool {
+	needs := map[string]string{"torch": "typing-extensions", "jax": "jaxlib"}[name]
+	if needs == "" {
+		needs = m.usesOf(&facts.Wanted{Name: name})
+	}
+	if needs == "gpu" || needs == "either" || needs == "" {
+		needs = "numpy"
+	}
+	_, comes := m.f.Plan.Installed(needs)
+	return comes
+}
+
+// imports is what nobody can say of the import of a distribution for what a plan leaves open; empty where it leaves
+// nothing open.
+func (m *machine) imports(name string) string {
+	told, untold := m.lacksOf(name)
+	const whether = "whether it can be imported: "
+	switch {
+	case len(told) > 0:
+		return whether + lackWords(told[0]) + andMore(len(told)-1)
+	case len(untold) > 0:
+		return whether + "the plan does not say what " + requirer(untold[0]) + " requires, as with --no-deps"
+	}
+	return ""
+}
+
+func lackWords(l facts.Lack) string {
+	switch {
+	case l.By == "" && l.Have == "":
+		return "with what it requires, " + l.Requires + " would be installed, too"
+	case l.By == "":
+		return "with what it requires, " + l.Requires + " would replace " + l.Have
+	case l.Have == "":
+		return requirer(l) + " requires " + l.Requires + ", which is not to be there"
+	}
+	return requirer(l) + " requires " + l.Requires + ", and " + l.Have + " is to be there"
+}
+
+// requirer names the one that requires something.
+func requirer(l facts.Lack) string {
+	if l.By == l.Of {
+		return "it"
+	}
+	return "what it requires, " + l.By + ","
+}
+
+func andMore(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", and one package more is missing"
+	}
+	return fmt.Sprintf(", and %d packages more are missing", n)
+}
+
+// lackingNames are the packages for CUDA, not judged as builds, of whose requirements a plan leaves some open.
+func (m *machine) lackingNames() []*result {
+	if m.f.Plan == nil {
+		return nil
+	}
+	var results []*result
+	met := map[string]bool{}
+	for _, l := range m.f.Plan.Lacks {
+		built := met[l.Of] || slices.ContainsFunc(m.builds, func(b *build) bool { return b.Name == l.Of })
+		met[l.Of] = true
+		if built || !m.public(facts.Planned{Name: l.Of}) {
+			continue
+		}
+		if missing := m.imports(l.Of); missing != "" {
+			version, _ := m.f.Plan.Installed(l.Of)
+			subject := strings.TrimSpace(l.Of+" "+version) + placeOf(&m.f.Environments[0])
+			results = append(results, leftOpen(subject, missing)...)
+		}
+	}
+	return results
+}

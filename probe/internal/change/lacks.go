@@ -1,0 +1,122 @@
+package change
+
+import (
+	"slices"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/given"
+)
+
+// Installed are the distributions of an environment before a plan is carried out.
+type Installed interface {
+	Version(name string) (version string, ok bool)
+	Requires(name string) []string
+}
+
+// maxLacks is how many requirements of one distribution are told: an engine without any lacks a hundred.
+const maxLacks = 20
+
+// Lacks are the requirements that the plan leaves open: of what comes, and of the builds that stay and what these
+// require in turn. A resolver fulfils those of what it installs, and not those of what stays; nor does it see any where
+// it was told to leave them alone.
+func (c *Change) Lacks(env facts.Environment, arch string, have Installed) []facts.Lack {
+	var roots []string
+	for _, b := range env.Builds {
+		roots = append(roots, b.Name)
+	}
+	for _, p := range c.Plan.Installs {
+		if !libraryWheel(p.Name) { // whose files are compared with what loads them
+			roots = append(roots, p.Name)
+		}
+	}
+	slices.Sort(roots)
+	var list []facts.Lack
+	for _, root := range slices.Compact(roots) {
+		w := walk{Change: c, env: env, arch: arch, have: have, root: root, met: map[string]bool{}}
+		w.from(given.Requirement{Name: root})
+		list = append(list, w.lacks...)
+	}
+	return list
+}
+
+// walk follows what one distribution requires, and what that requires.
+type walk struct {
+	*Change
+	env   facts.Environment
+	arch  string
+	have  Installed
+	root  string
+	met   map[string]bool
+	lacks []facts.Lack
+}
+
+func (w *walk) add(by, requires, have string) {
+	if len(w.lacks) < maxLacks {
+		w.lacks = append(w.lacks, facts.Lack{Of: w.root, By: by, Requires: requires, Have: have})
+	}
+}
+
+// from looks at what one distribution requires with the extras that are asked of it.
+func (w *walk) from(r given.Requirement) {
+	lines, known := w.requirements(r.Name)
+	if !known {
+		w.add(r.Name, "", "")
+	}
+	for _, line := range lines {
+		next, ok := given.ParseRequirement(line)
+		if !ok || !next.Applies(w.env, w.arch, r.Extras) {
+			continue
+		}
+		w.look(r.Name, next)
+		if key := next.Name + "[" + slicesKey(next.Extras) + "]"; !w.met[key] {
+			w.met[key] = true
+			w.from(next)
+		}
+	}
+}
+
+func slicesKey(list []string) string {
+	key := ""
+	for _, one := range list {
+		key += one + ","
+	}
+	return key
+}
+
+// requirements are those of a distribution as it is afterwards; known is false where nobody tells them. Those of what a
+// resolver installs it has fulfilled, so there are none to follow.
+func (w *walk) requirements(name string) (lines []string, known bool) {
+	i := slices.IndexFunc(w.Plan.Installs, func(p facts.Planned) bool { return p.Name == name })
+	switch {
+	case i < 0 && !w.goes(name):
+		return w.have.Requires(name), true
+	case i < 0:
+		return nil, true
+	case w.Plan.Installs[i].Requires != nil:
+		return w.Plan.Installs[i].Requires, true
+	}
+	if old, there := w.have.Version(name); there && old == w.Plan.Installs[i].Version {
+		return w.have.Requires(name), true // the same release again
+	}
+	return nil, w.Plan.Bare == "" || libraryWheel(name)
+}
+
+// look compares one requirement with what is there afterwards. Of what goes, or replaces a framework or a library under
+// what stays, the binaries and the tables tell (kept).
+func (w *walk) look(by string, r given.Requirement) {
+	coming, comes := w.Plan.Installed(r.Name)
+	release, there := w.have.Version(r.Name)
+	told := !w.comes(by) && (libraryWheel(r.Name) || by == w.root && r.Name != "numpy" && distname.Companions.Match(r.Name))
+	moves := comes || w.goes(r.Name)
+	switch {
+	case told, !moves && !w.comes(by): // as it is now
+	case comes && !r.Accepts(coming):
+		w.add(by, r.String(), coming)
+	case comes:
+	case !there || w.goes(r.Name):
+		w.add(by, r.String(), "")
+	case !r.Accepts(release):
+		w.add(by, r.String(), release)
+	}
+}
