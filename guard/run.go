@@ -57,6 +57,12 @@ func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err erro
 	cmd.Cancel = func() error { return endGroup(cmd.Process) }
 	cmd.WaitDelay = 2 * time.Second
 	err = cmd.Run()
+	if cmd.Process != nil {
+		_ = endGroup(cmd.Process) // what it started and left behind
+	}
+	if errors.Is(err, exec.ErrWaitDelay) { // it ended well; what it left behind keeps its pipe open
+		err = nil
+	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errFlood):
 		return nil, nil, &Failure{fmt.Sprintf("the dry run of %s was ended: %v", argv[0], errFlood)}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 )
 
@@ -50,12 +51,32 @@ func (m *machine) imports(name string) string {
 	const whether = "whether it can be imported: "
 	switch {
 	case len(told) > 0:
-		return whether + lackWords(told[0]) + andMore(len(told)-1)
+		return whether + lackWords(slices.MinFunc(told, tellsMore)) + andMore(len(told)-1)
 	case len(untold) > 0:
 		return whether + "the plan does not say what " + requirer(untold[0]) + " requires, as with --no-deps"
 	}
 	return ""
 }
+
+// tellsMore puts a framework first, and what is there in another release before what is not.
+func tellsMore(a, b facts.Lack) int {
+	rank := func(l facts.Lack) int {
+		name := nameText.FindString(l.Requires)
+		switch {
+		case isFramework(name):
+			return 0
+		case helper.MatchString(name):
+			return 3
+		case l.Have != "":
+			return 1
+		}
+		return 2
+	}
+	return rank(a) - rank(b)
+}
+
+// nameText matches the name that a requirement begins with.
+var nameText = lazyregexp.New(`^[A-Za-z0-9._-]+`)
 
 func lackWords(l facts.Lack) string {
 	switch {

@@ -82,9 +82,13 @@ func (p *page) forecastPlan(f guard.Forecast) {
 	if len(f.Changes) > 0 {
 		p.line()
 	}
+	build, from, to := 0, 0, 0 // as wide as their columns need to be: a terminal has 80
 	for _, c := range f.Changes {
-		p.line(fmt.Sprintf("  %-16s %-15s -> %-15s ", c.Build, orNone(c.From), orNone(c.To)), wordOf(c.Was), " -> ",
-			wordOf(c.Will), on(add(nil, c.Target)))
+		build, from, to = max(build, len(c.Build)), max(from, len(orNone(c.From))), max(to, len(orNone(c.To)))
+	}
+	for _, c := range f.Changes {
+		p.line(fmt.Sprintf("  %-*s  %-*s -> %-*s  ", build, c.Build, from, orNone(c.From), to, orNone(c.To)), wordOf(c.Was),
+			" -> ", wordOf(c.Will), on(add(nil, c.Target)))
 	}
 }
 

@@ -202,7 +202,10 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 	if err != nil && c.By == "pip" {
 		plan, err = probe.Given(out)
 	}
-	if err != nil || plan.Plan == nil {
+	switch {
+	case err != nil && !errors.Is(err, probe.ErrForeign):
+		return plan, fmt.Errorf("what the dry run of %s printed cannot be read: %w", c.Argv[0], err)
+	case err != nil || plan.Plan == nil:
 		return plan, fmt.Errorf("what the dry run of %s printed is not a plan that is understood", c.Argv[0])
 	}
 	return plan, nil
@@ -312,6 +315,8 @@ func (g *guarding) environment(said string) (string, error) {
 		return filepath.Abs(c.Python())
 	case c.By == "pip":
 		return pythonOf(c.Argv[0])
+	case prefixOf(c.Python()) != "":
+		return filepath.Abs(prefixOf(c.Python()))
 	}
 	if env := probe.ActiveEnvironment(g.host); env != "" {
 		return env, nil

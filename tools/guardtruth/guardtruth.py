@@ -431,7 +431,7 @@ def make(base, name):
     env = "%s/%s" % (base, name)
     if os.path.exists(env):
         return ""
-    run(["uv", "venv", "-q", "--python", "3.12", env], check=True)
+    run(["uv", "venv", "-q", "--python", sorted(glob.glob(campaign.PYTHONS.format("3.12")))[0], env], check=True)
     packages = [p for p in ENVIRONMENTS[name] if p[0] != "-"]
     made = run(["uv", "pip", "install", "-q", "--python", env + "/bin/python"] + packages)
     if made.returncode != 0:
@@ -443,9 +443,10 @@ def make(base, name):
 
 
 def run_all(tool, base, out, chosen):
-    for name in ENVIRONMENTS:
-        changes = [c.strip() for c in CHANGES[name].split("\n") if c.strip()]
-        changes = [c for c in changes if not chosen or name in chosen or c in chosen]
+    named = [c for c in chosen if c in ENVIRONMENTS] or list(ENVIRONMENTS)
+    some = [c for c in chosen if c not in ENVIRONMENTS]
+    for name in named:
+        changes = [c.strip() for c in CHANGES[name].split("\n") if c.strip() and (not some or c.strip() in some)]
         if not changes:
             continue
         failed = make(base, name)

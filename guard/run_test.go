@@ -1,0 +1,48 @@
+//go:build linux
+
+package guard
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestLeftBehind: a program whose dry run ends well has its plan read, and what it started ends with it.
+func TestLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	program, note := filepath.Join(dir, "uv"), filepath.Join(dir, "pid")
+	script := "#!/bin/sh\nsleep 60 &\necho $! >" + note + "\necho ' + torch==2.9.1'\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := DryRun(context.Background(), []string{program})
+	if err != nil || string(out) != " + torch==2.9.1\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+	text, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); running(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("what the dry run started is still running")
+		}
+	}
+}
+
+// running reports whether a process is there and no zombie, which only its parent can bury.
+func running(pid int) bool {
+	state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(state), ") Z ")
+}
