@@ -147,6 +147,9 @@ func (c *Change) leads(b *facts.Build) []string {
 	for _, u := range slices.Concat(b.Unmet, b.Unresolved) {
 		add(c.Files[u.Path])
 	}
+	for _, file := range b.Beside {
+		add(c.Files[file])
+	}
 	for _, p := range c.Plan.Installs {
 		if slices.ContainsFunc(b.Missing, func(library string) bool { return brings(p.Name, library) }) {
 			add(p.Name)
@@ -244,10 +247,11 @@ func (c *Change) withoutLibraries(b *facts.Build) {
 	b.Linked = slices.DeleteFunc(slices.Clone(b.Linked), back)
 	b.Unloadable = slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool { return back(u.Name) })
 	for file, name := range c.Files { // what goes for good is missing from now on
-		lost := !c.comes(name) && slices.ContainsFunc(b.Taken, func(t facts.Taken) bool { return t.Path == file })
-		if lost {
+		used := slices.Contains(b.Beside, file) || slices.ContainsFunc(b.Taken, func(t facts.Taken) bool { return t.Path == file })
+		if used && !c.comes(name) {
 			b.Missing = append(b.Missing, path.Base(file))
 			b.Taken = slices.DeleteFunc(b.Taken, func(t facts.Taken) bool { return t.Path == file })
+			b.Beside = slices.DeleteFunc(slices.Clone(b.Beside), func(beside string) bool { return beside == file })
 		}
 	}
 	slices.Sort(b.Missing)

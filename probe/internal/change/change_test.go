@@ -6,6 +6,7 @@ import (
 	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 const site = "/opt/venv/lib/python3.12/site-packages/"
@@ -104,6 +105,26 @@ func TestMissingLibraryComes(t *testing.T) {
 	}
 	other := apply(facts.Plan{Installs: planned("nvidia-nccl-cu12", "2.20.1")}, facts.Environment{}, lost).Builds[0]
 	if diff := cmp.Diff(map[string]string{"nvidia-nccl-cu12": "2.20.1"}, other.Open); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLibraryBeside: a program loads libraries first that the loader does not find. Another release of one leaves it open;
+// one that goes for good is missing.
+func TestLibraryBeside(t *testing.T) {
+	onnx := facts.Build{Name: "onnxruntime-gpu", Extension: true, Beside: []string{site + "nvidia/cudnn/lib/libcudnn.so.9",
+		site + "nvidia/cublas/lib/libcublas.so.12"}}
+	c := Change{Plan: facts.Plan{Removes: planned("nvidia-cudnn-cu12", "9.1", "nvidia-cublas-cu12", "12.9"),
+		Installs: planned("nvidia-cublas-cu12", "12.1")}, Files: map[string]string{
+		site + "nvidia/cudnn/lib/libcudnn.so.9":    "nvidia-cudnn-cu12",
+		site + "nvidia/cublas/lib/libcublas.so.12": "nvidia-cublas-cu12"}}
+	without := onnx
+	without.Beside, without.Missing = nil, []string{"libcublas.so.12", "libcudnn.so.9"}
+	b := c.Apply(facts.Environment{Builds: []facts.Build{onnx}}, facts.Environment{Builds: []facts.Build{without}}).Builds[0]
+	want := onnx
+	want.Open = map[string]string{"nvidia-cublas-cu12": "12.1"}
+	want.Missing, want.Beside = []string{"libcudnn.so.9"}, onnx.Beside[1:]
+	if diff := cmp.Diff(want, b, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
 }
