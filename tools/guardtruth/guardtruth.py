@@ -473,9 +473,10 @@ def compare(record, machine):
     is_ = sorted(set(d["broken"]) | set(fails))
     if f["outcome"] == "compatible" and (d["outcome"] == "incompatible" or fails):
         return "WRONG", is_
-    fine = sorted(p for p in is_ if f["answers"].get(p, "").startswith("works"))
-    if fine and f["outcome"] != "incompatible":
-        return "WRONG", fine
+    fine = sorted(p for p in fails if f["answers"].get(p, "").startswith("works"))
+    fine += [p for p in d["broken"] if f["outcome"] != "incompatible" and f["answers"].get(p, "").startswith("works")]
+    if fine:
+        return "WRONG", sorted(set(fine))
     if f["outcome"] == d["outcome"] and (f["outcome"] != "incompatible" or f["broken"] == d["broken"]):
         return "same", []
     if f["outcome"] == "inconclusive" or set(d["broken"]) - set(f["broken"]) <= set(f["untold"]) and not (

@@ -13,6 +13,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/given"
 )
 
 // Change is one plan on its way into one environment.
@@ -30,7 +31,7 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after.Packages = append(slices.Clone(left.Packages), c.comingPackages(left)...)
 	after.Builds, after.Assemblers = nil, left.Assemblers
 	for _, b := range left.Builds {
-		if !c.comes(b.Name) && !(b.Name == "jax" && c.movesJAX()) {
+		if !c.comes(b.Name) && !(given.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
 			after.Builds = append(after.Builds, c.kept(of(before.Builds, b.Name), b))
 		}
 	}
@@ -65,7 +66,7 @@ func (c *Change) goes(name string) bool  { _, ok := c.Plan.Removed(name); return
 // movesJAX reports whether one of the distributions that a JAX is made of comes: it is judged by the names of all of them
 // then.
 func (c *Change) movesJAX() bool {
-	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return distname.JAXPart.MatchString(p.Name) })
+	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return given.JAXPart(p.Name) })
 }
 
 // comingPackages are the companions that the plan installs; the list of what stays does not have them any more.

@@ -128,3 +128,15 @@ func TestLibraryBeside(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestPluginWithoutItsJAX: while its jax is replaced, a plugin reads as a build that has none; the jax to come has it.
+func TestPluginWithoutItsJAX(t *testing.T) {
+	c := Change{Plan: facts.Plan{Removes: planned("jax", "0.6.2", "jaxlib", "0.6.2"), Installs: planned("jax", "0.7.2", "jaxlib", "0.7.2")},
+		Coming: facts.Environment{Builds: []facts.Build{{Name: "jax", Version: "0.7.2"}}}}
+	before := facts.Environment{Builds: []facts.Build{{Name: "jax", Version: "0.6.2"}}}
+	left := facts.Environment{Builds: []facts.Build{{Name: "jax-cuda12-plugin", Extension: true,
+		Hindrances: []facts.Hindrance{{Kind: facts.HindranceWithout, By: "jax"}}}}}
+	if b := c.Apply(before, left).Builds; len(b) != 1 || b[0].Name != "jax" || b[0].Version != "0.7.2" {
+		t.Errorf("%+v", b)
+	}
+}
