@@ -21,6 +21,7 @@ var formats = []format{
 	{"Pipfile.lock", isPipfileLock, readPipfileLock, objects},
 	{"pip install --report", isPipReport, readPipReport, objects},
 	{"conda install --dry-run --json", isCondaPlan, readCondaPlan, objects},
+	{"pixi update --dry-run --json", isPixiPlan, readPixiPlan, objects},
 	{"pip list --format=json", isPipJSON, readPipJSON, objects},
 	{"conda list --json", isCondaJSON, readCondaJSON, objects},
 	{"facts or a report from cudacompat", isJSON, readJSON, members},

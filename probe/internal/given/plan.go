@@ -12,7 +12,8 @@ import (
 // plan is what an installer's dry run says, line by line.
 type plan struct {
 	facts.Plan
-	list []locked // what it installs
+	list []locked       // what it installs
+	left []facts.Unread // what of it is not read
 }
 
 // install notes what a plan installs.
@@ -28,7 +29,7 @@ func (p *plan) remove(name, version string) {
 
 // facts are the set that the plan names, which is all that is there where nobody says what it is applied to.
 func (p *plan) facts() facts.Facts {
-	f := lockedFacts("plan", p.list, nil)
+	f := lockedFacts("plan", p.list, p.left)
 	f.Plan = &p.Plan
 	return f
 }

@@ -44,6 +44,8 @@ var samples = map[string][]string{
 		"want packaging==24.0", "+ torch 2.10.0+cu128", "+ packaging 24.0", "of pip"},
 	"plan-conda.json": {"conda install --dry-run --json", "torch|2.5.1|cuda|12.6||package pytorch", "want numpy==2.1.2",
 		"- numpy 1.26.4", "+ torch 2.5.1", "+ numpy 2.1.2", "of conda in /opt/conda/envs/train"},
+	"plan-pixi.json": {"pixi update --dry-run --json", "torch|2.5.1|cuda|12.6||package pytorch", "want numpy==2.1.2",
+		"- numpy 1.26.4", "- vllm 0.11.0", "+ numpy 2.1.2", "+ torch 2.5.1", "of pixi"},
 	"plan-poetry.txt": {"poetry install --dry-run", "torch|2.7.0|||default|package torch", "want mdurl==0.1.2",
 		"- xformers 0.0.29.post3", "- torch 2.6.0", "+ mdurl 0.1.2", "+ torch 2.7.0", "of poetry"},
 	"pip-list.txt": {"pip list", "torch|2.9.0+cu126||||package torch", "want numpy==2.1.2",
