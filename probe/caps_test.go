@@ -46,6 +46,8 @@ var caps = map[string]string{
 	"internal/given maxEnvironments": "refused",
 	"internal/given maxBuilds":       "refused",
 
+	"internal/change maxLacks": "judged", // the first of what a distribution lacks leaves it as open as all
+
 	"internal/python maxPathFiles": "unread",
 	"internal/python maxRoots":     "unread",
 	"internal/python maxCondaList": "unread",
