@@ -533,6 +533,8 @@ def report(path):
 def again(tool, base, path):
     """Foretells every change anew from its kept plan; what followed is known."""
     kept = [json.loads(line) for line in open(path)]
+    for r in {r["env"] for r in kept}:
+        shutil.rmtree("%s/%s-copy" % (base, r), ignore_errors=True)  # what a run that was stopped has left
     with open(path + ".again", "w") as f:
         for r in kept:
             env, copy = "%s/%s" % (base, r["env"]), "%s/%s-copy" % (base, r["env"])
