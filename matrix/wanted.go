@@ -503,6 +503,9 @@ func (w *wishes) apart(one *wish, c combination) []option {
 	var list []option
 	for _, e := range rows {
 		o := option{Package: pin.Package{Package: w.withLibraries(one, e), Version: e.Release}, source: e.Source}
+		if other(e) && strings.HasSuffix(o.Package.Package, "[ctk]") && c[0].CUDA.Major() >= 13 {
+			continue // the wheels of CUDA 13 ask for cuda-toolkit, too, and of that there is one in an environment
+		}
 		w.fetch(&o, e, row{})
 		o.not |= w.excluded(e)
 		if cuda := e.Family(); cuda.Known() && !w.m.reached(cuda) {

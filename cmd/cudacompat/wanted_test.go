@@ -91,6 +91,8 @@ func TestWantedByHand(t *testing.T) {
 			"flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl\ntorch==2.6.0\n"},
 		{"constraints", l4, "constraints", []string{"cupy-cuda12x", "accelerate", "torch==2.9.1"}, 0,
 			"\ncupy-cuda12x==14.2.0\ntorch==2.9.1\n"},
+		{"one-toolkit", "580.95.05 H100 3.12", "requirements", []string{"cupy-cuda12x", "torch"}, 0,
+			"cupy-cuda12x[ctk]==14.2.0\ntorch==2.14.1+cu126\n"},
 		{"not-in-tables", l4, "text", []string{"accelerate", "torch==2.9.1"}, 0,
 			"  accelerate: the tables have no releases of it, so the installer picks one\n"},
 		{"second-index", l4, "text", []string{"torchvision", "torch==2.14.1"}, 0,
