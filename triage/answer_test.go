@@ -48,7 +48,7 @@ func TestAnswersAreShort(t *testing.T) {
 // openings are the words that a step begins with: what to do, or when to do it.
 var openings = strings.Fields(`add after allow as ask at bring build call cast change check choose clean clear close compare compile
 	compute connect convert copy correct count create cut declare decode delete destroy disable do drain drop elsewhere, encode end enrol
-	finish find fix follow for free give if ignore import in install keep leave let list load look lower make meanwhile
+	fetch finish find fix follow for free give if ignore import in install keep leave let list load look lower make meanwhile
 	mine minimise mount move name number on open or otherwise pass power-cycle print put raise read reboot reboot, reduce
 	refresh register reinstall remove replace report reseat reset resize restart rewrite right run save see serve set shard share
 	shorten split squeeze start stop strip switch take to train try turn under undo uninstall unload unset until update

@@ -78,7 +78,7 @@ var areas = []area{
 		`recompile|\bcompiler\b|host compiler|glibc|not enabled in this build|backend.{0,40}(?:not|unavailable|fail)|`+
 		`mismatch.{0,60}version|version.{0,60}(?:mismatch|incompatible|require|too old|not supported|newer|conflict)|`+
 		`requires? .{0,30}\b\d+\.\d+|incompatible with|upgrade|outdated|no longer support|please use .{0,30}version|`+
-		`setup failed|no such operator|custom (?:c\+\+ )?ops|serializ|not supported by this container|(?:cannot|can.?t|`+
+		`setup failed|no such operator|custom (?:c\+\+ )?ops|deseriali[sz]|seriali[sz]ation|not supported by this container|(?:cannot|can.?t|`+
 		`couldn.t|could not|unable to|failed to) (?:import|load) .{0,30}(?:module|symbol|kernels?|ops|backend)`),
 	about("no-device", `(?:valid|select|request).{0,30}\b(?:cuda|gpu)\b.{0,10}(?:device|id)|device type|device id`),
 	about("usage", `unrecogni[sz]ed|unknown (?:option|flag|argument|command|parameter|key)|invalid (?:option|choice|`+

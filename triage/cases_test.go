@@ -81,7 +81,7 @@ func scanned(t testing.TB, log string) readLog {
 func (l readLog) judged() Diagnosis {
 	d := diagnose([][]event{slices.Clone(l.events)}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
 	d.Unread = []string{}
-	d.endWell([]closing{l.scanner.last.endsWell(l.scanner.lines)}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
+	d.endWell([]closing{l.scanner.closing()}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
 	var hints []clue
 	lines := l.scanner.kept.lines()
 	if d.Blame == Unknown { // nobody else has candidates

@@ -14,6 +14,7 @@ type closing struct {
 	number int // 0: no line tells
 	text   string
 	atWork bool
+	start  int // the last line before it on which a server says that it is up; 0: none
 }
 
 // closingLines is how near to its end a log says that the work is done, and aroundClosing how far from it nothing fails.
@@ -28,10 +29,10 @@ var finishes = lazyregexp.New(`(?i)\bstopped server|\b(?:successfully|completed|
 	`calculation|script|process|processing|program|pipeline|experiment|task)s? (?:is |was |has |been )*(?:complete|done|` +
 	`over|successful|ended)\b|^\W*(?:all )?(?:done|complete|success|finished|passed)\W*$|result = pass|` +
 	`\b[1-9]\d* passed\b|\btotal (?:\w+ )?time\b|\btrain_runtime\b|^real\s+\d+m|prompt executed in|\bsaved\b|100%\||` +
-	`final results?\b`)
+	`final results?\b|^Ran [1-9]\d* tests? in [\d.]+s$`)
 
 // orderly is how a program ends that was asked to, in words that others use of failing.
-var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(?:return|exit)(?:ed with)? ` +
+var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(?:return|exit)(?:ed with)?[ _]` +
 	`?(?:code|status)[:=]? 0\b`)
 
 // counts is how far a program got of how much: "Epoch 30/30", "step 500 of 500".
@@ -57,6 +58,18 @@ var unwell = lazyregexp.New(`(?i)did not converge|not converged|[✗❌✘]|pres
 func speaksIll(text string) bool {
 	return terminated.MatchString(text) || unwell.MatchString(text) || journal.MatchString(text) ||
 		fails.MatchString(text) && !informs(bare(text)) && !orderly.MatchString(text)
+}
+
+// closing is the line by which the log tells that it ended well, with the server's start before it.
+func (s *scanner) closing() closing {
+	c := s.last.endsWell(s.lines)
+	lines := s.kept.lines()
+	for i := len(lines) - 1; i >= 0 && c.start == 0; i-- {
+		if text := lines[i].text; lines[i].number < c.number && strings.Contains(text, "tartup complete") && !fails.MatchString(text) {
+			c.start = lines[i].number
+		}
+	}
+	return c
 }
 
 // endsWell is the last line of a log that tells of work that was done, or is being done, where nothing near it failed.
@@ -92,12 +105,18 @@ func (e *finish) endsWell(last int) closing {
 // ends with it.
 func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) {
 	open := func(e closing) bool { return e.number == 0 }
-	fault := func(r record) bool { return !r.notice && !r.onlyBears() }
+	before := func(source, line int) bool { return source < len(ends) && line < ends[source].start }
+	fault := func(r record) bool {
+		return !r.notice && !r.built && !r.onlyBears() && !before(r.source, r.line)
+	}
 	if len(ends) == 0 || d.Blame != Unknown || d.Cause != NothingFound || slices.ContainsFunc(ends, open) || slices.ContainsFunc(records, fault) {
 		return
 	}
 	*d = Diagnosis{Schema: Schema, Blame: None, Cause: EndedWell, Do: []string{}, Unread: d.Unread, Traces: d.Traces,
 		Because: "The log ends with its work done, and no line of it is a known error."}
+	if slices.ContainsFunc(records, func(r record) bool { return !r.notice && !r.onlyBears() }) {
+		d.Because = "The log ends with its work done, which the errors before did not keep from it."
+	}
 	for i, e := range ends {
 		l := Line{Number: e.number, Text: shown(voice.Redact(e.text), 0), Why: "The program says here that its work is done."}
 		if len(sources) > 1 {

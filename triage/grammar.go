@@ -211,6 +211,11 @@ var grammars = []grammar{
 	form("access", `^-?(?:bash|sh|zsh): (?:line \d+: )?\S+: Permission denied$|`+
 		`^sudo: (?:a (?:terminal|password) is required|no tty present)|not in the sudoers|`+
 		`running scripts is disabled on this system`, "sudo", "is disabled", "sh: "),
+	form("cancelled", `(?:JOB|STEP) (?P<job>\d+)\S* ON \S+ CANCELLED AT \S+ \*\*\*`, "CANCELLED"),
+	form("conda-shell", `[Ss]hell has not been properly configured to use 'conda activate'|`+
+		`Run 'conda init' before 'conda activate'`, "conda activate"),
+	form("driver-says", `(?:^|\] )(?:NVRM: |nvidia-modeset: ERROR: )(?:GPU\S*: )?(?P<sentence>.*(?i:fail|timed? out|error).*)`,
+		"NVRM: ", "nvidia-modeset: "),
 	form("time-limit", `CANCELLED AT \S+ DUE TO (?:TIME LIMIT|PREEMPTION)|PBS: job killed: walltime|TERM_RUNLIMIT`,
 		"CANCELLED", "walltime", "RUNLIMIT"),
 	form("element", `no (?:such )?element (?:factory )?"(?P<element>\w+)"`, "element"),

@@ -43,6 +43,51 @@ func TestMisread(t *testing.T) {
 		"no launcher":                {"ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable MASTER_ADDR expected, but not set\n", Environment, "not-started-by-launcher", "torchrun"},
 		"key of another module":      {"insmod: ERROR: could not insert module gdrdrv.ko: Required key not available\n", Environment, "module-not-signed", "take a gdrdrv"},
 		"key of NVIDIA's own module": {"modprobe: ERROR: could not insert 'nvidia': Required key not available\n", Environment, "module-not-signed", "mokutil"},
+		"JSON is no wheel": {"Traceback (most recent call last):\n  File \"refine.py\", line 262, in <module>\n    main()\n" +
+			"TypeError: Object of type int64 is not JSON serializable\n", Program, "program-exception", "refine.py"},
+		"status by a kernel's file":  {"Error named symbol not found at line 449 in file /src/csrc/ops.cu\n", Unknown, "symbol-not-in-module", ""},
+		"attention that is tried":    {"[fa_utils.py:68] Cannot use FA version 2 is not supported due to FA2 is only supported on devices with compute capability >= 8\n", Unknown, NothingFound, ""},
+		"steps for another program":  {"RuntimeError: CUDA error: invalid device context at /home/u/a.cc\n", Program, "cuda-context-missing", "create a context in each thread"},
+		"OpenCV has no code":         {"OpenCV(4.8.0) /src/modules/core/gpu_mat.cu:116: error: (-217:Gpu API call) no kernel image is available for execution on the device in function 'copy'\n", Environment, "gpu-arch-missing", "CUDA_ARCH_BIN"},
+		"target that was dropped":    {"nvcc fatal   : Unsupported gpu architecture 'compute_35'\n", Environment, "toolkit-too-old-for-gpu", "CUDA 11.8 was the last"},
+		"target that is newer":       {"nvcc fatal   : Unsupported gpu architecture 'compute_120'\n", Environment, "toolkit-too-old-for-gpu", "which -a nvcc"},
+		"target of a family":         {"nvcc fatal   : Unsupported gpu architecture 'compute_120f'\n", Environment, "toolkit-too-old-for-gpu", "CUDA 12.9 is the first"},
+		"target that is a word":      {"nvcc fatal   : Unsupported gpu architecture 'compute_native'\n", Environment, "toolkit-too-old-for-gpu", "-arch=native"},
+		"driver's library, no link":  {"AssertionError: libcuda.so cannot found!\nPossible files are located at ['/lib64/libcuda.so.1'].Please create a symlink of libcuda.so to any of the file.\n", Environment, "libcuda-not-found", "ln -s /lib64/libcuda.so.1 /lib64/libcuda.so"},
+		"job that somebody ended":    {"slurmstepd: error: *** JOB 21389574 ON nid001 CANCELLED AT 2024-05-02T11:12:13 ***\n", Unknown, "job-cancelled", "sacct -j 21389574"},
+		"job whose time was up":      {"slurmstepd: error: *** JOB 21389574 ON nid001 CANCELLED AT 2024-05-02T11:12:13 DUE TO TIME LIMIT ***\n", Environment, "job-time-limit", "#SBATCH --time"},
+		"shell without conda":        {"CommandNotFoundError: Your shell has not been properly configured to use 'conda activate'.\n", Environment, "conda-not-in-shell", "conda.sh"},
+		"driver that does not reply": {"[ 1093.1] nvidia-modeset: ERROR: GPU:0: Idling display engine timed out: 0x0000c67d:0:0:1128\n", Unknown, "driver-reports-fault", "dmesg"},
+		"no network for a download": {"Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    m = resnet()\n" +
+			"  File \"/v/lib/python3.10/site-packages/torch/hub.py\", line 5, in load_state_dict_from_url\n    download_url_to_file(url)\n" +
+			"OSError: [Errno 101] Network is unreachable\n", Environment, "node-not-reached", "could not be downloaded"},
+		"no code on a Jetson": {"Linux ubuntu 5.15.148-tegra aarch64\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n",
+			Environment, "gpu-arch-missing", "JetPack"},
+		"target without a GPU":          {"nvcc fatal   : Unsupported gpu architecture 'compute_No CUDA devices found.'\n", Environment, "toolkit-too-old-for-gpu", "there is none"},
+		"gradient that comes twice":     {"RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following reasons: 1) Use of a module parameter outside the `forward` function.\n", Program, "ddp-unused-parameters", "drop find_unused_parameters=True"},
+		"ptxas of another toolkit":      {"ptxas /tmp/tmpxft_001b35eb_00000000-6_grid.ptx, line 9; fatal   : Unsupported .version 7.7; current version is '7.6'\n", Environment, "ptxas-older-than-compiler", "which -a nvcc ptxas"},
+		"memory that was not asked for": {"slurmstepd: error: Detected 1 oom_kill event in StepId=87754.0. Some of the step tasks have been OOM Killed.\n", Program, "host-out-of-memory", "#SBATCH --mem"},
+		"run after another": {"Traceback (most recent call last):\n  File \"train.py\", line 30, in <module>\n    load()\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB.\n" +
+			"Traceback (most recent call last):\n  File \"train.py\", line 40, in <module>\n    main()\nKeyError: 'lr'\n", Program, "program-exception", "KeyError"},
+		"handled in one run": {"Traceback (most recent call last):\n  File \"train.py\", line 30, in <module>\n    load()\n" +
+			"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB.\n\nDuring handling of the above exception, another exception occurred:\n\n" +
+			"Traceback (most recent call last):\n  File \"train.py\", line 40, in <module>\n    main()\nKeyError: 'lr'\n", Program, "out-of-memory", "memory"},
+		"edited, and broken": {"Traceback (most recent call last):\n  File \"train.py\", line 30, in <module>\n    load()\n" +
+			"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB.\n" +
+			"  File \"train.py\", line 32\n    x = = 1\n        ^\nSyntaxErrorSyntaxError: : invalid syntaxinvalid syntax\n", Program, "program-exception", "train.py, line 32"},
+		"wheel that was built": {"Created build tracker: /tmp/pip-build-tracker-x\n  Running command Preparing metadata (pyproject.toml)\n" +
+			"  No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda'\n  Building wheel for x (pyproject.toml): finished with status 'done'\n" +
+			"Successfully built x\nBUILD_EXIT_CODE=0\n", None, EndedWell, "work done"},
+		"wheel that was not": {"Created build tracker: /tmp/pip-build-tracker-x\n  Running command Preparing metadata (pyproject.toml)\n" +
+			"  No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda'\n  error: subprocess-exited-with-error\n",
+			Environment, "no-gpu-at-build", "TORCH_CUDA_ARCH_LIST"},
+		"tests that passed": {"INFO ready\n----------------------------------------\nRan 1 test in 1590.668s\n\nOK\n", None, EndedWell, "work done"},
+		"tests that failed": {"----------------------------------------\nRan 1 test in 1590.668s\n\nFAILED (errors=1)\n", Unknown, NothingFound, "Nothing"},
+		"run before the last": {"ValueError: Free memory on device (13.58/15.99 GiB) on startup is less than desired GPU memory utilization (0.85, 13.59 GiB).\n" +
+			"INFO:     Application startup complete.\n" + strings.Repeat("INFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n", 12) + "INFO:     Shutting down\n" +
+			"INFO:     Application shutdown complete.\n", None, EndedWell, "errors before"},
+		"error after the start": {"INFO:     Application startup complete.\nCUDA Error: out of memory at /w/csrc/cumem_allocator.cpp:139\n" +
+			"INFO:     Shutting down\nINFO:     Application shutdown complete.\n", Unknown, "cuda-out-of-memory", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := explain(t, c.log)

@@ -21,6 +21,8 @@ var readers = map[string]func(*finding) bool{
 	"shapes":     readShapes,
 	"extension":  readExtension,
 	"devices":    readDevices,
+	"target":     readTarget,
+	"link":       readLink,
 }
 
 // size is an amount of GPU memory in bytes; absent when a message does not say it.

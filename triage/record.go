@@ -14,18 +14,21 @@ import (
 // record is one thing that a log tells, read by grammar and not by a text that somebody saw before: what it is of, its
 // slots, and where it stands.
 type record struct {
-	kind   string
-	slots  map[string]string
-	frames []frame // of a traceback, the outermost first
-	line   int
-	source int
-	text   string
-	notice bool // its line says itself that it only informs or warns
-	calm   int  // lines after it that are near no mark of trouble
-	ofMany bool // it stands in a journal of many programs
-	caught bool // another exception was raised while it was handled
-	wentOn int  // the line of its log from which on only work is told; 0: none
-	final  bool // it stands at the end of its log
+	kind    string
+	slots   map[string]string
+	frames  []frame // of a traceback, the outermost first
+	line    int
+	source  int
+	text    string
+	notice  bool // its line says itself that it only informs or warns
+	calm    int  // lines after it that are near no mark of trouble
+	ofMany  bool // it stands in a journal of many programs
+	caught  bool // another exception was raised while it was handled
+	wentOn  int  // the line of its log from which on only work is told; 0: none
+	final   bool // it stands at the end of its log
+	earlier bool // the program ran again after it, and failed
+	edited  bool // Python could read the script when it ran before
+	built   bool // it stands in the log of an installation that ended well
 }
 
 // slot is what a record says of one thing; empty when it does not.
@@ -106,6 +109,8 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 	lines := s.kept.lines()
 	calls := tracebacks(lines)
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
+	build := s.build(lines)
+	last, edited := lastRun(lines)
 	var all []record
 	silent := map[string]bool{} // lines that say nothing, unless together with what follows: logs repeat themselves
 	for i, l := range lines {
@@ -120,7 +125,8 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 		silent[l.text] = len(found) == 0
 		for _, r := range found {
 			r.source, r.wentOn, r.calm = source, wentOn, s.kept.calm-l.calm
-			r.ofMany = l.ofMany
+			r.ofMany, r.built, r.earlier = l.ofMany, build.holds(l.number), l.number < last
+			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
 			r.notice = r.notice || headed(lines, i)
 			r.frames, r.final = calls[l.number], s.lines-l.number < lastLines
 			r.caught = caught(lines[i+1:])
@@ -282,7 +288,7 @@ func continued(next []logLine) string {
 
 // spelt are the statuses of CUDA that a line says in the runtime's own words.
 func spelt(l logLine) []record {
-	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU"})
+	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU", ".cu"})
 	var best *tables.Status
 	all := statuses()
 	for i := range all {

@@ -227,6 +227,9 @@ func (r *record) caller() caller {
 
 // refusal is the first of the table that fits an exception.
 func (r *record) refusal() *refusal {
+	if r.edited {
+		return &refusal{answer: "program"}
+	}
 	by, text := r.caller(), r.slot("message")
 	for i := range refusals {
 		f := &refusals[i]

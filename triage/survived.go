@@ -117,10 +117,16 @@ walk:
 // without any trouble. A GPU that failed, a killed process, what the kernel says, and a machine on which the program
 // makes do with the CPU stay what they are; so does what says itself that it ends the run.
 func (f *finding) outlived() bool {
-	if f.blame == Hardware || f.signature.Async || ofKernel.MatchString(f.text) {
+	if f.blame == Hardware || ofKernel.MatchString(f.text) {
 		return false
 	}
-	if f.ofMany && f.calm >= calmOfMany {
+	if f.earlier {
+		return true
+	}
+	if f.signature.Async {
+		return false
+	}
+	if f.ofMany && f.calm >= calmOfMany || f.built && f.cause != "packages-conflict" {
 		return true
 	}
 	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) || f.cause == partNotLoaded {
@@ -159,7 +165,7 @@ var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\
 // reassures is what a line says that tells itself that it does no harm.
 var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
 	`\b(?:can|may) be (?:safely )?ignored\b|\bsafe(?:ly)? (?:to )?ignored?\b|` +
-	`_inductor/select_algorithm\.py:`) // of the kernels that it tries it ignores those that fail
+	`_inductor/select_algorithm\.py:|\bfa_utils\.py:`) // of the kernels that they try they ignore those that fail
 
 // details are the levels at which programs tell what they try.
 var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)

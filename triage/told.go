@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -16,6 +17,8 @@ func (r *record) told(answer string) string {
 		return "no-directory"
 	case answer == "usage" && class == "AttributeError":
 		return r.undeclared()
+	case answer == "network-down" && r.downloads():
+		return "download"
 	case answer == "packages-do-not-fit":
 		return r.misfit(class)
 	case answer == "program" || answer == "input":
@@ -23,6 +26,14 @@ func (r *record) told(answer string) string {
 	}
 	return answer
 }
+
+// downloads reports whether an exception was raised while a file was fetched.
+func (r *record) downloads() bool {
+	return slices.ContainsFunc(r.frames, func(f frame) bool { return fetches.MatchString(f.function) })
+}
+
+// fetches are the functions by which programs get files: of Python's library, PyTorch and Hugging Face's hub.
+var fetches = lazyregexp.New(`(?i)download|^do_open$|^urlopen$|^urlretrieve$|cached_file|from_pretrained|load_state_dict_from_url`)
 
 // whereToLook is the last call of the program's own, or the line that Python cannot read.
 func (r *record) whereToLook() string {

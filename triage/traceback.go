@@ -45,6 +45,14 @@ var thrown = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panick
 // worker is how vLLM passes on what one of its processes said.
 var worker = lazyregexp.New(`^Worker failed with error ['"](.*)['"],? please check`)
 
+// halved is what a text says twice; empty when it does not.
+func halved(text string) string {
+	if half := text[:len(text)/2]; half+half == text {
+		return half
+	}
+	return ""
+}
+
 // exception is the record of an exception's last line, in a traceback or quoted without it.
 func exception(l logLine) *record {
 	text := message(l.text)
@@ -55,6 +63,9 @@ func exception(l logLine) *record {
 		class, said = cmp.Or(m[4], "exception"), m[1]+m[2]+m[3]+m[5]
 	} else {
 		return nil
+	}
+	if once := halved(class); once != "" { // of two processes that wrote at once
+		class, said = once, cmp.Or(halved(strings.TrimPrefix(said, ": ")), said)
 	}
 	if m := worker.FindStringSubmatch(said); m != nil {
 		said = m[1]

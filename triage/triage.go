@@ -118,7 +118,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 			unread = append(unread, fmt.Sprintf("%s was not judged to its end: %v", clean([]byte(src.Name)), err))
 		}
 		records = append(records, read...)
-		kept, ends = append(kept, s.kept.lines()), append(ends, s.last.endsWell(s.lines))
+		kept, ends = append(kept, s.kept.lines()), append(ends, s.closing())
 		hints = append(hints, hintsIn(kept[i])...)
 		windows = windows || s.kept.wroteOnWindows()
 	}
@@ -133,6 +133,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 		d.ofAPart()
 	}
 	d.complete(hints, kept)
+	d.fit(kept, windows)
 	if windows {
 		d.forWindows()
 	}
@@ -158,5 +159,7 @@ func (d *Diagnosis) complete(hints []clue, logs [][]logLine) {
 	d.doubtCompiled(logs)
 	d.withCandidates(hints)
 	d.ofServer(logs)
+	d.ofProgram()
+	d.ofBoard(logs)
 	d.part()
 }

@@ -28,7 +28,7 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	seen, harmless := withoutHarmless(seen)
 	var past *finding
 	outlived := func(f finding) bool {
-		if f.outlived() && f.blame != Unknown && (past == nil || f.signature.Weight > past.signature.Weight) {
+		if f.outlived() && !f.earlier && f.blame != Unknown && (past == nil || f.signature.Weight > past.signature.Weight) {
 			past = &f
 		}
 		return f.outlived()
@@ -54,7 +54,7 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	if f := heaviest(found); f != nil {
 		return f.diagnosis(logs[f.source], sources)
 	}
-	records = slices.DeleteFunc(slices.Clone(records), record.onlyBears)
+	records = slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.earlier || r.onlyBears() })
 	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
 		return nothingWrong(harmless, sources)
 	}
@@ -313,7 +313,7 @@ func (f *finding) quoted(log []event) []event {
 	slices.SortStableFunc(rest, func(a, b event) int { return cmp.Compare(a.line, b.line) })
 	for _, e := range rest {
 		double := slices.ContainsFunc(lines, func(l event) bool { return l.source == e.source && l.line == e.line })
-		if e.signature.Weight != fact && !double && len(lines) < maxLines {
+		if e.signature.Weight != fact && !double && (!e.earlier || f.earlier) && len(lines) < maxLines {
 			lines = append(lines, e)
 		}
 	}

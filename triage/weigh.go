@@ -134,6 +134,9 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"sanitizer":        always("sanitizer"),
 	"module-in-use":    always("module-in-use"),
 	"module-key":       always("module-key"),
+	"cancelled":        always("cancelled"),
+	"conda-shell":      always("conda-shell"),
+	"driver-says":      always("driver-says"),
 }
 
 // never are the records that only others need.
@@ -232,7 +235,7 @@ func (r *record) finding(a answer) finding {
 	}
 	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
 		match: []int{0, len(r.text)}, wentOn: r.wentOn, latest: r.line, calm: r.calm,
-		ofMany: r.ofMany},
+		ofMany: r.ofMany, built: r.built, earlier: r.earlier},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
 	if f.do = r.steps(a.do); len(f.do) == 0 {
 		f.do = stepsOf(f.cause)
