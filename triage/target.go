@@ -38,7 +38,7 @@ func readTarget(f *finding) bool {
 		f.because = fmt.Sprintf("This nvcc does not know %s: CUDA %s is the first that does, and the one that is taken is older.",
 			arch, first.Short())
 		f.do = []string{
-			"run `which -a nvcc; nvcc --version`: an older nvcc that stands before a newer one on PATH is taken",
+			"run `which -a nvcc; nvcc --version`: the first nvcc on PATH is taken, which is the older one here",
 			"install CUDA " + first.Short() + " or newer, and put its bin first: `export CUDA_HOME=/usr/local/cuda-" + first.Short() +
 				" PATH=/usr/local/cuda-" + first.Short() + "/bin:$PATH`, in an empty build directory",
 			"if no such GPU is to run it, leave " + arch + " out: TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES"}
