@@ -75,11 +75,15 @@ func (b *build) withoutInterpreter() []*result {
 		return []*result{{subject: b.subject, implied: true}}
 	}
 	i, python := b.env.Interpreter, version.ShortPython(b.env.Python)
+	place := b.env.Path
+	if strings.HasPrefix(place, "-") { // no option
+		place = "./" + place
+	}
 	f := Finding{Severity: Error, Subject: b.subject, Need: "Python " + python, Source: []string{importSource},
 		Evidence: append(b.evidence(), Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
-		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, b.env.Path)).That(
+		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, place)).That(
 			"creates the environment again with Python " + python + "; then install what it held"),
-			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", b.env.Path)).That("the same without uv").Instead()}}
+			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", place)).That("the same without uv").Instead()}}
 	if i.Home {
 		f.Need, f.Steps = "PYTHONHOME unset", []pin.Step{pin.Run("unset PYTHONHOME")}
 		f.Evidence = append(b.evidence(), Evidence{Fact: "PYTHONHOME", Value: i.Leads, From: "environment"})
