@@ -21,7 +21,7 @@ func TestFirstGuesses(t *testing.T) {
 		code int
 		want string
 	}{
-		{"check torch --gpu L4 --driver 580.95.05", exitOK, "torch (no version given) works"}, // an installer takes the newest
+		{"check torch --gpu L4 --driver 580.95.05", exitOK, "torch (no version given) works"},             // an installer takes the newest
 		{"check torch --gpu L4 --driver 535.183.01", exitInconclusive, "the file does not pin a version"}, // Python 3.9 gets 2.8
 		{"check torch --gpu L4 --driver 535.183.01 --python 3.12", exitIncompatible, "cannot run on driver 535.183.01"},
 		{"check torch>=2.9 --gpu L4 --driver 580.95.05", exitOK, "torch >=2.9 works"},
