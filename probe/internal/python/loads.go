@@ -95,11 +95,12 @@ var preloaded = []string{"libcublas", "libcudnn", "libnvrtc", "libcudart", "libc
 
 func (s *site) preloadAll(h *host.Host, p *ldso.Process) error {
 	for _, name := range preloaded {
-		for _, file := range s.inWheels(h, "*/lib/"+name+".so.*[0-9]") {
-			if _, err := p.Open(file, nil, ldso.Global); err != nil {
-				return err
-			}
-			break
+		files := s.inWheels(h, "*/lib/"+name+".so.*[0-9]")
+		if len(files) == 0 {
+			continue
+		}
+		if _, err := p.Open(files[0], nil, ldso.Global); err != nil {
+			return err
 		}
 	}
 	return nil
