@@ -4,31 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
 )
 
-// About is a subject in its parts, for who writes a sentence of it.
-type About struct {
-	Name    string `json:"name"`    // "torch"; of what is no build the whole subject
-	Version string `json:"version"` // "2.9.0+cu130"; empty where the file or the table leaves it open
-	Place   string `json:"place"`   // "/opt/venv"; empty for the one set of a file
-}
-
-// Words is the subject without its place: "torch 2.9.0+cu130".
-func (a About) Words() string { return strings.TrimSpace(a.Name + " " + a.Version) }
-
-// about is a build's subject in its parts. "for Python 3.12" stays with the version: the place is a directory.
-func (b *build) about() About {
-	words, place := b.subject, ""
-	if in := placeOf(b.env.Environment); strings.HasPrefix(b.env.Path, "/") && strings.HasSuffix(words, in) {
-		words, place = strings.TrimSuffix(words, in), b.env.Path
-	}
-	return About{b.Name, strings.TrimPrefix(strings.TrimPrefix(words, b.Name), " "), place}
-}
-
-// describe writes the parts of every subject, those of builds by their subjects, and of every missing fact beside the
+// describeSubjects writes the parts of every subject, those of builds by their subjects, and of every missing fact beside the
 // words.
-func (v *Verdict) describe(f *facts.Facts, parts map[string]About) {
+func describeSubjects(v *Verdict, f *facts.Facts, parts map[string]About) {
 	var places []*facts.Environment
 	for i := range f.Environments {
 		if strings.HasPrefix(f.Environments[i].Path, "/") {
@@ -40,9 +24,9 @@ func (v *Verdict) describe(f *facts.Facts, parts map[string]About) {
 			return a
 		}
 		a := About{Name: subject}
-		i := slices.IndexFunc(places, func(env *facts.Environment) bool { return strings.HasSuffix(subject, placeOf(env)) })
+		i := slices.IndexFunc(places, func(env *facts.Environment) bool { return strings.HasSuffix(subject, world.PlaceOf(env)) })
 		if i >= 0 {
-			a = About{Name: strings.TrimSuffix(subject, placeOf(places[i])), Place: places[i].Path}
+			a = About{Name: strings.TrimSuffix(subject, world.PlaceOf(places[i])), Place: places[i].Path}
 		}
 		parts[subject] = a
 		return a
@@ -76,7 +60,7 @@ func partsOfMissing(u *Missing) {
 		u.Reason = "unpinned"
 	case why == Bare:
 		u.Reason = "bare"
-	case strings.HasPrefix(why, ofTables):
+	case strings.HasPrefix(why, verdict.OfTables):
 		u.Reason = "tables"
 	default:
 		u.Reason = "file"
@@ -85,9 +69,9 @@ func partsOfMissing(u *Missing) {
 		u.Why = strings.TrimPrefix(why, ": ")
 	}
 	switch {
-	case u.Missing == excludedMissing:
+	case u.Missing == world.ExcludedMissing:
 		u.Reason = "excluded"
-	case strings.HasPrefix(u.Missing, heldMissing):
+	case strings.HasPrefix(u.Missing, rules.HeldMissing):
 		u.Reason = "held"
 	case strings.HasPrefix(fact, "why NVML fails"):
 		u.Reason = "nvml"

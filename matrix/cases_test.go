@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/cases"
+	"cudacompat/matrix/internal/rules"
 	"cudacompat/probe"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,8 +128,8 @@ func TestRecordedMachinesAreUsed(t *testing.T) {
 
 // TestEveryRuleHasCases wants, for each rule, a machine where it fires and one where it stays silent.
 func TestEveryRuleHasCases(t *testing.T) {
-	for _, rule := range rules {
-		if rule.ofFleet() { // package fleet has its cases
+	for _, rule := range rules.All {
+		if rule.OfFleet() { // package fleet has its cases
 			continue
 		}
 		files, _ := filepath.Glob("testdata/" + rule.ID + "/*.txtar")
@@ -275,8 +276,8 @@ var bearable = []string{"gpu-count", "container-toolkit", "cdi-spec-stale", "wor
 // or to stand among those that a build may work beside.
 func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
 	var beside []string
-	for _, rule := range rules {
-		if rule.onMachine == nil || rule.Link != "" {
+	for _, rule := range rules.All {
+		if rule.OnMachine == nil || rule.Link != "" {
 			continue
 		}
 		makesError := func(archive *txtar.Archive) bool {
@@ -332,7 +333,7 @@ func TestWorksIsProven(t *testing.T) {
 				t.Errorf("%s: %s %s, and its link %s is %s: %s", file, a.Subject, a.Answer, worst.Link, worst.State, worst.Value)
 			}
 			for _, f := range v.Findings {
-				rule, _ := RuleNamed(f.Rule)
+				rule, _ := rules.Named(f.Rule)
 				if f.Severity == Error && f.Subject == a.Subject && f.Target == a.Target && rule.Link != "" {
 					t.Errorf("%s: %s %s beside an error of %s", file, a.Subject, a.Answer, f.Rule)
 				}

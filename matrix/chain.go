@@ -2,16 +2,20 @@ package matrix
 
 import (
 	"slices"
+
+	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
 )
 
 // chain is every link on which a build runs on one kind of GPU. A link is broken by the errors of the rules that stand on
 // it, unseen where one of them lacks a fact that decides, and else what was seen of it. A build for the CPU has no links
 // of the machine, and of its own those alone that need no GPU, unless a rule broke another.
-func (j *judgement) chain(b *build, g gpu) []Link {
+func (j *judgement) chain(b *world.Build, g world.GPU) []Link {
 	var chain []Link
-	for _, name := range slices.Concat(ofMachine, ofBuild) {
+	for _, name := range slices.Concat(verdict.MachineLinks, verdict.BuildLinks) {
 		l, arises := j.link(name, b, g)
-		own := slices.Contains(withoutAGPU, name) || slices.Contains(ofBuild, name) && l.State == LinkBroken
+		own := slices.Contains(verdict.LinksWithoutGPU, name) || slices.Contains(verdict.BuildLinks, name) && l.State == LinkBroken
 		if arises && (usesGPU(b) || own) {
 			chain = append(chain, l)
 		}
@@ -20,10 +24,10 @@ func (j *judgement) chain(b *build, g gpu) []Link {
 }
 
 // usesGPU reports whether a build needs the links of the GPU.
-func usesGPU(b *build) bool { return b.accelerator != "cpu" }
+func usesGPU(b *world.Build) bool { return b.Device != "cpu" }
 
-func (j *judgement) link(name LinkName, b *build, g gpu) (Link, bool) {
-	if slices.Contains(ofMachine, name) {
+func (j *judgement) link(name LinkName, b *world.Build, g world.GPU) (Link, bool) {
+	if slices.Contains(verdict.MachineLinks, name) {
 		return j.machineLink(name, g)
 	}
 	l := Link{Link: name, Because: j.breaking(name, b)}
@@ -32,39 +36,39 @@ func (j *judgement) link(name LinkName, b *build, g gpu) (Link, bool) {
 		l.State = LinkBroken
 	default:
 		if l.Because = j.lacking(name, b); len(l.Because) == 0 {
-			l = j.sightOfBuild(name, b, g)
+			l = sightOfBuild(j.Machine, name, b, g)
 			break
 		}
-		l.State, l.Value = Unseen, j.missingOf(l.Because[0], b.subject)
+		l.State, l.Value = Unseen, j.missingOf(l.Because[0], b.Subject)
 	}
 	if name == LinkCode || name == LinkDriver {
-		l.GPU = g.label
+		l.GPU = g.Label
 	}
 	return l, true
 }
 
 // machineLink is a link that every build on this machine shares.
-func (j *judgement) machineLink(name LinkName, g gpu) (Link, bool) {
+func (j *judgement) machineLink(name LinkName, g world.GPU) (Link, bool) {
 	l := Link{Link: name, Because: j.taking(name, g)}
 	arises := true
 	if len(l.Because) > 0 {
 		l.State = LinkBroken
-		if seen, _ := j.sight(name, g); seen.State == Held {
+		if seen, _ := sight(j.Machine, name, g); seen.State == Held {
 			l.Value, l.From = seen.Value, seen.From
 		}
 	} else {
-		l, arises = j.sight(name, g)
+		l, arises = sight(j.Machine, name, g)
 	}
 	// Where no GPU is in sight, that is all there is to say: what a driver for none would be is no question.
-	if g.label == "" && name != LinkGPU && l.State == Unseen && l.Value != Withheld {
+	if g.Label == "" && name != LinkGPU && l.State == Unseen && l.Value != Withheld {
 		return l, false
 	}
-	l.GPU = g.label
+	l.GPU = g.Label
 	return l, arises
 }
 
 // taking are the rules about the machine on a link whose error takes this kind of GPU from every build.
-func (j *judgement) taking(name LinkName, g gpu) []string {
+func (j *judgement) taking(name LinkName, g world.GPU) []string {
 	var list []string
 	for _, f := range j.faults {
 		if f.link == name && (f.takes == nil || f.takes(g)) && !slices.Contains(list, f.rule) {
@@ -75,9 +79,9 @@ func (j *judgement) taking(name LinkName, g gpu) []string {
 }
 
 // breaking are the rules on a link whose error keeps this build from the GPU.
-func (j *judgement) breaking(name LinkName, b *build) []string {
+func (j *judgement) breaking(name LinkName, b *world.Build) []string {
 	var list []string
-	for _, f := range j.broken[b.subject] {
+	for _, f := range j.broken[b.Subject] {
 		if f.link == name && !slices.Contains(list, f.rule) {
 			list = append(list, f.rule)
 		}
@@ -86,13 +90,13 @@ func (j *judgement) breaking(name LinkName, b *build) []string {
 }
 
 // lacking are the rules on a link that lack a fact which decides whether the build runs.
-func (j *judgement) lacking(name LinkName, b *build) []string {
+func (j *judgement) lacking(name LinkName, b *world.Build) []string {
 	var list []string
 	if j.provided && ofImage(name) {
 		return nil
 	}
-	for _, id := range j.undecided[b.subject] {
-		if rule, ok := RuleNamed(id); ok && rule.Link == name {
+	for _, id := range j.undecided[b.Subject] {
+		if rule, ok := rules.Named(id); ok && rule.Link == name {
 			list = append(list, id)
 		}
 	}
@@ -102,7 +106,7 @@ func (j *judgement) lacking(name LinkName, b *build) []string {
 // missingOf is the fact that a rule lacks of a subject.
 func (j *judgement) missingOf(rule, subject string) string {
 	for _, u := range j.verdict.Unknown {
-		if u.Rule == rule && u.Subject == subject && u.Target == j.name {
+		if u.Rule == rule && u.Subject == subject && u.Target == j.Name {
 			return u.Missing
 		}
 	}
@@ -111,11 +115,11 @@ func (j *judgement) missingOf(rule, subject string) string {
 
 // bestChain is the best of a build's chains over the kinds of GPU that its process would use; where there is none, the
 // chain without one, whose first link is unseen.
-func (j *judgement) bestChain(b *build) []Link {
+func (j *judgement) bestChain(b *world.Build) []Link {
 	var best []Link
 	for _, g := range j.eachKind() {
 		chain := j.chain(b, g)
-		if best == nil || decisive(chain).State.weight() < decisive(best).State.weight() {
+		if best == nil || decisive(chain).State.Weight() < decisive(best).State.Weight() {
 			best = chain
 		}
 	}
@@ -123,22 +127,33 @@ func (j *judgement) bestChain(b *build) []Link {
 }
 
 // eachKind are the kinds of GPU to judge for, or one that is not there.
-func (j *judgement) eachKind() []gpu {
-	if len(j.kinds) == 0 {
-		return []gpu{{}}
+func (j *judgement) eachKind() []world.GPU {
+	if len(j.Kinds) == 0 {
+		return []world.GPU{{}}
 	}
-	return j.kinds
+	return j.Kinds
 }
 
 // machineLinks are the links of the machine, once for each kind of GPU.
 func (j *judgement) machineLinks() []Link {
 	list := []Link{}
 	for _, g := range j.eachKind() {
-		for _, name := range ofMachine {
+		for _, name := range verdict.MachineLinks {
 			if l, arises := j.machineLink(name, g); arises {
 				list = append(list, l)
 			}
 		}
 	}
 	return list
+}
+
+// decisive is the worst state of a chain and the first link that has it.
+func decisive(chain []Link) Link {
+	worst := Link{State: Held}
+	for _, l := range chain {
+		if l.State.Weight() > worst.State.Weight() {
+			worst = l
+		}
+	}
+	return worst
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
@@ -26,20 +29,20 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 			inconclusive = true
 			continue
 		}
-		j := newJudgement(newMachine(t, &f, target, policy), &v)
-		v.Judged = append(v.Judged, j.judged())
-		v.Disagreements = j.disagreements() // the same for every target
+		j := newJudgement(world.NewMachine(t, &f, target, policy), &v)
+		v.Judged = append(v.Judged, judged(j.Machine))
+		v.Disagreements = disagreements(j.Machine) // the same for every target
 		j.rules(ctx)
 		inconclusive = j.answers(ctx) || inconclusive
 		v.Judged[len(v.Judged)-1].Links = j.machineLinks()
-		for _, b := range j.builds {
-			parts[b.subject] = b.about()
+		for _, b := range j.Builds {
+			parts[b.Subject] = b.About()
 		}
 	}
-	v.describe(&f, parts)
-	v.waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
-	v.sort()
-	v.Outcome = v.outcome(inconclusive)
+	describeSubjects(&v, &f, parts)
+	v.Waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
+	sort(&v)
+	v.Outcome = outcome(&v, inconclusive)
 	return v
 }
 
@@ -56,7 +59,7 @@ func emptyVerdict() Verdict {
 
 // judgement is one target on its way through the rules.
 type judgement struct {
-	*machine
+	*world.Machine
 	verdict   *Verdict
 	failed    map[about]bool      // errors
 	spoken    map[about]bool      // findings of any severity
@@ -82,29 +85,16 @@ type way struct {
 type fault struct {
 	rule  string
 	link  LinkName
-	takes func(gpu) bool // of the machine: the kinds of GPU that programs lose; nil: every one
-	stops bool           // of a build: it is not imported, or runs no kernel
+	takes func(world.GPU) bool // of the machine: the kinds of GPU that programs lose; nil: every one
+	stops bool                 // of a build: it is not imported, or runs no kernel
 }
 
 // asking is how a rule is asked, about a build or, where that is nil, the machine.
-type asking func(Rule, *build) []*result
+type asking func(Rule, *world.Build) []*rules.Result
 
-func newJudgement(m *machine, v *Verdict) *judgement {
-	return &judgement{machine: m, verdict: v, failed: map[about]bool{}, spoken: map[about]bool{},
-		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: m.ask}
-}
-
-// ask asks a rule.
-func (m *machine) ask(rule Rule, b *build) []*result {
-	switch {
-	case b != nil && rule.Link == LinkCode: // which GPUs a program is shown decides
-		return b.env.unmanaged(b.withoutGPU(rule, m.asShown(rule.onBuild, b)))
-	case b != nil:
-		return b.env.unmanaged(b.withoutGPU(rule, rule.onBuild(m, b)))
-	case rule.onMachine != nil:
-		return rule.onMachine(m)
-	}
-	return nil
+func newJudgement(m *world.Machine, v *Verdict) *judgement {
+	return &judgement{Machine: m, verdict: v, failed: map[about]bool{}, spoken: map[about]bool{},
+		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *world.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
 
 // about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
@@ -113,65 +103,65 @@ type about struct{ rule, subject string }
 // rules asks each rule once about the machine, or about every build, in the order of the list: a rule can only be
 // silenced by those before it.
 func (j *judgement) rules(ctx context.Context) {
-	for _, rule := range rules {
-		if rule.onMachine != nil && !j.silenced(rule, "") {
+	for _, rule := range rules.All {
+		if rule.OnMachine != nil && !j.silenced(rule, "") {
 			j.record(rule, j.asking(rule, nil), true)
 		}
-		if rule.onBuild == nil {
+		if rule.OnBuild == nil {
 			continue
 		}
-		for _, b := range j.builds {
+		for _, b := range j.Builds {
 			if ctx.Err() != nil {
-				j.verdict.Unknown = append(j.verdict.Unknown, outOfTime(ctx, j.name))
+				j.verdict.Unknown = append(j.verdict.Unknown, outOfTime(ctx, j.Name))
 				j.open, j.cut = true, true
 				return
 			}
-			if !j.silenced(rule, b.subject) {
-				j.record(rule, j.asking(rule, b), b.counts)
+			if !j.silenced(rule, b.Subject) {
+				j.record(rule, j.asking(rule, b), b.Counts)
 			}
 		}
 	}
 }
 
 // judged is the machine in a few words.
-func (m *machine) judged() Judged {
-	list := Judged{Target: m.name, Driver: m.driver().version.String(), CUDA: m.driver().cuda.String(), From: m.driver().from,
-		State: m.driverState(), GPUs: []string{}, Hidden: m.hidden(), Devices: m.devices()}
-	for _, g := range m.present {
-		list.GPUs = append(list.GPUs, g.label)
-		if g.chip != nil {
-			list.Module = cmp.Or(list.Module, map[string]string{"required": "open", "unsupported": "proprietary"}[g.chip.OpenModule])
+func judged(m *world.Machine) Judged {
+	list := Judged{Target: m.Name, Driver: m.Driver().Version.String(), CUDA: m.Driver().CUDA.String(), From: m.Driver().From,
+		State: driverState(m), GPUs: []string{}, Hidden: m.Hidden(), Devices: devices(m)}
+	for _, g := range m.Present {
+		list.GPUs = append(list.GPUs, g.Label)
+		if g.Chip != nil {
+			list.Module = cmp.Or(list.Module, map[string]string{"required": "open", "unsupported": "proprietary"}[g.Chip.OpenModule])
 		}
 	}
 	return list
 }
 
 // driverState is how a driver that does not run is there.
-func (m *machine) driverState() string {
+func driverState(m *world.Machine) string {
 	switch {
-	case m.driver().loaded, m.f.Driver.NVML.Status == "ok", !m.driver().version.Known():
+	case m.Driver().Loaded, m.Facts.Driver.NVML.Status == "ok", !m.Driver().Version.Known():
 		return ""
-	case m.f.System.Rest:
+	case m.Facts.System.Rest:
 		return "on disk"
 	}
 	return "installed, not loaded"
 }
 
 // devices are the target's GPUs, else all that were found, with the reason why programs are not shown one.
-func (m *machine) devices() []JudgedGPU {
+func devices(m *world.Machine) []JudgedGPU {
 	list := []JudgedGPU{}
-	if m.target.named() {
-		for _, g := range m.present {
-			list = append(list, JudgedGPU{Label: g.label, From: g.from})
+	if m.Target.Named() {
+		for _, g := range m.Present {
+			list = append(list, JudgedGPU{Label: g.Label, From: g.From})
 		}
 		return list
 	}
-	why, hidden := withheld(m.f), map[string]bool{}
-	for _, address := range m.hidden() {
+	why, hidden := world.Withheld(m.Facts), map[string]bool{}
+	for _, address := range m.Hidden() {
 		hidden[address] = true
 	}
-	for _, g := range m.f.GPUs {
-		device := JudgedGPU{Address: g.Bus, Label: m.gpuFound(g).label, From: cmp.Or(g.From...), Hidden: why(g)}
+	for _, g := range m.Facts.GPUs {
+		device := JudgedGPU{Address: g.Bus, Label: m.GPUFound(g).Label, From: cmp.Or(g.From...), Hidden: why(g)}
 		if device.Hidden == "" && hidden[g.Bus] {
 			device.Hidden = "hidden by CUDA_VISIBLE_DEVICES"
 		}
@@ -192,45 +182,45 @@ func (j *judgement) silenced(rule Rule, subject string) bool {
 
 // record writes a rule's results down. What is found in an environment that does not count is a note. A fact that is
 // missing makes the answer unknown only for rules that decide whether a build runs.
-func (j *judgement) record(rule Rule, results []*result, counts bool) {
+func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 	for _, r := range results {
 		switch {
 		case j.rests(r): // what it rests on is broken: it counts as failed, so that what it says better stays silent too
-			j.mark(j.failed, rule, r.subject)
-		case r.implied:
-			j.mark(j.failed, rule, r.subject)
+			j.mark(j.failed, rule, r.Subject)
+		case r.Implied:
+			j.mark(j.failed, rule, r.Subject)
 			j.breaks(rule, r)
-		case r.finding != nil:
-			if r.says != "" && j.how[r.subject].rule == "" {
-				j.how[r.subject] = way{r.says, rule.ID}
+		case r.Finding != nil:
+			if r.Says != "" && j.how[r.Subject].rule == "" {
+				j.how[r.Subject] = way{r.Says, rule.ID}
 			}
-			if r.without {
-				j.without[r.subject] = append(j.without[r.subject], rule.ID)
+			if r.Without {
+				j.without[r.Subject] = append(j.without[r.Subject], rule.ID)
 			}
-			j.find(rule, r, counts && !r.noted)
-		case r.missing != "":
-			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.subject, Target: j.name,
-				Missing: r.missing, Need: r.need})
-			if r.decides && !slices.Contains(j.undecided[r.subject], rule.ID) {
-				j.undecided[r.subject] = append(j.undecided[r.subject], rule.ID)
+			j.find(rule, r, counts && !r.Noted)
+		case r.Missing != "":
+			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.Subject, Target: j.Name,
+				Missing: r.Missing, Need: r.Need})
+			if r.Decides && !slices.Contains(j.undecided[r.Subject], rule.ID) {
+				j.undecided[r.Subject] = append(j.undecided[r.Subject], rule.ID)
 			}
-			j.open = j.open || r.open
+			j.open = j.open || r.Open
 		default:
-			j.verdict.Passed = append(j.verdict.Passed, Passed{rule.ID, r.subject, j.name})
-			j.compared = j.compared || r.judged
+			j.verdict.Passed = append(j.verdict.Passed, Passed{Rule: rule.ID, Subject: r.Subject, Target: j.Name})
+			j.compared = j.compared || r.Judged
 		}
 	}
 }
 
 // rests reports whether a link of the machine is broken without which a result is not worth saying.
-func (j *judgement) rests(r *result) bool {
-	return slices.ContainsFunc(j.faults, func(f fault) bool { return slices.Contains(r.rests, f.link) })
+func (j *judgement) rests(r *rules.Result) bool {
+	return slices.ContainsFunc(j.faults, func(f fault) bool { return slices.Contains(r.Rests, f.link) })
 }
 
 // find writes one finding down.
-func (j *judgement) find(rule Rule, r *result, counts bool) {
-	f := *r.finding
-	f.Rule, f.Target = rule.ID, j.name
+func (j *judgement) find(rule Rule, r *rules.Result, counts bool) {
+	f := *r.Finding
+	f.Rule, f.Target = rule.ID, j.Name
 	j.mark(j.spoken, rule, f.Subject)
 	if f.Severity == Error {
 		j.mark(j.failed, rule, f.Subject)
@@ -240,86 +230,78 @@ func (j *judgement) find(rule Rule, r *result, counts bool) {
 	// Marked as errors all the same, so that consequences of what lies in other environments are not said instead.
 	case !counts:
 		f.Severity = Note
-	case r.cpuOnly:
+	case r.CPUOnly:
 		f.Severity = Warning
 	}
 	j.compared = j.compared || f.Severity != Note
-	f.complete()
+	complete(&f)
 	j.verdict.Findings = append(j.verdict.Findings, f)
 }
 
 // breaks notes the link that an error breaks: the machine's, those of some builds, or that of the build it is about.
-func (j *judgement) breaks(rule Rule, r *result) {
-	broken := fault{rule: rule.ID, link: cmp.Or(r.link, rule.Link), takes: r.takes}
+func (j *judgement) breaks(rule Rule, r *rules.Result) {
+	broken := fault{rule: rule.ID, link: cmp.Or(r.Link, rule.Link), takes: r.Takes}
 	switch {
-	case rule.onBuild != nil:
-		broken.stops = r.stops || slices.Contains([]LinkName{LinkDriver, LinkPython, LinkCode}, broken.link)
-		j.broken[r.subject] = append(j.broken[r.subject], broken)
-	case r.builds == nil:
+	case rule.OnBuild != nil:
+		broken.stops = r.Stops || slices.Contains([]LinkName{LinkDriver, LinkPython, LinkCode}, broken.link)
+		j.broken[r.Subject] = append(j.broken[r.Subject], broken)
+	case r.Builds == nil:
 		j.faults = append(j.faults, broken)
 	}
-	for _, b := range r.builds {
-		j.broken[b.subject] = append(j.broken[b.subject], broken)
+	for _, b := range r.Builds {
+		j.broken[b.Subject] = append(j.broken[b.Subject], broken)
 	}
 }
 
 // mark notes that a rule failed or spoke for a subject; a rule about the machine did so for every build.
 func (j *judgement) mark(list map[about]bool, rule Rule, subject string) {
 	list[about{rule.ID, subject}] = true
-	if rule.onMachine != nil {
+	if rule.OnMachine != nil {
 		list[about{rule.ID, ""}] = true
 	}
 }
 
 // complete replaces nil lists, so that JSON never says null, and leaves out evidence of facts that are not known.
-func (f *Finding) complete() {
-	f.Evidence = slices.DeleteFunc(orEmpty(f.Evidence), func(e Evidence) bool { return e.Value == "" })
-	f.Pins, f.Steps, f.Source = orEmpty(f.Pins), orEmpty(f.Steps), orEmpty(f.Source)
+func complete(f *Finding) {
+	f.Evidence = slices.DeleteFunc(verdict.OrEmpty(f.Evidence), func(e Evidence) bool { return e.Value == "" })
+	f.Pins, f.Steps, f.Source = verdict.OrEmpty(f.Pins), verdict.OrEmpty(f.Steps), verdict.OrEmpty(f.Source)
 	f.Do = pin.Texts(f.Steps)
 	for i := range f.Pins {
-		f.Pins[i].Steps = orEmpty(f.Pins[i].Steps)
+		f.Pins[i].Steps = verdict.OrEmpty(f.Pins[i].Steps)
 		if f.Pins[i].Commands == nil {
 			f.Pins[i].Commands = map[string]string{}
 		}
 	}
 }
 
-// orEmpty is a list that JSON does not call null.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
 // answers works out each build's answer; true says that the whole is inconclusive unless an error stands.
 func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 	first := len(j.verdict.Answers)
-	for _, b := range j.builds {
-		a := BuildAnswer{Subject: b.subject, Target: j.name, Answer: Unknown, Because: []string{"not-looked-at"},
-			Counts: b.counts, Links: []Link{}}
+	for _, b := range j.Builds {
+		a := BuildAnswer{Subject: b.Subject, Target: j.Name, Answer: Unknown, Because: []string{"not-looked-at"},
+			Counts: b.Counts, Links: []Link{}}
 		if ctx.Err() == nil {
 			a = j.answer(b)
 		} else if !j.cut {
-			j.verdict.Unknown = append(j.verdict.Unknown, outOfTime(ctx, j.name))
+			j.verdict.Unknown = append(j.verdict.Unknown, outOfTime(ctx, j.Name))
 			j.open, j.cut = true, true
 		}
 		j.verdict.Answers = append(j.verdict.Answers, a)
 		// What goes on without a GPU that was withheld shows nothing of the GPU.
-		if a.Counts && (a.Answer == Unknown || a.Answer == WorksCPUOnly && j.withheld()) {
+		if a.Counts && (a.Answer == Unknown || a.Answer == WorksCPUOnly && withheld(j.Machine)) {
 			inconclusive = true
 		}
 	}
 	j.withFrameworks(j.verdict.Answers[first:])
 	j.yield(j.verdict.Answers[first:])
 	// Without a GPU, or where no rule compared anything, nothing was judged: silence is not "compatible".
-	return inconclusive || !j.compared || len(j.gpus) == 0 || j.open || j.machineUnseen()
+	return inconclusive || !j.compared || len(j.GPUs) == 0 || j.open || j.machineUnseen()
 }
 
 // machineUnseen reports whether module or driver were not seen where no build stands for them, and writes it down: a host
 // whose driver does not answer is not compatible for having no framework yet.
 func (j *judgement) machineUnseen() bool {
-	if slices.ContainsFunc(j.builds, func(b *build) bool { return b.counts && usesGPU(b) }) || len(j.gpus) == 0 {
+	if slices.ContainsFunc(j.Builds, func(b *world.Build) bool { return b.Counts && usesGPU(b) }) || len(j.GPUs) == 0 {
 		return false
 	}
 	links := j.machineLinks()
@@ -332,14 +314,14 @@ func (j *judgement) machineUnseen() bool {
 	if i < 0 {
 		return false
 	}
-	j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.name,
-		Missing: j.wordsOf(links[i])})
+	j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.Name,
+		Missing: wordsOf(j.Machine, links[i])})
 	return true
 }
 
 // withFrameworks breaks what cannot do without a build that is broken.
 func (j *judgement) withFrameworks(answers []BuildAnswer) {
-	for i, b := range j.builds {
+	for i, b := range j.Builds {
 		if b.Extension && answers[i].Answer != Broken {
 			if f := j.brokenUnder(b, answers); f >= 0 {
 				answers[i].Answer, answers[i].Because = Broken, answers[f].Because
@@ -351,13 +333,13 @@ func (j *judgement) withFrameworks(answers []BuildAnswer) {
 // brokenUnder is what keeps an extension from running: its framework that does not start, as torchvision's torch that
 // has lost its cuBLAS, or the library that came along with it, as cuDF's libcudf; -1 where nothing does. Where only a
 // part of the framework fails, as cuDNN's engines, what does not use it goes on.
-func (j *judgement) brokenUnder(b *build, answers []BuildAnswer) int {
-	for i, o := range j.builds {
-		if o.env != b.env || answers[i].Answer != Broken {
+func (j *judgement) brokenUnder(b *world.Build, answers []BuildAnswer) int {
+	for i, o := range j.Builds {
+		if o.Env != b.Env || answers[i].Answer != Broken {
 			continue
 		}
 		library := o.PartOf == b.Name && strings.HasPrefix(o.Name, "lib")
-		stops := slices.ContainsFunc(j.broken[o.subject], func(f fault) bool { return f.stops })
+		stops := slices.ContainsFunc(j.broken[o.Subject], func(f fault) bool { return f.stops })
 		if library || o.Name == b.Framework && stops {
 			return i
 		}
@@ -367,26 +349,26 @@ func (j *judgement) brokenUnder(b *build, answers []BuildAnswer) int {
 
 // answer is what the build's chain comes to: broken where a link is, else unknown where one was not seen, else what a
 // rule says of how it works.
-func (j *judgement) answer(b *build) BuildAnswer {
+func (j *judgement) answer(b *world.Build) BuildAnswer {
 	chain := j.bestChain(b)
-	a := BuildAnswer{Subject: b.subject, Target: j.name, Counts: b.counts, Because: []string{}, Links: []Link{}}
+	a := BuildAnswer{Subject: b.Subject, Target: j.Name, Counts: b.Counts, Because: []string{}, Links: []Link{}}
 	for _, l := range chain {
-		if slices.Contains(ofBuild, l.Link) {
+		if slices.Contains(verdict.BuildLinks, l.Link) {
 			a.Links = append(a.Links, l)
 		}
 	}
 	worst := decisive(chain)
 	switch {
-	case j.cut && (worst.State != LinkBroken || b.goesOn()):
+	case j.cut && (worst.State != LinkBroken || b.GoesOn()):
 		a.Answer, a.Because = Unknown, []string{"not-looked-at"}
 	case worst.State == LinkBroken:
 		a.Answer, a.Because = Broken, becauseOf(chain, LinkBroken)
-		if b.goesOn() && !slices.ContainsFunc(chain, func(l Link) bool { return l.Link == LinkPython && l.State == LinkBroken }) {
+		if b.GoesOn() && !slices.ContainsFunc(chain, func(l Link) bool { return l.Link == LinkPython && l.State == LinkBroken }) {
 			a.Answer = WorksCPUOnly
 		}
 	case worst.State == Unseen:
 		a.Answer, a.Because = Unknown, becauseOf(chain, Unseen)
-		if j.withheld() && b.goesOn() {
+		if withheld(j.Machine) && b.GoesOn() {
 			a.Answer = WorksCPUOnly
 		}
 		j.lacks(b, chain)
@@ -413,16 +395,16 @@ func becauseOf(chain []Link, state LinkState) []string {
 }
 
 // lacks writes down what was not seen of a build's chain, where no rule has said so.
-func (j *judgement) lacks(b *build, chain []Link) {
+func (j *judgement) lacks(b *world.Build, chain []Link) {
 	var said []string
 	for _, l := range chain {
-		words := j.wordsOf(l)
-		if l.State != Unseen || l.Link == LinkGPU || slices.Contains(j.undecided[b.subject], l.Because[0]) ||
+		words := wordsOf(j.Machine, l)
+		if l.State != Unseen || l.Link == LinkGPU || slices.Contains(j.undecided[b.Subject], l.Because[0]) ||
 			slices.Contains(said, words) {
 			continue
 		}
 		said = append(said, words)
-		missing := Missing{Rule: l.Because[0], Subject: b.subject, Target: j.name, Missing: words}
+		missing := Missing{Rule: l.Because[0], Subject: b.Subject, Target: j.Name, Missing: words}
 		if l.Value == Withheld { // the reason that stands before all others
 			j.verdict.Unknown = slices.Insert(j.verdict.Unknown, 0, missing)
 			continue
@@ -433,11 +415,11 @@ func (j *judgement) lacks(b *build, chain []Link) {
 
 // works is how a build works whose links are all held or assumed: without the GPU where a part does without it, else as
 // a rule says, else without limits.
-func (j *judgement) works(b *build) (Answer, []string) {
-	if without := j.without[b.subject]; len(without) > 0 {
+func (j *judgement) works(b *world.Build) (Answer, []string) {
+	if without := j.without[b.Subject]; len(without) > 0 {
 		return WorksCPUOnly, without
 	}
-	if how := j.how[b.subject]; how.rule != "" {
+	if how := j.how[b.Subject]; how.rule != "" {
 		return how.answer, []string{how.rule}
 	}
 	return Works, []string{}
@@ -445,7 +427,7 @@ func (j *judgement) works(b *build) (Answer, []string) {
 
 // outcome is worked out here once, so that every format and exit code says the same. An error that is proven stands,
 // whatever else is not known.
-func (v *Verdict) outcome(inconclusive bool) Outcome {
+func outcome(v *Verdict, inconclusive bool) Outcome {
 	switch {
 	case v.Count(Error) > 0:
 		return Incompatible
@@ -455,27 +437,11 @@ func (v *Verdict) outcome(inconclusive bool) Outcome {
 	return Compatible
 }
 
-// Count is the number of findings of one severity.
-func (v *Verdict) Count(s Severity) int {
-	n := 0
-	for _, f := range v.Findings {
-		if f.Severity == s {
-			n++
-		}
-	}
-	return n
-}
-
-// Fires reports whether a rule has an unwaived finding.
-func (v *Verdict) Fires(rule string) bool {
-	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
-}
-
 // rank is the order in which severities are printed.
 var rank = map[Severity]int{Error: 0, Warning: 1, Note: 2}
 
 // sort puts the worst first and keeps the order of the rules within one severity.
-func (v *Verdict) sort() {
+func sort(v *Verdict) {
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
 		if c := rank[a.Severity] - rank[b.Severity]; c != 0 {
 			return c
@@ -488,13 +454,13 @@ func (v *Verdict) sort() {
 // which people use on this machine. What is not known of an environment stays unknown, as it is unknown which Python
 // a file is for that names other packages for others.
 func (j *judgement) yield(answers []BuildAnswer) {
-	if !anySound(j.builds, func(i int) Answer { return answers[i].Answer }) {
+	if !anySound(j.Builds, func(i int) Answer { return answers[i].Answer }) {
 		return
 	}
-	broken := map[string]*build{} // those that give way, by their subject
-	for i, b := range j.builds {
-		if b.standing == searched && answers[i].Answer == Broken {
-			broken[b.subject], answers[i].Counts = b, b.env.Pythons != ""
+	broken := map[string]*world.Build{} // those that give way, by their subject
+	for i, b := range j.Builds {
+		if b.Standing == world.Searched && answers[i].Answer == Broken {
+			broken[b.Subject], answers[i].Counts = b, b.Env.Pythons != ""
 			if answers[i].Counts {
 				answers[i].Answer = Unknown
 			}
@@ -502,7 +468,7 @@ func (j *judgement) yield(answers []BuildAnswer) {
 	}
 	for i := range j.verdict.Findings {
 		f := &j.verdict.Findings[i]
-		if b := broken[f.Subject]; b != nil && f.Target == j.name && f.Severity == Error {
+		if b := broken[f.Subject]; b != nil && f.Target == j.Name && f.Severity == Error {
 			f.Severity = Warning
 			j.askPython(b, f.Rule)
 		}
@@ -510,23 +476,23 @@ func (j *judgement) yield(answers []BuildAnswer) {
 }
 
 // askPython says that a build may be the one that is installed, by the Python, where a file names others for others.
-func (j *judgement) askPython(b *build, rule string) {
-	if b.env.Pythons != "" {
+func (j *judgement) askPython(b *world.Build, rule string) {
+	if b.Env.Pythons != "" {
 		j.open = true
-		j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule, Subject: b.subject, Target: j.name,
+		j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule, Subject: b.Subject, Target: j.Name,
 			Missing: "which Python this file is installed on (add --python)"})
 	}
 }
 
 // anySound reports whether all builds of one of the environments that a search found, and that uses CUDA, work.
-func anySound(builds []*build, answer func(int) Answer) bool {
+func anySound(builds []*world.Build, answer func(int) Answer) bool {
 	works := map[string]bool{}
 	for i, b := range builds {
-		if b.standing != searched || b.accelerator == "cpu" || b.goesOn() {
+		if b.Standing != world.Searched || b.Device == "cpu" || b.GoesOn() {
 			continue
 		}
-		before, met := works[b.env.Path]
-		works[b.env.Path] = (before || !met) && answer(i) != Broken && answer(i) != Unknown
+		before, met := works[b.Env.Path]
+		works[b.Env.Path] = (before || !met) && answer(i) != Broken && answer(i) != Unknown
 	}
 	return slices.Contains(slices.Collect(maps.Values(works)), true)
 }

@@ -24,10 +24,10 @@ func TestDevices(t *testing.T) {
 		},
 	}
 	want := []JudgedGPU{
-		{"0000:01:00.0", "GK208 GPU 10de:128b (3.5)", "/sys/bus/pci", "driven by nouveau"},
-		{"0000:02:00.0", "L4 (8.9)", "/sys/bus/pci", "held by nvgrace_gpu_vfio_pci"},
-		{"0000:03:00.0", "NVIDIA L4 (8.9)", "NVML", "hidden by CUDA_VISIBLE_DEVICES"},
-		{"0000:04:00.0", "Tesla T4 (7.5)", "NVML", ""},
+		{Address: "0000:01:00.0", Label: "GK208 GPU 10de:128b (3.5)", From: "/sys/bus/pci", Hidden: "driven by nouveau"},
+		{Address: "0000:02:00.0", Label: "L4 (8.9)", From: "/sys/bus/pci", Hidden: "held by nvgrace_gpu_vfio_pci"},
+		{Address: "0000:03:00.0", Label: "NVIDIA L4 (8.9)", From: "NVML", Hidden: "hidden by CUDA_VISIBLE_DEVICES"},
+		{Address: "0000:04:00.0", Label: "Tesla T4 (7.5)", From: "NVML", Hidden: ""},
 	}
 	if diff := cmp.Diff(want, Check(context.Background(), Embedded(), f, nil, Policy{}).Judged[0].Devices); diff != "" {
 		t.Errorf("devices (-want +got):\n%s", diff)

@@ -6,38 +6,28 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/world"
 )
-
-// Disagreement is a fact of a build that its row in the tables tells otherwise than the build itself. What was read is
-// judged; the row has a bug.
-type Disagreement struct {
-	Subject string   `json:"subject"`
-	Fact    string   `json:"fact"` // "machine code"
-	Read    string   `json:"read"`
-	From    string   `json:"from"` // where it was read
-	Table   string   `json:"table"`
-	Source  []string `json:"source"` // the row's
-}
 
 // disagreements compares the machine code that was read from the builds with the tables. A build that may be one of
 // several rows is compared with all: one that agrees is enough.
-func (m *machine) disagreements() []Disagreement {
+func disagreements(m *world.Machine) []Disagreement {
 	list := []Disagreement{}
-	for _, b := range m.builds {
-		rows := slices.DeleteFunc(slices.Clone(b.rows), func(r row) bool { return len(r.SASS) == 0 })
-		if len(b.SASS) == 0 || len(rows) == 0 || len(rows) < len(b.rows) || slices.ContainsFunc(rows, b.agrees) {
+	for _, b := range m.Builds {
+		rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r world.Row) bool { return len(r.SASS) == 0 })
+		if len(b.SASS) == 0 || len(rows) == 0 || len(rows) < len(b.Rows) || slices.ContainsFunc(rows, func(r world.Row) bool { return agrees(b, r) }) {
 			continue
 		}
-		list = append(list, Disagreement{Subject: b.subject, Fact: "machine code", Read: codeWords(b.sassRead(), b.PTX),
+		list = append(list, Disagreement{Subject: b.Subject, Fact: "machine code", Read: codeWords(b.SassRead(), b.PTX),
 			From:  cmp.Or(b.Path, b.From),
-			Table: codeWords(rows[0].SASS, rows[0].PTX), Source: rows[0].source})
+			Table: codeWords(rows[0].SASS, rows[0].PTX), Source: rows[0].Source})
 	}
 	return list
 }
 
 // agrees reports whether a row names the targets that were read, in any order. PTX is compared where the row knows it.
-func (b *build) agrees(r row) bool {
-	read, table := codeWords(b.sassRead(), b.PTX), codeWords(r.SASS, r.PTX)
+func agrees(b *world.Build, r world.Row) bool {
+	read, table := codeWords(b.SassRead(), b.PTX), codeWords(r.SASS, r.PTX)
 	if len(r.PTX) == 0 {
 		read, _, _ = strings.Cut(read, " compute_") // machine code comes first
 	}

@@ -1,6 +1,8 @@
 package matrix
 
-import "cudacompat/internal/tables/frozen"
+import (
+	"cudacompat/internal/tables/frozen"
+)
 
 // A new release of anything changes nothing that these tests expect.
 var _ = frozen.Use()

@@ -3,6 +3,7 @@ package matrix
 import (
 	"slices"
 
+	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
 )
 
@@ -10,7 +11,7 @@ import (
 // judged: how long a probe took, which process led to an environment, how much memory is in use, for how long a machine runs once its fabric had the time to
 // start.
 func Settle(f *facts.Facts) {
-	f.Machine.Uptime = min(f.Machine.Uptime, registerSeconds+1)
+	f.Machine.Uptime = min(f.Machine.Uptime, world.RegisterSeconds+1)
 	for i := range f.Probes {
 		f.Probes[i].Seconds = 0
 	}
@@ -35,7 +36,7 @@ type Part struct {
 // Stack is the parts of a machine's stack whose versions are known: the driver, its CUDA, and of the environments that
 // count each framework with its NCCL.
 func Stack(t *Tables, f *facts.Facts) []Part {
-	m := newMachine(t, f, Target{}, Policy{})
+	m := world.NewMachine(t, f, Target{}, Policy{})
 	var list []Part
 	add := func(p Part) {
 		same := func(o Part) bool { return o.Name == p.Name && o.Of == p.Of }
@@ -43,15 +44,15 @@ func Stack(t *Tables, f *facts.Facts) []Part {
 			list = append(list, p)
 		}
 	}
-	add(Part{Name: "driver", Version: m.driver().version.String()})
-	add(Part{Name: "CUDA", Version: m.driver().cuda.Short()})
-	for _, b := range m.builds {
-		if !b.counts || !b.framework() || b.accelerator == "cpu" {
+	add(Part{Name: "driver", Version: m.Driver().Version.String()})
+	add(Part{Name: "CUDA", Version: m.Driver().CUDA.Short()})
+	for _, b := range m.Builds {
+		if !b.Counts || !b.IsFramework() || b.Device == "cpu" {
 			continue
 		}
 		add(Part{Name: b.Name, Version: b.Version})
-		if l, known := b.takes("nccl"); known {
-			add(Part{Name: "NCCL", Of: b.Name, Version: l.version.String()})
+		if l, known := b.Takes("nccl"); known {
+			add(Part{Name: "NCCL", Of: b.Name, Version: l.Version.String()})
 		}
 	}
 	return list

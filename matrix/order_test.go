@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/internal/rules"
 	"cudacompat/probe"
 
 	"golang.org/x/tools/txtar"
@@ -108,8 +109,8 @@ func TestRulesAreSmall(t *testing.T) {
 // which a rule rests silences it, and one about another link does not.
 func TestWhatSilencesRules(t *testing.T) {
 	stood := map[LinkName]bool{}
-	for i, rule := range rules {
-		if rule.SaidBy != "" && !slices.ContainsFunc(rules[:i], func(r Rule) bool { return r.ID == rule.SaidBy }) {
+	for i, rule := range rules.All {
+		if rule.SaidBy != "" && !slices.ContainsFunc(rules.All[:i], func(r Rule) bool { return r.ID == rule.SaidBy }) {
 			t.Errorf("%s is said by %q, which is no rule before it", rule.ID, rule.SaidBy)
 		}
 		for _, link := range rule.Rests {
@@ -130,7 +131,7 @@ func TestWhatSilencesRules(t *testing.T) {
 		{"gpu-arch-missing", "driver-too-old", false},
 		{"driver-too-old", "driver-missing", false},
 	} {
-		rule, _ := RuleNamed(c.rule)
+		rule, _ := rules.Named(c.rule)
 		if got := rule.SilentAfter(c.cause); got != c.want {
 			t.Errorf("%s is silent after %s: %t", c.rule, c.cause, got)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -16,7 +18,7 @@ func TestEnginePinsRun(t *testing.T) {
 	known := Embedded()
 	pinned := 0
 	for _, name := range []string{"vllm", "sglang", "aphrodite-engine"} {
-		rows := newMachine(known, &facts.Facts{}, Target{}, Policy{}).engineRows(name)
+		rows := pins.EngineRows(world.NewMachine(known, &facts.Facts{}, Target{}, Policy{}), name)
 		newest := rows[len(rows)-1].Release
 		for _, driver := range []string{"535.183.01", "550.90.07", "570.86.15"} {
 			for _, gpu := range []string{"T4", "A100", "L4", "H100"} {

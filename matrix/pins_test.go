@@ -10,7 +10,6 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -259,16 +258,4 @@ func firstTorchPin(v Verdict) string {
 func forwardPackage(t *Tables, name string) *tables.Forward {
 	rows := tables.Rows[tables.Forward](t)
 	return &rows[slices.IndexFunc(rows, func(r tables.Forward) bool { return r.Package == name })]
-}
-
-// An installer leaves a release alone that is there, so a pin of what is broken writes its files again.
-func TestPinOfTheSameReleaseWritesItAgain(t *testing.T) {
-	env := newEnvironment(Embedded(), &facts.Environment{})
-	for installed, want := range map[string]bool{"2.9.0+cu130": true, "2.8.0+cu128": false} {
-		b := &build{Build: &facts.Build{Name: "torch", Version: installed, Path: "/v/torch"}, env: env}
-		got := b.commands(version.Of("13.0"), []pin.Package{{Package: "torch", Version: "2.9.0+cu130"}}, "")["uv"]
-		if again := strings.Contains(got, "--reinstall"); again != want {
-			t.Errorf("over %s: %q", installed, got)
-		}
-	}
 }

@@ -8,6 +8,9 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
 	"cudacompat/requires"
 )
@@ -33,11 +36,11 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
 	for i, k := range kinds(t) {
-		m := newMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true, Today: t.Date()})
+		m := world.NewMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true, Today: t.Date()})
 		if i == 0 {
 			r.describe(m)
 		}
-		d := m.demand(ctx)
+		d := demandOf(m, ctx)
 		if ctx.Err() != nil {
 			r.unjudged(context.Cause(ctx))
 			return *r.Requirement
@@ -75,19 +78,19 @@ func RequiresOn(ctx context.Context, t *Tables, f facts.Facts, targets []Target)
 func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
 	a := artefactOf(f)
 	target.Driver = newestDriver(t)
-	m := newMachine(t, &a, target, Policy{NoPins: true, Today: t.Date()})
+	m := world.NewMachine(t, &a, target, Policy{NoPins: true, Today: t.Date()})
 	var d demand
-	if len(m.gpus) > 0 {
-		d = m.demand(ctx)
+	if len(m.GPUs) > 0 {
+		d = demandOf(m, ctx)
 	}
-	if len(m.gpus) == 0 || ctx.Err() != nil {
+	if len(m.GPUs) == 0 || ctx.Err() != nil {
 		none := requires.Drivers{}
 		return requires.GPU{Drivers: none, Undecided: none, Provided: none, Because: []string{},
 			Names: []string{target.Instance}}, nil
 	}
 	g = d.gpu(m)
-	g.Names = []string{cmp.Or(target.Instance, m.gpus[0].name, m.gpus[0].label)}
-	return g, requires.Requirement{Needs: d.limits(m.gpus[0].label)}.OfImage()
+	g.Names = []string{cmp.Or(target.Instance, m.GPUs[0].Name, m.GPUs[0].Label)}
+	return g, requires.Requirement{Needs: d.limits(m.GPUs[0].Label)}.OfImage()
 }
 
 // newestDriver is the newest release of the last branch.
@@ -98,26 +101,26 @@ func newestDriver(t *Tables) string {
 }
 
 // describe writes down what is there, and what is missing of it whatever the host.
-func (r *gathering) describe(m *machine) {
-	for _, b := range m.builds {
-		r.Builds = append(r.Builds, b.required(m))
+func (r *gathering) describe(m *world.Machine) {
+	for _, b := range m.Builds {
+		r.Builds = append(r.Builds, required(b, m))
 	}
-	for _, u := range notLookedAt(m) {
-		if u.missing != "" {
-			lack := requires.Missing{Rule: "not-looked-at", Subject: u.subject, Missing: u.missing, Need: u.need}
+	for _, u := range rules.NotLookedAt(m) {
+		if u.Missing != "" {
+			lack := requires.Missing{Rule: "not-looked-at", Subject: u.Subject, Missing: u.Missing, Need: u.Need}
 			partsOfMissing(&lack)
 			r.Unknown = append(r.Unknown, lack)
 		}
 	}
 }
 
-func (b *build) required(m *machine) requires.Build {
-	list := requires.Build{Subject: b.subject, CUDA: b.cuda.String(), Code: slices.Concat(b.SASS, b.PTX),
-		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.f.System.Arch),
-		From: cmp.Or(b.From, b.Path), Counts: b.counts}
-	if len(b.rows) > 0 {
-		row := b.rows[0]
-		list.Python, list.Glibc = orEmpty(row.Python), cmp.Or(list.Glibc, row.Glibc.String())
+func required(b *world.Build, m *world.Machine) requires.Build {
+	list := requires.Build{Subject: b.Subject, CUDA: b.CUDANumber.String(), Code: slices.Concat(b.SASS, b.PTX),
+		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.Facts.System.Arch),
+		From: cmp.Or(b.From, b.Path), Counts: b.Counts}
+	if len(b.Rows) > 0 {
+		row := b.Rows[0]
+		list.Python, list.Glibc = verdict.OrEmpty(row.Python), cmp.Or(list.Glibc, row.Glibc.String())
 		if len(list.Code) == 0 {
 			list.Code = slices.DeleteFunc(slices.Concat(row.SASS, row.PTX), func(s string) bool { return s == "none" })
 		}
@@ -125,7 +128,7 @@ func (b *build) required(m *machine) requires.Build {
 	if b.Python != "" {
 		list.Python = []string{b.Python}
 	}
-	list.Code = orEmpty(list.Code)
+	list.Code = verdict.OrEmpty(list.Code)
 	return list
 }
 
@@ -138,12 +141,12 @@ type demand struct {
 	code     string
 }
 
-// demand judges the artefact on every driver that makes a difference. It is not to be used where ctx has ended.
-func (m *machine) demand(ctx context.Context) demand {
-	d := demand{cuts: m.cuts(), code: m.codeWords()}
+// demandOf judges the artefact on every driver that makes a difference. It is not to be used where ctx has ended.
+func demandOf(m *world.Machine, ctx context.Context) demand {
+	d := demand{cuts: cuts(m), code: codeOfAll(m)}
 	var q inquiry
 	for _, v := range d.cuts {
-		o := q.on(ctx, m.on(v))
+		o := q.on(ctx, m.On(v))
 		d.now, d.provided = append(d.now, o.now), append(d.provided, o.provided)
 		if ctx.Err() != nil {
 			return demand{}
@@ -153,14 +156,14 @@ func (m *machine) demand(ctx context.Context) demand {
 	return d
 }
 
-// codeWords is what all builds that count have for the GPU, together.
-func (m *machine) codeWords() string {
+// codeOfAll is what all builds that count have for the GPU, together.
+func codeOfAll(m *world.Machine) string {
 	words, lowest := "", version.BySASS+1
-	for _, b := range m.builds {
-		if !b.counts || !b.comparesCode() || b.optional() || b.Extension && !b.Standalone && b.named == nil {
+	for _, b := range m.Builds {
+		if !b.Counts || !rules.ComparesCode(b) || b.Optional() || b.Extension && !b.Standalone && b.Named == nil {
 			continue
 		}
-		if c, _ := m.code(b, m.gpus[0]); c < lowest {
+		if c, _ := m.Code(b, m.GPUs[0]); c < lowest {
 			lowest, words = c, map[version.Coverage]string{
 				version.BySASS: "machine code", version.ByPTX: "ptx", version.Unsure: "unknown", version.Uncovered: "none"}[c]
 		}
@@ -169,16 +172,16 @@ func (m *machine) codeWords() string {
 }
 
 // gpu is a demand as it is published.
-func (d demand) gpu(m *machine) requires.GPU {
-	g := requires.GPU{Capability: m.gpus[0].capability.String(), Names: []string{}, Code: d.code, Because: []string{},
-		Arch:    strings.TrimPrefix(m.platform, "linux_"),
+func (d demand) gpu(m *world.Machine) requires.GPU {
+	g := requires.GPU{Capability: m.GPUs[0].Capability.String(), Names: []string{}, Code: d.code, Because: []string{},
+		Arch:    strings.TrimPrefix(m.Platform, "linux_"),
 		Drivers: ranges(d.cuts, d.now, met), Undecided: ranges(d.cuts, d.now, undecided),
 		Provided: ranges(d.cuts, d.provided, met)}
-	if chip := m.gpus[0].chip; chip != nil {
+	if chip := m.GPUs[0].Chip; chip != nil {
 		g.Architecture = chip.Architecture
 	}
 	if len(g.Drivers)+len(g.Undecided) == 0 {
-		g.Because = orEmpty(d.refusing())
+		g.Because = verdict.OrEmpty(d.refusing())
 	}
 	return g
 }
@@ -203,7 +206,7 @@ func (d demand) refusing() []string {
 }
 
 // decides reports whether a need can refuse a host.
-func (n need) decides() bool { return !n.mild && (n.build == nil || n.build.counts) }
+func (n need) decides() bool { return !n.mild && (n.build == nil || n.build.Counts) }
 
 // limits are the needs that not every driver meets, those that lack a fact, and what code there is. Rules name the GPU
 // that they judge by its label; here a need holds for every GPU that it is published for.

@@ -7,6 +7,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/requires"
 )
 
@@ -31,7 +32,7 @@ func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) requires.
 // cuts are the drivers at which anything that is asked of a driver can change, the first of each stretch: branches,
 // the chip's first and last, what is published of the product, the floors of the builds, and what a cuda-compat
 // library says.
-func (m *machine) cuts() []version.Number {
+func cuts(m *world.Machine) []version.Number {
 	list := []version.Number{version.Of("0")}
 	add := func(v version.Number) {
 		if v.Known() {
@@ -42,35 +43,35 @@ func (m *machine) cuts() []version.Number {
 		add(version.Of(fmt.Sprint(major)))
 		add(version.Of(fmt.Sprint(major + 1)))
 	}
-	for _, b := range tables.Rows[tables.Branch](m.t) {
+	for _, b := range tables.Rows[tables.Branch](m.Tables) {
 		branch(b.Number())
 	}
-	for _, f := range tables.Rows[tables.Forward](m.t) {
+	for _, f := range tables.Rows[tables.Forward](m.Tables) {
 		for _, base := range slices.Concat(f.Base, f.Other) {
 			branch(version.Int(base))
 		}
 	}
-	for _, g := range m.gpus {
-		m.cutsOfGPU(g, add, branch)
+	for _, g := range m.GPUs {
+		cutsOfGPU(m, g, add, branch)
 	}
-	for _, family := range tables.Rows[tables.Minor](m.t) {
+	for _, family := range tables.Rows[tables.Minor](m.Tables) {
 		add(family.DriverLinux)
 		add(family.DriverWindows)
 	}
-	for _, b := range m.builds {
-		for _, cuda := range append([]version.Number{b.cuda}, cudas(b.rows)...) {
-			_, least, _ := m.t.Floor(cuda, m.windowsNumbers())
+	for _, b := range m.Builds {
+		for _, cuda := range append([]version.Number{b.CUDANumber}, cudas(b.Rows)...) {
+			_, least, _ := m.Tables.Floor(cuda, m.WindowsNumbers())
 			add(least)
 		}
 	}
-	m.cutsOfCompat(add, branch)
-	m.cutsOfAdvisories(add)
-	m.cutsOfImages(branch)
+	cutsOfCompat(m, add, branch)
+	cutsOfAdvisories(m, add)
+	cutsOfImages(m, branch)
 	slices.SortFunc(list, version.Number.Compare)
 	return slices.CompactFunc(list, func(a, b version.Number) bool { return a.Compare(b) == 0 })
 }
 
-func cudas(rows []row) []version.Number {
+func cudas(rows []world.Row) []version.Number {
 	var list []version.Number
 	for _, r := range rows {
 		list = append(list, r.CUDA)
@@ -78,14 +79,14 @@ func cudas(rows []row) []version.Number {
 	return list
 }
 
-func (m *machine) cutsOfGPU(g gpu, add func(version.Number), branch func(int)) {
-	if g.chip != nil {
-		add(g.chip.FirstBranch)
+func cutsOfGPU(m *world.Machine, g world.GPU, add func(version.Number), branch func(int)) {
+	if g.Chip != nil {
+		add(g.Chip.FirstBranch)
 	}
-	if last, _ := m.lastBranch(g); last.Known() {
+	if last, _ := m.LastBranch(g); last.Known() {
 		branch(last.Major())
 	}
-	for _, p := range proven(m.productsOf(g)) {
+	for _, p := range world.Proven(m.ProductsOf(g)) {
 		for _, v := range p.Mentioned() {
 			branch(v.Major())
 			add(v)
@@ -94,8 +95,8 @@ func (m *machine) cutsOfGPU(g gpu, add func(version.Number), branch func(int)) {
 	}
 }
 
-func (m *machine) cutsOfCompat(add func(version.Number), branch func(int)) {
-	for _, c := range m.f.Driver.Compat {
+func cutsOfCompat(m *world.Machine, add func(version.Number), branch func(int)) {
+	for _, c := range m.Facts.Driver.Compat {
 		v := version.Of(c.Version)
 		add(v)
 		add(v.Next())
@@ -108,18 +109,18 @@ func (m *machine) cutsOfCompat(add func(version.Number), branch func(int)) {
 // driverClause matches what NVIDIA_REQUIRE_CUDA says of branches, "driver>=535".
 var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 
-func (m *machine) cutsOfImages(branch func(int)) {
-	for _, n := range m.names {
-		if n.image != nil {
-			for _, clause := range driverClause.FindAllStringSubmatch(requireCUDA(n.image), -1) {
+func cutsOfImages(m *world.Machine, branch func(int)) {
+	for _, n := range m.NamedPackages {
+		if n.Image != nil {
+			for _, clause := range driverClause.FindAllStringSubmatch(world.RequireCUDA(n.Image), -1) {
 				branch(version.Int(clause[1]))
 			}
 		}
 	}
 }
 
-func (m *machine) cutsOfAdvisories(add func(version.Number)) {
-	for _, a := range tables.Rows[tables.Advisory](m.t) {
+func cutsOfAdvisories(m *world.Machine, add func(version.Number)) {
+	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		for _, v := range a.When.Mentions("driver") {
 			add(v)
 			add(v.Next())

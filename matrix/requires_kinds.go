@@ -7,6 +7,8 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/requires"
 )
 
@@ -48,10 +50,10 @@ func kinds(t *Tables) []kind {
 
 // alikeKey is everything by which needs tell a name from others.
 func alikeKey(t *Tables, chip *tables.Chip, name string) string {
-	g := gpu{name: name, chip: chip}
-	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.dataCentre(),
-		armGPU.MatchString(name))
-	for _, p := range proven(t.Products("", name)) {
+	g := world.GPU{Name: name, Chip: chip}
+	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.DataCentre(),
+		world.ArmGPU.MatchString(name))
+	for _, p := range world.Proven(t.Products("", name)) {
 		key += fmt.Sprint(p.Noted, p.Listed)
 	}
 	return key
@@ -65,8 +67,8 @@ type gathering struct {
 }
 
 // add writes down what one kind of GPU needs; kinds of a capability that need the same stand together.
-func (r *gathering) add(k kind, d demand, m *machine) {
-	for _, n := range d.limits(m.gpus[0].label) {
+func (r *gathering) add(k kind, d demand, m *world.Machine) {
+	for _, n := range d.limits(m.GPUs[0].Label) {
 		key := n.Key()
 		if r.of[key] == nil {
 			r.Needs = append(r.Needs, n)
@@ -82,7 +84,7 @@ func (r *gathering) add(k kind, d demand, m *machine) {
 		r.GPUs[same].Names = append(r.GPUs[same].Names, k.names...)
 		return
 	}
-	g.Names = orEmpty(k.names)
+	g.Names = verdict.OrEmpty(k.names)
 	r.GPUs = append(r.GPUs, g)
 }
 
@@ -90,14 +92,6 @@ func (r *gathering) add(k kind, d demand, m *machine) {
 func sameNeeds(g, h requires.GPU) bool {
 	g.Names, h.Names = nil, nil
 	return reflect.DeepEqual(g, h)
-}
-
-// proven are the products of a name, where a release note proves of all of them which drivers do not know it.
-func proven(products []*tables.Product) []*tables.Product {
-	if slices.ContainsFunc(products, func(p *tables.Product) bool { return len(p.Noted) == 0 }) {
-		return nil
-	}
-	return products
 }
 
 // settle says of each need for which GPUs it holds: none where it is for all, else capabilities, or names where others

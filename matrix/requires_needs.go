@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/requires"
 )
 
@@ -33,18 +36,18 @@ type inquiry struct {
 type question struct {
 	asker
 	rule  *Rule
-	moves bool      // it reads the driver
-	meets []meeting // by driver; one for all where it does not move
-	last  []*result // what was said of the driver that was asked about last
-	said  []*result // of the driver nearest to one that will do, among those that will not
-	which meeting   // of said
+	moves bool            // it reads the driver
+	meets []meeting       // by driver; one for all where it does not move
+	last  []*rules.Result // what was said of the driver that was asked about last
+	said  []*rules.Result // of the driver nearest to one that will do, among those that will not
+	which meeting         // of said
 }
 
 // hears keeps what is said of the next driver: of all drivers only how they stand, and of the last one why.
-func (one *question) hears(results []*result) {
+func (one *question) hears(results []*rules.Result) {
 	worst := unasked
 	for _, r := range results {
-		worst = max(worst, r.meeting())
+		worst = max(worst, meetingOf(r))
 	}
 	switch before := len(one.meets) - 1; {
 	case worst > met && one.said == nil:
@@ -57,14 +60,14 @@ func (one *question) hears(results []*result) {
 
 type asker struct {
 	id    string
-	build *build
+	build *world.Build
 }
 
 // outcomes are what Check says of a driver: as things are, and where the image brings what the artefact leaves to it.
 type outcomes struct{ now, provided meeting }
 
 // on is the outcome on one driver, of which nothing is decided where ctx ends before it was asked.
-func (q *inquiry) on(ctx context.Context, at *machine) outcomes {
+func (q *inquiry) on(ctx context.Context, at *world.Machine) outcomes {
 	if q.questions == nil {
 		q.begin(ctx, at)
 	} else {
@@ -73,7 +76,7 @@ func (q *inquiry) on(ctx context.Context, at *machine) outcomes {
 				break
 			}
 			if one.moves {
-				one.hears(at.ask(*one.rule, one.build))
+				one.hears(rules.Ask(at, *one.rule, one.build))
 			}
 		}
 	}
@@ -94,22 +97,22 @@ func (q *inquiry) on(ctx context.Context, at *machine) outcomes {
 }
 
 // begin asks every rule on the first driver, and notes which of them read it.
-func (q *inquiry) begin(ctx context.Context, at *machine) {
+func (q *inquiry) begin(ctx context.Context, at *world.Machine) {
 	q.answered, q.known = map[asker]*question{}, map[string]outcomes{}
-	ask := func(rule *Rule, b *build) {
-		*at.driverRead = false
+	ask := func(rule *Rule, b *world.Build) {
+		*at.DriverRead = false
 		one := &question{asker: asker{rule.ID, b}, rule: rule}
-		one.hears(at.ask(*rule, b))
-		one.moves = *at.driverRead
+		one.hears(rules.Ask(at, *rule, b))
+		one.moves = *at.DriverRead
 		q.questions, q.answered[one.asker] = append(q.questions, one), one
 	}
-	for i := range rules {
-		rule := &rules[i]
-		if rule.onMachine != nil {
+	for i := range rules.All {
+		rule := &rules.All[i]
+		if rule.OnMachine != nil {
 			ask(rule, nil)
 		}
-		if rule.onBuild != nil {
-			for _, b := range at.builds {
+		if rule.OnBuild != nil {
+			for _, b := range at.Builds {
 				if ctx.Err() != nil {
 					return
 				}
@@ -128,10 +131,10 @@ func (q *inquiry) outline() string {
 		}
 		for _, r := range one.last {
 			severity := Severity("")
-			if r.finding != nil {
-				severity = r.finding.Severity
+			if r.Finding != nil {
+				severity = r.Finding.Severity
 			}
-			fmt.Fprint(&b, r.subject, severity, r.missing != "", r.open, r.decides, r.judged, r.noted, r.implied, r.link, r.cpuOnly, r.without, len(r.builds), r.says, " ")
+			fmt.Fprint(&b, r.Subject, severity, r.Missing != "", r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.Link, r.CPUOnly, r.Without, len(r.Builds), r.Says, " ")
 		}
 		b.WriteByte('\n')
 	}
@@ -139,13 +142,13 @@ func (q *inquiry) outline() string {
 }
 
 // outcome has the chain judge what the rules said last.
-func (q *inquiry) outcome(ctx context.Context, at *machine, provided bool) meeting {
+func (q *inquiry) outcome(ctx context.Context, at *world.Machine, provided bool) meeting {
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
-	j.asking = func(rule Rule, b *build) []*result { return q.answered[asker{rule.ID, b}].last }
+	j.asking = func(rule Rule, b *world.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
 	j.rules(ctx)
-	switch v.outcome(j.answers(ctx)) {
+	switch outcome(&v, j.answers(ctx)) {
 	case Compatible:
 		return met
 	case Incompatible:
@@ -157,7 +160,7 @@ func (q *inquiry) outcome(ctx context.Context, at *machine, provided bool) meeti
 // need is one thing that an artefact asks of a host, or of the image in which it runs.
 type need struct {
 	rule    Rule
-	build   *build // nil: asked of the machine itself
+	build   *world.Build // nil: asked of the machine itself
 	words   string
 	missing string // the fact without which it cannot be judged
 	row     string // the table's row that it rests on
@@ -179,8 +182,8 @@ func (q *inquiry) needs(drivers int) []need {
 			continue
 		}
 		for _, r := range one.last {
-			mild := r.without && r.finding.Severity != Error
-			if how := r.meeting(); mild || how > met || r.need != "" {
+			mild := r.Without && r.Finding.Severity != Error
+			if how := meetingOf(r); mild || how > met || r.Need != "" {
 				n := one.need(r)
 				n.mild, n.image = mild, ofImage(one.rule.Link)
 				n.meets = slices.Repeat([]meeting{how}, drivers)
@@ -197,25 +200,25 @@ func (one *question) ofDrivers() (need, bool) {
 	if one.said == nil {
 		return need{}, false
 	}
-	i := slices.IndexFunc(one.said, func(r *result) bool { return r.meeting() == one.which })
+	i := slices.IndexFunc(one.said, func(r *rules.Result) bool { return meetingOf(r) == one.which })
 	n := one.need(one.said[i])
 	n.meets = one.meets
 	return n, true
 }
 
 // need is what one result asks for.
-func (one *question) need(r *result) need {
-	n := need{rule: *one.rule, build: one.build, missing: r.missing, row: r.row}
-	switch f := r.finding; {
-	case r.missing != "":
-		n.words = cmp.Or(r.need, r.missing)
+func (one *question) need(r *rules.Result) need {
+	n := need{rule: *one.rule, build: one.build, missing: r.Missing, row: r.Row}
+	switch f := r.Finding; {
+	case r.Missing != "":
+		n.words = cmp.Or(r.Need, r.Missing)
 	case f != nil:
-		n.words, n.source = cmp.Or(r.need, f.Message), f.Source
+		n.words, n.source = cmp.Or(r.Need, f.Message), f.Source
 		if one.moves {
-			n.words = cmp.Or(r.need, f.Need, f.Message)
+			n.words = cmp.Or(r.Need, f.Need, f.Message)
 		}
 	default:
-		n.words, n.source = cmp.Or(r.need, one.rule.Title), r.source
+		n.words, n.source = cmp.Or(r.Need, one.rule.Title), r.Source
 	}
 	return n
 }
@@ -225,7 +228,7 @@ func (one *question) need(r *result) need {
 func (n need) published(cuts []version.Number, label string) requires.Need {
 	words := func(s string) string { return strings.ReplaceAll(s, label, "the GPU") }
 	list := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing),
-		Drivers: ranges(cuts, n.meets, met, unasked), Row: n.row, Source: orEmpty(n.source)}
+		Drivers: ranges(cuts, n.meets, met, unasked), Row: n.row, Source: verdict.OrEmpty(n.source)}
 	lack := Missing{Missing: list.Missing}
 	partsOfMissing(&lack)
 	list.Question = lack.Question
@@ -233,19 +236,19 @@ func (n need) published(cuts []version.Number, label string) requires.Need {
 		list.Kind = requires.OfImage
 	}
 	if n.build != nil {
-		list.Subject, list.From = n.build.subject, cmp.Or(n.build.From, n.build.Path)
+		list.Subject, list.From = n.build.Subject, cmp.Or(n.build.From, n.build.Path)
 	}
 	return list
 }
 
-// meeting is what one result of a rule says of a host.
-func (r *result) meeting() meeting {
+// meetingOf is what one result of a rule says of a host.
+func meetingOf(r *rules.Result) meeting {
 	switch {
-	case r.implied, r.finding != nil && r.finding.Severity == Error && !r.noted:
+	case r.Implied, r.Finding != nil && r.Finding.Severity == Error && !r.Noted:
 		return unmet
-	case r.missing != "" && (r.open || r.decides):
+	case r.Missing != "" && (r.Open || r.Decides):
 		return undecided
-	case r.missing != "" || r.finding != nil && r.finding.Severity == Note:
+	case r.Missing != "" || r.Finding != nil && r.Finding.Severity == Note:
 		return unasked
 	}
 	return met
@@ -253,16 +256,3 @@ func (r *result) meeting() meeting {
 
 // ofImage reports whether what a link lacks is for the image to bring: an interpreter, packages and libraries.
 func ofImage(link LinkName) bool { return link == LinkPython || link == LinkLibraries }
-
-// on is the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted); meant
-// is the first number of it.
-func (m *machine) on(v version.Number) *machine {
-	if v.Parts() == 1 {
-		v = version.Of(v.String() + ".0")
-	}
-	at := *m
-	at.kmd = driver{version: v, from: "--driver", cuda: m.t.BranchCUDA(v), loaded: true}
-	at.lift, at.worked = forward{}, &worked{}
-	at.layCompat()
-	return &at
-}

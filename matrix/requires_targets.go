@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cudacompat/matrix/internal/verdict"
 	"cudacompat/probe/facts"
 	"cudacompat/requires"
 )
@@ -19,13 +20,13 @@ func CompareTargets(ctx context.Context, t *Tables, old, now facts.Facts, target
 		is, needs := requiredBy(ctx, t, now, target)
 		before, _ := runsOn(was, brought, brought, target)
 		after, unsure := runsOn(is, needs, brought, target)
-		list = append(list, requires.TargetChange{Target: target.words(), Old: before, New: after, Unknown: !after && unsure})
+		list = append(list, requires.TargetChange{Target: words(target), Old: before, New: after, Unknown: !after && unsure})
 	}
 	return list
 }
 
-func (target Target) words() string {
-	words := cmp.Or(target.Instance, joinAnd(target.GPUs))
+func words(target Target) string {
+	words := cmp.Or(target.Instance, verdict.JoinAnd(target.GPUs))
 	switch {
 	case target.Driver == "":
 		return words
@@ -37,7 +38,7 @@ func (target Target) words() string {
 
 // requiredBy is what an artefact needs of a target, or of any, and what it leaves to the image.
 func requiredBy(ctx context.Context, t *Tables, f facts.Facts, target Target) (list []requires.GPU, ofImage []string) {
-	if target.named() {
+	if target.Named() {
 		g, needs := requiredOn(ctx, t, f, target)
 		return []requires.GPU{g}, needs
 	}

@@ -7,25 +7,39 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
 )
+
+func held(link LinkName, value, from string, facts ...string) Link {
+	return Link{Link: link, State: Held, Value: value, From: from, Because: []string{}, Facts: facts}
+}
+
+func assumed(link LinkName, value, from string) Link {
+	return Link{Link: link, State: Assumed, Value: value, From: from, Because: []string{}}
+}
+
+// unseen is a link of which a fact is missing, with the rule whose page says how to get it.
+func unseen(link LinkName, missing, rule string) Link {
+	return Link{Link: link, State: Unseen, Value: missing, Because: []string{rule}}
+}
 
 // What was seen of each link, where no rule found it broken. A link that nobody looked at because only a file was given
 // is assumed; one that was looked for and not found is unseen.
 
 // sight is what was seen of a link of the machine, for one kind of GPU; false where the link does not arise.
-func (m *machine) sight(link LinkName, g gpu) (Link, bool) {
+func sight(m *world.Machine, link LinkName, g world.GPU) (Link, bool) {
 	switch link {
 	case LinkGPU:
-		return m.sightOfGPU(g), true
+		return sightOfGPU(m, g), true
 	case LinkModule:
-		return m.sightOfModule(), true
+		return sightOfModule(m), true
 	case LinkDevices:
-		return m.sightOfDevices(g), true
+		return sightOfDevices(m, g), true
 	case LinkLibcuda:
-		return m.sightOfLibcuda(), true
+		return sightOfLibcuda(m), true
 	}
-	return m.sightOfAnswers()
+	return sightOfAnswers(m)
 }
 
 // Why a link is assumed.
@@ -56,77 +70,77 @@ const (
 )
 
 // supposed is why this machine was not looked at for a probe's facts, and need not have been; empty where it was.
-func (m *machine) supposed(probe string) string {
+func supposed(m *world.Machine, probe string) string {
 	switch {
-	case m.target.Instance != "" || len(m.target.GPUs) > 0:
+	case m.Target.Instance != "" || len(m.Target.GPUs) > 0:
 		return byTarget
-	case m.f.System.Rest:
+	case m.Facts.System.Rest:
 		return atRest
-	case !slices.ContainsFunc(m.f.Probes, func(s facts.Status) bool { return s.Name == probe }):
+	case !slices.ContainsFunc(m.Facts.Probes, func(s facts.Status) bool { return s.Name == probe }):
 		return byFile
 	}
 	return ""
 }
 
-func (m *machine) sightOfGPU(g gpu) Link {
+func sightOfGPU(m *world.Machine, g world.GPU) Link {
 	switch {
-	case g.label == "":
+	case g.Label == "":
 		return unseen(LinkGPU, "a GPU to compare with", "gpu-count")
-	case m.target.named():
-		return assumed(LinkGPU, g.label, g.from)
+	case m.Target.Named():
+		return assumed(LinkGPU, g.Label, g.From)
 	}
-	return held(LinkGPU, g.label, g.from, factGPUs)
+	return held(LinkGPU, g.Label, g.From, factGPUs)
 }
 
-func (m *machine) sightOfModule() Link {
-	value := m.driver().version.String()
-	if m.f.Driver.Module != "" && m.target.Driver == "" {
-		value += ", " + m.f.Driver.Module
+func sightOfModule(m *world.Machine) Link {
+	value := m.Driver().Version.String()
+	if m.Facts.Driver.Module != "" && m.Target.Driver == "" {
+		value += ", " + m.Facts.Driver.Module
 	}
 	switch {
-	case m.target.Driver != "":
+	case m.Target.Driver != "":
 		return assumed(LinkModule, value, byTarget)
-	case m.driver().loaded || m.f.Driver.NVML.Status == "ok" || m.f.System.Jetson:
-		return held(LinkModule, value, cmp.Or(m.driver().from, "NVML"), factLoaded, factNVML, factSystem, factNodes)
-	case m.f.Devices.Node("/dev/dxg") != nil:
+	case m.Driver().Loaded || m.Facts.Driver.NVML.Status == "ok" || m.Facts.System.Jetson:
+		return held(LinkModule, value, cmp.Or(m.Driver().From, "NVML"), factLoaded, factNVML, factSystem, factNodes)
+	case m.Facts.Devices.Node("/dev/dxg") != nil:
 		return held(LinkModule, value, "/dev/dxg", factNodes)
 	}
-	if why := m.supposed("proc-driver"); why != "" {
+	if why := supposed(m, "proc-driver"); why != "" {
 		return assumed(LinkModule, value, why)
 	}
 	return unseen(LinkModule, "whether the NVIDIA kernel module is loaded", "driver-missing")
 }
 
 // sightOfDevices asks, in this order, what was given to this process, what it may open, and who would make the rest.
-func (m *machine) sightOfDevices(g gpu) Link {
-	if why := m.supposed("devices"); why != "" {
+func sightOfDevices(m *world.Machine, g world.GPU) Link {
+	if why := supposed(m, "devices"); why != "" {
 		return assumed(LinkDevices, "", why)
 	}
-	if !m.looked("devices") { // the time was up, or they could not be looked at
+	if !m.Looked("devices") { // the time was up, or they could not be looked at
 		return unseen(LinkDevices, "whether the driver's nodes under /dev can be opened", "device-nodes-missing")
 	}
-	if m.withheld() {
-		return unseen(LinkDevices, Withheld, m.withholder())
+	if withheld(m) {
+		return unseen(LinkDevices, Withheld, withholder(m))
 	}
 	switch {
-	case m.f.Devices.Node("/dev/dxg") != nil:
+	case m.Facts.Devices.Node("/dev/dxg") != nil:
 		return held(LinkDevices, "/dev/dxg", "/dev", factNodes)
-	case m.f.System.WSL:
+	case m.Facts.System.WSL:
 		return unseen(LinkDevices, "whether /dev/dxg is there", "device-nodes-missing")
-	case m.jetson():
+	case m.Jetson():
 		return held(LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
-	for _, name := range []string{controlNode, memoryNode} {
-		if missing := m.nodeUnseen(name); missing != "" {
+	for _, name := range []string{world.ControlNode, world.MemoryNode} {
+		if missing := nodeUnseen(m, name); missing != "" {
 			return unseen(LinkDevices, missing, "device-nodes-missing")
 		}
 	}
-	node := m.nodeOf(g)
+	node := nodeOf(m, g)
 	switch {
-	case node != nil && node.Access != "ok" && !m.driverAnswers():
+	case node != nil && node.Access != "ok" && !m.DriverAnswers():
 		return unseen(LinkDevices, fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access), "device-permission")
-	case node == nil && !m.driverAnswers() && !m.makes():
+	case node == nil && !m.DriverAnswers() && !m.Makes():
 		return unseen(LinkDevices, "whether the GPU's node under /dev can be made", "device-nodes-missing")
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
@@ -136,40 +150,26 @@ func (m *machine) sightOfDevices(g gpu) Link {
 
 // nodeUnseen is what is not known of a node that every program opens; empty where it can be opened, or will be made when
 // it is first needed.
-func (m *machine) nodeUnseen(name string) string {
-	node := m.f.Devices.Node(name)
+func nodeUnseen(m *world.Machine, name string) string {
+	node := m.Facts.Devices.Node(name)
 	switch {
-	case node == nil && (m.nodesElsewhere() || m.makes()):
+	case node == nil && (m.NodesElsewhere() || m.Makes()):
 		return ""
 	case node == nil:
 		return "whether " + name + ", which is missing, can be made"
-	case node.Open != "" && node.Open != "ok" && !(name == controlNode && m.driverAnswers()):
+	case node.Open != "" && node.Open != "ok" && !(name == world.ControlNode && m.DriverAnswers()):
 		return fmt.Sprintf("why %s cannot be opened (%s)", name, node.Open)
 	}
 	return ""
 }
 
-// nodesElsewhere reports whether NVML opened nodes that are not in this /dev: CUDA will open those, too.
-func (m *machine) nodesElsewhere() bool {
-	return m.driverAnswers() && m.f.Devices.Node(controlNode) == nil
-}
-
-// makes reports whether a node that is missing would be made when a program first needs it: by udev or nvidia-modprobe
-// on a host. Facts that do not tell who could are an older program's, which said so by nvidia-modprobe alone.
-func (m *machine) makes() bool {
-	if !m.ownNodes() {
-		return false
-	}
-	return m.f.Devices.Maker != "nobody"
-}
-
 // nodeOf is a GPU's own node, by its number where that is known, else one that may be its.
-func (m *machine) nodeOf(g gpu) *facts.Node {
-	i := slices.IndexFunc(m.f.GPUs, func(f facts.GPU) bool { return f.Bus == g.bus && f.Minor != nil })
+func nodeOf(m *world.Machine, g world.GPU) *facts.Node {
+	i := slices.IndexFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && f.Minor != nil })
 	if i >= 0 {
-		return m.f.Devices.Node(fmt.Sprintf("/dev/nvidia%d", *m.f.GPUs[i].Minor))
+		return m.Facts.Devices.Node(fmt.Sprintf("/dev/nvidia%d", *m.Facts.GPUs[i].Minor))
 	}
-	nodes := m.gpuNodes()
+	nodes := m.GPUNodes()
 	slices.SortStableFunc(nodes, func(a, b facts.Node) int { // one that may be opened goes first
 		return cmp.Compare(len(a.Access), len(b.Access))
 	})
@@ -181,105 +181,105 @@ func (m *machine) nodeOf(g gpu) *facts.Node {
 
 // withheld reports whether this process was given no GPU, or hides every one on purpose: nothing is broken then, and
 // nothing is proven either.
-func (m *machine) withheld() bool {
-	if !m.here() {
+func withheld(m *world.Machine) bool {
+	if !m.Here() {
 		return false
 	}
-	if m.shown.hidden {
+	if m.Shown.Hidden {
 		return true
 	}
-	_, asked := m.given()
-	return m.f.System.Container != "" && !asked && !m.driverAnswers() && !m.f.System.WSL && !m.jetson() &&
-		m.f.Devices.Node("/dev/dxg") == nil
+	_, asked := m.Given()
+	return m.Facts.System.Container != "" && !asked && !m.DriverAnswers() && !m.Facts.System.WSL && !m.Jetson() &&
+		m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-func (m *machine) sightOfLibcuda() Link {
+func sightOfLibcuda(m *world.Machine) Link {
 	value := func(v version.Number) string {
 		text := v.String()
-		if m.driver().cuda.Known() {
-			text += ", CUDA " + m.driver().cuda.Short()
+		if m.Driver().CUDA.Known() {
+			text += ", CUDA " + m.Driver().CUDA.Short()
 		}
 		return strings.TrimPrefix(text, ", ")
 	}
-	if m.target.Driver != "" {
-		return assumed(LinkLibcuda, value(m.driver().version), byTarget)
+	if m.Target.Driver != "" {
+		return assumed(LinkLibcuda, value(m.Driver().Version), byTarget)
 	}
-	if why := m.supposed("driver-libraries"); why != "" {
-		return assumed(LinkLibcuda, value(m.driver().version), why)
+	if why := supposed(m, "driver-libraries"); why != "" {
+		return assumed(LinkLibcuda, value(m.Driver().Version), why)
 	}
-	if m.forward().Compat != nil {
-		return held(LinkLibcuda, value(m.forward().version), m.forward().Path, factCompat, factTaken, factLibraries)
+	if m.Forward().Compat != nil {
+		return held(LinkLibcuda, value(m.Forward().Number), m.Forward().Path, factCompat, factTaken, factLibraries)
 	}
-	if taken := m.f.Driver.Taken; taken.Path != "" {
+	if taken := m.Facts.Driver.Taken; taken.Path != "" {
 		return held(LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
 	}
 	// An older program recorded the driver's own library, and not which file the loader takes.
-	if own := m.library("libcuda"); own != nil && m.f.Driver.Libcuda == nil {
-		return held(LinkLibcuda, value(own.version), own.Path, factLibraries)
+	if own := m.Library("libcuda"); own != nil && m.Facts.Driver.Libcuda == nil {
+		return held(LinkLibcuda, value(own.Number), own.Path, factLibraries)
 	}
 	rule := "driver-missing"
-	if m.f.System.Container != "" {
+	if m.Facts.System.Container != "" {
 		rule = "container-driver-libs"
 	}
-	if m.withheld() { // its driver comes in with the GPU
-		return unseen(LinkLibcuda, Withheld, m.withholder())
+	if withheld(m) { // its driver comes in with the GPU
+		return unseen(LinkLibcuda, Withheld, withholder(m))
 	}
 	return unseen(LinkLibcuda, "which libcuda.so.1 a CUDA program would load here", rule)
 }
 
 // withholder is the rule whose page says why this process has no GPU.
-func (m *machine) withholder() string {
-	if m.shown.hidden {
+func withholder(m *world.Machine) string {
+	if m.Shown.Hidden {
 		return "visible-devices"
 	}
 	return "container-driver-libs"
 }
 
 // sightOfAnswers: without NVML nobody asked the driver, and there is no such link.
-func (m *machine) sightOfAnswers() (Link, bool) {
-	if m.f.Observed.CUDAAvailable != nil && !*m.f.Observed.CUDAAvailable && !m.target.named() && m.target.Driver == "" {
+func sightOfAnswers(m *world.Machine) (Link, bool) {
+	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
 		return unseen(LinkAnswers, "why torch.cuda.is_available() is False in this report: the visible devices, a "+
 			"compatibility library, or the nodes under /dev decide", "driver-unresponsive"), true
 	}
-	nvml := m.f.Driver.NVML
+	nvml := m.Facts.Driver.NVML
 	switch {
 	// Jetson's NVML is a part of one, and WSL's answers for Windows.
-	case m.target.named() || m.target.Driver != "" || m.jetson() || m.f.System.WSL && nvml.Status != "ok":
+	case m.Target.Named() || m.Target.Driver != "" || m.Jetson() || m.Facts.System.WSL && nvml.Status != "ok":
 		return Link{}, false
 	case nvml.Status == "ok":
-		return held(LinkAnswers, "", m.nvmlFrom(), factNVML), true
+		return held(LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
 		return unseen(LinkAnswers, nvml.Message, "driver-unresponsive"), true
-	case nvml.Status == "error" && nvml.Code != nvmlNoPermission && nvml.Code != nvmlNotLoaded && !m.withheld():
+	case nvml.Status == "error" && nvml.Code != world.NVMLNoPermission && nvml.Code != world.NVMLNotLoaded && !withheld(m):
 		return unseen(LinkAnswers, "why NVML fails: "+cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)), "driver-unresponsive"), true
 	}
 	return Link{}, false
 }
 
 // sightOfBuild is what was seen of a build's own link.
-func (m *machine) sightOfBuild(link LinkName, b *build, g gpu) Link {
-	installed := b.Path != "" || b.program()
+func sightOfBuild(m *world.Machine, link LinkName, b *world.Build, g world.GPU) Link {
+	installed := b.Path != "" || b.Program()
 	switch link {
 	case LinkDriver:
-		if m.target.Driver != "" {
-			return assumed(link, m.driver().version.String(), byTarget)
+		if m.Target.Driver != "" {
+			return assumed(link, m.Driver().Version.String(), byTarget)
 		}
-		if m.jetson() { // its driver is a part of the board's system
-			return held(link, m.driver().version.String(), m.driver().from, factGPUs, factSystem)
+		if m.Jetson() { // its driver is a part of the board's system
+			return held(link, m.Driver().Version.String(), m.Driver().From, factGPUs, factSystem)
 		}
-		return held(link, m.driver().version.String(), m.driver().from, factLoaded, factLibraries, factModules, factCUDA)
+		return held(link, m.Driver().Version.String(), m.Driver().From, factLoaded, factLibraries, factModules, factCUDA)
 	case LinkCode:
-		_, from := m.code(b, g)
-		return held(link, g.capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
+		_, from := m.Code(b, g)
+		return held(link, g.Capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
 	case LinkPython:
 		if installed {
-			return held(link, b.env.Python, b.env.Path, factPath)
+			return held(link, b.Env.Python, b.Env.Path, factPath)
 		}
 	case LinkLibraries:
 		switch {
-		case installed && b.Looked, b.program():
+		case installed && b.Looked, b.Program():
 			return held(link, "", b.Path, factLooked, factPath)
-		case installed && b.framework() && b.accelerator == "cuda" && m.looked("python"): // of what was found only its version was read
+		case installed && b.IsFramework() && b.Device == "cuda" && m.Looked("python"): // of what was found only its version was read
 			return unseen(link, "which libraries "+b.Name+" would load", "library-shadowed")
 		}
 	}
@@ -287,12 +287,12 @@ func (m *machine) sightOfBuild(link LinkName, b *build, g gpu) Link {
 }
 
 // wordsOf is the fact that an unseen link lacks, in words that can follow "not known:".
-func (m *machine) wordsOf(l Link) string {
-	list, hides := m.f.Variables["CUDA_VISIBLE_DEVICES"]
+func wordsOf(m *world.Machine, l Link) string {
+	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
 	case l.Value != Withheld:
 		return l.Value
-	case hides && m.shown.hidden:
+	case hides && m.Shown.Hidden:
 		return fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
 	}
 	return "this container was given no GPU"

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/world"
 	"cudacompat/pin"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -57,7 +59,7 @@ func TestStepsAreCommands(t *testing.T) {
 				if id != "" {
 					f.System.ID, f.System.IDLike, f.System.OS = as.ID, as.IDLike, as.OS
 				}
-				read = newMachine(Embedded(), f, Target{}, Policy{}).system()
+				read = pins.System(world.NewMachine(Embedded(), f, Target{}, Policy{}))
 			})
 			for _, f := range v.Findings {
 				if f.Rule == "driver-auto-update" && id != "" {

@@ -12,8 +12,8 @@ import (
 func TestWaiverCovers(t *testing.T) {
 	finding := Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "p5.48xlarge",
 		Evidence: []Evidence{
-			{"driver", "535.183.01", "/proc/driver/nvidia/version"}, {"GPU", "NVIDIA L4 (8.9)", "NVML"},
-			{"GPU", "NVIDIA H100 (9.0)", "NVML"}}}
+			{Fact: "driver", Value: "535.183.01", From: "/proc/driver/nvidia/version"}, {Fact: "GPU", Value: "NVIDIA L4 (8.9)", From: "NVML"},
+			{Fact: "GPU", Value: "NVIDIA H100 (9.0)", From: "NVML"}}}
 	for name, tt := range map[string]struct {
 		rule  string
 		match map[string]string

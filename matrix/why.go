@@ -7,7 +7,11 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/rules"
 )
+
+// Rules is every rule, causes before their consequences.
+func Rules() []Rule { return slices.Clone(rules.All) }
 
 // Why is one value of one row with what stands behind it.
 type Why struct {
@@ -26,7 +30,7 @@ type Why struct {
 // readersOf are the rules that decide by a column.
 func readersOf(column string) []string {
 	list := []string{}
-	for _, rule := range rules {
+	for _, rule := range rules.All {
 		if slices.Contains(rule.Reads, column) {
 			list = append(list, rule.ID)
 		}

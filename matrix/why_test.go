@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/rules"
 )
 
 // TestWhy holds values with their sources, worked out by hand.
@@ -38,7 +39,7 @@ func TestRulesReadColumns(t *testing.T) {
 		}
 		columns = append(columns, g.WhyColumns()...)
 	}
-	for _, rule := range rules {
+	for _, rule := range rules.All {
 		for _, column := range rule.Reads {
 			if !slices.Contains(columns, column) {
 				t.Errorf("%s reads the column %q, which no table has", rule.ID, column)

@@ -1,0 +1,111 @@
+package pins
+
+import (
+	"fmt"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// DriverPins is the smallest driver change that would do: the newest release of the lowest branch that is still
+// maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
+// or when a driver cannot be chosen here.
+func DriverPins(m *world.Machine, cuda version.Number) []verdict.Pin {
+	if m.WindowsNumbers() || m.Jetson() || m.Policy.NoPins {
+		return nil
+	}
+	branch := DriverBranch(m, func(b *tables.Branch) bool { return reaches(m, b, cuda) })
+	if branch == nil {
+		return nil
+	}
+	why := Reboot(m)
+	if need, least, _ := m.Tables.Floor(cuda, m.WindowsNumbers()); cuda.Known() && least.Known() {
+		why = fmt.Sprintf("%s; any %s is enough", why, need)
+	}
+	return []verdict.Pin{DriverPin(m, *branch, why)}
+}
+
+// DriverPin is the newest driver of a branch, installed on the machine that was read.
+func DriverPin(m *world.Machine, b tables.Branch, why string) verdict.Pin {
+	p := verdict.Pin{Package: "driver", Version: b.Newest.String(), Why: why, Commands: driverCommands(m, b), Steps: driverSteps(m, b)}
+	// A tree at rest boots anyway, and who builds it must not be rebooted.
+	if s := HostSystem(m); s.Family != "" && m.Here() {
+		for tool, command := range p.Commands {
+			p.Commands[tool] = pin.All(command, s.AsRoot("reboot"))
+		}
+	}
+	return p
+}
+
+// Reboot is what a driver change costs here.
+func Reboot(m *world.Machine) string {
+	if m.Dockerfile() || m.Facts.System.Container != "" && m.Target.Instance == "" {
+		return "on the host; needs a reboot"
+	}
+	return "needs a reboot"
+}
+
+// DriverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
+// is not past its end of life, else the highest. A new-feature branch without a date of its own ends when the next one
+// starts, so it is not taken for maintained.
+func DriverBranch(m *world.Machine, reaches func(*tables.Branch) bool) *tables.Branch {
+	branches := tables.Rows[tables.Branch](m.Tables)
+	var last *tables.Branch
+	for i := range branches {
+		b := &branches[i]
+		if !b.Newest.Known() || !BranchFits(m, b) || !reaches(b) {
+			continue
+		}
+		last = b
+		if b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.Today() {
+			return b
+		}
+	}
+	return last
+}
+
+// BranchFits reports whether a branch drives every GPU here.
+func BranchFits(m *world.Machine, b *tables.Branch) bool {
+	for _, g := range m.Present {
+		if g.Chip == nil {
+			continue
+		}
+		if !m.DrivenBy(g, b.Newest) {
+			return false
+		}
+		if g.Chip.OpenModule == "unsupported" && b.Module == "open" ||
+			g.Chip.OpenModule == "required" && b.Module == "proprietary" {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether a branch reaches the floor of a CUDA, where one is asked for.
+func reaches(m *world.Machine, b *tables.Branch, cuda version.Number) bool {
+	if !cuda.Known() {
+		return true
+	}
+	_, least, _ := m.Tables.Floor(cuda, m.WindowsNumbers())
+	if least.Known() {
+		return !b.Newest.Less(least)
+	}
+	return b.CUDA.Known() && !b.CUDA.LessShort(cuda)
+}
+
+// openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary
+// where a GPU cannot use it; both fit in between, and then open is NVIDIA's default since branch 560.
+func openModule(m *world.Machine, b tables.Branch) bool {
+	for _, g := range m.Present {
+		if g.Chip != nil && g.Chip.OpenModule == "required" {
+			return true
+		}
+		if g.Chip != nil && g.Chip.OpenModule == "unsupported" {
+			return false
+		}
+	}
+	return b.Module == "open" || b.Module == "both" && b.Number() >= 560
+}

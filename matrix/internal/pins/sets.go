@@ -1,0 +1,270 @@
+package pins
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// PackagePin is the pin of one wheel that nothing else depends on.
+func PackagePin(e *world.Environment, name, version string) []verdict.Pin {
+	spec := name + version
+	if !strings.ContainsAny(version[:1], "<>=") {
+		spec = name + "==" + version
+	}
+	return []verdict.Pin{{Package: name, Version: version, Why: "what the build was made with; keeps the driver",
+		Commands: Install(e, pin.Install{Packages: []string{spec}, NoDeps: true})}}
+}
+
+// localOf adds the row's variant to a companion's version, as PyTorch's index has it; Triton serves every variant.
+func localOf(p pin.Package, r world.Row) pin.Package {
+	if p.Package == "triton" {
+		return p
+	}
+	return pin.Package{Package: p.Package, Version: p.Version + "+" + r.Variant}
+}
+
+// Pins works out the sets for the machine of the facts with a target laid over it. Every set passes Check.
+func Pins(t *tables.Tables, f facts.Facts, target world.Target, want pin.Wanted) pin.Sets {
+	f.Complete()
+	m := world.NewMachine(t, &f, target, verdict.Policy{})
+	b := wantedBuild(m, want)
+	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, want), Sets: []pin.Set{}, Missing: []pin.None{}}
+	for _, c := range []struct {
+		choice pin.Choice
+		work   func(*world.Build) (pin.Set, string)
+	}{{pin.KeepDriver, func(b *world.Build) (pin.Set, string) { return keepDriver(m, b) }}, {pin.SmallestDriver, func(b *world.Build) (pin.Set, string) { return smallestDriver(m, b) }}, {pin.Newest, func(b *world.Build) (pin.Set, string) { return newest(m, b) }}} {
+		set, why := c.work(b)
+		if why != "" {
+			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why, Source: []string{}})
+			continue
+		}
+		set.Choice = c.choice
+		sets.Sets = append(sets.Sets, set)
+	}
+	return sets
+}
+
+// wantedBuild stands for what is to be installed, in the environment that counts.
+func wantedBuild(m *world.Machine, want pin.Wanted) *world.Build {
+	b := &world.Build{Build: &facts.Build{Name: want.Framework, Version: want.Release},
+		Env: world.NewEnvironment(m.Tables, &facts.Environment{})}
+	standing := world.StandingOf(m.Tables, m.Facts)
+	for i := range m.Facts.Environments {
+		if e := &m.Facts.Environments[i]; standing(e) != world.Noted && b.Env.Path == "" {
+			b.Env = m.Environment(e)
+		}
+	}
+	b.Interpreter = cmp.Or(m.Target.Python, b.Env.Python)
+	b.Release, _ = version.ParseRelease(want.Release)
+	return b
+}
+
+func pinTarget(m *world.Machine, b *world.Build, want pin.Wanted) pin.Target {
+	t := pin.Target{Wanted: []string{}, Instance: m.Target.Instance, Driver: m.Driver().Version.String(), GPUs: []string{},
+		Python:   version.ShortPython(b.Interpreter),
+		Platform: m.Platform, Libc: m.Facts.System.Libc, Framework: want.Framework, Release: want.Release}
+	for _, g := range m.GPUs {
+		t.GPUs = append(t.GPUs, g.Label)
+	}
+	return t
+}
+
+// keepDriver is what runs on the driver that is there, nearest to what was asked for.
+func keepDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
+	switch {
+	case !m.Driver().Version.Known() && !m.Driver().CUDA.Known():
+		return pin.Set{}, "the driver is unknown (add --driver)"
+	case !drives(m, m.Driver().Version):
+		return pin.Set{}, fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m))
+	}
+	candidates := runnable(m, b)
+	if len(candidates) == 0 {
+		return pin.Set{}, whyNone(m, b)
+	}
+	rankRows(m, b, candidates)
+	return set(m, b, candidates[0], nil, withRelease(m, b, candidates[0], "runs on "+m.DriverWords())), ""
+}
+
+// smallestDriver is the release nearest to what was asked for, in the variant that needs the lowest driver.
+func smallestDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
+	candidates, why := onSomeDriver(m, b)
+	if why != "" {
+		return pin.Set{}, why
+	}
+	rankRows(m, b, candidates)
+	for _, r := range candidates {
+		variants := slices.DeleteFunc(slices.Clone(candidates), func(v world.Row) bool { return v.Release != r.Release })
+		if set, ok := onLowestDriver(m, b, variants); ok {
+			return set, ""
+		}
+	}
+	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + spoken[b.Name]
+}
+
+// onLowestDriver is the variant of one release that needs the least: no other driver at all, else the lowest branch
+// that is still maintained; of variants that need the same the one of the newest CUDA.
+func onLowestDriver(m *world.Machine, b *world.Build, variants []world.Row) (pin.Set, bool) {
+	if kept := slices.DeleteFunc(slices.Clone(variants), func(r world.Row) bool { return !driverServes(m, r) }); len(kept) > 0 {
+		rankRows(m, b, kept)
+		return set(m, b, kept[0], nil, withRelease(m, b, kept[0], "the driver can stay")), true
+	}
+	var best *tables.Branch
+	var chosen world.Row
+	for _, r := range variants {
+		branch := branchFor(m, r.CUDA)
+		if branch == nil {
+			continue
+		}
+		if c := 0; best != nil {
+			if c = cmp.Compare(branch.Number(), best.Number()); c > 0 ||
+				c == 0 && !chosen.CUDA.Less(r.CUDA) {
+				continue
+			}
+		}
+		best, chosen = branch, r
+	}
+	if best == nil {
+		return pin.Set{}, false
+	}
+	return set(m, b, chosen, best, withRelease(m, b, chosen,
+		"branch "+best.Branch+" is the oldest maintained branch that runs it")), true
+}
+
+// newest is the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
+func newest(m *world.Machine, b *world.Build) (pin.Set, string) {
+	candidates, why := onSomeDriver(m, b)
+	if why != "" {
+		return pin.Set{}, why
+	}
+	slices.SortStableFunc(candidates, func(x, y world.Row) int {
+		if c := y.Number.Compare(x.Number); c != 0 {
+			return c
+		}
+		return y.CUDA.Compare(x.CUDA)
+	})
+	for _, r := range candidates {
+		branch := newestBranch(m, r.CUDA)
+		switch {
+		case driverServes(m, r) && (branch == nil || m.Driver().Version.Major() >= branch.Number()):
+			return set(m, b, r, nil, "the newest release of "+b.Name+"; the driver can stay"), ""
+		case branch != nil:
+			return set(m, b, r, branch, "the newest release of "+b.Name+", on the newest maintained driver branch that supports the GPU"), ""
+		}
+	}
+	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + spoken[b.Name]
+}
+
+// onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.
+func onSomeDriver(m *world.Machine, b *world.Build) (list []world.Row, why string) {
+	list = slices.DeleteFunc(m.FrameworkRows(b.Name), func(r world.Row) bool { return !fits(m, b, r) || !hasCode(m, r) })
+	if len(list) == 0 {
+		return nil, whyNone(m, b)
+	}
+	return list, ""
+}
+
+// driverServes reports whether the driver that is there runs a row and drives the GPUs.
+func driverServes(m *world.Machine, r world.Row) bool {
+	return m.Driver().Version.Known() && drives(m, m.Driver().Version) && m.Reached(r.CUDA)
+}
+
+// drives reports whether a driver knows every GPU here, and still does.
+func drives(m *world.Machine, driver version.Number) bool {
+	return !slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
+}
+
+// branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
+func branchFor(m *world.Machine, cuda version.Number) *tables.Branch {
+	if m.WindowsNumbers() || m.Jetson() {
+		return nil
+	}
+	return DriverBranch(m, func(b *tables.Branch) bool { return reaches(m, b, cuda) })
+}
+
+// newestBranch is the newest production or long-term branch for a CUDA, else the newest of all.
+func newestBranch(m *world.Machine, cuda version.Number) *tables.Branch {
+	if m.WindowsNumbers() || m.Jetson() {
+		return nil
+	}
+	var found *tables.Branch
+	branches := tables.Rows[tables.Branch](m.Tables)
+	for i := range branches {
+		b := &branches[i]
+		if b.Newest.Known() && BranchFits(m, b) && reaches(m, b, cuda) &&
+			(b.Type != "NFB" || found == nil || found.Type == "NFB") {
+			found = b
+		}
+	}
+	return found
+}
+
+// set writes one set down.
+func set(m *world.Machine, b *world.Build, r world.Row, branch *tables.Branch, why string) pin.Set {
+	s := pin.Set{Packages: []pin.Package{r.Requirement()}, Steps: []pin.Step{}, Why: why, Lacks: []string{}, Source: slices.Clone(r.Source)}
+	for _, c := range r.Companions {
+		if local, ok := CompanionFor(m, c, r); ok {
+			s.Packages = append(s.Packages, local)
+		}
+	}
+	s.Packages = append(s.Packages, m.ChosenLibraries(r)...)
+	if r.Framework == "torch" {
+		s.Index = TorchIndex(r.Variant)
+	}
+	s.Commands = installCommands(b, r, s.Packages)
+	if branch != nil {
+		s.Driver = branch.Newest.String()
+		for tool, command := range driverCommands(m, *branch) {
+			s.Commands[tool] = command
+		}
+		if !m.PartOfGPU() {
+			s.Commands["runfile"] = runfile(m, *branch)
+		}
+		s.Steps = verdict.OrEmpty(driverSteps(m, *branch))
+		s.Source = append(s.Source, branch.Source...)
+	}
+	return s
+}
+
+// withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.
+func withRelease(m *world.Machine, b *world.Build, r world.Row, why string) string {
+	if asked := b.Release.Number; asked.Known() && version.Of(r.Release).Compare(asked) != 0 &&
+		!strings.HasPrefix(r.Release, asked.String()+".") {
+		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.Release.Number,
+			r.Release)
+	}
+	return why
+}
+
+// CompanionFor is a companion in the row's variant; false where there is none: torchaudio 2.11.0 was not built for
+// variants that came after it.
+func CompanionFor(m *world.Machine, c pin.Package, r world.Row) (pin.Package, bool) {
+	if c.Package == "torchaudio" && c.Version != "" {
+		built := m.Tables.Torch(c.Version, r.Platform)
+		if len(built) > 0 && !slices.ContainsFunc(built, func(w tables.Torch) bool { return w.Variant == r.Variant }) {
+			return c, false
+		}
+	}
+	return localOf(c, r), c.Version != ""
+}
+
+// runfile is the driver's own installer, for systems without packages of it. It has both kernel modules from 515 on.
+func runfile(m *world.Machine, b tables.Branch) string {
+	arch := "x86_64"
+	if m.Platform == "linux_aarch64" {
+		arch = "aarch64"
+	}
+	command := fmt.Sprintf("sudo sh ./NVIDIA-Linux-%s-%s.run", arch, b.Newest)
+	if openModule(m, b) && b.Module == "both" {
+		command += " -m=kernel-open"
+	}
+	return command + "  # after downloading it from https://www.nvidia.com/drivers"
+}

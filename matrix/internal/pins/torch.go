@@ -1,0 +1,298 @@
+// Package pins works out what to install on a machine: the release of a framework, its companions and engines, the
+// driver, each with the commands that this system and environment take.
+package pins
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// TorchIndex is PyTorch's own package index of one variant.
+func TorchIndex(variant string) string { return "https://download.pytorch.org/whl/" + variant }
+
+// ForBuild says what to install instead of a build that does not run here: the same framework in a variant that runs on
+// this driver, these GPUs and this Python, else the nearest release. steps say why there is none, or what else helps.
+func ForBuild(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []pin.Step) {
+	if m.Policy.NoPins {
+		return nil, nil
+	}
+	if b.Origin == "image" {
+		return nil, imageSteps(m)
+	}
+	if b.Named != nil && b.Named.Torch != "" && m.Tables.Trait("pins-torch", b.Name, version.Number{}) {
+		return enginePins(m, b)
+	}
+	if !slices.Contains(world.Frameworks(), b.Name) {
+		return nil, []pin.Step{pin.Say("install a build of " + pin.Said(b.Name) + " for this driver and these GPUs")}
+	}
+	if pins = frameworkPins(m, b); len(pins) == 0 {
+		steps = []pin.Step{pin.Say(whyNone(m, b))}
+		if list := EnginesIn(m, b.Env); b.Name == "torch" && len(list) > 0 && len(Ranked(m, b)) > 0 {
+			steps = []pin.Step{pin.Say(noEngine(m, list[0].Name))}
+		}
+	}
+	return pins, steps
+}
+
+// frameworkPins picks what to install instead: of the same release the variants that run here, those nearest to the
+// driver's own CUDA first; else the one of the nearest release.
+func frameworkPins(m *world.Machine, b *world.Build) []verdict.Pin { return Among(m, b, Ranked(m, b)) }
+
+// Among picks from some rows, the nearest first.
+func Among(m *world.Machine, b *world.Build, candidates []world.Row) []verdict.Pin {
+	if list := EnginesIn(m, b.Env); b.Name == "torch" && len(list) > 0 {
+		return withEngines(m, b, list, candidates)
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	best := candidates[0]
+	pins := []verdict.Pin{frameworkPin(m, b, best)}
+	if len(candidates) > 1 && candidates[1].Release == best.Release {
+		pins = append(pins, frameworkPin(m, b, candidates[1]))
+	}
+	return pins
+}
+
+// runnable are the rows of the build's framework that this machine can run; where some of them also compile for its
+// GPUs at run time, only those.
+func runnable(m *world.Machine, b *world.Build) []world.Row {
+	key := world.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter)}
+	return slices.Clone(m.Memo.Rows(key, func() []world.Row {
+		list := slices.DeleteFunc(m.FrameworkRows(b.Name), func(r world.Row) bool { return !runs(m, b, r) })
+		if slices.ContainsFunc(list, m.Assembles) {
+			list = slices.DeleteFunc(list, func(r world.Row) bool { return !m.Assembles(r) })
+		}
+		return list
+	}))
+}
+
+// Ranked are the runnable rows, the nearest to the build's release first.
+func Ranked(m *world.Machine, b *world.Build) []world.Row {
+	if m.Policy.NoPins {
+		return nil
+	}
+	key := world.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter), Release: b.Release.Number.String()}
+	if key.Release == "" {
+		key.Release = "the newest"
+	}
+	return m.Memo.Rows(key, func() []world.Row {
+		list := runnable(m, b)
+		rankRows(m, b, list)
+		return list
+	})
+}
+
+// runs asks of a row what Check would ask of it once it is installed.
+func runs(m *world.Machine, b *world.Build, r world.Row) bool {
+	return fits(m, b, r) && m.Reached(r.CUDA) && hasCode(m, r)
+}
+
+// fits reports whether the environment takes the row's wheels: its Python, its C library, and that they are worth
+// taking.
+func fits(m *world.Machine, b *world.Build, r world.Row) bool {
+	python := version.ShortPython(b.Interpreter)
+	return (python == "" || slices.Contains(r.Python, python)) && hasGlibc(m, r) && !faulty(m, b, r)
+}
+
+// faulty reports whether an advisory speaks of the release itself, whatever the machine: of such a release there is no
+// pin.
+func faulty(m *world.Machine, b *world.Build, r world.Row) bool {
+	speaks := func(c tables.Clause) bool {
+		switch c.Name {
+		case r.Framework:
+			return c.Allowed.Has(r.Number)
+		case "python":
+			python := version.Of(version.ShortPython(b.Interpreter))
+			return python.Known() && c.Allowed.Has(python)
+		}
+		return false
+	}
+	return slices.ContainsFunc(tables.Rows[tables.Advisory](m.Tables), func(a tables.Advisory) bool {
+		return !slices.ContainsFunc(a.When.Clauses, func(c tables.Clause) bool { return !speaks(c) })
+	})
+}
+
+// hasGlibc reports whether the C library loads a row's wheels: no manylinux wheel loads with musl, and a C library that
+// is not known rules nothing out.
+func hasGlibc(m *world.Machine, r world.Row) bool {
+	return m.Facts.System.Libc != "musl" && !(m.Libc.Known() && m.Libc.Less(r.Glibc))
+}
+
+// hasCode reports whether the row has machine code for every GPU that is known here, that no part of it lacks code or
+// has only PTX that the driver cannot compile, and that its cuDNN has code: torch 2.4 and newer still carry code for a
+// K80, and the cuDNN 9 that they bring does not.
+func hasCode(m *world.Machine, r world.Row) bool {
+	least := m.Tables.CuDNNLeast(r.CuDNN)
+	for _, g := range m.Kinds {
+		if !g.Capability.Known() || version.Cover(r.SASS, nil, g.Capability) != version.BySASS ||
+			!g.Capability.AtLeast(least) || !hasParts(m, r, g.Capability) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasParts reports whether every part of a row's build runs on a GPU with this driver.
+func hasParts(m *world.Machine, r world.Row, gpu version.Capability) bool {
+	list := r.Parts()
+	return world.Unserved(list, gpu) == nil && !slices.ContainsFunc(list, func(p world.Part) bool {
+		newer, _ := m.NewerPTX(r.CUDA, p.PTXFor(gpu))
+		return p.Cover(gpu) == version.ByPTX && newer
+	})
+}
+
+// rankRows sorts by nearness: first what a file's range allows, then of the release, then of the CUDA to the driver's
+// own.
+func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
+	releases := Releases(m, b.Name)
+	wanted, exact := slices.BinarySearchFunc(releases, b.Release.Number, version.Number.Compare)
+	if !b.Release.Number.Known() { // nothing to stay near to: the newest
+		wanted, exact = len(releases), true
+	}
+	distance := func(r world.Row) int {
+		at, _ := slices.BinarySearchFunc(releases, r.Number, version.Number.Compare)
+		d := at - wanted
+		switch {
+		case exact:
+		case strings.HasPrefix(r.Release, b.Release.Number.String()+"."):
+			return 0 // 2.16.2 is one of 2.16
+		case d >= 0:
+			d++ // a release that the table does not know stands before the next one
+		}
+		return max(d, -d)
+	}
+	allowed, err := version.ParseSpecifiers(b.Specifier)
+	outside := func(r world.Row) int {
+		if err == nil && !b.Release.Number.Known() && !allowed.Has(r.Release) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(x, y world.Row) int {
+		if c := outside(x) - outside(y); c != 0 {
+			return c
+		}
+		if c := distance(x) - distance(y); c != 0 {
+			return c
+		}
+		if c := y.Number.Compare(x.Number); c != 0 {
+			return c // of two as near, the newer
+		}
+		return cudaDistance(m, x.CUDA) - cudaDistance(m, y.CUDA)
+	})
+}
+
+// cudaDistance is how far a CUDA is from the driver's own, in minor versions; ten make a family.
+func cudaDistance(m *world.Machine, cuda version.Number) int {
+	d := (cuda.Major()-m.Driver().CUDA.Major())*10 + cuda.Minor() - m.Driver().CUDA.Minor()
+	return max(d, -d)
+}
+
+// Releases is every release of a framework's table once, oldest first.
+func Releases(m *world.Machine, framework string) []version.Number {
+	list, ok := m.Released[framework]
+	if ok {
+		return list
+	}
+	for _, r := range m.FrameworkRows(framework) {
+		if len(list) == 0 || list[len(list)-1].Compare(r.Number) != 0 {
+			list = append(list, r.Number)
+		}
+	}
+	m.Released[framework] = list
+	return list
+}
+
+// frameworkPin writes the commands. Companions that are installed come along, or they would break.
+func frameworkPin(m *world.Machine, b *world.Build, r world.Row) verdict.Pin {
+	list := []pin.Package{r.Requirement()}
+	for _, c := range r.Companions {
+		if local, ok := CompanionFor(m, c, r); ok && c.Package != "triton" && b.Env.Package(c.Package) != nil {
+			list = append(list, local)
+		}
+	}
+	list = append(list, m.ChosenLibraries(r)...)
+	return verdict.Pin{Package: r.Framework, Version: list[0].Version, Why: "keeps the driver",
+		Commands: installCommands(b, r, list)}
+}
+
+// installCommands are pip's and uv's words for a list of packages of one row's variant.
+func installCommands(b *world.Build, r world.Row, list []pin.Package) map[string]string {
+	index := ""
+	if r.Framework == "torch" {
+		index = TorchIndex(r.Variant)
+	}
+	return Commands(b, r.CUDA, list, index)
+}
+
+// Commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.
+func Commands(b *world.Build, cuda version.Number, list []pin.Package, index string, drop ...string) map[string]string {
+	install := pin.Install{Remove: append(otherFamily(b, cuda), drop...), Index: index}
+	for _, p := range list {
+		install.Packages = append(install.Packages, p.Spec())
+		// What is there already is left alone, unless an installer is told to write it again.
+		install.Again = install.Again || b.Path != "" && p.Package == b.Name && p.Version == b.Version
+	}
+	return Install(b.Env, install)
+}
+
+// otherFamily are the installed wheels that own the same files as those of the new CUDA family: left in place, they
+// would take the new files with them when they are removed.
+func otherFamily(b *world.Build, cuda version.Number) []string {
+	var list []string
+	for _, s := range b.Env.Shared {
+		for _, p := range s.Wheels {
+			if p.Family().Major() != cuda.Major() {
+				list = append(list, p.Name)
+			}
+		}
+	}
+	return list
+}
+
+// spoken are the frameworks' own names.
+var spoken = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+
+// whyNone names the first condition that no row of the build's framework meets.
+func whyNone(m *world.Machine, b *world.Build) string {
+	left := m.FrameworkRows(b.Name)
+	python := version.ShortPython(b.Interpreter)
+	for _, c := range []struct {
+		words string
+		meets func(world.Row) bool
+	}{
+		{"is for Python " + python, func(r world.Row) bool { return python == "" || slices.Contains(r.Python, python) }},
+		{"is for glibc " + pin.Said(m.Facts.System.Libc), func(r world.Row) bool { return hasGlibc(m, r) }},
+		{"is without a known fault", func(r world.Row) bool { return !faulty(m, b, r) }},
+		{"has machine code for " + pin.Said(gpuWords(m)), func(r world.Row) bool { return hasCode(m, r) }},
+		{"runs on " + pin.Said(m.DriverWords()), func(r world.Row) bool { return m.Reached(r.CUDA) }},
+	} {
+		before := len(left)
+		left = slices.DeleteFunc(left, func(r world.Row) bool { return !c.meets(r) })
+		if len(left) == 0 && before > 0 {
+			return "no " + spoken[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
+		}
+	}
+	return "the tables have no " + spoken[b.Name] + " wheel for " + m.Platform
+}
+
+// gpuWords are the GPUs for a sentence, each kind once.
+func gpuWords(m *world.Machine) string {
+	if len(m.GPUs) == 0 {
+		return "no GPU"
+	}
+	var labels []string
+	for _, g := range m.GPUs {
+		if !slices.Contains(labels, g.Label) {
+			labels = append(labels, g.Label)
+		}
+	}
+	return verdict.JoinAnd(labels)
+}

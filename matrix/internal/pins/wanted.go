@@ -1,0 +1,587 @@
+package pins
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// Refuses says why the check of a machine does not let a set pass; empty where it does.
+type Refuses func(pin.Set, world.Target) string
+
+// maxChecked bounds the sets that are given to the check: the rows have mostly decided before.
+const maxChecked = 64
+
+// PinsWanted picks one set of releases that has everything that is wanted, among the rows of the tables, the newest
+// framework first: the first set that the check does not refuse. Where there is none, Missing says which of the wishes
+// and of the machine's properties exclude each other.
+func PinsWanted(t *tables.Tables, f facts.Facts, target world.Target, wants []pin.Want, refuses Refuses) pin.Sets {
+	f.Complete()
+	m := world.NewMachine(t, &f, target, verdict.Policy{})
+	w := wishesOf(m, wants)
+	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, w.b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}}
+	for _, one := range wants {
+		sets.Target.Wanted = append(sets.Target.Wanted, one.String())
+	}
+	if len(m.GPUs) == 0 {
+		return sets
+	}
+	none := func(why string, source []string) pin.Sets {
+		sets.Missing = append(sets.Missing, pin.None{Choice: pin.Together, Why: why, Source: verdict.OrEmpty(source)})
+		return sets
+	}
+	switch {
+	case !m.Driver().Version.Known():
+		return none("the driver is unknown (add --driver)", nil)
+	case !drives(m, m.Driver().Version):
+		return none(fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m)), nil)
+	}
+	asked, refused := 0, ""
+	for _, c := range w.combinations(w.frameworks(w.all())) {
+		picked, ok := w.pick(c)
+		if !ok {
+			continue
+		}
+		set := w.set(c, picked)
+		why := refuses(set, checked(m, w.b))
+		if why == "" {
+			sets.Sets = append(sets.Sets, set)
+			return sets
+		}
+		refused = cmp.Or(refused, why)
+		if asked++; asked == maxChecked {
+			break
+		}
+	}
+	if refused != "" {
+		return none("no set of the rows passes the check; of the newest: "+refused, nil)
+	}
+	return none(w.conflict())
+}
+
+// checked is the machine as a target, for the check of a set: what the set is for, and not what else is wrong there.
+func checked(m *world.Machine, b *world.Build) world.Target {
+	t := world.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
+	if t.Instance == "" {
+		for _, g := range m.GPUs {
+			name := gpuNamed(m.Target, g)
+			t.GPUs = append(t.GPUs, name)
+		}
+	}
+	return t
+}
+
+// gpuNamed is a GPU as --gpu takes it.
+func gpuNamed(target world.Target, g world.GPU) string {
+	if g.Chip != nil && g.Name != "" {
+		return g.Name
+	}
+	return g.Capability.String()
+}
+
+// property is what of a machine excludes a row, one bit each.
+type property uint
+
+const (
+	byDriver property = 1 << iota
+	byGPU
+	byPython
+	byGlibc
+)
+
+var properties = []property{byDriver, byGPU, byPython, byGlibc}
+
+// wishes are what one set is to have.
+type wishes struct {
+	m    *world.Machine
+	b    *world.Build // stands for what is to be installed, in the environment that counts
+	list []*wish
+	rows map[string][]framework // by the framework's name
+}
+
+// framework is a row of a framework's, and what of the machine excludes it.
+type framework struct {
+	world.Row
+	not property
+}
+
+// wish is one package that is wanted.
+type wish struct {
+	pin.Want
+	allowed version.Specifiers
+	needs   string             // the framework that it is, or runs in; empty: none
+	rows    []tables.Extension // its releases that are allowed and have a wheel, the newest first
+	all     int                // how many rows the tables have of it
+	options map[string][]option
+}
+
+// option is one release of a wish beside one row of its framework.
+type option struct {
+	pin.Package
+	not    property
+	source []string
+}
+
+// combination is a row of every framework that the wishes need.
+type combination []framework
+
+func wishesOf(m *world.Machine, wants []pin.Want) *wishes {
+	w := &wishes{m: m, rows: map[string][]framework{}}
+	for _, want := range wants {
+		one := &wish{Want: want, options: map[string][]option{}}
+		one.allowed, _ = version.ParseSpecifiers(want.Specifier)
+		one.needs = frameworkFor(m, want.Package)
+		if slices.Contains(world.Frameworks(), one.needs) && one.needs != want.Package || one.needs == "" {
+			one.rows, one.all = releasesOf(m, one)
+		}
+		w.list = append(w.list, one)
+	}
+	names := w.frameworks(w.all())
+	w.b = wantedBuild(m, pin.Wanted{Framework: cmp.Or(strings.Join(names[:min(1, len(names))], ""), "torch")})
+	for _, name := range names {
+		w.rows[name] = w.rowsOf(name)
+	}
+	return w
+}
+
+func (w *wishes) all() []int {
+	list := make([]int, len(w.list))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// HasPackage reports whether the tables know anything of a package.
+func HasPackage(t *tables.Tables, name string) bool {
+	return slices.Contains(world.Frameworks(), name) || t.Trait("companion", name, version.Number{}) || name == "triton" ||
+		len(tables.RowsOf[tables.Extension](t, name)) > 0 || len(tables.RowsOf[tables.Package](t, name)) > 0
+}
+
+// IsSpecifier reports whether a text is a range of a Python package's releases, ">=2.8,<2.10"; an empty one is all.
+func IsSpecifier(text string) bool { _, err := version.ParseSpecifiers(text); return err == nil }
+
+// PackageNames are those of which the tables know something.
+func PackageNames(t *tables.Tables) []string {
+	names := slices.Concat(world.Frameworks(), t.WithTrait("companion"), []string{"triton"})
+	for _, e := range tables.Rows[tables.Extension](t) {
+		names = append(names, e.Package)
+	}
+	for _, p := range tables.Rows[tables.Package](t) {
+		names = append(names, p.Package)
+	}
+	return names
+}
+
+// frameworkFor is the framework that a package is or runs in; empty for one that uses CUDA by itself, or not at all.
+func frameworkFor(m *world.Machine, name string) string {
+	if slices.Contains(world.Frameworks(), name) {
+		return name
+	}
+	if m.Tables.Trait("companion", name, version.Number{}) || name == "triton" {
+		return "torch"
+	}
+	for _, e := range tables.RowsOf[tables.Extension](m.Tables, name) {
+		if len(e.Torch) > 0 {
+			return "torch"
+		}
+	}
+	if p := m.PackageOf(name); p != nil && slices.Contains(world.Frameworks(), p.Uses) {
+		return p.Uses
+	}
+	return ""
+}
+
+// releasesOf are the rows that a wish allows and that can be installed as they are: from the package index, or from the
+// releases of the project. all counts those that the tables have.
+func releasesOf(m *world.Machine, w *wish) (list []tables.Extension, all int) {
+	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, w.Package)) {
+		all++
+		release, _ := version.ParseRelease(e.Release)
+		if w.allowed.Has(e.Release) && (release.Final() || w.Specifier != "") && installable(m, e) {
+			list = append(list, e)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b tables.Extension) int { return compareReleases(b.Release, a.Release) })
+	return list, all
+}
+
+// installable reports whether a release can be installed as it is, and is for something that is known: an engine for a
+// torch. What the index has as a source is, where its row says for what; of flash-attn's, nothing does.
+func installable(m *world.Machine, e tables.Extension) bool {
+	switch {
+	case m.Tables.Trait("pins-torch", e.Package, version.Number{}) && len(e.Torch) == 0, compiledForOlder(m, e):
+		return false
+	case e.Variant == "sdist":
+		return len(e.Torch)+len(e.CUDA) > 0
+	}
+	return e.Variant == "pypi" || onReleases(e)
+}
+
+// compiledForOlder reports whether a release lets in every later torch, although its libraries are compiled for the
+// one of its day: an installer takes the newest, with which it does not load (vLLM up to 0.2.5).
+func compiledForOlder(m *world.Machine, e tables.Extension) bool {
+	return m.Tables.Trait("compiled", e.Package, version.Number{}) && m.Tables.Trait("pins-torch", e.Package, version.Number{}) &&
+		!m.Tables.Trait("stable-abi", e.Package, version.Of(e.Release)) &&
+		slices.ContainsFunc(e.Torch, func(text string) bool { return strings.HasPrefix(text, ">") && !strings.Contains(text, "<") })
+}
+
+// compareReleases compares releases with their post-releases.
+func compareReleases(a, b string) int {
+	number := func(text string) version.Number { return version.Of(strings.ReplaceAll(text, ".post", ".")) }
+	return number(a).Compare(number(b))
+}
+
+// onReleases reports whether a wheel of a row is on the page of its project's releases, under the name that the
+// project's setup.py gives it: its code is listed there too.
+func onReleases(e tables.Extension) bool {
+	return len(e.CXX11) > 0 && len(e.SASS) > 0 && slices.ContainsFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
+}
+
+// releasePage matches the source of such a row, at a tag.
+var releasePage = lazyregexp.New(`^https://github\.com/([\w.-]+/[\w.-]+)/blob/(v[\w.]+)/setup\.py$`)
+
+// frameworks are those that some of the wishes need.
+func (w *wishes) frameworks(some []int) []string {
+	var names []string
+	for _, name := range world.Frameworks() {
+		if slices.ContainsFunc(some, func(i int) bool { return w.list[i].needs == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// rowsOf are the rows of a framework that the wishes leave, the newest first, and of one release the one that the
+// installer's own index has.
+func (w *wishes) rowsOf(name string) []framework {
+	m := w.m
+	var list []framework
+	for _, r := range m.FrameworkRows(name) {
+		if faulty(m, w.b, r) {
+			continue
+		}
+		f := framework{Row: r}
+		f.exclude(byDriver, !m.Reached(r.CUDA))
+		f.exclude(byGPU, !hasCode(m, r))
+		f.exclude(byGlibc, !hasGlibc(m, r))
+		python := version.ShortPython(w.b.Interpreter)
+		f.exclude(byPython, python != "" && !slices.Contains(r.Python, python))
+		list = append(list, f)
+	}
+	slices.SortStableFunc(list, func(x, y framework) int {
+		if c := y.Number.Compare(x.Number); c != 0 {
+			return c
+		}
+		if w.isDefault(x.Row) != w.isDefault(y.Row) {
+			return map[bool]int{true: -1, false: 1}[w.isDefault(x.Row)]
+		}
+		return cudaDistance(m, x.CUDA) - cudaDistance(m, y.CUDA)
+	})
+	return list
+}
+
+func (f *framework) exclude(p property, yes bool) {
+	if yes {
+		f.not |= p
+	}
+}
+
+// isDefault reports whether the installer's own index has a row.
+func (w *wishes) isDefault(r world.Row) bool {
+	release, _ := version.ParseRelease(r.Release)
+	return r.Framework != "torch" || r.Variant == w.m.DefaultVariant("torch", release)
+}
+
+// combinations are rows of some frameworks that can share an environment; one that is empty where none is needed.
+func (w *wishes) combinations(names []string) []combination {
+	list := []combination{nil}
+	for _, name := range names {
+		var longer []combination
+		for _, c := range list {
+			for _, f := range w.rows[name] {
+				if !slices.ContainsFunc(c, func(other framework) bool { return !shareLibraries(other.Row, f.Row) }) {
+					longer = append(longer, append(slices.Clone(c), f))
+				}
+			}
+		}
+		list = longer
+	}
+	return list
+}
+
+// shareLibraries reports whether two frameworks can be installed together: of one CUDA family, and, where one asks for
+// a range of cuDNN or NCCL and the other brings one, that this is in it.
+func shareLibraries(a, b world.Row) bool {
+	if a.CUDA.Major() != b.CUDA.Major() {
+		return false
+	}
+	for _, pair := range [][2]world.Row{{a, b}, {b, a}} {
+		for name, brings := range map[string]version.Number{"cudnn": pair[0].CuDNN, "nccl": pair[0].NCCL} {
+			asked := pair[1].Asks(fmt.Sprintf("nvidia-%s-cu%d", name, a.CUDA.Major()))
+			if ok, err := version.Allows(asked, brings); len(pair[0].Packages) == 0 && asked != "" && brings.Known() && err == nil && !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pick is the newest release of every wish in a combination; false where one has none.
+func (w *wishes) pick(c combination) ([]option, bool) {
+	var list []option
+	for _, f := range c {
+		if f.not != 0 {
+			return nil, false
+		}
+	}
+	for _, one := range w.list {
+		options := w.optionsOf(one, c)
+		i := slices.IndexFunc(options, func(o option) bool { return o.not == 0 })
+		if i < 0 {
+			return nil, false
+		}
+		list = append(list, options[i])
+	}
+	return list, true
+}
+
+// optionsOf are the releases of a wish that go with a combination, the newest first.
+func (w *wishes) optionsOf(one *wish, c combination) []option {
+	i := slices.IndexFunc(c, func(f framework) bool { return f.Framework == one.needs })
+	key := ""
+	if i >= 0 {
+		key = c[i].Release + " " + c[i].Variant
+	} else if len(c) > 0 {
+		key = fmt.Sprint("family ", c[0].CUDA.Major())
+	}
+	list, known := one.options[key]
+	if !known {
+		switch {
+		case i >= 0:
+			list = w.inside(one, c[i].Row)
+		default:
+			list = w.apart(one, c)
+		}
+		one.options[key] = list
+	}
+	return list
+}
+
+// inside are the releases of a wish for one row of its framework.
+func (w *wishes) inside(one *wish, r world.Row) []option {
+	m := w.m
+	if one.Package == r.Framework {
+		own := w.requirement(r)
+		if !one.allowed.Has(own.Version) && !one.allowed.Has(r.Release+"+"+r.Variant) {
+			return nil
+		}
+		return []option{{Package: own, source: r.Source}}
+	}
+	if i := slices.IndexFunc(r.Companions, func(p pin.Package) bool { return p.Package == one.Package }); i >= 0 {
+		local, ok := CompanionFor(m, r.Companions[i], r)
+		public, _, _ := strings.Cut(local.Version, "+")
+		if !ok || !one.allowed.Has(public) {
+			return nil
+		}
+		if w.isDefault(r) {
+			local.Version = public
+		}
+		return []option{{Package: local, source: r.Source}}
+	}
+	if one.all == 0 {
+		return []option{{Package: pin.Package{Package: one.Named(), Specifier: one.Specifier}}}
+	}
+	var list []option
+	for _, e := range one.rows {
+		if !w.goesWith(e, r) {
+			continue
+		}
+		o := option{Package: pin.Package{Package: one.Named(), Version: e.Release}, source: e.Source}
+		w.fetch(&o, e, r)
+		o.not |= w.excluded(e)
+		list = append(list, o)
+	}
+	return list
+}
+
+// requirement is a row as its index has it: the installer's own knows no local versions.
+func (w *wishes) requirement(r world.Row) pin.Package {
+	own := r.Requirement()
+	if w.isDefault(r) {
+		own.Version, _, _ = strings.Cut(own.Version, "+")
+	}
+	return own
+}
+
+// goesWith reports whether a release runs in a row's torch. An engine asks for its torch by release, so that only the
+// installer's own index has the pair; what a project compiled for a torch runs in every patch of it.
+func (w *wishes) goesWith(e tables.Extension, r world.Row) bool {
+	m := w.m
+	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) && !w.isDefault(r) {
+		return false
+	}
+	family := !world.OtherFamily(e.CUDA, r.CUDA) || slices.Contains(e.CUDA, "none")
+	switch {
+	case m.Tables.Trait("pins-torch", e.Package, version.Number{}):
+		return takesTorch(e, r)
+	case onReleases(e) && !slices.Contains(e.CXX11, newABI(r)):
+		return false
+	}
+	return family && !world.OtherTorch(e.Torch, r.Number)
+}
+
+// newABI says whether a torch has the C++ library's new ABI: its wheels for manylinux_2_28 do, and those before do not
+// (https://github.com/pytorch/pytorch/releases/tag/v2.6.0).
+func newABI(r world.Row) string {
+	return map[bool]string{true: "true", false: "false"}[!r.Glibc.Less(version.Of("2.28"))]
+}
+
+// excluded is what of the machine excludes a release's wheel.
+func (w *wishes) excluded(e tables.Extension) property {
+	var f framework
+	python := version.ShortPython(w.b.Interpreter)
+	f.exclude(byPython, python != "" && !takesPython(e, python))
+	f.exclude(byGlibc, !loadsWheel(w.m, e))
+	f.exclude(byGPU, len(e.SASS) > 0 && !w.m.Tables.Trait("dispensable", e.Package, version.Number{}) && slices.ContainsFunc(w.m.Kinds,
+		func(g world.GPU) bool { return version.Cover(e.SASS, e.PTX, g.Capability) == version.Uncovered }))
+	return f.not
+}
+
+// fetch says where a release's wheel is, and its hash where a source has it: on the page of the project's releases it
+// is one of a Python, a torch and an ABI.
+func (w *wishes) fetch(o *option, e tables.Extension, r world.Row) {
+	python := version.ShortPython(w.b.Interpreter)
+	if !onReleases(e) {
+		o.Wheel, o.SHA256 = hashed(e.Source, python)
+		return
+	}
+	if python == "" {
+		o.not |= byPython
+		return
+	}
+	i := slices.IndexFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
+	page := releasePage.FindStringSubmatch(e.Source[i])
+	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(), r.Number.Short(), strings.ToUpper(newABI(r)))
+	tag := "cp" + strings.ReplaceAll(python, ".", "")
+	o.Wheel = fmt.Sprintf("%s-%s+%s-%s-%s-linux_x86_64.whl", strings.ReplaceAll(e.Package, "-", "_"), e.Release, local, tag, tag)
+	o.Version = e.Release + "+" + local
+	o.URL = "https://github.com/" + page[1] + "/releases/download/" + page[2] + "/" + o.Wheel
+}
+
+// hashedWheel matches the source that is a wheel.
+var hashedWheel = lazyregexp.New(`^wheel (\S+-(?:py3|cp(\d+))-(none|abi3|cp\d+t?)-\S+\.whl) sha256:([0-9a-f]{64})$`)
+
+// hashed is the wheel of the sources that a Python takes, with its hash.
+func hashed(sources []string, python string) (wheel, hash string) {
+	for _, s := range sources {
+		m := hashedWheel.FindStringSubmatch(s)
+		if m != nil && (m[2] == "" || m[3] == "abi3" || python != "" && m[3] == "cp"+strings.ReplaceAll(python, ".", "")) {
+			return m[1], m[4]
+		}
+	}
+	return "", ""
+}
+
+// apart are the releases of a wish that uses CUDA by itself, those of the combination's CUDA family before the others.
+func (w *wishes) apart(one *wish, c combination) []option {
+	if one.all == 0 {
+		return []option{{Package: pin.Package{Package: one.Named(), Specifier: one.Specifier}}}
+	}
+	other := func(e tables.Extension) bool { return len(c) > 0 && world.OtherFamily(e.CUDA, c[0].CUDA) }
+	rows := slices.Clone(one.rows)
+	slices.SortStableFunc(rows, func(x, y tables.Extension) int {
+		return map[bool]int{true: 1}[other(x)] - map[bool]int{true: 1}[other(y)]
+	})
+	var list []option
+	for _, e := range rows {
+		o := option{Package: pin.Package{Package: w.withLibraries(one, e), Version: e.Release}, source: e.Source}
+		if other(e) && strings.HasSuffix(o.Package.Package, "[ctk]") && c[0].CUDA.Major() >= 13 {
+			continue // the wheels of CUDA 13 ask for cuda-toolkit, too, and of that there is one in an environment
+		}
+		w.fetch(&o, e, world.Row{})
+		o.not |= w.excluded(e)
+		if cuda := e.Family(); cuda.Known() && !w.m.Reached(cuda) {
+			o.not |= byDriver
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// withLibraries is the package with the extra that brings CUDA's libraries, where it has one and none was asked for.
+func (w *wishes) withLibraries(one *wish, e tables.Extension) string {
+	if one.Extras != "" || !w.m.Tables.Trait("cuda-from-wheels", e.Package, version.Of(e.Release)) {
+		return one.Named()
+	}
+	if e.Package == "onnxruntime-gpu" {
+		return one.Package + "[cuda,cudnn]"
+	}
+	return one.Package + "[ctk]"
+}
+
+// set writes a set down: the frameworks, what is wanted, and the companions that are installed.
+func (w *wishes) set(c combination, picked []option) pin.Set {
+	s := pin.Set{Choice: pin.Together, Packages: []pin.Package{}, Steps: []pin.Step{}, Lacks: []string{}, Source: []string{}}
+	add := func(p pin.Package, source []string) {
+		if !slices.ContainsFunc(s.Packages, func(have pin.Package) bool { return bareName(have.Package) == bareName(p.Package) }) {
+			s.Packages = append(s.Packages, p)
+			s.Source = append(s.Source, source...)
+		}
+	}
+	for i, o := range picked {
+		one := w.list[i]
+		if one.Package != one.needs || one.Extras != "" && one.needs == "torch" {
+			add(o.Package, o.source)
+		}
+		if o.Version == "" {
+			s.Lacks = append(s.Lacks, one.Package+": the tables have no releases of it, so the installer picks one")
+		}
+	}
+	cuda := w.m.Driver().CUDA
+	for _, f := range c {
+		cuda = f.CUDA
+		add(w.requirement(f.Row), f.Source)
+		for _, companion := range f.Companions {
+			if local, ok := CompanionFor(w.m, companion, f.Row); ok && companion.Package != "triton" && w.b.Env.Package(companion.Package) != nil {
+				if w.isDefault(f.Row) {
+					local.Version = companion.Version
+				}
+				add(local, nil)
+			}
+		}
+		for _, library := range w.m.ChosenLibraries(f.Row) {
+			add(library, nil)
+		}
+		if !w.isDefault(f.Row) {
+			s.Extra = TorchIndex(f.Variant)
+		}
+		s.Why = fmt.Sprintf("the newest %s for which each has a wheel that runs on %s", f.Framework, w.m.DriverWords())
+	}
+	if len(c) == 0 {
+		s.Why = "the newest that run on " + w.m.DriverWords()
+	}
+	install := pin.Install{Extra: s.Extra, Remove: otherFamily(w.b, cuda)}
+	for _, p := range s.Packages {
+		install.Packages = append(install.Packages, p.Spec())
+	}
+	if len(c) > 0 {
+		install.Remove = append(install.Remove, sameButFamily(w.b, c[0].Row, s.Packages)...)
+	}
+	s.Commands = Install(w.b.Env, install)
+	slices.Sort(s.Source)
+	s.Source = slices.Compact(s.Source)
+	return s
+}
+
+// bareName is a package without its extras.
+func bareName(name string) string { name, _, _ = strings.Cut(name, "["); return name }

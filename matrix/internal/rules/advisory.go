@@ -1,0 +1,240 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// circumstances are true of so many machines that they alone make no question of what is missing.
+var circumstances = []string{"torch", "tensorflow", "jax", "built_cudnn", "built_nccl", "python", "glibc", "gpus"}
+
+// meets judges a condition for a build. Maybe names what is missing, once a clause that is no mere circumstance is
+// known to be so.
+func meets(m *world.Machine, c tables.Condition, b *world.Build) (world.Trilean, string) {
+	missing, sure := "", false
+	for _, clause := range c.Clauses {
+		switch t := meetsClause(m, clause, b); {
+		case t == world.No:
+			return world.No, ""
+		case t == world.Maybe:
+			missing = clause.Name
+		case !slices.Contains(circumstances, clause.Name):
+			sure = true
+		}
+	}
+	switch {
+	case missing == "":
+		return world.Yes, ""
+	case sure:
+		return world.Maybe, missing
+	}
+	return world.No, ""
+}
+
+// meetsClause judges one clause of an advisory's condition; maybe is a fact that is missing.
+func meetsClause(m *world.Machine, c tables.Clause, b *world.Build) world.Trilean {
+	values, known := clauseValues(m, c, b)
+	switch own := own(b, c.Name); {
+	case !known && own.Known() && !c.Allowed.Has(own):
+		return world.No // what the build brings is none of them, and nothing says that it takes another one
+	case !known:
+		return world.Maybe
+	case slices.ContainsFunc(values, c.Allowed.Has):
+		return world.Yes
+	}
+	return world.No
+}
+
+// own is the release of a library that the build was made with and brings or pins.
+func own(b *world.Build, library string) version.Number {
+	switch library {
+	case "cudnn":
+		return builtWith(b, b.CuDNN, func(r world.Row) version.Number { return r.CuDNN })
+	case "nccl":
+		return builtWith(b, b.NCCL, func(r world.Row) version.Number { return r.NCCL })
+	}
+	return version.Number{}
+}
+
+// spares reports whether a condition does not hold for one of the GPUs, which then can be used alone.
+func spares(m *world.Machine, c tables.Condition) bool {
+	return slices.ContainsFunc(c.Clauses, func(clause tables.Clause) bool {
+		capabilities, _ := capabilities(m)
+		return clause.Name == "capability" && slices.ContainsFunc(capabilities,
+			func(v version.Number) bool { return !clause.Allowed.Has(v) })
+	})
+}
+
+// clauseValues are what a clause's name stands for; not known is a fact that is missing.
+func clauseValues(m *world.Machine, c tables.Clause, b *world.Build) (values []version.Number, known bool) {
+	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
+	switch c.Name {
+	case "driver":
+		return one(m.Driver().Version)
+	case "cuda":
+		return one(b.CUDANumber)
+	case "cudnn", "nccl", "cublas":
+		l, ok := b.Takes(c.Name)
+		return []version.Number{l.Version}, ok
+	case "built_cudnn", "built_nccl":
+		return one(own(b, strings.TrimPrefix(c.Name, "built_")))
+	case "numpy":
+		if p := b.Env.Package("numpy"); p != nil {
+			return one(p.Number)
+		}
+		return nil, false
+	case "python":
+		return one(version.Of(b.Interpreter))
+	case "glibc":
+		return one(m.Libc)
+	case "gpus":
+		return one(version.Of(strconv.Itoa(len(m.GPUs))))
+	case "capability":
+		return capabilities(m)
+	}
+	if c.Name != b.Name {
+		return nil, true
+	}
+	return one(b.Release.Number)
+}
+
+// builtWith is the version that a build was made with: its own record's, else its table row's.
+func builtWith(b *world.Build, own string, of func(world.Row) version.Number) version.Number {
+	if v := version.Of(own); v.Known() || len(b.Rows) == 0 {
+		return v
+	}
+	return of(b.Rows[0])
+}
+
+// capabilities are those of the visible GPUs, each kind once; not known as long as one of them is not.
+func capabilities(m *world.Machine) (list []version.Number, known bool) {
+	for _, g := range m.Kinds {
+		if g.Capability.Known() {
+			list = append(list, g.Capability.Number())
+		}
+	}
+	return list, len(list) == len(m.Kinds)
+}
+
+// knownBad: a combination of which an advisory says that it does not work. All that it requires is met, and it fails
+// for a bug which its maker describes, so only a row can tell; the severity is the row's own.
+func knownBad(m *world.Machine, b *world.Build) []*Result {
+	if b.Device != "cuda" || !b.IsFramework() {
+		return nil
+	}
+	return asShown(m, advised, b)
+}
+
+// advised are the advisories that hold for a build.
+func advised(m *world.Machine, b *world.Build) []*Result {
+	var results []*Result
+	missing := ""
+	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
+		switch t, what := meets(m, a.When, b); t {
+		case world.Yes:
+			f := verdict.Finding{
+				Severity: verdict.Severity(a.Severity),
+				Subject:  b.Subject,
+				Message:  a.Message,
+				Need:     "a combination other than " + a.When.Text,
+				Steps:    tabled(b.Env, remedy(m, a.Fix, b)),
+				Source:   a.Source,
+				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"}),
+			}
+			// The build runs on a GPU of another capability.
+			if f.Severity == verdict.Error && spares(m, a.When) {
+				f.Severity = verdict.Warning
+			}
+			for _, c := range a.When.Clauses {
+				if values, ok := clauseValues(m, c, b); ok && len(values) > 0 && !slices.Contains(world.Frameworks(), c.Name) {
+					f.Evidence = append(f.Evidence, verdict.Evidence{Fact: c.Name, Value: values[0].String(), From: clauseFrom(m, c, b)})
+				}
+			}
+			results = append(results, found(f)...)
+		case world.Maybe:
+			missing = fmt.Sprintf("which %s %s loads (advisory %s)", what, b.Name, a.ID)
+		}
+	}
+	switch {
+	case len(results) > 0:
+		return results
+	case missing != "":
+		return unknown(b.Subject, missing)
+	}
+	return holds(b.Subject)
+}
+
+// cudnnWheel matches the cuDNN of CUDA 12 in a remedy, with the range of its releases.
+var cudnnWheel = lazyregexp.New(`nvidia-cudnn-cu12([<>=0-9.,]+)`)
+
+// remedy is an advisory's, which names the wheel of CUDA 12, for the build's own CUDA.
+func remedy(m *world.Machine, fix string, b *world.Build) string {
+	f := cudnnWheel.FindStringSubmatch(fix)
+	if f == nil || b.CUDANumber.Major() == 12 {
+		return fix
+	}
+	for _, c := range tables.Rows[tables.CuDNN](m.Tables) {
+		if ok, err := version.Allows(f[1], c.Release); err == nil && ok && c.CUDA.Major() == b.CUDANumber.Major() {
+			return strings.ReplaceAll(fix, "-cu12", fmt.Sprintf("-cu%d", b.CUDANumber.Major()))
+		}
+	}
+	return fmt.Sprintf("take a build of %s for CUDA 12: cuDNN %s is not there for CUDA %d", b.Name, f[1], b.CUDANumber.Major())
+}
+
+// clauseFrom is where a clause's value was read.
+func clauseFrom(m *world.Machine, c tables.Clause, b *world.Build) string {
+	switch c.Name {
+	case "cudnn", "nccl", "cublas":
+		l, _ := b.Takes(c.Name)
+		return l.From
+	case "capability", "gpus":
+		return m.GPUs[0].From
+	case "driver":
+		return m.Driver().From
+	}
+	return cmp.Or(b.From, b.Path)
+}
+
+// pipStart matches the command that a step of the tables begins with.
+var pipStart = lazyregexp.New(`^pip (install|uninstall)\b`)
+
+// tabled are the steps of a table's text for this environment: ways with "or" between them, of which those that begin
+// with pip are commands.
+func tabled(e *world.Environment, text string) []pin.Step {
+	var steps []pin.Step
+	for i, way := range strings.Split(text, ", or ") {
+		step := pin.Say(way)
+		if command := asPip(e, way); command != "" {
+			step = pin.Run(command)
+		}
+		step.Or = i > 0
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// asPip is a table's command of pip for this environment; empty for what is none.
+func asPip(e *world.Environment, text string) string {
+	m := pipStart.FindStringSubmatch(text)
+	at := pins.Place(e)
+	switch {
+	case m == nil:
+		return ""
+	case at.Target != "":
+		return pin.Command("pip", m[1], "--target", at.Target) + strings.TrimPrefix(text, m[0])
+	case at.Python != "":
+		return pin.Command(at.Python, "-m", "pip", m[1]) + strings.TrimPrefix(text, m[0])
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package rules
+
+import (
+	"slices"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// Ask asks a rule.
+func Ask(m *world.Machine, rule Rule, b *world.Build) []*Result {
+	switch {
+	case b != nil && rule.Link == verdict.LinkCode: // which GPUs a program is shown decides
+		return unmanaged(b.Env, withoutGPU(b, rule, asShown(m, rule.OnBuild, b)))
+	case b != nil:
+		return unmanaged(b.Env, withoutGPU(b, rule, rule.OnBuild(m, b)))
+	case rule.OnMachine != nil:
+		return rule.OnMachine(m)
+	}
+	return nil
+}
+
+// unmanaged adds to a rule's results that a distribution keeps pip out of its Python, where a pin is for that one.
+func unmanaged(e *world.Environment, results []*Result) []*Result {
+	if pins.Interpreter(e) == "" || e.Managed == "" {
+		return results
+	}
+	for _, r := range results {
+		if r.Finding != nil && slices.ContainsFunc(r.Finding.Pins, func(p verdict.Pin) bool { return p.Commands["pip"] != "" }) {
+			r.Finding.Steps = append(r.Finding.Steps, pin.Say("install into a venv (python3 -m venv), or ask apt or dnf for the package: "+
+				"the distribution manages this Python ("+pin.Word(e.Managed)+", PEP 668), so pip refuses to install into it").Instead())
+		}
+	}
+	return results
+}
+
+// withoutGPU makes warnings of the errors that a build goes on after without the GPU; it marks them, for they silence
+// their consequences as errors do.
+func withoutGPU(b *world.Build, rule Rule, results []*Result) []*Result {
+	for _, r := range results {
+		if r.Finding != nil && r.Finding.Severity == verdict.Error && b.GoesOn() && rule.Link != verdict.LinkPython {
+			f := *r.Finding
+			f.Message += "; " + b.Name + " continues on the CPU"
+			r.Finding, r.CPUOnly = &f, true
+		}
+	}
+	return results
+}
+
+// asShown asks of a build what depends on the GPUs. Where it is not known which of them a program is shown, it is asked for
+// each alone and for all, and says something when they agree; while all are hidden it says nothing above a note.
+func asShown(m *world.Machine, ask func(*world.Machine, *world.Build) []*Result, b *world.Build) []*Result {
+	results := ask(m, b)
+	if m.Shown.Unsure == "" {
+		return results
+	}
+	weights := []verdict.Severity{weight(results)}
+	for i := range m.Kinds {
+		alone := *m
+		alone.Memo = &world.Memo{}
+		alone.Judge(m.Kinds[i : i+1])
+		weights = append(weights, weight(ask(&alone, b)))
+	}
+	hidden := m.Shown.Hidden && weights[0] != "" && weights[0] != verdict.Note
+	switch {
+	case len(slices.Compact(slices.Clone(weights))) == 1 && !hidden:
+		return results
+	case slices.Contains(weights, verdict.Error):
+		return undecidable(b.Subject, m.Shown.Unsure)
+	}
+	return unknown(b.Subject, m.Shown.Unsure)
+}
+
+// weight is the severity of what a rule found, empty when it found nothing.
+func weight(results []*Result) verdict.Severity {
+	for _, r := range results {
+		if r.Finding != nil {
+			return r.Finding.Severity
+		}
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/probe/facts"
+)
+
+// installsWhole are the kinds of file that name all that pip installs, so that what they leave out is not there unless
+// the image or the machine has it.
+var installsWhole = []string{"requirements", "pyproject.toml", "Dockerfile", "environment.yml", "pip list", "uv.lock",
+	"poetry.lock", "Pipfile.lock", "pylock.toml", "conda-lock.yml", "pixi.lock", "plan"}
+
+// cudaWheel matches the packages that bring cuDNN, the one library of those that no toolkit has.
+var cudaWheel = lazyregexp.New(`^(nvidia-)?cudnn\b`)
+
+// cudnnImage matches the images with cuDNN in them.
+var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
+
+// bare: a file that installs a wheel and none of the libraries that the wheel opens. Only where it is installed can be
+// seen whether they are there.
+func bare(m *world.Machine, b *world.Build) []*Result {
+	env := b.Env
+	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
+	switch {
+	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind) && !b.Planned, slices.ContainsFunc(extras(b), isCUDA):
+		return nil
+	case slices.ContainsFunc(env.Wanted, image), slices.ContainsFunc(m.Builds, func(torch *world.Build) bool { return servedBy(b, torch) }):
+		return nil
+	case b.Planned && strings.HasPrefix(env.Path, "/"):
+		return bareBeside(b)
+	case broughtByWheel(b):
+		return nil
+	}
+	return lacksLibraries(b, "where it finds them"+verdict.Bare)
+}
+
+// lacksLibraries: whether the libraries that the build opens are there is not known.
+func lacksLibraries(b *world.Build, missing string) []*Result {
+	need := "the libraries of CUDA"
+	if cuda := b.CUDANumber; cuda.Known() {
+		need += fmt.Sprintf(" %d", cuda.Major())
+	}
+	if cudnn := needsCuDNN(b); cudnn.Known() {
+		need += fmt.Sprintf(" and cuDNN %d", cudnn.Major())
+	}
+	return []*Result{{Subject: b.Subject, Missing: missing, Need: need, Decides: true}}
+}
+
+// needsCuDNN is the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
+// neither does.
+func needsCuDNN(b *world.Build) version.Number {
+	if b.CuDNNNumber.Known() || len(b.Rows) == 0 {
+		return b.CuDNNNumber
+	}
+	return b.Rows[0].CuDNN
+}
+
+// broughtByWheel reports whether the file names a wheel of the cuDNN that the build opens: the loader knows it by its
+// major version alone.
+func broughtByWheel(b *world.Build) bool {
+	fits := func(name, release string) bool {
+		have, want := version.Of(release), needsCuDNN(b)
+		return cudaWheel.MatchString(name) && (!have.Known() || !want.Known() || have.Major() == want.Major())
+	}
+	return slices.ContainsFunc(b.Env.Wanted, func(w facts.Wanted) bool { return fits(w.Name, w.Version) }) ||
+		slices.ContainsFunc(b.Env.Packages, func(p facts.Package) bool { return fits(p.Name, p.Version) })
+}
+
+// servedBy reports whether a torch of the same file brings the libraries that the build opens: those of its CUDA family
+// and with its cuDNN's major version. No libcudnn.so.9 is taken for libcudnn.so.8.
+func servedBy(b *world.Build, torch *world.Build) bool {
+	if torch.Name != "torch" || torch.Device == "cpu" || torch.Env.Environment != b.Env.Environment {
+		return false
+	}
+	differ := func(have, want version.Number) bool {
+		return have.Known() && want.Known() && have.Major() != want.Major()
+	}
+	return !differ(torch.CUDANumber, b.CUDANumber) && !differ(needsCuDNN(torch), needsCuDNN(b))
+}
+
+// opened are the libraries that such a wheel opens, by the middle of their wheels' names.
+var opened = []string{"cublas", "cuda-runtime", "cudnn", "cufft", "curand"}
+
+// bareBeside: what comes into an environment that is there finds the libraries of its own CUDA there, each in its wheel.
+func bareBeside(b *world.Build) []*Result {
+	family := fmt.Sprintf("-cu%d", b.CUDANumber.Major())
+	for _, library := range opened {
+		wheel := "nvidia-" + library
+		if b.Env.Package(wheel+family) == nil && (b.CUDANumber.Major() < 13 || b.Env.Package(wheel) == nil) {
+			return lacksLibraries(b, "where it finds its libraries of CUDA "+b.CUDANumber.String()+verdict.Bare)
+		}
+	}
+	return nil
+}
+
+// extras are those that a file asks for.
+func extras(b *world.Build) []string {
+	if b.Named != nil {
+		return b.Named.Extras
+	}
+	return b.Extras
+}
+
+// isCUDA reports whether an extra brings CUDA's libraries: TensorFlow's and-cuda, ONNX Runtime's cuda and cudnn.
+func isCUDA(extra string) bool { return extra == "and-cuda" || extra == "cuda" || extra == "cudnn" }

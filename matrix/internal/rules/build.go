@@ -1,0 +1,576 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// openTorch reports whether a package brings a torch of a release that the file leaves open.
+func openTorch(n *world.NamedPackage) bool {
+	return n.Torch == "" && !n.Companion && len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0 && !n.NamesFramework("torch")
+}
+
+// base reports whether this stands for all that is built on an image of CUDA.
+func base(b *world.Build) bool { return b.Named != nil && b.Named.Base() }
+
+// inImage reports whether a build is an image's, or is installed over one that brings the cuda-compat library of the
+// build's CUDA, or of a newer one, as every image of NVIDIA's does: that of a release which the tables do not have may.
+func inImage(m *world.Machine, b *world.Build) bool {
+	return b.Origin == "image" || slices.ContainsFunc(m.NamedPackages, func(n *world.NamedPackage) bool {
+		brings := n.CUDANumber.Known() && !n.CUDANumber.LessShort(b.CUDANumber) || !n.CUDANumber.Known() && strings.HasPrefix(n.Name, "nvcr.io/nvidia/")
+		return n.Origin == "image" && n.Environment == b.Env.Environment && brings
+	})
+}
+
+// driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it. The CUDA runtime
+// refuses to start below the floor of its family (error 35), which is why this is an error and not a limit. The floors
+// are 450.80.02 for 11.x, 525.60.13 for 12.x and 580 for 13.x (NVIDIA's page on minor-version compatibility); before 11
+// each toolkit needs its own driver (minor_compat.csv, cuda.csv).
+func driverTooOld(m *world.Machine, b *world.Build) []*Result {
+	switch r := reachFor(m, b); {
+	case r == nil:
+		return nil
+	case r.missing != "":
+		lacks := &Result{Subject: b.Subject, Missing: r.missing, Need: r.need, Decides: true}
+		if !m.Driver().Version.Known() {
+			lacks.Rests = []verdict.LinkName{verdict.LinkModule} // no driver is there to have a version
+		}
+		return []*Result{lacks}
+	// One cause, one error: the framework's pin helps its extension, too.
+	case r.state == world.FloorBelow && tooOldWith(m, b):
+		return []*Result{{Subject: b.Subject, Implied: true}}
+	case r.state == world.FloorBelow:
+		f := tooOld(m, b, r.cuda, r.need, r.source)
+		return []*Result{{Subject: b.Subject, Finding: &f, Row: floorRow(m, r.cuda)}}
+	}
+	return compared(b.Subject)
+}
+
+// floorRow is the row of the tables that has the floor of a CUDA.
+func floorRow(m *world.Machine, cuda version.Number) string {
+	if m.Tables.Family(cuda) != nil {
+		return fmt.Sprintf("CUDA %d in minor_compat.csv", cuda.Major())
+	}
+	return "CUDA " + cuda.Short() + " in cuda.csv"
+}
+
+// reach is how the driver stands to what a build needs of it.
+type reach struct {
+	state   world.FloorState
+	cuda    version.Number // the build's, or of its rows the one that decides
+	need    string
+	source  []string
+	missing string // the fact without which state means nothing
+}
+
+// reachFor compares the driver with what a build needs; nil where the question does not arise. The order matters: what
+// makes the question moot comes first, then the facts that are missing, and the comparison last.
+func reachFor(m *world.Machine, b *world.Build) *reach {
+	lacks := func(fact string) *reach { return &reach{missing: fact} }
+	switch {
+	// A CPU build needs no driver. Jetson's belongs to its L4T release, so branches say nothing of it.
+	case b.Device == "cpu" || m.Jetson():
+		return nil
+	// companion-mismatch and extension-mismatch say why it does not load; a newer driver would not change that.
+	case len(b.Unmet) > 0:
+		return nil // it loads on no driver
+	// ROCm or XPU: unknown, since nothing here looks for AMD's or Intel's drivers, and the build may well run.
+	case b.Device != "cuda" && b.Device != "":
+		return lacks("what a build for " + b.Device + " needs: the tables cover CUDA only")
+	// The answer is unknown, but what the build needs of a driver is still shown.
+	case !m.Driver().Version.Known() && !m.Driver().CUDA.Known():
+		if !b.CUDANumber.Known() {
+			return lacks("the driver's version")
+		}
+		r := reachOf(m, b.CUDANumber)
+		r.missing = "the driver's version"
+		return r
+	// Whether cuda-compat lifts the driver decides the floor, so without that the floor decides nothing.
+	case m.Forward().State == world.ForwardUndecided || m.Forward().State == world.ForwardUndecidedGPU:
+		return lacks(m.Forward().Why)
+	// Nothing else stands for a package that needs no framework, so silence would read as an answer.
+	case !b.CUDANumber.Known() && b.Standalone && !b.GoesOn() && b.Name != "triton": // whose ptxas is judged
+		return lacks("which CUDA it is built for")
+	case !b.CUDANumber.Known() && b.Extension:
+		return nil // its framework is judged
+	case !b.CUDANumber.Known():
+		return reachOfEvery(m, b)
+	}
+	r := reachOf(m, b.CUDANumber)
+	switch {
+	// The tables have no floor for this CUDA, and the driver's own CUDA, which would decide instead, is not known.
+	case r.state == world.FloorUnknown:
+		return lacks("which driver CUDA " + b.CUDANumber.Short() + " needs")
+	case r.state == world.FloorBelow:
+		r.missing = doubtful(m, b, r.need)
+	}
+	return r
+}
+
+// tooOldWith reports whether the driver is too old, too, for the build that an extension is loaded into or came along
+// with: what helps there helps here.
+func tooOldWith(m *world.Machine, b *world.Build) bool {
+	return b.Extension && slices.ContainsFunc(m.Builds, func(o *world.Build) bool {
+		with := !o.Extension && !b.Standalone || b.PartOf != "" && o.Name == b.PartOf
+		state, _, _ := m.Floor(o.CUDANumber)
+		return o != b && o.Env == b.Env && with && o.CUDANumber.Known() && state == world.FloorBelow
+	})
+}
+
+func reachOf(m *world.Machine, cuda version.Number) *reach {
+	r := reach{cuda: cuda}
+	r.state, r.need, r.source = m.Floor(cuda)
+	return &r
+}
+
+// doubtful is why a build may run below the driver's floor; empty where it does not. What a program saw on the machine
+// is stronger evidence than any table.
+func doubtful(m *world.Machine, b *world.Build, need string) string {
+	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
+	if seen := m.Facts.Observed.CUDAAvailable; seen != nil && *seen && m.Target.Driver == "" {
+		return "why the report says that CUDA is available although " + m.DriverWords() + " does not meet " + need
+	}
+	// Images of nvidia/cuda and NGC bring cuda-compat; only the running container shows whether the loader takes it. What
+	// is installed over an image loads the same libcuda.
+	if inImage(m, b) && m.LetIn(b) {
+		return "whether the image's own cuda-compat library is loaded, which runs it on " + m.DriverWords()
+	}
+	return ""
+}
+
+// reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
+// is this one; when every one fits, this one does.
+func reachOfEvery(m *world.Machine, b *world.Build) *reach {
+	missing := &reach{missing: "which CUDA it was built with" + m.Unsaid(b)}
+	if len(b.Rows) == 0 {
+		return missing
+	}
+	lowest := slices.MinFunc(b.Rows, func(x, y world.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
+	highest := slices.MaxFunc(b.Rows, func(x, y world.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
+	// Floors rise with CUDA, so the lowest variant decides for all of them, and the highest below.
+	if r := reachOf(m, lowest); r.state == world.FloorBelow {
+		return r
+	}
+	if r := reachOf(m, highest); r.state == world.FloorFull || r.state == world.FloorMinor {
+		return r
+	}
+	return missing
+}
+
+// tooOld is about the CUDA that decides: the build's own, or of a release whose variant is open the lowest.
+func tooOld(m *world.Machine, b *world.Build, cuda version.Number, need string, source []string) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: need, Source: source,
+		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.DriverWords()),
+		Evidence: append([]verdict.Evidence{m.EvidenceDriver()}, b.Evidence()...)}
+	// As evidence only where the user space was asked: the CUDA of the branch's row was not read on this machine.
+	if m.Driver().CUDASeen {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "driver CUDA", Value: m.Driver().CUDA.String(),
+			From: cmp.Or(m.Facts.Driver.CUDAFrom, m.Driver().From)})
+	}
+	// In the order of what they cost: another build, which changes the environment only; another driver, which takes root
+	// and a reboot; a cuda-compat package, which is for data-centre GPUs and has to come first on the loader's path.
+	f.Pins, f.Steps = pins.ForBuild(m, b)
+	// A cuda-compat library is loaded, and the CUDA that it supports is still too old.
+	if m.Forward().State == world.ForwardWorks {
+		f.Evidence = append(f.Evidence, m.EvidenceCompat())
+	}
+	f.Pins = append(f.Pins, pins.DriverPins(m, cuda)...)
+	pins, steps := m.CompatPins(cuda)
+	f.Pins, f.Steps = append(f.Pins, pins...), append(f.Steps, steps...)
+	if len(f.Pins) > 0 && len(f.Steps) > 0 { // why no other build is named stands beside the driver
+		f.Steps[0].Or = true
+	}
+	return f
+}
+
+// minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing. A note, since NVIDIA supports
+// it; said at all because people and tools read the "CUDA Version" of nvidia-smi as a ceiling, which it is not.
+func minorCompat(m *world.Machine, b *world.Build) []*Result {
+	// Its framework has the note already; one for each extension would be noise.
+	part := b.Extension && b.Origin != "image"
+	// With a cuda-compat library loaded, the forward-compat rules say how the build runs.
+	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.Jetson() || m.Forward().State != world.ForwardNone {
+		return nil
+	}
+	state, need, source := m.Floor(b.CUDANumber)
+	// Minor versions are those of one major: a driver of an older CUDA beside newer libraries is driver-mismatch's.
+	if state != world.FloorMinor || !m.Driver().CUDA.Known() || b.CUDANumber.Major() > m.Driver().CUDA.Major() {
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Need: need, Source: source,
+		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version compatibility); only PTX compiled at run time and newer driver APIs (CUDA error 36) can fail", b.CUDANumber.Short(),
+			m.Driver().CUDA.Short()),
+		Evidence: append([]verdict.Evidence{m.EvidenceDriver()}, b.Evidence()...)}
+	return []*Result{{Subject: b.Subject, Finding: &f, Says: verdict.WorksMinorVersion}}
+}
+
+// cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework of
+// the environment can, the CPU build is taken for a choice. An error because it computes on the CPU in silence, and no
+// driver, toolkit or variable can change that.
+func cpuOnlyBuild(m *world.Machine, b *world.Build) []*Result {
+	// A CPU build is the right one where there is no GPU, or none for this process.
+	if len(m.GPUs) == 0 || m.Shown.Hidden {
+		return nil
+	}
+	// ROCm and XPU builds are neither right nor wrong here: they are for other accelerators.
+	if b.Device != "cpu" {
+		if b.Device == "cuda" {
+			return compared(b.Subject)
+		}
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject,
+		Message: fmt.Sprintf("%s %s is a CPU build and cannot use %s", b.Name, b.Version, m.GPUs[0].Label),
+		Need:    "a CUDA build of " + b.Name, Evidence: append(b.Evidence(),
+			verdict.Evidence{Fact: "GPU", Value: m.GPUs[0].Label, From: m.GPUs[0].From})}
+	f.Pins, f.Steps = pins.ForBuild(m, b)
+	f.Source = []string{"https://pytorch.org/get-started/locally/"}
+	// There the usual cause is not a choice but the default index, so the message says where CUDA wheels are.
+	if m.Platform == "linux_aarch64" && b.Name == "torch" {
+		f.Message += "; on aarch64 PyPI's wheel was for CPUs up to 2.10, the CUDA wheels are on PyTorch's own index"
+	}
+	// No pin can help there: newer TensorFlow has CUDA only for Linux, which WSL2 runs.
+	if m.CPUOnWindows(b.Name, b.Release) {
+		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
+		f.Pins, f.Steps = nil, []pin.Step{pin.Say("in WSL2: `" + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"] + "`")}
+		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
+	}
+	switch {
+	// No build could use the GPU before a driver is there, which driver-missing says where one is wanted.
+	case undriven(m):
+		f.Severity, f.Pins, f.Steps = verdict.Note, nil, []pin.Step{pin.Say("to use the GPU, install the NVIDIA driver, then the CUDA build; until then it runs on the CPU")}
+	// An environment that was only found may be meant for the CPU: tests, tools, a login node. The same holds for a CPU
+	// build beside a CUDA build of another framework.
+	case b.Standing == world.Searched, otherCUDA(m, b):
+		f.Severity = verdict.Note
+	}
+	return found(f)
+}
+
+// undriven reports whether no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
+func undriven(m *world.Machine) bool {
+	return m.Here() && m.Host() && m.OnPCI() && !m.Driver().Loaded && m.Facts.Driver.NVML.Status != "ok" && !m.WantsGPU()
+}
+
+// otherCUDA reports whether another framework is there for the GPU: in the same environment or, where nobody chose
+// one, in any.
+func otherCUDA(m *world.Machine, b *world.Build) bool {
+	all := b.Counts && !b.Env.Active && !b.Env.Named // where nobody chose one
+	return slices.ContainsFunc(m.Builds, func(o *world.Build) bool {
+		return (o.Env == b.Env || all) && o != b && o.Device == "cuda" && !o.Extension
+	})
+}
+
+// openTorchMissing is what is not known of a package that brings whichever torch is the newest.
+const openTorchMissing = "which torch it brings: the file names no release of it"
+
+// HeldMissing is, before the driver that holds them, what a machine lacks whose every GPU is for a virtual machine.
+const HeldMissing = "a GPU that is not held for a virtual machine by "
+
+// lackedGPU is what a build lacks where there is no GPU to compare it with: where each one that is here is kept from
+// programs, what keeps it.
+func lackedGPU(m *world.Machine) string {
+	every := func(kept func(facts.GPU) bool) bool {
+		return m.Here() && len(m.Facts.GPUs) > 0 && !slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return !kept(g) })
+	}
+	switch {
+	case every(func(g facts.GPU) bool { return g.Excluded }):
+		return world.ExcludedMissing
+	case every(world.ToVM):
+		return HeldMissing + m.Facts.GPUs[0].Bound
+	}
+	return "a GPU to compare with"
+}
+
+// gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
+func gpuArchMissing(m *world.Machine, b *world.Build) []*Result {
+	results := codeFor(m, b)
+	for _, r := range results {
+		r.Without = r.Finding != nil && b.Optional()
+	}
+	return results
+}
+
+// codeFor asks whether a build has code for the GPUs.
+func codeFor(m *world.Machine, b *world.Build) []*Result {
+	if b.Foreign != "" {
+		return foreignCode(m, b)
+	}
+	if !ComparesCode(b) {
+		return nil
+	}
+	switch {
+	case kernelless(b):
+		return nil // its libraries hold no kernels of their own
+	case base(b):
+		return baseCode(m, b)
+	// The code is torch's, so the release of torch that the installer picks decides.
+	case b.Named != nil && openTorch(b.Named):
+		return undecidable(b.Subject, openTorchMissing)
+	}
+	if len(m.GPUs) == 0 {
+		return undecidable(b.Subject, lackedGPU(m))
+	}
+	without, proof, missing := codeless(m, b)
+	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.
+	if len(without) < len(m.GPUs) && missing != "" {
+		return undecidable(b.Subject, missing)
+	}
+	r := Result{Subject: b.Subject, Need: "machine code or PTX for the GPU", Row: codeFrom(b), Source: b.Source()}
+	// A part that others install and do without is not missed where it serves one of the GPUs.
+	if len(without) == len(m.GPUs) || len(without) > 0 && !b.Optional() {
+		f := archMissing(m, b, without, proof)
+		r.Finding = &f
+	}
+	r.Judged = r.Finding == nil
+	return []*Result{&r}
+}
+
+// codeFrom is where the machine code of a build is told.
+func codeFrom(b *world.Build) string {
+	switch {
+	case len(b.SASS)+len(b.PTX) > 0:
+		return "the build itself"
+	case len(b.Rows) > 0:
+		r := b.Rows[0]
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s in %s.csv", r.Release, r.Variant, r.Platform, r.Framework))
+	}
+	return "gpu.csv"
+}
+
+// foreignCode judges a build of which no file loads on the target. The tables can prove that the same release has no
+// code there for the GPUs, either; that it has some does not make this installation work. A GB10 or g5g with an x86-64
+// environment is judged by what an installation there would get.
+func foreignCode(m *world.Machine, b *world.Build) []*Result {
+	if ComparesCode(b) && len(b.Rows) > 0 && len(m.GPUs) > 0 {
+		if without, proof, _ := codeless(m, b); len(without) == len(m.GPUs) {
+			return found(archMissing(m, b, without, proof))
+		}
+	}
+	return undecidable(b.Subject, fmt.Sprintf("what its build for %s holds: this one is for %s",
+		strings.TrimPrefix(m.Platform, "linux_"), b.Foreign))
+}
+
+// kernelless reports whether the libraries of a program or a package, all of them read, hold no kernels of their own.
+func kernelless(b *world.Build) bool {
+	return (b.Program() || b.Extension && b.Named == nil && b.Path != "") && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == ""
+}
+
+// ComparesCode reports whether a build has code of its own that a GPU must take.
+func ComparesCode(b *world.Build) bool {
+	return (b.Device == "cuda" || b.Device == "") && !b.CompilesLater() && !(b.Either() && len(b.SASS) == 0)
+}
+
+// codeless are the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact that
+// one of the others lacks.
+func codeless(m *world.Machine, b *world.Build) (without []world.GPU, proof verdict.Evidence, missing string) {
+	for _, g := range m.GPUs {
+		c, why := m.Code(b, g)
+		switch p := world.Unserved(b.Parts(), g.Capability); {
+		case c == version.Uncovered:
+			without, proof = append(without, g), m.EvidenceCode(b, why)
+		case c == version.Unsure:
+			missing = why
+		// A section whose kernels all have one set of targets must serve the GPU by itself: TensorFlow 2.20 has PTX for an
+		// RTX 5090 in .nv_fatbin, and its MLIR kernels in .rodata have nothing (CUDA_ERROR_INVALID_PTX at the first
+		// multiplication).
+		case p != nil:
+			without, proof = append(without, g), p.Evidence(b)
+		}
+	}
+	return without, proof, missing
+}
+
+func archMissing(m *world.Machine, b *world.Build, without []world.GPU, code verdict.Evidence) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "code or PTX for " + without[0].Capability.SM(),
+		Message:  strings.TrimSpace(b.Name+" "+b.Version) + " has no code for " + without[0].Label,
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: without[0].Label, From: without[0].From}, code),
+		Source:   b.Source()}
+	if p := world.Unserved(b.Parts(), without[0].Capability); p != nil {
+		f.Message += " in " + p.String()
+	}
+	own, why := m.OwnCode(b, without[0])
+	if why == world.Unsupported {
+		least, source := m.Tables.LeastCapability(b.Name, b.Release.Number)
+		f.Need, f.Source = fmt.Sprintf("a GPU of compute capability %s or newer", least), source
+	}
+	brought := b.BringsTorch() && own != version.Uncovered
+	if brought {
+		f.Message = fmt.Sprintf("%s %s brings torch %s, which has no code for %s", b.Name, b.Version, b.Named.Torch,
+			without[0].Label)
+	}
+	// CUDA orders the GPUs by speed, so the ones without code can be chosen by default: worth a warning, no error.
+	if len(without) < len(m.GPUs) {
+		f.Severity = verdict.Warning
+		f.Steps = []pin.Step{hideGPUs(m, without, "hides the GPUs that it has no code for")}
+		return f
+	}
+	// xFormers, FlashAttention 3, SGLang's Hopper kernels on an A10G: what installed them takes other kernels there.
+	if b.Optional() && !brought {
+		f.Severity = verdict.Note
+		if b.PartOf != "" {
+			f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
+		}
+	}
+	f.Pins, f.Steps = pins.ForBuild(m, b)
+	// No table knows such a build, so the source is NVIDIA's page on what the chip can run.
+	if len(f.Source) == 0 && without[0].Chip != nil {
+		f.Source = without[0].Chip.Source
+	}
+	return f
+}
+
+// gpuArchPTXOnly: the driver must compile the build's PTX before the first start. It runs afterwards, and the result is
+// cached on disk: a warning, although the first start of a framework takes minutes.
+func gpuArchPTXOnly(m *world.Machine, b *world.Build) []*Result {
+	if b.Device != "cuda" {
+		return nil
+	}
+	if f := codeIgnored(m, b); f != nil {
+		return found(*f)
+	}
+	for _, g := range m.GPUs {
+		if c, _ := m.Code(b, g); c == version.ByPTX {
+			severity := verdict.Warning
+			// Extensions compile a few kernels when they are used; a framework compiles thousands at its start.
+			if b.Extension {
+				severity = verdict.Note
+			}
+			return found(verdict.Finding{Severity: severity, Subject: b.Subject, Need: "machine code for " + g.Capability.SM(),
+				Message: fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, so the first start is slow", b.Name,
+					b.Version, g.Label),
+				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: g.Label, From: g.From}, m.EvidenceCode(b, "")),
+				Source:   b.Source(),
+				Steps:    []pin.Step{pin.Say("keep the compiled code between starts: a CUDA_CACHE_PATH that persists, CUDA_CACHE_MAXSIZE=4294967296")}})
+		}
+	}
+	return nil
+}
+
+// codeIgnored: a variable of this process makes the driver ignore the only code that the build has for a GPU: its PTX
+// (CUDA_DISABLE_PTX_JIT), or its machine code (CUDA_FORCE_PTX_JIT, set to try a program out and left behind). An error
+// where that leaves it none of the GPUs.
+func codeIgnored(m *world.Machine, b *world.Build) *verdict.Finding {
+	var f *verdict.Finding
+	served := false
+	for _, g := range m.GPUs {
+		variable, why := ignores(m, b, g)
+		if variable == "" {
+			served = true
+		} else if f == nil {
+			f = &verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: variable + " unset",
+				Message: fmt.Sprintf("%s %s has %s", b.Name, b.Version, why),
+				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: g.Label, From: g.From}, m.EvidenceCode(b, ""),
+					verdict.Evidence{Fact: variable, Value: m.Facts.Variables[variable], From: "environment"}),
+				Source: []string{"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html"},
+				Steps:  []pin.Step{pin.Run("unset " + variable)}}
+		}
+	}
+	if f != nil && served {
+		f.Severity = verdict.Warning
+	}
+	return f
+}
+
+// ignores is the variable that keeps a build's code from a GPU, and how; empty where it runs.
+func ignores(m *world.Machine, b *world.Build, g world.GPU) (variable, why string) {
+	c, _ := m.Code(b, g)
+	switch {
+	case c == version.ByPTX && isSet(m, "CUDA_DISABLE_PTX_JIT"):
+		return "CUDA_DISABLE_PTX_JIT", "only PTX for " + g.Label + ", and CUDA_DISABLE_PTX_JIT=1 keeps the driver from compiling it"
+	case c == version.BySASS && isSet(m, "CUDA_FORCE_PTX_JIT") && len(b.PTX) > 0 &&
+		version.Cover(nil, b.PTX, g.Capability) == version.Uncovered:
+		return "CUDA_FORCE_PTX_JIT", "no PTX for " + g.Label + ", and CUDA_FORCE_PTX_JIT=1 makes the driver ignore its machine code"
+	}
+	return "", ""
+}
+
+// isSet reports whether a switch of CUDA is on in this process's environment.
+func isSet(m *world.Machine, variable string) bool {
+	return m.Here() && m.Facts.Variables[variable] == "1"
+}
+
+// pythonUnsupported: no wheel of this release was made for this Python.
+func pythonUnsupported(m *world.Machine, b *world.Build) []*Result {
+	// A Python that a target names replaces the environment's own, which these files are for.
+	if results := otherPythons(b); results != nil && m.Target.Python == "" {
+		return results
+	}
+	python := version.ShortPython(b.Interpreter)
+	// What the reporter imported is for his Python, whatever the table lists.
+	if python == "" || len(b.Rows) == 0 || m.Facts.Observed.Imported && m.Target.Python == "" {
+		return nil
+	}
+	// The tag of the modules on disk is proof; the release's row is for what is only named.
+	if b.Python != "" {
+		// "3.13t" is the free-threaded build of 3.13; a report often leaves the letter out.
+		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
+			return holds(b.Subject)
+		}
+		return found(noPython(m, b, fmt.Sprintf("the installed %s %s is for Python %s, and this is Python %s", b.Name, b.Version, b.Python, python)))
+	}
+	// One variant for this Python is enough. A row without Pythons says nothing against it.
+	for _, r := range b.Rows {
+		if len(r.Python) == 0 || slices.Contains(r.Python, python) {
+			return holds(b.Subject)
+		}
+	}
+	return found(noPython(m, b, fmt.Sprintf("%s %s has no build for Python %s: its wheels are for Python %s", b.Name, b.Version, python,
+		strings.Join(b.Rows[0].Python, ", "))))
+}
+
+// noPython pins a release that has a build for this Python; the other way, another Python, comes last, because the
+// whole environment would have to be made again.
+func noPython(m *world.Machine, b *world.Build, message string) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Message: message,
+		Need: "a Python that the release supports", Source: b.Source(),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "Python", Value: b.Interpreter, From: cmp.Or(b.Env.Path, "--python")})}
+	f.Pins, f.Steps = pins.ForBuild(m, b)
+	if len(b.Rows) > 0 && len(b.Rows[0].Python) > 0 {
+		// A release that came out before a Python never gets a wheel for it: keeping the release means changing the Python.
+		newest := b.Rows[0].Python[len(b.Rows[0].Python)-1]
+		f.Steps = append(f.Steps, pin.Run(pin.Command("uv", "venv", "--python", strings.TrimSuffix(newest, "t"))).That(
+			"keeps the release, in a new environment with another Python").Instead())
+	}
+	return f
+}
+
+// glibcTooOld: the wheel's tag asks for a newer C library than the system has. An error: the loader refuses the library
+// at import (version `GLIBC_2.28' not found), and glibc cannot be upgraded by itself, because every program of the
+// distribution needs it. Hence the steps name a container or a newer distribution.
+func glibcTooOld(m *world.Machine, b *world.Build) []*Result {
+	have, need := m.Libc, b.GlibcNumber
+	// What the libraries themselves ask for goes before the release's row.
+	if !need.Known() && len(b.Rows) > 0 {
+		need = b.Rows[0].Glibc
+	}
+	// An import that worked proves the C library. Only Linux has glibc.
+	if !need.Known() || m.Facts.Observed.Imported || !strings.HasPrefix(m.Platform, "linux") ||
+		m.Target.Instance != "" && m.Facts.System.Libc == "" {
+		return nil
+	}
+	// musl runs no manylinux wheel, whatever version it is of (PEP 656).
+	if m.Facts.System.Libc != "musl" && !have.Known() {
+		return nil
+	}
+	// musl's version is not compared: have is unknown there, and less than any need.
+	if !have.Less(need) {
+		return holds(b.Subject)
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "glibc >= " + need.String(),
+		Source:   []string{"https://peps.python.org/pep-0600/"},
+		Message:  fmt.Sprintf("%s %s is built for glibc %s; this system has %s", b.Name, b.Version, need, m.Facts.System.Libc),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "libc", Value: m.Facts.System.Libc, From: m.Facts.System.LibcFrom})}
+	f.Pins, f.Steps = pins.ForBuild(m, b)
+	f.Steps = append(f.Steps, pin.Say("run it in a container, or on a newer release of the distribution, with glibc >= "+need.String()).Instead())
+	return found(f)
+}

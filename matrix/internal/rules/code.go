@@ -1,0 +1,224 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// ptxSource is NVIDIA's list of PTX versions by toolkit and driver.
+const ptxSource = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#release-notes"
+
+// ptxNewer: for a GPU the build, or a part of it, has only PTX, of a version that the driver's compiler does not know:
+// error 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION). Minor-version compatibility does not cover PTX, so a driver above the
+// floor fails all the same. The version is that of the entry's header, not the build's CUDA: a compiler can write older
+// PTX. Where another visible GPU is served the build runs there, and it is a note.
+func ptxNewer(m *world.Machine, b *world.Build) []*Result {
+	if b.Device != "cuda" {
+		return nil
+	}
+	hit, only, missing := uncompiled(m, b)
+	switch {
+	case len(hit.gpus) > 0:
+		f := ptxFinding(m, b, hit)
+		need := fmt.Sprintf("a driver that supports CUDA %s: all it has for the GPU is PTX %s", m.Tables.CUDAOfPTX(hit.isa).Short(), hit.isa)
+		return []*Result{{Subject: b.Subject, Finding: &f, Need: need, Row: "cuda.csv, driver_branch.csv"}}
+	case missing != "":
+		return unknown(b.Subject, missing)
+	case only:
+		return holds(b.Subject)
+	}
+	return nil
+}
+
+// uncompiled is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
+// reports whether PTX is the only code for one of them, missing the fact that was not known.
+func uncompiled(m *world.Machine, b *world.Build) (hit newPTX, only bool, missing string) {
+	for _, g := range m.GPUs {
+		one, why := ptxFor(m, b, g)
+		only = only || one != nil
+		missing = cmp.Or(why, missing)
+		if one != nil && one.newer {
+			hit.part, hit.isa, hit.gpus = one.part, one.isa, append(hit.gpus, g)
+		}
+	}
+	return hit, only, missing
+}
+
+// severity of PTX that the driver cannot compile: a part's is no error where others do the same work in another way, as
+// vLLM's other attention kernels.
+func (hit newPTX) severity(m *world.Machine, b *world.Build) verdict.Severity {
+	switch {
+	// Programs can choose a GPU that is served.
+	case len(hit.gpus) < len(m.GPUs):
+		return verdict.Note
+	// vLLM's _vllm_fa2_C has sm_80 and PTX 8.8 only: vLLM has other attention kernels.
+	case hit.part != nil && !b.IsFramework():
+		return verdict.Warning
+	}
+	return verdict.Error
+}
+
+// newPTX is PTX that the driver must compile for a GPU.
+type newPTX struct {
+	part  *world.Part // nil: all that the build has
+	isa   version.Number
+	newer bool // than the driver's compiler
+	gpus  []world.GPU
+}
+
+// ptxFor finds the PTX that the driver must compile for a GPU, that of a part which is too new before others; nil where
+// there is machine code. missing says what is not known.
+func ptxFor(m *world.Machine, b *world.Build, g world.GPU) (one *newPTX, missing string) {
+	list := b.Parts()
+	if c, _ := m.Code(b, g); c == version.ByPTX {
+		list = append([]world.Part{{Group: version.Group{PTX: b.PTX, ISA: b.PTXVersions}}}, list...)
+	}
+	for i, p := range list {
+		if p.Cover(g.Capability) != version.ByPTX {
+			continue
+		}
+		found := newPTX{isa: p.PTXFor(g.Capability)}
+		if p.Section != "" {
+			found.part = &list[i]
+		}
+		var why string
+		if found.newer, why = m.NewerPTX(b.CUDANumber, found.isa); found.newer {
+			return &found, ""
+		}
+		one, missing = &found, cmp.Or(missing, why)
+	}
+	return one, missing
+}
+
+func ptxFinding(m *world.Machine, b *world.Build, hit newPTX) verdict.Finding {
+	cuda, g := m.Tables.CUDAOfPTX(hit.isa), hit.gpus[0]
+	what, code := "the build has", m.EvidenceCode(b, "")
+	if hit.part != nil {
+		what, code = "the kernels in "+hit.part.String()+" have", hit.part.Evidence(b)
+	}
+	f := verdict.Finding{Severity: hit.severity(m, b), Subject: b.Subject, Source: []string{ptxSource},
+		Need: fmt.Sprintf("a driver that supports CUDA %s, or machine code for %s", cuda.Short(), g.Capability.SM()),
+		Message: fmt.Sprintf("for %s %s only PTX, of version %s, which %s (CUDA %s) cannot compile: error 222",
+			g.Label, what, hit.isa, m.DriverWords(), m.Driver().CUDA.Short()),
+		Evidence: append([]verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: g.Label, From: g.From}, code,
+			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.Evidence()...)}
+	// Another GPU serves the build, so hiding these is enough and nothing has to be installed.
+	if f.Severity == verdict.Note {
+		f.Steps = []pin.Step{hideGPUs(m, hit.gpus, hides)}
+		return f
+	}
+	f.Pins, f.Steps = pins.ForBuild(m, b)
+	addSpeaking(m, &f, cuda)
+	return f
+}
+
+// hideGPUs is how a program is kept off the GPUs that it does not run on.
+func hideGPUs(m *world.Machine, bad []world.GPU, that string) pin.Step {
+	return exporting(m, m.Showing(others(bad)), that)
+}
+
+const hides = "hides the GPUs that it cannot run on"
+
+// exporting sets variables in a shell; words where there is more to be found out about them.
+func exporting(m *world.Machine, setting, that string) pin.Step {
+	if strings.Contains(setting, "(") {
+		return pin.Say("set " + setting)
+	}
+	return pin.Run("export " + setting).That(that)
+}
+
+// addSpeaking pins what makes the user-mode driver support a CUDA itself: a newer driver, or a cuda-compat package. The
+// floor of the family is not enough here, since an old compiler does not learn new PTX or a new compression.
+func addSpeaking(m *world.Machine, f *verdict.Finding, cuda version.Number) {
+	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
+	if !cuda.Known() || m.WindowsNumbers() || m.Jetson() {
+		return
+	}
+	if b := pins.DriverBranch(m, func(b *tables.Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
+		f.Pins = append(f.Pins, pins.DriverPin(m, *b, "supports CUDA "+b.CUDA.Short()+"; "+pins.Reboot(m)))
+	}
+	pins, steps := m.CompatPins(cuda)
+	f.Pins, f.Steps = append(f.Pins, pins...), append(f.Steps, steps...)
+}
+
+// zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer. It stays
+// beside the rule, which is all that asks for it, as its source does.
+var zstdCUDA = version.Of("12.4")
+
+// fatbinZstd: the driver cannot decompress the machine code that a GPU would load; the older LZ4 compression is read by
+// every driver. An error although the driver is above the floor: it accepts the build's CUDA and then cannot read its
+// code.
+func fatbinZstd(m *world.Machine, b *world.Build) []*Result {
+	hit := loadingZstd(m, b)
+	switch {
+	case len(hit) == 0:
+		return nil
+	case !m.Driver().CUDA.Known():
+		return unknown(b.Subject, "the CUDA that the driver speaks")
+	// nvcc writes zstd from 12.8 on where it is asked to, and the driver, not the runtime, decompresses.
+	case !m.Driver().CUDA.LessShort(zstdCUDA):
+		return holds(b.Subject)
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "driver >= 550.54.14",
+		Source:  []string{"https://docs.rapids.ai/api/rapids-cmake/stable/command/rapids_cuda_enable_fatbin_compression"},
+		Message: fmt.Sprintf("its code for %s is compressed with zstd, which drivers before 550.54.14 cannot read; this is %s", hit[0].Label, m.DriverWords()),
+		Evidence: append([]verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: hit[0].Label, From: hit[0].From},
+			{Fact: "zstd-compressed code", Value: strings.Join(b.Zstd, " "), From: cmp.Or(b.Path, b.From)}}, b.Evidence()...)}
+	// Programs can choose a GPU whose code is not compressed in this way.
+	if len(hit) < len(m.GPUs) {
+		f.Severity, f.Steps = verdict.Warning, []pin.Step{hideGPUs(m, hit, hides)}
+		return found(f)
+	}
+	addSpeaking(m, &f, zstdCUDA)
+	if len(f.Pins)+len(f.Steps) == 0 {
+		f.Steps = []pin.Step{pin.Say("install a driver of 550.54.14 or newer"), pin.Say("install a build that was made without zstd (nvcc --compress-mode=speed)").Instead()}
+	}
+	return []*Result{{Subject: b.Subject, Finding: &f, Need: "driver >= 550.54.14, since its code is compressed with zstd",
+		Row: strings.Join(b.Zstd, " ") + " in the build"}}
+}
+
+// loadingZstd are the GPUs for which a build's code is compressed with zstd; none for CUDA 13, whose floor, 580, is
+// above 550.54.14.
+func loadingZstd(m *world.Machine, b *world.Build) []world.GPU {
+	if b.Device != "cuda" || len(b.Zstd) == 0 || b.CUDANumber.Major() >= 13 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.GPUs), func(g world.GPU) bool { return !loadsZstd(b, g.Capability) })
+}
+
+// loadsZstd reports whether an entry which the GPU would load is compressed with zstd: of the machine code the nearest,
+// with and without a suffix; of the PTX, where there is no machine code, the nearest. The driver takes the nearest
+// entry, so a zstd entry for a GPU that is not here does no harm.
+func loadsZstd(b *world.Build, gpu version.Capability) bool {
+	nearest, zstd, sass := version.Capability{}, false, false
+	for _, text := range slices.Concat(b.SASS, b.PTX, b.Zstd) {
+		c, ok := version.ParseCode(text)
+		if !ok || !c.Serves(gpu) || c.PTX && sass {
+			continue
+		}
+		if !c.PTX && !sass || c.Capability != nearest && c.AtLeast(nearest) {
+			nearest, zstd = c.Capability, false
+		}
+		sass = sass || !c.PTX
+		zstd = zstd || c.Capability == nearest && slices.Contains(b.Zstd, text)
+	}
+	return zstd
+}
+
+// others are the GPUs that are not among some.
+func others(some []world.GPU) func(world.GPU) bool {
+	among := map[world.GPU]bool{}
+	for _, g := range some {
+		among[g] = true
+	}
+	return func(g world.GPU) bool { return !among[g] }
+}

@@ -1,0 +1,222 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// hostCompiler: nvcc refuses compilers that are newer than itself, since it has to read their headers, and some that
+// are too old. Only building is affected, never a wheel that was made elsewhere: hence a note.
+func hostCompiler(m *world.Machine) []*Result {
+	picked, _ := m.Toolkit()
+	cc := m.Facts.Building.Compiler
+	if picked == nil {
+		return nil
+	}
+	limits := accepts(m, picked, cc.Name)
+	// A compiler or limits that are not known, or a toolkit without nvcc, as in runtime images: nothing says that it
+	// fails.
+	if cc.Version == "" || !limits.newest.Known() {
+		return nil
+	}
+	other := slices.ContainsFunc(m.Toolkits, func(t world.Toolkit) bool { return accepts(m, &t, cc.Name).let(cc) })
+	switch {
+	case limits.let(cc):
+		return holds("toolkit")
+	// Deep Learning AMIs carry five toolkits; the one that is picked is not the only one to build with.
+	case other && !m.Building():
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Note, Subject: "toolkit", Need: cc.Name + " " + limits.String(), Source: limits.source,
+		Message: fmt.Sprintf("the CUDA %s toolkit does not accept %s %s: building fails, running is not affected",
+			picked.Number.Short(), cc.Name, cc.Version),
+		Evidence: []verdict.Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
+			{Fact: cc.Name, Value: cc.Version, From: cc.Path + " (" + cc.From + ")"}},
+		Steps: []pin.Step{pin.Say(fmt.Sprintf("to build extensions, install %s %s and select it: CC=%[1]s-%[2]s CXX=%[3]s-%[2]s", cc.Name,
+			limits.newest, plusPlus[cc.Name])),
+			pin.Say("install a newer CUDA toolkit beside this one and point CUDA_HOME to it").Instead()}}
+	if picked.GCC != "" {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "newest gcc", Value: picked.GCC,
+			From: picked.Path + "/include/crt/host_config.h"})
+	}
+	// With --require build, building is what this machine is for.
+	if m.Building() {
+		f.Severity = verdict.Warning
+	}
+	return found(f)
+}
+
+// limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these. newest is not
+// known where nothing is, and then nothing is refused.
+type limits struct {
+	oldest, newest version.Number // newest is not known where nothing is
+	source         []string
+}
+
+func (l limits) String() string {
+	if !l.oldest.Known() {
+		return "up to " + l.newest.String()
+	}
+	return fmt.Sprintf("%s to %s", l.oldest, l.newest)
+}
+
+// accepts finds the limits of a toolkit that can build: what its own headers check goes before the table
+// (host_compiler.csv). clang's limit is in the table only.
+func accepts(m *world.Machine, t *world.Toolkit, compiler string) limits {
+	var l limits
+	if !t.NVCC {
+		return l
+	}
+	if row := m.Tables.HostCompiler(t.Number); row != nil {
+		l = limits{row.Oldest(compiler), row.Newest(compiler), row.Source}
+	}
+	// host_config.h is what nvcc compiles first, and what refuses the compiler.
+	if compiler == "gcc" && t.GCC != "" {
+		l.newest = t.GCCNumber
+	}
+	return l
+}
+
+// let reports whether a compiler is within the limits, where they are known. A patch of gcc never decides.
+func (l limits) let(c facts.Compiler) bool {
+	have := version.Of(c.Version).Major()
+	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
+}
+
+// plusPlus names the C++ compiler that belongs to a C compiler, for the variable CXX.
+var plusPlus = map[string]string{"gcc": "g++", "clang": "clang++"}
+
+const tritonBlob = "https://github.com/triton-lang/triton/blob/"
+
+var tritonSource = []string{tritonBlob + "0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",
+	tritonBlob + "00852cfbc6dae68faaf23232869a23540d30bc9a/third_party/nvidia/backend/driver.py"}
+
+// jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
+// libcuda. Kernels that come with torch need neither. So this is a note: whether a program uses torch.compile is not in
+// the files. At rest PATH and the cache of ldconfig are not those of the process that will run, so neither is judged.
+func jitNeedsCompiler(m *world.Machine, b *world.Build) []*Result {
+	if a := notStarted(m, b); a != nil {
+		return found(withoutAssembler(m, b, a))
+	}
+	triton := slices.IndexFunc([]string{"triton", "pytorch-triton"},
+		func(name string) bool { return b.Env.Package(name) != nil })
+	if b.Name != "torch" || b.Device != "cuda" || triton < 0 || !m.Here() || !m.Looked("building") {
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Source: tritonSource, Evidence: b.Evidence()}
+	switch building := m.Facts.Building; {
+	// Slim and runtime images have none. Triton asks for CC, then gcc, then clang (runtime/build.py).
+	case building.Compiler.Path == "":
+		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); the rest runs"
+		f.Need = "gcc or clang on PATH, or CC"
+		f.Steps = []pin.Step{pin.Say("if torch.compile or Triton is used, install gcc and the C library's headers")}
+		if command := withCompiler(m); command != "" {
+			f.Steps = []pin.Step{pin.Run(command).That("if torch.compile or Triton is used")}
+		}
+	// Triton asks ldconfig -p for libcuda and looks into LD_LIBRARY_PATH (its backend's driver.py).
+	case building.LibCUDA == "" && !building.Named && m.Library("libcuda") != nil:
+		file := m.Library("libcuda").Path
+		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found), the rest runs"
+		f.Need = "libcuda.so.1 in the list of ldconfig -p, or TRITON_LIBCUDA_PATH"
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "libcuda", Value: m.Library("libcuda").Version, From: file})
+		f.Steps = []pin.Step{pin.Run(pins.System(m).AsRoot("ldconfig")),
+			pin.Run("export TRITON_LIBCUDA_PATH=" + pin.Word(path.Dir(file))).Instead()}
+	default:
+		return holds(b.Subject)
+	}
+	return found(f)
+}
+
+// withCompiler installs a C compiler with the C library's headers, which Red Hat's gcc brings.
+func withCompiler(m *world.Machine) string {
+	s := pins.System(m)
+	if s.APT() {
+		return s.Install("gcc", "libc6-dev")
+	}
+	return s.Install("gcc")
+}
+
+// notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any GPU where none is
+// known.
+func notStarted(m *world.Machine, b *world.Build) *facts.Assembler {
+	if b.Name != "torch" || b.Device != "cuda" {
+		return nil
+	}
+	gpus := m.GPUs
+	if len(gpus) == 0 {
+		gpus = []world.GPU{{}}
+	}
+	for _, g := range gpus {
+		name, variable := tritonTool(m, b, g)
+		a := cmp.Or(assemblerNamed(b.Env, name, variable), assemblerNamed(b.Env, name, "triton"))
+		if a != nil && a.Fault != "" {
+			return a
+		}
+	}
+	return nil
+}
+
+// withoutAssembler: Triton starts ptxas for every kernel, so all of torch.compile fails and not a part of it: a
+// warning, where a missing C compiler is only a note. It is not an error, because torch's own kernels need no ptxas.
+func withoutAssembler(m *world.Machine, b *world.Build, a *facts.Assembler) verdict.Finding {
+	f := withoutTool(b, facts.Hindrance{Path: a.Path, By: a.Fault})
+	f.Severity = verdict.Warning
+	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail, the rest runs", a.Path, a.Fault)
+	if len(f.Steps) > 0 {
+		return f
+	}
+	// withoutTool pins the build that it speaks of, torch. The ptxas lies in Triton's wheel.
+	f.Pins = nil
+	for _, name := range []string{"triton", "pytorch-triton"} {
+		if p := b.Env.Package(name); p != nil {
+			f.Pins = forcedPin(b.Env, pin.Package{Package: name, Version: p.Version})
+			break
+		}
+	}
+	return f
+}
+
+// libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with. An
+// error: the loader compares the versions of symbols (GLIBCXX_3.4.30) before any code runs, and a process has one such
+// library, the first that is loaded. Conda's python leads to Conda's own by its run path.
+func libstdcxxTooOld(m *world.Machine, b *world.Build) []*Result {
+	// Not looked at is not sound: nil says nothing. An import that worked proves the library.
+	if b.Stdcxx == nil || m.Facts.Observed.Imported {
+		return nil
+	}
+	if len(b.Stdcxx.Missing) == 0 {
+		return holds(b.Subject)
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject,
+		Need: "a libstdc++.so.6 with " + b.Stdcxx.Missing[len(b.Stdcxx.Missing)-1],
+		Message: fmt.Sprintf("%s is loaded as libstdc++.so.6 (found through %s) but lacks %s, which %s needs: the import fails",
+			b.Stdcxx.Path, b.Stdcxx.Reason, verdict.Some(b.Stdcxx.Missing), path.Base(b.Stdcxx.By)),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "libstdc++.so.6", Value: "lacks " + verdict.Some(b.Stdcxx.Missing),
+			From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),
+		Source: []string{"https://github.com/pytorch/pytorch/issues/157709"}}
+	f.Steps = newerStdcxx(m, b)
+	return found(f)
+}
+
+// newerStdcxx is how a newer C++ library comes to be taken.
+func newerStdcxx(m *world.Machine, b *world.Build) []pin.Step {
+	switch {
+	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
+		return []pin.Step{pin.Say("remove " + pin.Word(path.Dir(b.Stdcxx.Path)) + " from LD_LIBRARY_PATH")}
+	// A Conda environment without the library gets the system's.
+	case b.Env.Kind == "conda":
+		return []pin.Step{pin.Run(pin.Command("conda", "update", "-y", "-p", pin.File(b.Env.Path), "-c", "conda-forge", "libstdcxx-ng")).That(
+			"there must be a libstdc++.so.6 in " + pin.Word(b.Env.Path+"/lib"))}
+	}
+	return []pin.Step{pin.Say("update the system to a release with a newer libstdc++, or run it in a container with one"),
+		pin.Say("install a build that was made on an older system, such as PyTorch's own wheels").Instead()}
+}

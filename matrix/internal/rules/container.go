@@ -1,0 +1,348 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// lacksCapability reports whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
+func lacksCapability(m *world.Machine, want string) (list string, lacks bool) {
+	list, set := m.Facts.Variables["NVIDIA_DRIVER_CAPABILITIES"]
+	names := strings.Split(list, ",")
+	return list, set && list != "" && !slices.Contains(names, "all") && !slices.Contains(names, want)
+}
+
+var capabilitySource = []string{
+	"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
+}
+
+// containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
+// An image must not bring libcuda itself: it belongs to the host's driver, and the runtime mounts it at start.
+func containerDriverLibs(m *world.Machine) []*Result {
+	_, asked := m.Given()
+	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy. NVIDIA_VISIBLE_DEVICES=all is not enough,
+	// because every nvidia/cuda image sets it (given).
+	if m.Facts.System.Container == "" || !m.Here() || m.Jetson() || !asked || !m.JudgesCUDA() {
+		return nil
+	}
+	// What could not be looked for is not missing.
+	if failed := m.ProbeFailure("driver-libraries"); failed != "" {
+		return unknown("driver", failed)
+	}
+	if !m.Looked("driver-libraries") {
+		return nil
+	}
+	switch {
+	case !loadsLibcuda(m) && m.Facts.Driver.Libcuda != nil && m.Facts.Driver.Libcuda.Elsewhere != "":
+		return found(offThePath(m, m.Facts.Driver.Libcuda.Elsewhere))
+	case badLibcuda(m) != "":
+		return found(spoiledLibcuda(m))
+	case !loadsLibcuda(m):
+		return found(withoutLibraries(m, missingLibraries(m)))
+	case lacksCompiler(m) != "":
+		return found(withoutCompiler(m, lacksCompiler(m)))
+	case m.Library("libnvidia-ml") == nil:
+		return found(withoutNVML(m))
+	}
+	return holds("driver")
+}
+
+// missingLibraries are the driver's libraries that CUDA programs need and that are nowhere, libcuda among them.
+func missingLibraries(m *world.Machine) []string {
+	missing := []string{"libcuda.so.1"}
+	if !windowsDriver(m) && m.Library("libnvidia-ptxjitcompiler") == nil {
+		missing = append(missing, "libnvidia-ptxjitcompiler.so.1")
+	}
+	return missing
+}
+
+// windowsDriver reports whether the driver is Windows' own, whose loader finds its compiler by itself.
+func windowsDriver(m *world.Machine) bool {
+	return m.Facts.System.WSL || m.Facts.Container.Path == "wsl"
+}
+
+// lacksCompiler says what is wrong with the driver's compiler of PTX, for a sentence; empty where it is there. A
+// cuda-compat package brings its own.
+func lacksCompiler(m *world.Machine) string {
+	jit, cuda := m.Library("libnvidia-ptxjitcompiler"), m.Library("libcuda")
+	switch {
+	case windowsDriver(m) || m.CompatTaken():
+	case jit == nil:
+		return "is missing from this container"
+	case cuda != nil && jit.Number.Known() && cuda.Number.Known() && jit.Number.Compare(cuda.Number) != 0:
+		return fmt.Sprintf("is of driver %s, and libcuda.so.1 is of %s", jit.Number, cuda.Number)
+	}
+	return ""
+}
+
+// withoutLibraries names the missing capability where the variable shows one. The default, utility,compute, brings both
+// libraries, so without the variable the container had no runtime of NVIDIA's.
+func withoutLibraries(m *world.Machine, missing []string) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
+		Message:  verdict.JoinAnd(missing) + verdict.Plural(len(missing), " is", " are") + " missing from this container",
+		Need:     "the driver capability compute",
+		Evidence: evidenceGiven(m), Source: capabilitySource}
+	if list, lacks := lacksCapability(m, "compute"); lacks {
+		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
+		f.Steps = []pin.Step{pin.Say("start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility")}
+		return f
+	}
+	f.Need = "the host's driver libraries in this container"
+	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
+	f.Steps = []pin.Step{pin.Say("start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
+		"Kubernetes the limit nvidia.com/gpu"),
+		pin.Say("if the container needs no GPU, set NVIDIA_VISIBLE_DEVICES=void").Instead()}
+	return f
+}
+
+// offThePath: the driver's libraries came in, to a directory where the loader of CUDA programs does not look, as GKE
+// mounts them and its device plugin names in LD_LIBRARY_PATH.
+func offThePath(m *world.Machine, file string) verdict.Finding {
+	dir := path.Dir(file)
+	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: []string{world.LoaderSource},
+		Message: file + " is the driver's, but programs here do not look in " + dir + ": they cannot load libcuda.so.1",
+		Need:    dir + " on the loader's path",
+		Evidence: append([]verdict.Evidence{{Fact: "libcuda", Value: "not on the loader's path", From: file},
+			{Fact: "LD_LIBRARY_PATH", Value: m.Facts.Driver.Libcuda.Paths, From: m.Facts.Driver.Libcuda.Of}}, evidenceGiven(m)...),
+		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(dir)).That("before the program starts; in a Pod or an image as an " +
+			"environment variable, which a shell or a launcher that clears the environment loses")}}
+}
+
+// withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
+// loads it; one that has only PTX for the GPU fails.
+func withoutCompiler(m *world.Machine, wrong string) verdict.Finding {
+	f := verdict.Finding{Severity: compilerMatters(m), Subject: "driver", Need: "the driver capability compute",
+		Evidence: evidenceGiven(m), Source: capabilitySource,
+		Message: "libnvidia-ptxjitcompiler.so.1 " + wrong + ": code that is compiled from PTX at run time fails (error 221)",
+		Steps: []pin.Step{pin.Say("let NVIDIA's container runtime mount the driver, or mount all of its libraries; `docker run " +
+			"--gpus all` does")}}
+	if list, lacks := lacksCapability(m, "compute"); lacks {
+		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
+	}
+	return f
+}
+
+// compilerMatters is an error when a build here has only PTX for a GPU. Where all have machine code they run, and what
+// is made at run time (NVRTC's PTX, numba) may not. NVIDIA's words for error 221 are that the library compiles PTX
+// where no binary fits.
+func compilerMatters(m *world.Machine) verdict.Severity {
+	for _, b := range m.Builds {
+		for _, g := range m.GPUs {
+			if covered, _ := m.Code(b, g); b.Counts && b.WantsCUDA() && covered == version.ByPTX {
+				return verdict.Error
+			}
+		}
+	}
+	return verdict.Warning
+}
+
+// withoutNVML: CUDA works without NVML, so its absence is a note; NCCL reads the topology of the node from it, and with
+// several ranks it is a warning.
+func withoutNVML(m *world.Machine) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Note, Subject: "driver",
+		Message: "libnvidia-ml.so.1 is missing from this container: nvidia-smi and monitoring see nothing; CUDA works",
+		Need:    "the driver capability utility", Evidence: evidenceGiven(m), Source: capabilitySource,
+		Steps: []pin.Step{pin.Say("start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility")}}
+	if usesNCCL(m) {
+		f.Severity = verdict.Warning
+		f.Message = "libnvidia-ml.so.1 is missing from this container, and NCCL asks it for the topology"
+	}
+	return f
+}
+
+// usesNCCL reports whether the process is one of several ranks, or NCCL was configured for it.
+func usesNCCL(m *world.Machine) bool {
+	for name := range m.Facts.Variables {
+		// nvidia/cuda images set NCCL_VERSION themselves, whether or not the program uses NCCL.
+		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" {
+			return true
+		}
+	}
+	return m.Count("WORLD_SIZE") > 1 || m.Count("LOCAL_WORLD_SIZE") > 1
+}
+
+// evidenceGiven is why this container was to have a GPU: its runtime's variables, and a node if one came in.
+func evidenceGiven(m *world.Machine) []verdict.Evidence {
+	var list []verdict.Evidence
+	for _, name := range []string{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"} {
+		list = append(list, verdict.Evidence{Fact: name, Value: m.Facts.Variables[name], From: "environment"})
+	}
+	for _, n := range m.GPUNodes() {
+		return append(list, verdict.Evidence{Fact: "device node", Value: n.Path, From: "/dev"})
+	}
+	return list
+}
+
+// containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at. A
+// warning: a runtime in legacy mode refuses such a container, one in CDI mode starts it, and the builds inside are
+// judged by themselves.
+func containerRequirements(m *world.Machine) []*Result {
+	// NVIDIA's runtime itself skips the check then.
+	switch {
+	case isTrue(m.Facts.Variables["NVIDIA_DISABLE_REQUIRE"]):
+		return imageRequirements(m)
+	case m.Facts.Image != nil && m.Driver().Version.Known() && !m.WindowsNumbers():
+		return variablesRequire(m, "the image's configuration", m.TargetWords(), m.TargetProperties())
+	case m.Facts.System.Container == "" || !m.Here():
+		return imageRequirements(m)
+	}
+	return variablesRequire(m, "environment", hostWords(m), requirable(m))
+}
+
+// variablesRequire holds what NVIDIA_REQUIRE_* say against a host.
+func variablesRequire(m *world.Machine, from, host string, of [][]version.Properties) []*Result {
+	var results []*Result
+	for _, name := range slices.Sorted(maps.Keys(m.Facts.Variables)) {
+		// JetPack's release is a Jetson's, which has none of the values that are compared here.
+		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") && !strings.HasPrefix(name, "NVIDIA_REQUIRE_JETPACK") {
+			results = append(results, requires(m, requirement{name: name, text: m.Facts.Variables[name], from: from,
+				host: host, of: of})...)
+		}
+	}
+	return results
+}
+
+// isTrue reads a switch as NVIDIA's runtime does (nvidia-container-toolkit, internal/requirements).
+func isTrue(text string) bool {
+	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
+}
+
+// requirable is what the constraints are about, a GPU each; without a GPU only the driver. Brands are NVML's: "tesla",
+// "geforcertx".
+func requirable(m *world.Machine) [][]version.Properties {
+	// A cuda-compat library in the image does not count: the runtime asks the host's driver.
+	base := version.Properties{CUDA: hostCUDA(m), Driver: m.Found.Loaded, NoGPU: true}
+	var list [][]version.Properties
+	for _, g := range world.Visible(m.Facts) {
+		p := base
+		p.NoGPU, p.Brand, p.Arch = false, g.Brand, m.GPUFound(g).Capability.Number()
+		list = append(list, []version.Properties{p})
+	}
+	if len(list) == 0 {
+		list = append(list, []version.Properties{base})
+	}
+	return list
+}
+
+// hostWords is what an image meets here, for a sentence.
+func hostWords(m *world.Machine) string {
+	words := "driver " + cmp.Or(m.Facts.Driver.Version, "of unknown version")
+	if cuda := hostCUDA(m); cuda.Known() {
+		words += " (CUDA " + cuda.Short() + ")"
+	}
+	if gpus := world.Visible(m.Facts); len(gpus) > 0 {
+		words += " with " + m.GPUFound(gpus[0]).Label
+	}
+	return words
+}
+
+// hostCUDA is the CUDA of the host's driver: a cuda-compat library in the image does not count.
+func hostCUDA(m *world.Machine) version.Number {
+	if seen := m.Found.CUDA; seen.Known() && len(m.Facts.Driver.Compat) == 0 {
+		return seen
+	}
+	// The table of branches has no Windows drivers.
+	if m.WindowsNumbers() {
+		return version.Number{}
+	}
+	return m.Tables.BranchCUDA(m.Found.Loaded)
+}
+
+// containerToolkit: an engine on a GPU host that cannot give a GPU to a container. One of three things is enough: a
+// runtime of NVIDIA's in the engine's configuration, its hook (Docker's --gpus), or a sound CDI file.
+func containerToolkit(m *world.Machine) []*Result {
+	if !m.Host() || len(m.GPUs) == 0 || len(m.Facts.Runtimes.Found) == 0 {
+		return nil
+	}
+	var results []*Result
+	for _, r := range m.Facts.Runtimes.Found {
+		results = append(results, engine(m, r)...)
+	}
+	return results
+}
+
+// engine judges one container engine: what is configured and broken before what works, and that before what a cluster
+// or Docker configures by itself.
+func engine(m *world.Machine, r facts.Runtime) []*Result {
+	f := verdict.Finding{Severity: verdict.Error, Subject: r.Name, Evidence: []verdict.Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
+		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
+		Steps:  []pin.Step{pin.Say("install the package nvidia-container-toolkit and configure it for this engine")}}
+	if pin.IsName(r.Name) {
+		f.Steps = toolkitSteps(m, r.Name, m.Facts.Runtimes.Hook == "" || len(r.Missing) > 0)
+	}
+	f.Need = "NVIDIA's container runtime, configured for " + r.Name
+	sound := slices.ContainsFunc(m.Facts.Runtimes.CDI, func(s facts.CDISpec) bool { return len(s.Missing) == 0 })
+	switch {
+	// An error even where nothing here wants containers: the engine fails at every start of that runtime.
+	case len(r.Missing) > 0:
+		f.Message = fmt.Sprintf("%s names the runtime %s, which does not exist", r.Config, r.Missing[0])
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "runtime", Value: r.Missing[0], From: r.Config})
+	// CDI needs no runtime of NVIDIA's: Docker 28.2, containerd 2.0 and Podman read its files themselves.
+	case r.Config != "" || sound:
+		return holds(r.Name)
+	// EKS writes containerd's configuration at boot, and Docker brings a containerd that nobody configures by hand.
+	case r.Name == "containerd" && (m.Facts.Runtimes.Hook != "" || m.Facts.System.Rest || len(m.Facts.Runtimes.Found) > 1):
+		return nil // configured at boot by the cluster, or Docker's own
+	// `docker --gpus` calls nvidia-container-runtime-hook directly, without a runtime in daemon.json.
+	case m.Facts.Runtimes.Hook != "":
+		f.Severity, f.Message = verdict.Note, "NVIDIA's runtime is not configured for docker: --gpus works, --runtime nvidia does not"
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "hook", Value: "installed", From: m.Facts.Runtimes.Hook})
+	default:
+		f.Message = r.Name + " has no NVIDIA runtime: no container gets a GPU"
+		if !forContainers(m) {
+			f.Severity = verdict.Note
+		}
+	}
+	return found(f)
+}
+
+// toolkitSteps install NVIDIA's toolkit for containers, where it is not there, and configure an engine.
+func toolkitSteps(m *world.Machine, engine string, absent bool) []pin.Step {
+	s := pins.HostSystem(m)
+	configure := pin.Run(pin.All(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
+		s.AsRoot("systemctl", "restart", engine)))
+	if !absent {
+		return []pin.Step{configure}
+	}
+	if install := s.ContainerToolkit(); install != "" {
+		return []pin.Step{pin.Run(install), configure}
+	}
+	return []pin.Step{pin.Say("install the package nvidia-container-toolkit from NVIDIA's repository"), configure}
+}
+
+// forContainers reports whether the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a
+// CUDA build of its own. A workstation may have Docker for other things.
+func forContainers(m *world.Machine) bool {
+	return m.Instance != nil && !m.AnyWants(func(*world.Build) bool { return true })
+}
+
+// cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone. The paths end in the driver's version,
+// and `nvidia-ctk cdi generate` wrote them once; the engine refuses to mount what does not exist.
+func cdiSpecStale(m *world.Machine) []*Result {
+	if !m.Host() || len(m.Facts.Runtimes.CDI) == 0 || !m.Driver().Version.Known() || m.Target.Driver != "" {
+		return nil
+	}
+	last := m.Facts.Runtimes.CDI[len(m.Facts.Runtimes.CDI)-1] // it hides the devices of those before it
+	// Missing libraries of the installed release are a matter of that installation, not of a stale file.
+	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.Driver().Version.String()) {
+		return holds("CDI")
+	}
+	return found(verdict.Finding{Severity: verdict.Error, Subject: "CDI", Need: "a specification for driver " + m.Driver().Version.String(),
+		Message: fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for "+
+			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.Driver().Version),
+		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
+		Steps: []pin.Step{pin.Run(pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path)).That(
+			"repeat it after every driver change, as nvidia-cdi-refresh.service does")},
+		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
+}

@@ -1,0 +1,523 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// unread is why the builds that count may not all be known; empty when they are.
+func unread(m *world.Machine) string {
+	for _, u := range m.Facts.Unread {
+		if u.Kind != facts.UnreadClosed {
+			return u.Place + ": " + u.Reason
+		}
+	}
+	return ""
+}
+
+// driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver. Toolkits and wheels never
+// contain one, so nothing else that is installed can help: an error.
+func driverMissing(m *world.Machine) []*Result {
+	results := undrivenHost(m)
+	for _, r := range results {
+		r.Rests = []verdict.LinkName{verdict.LinkModule} // module-missing-for-kernel says it better
+	}
+	return results
+}
+
+// undrivenHost asks whether the driver is there, on a host.
+func undrivenHost(m *world.Machine) []*Result {
+	// nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing, and is not-looked-at's.
+	if m.Facts.Driver.NVML.Code == world.NVMLNotLoaded && m.Looked("nvidia-smi") && m.Target.Driver == "" {
+		return found(unreached(m))
+	}
+	// A container's driver is its host's, and is judged by container-driver-libs. A GPU that nothing wants may be for
+	// the screen: then a machine without NVIDIA's driver is as its owner wants it.
+	if !m.Host() || len(m.GPUs) == 0 || m.Target.Driver != "" || !m.WantsGPU() {
+		return nil
+	}
+	rest := m.Facts.System.Rest
+	if rest && len(m.Facts.Driver.Modules) > 0 || m.Driver().Loaded || m.Facts.Driver.NVML.Status == "ok" {
+		if half := userHalf(m); half != nil {
+			return half
+		}
+		return holds("driver")
+	}
+	if rest && len(m.Facts.Driver.Libraries) > 0 {
+		return holds("driver")
+	}
+	// A driver that could not be looked for is not a missing one.
+	if failed := m.ProbeFailure("proc-driver"); failed != "" {
+		return unknown("driver", failed)
+	}
+	// EKS, Bottlerocket and the GPU operator build or load the module at boot: the files do not tell which release.
+	if rest && len(m.Facts.Machine.Installers) > 0 {
+		return unknown("driver", "which driver "+m.Facts.Machine.Installers[0].Path+" installs at boot")
+	}
+	// GPUs that a pasted report names were not seen on a bus, and it need not mention the driver.
+	if !rest && !m.OnPCI() || rest && !m.Facts.System.Bootable { // a container image gets its driver from the host
+		return nil
+	}
+	if installedForGPU(m) && len(nouveauLoaded(m)) > 0 { // which says why it is not loaded
+		return []*Result{{Subject: "driver", Implied: true}}
+	}
+	state := map[bool]string{false: "loaded", true: "installed"}[rest]
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.GPUs[0].Label,
+		Need: "the NVIDIA kernel module " + state,
+		Evidence: []verdict.Evidence{{Fact: "GPU", Value: m.GPUs[0].Label, From: m.GPUs[0].From},
+			{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: "NVML"}},
+		Pins:   pins.DriverPins(m, version.Number{}),
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	if module := m.BootModule(); module != nil {
+		f.Message += fmt.Sprintf(", although %s is installed for this kernel", cmp.Or(module.Version, "a module"))
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "module on disk",
+			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
+		// It is installed; another installation would end at the same refusal, which the kernel log explains.
+		f.Pins, f.Steps = nil, []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("modprobe", "nvidia")),
+			pin.Say("if that fails, the kernel's log (dmesg) says why: Secure Boot, or a GPU that the module does not support")}
+	}
+	return found(f)
+}
+
+// unreached is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
+func unreached(m *world.Machine) verdict.Finding {
+	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
+		Message: "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container " +
+			"without its GPU",
+		Evidence: []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}},
+		Steps: []pin.Step{pin.Run("sudo modprobe nvidia").That("if that fails, the kernel's log (dmesg) says why"),
+			pin.Run("sudo dkms autoinstall && sudo reboot").That("after an update of the kernel or of the driver").Instead(),
+			pin.Say("in a container: start it with its GPU, `docker run --gpus all`").Instead()},
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+}
+
+// driverMismatch: the user space that programs load is not of the driver that runs. The interface between the two is
+// private and changes with every release, so the module refuses libraries that differ in the patch only (NVML 18, CUDA
+// 803 or 804): an error. A package upgrade does this on a running machine. What is on disk decides whether a reboot is
+// enough.
+func driverMismatch(m *world.Machine) []*Result {
+	loaded := m.Found.Loaded
+	// Nothing runs in a tree: the module that its kernel will load is compared instead.
+	if m.Facts.System.Rest && !loaded.Known() {
+		return mismatchAtRest(m)
+	}
+	if m.Facts.System.WSL && m.Facts.System.Container == "" && m.Target.Driver == "" {
+		return mismatchInWSL(m)
+	}
+	// WSL's user space is of the Windows driver, whose numbers differ; Jetson's belongs to L4T.
+	if m.Facts.System.WSL || m.Jetson() || m.Target.Driver != "" || (!loaded.Known() && m.Facts.Driver.NVML.Code != world.NVMLMismatch) {
+		return nil
+	}
+	disk := m.BootModule()
+	for _, lib := range m.Found.Libraries {
+		// The PTX compiler talks to no kernel module, and a cuda-compat package brings a newer one on purpose.
+		if v := lib.Number; lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() &&
+			v.Compare(loaded) != 0 {
+			return found(mismatch(m, loaded, &lib, disk))
+		}
+	}
+	switch {
+	// NVML's own answer is proof even where no file tells a version.
+	case m.Facts.Driver.NVML.Code == world.NVMLMismatch:
+		return found(mismatch(m, loaded, m.Library("libnvidia-ml"), disk))
+	// All that runs agrees. What is on disk counts from the next boot on.
+	case disk != nil && disk.Number.Known() && disk.Number.Compare(loaded) != 0:
+		return found(pendingModule(m, loaded, disk))
+	case len(m.Facts.Driver.Libraries) == 0:
+		return nil
+	}
+	return holds("driver")
+}
+
+// mismatchInWSL: Windows lends its driver's libraries to WSL2, and they bear no Linux release. A Linux driver that is
+// installed beside them talks to a kernel module that WSL2 does not have.
+func mismatchInWSL(m *world.Machine) []*Result {
+	lib := m.Library("libcuda")
+	if lib == nil || lib.Number.Major() < 100 { // Windows' is libcuda.so.1.1
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "Windows' own libcuda.so.1, in /usr/lib/wsl/lib",
+		Message: fmt.Sprintf("%s, which programs load, belongs to a Linux driver, %s; in WSL2 only Windows' own reaches the GPU",
+			lib.Path, lib.Number),
+		Evidence: []verdict.Evidence{{Fact: "libcuda", Value: lib.Version, From: lib.Path}},
+		Source:   []string{"https://docs.nvidia.com/cuda/wsl-user-guide/index.html"},
+		Steps:    []pin.Step{pin.Say("remove the Linux driver from this WSL distribution; Windows' driver is enough")}}
+	owner := slices.IndexFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool {
+		return strings.HasPrefix(p.Name, "libnvidia-compute") || p.Name == "libcuda1"
+	})
+	if s := pins.HostSystem(m); owner >= 0 && s.APT() {
+		f.Steps = []pin.Step{pin.Run(pin.All(s.Remove(m.Facts.Machine.Packages[owner].Name), s.AsRoot("ldconfig"))).
+			That("Windows' driver is enough")}
+	}
+	return found(f)
+}
+
+// mismatchAtRest: the module that will be loaded at boot is of another release than the libraries that wait for it.
+// Debian keeps several drivers side by side; there the module's name tells that alternatives choose. An image with two
+// releases passes every other rule, because nothing is loaded in it, and fails on each machine that is started from it:
+// an error.
+func mismatchAtRest(m *world.Machine) []*Result {
+	kernel, _ := m.BootKernel()
+	module := m.ModuleOf(kernel)
+	// EKS and Bottlerocket put the module in place at boot, so the one on disk is not the one that will run.
+	// nvidia-current.ko is Debian's name where update-alternatives chooses.
+	if !m.Host() || m.Target.Driver != "" || len(m.Facts.Machine.Installers) > 0 || module == nil ||
+		!module.Number.Known() ||
+		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
+		return nil
+	}
+	var judged []*Result
+	for _, lib := range m.Found.Libraries {
+		v := lib.Number
+		if !v.Known() || lib.Name == "libnvidia-ptxjitcompiler" {
+			continue
+		}
+		if judged = holds("driver"); v.Compare(module.Number) != 0 {
+			return found(verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
+				Message: fmt.Sprintf("%s belongs to driver %s, but the kernel module that will be loaded is %s", lib.Name, v,
+					module.Version),
+				Evidence: []verdict.Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path},
+					{Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
+				Steps: []pin.Step{pin.Say("install or build the module of " + pin.Said(v.String()) + " for " + pin.Word(kernel)),
+					pin.Say("reinstall the driver's packages, so that library and module are the same release").Instead()}})
+		}
+	}
+	return judged
+}
+
+var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
+
+// mismatch names the two releases where they are known; NVML 18 and pasted output prove a mismatch without them.
+func mismatch(m *world.Machine, loaded version.Number, lib *world.DriverLibrary, disk *world.Module) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
+		Message: "the driver's libraries and the loaded kernel module are different releases",
+		Need:    "one release for both", Source: mismatchSource, Evidence: []verdict.Evidence{
+			{Fact: "loaded module", Value: loaded.String(), From: m.Facts.Driver.From},
+			{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}}}
+	user := version.Number{}
+	if lib != nil && loaded.Known() {
+		user = lib.Number
+		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is %s", lib.Name, user, loaded)
+		f.Need = "libraries and kernel module of one release, " + mismatchGoal(m, loaded, user).String()
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
+	}
+	if lib != nil && !loaded.Known() {
+		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is another "+
+			"release", lib.Name, lib.Version)
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
+	}
+	if disk != nil {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "module on disk", Value: disk.Version, From: disk.Path})
+	}
+	if disk != nil && user.Known() && disk.Number.Compare(user) == 0 && m.Facts.System.Container == "" {
+		f.Message += ": the driver was updated while it ran"
+	}
+	if baked := bakedIn(m, user); m.Facts.System.Container != "" && len(baked) > 0 {
+		f.Message += ": it is the image's own (" + verdict.JoinAnd(baked) + ") and hides the host's"
+	}
+	if user.Known() && buildsModule(m, loaded, disk) && m.Facts.Machine.MakeError != "" {
+		f.Message += fmt.Sprintf(": DKMS could not build the module of %s", user)
+		f.Evidence = append(f.Evidence, evidenceBuild(m))
+	}
+	f.Steps = mismatchSteps(m, loaded, user, disk)
+	return f
+}
+
+// buildsModule reports whether the module of the libraries' release has still to be built: the one on disk is the loaded one,
+// or there is none, and a reboot does not bring the release of the libraries.
+func buildsModule(m *world.Machine, loaded version.Number, disk *world.Module) bool {
+	if m.Facts.System.Container != "" {
+		return false
+	}
+	return disk != nil && disk.Version != "" && disk.Number.Compare(loaded) == 0 || disk == nil && len(m.Facts.Driver.Modules) == 0
+}
+
+// mismatchGoal is the release that both should have: the user space's, but in a container the host's module's.
+func mismatchGoal(m *world.Machine, loaded, user version.Number) version.Number {
+	// A container cannot change the module, which is its host's.
+	if m.Facts.System.Container != "" {
+		return loaded
+	}
+	return user
+}
+
+// mismatchSteps bring libraries and module to one release. A reboot is proposed only where the module that it would
+// load is the right one: else it would end at the same error.
+func mismatchSteps(m *world.Machine, loaded, user version.Number, disk *world.Module) []pin.Step {
+	s := pins.HostSystem(m)
+	reinstall := pin.Say("reinstall the driver's packages, so that library and module are the same release")
+	switch {
+	case m.Facts.System.Container != "" && len(bakedIn(m, user)) > 0:
+		names := strings.Join(bakedIn(m, user), " ")
+		return []pin.Step{pin.Say("remove " + names + " from the image, and start the container again: an image must not have the " +
+			"driver's own packages, which hide the files that the container engine mounts from the host")}
+	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
+	case m.Facts.System.Container != "":
+		return []pin.Step{pin.Say("restart the container: it still has the libraries of the host's previous driver")}
+	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
+	case disk != nil && user.Known() && disk.Number.Compare(user) == 0:
+		return []pin.Step{pin.Run(s.AsRoot("reboot")).That("the module on disk is already " + pin.Said(disk.Version)),
+			pin.Run(pin.All(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).That(
+				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
+	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
+		return []pin.Step{pin.Run(pin.All(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).That("builds the module of " +
+			pin.Said(user.String()) + " (a reboot without it loads " + pin.Said(loaded.String()) + " again)"),
+			pin.Say("if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why"),
+			reinstall.Instead()}
+	case disk == nil:
+		return []pin.Step{pin.Run(s.AsRoot("reboot")), pin.Say("if the mismatch stays, " + reinstall.Say)}
+	}
+	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
+}
+
+// bakedIn are the packages of the driver in an image that are of the release which programs load, and not of the host's.
+func bakedIn(m *world.Machine, user version.Number) []string {
+	var list []string
+	for _, p := range m.Facts.Machine.Packages {
+		release := world.PackageRelease.FindStringSubmatch(p.Version)
+		if user.Known() && release != nil && version.Of(release[1]).Compare(user) == 0 {
+			list = append(list, pin.Word(p.Name))
+		}
+	}
+	return list
+}
+
+// pendingModule: an update waits for the next boot; until then all is well, so a warning.
+func pendingModule(m *world.Machine, loaded version.Number, disk *world.Module) verdict.Finding {
+	return verdict.Finding{Severity: verdict.Warning, Subject: "driver", Source: mismatchSource,
+		Need: "driver " + loaded.String() + " for both after the next boot",
+		Message: fmt.Sprintf("the module on disk is %s, but %s is loaded: the next boot changes the driver", disk.Version,
+			loaded),
+		Evidence: []verdict.Evidence{{Fact: "loaded module", Value: loaded.String(), From: m.Facts.Driver.From},
+			{Fact: "module on disk", Value: disk.Version, From: disk.Path}},
+		Steps: []pin.Step{pin.Say("finish the update of the driver's user space, then reboot")}}
+}
+
+// driverUnresponsive: proof that the driver hangs. A mere time-out is no proof: healthy 8-GPU machines without
+// persistence answer late, and an alarm would get them replaced.
+func driverUnresponsive(m *world.Machine) []*Result {
+	if m.Target.Named() {
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
+		Steps:  lostSteps(m),
+		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
+	// Xid 79 (fell off the bus), 119 and 120 (its firmware processor hangs), 154 (recovery action) or "RmInitAdapter
+	// failed", since boot or the last load of the driver: what came before that load is over (Xid catalogue), and what NVML
+	// calls recovered is, too.
+	if len(m.Facts.Driver.Kernel) > 0 && !allRecovered(m) {
+		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
+		if x := m.Tables.Xid(m.Facts.Driver.Kernel[0]); x != nil {
+			f.Message = fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning)
+		}
+		f.Evidence = []verdict.Evidence{{Fact: "kernel log", Value: m.Facts.Driver.Kernel[0], From: cmp.Or(m.Facts.Driver.KernelFrom, "/dev/kmsg")}}
+		return losing(m, f)
+	}
+	if m.Facts.Driver.NVML.Code == world.NVMLLost && len(m.Facts.Driver.NVML.Failed) == 0 {
+		f.Message = "the driver lost a GPU: it fell off the bus, or cannot be reached for another reason"
+		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}}
+		return losing(m, f)
+	}
+	switch m.Facts.Driver.NVML.Status {
+	// In state D past the deadline: the call hangs inside the kernel module, which no healthy driver does. A process in
+	// state D takes no signal, not even SIGKILL.
+	case "stuck":
+		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: "NVML"}}
+		return losing(m, f)
+	// Machines with 8 GPUs and no persistence daemon take 25 to 30 s to initialise: slow is not broken.
+	case "timeout", "crashed":
+		return unknown("driver", m.Facts.Driver.NVML.Message)
+	case "ok":
+		return holds("driver")
+	}
+	return nil
+}
+
+// losing is a fault of the driver, with the GPUs that it takes from programs.
+func losing(m *world.Machine, f verdict.Finding) []*Result {
+	return []*Result{{Subject: f.Subject, Finding: &f, Takes: func(kind world.GPU) bool { return lost(m, kind) }}}
+}
+
+// allRecovered reports whether NVML says of every GPU that it needs no recovery.
+func allRecovered(m *world.Machine) bool {
+	for _, g := range m.Facts.GPUs {
+		if g.Health == nil || g.Health.Recovery != "none" {
+			return false
+		}
+	}
+	return len(m.Facts.GPUs) > 0
+}
+
+// driverDropsGPU: NVIDIA's newer branches no longer drive older chips: Kepler ended with R470, Maxwell, Pascal and
+// Volta with R580. The module loads and ignores the GPU, and no CUDA build can help. That CUDA 13 has no code for a
+// V100 is gpu-arch-missing's: R580 itself still drives one.
+func driverDropsGPU(m *world.Machine) []*Result {
+	dropped := func(g world.GPU) bool {
+		last, _ := m.LastBranch(g)
+		return last.Known() && m.Driver().Version.Major() > last.Major()
+	}
+	return driverAgainstGPUs(m, dropped, func(g world.GPU) verdict.Finding {
+		last, source := m.LastBranch(g)
+		return verdict.Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s",
+			m.Driver().Version, g.Label, last),
+			Need: fmt.Sprintf("driver branch <= %s", last), Pins: pins.DriverPins(m, version.Number{}), Source: source}
+	})
+}
+
+// driverTooOldForGPU: the driver was made before the chip or the product: it does not find the PCI id in its lists. A
+// higher number does not prove anything: 525.105.17 knows the L4, and 530.30.02, a month older, does not. Release notes
+// and product pages prove the first driver; the READMEs of NVIDIA's open modules lag, so what only they say is a
+// warning.
+func driverTooOldForGPU(m *world.Machine) []*Result {
+	driver := m.Driver().Version
+	tooNew := func(g world.GPU) bool { b := m.Before(g, driver); return b != nil && b.Proven }
+	say := func(g world.GPU) verdict.Finding {
+		b := m.Before(g, driver)
+		return verdict.Finding{Message: b.Words(driver, g.Label), Need: b.Need(), Pins: pins.DriverPins(m, version.Number{}),
+			Source: b.Source}
+	}
+	results := driverAgainstGPUs(m, tooNew, say)
+	// An error says more than the READMEs can; where the question does not arise, they have no say either.
+	unlisted := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return m.Before(g, driver) != nil })
+	if len(results) != 1 || results[0].Finding != nil || unlisted < 0 {
+		return results
+	}
+	g := m.GPUs[unlisted]
+	f := say(g)
+	f.Severity, f.Subject = verdict.Warning, "driver"
+	f.Evidence = []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: g.Label, From: g.From}}
+	return found(f)
+}
+
+// driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
+func driverAgainstGPUs(m *world.Machine, bad func(world.GPU) bool, say func(world.GPU) verdict.Finding) []*Result {
+	// The table of chips names Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
+	if !m.Driver().Version.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() {
+		return nil
+	}
+	first := slices.IndexFunc(m.GPUs, bad)
+	if first < 0 {
+		// A GPU that the table lacks may be the one that the driver does not support.
+		if i := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return g.Chip == nil }); i >= 0 {
+			return unknown("driver", "what kind of GPU "+m.GPUs[i].Label+" is")
+		}
+		return compared("driver")
+	}
+	f := say(m.GPUs[first])
+	f.Severity, f.Subject = verdict.Error, "driver"
+	f.Evidence = []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: m.GPUs[first].Label, From: m.GPUs[first].From}}
+	// The driver loads and leaves out what it does not know; programs run on the others.
+	if served := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return !bad(g) }); served >= 0 {
+		f.Severity = verdict.Warning
+		f.Message += "; this driver supports " + m.GPUs[served].Label
+		f.Steps = append(f.Steps, exporting(m, m.Showing(func(g world.GPU) bool { return !bad(g) }), "hides the unsupported GPU"),
+			pin.Say("move that GPU to another machine").Instead())
+	}
+	if f.Severity == verdict.Error && len(f.Pins)+len(f.Steps) == 0 {
+		f.Steps = []pin.Step{pin.Say("no driver branch supports all of these GPUs: move the build or a GPU to another machine")}
+	}
+	return []*Result{{Subject: f.Subject, Finding: &f, Need: "a driver that supports the GPU", Row: knownBy(m, m.GPUs[first])}}
+}
+
+// knownBy are the rows of the tables that say which drivers know a GPU.
+func knownBy(m *world.Machine, g world.GPU) string {
+	rows := "gpu.csv"
+	if g.Chip != nil {
+		rows = g.Chip.Chip + " in gpu.csv"
+	}
+	for _, p := range world.Proven(m.ProductsOf(g)) {
+		rows += ", " + p.PCIID + " in product.csv"
+	}
+	return rows
+}
+
+// requiredMissing: what the caller asked for with --require. Without it nothing is required: a machine without a GPU
+// may be a build host or a login node. It is for places where nobody reads the report: first boot, a health check, an
+// image pipeline.
+func requiredMissing(m *world.Machine) []*Result {
+	var results []*Result
+	for _, want := range m.Policy.Require {
+		present, couldNot := hasRequired(m, want)
+		switch {
+		case present:
+			results = append(results, holds(want)...)
+		// Could not look is not absent: unknown, which leaves the outcome open.
+		case couldNot != "":
+			results = append(results, leftOpen(want, couldNot)...)
+		default:
+			f := lackingRequired(m, want)
+			r := Result{Subject: f.Subject, Finding: &f}
+			if want == "driver" || want == "gpu" {
+				r.Rests = verdict.MachineLinks
+			}
+			results = append(results, &r)
+		}
+	}
+	return results
+}
+
+// lackingRequired says what is required and not there; a GPU that only this process does not see is there.
+func lackingRequired(m *world.Machine, want string) verdict.Finding {
+	name := requiredNames[want]
+	f := verdict.Finding{Severity: verdict.Error, Subject: want, Message: "no " + name + " was found, but one is required", Need: name,
+		Steps: requiredSteps[want]}
+	// It is there for everybody else: starting the container again would not help.
+	if want == "gpu" && m.Shown.Hidden {
+		f.Message = fmt.Sprintf("a GPU is required, but CUDA_VISIBLE_DEVICES=%q hides every one", m.Shown.List)
+		f.Evidence = []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.Shown.List), From: "environment"}}
+		f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES"),
+			pin.Say("name GPUs in it that are there (`nvidia-smi -L` lists them)").Instead()}
+	}
+	return f
+}
+
+// requiredNames are the things of Requirements for a sentence.
+var requiredNames = map[string]string{
+	"driver": "NVIDIA driver", "gpu": "GPU", "efa": "EFA adapter", "build": "build that uses CUDA",
+}
+
+// requiredSteps are for a machine that nobody has looked at yet: first boot, a health check.
+var requiredSteps = map[string][]pin.Step{
+	"driver": {pin.Say("install the NVIDIA driver and reboot (`cudacompat probe` shows where it was looked for)"),
+		pin.Say("start the container with its GPU: `docker run --gpus all`").Instead()},
+	"gpu": {pin.Say("start this on a GPU instance (`cudacompat probe` shows where a GPU was looked for)"),
+		pin.Say("start the container with its GPU: `docker run --gpus all`").Instead()},
+	"efa": {pin.Say("launch the instance with an EFA network interface and install EFA's driver"),
+		pin.Say("give the container its devices (/dev/infiniband; in Kubernetes the limit vpc.amazonaws.com/efa)").Instead()},
+	"build": {pin.Say("install a CUDA build of PyTorch, TensorFlow or JAX"), pin.Say("name its environment with --env").Instead()},
+}
+
+// hasRequired says whether a required thing is there, or why that could not be found out.
+func hasRequired(m *world.Machine, want string) (present bool, couldNot string) {
+	// Eight GPUs without persistence take 25 to 30 s to initialise: a late answer is not absence.
+	slow := ""
+	if s := m.Facts.Driver.NVML.Status; s == "timeout" || s == "crashed" {
+		slow = m.Facts.Driver.NVML.Message
+	}
+	switch want {
+	case "driver":
+		// At rest nothing is loaded: one that the booting kernel will load counts.
+		return m.Driver().Loaded || m.Facts.System.Rest && m.Driver().Version.Known(), cmp.Or(m.ProbeFailure("proc-driver"), slow)
+	case "gpu":
+		return len(m.GPUs) > 0 && !m.Shown.Hidden, slow
+	case "efa":
+		return m.HasEFA()
+	case "build":
+		// A place that was not read may hold the build that is asked for.
+		return m.AnyWants(func(b *world.Build) bool { return b.Counts }), cmp.Or(unread(m), m.ProbeFailure("python"))
+	}
+	return false, "how to look for " + want
+}
+
+// Requirements are the things that can be required, in the order in which they are listed for people.
+func Requirements() []string { return []string{"driver", "gpu", "build", "efa"} }

@@ -1,0 +1,183 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// demands reports whether the caller requires a thing, by its name in Requirements.
+func demands(m *world.Machine, want string) bool { return slices.Contains(m.Policy.Require, want) }
+
+// efaWanted reports whether NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller
+// requires it. NCCL_NET=Socket is TCP on purpose.
+func efaWanted(m *world.Machine) bool {
+	has, _ := m.HasEFA()
+	tcp := strings.EqualFold(m.Facts.Variables["NCCL_NET"], "socket")
+	wanted := demands(m, "efa") || !m.Elsewhere() && m.Facts.Machine.Nodes > 1 && !tcp
+	return has && wanted && m.Looked("efa") && len(m.GPUs) > 0 && !m.Shown.Hidden && m.JudgesCUDA()
+}
+
+// pluginNames are the files of which NCCL opens one; what a job's environment will say is not known beforehand.
+// libnccl-net.so is NCCL's default (src/plugin/net.cc).
+func pluginNames(m *world.Machine) []string {
+	if m.Elsewhere() {
+		return []string{"libnccl-net.so"}
+	}
+	return m.Facts.Machine.EFA.Names
+}
+
+// efaPlugin: NCCL uses EFA only through a plugin, and falls back to TCP without it. A warning: the job runs, at a
+// fraction of the speed, and NCCL says nothing above the level INFO.
+func efaPlugin(m *world.Machine) []*Result {
+	efa, names := m.Facts.Machine.EFA, pluginNames(m)
+	switch {
+	// NCCL_NET_PLUGIN=none leaves no name to look for: a choice, unless the caller requires EFA.
+	case !efaWanted(m) || len(names) == 0 && !demands(m, "efa"):
+		return nil
+	// Whether it can be loaded is efa-library-mismatch's question.
+	case efa.Plugin != "":
+		return holds("NCCL")
+	// The plugin is installed; a job's environment, which nothing here shows, may lead to it.
+	case m.Elsewhere() && efa.Elsewhere != "":
+		return unknown("NCCL", "whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH")
+	}
+	f := verdict.Finding{Severity: verdict.Warning, Subject: "NCCL",
+		Need: cmp.Or(strings.Join(names, " or "), "a plugin") + " on the loader's path",
+		Message: fmt.Sprintf("EFA is attached, but NCCL finds no plugin for it (%s) and falls back to TCP between nodes",
+			strings.Join(names, ", ")),
+		Evidence: []verdict.Evidence{{Fact: "NCCL_NET_PLUGIN", Value: m.Facts.Variables["NCCL_NET_PLUGIN"], From: "environment"},
+			evidenceEFA(m)},
+		Steps: []pin.Step{pin.Say("install the plugin aws-ofi-nccl (EFA's installer brings it, in /opt/amazon/ofi-nccl), and put its directory into LD_LIBRARY_PATH or /etc/ld.so.conf.d")},
+		Source: []string{"https://github.com/NVIDIA/nccl/blob/5067397c2676d5aed50042fc39e5c8ee96eb0027/src/plugin/net.cc",
+			"https://github.com/NVIDIA/nccl/issues/959"}}
+	switch {
+	case len(names) == 0:
+		f.Message = "EFA is required, but NCCL_NET_PLUGIN=" + m.Facts.Variables["NCCL_NET_PLUGIN"] +
+			" tells NCCL to use no plugin"
+		f.Steps = []pin.Step{pin.Run("unset NCCL_NET_PLUGIN"), pin.Run("export NCCL_NET_PLUGIN=ofi").That("names the plugin").Instead()}
+	case efa.Elsewhere != "":
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
+		f.Steps = []pin.Step{pin.Run(leadTo(m, efa.Elsewhere))}
+	}
+	return found(f)
+}
+
+// efaLibraryMismatch: the plugin that NCCL finds cannot be loaded, for what it or a library below it wants of another
+// one. Each of aws-ofi-nccl, libfabric and rdma-core asks for versions of symbols (FABRIC_1.7, EFA_1.3) of the next
+// one. NCCL says so at the level INFO and goes on with TCP: a warning. Of Debian's libraries it fires where a plugin
+// for libfabric 2.1 gets 1.17, or libefa of rdma-core 44 the libibverbs of 33, and is silent on those of one release.
+func efaLibraryMismatch(m *world.Machine) []*Result {
+	efa := m.Facts.Machine.EFA
+	switch {
+	case !efaWanted(m) || efa.Plugin == "":
+		return nil
+	case !efa.Looked:
+		return unknown("NCCL", "whether the loader can load "+efa.Plugin+" with the libraries below it")
+	case len(efa.Unresolved) == 0:
+		return holds("NCCL")
+	// A job's LD_LIBRARY_PATH may lead to another libfabric, as that of MPI or of a container does.
+	case m.Elsewhere():
+		return unknown("NCCL", "whether jobs get other libraries than those found here: "+unloadable(efa.Unresolved[0]))
+	}
+	return found(unloadablePlugin(m, efa))
+}
+
+// unloadablePlugin names all that keeps the loader from the plugin, and what brings libraries that belong together.
+func unloadablePlugin(m *world.Machine, efa facts.EFA) verdict.Finding {
+	u := efa.Unresolved[0]
+	f := verdict.Finding{Severity: verdict.Warning, Subject: "NCCL",
+		Need:     "the libraries that " + path.Base(efa.Plugin) + " needs",
+		Message:  "NCCL cannot load its plugin for EFA, so it falls back to TCP between nodes: " + unloadable(u),
+		Evidence: []verdict.Evidence{{Fact: "plugin", Value: path.Base(efa.Plugin), From: efa.Plugin}, evidenceEFA(m)},
+		Steps:    []pin.Step{pin.Say("install the plugin, libfabric and rdma-core from one release of EFA's installer (the first two lie in /opt/amazon, rdma-core among the system's libraries)")},
+		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/292",
+			"https://github.com/aws/aws-ofi-nccl/issues/241"}}
+	for _, u := range efa.Unresolved {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "not loadable", Value: unloadable(u), From: u.By})
+	}
+	// LD_LIBRARY_PATH or LD_PRELOAD put it there, so taking it away costs one line.
+	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
+		f.Steps = append(f.Steps, pin.Say(world.Removal(u.Path, u.Reason)+", if another "+pin.Said(u.Library)+" is there").Instead())
+	}
+	return f
+}
+
+// unloadable says why a library cannot be loaded.
+func unloadable(u facts.Unresolved) string {
+	if u.Path == "" {
+		return u.Library + ", which " + u.By + " needs, is missing from the loader's path"
+	}
+	return u.Path + " lacks " + lacked(u) + ", which " + u.By + " needs"
+}
+
+// evidenceEFA is how it is known that an adapter is there.
+func evidenceEFA(m *world.Machine) verdict.Evidence {
+	if m.Elsewhere() {
+		return verdict.Evidence{Fact: "EFA", Value: m.Instance.Instance, From: "the table of EC2 instances"}
+	}
+	return verdict.Evidence{Fact: "EFA adapters", Value: fmt.Sprint(m.Facts.Machine.EFA.Devices), From: "/sys/bus/pci"}
+}
+
+// leadTo makes NCCL find a plugin that is installed. The directory comes first in LD_LIBRARY_PATH; a name that NCCL
+// does not try by itself has to be told.
+func leadTo(m *world.Machine, plugin string) string {
+	export := "export LD_LIBRARY_PATH=" + world.PutFirst(path.Dir(plugin))
+	if name := path.Base(plugin); !slices.Contains(pluginNames(m), name) {
+		export += " NCCL_NET_PLUGIN=" + pin.Word(name)
+	}
+	return export
+}
+
+// memlockFails is a limit, in bytes, with which EFA is known not to run (64 MiB: awsome-distributed-ai issue 647);
+// above it no source says what is enough, so a higher one is unknown.
+const memlockFails = 64 << 20
+
+// memlockTooSmall: EFA registers the memory that it sends from, and the kernel locks it. Only the running process's
+// limit is known: at rest a job's own unit or profile sets another.
+func memlockTooSmall(m *world.Machine) []*Result {
+	if !efaWanted(m) || !m.Here() {
+		return nil
+	}
+	limit := m.Facts.Devices.Memlock
+	switch {
+	// Unlimited, or CAP_IPC_LOCK in the first user namespace, with which the limit does not hold.
+	case limit < 0:
+		return holds("EFA")
+	case limit == 0:
+		return unknown("EFA", "how much memory this process may lock")
+	case limit > memlockFails:
+		return unknown("EFA", fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20))
+	}
+	return found(verdict.Finding{Severity: verdict.Warning, Subject: "EFA", Need: "unlimited locked memory",
+		Message:  fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: (-12) Cannot allocate memory", kibibytes(limit)),
+		Evidence: []verdict.Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
+		Steps:    memlockSteps(m),
+		Source: []string{"https://github.com/awslabs/awsome-distributed-ai/issues/647",
+			"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
+}
+
+// memlockSteps lift the limit where it was set: limits.conf(5) for who logs in, systemd.exec(5) for services.
+func memlockSteps(m *world.Machine) []pin.Step {
+	service := pin.Say("for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit").Instead()
+	if m.Facts.System.Container != "" {
+		return []pin.Step{pin.Say("start the container with `docker run --ulimit memlock=-1`"), service}
+	}
+	return []pin.Step{pin.Run(pins.HostSystem(m).Write("* - memlock unlimited", "/etc/security/limits.d/memlock.conf")).That("then log in again"), service}
+}
+
+// kibibytes writes a number of bytes as `ulimit -l` does, in KiB, or in MiB where that is easier to read.
+func kibibytes(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}

@@ -1,0 +1,352 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// offGPU reports whether nothing of a package runs on a GPU: it raises, or takes the CPU.
+func offGPU(b *world.Build) bool {
+	severity, _, _ := b.Without()
+	return b.Extension && b.Looked && len(b.Missing) > 0 && (severity == verdict.Error || b.Name == "onnxruntime-gpu")
+}
+
+// engineMends puts an engine and a torch together again that are not made for each other: the torch that the engine
+// asks for, and the engine for the torch that is there, where these run here.
+func engineMends(m *world.Machine, p *world.Installed, b *world.Build) []verdict.Pin {
+	var list []verdict.Pin
+	for _, keep := range []func(world.Row, []pin.Package) bool{
+		func(_ world.Row, set []pin.Package) bool { return set[0].Version == p.Version },
+		func(r world.Row, _ []pin.Package) bool { return r.Number.Short() == b.Release.Number.Short() },
+	} {
+		for _, r := range pins.Ranked(m, b) {
+			set := pins.EngineSet(m, b, []*world.Installed{p}, r)
+			if set == nil || !keep(r, set) {
+				continue
+			}
+			pin := pins.EnginePin(m, b, r, set)
+			if !slices.ContainsFunc(list, func(have verdict.Pin) bool { return have.Commands["pip"] == pin.Commands["pip"] }) {
+				list = append(list, pin)
+			}
+			break
+		}
+	}
+	return list
+}
+
+// ncclTooOldForGPU: the NCCL that the build takes has neither machine code nor PTX for a GPU. With one GPU it is seldom
+// called. So it is a note with one GPU, and an error with several, whose first collective fails.
+func ncclTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
+	lib, known := b.Takes("nccl")
+	if b.Device != "cuda" || !b.IsFramework() || !known || len(m.GPUs) == 0 {
+		return nil
+	}
+	n := m.Tables.NCCL(lib.Version, b.CUDANumber)
+	// The table was read from the wheels of each release; of another NCCL it is not known what code it has.
+	if n == nil {
+		return nil
+	}
+	for _, g := range m.GPUs {
+		if !g.Capability.Known() || version.Cover(n.SASS, n.PTX, g.Capability) != version.Uncovered {
+			continue
+		}
+		f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "an NCCL with code for " + g.Capability.SM(),
+			Source:  n.Source,
+			Message: fmt.Sprintf("NCCL %s has no code for %s", n.Release, g.Label),
+			Evidence: append(b.Evidence(), lib.Evidence("NCCL"), verdict.Evidence{Fact: "GPU", Value: g.Label, From: g.From},
+				verdict.Evidence{Fact: "machine code", Value: strings.Join(n.SASS, " "), From: "nccl.csv"})}
+		if len(m.GPUs) == 1 {
+			f.Severity = verdict.Note
+		}
+		if other := ncclFor(m, b.CUDANumber); other.Known() {
+			f.Pins = pins.PackagePin(b.Env, lib.Wheel, other.String())
+			f.Pins[0].Why = "has code for every GPU here; keeps the driver"
+		} else {
+			f.Pins, f.Steps = pins.ForBuild(m, b)
+		}
+		return found(f)
+	}
+	return holds(b.Subject)
+}
+
+// ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none. PTX
+// would serve as well where the driver knows its version; machine code does not raise that question.
+func ncclFor(m *world.Machine, cuda version.Number) version.Number {
+	for _, n := range slices.Backward(tables.Rows[tables.NCCL](m.Tables)) {
+		bad := func(g world.GPU) bool { return version.Cover(n.SASS, nil, g.Capability) != version.BySASS }
+		if n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0 && !slices.ContainsFunc(m.GPUs, bad) {
+			return n.Release
+		}
+	}
+	return version.Number{}
+}
+
+// extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
+// itself and does not find its libraries. What the files prove comes first, then the tables. The finding is the
+// extension's: torch has its own answer.
+func extensionMismatch(m *world.Machine, b *world.Build) []*Result {
+	results := mismatched(m, b)
+	for _, r := range results {
+		r.Without = r.Finding != nil && slices.ContainsFunc(m.Builds, func(o *world.Build) bool {
+			return o.Subject == r.Subject && (offGPU(o) || m.Tables.Trait("same-cuda-minor", o.Name, o.Release.Number))
+		})
+	}
+	return results
+}
+
+// mismatched asks of an extension whether it loads beside what is there, and of a torch which extensions do not. One that
+// cannot load what it needs breaks no other; a bitsandbytes without a library for torch's CUDA takes the CPU's.
+func mismatched(m *world.Machine, b *world.Build) []*Result {
+	over := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOverwritten })
+	release := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease })
+	switch {
+	// RECORD and the bytes show which of two packages Python imports; what the other one says of itself is void.
+	case over >= 0:
+		return found(overwritten(b, b.Hindrances[over]))
+	// jax compares jaxlib's release before it loads a plugin, so the plugin is not judged beside a jaxlib it refuses
+	// (jax/_src/lib/__init__.py).
+	case release >= 0 && b.Name == "jax":
+		return found(otherJaxlib(b, b.Hindrances[release]))
+	case release >= 0 && b.Extension:
+		return found(staleHindrance(b, b.Hindrances[release]))
+	// In a file the order of installation is not known; on disk RECORD shows which files survived.
+	case b.Env.Kind == "requirements" && world.TwinNamed(b.Env.Environment, b.Name) != "":
+		return found(besideTwin(b, world.TwinNamed(b.Env.Environment, b.Name)))
+	case comingTwin(m, b) != "":
+		return underTwin(m, b)
+	// What the loader does not find goes before the table: it holds for builds from source, too.
+	case b.Extension && len(b.Unmet) > 0 && !m.Tables.Trait("companion", b.Name, version.Number{}):
+		return unmet(m, b)
+	case b.Extension:
+		if open := untold(m, b); open != nil {
+			return open
+		}
+		return opens(m, b)
+	}
+	switch {
+	// jax[cuda12-local] takes CUDA's libraries from where it runs.
+	case b.Name == "jax" && slices.ContainsFunc(b.Extras, func(e string) bool { return strings.HasSuffix(e, "local") }):
+		return bare(m, b)
+	case b.Name == "jax":
+		return otherPlugin(b)
+	}
+	// The table names releases. A nightly or a source build of torch may have been the one that the extension was made
+	// for.
+	if b.Name != "torch" || !b.Official() || !b.Release.Final() || !b.Release.Number.Known() {
+		return nil
+	}
+	var results []*Result
+	for _, c := range compiledIn(m, b.Env) {
+		// The build of that extension says so by its own files.
+		if unmetLibraries(b.Env, c.Name) {
+			continue
+		}
+		if f, bad := extension(m, b, c.Installed, c.Rows); bad {
+			f.Subject = c.Subject
+			results = append(results, found(f)...)
+		} else {
+			results = append(results, holds(c.Subject)...)
+		}
+	}
+	return results
+}
+
+// compiledIn are an environment's packages that are compiled for one torch or one CUDA.
+func compiledIn(m *world.Machine, e *world.Environment) []world.CompiledPackage {
+	if e.Compiled != nil {
+		return e.Compiled
+	}
+	e.Compiled = []world.CompiledPackage{}
+	for _, p := range pins.Beside(e) {
+		rows := extensionRows(m, p)
+		if len(rows) == 0 && (e.Kind == "requirements" || comes(m, p)) { // of an installed one, its files tell
+			rows = saidRows(p)
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		e.Compiled = append(e.Compiled, world.CompiledPackage{Installed: p, Subject: p.Name + " " + p.Version + world.PlaceOf(e.Environment), Rows: rows})
+	}
+	return e.Compiled
+}
+
+// saidRows is the row of a wheel whose local version says what it was compiled for, as flash-attn's
+// 2.8.3+cu12torch2.8cxx11abiTRUE; none where it says nothing.
+func saidRows(p *world.Installed) []tables.Extension {
+	cuda, torch := p.Release().Compiled()
+	if !torch.Known() {
+		return nil
+	}
+	row := tables.Extension{Package: p.Name, Release: p.Version, Torch: []string{torch.String()}}
+	if cuda.Known() {
+		row.CUDA = []string{cuda.String()}
+	}
+	row.Source = []string{"https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/.github/workflows/publish.yml"}
+	return []tables.Extension{row}
+}
+
+// extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build from
+// source, of which no table can tell. Nightlies and pre-releases have no rows.
+func extensionRows(m *world.Machine, p *world.Installed) []tables.Extension {
+	if !m.Tables.Trait("compiled", p.Name, p.Number) {
+		return nil
+	}
+	r := p.Release()
+	public, _, _ := strings.Cut(p.Version, "+")
+	if !r.Number.Known() || !r.Final() {
+		return nil
+	}
+	var rows []tables.Extension
+	for _, e := range tables.RowsOf[tables.Extension](m.Tables, p.Name) {
+		if version.SameRelease(e.Release, public) && (r.Local == "" || e.Variant == r.Local) {
+			rows = append(rows, e)
+		}
+	}
+	return rows
+}
+
+// extension compares what a package was built for with what is there; all rows that may be it must disagree. A release
+// has variants, and which one is installed is not always known: one that fits is enough for silence.
+func extension(m *world.Machine, b *world.Build, p *world.Installed, rows []tables.Extension) (verdict.Finding, bool) {
+	f := verdict.Finding{Severity: verdict.Error, Source: rows[0].Source,
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: p.Name, Value: p.Version, From: p.Path})}
+	every := func(bad func(tables.Extension) bool) bool {
+		return !slices.ContainsFunc(rows, func(e tables.Extension) bool { return !bad(e) })
+	}
+	switch {
+	case every(func(e tables.Extension) bool { return world.OtherTorch(e.Torch, b.Release.Number) }):
+		want := strings.Join(rows[0].Torch, " or ")
+		f.Need = "torch " + want
+		f.Message = fmt.Sprintf("%s %s was compiled for torch %s, but torch is %s", p.Name, p.Version, want, b.Version)
+	// Majors only: within one, the runtime's soname is the same (libcudart.so.12).
+	case b.CUDANumber.Known() && every(func(e tables.Extension) bool { return world.OtherFamily(e.CUDA, b.CUDANumber) }):
+		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
+		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
+			strings.Join(rows[0].CUDA, ", "), b.Version, b.CUDANumber.Short())
+	// bitsandbytes has a library for each CUDA minor, and before 0.50 opens only the one of torch's CUDA. Without it,
+	// bitsandbytes uses its CPU library: a warning.
+	case m.Tables.Trait("same-cuda-minor", p.Name, p.Number) && b.CUDANumber.Parts() > 1 &&
+		every(func(e tables.Extension) bool {
+			return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.CUDANumber.Short())
+		}):
+		f.Severity = verdict.Warning
+		f.Need = "a library for CUDA " + b.CUDANumber.Short()
+		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", p.Name,
+			p.Version, b.CUDANumber.Short())
+		f.Steps = []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true}),
+			pin.Run("export BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")).That("names a library that it has").Instead()}
+		return f, true
+	default:
+		return f, false
+	}
+	// vLLM, SGLang and others pin one torch in their metadata, so the pair is chosen by the engine.
+	if m.Tables.Trait("pins-torch", p.Name, p.Number) {
+		f.Pins = engineMends(m, p, b)
+	}
+	if len(f.Pins) == 0 {
+		f.Steps = extensionSteps(m, p, b)
+	}
+	return f, true
+}
+
+// extensionSteps names the newest release of the package that fits this torch, and what else helps. Only a release made
+// for exactly this minor is named: one on torch's stable ABI would have fitted already.
+func extensionSteps(m *world.Machine, p *world.Installed, b *world.Build) []pin.Step {
+	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, p.Name)) {
+		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
+			return world.Exactly(text).Short() == b.Release.Number.Short()
+		})
+		if exact && !world.OtherFamily(e.CUDA, b.CUDANumber) {
+			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).That("fits torch " +
+				b.Release.Number.Short())}
+		}
+	}
+	rows := tables.RowsOf[tables.Extension](m.Tables, p.Name)
+	if len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool { return len(e.Torch) == 0 }) {
+		return []pin.Step{pin.Say("install the torch that it was made for"), pin.Say("install a newer " + pin.Said(p.Name) +
+			": none in the tables is made for torch " + b.Release.Number.Short() + " and its CUDA").Instead()}
+	}
+	return []pin.Step{pin.Say("install the " + pin.Said(p.Name) + " that is made for torch " + b.Release.Number.Short() + " and its CUDA"),
+		pin.Say("install the torch that it was made for").Instead()}
+}
+
+// numpyABI: compiled code of before NumPy 2 does not load with it. Conda's builds and those from source are compiled
+// against their own NumPy, so only the wheels of the tables are judged.
+func numpyABI(m *world.Machine, b *world.Build) []*Result {
+	p := b.Env.Package("numpy")
+	if p == nil || b.Name != "tensorflow" && b.Name != "torch" || !b.Release.Number.Known() || !b.Official() {
+		return nil
+	}
+	// Code compiled against NumPy 2 loads with NumPy 1, too (NumPy's migration guide).
+	if p.Number.Major() < 2 || !m.Tables.Trait("before-numpy-2", b.Name, b.Release.Number) {
+		return holds(b.Subject)
+	}
+	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: "numpy < 2",
+		Source:   []string{"https://numpy.org/devdocs/numpy_2_0_migration_guide.html"},
+		Message:  fmt.Sprintf("%s %s was compiled before NumPy 2; numpy %s is installed", b.Name, b.Version, p.Version),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
+		Pins: []verdict.Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",
+			Commands: pins.Install(b.Env, pin.Install{Packages: []string{"numpy<2"}})}}}
+	// TensorFlow does not import; torch does, and cannot convert between tensors and arrays (pytorch issue 107302): up to
+	// 2.17 and 2.2 (trait.csv).
+	if b.Name == "tensorflow" {
+		f.Severity = verdict.Error
+	}
+	return found(f)
+}
+
+// besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known, so it
+// is a warning.
+func besideTwin(b *world.Build, twin string) verdict.Finding {
+	other, release, _ := strings.Cut(twin, " ")
+	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: "one of " + b.Name + " and " + other,
+		Message: fmt.Sprintf("%s is named too and has the same files: Python imports the one that is installed last, "+
+			"and %[1]s does not use the GPU", other),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: other, Value: cmp.Or(release, "named without a version"),
+			From: b.From}),
+		Source: []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
+		Steps:  []pin.Step{pin.Say("remove " + pin.Word(other) + " from the file")}}
+}
+
+// staleHindrance: a distribution requires a release of another one that is not the one installed. It is an error where
+// its library wants what that one does not define; else it may run.
+func staleHindrance(b *world.Build, h facts.Hindrance) verdict.Finding {
+	name, have, _ := strings.Cut(h.Of, " ")
+	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
+		Message:  fmt.Sprintf("%s %s requires %s; %s is installed", b.Name, b.Version, h.By, have),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: have, From: h.Path}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}
+	f.Pins[0].Why = "installs the " + name + " that it requires; keeps the driver"
+	// A C++ type that no library defines keeps the loader from the library: libcudf 26.10 over librmm 25.10.
+	if h.Symbol != "" {
+		f.Severity, f.Source = verdict.Error, []string{world.LoaderSource}
+		f.Message += fmt.Sprintf(", and lacks %s: %s cannot be loaded", h.Symbol, path.Base(h.Path))
+	}
+	return f
+}
+
+// overwritten: another distribution's file is imported in the place of the build's, as onnxruntime's that was installed
+// over onnxruntime-gpu, or faiss-cpu's _swigfaiss.abi3.so, which Python prefers whichever is last. pip list still names
+// the GPU package. Removing the other deletes the shared files, so the build must be installed again.
+func overwritten(b *world.Build, h facts.Hindrance) verdict.Finding {
+	other, _, _ := strings.Cut(h.By, " ")
+	spec := b.Name + "==" + b.Version
+	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "one of " + b.Name + " and " + other,
+		Message: fmt.Sprintf("%s takes the place of %s: Python imports its %s", h.By, b.Name,
+			strings.TrimPrefix(h.Path, path.Dir(b.Path)+"/")),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "as " + h.By + " lists it", From: h.Path}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
+		Pins: []verdict.Pin{{Package: b.Name, Version: b.Version, Why: "puts its files back; keeps the driver",
+			Commands: pins.Install(b.Env, pin.Install{Remove: []string{other}, Packages: []string{spec}, NoDeps: true, Again: true})}}}
+}

@@ -1,0 +1,234 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/"}
+
+// fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed (error 802 until then): an
+// error. What NVML says of it goes before everything; a row that needs none, and racks whose fabric is managed
+// elsewhere, are never judged.
+func fabricManager(m *world.Machine) []*Result {
+	if m.Target.Driver != "" || fabricElsewhere(m) || m.Facts.System.WSL || m.Jetson() {
+		return nil
+	}
+	if m.Target.Instance == "" && !m.Facts.System.Rest {
+		return fabricLive(m)
+	}
+	// Files do not show switches, so only the instance's row tells that the daemon is needed.
+	if m.Instance == nil || m.Instance.FabricManager != "yes" {
+		return nil
+	}
+	return fabricAtRest(m)
+}
+
+// fabricElsewhere reports whether no fabric manager belongs on this machine: one GPU of a board (p5.4xlarge), PCIe
+// cards (g5, g6), GB200 and GB300, whose switches are the rack's and whose nodes need IMEX (error 800).
+func fabricElsewhere(m *world.Machine) bool {
+	if m.Instance != nil && (m.Instance.FabricManager == "no" || m.Instance.IMEX == "yes") {
+		return true
+	}
+	return slices.ContainsFunc(m.Present, func(g world.GPU) bool {
+		return strings.Contains(g.Label, "GB200") ||
+			strings.Contains(g.Label, "GB300")
+	})
+}
+
+// fabricLive judges a running machine: by NVML where it tells the fabric's state (H100 and newer), else by the daemon.
+func fabricLive(m *world.Machine) []*Result {
+	switch state := fabricState(m); {
+	case state == "completed":
+		return holds("fabric")
+	case state == "not started" || state == "in progress":
+		return fabricPending(m, state)
+	// The daemon runs on the host, whose processes a container does not see; A100's NVML tells no fabric state.
+	case m.Facts.System.Container != "":
+		if m.Facts.Machine.Fabric.Switches > 0 {
+			return unknown("fabric", "whether the host's fabric manager runs")
+		}
+		return nil
+	// g5, g6 and p5.4xlarge need no daemon: where its unit is installed it finds nothing to do and stops.
+	case !needsDaemon(m) || len(m.GPUs) == 0:
+		return nil
+	}
+	fabric := m.Facts.Machine.Fabric
+	switch {
+	case fabric.Running == "no":
+		return found(fabricFinding(m, "NVSwitch is present, but the fabric manager does not run", "nvidia-fabricmanager running",
+			verdict.Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, fabricInstall(m)))
+	// With hidepid, /proc shows only this user's processes.
+	case fabric.Running == "" || !m.Looked("fabric"):
+		return unknown("fabric", "whether the fabric manager runs: processes of other users are hidden")
+	}
+	if missing := fourthGeneration(m, true); missing != nil {
+		return found(*missing)
+	}
+	return fabricVersion(m)
+}
+
+// fabricState is the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "". One GPU outside
+// the fabric is enough to fail a job over all of them.
+func fabricState(m *world.Machine) string {
+	worst := ""
+	for _, g := range m.Facts.GPUs {
+		if g.Health == nil {
+			continue
+		}
+		switch g.Health.Fabric {
+		case "not started", "in progress":
+			return g.Health.Fabric
+		case "completed":
+			worst = "completed"
+		}
+	}
+	return worst
+}
+
+// needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row. Switches that
+// are passed through to a virtual machine are that one's to program, and are not counted.
+func needsDaemon(m *world.Machine) bool {
+	return m.Facts.Machine.Fabric.Switches > 0 || m.Instance != nil && m.Instance.FabricManager == "yes"
+}
+
+// fabricPending: registration takes a while after boot, and until then "in progress" is normal; then it has failed. A
+// version that does not fit is the usual cause, so it is said first.
+func fabricPending(m *world.Machine, state string) []*Result {
+	if m.Facts.Machine.Uptime < world.RegisterSeconds {
+		return unknown("fabric", "the fabric's state five minutes after boot; now it is "+state)
+	}
+	// The daemon runs on the host: packages in a container do not tell its version.
+	if m.Facts.System.Container == "" {
+		if results := fabricVersion(m); len(results) > 0 && results[0].Finding != nil {
+			return results
+		}
+	}
+	return found(fabricFinding(m, "the GPUs have not joined the NVLink fabric: "+state, "fabric state completed",
+		verdict.Evidence{Fact: "fabric state", Value: state, From: "NVML"},
+		[]pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("systemctl", "restart", "nvidia-fabricmanager")),
+			pin.Say("if it fails again, /var/log/fabricmanager.log on the host says why")}))
+}
+
+// fabricFinding shows the driver beside what was seen, because both have to be of one release.
+func fabricFinding(m *world.Machine, message, need string, seen verdict.Evidence, steps []pin.Step) verdict.Finding {
+	return verdict.Finding{Severity: verdict.Error, Subject: "fabric", Message: message, Need: need,
+		Evidence: []verdict.Evidence{seen, m.EvidenceDriver()}, Steps: steps, Source: fabricSource}
+}
+
+// fabricAtRest judges files for an instance whose row needs the daemon.
+func fabricAtRest(m *world.Machine) []*Result {
+	fabric := m.Facts.Machine.Fabric
+	switch {
+	case !m.Facts.System.Rest || !m.Looked("fabric") ||
+		slices.ContainsFunc(m.Facts.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "driver-container" }):
+		return unknown("fabric", "whether the fabric manager is installed")
+	// Without a driver or a kernel the daemon has nothing to program.
+	case !m.Driver().Version.Known() || len(m.Facts.Machine.Kernels) == 0: // an image for containers, or one without a driver
+		return nil
+	case fabric.Manager == "":
+		return found(fabricFinding(m, m.Instance.Instance+" has NVSwitch and the fabric manager is not installed",
+			"nvidia-fabricmanager "+m.Driver().Version.String(),
+			verdict.Evidence{Fact: "fabric manager", Value: "not installed", From: "/usr/bin/nv-fabricmanager"}, fabricInstall(m)))
+	}
+	if missing := fourthGeneration(m, false); missing != nil {
+		return found(*missing)
+	}
+	return fabricVersion(m)
+}
+
+// fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.
+func fabricInstall(m *world.Machine) []pin.Step {
+	s, release := pins.HostSystem(m), m.Driver().Version.String()
+	start := pin.Run(s.AsRoot("systemctl", "enable", "--now", "nvidia-fabricmanager"))
+	if m.Facts.System.Rest { // nothing runs that could be started
+		start = pin.Run(s.AsRoot("systemctl", "enable", "nvidia-fabricmanager"))
+	}
+	install := s.Install(s.Of(fabricPackage(m), release))
+	if install == "" || release == "" {
+		return []pin.Step{pin.Say(fmt.Sprintf("install %s of exactly driver %s", fabricPackage(m), pin.Said(release))), start}
+	}
+	return []pin.Step{pin.Run(install).That("of exactly the driver's release"), start, otherRelease(s, fabricPackage(m))}
+}
+
+// fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
+func fabricPackage(m *world.Machine) string {
+	branch, s := m.Driver().Version.Major(), pins.HostSystem(m)
+	nvidia := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool { return p.Vendor == "nvidia" })
+	switch {
+	case s.DNF() && branch < 580:
+		return "nvidia-fabric-manager"
+	case s.Family == "ubuntu" && !nvidia, !s.DNF() && branch < 580:
+		return fmt.Sprintf("nvidia-fabricmanager-%d", branch)
+	}
+	return "nvidia-fabricmanager"
+}
+
+// fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own,
+// nvlsm, through the module ib_umad. At rest ib_umad need only be there: the daemon's start script loads it.
+func fourthGeneration(m *world.Machine, live bool) *verdict.Finding {
+	if m.Instance == nil || m.Instance.NVLSM != "yes" {
+		return nil
+	}
+	fabric := m.Facts.Machine.Fabric
+	lack := ""
+	switch {
+	case fabric.NVLSM == "":
+		lack = "nvlsm"
+	case live && fabric.UMAD != "loaded" || fabric.UMAD == "":
+		lack = "ib_umad"
+	default:
+		return nil
+	}
+	f := fabricFinding(m, m.Instance.Instance+" has NVSwitch of the fourth generation, and "+lack+" is missing",
+		"nvidia-fabricmanager, nvlsm and the kernel module ib_umad",
+		verdict.Evidence{Fact: lack, Value: "missing", From: "/opt/nvidia/nvlsm, /lib/modules"},
+		nvlsmSteps(m, live))
+	return &f
+}
+
+// nvlsmSteps install the subnet manager, load its module now and at every boot, and start the daemon again.
+func nvlsmSteps(m *world.Machine, live bool) []pin.Step {
+	s := pins.HostSystem(m)
+	var steps []pin.Step
+	if m.Facts.Machine.Fabric.NVLSM == "" {
+		steps = []pin.Step{pin.Say("install nvlsm")}
+		if install := s.Install("nvlsm"); install != "" {
+			steps = []pin.Step{pin.Run(install)}
+		}
+	}
+	steps = append(steps, pin.Run(s.Write("ib_umad", "/etc/modules-load.d/ib_umad.conf")))
+	if live {
+		steps = append(steps, pin.Run(pin.All(s.AsRoot("modprobe", "ib_umad"), s.AsRoot("systemctl", "restart", "nvidia-fabricmanager"))))
+	}
+	return steps
+}
+
+// fabricVersion: the daemon refuses a driver of any other release. A package's own suffix (-1, -0ubuntu0.22.04.1) is no
+// part of the release.
+func fabricVersion(m *world.Machine) []*Result {
+	fabric := m.Facts.Machine.Fabric
+	release, named := world.ReleaseIn(fabric.Version)
+	// The daemon's release is its package's: its program is never started to ask.
+	if failed := m.ProbeFailure("driver-packages"); failed != "" && !named {
+		return unknown("fabric", "the fabric manager's version: "+failed)
+	}
+	if !named || !m.Driver().Version.Known() {
+		return unknown("fabric", "the fabric manager's version")
+	}
+	// It exits on any difference ("… interface version 580.95.05 don't match with driver version 580.65.06").
+	if release.Compare(m.Driver().Version) == 0 {
+		return holds("fabric")
+	}
+	return found(fabricFinding(m, fmt.Sprintf("the fabric manager is %s but the driver is %s", release, m.Driver().Version),
+		"one release for both",
+		verdict.Evidence{Fact: "fabric manager", Value: fabric.Version, From: fabric.From}, fabricInstall(m)))
+}

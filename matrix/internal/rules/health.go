@@ -1,0 +1,127 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus. An error: one that fell
+// off the bus comes back only by a reset or on another machine. Containers and jobs see fewer by design.
+func gpuCount(m *world.Machine) []*Result {
+	// A job sees the GPUs that its scheduler gave it; what is said of a named machine says nothing of this one's.
+	// A driver that is merely named for this machine leaves its hardware as it is.
+	if !m.Host() || m.Facts.System.Rest || m.Target.Named() || m.Facts.Machine.Job != "" {
+		return nil
+	}
+	if failed := m.ProbeFailure("pci"); failed != "" {
+		return unknown("GPUs", failed)
+	}
+	bus := onBus(m)
+	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
+	// The row counts the fraction of a GPU that g6f and gr6f have as one.
+	if m.Instance != nil && m.Looked("pci") && len(bus) < m.Instance.Count {
+		f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
+			Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.Instance.Instance, gpus(m.Instance.Count), len(bus)),
+			Need:    gpus(m.Instance.Count), Evidence: []verdict.Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)),
+				From: "/sys/bus/pci"}},
+			Steps:  []pin.Step{pin.Say("stop and start the instance, which moves it to another host; report the old one to AWS")},
+			Source: source}
+		if len(bus) > 0 {
+			return found(f)
+		}
+		return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU}}
+	}
+	// Other rules say why NVML does not answer; without it there is nothing to compare the bus with.
+	if m.Facts.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	shown := len(slices.DeleteFunc(slices.Clone(m.Facts.GPUs),
+		func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") }))
+	// GPUs of virtual machines, of nouveau, or of a chip that the branch dropped are none that NVML should show.
+	should := len(slices.DeleteFunc(slices.Clone(bus), func(g facts.GPU) bool { return !driven(m, g) }))
+	lost := unshown(m)
+	switch {
+	case shown >= should || len(lost) == 0: // an old NVML does not tell addresses
+		return holds("GPUs")
+	case len(lost) <= len(unaskable(m)): // gpu-health says what each of them has
+		return nil
+	}
+	return found(verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
+		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it is missing %s at %s", shown, gpus(should),
+			m.GPUFound(lost[0]).Label, lost[0].Bus),
+		Need: "an answer from every GPU on the bus", Evidence: []verdict.Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
+			From: "/sys/bus/pci"}},
+		Steps: append(lostSteps(m), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: source})
+}
+
+// unshown are the GPUs on the bus that the driver should show, and does not.
+func unshown(m *world.Machine) []facts.GPU {
+	return slices.DeleteFunc(onBus(m), func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !driven(m, g) })
+}
+
+func gpus(n int) string {
+	if n == 1 {
+		return "1 GPU"
+	}
+	return fmt.Sprintf("%d GPUs", n)
+}
+
+// onBus are the GPUs that PCI shows.
+func onBus(m *world.Machine) []facts.GPU {
+	return slices.DeleteFunc(slices.Clone(m.Facts.GPUs),
+		func(g facts.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
+}
+
+// driven reports whether the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
+func driven(m *world.Machine, g facts.GPU) bool {
+	return !world.ToVM(g) && !world.Nouveaus(g) && !g.Excluded && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
+}
+
+var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+	"https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
+
+// persistenceOff: without persistence the driver initialises each GPU again for every program, which takes seconds.
+// NVML decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing,
+// because Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host
+// decides. A note: everything works, and a first call that takes half a minute on eight GPUs is taken for a hang.
+func persistenceOff(m *world.Machine) []*Result {
+	if !m.Host() || m.Facts.System.Rest || m.Target.Driver != "" || m.Target.Instance != "" ||
+		m.Facts.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	asked := false
+	for _, g := range m.Facts.GPUs {
+		if g.Health == nil || g.Health.Persistence == "" {
+			continue
+		}
+		asked = true
+		if g.Health.Persistence == "off" {
+			return found(withoutPersistence(m))
+		}
+	}
+	if !asked {
+		return nil
+	}
+	return holds("GPUs")
+}
+
+func withoutPersistence(m *world.Machine) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Note, Subject: "GPUs", Need: "persistence mode on",
+		Message:  "persistence mode is off: the driver initialises the GPUs again for every program",
+		Evidence: []verdict.Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
+		Steps: []pin.Step{pin.Run("sudo systemctl enable --now nvidia-persistenced"),
+			pin.Run("sudo nvidia-smi -pm 1").That("until the next boot").Instead()},
+		Source: []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
+	// The daemon runs and leaves the mode off, so starting it does not help: its unit has the option.
+	if m.Facts.Machine.Persistenced {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "nvidia-persistenced", Value: "running", From: "/proc"})
+		f.Steps = []pin.Step{pin.Run("sudo nvidia-smi -pm 1"),
+			pin.Say("to keep it on, remove --no-persistence-mode from nvidia-persistenced.service")}
+	}
+	return f
+}

@@ -1,0 +1,322 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// importSource says where Python looks for modules, and what a RECORD lists.
+const importSource = "https://docs.python.org/3/library/site.html"
+
+// notImportable: Python does not import what the metadata says is installed: the environment's interpreter is gone or
+// of another version, the files are gone, or a module of the same name comes first. An error on the CPU, too, so a
+// build that goes on without the GPU does not go on after this one.
+func notImportable(m *world.Machine, b *world.Build) []*Result {
+	if b.Env.Interpreter != nil && b.Device != "cpu" {
+		return withoutInterpreter(b)
+	}
+	if b.Env.NoExec != "" {
+		return notMapped(b)
+	}
+	if f := afterProtobuf(m, b); f != nil {
+		return found(*f)
+	}
+	for _, h := range b.Hindrances {
+		switch h.Kind {
+		case facts.HindranceGone:
+			return found(filesGone(b, h))
+		case facts.HindranceSpoiled, facts.HindranceLibrary:
+			return found(refused(b, h))
+		case facts.HindranceWithout:
+			return lacking(b, m, h)
+		case facts.HindranceModule:
+			return withoutModule(b, m, h)
+		case facts.HindranceOnlyHere:
+			return undecidable(b.Subject, "whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports")
+		case facts.HindranceName:
+			return found(withoutName(b, h))
+		case facts.HindranceSymbol:
+			return found(withoutSymbol(b, h))
+		case facts.HindranceTool:
+			return found(withoutTool(b, h))
+		case facts.HindranceRelease:
+			if b.Name == "tensorflow" && b.Origin != "conda-forge" { // whose builds are against its own protobuf
+				return found(beforeProtobuf(b, h))
+			}
+		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
+		case facts.HindranceHidden:
+			if path.Base(h.Path) == "__init__.py" {
+				return undecidable(b.Subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
+			}
+			return found(hidden(b, h, verdict.Error))
+		// Only python -c, -m and scripts of that directory put it first on the path. So it is a warning: started elsewhere,
+		// the same program imports the right one.
+		case facts.HindranceHere:
+			return found(hidden(b, h, verdict.Warning))
+		}
+	}
+	if missing := imports(m, b.Name); missing != "" {
+		return undecidable(b.Subject, missing)
+	}
+	return nil
+}
+
+// withoutInterpreter is said once of an environment, of its first build; the others are broken by it too. One pin for
+// each of its builds would install into an environment that cannot start.
+func withoutInterpreter(b *world.Build) []*Result {
+	first := slices.IndexFunc(b.Env.Builds, func(o facts.Build) bool { return o.Accelerator != "cpu" })
+	if b.Env.Builds[first].Name != b.Name {
+		return []*Result{{Subject: b.Subject, Implied: true}}
+	}
+	i, python := b.Env.Interpreter, version.ShortPython(b.Env.Python)
+	place := b.Env.Path
+	if strings.HasPrefix(place, "-") { // no option
+		place = "./" + place
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "Python " + python, Source: []string{importSource},
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
+		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, place)).That(
+			"creates the environment again with Python " + python + "; then install what it held"),
+			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", place)).That("the same without uv").Instead()}}
+	if i.Home {
+		f.Need, f.Steps = "PYTHONHOME unset", []pin.Step{pin.Run("unset PYTHONHOME")}
+		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "PYTHONHOME", Value: i.Leads, From: "environment"})
+		f.Message = fmt.Sprintf("PYTHONHOME is %s, which has no standard library of Python %s: nothing in %s can start", i.Leads,
+			python, b.Env.Path)
+		return found(f)
+	}
+	if i.NoConfig {
+		f.Need = path.Join(b.Env.Path, "pyvenv.cfg")
+		f.Message = fmt.Sprintf("%s has lost its pyvenv.cfg: %s starts %s, which looks for packages beside itself and imports none of these",
+			b.Env.Path, i.Path, i.Leads)
+		return found(f)
+	}
+	if i.Gone && i.Leads == "" {
+		f.Message = fmt.Sprintf("%s is gone: nothing in %s can start", i.Path, b.Env.Path)
+		return found(f)
+	}
+	if i.Gone {
+		f.Message = fmt.Sprintf("%s points to %s, which is gone: nothing in %s can start", i.Path, i.Leads, b.Env.Path)
+		f.Steps = append(f.Steps, pin.Say("install that Python again where it was").Instead())
+		return found(f)
+	}
+	f.Message = fmt.Sprintf("%s is now Python %s, but the packages of %s are installed for %s: it imports none of them",
+		i.Path, i.Python, b.Env.Path, python)
+	return found(f)
+}
+
+// notMapped: the kernel maps no code from a file system that is mounted noexec, so that no library of the environment
+// loads, for the CPU neither: "failed to map segment from shared object". Said once of an environment.
+func notMapped(b *world.Build) []*Result {
+	if b.Env.Builds[0].Name != b.Name {
+		return []*Result{{Subject: b.Subject, Implied: true}}
+	}
+	return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "a file system that is mounted with exec",
+		Source:   []string{"https://man7.org/linux/man-pages/man8/mount.8.html"},
+		Message:  fmt.Sprintf("%s is on %s, which is mounted noexec: the kernel loads no library from there", b.Env.Path, b.Env.NoExec),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "mount option", Value: "noexec", From: b.Env.NoExec + " in /proc/self/mountinfo"}),
+		Steps: []pin.Step{pin.Run(pin.Command("sudo", "mount", "-o", "remount,exec", b.Env.NoExec)),
+			pin.Say("create the environment on another file system (a container's --tmpfs needs the option exec)").Instead()}})
+}
+
+// filesGone: the metadata is all that is left of a distribution. pip believes its own metadata and does nothing, so the
+// pin has to force it (forcedPin). A slim image without tests and headers is none of these: all its libraries, or its
+// own module, would have to be gone.
+func filesGone(b *world.Build, h facts.Hindrance) verdict.Finding {
+	name, installed, _ := strings.Cut(h.Of, " ")
+	what := "only the metadata of " + h.Of + " is left"
+	if b.IsFramework() { // whose libraries are there
+		what = h.Of + " is incomplete"
+	}
+	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Env, pin.Package{Package: name, Version: installed}),
+		Message:  fmt.Sprintf("%s: %s is gone", what, h.Path),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "RECORD", Value: "lists " + h.Path, From: b.From}),
+		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
+}
+
+// refused: the loader does not load a library of a package (empty, cut off, for another machine), or one that this
+// needs.
+func refused(b *world.Build, h facts.Hindrance) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: path.Base(h.Path), Source: []string{world.LoaderSource},
+		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "cannot be loaded: " + h.By, From: h.Path})}
+	if h.By == "it is gone" {
+		f.Message = fmt.Sprintf("%s is gone, which %s brings: %[2]s is incomplete", h.Path, b.Name)
+		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "RECORD", Value: "lists " + path.Base(h.Path), From: b.From})
+	}
+	library := path.Base(h.Path)
+	if h.Kind == facts.HindranceLibrary {
+		library = h.By
+		f.Need, f.Message = h.By, fmt.Sprintf("%s needs %s, which the loader does not find or cannot load, so importing %s fails", h.Path, h.By, b.Name)
+		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "missing libraries", Value: h.By, From: h.Path})
+	}
+	wheel := b.Installed(library)
+	switch {
+	// The library's own wheel where it is known; else what the package requires; else the package itself.
+	case wheel != nil:
+		f.Pins = forcedPin(b.Env, pin.Package{Package: wheel.Name, Version: wheel.Version})
+	case h.Kind == facts.HindranceLibrary:
+		f.Pins = withLibraries(b)
+	default:
+		f.Pins = forcedPin(b.Env, pin.Package{Package: b.Name, Version: b.Version})
+	}
+	return f
+}
+
+// lacking: the package needs a framework or a distribution that the environment does not have. A directory of packages,
+// or a tree at rest, does not tell what else stands on the import path of the process. `pip install --no-deps` leaves
+// such a package.
+func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
+	// pip install --target makes a directory for an import path whose other entries are not known.
+	if b.Env.Kind == "target" || m.Facts.System.Rest {
+		return undecidable(b.Subject, h.By+", which "+b.Name+" needs: it is not in "+b.Env.Path)
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
+		Message:  fmt.Sprintf("%s needs %s, which is not installed: it cannot be imported", b.Name, h.By),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: h.By, Value: "not installed", From: b.Env.Path}),
+		Source:   []string{importSource}}
+	f.Pins[0].Why = "adds " + h.By + "; keeps the driver"
+	return found(f)
+}
+
+// withoutModule: a module that the package is certain to import is nowhere on the import path. Where the package
+// requires a distribution of that name, installing it again brings it; else nothing tells which one has it.
+func withoutModule(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
+	if b.Env.Kind == "target" || m.Facts.System.Rest {
+		return undecidable(b.Subject, "the module "+h.By+", which "+b.Name+" imports: it is not in "+b.Env.Path)
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "the module " + h.By,
+		Message:  fmt.Sprintf("%s imports %s, which is not installed: it cannot be imported", b.Name, h.By),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "imports", Value: h.By, From: h.Path}),
+		Source:   []string{"https://docs.python.org/3/reference/import.html"}}
+	f.Steps = []pin.Step{pin.Say("install the package that has the module " + pin.Said(h.By) + " into " + pin.Word(b.Env.Path))}
+	return found(f)
+}
+
+// withoutName: a source of the package is not as it was installed, and lacks what the import takes from it. One that is
+// changed by hand and still has that is somebody's patch.
+func withoutName(b *world.Build, h facts.Hindrance) verdict.Finding {
+	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By + " in " + h.Path, Source: []string{importSource},
+		Message:  fmt.Sprintf("%s does not define %s, which importing %s takes from it: the file was changed or is damaged", h.Path, h.By, b.Name),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "another size than RECORD lists", From: h.Path}),
+		Pins:     forcedPin(b.Env, pin.Package{Package: b.Name, Version: b.Version})}
+}
+
+// withoutSymbol: a library that the import of a package loads needs a symbol that nothing defines. Python binds all of
+// them at once, so that none is needed later only.
+func withoutSymbol(b *world.Build, h facts.Hindrance) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Source: []string{world.LoaderSource},
+		Message: fmt.Sprintf("%s needs %s, which no library that is loaded with it defines: %s cannot be imported",
+			h.Path, h.By, b.Name),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "undefined symbol", Value: h.By, From: h.Path})}
+	f.Steps = []pin.Step{pin.Say("install another release of " + pin.Said(b.Name) + ", or report this one to its makers: " +
+		"it lacks a library that it should be linked to")}
+	return f
+}
+
+// beforeProtobuf: TensorFlow's generated code asks protobuf for its version, which older releases of it cannot tell:
+// 2.20.0, which requires 5.28.0, is not imported with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and is with 5.28.3 to 7.34.0;
+// 2.18.1, which requires 3.20.3, is not with 3.19.6.
+func beforeProtobuf(b *world.Build, h facts.Hindrance) verdict.Finding {
+	name, have, _ := strings.Cut(h.Of, " ")
+	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By,
+		Message:  fmt.Sprintf("%s %s requires %s; with %s it cannot be imported", b.Name, b.Version, h.By, have),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: have, From: h.Path}),
+		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/98980"},
+		Pins: []verdict.Pin{{Package: name, Version: strings.TrimPrefix(h.By, name), Why: "keeps " + b.Name + " and the driver",
+			Commands: pins.Install(b.Env, pin.Install{Packages: []string{h.By}})}}}
+}
+
+// afterProtobuf: the generated code of TensorFlow up to 2.11 is refused by protobuf 4 and newer ("Descriptors cannot be
+// created directly"), unless a variable asks for protobuf's slow form. 2.11.0 and 2.9.1 were tried: with 3.9.2, 3.19.6
+// and 3.20.3 they are imported, with 4.21.12, 4.25.3, 5.29.5 and 6.31.1 not.
+func afterProtobuf(m *world.Machine, b *world.Build) *verdict.Finding {
+	p := b.Env.Package("protobuf")
+	if p == nil || b.Name != "tensorflow" || !b.Official() || p.Number.Major() < 4 ||
+		!m.Tables.Trait("before-protobuf-4", b.Name, b.Release.Number) || m.Facts.Variables[protobufForm] == "python" {
+		return nil
+	}
+	return &verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "protobuf < 4",
+		Message:  fmt.Sprintf("%s %s cannot be imported with protobuf %s", b.Name, b.Version, p.Version),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "protobuf", Value: p.Version, From: p.Path}),
+		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/56077"},
+		Pins: []verdict.Pin{{Package: "protobuf", Version: "<3.20", Why: "keeps " + b.Name + " and the driver",
+			Commands: pins.Install(b.Env, pin.Install{Packages: []string{"protobuf<3.20"}})}}}
+}
+
+// protobufForm is the variable that chooses among protobuf's implementations; "python" takes old generated code.
+const protobufForm = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+
+// withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch
+// does nothing but compile, so here it is an error; beside torch, withoutAssembler warns.
+func withoutTool(b *world.Build, h facts.Hindrance) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Env, pin.Package{Package: b.Name, Version: b.Version}),
+		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
+		Source:   []string{"https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py"}}
+	// Installing again does not change a file that a variable names.
+	for _, a := range b.Env.Assemblers {
+		if a.Path == h.Path && strings.HasPrefix(a.By, "TRITON_") {
+			f.Pins = nil
+			f.Steps = []pin.Step{pin.Run(pin.Command("unset", a.By)), pin.Run(pin.Command("chmod", "+x", a.Path)).Instead()}
+		}
+	}
+	return f
+}
+
+// hidden: another module is imported in a build's place. It may be anything, so what hides it is renamed, and nothing
+// is installed.
+func hidden(b *world.Build, h facts.Hindrance, severity verdict.Severity) verdict.Finding {
+	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: []string{importSource},
+		Need:     "no other module of that name earlier on the path",
+		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "imported instead", Value: path.Base(h.Path), From: h.Path})}
+	place := strings.TrimSuffix(h.Path, "/__init__.py")
+	rename := pin.Say("rename " + pin.Word(place))
+	f.Steps = []pin.Step{rename, pin.Say("remove " + pin.Word(path.Dir(place)) + " from PYTHONPATH").Instead()}
+	if severity == verdict.Warning {
+		f.Message = fmt.Sprintf("what is started in %s with python -c or -m, or from a script there, imports %s instead of %s", path.Dir(place), h.Path, b.Name)
+		f.Steps = []pin.Step{rename, pin.Say("start programs in another directory").Instead()}
+	}
+	return f
+}
+
+// otherPythons: the extension modules of a build, or of a package that it imports, are for another Python. CPython
+// loads only those of its own tag: cp312 does not load in 3.11 or 3.13, and 3.13t is another target than 3.13.
+func otherPythons(b *world.Build) []*Result {
+	i := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOtherPython })
+	if i < 0 {
+		return nil
+	}
+	h, python := b.Hindrances[i], version.ShortPython(b.Env.Python)
+	name, installed, _ := strings.Cut(h.Of, " ")
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Of + " for Python " + python,
+		Pins: forcedPin(b.Env, pin.Package{Package: name, Version: installed}),
+		Message: fmt.Sprintf("the extension modules of %s are for Python %s; %s has Python %s",
+			h.Of, h.By, b.Env.Path, python),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "Python", Value: python, From: b.Env.Path},
+			verdict.Evidence{Fact: name, Value: "for Python " + h.By, From: h.Path}),
+		Source: []string{"https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/"}}
+	if name != b.Name {
+		f.Message += ", so " + b.Name + " cannot be imported"
+	}
+	// All of them in one command: each pin by itself would leave the import failing at the next one.
+	var all []pin.Package
+	for _, other := range b.Hindrances[i:] {
+		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == facts.HindranceOtherPython {
+			all = append(all, pin.Package{Package: name, Version: installed})
+		}
+	}
+	f.Pins = forcedPin(b.Env, all...)
+	f.Pins[0].Why = "its files for Python " + python + "; keeps the driver"
+	return found(f)
+}

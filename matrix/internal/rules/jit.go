@@ -1,0 +1,204 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. Prebuilt
+// kernels of the same major run (8.6 on 8.9), so it is a warning and no error; only NVRTC too old is a note, since
+// torch has it write PTX of the newest kind that it knows, though not yet in 1.7
+// (https://github.com/pytorch/pytorch/issues/48200). The compiler is read and not inferred from torch's CUDA: torch
+// 2.9.0+cu130 brings Triton 3.5.0, whose ptxas is of CUDA 12.8 and knows neither 10.3 nor 12.1.
+func jitTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
+	if b.Device != "cuda" || !b.IsFramework() || len(m.GPUs) == 0 {
+		return nil
+	}
+	judged := false
+	// ptxas goes first: without it every kernel of Triton fails, while NVRTC is used by a few operators only.
+	for _, g := range m.GPUs {
+		if c := assembler(m, b, g); c != nil {
+			if judged = true; c.Older(g) {
+				return found(jitFinding(m, b, g, *c, verdict.Warning))
+			}
+		}
+	}
+	for _, g := range m.GPUs {
+		if c := nvrtc(b); c != nil {
+			if judged = true; c.Older(g) {
+				severity := verdict.Note
+				// Releases that ask NVRTC for the GPU's own capability, which it refuses (trait.csv).
+				if m.Tables.Trait("nvrtc-fails", b.Name, b.Release.Number) {
+					severity = verdict.Warning
+				}
+				return found(jitFinding(m, b, g, *c, severity))
+			}
+		}
+	}
+	if !judged {
+		return nil
+	}
+	return holds(b.Subject)
+}
+
+// jitFinding is about a compiler that is older than the GPU's first CUDA, which is known then.
+func jitFinding(m *world.Machine, b *world.Build, g world.GPU, c world.JITCompiler, severity verdict.Severity) verdict.Finding {
+	first := g.Chip.FirstCUDA
+	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: g.Chip.Source,
+		Need:    c.Name + " from CUDA >= " + first.Short(),
+		Message: fmt.Sprintf("%s comes from CUDA %s, which does not support %s: prebuilt kernels run, but code that is compiled at run time fails", c.Name, c.Version.Short(), g.Label),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: c.Name, Value: c.Version.String(), From: c.From},
+			verdict.Evidence{Fact: "GPU", Value: g.Label, From: g.From})}
+	if severity == verdict.Note {
+		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not support %s: what torch compiles with it is made for an older GPU, or fails", c.Name, c.Version.Short(), g.Label)
+	}
+	// Only releases that compile for every GPU here: another one would end at the same warning.
+	f.Pins = pins.Among(m, b, slices.DeleteFunc(slices.Clone(pins.Ranked(m, b)), func(r world.Row) bool {
+		return !m.Assembles(r) || r.CUDA.LessShort(first)
+	}))
+	f.Steps = []pin.Step{pin.Say("do not use torch.compile, Triton or other code that is compiled at run time").Instead()}
+	// No variable names another NVRTC.
+	if strings.HasPrefix(c.Name, "Triton") {
+		_, variable := tritonTool(m, b, g)
+		f.Steps = append(f.Steps, pin.Run(fmt.Sprintf("export %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short())).That(
+			"points to the one of that toolkit").Instead())
+	}
+	return f
+}
+
+// tritonTool is the name of the ptxas that Triton takes for a GPU, and the variable that names another in its place
+// (python/triton/knobs.py).
+func tritonTool(m *world.Machine, b *world.Build, g world.GPU) (name, variable string) {
+	// Triton 3.3, and 3.6 and newer, bring a second ptxas for capability 10 and up (table triton).
+	if g.Capability.Major >= world.Blackwell && twoAssemblers(m, b) {
+		return "ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"
+	}
+	return "ptxas", "TRITON_PTXAS_PATH"
+}
+
+// assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others.
+// Its bytes go before its wheel's version; nil where neither is known. Nobody else's matters: the toolkit's ptxas is
+// not started.
+func assembler(m *world.Machine, b *world.Build, g world.GPU) *world.JITCompiler {
+	if b.Name != "torch" {
+		return nvcc(b)
+	}
+	name, variable := tritonTool(m, b, g)
+	for _, by := range []struct{ by, words string }{{variable, variable}, {"triton", "Triton's " + name}} {
+		if a := assemblerNamed(b.Env, name, by.by); a != nil {
+			return assembled(by.words, a)
+		}
+	}
+	release, from := triton(m, b)
+	row := m.Tables.Triton(release)
+	switch {
+	case row == nil:
+		return nil
+	// Releases with a single ptxas use it for every GPU, the others for capabilities below 10.
+	case name == "ptxas":
+		return known(world.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
+	}
+	return known(world.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
+}
+
+// known gives a compiler whose version was read, else nil.
+func known(c world.JITCompiler) *world.JITCompiler {
+	if !c.Version.Known() {
+		return nil
+	}
+	return &c
+}
+
+// assemblerNamed finds one by its name and who brings it.
+func assemblerNamed(e *world.Environment, name, by string) *facts.Assembler {
+	i := slices.IndexFunc(e.Assemblers, func(a facts.Assembler) bool { return a.Name == name && a.By == by })
+	if i < 0 {
+		return nil
+	}
+	return &e.Assemblers[i]
+}
+
+// twoAssemblers reports whether the build's Triton has another ptxas for capability 10 and newer. Its files go before
+// the table, which has releases only.
+func twoAssemblers(m *world.Machine, b *world.Build) bool {
+	if slices.ContainsFunc(b.Env.Assemblers, func(a facts.Assembler) bool { return a.By == "triton" }) {
+		return assemblerNamed(b.Env, "ptxas-blackwell", "triton") != nil
+	}
+	release, _ := triton(m, b)
+	row := m.Tables.Triton(release)
+	return row != nil && row.PTXASBlackwell.Known()
+}
+
+// triton is the release of Triton beside a torch: the installed one's, else, where a file names torch, the one that
+// torch brings. An installed torch without one has no Triton, whatever its release brings.
+func triton(m *world.Machine, b *world.Build) (release version.Number, from string) {
+	for _, name := range []string{"triton", "pytorch-triton"} {
+		if p := b.Env.Package(name); p != nil {
+			return p.Number, p.Path
+		}
+	}
+	if b.Path != "" || len(b.Rows) == 0 {
+		return version.Number{}, ""
+	}
+	for _, c := range b.Rows[0].Companions {
+		if c.Package == "triton" {
+			return version.Of(c.Version), "table row " + b.Rows[0].Release + " " + b.Rows[0].Variant
+		}
+	}
+	return version.Number{}, ""
+}
+
+// nvcc is the ptxas of NVIDIA's wheel, which JAX and TensorFlow start: the XLA of JAX's wheels (0.5 to 0.8 were looked
+// at) is built without nvJitLink and without a compiler of its own.
+func nvcc(b *world.Build) *world.JITCompiler {
+	if a := assemblerNamed(b.Env, "ptxas", "nvcc"); a != nil {
+		return assembled("the ptxas of NVIDIA's wheel", a)
+	}
+	return wheel(b, "nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
+}
+
+// nvrtc is torch's other run-time compiler: the one that the loader takes, else the wheel's, which is often newer than
+// the build, else that of its own CUDA.
+func nvrtc(b *world.Build) *world.JITCompiler {
+	if b.Name != "torch" {
+		return nil
+	}
+	// NVRTC 11.2 to 11.8 all have the soname of 11.2, so only a version that was read is believed.
+	for _, t := range b.TakenFiles {
+		if strings.HasPrefix(t.Name, "libnvrtc") && t.Number.Known() {
+			return &world.JITCompiler{Name: "NVRTC", Version: t.Number, From: t.Path + ", taken by " + t.Reason}
+		}
+	}
+	if c := wheel(b, "nvidia-cuda-nvrtc", "NVRTC"); c != nil {
+		return c
+	}
+	// NGC's and source builds may stand beside the NVRTC of any toolkit.
+	if b.CUDANumber.Parts() < 2 || !b.Official() && b.Origin != "conda" {
+		return nil
+	}
+	return &world.JITCompiler{Name: "NVRTC", Version: b.CUDANumber, From: cmp.Or(b.From, b.Path)}
+}
+
+// wheel is a compiler that one of NVIDIA's wheels brings.
+func wheel(b *world.Build, name, words string) *world.JITCompiler {
+	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.CUDANumber.Major()), name} {
+		if p := b.Env.Package(wheel); p != nil {
+			return &world.JITCompiler{Name: words, Version: p.Number, From: p.Path}
+		}
+	}
+	return nil
+}
+
+// assembled is a compiler that was read, nil where its version is not known.
+func assembled(words string, a *facts.Assembler) *world.JITCompiler {
+	return known(world.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
+}

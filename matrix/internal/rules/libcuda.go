@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// loadsLibcuda reports whether the loader of CUDA programs here finds a libcuda.so.1 that it can map. Facts without the
+// search are an older program's: the driver's own library stood for it.
+func loadsLibcuda(m *world.Machine) bool {
+	if m.Facts.Driver.Libcuda == nil {
+		return m.Library("libcuda") != nil || m.CompatTaken()
+	}
+	l, taken := m.Facts.Driver.Libcuda, m.Facts.Driver.Taken.Path
+	return l.State == "whole" || taken != "" && taken != l.Path // it goes on after a file that is no library for it
+}
+
+// badLibcuda is what is wrong with the file that the loader takes for libcuda.so.1, as the probe names it; empty where
+// it is whole or there is none.
+func badLibcuda(m *world.Machine) string {
+	if m.Facts.Driver.Libcuda == nil || loadsLibcuda(m) {
+		return ""
+	}
+	return m.Facts.Driver.Libcuda.State
+}
+
+// badWords say what a state of the file means.
+var badWords = map[string]string{
+	"empty":              "is empty",
+	"cut short":          "is cut short",
+	"other architecture": "is for another processor architecture",
+	"unreadable":         "cannot be read",
+}
+
+// spoiledLibcuda: the loader takes a file that it cannot map, so that no program gets a driver.
+func spoiledLibcuda(m *world.Machine) verdict.Finding {
+	met := m.Facts.Driver.Libcuda.Path
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's own libcuda.so.1", Source: []string{world.LoaderSource},
+		Message:  fmt.Sprintf("%s, which programs load as libcuda.so.1, %s", met, badWords[badLibcuda(m)]),
+		Evidence: []verdict.Evidence{{Fact: "libcuda", Value: badLibcuda(m), From: met}}}
+	if m.Facts.System.Container != "" {
+		f.Steps = []pin.Step{pin.Say("remove it from the image, so that the container engine mounts the host's driver in its place")}
+		return f
+	}
+	f.Steps = []pin.Step{pin.Say("reinstall the driver's packages, so that its libraries are whole")}
+	if s, name := pins.HostSystem(m), libcudaPackage(m); name != "" {
+		if m.Driver().Version.Known() && s.APT() { // the newest of the branch would be another release than the module's
+			f.Steps = []pin.Step{pin.Run(s.Reinstall(s.Of(name, m.Driver().Version.String()))), otherRelease(s, name)}
+		} else {
+			f.Steps = []pin.Step{pin.Run(s.Reinstall(name))}
+		}
+	}
+	return f
+}
+
+// userHalf judges the half of the driver that programs load, on a host or in an image of one, where the other half, the
+// kernel module, is there: nvidia-smi can work without it (NVIDIA's libnvidia-container issue 8).
+func userHalf(m *world.Machine) []*Result {
+	if m.Facts.Driver.Libcuda == nil || windowsDriver(m) || m.Jetson() {
+		return nil
+	}
+	if loadsLibcuda(m) {
+		return holds("driver")
+	}
+	f := withoutLibcuda(m)
+	if badLibcuda(m) != "" {
+		f = spoiledLibcuda(m)
+	}
+	if !m.JudgesCUDA() {
+		f.Severity = verdict.Note
+	}
+	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkLibcuda}}
+}
+
+// withoutLibcuda: packages of the driver come in parts, and the one with libcuda.so.1 is not installed, or stands where
+// the loader does not look.
+func withoutLibcuda(m *world.Machine) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's libcuda.so.1 on the loader's path",
+		Message:  "libcuda.so.1 is missing from the loader's path, so no CUDA program reaches the driver",
+		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "libcuda", Value: "not found", From: "the loader's search"}},
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+			"https://github.com/NVIDIA/libnvidia-container/issues/8"}}
+	if where := m.Facts.Driver.Libcuda.Elsewhere; where != "" {
+		f.Message = where + " is the driver's, but the loader of CUDA programs does not look there"
+		s := pins.System(m)
+		f.Steps = []pin.Step{pin.Run(pin.All(s.Write(path.Dir(where), "/etc/ld.so.conf.d/nvidia.conf"), s.AsRoot("ldconfig")))}
+		return f
+	}
+	f.Steps = []pin.Step{pin.Say("install the part of the driver's packages that has libcuda.so.1, of the release " +
+		m.Driver().Version.String())}
+	// The newest of the branch would be another release than the module's.
+	if s, name := pins.HostSystem(m), libcudaPackage(m); name != "" && m.Driver().Version.Known() {
+		f.Steps = []pin.Step{pin.Run(s.Install(s.Of(name, m.Driver().Version.String()))).That("of exactly the driver's release"),
+			otherRelease(s, name)}
+	} else if name != "" {
+		f.Steps = []pin.Step{pin.Run(s.Install(name))}
+	}
+	return f
+}
+
+// otherRelease is the way where a package of the driver's release is wanted that the archive has dropped, as archives do
+// when a newer one comes.
+func otherRelease(s pin.System, name string) pin.Step {
+	return pin.Say("where the archive has dropped that release (`" + s.Releases(name) + "` lists those that it has), upgrade the whole " +
+		"driver to one of these, and reboot").Instead()
+}
+
+// libcudaPackage is the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's
+// repository's (its driver installation guide, "compute-only"). Empty where none is known, or where NVIDIA's .run
+// installer put the driver there.
+func libcudaPackage(m *world.Machine) string {
+	if m.Facts.Machine.Runfile != "" {
+		return ""
+	}
+	switch pins.HostSystem(m).Family {
+	case "ubuntu":
+		if !m.Driver().Version.Known() {
+			return ""
+		}
+		server := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool { return strings.Contains(p.Name, "-server") })
+		return fmt.Sprintf("libnvidia-compute-%d", m.Driver().Version.Major()) + map[bool]string{true: "-server"}[server]
+	case "debian":
+		return "libcuda1"
+	case "rhel", "amzn", "fedora":
+		return "nvidia-driver-cuda"
+	}
+	return ""
+}

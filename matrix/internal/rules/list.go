@@ -1,0 +1,444 @@
+// Package rules has every rule, a file a family. A rule asks package world, and says in the forms of package verdict
+// what is wrong, with what package pins would install.
+package rules
+
+import (
+	"slices"
+
+	"cudacompat/matrix/internal/verdict"
+)
+
+// All stand causes before their consequences: a rule has to know the errors that break the links on which it rests.
+// Findings of one severity are printed in this order. One cause is one error: a second one would send people after a
+// symptom, often with a pin that changes nothing. Two causes are two errors.
+var All = []Rule{
+	{
+		// On an image that cannot start nothing else has a meaning.
+		ID: "architecture-mismatch", Title: "the image is for another architecture",
+		Link:        verdict.LinkModule,
+		OnMachine:   architectureMismatch,
+		LeavesNoGPU: true,
+	},
+	{
+		// It says why an installed driver is not loaded, so it comes before those that only see that it is not.
+		ID: "nouveau-loaded", Title: "the GPU is bound to nouveau",
+		Link:      verdict.LinkGPU,
+		SaidBy:    "architecture-mismatch",
+		OnMachine: nouveauLoaded,
+	},
+	{
+		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
+		Link:        verdict.LinkModule,
+		Rests:       []verdict.LinkName{verdict.LinkGPU},
+		SaidBy:      "architecture-mismatch",
+		OnMachine:   moduleMissing,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
+		Link:        verdict.LinkModule,
+		Rests:       []verdict.LinkName{verdict.LinkGPU},
+		SaidBy:      "architecture-mismatch",
+		OnMachine:   driverMissing,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-mismatch", Title: "user space and kernel module come from different drivers",
+		Link:      verdict.LinkLibcuda,
+		OnMachine: driverMismatch,
+	},
+	{
+		ID: "driver-unresponsive", Title: "the driver does not answer",
+		Link:      verdict.LinkAnswers,
+		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
+		OnMachine: driverUnresponsive,
+	},
+	{
+		// It rests on nothing: the node's own answer is proof in a container, whatever is known of its host's driver.
+		ID: "device-access-lost", Title: "the container lost access to the GPU's devices",
+		Link:      verdict.LinkDevices,
+		OnMachine: deviceAccessLost,
+	},
+	{
+		ID: "device-permission", Title: "this user may not open the GPU's devices",
+		Link:      verdict.LinkDevices,
+		SaidBy:    "device-access-lost",
+		OnMachine: devicePermission,
+	},
+	{
+		ID: "device-nodes-missing", Title: "the driver's device nodes are missing",
+		Link:        verdict.LinkDevices,
+		Rests:       []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
+		SaidBy:      "device-access-lost",
+		OnMachine:   deviceNodesMissing,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "container-driver-libs", Title: "the driver's libraries are missing from the container",
+		Link:        verdict.LinkLibcuda,
+		Rests:       []verdict.LinkName{verdict.LinkDevices},
+		OnMachine:   containerDriverLibs,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "driver-drops-gpu", Title: "the driver no longer supports the GPU",
+		Link:      verdict.LinkModule,
+		OnMachine: driverDropsGPU,
+		Reads:     []string{"last_branch"},
+	},
+	{
+		ID: "driver-too-old-for-gpu", Title: "the driver is older than the GPU",
+		Link:      verdict.LinkModule,
+		OnMachine: driverTooOldForGPU,
+		Reads:     []string{"first_branch", "listed", "noted"},
+	},
+	{
+		ID: "stub-library", Title: "a stub is loaded instead of the driver's library",
+		Link:      verdict.LinkLibcuda,
+		OnMachine: stubLibrary,
+	},
+	{
+		ID: "open-module-required", Title: "the GPU needs the open kernel module",
+		Link:      verdict.LinkModule,
+		SaidBy:    "driver-too-old-for-gpu",
+		OnMachine: openRequired,
+	},
+	{
+		ID: "open-module-unsupported", Title: "the open kernel module does not drive the GPU",
+		Link:      verdict.LinkModule,
+		SaidBy:    "driver-drops-gpu",
+		OnMachine: openUnsupported,
+	},
+	{
+		ID: "gsp-firmware", Title: "the open kernel module has no firmware",
+		Link: verdict.LinkModule,
+		// Firmware comes with the module, and that of the release which an update removed is no fault of its own.
+		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
+		SaidBy:    "driver-mismatch",
+		OnMachine: gspFirmware,
+	},
+	{
+		ID: "vgpu-driver", Title: "a fraction of a GPU needs the GRID driver",
+		Link:      verdict.LinkModule,
+		OnMachine: vgpuDriver, Reads: []string{"vgpu"},
+	},
+	{
+		// A driver that does not answer cannot tell the fabric's state, and the fabric manager is of user space's release.
+		ID: "fabric-manager", Title: "NVSwitch is not programmed",
+		Link:      verdict.LinkAnswers,
+		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkAnswers},
+		SaidBy:    "driver-mismatch",
+		OnMachine: fabricManager,
+	},
+	{
+		// A GPU that the driver leaves out for a reason which has been said is not missing.
+		ID: "gpu-count", Title: "GPUs are missing",
+		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkAnswers},
+		OnMachine: gpuCount,
+	},
+	{
+		// driver-unresponsive reads the same lines of the kernel log.
+		ID: "gpu-health", Title: "a GPU reports a hardware fault",
+		Link:      verdict.LinkAnswers,
+		SaidBy:    "driver-unresponsive",
+		OnMachine: gpuHealth,
+	},
+	{
+		// It rests on nothing: packages stand on disk whether or not a driver runs, and may be why it does not.
+		ID: "driver-packages-mixed", Title: "two installations of the driver are mixed",
+		OnMachine: driverPackagesMixed,
+	},
+	{
+		ID: "driver-auto-update", Title: "the driver can be upgraded without asking",
+		OnMachine: driverAutoUpdate,
+	},
+	{
+		ID: "persistence-off", Title: "the driver initialises the GPU for every program",
+		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
+		OnMachine: persistenceOff,
+	},
+	{
+		ID: "forward-compat-unsupported", Title: "forward compatibility is not for this GPU",
+		Link:      verdict.LinkLibcuda,
+		OnMachine: forwardUnsupported,
+	},
+	{
+		ID: "forward-compat-not-applicable", Title: "the cuda-compat library does not fit this driver",
+		Link:      verdict.LinkLibcuda,
+		OnMachine: forwardNotApplicable,
+	},
+	{
+		// Broken on the CPU, too, which is why it stands before every rule about GPUs and code.
+		ID: "not-importable", Title: "Python cannot import what is installed",
+		Link:    verdict.LinkPython,
+		OnBuild: notImportable,
+	},
+	{
+		ID: "driver-too-old", Title: "the driver is too old for the build's CUDA",
+		Link:        verdict.LinkDriver,
+		OnBuild:     driverTooOld,
+		LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
+	},
+	{
+		// Below the floor of its CUDA no build starts: driver-too-old has said that the driver is too old.
+		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
+		Link:    verdict.LinkCode,
+		Rests:   []verdict.LinkName{verdict.LinkDriver},
+		OnBuild: ptxNewer,
+		Reads:   []string{"groups"},
+	},
+	{
+		ID: "fatbin-zstd", Title: "the driver cannot decompress the build's code",
+		Link:    verdict.LinkCode,
+		Rests:   []verdict.LinkName{verdict.LinkDriver},
+		OnBuild: fatbinZstd,
+	},
+	{
+		ID: "forward-compat-in-use", Title: "runs by forward compatibility",
+		Link:    verdict.LinkLibcuda,
+		Rests:   []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkDriver, verdict.LinkPython, verdict.LinkCode},
+		OnBuild: forwardInUse,
+	},
+	{
+		ID: "minor-compat", Title: "runs by minor-version compatibility",
+		Link:    verdict.LinkDriver,
+		Rests:   []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkDriver, verdict.LinkPython, verdict.LinkCode},
+		OnBuild: minorCompat,
+		Reads:   []string{"cuda"},
+	},
+	{
+		ID: "cpu-only-build", Title: "the build has no CUDA in it",
+		Link:        verdict.LinkCode,
+		OnBuild:     cpuOnlyBuild,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
+		Link:    verdict.LinkCode,
+		OnBuild: gpuArchMissing,
+		Reads:   []string{"sass", "ptx", "groups"},
+	},
+	{
+		// PTX that the driver cannot compile is not merely slow.
+		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
+		Link:    verdict.LinkCode,
+		Rests:   []verdict.LinkName{verdict.LinkDriver, verdict.LinkCode},
+		OnBuild: gpuArchPTXOnly,
+		Reads:   []string{"sass", "ptx"},
+	},
+	{
+		ID: "python-unsupported", Title: "the release has no build for this Python",
+		Link:    verdict.LinkPython,
+		SaidBy:  "not-importable",
+		OnBuild: pythonUnsupported,
+		Reads:   []string{"python"},
+	},
+	{
+		ID: "glibc-too-old", Title: "the C library is older than the wheel needs",
+		Link:    verdict.LinkPython,
+		OnBuild: glibcTooOld,
+		Reads:   []string{"glibc"},
+	},
+	{
+		ID: "libstdcxx-too-old", Title: "the C++ library is older than the framework needs",
+		Link:    verdict.LinkPython,
+		OnBuild: libstdcxxTooOld,
+	},
+	{
+		ID: "cudnn-mismatch", Title: "the build cannot use this cuDNN",
+		Link:    verdict.LinkLibraries,
+		OnBuild: cudnnMismatch,
+		Reads:   []string{"cudnn"},
+	},
+	{
+		ID: "nccl-mismatch", Title: "the build cannot use this NCCL",
+		Link:    verdict.LinkLibraries,
+		OnBuild: ncclMismatch,
+		Reads:   []string{"nccl"},
+	},
+	{
+		ID: "nccl-shadowed", Title: "another NCCL hides the build's own",
+		Link:    verdict.LinkLibraries,
+		OnBuild: ncclShadowed,
+	},
+	{
+		ID: "library-shadowed", Title: "a CUDA library that is loaded lacks what the build needs",
+		Link:    verdict.LinkLibraries,
+		OnBuild: libraryShadowed,
+	},
+	{
+		ID: "companion-mismatch", Title: "a companion package belongs to another release",
+		Link:    verdict.LinkLibraries,
+		OnBuild: companionMismatch,
+		Reads:   []string{"torchvision", "torchaudio", "triton"},
+	},
+	{
+		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
+		Link:    verdict.LinkLibraries,
+		OnBuild: tensorflowLibs,
+	},
+	{
+		ID: "cuda-packages-mixed", Title: "packages of two CUDA families own the same files",
+		Link:      verdict.LinkLibraries,
+		OnMachine: packagesMixed,
+	},
+	{
+		ID: "driver-eol", Title: "the driver's branch has reached end of life",
+		OnMachine: driverEOL,
+	},
+	{
+		// NCCL matters only for a build that runs on the GPU, and as long as it can be loaded.
+		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
+		Link:    verdict.LinkCode,
+		SaidBy:  "gpu-arch-missing",
+		OnBuild: ncclTooOldForGPU,
+	},
+	{
+		ID: "jit-too-old-for-gpu", Title: "the build's run-time compiler is older than the GPU",
+		Link:    verdict.LinkCode,
+		SaidBy:  "gpu-arch-missing",
+		OnBuild: jitTooOldForGPU,
+	},
+	{
+		ID: "jit-needs-compiler", Title: "Triton finds no C compiler, ptxas or libcuda",
+		OnBuild: jitNeedsCompiler,
+	},
+	{
+		ID: "host-compiler", Title: "the toolkit does not accept the C compiler",
+		OnMachine: hostCompiler,
+	},
+	{
+		ID: "toolkit-framework", Title: "the toolkit's CUDA differs from torch's",
+		OnBuild: toolkitFramework,
+	},
+	{
+		ID: "toolkit-too-old-for-gpu", Title: "the toolkit is older than the GPU",
+		OnMachine: toolkitTooOldForGPU,
+	},
+	{
+		ID: "extension-mismatch", Title: "an extension was compiled for another torch or CUDA",
+		Link:    verdict.LinkLibraries,
+		OnBuild: extensionMismatch,
+	},
+	{
+		ID: "compiled-cache-mismatch", Title: "a cache of compiled extensions is for another GPU",
+		OnMachine: compiledCacheMismatch,
+	},
+	{
+		ID: "numpy-abi", Title: "the build was compiled before NumPy 2",
+		Link:    verdict.LinkPython,
+		OnBuild: numpyABI,
+	},
+	{
+		// A bug of a combination matters only where the combination would run.
+		ID: "known-bad", Title: "this combination is known to fail",
+		Link:    verdict.LinkLibraries,
+		Rests:   []verdict.LinkName{verdict.LinkDriver, verdict.LinkCode},
+		OnBuild: knownBad,
+	},
+	{
+		ID: "matrix-outdated", Title: "the tables are older than what is installed",
+		OnMachine: matrixOutdated,
+	},
+	{
+		ID: "container-requirements", Title: "the image requires a newer driver",
+		OnMachine: containerRequirements,
+	},
+	{
+		ID: "container-toolkit", Title: "the container engine cannot give out GPUs",
+		Rests:       []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
+		OnMachine:   containerToolkit,
+		LeavesNoGPU: true,
+	},
+	{
+		ID: "cdi-spec-stale", Title: "the CDI specification names a driver that is gone",
+		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
+		OnMachine: cdiSpecStale,
+	},
+	{
+		ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs",
+		Link:        verdict.LinkDevices,
+		OnMachine:   visibleDevices,
+		LeavesNoGPU: true,
+	},
+	{
+		// A list that names an absent GPU is why the ranks see fewer.
+		ID: "world-size", Title: "more ranks than GPUs",
+		SaidBy:    "visible-devices",
+		OnMachine: worldSize,
+	},
+	{
+		ID: "shm-too-small", Title: "too little shared memory for several GPUs",
+		OnMachine: shmTooSmall,
+	},
+	{
+		ID: "peer-to-peer", Title: "GPUs cannot write to each other directly",
+		OnMachine: peerToPeer,
+	},
+	{
+		ID: "efa-nccl-plugin", Title: "NCCL finds no plugin for EFA",
+		OnMachine: efaPlugin,
+	},
+	{
+		ID: "efa-library-mismatch", Title: "NCCL's plugin for EFA cannot be loaded",
+		OnMachine: efaLibraryMismatch,
+	},
+	{
+		ID: "memlock-too-small", Title: "EFA may lock too little memory",
+		OnMachine: memlockTooSmall,
+	},
+	{
+		ID: "imex-channel", Title: "the container has no IMEX channel",
+		OnMachine: imexChannel,
+	},
+	{
+		ID: "memory-in-use", Title: "other processes hold GPU memory",
+		OnMachine: memoryInUse,
+	},
+	{
+		ID: "mig-devices", Title: "no program can use these MIG devices",
+		Link:      verdict.LinkAnswers,
+		OnMachine: migDevices,
+	},
+	{
+		ID: "compute-mode", Title: "the GPU's compute mode keeps programs out",
+		Link:      verdict.LinkAnswers,
+		OnMachine: computeMode,
+	},
+	{
+		ID: "gpu-not-ready", Title: "the GPU does not take work yet",
+		Link:      verdict.LinkAnswers,
+		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
+		OnMachine: gpuNotReady,
+	},
+	{
+		ID: "process-limits", Title: "a limit of this process can stop CUDA",
+		OnMachine: processLimits,
+	},
+	{
+		ID: "launch-blocking", Title: "every kernel launch blocks",
+		OnMachine: launchBlocking,
+	},
+	{
+		// It leaves the outcome open: nothing may be called compatible that was never looked at.
+		ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at",
+		OnMachine: NotLookedAt,
+	},
+	{
+		ID: "fleet-drift", Title: "nodes of one group are not alike",
+	},
+	{
+		// Last, for every other rule may have said why the thing is not there.
+		ID: "required-missing", Title: "something required is missing",
+		OnMachine: requiredMissing,
+	},
+}
+
+// Named is the rule of an id; false for an id that no rule has.
+func Named(id string) (Rule, bool) {
+	i := slices.IndexFunc(All, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return All[i], true
+}

@@ -1,0 +1,53 @@
+package rules
+
+import (
+	"fmt"
+
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// NotLookedAt says of a place that it could hold CUDA code and was not looked at: nothing may be called compatible then,
+// for silence about it would be the worst answer. What this user may not read he cannot import either: it is a note.
+func NotLookedAt(m *world.Machine) []*Result {
+	var results []*Result
+	var closed []facts.Unread
+	for _, u := range m.Facts.Unread {
+		if u.Kind == facts.UnreadClosed {
+			closed = append(closed, u)
+			continue
+		}
+		results = append(results, leftOpen(u.Place, u.Reason)...)
+	}
+	results = append(results, namedOnly(m)...)
+	results = append(results, lackingNames(m)...)
+	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.
+	if len(closed) > 0 && !m.Policy.Health {
+		results = append(results, found(closedPlaces(closed))...)
+	}
+	return results
+}
+
+// closedPlaces is one note for all places of others: each by itself would be a page of notes on a shared machine.
+func closedPlaces(closed []facts.Unread) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Note, Subject: closed[0].Place, Need: "nothing, unless you run programs as that user",
+		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),
+		Steps:   []pin.Step{pin.Say("to check what is in it, run cudacompat as a user who may read it")}}
+	if n := len(closed) - 1; n > 0 {
+		f.Message = fmt.Sprintf("%s and %s could not be looked at: %s", closed[0].Place, places(n), closed[0].Reason)
+	}
+	// A machine can have hundreds of homes; five show what kind of place it is.
+	for _, u := range closed[:min(len(closed), 5)] {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "not looked at", Value: u.Reason, From: u.Place})
+	}
+	return f
+}
+
+func places(n int) string {
+	if n == 1 {
+		return "1 other place"
+	}
+	return fmt.Sprintf("%d other places", n)
+}

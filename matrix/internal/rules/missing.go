@@ -1,0 +1,216 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// missingLibrary: libraries are nowhere: neither where the loader looks nor in the wheels, which torch searches by
+// itself. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have, unless a wheel is there and its
+// file is not.
+func missingLibrary(m *world.Machine, b *world.Build, missing []string) []*Result {
+	// Files of the build's own package are not to be found elsewhere: the package is damaged, whatever LD_LIBRARY_PATH
+	// is.
+	if own := ownMissing(b, missing); len(own) > 0 {
+		return found(incomplete(b, own))
+	}
+	// Of JAX's libraries NCCL is opened late; any other keeps its plugin from loading.
+	if b.Name == "jax" && !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, "libnccl.") }) {
+		return found(withoutCollectives(m, b, missing))
+	}
+	// lost are those whose wheel is installed: its file was deleted, or overwritten by a wheel that was removed again.
+	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.Installed(library) == nil })
+	if m.Facts.System.Rest && len(lost) == 0 && len(b.CannotLoad(missing)) == 0 {
+		return unknown(b.Subject, "the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing))
+	}
+	fails := failsWithout(b, missing)
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: strings.Join(missing, ", "),
+		Source:   []string{world.LoaderSource},
+		Message:  b.LostWords(missing) + ": " + fails,
+		Evidence: b.EvidenceLost(missing)}
+	// One lost library is put back by itself. Several of another release are what --no-deps leaves: the whole set is
+	// installed.
+	if !besideOwn(b) {
+		putBack(b, &f, lost)
+	}
+	if len(lost) < len(missing) || besideOwn(b) {
+		f.Pins = append(f.Pins, required(m, b)...)
+	}
+	return found(f)
+}
+
+// putBack installs the wheels again whose libraries are lost, and removes other files that the loader finds in their
+// place. pip does nothing for a wheel whose metadata is there, so the files are forced.
+func putBack(b *world.Build, f *verdict.Finding, lost []string) {
+	var wheels []pin.Package
+	for _, library := range lost {
+		wheel := b.Installed(library)
+		bad := b.CannotLoad([]string{library})
+		// Of another release than the build's, it lies where the build does not look.
+		if file := besides(b, library); file != "" && b.Requires[wheel.Name] != "" {
+			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: wheel.Name,
+				Value: wheel.Version + " is installed, and has it where " + b.Name + " does not look", From: file})
+			f.Pins = append(f.Pins, pins.PackagePin(b.Env, wheel.Name, b.Requires[wheel.Name])...)
+			continue
+		}
+		if len(bad) == 0 {
+			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: wheel.Name,
+				Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
+		}
+		// A bad file in the wheel's own directory is written again; one from elsewhere has to go.
+		own := len(bad) == 0
+		for _, u := range bad {
+			if strings.HasPrefix(u.Path, path.Dir(wheel.Path)+"/") {
+				own = true
+			} else {
+				f.Steps = append(f.Steps, pin.Say("remove "+pin.Word(u.Path)+" from the loader's path"))
+			}
+		}
+		if own {
+			wheels = append(wheels, pin.Package{Package: wheel.Name, Version: cmp.Or(b.Requires[wheel.Name], wheel.Version)})
+		}
+	}
+	if len(wheels) > 0 {
+		f.Pins = append(f.Pins, forcedPin(b.Env, wheels...)...)
+	}
+}
+
+// besides is where a library lies that the loader does not find for the build; empty where it is nowhere.
+func besides(b *world.Build, library string) string {
+	i := slices.IndexFunc(b.Beside, func(file string) bool { return path.Base(file) == library })
+	if i < 0 {
+		return ""
+	}
+	return b.Beside[i]
+}
+
+// withoutCollectives: JAX opens NCCL when a computation spans several GPUs, and not before. With one GPU it is a note:
+// that program runs.
+func withoutCollectives(m *world.Machine, b *world.Build, missing []string) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Need: verdict.Some(missing), Evidence: b.EvidenceLost(missing),
+		Source: []string{
+			"https://github.com/openxla/xla/blob/80c095fc2f5ba8b1e8c8b7df79c0be532416dd69/xla/tsl/cuda/nccl_stub.cc"},
+		Message: b.LostWords(missing) + ": programs that use several GPUs fail"}
+	if len(m.GPUs) > 1 {
+		f.Severity = verdict.Warning
+	}
+	if b.Installed(missing[0]) != nil {
+		putBack(b, &f, missing)
+	} else {
+		f.Pins = withLibraries(b)
+	}
+	return f
+}
+
+// failsWithout is what becomes of a build without some libraries. Those that are opened by name are felt when they are
+// used; those that are linked keep the build from starting. Whether it starts decides what else is broken (starts).
+func failsWithout(b *world.Build, missing []string) string {
+	opened := func(prefix string) bool {
+		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
+	}
+	switch {
+	// libcudnn.so.9 is there and opens its parts when they are first used.
+	case opened("libcudnn_"):
+		return "convolutions and other functions of cuDNN fail"
+	// Its plugin does not load then, and JAX falls back with a warning of its own.
+	case b.Name == "jax":
+		return "it runs on the CPU"
+	case opened("libnvrtc"), opened("libnvJitLink") && b.Name != "torch": // whose libcusparse is linked to it
+		return "code that is compiled at run time fails"
+	// torch opens this library of its own at the first call that needs it.
+	case opened("libtorch_cuda_linalg."):
+		return "solving equations on the GPU fails"
+	}
+	return doesNotStart(b)
+}
+
+// doesNotStart is compared with failsWithout's answer, too (starts).
+func doesNotStart(b *world.Build) string { return b.Name + " does not start" }
+
+// ownMissing are the libraries among those missing that the build's own package brings.
+func ownMissing(b *world.Build, missing []string) []string {
+	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !b.OwnLibrary(s) })
+}
+
+// incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
+// An error at rest, too: they are found nowhere else.
+func incomplete(b *world.Build, lost []string) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: verdict.Some(lost), Evidence: b.EvidenceLost(lost),
+		Message: b.Name + " is incomplete: " + verdict.Some(lost) + verdict.Plural(len(lost), " is gone", " are gone"),
+		Source:  []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
+	if len(b.CannotLoad(lost)) > 0 {
+		f.Message = b.Name + " is damaged: " + b.LostWords(lost)
+	}
+	name := b.Name
+	// JAX's code for CUDA is two packages beside jaxlib; which one lost its file decides the pin.
+	if name == "jax" {
+		f.Message += ": it runs on the CPU"
+		part := map[bool]string{true: "pjrt", false: "plugin"}[lost[0] == "xla_cuda_plugin.so"]
+		name = fmt.Sprintf("jax-cuda%d-%s", b.CUDANumber.Major(), part)
+		if b.Env.Package(name) == nil {
+			f.Pins = withLibraries(b)
+			return f
+		}
+	}
+	installed := b.Version
+	if p := b.Env.Package(name); p != nil {
+		installed = p.Version // without a local version it came from the default index
+	}
+	index := "" // a release with a local version is on PyTorch's index of that variant and not on PyPI
+	if _, local, found := strings.Cut(installed, "+"); found {
+		index = pins.TorchIndex(local)
+	}
+	f.Pins = forcedPinFrom(b.Env, index, pin.Package{Package: name, Version: installed})
+	return f
+}
+
+// withLibraries installs what the build asks for beside it: pip and uv look at the requirements of what is there, too.
+// The release stays the same, so nothing that works is replaced.
+func withLibraries(b *world.Build) []verdict.Pin {
+	own := distribution(b)
+	return []verdict.Pin{{Package: own.Package, Version: own.Version, Why: "adds the CUDA libraries as wheels; keeps the driver",
+		Commands: pins.Install(b.Env, pin.Install{Packages: []string{own.Spec()}})}}
+}
+
+// distribution is the build's own one of the release that is installed, with the extra that asks for CUDA's libraries.
+func distribution(b *world.Build) pin.Package {
+	p := pin.Package{Package: b.Name, Version: b.Version}
+	if installed := b.Env.Package(b.Name); installed != nil {
+		p.Version = installed.Version
+	}
+	switch b.Name {
+	case "jax":
+		p.Package = fmt.Sprintf("jax[cuda%d]", b.CUDANumber.Major())
+	case "numba-cuda":
+		p.Package = fmt.Sprintf("numba-cuda[cu%d]", b.CUDANumber.Major())
+	}
+	return p
+}
+
+// forcedPin writes the files of wheels again, where pip would say that they are installed already: all of them at once,
+// because each by itself leaves the rest as it is. --no-deps, or it would write every wheel below them again, too.
+func forcedPin(e *world.Environment, wheels ...pin.Package) []verdict.Pin {
+	install := pin.Install{NoDeps: true, Again: true}
+	for _, w := range wheels {
+		if spec := w.Spec(); !slices.Contains(install.Packages, spec) {
+			install.Packages = append(install.Packages, spec)
+		}
+	}
+	return []verdict.Pin{{Package: wheels[0].Package, Version: wheels[0].Version, Why: "puts its files back; keeps the driver",
+		Commands: pins.Install(e, install)}}
+}
+
+// forcedPinFrom is forcedPin of one wheel from an index.
+func forcedPinFrom(e *world.Environment, index string, wheel pin.Package) []verdict.Pin {
+	list := forcedPin(e, wheel)
+	list[0].Commands = pins.Install(e, pin.Install{Packages: []string{wheel.Spec()}, Index: index, NoDeps: true, Again: true})
+	return list
+}

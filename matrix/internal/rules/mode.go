@@ -1,0 +1,231 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
+
+// lets reports whether a GPU lets programs in, as far as its mode tells: it is not cut without a part to run on, and not
+// closed. -1 is a parent that this process may not query: Slurm and Kubernetes give it only the MIG device.
+func lets(g facts.GPU) bool {
+	return !(g.MIG == "on" && g.Instances == 0) && g.Mode != "prohibited"
+}
+
+// someOpen reports whether some GPU lets programs in.
+func someOpen(m *world.Machine) bool { return slices.ContainsFunc(m.Listed(), lets) }
+
+// only is the setting under which programs see only the GPUs that let them in.
+func only(m *world.Machine) string {
+	return m.Showing(func(g world.GPU) bool {
+		return slices.ContainsFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && lets(f) })
+	})
+}
+
+// migDevices: a GPU that is cut and has no part to run on, a part whose nodes were not given, or more parts than one
+// process can use. An error where nothing else is left to run on.
+func migDevices(m *world.Machine) []*Result {
+	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	for _, g := range m.Facts.GPUs {
+		if g.MIG == "on" && g.Instances == 0 {
+			return found(cutWithoutPart(m, g))
+		}
+	}
+	for _, g := range m.Facts.GPUs {
+		if shut := shutParts(m, g); len(shut) > 0 {
+			return found(partNotGiven(m, g, shut))
+		}
+	}
+	if f := severalParts(m); f != nil {
+		return found(*f)
+	}
+	if f := partBesideWhole(m); f != nil {
+		return found(*f)
+	}
+	if m.Partitioned() {
+		return holds("MIG")
+	}
+	return nil
+}
+
+func cutWithoutPart(m *world.Machine, g facts.GPU) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
+		Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
+		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
+			{Fact: "GPU", Value: g.Bus, From: "NVML"}},
+		Steps: []pin.Step{pin.Run("sudo nvidia-smi mig -cgi 0 -C").That("creates one (`nvidia-smi mig -lgip` lists the profiles)"),
+			pin.Run("sudo nvidia-smi -mig 0").That("turns MIG off").Instead()}}
+	if someOpen(m) {
+		f.Severity = verdict.Warning
+	}
+	return f
+}
+
+// shutParts are the nodes of a GPU's MIG devices that this process was not given or may not open; none where some part's
+// nodes are all there, for the others are somebody else's.
+func shutParts(m *world.Machine, g facts.GPU) []string {
+	if g.MIG != "on" || g.Instances <= 0 || m.Facts.Container.OwnDevices == "" || !m.Looked("devices") {
+		return nil
+	}
+	shut := slices.DeleteFunc(slices.Clone(g.CapNodes), func(name string) bool {
+		node := m.Facts.Devices.Node(name)
+		return node != nil && node.Access == "ok"
+	})
+	if len(g.CapNodes)-len(shut) >= 2 { // a GPU instance's and a compute instance's
+		return nil
+	}
+	return shut
+}
+
+func partNotGiven(m *world.Machine, g facts.GPU, shut []string) verdict.Finding {
+	return verdict.Finding{Severity: verdict.Error, Subject: "MIG", Source: migSource, Need: verdict.JoinAnd(shut),
+		Message:  "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + verdict.JoinAnd(shut),
+		Evidence: []verdict.Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d devices", g.Instances), From: "NVML"}},
+		Steps: []pin.Step{pin.Say("start the container with its MIG device (`docker run --gpus device=MIG-UUID`, in Kubernetes the " +
+			"resource nvidia.com/mig-…)")}}
+}
+
+// severalParts: CUDA shows one process one MIG device (MIG user guide), so several ranks of one process list would meet
+// on the first.
+func severalParts(m *world.Machine) *verdict.Finding {
+	n := strings.Count(m.Facts.Variables["CUDA_VISIBLE_DEVICES"], "MIG-")
+	if n < 2 {
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Note, Subject: "MIG", Need: "one MIG device for each process", Source: migSource,
+		Message: fmt.Sprintf("CUDA_VISIBLE_DEVICES names %d MIG devices: a process uses only the first of them", n),
+		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: m.Facts.Variables["CUDA_VISIBLE_DEVICES"],
+			From: "environment"}},
+		Steps: []pin.Step{pin.Say("start a process for each MIG device, with CUDA_VISIBLE_DEVICES set to that one")}}
+	if m.Count("LOCAL_WORLD_SIZE") > 1 {
+		f.Severity = verdict.Warning
+	}
+	return &f
+}
+
+// partBesideWhole: beside a MIG device CUDA shows no whole GPU (MIG user guide).
+func partBesideWhole(m *world.Machine) *verdict.Finding {
+	part := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "on" && g.Instances > 0 })
+	whole := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "off" })
+	if !part || !whole || m.Shown.Set {
+		return nil
+	}
+	return &verdict.Finding{Severity: verdict.Warning, Subject: "MIG", Source: migSource, Need: "CUDA_VISIBLE_DEVICES with what is meant",
+		Message:  "there is a MIG device as well as whole GPUs: a program sees only the MIG device",
+		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on and off", From: "NVML"}},
+		Steps:    []pin.Step{pin.Say("set CUDA_VISIBLE_DEVICES to the UUIDs of the whole GPUs where they are meant (`nvidia-smi -L` lists them)")}}
+}
+
+// computeMode: a GPU that lets no program in, or only through a daemon that has died. An administrator sets the mode on
+// purpose; an error where no GPU is left.
+func computeMode(m *world.Machine) []*Result {
+	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	source := []string{"https://docs.nvidia.com/deploy/mps/"}
+	for _, g := range m.Listed() {
+		f := verdict.Finding{Severity: verdict.Warning, Subject: "compute mode", Source: source,
+			Evidence: []verdict.Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
+			Need:     "compute mode default", Steps: []pin.Step{pin.Run("sudo nvidia-smi -c DEFAULT")}}
+		switch {
+		case g.Mode == "prohibited" && someOpen(m):
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: a program that takes the first GPU fails where " +
+				"that is this one"
+			f.Steps = append(f.Steps, exporting(m, only(m), "leaves it out").Instead())
+			return found(f)
+		case g.Mode == "prohibited":
+			f.Severity = verdict.Error
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
+			return found(f)
+		// Exclusive mode with MPS is a common set-up; it fails only once the daemon is gone.
+		case g.Mode == "exclusive" && m.Facts.Devices.MPS == "dead":
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
+			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
+			f.Steps = append([]pin.Step{pin.Run("sudo nvidia-cuda-mps-control -d").That("starts it again")}, f.Steps[0].Instead())
+			return found(f)
+		}
+	}
+	if !slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.Mode != "" }) {
+		return nil
+	}
+	return holds("compute mode")
+}
+
+// gpuNotReady: a GPU that is whole and lets programs in, and that CUDA refuses all the same. With confidential computing
+// on, the GPUs take work once somebody has set them ready (error 802). A vGPU that needs a licence and has none slows
+// down, and CUDA may refuse it (error 102): a warning.
+func gpuNotReady(m *world.Machine) []*Result {
+	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
+		return nil
+	}
+	if m.Facts.Driver.Confidential == "not ready" {
+		return found(verdict.Finding{Severity: verdict.Error, Subject: "GPUs", Need: "the GPUs' ready state on",
+			Message:  "confidential computing is on and the GPUs are not set ready: CUDA refuses to start (error 802)",
+			Evidence: []verdict.Evidence{{Fact: "ready state", Value: m.Facts.Driver.Confidential, From: "NVML"}},
+			Steps:    []pin.Step{pin.Say("attest the GPUs"), pin.Run("sudo nvidia-smi conf-compute -srs 1")},
+			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/620/api/group__nvmlConfidentialComputingDefs.html"}})
+	}
+	for _, g := range m.Listed() {
+		if g.Licence == "unlicensed" {
+			return found(verdict.Finding{Severity: verdict.Warning, Subject: "GPUs", Need: "a licence for this vGPU",
+				Message:  cmp.Or(g.Name, "a vGPU") + " needs a licence and has none: it slows down, and CUDA may refuse it (error 102)",
+				Evidence: []verdict.Evidence{{Fact: "licence", Value: g.Licence, From: "NVML"}},
+				Steps: []pin.Step{pin.Say("configure the licence client (/etc/nvidia/gridd.conf or its token)"),
+					pin.Run("sudo systemctl restart nvidia-gridd").That("`nvidia-smi -q` shows the licence's state")},
+				Source: []string{"https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/"}})
+		}
+	}
+	if m.Facts.Driver.Confidential == "ready" {
+		return holds("GPUs")
+	}
+	return nil
+}
+
+// processLimits: CUDA reserves address space for all memory of its GPUs, and names its threads; a limit of the process
+// stops it. Warnings: the program that runs later may have other limits than this one.
+func processLimits(m *world.Machine) []*Result {
+	if !m.Here() || len(m.GPUs) == 0 {
+		return nil
+	}
+	if space := m.Facts.Devices.AddressSpace; space > 0 && space < 2*largestMemory(m) {
+		return found(verdict.Finding{Severity: verdict.Warning, Subject: "limits", Need: "no limit of the address space",
+			Message: fmt.Sprintf("the address space is limited to %d GiB (ulimit -v), and CUDA reserves more than a GPU's memory of it: "+
+				"it fails with out of memory", space>>30),
+			Evidence: []verdict.Evidence{{Fact: "RLIMIT_AS", Value: fmt.Sprint(space), From: "/proc/self/limits"}},
+			Steps: []pin.Step{pin.Run("ulimit -v unlimited"),
+				pin.Say("in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS").Instead()},
+			Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}})
+	}
+	if m.Facts.Devices.Comm == "refused" && m.Driver().Version.Major() >= 570 {
+		return found(verdict.Finding{Severity: verdict.Warning, Subject: "limits", Need: "threads that may write /proc/self/task/TID/comm",
+			Message:  "a thread here may not write its own name, and drivers of 570 and newer fail on it (error 304)",
+			Evidence: []verdict.Evidence{{Fact: "comm", Value: "refused", From: "/proc/self/task"}, m.EvidenceDriver()},
+			Steps:    []pin.Step{pin.Say("mount /proc writable for this process, or let its security policy write to comm")},
+			Source:   []string{"https://github.com/NVIDIA/NemoClaw/issues/4016"}})
+	}
+	if m.Facts.Devices.AddressSpace == -1 && m.Facts.Devices.Comm == "writable" {
+		return holds("limits")
+	}
+	return nil
+}
+
+// largestMemory is the memory of the largest GPU here, in bytes; 0 where none is known.
+func largestMemory(m *world.Machine) int64 {
+	var most uint64
+	for _, g := range m.Facts.GPUs {
+		if g.Memory != nil {
+			most = max(most, g.Memory.Total)
+		}
+	}
+	return int64(most)
+}

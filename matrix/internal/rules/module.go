@@ -1,0 +1,389 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// moduleMissing: the driver is installed, but not for the kernel that boots: DKMS failed, mostly because the kernel's
+// headers are not installed. An image like that fails on every machine that is started from it: an error. A driver that
+// runs came from somewhere.
+func moduleMissing(m *world.Machine) []*Result {
+	kernel, from := m.BootKernel()
+	running := m.Facts.Driver.Version != "" || m.Facts.Driver.NVML.Status == "ok"
+	if !m.Host() || m.Target.Driver != "" || kernel == "" || !installedForGPU(m) || running && m.ModuleOf(kernel) == nil {
+		return nil
+	}
+	if failed := m.ProbeFailure("driver-modules"); failed != "" && m.ModuleOf(kernel) == nil {
+		return unknown("driver", failed)
+	}
+	// Images that install the module at boot have none on disk, and are healthy.
+	// EKS AMIs keep built modules in /var/lib/dkms-archive; akmods and driver containers bring theirs at boot.
+	if m.ModuleOf(kernel) != nil || len(m.Facts.Machine.Installers) > 0 {
+		return append(holds("driver"), otherKernels(m, kernel)...)
+	}
+	what := "the running kernel"
+	if m.Facts.System.Rest {
+		what = "the kernel that will boot"
+	}
+	return found(verdict.Finding{Severity: verdict.Error, Subject: "driver",
+		Message:  fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel) + buildFailed(m),
+		Need:     "nvidia.ko under /lib/modules/" + kernel,
+		Evidence: append([]verdict.Evidence{{Fact: "kernel", Value: kernel, From: from}, evidenceBuild(m)}, moduleEvidence(m)...),
+		Steps:    moduleSteps(m, kernel),
+		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
+}
+
+// installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
+// some kernel says so too; libraries without a module may be there for building.
+func installedForGPU(m *world.Machine) bool {
+	if len(m.Facts.Driver.Modules) > 0 {
+		return len(m.GPUs) > 0 || m.Facts.System.Rest
+	}
+	return len(m.GPUs) > 0 && len(m.Facts.Driver.Libraries) > 0
+}
+
+// buildFailed says of a missing module that DKMS tried to build it; empty where it left no log of that.
+func buildFailed(m *world.Machine) string {
+	if m.Facts.Machine.MakeError == "" {
+		return ""
+	}
+	return ": DKMS could not build it"
+}
+
+// evidenceBuild is what stopped DKMS.
+func evidenceBuild(m *world.Machine) verdict.Evidence {
+	return verdict.Evidence{Fact: "DKMS", Value: m.Facts.Machine.MakeError, From: m.Facts.Machine.MakeLog}
+}
+
+// moduleEvidence lists the modules of all kernels: one of another kernel tells what to boot in the meantime.
+func moduleEvidence(m *world.Machine) []verdict.Evidence {
+	var list []verdict.Evidence
+	for _, d := range m.Facts.Driver.Modules {
+		list = append(list, verdict.Evidence{Fact: "module for " + d.Kernel, Value: cmp.Or(d.Version, "of unknown version"),
+			From: d.Path})
+	}
+	for _, lib := range m.Facts.Driver.Libraries {
+		list = append(list, verdict.Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
+	}
+	return list
+}
+
+// moduleSteps builds the module, or boots what has one.
+func moduleSteps(m *world.Machine, kernel string) []pin.Step {
+	// DKMS builds against the headers of exactly this kernel.
+	s := pins.HostSystem(m)
+	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).That("builds the module")
+	if !m.Facts.System.Rest {
+		build = pin.Run(pin.All(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).That("builds the module and loads it")
+	}
+	var steps []pin.Step
+	if install := s.Install(s.Headers(kernel)); install != "" {
+		steps = append(steps, pin.Run(install).That("what the module is built with"), build)
+	} else {
+		steps = append(steps, pin.Say("install the headers of kernel "+pin.Word(kernel)), build)
+	}
+	if log := m.Facts.Machine.MakeLog; log != "" {
+		steps = append(steps, pin.Say("if the build fails again, "+pin.Word(log)+" says why"))
+	}
+	if name := prebuiltModule(m, kernel); name != "" {
+		steps = append(steps, pin.Run(s.Install(name)).That("Ubuntu's own build of the module for this kernel").Instead())
+	}
+	if i := slices.IndexFunc(m.Facts.Driver.Modules, func(d facts.Module) bool {
+		return slices.Contains(m.Facts.Machine.Kernels,
+			d.Kernel)
+	}); i >= 0 {
+		steps = append(steps, pin.Say("make the boot loader start "+pin.Word(m.Facts.Driver.Modules[i].Kernel)+", which has one").Instead())
+	}
+	return steps
+}
+
+// prebuiltModule is Ubuntu's package of the driver's module for one kernel, made and signed by Ubuntu
+// (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/); empty elsewhere, and where the
+// driver's packages do not tell which it is.
+func prebuiltModule(m *world.Machine, kernel string) string {
+	if pins.HostSystem(m).Family != "ubuntu" {
+		return ""
+	}
+	for _, p := range m.Facts.Machine.Packages {
+		if found := ubuntuDriver.FindStringSubmatch(p.Name); found != nil {
+			return "linux-modules-nvidia-" + found[1] + "-" + kernel
+		}
+	}
+	return ""
+}
+
+// ubuntuDriver matches Ubuntu's package of a driver, with its branch and kind: "580-server-open".
+var ubuntuDriver = lazyregexp.New(`^nvidia-(?:driver|headless|headless-no-dkms)-(\d+(?:-server)?(?:-open)?)$`)
+
+// otherKernels notes installed kernels that could be booted one day and have no module. A note: the boot loader's
+// default is what starts, and old kernels stay installed on healthy machines.
+func otherKernels(m *world.Machine, boot string) []*Result {
+	if len(m.Facts.Machine.Installers) > 0 {
+		return nil
+	}
+	var without []string
+	for _, k := range m.Facts.Machine.Kernels {
+		if k != boot && m.ModuleOf(k) == nil {
+			without = append(without, k)
+		}
+	}
+	if len(without) == 0 {
+		return nil
+	}
+	return found(verdict.Finding{Severity: verdict.Note, Subject: "driver",
+		Message:  "installed kernels that do not boot by default have no NVIDIA module: " + verdict.JoinAnd(without),
+		Need:     "nvidia.ko for every kernel before it boots",
+		Evidence: []verdict.Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
+		Steps:    []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", without[0])).That("before such a kernel boots")}})
+}
+
+// nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there
+// is none: driver-missing stays silent about the same GPU.
+func nouveauLoaded(m *world.Machine) []*Result {
+	// nouveau drives a desktop's screen; it is a fault only where CUDA is wanted on that GPU.
+	if !m.Host() || m.Target.Driver != "" || m.Facts.System.Rest || m.Target.Instance != "" || !m.WantsGPU() {
+		return nil
+	}
+	// A GPU has one kernel driver: the NVIDIA module cannot take what nouveau or nova holds.
+	var held []facts.GPU
+	nvidia := false
+	for _, g := range m.Facts.GPUs {
+		nvidia = nvidia || g.Bound == "nvidia"
+		if world.Nouveaus(g) {
+			held = append(held, g)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
+		Message: fmt.Sprintf("%s is bound to %s, which does not support CUDA", m.GPUFound(held[0]).Label, held[0].Bound),
+		Need:    "the GPU bound to nvidia", Evidence: []verdict.Evidence{{Fact: held[0].Bus, Value: "bound to " + held[0].Bound,
+			From: "/sys/bus/pci"}},
+		Steps:  withoutNouveau(m, held[0].Bound),
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	// The NVIDIA driver runs, so a GPU of another driver may be the screen's.
+	if nvidia {
+		f.Severity = verdict.Note
+	} else if len(m.Facts.Driver.Modules)+len(m.Facts.Driver.Libraries) == 0 && m.ProbeFailure("driver-modules") == "" {
+		f.Message += ", and NVIDIA's driver is not installed"
+		// The driver's packages keep nouveau from being loaded themselves.
+		if f.Pins = pins.DriverPins(m, version.Number{}); len(f.Pins) > 0 && len(f.Pins[0].Commands) > 0 {
+			f.Steps = nil
+		}
+	}
+	return found(f)
+}
+
+// withoutNouveau keeps another driver's module from being loaded at boot: modprobe.d(5).
+func withoutNouveau(m *world.Machine, module string) []pin.Step {
+	s := pins.HostSystem(m)
+	steps := []pin.Step{pin.Run(s.Write("blacklist "+module, "/etc/modprobe.d/blacklist-"+module+".conf"))}
+	if initramfs := s.Initramfs(); initramfs != "" {
+		return append(steps, pin.Run(pin.All(initramfs, s.AsRoot("reboot"))))
+	}
+	return append(steps, pin.Say("make the initramfs again"), pin.Run(s.AsRoot("reboot")))
+}
+
+// flavour is the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at boot.
+func flavour(m *world.Machine) (flavour, from string) {
+	// A version does not say which flavour of it is meant.
+	if m.Target.Driver != "" {
+		return "", ""
+	}
+	// A module that runs proves its flavour; what is on disk may be for the next boot.
+	if m.Facts.Driver.Module != "" && m.Target.Instance == "" {
+		return m.Facts.Driver.Module, m.Facts.Driver.From
+	}
+	// EKS AMIs choose between an open and a proprietary module at boot.
+	if !m.Facts.System.Rest || len(m.Facts.Machine.Installers) > 0 {
+		return "", ""
+	}
+	// The licence in the module on disk tells its flavour.
+	if module := m.BootModule(); module != nil {
+		return module.Flavour, module.Path
+	}
+	return "", ""
+}
+
+// openRequired: Blackwell and Grace Hopper have no proprietary module (open-gpu-kernel-modules issue 872); Turing to
+// Hopper run with both.
+func openRequired(m *world.Machine) []*Result {
+	return flavourAgainstGPUs(m, "proprietary", "required", "open")
+}
+
+// openUnsupported: GPUs before Turing have no GSP, which the open module needs. R580 is the last branch that drives
+// them; R615 ships the open module only.
+func openUnsupported(m *world.Machine) []*Result {
+	return flavourAgainstGPUs(m, "open", "unsupported", "proprietary")
+}
+
+// flavourAgainstGPUs: the module is of one flavour and the GPU's row asks for the other. The module loads and refuses
+// the GPU: an error. In a container the host decides.
+func flavourAgainstGPUs(m *world.Machine, kindOfModule, row, need string) []*Result {
+	have, from := flavour(m)
+	if !m.Host() || have == "" || len(m.Present) == 0 {
+		return nil
+	}
+	bad := func(g world.GPU) bool { // one that NVML shows is driven
+		return have == kindOfModule && g.Chip != nil && m.DrivenBy(g, m.Driver().Version) && g.Chip.OpenModule == row &&
+			!strings.Contains(g.From, "NVML")
+	}
+	first := slices.IndexFunc(m.Present, bad)
+	if first < 0 {
+		return holds("driver")
+	}
+	g := m.Present[first]
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
+		Message:  fmt.Sprintf("%s needs the %s kernel module, but the %s one is installed", g.Label, need, have),
+		Need:     "the " + need + " kernel module",
+		Evidence: []verdict.Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.Label, From: g.From}},
+		Pins:     pins.DriverPins(m, version.Number{}), Source: g.Chip.Source}
+	// The module drives the other GPUs, and programs run there.
+	if slices.ContainsFunc(m.Present, func(g world.GPU) bool { return !bad(g) }) {
+		f.Severity = verdict.Warning
+	}
+	// From 515 to 610 a branch has both modules (driver_branch.csv), so the release can stay.
+	if len(f.Pins) == 0 {
+		f.Steps = []pin.Step{pin.Say("install the " + need + " flavour of the same driver, then reboot")}
+	}
+	return found(f)
+}
+
+// gspFirmware: the open module runs on the GPU's system processor, whose firmware it loads from disk. A driver that
+// answers has it. The firmware must be of exactly the module's version, and no GPU starts without it: an error. The
+// proprietary module can work without.
+func gspFirmware(m *world.Machine) []*Result {
+	flavour, from := flavour(m)
+	answers := m.Facts.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.Facts.GPUs,
+		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
+	// In a container, the firmware is the host's.
+	if !m.Host() || m.Target.Driver != "" || flavour != "open" || answers || len(m.GPUs) == 0 && !m.Facts.System.Rest {
+		return nil
+	}
+	// Where nobody asked the GPU, it may have its firmware from a place that is not listed.
+	if failed := m.ProbeFailure("nvml"); failed != "" && m.Facts.Driver.NVML.Status == "" && !m.Facts.System.Rest {
+		return unknown("driver", "whether the GPU answers: "+failed)
+	}
+	// Facts of an older form do not list firmware: nothing found is not nothing there.
+	if !m.Looked("firmware") {
+		return unknown("driver", "which GSP firmware is on disk")
+	}
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
+		Evidence: []verdict.Evidence{{Fact: "open module", Value: m.Driver().Version.String(), From: from}},
+		Source:   []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
+	want := m.Driver().Version.String()
+	switch {
+	// The firmware of another release is refused, so only this one counts.
+	case want != "" && !slices.Contains(m.Facts.Machine.Firmware, want):
+		f.Message = "the GSP firmware of driver " + want + " is not on disk, and the open kernel module needs it"
+		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "firmware on disk", Value: strings.Join(m.Facts.Machine.Firmware, " "),
+			From: "/lib/firmware/nvidia"})
+		f.Steps = firmwareSteps(m, want)
+	// The open module reads the option and goes on with the GSP, so it is a misunderstanding, not a fault.
+	case m.Facts.Machine.GSPOff != "":
+		f.Severity = verdict.Note
+		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 has no effect on the open kernel module, which always uses the GSP",
+			"the proprietary module to run without the GSP"
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "option", Value: "NVreg_EnableGpuFirmware=0",
+			From: m.Facts.Machine.GSPOff})
+		f.Source = []string{
+			"https://github.com/NVIDIA/open-gpu-kernel-modules/blob/580.95.05/src/nvidia/arch/nvalloc/unix/src/osapi.c",
+			"https://github.com/NVIDIA/open-gpu-kernel-modules/issues/820"}
+	default:
+		return holds("driver")
+	}
+	return found(f)
+}
+
+// firmwareSteps install the firmware of one release: a package of its own in Ubuntu's archive
+// (https://packages.ubuntu.com/noble-updates/nvidia-firmware-580-server-580.95.05 and its neighbours).
+func firmwareSteps(m *world.Machine, release string) []pin.Step {
+	s := pins.HostSystem(m)
+	reboot := pin.Run(s.AsRoot("reboot"))
+	for _, p := range m.Facts.Machine.Packages {
+		found := ubuntuDriver.FindStringSubmatch(p.Name)
+		if found != nil && s.Family == "ubuntu" {
+			branch := strings.TrimSuffix(found[1], "-open")
+			return []pin.Step{pin.Run(s.Install("nvidia-firmware-" + branch + "-" + release)), reboot}
+		}
+	}
+	return []pin.Step{pin.Say("install the driver's firmware of the same release, " + pin.Said(release)), reboot}
+}
+
+// vgpuDriver: a fraction of a GPU is driven only by NVIDIA's vGPU guest driver. What a version says of that driver
+// holds wherever the tool runs; what is on the disk, on hosts only. The data-centre driver for a whole L4 finds no
+// device on g6f and gr6f: an error.
+func vgpuDriver(m *world.Machine) []*Result {
+	named := m.Target.Driver != ""
+	switch {
+	case !m.PartOfGPU() || m.WindowsNumbers() || !named && !m.Host():
+		return nil
+	case !named && m.Target.Instance == "" && m.Facts.Driver.NVML.Status == "ok" && len(m.GPUs) > 0:
+		return holds("driver")
+	// NVIDIA publishes GRID drivers of some branches only.
+	// AWS's EKS image went back from 575 to 570 for g6f (amazon-eks-ami pull 2346).
+	case m.Tables.NoVGPU(m.Driver().Version):
+		return found(needsGRID(m, fmt.Sprintf("NVIDIA has none in branch %d", m.Driver().Version.Major())))
+	case !named && lacksGRID(m):
+		return found(needsGRID(m, "this driver is not one"))
+	case m.Driver().Version.Known() && m.Driver().Version.Less(m.Instance.FirstBranch):
+		return found(oldGRID(m))
+	case named:
+		return found(namedGRID(m))
+	case m.Facts.Machine.GRID != "":
+		return holds("driver")
+	}
+	return unknown("driver", "whether the driver is NVIDIA's vGPU guest driver (GRID)")
+}
+
+// lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module
+// at boot.
+func lacksGRID(m *world.Machine) bool {
+	return m.Facts.Machine.GRID == "" && m.Looked("grid") && m.Driver().Version.Known() && len(m.Facts.Machine.Installers) == 0
+}
+
+// oldGRID warns of a driver that is older than the first that AWS supports: others of its branch may do.
+// 570.172.08 was seen working on gr6f (amazon-eks-ami issue 2443); no source says that an older one fails.
+func oldGRID(m *world.Machine) verdict.Finding {
+	f := needsGRID(m, fmt.Sprintf("AWS asks for %s or newer", m.Instance.FirstBranch))
+	f.Severity, f.Need = verdict.Warning, fmt.Sprintf("GRID driver >= %s", m.Instance.FirstBranch)
+	return f
+}
+
+// namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
+func namedGRID(m *world.Machine) verdict.Finding {
+	f := needsGRID(m, fmt.Sprintf("only the GRID build of driver %s works, and the version does not show "+
+		"which build this is", m.Driver().Version))
+	f.Severity = verdict.Note
+	f.Steps = []pin.Step{pin.Say("install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build")}
+	return f
+}
+
+// needsGRID says that an instance type with a fraction of a GPU has another driver.
+func needsGRID(m *world.Machine, but string) verdict.Finding {
+	return verdict.Finding{
+		Severity: verdict.Error,
+		Subject:  "driver",
+		Message:  m.Instance.Instance + " has a fraction of a GPU and needs a GRID driver; " + but,
+		Need:     "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
+		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "instance", Value: m.Instance.Instance,
+			From: "the table of EC2 instances"}},
+		Steps: []pin.Step{pin.Say("install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers instead of this driver, " +
+			"then reboot")},
+		Source: append([]string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"},
+			m.Instance.Source...),
+	}
+}

@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/probe/facts"
+)
+
+// namedOnly are packages that need a GPU, or a framework that may, and of which a file says no more than that.
+func namedOnly(m *world.Machine) []*Result {
+	var results []*Result
+	standing := world.StandingOf(m.Tables, m.Facts)
+	for _, n := range m.NamedPackages {
+		judged := slices.ContainsFunc(m.Builds, func(b *world.Build) bool { return b.Named == n })
+		if !judged && standing(n.Environment) == world.Noted {
+			results = append(results, optional(n)...)
+			continue
+		}
+		if besideOther(m, n) {
+			results = append(results, leftOpen(n.Subject(), "whether it loads beside a torch that it was not built for")...)
+			continue
+		}
+		if unbuilt(m, n) {
+			results = append(results, leftOpen(n.Subject(), "for which torch and which GPUs its code will be: the tables have "+
+				"no wheel of this release")...)
+			continue
+		}
+		if judged || m.SpokenFor(n) || n.Uses == "unsaid" && judges(m, n.Environment) {
+			continue
+		}
+		results = append(results, left(n)...)
+	}
+	return results
+}
+
+// judges reports whether an environment has a build.
+func judges(m *world.Machine, env *facts.Environment) bool {
+	return slices.ContainsFunc(m.Builds, func(b *world.Build) bool { return b.Env.Environment == env })
+}
+
+// optional names a package for GPUs of a file's extra or group, which is not installed unless it is asked for.
+func optional(n *world.NamedPackage) []*Result {
+	if n.Uses != "gpu" || !pins.PartOfFile.MatchString(n.Environment.Path) {
+		return nil
+	}
+	return found(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing, unless you install " + n.Environment.Path,
+		Message:  n.Name + " is not judged: nobody said that " + n.Environment.Path + " is installed",
+		Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
+}
+
+// left says what is not known of a package that no rule can judge.
+func left(n *world.NamedPackage) []*Result {
+	switch n.Uses {
+	case "unsaid":
+		return leftOpen("the image in "+n.From, "what is in it: neither its name nor its tag says") // a name may be private
+	case "gpu":
+		if n.Origin == "image" {
+			return leftOpen(n.Subject(),
+				"which CUDA is in this image: it is for GPUs, but neither its tag nor the tables say more")
+		}
+	case "either":
+		return found(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing",
+			Message:  n.Name + " is the same package with and without a GPU, so it cannot be judged by its name",
+			Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
+	case "torch", "jax", "tensorflow":
+		if n.NamesFramework(n.Uses) && n.Unlisted {
+			return leftOpen(n.Subject(), "which torch it was built for: the tables do not have this release")
+		}
+		if n.NamesFramework(n.Uses) {
+			return nil // judged as that framework
+		}
+		return leftOpen(n.Subject(), "which "+n.Uses+" it brings: the file does not pin one")
+	case "jit":
+		return nil
+	}
+	if len(n.Rows) > 0 && n.NamesFramework("torch") || n.Accelerator == "cpu" {
+		return nil // judged beside that torch
+	}
+	if n.Version == "" && n.Origin != "image" {
+		return leftOpen(n.Subject(), "which CUDA the package is built for"+cmp.Or(world.Unpinned("", n.Specifier), verdict.Unpinned))
+	}
+	return leftOpen(n.Subject(), "which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)")
+}

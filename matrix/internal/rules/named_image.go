@@ -1,0 +1,109 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// baseCode: CUDA's own libraries and compiler in an image, where they no longer serve a GPU. What else runs in the
+// image is not known.
+func baseCode(m *world.Machine, b *world.Build) []*Result {
+	for _, g := range m.GPUs {
+		if g.Chip != nil && g.Chip.LastCUDA.Known() && g.Chip.LastCUDA.LessShort(b.CUDANumber) {
+			return undecidable(b.Subject, fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, "+
+				"%s was the last that did", g.Label, b.CUDANumber.Short(), g.Chip.LastCUDA))
+		}
+	}
+	return nil
+}
+
+// imageRequirements is what the images of a file say of the driver, as containerRequirements reads it in one that runs.
+func imageRequirements(m *world.Machine) []*Result {
+	var results []*Result
+	for _, n := range m.NamedPackages {
+		if n.Image == nil || n.Image.Require == "" || !m.Driver().Version.Known() || m.WindowsNumbers() || refusedImage(m, n) {
+			continue
+		}
+		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: world.RequireCUDA(n.Image),
+			from: n.From, source: n.Image.Source, host: m.TargetWords(), of: m.TargetProperties()}
+		results = append(results, requires(m, r)...)
+	}
+	return results
+}
+
+// refusedImage reports whether the image's CUDA is above the driver's reach, which driver-too-old has said.
+func refusedImage(m *world.Machine, n *world.NamedPackage) bool {
+	return slices.ContainsFunc(m.Builds, func(b *world.Build) bool {
+		state, _, _ := m.Floor(b.CUDANumber)
+		return b.Named == n && state == world.FloorBelow && !m.LetIn(b)
+	})
+}
+
+// requirement is one NVIDIA_REQUIRE_* with what it is held against: for each GPU the properties that it may have.
+type requirement struct {
+	name, text, from string
+	source           []string
+	host             string // for a sentence
+	of               [][]version.Properties
+}
+
+// requires judges one variable for every GPU.
+func requires(m *world.Machine, r requirement) []*Result {
+	expression, err := version.ParseRequirement(r.text)
+	if err != nil {
+		return unknown(r.name, "an expression that can be read: "+err.Error())
+	}
+	worst, but := version.Met, version.Properties{}
+	for _, alternatives := range r.of {
+		if got := world.OnEither(expression, alternatives); got < worst {
+			worst, but = got, alternatives[0]
+		}
+	}
+	switch worst {
+	case version.Met:
+		return holds(r.name)
+	case version.Unsaid:
+		return unknown(r.name, unsureWhy(m, but))
+	}
+	return found(r.unmet(m, expression, but))
+}
+
+func (r requirement) unmet(m *world.Machine, expression version.Requirement, but version.Properties) verdict.Finding {
+	first, _, _ := strings.Cut(strings.TrimSpace(r.text), " ")
+	f := verdict.Finding{Severity: verdict.Warning, Subject: r.name, Need: first, Source: append([]string{
+		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
+		r.source...),
+		Message: fmt.Sprintf("the image requires %s, but this is %s: a runtime in legacy mode refuses to start it", first,
+			r.host),
+		Evidence: []verdict.Evidence{{Fact: r.name, Value: r.text, From: r.from}, m.EvidenceDriver()},
+		Steps: []pin.Step{pin.Say("update the host's driver"), pin.Say("use an image of an earlier CUDA").Instead(),
+			pin.Say("start it with NVIDIA_DISABLE_REQUIRE=1, which skips the check").Instead()}}
+	if r.from == "environment" {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "brand", Value: but.Brand, From: "NVML"})
+	}
+	but.AnyBrand = true
+	if expression.On(but) == version.Met {
+		f.Severity = verdict.Note
+		f.Message += "; it accepts this driver with GPUs of other brands, and the builds in the image are judged separately"
+	}
+	return f
+}
+
+// unsureWhy names the property that is not known.
+func unsureWhy(m *world.Machine, p version.Properties) string {
+	switch {
+	case !p.Driver.Known():
+		return "the driver's version"
+	case !p.CUDA.Known():
+		return "the driver's CUDA"
+	case !p.NoGPU && p.Brand == "":
+		return "the GPU's brand, which NVML tells"
+	}
+	return "a property that the requirement names"
+}

@@ -1,0 +1,249 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// openSteps are what to install so that a package finds the libraries that it opens.
+func openSteps(m *world.Machine, b *world.Build) []pin.Step {
+	steps := releaseSteps(m, b)
+	if b.Name == "ctranslate2" {
+		steps = wheelSteps(m, b)
+	}
+	if len(steps) == 0 {
+		return []pin.Step{pin.Say(fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH that leads there", pin.Said(verdict.Some(b.Missing)), b.CUDANumber.Major()))}
+	}
+	return steps
+}
+
+// releaseSteps name a release that takes the libraries of the framework beside it, else one that brings its own. Those
+// of another CUDA than the framework's stay apart: their cuDNN would be written over the framework's.
+func releaseSteps(m *world.Machine, b *world.Build) []pin.Step {
+	framework := m.FrameworkOf(b)
+	own := releaseFor(m, b, func(e tables.Extension) bool { return fitsDriver(m, e) })
+	if framework == nil || own == nil {
+		return change(b, own, true, pins.Place(b.Env))
+	}
+	if lends(framework, b) {
+		if steps := change(b, releaseFor(m, b, func(e tables.Extension) bool { return sharesWith(framework, e) }), false, pins.Place(b.Env)); len(steps) > 0 {
+			steps[0] = steps[0].That("it takes the libraries of " + pin.Said(framework.Name))
+			return steps
+		}
+	}
+	steps := change(b, own, true, pin.Place{})
+	if len(steps) == 0 {
+		return nil
+	}
+	steps[0] = steps[0].That("in an environment of its own, without " + pin.Said(framework.Name))
+	return steps
+}
+
+// fitsDriver reports whether the driver runs what a release is built for.
+func fitsDriver(m *world.Machine, e tables.Extension) bool { return m.Reached(e.Family()) }
+
+// lends reports whether a framework is of another CUDA than the package, and that its own libraries are there.
+func lends(b *world.Build, to *world.Build) bool {
+	lost := func(name string) bool { return strings.HasPrefix(name, "lib") }
+	return b.CUDANumber.Major() != to.CUDANumber.Major() && b.Looked && !slices.ContainsFunc(b.Missing, lost)
+}
+
+// sharesWith reports whether a release needs the libraries that a framework has: of the same CUDA, and, where both are
+// known, of the same cuDNN.
+func sharesWith(b *world.Build, e tables.Extension) bool {
+	cudnn := !e.CuDNN.Known() || !b.CuDNNNumber.Known() || e.CuDNN.Major() == b.CuDNNNumber.Major()
+	return cudnn && e.Family().Major() == b.CUDANumber.Major()
+}
+
+// releaseFor is the package's own release where that will do, else the newest, of the same CUDA if one is.
+func releaseFor(m *world.Machine, b *world.Build, fits func(tables.Extension) bool) *tables.Extension {
+	var list []tables.Extension
+	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.Tables)) {
+		python := version.ShortPython(b.Interpreter)
+		if pins.SameProject(e.Package, b.Name) && m.Tables.Trait("cuda-from-wheels", e.Package, version.Of(e.Release)) && fits(e) &&
+			(python == "" || slices.Contains(e.Python, python)) {
+			list = append(list, e)
+		}
+	}
+	own := func(e tables.Extension) bool { return e.Package == b.Name && e.Release == b.Version }
+	family := func(e tables.Extension) bool { return e.Family().Major() == b.CUDANumber.Major() && pins.Covers(m, e) }
+	for _, best := range []func(tables.Extension) bool{own, family, func(e tables.Extension) bool { return pins.Covers(m, e) }} {
+		if i := slices.IndexFunc(list, best); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// change are the steps that put a release in the place of the one that is there, with its extras that bring
+// libraries.
+func change(b *world.Build, e *tables.Extension, extras bool, at pin.Place) []pin.Step {
+	if e == nil {
+		return nil
+	}
+	extra, onnx := "[ctk]", e.Package == "onnxruntime-gpu"
+	if onnx {
+		extra = "[cuda,cudnn]"
+	}
+	if !extras {
+		extra = ""
+	}
+	install := pin.Install{Packages: []string{e.Package + extra + "==" + e.Release}}
+	if e.Package != b.Name {
+		install.Remove = []string{b.Name}
+	}
+	command := install.Step(at)
+	switch {
+	case command == "":
+		return nil
+	case onnx:
+		return []pin.Step{pin.Run(command), pin.Say("call onnxruntime.preload_dlls() before the first session")}
+	}
+	return []pin.Step{pin.Run(command)}
+}
+
+// wheelSteps install the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's
+// cuDNN stays as it is.
+func wheelSteps(m *world.Machine, b *world.Build) []pin.Step {
+	var wheels, dirs []string
+	for _, library := range b.Missing {
+		stem, major, _ := strings.Cut(library, ".so.")
+		part, version := "cublas", ""
+		if strings.HasPrefix(stem, "libcudnn") {
+			part, version = "cudnn", "=="+major+".*"
+		}
+		if dir := path.Join(path.Dir(b.Path), "nvidia", part, "lib"); !slices.Contains(dirs, dir) {
+			wheels = append(wheels, fmt.Sprintf("nvidia-%s-cu%d%s", part, b.CUDANumber.Major(), version))
+			dirs = append(dirs, dir)
+		}
+	}
+	cudnn := func(wheel string) bool { return strings.HasPrefix(wheel, "nvidia-cudnn") }
+	if b.CUDANumber.Major() > 12 || m.FrameworkOf(b) != nil && slices.ContainsFunc(wheels, cudnn) {
+		return nil
+	}
+	command := pins.InstallStep(b.Env, pin.Install{Packages: wheels})
+	if command.Run == "" {
+		return nil
+	}
+	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")}
+}
+
+// loader is what loads libraries before a package needs them: the loader then finds them by soname, wherever they lie.
+func loader(b *world.Build) string {
+	if b.Name == "onnxruntime-gpu" {
+		return "onnxruntime.preload_dlls() or `import torch`"
+	}
+	return "`import torch`"
+}
+
+// withoutOpened: the libraries are in no place that anything could lead to. The severity is the package's: whether it
+// raises, or goes on without the GPU (WithoutLibraries).
+func withoutOpened(m *world.Machine, b *world.Build) verdict.Finding {
+	severity, fails, source := b.Without()
+	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
+		Steps: openSteps(m, b),
+		Message: world.NowhereWords(b.Missing) + ", and no wheel or toolkit " +
+			"has " + verdict.Plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
+		Evidence: b.EvidenceLost(b.Missing)}
+	if len(b.CannotLoad(b.Missing)) > 0 {
+		f.Message = b.LostWords(b.Missing) + ": " + b.Name + " " + fails
+	}
+	// All their wheels are installed and only files are gone: putting the files back is enough.
+	if whole := !slices.ContainsFunc(b.Missing, func(s string) bool { return b.Installed(s) == nil }); whole {
+		f.Steps = nil
+		putBack(b, &f, b.Missing)
+	} else if b.JIT { // numba-cuda names its compilers' wheels in an extra
+		f.Steps, f.Pins = nil, withLibraries(b)
+	}
+	framework := m.FrameworkOf(b)
+	if framework != nil {
+		f.Evidence = append(f.Evidence, framework.Evidence()...)
+	}
+	// As CuPy, which an extra of Ray installs beside vLLM: nobody here asked for it.
+	if framework != nil && b.PartOf != "" {
+		f.Severity = verdict.Note
+		f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
+	}
+	return f
+}
+
+// bringsNone are the packages of which METADATA asks for no library of CUDA's, or only in an extra: wheels
+// onnxruntime-gpu 1.18.0 and 1.23.2, ctranslate2 4.6.0.
+var bringsNone = []string{"onnxruntime-gpu", "ctranslate2"}
+
+// opens: a package that uses CUDA by itself finds a library nowhere. An error for what ends in an exception or asks for
+// the GPU by its name; what goes on without it is a warning. Where a program may still be led to the files by
+// LD_LIBRARY_PATH or by what it imports first, the answer is unknown.
+func opens(m *world.Machine, b *world.Build) []*Result {
+	switch {
+	// What opens CUDA when a GPU is first used never opens it without one.
+	case len(m.GPUs) == 0 || m.Shown.Hidden:
+		return nil
+	case !b.Looked && slices.Contains(bringsNone, b.Name):
+		return bare(m, b)
+	case !b.Looked && withoutLibrariesOfCUDA(m, b):
+		return lacksLibraries(b, fmt.Sprintf("where it finds its libraries of CUDA %d: none of their wheels is there or comes", b.CUDANumber.Major()))
+	case !b.Looked:
+		return nil
+	// At rest the environment of the process that will run is not known.
+	case len(b.Missing) > 0 && m.Facts.System.Rest:
+		return undecidable(b.Subject, "the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(b.Missing))
+	case len(b.Missing) > 0:
+		return found(withoutOpened(m, b))
+	case len(b.Beside) > 0 && opensByName(b) && !m.Facts.System.Rest && !lent(m, b):
+		return found(notOnPath(m, b))
+	// `import torch` loads the wheels' libraries by path, and the loader then finds them by soname.
+	case len(b.Beside) > 0 && !opensLate(b) && lent(m, b):
+		return holds(b.Subject)
+	case len(b.Beside) > 0:
+		return unknown(b.Subject, "whether the program loads "+verdict.Some(b.Beside)+" first, as "+loader(b)+
+			" may, or is led there by LD_LIBRARY_PATH")
+	}
+	return holds(b.Subject)
+}
+
+// opensLate reports whether a package opens the libraries of CUDA when a GPU is first used; others need them on import.
+func opensLate(b *world.Build) bool {
+	return b.Name == "onnxruntime-gpu" || opensByName(b) || strings.HasPrefix(b.Name, "cupy-")
+}
+
+// opensByName reports whether a package gives the loader no more than a library's name, and looks nowhere itself.
+func opensByName(b *world.Build) bool { return b.Name == "ctranslate2" || b.Name == "paddlepaddle-gpu" }
+
+// lent reports whether a framework beside an extension loads the libraries of its CUDA family, once it is imported.
+// The names that PaddlePaddle opens have no version, and so are not theirs.
+func lent(m *world.Machine, b *world.Build) bool {
+	framework := m.FrameworkOf(b)
+	return framework != nil && framework.CUDANumber.Major() == b.CUDANumber.Major() && b.Name != "paddlepaddle-gpu"
+}
+
+// notOnPath: CTranslate2 and PaddlePaddle open cuBLAS only by its name. That a wheel or a toolkit has it does not help:
+// nothing in them, or in faster-whisper, looks there. A framework of the same CUDA can lend CTranslate2 the library
+// (lent), so beside one it is not said.
+func notOnPath(m *world.Machine, b *world.Build) verdict.Finding {
+	var libraries, dirs []string
+	for _, file := range b.Beside {
+		libraries = append(libraries, path.Base(file))
+		if dir := path.Dir(file); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	severity, fails, source := world.WithoutLibraries(b.Name, libraries)
+	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(libraries, ", "), Source: []string{source},
+		Message:  b.Beside[0] + " is not on the loader's path, and " + b.Name + " does not look there: it " + fails,
+		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")},
+		Evidence: b.Evidence()}
+	for _, file := range b.Beside {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: path.Base(file), Value: "not on the loader's path", From: file})
+	}
+	return f
+}

@@ -1,0 +1,154 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/probe/facts"
+)
+
+// What a plan foretells (facts.Plan): builds that come are known by their names, as those of a file; builds that stay
+// are known by their files, but where these lead to what is replaced (facts.Build.Open) only the tables tell.
+
+// comes reports whether a package is one that a plan brings.
+func comes(m *world.Machine, p *world.Installed) bool {
+	if m.Facts.Plan == nil {
+		return false
+	}
+	_, comes := m.Facts.Plan.Installed(p.Name)
+	return comes
+}
+
+// untold: an extension stays, and what its files were read with is replaced. Where no row pairs it with what comes,
+// nobody knows; where one does, the rule that compares them with their framework says whether they fit.
+func untold(m *world.Machine, b *world.Build) []*Result {
+	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
+		if name == b.Framework && paired(m, b) {
+			continue
+		}
+		return undecidable(b.Subject, fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was "+
+			"installed with: no row of the tables pairs them", name, b.Open[name]))
+	}
+	return nil
+}
+
+// paired reports whether the tables say for which framework an extension was built.
+func paired(m *world.Machine, b *world.Build) bool {
+	torch := m.FrameworkOf(b)
+	if torch == nil || torch.Name != "torch" || len(torch.Rows) == 0 {
+		return false
+	}
+	if want := companionOf(m, torch, b.Name); want != "" {
+		return b.Name != "torchaudio" || !otherAudioRelease(m, b.Version, want)
+	}
+	p := b.Env.Package(b.Name)
+	return p != nil && len(extensionRows(m, p)) > 0
+}
+
+// untoldLibraries: a framework stays, and a library that it loads, or a part of it, is to be replaced by a release that
+// it does not pin. Of cuDNN the versions decide, in cudnn-mismatch; an NCCL that is newer has every function of an older
+// one.
+func untoldLibraries(b *world.Build) []*Result {
+	if b.Extension { // untold says it
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
+		pinned, coming := version.Of(b.Requires[name]), version.Of(b.Open[name])
+		switch {
+		case name == fmt.Sprintf("nvidia-cudnn-cu%d", b.CUDANumber.Major()) && len(b.Env.Twins("cudnn")) < 2:
+			continue
+		case strings.HasPrefix(name, "nvidia-nccl") && pinned.Known() && !coming.Less(pinned):
+			continue
+		}
+		return undecidable(b.Subject, fmt.Sprintf("whether it runs with %s %s, which it does not ask for and which is to "+
+			"replace what it was installed with", name, b.Open[name]))
+	}
+	return nil
+}
+
+// otherAudioRelease reports whether a torchaudio is of another release than the torch's own: some load, and some lack a
+// symbol. Those on torch's stable ABI load.
+func otherAudioRelease(m *world.Machine, have, want string) bool {
+	stable := func(release string) bool { return m.Tables.Trait("stable-abi", "torchaudio", version.Of(release)) }
+	public, _, _ := strings.Cut(have, "+")
+	return version.Of(public).Short() != version.Of(want).Short() && !(stable(public) && stable(want))
+}
+
+// comingTwin is the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for another
+// CUDA; empty where it brings none.
+func comingTwin(m *world.Machine, b *world.Build) string {
+	if m.Facts.Plan == nil {
+		return ""
+	}
+	for _, coming := range m.Facts.Plan.Installs {
+		if coming.Name == world.TwinPackages[b.Name] || coming.Name != b.Name && pins.SameProject(coming.Name, b.Name) {
+			return strings.TrimSpace(coming.Name + " " + coming.Version)
+		}
+	}
+	return ""
+}
+
+// underTwin: what comes is written over what stays; of two that come, nobody says which is the last.
+func underTwin(m *world.Machine, b *world.Build) []*Result {
+	twin := comingTwin(m, b)
+	if b.Planned {
+		return undecidable(b.Subject, "which of it and "+twin+" is written last: both have the same files")
+	}
+	f := overwritten(b, facts.Hindrance{By: twin, Path: b.Path})
+	f.Message = fmt.Sprintf("%s is to be written over %s: Python will import its modules", twin, b.Name)
+	f.Evidence = b.Evidence()
+	return found(f)
+}
+
+// unbuilt reports whether a plan brings a package that is compiled for one torch, of a release of which the tables have
+// no wheel: where the index has its source alone, it is compiled on this machine when it is installed.
+func unbuilt(m *world.Machine, n *world.NamedPackage) bool {
+	release, _ := version.ParseRelease(n.Version)
+	if m.Facts.Plan == nil || n.Version == "" || n.Uses != "torch" || release.Local != "" ||
+		m.Tables.Trait("compiled-when-used", n.Name, release.Number) {
+		return false
+	}
+	return len(tables.RowsOf[tables.Extension](m.Tables, n.Name)) > 0 &&
+		!slices.ContainsFunc(n.Rows, func(e tables.Extension) bool { return e.Variant != "sdist" })
+}
+
+// besideOther reports whether a plan brings a torchcodec or a torchaudio that was built for another torch than the one
+// that is there then: some releases load beside the next torch, and some do not.
+func besideOther(m *world.Machine, n *world.NamedPackage) bool {
+	if m.Facts.Plan == nil {
+		return false
+	}
+	return slices.ContainsFunc(m.Builds, func(b *world.Build) bool {
+		switch {
+		case b.Name != "torch" || b.Env.Environment != n.Environment:
+			return false
+		case n.Name == "torchcodec":
+			return len(n.Rows) > 0 && world.OtherTorch(n.Rows[0].Torch, b.Release.Number)
+		case n.Name == "torchaudio" && n.Version != "":
+			want := companionOf(m, b, n.Name)
+			return want != "" && otherAudioRelease(m, n.Version, want)
+		}
+		return false
+	})
+}
+
+// withoutLibrariesOfCUDA reports whether a plan brings a package for a CUDA into an environment with none of that CUDA's
+// wheels, as with --no-deps.
+func withoutLibrariesOfCUDA(m *world.Machine, b *world.Build) bool {
+	if m.Facts.Plan == nil || !b.Planned || !b.CUDANumber.Known() || b.Either() || b.CompilesLater() || len(m.Toolkits) > 0 {
+		return false
+	}
+	family := fmt.Sprintf("-cu%d", b.CUDANumber.Major())
+	brings := func(name string) bool {
+		return strings.HasPrefix(name, "nvidia-cu") && (strings.HasSuffix(name, family) || b.CUDANumber.Major() >= 13) ||
+			name == "cuda-toolkit"
+	}
+	return !slices.ContainsFunc(b.Env.Packages, func(p facts.Package) bool { return brings(p.Name) }) &&
+		!slices.ContainsFunc(b.Env.Wanted, func(w facts.Wanted) bool { return brings(w.Name) })
+}

@@ -1,0 +1,62 @@
+package rules
+
+import (
+	"fmt"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// dotted matches what jaxlib compares of a version: all numbers before a suffix.
+var dotted = lazyregexp.New(`^\d+(\.\d+)*`)
+
+// otherPlugin: jaxlib takes nothing of a plugin of another release than its own, and says so in a warning
+// (jaxlib/plugin_support.py, check_plugin_version); the plugin pins the library that it starts with. An error, since
+// JAX then runs on the CPU.
+func otherPlugin(b *world.Build) []*Result {
+	if b.Device != "cuda" || !b.Official() || !b.CUDANumber.Known() {
+		return nil
+	}
+	plugin, library := fmt.Sprintf("jax-cuda%d-plugin", b.CUDANumber.Major()), fmt.Sprintf("jax-cuda%d-pjrt", b.CUDANumber.Major())
+	compared := false
+	for _, name := range []string{plugin, library} {
+		p := b.Env.Package(name)
+		// Without a version of jaxlib there is nothing to compare.
+		if p == nil || dotted.FindString(b.Version) == "" {
+			continue
+		}
+		compared = true
+		if dotted.FindString(p.Version) == dotted.FindString(b.Version) {
+			continue
+		}
+		// Both at once: the plugin requires its library of the same release.
+		specs := []string{plugin + "==" + b.Version, library + "==" + b.Version}
+		return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: name + " " + b.Version,
+			Message: fmt.Sprintf("%s is %s but jaxlib is %s: JAX refuses a plugin of another release", name, p.Version,
+				b.Version),
+			Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: p.Version, From: p.Path}),
+			Pins: []verdict.Pin{{Package: plugin, Version: b.Version, Why: "the plugin of this jaxlib; keeps the driver",
+				Commands: pins.Install(b.Env, pin.Install{Packages: specs})}},
+			Source: []string{"https://docs.jax.dev/en/latest/installation.html"}})
+	}
+	if compared {
+		return holds(b.Subject)
+	}
+	return nil
+}
+
+// otherJaxlib: jax compares jaxlib's release with its own when it is imported, and raises RuntimeError. The pin is the
+// whole set: jaxlib, its plugin and its library are of one release.
+func otherJaxlib(b *world.Build, h facts.Hindrance) verdict.Finding {
+	own := distribution(b)
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
+		Message:  fmt.Sprintf("jax %s requires %s, but jaxlib is %s: importing jax fails", own.Version, h.By, b.Version),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "jax requires", Value: h.By, From: h.Path}),
+		Source:   []string{"https://github.com/jax-ml/jax/blob/jax-v0.9.0/jax/_src/lib/__init__.py"}}
+	f.Pins[0].Why = "the jaxlib and the plugin of this jax; keeps the driver"
+	return f
+}

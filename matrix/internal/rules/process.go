@@ -1,0 +1,141 @@
+package rules
+
+import (
+	"fmt"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+var visibleSource = []string{
+	"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html",
+}
+
+// bound reports whether something other than a person may hide GPUs from this process on purpose: a scheduler, or a
+// launcher that numbers its ranks (LOCAL_RANK, RANK).
+func bound(m *world.Machine) bool {
+	_, rank := m.Facts.Variables["LOCAL_RANK"]
+	_, other := m.Facts.Variables["RANK"]
+	return len(m.Facts.Container.Schedulers) > 0 || rank || other
+}
+
+// visibleDevices: CUDA_VISIBLE_DEVICES names what is not there, or hides everything. NVML and nvidia-smi ignore the
+// variable, so nvidia-smi shows GPUs that no program gets. In a container numbers start at 0, whatever they are on the
+// host.
+func visibleDevices(m *world.Machine) []*Result {
+	list, set := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
+	if !m.Here() || !set || m.Facts.Driver.NVML.Status != "ok" || len(m.Listed()) == 0 {
+		return nil
+	}
+	f := verdict.Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that exist",
+		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"},
+			{Fact: "GPUs", Value: fmt.Sprint(len(m.Listed())), From: "NVML"}}}
+	switch {
+	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
+	case m.Shown.Absent != "":
+		f.Severity = verdict.Error
+		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after "+
+			"it in the list", list, m.Shown.Absent)
+		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.Listed())-1)),
+			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
+		return []*Result{{Subject: f.Subject, Finding: &f, Takes: func(world.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
+	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
+	case m.Shown.Missing != "":
+		return unknown(f.Subject, m.Shown.Missing)
+	case !m.Shown.Hidden:
+		return holds(f.Subject)
+	// Slurm, Ray and launchers hide GPUs from a process on purpose.
+	case bound(m) || !m.JudgesCUDA():
+		return nil
+	}
+	// A note: an empty list is how people keep a program on the CPU. The outcome is inconclusive by the link devices.
+	f.Severity, f.Message = verdict.Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
+	f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES").That("where the GPUs are wanted")}
+	return found(f)
+}
+
+// worldSize: more ranks on this node than GPUs. An error: by custom rank n takes GPU n, and those that have none fail
+// at their first call.
+func worldSize(m *world.Machine) []*Result {
+	// WORLD_SIZE counts the ranks of all nodes, so it says nothing of this one (torchrun's manual).
+	ranks := m.Count("LOCAL_WORLD_SIZE")
+	usable := m.Shown.Count
+	// Ranks that see no GPU are those of a CPU job (gloo).
+	if !m.Here() || ranks < 1 || usable == 0 || m.Facts.Driver.NVML.Status != "ok" || m.Partitioned() || !m.JudgesCUDA() {
+		return nil
+	}
+	oneEach := usable == 1 && (len(m.Facts.Container.Schedulers) > 0 || len(m.Listed()) >= ranks) // every task was given its own
+	// With one GPU a task each rank sees one, whatever LOCAL_WORLD_SIZE is.
+	if ranks <= usable || oneEach {
+		return holds("job")
+	}
+	return found(verdict.Finding{Severity: verdict.Error, Subject: "job", Need: fmt.Sprintf("%d GPUs", ranks),
+		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), but %d GPU%s can be seen: ranks that find "+
+			"none of their own fail (error 101)",
+			ranks, usable, verdict.Plural(usable, "", "s")),
+		Evidence: []verdict.Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"},
+			{Fact: "GPUs", Value: fmt.Sprint(usable), From: "NVML"}},
+		Steps: []pin.Step{pin.Say(fmt.Sprintf("start %d rank%s on this node (torchrun --nproc-per-node=%d)", usable,
+			verdict.Plural(usable, "", "s"), usable)), pin.Say("give it more GPUs").Instead()},
+		Source: []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})
+}
+
+// shmEnough is a gibibyte, in bytes, below which NCCL and data loaders of several GPUs run out; Docker's and
+// Kubernetes' default is 64 MiB.
+const shmEnough = 1 << 30
+
+// shmTooSmall: several GPUs, and little shared memory between their processes. A warning, since what needs it is the
+// program's choice; when it is full, a bus error kills the writer.
+func shmTooSmall(m *world.Machine) []*Result {
+	usable := len(m.GPUs)
+	if m.Facts.Driver.NVML.Status == "ok" {
+		usable = m.Shown.Count
+	}
+	// WSL's /dev/shm is half of its memory.
+	if !m.Here() || m.Facts.Devices.Shared == 0 || usable == 0 || m.Facts.System.WSL {
+		return nil
+	}
+	if m.Facts.Devices.Shared >= shmEnough {
+		return holds("/dev/shm")
+	}
+	size := fmt.Sprintf("%d MiB", m.Facts.Devices.Shared>>20)
+	f := verdict.Finding{Severity: verdict.Note, Subject: "/dev/shm", Need: "1 GiB or more",
+		Message:  "/dev/shm has " + size + ": data loaders with several workers can fill it",
+		Evidence: []verdict.Evidence{{Fact: "/dev/shm", Value: size, From: "/dev/shm"}},
+		Steps:    sharedSteps(m),
+		Source:   []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
+	// NCCL uses it between ranks; with one GPU only data loaders with workers do.
+	if usable > 1 {
+		f.Severity = verdict.Warning
+		f.Message = fmt.Sprintf("/dev/shm has %s for %d GPUs: NCCL and data loaders share memory there and fail when "+
+			"it is full (bus error)", size, usable)
+	}
+	return found(f)
+}
+
+// sharedSteps give more shared memory: a container's engine does, on a host mount(8).
+func sharedSteps(m *world.Machine) []pin.Step {
+	if m.Facts.System.Container != "" {
+		return []pin.Step{pin.Say("start the container with `docker run --shm-size=8g` (or --ipc=host); in Kubernetes with an " +
+			"emptyDir of medium Memory at /dev/shm")}
+	}
+	return []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("mount", "-o", "remount,size=8G", "/dev/shm")).That(
+		"until the next boot; then by a line in /etc/fstab")}
+}
+
+// launchBlocking: a debugging aid was left on: the CPU waits for every kernel. A note, because results are the same.
+func launchBlocking(m *world.Machine) []*Result {
+	value := m.Facts.Variables["CUDA_LAUNCH_BLOCKING"]
+	if value == "" || value == "0" {
+		return nil
+	}
+	return found(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_LAUNCH_BLOCKING",
+		Need:   "CUDA_LAUNCH_BLOCKING unset, except for debugging",
+		Source: visibleSource,
+		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +
+			"errors, slow for work",
+		Evidence: []verdict.Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}},
+		Steps:    []pin.Step{pin.Run("unset CUDA_LAUNCH_BLOCKING")}})
+}

@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// besideOwn reports whether a build stands beside the wheels of another release, as after pip install --no-deps: of two
+// or more libraries the wheel is of another version than the build pins, or is not there. One by itself was changed by
+// itself.
+func besideOwn(b *world.Build) bool {
+	gone := slices.DeleteFunc(b.Nowhere(), func(library string) bool { return b.Installed(library) != nil })
+	other := len(gone)
+	for name, release := range b.Requires {
+		p := b.Env.Package(name)
+		if (strings.HasPrefix(name, "nvidia-") || name == "cuda-toolkit") && p != nil && p.Version != release {
+			other++
+		}
+	}
+	return other > 1 && !shared(b)
+}
+
+// shared reports whether another framework for CUDA has its libraries in the same environment: what one requires would
+// be taken from the other.
+func shared(b *world.Build) bool {
+	return slices.ContainsFunc(b.Env.Builds, func(o facts.Build) bool {
+		return o.Name != b.Name && slices.Contains(world.Frameworks(), o.Name) && o.Accelerator == "cuda"
+	})
+}
+
+// required is what a build asks for, all at once: what an engine that is made for another torch asks for where there is
+// one, else the release that is there with its libraries and companions.
+func required(m *world.Machine, b *world.Build) []verdict.Pin {
+	if pins := engineFirst(m, b); len(pins) > 0 {
+		return pins
+	}
+	if !besideOwn(b) {
+		return withLibraries(b)
+	}
+	index, companions := "", companionsOf(m, b)
+	for _, p := range companions {
+		if _, local, found := strings.Cut(p.Version, "+"); found {
+			index = pins.TorchIndex(local)
+		}
+	}
+	own := distribution(b)
+	return []verdict.Pin{{Package: own.Package, Version: own.Version,
+		Why:      "installs what " + b.Name + " requires; keeps the driver",
+		Commands: pins.Commands(b, b.CUDANumber, append([]pin.Package{own}, companions...), index)}}
+}
+
+// companionsOf are the companions of a build's release where others are installed, from the index that it is from.
+func companionsOf(m *world.Machine, b *world.Build) []pin.Package {
+	if b.Name != "torch" || len(b.Rows) == 0 {
+		return nil
+	}
+	var list []pin.Package
+	own := b.Env.Package(b.Name)
+	for _, c := range b.Rows[0].Companions {
+		have := b.Env.Package(c.Package)
+		if have == nil || c.Package == "triton" || c.Version == "" || have.Number.Compare(version.Of(c.Version)) == 0 {
+			continue
+		}
+		if local, ok := pins.CompanionFor(m, c, b.Rows[0]); ok && own != nil && strings.Contains(own.Version, "+") {
+			c = local
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// engineFirst is what puts an engine and the torch that is there together again, where one is made for another torch:
+// what goes with this torch would be the wrong release then.
+func engineFirst(m *world.Machine, b *world.Build) []verdict.Pin {
+	for _, engine := range pins.EnginesIn(m, b.Env) {
+		if rows := extensionRows(m, engine); b.Name == "torch" && len(rows) > 0 {
+			if f, bad := extension(m, b, engine, rows); bad && len(f.Pins) > 0 {
+				return f.Pins
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// stubLibrary: the loader takes a toolkit's link-time stub for the driver's libcuda. Its functions hold no code, so
+// every CUDA program ends in error 34: an error. stubs/libcuda.so without the .1, and LIBRARY_PATH, are the linker's
+// and harmless.
+func stubLibrary(m *world.Machine) []*Result {
+	taken := m.Facts.Driver.Taken
+	if taken.Path == "" {
+		return nil
+	}
+	if !m.Facts.Driver.Stub {
+		return holds("libcuda.so.1")
+	}
+	return found(verdict.Finding{Severity: verdict.Error, Subject: "libcuda.so.1", Need: "the driver's own libcuda.so.1",
+		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
+			taken.Path),
+		Evidence: []verdict.Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
+		Steps:    []pin.Step{pin.Say(world.Removal(taken.Path, taken.Reason)), pin.Say("for linking, add the stubs directory to LIBRARY_PATH")},
+		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
+}
+
+// libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
+// is there to take. Symbols decide and never versions: images put other libraries first on purpose (SGLang, NGC, EFA).
+// NCCL's functions are nccl-shadowed's.
+func libraryShadowed(m *world.Machine, b *world.Build) []*Result {
+	halfGone := b.Device == "" && len(ownMissing(b, b.Missing)) > 0 // nothing is left that tells its CUDA
+	if b.Device != "cuda" && !halfGone {
+		return nil
+	}
+	if missing := b.Nowhere(); len(missing) > 0 {
+		results := missingLibrary(m, b, missing)
+		for _, r := range results {
+			r.Stops = r.Finding != nil && failsWithout(b, missing) == doesNotStart(b)
+		}
+		return results
+	}
+	if open := untoldLibraries(b); open != nil {
+		return open
+	}
+	// Symbols were not compared, because the closure was not resolved: nothing is known, and nothing said to hold.
+	if !b.Compared {
+		return nil
+	}
+	lacks := slices.DeleteFunc(slices.Clone(b.Unresolved),
+		func(u facts.Unresolved) bool { return strings.HasPrefix(u.Library, "libnccl.") })
+	if len(lacks) == 0 {
+		return holds(b.Subject)
+	}
+	// A wrong file that is loaded breaks the import; a part that is nowhere fails when it is used.
+	i := slices.IndexFunc(lacks, func(u facts.Unresolved) bool { return u.Path != "" })
+	if i < 0 {
+		return found(withoutPart(b, lacks[0]))
+	}
+	u := lacks[i]
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
+		Message: fmt.Sprintf("%s is loaded as %s (found through %s) but lacks %s, which %s needs", u.Path, u.Library, u.Reason,
+			lacked(u), path.Base(u.By)),
+		Source: []string{world.LoaderSource}}
+	f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "missing in " + u.Library, Value: verdict.Some(lackedOf(lacks, u)),
+		From: u.Path + ", needed by " + u.By})
+	if wheel, pinned := replaced(b, u.By); wheel != nil {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: wheel.Name, Value: wheel.Version + ", in the place of " + pinned, From: wheel.Path})
+	}
+	f.Pins, f.Steps = unshadow(m, b, u)
+	return []*Result{{Subject: b.Subject, Finding: &f, Stops: true}}
+}
+
+// withoutPart: a library opens another one by name when it is used, and that one is nowhere (NVRTC's builtins: pytorch
+// issue 58101). Everything else runs, so it is a warning.
+func withoutPart(b *world.Build, u facts.Unresolved) verdict.Finding {
+	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: u.Library,
+		Source:   []string{"https://github.com/pytorch/pytorch/issues/58101"},
+		Message:  fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at run time fails", u.By, u.Library),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
+		Steps:    []pin.Step{pin.Say("put " + pin.Said(u.Library) + " next to " + pin.Word(u.By)), pin.Say(world.Removal(u.By, u.Reason)).Instead()}}
+}
+
+// lackedOf names what is missing in the same file for the same library: one cause, however many symbols.
+func lackedOf(list []facts.Unresolved, u facts.Unresolved) []string {
+	var names []string
+	for _, other := range list {
+		if other.Path == u.Path && other.By == u.By {
+			names = append(names, lacked(other))
+		}
+	}
+	return names
+}
+
+// lacked names what is missing: a symbol with its version, or a version as a whole.
+func lacked(u facts.Unresolved) string {
+	switch {
+	case u.Symbol == "":
+		return "the version " + u.Version
+	case u.Version == "" || u.Version == u.Library:
+		return u.Symbol
+	}
+	return u.Symbol + " of version " + u.Version
+}
+
+// unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
+// absence.
+func unshadow(m *world.Machine, b *world.Build, u facts.Unresolved) ([]verdict.Pin, []pin.Step) {
+	// A wheel's file is put right by a wheel; any other is not this environment's to change.
+	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
+		if besideOwn(b) {
+			return required(m, b), nil
+		}
+		if wheel, pinned := replaced(b, u.By); wheel != nil {
+			return pins.PackagePin(b.Env, wheel.Name, pinned), nil
+		}
+		for _, wheel := range b.WheelsOf(u.Library) {
+			own, pinned := b.Env.Package(wheel), b.Requires[wheel]
+			switch {
+			case pinned != "" && own != nil && own.Version == pinned:
+				return forcedPin(b.Env, pin.Package{Package: wheel, Version: pinned}), nil // it is the pinned one, and its file is not
+			case pinned != "":
+				return pins.PackagePin(b.Env, wheel, pinned), nil
+			// A wheel that nothing pins, as under JAX, is brought to its newest release.
+			case own != nil:
+				return nil, []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{wheel}, NoDeps: true, Upgrade: true, Again: true})}
+			}
+		}
+	}
+	return nil, []pin.Step{pin.Say(world.Removal(u.Path, u.Reason))}
+}
+
+// replaced is the wheel of a library that wants something, where it is of another release than the build pins.
+func replaced(b *world.Build, by string) (wheel *world.Installed, pinned string) {
+	if wheel = b.Installed(path.Base(by)); wheel == nil {
+		return nil, ""
+	}
+	if pinned = b.Requires[wheel.Name]; pinned == "" || pinned == wheel.Version {
+		return nil, ""
+	}
+	return wheel, pinned
+}
+
+// ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put
+// there on purpose, is not worth a note.
+func ncclShadowed(m *world.Machine, b *world.Build) []*Result {
+	lib, _ := b.Takes("nccl")
+	if !b.Shadowed(lib) {
+		return nil
+	}
+	results := judgeNCCL(m, b, lib)
+	if len(results) == 1 && results[0].Finding != nil && results[0].Finding.Severity == verdict.Note && onPurpose(lib.From) {
+		return holds(b.Subject)
+	}
+	return results
+}
+
+// onPurpose tells the places where AWS and NGC images keep an NCCL that is meant to stand before the wheels'.
+func onPurpose(file string) bool {
+	return slices.ContainsFunc([]string{"/opt/amazon/", "/opt/nccl", "/opt/aws-ofi-nccl", "/usr/local/nccl"},
+		func(dir string) bool { return strings.HasPrefix(file, dir) })
+}

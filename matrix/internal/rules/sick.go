@@ -1,0 +1,292 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. The recovery action that
+// NVML asks for decides where the driver tells it (570 and newer); on older ones the log's Xids do.
+func gpuHealth(m *world.Machine) []*Result {
+	// What is said of a named machine says nothing of the health of this one's GPUs. A driver that is merely named for
+	// this machine leaves its hardware as it is.
+	if m.Target.Instance != "" || len(m.Target.GPUs) > 0 {
+		return nil
+	}
+	var results []*Result
+	asked := false
+	for _, g := range m.Facts.GPUs {
+		if g.Health != nil {
+			asked = true
+			results = append(results, healthOf(m, g)...)
+		}
+	}
+	results = append(results, unaskable(m)...)
+	results = append(results, xidFindings(m)...)
+	if len(results) == 0 && asked {
+		return holds("GPUs")
+	}
+	return results
+}
+
+// sick is one finding about a GPU, or about one that nobody can name. It takes the GPU's kind from programs,
+// since one that takes the first, or all, meets it; the other kinds go on.
+func sick(m *world.Machine, f verdict.Finding, bus string) *Result {
+	return &Result{Subject: f.Subject, Finding: &f, Takes: func(kind world.GPU) bool {
+		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
+	}}
+}
+
+// healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
+// control are everyday life.
+func healthOf(m *world.Machine, g facts.GPU) []*Result {
+	label := m.GPUFound(g).Label + " at " + cmp.Or(g.Bus, "an unknown address")
+	var results []*Result
+	say := func(severity verdict.Severity, message, need, value string, steps ...pin.Step) {
+		results = append(results, sick(m, verdict.Finding{Severity: severity, Subject: label, Message: message, Need: need,
+			Evidence: []verdict.Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Steps: steps, Source: healthSource}, g.Bus))
+	}
+	h := g.Health
+	if h.Recovery != "" && h.Recovery != "none" {
+		say(verdict.Error, "NVML says that it needs recovery: "+h.Recovery+afterXid(m, g.Bus), "no recovery action", "recovery action: "+h.Recovery,
+			recoverySteps(m, h.Recovery, g.Bus)...)
+	}
+	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
+	if h.RemapFailure {
+		say(verdict.Error, "a broken memory row could not be replaced", "no row-remap failure", "row-remap failure",
+			replacement(m))
+	}
+	// Volatile counts start again with the driver, so these belong to what runs now. The program that met the error has
+	// ended; the GPU goes on, unless it asks for recovery.
+	if h.Uncorrectable > 0 {
+		say(verdict.Warning, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
+			"no uncorrectable memory errors",
+			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
+			resetSteps(m, g.Bus, "if the errors return, replace it")...)
+	}
+	// The row is replaced at the next reset. Until then the driver keeps its page out of use, what runs goes on and new
+	// programs may start (NVIDIA's memory error guide): a warning.
+	if h.RemapPending && !h.RemapFailure {
+		say(verdict.Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
+			resetSteps(m, g.Bus, "")...)
+	}
+	hard := slices.DeleteFunc(slices.Clone(h.Slowdown), func(s string) bool { return !slices.Contains(hardSlowdowns, s) })
+	if len(hard) > 0 {
+		say(verdict.Error, "the hardware slows it down ("+strings.Join(hard, ", ")+")", "no hardware slowdown",
+			"slowdown: "+strings.Join(hard, ", "),
+			pin.Say("check cooling and power (`nvidia-smi -q -d PERFORMANCE,TEMPERATURE` shows more)"))
+	}
+	return results
+}
+
+// afterXid names what the kernel's log has of a GPU that needs recovery, for a sentence; empty where it has nothing.
+func afterXid(m *world.Machine, bus string) string {
+	for _, line := range m.Facts.Machine.Xids {
+		if x := m.Tables.Xid(line); x != nil && bus != "" && busOf(line) == bus {
+			return fmt.Sprintf("; the kernel log has Xid %d: %s", x.Xid, x.Meaning)
+		}
+	}
+	return ""
+}
+
+// hardSlowdowns are the reasons that only too little cooling or power gives. "software thermal", "power cap" and "idle"
+// are the driver's own care for a sound GPU.
+var hardSlowdowns = []string{"hardware", "hardware thermal", "power brake"}
+
+// sickCodes are the answers of NVML that a GPU which is counted gives instead of a handle (nvml.h, nvmlReturn_t), with
+// what they mean and the catalogue's action.
+var sickCodes = map[int]struct{ means, action string }{
+	8:  {"its external power cables are not properly attached", "power"},
+	11: {"the driver does not get its interrupts", "restart-machine"},
+	15: {"it has fallen off the bus, or cannot be reached for another reason", "lost"},
+	16: {"it has to be reset before it can be used again", "reset-gpu"},
+}
+
+// unaskable are the GPUs of which NVML gives no handle because something is wrong with them. Code 15 that NVML answered
+// for the driver as a whole is driver-unresponsive's.
+func unaskable(m *world.Machine) []*Result {
+	var results []*Result
+	for _, failed := range m.Facts.Driver.NVML.Failed {
+		code, known := sickCodes[failed.Code]
+		if !known {
+			continue
+		}
+		steps := repairSteps(m, code.action, "")
+		switch code.action {
+		case "lost":
+			steps = lostSteps(m)
+		case "power":
+			steps = []pin.Step{pin.Say("attach the GPU's power cables"), pin.Say("replace the machine").Instead()}
+		}
+		seen := []verdict.Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code), From: "NVML"}}
+		if lost := unshown(m); len(lost) == 1 && len(m.Facts.Driver.NVML.Failed) == 1 { // there is no doubt which it is
+			seen = append(seen, verdict.Evidence{Fact: lost[0].Bus, Value: "not seen by NVML", From: "/sys/bus/pci"})
+		}
+		results = append(results, sick(m, verdict.Finding{Severity: verdict.Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
+			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers", Evidence: seen,
+			Steps: steps, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, ""))
+	}
+	return results
+}
+
+// grave are the Xids after which a GPU is out of use until it is reset or replaced, on drivers that do not tell a
+// recovery action; on others 48 and 74 are worth a warning beside the action "none" (NVIDIA's Xid catalogue).
+var (
+	grave     = []int{46, 48, 62, 64, 74, 79, 95, 119, 120, 140, 143}
+	noticable = []int{48, 74}
+)
+
+// xidFindings: each number once. Those that a program can cause, or that say nothing by themselves, are left out, and so
+// are lines from before the driver was loaded or the GPU was reset.
+func xidFindings(m *world.Machine) []*Result {
+	var results []*Result
+	said := map[string]bool{}
+	for _, line := range m.Facts.Machine.Xids {
+		x := m.Tables.Xid(line)
+		if x == nil || !slices.Contains(grave, x.Xid) {
+			continue
+		}
+		bus := busOf(line)
+		severity, of := verdict.Error, fmt.Sprint(x.Xid, " ", bus)
+		if recoveryOf(m, bus) != "" {
+			severity = verdict.Warning
+		}
+		if said[of] || severity == verdict.Warning && (!slices.Contains(noticable, x.Xid) || recoveryOf(m, bus) != "none") {
+			continue // the recovery action has its own finding
+		}
+		said[of] = true
+		results = append(results, sick(m, verdict.Finding{Severity: severity, Subject: cmp.Or(gpuAt(m, bus), "GPUs"),
+			Message:  fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
+			Need:     "no such Xid since the driver was loaded",
+			Evidence: []verdict.Evidence{{Fact: "kernel log", Value: line, From: cmp.Or(m.Facts.Driver.KernelFrom, "/dev/kmsg")}},
+			Steps:    xidSteps(m, x, bus), Source: x.Source}, bus))
+	}
+	return results
+}
+
+// gpuAt names the GPU at an address, empty where none is known.
+func gpuAt(m *world.Machine, bus string) string {
+	i := slices.IndexFunc(m.Facts.GPUs, func(g facts.GPU) bool { return bus != "" && g.Bus == bus })
+	if i < 0 {
+		return ""
+	}
+	return m.GPUFound(m.Facts.GPUs[i]).Label + " at " + bus
+}
+
+// recoveryOf is the recovery action that NVML tells of the GPU at an address, empty where nobody tells.
+func recoveryOf(m *world.Machine, bus string) string {
+	for _, g := range m.Facts.GPUs {
+		if g.Bus == bus && g.Health != nil {
+			return g.Health.Recovery
+		}
+	}
+	return ""
+}
+
+// xidAddress is the PCI address in an Xid's line: NVRM: Xid (PCI:0000:00:1e): 95, pid=1234, …
+var xidAddress = lazyregexp.New(`Xid \(PCI:([0-9a-fA-F:]+)`)
+
+// busOf is the address in an Xid's line in the form of facts, "0000:00:1e.0"; empty where there is none.
+func busOf(line string) string {
+	found := xidAddress.FindStringSubmatch(line)
+	if found == nil {
+		return ""
+	}
+	return strings.ToLower(found[1]) + ".0"
+}
+
+// repairSteps are by the catalogue's action (xid.csv); nil for one that is none of these.
+func repairSteps(m *world.Machine, action, bus string) []pin.Step {
+	const again = "if it happens again, replace the GPU or the machine"
+	switch action {
+	case "reset-gpu", "workflow-xid-48":
+		return resetSteps(m, bus, again)
+	case "workflow-nvlink-err": // GPUs that are linked are reset together
+		return resetSteps(m, "", again)
+	case "restart-machine":
+		return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).That(again)}
+	}
+	return nil
+}
+
+// resetSteps reset the GPU at an address, or all where none is named; a reset is refused while something uses them
+// (nvidia-smi's manual).
+func resetSteps(m *world.Machine, bus, again string) []pin.Step {
+	s := pins.HostSystem(m)
+	reset := []string{"nvidia-smi", "--gpu-reset"}
+	if bus != "" {
+		reset = append(reset, "-i", bus)
+	}
+	return []pin.Step{pin.Say("stop what runs on the GPU"), pins.OnHost(m, s.AsRoot(reset...)).That(again), pins.OnHost(m, s.AsRoot("reboot")).Instead()}
+}
+
+// xidSteps are what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
+// alone.
+func xidSteps(m *world.Machine, x *tables.Xid, bus string) []pin.Step {
+	if x.Xid == 79 {
+		return lostSteps(m)
+	}
+	if steps := repairSteps(m, x.Action, bus); steps != nil {
+		return steps
+	}
+	return []pin.Step{replacement(m)}
+}
+
+// lostSteps bring back a GPU that is not on the bus any more. A reboot of an EC2 instance keeps its hardware; a stop and
+// a start moves it.
+func lostSteps(m *world.Machine) []pin.Step {
+	if m.OnEC2() {
+		return []pin.Step{pin.Say("save your work, also from instance-store disks, which a stop erases; then stop and start the instance: it moves to other hardware, which a reboot does not do; if it happens again, report the instance to AWS")}
+	}
+	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).That("save your work first; if it happens again, the GPU or its slot is failing")}
+}
+
+// replacement is what to do with a GPU that no reset mends.
+func replacement(m *world.Machine) pin.Step {
+	if m.OnEC2() {
+		return pin.Say("replace the machine: stop and start the instance")
+	}
+	return pin.Say("replace the GPU or the machine, and tell its vendor")
+}
+
+// recoverySteps follow NVML's recovery action (nvml.h, nvmlDeviceGpuRecoveryAction_t).
+func recoverySteps(m *world.Machine, action, bus string) []pin.Step {
+	switch action {
+	case "reset":
+		return repairSteps(m, "reset-gpu", bus)
+	case "reboot":
+		return repairSteps(m, "restart-machine", bus)
+	}
+	steps := resetSteps(m, bus, "")
+	steps[0] = pin.Say("let no new program start on it, and wait until those that run have ended")
+	return steps
+}
+
+// sameKind reports whether two GPUs differ in nothing by which builds are judged.
+func sameKind(g world.GPU, o world.GPU) bool {
+	g.Bus, g.Index, o.Bus, o.Index = "", "", "", ""
+	return g == o
+}
+
+// lost reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
+// the GPUs that they name, where NVML answers for others.
+func lost(m *world.Machine, kind world.GPU) bool {
+	lost := map[string]bool{}
+	for _, line := range m.Facts.Driver.Kernel {
+		lost[busOf(line)] = true
+	}
+	if len(lost) == 0 || lost[""] || !m.DriverAnswers() {
+		return true
+	}
+	return !slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return sameKind(g, kind) && g.Answers() && !lost[g.Bus] })
+}

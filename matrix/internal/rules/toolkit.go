@@ -1,0 +1,79 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// otherToolkit reports whether another installed toolkit would do. Deep Learning AMIs carry five, so the one that is
+// picked is seldom the only one.
+func otherToolkit(m *world.Machine, does func(version.Number) bool) bool {
+	return slices.ContainsFunc(m.Toolkits, func(t world.Toolkit) bool { return does(t.Number) })
+}
+
+// toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA. It
+// brings its CUDA along and never looks at the toolkit when it runs: a note.
+func toolkitFramework(m *world.Machine, b *world.Build) []*Result {
+	picked, asked := m.Toolkit()
+	if b.Name != "torch" || b.Device != "cuda" || !b.CUDANumber.Known() || picked == nil {
+		return nil
+	}
+	have := picked.Number
+	switch {
+	case have.Major() == b.CUDANumber.Major():
+		return holds(b.Subject)
+	// torch.utils.cpp_extension compares majors only, and warns of another minor. Where a variable names the wrong
+	// toolkit, the right one beside it is not picked.
+	case otherToolkit(m, func(v version.Number) bool { return v.Major() == b.CUDANumber.Major() }) && !asked:
+		return nil
+	}
+	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Need: fmt.Sprintf("a CUDA %d toolkit", b.CUDANumber.Major()),
+		Message:  fmt.Sprintf("extensions would be built with the CUDA %s toolkit, but torch uses CUDA %s: running is not affected, building fails", have, b.CUDANumber.Short()),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
+		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
+		Steps:    []pin.Step{pin.Say(fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.CUDANumber.Short()))}}
+	// Somebody chose this toolkit (CUDA_HOME), or building is what this machine is for (--require build).
+	if asked || m.Building() {
+		f.Severity = verdict.Warning
+	}
+	return found(f)
+}
+
+// toolkitTooOldForGPU: the toolkit knows no such GPU, so nothing built with it has machine code for it. What is
+// installed ready-made is not affected: a note.
+func toolkitTooOldForGPU(m *world.Machine) []*Result {
+	picked, _ := m.Toolkit()
+	if picked == nil || len(m.GPUs) == 0 {
+		return nil
+	}
+	have := picked.Number
+	old := func(g world.GPU, v version.Number) bool {
+		return g.Chip != nil && g.Chip.FirstCUDA.Known() && v.LessShort(g.Chip.FirstCUDA)
+	}
+	i := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return old(g, have) })
+	switch {
+	case i < 0:
+		return holds("toolkit")
+	// Deep Learning AMIs carry five toolkits; one that knows the GPU is enough to build with.
+	case otherToolkit(m, func(v version.Number) bool { return !old(m.GPUs[i], v) }):
+		return nil
+	}
+	g := m.GPUs[i]
+	f := verdict.Finding{Severity: verdict.Note, Subject: "toolkit", Need: "CUDA >= " + g.Chip.FirstCUDA.Short() + " to build",
+		Source:  g.Chip.Source,
+		Message: fmt.Sprintf("the CUDA %s toolkit cannot compile code for %s: running is not affected", have, g.Label),
+		Evidence: []verdict.Evidence{{Fact: "toolkit", Value: picked.Version, From: picked.Path},
+			{Fact: "GPU", Value: g.Label, From: g.From}},
+		Steps: []pin.Step{pin.Say("to build for this GPU: install the CUDA " + g.Chip.FirstCUDA.Short() +
+			" toolkit or a newer one beside this one")}}
+	// With --require build, building is what this machine is for.
+	if m.Building() {
+		f.Severity = verdict.Warning
+	}
+	return found(f)
+}

@@ -1,0 +1,236 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// coreNames are the packages that hold a driver's user space or module, Debian's and then RPM's: of them two branches
+// must not be installed. Modules built for other kernels, tools and empty transitional names are none.
+var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-(open-)?dkms|nvidia-utils-\d.*|` +
+	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common` +
+	`|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
+
+// daemonNames match packages beside the driver that do not ask for a release of it: a hold on one does not hold the
+// driver.
+var daemonNames = lazyregexp.New(`fabric-?manager|nvidia-imex|libnvidia-nscq`)
+
+// core are the installed packages of the driver itself, with the branch that their version names.
+func core(m *world.Machine) (packages []facts.DriverPackage, branches []int) {
+	for _, p := range m.Facts.Machine.Packages {
+		release, named := world.ReleaseIn(p.Version)
+		if !named || !coreNames.MatchString(p.Name) {
+			continue
+		}
+		packages = append(packages, p)
+		if branch := release.Major(); !slices.Contains(branches, branch) {
+			branches = append(branches, branch)
+		}
+	}
+	return packages, branches
+}
+
+// driverPackagesMixed: a runfile over packages, or packages of two branches. A warning: all runs until the next upgrade
+// takes the library from one and the module from the other; then driver-mismatch is the error.
+func driverPackagesMixed(m *world.Machine) []*Result {
+	if !m.Host() || m.Target.Driver != "" {
+		return nil
+	}
+	packages, branches := core(m)
+	f := verdict.Finding{Severity: verdict.Warning, Subject: "driver", Need: "one installation of one driver",
+		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
+	for _, p := range packages {
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: p.Name, Value: p.Version, From: p.From})
+	}
+	runfile, failed := m.Facts.Machine.Runfile, m.ProbeFailure("driver-packages")
+	switch {
+	// Both own the same files, and neither knows of the other: nvidia-installer warns of it, too. Only the .run installer
+	// leaves nvidia-uninstall.
+	case runfile != "" && len(packages) > 0 && !picksModule(m):
+		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: ".run installer", Value: "installed", From: runfile})
+		f.Steps = []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("nvidia-uninstall")), pin.Say("then reinstall the packages"),
+			pin.Say("remove the packages and keep the .run installer's driver").Instead()}
+	// By the versions of core packages, not by names: a transitional package is named after one branch and is of another.
+	case len(branches) > 1:
+		slices.Sort(branches)
+		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0],
+			branches[len(branches)-1])
+		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("remove the packages of branch %d", branches[0])), pin.Say("finish the upgrade to one branch").Instead()}
+		if remove := pins.HostSystem(m).Remove(ofBranch(packages, branches[0])...); remove != "" {
+			f.Steps[0] = pin.Run(remove).That(f.Steps[0].Say)
+		}
+	case failed != "":
+		return unknown("driver", failed)
+	case len(packages) == 0 && runfile == "":
+		return nil
+	default:
+		return holds("driver")
+	}
+	return found(f)
+}
+
+// ofBranch are the names of those packages of the driver that are of a branch.
+func ofBranch(packages []facts.DriverPackage, branch int) []string {
+	var names []string
+	for _, p := range packages {
+		if release, _ := world.ReleaseIn(p.Version); release.Major() == branch && pin.IsName(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// picksModule reports whether the image keeps several modules and loads the one that fits at boot, as EKS's do: they
+// ran the GRID driver's .run installer only for its module, and the packages' user space took its place.
+func picksModule(m *world.Machine) bool {
+	return slices.ContainsFunc(m.Facts.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "dkms-archive" })
+}
+
+// driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module: no program starts
+// on the GPU until a reboot (driver-mismatch). A note on one machine, where it may never come; all machines of one
+// image break on the same day.
+func driverAutoUpdate(m *world.Machine) []*Result {
+	u := m.Facts.Machine.Updates
+	image := m.Facts.System.Rest && len(m.Facts.Machine.Kernels) == 0 // of a container
+	// No package manager replaces what a .run installer wrote, and a container's driver is its host's.
+	if !m.Host() || image || m.Target.Driver != "" || u.Tool == "" || m.Facts.Machine.Runfile != "" {
+		return nil
+	}
+	what, unknowable := updatable(m, u)
+	switch {
+	case unknowable != "":
+		return unknown("driver", unknowable)
+	case what == nil:
+		return holds("driver")
+	}
+	f := verdict.Finding{Severity: verdict.Note, Subject: "driver", Need: "the driver's packages held",
+		Message:  u.Tool + " may upgrade the driver while it runs; after that, no program can start on the GPU until a reboot",
+		Evidence: append([]verdict.Evidence{{Fact: u.Tool, Value: "on", From: u.From}}, what...),
+		Source:   []string{"https://documentation.ubuntu.com/server/how-to/software/automatic-updates/"}}
+	f.Steps = []pin.Step{pin.Run(pin.Command(append([]string{"sudo", "apt-mark", "hold"}, holdNames(m)...)...))}
+	if u.Tool == "dnf-automatic" {
+		f.Steps = []pin.Step{pin.Run("sudo dnf versionlock add 'nvidia*' 'kmod-nvidia*' 'libnvidia*'")}
+		f.Source = []string{"https://dnf.readthedocs.io/en/latest/automatic.html"}
+	}
+	// Every machine that is started from this image would upgrade its driver.
+	if m.Facts.System.Rest {
+		f.Severity = verdict.Warning
+	}
+	return found(f)
+}
+
+// updatable is what of the driver may be upgraded: evidence, nil for nothing, or why that cannot be known.
+func updatable(m *world.Machine, u facts.Updates) (what []verdict.Evidence, unknowable string) {
+	packages, _ := core(m)
+	if failed := m.ProbeFailure("driver-packages"); failed != "" && len(packages) == 0 {
+		return nil, failed
+	}
+	if u.Tool == "dnf-automatic" {
+		return dnfUpdatable(u, packages), ""
+	}
+	// The packages of a release ask for each other's exact version, so one hold holds all; but no daemon's does.
+	held := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool {
+		return p.Held && strings.Contains(p.Name, "nvidia") && !daemonNames.MatchString(p.Name)
+	})
+	if len(packages) == 0 || held || u.Pinned != "" {
+		return nil, ""
+	}
+	for _, p := range packages {
+		if blacklisted(u.Blacklist, p.Name) {
+			return nil, ""
+		}
+		// unattended-upgrades installs from allowed origins only, and each archive has its own.
+		if p.Vendor == "" {
+			return nil, "which archive " + p.Name + " comes from"
+		}
+		if originAllowed(u.Origins, p.Vendor) {
+			return []verdict.Evidence{{Fact: p.Name, Value: p.Version, From: p.From}}, ""
+		}
+	}
+	return nil, ""
+}
+
+// dnfUpdatable is a package of the driver that an enabled repository may replace. They ask for each other's exact
+// version, so that one lock holds all. On Amazon Linux 2023 a repository with $releasever stays at one release until
+// somebody changes it, and is not among Repos.
+func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage) []verdict.Evidence {
+	locked := slices.ContainsFunc(packages, func(p facts.DriverPackage) bool { return lockedByDNF(u.Blacklist, p.Name) })
+	if locked || len(packages) == 0 || len(u.Repos) == 0 {
+		return nil
+	}
+	return []verdict.Evidence{{Fact: packages[0].Name, Value: packages[0].Version, From: packages[0].From},
+		{Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}
+}
+
+// lockedByDNF matches version locks and excludes: globs of names, "nvidia*", or names with a version,
+// "nvidia-driver-3:580.95.05-1.*". A "!" excludes one version and holds no other back.
+func lockedByDNF(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+		version, ok := strings.CutPrefix(pattern, name+"-")
+		return ok && version != "" && strings.Contains("0123456789*", version[:1])
+	})
+}
+
+// holdNames are the packages to hold: the driver's meta-packages where there are some.
+func holdNames(m *world.Machine) []string {
+	var names []string
+	for _, p := range m.Facts.Machine.Packages {
+		if !pin.IsName(p.Name) {
+			continue
+		}
+		if strings.HasPrefix(p.Name, "nvidia-driver") || strings.HasPrefix(p.Name, "nvidia-headless") ||
+			coreNames.MatchString(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// blacklisted matches as unattended-upgrades does: patterns hold from the beginning of the name. One that Python
+// accepts and Go does not matches nothing here.
+func blacklisted(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		re, err := regexp.Compile("^(?:" + pattern + ")")
+		return err == nil && re.MatchString(name)
+	})
+}
+
+// originAllowed reports whether an allowed origin is the archive that a vendor's driver packages come from: Ubuntu
+// publishes new releases in -security and -updates both, Debian in its stable archive and not in the security one.
+func originAllowed(origins []string, vendor string) bool {
+	return slices.ContainsFunc(origins, func(o string) bool {
+		o = strings.ToLower(o)
+		ofDistribution := strings.HasPrefix(o, "${distro_id}:") || strings.HasPrefix(o, vendor+":") ||
+			strings.Contains(o, "origin="+vendor) || strings.Contains(o, "origin=${distro_id}")
+		switch vendor {
+		case "ubuntu":
+			return everyOrigin(o) || ofDistribution && (strings.Contains(o, "-security") || strings.Contains(o, "-updates"))
+		case "debian":
+			return everyOrigin(o) || ofDistribution && !strings.Contains(o, "security")
+		// NVIDIA's repository is not among the default origins: somebody has to add it.
+		case "nvidia":
+			return everyOrigin(o) || strings.Contains(o, "nvidia")
+		// The archive's Origin is LP-PPA-graphics-drivers; o is in lower case.
+		case "ppa":
+			return everyOrigin(o) || strings.Contains(o, "lp-ppa-graphics-drivers")
+		}
+		return false
+	})
+}
+
+// everyOrigin reports whether a pattern of unattended-upgrades allows every archive there is.
+func everyOrigin(o string) bool { return o == "origin=*" || o == "*:*" }

@@ -1,0 +1,90 @@
+package verdict
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Waiver hides findings of one rule until its day.
+type Waiver struct {
+	Rule string `json:"rule"`
+	// Match narrows it to findings of which all of this is so: "subject" and "target" by their names, any other key
+	// is a fact of the evidence. A value is a glob: "*" stands for any text, "?" for one character.
+	Match  map[string]string `json:"match"`
+	Reason string            `json:"reason"`
+	Until  string            `json:"until"` // ISO date, the last day on which it holds; empty: no end
+}
+
+// WaiverUse is what became of a waiver.
+type WaiverUse struct {
+	Waiver
+	Expired bool `json:"expired"` // its day has passed: it hides nothing
+	Matched int  `json:"matched"` // findings that it is about
+}
+
+// Covers reports whether a finding is one that the waiver is about.
+func (w Waiver) Covers(f Finding) bool {
+	if f.Rule != w.Rule {
+		return false
+	}
+	for key, glob := range w.Match {
+		if !slices.ContainsFunc(valuesOf(f, key), matcher(glob)) {
+			return false
+		}
+	}
+	return true
+}
+
+// valuesOf is what a waiver's key stands for.
+func valuesOf(f Finding, key string) []string {
+	switch key {
+	case "subject":
+		return []string{f.Subject}
+	case "target":
+		return []string{f.Target}
+	}
+	var values []string
+	for _, e := range f.Evidence {
+		if strings.EqualFold(e.Fact, key) {
+			values = append(values, e.Value)
+		}
+	}
+	return values
+}
+
+var globSigns = strings.NewReplacer(`\*`, ".*", `\?`, ".")
+
+// matcher is a glob over the whole text; its "*" crosses slashes, as subjects hold paths.
+func matcher(glob string) func(string) bool {
+	glob = regexp.QuoteMeta(strings.ToValidUTF8(glob, "\uFFFD")) // regexp takes nothing else
+	return regexp.MustCompile("(?s)^" + globSigns.Replace(glob) + "$").MatchString
+}
+
+// Waive moves waived findings aside, each under the first waiver that covers it; they stay in the verdict.
+func (v *Verdict) Waive(waivers []Waiver, today string) {
+	for _, w := range waivers {
+		if w.Match == nil {
+			w.Match = map[string]string{}
+		}
+		v.Waivers = append(v.Waivers, WaiverUse{Waiver: w, Expired: w.Until != "" && w.Until < today})
+	}
+	v.Findings = slices.DeleteFunc(v.Findings, v.suppress)
+}
+
+// suppress counts who covers a finding, and says whether it is hidden.
+func (v *Verdict) suppress(f Finding) bool {
+	hidden := false
+	for i := range v.Waivers {
+		w := &v.Waivers[i]
+		if !w.Covers(f) {
+			continue
+		}
+		w.Matched++
+		if !w.Expired && !hidden {
+			v.Suppressed = append(v.Suppressed, Suppressed{f, w.Reason, w.Until})
+			hidden = true
+		}
+	}
+	return hidden
+}
