@@ -176,17 +176,17 @@ func (d Driver) stream() string {
 }
 
 // Driver installs a driver, with the repository that has it and what its module is built with; empty where no package
-// manager is known. Of NVIDIA's driver installation guide the pages on kernel modules (620/kernel-modules.html: the
-// streams, the locks and the packages of each distribution) and version-locking.html were read on 2026-11-26. Its page for
-// each distribution is named where its commands stand, with what was read in its place where it was not opened.
+// manager is known. Of NVIDIA's driver installation guide excerpts of the pages on kernel modules (620/kernel-modules.html:
+// the streams, the locks and the packages of each distribution) and of version-locking.html were read on 2026-11-26. Its
+// page for each distribution is named where its commands are, with what was read in its place where it was not opened.
 func (s System) Driver(d Driver) string {
 	major := s.major()
 	switch {
 	// Ubuntu's own archive has the driver, in the component restricted, which is on by default.
 	case s.Family == "ubuntu":
 		return s.Install(d.ubuntu())
-	// debian.html, not opened; in a root of Debian 12 all ran but NVIDIA's own packages (tools/steps). A minimal system has
-	// no curl. What pins the branch is installed first: apt resolves the driver with the preferences that it finds.
+	// debian.html, not opened; in a root of Debian 12 apt resolved the packages in a dry run, with stand-ins for curl and
+	// dpkg (tools/steps). A minimal system has no curl. What pins the branch is installed first: apt resolves the driver with the preferences that it finds.
 	case s.Family == "debian":
 		needs := []string{"curl", "ca-certificates"}
 		if s.Kernel != "" {
@@ -222,7 +222,8 @@ func (s System) Driver(d Driver) string {
 }
 
 // toolkitRepository is where NVIDIA's toolkit for containers is; no distribution has it (the toolkit's install guide,
-// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html, read 2026-11-26).
+// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html, an older copy of which was
+// read on 2026-11-26).
 const toolkitRepository = "https://nvidia.github.io/libnvidia-container/"
 
 // ContainerToolkit installs NVIDIA's toolkit for containers, with its repository.
