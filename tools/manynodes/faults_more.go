@@ -41,7 +41,7 @@ var moreFaults = []fault{
 	{"a Pascal GPU under cu128", h100, "E gpu-arch-missing", func(f *facts.Facts) {
 		gpus(f, "Tesla P100-PCIE-16GB", "10de:15f8", "6.0")
 	}},
-	{"a Kepler GPU under branch 580", h100, "E driver-drops-gpu", func(f *facts.Facts) {
+	{"a Kepler GPU under branch 580", h100, "E driver-drops-gpu, E gpu-arch-missing", func(f *facts.Facts) {
 		gpus(f, "", "10de:102d", "")
 		silentNVML(f, 9, "Driver Not Loaded")
 	}},
