@@ -184,8 +184,8 @@ func tooOld(m *world.Machine, b *world.Build, cuda version.Number, need string, 
 		f.Evidence = append(f.Evidence, m.EvidenceCompat())
 	}
 	f.Pins = append(f.Pins, pins.DriverPins(m, cuda)...)
-	pins, steps := m.CompatPins(cuda)
-	f.Pins, f.Steps = append(f.Pins, pins...), append(f.Steps, steps...)
+	compat, steps := pins.Compat(m, cuda)
+	f.Pins, f.Steps = append(f.Pins, compat...), append(f.Steps, steps...)
 	if len(f.Pins) > 0 && len(f.Steps) > 0 { // why no other build is named stands beside the driver
 		f.Steps[0].Or = true
 	}

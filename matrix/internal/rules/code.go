@@ -146,8 +146,8 @@ func addSpeaking(m *world.Machine, f *verdict.Finding, cuda version.Number) {
 	if b := pins.DriverBranch(m, func(b *tables.Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {
 		f.Pins = append(f.Pins, pins.DriverPin(m, *b, "supports CUDA "+b.CUDA.Short()+"; "+pins.Reboot(m)))
 	}
-	pins, steps := m.CompatPins(cuda)
-	f.Pins, f.Steps = append(f.Pins, pins...), append(f.Steps, steps...)
+	compat, steps := pins.Compat(m, cuda)
+	f.Pins, f.Steps = append(f.Pins, compat...), append(f.Steps, steps...)
 }
 
 // zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer. It stays

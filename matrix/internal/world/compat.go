@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/verdict"
-	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -195,9 +193,9 @@ func (g GPU) DataCentre() Trilean {
 	return Maybe
 }
 
-// compatPackage is the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
+// CompatPackage is the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
 // NVIDIA does not list the driver's branch: what is proposed must not end in error 803 or 804.
-func (m *Machine) compatPackage(cuda version.Number) *tables.Forward {
+func (m *Machine) CompatPackage(cuda version.Number) *tables.Forward {
 	base := m.Driver().Version
 	if !cuda.Known() || !base.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() ||
 		slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) {
@@ -214,78 +212,10 @@ func (m *Machine) compatPackage(cuda version.Number) *tables.Forward {
 	return &rows[i]
 }
 
-// CompatPins is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
-// data-centre one and NVIDIA lists the driver's branch. Where it is installed, steps say how the loader comes to take it.
-func (m *Machine) CompatPins(cuda version.Number) (pins []verdict.Pin, steps []pin.Step) {
-	row := m.compatPackage(cuda)
-	if row == nil {
-		return nil, nil
-	}
-	for _, c := range m.Facts.Driver.Compat {
-		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
-			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + PutFirst(path.Dir(c.Path))).That(fmt.Sprintf(
-				"uses %s, which is installed; keeps the driver (forward compatibility, %s)", row.Package, m.forwardWords())).Instead()}
-		}
-	}
-	why, commands := "keeps the driver", m.compatCommands(row)
-	if m.Dockerfile() {
-		why = "in the image; keeps the driver of the host"
-	}
-	return []verdict.Pin{{Package: row.Package, Version: row.CUDA.String(),
-		Why: why + "; forward compatibility, " + m.forwardWords(), Commands: commands}}, nil
-}
-
-// compatCommands install a cuda-compat package and have the loader take it, on this machine or in the image that a
-// Dockerfile makes.
-func (m *Machine) compatCommands(row *tables.Forward) map[string]string {
-	library := "LD_LIBRARY_PATH=" + PutFirst("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
-	if m.Dockerfile() {
-		return m.imageCommands(row.Package, "ENV "+library)
-	}
-	command := func(family string) string {
-		s := pin.System{Family: family, Root: m.Facts.System.Container != ""}
-		return pin.All(s.Install(row.Package), "export "+library) + from
-	}
-	apt, dnf := command("ubuntu"), command("rhel")
-	switch m.debian() {
-	case Yes:
-		return map[string]string{"apt": apt}
-	case No:
-		return map[string]string{"dnf": dnf}
-	}
-	return map[string]string{"apt": apt + " (Debian, Ubuntu)", "dnf": dnf + " (RHEL, Fedora, Amazon Linux 2023)"}
-}
-
-const from = "  # needs NVIDIA's repository"
-
-// imageCommands are the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
-func (m *Machine) imageCommands(name, env string) map[string]string {
-	base := m.Facts.Environments[0].Wanted[0]
-	where := from + " in the image"
-	if strings.Contains(base.Name, "nvidia/") {
-		where = ""
-	}
-	if redHatImage.MatchString(base.Name + ":" + base.Version) {
-		return map[string]string{"dnf": "RUN dnf install -y " + name + where, "env": env}
-	}
-	return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + name + where, "env": env}
-}
-
-// redHatImage matches the images whose packages dnf installs; the tags of nvidia/cuda name their system.
-var redHatImage = lazyregexp.New(`(?i)\bubi\d|rocky|alma|centos|rhel|fedora|amazonlinux|oraclelinux`)
-
 // Dockerfile reports whether what is judged is the image of a Dockerfile, and not the host that will run it.
 func (m *Machine) Dockerfile() bool {
 	e := m.Facts.Environments
 	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Wanted) > 0
-}
-
-// forwardWords says that the GPUs support forward compatibility, as those for which compatPackage names a package do.
-func (m *Machine) forwardWords() string {
-	if len(m.GPUs) == 1 {
-		return "which this data-centre GPU supports"
-	}
-	return "which these data-centre GPUs support"
 }
 
 // EvidenceCompat is the taken library, with the reason why it is.

@@ -103,17 +103,6 @@ func (m *Machine) HasEFA() (has bool, couldNot string) {
 	return efa.Devices > 0 && (m.Facts.System.Container == "" || efa.Nodes > 0), m.ProbeFailure("efa")
 }
 
-// debian reports whether packages are Debian's; maybe, where the system is not known.
-func (m *Machine) debian() Trilean {
-	switch s := m.Facts.System; {
-	case s.ID == "":
-		return Maybe
-	case s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
-		return Yes
-	}
-	return No
-}
-
 // Library is the driver's own library of that name, or nil.
 func (m *Machine) Library(name string) *DriverLibrary {
 	i := slices.IndexFunc(m.Found.Libraries, func(l DriverLibrary) bool { return l.Name == name })

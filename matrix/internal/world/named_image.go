@@ -129,7 +129,7 @@ func (m *Machine) TargetWords() string {
 // LetIn reports whether an image may run on a driver that is too old for its CUDA: with the cuda-compat library that is
 // in it, where NVIDIA lists the driver's branch, or the image itself does.
 func (m *Machine) LetIn(b *Build) bool {
-	if m.compatPackage(b.CUDANumber) != nil {
+	if m.CompatPackage(b.CUDANumber) != nil {
 		return true
 	}
 	if b.Named == nil || b.Named.Image == nil || b.Named.Image.Require == "" || len(m.GPUs) == 0 {

@@ -1,0 +1,84 @@
+package pins
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+)
+
+// Compat is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
+// data-centre one and NVIDIA lists the driver's branch. Where it is installed, steps say how the loader comes to take it.
+func Compat(m *world.Machine, cuda version.Number) (pins []verdict.Pin, steps []pin.Step) {
+	row := m.CompatPackage(cuda)
+	if row == nil {
+		return nil, nil
+	}
+	for _, c := range m.Facts.Driver.Compat {
+		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
+			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(path.Dir(c.Path))).That(fmt.Sprintf(
+				"uses %s, which is installed; keeps the driver (forward compatibility, %s)", row.Package, forwardWords(m))).Instead()}
+		}
+	}
+	why, commands := "keeps the driver", compatCommands(m, row)
+	if m.Dockerfile() {
+		why = "in the image; keeps the driver of the host"
+	}
+	return []verdict.Pin{{Package: row.Package, Version: row.CUDA.String(),
+		Why: why + "; forward compatibility, " + forwardWords(m), Commands: commands}}, nil
+}
+
+// compatCommands install a cuda-compat package and have the loader take it, on this machine or in the image that a
+// Dockerfile makes; none on a system for which NVIDIA has no packages.
+func compatCommands(m *world.Machine, row *tables.Forward) map[string]string {
+	library := "LD_LIBRARY_PATH=" + world.PutFirst("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
+	if m.Dockerfile() {
+		return imageCommands(m, row.Package, "ENV "+library)
+	}
+	s := System(m)
+	command := func(family string) string {
+		on := pin.System{Family: family, Root: s.Root}
+		return pin.All(on.Install(row.Package), "export "+library) + from
+	}
+	switch {
+	case s.APT():
+		return map[string]string{"apt": command("ubuntu")}
+	case s.DNF():
+		return map[string]string{"dnf": command("rhel")}
+	case s.Family != "":
+		return map[string]string{}
+	}
+	return map[string]string{"apt": command("ubuntu") + " (Debian, Ubuntu)", "dnf": command("rhel") + " (RHEL, Fedora, Amazon Linux 2023)"}
+}
+
+const from = "  # needs NVIDIA's repository"
+
+// imageCommands are the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
+func imageCommands(m *world.Machine, name, env string) map[string]string {
+	base := m.Facts.Environments[0].Wanted[0]
+	where := from + " in the image"
+	if strings.Contains(base.Name, "nvidia/") {
+		where = ""
+	}
+	if redHatImage.MatchString(base.Name + ":" + base.Version) {
+		return map[string]string{"dnf": "RUN dnf install -y " + name + where, "env": env}
+	}
+	return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + name + where, "env": env}
+}
+
+// redHatImage matches the images whose packages dnf installs; the tags of nvidia/cuda name their system.
+var redHatImage = lazyregexp.New(`(?i)\bubi\d|rocky|alma|centos|rhel|fedora|amazonlinux|oraclelinux`)
+
+// forwardWords says that the GPUs support forward compatibility, as those for which CompatPackage names a package do.
+func forwardWords(m *world.Machine) string {
+	if len(m.GPUs) == 1 {
+		return "which this data-centre GPU supports"
+	}
+	return "which these data-centre GPUs support"
+}
