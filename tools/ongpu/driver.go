@@ -37,8 +37,9 @@ func (b *bench) driverCounts(ctx context.Context, env ...string) (code string, n
 
 // visible tries values of CUDA_VISIBLE_DEVICES that people set, right and wrong, and compares which GPUs are left.
 func (b *bench) visible(ctx context.Context, s *section) {
-	for _, value := range []string{"0", "", "-1", "99", "0,0", "0,99", "1,0", "GPU-deadbeef", "MIG-deadbeef", "none",
-		" 0", "0x0"} {
+	for _, value := range []string{"0", "", "-1", "99", "0,0", "0,99", "1,0", "99,0,0", "0,-1,0", "0,99,0", "0,1,0", "-1,0", "GPU-deadbeef",
+		"MIG-deadbeef", "0,MIG-deadbeef", "0,GPU-deadbeef", "GPU-", "MIG-", "none", "void", "all", "NoDevFiles", " ", " 0", "0 ", "0 0", "0, 0", "0;0",
+		"0x0", "0x", "+0", "-0", "00", "0000000000", "0a", "a0", "0.5", "0,", ",0", "0,,", ",", "0,abc", "2147483648", "4294967296", "0\n"} {
 		env := "CUDA_VISIBLE_DEVICES=" + value
 		code, n, err := b.driverCounts(ctx, env)
 		if err != nil {
@@ -50,7 +51,7 @@ func (b *bench) visible(ctx context.Context, s *section) {
 			s.differs("%s: %v", env, err)
 			continue
 		}
-		s.say("%-40s cuInit %s, %d GPUs; doctor shows %d", env, code, n, v.shown())
+		s.say("%-40q cuInit %s, %d GPUs; doctor shows %d", env, code, n, v.shown())
 		if code != "none" && v.shown() != n {
 			s.differs("%q: the driver shows %d GPUs, doctor %d", env, n, v.shown())
 		}

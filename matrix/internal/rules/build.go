@@ -487,7 +487,7 @@ func ignores(m *world.Machine, b *world.Build, g world.GPU) (variable, why strin
 	switch {
 	case c == version.ByPTX && isSet(m, "CUDA_DISABLE_PTX_JIT"):
 		return "CUDA_DISABLE_PTX_JIT", "only PTX for " + g.Label + ", and CUDA_DISABLE_PTX_JIT=1 keeps the driver from compiling it"
-	case c == version.BySASS && isSet(m, "CUDA_FORCE_PTX_JIT") && len(b.PTX) > 0 &&
+	case c == version.BySASS && isSet(m, "CUDA_FORCE_PTX_JIT") &&
 		version.Cover(nil, b.PTX, g.Capability) == version.Uncovered:
 		return "CUDA_FORCE_PTX_JIT", "no PTX for " + g.Label + ", and CUDA_FORCE_PTX_JIT=1 makes the driver ignore its machine code"
 	}

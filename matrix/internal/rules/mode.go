@@ -191,20 +191,19 @@ func gpuNotReady(m *world.Machine) []*Result {
 	return nil
 }
 
-// processLimits: CUDA reserves address space for all memory of its GPUs, and names its threads; a limit of the process
-// stops it. Warnings: the program that runs later may have other limits than this one.
+// startSpace is the address space that libcuda maps when it starts, in bytes: 8.06 GiB and 4 GiB at 0x200000000, by a
+// trace of cuInit of driver 580.159.04.
+const startSpace = 12 << 30
+
+// processLimits: CUDA reserves address space when it starts and for all memory of its GPUs, and names its threads; a
+// limit of the process stops it. Warnings: the program that runs later may have other limits than this one, and what it
+// needs differs: with an H200 and driver 580, torch ran with 32 GiB of address space, and NCCL failed up to 256 GiB.
 func processLimits(m *world.Machine) []*Result {
 	if !m.Here() || len(m.GPUs) == 0 {
 		return nil
 	}
-	if space := m.Facts.Devices.AddressSpace; space > 0 && space < 2*largestMemory(m) {
-		return found(verdict.Finding{Severity: verdict.Warning, Subject: "limits", Need: "no limit of the address space",
-			Message: fmt.Sprintf("the address space is limited to %d GiB (ulimit -v), and CUDA reserves more than a GPU's memory of it: "+
-				"it fails with out of memory", space>>30),
-			Evidence: []verdict.Evidence{{Fact: "RLIMIT_AS", Value: fmt.Sprint(space), From: "/proc/self/limits"}},
-			Steps: []pin.Step{pin.Run("ulimit -v unlimited"),
-				pin.Say("in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS").Instead()},
-			Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}})
+	if f := spaceTooSmall(m); f != nil {
+		return found(*f)
 	}
 	if m.Facts.Devices.Comm == "refused" && m.Driver().Version.Major() >= 570 {
 		return found(verdict.Finding{Severity: verdict.Warning, Subject: "limits", Need: "threads that may write /proc/self/task/TID/comm",
@@ -217,6 +216,32 @@ func processLimits(m *world.Machine) []*Result {
 		return holds("limits")
 	}
 	return nil
+}
+
+// spaceTooSmall is what a limit of the address space (RLIMIT_AS, ulimit -v) stops.
+func spaceTooSmall(m *world.Machine) *verdict.Finding {
+	space := m.Facts.Devices.AddressSpace
+	if space <= 0 || space >= max(startSpace, 2*largestMemory(m)) {
+		return nil
+	}
+	what := "reserves more than a GPU's memory of it: NCCL and others fail with out of memory"
+	if space < startSpace {
+		what = "maps 12 GiB of it when it starts: every program fails with out of memory (error 2)"
+	}
+	return &verdict.Finding{Severity: verdict.Warning, Subject: "limits", Need: "no limit of the address space",
+		Message:  fmt.Sprintf("the address space is limited to %s (ulimit -v), and CUDA %s", inGiB(space), what),
+		Evidence: []verdict.Evidence{{Fact: "RLIMIT_AS", Value: fmt.Sprint(space), From: "/proc/self/limits"}},
+		Steps: []pin.Step{pin.Run("ulimit -v unlimited"),
+			pin.Say("in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS").Instead()},
+		Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}}
+}
+
+// inGiB is a size in words; what is below one GiB is in MiB.
+func inGiB(bytes int64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d GiB", bytes>>30)
 }
 
 // largestMemory is the memory of the largest GPU here, in bytes; 0 where none is known.

@@ -33,6 +33,14 @@ func visibleDevices(m *world.Machine) []*Result {
 		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"},
 			{Fact: "GPUs", Value: fmt.Sprint(len(m.Listed())), From: "NVML"}}}
 	switch {
+	// Seen with driver 580.159.04: cuInit fails with CUDA_ERROR_INVALID_DEVICE.
+	case m.Shown.Twice != "":
+		f.Severity, f.Need = verdict.Error, "a list that names each GPU once"
+		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s again: CUDA shows no GPU of a list that names one twice (error 101)",
+			list, m.Shown.Twice)
+		f.Steps = []pin.Step{pin.Say("name each GPU once in it"),
+			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
+		return []*Result{{Subject: f.Subject, Finding: &f, Takes: func(world.GPU) bool { return true }}}
 	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
 	case m.Shown.Absent != "":
 		f.Severity = verdict.Error

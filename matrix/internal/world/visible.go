@@ -21,6 +21,7 @@ type Shown struct {
 	Count   int    // how many GPUs a program sees
 	Hidden  bool   // none
 	Absent  string // the first device of the list that is not there: CUDA stops at it
+	Twice   string // a device that the list names again: CUDA shows none (cuInit fails with error 101)
 	Missing string // the fact without which a name of the list means nothing
 	Any     bool   // which ones cannot be told and does not matter, for the GPUs are alike
 	Unsure  string // why the GPUs that are shown cannot be told from the others; empty when they can
@@ -117,6 +118,10 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 		if missing != "" {
 			m.Shown.Missing, g = missing, &facts.GPU{}
 		}
+		if g.Bus != "" && slices.ContainsFunc(chosen, func(c facts.GPU) bool { return c.Bus == g.Bus }) && !m.Partitioned() {
+			m.Shown.Twice, m.Shown.Count = name, 0
+			return nil, false
+		}
 		m.Shown.Count++
 		chosen, numbered = append(chosen, *g), numbered || !strings.Contains(name, "-")
 	}
@@ -145,11 +150,19 @@ func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing
 // missingMIG: NVML can refuse a MIG device to a process that CUDA lets in, so what it does not show may be there.
 const missingMIG = "which MIG devices there are"
 
+// unpartitioned reports whether each GPU says that it is not divided: there is no MIG device that a name can mean.
+func unpartitioned(listed []facts.GPU) bool {
+	return !slices.ContainsFunc(listed, func(g facts.GPU) bool { return g.MIG != "off" })
+}
+
 // deviceNamed is the GPU of a UUID, or of its beginning, as the probe resolved it; not found is what NVML does not
 // have.
 func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing string) {
 	missing = "the UUIDs of the GPUs"
 	if strings.HasPrefix(name, "MIG-") {
+		if unpartitioned(listed) && !m.uncounted() {
+			return nil, ""
+		}
 		missing = missingMIG
 	}
 	i := slices.IndexFunc(m.Facts.Devices.Named, func(d facts.NamedDevice) bool { return d.Device == name })

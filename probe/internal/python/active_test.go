@@ -205,7 +205,7 @@ func TestUnreadSites(t *testing.T) {
 		{candidate{}, true, facts.UnreadNeeded}, {candidate{}, false, facts.UnreadClosed},
 	} {
 		s := &search{Host: &host.Host{Root: root, Rest: c.rest}}
-		s.unreadSites(p, c.c)
+		s.unreadSites(p, c.c, nil)
 		if u := s.found.Unread; len(u) != 1 || u[0].Place != tooLong || u[0].Kind != c.want || u[0].Reason == "" {
 			t.Errorf("%+v: unread %+v, want the one as %s", c, u, c.want)
 		}

@@ -58,13 +58,13 @@ func withLibraries(sites []string) []string {
 
 // unfollowed are the files with code that Python runs when it starts and that may lead it to packages elsewhere, in ways
 // that cannot be read.
-func unfollowed(h *host.Host, sites []string) []string {
+func unfollowed(h *host.Host, sites []string, builds []facts.Build) []string {
 	var list []string
 	for _, dir := range sites {
 		names := h.GlobIn(dir, "*.pth")
 		for _, name := range names[:min(len(names), maxPathFiles)] {
 			for line := range strings.Lines(string(h.ReadQuietly(name))) {
-				if executed(line) && !follows(h, sites, line) && !slices.Contains(list, name) {
+				if executed(line) && !follows(h, sites, builds, line) && !slices.Contains(list, name) {
 					list = append(list, name)
 				}
 			}
@@ -72,7 +72,7 @@ func unfollowed(h *host.Host, sites []string) []string {
 	}
 	for _, name := range customizers {
 		file := firstModule(h, withLibraries(sites), name)
-		if _, all := plainChanges(string(h.ReadQuietly(file))); !all {
+		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(h, builds, file, code) {
 			list = append(list, file)
 		}
 	}
@@ -81,8 +81,8 @@ func unfollowed(h *host.Host, sites []string) []string {
 
 // follows reports whether what a line of a .pth file does to the import path can be told: nothing, plain changes, or the
 // finder of an editable installation that tells its packages.
-func follows(h *host.Host, sites []string, line string) bool {
-	if _, all := plainChanges(line); !all {
+func follows(h *host.Host, sites []string, builds []facts.Build, line string) bool {
+	if !plain(line) {
 		return false
 	}
 	for _, m := range importsModule.FindAllStringSubmatch(line, maxMatches) {
@@ -90,11 +90,54 @@ func follows(h *host.Host, sites []string, line string) bool {
 		if harmless[name] || strings.HasPrefix(name, "__editable___") || pysource.Standard(name, "") {
 			continue
 		}
-		if _, all := plainChanges(string(h.ReadQuietly(firstModule(h, sites, name)))); !all {
+		file := firstModule(h, sites, name)
+		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(h, builds, file, code) {
 			return false
 		}
 	}
 	return true
+}
+
+// plain reports whether all that code does with the import path can be read.
+func plain(code string) bool {
+	_, all := plainChanges(code)
+	return all
+}
+
+// findsOthers reports whether code installs a finder, and nothing else, that finds no package of a build: it names the
+// packages that it finds, and none is one of these. A build's own finder, as numba-cuda's, finds what its wheel has.
+//
+//	class Finder(importlib.abc.MetaPathFinder):
+//	    def find_spec(self, name, path, target=None):
+//	        if name == "google.cloud.bigquery":
+func findsOthers(h *host.Host, builds []facts.Build, file, code string) bool {
+	for _, change := range changesPath.FindAllString(code, maxMatches) {
+		if change != "meta_path" {
+			return false
+		}
+	}
+	names := map[string]bool{}
+	for _, m := range quotedModule.FindAllStringSubmatch(code, maxMatches) {
+		names[m[1]] = true
+	}
+	for i := range builds {
+		if b := &builds[i]; !recorded(h, path.Dir(b.From), path.Base(file)) && findsAny(h, b, names) {
+			return false
+		}
+	}
+	return len(names) > 0 && !names["nvidia"]
+}
+
+// quotedModule matches the name of a module in quotes, of which the first part is the package.
+var quotedModule = lazyregexp.New(`['"]([A-Za-z_]\w*)(?:\.\w+)*\.?['"]`)
+
+// findsAny reports whether one of some names is a package of a build's wheel.
+func findsAny(h *host.Host, b *facts.Build, names map[string]bool) bool {
+	if names[strings.ReplaceAll(b.Name, "-", "_")] {
+		return true
+	}
+	return strings.HasSuffix(b.From, "/RECORD") &&
+		slices.ContainsFunc(modulesIn(h.ReadQuietly(b.From)), func(module string) bool { return names[module] })
 }
 
 var importsModule = lazyregexp.New(`\bimport[ \t]+(\w+)|__import__\(['"](\w+)['"]`)

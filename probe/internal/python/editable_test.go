@@ -74,13 +74,19 @@ func TestUnfollowed(t *testing.T) {
 		{"setuptools", site + "a.pth --\nimport __editable___x_finder; __editable___x_finder.install()\n" + site +
 			"__editable___x_finder.py --\nMAPPING = {'x': '/x'}\nsys.meta_path.append(F)\n", ""},
 		{"loader", site + "a.pth --\nimport _x_editable\n" + site + "_x_editable.py --\nsys.meta_path.insert(0, F())\n", "a.pth"},
+		{"finder of its own", site + "a.pth --\nimport _redirector\n" + site + "_redirector.py --\nif 'numba.cuda' in name: find('numba_cuda')\nsys.meta_path.insert(0, F())\n" +
+			site + "numba_cuda-0.30.4.dist-info/RECORD --\n_redirector.py,sha256=x,99\nnumba_cuda/__init__.py,,\n", ""},
+		{"finder of others", site + "sitecustomize.py --\nNAMES = ['google.cloud.bigquery']\nsys.meta_path.append(F(NAMES))\n", ""},
+		{"finder of torch", site + "sitecustomize.py --\nif name.startswith('torch.'): pass\nsys.meta_path.append(F())\n", "sitecustomize.py"},
+		{"finder of libraries", site + "sitecustomize.py --\nif name == 'nvidia': pass\nsys.meta_path.append(F())\n", "sitecustomize.py"},
 		{"sitecustomize", site + "sitecustomize.py --\nimport sys\nfor d in dirs():\n    sys.path.append(d)\n", "sitecustomize.py"},
 		{"apport", site + "sitecustomize.py --\ntry:\n    import apport_python_hook\nexcept ImportError:\n    pass\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := hosttest.Tree(t, editableTorch+c.tree)
-			got := ""
-			for _, file := range unfollowed(h, []string{"/srv/v/lib/python3.12/site-packages"}) {
+			got, at := "", "/srv/v/lib/python3.12/site-packages"
+			builds := []facts.Build{{Name: "torch", From: at + "/torch/version.py"}, {Name: "numba-cuda", From: at + "/numba_cuda-0.30.4.dist-info/RECORD"}}
+			for _, file := range unfollowed(h, []string{at}, builds) {
 				got += path.Base(file)
 			}
 			if got != c.want {

@@ -56,7 +56,7 @@ func (s *search) read(p prefix, c candidate) {
 			s.found.Environments = append(s.found.Environments, env)
 		}
 		s.seen[p.key(s.Host)] = i
-		s.unreadSites(p, c)
+		s.unreadSites(p, c, env.Builds)
 		s.unreadFiles(p.path, failed, c.active || c.named || s.Rest || !env.OtherUser)
 	}
 	if i >= 0 {
@@ -66,7 +66,7 @@ func (s *search) read(p prefix, c candidate) {
 }
 
 // unreadSites names the directories on the import path that could not be read.
-func (s *search) unreadSites(p prefix, c candidate) {
+func (s *search) unreadSites(p prefix, c candidate, builds []facts.Build) {
 	for _, dir := range p.sites {
 		if _, err := s.ReadDir(dir); unreadable(err) {
 			kind := facts.UnreadClosed
@@ -76,7 +76,7 @@ func (s *search) unreadSites(p prefix, c candidate) {
 			s.unread(dir, host.Plain(err).Error(), kind)
 		}
 	}
-	for _, file := range unfollowed(s.Host, p.sites) {
+	for _, file := range unfollowed(s.Host, p.sites, builds) {
 		if c.active || c.named {
 			s.unread(file, "Python runs this file when it starts, and which directories it adds to the import path cannot be determined", facts.UnreadNeeded)
 		}
