@@ -35,6 +35,9 @@ func decides(r Report, u matrix.Missing) bool {
 // inconclusive says in one sentence what could not be judged, or that there was nothing to judge.
 func inconclusive(r Report) string {
 	u := undecided(r)
+	if there := partsOf(r); u == nil && there.driver && there.gpu && there.build && len(r.Unknown) > 0 {
+		u = &r.Unknown[0] // of a package beside a build that works
+	}
 	switch {
 	case u == nil:
 		return nothing(r)

@@ -410,6 +410,14 @@ func (t *Tables) Trait(trait, name string, release version.Number) bool {
 	})
 }
 
+// CompiledForOlder reports whether a release of an engine lets in every later torch, although its libraries are compiled
+// for the one of its day: an installer takes the newest, with which they do not load (vLLM up to 0.2.5).
+func (t *Tables) CompiledForOlder(e *Extension) bool {
+	open := func(text string) bool { return strings.HasPrefix(text, ">") && !strings.Contains(text, "<") }
+	return slices.ContainsFunc(e.Torch, open) && !t.Trait("stable-abi", e.Package, version.Of(e.Release)) &&
+		t.Trait("compiled", e.Package, version.Number{}) && t.Trait("pins-torch", e.Package, version.Number{})
+}
+
 // LeastCapability is the first compute capability that a package's project says it supports, with its source; not known
 // where it says none.
 func (t *Tables) LeastCapability(name string, release version.Number) (version.Capability, Sources) {

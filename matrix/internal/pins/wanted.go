@@ -219,20 +219,12 @@ func releasesOf(m *world.Machine, w *wish) (list []tables.Extension, all int) {
 // torch. What the index has as a source is, where its row says for what; of flash-attn's, nothing does.
 func installable(m *world.Machine, e tables.Extension) bool {
 	switch {
-	case m.Tables.Trait("pins-torch", e.Package, version.Number{}) && len(e.Torch) == 0, compiledForOlder(m, e):
+	case m.Tables.Trait("pins-torch", e.Package, version.Number{}) && len(e.Torch) == 0, m.Tables.CompiledForOlder(&e):
 		return false
 	case e.Variant == "sdist":
 		return len(e.Torch)+len(e.CUDA) > 0
 	}
 	return e.Variant == "pypi" || onReleases(e)
-}
-
-// compiledForOlder reports whether a release lets in every later torch, although its libraries are compiled for the
-// one of its day: an installer takes the newest, with which it does not load (vLLM up to 0.2.5).
-func compiledForOlder(m *world.Machine, e tables.Extension) bool {
-	return m.Tables.Trait("compiled", e.Package, version.Number{}) && m.Tables.Trait("pins-torch", e.Package, version.Number{}) &&
-		!m.Tables.Trait("stable-abi", e.Package, version.Of(e.Release)) &&
-		slices.ContainsFunc(e.Torch, func(text string) bool { return strings.HasPrefix(text, ">") && !strings.Contains(text, "<") })
 }
 
 // compareReleases compares releases with their post-releases.

@@ -297,6 +297,46 @@ func gpuArchMissing(m *world.Machine, b *world.Build) []*Result {
 	for _, r := range results {
 		r.Without = r.Finding != nil && b.Optional()
 	}
+	return append(results, unsupported(m, b)...)
+}
+
+// unsupported asks of the packages beside a torch whether their projects support the GPUs: SGLang raises below 7.5,
+// whatever torch has code for. One that is a build of its own has its own answer.
+func unsupported(m *world.Machine, b *world.Build) []*Result {
+	if b.Name != "torch" || len(m.GPUs) == 0 {
+		return nil
+	}
+	var results []*Result
+	for _, p := range pins.Beside(b.Env) {
+		least, source := m.Tables.LeastCapability(p.Name, p.Number)
+		own := slices.ContainsFunc(m.Builds, func(o *world.Build) bool { return o.Env == b.Env && o.Name == p.Name })
+		if !least.Known() || own {
+			continue
+		}
+		subject := p.Name + " " + p.Version + world.PlaceOf(b.Env.Environment)
+		below := slices.DeleteFunc(slices.Clone(m.GPUs), func(g world.GPU) bool {
+			return !g.Capability.Known() || g.Capability.AtLeast(least)
+		})
+		if len(below) == 0 {
+			results = append(results, holds(subject)...)
+			continue
+		}
+		f := verdict.Finding{Severity: verdict.Error, Subject: subject, Source: source,
+			Need:    fmt.Sprintf("a GPU of compute capability %s or newer", least),
+			Message: fmt.Sprintf("%s %s does not support %s", p.Name, p.Version, below[0].Label),
+			Evidence: []verdict.Evidence{{Fact: p.Name, Value: p.Version, From: p.Path},
+				{Fact: "GPU", Value: below[0].Label, From: below[0].From},
+				{Fact: "least compute capability", Value: least.String(), From: "trait.csv"}},
+			Steps: []pin.Step{pin.Say("take a GPU of compute capability " + least.String() + " or newer")}}
+		switch {
+		case !m.Tables.Trait("pins-torch", p.Name, p.Number) && b.Env.Kind != "requirements":
+			f.Severity = verdict.Warning // TensorRT is there for those who ask for it
+		case len(below) < len(m.GPUs):
+			f.Severity = verdict.Warning
+			f.Steps = []pin.Step{hideGPUs(m, below, "hides the GPUs that it does not support")}
+		}
+		results = append(results, found(f)...)
+	}
 	return results
 }
 

@@ -152,14 +152,29 @@ func mismatched(m *world.Machine, b *world.Build) []*Result {
 		if unmetLibraries(b.Env, c.Name) {
 			continue
 		}
-		if f, bad := extension(m, b, c.Installed, c.Rows); bad {
+		switch f, bad := extension(m, b, c.Installed, c.Rows); {
+		case bad:
 			f.Subject = c.Subject
 			results = append(results, found(f)...)
-		} else {
+		case untried(m, b, c):
+			results = append(results, leftOpen(c.Subject, "which torch its libraries are compiled for: it asks for torch "+
+				strings.Join(c.Rows[0].Torch, " or ")+" and no more")...)
+		default:
 			results = append(results, holds(c.Subject)...)
 		}
 	}
 	return results
+}
+
+// untried reports whether a file names an engine beside a torch that came after it: the engine's metadata lets in every
+// later one, and its libraries are compiled for the one of its day. Of an installed one its files tell.
+func untried(m *world.Machine, b *world.Build, c world.CompiledPackage) bool {
+	return b.Env.Kind == "requirements" && !slices.ContainsFunc(c.Rows, func(e tables.Extension) bool {
+		least := slices.ContainsFunc(e.Torch, func(text string) bool {
+			return version.Of(strings.TrimLeft(text, ">= ")).Short() == b.Release.Number.Short()
+		})
+		return least || !m.Tables.CompiledForOlder(&e)
+	})
 }
 
 // compiledIn are an environment's packages that are compiled for one torch or one CUDA.
@@ -170,6 +185,9 @@ func compiledIn(m *world.Machine, e *world.Environment) []world.CompiledPackage 
 	e.Compiled = []world.CompiledPackage{}
 	for _, p := range pins.Beside(e) {
 		rows := extensionRows(m, p)
+		if e.Kind == "requirements" && m.Tables.Trait("pins-torch", p.Name, p.Number) {
+			rows = rowsOf(m, p) // an installer refuses what its metadata refuses, whether it is compiled for a torch or not
+		}
 		if len(rows) == 0 && (e.Kind == "requirements" || comes(m, p)) { // of an installed one, its files tell
 			rows = saidRows(p)
 		}
@@ -202,6 +220,10 @@ func extensionRows(m *world.Machine, p *world.Installed) []tables.Extension {
 	if !m.Tables.Trait("compiled", p.Name, p.Number) {
 		return nil
 	}
+	return rowsOf(m, p)
+}
+
+func rowsOf(m *world.Machine, p *world.Installed) []tables.Extension {
 	r := p.Release()
 	public, _, _ := strings.Cut(p.Version, "+")
 	if !r.Number.Known() || !r.Final() {
@@ -228,7 +250,11 @@ func extension(m *world.Machine, b *world.Build, p *world.Installed, rows []tabl
 	case every(func(e tables.Extension) bool { return world.OtherTorch(e.Torch, b.Release.Number) }):
 		want := strings.Join(rows[0].Torch, " or ")
 		f.Need = "torch " + want
-		f.Message = fmt.Sprintf("%s %s was compiled for torch %s, but torch is %s", p.Name, p.Version, want, b.Version)
+		verb := "was compiled for"
+		if m.Tables.Trait("pins-torch", p.Name, p.Number) && !m.Tables.Trait("compiled", p.Name, p.Number) {
+			verb = "asks for"
+		}
+		f.Message = fmt.Sprintf("%s %s %s torch %s, but torch is %s", p.Name, p.Version, verb, want, b.Version)
 	// Majors only: within one, the runtime's soname is the same (libcudart.so.12).
 	case b.CUDANumber.Known() && every(func(e tables.Extension) bool { return world.OtherFamily(e.CUDA, b.CUDANumber) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")

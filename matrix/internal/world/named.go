@@ -365,15 +365,15 @@ func IsFramework(name string) bool {
 	return slices.Contains(Frameworks(), name) || strings.HasPrefix(name, "jax") || strings.HasPrefix(name, "tensorflow")
 }
 
-// OtherTorch reports whether a list of releases has none of the torch's minor version, nor a least one below it: wheels
-// on torch's stable ABI ask for no more. An empty list says nothing. Minor versions, since torch's C++ interface
-// changes with each.
+// OtherTorch reports whether a list of releases and ranges has none of the torch's minor version: wheels on torch's
+// stable ABI ask for a least one alone. An empty list says nothing. Minor versions, since torch's C++ interface changes
+// with each.
 func OtherTorch(list []string, torch version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
-		if least, ok := strings.CutPrefix(text, ">="); ok {
-			return !torch.LessShort(version.Of(least))
+		if v := Exactly(text); v.Known() {
+			return v.Short() == torch.Short()
 		}
-		v := Exactly(text)
-		return !v.Known() || v.Short() == torch.Short()
+		taken, err := version.ParseSpecifiers(text)
+		return err != nil || slices.ContainsFunc([]string{torch.String(), torch.Short() + ".0", torch.Short() + ".99"}, taken.Has)
 	})
 }
