@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,10 @@ const listed = 500
 // bounded is the report with the first of each list that grows with what was judged; More counts the others. The worst
 // findings stand first.
 func (r Report) bounded() Report {
-	r.More = map[string]int{}
+	r.More = maps.Clone(r.More)
+	if r.More == nil {
+		r.More = map[string]int{}
+	}
 	cutList(&r, "findings", &r.Findings)
 	cutList(&r, "passed", &r.Passed)
 	cutList(&r, "unknown", &r.Unknown)
@@ -28,15 +32,21 @@ func (r Report) bounded() Report {
 func cutList[T any](r *Report, name string, list *[]T) {
 	if more := len(*list) - listed; more > 0 {
 		*list = (*list)[:listed:listed]
-		r.More[name] = more
+		r.More[name] += more
 	}
+}
+
+// Leave notes that a report is cut to the first of each list, for lack of time.
+func (r *Report) Leave(left map[string]int) {
+	r.More = left
+	r.Facts.Leave(left)
 }
 
 // moreText says what a bounded report leaves out, "801 more findings, 20 more unknown"; empty where that is nothing.
 func (r Report) moreText() string {
 	var list []string
 	for name, n := range r.More {
-		list = append(list, fmt.Sprintf("%d more %s", n, name))
+		list = append(list, fmt.Sprintf("%d more %s", n, clean(name)))
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")
@@ -46,6 +56,14 @@ func (r Report) moreText() string {
 func topOf[T any](list []T) []T {
 	some, _ := budget.First(list)
 	return some
+}
+
+// left says what a report does not hold that is cut to the first of each list.
+func (p *page) left(r Report) {
+	if more := r.moreText(); more != "" {
+		p.line()
+		p.wrap(4, more+": the time was up", painted{yellow, "! left out"}, ": ")
+	}
 }
 
 // rest says how many of a list the page does not show.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -17,7 +18,8 @@ func many(n int) Report {
 	for i := range n {
 		subject := fmt.Sprintf("torch 2.9.%d in /e%d", i, i)
 		v.Findings = append(v.Findings, matrix.Finding{Rule: "driver-too-old", Severity: matrix.Error, Subject: subject,
-			Message: fmt.Sprintf("CUDA 13.0 needs driver >= 580.65.%d", i), Do: []string{"install it"}})
+			Message: fmt.Sprintf("CUDA 13.0 needs driver >= 580.65.%d", i), Do: []string{"install it"},
+			Steps: []pin.Step{pin.Say("install it")}})
 		v.Answers = append(v.Answers, matrix.BuildAnswer{Subject: subject, Answer: matrix.Broken, Counts: true})
 		v.Passed = append(v.Passed, matrix.Passed{Rule: "not-importable", Subject: subject})
 		v.Unknown = append(v.Unknown, matrix.Missing{Rule: "glibc-too-old", Subject: subject, Missing: "the C library"})
@@ -54,6 +56,7 @@ func TestListsEnd(t *testing.T) {
 		"text":   {"and 1899 more errors", "and 1800 more findings: -o json lists them", "1900 errors, 0 warnings"},
 		"junit":  {`name="not listed" value="1400 more findings, 1400 more passed, 1400 more unknown"`},
 		"sarif":  {"not listed: 1400 more findings"},
+		"script": {"# 100. error driver-too-old", "# Left out: 1800 more findings. When these are mended"},
 		"github": {"not listed: 1400 more findings"},
 	} {
 		var out bytes.Buffer

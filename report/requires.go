@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/budget"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/requires"
@@ -18,6 +19,11 @@ type Requires struct {
 	Tool   Tool        `json:"tool"`
 	Source string      `json:"-"` // the file, relative to where the caller works; empty where it has no lines
 	Facts  facts.Facts `json:"-"`
+}
+
+// Leave notes that a requirement is cut to the first of each list, for lack of time: no host is admitted by it.
+func (r *Requires) Leave(left map[string]int) {
+	r.Unknown = append(r.Unknown, requires.Missing{Subject: r.Artefact, Missing: "the time was up before all of it was written; left out: " + budget.Words(left)})
 }
 
 // RequireFormats is every format of a requirement, by name.

@@ -99,10 +99,11 @@ const others = 5
 func (p *page) buildRows(r Report) []row {
 	var rows []row
 	noted, hidden := 0, 0
+	known := subjects(r)
 	for _, e := range slices.Concat(r.Facts.Environments, r.Facts.Programs) {
 		first := len(rows)
 		for _, b := range e.Builds {
-			answers := answered(r, matrix.Subject(&b, &e))
+			answers := known.answers[matrix.Subject(&b, &e)]
 			// A program would not take this backend here; another package of the file settles this release.
 			if len(answers) == 0 && (e.Kind == "program" || b.Version == "" && b.Specifier != "") {
 				continue
@@ -116,7 +117,7 @@ func (p *page) buildRows(r Report) []row {
 			rows = append(rows, rowsOf(b, e, answers, r)...)
 		}
 		for _, w := range e.Wanted {
-			rows = append(rows, wantedRows(w, e, r)...)
+			rows = append(rows, wantedRows(w, e, known, r)...)
 		}
 		if len(rows) > first {
 			rows[first].from = join(", ", rows[first].from, e.Found)
@@ -130,14 +131,14 @@ func (p *page) buildRows(r Report) []row {
 
 // wantedRows are the rows of a package that a file names, where it was judged by its name or compared with the framework
 // beside it.
-func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
+func wantedRows(w facts.Wanted, e facts.Environment, known bySubject, r Report) []row {
 	b := facts.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
 	subject := matrix.Subject(&b, &e)
-	answers := answered(r, subject)
+	answers := known.answers[subject]
 	if len(answers) == 0 {
-		answers = failed(r, subject)
+		answers = known.failed[subject]
 	}
-	if len(answers) == 0 && fits(r, subject) {
+	if len(answers) == 0 && known.fits[subject] {
 		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: painted{green, "fits torch"}}}
 	}
 	if len(answers) == 0 {
@@ -149,29 +150,37 @@ func wantedRows(w facts.Wanted, e facts.Environment, r Report) []row {
 	return rowsOf(b, e, answers, r)
 }
 
-func answered(r Report, subject string) []matrix.BuildAnswer {
-	return slices.DeleteFunc(slices.Clone(r.Answers), func(a matrix.BuildAnswer) bool { return a.Subject != subject })
+// bySubject is what a report says of each subject: thousands of them are not searched for each of thousands.
+type bySubject struct {
+	answers map[string][]matrix.BuildAnswer
+	failed  map[string][]matrix.BuildAnswer // what an error means for one without an answer of its own, by target
+	fits    map[string]bool                 // compared with the framework that it was built for, on every target, and holds
 }
 
-// fits reports whether a package was compared with the framework that it was built for, on every target, and holds.
-func fits(r Report, subject string) bool {
-	compared := func(rule, of string) bool {
-		return of == subject && (rule == "extension-mismatch" || rule == "companion-mismatch")
+func subjects(r Report) bySubject {
+	s := bySubject{map[string][]matrix.BuildAnswer{}, map[string][]matrix.BuildAnswer{}, map[string]bool{}}
+	for _, a := range r.Answers {
+		s.answers[a.Subject] = append(s.answers[a.Subject], a)
 	}
-	return slices.ContainsFunc(r.Passed, func(p matrix.Passed) bool { return compared(p.Rule, p.Subject) }) &&
-		!slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool { return compared(f.Rule, f.Subject) }) &&
-		!slices.ContainsFunc(r.Unknown, func(u matrix.Missing) bool { return u.Subject == subject })
-}
-
-// failed are the answers that an error means for what has none of its own: one for each target.
-func failed(r Report, subject string) []matrix.BuildAnswer {
-	var list []matrix.BuildAnswer
-	for _, f := range r.Findings {
-		if f.Subject == subject && f.Severity == matrix.Error {
-			list = append(list, matrix.BuildAnswer{Subject: subject, Target: f.Target, Answer: matrix.Broken, Counts: true})
+	compared := func(rule string) bool { return rule == "extension-mismatch" || rule == "companion-mismatch" }
+	for _, p := range r.Passed {
+		if compared(p.Rule) {
+			s.fits[p.Subject] = true
 		}
 	}
-	return list
+	for _, f := range r.Findings {
+		if compared(f.Rule) {
+			delete(s.fits, f.Subject)
+		}
+		if f.Severity == matrix.Error {
+			s.failed[f.Subject] = append(s.failed[f.Subject],
+				matrix.BuildAnswer{Subject: f.Subject, Target: f.Target, Answer: matrix.Broken, Counts: true})
+		}
+	}
+	for _, u := range r.Unknown {
+		delete(s.fits, u.Subject)
+	}
+	return s
 }
 
 // rowsOf is a build's row, and one more for each further answer that it has on other targets.

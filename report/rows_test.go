@@ -28,7 +28,7 @@ func TestFits(t *testing.T) {
 		"nothing": {Report{}, false}, "a target on which it does not": {both, false}, "not known": {unknown, false},
 		"others": {beside, true},
 	} {
-		if got := fits(c.r, subject); got != c.want {
+		if got := subjects(c.r).fits[subject]; got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

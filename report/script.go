@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/budget"
 	"cudacompat/matrix"
 	"cudacompat/pin"
 )
@@ -43,11 +44,16 @@ func Script(w io.Writer, r Report, s Style) error {
 	b.line("  printf 'by hand: %s\\nThen press Enter. ' \"$1\"")
 	b.line("  read -r _")
 	b.line("}")
-	for i, f := range findings {
+	first, more := budget.First(findings)
+	for i, f := range first {
 		b.line("")
 		b.note(fmt.Sprintf("%d. %s %s: %s%s", i+1, f.Severity, f.Rule, few(f.subjects, 3), on(f.targets)))
 		b.note("   " + f.Message)
 		b.ways(f.Finding)
+	}
+	if more += r.More["findings"]; more > 0 {
+		b.line("")
+		b.note(fmt.Sprintf("Left out: %s. When these are mended, `%s -o script` writes the others.", plural(more, "more finding"), b.again))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

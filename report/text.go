@@ -34,6 +34,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.try(r)
 	p.passed(r)
 	p.ownTables(r)
+	p.left(r)
 	p.line()
 	p.wrap(0, p.counts(r, findings))
 	_, err := w.Write(p.Bytes())

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -12,8 +14,6 @@ import (
 	"cudacompat/probe"
 	"cudacompat/report"
 	"cudacompat/triage"
-
-	"github.com/spf13/cobra"
 )
 
 // oneMachine refuses flags that name two machines.
@@ -39,13 +39,15 @@ type machine struct {
 
 // compare holds a log against the machine that it is of: the one that flags name, the one that is described in the log
 // itself, or this one where the log names its driver or its files.
-func (f *explainFlags) compare(cmd *cobra.Command, e *report.Explained, head []byte, stdin io.Reader) error {
-	m, err := f.machine(cmd.Context(), &e.Diagnosis, head, stdin)
+func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []byte, stdin io.Reader) error {
+	m, err := f.machine(ctx, &e.Diagnosis, head, stdin)
 	if m == nil || err != nil {
 		return err
 	}
 	m.facts.Complete()
-	verdict := matrix.Check(cmd.Context(), f.tables, m.facts, nil, matrix.Policy{})
+	judging, cancel := forJudging(ctx)
+	defer cancel()
+	verdict := matrix.Check(judging, f.tables, m.facts, nil, matrix.Policy{})
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
 	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)
@@ -60,7 +62,12 @@ func (f *explainFlags) compare(cmd *cobra.Command, e *report.Explained, head []b
 func (f *explainFlags) machine(ctx context.Context, d *triage.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {
 	switch {
 	case f.facts != "":
-		facts, err := given(f.facts, "", "", stdin)
+		reading, cancel := forJudging(ctx)
+		defer cancel()
+		facts, err := inTime(reading, func() (probe.Facts, error) { return given(f.facts, "", "", stdin) })
+		if late := new(lateError); errors.As(err, &late) {
+			err = &usageError{fmt.Sprintf("cannot read %q: %v", f.facts, late), "give more --timeout, or a file"}
+		}
 		return &machine{facts: facts, with: "the facts in " + f.facts}, err
 	case f.here || len(f.envs) > 0:
 		return f.thisMachine(ctx, "")

@@ -134,7 +134,7 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []described, f
 			return err
 		}
 		r.Source = from
-		if err := job.outputs.write(r); err != nil {
+		if err := job.outputs.write(ctx, r); err != nil {
 			return err
 		}
 		job.config.remark(s.err, r.Verdict)

@@ -18,8 +18,12 @@ const (
 	checkTimeout = 10 * time.Second
 )
 
-// sayTimeout is what remains for judging and writing once reading has taken all the time.
-const sayTimeout = 100 * time.Millisecond
+// What remains once reading has taken all the time: for judging, as much again for a step of it that does not end with its
+// time, and for writing. A run ends within 200 ms after --timeout.
+const (
+	sayTimeout   = 60 * time.Millisecond
+	writeTimeout = 40 * time.Millisecond
+)
 
 // bounded ends a context when the time is up, and says so.
 func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
@@ -55,6 +59,19 @@ func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 func aMomentMore(judging context.Context) (context.Context, context.CancelFunc) {
 	ends, _ := judging.Deadline()
 	return context.WithDeadline(context.WithoutCancel(judging), ends.Add(sayTimeout))
+}
+
+// forWriting is a context for what follows judging, of which nothing but the time matters any more: it ends as ctx does, but
+// not before there was time to write a report as machines mostly have it.
+func forWriting(ctx context.Context) (context.Context, context.CancelFunc) {
+	ends, limited := ctx.Deadline()
+	if !limited {
+		ends = time.Now().Add(liveTimeout)
+	}
+	if soonest := time.Now().Add(writeTimeout); ends.Before(soonest) {
+		ends = soonest
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), ends)
 }
 
 // inTime does work that may wait for a file that never ends, or compute for minutes, and gives up when ctx does. What

@@ -79,11 +79,11 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 		}
 		job.log = &d
 	}
-	r, err := f.waitFor(ctx, job, h, s.err)
+	r, looked, err := f.waitFor(ctx, job, h, s.err)
 	if err != nil {
 		return err
 	}
-	err = job.outputs.write(r)
+	err = job.outputs.write(looked, r)
 	switch {
 	case f.healthcheck: // whoever reads the line may be gone; the code is what counts
 		return exitForHealth(r.Verdict, len(f.require) > 0)
@@ -125,14 +125,14 @@ func (f *doctorFlags) healthy() error {
 const waitStep = 2 * time.Second
 
 // waitFor looks again until the time is up, while something that is required is missing or nothing is conclusive. Each
-// look has the time that --timeout gives.
-func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, error) {
+// look has the time that --timeout gives; the context is that of the last one, which writing shares.
+func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, context.Context, error) {
 	end, said := time.Now().Add(f.wait), ""
 	for {
-		r, err := f.look(ctx, job, h, says)
+		r, looked, err := f.look(ctx, job, h, says)
 		missing := r.Outcome == matrix.Inconclusive || r.Fires("required-missing")
 		if err != nil || !missing || time.Now().Add(waitStep).After(end) {
-			return r, err
+			return r, looked, err
 		}
 		if line := report.Headline(r); line != said && !f.healthcheck {
 			complain(says, fmt.Sprintf("waiting up to %s: %s", time.Until(end).Round(time.Second), line), "")
@@ -144,13 +144,14 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says 
 
 // look reads the machine once and judges it. Without --timeout each source of facts has a limit of its own, NVML by the
 // number of GPUs.
-func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, error) {
+func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, context.Context, error) {
 	if f.timeout > 0 {
 		bound, cancel := bounded(ctx, f.timeout)
 		defer cancel()
 		ctx = bound
 	}
-	return job.judge(ctx, func() (probe.Facts, error) { return f.readTelling(ctx, h, says), nil })
+	r, err := job.judge(ctx, func() (probe.Facts, error) { return f.readTelling(ctx, h, says), nil })
+	return r, ctx, err
 }
 
 // job is a judgement whose every word has been checked, before the machine is looked at.

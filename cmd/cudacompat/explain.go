@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -52,8 +53,12 @@ func explainCommand(s streams) *cobra.Command {
 			"the environment or the hardware is to blame · 3 the log does not tell · " + exitOwn},
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reading, cancel := bounded(cmd.Context(), max(f.timeout, sayTimeout))
+			ctx := cmd.Context()
+			reading, cancel := bounded(ctx, max(f.timeout, sayTimeout))
 			defer cancel()
+			if cmd.Flags().Changed("timeout") { // else a log that takes all of it leaves time to look at this machine
+				ctx = reading
+			}
 			var err error
 			if f.tables, err = f.load(reading); err != nil {
 				return err
@@ -62,9 +67,9 @@ func explainCommand(s streams) *cobra.Command {
 			case len(args) == 0:
 				return f.listPages(s)
 			case len(args) == 1 && !isLog(args[0]):
-				return f.page(cmd, args[0], s)
+				return f.page(ctx, args[0], s)
 			}
-			return f.logs(cmd, args, s)
+			return f.logs(ctx, args, s)
 		},
 	}
 	f.tablesFlag.add(cmd)
@@ -91,7 +96,7 @@ func isLog(name string) bool {
 }
 
 // page writes what is known of a word. A text with a space in it is a log, unless it is a name without its spaces.
-func (f *explainFlags) page(cmd *cobra.Command, text string, s streams) error {
+func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	name := strings.Join(strings.Fields(text), "")
 	if name == "" {
 		return &usageError{message: "the argument of explain is empty: is a variable unset?", hint: logHint}
@@ -107,7 +112,7 @@ func (f *explainFlags) page(cmd *cobra.Command, text string, s streams) error {
 	case page != nil:
 		return show(page, style, s.out)
 	case strings.ContainsAny(text, " \n"):
-		return f.text(cmd, text, s)
+		return f.text(ctx, text, s)
 	}
 	return f.misspelt(name)
 }
@@ -273,19 +278,19 @@ func written(w io.Writer, page []byte) error {
 }
 
 // logs diagnoses logs.
-func (f *explainFlags) logs(cmd *cobra.Command, names []string, s streams) error {
+func (f *explainFlags) logs(ctx context.Context, names []string, s streams) error {
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
 	}
-	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
-		return diagnose(cmd.Context(), all, names, f.timeout, s.in)
+	return f.diagnosed(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
+		return diagnose(ctx, all, names, f.timeout, s.in)
 	})
 }
 
 // text diagnoses lines that stand on the command line.
-func (f *explainFlags) text(cmd *cobra.Command, text string, s streams) error {
-	return f.diagnosed(cmd, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
-		d, err := judgeLogs(cmd.Context(), all, []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
+func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
+	return f.diagnosed(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
+		d, err := judgeLogs(ctx, all, []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
 		return d, []byte(text), err
 	})
 }
@@ -293,7 +298,7 @@ func (f *explainFlags) text(cmd *cobra.Command, text string, s streams) error {
 // diagnosed writes a diagnosis, held against the machine that it is of where that is known. The diagnosis comes with the
 // beginning of the log.
 func (f *explainFlags) diagnosed(
-	cmd *cobra.Command,
+	ctx context.Context,
 	s streams,
 	diagnosis func([]triage.Signature) (triage.Diagnosis, []byte, error),
 ) error {
@@ -313,10 +318,10 @@ func (f *explainFlags) diagnosed(
 		return err
 	}
 	explained := report.Explained{Diagnosis: d}
-	if err := f.compare(cmd, &explained, head, s.in); err != nil {
+	if err := f.compare(ctx, &explained, head, s.in); err != nil {
 		return err
 	}
-	if err := outputs.write(explained); err != nil {
+	if err := outputs.write(ctx, explained); err != nil {
 		return err
 	}
 	return exitForBlame(explained.Blame)

@@ -105,7 +105,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := outputs.write(report.Fleet{Summary: found, Tool: tool(tables, true)}); err != nil {
+	if err := outputs.write(ctx, report.Fleet{Summary: found, Tool: tool(tables, true)}); err != nil {
 		return err
 	}
 	return f.exit(found)

@@ -378,7 +378,7 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 		g.forecast.Exit = *stops
 	}
 	if !g.outputs.asJSON() || stops != nil {
-		if err := g.outputs.write(g.forecast); err != nil {
+		if err := g.outputs.write(ctx, g.forecast); err != nil {
 			return 0, err
 		}
 	}
@@ -460,7 +460,7 @@ func (g *guarding) run() (int, error) {
 	g.forecast.Learn(g.after, g.verdict(context.Background(),
 		probe.Run(context.Background(), g.host, g.options())))
 	if g.outputs.asJSON() {
-		return code, g.outputs.write(g.forecast)
+		return code, g.outputs.write(context.Background(), g.forecast)
 	}
 	return code, report.GuardDiffers(g.s.err, g.forecast)
 }

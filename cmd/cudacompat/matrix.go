@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,16 +32,17 @@ func matrixCommand(s streams) *cobra.Command {
 		Example:     "  cudacompat matrix torch cuda=12.6 python=3.12\n  cudacompat matrix why torch 2.6.0+cu124 driver",
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := f.load(cmd.Context())
+			ctx := cmd.Context()
+			t, err := f.load(ctx)
 			switch {
 			case err != nil:
 				return err
 			case len(args) == 0:
-				return f.list(s, t)
+				return f.list(ctx, s, t)
 			case args[0] == "why":
-				return f.why(s, t, args[1:])
+				return f.why(ctx, s, t, args[1:])
 			}
-			return f.rows(s, t, args[0], args[1:])
+			return f.rows(ctx, s, t, args[0], args[1:])
 		},
 	}
 	f.tablesFlag.add(cmd)
@@ -52,7 +54,7 @@ func matrixCommand(s streams) *cobra.Command {
 }
 
 // list shows the tables themselves.
-func (f *matrixFlags) list(s streams, t *matrix.Tables) error {
+func (f *matrixFlags) list(ctx context.Context, s streams, t *matrix.Tables) error {
 	g := tables.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources",
 		"single_source", "checked", "columns"}}
 	for _, name := range tables.Names() {
@@ -63,7 +65,7 @@ func (f *matrixFlags) list(s streams, t *matrix.Tables) error {
 		row := append([]string{name, strconv.Itoa(len(table.Rows))}, proofs(table)...)
 		g.Rows = append(g.Rows, append(row, table.Date(), strings.Join(table.Columns, " ")))
 	}
-	return emit(s, report.GridFormats, f.formats, f.colour, f.all, g)
+	return emit(ctx, s, report.GridFormats, f.formats, f.colour, f.all, g)
 }
 
 // proofs says how many of a table's rows were read from the artefact, have two sources, have one; nothing where the
@@ -80,12 +82,12 @@ func proofs(table tables.Grid) []string {
 }
 
 // rows shows those rows of a table that every filter keeps.
-func (f *matrixFlags) rows(s streams, t *matrix.Tables, table string, words []string) error {
+func (f *matrixFlags) rows(ctx context.Context, s streams, t *matrix.Tables, table string, words []string) error {
 	g, err := filtered(t, table, words)
 	if err != nil {
 		return err
 	}
-	return emit(s, report.GridFormats, f.formats, f.colour, f.all, g)
+	return emit(ctx, s, report.GridFormats, f.formats, f.colour, f.all, g)
 }
 
 func filtered(t *matrix.Tables, table string, words []string) (tables.Grid, error) {
@@ -128,7 +130,7 @@ func keysOf(g tables.Grid) []string {
 }
 
 // why shows one value of the rows that the words name, with what stands behind it.
-func (f *matrixFlags) why(s streams, t *matrix.Tables, args []string) error {
+func (f *matrixFlags) why(ctx context.Context, s streams, t *matrix.Tables, args []string) error {
 	if len(args) < 3 {
 		return &usageError{message: "matrix why takes a table, a key and a column",
 			hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
@@ -145,5 +147,5 @@ func (f *matrixFlags) why(s streams, t *matrix.Tables, args []string) error {
 		return &usageError{message: fmt.Sprintf("no row of %s fits %s", table, strings.Join(words, " ")),
 			hint: "cudacompat matrix " + table + " shows the rows"}
 	}
-	return emit(s, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(t, g, column))
+	return emit(ctx, s, report.WhyFormats, f.formats, f.colour, f.all, matrix.Whys(t, g, column))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cudacompat/internal/voice"
 	"cudacompat/report"
 
 	"golang.org/x/term"
@@ -23,8 +23,8 @@ type output[T any] struct {
 
 // outputs is every -o of a command.
 type outputs[T any] struct {
-	list []output[T]
-	out  io.Writer
+	list     []output[T]
+	out, err io.Writer
 }
 
 // namesOf lists formats for people.
@@ -42,7 +42,7 @@ func parseOutputs[T any](formats []report.Format[T], specs []string, colour stri
 	if len(specs) == 0 {
 		specs = []string{formats[0].Name}
 	}
-	result := outputs[T]{out: s.out}
+	result := outputs[T]{out: s.out, err: s.err}
 	screen, err := styleFor(colour, s.out)
 	if err != nil {
 		return result, err
@@ -94,28 +94,12 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen report.S
 }
 
 // emit is parseOutputs and write for commands that have nothing to lose between them.
-func emit[T any](s streams, formats []report.Format[T], specs []string, colour string, all bool, value T) error {
+func emit[T any](ctx context.Context, s streams, formats []report.Format[T], specs []string, colour string, all bool, value T) error {
 	o, err := parseOutputs(formats, specs, colour, all, s)
 	if err != nil {
 		return err
 	}
-	return o.write(value)
-}
-
-// write says a value in every format that was asked for. Whatever it holds of an input is without its secrets then.
-func (o outputs[T]) write(value T) error {
-	voice.Value(&value)
-	for _, one := range o.list {
-		write := func(w io.Writer) error { return one.Write(w, value, one.style) }
-		if one.file != "" {
-			if err := save(one.file, write); err != nil {
-				return err
-			}
-		} else if err := write(o.out); err != nil {
-			return fmt.Errorf("cannot write the report: %w", err)
-		}
-	}
-	return nil
+	return o.write(ctx, value)
 }
 
 // monitored reports whether a monitor of Nagios' kind reads standard output, and the exit code with it.

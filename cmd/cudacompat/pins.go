@@ -98,7 +98,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if len(pins.Sets) == 0 && !slices.ContainsFunc(f.formats, isJSON) {
 		f.formats = []string{"text"} // a requirements file of nothing would install nothing, silently
 	}
-	if err := emit(s, report.PinFormats, f.formats, f.colour, f.all, pins); err != nil {
+	if err := emit(reading, s, report.PinFormats, f.formats, f.colour, f.all, pins); err != nil {
 		return err
 	}
 	switch {

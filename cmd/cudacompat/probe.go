@@ -26,7 +26,10 @@ func probeCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return outputs.write(look.readTelling(cmd.Context(), h, s.err))
+			if look.timeout == 0 { // each source of facts has its own limit
+				ctx = cmd.Context()
+			}
+			return outputs.write(ctx, look.readTelling(cmd.Context(), h, s.err))
 		},
 	}
 	look.add(cmd)

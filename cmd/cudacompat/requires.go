@@ -82,7 +82,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		return err
 	}
 	r.Tool = tool(asked.tables, true)
-	err = asked.outputs.write(r)
+	err = asked.outputs.write(reading, r)
 	if silence := report.Silence(""); errors.As(err, &silence) {
 		complain(s.err, string(silence), "")
 		return cmp.Or(requiresExit(r), error(exitError(exitUsage)))

@@ -4,20 +4,38 @@ import "reflect"
 
 // Value redacts every string that can be reached from a pointer: fields, lists, the keys and values of maps. A GPU that
 // is named by its UUID has one name in all of them.
-func Value(pointer any) {
-	w := walk{seen: map[uintptr]bool{}}
-	w.into(reflect.ValueOf(pointer))
-}
+func Value(pointer any) { new(Walk).Value(pointer, nil) }
 
-// walk redacts a value in place. What does not change is not written: tables share their strings with reports.
-type walk struct {
+// Walk redacts values in place, one after the other: a GPU has one name in all of them. What does not change is not
+// written: tables share their strings with reports.
+type Walk struct {
 	devices
-	seen map[uintptr]bool // pointers that were followed
+	seen    map[uintptr]bool // pointers that were followed
+	texts   int
+	stop    func() bool
+	stopped bool
 }
 
-func (w *walk) into(v reflect.Value) {
+// Value is Value until stop says that there is no more time, which it is asked now and then; nil: there is. It reports
+// whether all was redacted.
+func (w *Walk) Value(pointer any, stop func() bool) bool {
+	w.seen, w.stop, w.stopped = map[uintptr]bool{}, stop, false
+	w.into(reflect.ValueOf(pointer))
+	return !w.stopped
+}
+
+// askEvery is how many texts are redacted between two looks at the clock.
+const askEvery = 256
+
+func (w *Walk) into(v reflect.Value) {
+	if w.stopped {
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
+		if w.texts++; w.stop != nil && w.texts%askEvery == 0 {
+			w.stopped = w.stop()
+		}
 		if text := v.String(); v.CanSet() {
 			if clean := w.redact(text); clean != text {
 				v.SetString(clean)
@@ -50,7 +68,7 @@ func holdsText(t reflect.Type) bool {
 }
 
 // intoMap writes what changes: an element of a map cannot be changed where it is.
-func (w *walk) intoMap(m reflect.Value) {
+func (w *Walk) intoMap(m reflect.Value) {
 	if !m.CanInterface() {
 		return
 	}

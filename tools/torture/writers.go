@@ -15,13 +15,26 @@ import (
 	"cudacompat/report"
 )
 
-// written are much to say, in every format of a report, and a comparison that is out of time, in every format of one.
+// written are much to say, in every format of a report, with time and with so little that it ends while all of that is
+// written; and a comparison that is out of time, in every format of one.
 func written() (list []bomb) {
 	facts := documents["facts or a report from cudacompat"]
+	environments := document{head: factsHead + `"environments":[{}`, tail: "]}",
+		part: `,{"path":"/e%d","active":true,"builds":[{"name":"torch","version":"2.9.0+cu130","cuda":"13.0"}]}`}
 	for _, format := range report.Formats {
-		list = append(list, bomb{name: "check: 1,900 builds as " + format.Name, limit: 5 * time.Second,
-			plant: func(dir string) error { return write(filepath.Join(dir, "input"), facts.text(facts.most)) },
-			args:  []string{"check", "{}/input", "-o", format.Name}, plain: format.Name != "json" && format.Name != "sarif"})
+		for _, of := range []struct {
+			name  string
+			text  []byte
+			limit time.Duration
+		}{
+			{"1,900 builds", facts.text(facts.most), 5 * time.Second},
+			{"1,900 environments", environments.text(1900), 300 * time.Millisecond},
+			{"1,900 environments", environments.text(1900), 500 * time.Millisecond},
+		} {
+			list = append(list, bomb{name: fmt.Sprintf("check: %s as %s in %s", of.name, format.Name, of.limit), limit: of.limit,
+				plant: file("input", func() []byte { return of.text }),
+				args:  []string{"check", "{}/input", "-o", format.Name}, plain: format.Name != "json" && format.Name != "sarif"})
+		}
 	}
 	for _, format := range report.RequireDiffFormats {
 		list = append(list, bomb{name: "requires: a comparison in 1 ms as " + format.Name, limit: time.Millisecond,
