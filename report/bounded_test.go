@@ -56,7 +56,7 @@ func TestListsEnd(t *testing.T) {
 		"text":   {"and 1899 more errors", "and 1800 more findings: -o json lists them", "1900 errors, 0 warnings"},
 		"junit":  {`name="not listed" value="1400 more findings, 1400 more passed, 1400 more unknown"`},
 		"sarif":  {"not listed: 1400 more findings"},
-		"script": {"# 100. error driver-too-old", "# Left out: 1800 more findings. When these are mended"},
+		"script": {"# 100. error driver-too-old", "# Left out: 1800 more findings. When these are fixed"},
 		"github": {"not listed: 1400 more findings"},
 	} {
 		var out bytes.Buffer

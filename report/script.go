@@ -53,7 +53,7 @@ func Script(w io.Writer, r Report, s Style) error {
 	}
 	if more += r.More["findings"]; more > 0 {
 		b.line("")
-		b.note(fmt.Sprintf("Left out: %s. When these are mended, `%s -o script` writes the others.", plural(more, "more finding"), b.again))
+		b.note(fmt.Sprintf("Left out: %s. When these are fixed, `%s -o script` writes the others.", plural(more, "more finding"), b.again))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

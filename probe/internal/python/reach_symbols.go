@@ -93,7 +93,7 @@ func (s *site) readSources(h *host.Host, b *facts.Build) {
 
 // hasRequired reports whether what a distribution requires is there, by the modules of that name or by its RECORD.
 func (s *site) hasRequired(h *host.Host, info string) bool {
-	head, _, _ := bytes.Cut(h.ReadQuietly(info+"/METADATA"), []byte("\n\n"))
+	head := headerOf(h.ReadQuietly(info + "/METADATA"))
 	for _, m := range requiredName.FindAllSubmatch(head, -1) {
 		name := distname.Normal(string(m[1]))
 		if bytes.Contains(m[2], []byte(";")) || strings.HasPrefix(name, "nvidia-") ||

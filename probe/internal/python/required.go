@@ -66,7 +66,7 @@ func (d Distributions) Requires(name string) []string {
 	if !ok {
 		return nil
 	}
-	head, _, _ := bytes.Cut(d.h.ReadQuietly(i.path()+"/METADATA"), []byte("\n\n"))
+	head := headerOf(d.h.ReadQuietly(i.path() + "/METADATA"))
 	var list []string
 	for line := range bytes.Lines(head) {
 		if rest, ok := bytes.CutPrefix(line, requiresDist); ok {
