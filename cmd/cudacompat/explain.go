@@ -56,8 +56,10 @@ func explainCommand(s streams) *cobra.Command {
 			ctx := cmd.Context()
 			reading, cancel := bounded(ctx, max(f.timeout, sayTimeout))
 			defer cancel()
-			if cmd.Flags().Changed("timeout") { // else a log that takes all of it leaves time to look at this machine
-				ctx = reading
+			if cmd.Flags().Changed("timeout") && f.timeout > 0 { // else a log that takes all of it leaves time to look at this machine
+				bound, end := bounded(ctx, f.timeout)
+				defer end()
+				ctx = bound
 			}
 			var err error
 			if f.tables, err = f.load(reading); err != nil {
