@@ -56,7 +56,8 @@ func explainCommand(s streams) *cobra.Command {
 			ctx := cmd.Context()
 			reading, cancel := bounded(ctx, max(f.timeout, sayTimeout))
 			defer cancel()
-			if cmd.Flags().Changed("timeout") && f.timeout > 0 { // else a log that takes all of it leaves time to look at this machine
+			// Without a limit that was given, a log that takes all of its own leaves time to look at this machine.
+			if cmd.Flags().Changed("timeout") && f.timeout > 0 {
 				bound, end := bounded(ctx, f.timeout)
 				defer end()
 				ctx = bound

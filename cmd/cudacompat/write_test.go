@@ -64,7 +64,9 @@ func TestNothingHalfWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs strings.Builder
 		o := outputs[[]string]{out: &out, err: &errs, list: []output[[]string]{{Format: report.Format[[]string]{Name: "slow",
-			Write: func(w io.Writer, list []string, _ report.Style) error { return slowly(w, verbose{Lines: list}, report.Style{}) }}}}}
+			Write: func(w io.Writer, list []string, _ report.Style) error {
+				return slowly(w, verbose{Lines: list}, report.Style{})
+			}}}}}
 		ctx, cancel := bounded(t.Context(), time.Second)
 		defer cancel()
 		err := o.write(ctx, make([]string, 5000))
