@@ -71,6 +71,11 @@ func WithoutPrivate(t *Tables, f facts.Facts) facts.Facts {
 	return world.WithoutPrivate(t, f)
 }
 
+// PlatformOf is the platform of the machine that a target names, "linux_aarch64"; empty where the target does not tell.
+func PlatformOf(t *Tables, target Target) string {
+	return world.PlatformOf(t, target)
+}
+
 // Frameworks are the frameworks whose releases the tables have, by the names of their packages.
 func Frameworks() []string {
 	return world.Frameworks()

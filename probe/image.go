@@ -19,6 +19,16 @@ type ImageOptions = image.Options
 // ManyImages is the error of an archive or a layout with several images.
 type ManyImages = image.ManyError
 
+// OtherPlatform is the error of an image that is for none of the platform that was asked for, ManyPlatforms of one that is
+// for several of which nothing tells the one that is meant.
+type (
+	OtherPlatform = image.OtherPlatformError
+	ManyPlatforms = image.ManyPlatformsError
+)
+
+// ParsePlatform reads a platform as Docker takes it, such as linux/arm64.
+func ParsePlatform(text string) (string, error) { return image.ParsePlatform(text) }
+
 // ErrNoImage is the error of an archive that holds something else.
 var ErrNoImage = image.ErrNoImage
 
@@ -43,8 +53,8 @@ func OpenLayout(ctx context.Context, dir string, opt ImageOptions) (*Image, erro
 func RunImage(ctx context.Context, i *Image, opt Options) Facts {
 	env := i.Config.Env()
 	f := Run(ctx, host.Unmounted(i, env), opt)
-	f.Image = &facts.Image{Digest: i.Digest, Platform: i.Config.OS + "/" + i.Config.Architecture, Layers: i.Layers,
-		User: i.Config.Config.User}
+	f.Image = &facts.Image{Digest: i.Digest, Platform: i.Config.OS + "/" + i.Config.Architecture, Others: i.Others,
+		Layers: i.Layers, User: i.Config.Config.User}
 	for _, start := range [][]string{i.Config.Config.Entrypoint, i.Config.Config.Cmd} {
 		if len(start) > 0 {
 			f.Image.Starts = path.Base(start[0])

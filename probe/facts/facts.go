@@ -34,11 +34,12 @@ type Facts struct {
 
 // Image is what the configuration of a container's image says. Its variables are in Facts.Variables.
 type Image struct {
-	Digest   string `json:"digest"`           // of the configuration, by which engines name the image
-	Platform string `json:"platform"`         // "linux/amd64"
-	Layers   int    `json:"layers"`           // how many it has
-	User     string `json:"user,omitempty"`   // whom it runs as, "1000" or "app"; empty for root
-	Starts   string `json:"starts,omitempty"` // the program that it starts, without its directory: "python3"
+	Digest   string   `json:"digest"`           // of the configuration, by which engines name the image
+	Platform string   `json:"platform"`         // "linux/amd64"
+	Others   []string `json:"others,omitempty"` // the platforms for which it holds other images
+	Layers   int      `json:"layers"`           // how many it has
+	User     string   `json:"user,omitempty"`   // whom it runs as, "1000" or "app"; empty for root
+	Starts   string   `json:"starts,omitempty"` // the program that it starts, without its directory: "python3"
 }
 
 // System is the operating system and what kind of place it is.

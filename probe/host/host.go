@@ -214,6 +214,11 @@ func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 		return before[:0], err
 	}
 	defer f.Close()
+	return Whole(f, name, before)
+}
+
+// Whole is ReadInto for a file that is open.
+func Whole(f File, name string, before []byte) ([]byte, error) {
 	data, err := readAll(f, wholeCap, before[:0])
 	if err != nil {
 		return data[:0], &fs.PathError{Op: "read", Path: name, Err: Plain(err)}

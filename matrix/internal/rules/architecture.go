@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,13 +10,14 @@ import (
 	"cudacompat/pin"
 )
 
-// architectureMismatch: a machine's image at rest is for another architecture than the instance type that it is meant
-// for, and cannot start there. A container's image says nothing of the kind: what is in it is judged build by build. An
-// error without a milder form: no file of the image can run there.
+// architectureMismatch: an image is for another architecture than the machine that it is meant for, and cannot start
+// there: a machine's image at rest, or a container's that says for which platform it was built. A tree without either
+// says nothing of the kind: what is in it is judged build by build. An error without a milder form: no file of the image
+// can run there.
 func architectureMismatch(m *world.Machine) []*Result {
-	s := m.Facts.System
-	// Only a tree with a kernel is a machine's image. Without a target it may be meant for either architecture.
-	if !s.Rest || !s.Bootable || s.Arch == "" || !m.Target.Named() || !strings.HasPrefix(m.Platform, "linux_") {
+	s, container := m.Facts.System, m.Facts.Image != nil
+	// Without a target it may be meant for either architecture.
+	if !s.Rest || !s.Bootable && !container || s.Arch == "" || !m.Target.Named() || !strings.HasPrefix(m.Platform, "linux_") {
 		return nil
 	}
 	// Arch comes from the C library of the tree: the kernel that runs here may be that of a builder. The platform is that
@@ -24,12 +26,21 @@ func architectureMismatch(m *world.Machine) []*Result {
 	if want == s.Arch {
 		return holds("image")
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "image", Need: "an image for " + want,
+	f := verdict.Finding{Severity: verdict.Error, Subject: "image", Need: "an image for " + want,
 		Message:  fmt.Sprintf("this image is for %s and cannot start on %s, which is %s", s.Arch, meant(m), want),
 		Evidence: []verdict.Evidence{{Fact: "architecture", Value: s.Arch, From: s.LibcFrom}},
 		Steps:    []pin.Step{pin.Say("build the image from a base for " + want), pin.Say("choose an instance type with " + s.Arch).Instead()},
-		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ComponentsAMIs.html"}})
+		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ComponentsAMIs.html"}}
+	if container {
+		f.Evidence[0].From = cmp.Or(s.LibcFrom, "the image's configuration")
+		f.Steps[0] = pin.Say("build or copy the image for linux/" + goArch[want])
+		f.Source = []string{"https://github.com/opencontainers/image-spec/blob/v1.1.0/config.md"}
+	}
+	return found(f)
 }
+
+// goArch are the architectures as images write them.
+var goArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
 // meant is what the image is meant for, in words.
 func meant(m *world.Machine) string {

@@ -111,19 +111,35 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 // found, and a GPU that is only sold with an Arm processor before the architecture that the facts were taken on. x86_64
 // where nothing tells, as in a file of names.
 func (m *Machine) platformOf() string {
+	told := m.platformTold()
 	switch {
 	case strings.Contains(m.Facts.System.OS, "Windows"):
 		return "win_amd64"
-	case m.Target.Instance != "" && m.Instance != nil:
-		return m.Instance.Platform
-	case slices.ContainsFunc(m.GPUs, func(g GPU) bool { return ArmGPU.MatchString(g.Name) }):
-		return "linux_aarch64"
+	case told != "":
+		return told
 	case m.Facts.System.Arch != "":
 		return "linux_" + m.Facts.System.Arch
 	case m.Instance != nil:
 		return m.Instance.Platform
 	}
 	return "linux_x86_64"
+}
+
+// platformTold is the platform that the instance type or the GPUs tell by themselves; empty where they do not.
+func (m *Machine) platformTold() string {
+	switch {
+	case m.Target.Instance != "" && m.Instance != nil:
+		return m.Instance.Platform
+	case slices.ContainsFunc(m.GPUs, func(g GPU) bool { return ArmGPU.MatchString(g.Name) }):
+		return "linux_aarch64"
+	}
+	return ""
+}
+
+// PlatformOf is the platform of the machine that a target names, as the tables write it; empty where the target does
+// not tell.
+func PlatformOf(t *tables.Tables, target Target) string {
+	return NewMachine(t, &facts.Facts{}, target, verdict.Policy{}).platformTold()
 }
 
 // ArmGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.

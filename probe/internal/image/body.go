@@ -2,11 +2,14 @@ package image
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"slices"
 	"time"
+
+	"cudacompat/probe/internal/pysource"
 )
 
 // piece is a part of a file that was kept.
@@ -20,6 +23,7 @@ type body struct {
 	size   int64
 	mode   fs.FileMode
 	pieces []piece // in the order of the file, apart from one another
+	python piece   // of a Python file, in place of pieces: its summary, as JSON
 	// spilled tells that more was looked for than could be kept, so that a gap may hold it
 	spilled bool
 }
@@ -63,6 +67,19 @@ func (f *open) ReadAt(p []byte, off int64) (int, error) {
 		f.image.miss(f.name)
 	}
 	return n, err
+}
+
+// Summary is what was kept of a Python file in place of its text; nil where that is not so.
+func (f *open) Summary() *pysource.Summary {
+	if f.python.n == 0 {
+		return nil
+	}
+	var sum pysource.Summary
+	data := make([]byte, f.python.n)
+	if err := f.image.store.readAt(data, f.python.at); err != nil || json.Unmarshal(data, &sum) != nil {
+		return nil
+	}
+	return &sum
 }
 
 // Sought is the file for those who look for what was looked for when it went by: the rest reads as zeros.

@@ -23,10 +23,13 @@ const (
 	// own. libtensorflow_cc.so.2 2.20.0 has 120 MB of them.
 	mixedCaught = 32 << 20
 	plainCaught = 128 << 20
-	loadCaught  = 8 << 20   // of a segment: patchelf puts the tables that it writes into one of their own
-	tailCaught  = 1 << 20   // before the end, and before the section table: where the names of the sections stand
-	maxTexts    = 8 << 20   // of PTX
-	maxCaught   = 256 << 20 // of one file
+	// Of a segment, and of the one with the dynamic table: patchelf puts the tables that it writes into one of their own.
+	// libcusparseLt.so.0 0.7.1 has 27 MB of them.
+	loadCaught    = 8 << 20
+	dynamicCaught = 48 << 20
+	tailCaught    = 1 << 20   // before the end, and before the section table: where the names of the sections stand
+	maxTexts      = 8 << 20   // of PTX
+	maxCaught     = 256 << 20 // of one file
 
 	headKept  = 16 << 10
 	tableRead = 4 << 10  // a table is read in blocks of this size, also its last bytes
@@ -156,33 +159,54 @@ func (w *watcher) head(b []byte) {
 	}
 	w.keepsTable(le.Uint64(b[40:]), le.Uint16(b[58:]), le.Uint16(b[60:]))
 	w.keepsTable(le.Uint64(b[32:]), le.Uint16(b[54:]), le.Uint16(b[56:]))
-	at, n := le.Uint64(b[32:]), uint64(le.Uint16(b[56:]))
 	w.front = mixedCaught
-	for i := range n {
-		if at > uint64(len(b)) || uint64(len(b))-at < (i+1)*56 {
-			return
-		}
-		p := b[at+i*56:]
-		off, size := int64(le.Uint64(p[8:])), int64(le.Uint64(p[32:]))
-		if off < 0 || size < 0 || off > w.size {
-			continue
-		}
-		if off == 0 && elf.ProgType(le.Uint32(p)) == elf.PT_LOAD && elf.ProgFlag(le.Uint32(p[4:]))&elf.PF_X == 0 {
-			w.front = min(plainCaught, size) // code has a segment of its own
-		}
-		if elf.ProgType(le.Uint32(p)) == elf.PT_LOAD {
-			w.loaded = max(w.loaded, off+size)
-		}
-		if size > loadCaught {
-			continue
-		}
-		switch elf.ProgType(le.Uint32(p)) {
+	segments := w.segments(b)
+	dynamic := slices.IndexFunc(segments, func(s segment) bool { return s.kind == elf.PT_DYNAMIC })
+	for _, s := range segments {
+		size := s.end - s.off
+		switch s.kind {
 		case elf.PT_LOAD:
-			w.wants(off, off+size)
+			if s.off == 0 && s.flags&elf.PF_X == 0 {
+				w.front = min(plainCaught, size) // code has a segment of its own
+			}
+			w.loaded = max(w.loaded, s.end)
+			limit := int64(loadCaught)
+			if dynamic >= 0 && s.off <= segments[dynamic].off && segments[dynamic].off < s.end {
+				limit = dynamicCaught
+			}
+			if size <= limit {
+				w.wants(s.off, s.end)
+			}
 		case elf.PT_DYNAMIC, elf.PT_NOTE, elf.PT_INTERP:
-			w.keeps(off, off+size+tableRead)
+			if size <= loadCaught {
+				w.keeps(s.off, s.end+tableRead)
+			}
 		}
 	}
+}
+
+// segment is what a program header tells.
+type segment struct {
+	span
+	kind  elf.ProgType
+	flags elf.ProgFlag
+}
+
+// segments are those of which b, the file's beginning, has the headers.
+func (w *watcher) segments(b []byte) (list []segment) {
+	at := le.Uint64(b[32:])
+	for range le.Uint16(b[56:]) {
+		if at > uint64(len(b)) || uint64(len(b))-at < 56 {
+			break
+		}
+		p := b[at:]
+		at += 56
+		off, size := int64(le.Uint64(p[8:])), int64(le.Uint64(p[32:]))
+		if off >= 0 && size >= 0 && off <= w.size {
+			list = append(list, segment{span{off, off + size}, elf.ProgType(le.Uint32(p)), elf.ProgFlag(le.Uint32(p[4:]))})
+		}
+	}
+	return list
 }
 
 func (w *watcher) keepsTable(off uint64, entry, count uint16) {

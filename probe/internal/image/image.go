@@ -28,7 +28,8 @@ import (
 // Image is an image whose layers have gone by.
 type Image struct {
 	Config Config
-	Digest string // of the configuration, which names the image
+	Digest string   // of the configuration, which names the image
+	Others []string // the other platforms for which it is there
 	Layers int
 	Bytes  int64 // that were read
 
@@ -72,7 +73,8 @@ func (c Config) Env() map[string]string {
 
 // Options say how an image is read.
 type Options struct {
-	Platform string           // "linux/arm64": of an image for several the one to take; empty for linux/amd64
+	Platform string           // "linux/arm64": no other is read; empty for any
+	Machines []string         // platforms of the machines that it is meant for, where they are known
 	Tell     func(read int64) // is told how much was read, in bytes; nil tells nobody
 }
 
@@ -170,6 +172,7 @@ type descriptor struct {
 	Platform    *struct {
 		OS           string `json:"os"`
 		Architecture string `json:"architecture"`
+		Variant      string `json:"variant"`
 	} `json:"platform"`
 }
 
@@ -188,7 +191,7 @@ func (i *Image) read(src source, opt Options) error {
 	var p parts
 	index, err := src.document("index.json")
 	if err == nil {
-		p, err = layout(src, index, opt.Platform)
+		p, i.Others, err = layout(src, index, opt)
 	} else if errors.As(err, new(absentError)) {
 		p, err = dockerArchive(src)
 	}
@@ -206,6 +209,9 @@ func (i *Image) read(src source, opt Options) error {
 	}
 	if err := json.Unmarshal(config, &i.Config); err != nil {
 		return fmt.Errorf("its configuration is not valid JSON: %w", err)
+	}
+	if own := i.Config.platform(); opt.Platform != "" && !serves(own, opt.Platform) {
+		return &OtherPlatformError{[]string{own}, opt.Platform}
 	}
 	return i.unpack(src, p)
 }
@@ -251,8 +257,8 @@ func short(digest string) string { return digest[:min(len(digest), len("sha256:"
 
 var hexDigest = lazyregexp.New(`[0-9a-f]{64}`)
 
-// layout finds the parts of the image in an OCI layout.
-func layout(src source, index []byte, platform string) (parts, error) {
+// layout finds the parts of the image in an OCI layout, and the other platforms for which it is there.
+func layout(src source, index []byte, opt Options) (p parts, others []string, err error) {
 	for depth := 0; depth < 4; depth++ {
 		var list struct {
 			Manifests []descriptor `json:"manifests"`
@@ -260,54 +266,22 @@ func layout(src source, index []byte, platform string) (parts, error) {
 			Layers    []descriptor `json:"layers"`
 		}
 		if err := json.Unmarshal(index, &list); err != nil {
-			return parts{}, fmt.Errorf("its index is not valid JSON: %w", err)
+			return p, nil, fmt.Errorf("its index is not valid JSON: %w", err)
 		}
 		if list.Manifests == nil {
-			return manifestParts(list.Config, list.Layers)
+			p, err = manifestParts(list.Config, list.Layers)
+			return p, others, err
 		}
-		one, err := choose(list.Manifests, platform)
+		one, rest, err := choose(offers(src, list.Manifests), opt)
 		if err != nil {
-			return parts{}, err
+			return p, nil, err
 		}
+		others = append(others, rest...)
 		if index, err = verified(src, one.Digest); err != nil {
-			return parts{}, err
+			return p, nil, err
 		}
 	}
-	return parts{}, errors.New("its indexes lead from one to the next")
-}
-
-// choose takes the image of an index that is for the platform. What builders add, such as attestations, is for none.
-func choose(list []descriptor, platform string) (descriptor, error) {
-	var fit []descriptor
-	var names []string
-	for _, d := range list {
-		if p := d.Platform; p != nil {
-			name := p.OS + "/" + p.Architecture
-			if name == "unknown/unknown" {
-				continue
-			}
-			names = append(names, name)
-			if want := platform; want != "" && want != name || want == "" && len(list) > 1 && name != "linux/amd64" {
-				continue
-			}
-		}
-		if !slices.ContainsFunc(fit, func(have descriptor) bool { return have.Digest == d.Digest }) {
-			fit = append(fit, d)
-		}
-	}
-	switch {
-	case len(fit) == 1:
-		return fit[0], nil
-	case len(fit) == 0 && len(names) > 0:
-		return descriptor{}, fmt.Errorf("it is for %s", strings.Join(names[:min(len(names), 8)], ", "))
-	case len(fit) == 0:
-		return descriptor{}, errors.New("its index names no image")
-	}
-	var tags []string
-	for _, d := range fit[:min(len(fit), 8)] {
-		tags = append(tags, orDigest(d.Annotations[refName], d.Digest))
-	}
-	return descriptor{}, &ManyError{tags}
+	return p, nil, errors.New("its indexes lead from one to the next")
 }
 
 func orDigest(name, digest string) string {

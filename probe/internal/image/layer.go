@@ -7,13 +7,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+
+	"cudacompat/probe/internal/pysource"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -27,6 +31,7 @@ const (
 	maxFile     = 64 << 30
 	maxLayers   = 512
 	maxLoader   = 2 << 20
+	maxPython   = 8 << 20  // of one source, as much as the walker reads
 	maxWindow   = 32 << 20 // of zstd, which says how much memory unpacking takes; its level 19 has 8 MiB
 )
 
@@ -52,6 +57,7 @@ type shelf struct {
 	store    *store
 	scratch  *store
 	buffer   []byte
+	source   []byte            // of one Python file after the other
 	dirs     map[string]string // the names of directories, each once
 	entries  int
 	names    int64
@@ -276,10 +282,30 @@ func (s *shelf) contents(e *entry, t io.Reader) error {
 		e.body.pieces, e.body.spilled, err = s.elfFile(e.base, r, e.body.size)
 		return err
 	}
-	if !isELF && !whole(path.Join(e.dir, e.base), e.body.size) {
-		return nil
+	name := path.Join(e.dir, e.base)
+	switch {
+	case isELF || whole(name, e.body.size):
+		return s.all(e.body, r)
+	case strings.HasSuffix(name, ".py") && e.body.size <= maxPython:
+		return s.python(e.body, r)
 	}
-	return s.all(e.body, r)
+	return nil
+}
+
+// python keeps what is asked of a Python file: what it imports, and the names that it gives. The texts of an image's
+// Python files, of which it can have 300 MB, would take more than all the rest.
+func (s *shelf) python(b *body, r io.Reader) error {
+	s.source = slices.Grow(s.source[:0], int(b.size))[:b.size]
+	if _, err := io.ReadFull(r, s.source); err != nil {
+		return cutShort(err)
+	}
+	data, err := json.Marshal(pysource.Summarize(s.source))
+	if err != nil {
+		return err
+	}
+	at, err := s.store.add(data)
+	b.python = piece{0, int64(len(data)), at}
+	return err
 }
 
 // all keeps a whole file.

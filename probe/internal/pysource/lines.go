@@ -31,6 +31,7 @@ type scanner struct {
 	names     bool // whether the names of libraries are kept
 	libraries []string
 	open      bool // the end came within brackets, or a text of several lines
+	last      int  // where the last line begins that is more than space and comments
 	text      []byte
 }
 
@@ -52,9 +53,15 @@ func (s *scanner) next() (line, bool) {
 var marks = [256]bool{'#': true, '"': true, '\'': true, '\\': true, '(': true, '[': true, '{': true, ')': true, ']': true, '}': true,
 	'\n': true, '\r': true, ';': true}
 
+// blank are the bytes with which no statement begins.
+var blank = [256]bool{'#': true, '\n': true, '\r': true, ';': true}
+
 // one reads one logical line; its text is empty where there is none but comments and space, and where it is passed over.
 func (s *scanner) one() line {
 	indent, depth := s.indent(), 0
+	if s.at < len(s.data) && !blank[s.data[s.at]] {
+		s.last = s.at
+	}
 	keep := s.skip < 0 || indent <= s.skip
 	s.text = s.text[:0]
 	add := func(text ...byte) {

@@ -48,39 +48,11 @@ func Parse(data []byte) Module {
 	return p.module(s.libraries)
 }
 
-// Unfinished reports whether a source ends in the middle: within brackets or a text of several lines, or in the header of
-// a statement.
-func Unfinished(data []byte) bool {
-	s := scanner{data: data, skip: -1}
-	var last line
-	for range maxLines {
-		line, more := s.next()
-		if !more {
-			break
-		}
-		last = line
-	}
-	return s.open || compounds[last.word()] && (strings.HasSuffix(last.text, ":") || !strings.Contains(last.text, ":")) &&
-		headers.MatchString(last.text)
-}
-
-// headers matches the beginning of a compound statement, and nothing that a name can begin with.
-var headers = lazyregexp.New(`^(async +)?(def|class|if|elif|while|for|with|except|try|else|finally)\b *[\w(\[{:"~-]?`)
-
 // mayOpen reports whether a file names what opens libraries.
 func mayOpen(data []byte) bool {
 	return slices.ContainsFunc([]string{"DLL(", "LoadLibrary(", "load_library(", "dlopen("},
 		func(name string) bool { return bytes.Contains(data, []byte(name)) })
 }
-
-// MayBind reports whether a source can give a name to who imports it from there: the name stands in it, or code may make
-// it.
-func MayBind(data []byte, name string) bool {
-	return name == "*" || bytes.Contains(data, []byte(name)) || makesNames.Match(data)
-}
-
-// makesNames matches what makes names that do not stand in a source.
-var makesNames = lazyregexp.New(`import\s*\*|__getattr__|globals\(|locals\(|vars\(|exec\(|setattr|__dict__|sys\.modules`)
 
 // block is one compound statement that is open.
 type block struct {

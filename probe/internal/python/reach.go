@@ -50,7 +50,7 @@ func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
 // reachedFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
 func (s *site) reachedFrom(h *host.Host, b *facts.Build, record []byte, mains []string) *reach {
 	w := walker{h: h, s: s, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
-		changed: map[string][]byte{}}
+		changed: map[string]pysource.Summary{}}
 	if mains == nil {
 		mains = w.mains(b)
 	}
@@ -66,9 +66,9 @@ type walker struct {
 	h       *host.Host
 	s       *site
 	listed  *recordIndex
-	seen    map[string]bool   // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
-	foreign map[string]bool   // modules of others that were looked for
-	changed map[string][]byte // sources that have another size, by module
+	seen    map[string]bool             // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
+	foreign map[string]bool             // modules of others that were looked for
+	changed map[string]pysource.Summary // sources that have another size, by module
 	sources int
 }
 
@@ -114,7 +114,7 @@ func (w *walker) module(name string, names []string, by string, certain bool) {
 	for _, n := range names {
 		if w.listed.fileOf(strings.ReplaceAll(name, ".", "/")+"/"+n) != "" {
 			w.load(name+"."+n, certain)
-		} else if data, ok := w.changed[name]; ok && certain && !pysource.MayBind(data, n) {
+		} else if sum, ok := w.changed[name]; ok && certain && !sum.MayBind(n) {
 			file := w.sourceOf(name)
 			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceName, Path: file, By: n})
 		}
@@ -207,13 +207,11 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 	if w.sources++; w.sources > maxSources {
 		return
 	}
-	data, err := w.h.ReadFile(file)
+	m, err := w.parse(name, file, certain)
 	if err != nil {
 		return
 	}
 	w.read = true
-	m := pysource.Parse(data)
-	w.compare(name, file, data, certain)
 	for _, i := range m.Imports {
 		base := i.Module
 		if i.Level > 0 {
@@ -230,15 +228,40 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 	}
 }
 
-// compare notes a source that has another size than RECORD says: what is imported from it may be gone. One that ends in
-// the middle of a statement ends the import.
-func (w *walker) compare(name, file string, data []byte, certain bool) {
-	size := w.listed.sources[strings.TrimPrefix(file, w.s.dir+"/")]
-	if size == "" || size == strconv.Itoa(len(data)) {
-		return
+// parse reads a source. Of most sources of an image there is the summary alone.
+func (w *walker) parse(name, file string, certain bool) (m pysource.Module, err error) {
+	f, err := w.h.Open(file)
+	if err != nil {
+		return m, err
 	}
-	w.changed[name] = data
-	if certain && pysource.Unfinished(data) {
+	defer f.Close()
+	if kept, ok := f.(interface{ Summary() *pysource.Summary }); ok {
+		if sum := kept.Summary(); sum != nil {
+			info, err := f.Stat()
+			if err == nil && w.resized(file, info.Size()) {
+				w.compare(name, file, *sum, certain)
+			}
+			return sum.Module, err
+		}
+	}
+	data, err := host.Whole(f, file, nil)
+	if err == nil && w.resized(file, int64(len(data))) {
+		w.compare(name, file, pysource.Summarize(data), certain)
+	}
+	return pysource.Parse(data), err
+}
+
+// resized reports whether a source has another size than RECORD says.
+func (w *walker) resized(file string, size int64) bool {
+	recorded := w.listed.sources[strings.TrimPrefix(file, w.s.dir+"/")]
+	return recorded != "" && recorded != strconv.FormatInt(size, 10)
+}
+
+// compare notes a source that is not as it was installed: what is imported from it may be gone. One that ends in the
+// middle of a statement ends the import.
+func (w *walker) compare(name, file string, sum pysource.Summary, certain bool) {
+	w.changed[name] = sum
+	if certain && sum.Unfinished {
 		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: "it ends in the middle of a statement"})
 	}
 }
