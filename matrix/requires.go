@@ -22,7 +22,7 @@ func artefactOf(f facts.Facts) facts.Facts {
 	system.Kernel, system.Container, system.Instance = "", "", ""
 	system.WSL, system.Jetson, system.Bootable = false, false, false
 	a := facts.Facts{Schema: f.Schema, System: system, Driver: facts.Driver{Compat: f.Driver.Compat}, Toolkits: f.Toolkits,
-		Environments: f.Environments, Libraries: f.Libraries, Unread: f.Unread, Building: f.Building}
+		Environments: f.Environments, Libraries: f.Libraries, Unread: f.Unread, Building: f.Building, Image: f.Image}
 	a.Complete()
 	return a
 }

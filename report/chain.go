@@ -26,12 +26,21 @@ var answerMarks = map[matrix.Answer]painted{
 func machineRows(r Report) []row {
 	rows := gpuRows(r)
 	if drivers := driverRow(r); assumedDriver(r) {
-		return append(drivers, rows...)
+		return slices.Concat(imageRow(r), drivers, rows)
 	}
 	for _, name := range []matrix.LinkName{matrix.LinkModule, matrix.LinkDevices, matrix.LinkLibcuda, matrix.LinkAnswers} {
 		rows = append(rows, linkRows(r, name)...)
 	}
 	return counted(rows)
+}
+
+// imageRow is the image that was read, where others stood beside it.
+func imageRow(r Report) []row {
+	i := r.Facts.Image
+	if i == nil || len(i.Others) == 0 {
+		return nil
+	}
+	return []row{{name: "image", details: i.Platform, from: "there is also one for " + strings.Join(i.Others, ", ") + ": --platform"}}
 }
 
 // assumedDriver reports whether of every machine that was judged both halves of the driver are only assumed, or nothing

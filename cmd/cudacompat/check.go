@@ -37,7 +37,7 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
 func checkCommand(s streams) *cobra.Command {
 	var judge judgeFlags
 	var timeout time.Duration
-	var includeRoot, env string
+	var includeRoot, env, platform string
 	cmd := &cobra.Command{
 		Use:   "check FILE|IMAGE...|REQUIREMENT...",
 		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
@@ -50,24 +50,29 @@ func checkCommand(s streams) *cobra.Command {
 			"  docker save IMAGE | cudacompat check - --instance g5.xlarge --driver " + report.ExampleDriver,
 		Args: filesOrReleases,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if images := imagesNamed(args); images != nil {
+			asImage := func() error {
 				if env != "" || includeRoot != "" {
 					return &usageError{"--env and --include-root mean nothing to an image", "leave them out"}
 				}
 				if !cmd.Flags().Changed("timeout") {
 					timeout = restTimeout
 				}
-				return judge.judgeImages(cmd.Context(), images, timeout, s)
+				return nil
+			}
+			if images := imagesNamed(args); images != nil {
+				if err := asImage(); err != nil {
+					return err
+				}
+				return judge.judgeImages(cmd.Context(), images, platform, timeout, s)
 			}
 			image, in := imageNamed(asked(args), s.in)
+			allowed := notImage(platform, shown(asked(args)))
 			if image != nil {
 				defer image.done()
-				if !cmd.Flags().Changed("timeout") {
-					timeout = restTimeout
-				}
-				if env != "" || includeRoot != "" {
-					return &usageError{"--env and --include-root mean nothing to an image", "leave them out"}
-				}
+				allowed = asImage()
+			}
+			if allowed != nil {
+				return allowed
 			}
 			s.in = in
 			ctx, cancel := bounded(cmd.Context(), timeout)
@@ -78,7 +83,11 @@ func checkCommand(s streams) *cobra.Command {
 			}
 			var machines []described
 			if image != nil {
-				found, wrong := image.facts(ctx, timeout, s.err)
+				opt, wrong := imageOptions(platform, job.tables, job.targets)
+				if wrong != nil {
+					return wrong
+				}
+				found, wrong := image.facts(ctx, timeout, opt, s.err)
 				machines, err = []described{{facts: found}}, wrong
 			} else {
 				machines, err = givenInTime(ctx, args, judge.python, includeRoot, s.in)
@@ -101,6 +110,7 @@ func checkCommand(s streams) *cobra.Command {
 	}
 	judge.add(cmd)
 	includeRootFlag(cmd, &includeRoot)
+	platformFlag(cmd, &platform)
 	cmd.Flags().StringVar(&env, "env", "",
 		"judge the Python environment at `PATH` (active: the one that python3 starts here) as the plan in FILE would leave it")
 	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,

@@ -23,7 +23,7 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "no-here", "diff", "include-root", "wait", "timeout", "max-age", "inventory"}},
+	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "no-here", "diff", "include-root", "platform", "wait", "timeout", "max-age", "inventory"}},
 	{"What to assume", []string{"driver", "gpu", "instance", "python", "what-if"}},
 	{"What to offer", []string{"want", "choice"}},
 	{"When to fail", []string{"require", "fail-on", "ignore", "config", "yes", "dry-run"}},

@@ -44,7 +44,7 @@ var ranks = map[matrix.Outcome]int{matrix.Incompatible: 0, matrix.Inconclusive: 
 
 // judgeImages judges several images, each read once, for each machine by itself, and prints a table of them, the worst
 // first. One that cannot be read leaves the rest as they are.
-func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, limit time.Duration, s streams) error {
+func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, platform string, limit time.Duration, s streams) error {
 	if len(f.formats) > 0 && !slices.Equal(f.formats, []string{"text"}) {
 		return &usageError{"several images are judged in one table, which has no other format",
 			"leave -o out, or give one image"}
@@ -57,19 +57,22 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, lim
 	}
 	var rows []imageRow
 	for _, image := range images {
-		found, err := image.inItsTime(ctx, limit, s)
-		if err != nil {
-			found = probe.Facts{Unread: []facts.Unread{{Place: image.name, Reason: err.Error(), Kind: facts.UnreadNeeded}}}
-		}
+		defer image.done()
+		read := map[string]probe.Facts{} // by the platform of the machines
 		for _, target := range job.targets {
 			one := job
 			one.targets = []matrix.Target{target}
+			opt, err := imageOptions(platform, job.tables, one.targets)
+			if err != nil {
+				return err
+			}
+			found := image.forMachine(ctx, read, opt, limit, s)
 			r, err := one.judge(ctx, func() (probe.Facts, error) { return found, nil })
 			if err != nil {
 				return err
 			}
 			voice.Value(&r)
-			rows = append(rows, imageRow{image.name, targetWords(target), r.Verdict, report.Headline(r)})
+			rows = append(rows, imageRow{image.called(found), targetWords(target), r.Verdict, report.Headline(r)})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b imageRow) int {
@@ -88,12 +91,35 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, lim
 	return nil
 }
 
-// inItsTime are the facts of one of several images: each has the whole of --timeout.
-func (s *imageSource) inItsTime(ctx context.Context, limit time.Duration, to streams) (probe.Facts, error) {
-	defer s.done()
+// forMachine are the facts of one of several images as a machine takes it: it is read once for each platform that it is
+// for. Each reading has the whole of --timeout.
+func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Facts, opt probe.ImageOptions, limit time.Duration,
+	to streams) probe.Facts {
+	machine := strings.Join(opt.Machines, "")
+	for _, found := range read {
+		if found.Image == nil || len(found.Image.Others) == 0 {
+			return found
+		}
+	}
+	if found, ok := read[machine]; ok {
+		return found
+	}
 	ctx, cancel := bounded(ctx, limit)
 	defer cancel()
-	return s.facts(ctx, limit, to.err)
+	found, err := s.facts(ctx, limit, opt, to.err)
+	if err != nil {
+		found = probe.Facts{Unread: []facts.Unread{{Place: s.name, Reason: err.Error(), Kind: facts.UnreadNeeded}}}
+	}
+	read[machine] = found
+	return found
+}
+
+// called is an image's name, with its platform where it is for several.
+func (s *imageSource) called(found probe.Facts) string {
+	if found.Image == nil || len(found.Image.Others) == 0 {
+		return s.name
+	}
+	return s.name + " (" + found.Image.Platform + ")"
 }
 
 // writeImages prints the table.

@@ -160,6 +160,46 @@ func said(t *testing.T, in []byte, args ...string) []string {
 	return list
 }
 
+// TestSourcesOfAnImage: what an import comes to is the same in an image, of whose sources the summaries are kept, and in
+// the tree.
+func TestSourcesOfAnImage(t *testing.T) {
+	const site = "opt/venv/lib/python3.12/site-packages/"
+	for _, c := range []struct{ name, core, version, rule string }{
+		{"sound", "import os\n", "__version__ = '2.8.0+cu128'\ncuda = '12.8'\n", ""},
+		{"a requirement is missing", "import typing_extensions\n", "__version__ = '2.8.0+cu128'\ncuda = '12.8'\n", "not-importable"},
+		{"a source is cut", "from .more import x\ndef f(", "__version__ = '2.8.0+cu128'\ncuda = '12.8'\n", "not-importable"},
+		{"a name is gone", "from .parts import name\n", "__version__ = '2.8.0+cu128'\ncuda = '12.8'\n", "not-importable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			record := ""
+			for name, text := range map[string]string{"torch/__init__.py": "from ._core import *\n", "torch/_core.py": c.core,
+				"torch/parts.py": "other = 1\n", "torch/more.py": "x = 1\n", "torch/version.py": c.version} {
+				hosttest.Write(t, filepath.Join(root, site+name), text)
+				size := len(text)
+				if name == "torch/parts.py" || name == "torch/_core.py" {
+					size = 999 // as it was installed
+				}
+				record += fmt.Sprintf("%s,sha256=x,%d\n", name, size)
+			}
+			hosttest.Write(t, filepath.Join(root, site+"torch-2.8.0.dist-info/RECORD"), record)
+			hosttest.Write(t, filepath.Join(root, site+"torch-2.8.0.dist-info/METADATA"),
+				"Metadata-Version: 2.1\nName: torch\nVersion: 2.8.0\nRequires-Dist: typing-extensions\n")
+			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "home = /usr/bin\nversion = 3.12.3\n")
+			hosttest.Write(t, filepath.Join(root, "opt/venv/bin/python3"), "")
+			want := said(t, nil, "doctor", "--root", root, "--gpu", "L4", "--driver", "580.95.05")
+			if has := strings.Contains(strings.Join(want, ""), `"rule": "not-importable"`); has != (c.rule != "") {
+				t.Fatalf("the tree: %q", want)
+			}
+			forms := imageForms(t, [][]byte{imagetest.Tar(t, imagetest.Tree(t, root))}, map[string]any{"architecture": ""})
+			got := said(t, nil, "check", forms[0], "--gpu", "L4", "--driver", "580.95.05")
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-tree +image):\n%s", diff)
+			}
+		})
+	}
+}
+
 // venv is an image with a torch in /opt/venv, as its metadata tell: its libraries are not there.
 func venv(t *testing.T, version, cuda string, env ...string) string {
 	site := "opt/venv/lib/python3.12/site-packages/"

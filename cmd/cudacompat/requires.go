@@ -22,6 +22,7 @@ type requiresFlags struct {
 	lookFlags
 	old, driver, python string
 	includeRoot         string
+	platform            string
 	gpus, instances     []string
 	formats             []string
 	colour              string
@@ -42,6 +43,7 @@ func requiresCommand(s streams) *cobra.Command {
 	f.tablesFlag.add(cmd)
 	f.lookFlags.add(cmd)
 	includeRootFlag(cmd, &f.includeRoot)
+	platformFlag(cmd, &f.platform)
 	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`: a file, an environment or a release")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
@@ -63,7 +65,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	if err != nil {
 		return err
 	}
-	read := func(name string) (probe.Facts, error) { return f.read(ctx, reading, name, s) }
+	read := func(name string) (probe.Facts, error) { return f.read(ctx, reading, asked, name, s) }
 	var r report.Requires
 	found, err := read(asked.artefact)
 	if err == nil {
@@ -195,14 +197,21 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 }
 
 // read is the facts of a file or an environment; of what the flags name, where there is no name.
-func (f *requiresFlags) read(ctx, reading context.Context, name string, s streams) (probe.Facts, error) {
+func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, name string, s streams) (probe.Facts, error) {
 	image, in := imageNamed(name, s.in)
 	if image != nil {
+		opt, err := imageOptions(f.platform, asked.tables, asked.targets)
+		if err != nil {
+			return probe.Facts{}, err
+		}
 		limit := cmp.Or(f.timeout, restTimeout)
 		reading, cancel := bounded(ctx, limit)
 		defer cancel()
 		defer image.done()
-		return image.facts(reading, limit, s.err)
+		return image.facts(reading, limit, opt, s.err)
+	}
+	if err := notImage(f.platform, cmp.Or(shown(name), "a tree")); err != nil && name == asked.artefact {
+		return probe.Facts{}, err
 	}
 	s.in = in
 	look := f.lookFlags

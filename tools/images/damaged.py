@@ -169,6 +169,8 @@ def differences(image, tree, path=""):
     return [] if image == tree else [path]
 
 
+# What the configuration tells, and no file does: for which platform the image is.
+CONFIGURATION = ["architecture-mismatch"]
 FORMS = ["layout", "stream", "archive", "docker"]
 
 
@@ -213,6 +215,7 @@ def main():
         for form in FORMS if not damage else FORMS[turn % 2:][:1]:
             with opened(form, work) as (source, stdin):
                 have, cpu, memory = run([program, "check", source, "--timeout", "10m", "-o", "json"] + flags, stdin)
+            have["passed"] = [p for p in have["passed"] if p["rule"] not in CONFIGURATION]
             different = [d for d in differences(have, want) if not d.startswith((".facts.image", ".facts.variables"))]
             wrong += len(different)
             print(f"{name:34} {form:8} {have['outcome']:13} {'same' if not different else ' '.join(different[:8]):20} "

@@ -116,9 +116,12 @@ func choose(list []offer, opt Options) (one descriptor, others []string, err err
 	if len(fit) == 0 {
 		return one, nil, &OtherPlatformError{platforms(list), opt.Platform}
 	}
-	if machines := meant(fit, opt.Machines); len(machines) > 1 {
+	machines := meant(fit, opt.Machines)
+	switch {
+	case len(fit) == 1, differentTags(fit):
+	case len(machines) > 1:
 		return one, nil, &ManyPlatformsError{machines, true}
-	} else if len(fit) > 1 {
+	default:
 		for _, want := range append(machines, "linux/amd64") {
 			if some := of(fit, want); len(some) > 0 {
 				fit = some
@@ -126,8 +129,12 @@ func choose(list []offer, opt Options) (one descriptor, others []string, err err
 			}
 		}
 	}
-	if base := slices.IndexFunc(fit, func(o offer) bool { return strings.Count(o.platform, "/") == 1 }); base >= 0 && different(fit) {
-		fit = fit[base : base+1] // one for any processor of an architecture, before those for some
+	if differentTags(fit) {
+		return one, nil, manyOf(fit)
+	}
+	// One for any processor of an architecture goes before those for some.
+	if any := slices.IndexFunc(fit, func(o offer) bool { return len(of(fit, o.platform)) == len(fit) }); any >= 0 && different(fit) {
+		fit = fit[any : any+1]
 	}
 	switch {
 	case len(fit) == 1:
@@ -136,11 +143,22 @@ func choose(list []offer, opt Options) (one descriptor, others []string, err err
 	case different(fit):
 		return one, nil, &ManyPlatformsError{platforms(fit), false}
 	}
+	return one, nil, manyOf(fit)
+}
+
+func manyOf(list []offer) error {
 	var tags []string
-	for _, o := range fit[:min(len(fit), 8)] {
-		tags = append(tags, orDigest(o.Annotations[refName], o.Digest))
+	for _, o := range list[:min(len(list), 8)] {
+		tags = append(tags, orDigest(o.tag(), o.Digest))
 	}
-	return one, nil, &ManyError{tags}
+	return &ManyError{tags}
+}
+
+func (o offer) tag() string { return o.Annotations[refName] }
+
+// differentTags reports whether images bear different names: they are not one image for several platforms.
+func differentTags(list []offer) bool {
+	return slices.ContainsFunc(list, func(o offer) bool { return o.tag() != list[0].tag() })
 }
 
 // of are the images for a platform; those of which none is known are for any.

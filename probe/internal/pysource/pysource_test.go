@@ -75,3 +75,45 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("try:\n\timport a\nexcept (ImportError, OSError) as e:\n\traise\n'''x\n"))
 	f.Fuzz(func(_ *testing.T, data []byte) { Parse(data) })
 }
+
+// TestSummary: what is asked of a source whose text is not kept.
+func TestSummary(t *testing.T) {
+	for _, c := range []struct {
+		name, source string
+		unfinished   bool
+		binds, lacks []string
+	}{
+		{"bound", "import a.b as c\nd, e = 1, 2\nclass F:\n    g = 1\nif x:\n    h: int = 3\n", false, []string{"c", "d", "e", "F", "h"}, []string{"z"}},
+		{"in a function", "def f():\n    a = 1\n    return a\nb = f()\n", false, []string{"f", "b"}, []string{"a"}},
+		{"in texts", "a = 'b c'  # d\n", false, []string{"a"}, []string{"b", "c", "d"}},
+		{"given to the module", "def f():\n    global a\n    a = 1\nf()\n", false, []string{"a"}, nil},
+		{"made when it runs", "globals().update(x)\n", false, []string{"anything"}, nil},
+		{"everything of another", "from x import *\n", false, []string{"anything"}, nil},
+		{"empty", "", false, []string{"*"}, []string{"a"}},
+		{"cut in brackets", "a = f(1,\n", true, []string{"a"}, nil},
+		{"cut in a text", "def f():\n    \"\"\"says\n", true, []string{"f"}, nil},
+		{"cut in a header", "a = 1\n\ndef f", true, []string{"a"}, nil},
+		{"cut in the header of a function's", "def f():\n    if a:\n\n# end\n", true, []string{"f"}, nil},
+		{"whole function", "def f():\n    return 1\n", false, []string{"f"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sum := Summarize([]byte(c.source))
+			if sum.Unfinished != c.unfinished {
+				t.Errorf("unfinished: %v", sum.Unfinished)
+			}
+			for _, name := range c.binds {
+				if !sum.MayBind(name) {
+					t.Errorf("it gives no %s: %q", name, sum.Names)
+				}
+			}
+			for _, name := range c.lacks {
+				if sum.MayBind(name) {
+					t.Errorf("it gives %s: %q", name, sum.Names)
+				}
+			}
+			if diff := cmp.Diff(Parse([]byte(c.source)), sum.Module); diff != "" {
+				t.Errorf("otherwise than Parse (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
