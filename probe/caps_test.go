@@ -82,6 +82,7 @@ var caps = map[string]string{
 	"internal/image maxCaught": "unread",
 	"internal/image maxTexts":  "unread",
 	"internal/image maxLoader": "unread",
+	"internal/image maxPython": "unread",
 
 	"internal/python maxHeader":  "judged", // by what stands above
 	"internal/python maxMatches": "judged", // by the first ones

@@ -207,7 +207,7 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 	if w.sources++; w.sources > maxSources {
 		return
 	}
-	m, err := w.parse(name, file, certain)
+	m, err := w.imports(name, file, certain)
 	if err != nil {
 		return
 	}
@@ -228,8 +228,8 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 	}
 }
 
-// parse reads a source. Of most sources of an image there is the summary alone.
-func (w *walker) parse(name, file string, certain bool) (m pysource.Module, err error) {
+// imports reads a source. Of most sources of an image there is the summary alone.
+func (w *walker) imports(name, file string, certain bool) (m pysource.Module, err error) {
 	f, err := w.h.Open(file)
 	if err != nil {
 		return m, err
