@@ -250,7 +250,7 @@ func sightOfAnswers(m *world.Machine) (Link, bool) {
 		return held(LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
 		return unseen(LinkAnswers, nvml.Message, "driver-unresponsive"), true
-	case nvml.Status == "error" && nvml.Code != world.NVMLNoPermission && nvml.Code != world.NVMLNotLoaded && !withheld(m):
+	case nvml.Status == "error" && nvml.Code != world.NVMLNotLoaded && !withheld(m):
 		return unseen(LinkAnswers, "why NVML fails: "+cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)), "driver-unresponsive"), true
 	}
 	return Link{}, false

@@ -33,8 +33,10 @@ func maker(h *Host, d facts.Devices) (who, hindrance string) {
 		return "nobody", "no new privileges"
 	case !firstUsers(h):
 		return "nobody", "a user namespace"
-	case readOnly(h, "/dev"):
+	case mountedWith(h, "/dev", "ro"):
 		return "nobody", "/dev is read-only"
+	case mountedWith(h, "/dev", "nodev"): // as bubblewrap's --dev: what root makes there nobody can open
+		return "nobody", "/dev is mounted nodev"
 	case d.UVM == "absent":
 		return "nobody", "nvidia-uvm is neither loaded nor on disk"
 	case d.UVM == "on disk" && modulesDisabled(h):
@@ -74,10 +76,10 @@ func modulesDisabled(h *Host) bool {
 	return err == nil && disabled == "1"
 }
 
-// readOnly reports whether a directory is a mount that is read-only.
-func readOnly(h *Host, dir string) bool {
+// mountedWith reports whether the mount that a directory is on has an option.
+func mountedWith(h *Host, dir, option string) bool {
 	mount := host.At(h.Mounts(), dir)
-	return mount != nil && slices.Contains(mount.Options(), "ro")
+	return mount != nil && slices.Contains(mount.Options(), option)
 }
 
 // Bits of capabilities (linux/capability.h).

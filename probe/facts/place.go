@@ -63,8 +63,8 @@ type Devices struct {
 	Majors map[string]int `json:"majors,omitempty"`
 	// Maker is who could make, on a host, a node that is missing when a program first needs it: "root",
 	// "nvidia-modprobe" or "nobody"; empty when not looked at. Hindrance says why nobody can where root or
-	// nvidia-modprobe would else: "no new privileges", "a user namespace", "/dev is read-only", "modules are disabled",
-	// "nvidia-uvm is neither loaded nor on disk".
+	// nvidia-modprobe would else: "no new privileges", "a user namespace", "/dev is read-only", "/dev is mounted nodev",
+	// "modules are disabled", "nvidia-uvm is neither loaded nor on disk".
 	Maker     string `json:"maker,omitempty"`
 	Hindrance string `json:"hindrance,omitempty"`
 	UVM       string `json:"uvm,omitempty"` // the module nvidia-uvm: "loaded", "on disk", "absent"; empty when not looked at

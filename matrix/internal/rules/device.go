@@ -124,8 +124,12 @@ func deviceNodesMissing(m *world.Machine) []*Result {
 		Need:    verdict.JoinAnd(missing), Evidence: []verdict.Evidence{m.EvidenceDriver(),
 			{Fact: "nvidia-modprobe", Value: m.Facts.Devices.Modprobe, From: "/usr/bin"}},
 		Source: toolkitSource}
-	if m.OwnNodes() && m.Facts.Devices.Hindrance != "" {
-		f.Message += ", and nobody here can make " + verdict.Plural(len(missing), "it", "them") + ": " + m.Facts.Devices.Hindrance
+	hindrance := m.Facts.Devices.Hindrance
+	if m.TriedInVain() {
+		hindrance = cmp.Or(hindrance, "NVML tried, and may not open what it makes (NVML error 4)")
+	}
+	if m.OwnNodes() && hindrance != "" {
+		f.Message += ", and nobody here can make " + verdict.Plural(len(missing), "it", "them") + ": " + hindrance
 		f.Steps = []pin.Step{pin.Say("run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0` outside of this process's limits, at every boot")}
 		return found(f)
 	}
@@ -201,6 +205,9 @@ func gpuNodesMissing(nodes, given int) string {
 func missingOnHost(m *world.Machine) []string {
 	maker := m.Facts.Devices.Maker
 	if maker == "" && m.Facts.Devices.Modprobe != "setuid" && m.Facts.Devices.Modprobe != "" {
+		maker = "nobody"
+	}
+	if m.TriedInVain() {
 		maker = "nobody"
 	}
 	if maker == "" || !m.WantsGPU() || len(m.GPUs) == 0 {

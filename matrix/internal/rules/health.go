@@ -51,12 +51,16 @@ func gpuCount(m *world.Machine) []*Result {
 	case len(lost) <= len(unaskable(m)): // gpu-health says what each of them has
 		return nil
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
+	f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
 		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it is missing %s at %s", shown, gpus(should),
 			m.GPUFound(lost[0]).Label, lost[0].Bus),
 		Need: "an answer from every GPU on the bus", Evidence: []verdict.Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
-		Steps: append(lostSteps(m), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: source})
+		Steps: append(lostSteps(m), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: source}
+	if shown > 0 {
+		return found(f)
+	}
+	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkAnswers}} // no program is shown a GPU
 }
 
 // unshown are the GPUs on the bus that the driver should show, and does not.

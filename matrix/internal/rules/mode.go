@@ -191,13 +191,14 @@ func gpuNotReady(m *world.Machine) []*Result {
 	return nil
 }
 
-// startSpace is the address space that libcuda maps when it starts, in bytes: 8.06 GiB and 4 GiB at 0x200000000, by a
-// trace of cuInit of driver 580.159.04.
-const startSpace = 12 << 30
+// startSpace is an address space, in bytes, in which nothing runs: libcuda maps 8.06 GiB when it starts, and 4 GiB at
+// 0x200000000, by a trace of cuInit of driver 580.159.04. With it and an H200 cuInit failed with 12 GiB, the context with
+// 13 and each kernel with 16; torch ran with 18.
+const startSpace = 16<<30 + 1
 
 // processLimits: CUDA reserves address space when it starts and for all memory of its GPUs, and names its threads; a
 // limit of the process stops it. Warnings: the program that runs later may have other limits than this one, and what it
-// needs differs: with an H200 and driver 580, torch ran with 32 GiB of address space, and NCCL failed up to 256 GiB.
+// needs differs: there NCCL failed up to 256 GiB.
 func processLimits(m *world.Machine) []*Result {
 	if !m.Here() || len(m.GPUs) == 0 {
 		return nil

@@ -26,7 +26,13 @@ func When(date string) string {
 }
 
 // JoinAnd is a list in words.
-func JoinAnd(list []string) string { return strings.Join(list, " and ") }
+func JoinAnd(list []string) string {
+	if len(list) < 3 {
+		return strings.Join(list, " and ")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}
 
 // Some shows the first of a list and how many more there are.
 func Some(list []string) string {

@@ -33,8 +33,14 @@ func (m *Machine) NodesElsewhere() bool {
 // Makes reports whether a node that is missing would be made when a program first needs it: by udev or nvidia-modprobe
 // on a host. Facts that do not tell who could are an older program's, which said so by nvidia-modprobe alone.
 func (m *Machine) Makes() bool {
-	if !m.OwnNodes() {
+	if !m.OwnNodes() || m.TriedInVain() {
 		return false
 	}
 	return m.Facts.Devices.Maker != "nobody"
+}
+
+// TriedInVain reports whether NVML, which makes the control node where it is missing, was refused for want of it: who
+// could make it by rights did not, here.
+func (m *Machine) TriedInVain() bool {
+	return m.Facts.Driver.NVML.Status == "error" && m.Facts.Driver.NVML.Code == NVMLNoPermission && m.Facts.Devices.Node(ControlNode) == nil
 }

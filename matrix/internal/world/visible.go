@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cudacompat/internal/version"
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 )
 
@@ -98,8 +98,8 @@ func (m *Machine) show() []GPU {
 	return gpus
 }
 
-// choose reads the list up to the first device that is not there; "-1" ends it on purpose. A device that cannot be
-// told from others stands for itself with an empty address.
+// choose reads the list up to the first device that is not there; "-1" ends it on purpose, and so does a comma at its
+// end. A device that cannot be told from others stands for itself with an empty address.
 func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool) {
 	if slices.Contains(hiding, strings.TrimSpace(m.Shown.List)) {
 		return nil, false
@@ -107,12 +107,12 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 	m.Shown.Count = 0
 	for name := range strings.SplitSeq(m.Shown.List, ",") {
 		name = strings.TrimSpace(name)
-		if name == "-1" {
+		if number, ok := leadingNumber(name); ok && number < 0 || name == "" && len(chosen) > 0 {
 			break
 		}
 		g, missing := m.device(name, listed)
 		if g == nil && missing == "" {
-			m.Shown.Absent = name
+			m.Shown.Absent = cmp.Or(name, `""`)
 			break
 		}
 		if missing != "" {
@@ -131,21 +131,40 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 // device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
 // there.
 func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing string) {
-	mig := strings.HasPrefix(name, "MIG-")
+	number, ok := leadingNumber(name)
 	switch {
-	case mig || strings.HasPrefix(name, "GPU-"):
+	case strings.HasPrefix(name, "MIG-") || strings.HasPrefix(name, "GPU-"):
 		return m.deviceNamed(name, listed)
+	case !ok:
+		return nil, ""
 	case m.Partitioned():
 		return nil, missingMIG
-	case name == "" || strings.Trim(name, "0123456789") != "":
-		return nil, fmt.Sprintf("what %q means", name)
-	case len(name) > 4 || version.Int(name) >= max(len(listed), m.Facts.Devices.Counted):
+	case number >= max(len(listed), m.Facts.Devices.Counted):
 		return nil, ""
 	case m.uncounted():
 		return nil, "which GPU is number " + name + ": NVML could not ask all of them"
 	}
-	return &listed[version.Int(name)], ""
+	return &listed[number], ""
 }
+
+// leadingNumber is the number that CUDA reads of a name, as C's strtoul does: what follows the digits is left out, and
+// it is taken modulo 2^32. With driver 580.159.04 "0a", "0x0", "+0" and "4294967296" are 0, and "a0" and "all" are
+// nothing.
+func leadingNumber(name string) (number int, ok bool) {
+	m := digitsFirst.FindStringSubmatch(name)
+	if m == nil {
+		return 0, false
+	}
+	for _, digit := range m[2] {
+		number = (number*10 + int(digit-'0')) % (1 << 32)
+	}
+	if m[1] == "-" {
+		number = -number
+	}
+	return number, true
+}
+
+var digitsFirst = lazyregexp.New(`^([+-]?)(\d+)`)
 
 // missingMIG: NVML can refuse a MIG device to a process that CUDA lets in, so what it does not show may be there.
 const missingMIG = "which MIG devices there are"
@@ -164,6 +183,9 @@ func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, mi
 			return nil, ""
 		}
 		missing = missingMIG
+	}
+	if len(name) == len("GPU-") {
+		return nil, ""
 	}
 	i := slices.IndexFunc(m.Facts.Devices.Named, func(d facts.NamedDevice) bool { return d.Device == name })
 	if i < 0 {

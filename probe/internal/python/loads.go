@@ -113,7 +113,7 @@ func (s *site) preloadAll(h *host.Host, p *ldso.Process) error {
 func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {
 	b.Looked = true
 	list := slices.DeleteFunc(notLoaded(p, func(name string) bool {
-		return cudaStem(name) != "" || torchOwn.MatchString(name) || strings.HasPrefix(name, nvrtcBuiltins)
+		return cudaStem(name) != "" || ownOf(b, h, s, name) || strings.HasPrefix(name, nvrtcBuiltins)
 	}), func(name string) bool {
 		return onlyOpened(p, name) && len(s.inWheels(h, "*/lib/"+name)) > 0 && !unloadable(p, name) || s.doesWithout(h, name) ||
 			strings.HasPrefix(name, nvrtcBuiltins) && !s.wheelHeld(h, "cuda-nvrtc", name)
@@ -136,9 +136,18 @@ func onlyOpened(p *ldso.Process, name string) bool {
 	})
 }
 
-// torchOwn matches the libraries that torch's wheels bring and that its CUDA half cannot do without.
-var torchOwn = lazyregexp.New(
-	`^lib(torch|torch_cpu|torch_cuda|torch_cuda_linalg|torch_python|c10|c10_cuda|caffe2_nvrtc)\.so$`)
+// ownOf reports whether a library is one that torch's wheel brought, which is there or was: it does without none that
+// its import opens, or that one of these links.
+func ownOf(b *facts.Build, h *host.Host, s *site, name string) bool {
+	if torchOwn.MatchString(name) || h.Exists(path.Join(b.Path, "lib", name)) {
+		return true
+	}
+	dist := s.dist("torch")
+	return dist != nil && recorded(h, dist.Path, "torch/lib/"+name)
+}
+
+// torchOwn matches the names of torch's own libraries, for builds without a RECORD.
+var torchOwn = lazyregexp.New(`^lib(torch|c10|caffe2|shm)\w*\.so$`)
 
 // ownLost is torch's CUDA half where the wheel's RECORD lists it, or a file is there, and the loader cannot map it.
 func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {

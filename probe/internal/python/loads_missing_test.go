@@ -38,7 +38,8 @@ func completeTorch(t *testing.T) string {
 			"nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
 		library("torch/lib/libtorch_global_deps.so", "int deps(void) { return 0; }\n"),
 		library("torch/lib/libtorch_cuda_linalg.so", "int solve(void) { return 0; }\n"),
-		library("torch/lib/libtorch_python.so", "int python(void) { return 0; }\n"),
+		library("torch/lib/libshm.so", "int shared(void) { return 0; }\n"),
+		library("torch/lib/libtorch_python.so", "int shared(void); int python(void) { return shared(); }\n", "torch/lib/libshm.so"),
 		library("torch/_C.cpython-312-x86_64-linux-gnu.so", "int python(void); int PyInit__C(void) { return python(); }\n",
 			"torch/lib/libtorch_python.so"),
 		library("torch/lib/libtorch_cuda.so", "int c10(void); int cudnnCreate(void);\n"+
@@ -121,6 +122,8 @@ func TestIncompleteTorch(t *testing.T) {
 		{"torch/lib/libcaffe2_nvrtc.so", []string{"libcaffe2_nvrtc.so"}},
 		{"torch/lib/libtorch_cuda_linalg.so", []string{"libtorch_cuda_linalg.so"}},
 		{"torch/lib/libtorch_python.so", []string{"libtorch_python.so"}},
+		{"torch/lib/libshm.so", []string{"libshm.so"}},
+		{"torch/lib/libtorch_global_deps.so", []string{"libtorch_global_deps.so"}},
 		{"torch/_C.cpython-312-x86_64-linux-gnu.so", []string{"torch/_C"}},
 		{"nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.8", []string{"libnvrtc-builtins.so.12.8"}},
 	} {
