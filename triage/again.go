@@ -71,7 +71,7 @@ func startsIn(lines []logLine, i int) (script, line string) {
 	if m == nil || !heads(lines[:i]) || installed.MatchString(m[1]) || pythonsOwn.MatchString(m[1]) {
 		return "", ""
 	}
-	if _, end := traceback(lines[i:]); end < 0 || follows.MatchString(lines[i+end].text) {
+	if _, end := traceback(lines[i:], lines[i].from); end < 0 || follows.MatchString(lines[i+end].text) {
 		return "", ""
 	}
 	return m[1], m[2]
@@ -83,7 +83,7 @@ func heads(above []logLine) bool {
 	for i >= 0 && outermost.MatchString(above[i].text) {
 		i-- // of another rank
 	}
-	if i < 0 || !strings.Contains(above[i].text, "Traceback (most recent call last)") {
+	if i < 0 || !strings.Contains(above[i].text, head) {
 		return false
 	}
 	for _, l := range above[max(0, i-3):i] {

@@ -50,7 +50,7 @@ var openings = strings.Fields(`add after allow as ask at bring build call cast c
 	compute connect convert copy correct count create cut declare decode delete destroy disable do drain drop elsewhere, encode end enrol
 	fetch finish find fix follow for free give if ignore import in install keep leave let list load look lower make meanwhile
 	mine minimise mount move name number on open or otherwise pass power-cycle print put raise read reboot reboot, reduce
-	refresh register reinstall remove replace report reseat reset resize restart rewrite right run save see serve set shard share
+	refresh register reinstall remove replace report reseat reset resize restart rewrite right run save search see serve set shard share
 	shorten split squeeze start stop strip switch take to train try turn under undo uninstall unload unset until update
 	use where with without wrap write`)
 

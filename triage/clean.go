@@ -108,7 +108,7 @@ var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│
 var collected = lazyregexp.New(
 	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
 		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[(?:rank|default)\d+\]: ?|\d+: |` +
-		`\(\w+ pid=\d+[^)]*\) ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
+		`\([\w ]+ pid=\d+[^)]*\) ?|\[\d+,\d+\]<std(?:out|err)>: ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
 
 // find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
 // what a collector of logs put there.

@@ -23,9 +23,10 @@ const (
 type logLine struct {
 	number int
 	text   string
-	calm   int  // lines before it that are near no mark of trouble
-	inset  bool // it is indented
-	ofMany bool // a journal of many programs put its name before it
+	calm   int    // lines before it that are near no mark of trouble
+	inset  bool   // it is indented
+	from   string // the process that wrote it, where a launcher says: "rank3", "EngineCore pid=192"
+	ofMany bool   // a journal of many programs put its name before it
 }
 
 // excerpt is the part of a log that grammars read.
@@ -114,6 +115,7 @@ func (e *excerpt) lines() []logLine {
 			all[i].text = "" // source around a failure was not printed by it
 		}
 		all[i].inset, all[i].ofMany = strings.HasPrefix(all[i].text, "  "), journal.MatchString(all[i].text)
+		all[i].from = writer(all[i].text)
 		all[i].text = bare(all[i].text)
 	}
 	return all

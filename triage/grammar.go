@@ -530,6 +530,9 @@ var grammars = []grammar{
 		"llocate", "MemoryError", "host", "Host"),
 
 	// The end of a process.
+	form("ray-memory", `\b[1-9]\d* Workers? \(tasks / actors\) killed due to memory pressure|`+
+		`Task was killed due to the node running low on memory|ray\.exceptions\.OutOfMemoryError`, "memory pressure",
+		"low on memory", "exceptions.OutOf"),
 	form("killed", `(?:^|[\s\]])[Kk]illed(?:$| {3,}\S)|: line \d+: +\d+ Killed\b|`+
 		`\b(?:exit\w*|return(?:ed|s)?)\b.{0,30}\b(?:code|status|exitcode)`+
 		`\b[ :=]{0,3}(?:-9|137)\b|exitcode: -9\b|signal:? 9\b(?: \(Killed\))?|Signals\.SIGKILL|was sent SIGKILL`, "illed",

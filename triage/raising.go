@@ -29,6 +29,8 @@ func weighModule(r *record, _ *tables.Tables) string {
 	module := r.slot("module")
 	root, _, _ := strings.Cut(module, ".")
 	switch {
+	case r.unpickles() && !stack.MatchString(root):
+		return "module-of-sender"
 	case compiled.MatchString(module):
 		return "extension"
 	case root != module && strings.Contains(r.text, "'"+module+"'") && !ofTheCheckout.MatchString(root):
@@ -41,6 +43,12 @@ func weighModule(r *record, _ *tables.Tables) string {
 		return "module-of"
 	}
 	return "module"
+}
+
+// unpickles reports whether a module was missing while an object was read that another process or an earlier run wrote.
+func (r *record) unpickles() bool {
+	return r.slot("class") == "RaySystemError" || strings.Contains(r.slot("source"), "pickle.load") || strings.Contains(r.slot("source"), "unpickler.load") ||
+		slices.ContainsFunc(r.frames, func(f frame) bool { return f.function == "deserialize_objects" })
 }
 
 // The words by which an exception shows its side when no grammar read more from it.

@@ -17,6 +17,8 @@ type record struct {
 	kind    string
 	slots   map[string]string
 	frames  []frame // of a traceback, the outermost first
+	wraps   bool    // its exception only passes on the one above it
+	from    string  // the process that wrote it, where a launcher says
 	line    int
 	source  int
 	text    string
@@ -112,7 +114,8 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 	build := s.build(lines)
 	last, edited := lastRun(lines)
 	var all []record
-	silent := map[string]bool{} // lines that say nothing, unless together with what follows: logs repeat themselves
+	releases := map[string]string{} // by project
+	silent := map[string]bool{}     // lines that say nothing, unless together with what follows: logs repeat themselves
 	for i, l := range lines {
 		if ctx.Err() != nil && time.Now().After(end) {
 			return s.frightening(all), context.Cause(ctx)
@@ -128,11 +131,23 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			r.ofMany, r.built, r.earlier = l.ofMany, build.holds(l.number), l.number < last
 			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
 			r.notice = r.notice || headed(lines, i)
-			r.frames, r.final = calls[l.number], s.lines-l.number < lastLines
+			r.frames, r.wraps = calls[l.number].frames, calls[l.number].wraps
+			r.from, r.final = l.from, s.lines-l.number < lastLines
 			r.caught = caught(lines[i+1:])
+			if _, project, found := r.theirs(); found {
+				if _, known := releases[project]; !known {
+					releases[project] = releaseIn(lines, project)
+				}
+				r.slots["release"] = releases[project]
+			}
 			r.readSource(lines[max(0, i-sourceReach):i])
 			all = append(all, r)
 		}
+	}
+	if first := firstRank(lines); first != nil {
+		first.source, first.wentOn, first.calm = source, wentOn, s.kept.calmAfter(lines, first.line)
+		first.earlier = first.line < last
+		all = append(all, *first)
 	}
 	return s.frightening(all), nil
 }

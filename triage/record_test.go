@@ -323,8 +323,8 @@ func TestCallers(t *testing.T) {
 	for calls, want := range map[string]string{
 		"File \"/home/me/a.py\", line 3, in main\nFile \"" + lib + "a/b.py\", line 5, in f\n": "look at a.py, line 3, the",
 		"Cell In[7], line 11\n": "look at the last line of your own code",
-		"File \"" + lib + "torch/nn/functional.py\", line 5, in f\n":          "search the issues of torch for the message",
-		"File \"/code/vllm/vllm/engine.py\", line 5, in f\n":                  "search the issues of vllm for the message",
+		"File \"" + lib + "torch/nn/functional.py\", line 5, in f\n":          `search the issues of torch for "KeyError flurb"`,
+		"File \"/code/vllm/vllm/engine.py\", line 5, in f\n":                  `search the issues of vllm for "KeyError flurb"`,
 		"File \"<string>\", line 5, in f\n":                                   "look at the last line of your own code",
 		"<ipython-input-3-8b4b8e43a55f> in <module>\n----> 1 runs['flurb']\n": "look at the last line of your own code",
 	} {
@@ -373,7 +373,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for kind := range weighers {
 		known := kind == "exception" || kind == "complaint" || slices.ContainsFunc(grammars, func(g grammar) bool { return g.kind == kind }) ||
-			kind == "build-files" || kind == "kernel-fault" // of two lines: see TestBuilds
+			kind == "build-files" || kind == "kernel-fault" || kind == "first-rank" // of several lines: see TestBuilds, TestRoot
 		if !known {
 			t.Errorf("no grammar makes a record %s", kind)
 		}
@@ -501,9 +501,9 @@ func FuzzTraceback(f *testing.F) {
 				t.Fatalf("%q has no class", text)
 			}
 		}
-		for number, frames := range tracebacks(lines) {
-			if number < 1 || number > len(lines) || len(frames) > len(lines) {
-				t.Fatalf("%d calls end on line %d of %d", len(frames), number, len(lines))
+		for number, raised := range tracebacks(lines) {
+			if number < 1 || number > len(lines) || len(raised.frames) > len(lines) {
+				t.Fatalf("%d calls end on line %d of %d", len(raised.frames), number, len(lines))
 			}
 		}
 	})

@@ -9,6 +9,7 @@ const (
 	anyone  caller = ""
 	own     caller = "the program's own file"
 	theirs  caller = "an installed distribution"
+	cloned  caller = "a clone of a project that is not the user's"
 	visible caller = "whoever's call is shown"
 	unseen  caller = "no call is shown"
 	ending  caller = "no call is shown, and the log ends with it"
@@ -57,6 +58,7 @@ var refusals = []refusal{
 	// A name that is not there.
 	refused(`ImportError`, `relative import`, anyone, ""),
 	refused(`ImportError`, `^cannot import name .*(?:site|dist)-packages`, own, "packages-do-not-fit"),
+	refused(`ImportError`, `^cannot import name .* \((?:/|[A-Z]:)`, cloned, "packages-do-not-fit"),
 	refused(`ImportError`, `^cannot import name .* \((?:/|[A-Z]:)`, own, "program"),
 	refused(`ImportError`, `^cannot import name `, theirs, "packages-do-not-fit"),
 	refused(`ImportError|AttributeError`, askedOfStack, anyone, "packages-do-not-fit"),
@@ -103,11 +105,19 @@ var refusals = []refusal{
 	refused(`(?:Ray)?Actor\w*Error|WorkerCrashedError|NodeDiedError`, `unavailable|unexpectedly|died|Socket closed`,
 		anyone, ""),
 
+	// What a rank says that waited for another in vain, or for what its own lines say above.
+	refused(`\w+`, `watchdog thread terminated with exception|collective operation timeout|Timed out waiting \d+ms for (?:recv|send)|`+
+		`^\[\d+\] is setting up NCCL communicator and retrieving ncclUniqueId`, anyone, ""),
+
 	// What NCCL says stands in the next line, and above, in the log of the rank that failed first.
-	refused(`RuntimeError`, `^NCCL [Ee]rror\b`, anyone, ""),
+	refused(`RuntimeError`, `^NCCL [Ee]rror\b|gloo/transport/.*(?:[Cc]losed|[Rr]eset|[Tt]imed out|timeout)`, anyone, ""),
 
 	// What was compiled for a newer processor.
 	refused(`\w+`, `^(?:the )?(?:CPU|processor) does not (?:have|support)`, anyone, "processor"),
+
+	// A saved model that another release wrote.
+	refused(`TypeError|ValueError`, `^(?:Error when deserializing class|Unrecognized keyword arguments? passed to)`, theirs,
+		"newer-file"),
 
 	// What cannot be traced.
 	refused(`Tracer\w+Error|Concretization\w*Error|UnexpectedTracerError|NonConcrete\w+Error`, ``, anyone, "program"),
@@ -233,7 +243,7 @@ func (r *record) refusal() *refusal {
 	by, text := r.caller(), r.slot("message")
 	for i := range refusals {
 		f := &refusals[i]
-		refuses := f.by == anyone || f.by == by || f.by == visible && r.frames != nil
+		refuses := f.by == anyone || f.by == by || f.by == visible && r.frames != nil || f.by == cloned && r.isCloned()
 		if refuses && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
 			return f
 		}

@@ -29,13 +29,14 @@ type event struct {
 	text      string // the cleaned line, or the part of it around the match
 	match     []int  // submatches in text
 	when      stamp
-	latest    int  // the last line that it matched, among those kept
-	calm      int  // lines after it that are near no mark of trouble
-	notice    bool // it is part of a warning of several lines, or says itself that it does no harm
-	ofMany    bool // it stands in a journal of many programs
-	wentOn    int  // the line of its log from which on only work is told; 0: none
-	earlier   bool // the program ran again after it, and failed
-	built     bool // it stands in the log of an installation that ended well
+	latest    int    // the last line that it matched, among those kept
+	calm      int    // lines after it that are near no mark of trouble
+	notice    bool   // it is part of a warning of several lines, or says itself that it does no harm
+	ofMany    bool   // it stands in a journal of many programs
+	wentOn    int    // the line of its log from which on only work is told; 0: none
+	earlier   bool   // the program ran again after it, and failed
+	built     bool   // it stands in the log of an installation that ended well
+	from      string // the process that wrote it, where a launcher says
 }
 
 // scanner streams one log past the finder.
@@ -269,7 +270,7 @@ func (s *scanner) events(source int) []event {
 			e.calm = s.kept.calmAfter(lines, e.latest)
 			e.earlier = e.latest < last
 			e.built = build.holds(e.line) && build.holds(e.latest)
-			e.ofMany = journal.MatchString(e.text)
+			e.ofMany, e.from = journal.MatchString(e.text), writer(e.text)
 			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
 				e.signature.Blame == Program && details.MatchString(e.text) ||
 				passing.MatchString(e.text) && s.lines-e.latest > lastLines

@@ -28,7 +28,7 @@ func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
 
 // weighStatus looks the code or the name up. One that is not in the table, or means no error, says nothing.
 func weighStatus(r *record, t *tables.Tables) string {
-	if ofMake.MatchString(r.text) {
+	if ofMake.MatchString(r.text) || ofProcess.MatchString(r.text) {
 		return ""
 	}
 	code, _ := strconv.Atoi(cmp.Or(r.slot("code"), r.slot("code2")))
@@ -53,6 +53,9 @@ func weighStatus(r *record, t *tables.Tables) string {
 
 // ofMake is how make names a target whose command failed, with the status of that command: "Error 2" is no error of CUDA.
 var ofMake = lazyregexp.New(`\*\*\* .*\bError \d+\s*(?:\(ignored\))?$`)
+
+// ofProcess is how a program says with which code another ended: "nvcc failed with exit code 2", which is none of CUDA's.
+var ofProcess = lazyregexp.New(`(?i)\bexit(?:ed|s|ing)?(?: with)?(?: an?| the)?(?: non-?zero)?(?: exit| return)?[ _]?(?:code|status)\W{0,5}-?\d+`)
 
 // asynchronous are the codes of a kernel that failed: where a line names neither the exception nor the call or the
 // source that met it, the driver or the GPU may be the reason as well.

@@ -77,8 +77,21 @@ func (r *record) advised(answer string) string {
 	if answer == "input" && own {
 		answer = "program"
 	}
-	if at, project := r.theirPlace(); answer == "program" && !own && project != "" {
-		r.slots["file"], r.slots["project"], answer = at, cmp.Or(distributions[project], project), "program-theirs"
+	if r.slot("class") == "KeyError" {
+		answer = "program" // what was looked up is no value that somebody gave
+	}
+	if at, project, found := r.theirs(); found {
+		r.slots["file"], r.slots["words"] = at.file(), r.searchWords(at)
+		r.slots["project"] = cmp.Or(distributions[project], project)
+		r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
+		switch {
+		case own:
+			answer += "-called"
+		case at.owner() == "" && answer == "program":
+			answer = "program-cloned"
+		default:
+			answer += "-theirs"
+		}
 	}
 	r.slots["advice"] = "print what is passed there, and compare it with what the message says"
 	if aboutTensor.MatchString(sentence) {
@@ -113,6 +126,9 @@ func (r *record) undeclared() string {
 // misfit names the package that asked and the one that was asked, where an exception shows both.
 func (r *record) misfit(class string) string {
 	asker, text := r.deepest(), r.slot("message")
+	if _, project, found := r.theirs(); found && asker == "" {
+		asker = project
+	}
 	if class == "TypeError" && asker != "" && lacksArgument.MatchString(text) {
 		r.slots["asker"] = asker
 		return "misfit-call"
@@ -125,7 +141,10 @@ func (r *record) misfit(class string) string {
 	r.slots["name"], r.slots["asked"], r.slots["asker"] = m[1]+m[4], asked, asker
 	switch asker {
 	case asked:
-		return "packages-do-not-fit" // one package whose own parts are of several releases
+		if r.isCloned() {
+			return "misfit-clone"
+		}
+		return "misfit-itself"
 	case "":
 		return "name-gone"
 	}

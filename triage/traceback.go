@@ -74,35 +74,61 @@ func exception(l logLine) *record {
 		line: l.number, text: l.text, notice: informs(l.text)}
 }
 
-// tracebacks are the calls of every traceback, by the number of the line on which it ends.
-func tracebacks(lines []logLine) map[int][]frame {
-	calls := map[int][]frame{}
+// raising is a traceback: its calls, and whether Python says above it that its exception only passes another one on.
+type raising struct {
+	frames []frame
+	wraps  bool
+}
+
+// tracebacks are those of some lines, by the number of the line on which each ends.
+func tracebacks(lines []logLine) map[int]raising {
+	calls := map[int]raising{}
 	for i := 0; i < len(lines); i++ {
-		if strings.Contains(lines[i].text, "Traceback (most recent call last)") {
-			frames, end := traceback(lines[i+1:])
+		if strings.Contains(lines[i].text, head) {
+			frames, end := traceback(lines[i+1:], lines[i].from)
 			if end >= 0 {
-				calls[lines[i+1+end].number] = frames
+				calls[lines[i+1+end].number] = raising{frames, passesOn(lines[:i], lines[i].from)}
 			}
 		}
 	}
 	return calls
 }
 
+// head is the first line of a traceback.
+const head = "Traceback (most recent call last)"
+
+// passesOn reports whether the lines above a traceback, of the same process, say that its exception passes another one on.
+func passesOn(above []logLine, from string) bool {
+	for i := len(above) - 1; i >= 0 && len(above)-i <= maxStrange; i-- {
+		if l := above[i]; l.from == from && strings.TrimSpace(message(l.text)) != "" {
+			return strings.Contains(l.text, "was the direct cause of the following exception")
+		}
+	}
+	return false
+}
+
 // maxStrange is how many lines may stand between two calls: IPython and Rich show the source around each.
 const maxStrange = 24
 
 // traceback reads the calls below a traceback's first line and says on which line it ends; -1 when it does not. Under a
-// call stands its source, which may look like anything.
-func traceback(lines []logLine) (frames []frame, end int) {
+// call stands its source, which may look like anything. What other processes write between them is passed over.
+func traceback(lines []logLine, from string) (frames []frame, end int) {
 	strange := 0
 	for i := 0; i < len(lines) && strange < maxStrange; i++ {
 		text := lines[i].text
-		if m := frameLine.FindStringSubmatch(text); m != nil {
+		if lines[i].from != from {
+			continue
+		}
+		m := frameLine.FindStringSubmatch(text)
+		if m == nil && strings.Contains(text, "File ") {
+			m = frameLine.FindStringSubmatch(message(text)) // a logger's time and level stand before it
+		}
+		if m != nil {
 			frames = append(frames, frame{m[1] + m[4] + m[7], m[2] + m[5] + m[8], m[3] + m[6] + m[9]})
 			strange = 0
 			continue
 		}
-		if strings.Contains(text, "Traceback (most recent call last)") {
+		if strings.Contains(text, head) {
 			return nil, -1
 		}
 		if raised.MatchString(message(text)) {
@@ -135,78 +161,10 @@ func (f frame) owner() string {
 	return ""
 }
 
-// checkout is the directory of a known project in a path: a clone of it, or an installation from one. Generated is a source
-// that is no file: what Python makes of a dataclass.
-var (
-	checkout = lazyregexp.New(`(?i)[/\\](vllm|sglang|transformers|diffusers|accelerate|peft|trl|deepspeed|megatron(?:-lm)?|ms-swift|` +
-		`swift|llama-?factory|verl|openrlhf|axolotl|unsloth|comfyui|stable-diffusion-webui|text-generation-webui|detectron2|` +
-		`mmdetection\w*|mmcv|mmengine|fairseq|nerfstudio|ultralytics|tensorrt[_-]llm|flash-attention|xformers|pytorch|` +
-		`agentlightning|lm-evaluation-harness|lm_eval|nemo)[/\\]`)
-	generated = lazyregexp.New(`^<`)
-)
-
-// project is whose code a call is of that is not the user's: an installed package, a checkout of a known project, or what
-// Python generated.
-func (f frame) project() string {
-	if m := checkout.FindStringSubmatch(f.path); m != nil && f.owner() == "" {
-		return m[1]
-	}
-	if generated.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") && f.owner() == "" {
-		return "python"
-	}
-	return f.owner()
-}
-
 // last is the call that raised the exception, Python's own too: _execute_child starts another program.
 func (r *record) last() frame {
 	if len(r.frames) == 0 {
 		return frame{}
 	}
 	return r.frames[len(r.frames)-1]
-}
-
-// place is the last call of the program's own in a traceback, as a step names it.
-func (r *record) place() string {
-	const last = "the last line of your own code in the traceback"
-	if at, found := r.ownPlace(); found {
-		return at + ", " + last
-	}
-	return last
-}
-
-// ownPlace is the file and line of that call, where there is one.
-func (r *record) ownPlace() (at string, found bool) {
-	for i := len(r.frames) - 1; i >= 0; i-- {
-		if f := r.frames[i]; f.line != "" && f.owner() == "" && f.project() == "" {
-			return f.path[strings.LastIndexAny(f.path, `/\\`)+1:] + ", line " + f.line, true
-		}
-	}
-	return "", false
-}
-
-// theirPlace is the file and the project of the deepest call of a traceback that is a project's.
-func (r *record) theirPlace() (file, project string) {
-	for i := len(r.frames) - 1; i >= 0; i-- {
-		f := r.frames[i]
-		if p := f.project(); p != "" && p != "python" && !passes.MatchString(f.function) {
-			return f.path[strings.LastIndexAny(f.path, `/\\`)+1:], p
-		}
-	}
-	return "", ""
-}
-
-// passes are the calls of libraries that only pass on what the call above them asked.
-var passes = lazyregexp.New(`^__getattr|^_(?:wrapped_)?call_impl$|^decorate_context$|^error_handler$`)
-
-// deepest is the package of the last call that is not Python's own.
-func (r *record) deepest() string {
-	for i := len(r.frames) - 1; i >= 0; i-- {
-		if passes.MatchString(r.frames[i].function) {
-			continue // the one above asked for what is not there, or called with these arguments
-		}
-		if owner := r.frames[i].owner(); owner != "python" {
-			return owner
-		}
-	}
-	return ""
 }

@@ -26,6 +26,7 @@ type finding struct {
 func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	seen := slices.Concat(logs...)
 	seen, harmless := withoutHarmless(seen)
+	first := saidFirst(records)
 	var past *finding
 	outlived := func(f finding) bool {
 		if f.outlived() && !f.earlier && f.blame != Unknown && (past == nil || f.signature.Weight > past.signature.Weight) {
@@ -36,11 +37,11 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	var best []finding
 	for i := range logs {
 		logs[i], _ = withoutHarmless(logs[i])
-		if f := heaviest(slices.DeleteFunc(findings(logs[i], seen), outlived)); f != nil {
+		if f := heaviest(ofFirst(slices.DeleteFunc(findings(logs[i], seen), outlived), first)); f != nil {
 			best = append(best, *f)
 		}
 	}
-	found := slices.DeleteFunc(structural(records, known()), outlived)
+	found := ofFirst(slices.DeleteFunc(structural(records, known()), outlived), first)
 	if f := heaviest(found); f != nil && f.cause == amd {
 		return f.diagnosis(logs[f.source], sources) // the rows are of CUDA, whose words HIP repeats
 	}
@@ -86,12 +87,15 @@ func (f *finding) decides(row finding) bool {
 		(leavesNoGPU(row.rule) || row.rule == "driver-unresponsive") {
 		return true // a GPU that is lost is not found either
 	}
+	if f.saysWhich(row) {
+		return true
+	}
 	if f.signature.Weight >= symptom && row.signature.Weight == warning && f.line > row.line &&
 		(f.signature.ID == raisedRecord && f.blame == Program || slices.Contains(ofItsOwn, f.cause)) {
 		return true // the program went on after the row's line, and ended by this
 	}
 	same := f.source == row.source && f.line == row.line
-	general := f.signature.Weight <= symptom && f.cause != "killed-from-outside" ||
+	general := f.signature.Weight <= symptom && f.cause != killedFromOutside ||
 		slices.Contains([]string{"record-status", "record-memory",
 			"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
 	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)

@@ -29,6 +29,8 @@ func known() *tables.Tables {
 // answer means that the record says nothing here.
 var weighers = map[string]func(*record, *tables.Tables) string{
 	"exception":        weighException,
+	"first-rank":       weighFirstRank,
+	"ray-memory":       always("ray-memory"),
 	"library":          weighLibrary,
 	"dll":              weighDLL,
 	"ldd":              weighLdd,
@@ -172,8 +174,12 @@ func structural(records []record, t *tables.Tables) []finding {
 		}
 	}
 	all = append(all, compared(records)...)
+	all = withoutFollowing(all, records)
 	if inBuild {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
+	}
+	if saidFirst(records) != nil {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.signature.ID == "record-exit" }) // it says which rank's
 	}
 	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "runs-on-cpu" }) // it did not go on
@@ -230,12 +236,12 @@ var telling = []string{"on-cpu", "gpu-arch", "nvml"}
 func (r *record) finding(a answer) finding {
 	s := &Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
 		Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
-	if s.Blame == Unknown && r.kind != "amd" {
+	if s.Blame == Unknown && r.kind != "amd" && r.kind != "first-rank" {
 		s.Weight = warning
 	}
 	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
 		match: []int{0, len(r.text)}, wentOn: r.wentOn, latest: r.line, calm: r.calm,
-		ofMany: r.ofMany, built: r.built, earlier: r.earlier},
+		ofMany: r.ofMany, built: r.built, earlier: r.earlier, from: r.from},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
 	if f.do = r.steps(a.do); len(f.do) == 0 {
 		f.do = stepsOf(f.cause)
@@ -271,7 +277,7 @@ func (r *record) fill(words string) string {
 // slotIn is a slot as it stands in a sentence.
 func (r *record) slotIn(words, name string) string {
 	text := cmp.Or(voice.Within(r.text, r.slot(name)), "it")
-	if room := maxSentence - len(words) + len(name) + 2; len(text) > max(room, 40) {
+	if room := maxSentence - len(words) + len(name) + 2; len(text) > max(room, 40) && name != "words" {
 		text = strings.ToValidUTF8(text[:max(room, 40)-3], "") + "…"
 	}
 	return text
@@ -348,7 +354,7 @@ func weighAsked(r *record, _ *tables.Tables) string {
 
 // ended is what launchers say of programs, and not of themselves.
 var ended = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|memory limit|\*\*\*|usage|` +
-	`unrecogni[sz]ed|invalid option|peermem|:$`)
+	`unrecogni[sz]ed|invalid option|peermem|:$|\btasks? [\d,-]+: `)
 
 // weighSpeaker judges what says that it failed by what it is for: to bring the driver, the container or the job up.
 func weighSpeaker(r *record, _ *tables.Tables) string {

@@ -1,0 +1,178 @@
+package triage
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/voice"
+)
+
+// plugin is the directory of a part that a server loads, and checkout that of a known project: a clone of it, or an
+// installation from one. Generated is a source that is no file: what Python makes of a dataclass.
+var (
+	plugin   = lazyregexp.New(`[/\\](?:custom_nodes|webui[/\\]extensions)[/\\]([^/\\]+)[/\\]`)
+	checkout = lazyregexp.New(`(?i)[/\\](vllm|sglang|transformers|diffusers|accelerate|peft|trl|deepspeed|megatron(?:-lm)?|ms-swift|` +
+		`swift|llama-?factory|verl|openrlhf|axolotl|unsloth|comfyui|stable-diffusion-webui|text-generation-webui|detectron2|` +
+		`mmdetection\w*|mmcv|mmengine|fairseq|nerfstudio|ultralytics|tensorrt[_-]llm|flash-attention|xformers|pytorch|` +
+		`agentlightning|lm-evaluation-harness|lm_eval|nemo)[/\\]`)
+	generated = lazyregexp.New(`^<`)
+)
+
+// project is whose code a call is of that is not the user's: an installed package, a checkout of a known project, or what
+// Python generated.
+func (f frame) project() string {
+	if owner := f.owner(); owner != "" {
+		return owner
+	}
+	if m := plugin.FindStringSubmatch(f.path); m != nil {
+		return m[1]
+	}
+	if m := checkout.FindStringSubmatch(f.path); m != nil {
+		return m[1]
+	}
+	if generated.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") {
+		return "python"
+	}
+	return ""
+}
+
+// between are the directories that projects have between their own and that of their package.
+var between = []string{"python", "src", "lib"}
+
+// layout is the project that a path shows by its form, as a clone of it has: alpa/alpa/api.py, sglang/python/sglang/srt.
+func (f frame) layout() string {
+	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
+	for i := 1; i < len(parts)-1; i++ {
+		before := i - 1
+		if slices.Contains(between, parts[before]) && before > 0 {
+			before--
+		}
+		if strings.EqualFold(strings.ReplaceAll(parts[before], "-", "_"), parts[i]) {
+			return parts[i]
+		}
+	}
+	return ""
+}
+
+// ofProject is the project of one of a traceback's calls; empty for the program itself. A project that is told by the form
+// of a path alone is the program itself where the program was started from it.
+func (r *record) ofProject(f frame) string {
+	if p := f.project(); p != "" {
+		return p
+	}
+	name := f.layout()
+	for _, outer := range r.frames {
+		if outer.project() == "" {
+			if outer.layout() == name {
+				return ""
+			}
+			break
+		}
+	}
+	return name
+}
+
+// place is the last call of the program's own in a traceback, as a step names it.
+func (r *record) place() string {
+	const last = "the last line of your own code in the traceback"
+	if at, found := r.ownPlace(); found {
+		return at + ", " + last
+	}
+	return last
+}
+
+// ownPlace is the file and line of that call, where there is one.
+func (r *record) ownPlace() (at string, found bool) {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if f := r.frames[i]; f.line != "" && r.ofProject(f) == "" {
+			return f.file() + ", line " + f.line, true
+		}
+	}
+	return "", false
+}
+
+// file is the name of a call's file, with its directory where the name says nothing.
+func (f frame) file() string {
+	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
+	if n := len(parts); n > 1 && parts[n-1] == "__init__.py" {
+		return parts[n-2] + "/" + parts[n-1]
+	}
+	return parts[max(0, len(parts)-1):][0]
+}
+
+// theirs is the deepest call of a traceback that is a project's, and the project; false where a call of the program's own
+// is below all of them.
+func (r *record) theirs() (at frame, project string, found bool) {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		f := r.frames[i]
+		switch p := r.ofProject(f); {
+		case p == "":
+			return frame{}, "", false
+		case p != "python" && !passes.MatchString(f.function):
+			return f, p, true
+		}
+	}
+	return frame{}, "", false
+}
+
+// passes are the calls of libraries that only pass on what the call above them asked.
+var passes = lazyregexp.New(`^__getattr|^_(?:wrapped_)?call_impl$|^decorate_context$|^error_handler$`)
+
+// deepest is the package of the last call that is not Python's own.
+func (r *record) deepest() string {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if passes.MatchString(r.frames[i].function) {
+			continue // the one above asked for what is not there, or called with these arguments
+		}
+		if owner := r.frames[i].owner(); owner != "python" {
+			return owner
+		}
+	}
+	return ""
+}
+
+// unlike are the parts of a message that are of one run: paths, addresses, numbers of processes.
+var unlike = lazyregexp.New(`(?:[A-Za-z]:)?(?:[/\\][\w.+@-]+){2,}[/\\]?|0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b|\bpid[= ]\d+|\b\d{5,}\b|[^\w./:,=+-]`)
+
+// maxSearch is how long the words to search for may be.
+const maxSearch = 90
+
+// searchWords are the words by which an exception is found in a project's issues: its class and message without what is
+// of this run alone, or where it says nothing the call that raised it.
+func (r *record) searchWords(at frame) string {
+	message := strings.Join(strings.Fields(unlike.ReplaceAllString(voice.Within(r.text, r.slot("message")), " ")), " ")
+	if len(message) > maxSearch {
+		message = strings.ToValidUTF8(message[:maxSearch], "")
+		message = message[:max(strings.LastIndexByte(message, ' '), maxSearch/2)]
+	}
+	return r.slot("class") + " " + cmp.Or(message, at.function)
+}
+
+// releaseIn is the release of a project where a log says it: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line of
+// a list of packages. Of a log that says two it is none.
+func releaseIn(lines []logLine, project string) string {
+	said := lazyregexp.New(`(?i)(?:^|[^\w.-])` + regexp.QuoteMeta(project) + `(?:[_-]python)?(?:(?:==|:? +v?|-)|\b[\w ]{0,16} version[: ]+v?)(\d+\.\d+[\w.+]*)`)
+	release := ""
+	for _, l := range lines {
+		if !strings.Contains(strings.ToLower(l.text), strings.ToLower(project)) {
+			continue
+		}
+		switch m := said.FindStringSubmatch(l.text); {
+		case m == nil:
+		case release != "" && release != m[1]:
+			return ""
+		default:
+			release = strings.TrimRight(m[1], ".")
+		}
+	}
+	return release
+}
+
+// isCloned reports whether the deepest call of a traceback is of a clone of somebody else's project.
+func (r *record) isCloned() bool {
+	at, project, found := r.theirs()
+	return found && project != "" && at.owner() == ""
+}
