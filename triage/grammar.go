@@ -105,6 +105,7 @@ var grammars = []grammar{
 	form("command", `^(?:sudo|g?make(?:\[\d+\])?): (?P<command>[\w.+-]+): (?:[Cc]ommand not found|No such file)`, "sudo: ",
 		"make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
+	form("compiler-broken", `^ *CMake Error at \S*CMakeTest(?P<language>\w+)Compiler\.cmake`, "CMake Error at"),
 	form("compiler-part", "cannot execute ['‘\x60](?P<part>cc1\\w*|f951|cc1obj|collect2|as|ld)['’]", "cannot execute"),
 	form("build-needs", `error: #error\b.*(?:[Rr]equire|[Nn]eed|must|support)`, "#error"),
 	form("part", `Cannot import (?:\S.*[/\\])?(?P<part>[\w.-]+) module for custom nodes: (?P<sentence>.+)|`+

@@ -193,6 +193,9 @@ func passedOn(all []finding, records []record) (lines []int) {
 	return lines
 }
 
+// bySignal are the causes that the signal by which a process ended tells, whatever else the line does.
+var bySignal = []string{killedFromOutside, "processor-too-old"}
+
 // killedFromOutside is the cause of a process that was killed, and afterFailure how many lines below a failure a launcher
 // still ends its other processes.
 const (

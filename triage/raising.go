@@ -29,6 +29,8 @@ func weighModule(r *record, _ *tables.Tables) string {
 	module := r.slot("module")
 	root, _, _ := strings.Cut(module, ".")
 	switch {
+	case slices.ContainsFunc(r.frames, func(f frame) bool { return f.function == "_import_module_from_library" }):
+		return "jit-module"
 	case r.unpickles() && !stack.MatchString(root):
 		return "module-of-sender"
 	case compiled.MatchString(module):
@@ -125,7 +127,7 @@ func weighException(r *record, _ *tables.Tables) string { return r.told(r.weighR
 func (r *record) weighRaised() string {
 	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
 	text = rootErrors.ReplaceAllString(text, "")
-	r.slots["sentence"] = strings.TrimSuffix(class+": "+text, ": ")
+	r.slots["sentence"] = strings.TrimSuffix(class+": "+rootErrors.ReplaceAllString(r.slot("message"), ""), ": ")
 	if answer, decided := r.byClass(class, text); decided {
 		return answer
 	}

@@ -80,10 +80,7 @@ func (r *record) advised(answer string) string {
 	if r.slot("class") == "KeyError" {
 		answer = "program" // what was looked up is no value that somebody gave
 	}
-	if at, project, found := r.theirs(); found {
-		r.slots["file"], r.slots["words"] = at.file(), r.searchWords(at)
-		r.slots["project"] = cmp.Or(distributions[project], project)
-		r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
+	if at, found := r.ofIssues(); found {
 		switch {
 		case own:
 			answer += "-called"
@@ -113,6 +110,26 @@ var (
 	lacksArgument = lazyregexp.New(wrongCall)
 )
 
+// misfitIn is an answer about packages that do not fit with the words by which the issues of one tell more, where a call
+// of it raised the exception.
+func (r *record) misfitIn(answer string) string {
+	if _, found := r.ofIssues(); found {
+		return answer + "-in"
+	}
+	return answer
+}
+
+// ofIssues fills the slots by which the issues of the project whose call raised an exception are searched.
+func (r *record) ofIssues() (at frame, found bool) {
+	at, project, found := r.theirs()
+	if found {
+		r.slots["file"], r.slots["words"] = at.file(), r.searchWords(at)
+		r.slots["project"] = cmp.Or(distributions[project], project)
+		r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
+	}
+	return at, found
+}
+
 // undeclared names the option that a program reads from its arguments and does not declare.
 func (r *record) undeclared() string {
 	m := lacksOption.FindStringSubmatch(r.slot("message"))
@@ -135,7 +152,7 @@ func (r *record) misfit(class string) string {
 	}
 	m := lacksName.FindStringSubmatch(text)
 	if m == nil {
-		return "packages-do-not-fit"
+		return r.misfitIn("packages-do-not-fit")
 	}
 	asked, _, _ := strings.Cut(cmp.Or(m[2], m[3]), ".")
 	r.slots["name"], r.slots["asked"], r.slots["asker"] = m[1]+m[4], asked, asker

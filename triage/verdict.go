@@ -95,7 +95,7 @@ func (f *finding) decides(row finding) bool {
 		return true // the program went on after the row's line, and ended by this
 	}
 	same := f.source == row.source && f.line == row.line
-	general := f.signature.Weight <= symptom && f.cause != killedFromOutside ||
+	general := f.signature.Weight <= symptom && !slices.Contains(bySignal, f.cause) ||
 		slices.Contains([]string{"record-status", "record-memory",
 			"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
 	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)

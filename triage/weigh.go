@@ -53,6 +53,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"host-hardware":    weighSaid("host-hardware"),
 	"build-needs":      weighBuildNeeds,
 	"compiler-part":    weighCompilerPart,
+	"compiler-broken":  always("compiler-broken"),
 	"build-files":      weighSaid("given-file"),
 	"tool":             weighTool,
 	"cmake":            always("cmake"),

@@ -448,6 +448,11 @@ var answers = []answer{
 	{"packages-do-not-fit", "packages-do-not-fit", Environment, "companion-mismatch", symptom,
 		"{sentence}",
 		[]string{"install releases of both packages that belong together", "run `pip check`: it names what does not fit"}},
+	{"packages-do-not-fit-in", "packages-do-not-fit", Environment, "companion-mismatch", symptom,
+		"{sentence}",
+		[]string{"search the issues of {issues} for \"{words}\": releases that belong together stand there; it was raised in {file}",
+			"install the release of {project} that your program or model was made for, as its requirements or its card say",
+			"run `python -m pip check`: it names what does not fit"}},
 	{"misfit", "packages-do-not-fit", Environment, "companion-mismatch", symptom,
 		"{asker} asks {asked} for {name}, which the installed {asked} does not have.",
 		[]string{"install the release of {asked} that was current when this {asker} was released, or a newer {asker}",
@@ -484,6 +489,11 @@ var answers = []answer{
 		"The Python module {module} is not installed in this environment.",
 		[]string{"run `python -m pip install {package}` with the Python that runs",
 			"run `python -m pip list`: is it in another environment?"}},
+	{"jit-module", "extension-not-built", Environment, "", symptom,
+		"The compiled extension {module} is not in its build directory: it did not build, or an old build is in the way.",
+		[]string{"clear the old build and try again: `rm -r ~/.cache/torch_extensions`, or what TORCH_EXTENSIONS_DIR names",
+			"if it fails again, load it with verbose=True, and read the first error of the compiler",
+			"run `cudacompat doctor --require build`: it compares toolkit and compiler with PyTorch"}},
 	{"module-of-sender", "module-not-installed", Environment, "", symptom,
 		"An object was read whose class is in the module {module}, which this process does not find.",
 		[]string{"if {module} is a file or directory of your own, put its directory on PYTHONPATH where this process runs",
@@ -620,6 +630,11 @@ var answers = []answer{
 	{"input", "input-refused", Program, "", symptom, "The program refused what it was given: {sentence}",
 		[]string{"compare the value that is named with what the documentation allows",
 			"try the smallest example that works, and change one thing at a time"}},
+	{"compiler-broken", "build-tool-broken", Environment, "", symptom,
+		"The compiler that CMake takes for {language} cannot build an empty program.", []string{
+			"read what stands below \"It fails with the following output\": it is the compiler's own error",
+			"see which it is, and whether CC, CXX, CUDACXX or CMAKE_ARGS name another program: `env | grep -e ^CC -e ^CXX -e CUDA -e CMAKE`",
+			"remove the build directory before the next try: CMake keeps the compiler that it has found"}},
 	{"build-killed", "build-out-of-memory", Environment, "", fault,
 		"The compiler was killed, nearly always because main memory ran out: too many compile jobs at once.",
 		[]string{"compile fewer files at once: MAX_JOBS=2 (pip), `make -j2`, NVCC_THREADS=1",
@@ -673,7 +688,9 @@ var answers = []answer{
 		"Rank {rank} ended first, by a bus error (SIGBUS): shared memory was full, mostly.", []string{
 			"run `df -h /dev/shm` where it ran; in a container give it more: `docker run --shm-size=8g`, or `--ipc=host`",
 			"use fewer data-loader workers"}},
-	{"exit", "process-crashed", Unknown, "", warning, "The process ended by {signal}; the log does not say why.", nil},
+	{"exit", "process-crashed", Unknown, "", warning, "The process ended by {signal}; the log does not say why.", []string{
+		"set PYTHONFAULTHANDLER=1 and run it again: a Python program then writes the call in which it crashes",
+		"run `dmesg`: a line of the OOM killer or an Xid at that time says more"}},
 }
 
 // answerOf is the answer of a name; the zero answer, which has none, where there is none.
