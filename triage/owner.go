@@ -2,7 +2,6 @@ package triage
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -151,21 +150,26 @@ func (r *record) searchWords(at frame) string {
 	return r.slot("class") + " " + cmp.Or(message, at.function)
 }
 
-// releaseIn is the release of a project where a log says it: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line of
-// a list of packages. Of a log that says two it is none.
+// ofRelease is how a log says of which release something is: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line of
+// a list of packages.
+var ofRelease = lazyregexp.New(`(?:^|[^\w.-])([A-Za-z][\w-]*?)(?:[_-]python)?(?:(?:==|:? +v?|-)|\b[\w ]{0,16} version[: ]+v?)(\d+\.\d+[\w.+]*)`)
+
+// releaseIn is the release of a project where a log says it. Of a log that says two it is none.
 func releaseIn(lines []logLine, project string) string {
-	said := lazyregexp.New(`(?i)(?:^|[^\w.-])` + regexp.QuoteMeta(project) + `(?:[_-]python)?(?:(?:==|:? +v?|-)|\b[\w ]{0,16} version[: ]+v?)(\d+\.\d+[\w.+]*)`)
 	release := ""
 	for _, l := range lines {
 		if !strings.Contains(strings.ToLower(l.text), strings.ToLower(project)) {
 			continue
 		}
-		switch m := said.FindStringSubmatch(l.text); {
-		case m == nil:
-		case release != "" && release != m[1]:
-			return ""
-		default:
-			release = strings.TrimRight(m[1], ".")
+		for _, m := range ofRelease.FindAllStringSubmatch(l.text, -1) {
+			if !strings.EqualFold(m[1], project) {
+				continue
+			}
+			said := strings.TrimRight(m[2], ".")
+			if release != "" && release != said {
+				return ""
+			}
+			release = said
 		}
 	}
 	return release
