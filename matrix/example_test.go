@@ -128,9 +128,9 @@ func ExamplePart() {
 
 // A site lays rows of its own over the embedded tables: here an advisory against a driver of its fleet.
 func ExampleLoadOver() {
-	own := fstest.MapFS{"advisory.csv": {Data: []byte("id,severity,when,message,fix,source,checked\n" +
+	own := fstest.MapFS{"advisory.csv": {Data: []byte("id,severity,when,message,fix,source\n" +
 		"our-nodes,warning,driver=570.133.20,jobs hang on our nodes with this driver,take driver 570.158.01," +
-		"https://example.org/incidents/42,2026-11-22\n")}}
+		"https://example.org/incidents/42\n")}}
 	tables, err := matrix.LoadOver(own)
 	if err != nil {
 		fmt.Println(err)

@@ -24,7 +24,7 @@ type Why struct {
 	// what was read to make the row, "METADATA version.py libtorch_cuda.so"; empty in tables that do not say
 	Verified string   `json:"verified"`
 	Source   []string `json:"source"`  // addresses, or wheels with their SHA-256
-	Checked  string   `json:"checked"` // ISO date on which the row was last compared with its sources
+	Checked  string   `json:"checked"` // ISO date on which the oldest of its sources was last read
 }
 
 // readersOf are the rules that decide by a column.
@@ -43,7 +43,7 @@ func Whys(t *Tables, g tables.Grid, column string) []Why {
 	var list []Why
 	for i, row := range g.Rows {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
-			Rules: readersOf(column), Verified: g.Cell(i, "verified"), Checked: g.Cell(i, "checked"),
+			Rules: readersOf(column), Verified: g.Cell(i, "verified"), Checked: g.Day(i),
 			Source: tables.SourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
 			w.workOut(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
@@ -64,9 +64,9 @@ func (w *Why) workOut(t *Tables, cuda, platform string) {
 	switch {
 	case t.Family(v) != nil:
 		w.Because = fmt.Sprintf("built with CUDA %s; every driver from the floor of CUDA %d.x on runs it (minor-version compatibility)", cuda, v.Major())
-		w.Checked = t.Family(v).Checked
+		w.Checked = t.DayOf("minor_compat", source)
 	case least.Known():
 		w.Because = fmt.Sprintf("built with CUDA %s, whose family has no minor-version compatibility: it needs the toolkit's own driver", cuda)
-		w.Checked = t.Toolkit(v).Checked
+		w.Checked = t.DayOf("cuda", source)
 	}
 }

@@ -103,8 +103,8 @@ func tableList(t *testing.T) []map[string]string {
 func TestMatrixDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write := func(cell string) {
-		text := "family,driver_linux,driver_windows,source,checked\n12," + cell +
-			",528.33,https://example.com/policy,2026-11-21\n"
+		text := "family,driver_linux,driver_windows,source\n12," + cell +
+			",528.33,https://example.com/policy\n"
 		if err := os.WriteFile(filepath.Join(dir, "minor_compat.csv"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -51,9 +51,8 @@ func repeat(lines []string) []string {
 }
 
 var (
-	sourceCell = regexp.MustCompile(`,https?[^,]*,(\d{4}-\d\d-\d\d)`)
+	sourceCell = regexp.MustCompile(`,https?[^,]*\n`)
 	readCell   = regexp.MustCompile(`,METADATA [^,]* \d{4}-\d\d-\d\d,`)
-	dateCell   = regexp.MustCompile(`,\d{4}-\d\d-\d\d\n`)
 )
 
 func replaceIn(line int, pattern *regexp.Regexp, text string) func([]string) []string {
@@ -73,9 +72,8 @@ func TestLinterFindsTheCell(t *testing.T) {
 	}{
 		{"unsorted", "cuda.csv", swap, `^cuda\.csv:4:1: .* the table is sorted$`},
 		{"duplicate", "cuda.csv", repeat, `^cuda\.csv:4:1: the key 10\.1\.105 stands twice$`},
-		{"unsourced", "cuda.csv", replaceIn(3, sourceCell, ",,$1"), `^cuda\.csv:3:\d\d: source: "" is neither`},
+		{"unsourced", "cuda.csv", replaceIn(3, sourceCell, ",\n"), `^cuda\.csv:3:\d\d: source: "" is neither`},
 		{"source-not-https", "cuda.csv", edit(3, "https://", "http://"), `^cuda\.csv:3:\d\d: source: "http://.*" is neither`},
-		{"undated", "cuda.csv", replaceIn(3, dateCell, ",\n"), `^cuda\.csv:3:\d+: checked: "" is not a date`},
 		{"dangling-cuda", "torch.csv", edit(3, ",10.2", ",10.7"), `^torch\.csv:3:23: cuda: 10\.7 is not in cuda\.csv$`},
 		{"dangling-branch", "cuda.csv", edit(3, ",418,", ",419,"),
 			`^cuda\.csv:3:\d+: branch: 419 is not in driver_branch\.csv$`},
@@ -103,10 +101,10 @@ func TestLinterFindsTheCell(t *testing.T) {
 		{"spaces", "gpu.csv", edit(2, ",8.9,", ",8.9 ,"), `^gpu\.csv:2:7: `},
 		{"header", "gpu.csv", edit(1, "capability", "capabilities"),
 			`^gpu\.csv:1:6: column 2 of the header must be "capability"$`},
-		{"header-short", "minor_compat.csv", edit(1, ",checked", ""),
-			`^minor_compat\.csv:1:\d+: column 5 of the header must be "checked"$`},
-		{"header-long", "minor_compat.csv", edit(1, ",checked", ",checked,more"),
-			`^minor_compat\.csv:1:\d+: column 6 of the header is "more"`},
+		{"header-short", "minor_compat.csv", edit(1, ",source", ""),
+			`^minor_compat\.csv:1:\d+: column 4 of the header must be "source"$`},
+		{"header-long", "minor_compat.csv", edit(1, ",source", ",source,more"),
+			`^minor_compat\.csv:1:\d+: column 5 of the header is "more"`},
 		{"cell-missing", "minor_compat.csv", edit(2, ",452.39", ""), `^minor_compat\.csv:2:1: wrong number of fields$`},
 		{"bare-quote", "minor_compat.csv", edit(2, "452.39", `452"39`), `^minor_compat\.csv:2:\d+: `},
 		{"stanza-field", "signature/log.txt", edit(3, "cause: ", "reason: "),
@@ -131,8 +129,8 @@ func TestLinterFindsTheCell(t *testing.T) {
 // added where the order wants it, and what nobody named stays. A file that is no table's is refused, and so is a place
 // without any.
 func TestLoadOver(t *testing.T) {
-	minor := "family,driver_linux,driver_windows,source,checked\n" +
-		"10,440.33,441.22,https://example.com/policy,2026-11-21\n12,530.30.02,528.33,https://example.com/policy,2026-11-21\n"
+	minor := "family,driver_linux,driver_windows,source\n" +
+		"10,440.33,441.22,https://example.com/policy\n12,530.30.02,528.33,https://example.com/policy\n"
 	tables, err := LoadOver(fstest.MapFS{"minor_compat.csv": {Data: []byte(minor)}, "README": {}})
 	if err != nil {
 		t.Fatal(err)
@@ -154,10 +152,10 @@ func TestLoadOver(t *testing.T) {
 		"misspelt":  {fstest.MapFS{"minor_compta.csv": {}}, "there is no such table"},
 		"directory": {fstest.MapFS{"torch.csv/x": {}}, "torch.csv"},
 		"nothing":   {fstest.MapFS{"README": {}}, "there is no table"},
-		"own-cell": {fstest.MapFS{"minor_compat.csv": {Data: []byte(strings.Replace(minor, "2026-11-21", "yesterday", 1))}},
-			`minor_compat.csv:2:45: checked: "yesterday" is not a date`},
-		"own-reference": {fstest.MapFS{"pypi_default.csv": {Data: []byte("release,platform,variant,source,checked\n" +
-			"2.0.0,linux_x86_64,cu999,https://example.com,2026-11-21\n")}},
+		"own-cell": {fstest.MapFS{"minor_compat.csv": {Data: []byte(strings.Replace(minor, "440.33", "soon", 1))}},
+			`minor_compat.csv:2:4: driver_linux: "soon" is not a version`},
+		"own-reference": {fstest.MapFS{"pypi_default.csv": {Data: []byte("release,platform,variant,source\n" +
+			"2.0.0,linux_x86_64,cu999,https://example.com\n")}},
 			`pypi_default.csv:2:20: variant: cu999 is not in torch.csv`},
 	} {
 		if _, err := LoadOver(c.over); err == nil || !strings.Contains(err.Error(), c.want) {

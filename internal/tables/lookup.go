@@ -441,16 +441,17 @@ func (t *Tables) WithTrait(trait string) []string {
 	return list
 }
 
-// Date is the newest date on which a row of the driver table was checked: the day for which its ends of life hold.
+// Date is how old the driver table is: the day for which its ends of life hold.
 func (t *Tables) Date() string {
-	if source, ok := t.from.dated(sheetFor(reflect.TypeFor[Branch]())); ok {
+	s := sheetFor(reflect.TypeFor[Branch]())
+	if source, ok := t.from.dated(s); ok {
 		return source.Date
 	}
-	newest := ""
-	for _, b := range Rows[Branch](t) {
-		newest = max(newest, b.Checked)
+	source, err := t.from.source(s)
+	if err != nil {
+		return "" // Load has said it
 	}
-	return newest
+	return source.Date
 }
 
 // Floor is the least driver for a CUDA version, in Linux' or in Windows' numbers: of its family or, for families

@@ -51,6 +51,17 @@ type layers struct {
 	whole       bool
 }
 
+// lock is that of a bundle where there is one, else of the tables under a site's own, of which nothing says when they
+// were read.
+func (l layers) lock() (Lock, error) {
+	if l.whole {
+		if lock, err := ReadLock(l.over); err != nil || len(lock) > 0 {
+			return lock, err
+		}
+	}
+	return ReadLock(l.under)
+}
+
 // each calls visit for every row of a table, in its order.
 func (l layers) each(s sheet, columns []column, visit func(record) error) error {
 	own, err := l.own(s, columns)

@@ -98,6 +98,7 @@ type Grid struct {
 	Rows    [][]string
 	kinds   []reflect.Type
 	places  []func(column int) place
+	lock    func() Lock
 }
 
 // Grid reads and lints one table.
@@ -109,7 +110,9 @@ func (t *Tables) Grid(table string) (Grid, error) {
 	if _, err := s.read(s, t.from, checkCell); err != nil {
 		return Grid{}, err
 	}
-	return s.grid(t.from)
+	g, err := s.grid(t.from)
+	g.lock = t.lock
+	return g, err
 }
 
 func (s sheet) grid(from layers) (Grid, error) {
@@ -153,13 +156,20 @@ func (g Grid) list(column int, cell string) (items []string, isList bool) {
 	return nil, false
 }
 
-// Date is the newest date on which a row of the grid was checked.
-func (g Grid) Date() string {
-	newest := ""
-	for i := range g.Rows {
-		newest = max(newest, g.Cell(i, "checked"))
+// Day is how old what a row says is: as old as the oldest of its sources.
+func (g Grid) Day(row int) string {
+	if day := g.Cell(row, "checked"); day != "" || g.lock == nil {
+		return day
 	}
-	return newest
+	return g.lock().dayOf(g.Table, SourcesOf(g.Cell(row, "source")))
+}
+
+// Date is how old the rows of the grid are: as the oldest of the sources that can change.
+func (g Grid) Date() string {
+	if g.lock == nil {
+		return ""
+	}
+	return g.lock().dateOf(g)
 }
 
 // WhyColumns are the columns that Why can be asked for in a table: its own, and those that are worked out from them.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"cudacompat/data"
 )
@@ -18,7 +17,7 @@ import (
 // Source is one table by which a report was made.
 type Source struct {
 	Name    string `json:"name"`
-	Date    string `json:"date"`    // ISO date of the newest row that was checked; empty where none says
+	Date    string `json:"date"`    // ISO date on which the oldest of its sources was last read; empty where none says
 	Hash    string `json:"hash"`    // SHA-256 of its files, a site's own after the embedded ones
 	Overlay bool   `json:"overlay"` // rows of a site's own stand in it
 }
@@ -45,20 +44,32 @@ func Digest(sources []Source) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// Checked is the ISO date of the newest row of all tables.
+// Checked is the ISO date on which any source of the tables was last read.
 func (t *Tables) Checked() string {
-	newest := ""
-	for _, s := range sheets {
-		if source, ok := t.from.dated(s); ok {
-			newest = max(newest, source.Date)
-			continue
-		}
-		for _, layer := range []fs.FS{t.from.under, t.from.over} {
-			text, _ := textOf(layer, s.file()) // Load has said what cannot be read
-			newest = max(newest, newestDay(text))
-		}
+	if t.from.under == data.FS && t.from.over == nil && data.Dates != "" {
+		return embeddedSources()[allTables].Date
 	}
-	return newest
+	return t.lock().newest()
+}
+
+// DayOf is how old what sources say in a table is.
+func (t *Tables) DayOf(table string, sources []string) string { return t.lock().dayOf(table, sources) }
+
+// allTables stands in dates.txt for all tables together.
+const allTables = "all"
+
+// Dates is the text of dates.txt.
+func (t *Tables) Dates() (string, error) {
+	sources, err := t.Sources()
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	fmt.Fprintln(&text, allTables, t.lock().newest(), Digest(sources))
+	for _, s := range sources {
+		fmt.Fprintln(&text, s.Name, s.Date, s.Hash)
+	}
+	return text.String(), nil
 }
 
 func (l layers) source(s sheet) (Source, error) {
@@ -77,7 +88,12 @@ func (l layers) source(s sheet) (Source, error) {
 		own = nil
 	}
 	hash := sha256.Sum256(slices.Concat(text, own))
-	return Source{s.name, max(newestDay(text), newestDay(own)), hex.EncodeToString(hash[:]), len(own) > 0}, nil
+	g, err := s.grid(l)
+	if err != nil {
+		return Source{}, err
+	}
+	lock, err := l.lock()
+	return Source{s.name, lock.dateOf(g), hex.EncodeToString(hash[:]), len(own) > 0}, err
 }
 
 // embeddedSources are what data.Dates says of the embedded tables, by their names.
@@ -117,22 +133,6 @@ func textOf(fsys fs.FS, root string) ([]byte, error) {
 		return nil, nil
 	}
 	return text, err
-}
-
-// newestDay is the newest date at the end of a line, where every row's column "checked" is.
-func newestDay(text []byte) string {
-	newest := ""
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) < len(time.DateOnly) {
-			continue
-		}
-		day := string(line[len(line)-len(time.DateOnly):])
-		if isoDay(day) {
-			newest = max(newest, day)
-		}
-	}
-	return newest
 }
 
 // isoDay reports whether a text is of the form 2026-11-21.

@@ -25,6 +25,7 @@ type Signature struct {
 	Do      Several `csv:"do"`
 	Seen    string  `csv:"seen"`
 	Origin
+	Checked string `csv:"checked"` // ISO date on which the thread was read
 }
 
 // Several is a list of sentences; a cell separates them by " || ".

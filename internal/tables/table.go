@@ -18,10 +18,9 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Origin is where a row comes from: every table ends in these columns.
+// Origin is where a row comes from: every table ends in this column. When it was read, lock.json says.
 type Origin struct {
-	Source  Sources `csv:"source"`  // https addresses, or "wheel NAME sha256:…" (or "sdist …") where it was read
-	Checked string  `csv:"checked"` // ISO date
+	Source Sources `csv:"source"` // https addresses, or "wheel NAME sha256:…" (or "sdist …") where it was read
 }
 
 // Sources is a cell of sources separated by spaces; an artefact's has spaces of its own.
@@ -300,7 +299,7 @@ type cellCheck func(name, cell string, field reflect.Value) error
 // of what a judgement costs.
 func linted(string, string, reflect.Value) error { return nil }
 
-// checkCell holds what every table promises: a source one can open or hash, a date, words that rules know.
+// checkCell holds what every table promises: a source one can open or hash, words that rules know.
 func checkCell(name, cell string, field reflect.Value) error {
 	if late, ok := field.Interface().(interface{ Valid() error }); ok { // what is read when it is first asked for
 		if err := late.Valid(); err != nil {

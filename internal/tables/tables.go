@@ -16,7 +16,8 @@ import (
 type Tables struct {
 	from           layers
 	read           map[reflect.Type]func() (any, error) // by the type of a row T: a table[T]
-	spelt          sync.Map                             // by a GPU's name, how it may be spelt
+	lock           func() Lock
+	spelt          sync.Map // by a GPU's name, how it may be spelt
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
 	productsByName func() map[string][]*Product
@@ -53,6 +54,9 @@ func load(from layers) (*Tables, error) {
 			return nil, err
 		}
 	}
+	if _, err := from.lock(); err != nil {
+		return nil, err
+	}
 	if err := t.references(); err != nil {
 		return nil, err
 	}
@@ -87,6 +91,13 @@ func open(from layers) *Tables {
 	for _, s := range sheets {
 		t.read[s.row] = sync.OnceValues(func() (any, error) { return s.read(s, from, linted) })
 	}
+	t.lock = sync.OnceValue(func() Lock {
+		lock, err := from.lock()
+		if err != nil {
+			return Lock{} // Load says it
+		}
+		return lock
+	})
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)
 	t.productsByName = sync.OnceValue(t.indexProductNames)

@@ -14,14 +14,18 @@ import (
 //   - A new-feature branch ends on the day on which the next branch appears.
 //   - A toolkit's branch is that of its driver.
 //   - A package for forward compatibility is of the branch of its CUDA.
+//   - An EC2 type has the compute capability of its GPU, and the last driver branch of its chip.
 func (d *Data) Derive() []Change {
 	var changes []Change
 	set := func(table, key, column, value string) {
-		if value == "" || d.cell(table, column, key) == value || d.byHand(table, key, column) {
+		if value == "" || d.cell(table, column, key) == value && !d.byHand(table, key, column) {
 			return
 		}
-		row := Row{Table: table, Cells: map[string]string{d.grids[table].Columns[0]: key, column: value,
-			"checked": time.Now().Format(time.DateOnly)}}
+		if d.byHand(table, key, column) {
+			d.following[table+" "+key+" "+column] = value
+			return
+		}
+		row := Row{Table: table, Cells: map[string]string{d.grids[table].Columns[0]: key, column: value}}
 		change := d.Compare(row)
 		changes = append(changes, change)
 		d.Apply(change)
@@ -45,7 +49,29 @@ func (d *Data) Derive() []Change {
 	for i := range compat.Rows {
 		set("forward_compat", compat.Cell(i, "package"), "branch", byCUDA[compat.Cell(i, "cuda")])
 	}
+	instances := d.grids["ec2"]
+	for i := range instances.Rows {
+		if chip := d.chip(instances.Cell(i, "gpu")); chip >= 0 {
+			set("ec2", instances.Cell(i, "instance"), "capability", d.grids["gpu"].Cell(chip, "capability"))
+			set("ec2", instances.Cell(i, "instance"), "last_branch", d.grids["gpu"].Cell(chip, "last_branch"))
+		}
+	}
 	return changes
+}
+
+// chip is the row of the chip of a product, -1 where none or several have it.
+func (d *Data) chip(product string) int {
+	found := -1
+	g := d.grids["gpu"]
+	for i := range g.Rows {
+		if slices.Contains(strings.Split(g.Cell(i, "names"), ";"), product) {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
 }
 
 // Apply makes a change in what is in memory, so that what is read later sees it.
@@ -100,11 +126,11 @@ func (d *Data) byHand(table, key, column string) bool {
 }
 
 // PastReview are the lines of hand.csv at which a person should have looked again.
-func (d *Data) PastReview() []string {
+func (d *Data) PastReview(today string) []string {
 	var list []string
 	g := d.grids["hand"]
 	for i, row := range g.Rows {
-		if day := g.Cell(i, "review"); day < time.Now().Format(time.DateOnly)[:len(day)] {
+		if day := g.Cell(i, "review"); day < today[:len(day)] {
 			list = append(list, fmt.Sprintf("hand.csv: %s %s, %s: look again, it was to be done by %s", row[0], row[1], row[2],
 				day))
 		}

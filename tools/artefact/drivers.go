@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // manifest is one of NVIDIA's drivers, redistrib_620.70.06.json:
@@ -64,10 +63,8 @@ func (s *Source) branchRows(ctx context.Context, l Listed, branch, first, newest
 	if err != nil {
 		return nil, err
 	}
-	today := time.Now().Format(time.DateOnly)
 	prefix := l.Address + "redistrib_" + branch + "."
-	row := Row{Table: "driver_branch", Sources: map[string]string{prefix: from}, Cells: map[string]string{"branch": branch,
-		"checked": today}}
+	row := Row{Table: "driver_branch", Sources: map[string]string{prefix: from}, Cells: map[string]string{"branch": branch}}
 	if known := s.data.cell("driver_branch", "newest", branch); compareVersions(known, newest) < 0 {
 		row.Cells["newest"] = newest
 	}
@@ -88,9 +85,9 @@ func (s *Source) branchRows(ctx context.Context, l Listed, branch, first, newest
 			continue // where its other cells have a source of their own
 		}
 		rows = append(rows, Row{Table: "forward_compat", Sources: map[string]string{prefix: from}, Cells: map[string]string{
-			"package": name, "cuda": cuda, "branch": branch, "checked": today}})
+			"package": name, "cuda": cuda, "branch": branch}})
 	}
-	if len(row.Cells) > len([]string{"branch", "checked"}) {
+	if len(row.Cells) > len([]string{"branch"}) {
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -146,7 +143,7 @@ func releaseRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 			continue
 		}
 		row := Row{Table: "driver_branch", Sources: map[string]string{l.Address: l.Address}, Cells: map[string]string{
-			"branch": branch, "checked": time.Now().Format(time.DateOnly)}}
+			"branch": branch}}
 		for _, t := range branchTypes {
 			if strings.Contains(strings.ToLower(r.Type), t.theirs) {
 				row.Cells["type"] = t.ours

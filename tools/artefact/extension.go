@@ -61,6 +61,9 @@ func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	if families := s.families(r, torch, e.Code); families != "" {
 		cells["cuda"] = families
 	}
+	if r.CuDNN != "" {
+		cells["cudnn"] = r.CuDNN
+	}
 	cells["python"] = "" // the wheels' own, where they are for one each
 	if python := requiresPython.FindStringSubmatch(r.Metadata); python != nil {
 		cells["python"] = beforePython4.ReplaceAllString(strings.ReplaceAll(python[1], " ", ""), "")
@@ -190,6 +193,19 @@ func familiesOf(f *elf.File) []string {
 		list = familiesIn(string(sectionOf(f, ".rodata")))
 	}
 	return list
+}
+
+var cudnnLibrary = regexp.MustCompile(`^libcudnn\.so\.(\d+)$`)
+
+// cudnnOf is the major version of the cuDNN to which a library is linked.
+func cudnnOf(f *elf.File) string {
+	needed, _ := f.ImportedLibraries()
+	for _, name := range needed {
+		if m := cudnnLibrary.FindStringSubmatch(name); m != nil {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 func familiesIn(text string) []string {

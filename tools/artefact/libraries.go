@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // libraryRows are the names of the libraries in NVIDIA's wheels, for Linux and Windows: of each project the newest
@@ -31,7 +30,7 @@ func libraryRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 			for name, family := range librariesIn(names, project) {
 				if rows[name] == nil {
 					rows[name] = &Row{Table: "library", Sources: map[string]string{}, Cells: map[string]string{"name": name,
-						"library": l.Library, "checked": time.Now().Format(time.DateOnly)}}
+						"library": l.Library}}
 				}
 				rows[name].bring(project, family, f)
 			}
@@ -167,8 +166,7 @@ func toolkitRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 				continue
 			}
 			rows = append(rows, Row{Table: "cuda", Sources: map[string]string{tag.Project: "wheel " + f.Name + " sha256:" +
-				f.SHA256}, Cells: map[string]string{"release": release, "released": f.Date,
-				"checked": time.Now().Format(time.DateOnly)}})
+				f.SHA256}, Cells: map[string]string{"release": release, "released": f.Date}})
 		}
 	}
 	return rows, nil

@@ -4,9 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,29 +15,13 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// Lock says of each source what it was when it was last read: data/lock.json.
-type Lock map[string]*Locked
-
-// Locked is one source of the lock.
-type Locked struct {
-	Fetched string            `json:"fetched"`           // the day
-	SHA256  string            `json:"sha256"`            // of the list of its files, or of the page
-	Nothing map[string]string `json:"nothing,omitempty"` // wheels that make no row, and why: nobody reads them again
-}
+// Lock is data/lock.json, for writing.
+type Lock tables.Lock
 
 // ReadLock reads the lock in a directory of tables; without one, nothing was read yet.
 func ReadLock(dir string) (Lock, error) {
-	lock := Lock{}
-	text, err := os.ReadFile(filepath.Join(dir, "lock.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return lock, nil
-	}
-	if err == nil {
-		if err = json.Unmarshal(text, &lock); err != nil {
-			err = fmt.Errorf("%s: %w", filepath.Join(dir, "lock.json"), err)
-		}
-	}
-	return lock, err
+	lock, err := tables.ReadLock(os.DirFS(dir))
+	return Lock(lock), err
 }
 
 // Write writes it back.
@@ -50,14 +33,20 @@ func (l Lock) Write(dir string) error {
 	return writeWhole(filepath.Join(dir, "lock.json"), append(text, '\n'))
 }
 
-func (l Lock) of(id string) *Locked {
-	if l[id] == nil {
-		l[id] = &Locked{Nothing: map[string]string{}}
+// Match makes the lock's entries those of the list, which says what each one is.
+func (l Lock) Match(list []Listed) {
+	for _, listed := range list {
+		one := l[listed.ID]
+		if one == nil {
+			one = &tables.Locked{}
+			l[listed.ID] = one
+		}
+		one.Tables, one.Projects, one.Address = listed.Tables, slices.Concat(listed.Projects, listed.Beside), listed.Address
+		one.Fixed, one.ByHand = listed.fixed(), listed.Reader == typed
 	}
-	if l[id].Nothing == nil {
-		l[id].Nothing = map[string]string{}
-	}
-	return l[id]
+	maps.DeleteFunc(l, func(id string, _ *tables.Locked) bool {
+		return !slices.ContainsFunc(list, func(listed Listed) bool { return listed.ID == id })
+	})
 }
 
 // Nothing is why a wheel makes no row, where that is known.
@@ -69,7 +58,12 @@ func (l Lock) Nothing(id, wheel string) string {
 }
 
 // Remember keeps it.
-func (l Lock) Remember(id, wheel, why string) { l.of(id).Nothing[wheel] = why }
+func (l Lock) Remember(id, wheel, why string) {
+	if l[id].Nothing == nil {
+		l[id].Nothing = map[string]string{}
+	}
+	l[id].Nothing[wheel] = why
+}
 
 // Fetched keeps what a source was today.
 func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
@@ -89,7 +83,7 @@ func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
 		slices.Sort(lines)
 		sum.Write([]byte(strings.Join(lines, "")))
 	}
-	locked := l.of(listed.ID)
+	locked := l[listed.ID]
 	locked.SHA256 = fmt.Sprintf("%x", sum.Sum(nil))
 	if !s.Reader.Web.Offline {
 		locked.Fetched = time.Now().Format(time.DateOnly)
@@ -97,8 +91,21 @@ func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
 	return nil
 }
 
-// Late says that nobody has looked at a source for longer than it may be.
+// Late says that nobody has looked at a source for longer than it may be. Of pages it is the one read longest ago.
 func (l Lock) Late(listed Listed) string {
+	if listed.Reader == typed {
+		oldest := ""
+		for page, one := range l[listed.ID].Pages {
+			if oldest == "" || one.Read+page < l[listed.ID].Pages[oldest].Read+oldest {
+				oldest = page
+			}
+		}
+		day, err := time.Parse(time.DateOnly, l[listed.ID].Pages[oldest].Read)
+		if listed.fixed() || err != nil || time.Since(day) <= time.Duration(listed.MaxAge+1)*24*time.Hour {
+			return ""
+		}
+		return fmt.Sprintf("%s was last read on %s, more than %d days ago", oldest, day.Format(time.DateOnly), listed.MaxAge)
+	}
 	if l[listed.ID] == nil || l[listed.ID].Fetched == "" {
 		return "never read"
 	}
@@ -138,13 +145,9 @@ func (s *Source) Gone(ctx context.Context, l Listed) ([]string, error) {
 
 // WriteDates writes dates.txt, as `go generate ./data` does.
 func WriteDates(dir string) error {
-	sources, err := tables.Open(os.DirFS(dir)).Sources()
+	text, err := tables.Open(os.DirFS(dir)).Dates()
 	if err != nil {
 		return err
 	}
-	var text strings.Builder
-	for _, s := range sources {
-		fmt.Fprintln(&text, s.Name, s.Date, s.Hash)
-	}
-	return writeWhole(filepath.Join(dir, "dates.txt"), []byte(text.String()))
+	return writeWhole(filepath.Join(dir, "dates.txt"), []byte(text))
 }

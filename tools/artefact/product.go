@@ -235,7 +235,6 @@ func (r *Reading) newRow(table string, by []string, cells map[string]string) Row
 	if by != nil {
 		cells["verified"] = strings.Join(append(by, r.Date), " ")
 	}
-	cells["checked"] = r.Date
 	return Row{Table: table, Cells: cells, Sources: map[string]string{r.Tag.Project: r.source()}}
 }
 

@@ -19,6 +19,7 @@ type Listed struct {
 	ID       string   `toml:"id"`
 	Reader   string   `toml:"reader"`
 	Projects []string `toml:"projects"` // on the package index
+	Beside   []string `toml:"beside"`   // those whose wheels are read for its rows too
 	Address  string   `toml:"address"`  // of what is on none
 	Tables   []string `toml:"tables"`
 	MaxAge   int      `toml:"max_age"` // days
@@ -68,13 +69,13 @@ func (l Listed) check(twice bool) error {
 		return fmt.Errorf("it has no id")
 	case twice:
 		return fmt.Errorf("it stands twice")
-	case !page && !wheels:
+	case !page && !wheels && l.Reader != typed:
 		return fmt.Errorf("there is no reader %q", l.Reader)
 	case (l.Address == "") == (len(l.Projects) == 0):
 		return fmt.Errorf("it needs either projects or an address")
 	case !compiles(l.Named):
 		return fmt.Errorf("named is no pattern with two groups")
-	case l.MaxAge <= 0:
+	case l.MaxAge < 0 || l.MaxAge == 0 && l.Reader != typed:
 		return fmt.Errorf("max_age must be a number of days")
 	}
 	for _, table := range l.Tables {
@@ -84,6 +85,37 @@ func (l Listed) check(twice bool) error {
 	}
 	return nil
 }
+
+// filled are the columns that each reader fills, beside the key's. A cell of another column in a row that programs alone
+// vouch for needs a line of hand.csv.
+var filled = map[string][]string{
+	"torch":            {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "torchvision", "torchaudio", "triton", "variant"},
+	"tensorflow":       {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "groups", "packages", "numpy"},
+	"jax":              {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "jaxlib", "packages"},
+	"nccl":             {"built", "sass", "ptx", "ptx_isa", "released"},
+	"cudnn":            {"build", "sass", "ptx", "ptx_isa", "capability_min", "released"},
+	"triton":           {"ptxas", "ptxas_blackwell"},
+	"extension":        {"torch", "cuda", "cudnn", "python"},
+	"library":          {"library", "cuda", "pip"},
+	"toolkit":          {"released"},
+	"driver-manifests": {"cuda", "branch", "newest", "first_release"},
+	"driver-releases":  {"type", "newest"},
+}
+
+// fills are the columns that a source fills.
+func (l Listed) fills() []string {
+	if l.Code {
+		return append(slices.Clone(filled[l.Reader]), "sass", "ptx")
+	}
+	return filled[l.Reader]
+}
+
+// typed is the reader of pages that a person reads: their rows are typed, and each page's seal in the lock shows that
+// nobody changed one since.
+const typed = "typed"
+
+// fixed reports whether what stands there does not change: files and threads at an address of their own, wheels.
+func (l Listed) fixed() bool { return l.Reader == typed && l.MaxAge == 0 }
 
 func compiles(pattern string) bool {
 	re, err := regexp.Compile(pattern)

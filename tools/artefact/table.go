@@ -21,6 +21,8 @@ type Data struct {
 	Dir     string
 	grids   map[string]tables.Grid // by table
 	sources string                 // every source of every row
+	// What follows for the cells for which hand.csv has a line, by "table key column".
+	following map[string]string
 }
 
 // OpenData loads and lints the tables.
@@ -29,7 +31,7 @@ func OpenData(dir string) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Dir: dir, grids: map[string]tables.Grid{}}
+	d := &Data{Dir: dir, grids: map[string]tables.Grid{}, following: map[string]string{}}
 	var sources strings.Builder
 	for _, name := range tables.Names() {
 		g, err := loaded.Grid(name)
@@ -47,11 +49,14 @@ func OpenData(dir string) (*Data, error) {
 
 // Change is what a row of a table would become.
 type Change struct {
+	Source  string // the id of the source that says so; empty where it follows from other cells
 	Table   string
 	Columns []string
 	Key     []string
 	Old     []string // nil where the table has no such row
 	New     []string
+	// What the source says of cells for which hand.csv has a line, by "table key column".
+	Overruled map[string]string
 }
 
 // Same reports whether there is nothing to change.
@@ -74,7 +79,7 @@ func (c Change) CSV() string { return strings.TrimRight(string(render([][]string
 // Compare says what the artefact's row would change in the table.
 func (d *Data) Compare(row Row) Change {
 	g := d.grids[row.Table]
-	c := Change{Table: row.Table, Columns: g.Columns, New: make([]string, len(g.Columns))}
+	c := Change{Table: row.Table, Columns: g.Columns, New: make([]string, len(g.Columns)), Overruled: map[string]string{}}
 	for _, column := range g.Columns[:g.Keys] {
 		c.Key = append(c.Key, row.Cells[column])
 	}
@@ -83,7 +88,11 @@ func (d *Data) Compare(row Row) Change {
 		copy(c.New, c.Old)
 	}
 	for i, column := range g.Columns {
-		if cell, ok := row.Cells[column]; ok && !says(column, c.New[i], cell) {
+		cell, ok := row.Cells[column]
+		switch {
+		case ok && d.byHand(row.Table, strings.Join(c.Key, " "), column):
+			c.Overruled[strings.Join(slices.Concat([]string{row.Table}, c.Key, []string{column}), " ")] = cell
+		case ok && !says(column, c.New[i], cell):
 			c.New[i] = cell
 		}
 	}
@@ -182,13 +191,8 @@ func (c *Change) keepDate() {
 	}
 	undated := func(row []string) []string {
 		row = slices.Clone(row)
-		for i, column := range c.Columns {
-			switch column {
-			case "checked":
-				row[i] = ""
-			case "verified":
-				row[i] = row[i][:strings.LastIndex(row[i], " ")+1]
-			}
+		if i := slices.Index(c.Columns, "verified"); i >= 0 {
+			row[i] = row[i][:strings.LastIndex(row[i], " ")+1]
 		}
 		return row
 	}

@@ -5,6 +5,8 @@
 //	go run ./tools/tables sync torch nccl          these alone
 //	go run ./tools/tables sync -w                  write it into data/, and what was read into data/lock.json
 //	go run ./tools/tables sync --release all torch compare every release, cell by cell
+//	go run ./tools/tables lint                     cells for which nobody answers
+//	go run ./tools/tables vouch PAGE...            a person has read these pages: their rows are as they say
 //
 // It exits 0 when the tables say what the sources say, or were made to; 1 when they differ, a source could not be read,
 // or a guard stopped a change; 64 when it was called wrongly or has nothing to work with.
@@ -44,8 +46,10 @@ func main() {
 type options struct {
 	write, accept               bool
 	index, data, cache, offline string
-	sources                     []artefact.Listed
-	release                     string // empty: those that the tables have not; "all"
+	all, sources                []artefact.Listed
+	command                     string
+	pages                       []string // of vouch
+	release                     string   // empty: those that the tables have not; "all"
 	pause                       time.Duration
 }
 
@@ -60,21 +64,30 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 			err = fmt.Errorf("the tables in %s: %w", o.data, err)
 		}
 	}
-	if err == nil && o.index == "" && o.offline == "" {
+	if err == nil && o.command == "sync" && o.index == "" && o.offline == "" {
 		o.index, err = artefact.ThisPip().Index()
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "tables:", err)
 		return exitUsage
 	}
-	code, err := o.sync(ctx, data, out, errs)
+	var code int
+	switch o.command {
+	case "vouch":
+		code, err = o.vouch(data, out)
+	case "lint":
+		code, err = o.lint(out)
+	default:
+		code, err = o.sync(ctx, data, out, errs)
+	}
 	if err != nil {
 		fmt.Fprintln(errs, "tables:", err)
 	}
 	return code
 }
 
-const usage = "tables sync [flags] [SOURCE...]\nSOURCE is an id in data/sources.toml; without one, all are read.\n"
+const usage = "tables sync [flags] [SOURCE...]\ntables vouch PAGE...\ntables lint\n" +
+	"SOURCE is an id in data/sources.toml; without one, all are read. PAGE is a source of rows that were typed.\n"
 
 func parse(args []string, errs io.Writer) (o options, err error) {
 	flags := pflag.NewFlagSet("tables", pflag.ContinueOnError)
@@ -92,19 +105,25 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() == 0 || flags.Arg(0) != "sync" {
-		return o, errors.New("call it as `tables sync [SOURCE...]`")
+	if flags.NArg() == 0 || !slices.Contains(commands, flags.Arg(0)) {
+		return o, errors.New("call it as `tables sync [SOURCE...]`, `tables vouch [PAGE...]` or `tables lint`")
 	}
+	o.command = flags.Arg(0)
 	if o.offline != "" {
 		o.cache = o.offline
 	}
-	all, err := artefact.ReadSources(o.data)
-	if err != nil {
+	if o.all, err = artefact.ReadSources(o.data); err != nil {
 		return o, err
 	}
-	o.sources, err = chosen(all, flags.Args()[1:])
+	if o.command != "sync" {
+		o.pages = flags.Args()[1:]
+		return o, nil
+	}
+	o.sources, err = chosen(o.all, flags.Args()[1:])
 	return o, err
 }
+
+var commands = []string{"sync", "vouch", "lint"}
 
 // chosen are the sources that the command line names, in the order of the list: what is read first is known to what is
 // read later.
@@ -121,7 +140,7 @@ func chosen(all []artefact.Listed, names []string) ([]artefact.Listed, error) {
 			return nil, fmt.Errorf("there is no source %q; they are %s", name, strings.Join(ids, ", "))
 		}
 	}
-	return slices.DeleteFunc(all, func(l artefact.Listed) bool { return !slices.Contains(names, l.ID) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(l artefact.Listed) bool { return !slices.Contains(names, l.ID) }), nil
 }
 
 func defaultCache() string {

@@ -61,7 +61,7 @@ func TestMonthAhead(t *testing.T) {
 	for _, want := range []string{
 		"640,NFB,13.9,2026-12-15,,640.20.02,",
 		"cuda-compat-13-9,13.9,640,",
-		"13.9.0,,,,,,wheel cuda_toolkit-13.9.0-py2.py3-none-any.whl SHA,TODAY",
+		"13.9.0,,,,,,wheel cuda_toolkit-13.9.0-py2.py3-none-any.whl SHA",
 		"torch.csv: 2.90.0 cu130 linux_x86_64: new",
 		"nccl.csv: 2.90.1 13: new",
 	} {

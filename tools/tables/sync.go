@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"cudacompat/tools/artefact"
 )
@@ -20,6 +21,8 @@ type syncing struct {
 	progress *progress
 	out      io.Writer
 
+	changed []string          // sources whose rows are not as they were when they were read: all of them are read again
+	whole   []string          // those that were read without a fault
 	changes []artefact.Change // in the order in which they were found
 	stops   []string          // what guards say
 	tally
@@ -34,14 +37,20 @@ func (o *options) sync(ctx context.Context, data *artefact.Data, out, errs io.Wr
 	if err != nil {
 		return exitUsage, err
 	}
+	lock.Match(o.all)
 	s := &syncing{options: o, data: data, lock: lock, progress: newProgress(errs), out: out}
+	s.changed, _ = data.Broken(lock)
 	web := artefact.NewWeb(o.pause)
 	web.Seen, web.Offline = s.progress.seen, o.offline != ""
 	s.source = artefact.NewSource(o.index, o.cache, web, data)
 	for _, l := range o.sources {
+		unread := s.unread
 		if err := s.one(ctx, l); err != nil {
 			s.unread++
 			fmt.Fprintf(out, "%s: not read: %v\n", l.ID, err)
+		}
+		if s.unread == unread {
+			s.whole = append(s.whole, l.ID)
 		}
 		if ctx.Err() != nil {
 			return exitDiffers, errors.New("stopped; what was read is kept, the same command goes on from here")
@@ -76,7 +85,7 @@ func (s *syncing) one(ctx context.Context, l artefact.Listed) error {
 			return err
 		}
 		for _, row := range rows {
-			s.take(row)
+			s.take(l.ID, row)
 		}
 	}
 	gone, err := s.source.Gone(ctx, l)
@@ -93,7 +102,11 @@ func (s *syncing) wheels(ctx context.Context, l artefact.Listed, product artefac
 	if err != nil {
 		return err
 	}
-	list = s.wanted(product, list)
+	release := s.release
+	if release == "" && slices.Contains(s.changed, l.ID) {
+		release = allReleases
+	}
+	list = s.wanted(product, list, release)
 	for i, c := range list {
 		if why := s.lock.Nothing(l.ID, c.Name); why != "" && s.release == "" {
 			continue
@@ -116,30 +129,36 @@ func (s *syncing) wheels(ctx context.Context, l artefact.Listed, product artefac
 		default:
 			s.read++
 			for _, row := range rows {
-				s.take(row)
+				s.take(l.ID, row)
 			}
 		}
 	}
 	return nil
 }
 
-// wanted are the candidates that the command line names. What was withdrawn is nothing new.
-func (s *syncing) wanted(p artefact.Product, list []artefact.Candidate) []artefact.Candidate {
+// allReleases stands for every release that the table has, and those that it lacks.
+const allReleases = "all"
+
+// wanted are the candidates of a release: those that the table lacks where none is named. What was withdrawn is nothing
+// new.
+func (s *syncing) wanted(p artefact.Product, list []artefact.Candidate, release string) []artefact.Candidate {
 	return slices.DeleteFunc(list, func(c artefact.Candidate) bool {
 		known := s.data.Knows(p, c)
-		switch s.release {
-		case "all":
+		switch release {
+		case allReleases:
 			return !known && (c.Yanked || !s.data.Reaches(p, c))
 		case "":
 			return known || c.Yanked || !s.data.Reaches(p, c)
 		}
-		return !s.data.Names(p, s.release, c)
+		return !s.data.Names(p, release, c)
 	})
 }
 
-// take compares a row with the tables.
-func (s *syncing) take(row artefact.Row) {
+// take compares a row of a source with the tables.
+func (s *syncing) take(id string, row artefact.Row) {
 	change := s.data.Compare(row)
+	change.Source = id
+	s.lock.Overrules(id, change)
 	if change.Same() {
 		if s.release != "" {
 			fmt.Fprintf(s.out, "%s.csv: %s: as in the source\n", change.Table, strings.Join(change.Key, " "))
@@ -176,7 +195,7 @@ func (s *syncing) finish() (int, error) {
 			fmt.Fprintf(s.out, "%s: %s\n", l.ID, late)
 		}
 	}
-	review := s.data.PastReview()
+	review := s.data.PastReview(time.Now().Format(time.DateOnly))
 	for _, line := range review {
 		fmt.Fprintln(s.out, line)
 	}
@@ -184,8 +203,7 @@ func (s *syncing) finish() (int, error) {
 	written := 0
 	var err error
 	if s.write && !held {
-		written = s.put()
-		err = errors.Join(s.lock.Write(s.options.data), artefact.WriteDates(s.options.data))
+		written, err = s.put()
 	}
 	fmt.Fprintf(s.out, "%d sources, %d wheels: %d make no row, %d could not be read; %d rows differ, %d written\n",
 		len(s.sources), s.read+s.empty, s.empty, s.unread, len(s.changes), written)
@@ -200,12 +218,29 @@ func (s *syncing) finish() (int, error) {
 	return exitSame, nil
 }
 
-// put writes all changes at once, or, where the linter refuses that, one after the other, and says which it refuses. A
-// row may rest on one of another table that comes later: what was refused is tried again while anything is taken.
-func (s *syncing) put() (written int) {
-	if err := s.data.Write(s.changes); err == nil {
-		return len(s.changes)
+// put writes the changes, and then into the lock what was read.
+func (s *syncing) put() (written int, err error) {
+	taken := s.changes
+	if s.data.Write(s.changes) != nil {
+		taken = s.each()
 	}
+	data, err := artefact.OpenData(s.options.data)
+	if err != nil {
+		return len(taken), err
+	}
+	refused := func(id string) bool {
+		return slices.ContainsFunc(s.changes, func(c artefact.Change) bool {
+			return c.Source == id && !slices.ContainsFunc(taken, func(t artefact.Change) bool { return t.Table == c.Table && slices.Equal(t.Key, c.Key) })
+		})
+	}
+	data.Follow(s.lock, taken)
+	data.Seal(s.lock, slices.DeleteFunc(slices.Clone(s.whole), refused), nil)
+	return len(taken), errors.Join(s.lock.Write(s.options.data), artefact.WriteDates(s.options.data))
+}
+
+// each writes one change after the other, and says which the linter refuses. A row may rest on one of another table that
+// comes later: what was refused is tried again while anything is taken.
+func (s *syncing) each() (taken []artefact.Change) {
 	left, refused := s.changes, []string(nil)
 	for again := true; again; {
 		again, refused = false, nil
@@ -216,7 +251,7 @@ func (s *syncing) put() (written int) {
 				refused = append(refused, fmt.Sprintf("%s.csv: %s: %v", c.Table, strings.Join(c.Key, " "), err))
 				continue
 			}
-			written++
+			taken = append(taken, c)
 			again = true
 		}
 		left = still
@@ -224,7 +259,7 @@ func (s *syncing) put() (written int) {
 	for _, line := range refused {
 		fmt.Fprintln(s.out, line)
 	}
-	return written
+	return taken
 }
 
 // show prints a change: the row where it is new, else the cells that differ.

@@ -1,0 +1,243 @@
+package artefact
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cudacompat/internal/tables"
+)
+
+// unsealed are the tables whose lines are linted by themselves: a signature must match the line that it shows.
+var unsealed = []string{"signature"}
+
+// vouched is what a source vouches for: one that a program reads for all rows that name it, a page for its own.
+type vouched struct{ id, page string }
+
+// vouchers are the rows behind each source, in their order. A source that no entry of the list knows is a complaint.
+func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []string) {
+	rows = map[vouched][]string{}
+	for _, name := range tables.Names() {
+		g := d.grids[name]
+		for i, row := range g.Rows {
+			if slices.Contains(unsealed, name) {
+				continue
+			}
+			line := name + "," + string(render([][]string{row}))
+			for _, source := range tables.SourcesOf(g.Cell(i, "source")) {
+				id := tables.Lock(lock).Origin(name, source)
+				switch {
+				case id == "":
+					complaints = append(complaints, fmt.Sprintf("%s.csv: %s: no entry of sources.toml knows %s", name,
+						strings.Join(row[:g.Keys], " "), source))
+				case lock[id].ByHand:
+					rows[vouched{id, source}] = append(rows[vouched{id, source}], line)
+				default:
+					rows[vouched{id, ""}] = append(rows[vouched{id, ""}], line)
+				}
+			}
+		}
+	}
+	return rows, complaints
+}
+
+// Pages are the sources of rows that a person typed.
+func (d *Data) Pages(lock Lock) []string {
+	var list []string
+	rows, _ := d.vouchers(lock)
+	for v := range rows {
+		if v.page != "" {
+			list = append(list, v.page)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func sealOf(rows []string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(slices.Compact(rows), ""))))[:16]
+}
+
+// Seal writes down which rows each source vouches for as they are now: those that a program has read (all where ids is
+// nil), and, as of today, the pages that a person has read. Pages that no row names any more are forgotten.
+func (d *Data) Seal(lock Lock, ids, pages []string) {
+	rows, _ := d.vouchers(lock)
+	for id, one := range lock {
+		if !one.ByHand && (ids == nil || slices.Contains(ids, id)) {
+			one.Rows = sealOf(rows[vouched{id, ""}])
+		}
+		maps.DeleteFunc(one.Pages, func(page string, _ tables.Page) bool { return rows[vouched{id, page}] == nil })
+		maps.DeleteFunc(one.Overruled, func(cell, _ string) bool { return !d.hasLine(cell) })
+	}
+	for v, lines := range rows {
+		if !slices.Contains(pages, v.page) {
+			continue
+		}
+		if lock[v.id].Pages == nil {
+			lock[v.id].Pages = map[string]tables.Page{}
+		}
+		lock[v.id].Pages[v.page] = tables.Page{Read: time.Now().Format(time.DateOnly), Rows: sealOf(lines)}
+	}
+}
+
+// Follow seals the pages of rows that a program has changed: it changes no cell but those that it has read, so that what
+// a person read of the pages stands as it was, and so does the day.
+func (d *Data) Follow(lock Lock, changes []Change) {
+	rows, _ := d.vouchers(lock)
+	for _, c := range changes {
+		for _, source := range tables.SourcesOf(c.New[slices.Index(c.Columns, "source")]) {
+			id := tables.Lock(lock).Origin(c.Table, source)
+			if id == "" || !lock[id].ByHand {
+				continue
+			}
+			page := lock[id].Pages[source]
+			if page.Read == "" {
+				page.Read = time.Now().Format(time.DateOnly)
+			}
+			if lock[id].Pages == nil {
+				lock[id].Pages = map[string]tables.Page{}
+			}
+			lock[id].Pages[source] = tables.Page{Read: page.Read, Rows: sealOf(rows[vouched{id, source}])}
+		}
+	}
+}
+
+// Broken are the sources whose rows are not as they were when they were read: those of programs by their ids, pages by
+// their addresses.
+func (d *Data) Broken(lock Lock) (ids, pages []string) {
+	rows, _ := d.vouchers(lock)
+	for v, lines := range rows {
+		switch {
+		case v.page == "" && lock[v.id].Rows != sealOf(lines):
+			ids = append(ids, v.id)
+		case v.page != "" && lock[v.id].Pages[v.page].Rows != sealOf(lines):
+			pages = append(pages, v.page)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(pages)
+	return ids, slices.Compact(pages)
+}
+
+// Lint says which cells of the tables nobody answers for on a day: those of rows without a source that the list knows,
+// or changed since their source was read; what follows from other cells and does not say so; lines of hand.csv that a
+// source says too, or at which it is time to look again.
+func Lint(dir, today string) ([]string, error) {
+	d, err := OpenData(dir)
+	if err != nil {
+		return nil, err
+	}
+	list, err := ReadSources(dir)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := ReadLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	lock.Match(list)
+	_, complaints := d.vouchers(lock)
+	ids, pages := d.Broken(lock)
+	for _, id := range ids {
+		complaints = append(complaints, fmt.Sprintf("%s: its rows are not as they were when it was read: run `tables sync -w %s`, "+
+			"which reads them again", id, id))
+	}
+	for _, page := range pages {
+		complaints = append(complaints, fmt.Sprintf("%s was changed since %s was read: read it, and then run `tables vouch '%s'`",
+			d.firstNaming(page), page, page))
+	}
+	complaints = append(complaints, d.unread(list, lock)...)
+	for _, c := range d.Derive() {
+		for _, i := range c.Differs() {
+			complaints = append(complaints, fmt.Sprintf("%s.csv: %s: %s is %q, and what follows from other cells is %q: "+
+				"change it, or write a line of hand.csv", c.Table, strings.Join(c.Key, " "), c.Columns[i], c.Old[i], c.New[i]))
+		}
+	}
+	complaints = append(complaints, d.needless(lock)...)
+	return append(complaints, d.PastReview(today)...), nil
+}
+
+// firstNaming is the first row that names a page, "torch.csv: 2.9.0 cu130 linux_x86_64".
+func (d *Data) firstNaming(page string) string {
+	for _, name := range tables.Names() {
+		g := d.grids[name]
+		for i, row := range g.Rows {
+			if slices.Contains(tables.SourcesOf(g.Cell(i, "source")), page) {
+				return name + ".csv: " + strings.Join(row[:g.Keys], " ") + ", or another row that names it,"
+			}
+		}
+	}
+	return page
+}
+
+// unread are cells that no program has read, in rows that name nothing else than what programs read.
+func (d *Data) unread(list []Listed, lock Lock) []string {
+	var complaints []string
+	fills := map[string][]string{}
+	for _, l := range list {
+		fills[l.ID] = l.fills()
+	}
+	for _, name := range tables.Names() {
+		g := d.grids[name]
+		for i, row := range g.Rows {
+			columns, all := []string{"source", "verified", "note"}, true
+			for _, source := range tables.SourcesOf(g.Cell(i, "source")) {
+				id := tables.Lock(lock).Origin(name, source)
+				all = all && id != "" && !lock[id].ByHand
+				columns = append(columns, fills[id]...)
+			}
+			if !all || slices.Contains(unsealed, name) {
+				continue
+			}
+			key := strings.Join(row[:g.Keys], " ")
+			for at, column := range g.Columns[g.Keys:] {
+				if row[g.Keys+at] != "" && !slices.Contains(columns, column) && !d.byHand(name, key, column) {
+					complaints = append(complaints, fmt.Sprintf("%s.csv: %s: %s is neither read by a program nor a line of hand.csv, "+
+						"and the row names no page", name, key, column))
+				}
+			}
+		}
+	}
+	return complaints
+}
+
+// hasLine reports whether hand.csv has a line of "table key column".
+func (d *Data) hasLine(cell string) bool {
+	return slices.ContainsFunc(d.grids["hand"].Rows, func(row []string) bool { return strings.Join(row[:3], " ") == cell })
+}
+
+// needless are the lines of hand.csv that a source, or what follows from other cells, says too.
+func (d *Data) needless(lock Lock) []string {
+	var complaints []string
+	said := func(cell, value, by string) {
+		g := d.grids["hand"]
+		for _, row := range g.Rows {
+			if strings.Join(row[:3], " ") == cell && row[g.Column("value")] == value {
+				complaints = append(complaints, fmt.Sprintf("hand.csv: %s says so too of %s: take the line out", by, cell))
+			}
+		}
+	}
+	for cell, value := range d.following {
+		said(cell, value, "what follows from other cells")
+	}
+	for id, one := range lock {
+		for cell, value := range one.Overruled {
+			said(cell, value, id)
+		}
+	}
+	slices.Sort(complaints)
+	return complaints
+}
+
+// Overrules keeps what a source says of cells for which hand.csv has a line.
+func (l Lock) Overrules(id string, c Change) {
+	for cell, value := range c.Overruled {
+		if l[id].Overruled == nil {
+			l[id].Overruled = map[string]string{}
+		}
+		l[id].Overruled[cell] = value
+	}
+}
