@@ -32,7 +32,7 @@ type Report struct {
 // Tool is the program that made the report.
 type Tool struct {
 	Version string `json:"version"`
-	Matrix  string `json:"matrix"` // ISO date of the newest row that was checked
+	Matrix  string `json:"matrix"` // ISO date on which a source of its tables was last read
 	// Tables are the tables that judged.
 	Tables []matrix.TableSource `json:"tables"`
 	// Run is when it judged, in Unix seconds, which metrics tell; 0: not told.

@@ -45,7 +45,7 @@ func Text(w io.Writer, r Report, s Style) error {
 func (p *page) ownTables(r Report) {
 	if own := OwnTables(r.Tool.Tables); len(own) > 0 {
 		p.line()
-		p.wrap(0, "Judged with rows of --matrix in "+strings.Join(own, ", ")+"; the newest row is of "+r.Tool.Matrix+".")
+		p.wrap(0, "Judged with rows of --matrix in "+strings.Join(own, ", ")+"; the others are of "+r.Tool.Matrix+".")
 	}
 }
 

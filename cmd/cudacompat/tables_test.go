@@ -94,7 +94,7 @@ func TestBundlesAreComparedByDate(t *testing.T) {
 	if err := os.Mkdir(own, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	row := lines[0] + "640,LTS,13.6,2026-12-01,2030-01,640.10.01,open,,,https://example.com/own,2020-01-01\n"
+	row := lines[0] + "640,LTS,13.6,2026-12-01,2030-01,640.10.01,open,,,https://example.com/own\n"
 	if err := os.WriteFile(filepath.Join(own, "driver_branch.csv"), []byte(row), 0o644); err != nil {
 		t.Fatal(err)
 	}

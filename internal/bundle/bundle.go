@@ -1,5 +1,5 @@
 // Package bundle reads and writes tables as one file: a zip whose first entry, manifest.json, names the others with their
-// SHA-256, the date of the newest row, and the form that they have.
+// SHA-256, the day on which a source of theirs was last read, and the form that they have.
 package bundle
 
 import (
@@ -36,7 +36,7 @@ const (
 // Manifest says what is in a bundle.
 type Manifest struct {
 	Schema string  `json:"schema"`
-	Date   string  `json:"date"` // of the newest row
+	Date   string  `json:"date"` // on which a source was last read
 	Files  []Entry `json:"files"`
 }
 
@@ -46,7 +46,8 @@ type Entry struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Write makes a bundle of all files of tables whose newest row is of a date. The same files make the same bytes.
+// Write makes a bundle of all files of tables, of the day on which a source of theirs was last read. The same files make
+// the same bytes.
 func Write(w io.Writer, files fs.FS, date string) error {
 	m := Manifest{Schema: Schema, Date: date}
 	content := map[string][]byte{}

@@ -3,7 +3,6 @@ package tables
 import (
 	"fmt"
 	"iter"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -443,15 +442,7 @@ func (t *Tables) WithTrait(trait string) []string {
 
 // Date is how old the driver table is: the day for which its ends of life hold.
 func (t *Tables) Date() string {
-	s := sheetFor(reflect.TypeFor[Branch]())
-	if source, ok := t.from.dated(s); ok {
-		return source.Date
-	}
-	source, err := t.from.source(s)
-	if err != nil {
-		return "" // Load has said it
-	}
-	return source.Date
+	return t.driversOf()
 }
 
 // Floor is the least driver for a CUDA version, in Linux' or in Windows' numbers: of its family or, for families

@@ -9,7 +9,7 @@ import (
 )
 
 // Product is one GPU product by its PCI id: the first driver that knows it, where that is later than the first branch
-// of its chip. Rows are written by tools/gpu.
+// of its chip. Rows are written by tools/tables.
 type Product struct {
 	PCIID string `csv:"pci_id"` // "27b8"
 	Name  string `csv:"name"`   // as the READMEs have it, without "NVIDIA "

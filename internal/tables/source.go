@@ -24,9 +24,14 @@ type Source struct {
 
 // Sources are the tables that judge, in the order in which they are listed for people.
 func (t *Tables) Sources() ([]Source, error) {
+	list, err := t.sources()
+	return slices.Clone(list), err
+}
+
+func (t *Tables) readSources() ([]Source, error) {
 	list := make([]Source, 0, len(sheets))
 	for _, s := range sheets {
-		source, err := t.from.source(s)
+		source, err := t.source(s)
 		if err != nil {
 			return nil, err
 		}
@@ -72,15 +77,15 @@ func (t *Tables) Dates() (string, error) {
 	return text.String(), nil
 }
 
-func (l layers) source(s sheet) (Source, error) {
-	if source, ok := l.dated(s); ok {
+func (t *Tables) source(s sheet) (Source, error) {
+	if source, ok := t.from.dated(s); ok {
 		return source, nil
 	}
-	text, err := textOf(l.under, s.file())
+	text, err := textOf(t.from.under, s.file())
 	if err != nil {
 		return Source{}, err
 	}
-	own, err := textOf(l.over, s.file())
+	own, err := textOf(t.from.over, s.file())
 	if err != nil {
 		return Source{}, err
 	}
@@ -88,12 +93,8 @@ func (l layers) source(s sheet) (Source, error) {
 		own = nil
 	}
 	hash := sha256.Sum256(slices.Concat(text, own))
-	g, err := s.grid(l)
-	if err != nil {
-		return Source{}, err
-	}
-	lock, err := l.lock()
-	return Source{s.name, lock.dateOf(g), hex.EncodeToString(hash[:]), len(own) > 0}, err
+	g, err := s.grid(t.from)
+	return Source{s.name, t.lock().dateOf(g), hex.EncodeToString(hash[:]), len(own) > 0}, err
 }
 
 // embeddedSources are what data.Dates says of the embedded tables, by their names.

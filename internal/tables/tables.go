@@ -17,7 +17,9 @@ type Tables struct {
 	from           layers
 	read           map[reflect.Type]func() (any, error) // by the type of a row T: a table[T]
 	lock           func() Lock
-	spelt          sync.Map // by a GPU's name, how it may be spelt
+	sources        func() ([]Source, error)
+	driversOf      func() string // how old the driver table is
+	spelt          sync.Map      // by a GPU's name, how it may be spelt
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
 	productsByName func() map[string][]*Product
@@ -97,6 +99,14 @@ func open(from layers) *Tables {
 			return Lock{} // Load says it
 		}
 		return lock
+	})
+	t.sources = sync.OnceValues(t.readSources)
+	t.driversOf = sync.OnceValue(func() string {
+		source, err := t.source(sheetFor(reflect.TypeFor[Branch]()))
+		if err != nil {
+			return "" // Load says it
+		}
+		return source.Date
 	})
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)

@@ -69,6 +69,25 @@ func Keep(cache, address, body string) error {
 	return writeWhole(r.placeOf(address), data)
 }
 
+// copied is a file of which somebody has a copy, or what was kept of one.
+func (s *Source) copied(l Listed, name string) (*page, error) {
+	if file := s.Copies[l.ID]; file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		return &page{Name: name, URL: name, Body: text}, Keep(s.Cache, name, string(text))
+	}
+	if p := s.kept(name); p != nil {
+		return p, nil
+	}
+	return nil, noCopy(l)
+}
+
+func noCopy(l Listed) error {
+	return fmt.Errorf("it is read from a copy: --copy %s=PATH (%s)", l.ID, l.Copy)
+}
+
 // kept is the page that was read last under a name; nil where there is none.
 func (r *Reader) kept(name string) *page {
 	p := new(page)

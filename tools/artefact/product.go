@@ -58,8 +58,9 @@ type Row struct {
 type Source struct {
 	Index
 	Reader
-	data  *Data
-	lists map[string][]File
+	Copies map[string]string // of sources that no address has as they are read: a file or a clone, by id
+	data   *Data
+	lists  map[string][]File
 }
 
 // NewSource is an index with a reader that keeps what it read in a directory.

@@ -62,7 +62,8 @@ func sealOf(rows []string) string {
 }
 
 // Seal writes down which rows each source vouches for as they are now: those that a program has read (all where ids is
-// nil), and, as of today, the pages that a person has read. Pages that no row names any more are forgotten.
+// nil), and, as of today, the pages that a person has read. The other pages of the same rows keep their day. Pages that no
+// row names any more are forgotten.
 func (d *Data) Seal(lock Lock, ids, pages []string) {
 	rows, _ := d.vouchers(lock)
 	for id, one := range lock {
@@ -80,6 +81,12 @@ func (d *Data) Seal(lock Lock, ids, pages []string) {
 			lock[v.id].Pages = map[string]tables.Page{}
 		}
 		lock[v.id].Pages[v.page] = tables.Page{Read: time.Now().Format(time.DateOnly), Rows: sealOf(lines)}
+		for other, of := range rows {
+			page := lock[other.id].Pages[other.page]
+			if page.Read != "" && slices.ContainsFunc(of, func(line string) bool { return slices.Contains(lines, line) }) {
+				lock[other.id].Pages[other.page] = tables.Page{Read: page.Read, Rows: sealOf(of)}
+			}
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ type Listed struct {
 	Address  string   `toml:"address"`  // of what is on none
 	Tables   []string `toml:"tables"`
 	MaxAge   int      `toml:"max_age"` // days
+	Copy     string   `toml:"copy"`    // how one gets a copy, where no address has it as it is read
 
 	// Of a package that is built against a framework or a CUDA.
 	Since   string   `toml:"since"`   // the oldest release of which there is a row
@@ -100,6 +101,8 @@ var filled = map[string][]string{
 	"toolkit":          {"released"},
 	"driver-manifests": {"cuda", "branch", "newest", "first_release"},
 	"driver-releases":  {"type", "newest"},
+	"pci-ids":          {"pci_ids"},
+	"open-modules":     {"name", "listed"},
 }
 
 // fills are the columns that a source fills.
@@ -129,6 +132,8 @@ var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, erro
 	"toolkit":          toolkitRows,
 	"driver-manifests": manifestRows,
 	"driver-releases":  releaseRows,
+	"pci-ids":          chipRows,
+	"open-modules":     productRows,
 }
 
 // Page reads a source that is not one of wheels; false where it is.

@@ -163,14 +163,18 @@ func (c *Change) mergeSources(row Row) {
 		return row.Sources[project]
 	})
 	// A page takes the place of the one that said the same before: the next driver's manifest, that of the last one.
-	cell = strings.Join(slices.DeleteFunc(tables.SourcesOf(cell), func(have string) bool {
-		for prefix := range row.Sources {
+	var kept []string
+	for _, have := range tables.SourcesOf(cell) {
+		for prefix, now := range row.Sources {
 			if strings.HasPrefix(prefix, "https://") && strings.HasPrefix(have, prefix) {
-				return true
+				seen[prefix], have = true, now
 			}
 		}
-		return false
-	}), " ")
+		if !slices.Contains(kept, have) {
+			kept = append(kept, have)
+		}
+	}
+	cell = strings.Join(kept, " ")
 	projects := make([]string, 0, len(row.Sources))
 	for project := range row.Sources {
 		projects = append(projects, project)

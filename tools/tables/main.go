@@ -48,8 +48,9 @@ type options struct {
 	index, data, cache, offline string
 	all, sources                []artefact.Listed
 	command                     string
-	pages                       []string // of vouch
-	release                     string   // empty: those that the tables have not; "all"
+	pages                       []string          // of vouch
+	copies                      map[string]string // by source
+	release                     string            // empty: those that the tables have not; "all"
 	pause                       time.Duration
 }
 
@@ -100,6 +101,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	flags.StringVar(&o.data, "data", "data", "directory of the tables")
 	flags.StringVar(&o.cache, "cache", defaultCache(), "directory for what was read")
 	flags.StringVar(&o.offline, "offline", "", "`CACHE`: fetch nothing, what is in this directory is all there is")
+	flags.StringToStringVar(&o.copies, "copy", nil, "`SOURCE=PATH`: a copy of a source that is not fetched: a file, or a clone")
 	flags.DurationVar(&o.pause, "pause", time.Second,
 		"before a server that does not answer is asked again; doubled each time")
 	if err := flags.Parse(args); err != nil {

@@ -43,6 +43,7 @@ func (o *options) sync(ctx context.Context, data *artefact.Data, out, errs io.Wr
 	web := artefact.NewWeb(o.pause)
 	web.Seen, web.Offline = s.progress.seen, o.offline != ""
 	s.source = artefact.NewSource(o.index, o.cache, web, data)
+	s.source.Copies = o.copies
 	for _, l := range o.sources {
 		unread := s.unread
 		if err := s.one(ctx, l); err != nil {

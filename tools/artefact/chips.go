@@ -1,10 +1,48 @@
-package main
+package artefact
 
 import (
+	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 )
+
+// pciVersion matches the version in the head of a pci.ids: "#	Version: 2026.10.24".
+var pciVersion = regexp.MustCompile(`(?m)^#\s*Version:\s*(\d{4}\.\d\d\.\d\d)\s*$`)
+
+// chipRows are the PCI ids of the table's chips, from the pci.ids that Debian packages: a chip gets its row by hand, and
+// its ids here.
+func chipRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	p, err := s.copied(l, l.Address)
+	if err != nil {
+		return nil, err
+	}
+	version := pciVersion.FindSubmatch(p.Body)
+	if version == nil {
+		return nil, fmt.Errorf("%s: its head names no version", l.ID)
+	}
+	g := s.data.grids["gpu"]
+	var chips []string
+	for _, row := range g.Rows {
+		chips = append(chips, row[0])
+	}
+	ids := idsOf(entries(p.Body), chips)
+	var rows []Row
+	for i, chip := range chips {
+		had := strings.Fields(g.Cell(i, "pci_ids"))
+		slices.Sort(ids[chip])
+		switch gone := slices.DeleteFunc(slices.Clone(had), func(id string) bool { return slices.Contains(ids[chip], id) }); {
+		case len(gone) > 0:
+			return nil, fmt.Errorf("%s has no %s any more: is the copy older than the table?", chip, strings.Join(gone, " "))
+		case slices.Equal(had, ids[chip]): // where it stands, the address is that of the version that brought the last one
+		default:
+			rows = append(rows, Row{Table: "gpu", Sources: map[string]string{l.Address: l.Address + "0.0~" + string(version[1]) + "-1/"},
+				Cells: map[string]string{"chip": chip, "pci_ids": strings.Join(ids[chip], " ")}})
+		}
+	}
+	return rows, nil
+}
 
 // entry is one device of NVIDIA's: "20b0", "GA100 [A100 SXM4 40GB]".
 type entry struct{ id, name string }
