@@ -1,6 +1,7 @@
 package artefact
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ import (
 //   - A new-feature branch ends on the day on which the next branch appears.
 //   - A toolkit's branch is that of its driver.
 //   - A package for forward compatibility is of the branch of its CUDA.
-//   - An EC2 type has the compute capability of its GPU, and the last driver branch of its chip.
+//   - An EC2 type has the compute capability of its GPU, and the last driver branch of its chip. Its first driver is that of
+//     its GPU, or the first branch of the chip; a part of a GPU needs AWS's own drivers.
 func (d *Data) Derive() []Change {
 	var changes []Change
 	set := func(table, key, column, value string) {
@@ -54,9 +56,31 @@ func (d *Data) Derive() []Change {
 		if chip := d.chip(instances.Cell(i, "gpu")); chip >= 0 {
 			set("ec2", instances.Cell(i, "instance"), "capability", d.grids["gpu"].Cell(chip, "capability"))
 			set("ec2", instances.Cell(i, "instance"), "last_branch", d.grids["gpu"].Cell(chip, "last_branch"))
+			if instances.Cell(i, "fraction") == "" {
+				set("ec2", instances.Cell(i, "instance"), "first_branch",
+					cmp.Or(d.firstDriver(instances.Cell(i, "gpu")), d.grids["gpu"].Cell(chip, "first_branch")))
+			}
 		}
 	}
 	return changes
+}
+
+// firstDriver is the oldest that is known to drive a product by its name; empty where its chip's first branch does.
+func (d *Data) firstDriver(product string) string {
+	first := ""
+	g := d.grids["product"]
+	for i := range g.Rows {
+		if g.Cell(i, "name") != product {
+			continue
+		}
+		for _, driver := range strings.Fields(cmp.Or(g.Cell(i, "noted"), g.Cell(i, "listed"))) {
+			known := driver != "none" && !strings.HasPrefix(driver, ">")
+			if known && (first == "" || compareVersions(driver, first) < 0) {
+				first = driver
+			}
+		}
+	}
+	return first
 }
 
 // chip is the row of the chip of a product, -1 where none or several have it.
