@@ -258,7 +258,8 @@ func TestDiffSaysEachCauseOnce(t *testing.T) {
 	lost := requires.TargetChange{Target: "g4dn.xlarge, driver 570.133.20", Old: true}
 	github := inFormat(t, RequireDiffFormats, "github", bump("onnxruntime-gpu==1.26.0\n", "onnxruntime-gpu==1.29.0\n", lost))
 	for _, want := range []string{"::error title=cudacompat requires::the new one does not run on g4dn.xlarge, driver 570.133.20, where the old one did",
-		"::error file=requirements.txt,line=1,title=driver-too-old", "::warning file=requirements.txt,line=1,title=gpu-arch-missing"} {
+		"::error file=requirements.txt,line=1,title=driver-too-old", "::error file=requirements.txt,line=1,title=gpu-arch-missing",
+		"::warning file=requirements.txt,line=1,title=extension-mismatch"} {
 		if strings.Count(github, want) != 1 {
 			t.Errorf("not once in the annotations: %q\n%s", want, github)
 		}

@@ -102,11 +102,14 @@ func open(from layers) *Tables {
 	})
 	t.sources = sync.OnceValues(t.readSources)
 	t.driversOf = sync.OnceValue(func() string {
-		source, err := t.source(sheetFor(reflect.TypeFor[Branch]()))
-		if err != nil {
-			return "" // Load says it
+		if source, ok := t.from.dated(sheetFor(reflect.TypeFor[Branch]())); ok {
+			return source.Date
 		}
-		return source.Date
+		var sources []string
+		for _, b := range Rows[Branch](t) {
+			sources = append(sources, b.Source...)
+		}
+		return t.lock().dayOf("driver_branch", sources)
 	})
 	t.chipsByName = sync.OnceValue(t.indexNames)
 	t.chipsByID = sync.OnceValue(t.indexIDs)
