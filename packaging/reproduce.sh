@@ -14,6 +14,7 @@ release() {
     shift
     git clone -q "$TOP" "$place"
     git -C "$place" checkout -q "$COMMIT"
+    mkdir "$work/cache"
     env -u SOURCE_DATE_EPOCH OUT="$place/dist" GOCACHE="$work/cache" "$@" "$place/packaging/release.sh"
     mv "$place/dist" "$work/dist-${place##*/}"
     rm -rf "$place" "$work/cache"
