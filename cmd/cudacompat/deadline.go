@@ -27,7 +27,12 @@ const (
 
 // bounded ends a context when the time is up, and says so.
 func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("the time was up (--timeout %s)", limit))
+	return reserving(ctx, limit, 0)
+}
+
+// reserving is bounded with a part of the limit kept for what comes after.
+func reserving(ctx context.Context, limit, reserve time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit-reserve, fmt.Errorf("the time was up (--timeout %s)", limit))
 }
 
 // forJudging is a context for what follows reading: it ends as ctx does, but not before there was time to say what was

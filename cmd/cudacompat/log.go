@@ -20,6 +20,9 @@ const maxLogs = 4096
 // logTimeout is how long explain reads where --timeout does not say.
 const logTimeout = 60 * time.Second
 
+// diagnosisTimeout is what is kept of the time for what follows reading: a log that fills it has much to be judged.
+const diagnosisTimeout = 150 * time.Millisecond
+
 const logHint = "give a log, a directory of rank logs, or - for standard input"
 
 // diagnose reads logs, "-" for standard input, or directories of rank logs, and says what they show together. What
@@ -30,7 +33,7 @@ func diagnose(ctx context.Context, all []triage.Signature, names []string, limit
 	if limit <= 0 {
 		limit = logTimeout
 	}
-	ctx, cancel := bounded(ctx, limit)
+	ctx, cancel := reserving(ctx, limit, min(limit/10, diagnosisTimeout))
 	defer cancel()
 	var sources []triage.Source
 	for _, name := range names {
