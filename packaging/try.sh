@@ -34,6 +34,13 @@ debian() {
     printf '%s\n' "$root"
 }
 
+# python_tools installs what judges wheels and bills of materials into $work/tools, once.
+python_tools() {
+    [ ! -e "$work/tools" ] || return 0
+    python3 -m venv "$work/tools"
+    "$work/tools/bin/pip" install -q twine auditwheel mypy uv pipx cyclonedx-python-lib[validation] >&2
+}
+
 TRIXIE=bash-completion,fish,man-db,rpm,zsh
 
 # inside ROOT COMMAND...: runs it there as root, without a network, with the release under /release.

@@ -62,7 +62,7 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 func (f *explainFlags) machine(ctx context.Context, d *triage.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {
 	switch {
 	case f.facts != "":
-		reading, cancel := forJudging(ctx)
+		reading, cancel := bounded(ctx, checkTimeout)
 		defer cancel()
 		facts, err := inTime(reading, func() (probe.Facts, error) { return given(f.facts, "", "", stdin) })
 		if late := new(lateError); errors.As(err, &late) {

@@ -152,3 +152,16 @@ func TestHealthWithoutAScreen(t *testing.T) {
 		}
 	}
 }
+
+// TestFactsThatNeverCome: a pipe that nobody writes to is no reason to wait for ever, beside a log either.
+func TestFactsThatNeverCome(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "train.log")
+	if err := os.WriteFile(log, []byte("RuntimeError: CUDA error: no kernel image is available for execution on the device\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	code, _, errs := says(t, "explain", log, "--facts", pipe(t), "--timeout", "100ms")
+	if code != exitUsage || !strings.Contains(errs, "the time was up (--timeout 100ms)") || time.Since(started) > patience {
+		t.Errorf("exit code %d after %s: %s", code, time.Since(started), errs)
+	}
+}

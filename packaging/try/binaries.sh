@@ -1,6 +1,5 @@
 # The binaries: on systems with old and new libcs, on another architecture, without any libc, on Windows.
-bullseye=$(debian bullseye man-db)
-trixie=$(debian trixie "$TRIXIE")
+: "${bullseye:=$(debian bullseye man-db)}" "${trixie:=$(debian trixie "$TRIXIE")}"
 inside "$bullseye" /release/bin/cudacompat-linux-amd64 version | row "binary" "Debian 11, glibc 2.31" "cudacompat-linux-amd64 version"
 inside "$trixie" /release/bin/cudacompat-linux-amd64 version | row "binary" "Debian 13, glibc 2.41" "cudacompat-linux-amd64 version"
 "$PACKAGING/artefact.sh" "$OUT/bin/cudacompat-linux-amd64" | row "binary" "any glibc from 2.3.3 on" "packaging/artefact.sh cudacompat-linux-amd64"

@@ -36,6 +36,7 @@ code=0
 [ "$code" = 64 ] || die "a cut bundle: exit $code"
 
 "$PACKAGING/download_test.sh" "$OUT" | row "checksums" "any, downloaded side by side" "what SECURITY.md says"
+python_tools
 "$work/tools/bin/python" - "$OUT"/sbom/*.json <<'END' | row "SBOM" "any" "CycloneDX's schema 1.6, by cyclonedx-python-lib"
 import sys
 from cyclonedx.schema import SchemaVersion

@@ -1,4 +1,5 @@
 # deb and rpm: checked, installed, run, upgraded, removed; the timer stays off, nothing of NVIDIA's is touched.
+: "${bullseye:=$(debian bullseye man-db)}" "${trixie:=$(debian trixie "$TRIXIE")}"
 deb=cudacompat_$VERSION-1_amd64.deb rpm=cudacompat-$VERSION-1.x86_64.rpm
 lintian --fail-on error,warning "$OUT/packages/$deb" 2>&1 | { grep -v 'root privileges' || echo "no tags"; } | row "deb" "lintian" "lintian --fail-on error,warning"
 rpmlint -c "$PACKAGING/linux/rpmlint.toml" "$OUT/packages/$rpm" | row "rpm" "rpmlint" "rpmlint -c packaging/linux/rpmlint.toml"

@@ -3,8 +3,7 @@ mkdir -p "$work/index/simple/cudacompat"
 cp "$OUT"/wheels/*.whl "$work/index/simple/cudacompat"
 INDEX=http://127.0.0.1:8155/simple
 (cd "$work/index" && exec python3 -m http.server 8155 --bind 127.0.0.1 >/dev/null 2>&1) &
-python3 -m venv "$work/tools"
-"$work/tools/bin/pip" install -q twine auditwheel mypy uv pipx cyclonedx-python-lib[validation] >&2
+python_tools
 "$work/tools/bin/twine" --no-color check --strict "$OUT"/wheels/*.whl | tr '\n' ' ' | grep -o 'PASSED' | sort | uniq -c |
     row "wheel" "all seven" "twine check --strict wheels/*.whl"
 "$work/tools/bin/auditwheel" show "$OUT"/wheels/*manylinux*x86_64.whl | tr '\n' ' ' | grep -o 'is consistent with[^.]*"' |

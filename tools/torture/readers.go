@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -243,6 +244,15 @@ func others() map[string][]bomb {
 	row := "torch,%d.0,x\n"
 	return map[string][]bomb{
 		"log": {{name: "explain: 100,000 errors", plant: file("input", numbered("", "RuntimeError: CUDA error %d: x\n", 100_000)), args: explainIt},
+			{name: "explain: one line of 200 MB", limit: time.Second, args: explainIt,
+				plant: file("input", repeated("RuntimeError: CUDA error", 200<<20/24))},
+			{name: "explain: facts that never come", limit: time.Second, args: append(explainIt, "--facts", "{}/pipe"),
+				plant: func(dir string) error {
+					if err := write(filepath.Join(dir, "input"), []byte("RuntimeError: CUDA error: no kernel image is available\n")); err != nil {
+						return err
+					}
+					return syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)
+				}},
 			{name: "explain: a traceback of 400,000 lines", plant: file("input", numbered("Traceback (most recent call last):\n",
 				"  File \"/a%d.py\", line 1, in f\n", 400_000)), args: explainIt, limit: 5 * time.Second}},
 		"directory of logs": {{name: "explain: 20,000 logs", limit: time.Second, args: []string{"explain", "{}/logs", "-o", "json"},
